@@ -1,1 +1,33 @@
+"""Exact derivatives for plain NumPy code, with linear algebra at the speed of LAPACK."""
 
+from lindiff import rules as _rules  # gives NumPy's functions their rules
+from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
+from lindiff.core.registry import rule
+from lindiff.core.variable import Variable, value
+from lindiff.transforms.constants import stop_gradient
+from lindiff.transforms.forward import jvp
+from lindiff.transforms.jacobian import hessian, hvp, jacobian
+from lindiff.transforms.linearize import linear_transpose, linearize
+from lindiff.transforms.reverse import grad, value_and_grad, vjp
+
+__all__ = [
+    "Bilinear",
+    "Differential",
+    "Elementwise",
+    "Linear",
+    "Variable",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "rule",
+    "stop_gradient",
+    "value",
+    "value_and_grad",
+    "vjp",
+]
+
+del _rules

@@ -1,0 +1,37 @@
+"""Differentials of rules written in Python."""
+
+from lindiff.core.record cimport Node, Pull, Push, Trace
+
+
+cdef class Differential(Node):
+    cdef public object pushforward
+    cdef public object pullback
+    cdef public bint symbolic_zeros
+    cdef tuple places
+    cdef tuple values
+    cdef tuple rest
+    cdef object result
+    cdef int bind(self, Trace trace, list nodes, list places, tuple values, object result) except -1
+    cdef Node parent(self, Py_ssize_t i)
+    cdef object fill_outputs(self, list y_bars)
+    cdef list tangents(self, Push walk)
+    cdef object pull_arguments(self, Pull walk, object y_bar)
+    cdef object push_arguments(self, Push walk)
+
+
+cdef class Linear(Differential):
+    pass
+
+
+cdef class Bilinear(Differential):
+    pass
+
+
+cdef class Elementwise(Differential):
+    cdef list partials
+    cdef object partial(self, Py_ssize_t place)
+
+
+cdef object fit(object g, object like)
+cdef object fit_to(object g, tuple shape, object dtype)
+cdef object chain_product(object g, object partial, bint overwrite)

@@ -1,0 +1,358 @@
+"""Differentials of rules written in Python: the linear map of an operation at a point.
+
+A rule computes value and differential together (``return y, Elementwise(...)``).  There are three kinds, so
+that most rules need one line:
+
+``Elementwise``
+    keeps the partial derivatives; one definition serves both directions.
+``Linear``, ``Bilinear``
+    the operation is linear in its inputs together, or in each of them alone.
+``Differential``
+    has its own expressions for both directions (the factorizations).
+
+A cotangent may come back wider than its input was (broadcasting) or complex where the input is real: the
+adjoint of broadcasting (sum) and of real-to-complex (real part) is applied here, once, for all rules.
+"""
+
+import numpy as np
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_REFCNT
+
+cimport numpy as cnp
+
+from lindiff.core.record cimport Component, Leaf, Node, Pull, Push, Trace, doom
+from lindiff.core.variable cimport value_of
+from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, is_plain
+
+from lindiff.core import pytree
+from lindiff.core.record import Record
+from lindiff.core.variable import node_in, trace_inputs
+
+
+cnp.import_array()
+
+
+cdef class Differential(Node):
+    """The differential of an operation, from its two expressions.
+
+    Parameters
+    ----------
+    pushforward : callable, tuple of callables or None
+        ``y_dot = J x_dot``.  One callable takes a tangent for every positional argument (zeros where an
+        argument is constant); a tuple has one callable per argument (None where there is no derivative), and
+        only those of active arguments are called and added up.
+    pullback : callable, tuple of callables or None
+        ``x_bar = Jᴴ y_bar`` under ⟨a, b⟩ = Re(aᴴ b).  One callable returns a cotangent for every positional
+        argument (None for zero; a single one need not be in a tuple); a tuple has one callable per argument,
+        and only those of active arguments are called.
+    symbolic_zeros : bool
+        For operations with several outputs: give the pullback None instead of zeros for an output that
+        nothing depends on.
+
+    Notes
+    -----
+    A pullback alone is enough: it is linear in the cotangent, and transposing it gives the pushforward
+    (two reverse modes make a forward mode).
+    """
+
+    def __init__(self, pushforward=None, pullback=None, *, bint symbolic_zeros=False):
+        self.pushforward = pushforward
+        self.pullback = pullback
+        self.symbolic_zeros = symbolic_zeros
+
+    def __dealloc__(self):
+        if self.rest is not None and Py_REFCNT(self.rest) == 1:
+            Py_INCREF(self.rest)
+            doom(<PyObject *>self.rest)
+
+    cdef int bind(self, Trace trace, list nodes, list places, tuple values, object result) except -1:
+        """Take a place in the record: ``nodes`` of the active inputs, where each sits in the arguments."""
+        if self.trace is not None:
+            raise ValueError("a rule returned the same differential twice; make a new one in every call")
+        self.trace = trace
+        self.a = nodes[0]
+        if len(nodes) > 1:
+            self.b = nodes[1]
+        if len(nodes) > 2:
+            self.rest = tuple(nodes[2:])
+        self.places = tuple(places)
+        self.values = values
+        self.result = result
+        return 0
+
+    cdef tuple more(self):
+        return self.rest
+
+    cdef Node parent(self, Py_ssize_t i):
+        if i == 0:
+            return self.a
+        return self.b if i == 1 else <Node>self.rest[i - 2]
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        cdef Py_ssize_t i
+        cdef tuple place
+        if type(y_bar) is list:
+            y_bar = self.fill_outputs(y_bar)
+        x_bars = self.pull_arguments(walk, y_bar)
+        for i in range(len(self.places)):
+            place = <tuple>self.places[i]
+            x_bar = x_bars[<object>place[0]]
+            if x_bar is None:
+                continue
+            value = self.values[<object>place[0]]
+            for key in place[1:]:
+                x_bar = x_bar[key]
+                value = value[key]
+            if x_bar is not None:
+                walk.add(self.parent(i), fit(x_bar, value), False)
+        return 0
+
+    cdef object fill_outputs(self, list y_bars):
+        """Zeros for the outputs that nothing depends on, in the structure of the result."""
+        cdef Py_ssize_t i
+        if not self.symbolic_zeros:
+            for i in range(len(y_bars)):
+                if y_bars[i] is None:
+                    y_bars[i] = pytree.zeros_like(self.result[i])
+        return pytree.rebuild(self.result, y_bars)
+
+    cdef object pull_arguments(self, Pull walk, object y_bar):
+        """Cotangents by argument."""
+        if self.pullback is None:
+            raise TypeError("this differential has no pullback; give lindiff.Differential(pullback=...)")
+        if type(self.pullback) is tuple:
+            needed = {place[0] for place in self.places}
+            return {i: self.pullback[i](y_bar) for i in needed if self.pullback[i] is not None}
+        x_bars = self.pullback(y_bar)
+        if len(self.values) == 1 and not (isinstance(x_bars, tuple) and len(x_bars) == 1):
+            return (x_bars,)
+        if not isinstance(x_bars, (tuple, list)) or len(x_bars) < len(self.values):
+            if isinstance(x_bars, (tuple, list)) or len({place[0] for place in self.places}) > 1 \
+                    or self.places[0][0] != 0:
+                raise TypeError(
+                    f"a pullback returns one cotangent per positional argument: expected "
+                    f"{len(self.values)}, got {len(x_bars) if isinstance(x_bars, (tuple, list)) else 1}")
+            return (x_bars,)
+        return x_bars
+
+    cdef list tangents(self, Push walk):
+        """A tangent for every argument, in its structure; None where the whole argument is constant."""
+        cdef list result = [None] * len(self.values)
+        cdef Py_ssize_t i
+        cdef tuple place
+        for i in range(len(self.places)):
+            place = <tuple>self.places[i]
+            x_dot = walk.tangent(self.parent(i))
+            if x_dot is None:
+                continue
+            at = place[0]
+            if len(place) == 1:
+                result[at] = x_dot
+            else:
+                if result[at] is None:
+                    result[at] = pytree.zeros_like(self.values[at])
+                result[at] = pytree.replace(result[at], place[1:], x_dot)
+        return result
+
+    cdef object push(self, Push walk):
+        y_dot = self.push_arguments(walk)
+        if y_dot is None:
+            return None
+        if isinstance(self.result, (tuple, list)):
+            return [None if part is None else fit(part, like)
+                    for part, like in zip(y_dot, self.result, strict=True)]
+        return fit(y_dot, self.result)
+
+    cdef object push_arguments(self, Push walk):
+        x_dots = self.tangents(walk)
+        if all(x_dot is None for x_dot in x_dots):
+            return None
+        if self.pushforward is None:
+            return self.push_by_transposition(x_dots)
+        if type(self.pushforward) is tuple:
+            parts = [self.pushforward[i](x_dot) for i, x_dot in enumerate(x_dots)
+                     if x_dot is not None and self.pushforward[i] is not None]
+            return add_parts(parts)
+        for i, x_dot in enumerate(x_dots):
+            if x_dot is None:
+                x_dots[i] = pytree.zeros_like(self.values[i])
+        return self.pushforward(*x_dots)
+
+    def push_by_transposition(self, x_dots):
+        """``J x_dot`` as the transpose of the linear map ``y_bar -> Jᴴ y_bar`` (two reverse modes)."""
+        y_bars = [pytree.zeros_like(leaf) for leaf in pytree.flatten(self.result)[0]]
+        trace = Trace()
+        variables = trace_inputs(trace, y_bars)
+        y_bar = pytree.rebuild(self.result, variables) \
+            if isinstance(self.result, (tuple, list)) else variables[0]
+        x_bars = self.pull_arguments(None, y_bar)
+        results = []
+        cotangents = []
+        for place in self.places:
+            x_dot = x_dots[place[0]]
+            x_bar = x_bars[place[0]]
+            for key in place[1:]:
+                x_dot = None if x_dot is None else x_dot[key]
+                x_bar = None if x_bar is None else x_bar[key]
+            node = node_in(x_bar, trace)
+            if node is not None and x_dot is not None:
+                results.append(node)
+                cotangents.append(fit_cotangent(x_dot, x_bar))
+        record = Record([node_in(v, trace) for v in variables], results)
+        y_dots = record.pull(cotangents, True)
+        if isinstance(self.result, (tuple, list)):
+            return y_dots
+        return y_dots[0]
+
+
+cdef object fit_cotangent(object x_dot, object x_bar):
+    """The tangent of an input as cotangent of its (perhaps still broadcast) ``x_bar``."""
+    if x_dot.shape != x_bar.shape:
+        return np.broadcast_to(x_dot, x_bar.shape)
+    return x_dot
+
+
+cdef class Linear(Differential):
+    """The differential of an operation that is linear in its active inputs together.
+
+    Takes the parameters of :class:`Differential`.  Example: ``np.reshape``, ``np.concatenate``.
+    """
+
+    cdef bint linear(self):
+        return True
+
+
+cdef class Bilinear(Differential):
+    """The differential of an operation that is linear in each of its inputs alone.
+
+    Takes the parameters of :class:`Differential`.  Example: ``np.dot``.
+    """
+
+    cdef bint linear(self):
+        return len({place[0] for place in self.places}) == 1
+
+
+cdef class Elementwise(Differential):
+    """The differential of an elementwise operation, from its partial derivatives.
+
+    Parameters
+    ----------
+    *partials : array, callable or None
+        One per positional argument, broadcasting to the result: the derivative with respect to it.
+        A callable is called the first time that the partial is needed.
+
+    Notes
+    -----
+    The products take 0 · ∞ as 0, so that ``where(x > 0, sqrt(x), 0)`` has gradient 0 at negative x.
+    """
+
+    def __init__(self, *partials):
+        self.partials = list(partials)
+
+    cdef object partial(self, Py_ssize_t place):
+        value = self.partials[place] if place < len(self.partials) else None
+        if callable(value):
+            with np.errstate(all="ignore"):
+                value = value()
+            self.partials[place] = value
+        return value
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        cdef Py_ssize_t i, place
+        for i in range(len(self.places)):
+            place = (<tuple>self.places[i])[0]
+            partial = self.partial(place)
+            if partial is None:
+                continue
+            g = chain_product(y_bar, conjugate(partial), False)
+            walk.add(self.parent(i), fit(g, self.values[place]), g is not y_bar)
+        return 0
+
+    cdef object push(self, Push walk):
+        cdef Py_ssize_t i, place
+        parts = []
+        for i in range(len(self.places)):
+            place = (<tuple>self.places[i])[0]
+            x_dot = walk.tangent(self.parent(i))
+            if x_dot is None:
+                continue
+            partial = self.partial(place)
+            if partial is not None:
+                parts.append(chain_product(x_dot, partial, False))
+        y_dot = add_parts(parts)
+        return None if y_dot is None else fit(y_dot, self.result)
+
+
+cdef object conjugate(object x):
+    """``x`` conjugated if it is complex."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is not None:
+        return x.conj() if dtype.kind == "c" else x
+    return x.conjugate() if isinstance(x, complex) else x
+
+
+cdef object add_parts(list parts):
+    if not parts:
+        return None
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+cdef object chain_product(object g, object partial, bint overwrite):
+    """``g * partial`` with 0 · ∞ = 0; looked at only where a value that is not finite shows up."""
+    cdef object out = chain(g, partial, overwrite)
+    if out is not None:
+        return out
+    out = binary(MULTIPLY, g, partial)  # None as well where a product is not finite
+    if out is not None:
+        return out
+    with np.errstate(all="ignore"):
+        out = np.multiply(g, partial)
+    if all_finite(out):
+        return out
+    return np.where(np.logical_or(np.equal(g, 0), np.equal(partial, 0)), 0.0, out)
+
+
+cdef bint all_finite(object x):
+    return bool(np.isfinite(value_of(x)).all())
+
+
+cdef object fit(object g, object like):
+    """``g`` in the shape and dtype of ``like``: the adjoint of broadcasting and of real-to-complex."""
+    if is_plain(g) and is_plain(like) and cnp.PyArray_TYPE(<cnp.ndarray>g) == cnp.PyArray_TYPE(<cnp.ndarray>like) \
+            and cnp.PyArray_SAMESHAPE(<cnp.ndarray>g, <cnp.ndarray>like):
+        return g
+    shape = getattr(like, "shape", None)
+    if shape is None:
+        like = np.asarray(like)
+        shape = like.shape
+    return fit_to(g, shape, like.dtype)
+
+
+cdef object fit_to(object g, tuple shape, object dtype):
+    if not hasattr(g, "dtype"):
+        g = np.asarray(g)
+    if g.dtype != dtype:
+        if g.dtype.kind == "c" and dtype.kind != "c":
+            g = g.real
+        if g.dtype != dtype:
+            g = g.astype(dtype)
+    if g.shape == shape:
+        return g
+    return fit_shape(g, shape)
+
+
+cdef object fit_shape(object g, tuple shape):
+    cdef Py_ssize_t extra = len(g.shape) - len(shape)
+    if extra > 0:
+        g = g.sum(axis=tuple(range(extra)))
+    axes = tuple([axis for axis in range(len(shape)) if axis < len(g.shape) and shape[axis] == 1
+                  and g.shape[axis] != 1]) if len(g.shape) == len(shape) else ()
+    if axes:
+        g = g.sum(axis=axes, keepdims=True)
+    if g.shape != shape:
+        g = np.broadcast_to(g, shape)
+    return g

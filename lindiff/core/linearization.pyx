@@ -1,0 +1,228 @@
+"""Running a function on Variables: the root of every transform.
+
+``Linearization`` runs a function once, at given primals, and keeps its value and the record of its
+differentials, which is the linearized program: pushed through for ``jvp``, pulled through for ``vjp``.
+"""
+
+cimport numpy as cnp
+
+import numpy as np
+
+from lindiff.core.record cimport Leaf, Node, Record, Trace
+from lindiff.core.variable cimport Variable, as_value
+from lindiff.kernels.elementwise cimport is_plain
+
+from lindiff.core import pytree
+from lindiff.core.record import enter, leave
+from lindiff.core.variable import (
+    differentiable_array, node_in, tangent_in, trace_inputs, trace_tangents, value_in,
+)
+
+cnp.import_array()
+
+
+cdef class Inputs:
+    """The array leaves of primals, and how to give results of the same form back.
+
+    Parameters
+    ----------
+    primals : tuple
+        Trees of arrays.
+    what : str
+        How messages name them.
+    """
+
+    cdef readonly list arrays
+    cdef list originals
+    cdef object unflatten
+    cdef readonly tuple primals
+
+    def __init__(self, tuple primals, str what="argument"):
+        cdef object x
+        self.primals = primals
+        self.unflatten = None
+        self.originals = list(primals)
+        for x in primals:
+            if not is_plain(x) and type(x) is not Variable:
+                self.originals, self.unflatten = pytree.flatten(primals)
+                break
+        self.arrays = [x if is_plain(x) else differentiable_array(x, what) for x in self.originals]
+
+    cdef tuple restore(self, list leaves):
+        """Leaves in the form of the primals: a NumPy scalar where a scalar was given."""
+        cdef Py_ssize_t i
+        for i in range(len(leaves)):
+            if not cnp.PyArray_Check(self.originals[i]) and cnp.PyArray_CheckExact(leaves[i]) \
+                    and cnp.PyArray_NDIM(<cnp.ndarray>leaves[i]) == 0:
+                leaves[i] = leaves[i][()]
+        return tuple(leaves) if self.unflatten is None else self.unflatten(leaves)
+
+    def tangents(self, given):
+        """The leaves of tangents for these primals, checked: one tree per primal, shapes and dtypes alike."""
+        cdef list leaves, checked = []
+        if len(given) != len(self.primals):
+            raise ValueError(f"{len(self.primals)} primals but {len(given)} tangents: give one per primal")
+        leaves, unflatten = pytree.flatten(tuple(given))
+        if len(leaves) != len(self.arrays):
+            raise ValueError(
+                f"the tangents have {len(leaves)} arrays, the primals {len(self.arrays)}: "
+                f"give tangents in the structure of the primals")
+        for x_dot, x in zip(leaves, self.arrays):
+            checked.append(alike(x_dot, x, "tangent", "primal"))
+        return checked
+
+
+cdef object alike(object given, object like, str what, str like_what):
+    """``given`` as an array of the shape and dtype of ``like``."""
+    if is_plain(given) and is_plain(like) and cnp.PyArray_TYPE(<cnp.ndarray>given) == \
+            cnp.PyArray_TYPE(<cnp.ndarray>like) and cnp.PyArray_SAMESHAPE(<cnp.ndarray>given, <cnp.ndarray>like):
+        return given
+    if not hasattr(given, "__array_function__") or isinstance(given, np.generic):
+        given = np.asarray(given)
+    if given.shape != like.shape:
+        raise ValueError(f"the {what} has shape {given.shape}, the {like_what} {like.shape}")
+    if given.dtype == like.dtype:
+        return given
+    if given.dtype.kind not in "biufc" or (given.dtype.kind == "c" and like.dtype.kind != "c"):
+        raise TypeError(f"the {what} has dtype {given.dtype}, the {like_what} {like.dtype}")
+    return given.astype(like.dtype)
+
+
+cdef class Outputs:
+    """The array leaves of what a function returned, seen from outside its trace."""
+
+    cdef readonly object value
+    cdef readonly list arrays
+    cdef list inside
+    cdef object unflatten
+
+    def __init__(self, returned, Trace trace):
+        if type(returned) is Variable:
+            self.inside = [returned]
+            self.unflatten = None
+        else:
+            self.inside, self.unflatten = pytree.flatten(returned)
+        self.arrays = [as_value(value_in(y, trace)) for y in self.inside]
+        self.value = self.restore(list(self.arrays))
+
+    cdef object restore(self, list leaves):
+        """Leaves in the form of the function's result, 0-d arrays as NumPy scalars."""
+        cdef Py_ssize_t i
+        for i in range(len(leaves)):
+            if cnp.PyArray_CheckExact(leaves[i]) and cnp.PyArray_NDIM(<cnp.ndarray>leaves[i]) == 0:
+                leaves[i] = leaves[i][()]
+        return leaves[0] if self.unflatten is None else self.unflatten(leaves)
+
+    cdef list cotangents(self, y_bar):
+        """The leaves of a cotangent for this result, checked."""
+        cdef list leaves, checked = []
+        if self.unflatten is None:
+            leaves = [y_bar]
+        else:
+            leaves, _ = pytree.flatten(y_bar)
+        if len(leaves) != len(self.arrays):
+            raise ValueError(
+                f"the cotangent has {len(leaves)} arrays, the function's result {len(self.arrays)}: "
+                f"give a cotangent in the structure of the result")
+        for leaf, y in zip(leaves, self.arrays):
+            checked.append(alike(leaf, y, "cotangent", "function's result") if hasattr(y, "dtype") else None)
+        return checked
+
+
+cdef class Linearization:
+    """``function`` at ``primals``: its value, and the linear map of its derivative.
+
+    Attributes
+    ----------
+    value
+        What the function returned, seen from outside.
+    aux
+        With ``has_aux``, the second part of what it returned.
+    """
+
+    cdef readonly object value
+    cdef readonly object aux
+    cdef readonly Inputs inputs
+    cdef readonly Outputs outputs
+    cdef readonly Record record
+
+    def __init__(self, function, tuple primals, bint has_aux=False):
+        cdef Trace trace = Trace()
+        cdef list variables
+        self.inputs = Inputs(primals)
+        variables = trace_inputs(trace, self.inputs.arrays)
+        returned = run(function, trace, variables, self.inputs)
+        if has_aux:
+            returned, self.aux = split_aux(returned, trace)
+        self.outputs = Outputs(returned, trace)
+        self.value = self.outputs.value
+        self.record = Record([(<Variable>v).node for v in variables],
+                             [node_in(y, trace) for y in self.outputs.inside])
+        self.outputs.inside = None
+
+    def pull(self, y_bar, bint consume=False):
+        """Cotangents of the primals, one tree per primal."""
+        return self.pull_leaves(self.outputs.cotangents(y_bar), consume)
+
+    cdef tuple pull_leaves(self, list y_bars, bint consume):
+        return self.inputs.restore(self.pull_arrays(y_bars, consume))
+
+    def pull_arrays(self, list y_bars, bint consume=False):
+        """The same between the lists of array leaves; None stands for a zero cotangent."""
+        cdef list x_bars = self.record.pull(y_bars, consume)
+        cdef Py_ssize_t i
+        for i in range(len(x_bars)):
+            x_bars[i] = pytree.zeros_like(self.inputs.arrays[i]) if x_bars[i] is None else as_value(x_bars[i])
+        return x_bars
+
+    def push(self, tangents):
+        """The tangent of the value, in its structure."""
+        return self.outputs.restore(self.push_leaves(self.inputs.tangents(tangents)))
+
+    def push_leaves(self, list x_dots):
+        """The same between the lists of array leaves; None stands for a zero tangent."""
+        cdef list y_dots = self.record.push(x_dots)
+        cdef Py_ssize_t i
+        for i in range(len(y_dots)):
+            y_dots[i] = own_tangent(y_dots[i], self.outputs.arrays[i])
+        return y_dots
+
+    def pull_one(self, bint consume):
+        """Cotangents of the primals for the cotangent 1 of a single number."""
+        return self.pull_leaves([pytree.ones_like(self.outputs.arrays[0])], consume)
+
+
+cdef object own_tangent(object y_dot, object y):
+    """A tangent as an array that nobody else holds; zeros for None."""
+    if y_dot is None:
+        return pytree.zeros_like(y)
+    return as_value(y_dot.copy() if hasattr(y_dot, "copy") else y_dot)
+
+
+cdef object run(function, Trace trace, list variables, Inputs inputs):
+    """Call the function on Variables with its trace current, whatever happens."""
+    cdef tuple arguments = tuple(variables) if inputs.unflatten is None else inputs.unflatten(list(variables))
+    token = enter(trace)
+    try:
+        return function(*arguments)
+    finally:
+        leave(token)
+
+
+cdef tuple split_aux(returned, Trace trace):
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise TypeError(f"with has_aux=True the function returns (value, aux), got {type(returned).__name__}")
+    leaves, unflatten = pytree.flatten(returned[1])
+    return returned[0], unflatten([value_in(leaf, trace) for leaf in leaves])
+
+
+def push_forward(function, tuple primals, tuple tangents):
+    """Value and tangent of ``function``, pushed along with it; keeps no record."""
+    cdef Trace trace = Trace(forward=True)
+    cdef Inputs inputs = Inputs(primals, "primal")
+    cdef Outputs outputs
+    cdef list y_dots
+    variables = trace_tangents(trace, inputs.arrays, inputs.tangents(tangents))
+    outputs = Outputs(run(function, trace, variables, inputs), trace)
+    y_dots = [own_tangent(tangent_in(v, trace), y) for v, y in zip(outputs.inside, outputs.arrays)]
+    return outputs.value, outputs.restore(y_dots)

@@ -1,0 +1,77 @@
+"""The record of a computation: its nodes, their order, and the walks over them."""
+
+cimport cython
+from cpython.object cimport PyObject
+
+
+cdef class Trace:
+    cdef readonly unsigned long long level
+    cdef readonly bint forward
+
+
+@cython.no_gc
+cdef class Node:
+    cdef Trace trace
+    cdef Node a
+    cdef Node b
+    cdef Py_ssize_t position
+    cdef Py_ssize_t visit
+    cdef tuple more(self)
+    cdef bint linear(self)
+    cdef int pull(self, Pull walk, object y_bar) except -1
+    cdef object push(self, Push walk)
+
+
+@cython.no_gc
+cdef class Leaf(Node):
+    cdef readonly object shape
+    cdef readonly object dtype
+    cdef public object grad
+
+
+@cython.no_gc
+cdef class Tangent(Node):
+    cdef object x_dot
+
+
+@cython.no_gc
+cdef class Component(Node):
+    cdef Py_ssize_t index
+    cdef Py_ssize_t count
+
+
+cdef class Pull:
+    cdef PyObject **cotangent
+    cdef char *own
+    cdef Py_ssize_t size
+    cdef bint overwrite
+    cdef int add(self, Node node, object x_bar, bint own) except -1
+    cdef int add_component(self, Node node, Py_ssize_t index, Py_ssize_t count, object y_bar) except -1
+    cdef object buffer(self, Node node)
+    cdef int give_buffer(self, Node node, object x_bar) except -1
+    cdef void replace(self, Py_ssize_t i, object total)
+    cdef object take(self, Node node)
+
+
+cdef class Push:
+    cdef list tangents
+    cdef object tangent(self, Node node)
+
+
+cdef class Record:
+    cdef public list leaves
+    cdef list results
+    cdef PyObject **order
+    cdef Py_ssize_t size
+    cdef bint shared
+    cdef void clear(self) noexcept
+    cdef int sort(self) except -1
+    cdef Py_ssize_t grow(self, Py_ssize_t room) except -1
+    cdef int number(self) except -1
+    cpdef list pull(self, list cotangents, bint consume)
+    cpdef list push(self, list tangents)
+
+
+cdef Push EAGER
+
+cdef void doom(PyObject *parent) noexcept

@@ -1,0 +1,416 @@
+"""The record of a computation: nodes, their order, and the two walks over them.
+
+Running a function on Variables leaves one :class:`Node` for every operation: its differential, and the nodes
+of its active inputs.  The nodes between inputs and outputs, inputs first, are the linearized program
+(:class:`Record`).  Walked forward it pushes tangents (``jvp``), walked backward it pulls cotangents (``vjp``).
+
+A node never refers to its own output and cotangents live on the walk, so a record has no cycles and its nodes
+need no garbage collector.  This module knows no operation; those are subclasses of ``Node`` elsewhere.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_REFCNT, Py_XDECREF
+
+from lindiff.kernels.elementwise cimport add_into, binary, ADD, is_plain
+
+import contextvars
+import itertools
+
+_levels = itertools.count(1)
+
+
+cdef class Trace:
+    """One differentiation in progress.
+
+    Traces are nested in time: of two traces the one with the larger ``level`` began later and is the inner
+    one.  Its operations treat Variables of outer traces as constants, and record what they do to them there;
+    that is what keeps perturbations of different orders apart.
+
+    Parameters
+    ----------
+    forward : bool
+        Push tangents at once instead of keeping a record.
+    """
+
+    def __init__(self, bint forward=False):
+        self.level = next(_levels)
+        self.forward = forward
+
+
+# The trace that `Variable(array)` joins. Each thread and task sees its own (PEP 567).
+_root = Trace()
+_current = contextvars.ContextVar("lindiff.trace", default=_root)
+
+
+def current_trace():
+    """The trace of the innermost transform that is running in this context, else the root trace."""
+    return _current.get()
+
+
+def enter(Trace trace):
+    """Make ``trace`` the current one; give the result to :func:`leave`."""
+    return _current.set(trace)
+
+
+def leave(token):
+    """Restore what was current before the matching :func:`enter`."""
+    _current.reset(token)
+
+
+# Dropping the last node of a long chain must not recurse through it: parents that die with their child are
+# put on this stack and released one after the other.
+cdef PyObject **_doomed = NULL
+cdef Py_ssize_t _doomed_count = 0
+cdef Py_ssize_t _doomed_room = 0
+cdef bint _releasing = False
+
+
+cdef void doom(PyObject *parent) noexcept:
+    """Take over a reference for release by the outermost dying node."""
+    global _doomed, _doomed_count, _doomed_room
+    cdef PyObject **larger
+    if _doomed_count == _doomed_room:
+        larger = <PyObject **>PyMem_Realloc(_doomed, (2 * _doomed_room + 64) * sizeof(PyObject *))
+        if larger == NULL:
+            return  # out of memory: the reference is leaked rather than the process lost
+        _doomed = larger
+        _doomed_room = 2 * _doomed_room + 64
+    _doomed[_doomed_count] = parent
+    _doomed_count += 1
+
+
+cdef void release_doomed() noexcept:
+    global _doomed_count, _releasing
+    if _releasing:
+        return
+    _releasing = True
+    while _doomed_count > 0:
+        _doomed_count -= 1
+        Py_DECREF(<object>_doomed[_doomed_count])
+    _releasing = False
+
+
+@cython.no_gc
+cdef class Node:
+    """An operation of the record: the linear map from its inputs' tangents to its output's tangent.
+
+    ``a`` and ``b`` are the nodes of the inputs (None where an input is constant); operations with more inputs
+    answer with the rest from ``more``.
+    """
+
+    def __dealloc__(self):
+        cdef Node parent = self.a
+        if parent is not None and Py_REFCNT(parent) == 2:  # this node and the local name
+            Py_INCREF(parent)
+            doom(<PyObject *>parent)
+        parent = self.b
+        if parent is not None and Py_REFCNT(parent) == 2:
+            Py_INCREF(parent)
+            doom(<PyObject *>parent)
+        parent = None
+        if _doomed_count > 0 and not _releasing:
+            self.a = None
+            self.b = None
+            release_doomed()
+
+    cdef tuple more(self):
+        """Parents beyond ``a`` and ``b``; None where there are none."""
+        return None
+
+    cdef bint linear(self):
+        """Whether the operation itself is linear in its active inputs together."""
+        return False
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        """Add the adjoint's image of ``y_bar`` to the cotangents of the parents."""
+        raise NotImplementedError(f"{type(self).__name__} has no pullback")
+
+    cdef object push(self, Push walk):
+        """The output's tangent from the parents' tangents; None stands for zero."""
+        raise NotImplementedError(f"{type(self).__name__} has no pushforward")
+
+
+@cython.no_gc
+cdef class Leaf(Node):
+    """An input of the record; ``shape`` and ``dtype`` are those of its gradient."""
+
+    cdef bint linear(self):
+        return True
+
+
+@cython.no_gc
+cdef class Tangent(Node):
+    """What stands for an operation in a forward trace: nothing but the tangent of its output."""
+
+    cdef object push(self, Push walk):
+        return self.x_dot
+
+
+@cython.no_gc
+cdef class Component(Node):
+    """One output of an operation with several; ``a`` is the operation."""
+
+    cdef bint linear(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        walk.add_component(self.a, self.index, self.count, y_bar)
+        return 0
+
+    cdef object push(self, Push walk):
+        cdef object y_dots = walk.tangent(self.a)
+        return None if y_dots is None else y_dots[self.index]
+
+
+cdef class Pull:
+    """A walk backward: the cotangent of every node so far, and whether the walk owns its memory."""
+
+    def __cinit__(self, Py_ssize_t size):
+        self.size = size
+        self.cotangent = <PyObject **>PyMem_Calloc(max(size, 1), sizeof(PyObject *))
+        self.own = <char *>PyMem_Calloc(max(size, 1), 1)
+        if self.cotangent == NULL or self.own == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        if self.cotangent != NULL:
+            for i in range(self.size):
+                Py_XDECREF(self.cotangent[i])
+        PyMem_Free(self.cotangent)
+        PyMem_Free(self.own)
+
+    cdef int add(self, Node node, object x_bar, bint own) except -1:
+        """Add to the cotangent of ``node``.  ``own``: nobody else holds this memory, later terms may be
+        added to it in place."""
+        cdef Py_ssize_t i = node.position
+        cdef object total
+        if self.cotangent[i] == NULL:
+            Py_INCREF(x_bar)
+            self.cotangent[i] = <PyObject *>x_bar
+            self.own[i] = own
+            return 0
+        total = <object>self.cotangent[i]
+        if self.own[i] and add_into(total, x_bar):
+            return 0
+        total = binary(ADD, total, x_bar)
+        if total is None:
+            total = <object>self.cotangent[i] + x_bar
+        self.replace(i, total)
+        self.own[i] = True
+        return 0
+
+    cdef void replace(self, Py_ssize_t i, object total):
+        cdef PyObject *old = self.cotangent[i]
+        Py_INCREF(total)
+        self.cotangent[i] = <PyObject *>total
+        Py_XDECREF(old)
+
+    cdef int add_component(self, Node node, Py_ssize_t index, Py_ssize_t count, object y_bar) except -1:
+        """Add to one output's cotangent of an operation with ``count`` outputs."""
+        cdef list parts
+        if self.cotangent[node.position] == NULL:
+            parts = [None] * count
+            self.replace(node.position, parts)
+        else:
+            parts = <list>self.cotangent[node.position]
+        parts[index] = y_bar if parts[index] is None else parts[index] + y_bar
+        return 0
+
+    cdef object buffer(self, Node node):
+        """The cotangent of ``node`` if it is a plain array that may be added to in place, else None."""
+        cdef Py_ssize_t i = node.position
+        if self.own[i] and self.cotangent[i] != NULL and is_plain(<object>self.cotangent[i]):
+            return <object>self.cotangent[i]
+        return None
+
+    cdef int give_buffer(self, Node node, object x_bar) except -1:
+        """Set the cotangent of ``node``, replacing what is there, to memory the walk owns."""
+        self.replace(node.position, x_bar)
+        self.own[node.position] = True
+        return 0
+
+    cdef object take(self, Node node):
+        """The cotangent of ``node``, given away as memory of its own; None where nothing arrived."""
+        cdef object result
+        cdef Py_ssize_t i = node.position
+        if self.cotangent[i] == NULL:
+            return None
+        result = <object>self.cotangent[i]
+        Py_DECREF(result)
+        self.cotangent[i] = NULL
+        if not self.own[i] and hasattr(result, "copy"):
+            return result.copy()
+        return result
+
+
+cdef class Push:
+    """A walk forward: the tangent of every node by its position; None stands for zero."""
+
+    def __init__(self, list tangents):
+        self.tangents = tangents
+
+    cdef object tangent(self, Node node):
+        if node is None:
+            return None
+        if self.tangents is None:  # a forward trace
+            return node.push(self)
+        return self.tangents[node.position]
+
+
+# The walk of forward traces, whose nodes hold their tangents themselves.
+cdef Push EAGER = Push(None)
+
+
+cdef class Record:
+    """The linearized program: the nodes between ``leaves`` and ``results``, parents before children.
+
+    Parameters
+    ----------
+    leaves : list of Leaf
+    results : list of Node or None
+        None stands for an output that does not depend on the leaves.
+    shared : bool
+        Whether other records may hold some of these nodes, as with Variables made by hand.
+    """
+
+    def __cinit__(self, list leaves, list results, bint shared=False):
+        self.leaves = leaves
+        self.results = results
+        self.shared = shared
+        self.order = NULL
+        self.size = 0
+        self.sort()
+
+    def __dealloc__(self):
+        self.clear()
+
+    cdef void clear(self) noexcept:
+        # Children first: then no node takes its parents with it, however long the chain.
+        while self.size > 0:
+            self.size -= 1
+            Py_XDECREF(self.order[self.size])
+        PyMem_Free(self.order)
+        self.order = NULL
+
+    cdef int sort(self) except -1:
+        """Depth-first from the results; every node after its parents."""
+        cdef Py_ssize_t opened = next(_levels), done = -opened
+        cdef list stack = [node for node in self.leaves + self.results if node is not None]
+        cdef Py_ssize_t room = 64
+        cdef Node node
+        cdef tuple more
+        self.order = <PyObject **>PyMem_Malloc(room * sizeof(PyObject *))
+        if self.order == NULL:
+            raise MemoryError()
+        stack.reverse()
+        while stack:
+            node = <Node>stack[len(stack) - 1]
+            if node.visit == opened or node.visit == done:
+                stack.pop()
+                if node.visit == opened:
+                    node.visit = done
+                    if self.size == room:
+                        room = self.grow(room)
+                    node.position = self.size
+                    Py_INCREF(node)
+                    self.order[self.size] = <PyObject *>node
+                    self.size += 1
+                continue
+            node.visit = opened
+            if node.b is not None and node.b.visit != opened and node.b.visit != done:
+                stack.append(node.b)
+            if node.a is not None and node.a.visit != opened and node.a.visit != done:
+                stack.append(node.a)
+            more = node.more()
+            if more is not None:
+                for parent in more:
+                    if (<Node>parent).visit != opened and (<Node>parent).visit != done:
+                        stack.append(parent)
+        return 0
+
+    cdef Py_ssize_t grow(self, Py_ssize_t room) except -1:
+        cdef PyObject **larger = <PyObject **>PyMem_Realloc(self.order, 2 * room * sizeof(PyObject *))
+        if larger == NULL:
+            raise MemoryError()
+        self.order = larger
+        return 2 * room
+
+    cdef int number(self) except -1:
+        """Number the nodes again, where another record may have numbered them since."""
+        cdef Py_ssize_t i
+        if self.shared:
+            for i in range(self.size):
+                (<Node>self.order[i]).position = i
+        return 0
+
+    cpdef list pull(self, list cotangents, bint consume):
+        """Cotangents of the leaves from cotangents of the results (None stands for zero).
+
+        With ``consume`` the record is released on the way and cannot be walked again.
+        """
+        cdef Pull walk
+        cdef Node node
+        cdef Py_ssize_t i
+        cdef object y_bar
+        if self.order == NULL:
+            raise RuntimeError("this record was released by an earlier backward walk")
+        self.number()
+        walk = Pull(self.size)
+        for node, y_bar in zip(self.results, cotangents):
+            if node is not None and y_bar is not None:
+                walk.add(node, y_bar, False)
+        if consume:
+            self.results = []
+        for i in range(self.size - 1, -1, -1):
+            node = <Node>self.order[i]
+            if type(node) is Leaf:
+                continue
+            if walk.cotangent[i] != NULL:
+                y_bar = <object>walk.cotangent[i]
+                Py_DECREF(y_bar)
+                walk.cotangent[i] = NULL
+                walk.overwrite = walk.own[i]
+                node.pull(walk, y_bar)
+                y_bar = None
+            if consume:
+                node = None
+                Py_DECREF(<object>self.order[i])
+                self.order[i] = NULL
+        leaf_cotangents = [walk.take(leaf) for leaf in self.leaves]
+        if consume:
+            self.clear()
+        return leaf_cotangents
+
+    cpdef list push(self, list tangents):
+        """Tangents of the results from tangents of the leaves (None stands for zero)."""
+        cdef Push walk
+        cdef Node node
+        cdef Py_ssize_t i
+        self.number()
+        walk = Push([None] * self.size)
+        for node, x_dot in zip(self.leaves, tangents):
+            walk.tangents[node.position] = x_dot
+        for i in range(self.size):
+            node = <Node>self.order[i]
+            if type(node) is not Leaf:
+                walk.tangents[i] = node.push(walk)
+        return [None if node is None else walk.tangent(node) for node in self.results]
+
+    def inputs(self):
+        """All leaves that the results depend on."""
+        cdef Py_ssize_t i
+        return [<Node>self.order[i] for i in range(self.size) if type(<Node>self.order[i]) is Leaf]
+
+    def nonlinear_operation(self):
+        """The name of an operation on the way that is not linear; None where the whole record is."""
+        cdef Py_ssize_t i
+        for i in range(self.size):
+            if not (<Node>self.order[i]).linear():
+                return type(<Node>self.order[i]).__name__
+        return None
+
+    def __len__(self):
+        return self.size

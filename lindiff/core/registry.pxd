@@ -1,0 +1,28 @@
+"""Which function has which rule."""
+
+
+cdef class Handler:
+    cdef readonly object function
+    cdef object call(self, tuple args, dict kwargs)
+
+
+cdef class Rule(Handler):
+    cdef readonly object rule
+    cdef public Handler fast
+    cdef object signature
+    cdef dict __dict__
+    cdef object __weakref__
+    cdef object apply(self, tuple args, dict kwargs)
+    cdef str name(self)
+
+
+cdef class Composed(Handler):
+    cdef readonly object implementation
+
+
+cdef class Constant(Handler):
+    pass
+
+
+cdef object handle(object function, tuple args, dict kwargs)
+cdef dict handlers

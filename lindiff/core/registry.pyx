@@ -1,0 +1,260 @@
+"""Which function has which rule, and what calling it with Variables does.
+
+A function is handled in one of three ways: it has a rule of its own (:class:`Rule`), it is composed of
+functions that have (:class:`Composed`), or its derivative is zero wherever it has one (:class:`Constant`).
+"""
+
+import functools
+import inspect
+
+from lindiff.core.differential cimport Differential
+from lindiff.core.record cimport Node, Trace
+from lindiff.core.variable cimport Variable, innermost, record, value_of
+
+from lindiff.core import pytree
+from lindiff.core.variable import record_outputs, value_in
+
+# function -> Handler; functions of one name in other array libraries get the handler of NumPy's
+cdef dict handlers = {}
+
+
+cdef class Handler:
+    """What is done when ``function`` meets Variables."""
+
+    def __init__(self, function):
+        self.function = function
+
+    cdef object call(self, tuple args, dict kwargs):
+        raise NotImplementedError
+
+
+cdef class Rule(Handler):
+    """A primitive: a function that computes value and differential together.
+
+    ``fast``, if there is one, is tried first; it answers NotImplemented where the call is not its case.
+    """
+
+    def __init__(self, function, rule):
+        self.function = function
+        self.rule = rule
+        functools.update_wrapper(self, rule)
+
+    def __call__(self, *args, **kwargs):
+        return self.call(args, kwargs)
+
+    def __repr__(self):
+        return f"<lindiff rule for {getattr(self.function, '__name__', self.function)}>"
+
+    cdef object call(self, tuple args, dict kwargs):
+        if self.fast is not None:
+            result = self.fast.call(args, kwargs)
+            if result is not NotImplemented:
+                return result
+        return self.apply(args, kwargs)
+
+    cdef object apply(self, tuple args, dict kwargs):
+        cdef Trace trace = None
+        cdef Differential differential
+        cdef list nodes, places, values
+        for argument in args:
+            trace = innermost(argument, trace)
+        if kwargs and innermost(tuple(kwargs.values()), None) is not None:
+            args, kwargs = self.by_position(args, kwargs)
+            for argument in args:
+                trace = innermost(argument, trace)
+            innermost_keyword = innermost(tuple(kwargs.values()), None)
+            if innermost_keyword is not None:
+                names = [name for name, argument in kwargs.items() if innermost(argument, None) is not None]
+                raise TypeError(f"{self.name()}: keyword argument {names[0]!r} cannot be a Variable; "
+                                f"use ld.value({names[0]})")
+        if trace is None:
+            return self.rule(*args, **kwargs)[0]
+        nodes = []
+        places = []
+        values = [strip(argument, trace, (i,), nodes, places) for i, argument in enumerate(args)]
+        outcome = self.rule(*values, **kwargs)
+        if not isinstance(outcome, tuple) or len(outcome) != 2:
+            raise TypeError(f"{self.name()}: a rule returns (value, pullback) or (value, Differential)")
+        result, found = outcome
+        if found is None:
+            return result
+        differential = found if isinstance(found, Differential) else Differential(pullback=found)
+        differential.bind(trace, nodes, places, tuple(values), result)
+        if isinstance(result, (tuple, list)):
+            return pytree.rebuild(result, record_outputs(trace, differential, list(result)))
+        return record(trace, differential, result)
+
+    cdef str name(self):
+        return getattr(self.rule, "__qualname__", str(self.function))
+
+    def by_position(self, tuple args, dict kwargs):
+        """Turn keyword arguments into positional ones as far as the rule's signature allows."""
+        if self.signature is None:
+            self.signature = inspect.signature(self.rule)
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args, bound.kwargs
+
+
+cdef object strip(object argument, Trace trace, tuple place, list nodes, list places):
+    """``argument`` seen from outside ``trace``; appends the nodes found in it and their places."""
+    if type(argument) is Variable:
+        if (<Variable>argument).node.trace is not trace:
+            return argument
+        nodes.append((<Variable>argument).node)
+        places.append(place)
+        return (<Variable>argument)._value
+    if isinstance(argument, (list, tuple)) and innermost(argument, None) is not None:
+        return pytree.rebuild(
+            argument, [strip(item, trace, (*place, i), nodes, places) for i, item in enumerate(argument)])
+    return argument
+
+
+cdef class Composed(Handler):
+    """A function written in functions that have rules."""
+
+    def __init__(self, function, implementation):
+        self.function = function
+        self.implementation = implementation
+
+    cdef object call(self, tuple args, dict kwargs):
+        return self.implementation(*args, **kwargs)
+
+
+cdef class Constant(Handler):
+    """A function whose derivative is zero wherever it has one: runs on the plain values."""
+
+    cdef object call(self, tuple args, dict kwargs):
+        return self.function(*[plain(argument) for argument in args],
+                             **{name: plain(argument) for name, argument in kwargs.items()})
+
+
+cdef object plain(object x):
+    if type(x) is Variable:
+        return value_of(x)
+    if isinstance(x, (list, tuple)) and innermost(x, None) is not None:
+        return pytree.rebuild(x, [plain(item) for item in x])
+    return x
+
+
+cdef object handle(object function, tuple args, dict kwargs):
+    """Call ``function`` on arguments with Variables among them."""
+    cdef Handler handler = handlers.get(function)
+    if handler is None:
+        raise_unsupported(function)
+    return handler.call(args, kwargs)
+
+
+def raise_unsupported(function):
+    """Refuse a function that has no rule, at the call, and name the nearest that has one."""
+    import difflib
+    name = full_name(function)
+    short = name.rpartition(".")[2]
+    known = {full_name(other): other for other in handlers}
+    near = _nearest.get(short) or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    hint = f"; the nearest function that has one: {near if isinstance(near, str) else near[0]}" if near else ""
+    raise TypeError(
+        f"{name} has no derivative rule in lindiff{hint}. Give it one with @ld.rule({name}), or use "
+        f"{name}(ld.value(v)) where its derivative does not matter")
+
+
+# where the closest spelling is not the closest meaning
+_nearest = {}
+
+
+def suggest(str name, str instead):
+    """Let the error for the function ``name`` recommend ``instead``."""
+    _nearest[name] = instead
+
+
+def full_name(function):
+    """``numpy.linalg.eig`` for the function of that name."""
+    module = getattr(function, "__module__", None) or "numpy"
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
+    return f"{module}.{name}"
+
+
+def rule(function=None):
+    """Make a primitive, or give an existing function a rule.
+
+    The decorated function is the rule: read top to bottom it is the primal and its differential.  It takes
+    the arguments of the function and returns ``(value, pullback)`` or ``(value, Differential)``, see
+    :class:`lindiff.Differential`, ``Linear``, ``Bilinear`` and ``Elementwise``.  It may compute the value in
+    another way than the original, for instance to share work with the derivative.
+
+    Parameters
+    ----------
+    function : callable, optional
+        Used as ``@ld.rule(np.linalg.cholesky)``: the existing NumPy function (anything that dispatches by
+        NumPy's protocols) that gets the rule.  Used as ``@ld.rule``: a new primitive.
+
+    Returns
+    -------
+    callable
+        Acts on arrays as on Variables.
+
+    Notes
+    -----
+    Write the rule in functions that have rules themselves (NumPy's, or other primitives): then it serves
+    every order of derivative.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> @ld.rule
+    ... def logistic(x):
+    ...     ex = np.exp(x)
+    ...     y = ex / (1 + ex)
+    ...     def pullback(y_bar):
+    ...         return y_bar * y / (1 + ex)
+    ...     return y, pullback
+    >>> logistic(0.0)
+    np.float64(0.5)
+    >>> ld.grad(logistic)(0.0)
+    np.float64(0.25)
+    """
+    if function is None:
+        return rule
+    if inspect.isfunction(function):
+        return Rule(function, function)
+
+    def register(rule):
+        cdef Rule made = Rule(function, rule)
+        handlers[function] = made
+        return made
+
+    return register
+
+
+def composed(function):
+    """Decorator: ``function`` on Variables is the decorated function, written in functions that have rules."""
+    def register(implementation):
+        handlers[function] = Composed(function, implementation)
+        return implementation
+    return register
+
+
+def constant(*functions):
+    """Declare functions whose derivative is zero wherever they have one."""
+    for function in functions:
+        handlers[function] = Constant(function)
+
+
+def alias(function, other):
+    """Let ``other`` be handled as ``function`` is."""
+    handlers[other] = handlers[function]
+
+
+def fast_path(function, Handler fast):
+    """Give the rule of ``function`` a compiled twin that is tried first."""
+    (<Rule>handlers[function]).fast = fast
+
+
+def has_handler(function):
+    """Whether ``function`` may be called on Variables."""
+    return function in handlers
+
+
+def handled_functions():
+    """All functions that may be called on Variables, with the kind of their handler."""
+    return {function: type(handler).__name__ for function, handler in handlers.items()}

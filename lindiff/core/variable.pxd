@@ -1,0 +1,34 @@
+"""The Variable: an array on a record."""
+
+cimport cython
+
+from lindiff.core.record cimport Node, Trace
+
+
+@cython.no_gc
+@cython.final
+cdef class Variable:
+    cdef readonly object _value
+    cdef Node node
+    cdef Variable assign(self, Variable result)
+
+
+cdef class Operators:
+    cdef object add(self, object x, object y)
+    cdef object subtract(self, object x, object y)
+    cdef object multiply(self, object x, object y)
+    cdef object divide(self, object x, object y)
+    cdef object power(self, object x, object y)
+    cdef object matmul(self, object x, object y)
+    cdef object negative(self, object x)
+    cdef object getitem(self, Variable x, object index)
+    cdef object transpose(self, Variable x)
+    cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs)
+    cdef object function(self, object function, tuple args, dict kwargs)
+    cdef object method(self, str name)
+
+
+cdef object as_value(object value)
+cdef object record(Trace trace, Node node, object value)
+cdef object value_of(object x)
+cdef Trace innermost(object x, Trace so_far)

@@ -1,0 +1,576 @@
+"""The Variable: an array that stands on a record.
+
+A Variable holds a value and the node of the operation that made it.  Python's operators, NumPy's ufuncs
+(``__array_ufunc__``) and NumPy's functions (``__array_function__``) reach the rules through
+:class:`Operators`, which the rules fill in; nothing here knows an operation.
+
+The value may itself be a Variable of an outer trace: that is how derivatives nest to any order.
+"""
+
+cimport cython
+cimport numpy as cnp
+from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
+
+import operator
+
+import numpy as np
+
+from lindiff.core.record cimport EAGER, Component, Leaf, Node, Tangent, Trace
+from lindiff.core.record import Record, current_trace
+
+cnp.import_array()
+
+cdef object _comparisons = {
+    Py_EQ: operator.eq, Py_NE: operator.ne, Py_LT: operator.lt,
+    Py_LE: operator.le, Py_GT: operator.gt, Py_GE: operator.ge,
+}
+
+
+cdef class Operators:
+    """What a Variable does when it is operated on; one instance, made by the rules."""
+
+    cdef object add(self, object x, object y):
+        raise NotImplementedError
+
+    cdef object subtract(self, object x, object y):
+        raise NotImplementedError
+
+    cdef object multiply(self, object x, object y):
+        raise NotImplementedError
+
+    cdef object divide(self, object x, object y):
+        raise NotImplementedError
+
+    cdef object power(self, object x, object y):
+        raise NotImplementedError
+
+    cdef object matmul(self, object x, object y):
+        raise NotImplementedError
+
+    cdef object negative(self, object x):
+        raise NotImplementedError
+
+    cdef object getitem(self, Variable x, object index):
+        raise NotImplementedError
+
+    cdef object transpose(self, Variable x):
+        raise NotImplementedError
+
+    cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs):
+        raise NotImplementedError
+
+    cdef object function(self, object function, tuple args, dict kwargs):
+        raise NotImplementedError
+
+    cdef object method(self, str name):
+        raise NotImplementedError
+
+
+cdef Operators _operators = Operators()
+
+
+def use_operators(Operators operators):
+    """Let Variables act through ``operators``."""
+    global _operators
+    _operators = operators
+
+
+cdef object as_value(object value):
+    """A result as Variables hold it: scalars become arrays without axes."""
+    if cnp.PyArray_CheckExact(value) or type(value) is Variable:
+        return value
+    if isinstance(value, (np.generic, float, complex, int)):
+        return np.asarray(value)
+    return value
+
+
+cdef object record(Trace trace, Node node, object value):
+    """The output of an operation: ``value``, made in ``trace`` by ``node``."""
+    cdef Variable out
+    cdef Tangent tangent
+    node.trace = trace
+    if trace.forward:
+        y_dot = node.push(EAGER)
+        if y_dot is None:
+            return value
+        tangent = Tangent.__new__(Tangent)
+        tangent.trace = trace
+        tangent.x_dot = y_dot
+        node = tangent
+    out = Variable.__new__(Variable)
+    out._value = as_value(value)
+    out.node = node
+    return out
+
+
+def record_outputs(Trace trace, Node node, list values):
+    """The outputs of an operation that has several; integers and booleans among them stay plain."""
+    cdef Py_ssize_t i, count = len(values)
+    cdef Component part
+    cdef Tangent tangent
+    cdef list outputs = []
+    node.trace = trace
+    if trace.forward:
+        y_dots = node.push(EAGER)
+        if y_dots is None:
+            return values
+    for i in range(count):
+        if values[i].dtype.kind not in "fc":
+            outputs.append(values[i])
+        elif trace.forward:
+            if y_dots[i] is None:
+                outputs.append(values[i])
+                continue
+            tangent = Tangent.__new__(Tangent)
+            tangent.x_dot = y_dots[i]
+            tangent.trace = trace
+            outputs.append(new_variable(tangent, values[i]))
+        else:
+            part = Component.__new__(Component)
+            part.trace = trace
+            part.a = node
+            part.index = i
+            part.count = count
+            outputs.append(new_variable(part, values[i]))
+    return outputs
+
+
+cdef Variable new_variable(Node node, object value):
+    cdef Variable out = Variable.__new__(Variable)
+    out._value = as_value(value)
+    out.node = node
+    return out
+
+
+cdef Trace innermost(object x, Trace so_far):
+    """The innermost trace of the Variables in ``x``, looked for in nested lists and tuples."""
+    if type(x) is Variable:
+        if so_far is None or (<Variable>x).node.trace.level > so_far.level:
+            return (<Variable>x).node.trace
+    elif isinstance(x, (list, tuple)):
+        for item in x:
+            so_far = innermost(item, so_far)
+    return so_far
+
+
+cdef object value_of(object x):
+    """The plain array inside, through all traces."""
+    while type(x) is Variable:
+        x = (<Variable>x)._value
+    return x
+
+
+def value(x):
+    """The plain array (or NumPy scalar) that a Variable holds; anything else as it is.
+
+    Derivatives do not see what is computed from it: use it to print, plot and decide.
+
+    Parameters
+    ----------
+    x : Variable or anything
+        Nested tuples, lists and dicts are gone through.
+
+    Returns
+    -------
+    numpy.ndarray, numpy scalar or ``x``
+        Not a copy: treat it as read-only.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> v = ld.Variable([1.0, 2.0])
+    >>> ld.value(v * 2)
+    array([2., 4.])
+    """
+    if type(x) is Variable:
+        x = value_of(x)
+        return x[()] if cnp.PyArray_CheckExact(x) and cnp.PyArray_NDIM(<cnp.ndarray>x) == 0 else x
+    if isinstance(x, (list, tuple, dict)):
+        from lindiff.core.pytree import tree_map
+        return tree_map(value, x)
+    return x
+
+
+def differentiable_array(x, str what="argument"):
+    """``x`` as an array that can be differentiated: integers promoted to float64, the rest refused.
+
+    Parameters
+    ----------
+    x : array_like or Variable
+    what : str
+        How messages name it.
+    """
+    if type(x) is Variable:
+        return x
+    if isinstance(x, np.ma.MaskedArray) or isinstance(x, np.matrix):
+        raise TypeError(f"{what} is a {type(x).__name__}; give a plain array: np.asarray(x)")
+    if not hasattr(x, "__array_function__") or isinstance(x, np.generic):
+        x = np.asarray(x)
+    kind = x.dtype.kind
+    if kind in "fc":
+        if x.dtype.itemsize > 16 or x.dtype.char in "gG":
+            raise TypeError(f"{what} has dtype {x.dtype}; write x.astype(float)")
+        return x
+    if kind in "iu":
+        return x.astype(np.float64)
+    hint = "; write np.array(x, dtype=float)" if kind in "Ob" else ""
+    raise TypeError(f"{what} has dtype {x.dtype}, which has no derivative{hint}")
+
+
+def trace_inputs(Trace trace, list arrays):
+    """Variables of ``trace`` for its inputs."""
+    cdef Leaf leaf
+    cdef list variables = []
+    for array in arrays:
+        leaf = Leaf.__new__(Leaf)
+        leaf.trace = trace
+        variables.append(new_variable(leaf, array))
+    return variables
+
+
+def trace_tangents(Trace trace, list arrays, list tangents):
+    """Variables of a forward trace for its inputs, which carry their tangents."""
+    cdef Tangent tangent
+    cdef list variables = []
+    for array, x_dot in zip(arrays, tangents, strict=True):
+        tangent = Tangent.__new__(Tangent)
+        tangent.trace = trace
+        tangent.x_dot = x_dot
+        variables.append(new_variable(tangent, array))
+    return variables
+
+
+def node_in(x, Trace trace):
+    """The node of ``x`` in ``trace``; None where ``x`` is constant there."""
+    if type(x) is Variable and (<Variable>x).node.trace is trace:
+        return (<Variable>x).node
+    return None
+
+
+def tangent_in(x, Trace trace):
+    """The tangent of ``x`` in the forward ``trace``; None where ``x`` is constant there."""
+    if type(x) is Variable and (<Variable>x).node.trace is trace:
+        return (<Tangent>(<Variable>x).node).x_dot
+    return None
+
+
+def value_in(x, Trace trace):
+    """The value of ``x`` seen from outside ``trace``."""
+    if type(x) is Variable and (<Variable>x).node.trace is trace:
+        return (<Variable>x)._value
+    return x
+
+
+cdef inline bint is_operand(object x):
+    """Whether an operator should take ``x`` rather than leave it to its own reflected method."""
+    return (
+        type(x) is Variable or cnp.PyArray_Check(x)
+        or isinstance(x, (int, float, complex, np.generic, list, tuple))
+        or hasattr(x, "__array_ufunc__")
+    )
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(512)
+cdef class Variable:
+    """An array whose use is recorded, so that it can be differentiated.
+
+    Parameters
+    ----------
+    array : array_like
+        float32, float64 or complex; integers become float64.  Copied, so that later writes to ``array`` do
+        not change what was recorded.
+
+    Notes
+    -----
+    It has the attributes, methods and operators of an ndarray and goes through NumPy's functions.  It never
+    turns into a plain array silently: take :func:`lindiff.value` for that.  Comparisons give plain arrays.
+
+    Inside functions given to ``grad`` and its kin Variables are made for you.  Made by hand, they are a tape:
+    ``y.backward()`` adds to the ``grad`` of every Variable that was made by hand.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> v = ld.Variable([1.0, 2.0])
+    >>> y = np.sum(v**2)
+    >>> y.backward()
+    >>> v.grad
+    array([2., 4.])
+    """
+
+    __array_priority__ = 1000.0
+    __hash__ = None
+
+    def __init__(self, array):
+        cdef Leaf leaf
+        if type(array) is Variable:
+            raise TypeError(
+                "this is a Variable already; derivatives of derivatives are made with nested transforms "
+                "(ld.grad of ld.grad, ld.hessian), a constant copy is ld.Variable(ld.value(v))")
+        value = differentiable_array(array)
+        leaf = Leaf.__new__(Leaf)
+        leaf.trace = current_trace()
+        if leaf.trace.forward:
+            raise TypeError("Variables cannot be made by hand inside a forward-mode transform")
+        leaf.shape = value.shape
+        leaf.dtype = value.dtype
+        self._value = value.copy()
+        self.node = leaf
+
+    # -- the tape by hand ------------------------------------------------------------------------------
+
+    def backward(self, y_bar=None):
+        """Pull a cotangent back to every Variable made by hand that this one depends on.
+
+        Parameters
+        ----------
+        y_bar : array_like, optional
+            The cotangent, of this Variable's shape; may be left out where that is a single number (then 1).
+
+        Notes
+        -----
+        Adds to each ``v.grad``; set ``v.grad = None`` to begin anew.  May be called again.
+        Cost: about two times the forward computation.
+        """
+        backward(self, y_bar)
+
+    @property
+    def grad(self):
+        """What ``backward`` has collected: an array of this Variable's shape, or None."""
+        return (<Leaf>self.node).grad if type(self.node) is Leaf else None
+
+    @grad.setter
+    def grad(self, value):
+        if type(self.node) is not Leaf:
+            raise AttributeError("only a Variable made by hand (ld.Variable(array)) has a gradient")
+        (<Leaf>self.node).grad = value
+
+    # -- NumPy's protocols -----------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc, str method, *inputs, **kwargs):
+        return _operators.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function, types, args, kwargs):
+        return _operators.function(function, args, kwargs)
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(
+            "a Variable does not turn into a plain array silently, because its derivative would be lost: "
+            "use ld.value(v) for the plain values; build arrays from Variables with np.stack([...]), "
+            "np.concatenate or np.block instead of np.array([...]) or a[i] = v")
+
+    # -- operators -------------------------------------------------------------------------------------
+
+    def __add__(self, other):
+        return _operators.add(self, other) if is_operand(other) else NotImplemented
+
+    def __radd__(self, other):
+        return _operators.add(other, self) if is_operand(other) else NotImplemented
+
+    def __sub__(self, other):
+        return _operators.subtract(self, other) if is_operand(other) else NotImplemented
+
+    def __rsub__(self, other):
+        return _operators.subtract(other, self) if is_operand(other) else NotImplemented
+
+    def __mul__(self, other):
+        return _operators.multiply(self, other) if is_operand(other) else NotImplemented
+
+    def __rmul__(self, other):
+        return _operators.multiply(other, self) if is_operand(other) else NotImplemented
+
+    def __truediv__(self, other):
+        return _operators.divide(self, other) if is_operand(other) else NotImplemented
+
+    def __rtruediv__(self, other):
+        return _operators.divide(other, self) if is_operand(other) else NotImplemented
+
+    def __matmul__(self, other):
+        return _operators.matmul(self, other) if is_operand(other) else NotImplemented
+
+    def __rmatmul__(self, other):
+        return _operators.matmul(other, self) if is_operand(other) else NotImplemented
+
+    def __pow__(self, other, modulo):
+        if modulo is not None:
+            raise TypeError("pow() with a modulus is for integers")
+        return _operators.power(self, other) if is_operand(other) else NotImplemented
+
+    def __rpow__(self, other, modulo):
+        return _operators.power(other, self) if is_operand(other) else NotImplemented
+
+    def __floordiv__(self, other):
+        return np.floor_divide(self, other) if is_operand(other) else NotImplemented
+
+    def __rfloordiv__(self, other):
+        return np.floor_divide(other, self) if is_operand(other) else NotImplemented
+
+    def __mod__(self, other):
+        return np.remainder(self, other) if is_operand(other) else NotImplemented
+
+    def __rmod__(self, other):
+        return np.remainder(other, self) if is_operand(other) else NotImplemented
+
+    def __divmod__(self, other):
+        return np.divmod(self, other) if is_operand(other) else NotImplemented
+
+    def __rdivmod__(self, other):
+        return np.divmod(other, self) if is_operand(other) else NotImplemented
+
+    def __neg__(self):
+        return _operators.negative(self)
+
+    def __pos__(self):
+        return self
+
+    def __abs__(self):
+        return np.absolute(self)
+
+    def __iadd__(self, other):
+        return self.assign(_operators.add(self, other))
+
+    def __isub__(self, other):
+        return self.assign(_operators.subtract(self, other))
+
+    def __imul__(self, other):
+        return self.assign(_operators.multiply(self, other))
+
+    def __itruediv__(self, other):
+        return self.assign(_operators.divide(self, other))
+
+    def __imatmul__(self, other):
+        return self.assign(_operators.matmul(self, other))
+
+    def __ipow__(self, other):
+        return self.assign(_operators.power(self, other))
+
+    cdef Variable assign(self, Variable result):
+        """``self op= other``: this Variable takes the result, as an array's memory would."""
+        if result.shape != self.shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {self.shape} doesn't match the broadcast "
+                f"shape {result.shape}")
+        if not np.can_cast(result.dtype, self.dtype, casting="same_kind"):
+            raise TypeError(f"cannot cast the result from {result.dtype} to {self.dtype} in place")
+        if result.dtype != self.dtype:
+            result = result.astype(self.dtype)
+        self._value = result._value
+        self.node = result.node
+        return self
+
+    def __richcmp__(self, other, int op):
+        return _comparisons[op](value_of(self), value_of(other))
+
+    # -- what a plain array does and a Variable must not do silently -----------------------------------
+
+    def __float__(self):
+        raise TypeError(
+            "float(v) would lose the derivative: use ld.value(v) for the plain number, and NumPy's functions "
+            "(np.log(v), not math.log(v)) to go on computing")
+
+    def __int__(self):
+        raise TypeError("int(v) would lose the derivative: write int(ld.value(v))")
+
+    def __complex__(self):
+        raise TypeError("complex(v) would lose the derivative: use ld.value(v), or v + 0j to go on computing")
+
+    def __index__(self):
+        raise TypeError("a Variable is no index: write int(ld.value(v))")
+
+    def __bool__(self):
+        return bool(value_of(self))
+
+    def __setitem__(self, index, value):
+        raise TypeError(
+            "Variables cannot be assigned into (yet): build the array with np.where, np.stack, "
+            "np.concatenate or np.block")
+
+    # -- the ndarray it stands for ---------------------------------------------------------------------
+
+    def __getitem__(self, index):
+        return _operators.getitem(self, index)
+
+    def __len__(self):
+        return len(self._value)
+
+    def __iter__(self):
+        if not self._value.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self._value)))
+
+    def __contains__(self, item):
+        return item in value_of(self)
+
+    def __getattr__(self, str name):
+        return _operators.method(name).__get__(self, Variable)
+
+    def __dir__(self):
+        return sorted({*object.__dir__(self), *_operators.method("__all__")})
+
+    @property
+    def T(self):
+        """The transposed array."""
+        return _operators.transpose(self)
+
+    @property
+    def shape(self):
+        return self._value.shape
+
+    @property
+    def ndim(self):
+        return self._value.ndim
+
+    @property
+    def size(self):
+        return self._value.size
+
+    @property
+    def dtype(self):
+        return self._value.dtype
+
+    def __repr__(self):
+        text = repr(value_of(self))
+        if text.startswith("array"):
+            text = text[len("array"):].replace("\n     ", "\n        ")
+        else:
+            text = f"({text})"
+        return f"Variable{text}"
+
+    def __str__(self):
+        return str(value_of(self))
+
+    def __format__(self, spec):
+        return format(value(self), spec)
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __copy__(self):
+        return self
+
+    def __reduce__(self):
+        raise TypeError("a Variable cannot be pickled; pickle ld.value(v)")
+
+
+cdef backward(Variable y, object y_bar):
+    cdef Leaf leaf
+    cdef list leaves
+    y_value = value_of(y)
+    if y_bar is None:
+        if y_value.size != 1:
+            raise TypeError(
+                f"backward() of a Variable with shape {y.shape} needs a cotangent of that shape: "
+                f"y.backward(y_bar), or reduce it to one number first, e.g. np.sum(y).backward()")
+        y_bar = np.ones_like(y_value)
+    elif type(y_bar) is not Variable:
+        y_bar = np.asarray(y_bar, dtype=y_value.dtype)
+    if y_bar.shape != y.shape:
+        raise ValueError(f"the cotangent has shape {y_bar.shape}, the Variable {y.shape}")
+    tape = Record([], [y.node], True)
+    tape.leaves = tape.inputs()
+    for leaf, x_bar in zip(tape.leaves, tape.pull([y_bar], False)):
+        if x_bar is None or leaf.shape is None:  # an input of a transform, not made by hand
+            continue
+        leaf.grad = np.array(x_bar) if leaf.grad is None else leaf.grad + x_bar

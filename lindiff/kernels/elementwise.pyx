@@ -1,0 +1,445 @@
+"""Small dense elementwise loops on plain NumPy arrays (see elementwise.pxd)."""
+
+cimport numpy as cnp
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
+from libc.math cimport cos, exp, expm1, fabs, log, log1p, sin, sqrt, tanh
+
+cnp.import_array()
+
+ctypedef fused floating:
+    float
+    double
+
+# Above this many elements NumPy's wider instructions win over the saved overhead.
+cdef enum:
+    SMALL = 2048
+
+cdef double LARGEST = 1.7976931348623157e308
+cdef float LARGEST_FLOAT = 3.4028234663852886e38
+
+
+cdef struct Operand:
+    # A view of an operand as a rows x columns frame; strides in elements, zero where it is broadcast.
+    void *data
+    Py_ssize_t row
+    Py_ssize_t column
+    double scalar
+    float scalar_float
+
+
+cdef inline bint is_plain(object x):
+    """Exactly an ndarray of float32 or float64 in native byte order, aligned."""
+    if not cnp.PyArray_CheckExact(x):
+        return False
+    cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+    return (kind == cnp.NPY_DOUBLE or kind == cnp.NPY_FLOAT) and cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>x)
+
+
+cdef inline bint same_shape(cnp.ndarray x, cnp.ndarray y):
+    cdef int axes = cnp.PyArray_NDIM(x), k
+    if axes != cnp.PyArray_NDIM(y):
+        return False
+    for k in range(axes):
+        if cnp.PyArray_DIM(x, k) != cnp.PyArray_DIM(y, k):
+            return False
+    return True
+
+
+cdef inline bint python_number(object x, double *value):
+    """A Python float or int: NumPy's weak scalars, which take the array's dtype."""
+    if PyFloat_CheckExact(x):
+        value[0] = PyFloat_AS_DOUBLE(x)
+        return True
+    if PyLong_CheckExact(x) and -(1 << 53) <= x <= (1 << 53):
+        value[0] = <double>PyLong_AsLongLong(x)
+        return True
+    return False
+
+
+cdef inline void frame(cnp.ndarray x, int kind, Operand *operand):
+    """Read an array of at most two axes as a frame; axes of length one broadcast."""
+    cdef int axes = cnp.PyArray_NDIM(x)
+    cdef Py_ssize_t size = 8 if kind == cnp.NPY_DOUBLE else 4
+    operand.data = cnp.PyArray_DATA(x)
+    operand.row = 0
+    operand.column = 0
+    if axes >= 1 and cnp.PyArray_DIM(x, axes - 1) != 1:
+        operand.column = cnp.PyArray_STRIDE(x, axes - 1) // size
+    if axes == 2 and cnp.PyArray_DIM(x, 0) != 1:
+        operand.row = cnp.PyArray_STRIDE(x, 0) // size
+
+
+cdef inline bint combine(floating *out, const floating *x, Py_ssize_t sx, const floating *y, Py_ssize_t sy,
+                         Py_ssize_t n, BinaryOp op) noexcept nogil:
+    """One row of ``out = x op y``; False where a result is not finite (NumPy then says so its own way)."""
+    cdef Py_ssize_t i
+    cdef floating largest = <floating>LARGEST if floating is double else LARGEST_FLOAT
+    cdef bint finite = True
+    if op == ADD:
+        if sx == 1 and sy == 1:
+            for i in range(n):
+                out[i] = x[i] + y[i]
+        else:
+            for i in range(n):
+                out[i] = x[i * sx] + y[i * sy]
+    elif op == SUBTRACT:
+        if sx == 1 and sy == 1:
+            for i in range(n):
+                out[i] = x[i] - y[i]
+        else:
+            for i in range(n):
+                out[i] = x[i * sx] - y[i * sy]
+    elif op == MULTIPLY:
+        if sx == 1 and sy == 1:
+            for i in range(n):
+                out[i] = x[i] * y[i]
+        else:
+            for i in range(n):
+                out[i] = x[i * sx] * y[i * sy]
+    else:
+        for i in range(n):
+            out[i] = x[i * sx] / y[i * sy]
+    for i in range(n):
+        finite &= (out[i] <= largest) & (out[i] >= -largest)
+    return finite
+
+
+cdef bint combine_frames(void *out, Operand *x, Operand *y, Py_ssize_t rows, Py_ssize_t columns, int kind,
+                         BinaryOp op) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef bint finite = True
+    for i in range(rows):
+        if kind == cnp.NPY_DOUBLE:
+            finite &= combine[double](
+                <double *>out + i * columns, <double *>x.data + i * x.row, x.column,
+                <double *>y.data + i * y.row, y.column, columns, op)
+        else:
+            finite &= combine[float](
+                <float *>out + i * columns, <float *>x.data + i * x.row, x.column,
+                <float *>y.data + i * y.row, y.column, columns, op)
+    return finite
+
+
+cdef inline cnp.ndarray empty_frame(int axes, Py_ssize_t rows, Py_ssize_t columns, int kind):
+    cdef cnp.npy_intp shape[2]
+    shape[0] = rows if axes == 2 else columns
+    shape[1] = columns
+    return cnp.PyArray_EMPTY(axes, shape, kind, 0)
+
+
+cdef object binary(BinaryOp op, object x, object y):
+    """``x op y`` with NumPy's broadcasting for small plain arrays and Python numbers."""
+    cdef Operand left, right
+    cdef double number
+    cdef bint x_plain = is_plain(x), y_plain = is_plain(y)
+    cdef int kind, axes_x = 0, axes_y = 0, axes
+    cdef Py_ssize_t rows = 1, columns = 1, n
+    cdef cnp.ndarray out
+    if x_plain:
+        kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+        if y_plain and cnp.PyArray_TYPE(<cnp.ndarray>y) != kind:
+            return None
+    elif y_plain:
+        kind = cnp.PyArray_TYPE(<cnp.ndarray>y)
+    else:
+        return None
+
+    if x_plain and y_plain and same_shape(x, y) and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x) \
+            and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y):
+        n = cnp.PyArray_SIZE(<cnp.ndarray>x)
+        if n > SMALL:
+            return None
+        out = cnp.PyArray_EMPTY(
+            cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x), kind, 0)
+        left.data = cnp.PyArray_DATA(<cnp.ndarray>x)
+        right.data = cnp.PyArray_DATA(<cnp.ndarray>y)
+        left.row = right.row = 0
+        left.column = right.column = 1
+        if not combine_frames(cnp.PyArray_DATA(out), &left, &right, 1, n, kind, op):
+            return None
+        return out
+
+    if x_plain:
+        axes_x = cnp.PyArray_NDIM(<cnp.ndarray>x)
+        if axes_x > 2:
+            return None
+        frame(x, kind, &left)
+    elif python_number(x, &number):
+        left.row = left.column = 0
+        left.scalar = number
+        left.scalar_float = <float>number
+        left.data = <void *>&left.scalar if kind == cnp.NPY_DOUBLE else <void *>&left.scalar_float
+    else:
+        return None
+    if y_plain:
+        axes_y = cnp.PyArray_NDIM(<cnp.ndarray>y)
+        if axes_y > 2:
+            return None
+        frame(y, kind, &right)
+    elif python_number(y, &number):
+        right.row = right.column = 0
+        right.scalar = number
+        right.scalar_float = <float>number
+        right.data = <void *>&right.scalar if kind == cnp.NPY_DOUBLE else <void *>&right.scalar_float
+    else:
+        return None
+
+    axes = max(axes_x, axes_y)
+    if axes_x >= 1:
+        columns = cnp.PyArray_DIM(<cnp.ndarray>x, axes_x - 1)
+    if axes_y >= 1 and cnp.PyArray_DIM(<cnp.ndarray>y, axes_y - 1) != columns:
+        n = cnp.PyArray_DIM(<cnp.ndarray>y, axes_y - 1)
+        if columns != 1 and n != 1:
+            return None
+        columns = n if columns == 1 else columns
+    if axes_x == 2:
+        rows = cnp.PyArray_DIM(<cnp.ndarray>x, 0)
+    if axes_y == 2 and cnp.PyArray_DIM(<cnp.ndarray>y, 0) != rows:
+        n = cnp.PyArray_DIM(<cnp.ndarray>y, 0)
+        if rows != 1 and n != 1:
+            return None
+        rows = n if rows == 1 else rows
+    if rows * columns > SMALL:
+        return None
+    out = empty_frame(axes, rows, columns, kind)
+    if not combine_frames(cnp.PyArray_DATA(out), &left, &right, rows, columns, kind, op):
+        return None
+    return out
+
+
+cdef inline bint apply_unary(UnaryOp op, const floating *x, floating *y, floating *partial,
+                             Py_ssize_t n) noexcept nogil:
+    """y = f(x) and partial = f'(x) in one pass; False where a value is not finite."""
+    cdef Py_ssize_t i
+    cdef double v, r
+    cdef floating largest = <floating>LARGEST if floating is double else LARGEST_FLOAT
+    cdef bint finite = True
+    for i in range(n):
+        v = x[i]
+        if op == NEGATIVE:
+            y[i] = -x[i]
+            r = -1
+        elif op == SQUARE:
+            y[i] = x[i] * x[i]
+            r = 2 * v
+        elif op == SQRT:
+            y[i] = <floating>sqrt(v)
+            r = 0.5 / y[i]
+        elif op == RECIPROCAL:
+            y[i] = 1 / x[i]
+            r = -1 / (v * v)
+        elif op == EXP:
+            y[i] = <floating>exp(v)
+            r = y[i]
+        elif op == LOG:
+            y[i] = <floating>log(v)
+            r = 1 / v
+        elif op == LOG1P:
+            y[i] = <floating>log1p(v)
+            r = 1 / (1 + v)
+        elif op == EXPM1:
+            y[i] = <floating>expm1(v)
+            r = y[i] + 1
+        elif op == SIN:
+            y[i] = <floating>sin(v)
+            r = cos(v)
+        elif op == COS:
+            y[i] = <floating>cos(v)
+            r = -sin(v)
+        else:
+            y[i] = <floating>tanh(v)
+            r = 1 - <double>y[i] * y[i]
+        finite &= (y[i] <= largest) & (y[i] >= -largest)
+        if partial != NULL:
+            partial[i] = <floating>r
+    return finite
+
+
+cdef object unary(UnaryOp op, object x, bint partial_too):
+    """``(f(x), f'(x))`` of a small plain array, ``(f(x), None)`` if the partial is not asked for."""
+    if not is_plain(x) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x):
+        return None
+    cdef cnp.ndarray a = x, y, partial = None
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(a)
+    cdef int kind = cnp.PyArray_TYPE(a)
+    cdef void *partial_data = NULL
+    cdef bint finite
+    if n > SMALL:
+        return None
+    y = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind, 0)
+    if partial_too:
+        if op == EXP:  # its own derivative
+            partial = y
+        else:
+            partial = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind, 0)
+            partial_data = cnp.PyArray_DATA(partial)
+    if kind == cnp.NPY_DOUBLE:
+        finite = apply_unary[double](
+            op, <double *>cnp.PyArray_DATA(a), <double *>cnp.PyArray_DATA(y), <double *>partial_data, n)
+    else:
+        finite = apply_unary[float](
+            op, <float *>cnp.PyArray_DATA(a), <float *>cnp.PyArray_DATA(y), <float *>partial_data, n)
+    if not finite:
+        return None
+    return y, partial
+
+
+cdef inline void chain_row(floating *out, const floating *g, const floating *p, Py_ssize_t stride,
+                           Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef floating q
+    if stride == 1:
+        for i in range(n):
+            out[i] = 0 if (g[i] == 0) | (p[i] == 0) else g[i] * p[i]
+    else:
+        q = p[0]
+        for i in range(n):
+            out[i] = 0 if (g[i] == 0) | (q == 0) else g[i] * q
+
+
+cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
+    """``y_bar * partial`` with 0 * inf = 0, elementwise on a plain array of any size.
+
+    ``partial`` has the shape and dtype of ``y_bar``, or is one number.
+    """
+    if not is_plain(y_bar):
+        return None
+    cdef cnp.ndarray g = y_bar, p, out
+    cdef int kind = cnp.PyArray_TYPE(g)
+    cdef double number
+    cdef float number_float
+    cdef void *p_data
+    cdef Py_ssize_t stride = 1, n = cnp.PyArray_SIZE(g)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(g):
+        return None
+    if is_plain(partial):
+        p = partial
+        if cnp.PyArray_TYPE(p) != kind or not cnp.PyArray_IS_C_CONTIGUOUS(p):
+            return None
+        if not same_shape(g, p):
+            if cnp.PyArray_NDIM(p) != 0:
+                return None
+            stride = 0
+        p_data = cnp.PyArray_DATA(p)
+    elif python_number(partial, &number):
+        number_float = <float>number
+        p_data = <void *>&number if kind == cnp.NPY_DOUBLE else <void *>&number_float
+        stride = 0
+    else:
+        return None
+    if overwrite_y_bar and cnp.PyArray_ISWRITEABLE(g):
+        out = g
+    else:
+        out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(g), cnp.PyArray_DIMS(g), kind, 0)
+    cdef void *out_data = cnp.PyArray_DATA(out)
+    cdef void *g_data = cnp.PyArray_DATA(g)
+    if n <= SMALL:
+        chain_rows(out_data, g_data, p_data, stride, n, kind)
+    else:
+        with nogil:
+            chain_rows(out_data, g_data, p_data, stride, n, kind)
+    return out
+
+
+cdef inline void chain_rows(void *out, void *g, void *p, Py_ssize_t stride, Py_ssize_t n,
+                            int kind) noexcept nogil:
+    if kind == cnp.NPY_DOUBLE:
+        chain_row[double](<double *>out, <double *>g, <double *>p, stride, n)
+    else:
+        chain_row[float](<float *>out, <float *>g, <float *>p, stride, n)
+
+
+cdef bint add_into(object total, object x):
+    """``total += x`` in place for plain arrays of one shape and dtype; False where that is not the case."""
+    if not is_plain(total) or not is_plain(x):
+        return False
+    cdef cnp.ndarray t = total, a = x
+    cdef int kind = cnp.PyArray_TYPE(t), axes = cnp.PyArray_NDIM(t)
+    cdef Operand source
+    cdef Py_ssize_t rows = 1, columns = 1, i, j
+    cdef double *td
+    cdef float *tf
+    if cnp.PyArray_TYPE(a) != kind or not same_shape(t, a) or not cnp.PyArray_ISWRITEABLE(t):
+        return False
+    if not cnp.PyArray_IS_C_CONTIGUOUS(t):
+        return False
+    if cnp.PyArray_IS_C_CONTIGUOUS(a):
+        columns = cnp.PyArray_SIZE(t)
+        source.data = cnp.PyArray_DATA(a)
+        source.row = 0
+        source.column = 1
+    elif axes <= 2:
+        frame(a, kind, &source)
+        columns = cnp.PyArray_DIM(t, axes - 1)
+        rows = cnp.PyArray_DIM(t, 0) if axes == 2 else 1
+    else:
+        return False
+    td = <double *>cnp.PyArray_DATA(t)
+    tf = <float *>td
+    for i in range(rows):
+        if kind == cnp.NPY_DOUBLE:
+            add_row[double](td + i * columns, <double *>source.data + i * source.row, source.column, columns)
+        else:
+            add_row[float](tf + i * columns, <float *>source.data + i * source.row, source.column, columns)
+    return True
+
+
+cdef inline void add_row(floating *total, const floating *x, Py_ssize_t stride, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    if stride == 1:
+        for i in range(n):
+            total[i] += x[i]
+    else:
+        for i in range(n):
+            total[i] += x[i * stride]
+
+
+cdef object filled(tuple shape, object scalar):
+    """An array of this shape that holds one number, that of a plain 0-d ``scalar``."""
+    cdef cnp.npy_intp dims[32]
+    cdef int axes = len(shape), k
+    cdef Py_ssize_t i, n = 1
+    cdef cnp.ndarray out
+    cdef double value_d
+    cdef float value_f
+    if axes > 32 or not is_plain(scalar) or cnp.PyArray_SIZE(<cnp.ndarray>scalar) != 1:
+        return None
+    cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>scalar)
+    for k in range(axes):
+        dims[k] = shape[k]
+        n *= dims[k]
+    out = cnp.PyArray_EMPTY(axes, dims, kind, 0)
+    if kind == cnp.NPY_DOUBLE:
+        value_d = (<double *>cnp.PyArray_DATA(<cnp.ndarray>scalar))[0]
+        for i in range(n):
+            (<double *>cnp.PyArray_DATA(out))[i] = value_d
+    else:
+        value_f = (<float *>cnp.PyArray_DATA(<cnp.ndarray>scalar))[0]
+        for i in range(n):
+            (<float *>cnp.PyArray_DATA(out))[i] = value_f
+    return out
+
+
+cdef object sum_all(object x):
+    """The sum of fewer than eight elements (NumPy adds those one after the other, too) as a 0-d array."""
+    if not is_plain(x):
+        return None
+    cdef cnp.ndarray a = x, out
+    cdef int axes = cnp.PyArray_NDIM(a), kind = cnp.PyArray_TYPE(a)
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(a), i, stride
+    cdef double total_d = 0
+    cdef float total_f = 0
+    if n >= 8 or (axes > 1 and not cnp.PyArray_IS_C_CONTIGUOUS(a)):
+        return None
+    stride = cnp.PyArray_STRIDE(a, 0) if axes == 1 else cnp.PyArray_ITEMSIZE(a)
+    out = cnp.PyArray_EMPTY(0, NULL, kind, 0)
+    if kind == cnp.NPY_DOUBLE:
+        for i in range(n):
+            total_d += (<double *>(<char *>cnp.PyArray_DATA(a) + i * stride))[0]
+        (<double *>cnp.PyArray_DATA(out))[0] = total_d
+    else:
+        for i in range(n):
+            total_f += (<float *>(<char *>cnp.PyArray_DATA(a) + i * stride))[0]
+        (<float *>cnp.PyArray_DATA(out))[0] = total_f
+    return out

@@ -1,0 +1,143 @@
+"""Products of two small matrices or vectors, whatever their strides.
+
+For 4 x 4 matrices the arithmetic is 64 multiplications; a BLAS call, and more so NumPy's way to it, costs
+several times that.  Functions answer None (or False) where the operands are not their case.
+"""
+
+cimport numpy as cnp
+
+from lindiff.kernels.elementwise cimport is_plain
+
+cnp.import_array()
+
+ctypedef fused floating:
+    float
+    double
+
+# Up to this many multiplications plain loops beat a BLAS call.
+cdef enum:
+    SMALL = 729
+
+
+cdef struct Frame:
+    # A matrix, or a vector as row (left operand) or column (right operand); strides in elements.
+    void *data
+    Py_ssize_t rows
+    Py_ssize_t columns
+    Py_ssize_t row
+    Py_ssize_t column
+
+
+cdef inline void transpose(Frame *f) noexcept:
+    f.rows, f.columns = f.columns, f.rows
+    f.row, f.column = f.column, f.row
+
+
+cdef inline void frame(cnp.ndarray x, int kind, bint vector_is_row, Frame *f) noexcept:
+    cdef Py_ssize_t size = 8 if kind == cnp.NPY_DOUBLE else 4
+    f.data = cnp.PyArray_DATA(x)
+    if cnp.PyArray_NDIM(x) == 2:
+        f.rows = cnp.PyArray_DIM(x, 0)
+        f.columns = cnp.PyArray_DIM(x, 1)
+        f.row = cnp.PyArray_STRIDE(x, 0) // size
+        f.column = cnp.PyArray_STRIDE(x, 1) // size
+        return
+    f.rows = cnp.PyArray_DIM(x, 0)
+    f.columns = 1
+    f.row = cnp.PyArray_STRIDE(x, 0) // size
+    f.column = 0
+    if vector_is_row:
+        transpose(f)
+
+
+cdef inline void product(floating *out, const floating *x, Py_ssize_t xr, Py_ssize_t xc, const floating *y,
+                         Py_ssize_t yr, Py_ssize_t yc, Py_ssize_t m, Py_ssize_t k,
+                         Py_ssize_t n) noexcept nogil:
+    """out += x y; out is C-contiguous (m, n)."""
+    cdef Py_ssize_t i, j, p
+    cdef floating total
+    if yc == 1 and n > 1:
+        for i in range(m):
+            for p in range(k):
+                total = x[i * xr + p * xc]
+                for j in range(n):
+                    out[i * n + j] += total * y[p * yr + j]
+        return
+    for i in range(m):
+        for j in range(n):
+            total = 0
+            for p in range(k):
+                total += x[i * xr + p * xc] * y[p * yr + j * yc]
+            out[i * n + j] += total
+
+
+cdef inline void product_of(void *out, Frame *x, Frame *y, int kind) noexcept nogil:
+    if kind == cnp.NPY_DOUBLE:
+        product[double](<double *>out, <double *>x.data, x.row, x.column, <double *>y.data, y.row, y.column,
+                        x.rows, x.columns, y.columns)
+    else:
+        product[float](<float *>out, <float *>x.data, x.row, x.column, <float *>y.data, y.row, y.column,
+                       x.rows, x.columns, y.columns)
+
+
+cdef object matmul(object x, object y):
+    """``x @ y`` for plain arrays of one or two axes."""
+    cdef Frame left, right
+    cdef int axes_x, axes_y, axes = 0, kind
+    cdef cnp.npy_intp shape[2]
+    cdef cnp.ndarray out
+    if not is_plain(x) or not is_plain(y):
+        return None
+    kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+    axes_x = cnp.PyArray_NDIM(<cnp.ndarray>x)
+    axes_y = cnp.PyArray_NDIM(<cnp.ndarray>y)
+    if cnp.PyArray_TYPE(<cnp.ndarray>y) != kind or not 1 <= axes_x <= 2 or not 1 <= axes_y <= 2:
+        return None
+    frame(x, kind, True, &left)
+    frame(y, kind, False, &right)
+    if left.columns != right.rows or left.rows * left.columns * right.columns > SMALL:
+        return None
+    if axes_x == 2:
+        shape[axes] = left.rows
+        axes += 1
+    if axes_y == 2:
+        shape[axes] = right.columns
+        axes += 1
+    out = cnp.PyArray_ZEROS(axes, shape, kind, 0)
+    product_of(cnp.PyArray_DATA(out), &left, &right, kind)
+    return out
+
+
+cdef object add_product(object total, object x, object y, bint transpose_x, bint transpose_y):
+    """``total += op(x) op(y)`` in place; a vector is the row or column that makes the shapes fit.
+
+    With ``total`` None a new matrix.
+    """
+    cdef Frame left, right
+    cdef int kind
+    cdef cnp.npy_intp shape[2]
+    cdef cnp.ndarray out
+    if not is_plain(x) or not is_plain(y):
+        return None
+    kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+    if cnp.PyArray_TYPE(<cnp.ndarray>y) != kind:
+        return None
+    frame(x, kind, False, &left)
+    frame(y, kind, False, &right)
+    if transpose_x:
+        transpose(&left)
+    if transpose_y:
+        transpose(&right)
+    if left.columns != right.rows or left.rows * left.columns * right.columns > SMALL:
+        return None
+    if total is None:
+        shape[0] = left.rows
+        shape[1] = right.columns
+        out = cnp.PyArray_ZEROS(2, shape, kind, 0)
+    else:
+        out = total
+        if cnp.PyArray_TYPE(out) != kind or not cnp.PyArray_ISCARRAY(out) \
+                or cnp.PyArray_SIZE(out) != left.rows * right.columns:
+            return None
+    product_of(cnp.PyArray_DATA(out), &left, &right, kind)
+    return out

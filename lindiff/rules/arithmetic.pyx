@@ -1,0 +1,677 @@
+"""Compiled rules of the hottest operations: arithmetic, matmul, transpose, indexing, sum.
+
+Each class is a differential: what it keeps, its pullback, its pushforward, each formula once in operators that
+dispatch.  Small plain arrays take the kernels instead.  ``HotOperators`` is what a Variable's operators do.
+"""
+
+cimport cython
+cimport numpy as cnp
+
+import numpy as np
+
+from lindiff.core.differential cimport chain_product, fit_to
+from lindiff.core.record cimport Node, Pull, Push, Trace
+from lindiff.core.registry cimport Handler, handle, handlers
+from lindiff.core.variable cimport Operators, Variable, innermost, record
+from lindiff.kernels.elementwise cimport (
+    ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
+    TANH, UnaryOp, binary, filled, is_plain, sum_all, unary,
+)
+from lindiff.kernels.small_matmul cimport add_product, matmul
+
+from lindiff.core.registry import fast_path, raise_unsupported
+from lindiff.core.variable import use_operators
+from lindiff.rules.indexing import is_advanced, scatter
+from lindiff.rules.methods import attribute
+
+cnp.import_array()
+
+
+# -- what all of them share ------------------------------------------------------------------------------
+
+cdef inline object constant_operand(object x):
+    """A constant as arithmetic takes it; object arrays are refused."""
+    if isinstance(x, (list, tuple)):
+        x = np.asarray(x)
+    if cnp.PyArray_Check(x) and cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.NPY_OBJECT:
+        raise TypeError("an object array has no derivative; write np.stack([...]) or np.array(x, dtype=float)")
+    return x
+
+
+cdef inline Trace trace_of(object x, object y):
+    """The innermost trace of two operands."""
+    if type(x) is Variable:
+        if type(y) is Variable and (<Variable>y).node.trace.level > (<Variable>x).node.trace.level:
+            return (<Variable>y).node.trace
+        return (<Variable>x).node.trace
+    return (<Variable>y).node.trace
+
+
+cdef inline bint alike(object x, object value):
+    """Whether an input has the shape and dtype of the result."""
+    if is_plain(x) and is_plain(value):
+        return cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.PyArray_TYPE(<cnp.ndarray>value) \
+            and cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, <cnp.ndarray>value)
+    return x.shape == value.shape and x.dtype == value.dtype
+
+
+@cython.no_gc
+cdef class Binary(Node):
+    """An operation on two operands ``x`` and ``y``; ``fit_x``, ``fit_y`` hold shape and dtype of an active
+    operand that differs from the result in them."""
+
+    cdef object x
+    cdef object y
+    cdef tuple fit_x
+    cdef tuple fit_y
+    cdef tuple fit_result
+
+    cdef inline object left(self, object x, Trace trace):
+        """The first operand seen from outside ``trace``."""
+        if type(x) is Variable and (<Variable>x).node.trace is trace:
+            self.a = (<Variable>x).node
+            return (<Variable>x)._value
+        return constant_operand(x)
+
+    cdef inline object right(self, object y, Trace trace):
+        if type(y) is Variable and (<Variable>y).node.trace is trace:
+            self.b = (<Variable>y).node
+            return (<Variable>y)._value
+        return constant_operand(y)
+
+    cdef object finish(self, Trace trace, object x, object y, object value):
+        """Note what broadcasting did, and record."""
+        cdef bint differs = False
+        if not hasattr(value, "shape"):
+            value = np.asarray(value)
+        if self.a is not None and not alike(x, value):
+            self.fit_x = (x.shape, x.dtype)
+            differs = True
+        if self.b is not None and not alike(y, value):
+            self.fit_y = (y.shape, y.dtype)
+            differs = True
+        if differs:
+            self.fit_result = (value.shape, value.dtype)
+        return record(trace, self, value)
+
+    cdef inline int add_a(self, Pull walk, object x_bar, bint own) except -1:
+        if self.fit_x is not None:
+            x_bar = fit_to(x_bar, self.fit_x[0], self.fit_x[1])
+            own = False
+        return walk.add(self.a, x_bar, own)
+
+    cdef inline int add_b(self, Pull walk, object y_bar, bint own) except -1:
+        if self.fit_y is not None:
+            y_bar = fit_to(y_bar, self.fit_y[0], self.fit_y[1])
+            own = False
+        return walk.add(self.b, y_bar, own)
+
+    cdef inline object fitted(self, object z_dot):
+        """A tangent in the shape and dtype of the result."""
+        if self.fit_result is None or z_dot is None:
+            return z_dot
+        return fit_to(z_dot, self.fit_result[0], self.fit_result[1])
+
+
+cdef inline object conjugate(object x):
+    if is_plain(x) or isinstance(x, (float, int)):
+        return x
+    if isinstance(x, complex):
+        return x.conjugate()
+    return np.conjugate(x) if x.dtype.kind == "c" else x
+
+
+cdef inline object plus(object x, object y):
+    out = binary(ADD, x, y)
+    return x + y if out is None else out
+
+
+cdef inline object negated(object x):
+    out = unary(NEGATIVE, x, False)
+    return -x if out is None else out[0]
+
+
+# -- z = x + y, z = x - y --------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+@cython.freelist(256)
+cdef class Add(Binary):
+    cdef bint linear(self):
+        return True
+
+    cdef int pull(self, Pull walk, object z_bar) except -1:
+        cdef bint own = walk.overwrite and (self.a is None or self.b is None)
+        if self.a is not None:
+            self.add_a(walk, z_bar, own)
+        if self.b is not None:
+            self.add_b(walk, z_bar, own)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        y_dot = walk.tangent(self.b)
+        if x_dot is None or y_dot is None:
+            return self.fitted(y_dot if x_dot is None else x_dot)
+        return self.fitted(plus(x_dot, y_dot))
+
+
+@cython.no_gc
+@cython.final
+@cython.freelist(256)
+cdef class Subtract(Binary):
+    cdef bint linear(self):
+        return True
+
+    cdef int pull(self, Pull walk, object z_bar) except -1:
+        if self.b is not None:
+            self.add_b(walk, negated(z_bar), True)
+        if self.a is not None:
+            self.add_a(walk, z_bar, walk.overwrite)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        y_dot = walk.tangent(self.b)
+        if y_dot is None:
+            return self.fitted(x_dot)
+        if x_dot is None:
+            return self.fitted(negated(y_dot))
+        return self.fitted(x_dot - y_dot)
+
+
+# -- z = x * y -------------------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+@cython.freelist(256)
+cdef class Multiply(Binary):
+    cdef bint linear(self):
+        return self.a is None or self.b is None
+
+    cdef int pull(self, Pull walk, object z_bar) except -1:
+        cdef bint overwrite = walk.overwrite
+        if self.a is not None:
+            self.add_a(walk, chain_product(z_bar, conjugate(self.y), overwrite and self.b is None), True)
+        if self.b is not None:
+            self.add_b(walk, chain_product(z_bar, conjugate(self.x), overwrite), True)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        y_dot = walk.tangent(self.b)
+        z_dot = None
+        if x_dot is not None:
+            z_dot = chain_product(x_dot, self.y, False)
+        if y_dot is not None:
+            term = chain_product(y_dot, self.x, False)
+            z_dot = term if z_dot is None else plus(z_dot, term)
+        return self.fitted(z_dot)
+
+
+# -- z = x / y: dz = dx / y - z dy / y -------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+@cython.freelist(64)
+cdef class Divide(Binary):
+    cdef object z
+
+    cdef bint linear(self):
+        return self.b is None
+
+    cdef object partial_x(self):
+        with np.errstate(all="ignore"):
+            return 1.0 / self.y if not is_plain(self.y) else np.reciprocal(self.y)
+
+    cdef object partial_y(self):
+        with np.errstate(all="ignore"):
+            return -(self.z / self.y)
+
+    cdef int pull(self, Pull walk, object z_bar) except -1:
+        if self.a is not None:
+            x_bar = binary(DIVIDE, z_bar, self.y)
+            if x_bar is None:
+                x_bar = chain_product(z_bar, conjugate(self.partial_x()), False)
+            self.add_a(walk, x_bar, True)
+        if self.b is not None:
+            self.add_b(walk, chain_product(z_bar, conjugate(self.partial_y()), False), True)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        y_dot = walk.tangent(self.b)
+        z_dot = None
+        if x_dot is not None:
+            z_dot = chain_product(x_dot, self.partial_x(), False)
+        if y_dot is not None:
+            term = chain_product(y_dot, self.partial_y(), False)
+            z_dot = term if z_dot is None else plus(z_dot, term)
+        return self.fitted(z_dot)
+
+
+# -- y = f(x) elementwise: value and partial from one loop -----------------------------------------------
+
+@cython.no_gc
+@cython.final
+@cython.freelist(256)
+cdef class Unary(Node):
+    cdef object partial
+    cdef bint is_linear
+
+    cdef bint linear(self):
+        return self.is_linear
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        walk.add(self.a, chain_product(y_bar, self.partial, walk.overwrite), True)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        return None if x_dot is None else chain_product(x_dot, self.partial, False)
+
+
+cdef class FastUnary(Handler):
+    """The compiled twin of an elementwise rule, for small plain arrays."""
+
+    cdef UnaryOp op
+
+    def __init__(self, function, int op):
+        self.function = function
+        self.op = <UnaryOp>op
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Variable x
+        cdef Unary node
+        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
+            return NotImplemented
+        x = args[0]
+        both = unary(self.op, x._value, True)
+        if both is None:
+            return NotImplemented
+        node = Unary.__new__(Unary)
+        node.a = x.node
+        node.partial = (<tuple>both)[1]
+        return record(x.node.trace, node, (<tuple>both)[0])
+
+
+@cython.no_gc
+@cython.final
+@cython.freelist(64)
+cdef class Negative(Node):
+    cdef bint linear(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        walk.add(self.a, negated(y_bar), True)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        return None if x_dot is None else negated(x_dot)
+
+
+# -- z = x @ y -------------------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+@cython.freelist(256)
+cdef class Matmul(Binary):
+    cdef bint linear(self):
+        return self.a is None or self.b is None
+
+    cdef int pull(self, Pull walk, object z_bar) except -1:
+        if self.a is not None and not self.pull_small(walk, self.a, z_bar, self.x, self.y, True):
+            walk.add(self.a, fit_to(matmul_pull_x(z_bar, self.x, self.y), self.x.shape, self.x.dtype), True)
+        if self.b is not None and not self.pull_small(walk, self.b, z_bar, self.x, self.y, False):
+            walk.add(self.b, fit_to(matmul_pull_y(z_bar, self.x, self.y), self.y.shape, self.y.dtype), True)
+        return 0
+
+    cdef bint pull_small(self, Pull walk, Node parent, object z_bar, object x, object y, bint to_x) except -1:
+        """The same for small matrices and vectors, added to the cotangent in place; False if not the case."""
+        cdef int axes_x, axes_y
+        if not is_plain(x) or not is_plain(y) or not is_plain(z_bar):
+            return False
+        axes_x = cnp.PyArray_NDIM(<cnp.ndarray>x)
+        axes_y = cnp.PyArray_NDIM(<cnp.ndarray>y)
+        if axes_x == 1 and axes_y == 1:
+            walk.add(parent, chain_product(y if to_x else x, z_bar, False), True)
+            return True
+        total = walk.buffer(parent)
+        if axes_x == 2 and axes_y == 2:
+            added = add_product(total, z_bar, y, False, True) if to_x \
+                else add_product(total, x, z_bar, True, False)
+        elif axes_x == 2 and axes_y == 1:  # z is a vector of rows: X_bar = z_bar yᵀ, y_bar = Xᵀ z_bar
+            added = add_product(total, z_bar, y, False, True) if to_x else matmul_onto(total, x, z_bar, True)
+        elif axes_x == 1 and axes_y == 2:  # x_bar = Y z_bar, Y_bar = x z_barᵀ
+            added = matmul_onto(total, y, z_bar, False) if to_x else add_product(total, x, z_bar, False, True)
+        else:
+            return False
+        if added is None:
+            return False
+        if total is None:
+            walk.add(parent, added, True)
+        return True
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        y_dot = walk.tangent(self.b)
+        z_dot = None
+        if x_dot is not None:
+            z_dot = times(x_dot, self.y)
+        if y_dot is not None:
+            term = times(self.x, y_dot)
+            z_dot = term if z_dot is None else plus(z_dot, term)
+        return z_dot
+
+
+cdef object matmul_onto(object total, object matrix, object vector, bint transpose):
+    """``total += op(matrix) vector``; with ``total`` None a new vector."""
+    if total is None:
+        return matmul(matrix.T if transpose else matrix, vector)
+    return add_product(total, matrix, vector, transpose, False)
+
+
+cdef inline object times(object x, object y):
+    out = matmul(x, y)
+    return x @ y if out is None else out
+
+
+def matmul_pull_x(z_bar, x, y):
+    """``X_bar = Z_bar Yᴴ`` with NumPy's rule for vectors; a batch is summed by the caller."""
+    if x.ndim == 1 and y.ndim == 1:
+        return z_bar * conjugate(y)
+    if y.ndim == 1:
+        return z_bar[..., None] * conjugate(y)
+    if x.ndim == 1:
+        return (conjugate(y) @ z_bar[..., None])[..., 0]
+    return z_bar @ conjugate(np.swapaxes(y, -1, -2))
+
+
+def matmul_pull_y(z_bar, x, y):
+    """``Y_bar = Xᴴ Z_bar`` with NumPy's rule for vectors; a batch is summed by the caller."""
+    if x.ndim == 1 and y.ndim == 1:
+        return z_bar * conjugate(x)
+    if x.ndim == 1:
+        return conjugate(x)[:, None] * z_bar[..., None, :]
+    if y.ndim == 1:
+        return (conjugate(np.swapaxes(x, -1, -2)) @ z_bar[..., None])[..., 0]
+    return conjugate(np.swapaxes(x, -1, -2)) @ z_bar
+
+
+# -- y = xᵀ ----------------------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+@cython.freelist(128)
+cdef class Transpose(Node):
+    cdef bint linear(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        walk.add(self.a, y_bar.T, walk.overwrite)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        return None if x_dot is None else x_dot.T
+
+
+# -- y = x[index] ----------------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+@cython.freelist(64)
+cdef class GetItem(Node):
+    cdef object index
+    cdef tuple shape
+    cdef object dtype
+
+    cdef bint linear(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        """Add into the cotangent's own memory: a loop over n elements costs n, not n²."""
+        if not cnp.PyArray_CheckExact(y_bar):
+            walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
+            return 0
+        x_bar = walk.buffer(self.a)
+        if x_bar is None:
+            walk.add(self.a, np.zeros(self.shape, self.dtype), True)
+            x_bar = walk.buffer(self.a)
+            if x_bar is None:  # another dtype than the kernels', or Variables there already
+                walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
+                return 0
+        if is_advanced(self.index):
+            np.add.at(x_bar, self.index, y_bar)
+        else:
+            x_bar[self.index] += y_bar
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        return None if x_dot is None else x_dot[self.index]
+
+
+# -- y = sum of all of x ---------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+@cython.freelist(64)
+cdef class SumAll(Node):
+    cdef tuple shape
+
+    cdef bint linear(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        x_bar = filled(self.shape, y_bar)
+        if x_bar is None:
+            walk.add(self.a, np.broadcast_to(y_bar, self.shape), False)
+        else:
+            walk.add(self.a, x_bar, True)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        return None if x_dot is None else np.sum(x_dot)
+
+
+cdef class FastSum(Handler):
+    cdef object call(self, tuple args, dict kwargs):
+        cdef SumAll node
+        cdef Variable x
+        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
+            return NotImplemented
+        x = args[0]
+        if not is_plain(x._value):
+            return NotImplemented
+        value = sum_all(x._value)
+        node = SumAll.__new__(SumAll)
+        node.a = x.node
+        node.shape = x._value.shape
+        return record(x.node.trace, node, np.add.reduce(x._value, axis=None) if value is None else value)
+
+
+# -- what a Variable's operators do ----------------------------------------------------------------------
+
+cdef class BinaryUfunc(Handler):
+    """np.add and its kin, called by name."""
+
+    cdef int op
+
+    def __init__(self, function, int op):
+        self.function = function
+        self.op = op
+
+    cdef object call(self, tuple args, dict kwargs):
+        if kwargs or len(args) != 2:
+            return NotImplemented
+        if self.op == ADD:
+            return _hot.add(args[0], args[1])
+        if self.op == SUBTRACT:
+            return _hot.subtract(args[0], args[1])
+        if self.op == MULTIPLY:
+            return _hot.multiply(args[0], args[1])
+        return _hot.divide(args[0], args[1])
+
+
+cdef class MatmulUfunc(Handler):
+    cdef object call(self, tuple args, dict kwargs):
+        if kwargs or len(args) != 2:
+            return NotImplemented
+        return _hot.matmul(args[0], args[1])
+
+
+cdef class NegativeUfunc(Handler):
+    cdef object call(self, tuple args, dict kwargs):
+        return NotImplemented if kwargs else _hot.negative(args[0])
+
+
+cdef class HotOperators(Operators):
+    cdef object add(self, object x, object y):
+        cdef Add node = Add.__new__(Add)
+        cdef Trace trace = trace_of(x, y)
+        x = node.left(x, trace)
+        y = node.right(y, trace)
+        value = binary(ADD, x, y)
+        return node.finish(trace, x, y, x + y if value is None else value)
+
+    cdef object subtract(self, object x, object y):
+        cdef Subtract node = Subtract.__new__(Subtract)
+        cdef Trace trace = trace_of(x, y)
+        x = node.left(x, trace)
+        y = node.right(y, trace)
+        value = binary(SUBTRACT, x, y)
+        return node.finish(trace, x, y, x - y if value is None else value)
+
+    cdef object multiply(self, object x, object y):
+        cdef Multiply node = Multiply.__new__(Multiply)
+        cdef Trace trace = trace_of(x, y)
+        x = node.left(x, trace)
+        y = node.right(y, trace)
+        value = binary(MULTIPLY, x, y)
+        if node.a is not None:
+            node.y = y
+        if node.b is not None:
+            node.x = x
+        return node.finish(trace, x, y, x * y if value is None else value)
+
+    cdef object divide(self, object x, object y):
+        cdef Divide node = Divide.__new__(Divide)
+        cdef Trace trace = trace_of(x, y)
+        x = node.left(x, trace)
+        y = node.right(y, trace)
+        value = binary(DIVIDE, x, y)
+        if value is None:
+            value = x / y
+        node.y = y
+        if node.b is not None:
+            node.z = value
+        return node.finish(trace, x, y, value)
+
+    cdef object power(self, object x, object y):
+        if type(y) is int and y == 2 and type(x) is Variable:
+            return np.square(x)
+        return np.power(x, y)
+
+    cdef object matmul(self, object x, object y):
+        cdef Matmul node = Matmul.__new__(Matmul)
+        cdef Trace trace = trace_of(x, y)
+        x = node.left(x, trace)
+        y = node.right(y, trace)
+        value = matmul(x, y)
+        if value is None:
+            value = x @ y
+        node.x = x
+        node.y = y
+        return record(trace, node, value)
+
+    cdef object negative(self, object x):
+        cdef Negative node = Negative.__new__(Negative)
+        node.a = (<Variable>x).node
+        return record(node.a.trace, node, negated((<Variable>x)._value))
+
+    cdef object getitem(self, Variable x, object index):
+        cdef GetItem node = GetItem.__new__(GetItem)
+        value = x._value[index]
+        node.a = x.node
+        node.index = index
+        node.shape = x._value.shape
+        node.dtype = x._value.dtype
+        return record(x.node.trace, node, value)
+
+    cdef object transpose(self, Variable x):
+        cdef Transpose node = Transpose.__new__(Transpose)
+        node.a = x.node
+        return record(x.node.trace, node, x._value.T)
+
+    cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs):
+        if method == "__call__":
+            if not kwargs:
+                return handle(ufunc, inputs, kwargs)
+            if "out" in kwargs:
+                kwargs = without_out(ufunc, inputs, kwargs)
+            if "where" in kwargs:
+                raise TypeError(f"np.{ufunc.__name__}(..., where=...) on Variables: write np.where(condition, "
+                                f"np.{ufunc.__name__}(...), otherwise)")
+            return handle(ufunc, inputs, kwargs)
+        function = _reductions.get((ufunc, method))
+        if function is None:
+            raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule in lindiff; "
+                            f"use the function of that meaning (np.sum, np.cumsum, np.outer, ...)")
+        if kwargs.get("out") is not None and kwargs["out"] != (None,):
+            raise TypeError(f"np.{ufunc.__name__}.{method}(..., out=...) on Variables: write the result to a name")
+        kwargs.pop("out", None)
+        if method != "outer" and len(inputs) == 1:
+            kwargs.setdefault("axis", 0)
+        return function(*inputs, **kwargs)
+
+    cdef object function(self, object function, tuple args, dict kwargs):
+        return handle(function, args, kwargs)
+
+    cdef object method(self, str name):
+        return attribute(name)
+
+
+cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
+    """``a += v`` on a plain array arrives as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes back."""
+    out = kwargs["out"]
+    if len(out) != 1 or not inputs or out[0] is not inputs[0] or type(out[0]) is Variable:
+        raise TypeError(f"np.{ufunc.__name__}(..., out=...) cannot write into an array when Variables are among "
+                        f"its inputs: write y = np.{ufunc.__name__}(...)")
+    result = np.broadcast_shapes(*[np.shape(x) for x in inputs])
+    if ufunc.signature is None and result != out[0].shape:
+        raise ValueError(f"non-broadcastable output operand with shape {out[0].shape} doesn't match the "
+                         f"broadcast shape {result}")
+    return {name: argument for name, argument in kwargs.items() if name != "out"}
+
+
+# (ufunc, method) -> the function of the same meaning
+_reductions = {
+    (np.add, "reduce"): np.sum,
+    (np.multiply, "reduce"): np.prod,
+    (np.maximum, "reduce"): np.max,
+    (np.minimum, "reduce"): np.min,
+    (np.add, "accumulate"): np.cumsum,
+    (np.multiply, "accumulate"): np.cumprod,
+    (np.logical_and, "reduce"): np.all,
+    (np.logical_or, "reduce"): np.any,
+}
+
+cdef HotOperators _hot = HotOperators()
+use_operators(_hot)
+
+
+def use_fast_paths():
+    """Give the readable rules of these functions their compiled twins."""
+    for function, op in [
+        (np.square, SQUARE), (np.sqrt, SQRT), (np.reciprocal, RECIPROCAL), (np.exp, EXP), (np.log, LOG),
+        (np.log1p, LOG1P), (np.expm1, EXPM1), (np.sin, SIN), (np.cos, COS), (np.tanh, TANH),
+    ]:
+        fast_path(function, FastUnary(function, op))
+    fast_path(np.sum, FastSum(np.sum))
+    for function, op in [(np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE)]:
+        handlers[function] = BinaryUfunc(function, op)
+    handlers[np.matmul] = MatmulUfunc(np.matmul)
+    handlers[np.negative] = NegativeUfunc(np.negative)

@@ -1,0 +1,155 @@
+"""Reverse mode: ``vjp``, ``grad`` and ``value_and_grad``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from lindiff.core.linearization import Linearization
+from lindiff.transforms._arguments import one_or_all, select
+
+__all__ = ["grad", "value_and_grad", "vjp"]
+
+
+def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """The value of a function, and the pullback of its derivative there.
+
+    Parameters
+    ----------
+    function : callable
+    *primals : trees of arrays
+        The function's positional arguments.
+
+    Returns
+    -------
+    value
+        ``function(*primals)``.
+    pullback : callable
+        ``pullback(y_bar) -> (x_bar, ...)``: Jᴴ y_bar, one tree per primal, under ⟨a, b⟩ = Re(aᴴ b).  May be
+        called any number of times; each costs about two times the function.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> y, pullback = ld.vjp(lambda A, x: A @ x, np.eye(2), np.array([1.0, 2.0]))
+    >>> pullback(np.array([1.0, 0.0]))
+    (array([[1., 2.],
+           [0., 0.]]), array([1., 0.]))
+    """
+    linearization = Linearization(function, primals)
+    return linearization.value, linearization.pull
+
+
+def grad(
+    function: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """The gradient of a function that returns one real number.
+
+    Parameters
+    ----------
+    function : callable
+        Plain NumPy code.
+    argnums : int or tuple of int
+        The positional arguments to differentiate; any tree of arrays.
+    has_aux : bool
+        The function returns ``(value, aux)``; the gradient function then returns ``(gradient, aux)``.
+    holomorphic : bool
+        The function is a holomorphic function of complex arguments: returns its complex derivative f′(z)
+        instead of the gradient under ⟨a, b⟩ = Re(aᴴ b), which is its conjugate.
+
+    Returns
+    -------
+    callable
+        Of the same arguments; returns arrays of the shape and dtype of the selected arguments (a tuple of
+        them if ``argnums`` is a tuple).  Cost: about three times the function, whatever the size of the
+        arguments.
+
+    Raises
+    ------
+    TypeError
+        From the returned function, if ``function`` does not return one real number.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> ld.grad(lambda x: np.sum(np.sin(x)))(np.array([0.0, np.pi]))
+    array([ 1., -1.])
+    """
+    both = value_and_grad(function, argnums, has_aux, holomorphic=holomorphic)
+
+    @functools.wraps(function)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, gradients = both(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
+
+    return gradient
+
+
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """The value and the gradient of a function that returns one real number, from one run.
+
+    Parameters
+    ----------
+    function, argnums, has_aux, holomorphic
+        As for :func:`lindiff.grad`.
+
+    Returns
+    -------
+    callable
+        Of the same arguments; returns ``(value, gradient)``, with ``has_aux`` ``((value, aux), gradient)``.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> ld.value_and_grad(lambda x: x**2)(3.0)
+    (np.float64(9.0), np.float64(6.0))
+    """
+
+    @functools.wraps(function)
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        of_selected, selected = select(function, argnums, args, kwargs)
+        linearization = Linearization(of_selected, selected, has_aux)
+        gradients = _gradients(linearization, function, holomorphic)
+        value = (linearization.value, linearization.aux) if has_aux else linearization.value
+        return value, one_or_all(argnums, gradients)
+
+    return value_and_gradient
+
+
+def _gradients(linearization: Linearization, function: Callable[..., Any], holomorphic: bool) -> tuple[Any, ...]:
+    name = getattr(function, "__name__", "the function")
+    arrays = linearization.outputs.arrays
+    if len(arrays) != 1 or not hasattr(arrays[0], "shape"):
+        raise TypeError(
+            f"grad needs a function that returns one number, {name} returned "
+            f"{type(linearization.value).__name__}; for several results use ld.jacobian or ld.vjp, "
+            f"for (value, aux) give has_aux=True"
+        )
+    if arrays[0].shape != ():
+        raise TypeError(
+            f"grad needs a function that returns one number, {name} returned an array of shape "
+            f"{arrays[0].shape}; reduce it (np.sum(...), or y[0, 0] for a 1 x 1 array), or use ld.jacobian"
+        )
+    is_complex = arrays[0].dtype.kind == "c"
+    if is_complex != holomorphic:
+        raise TypeError(
+            f"grad needs a function that returns one real number, {name} returned a complex one; take "
+            f"np.real or np.abs of it, or give holomorphic=True for the complex derivative"
+            if is_complex
+            else f"holomorphic=True needs a complex result, {name} returned {arrays[0].dtype}"
+        )
+    gradients = linearization.pull_one(True)
+    if not holomorphic:
+        return gradients
+    from lindiff.core.pytree import tree_map
+
+    return tree_map(lambda g: g.conj(), gradients)
