@@ -15,7 +15,7 @@ from lindiff.core.registry cimport Handler, handle, handlers
 from lindiff.core.variable cimport Operators, Variable, innermost, record
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
-    TANH, UnaryOp, binary, filled, is_plain, sum_all, unary,
+    TANH, UnaryOp, add_into, binary, filled, is_plain, sum_all, unary,
 )
 from lindiff.kernels.small_matmul cimport add_product, matmul
 
@@ -222,11 +222,14 @@ cdef class Divide(Binary):
 
     cdef object partial_x(self):
         with np.errstate(all="ignore"):
-            return 1.0 / self.y if not is_plain(self.y) else np.reciprocal(self.y)
+            return 1.0 / self.y
 
     cdef object partial_y(self):
-        with np.errstate(all="ignore"):
-            return -(self.z / self.y)
+        cdef object quotient = binary(DIVIDE, self.z, self.y)
+        if quotient is None:
+            with np.errstate(all="ignore"):
+                quotient = self.z / self.y
+        return negated(quotient)
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
         if self.a is not None:
@@ -442,10 +445,14 @@ cdef class GetItem(Node):
             if x_bar is None:  # another dtype than the kernels', or Variables there already
                 walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
                 return 0
-        if is_advanced(self.index):
+        if type(self.index) is not int and is_advanced(self.index):
             np.add.at(x_bar, self.index, y_bar)
-        else:
-            x_bar[self.index] += y_bar
+            return 0
+        part = x_bar[self.index]
+        if not cnp.PyArray_CheckExact(part):  # a single element
+            x_bar[self.index] = part + y_bar
+        elif not add_into(part, y_bar):
+            np.add(part, y_bar, out=part)
         return 0
 
     cdef object push(self, Push walk):
