@@ -269,14 +269,16 @@ cdef class Elementwise(Differential):
         return value
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
-        cdef Py_ssize_t i, place
+        cdef Py_ssize_t i, place, last = len(self.places) - 1
+        cdef bint overwrite = walk.overwrite
         for i in range(len(self.places)):
             place = (<tuple>self.places[i])[0]
             partial = self.partial(place)
             if partial is None:
                 continue
-            g = chain_product(y_bar, conjugate(partial), False)
-            walk.add(self.parent(i), fit(g, self.values[place]), g is not y_bar)
+            x_bar = chain_product(y_bar, conjugate(partial), overwrite and i == last)
+            fitted = fit(x_bar, self.values[place])
+            walk.add(self.parent(i), fitted, fitted is x_bar)
         return 0
 
     cdef object push(self, Push walk):

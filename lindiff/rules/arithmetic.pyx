@@ -9,6 +9,8 @@ cimport numpy as cnp
 
 import numpy as np
 
+from libc.math cimport isfinite
+
 from lindiff.core.differential cimport chain_product, fit_to
 from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler, handle, handlers
@@ -191,11 +193,24 @@ cdef class Multiply(Binary):
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
         cdef bint overwrite = walk.overwrite
-        if self.a is not None:
+        if self.a is not None and not self.pull_number(walk, self.a, self.fit_x, z_bar, self.y):
             self.add_a(walk, chain_product(z_bar, conjugate(self.y), overwrite and self.b is None), True)
-        if self.b is not None:
+        if self.b is not None and not self.pull_number(walk, self.b, self.fit_y, z_bar, self.x):
             self.add_b(walk, chain_product(z_bar, conjugate(self.x), overwrite), True)
         return 0
+
+    cdef bint pull_number(self, Pull walk, Node parent, tuple fit, object z_bar, object other) except -1:
+        """For a number times an array the sum of products is one dot product; False if not the case."""
+        if fit is None or fit[0] != () or not is_plain(z_bar) or not is_plain(other) \
+                or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>other) \
+                or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>z_bar) \
+                or not cnp.PyArray_SAMESHAPE(<cnp.ndarray>z_bar, <cnp.ndarray>other):
+            return False
+        total = np.dot(z_bar.reshape(-1), other.reshape(-1))
+        if not isfinite(total):
+            return False
+        walk.add(parent, np.asarray(total, fit[1]), True)
+        return True
 
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)
