@@ -84,7 +84,7 @@ class Report:
             panels = [(family, quantity) for family in families for quantity in quantities]
         else:
             panels = [(families[0], quantity) for quantity in quantities]
-        figure, axes = _panels(len(panels), width=4.2, height=3.4)
+        figure, axes = _panels(len(panels), width=4.2, height=3.4, share=True)
         for axis, (family, quantity) in zip(axes, panels, strict=True):
             rows = self.frame[(self.frame["family"] == family) & (self.frame["quantity"] == quantity)]
             for peer in PEERS:
@@ -107,17 +107,17 @@ class Report:
         by, group = ("unit", "quantity") if single else ("quantity", "case")
         panels = [rows for _, rows in self.frame.groupby(by, sort=False)]
         groups = max(rows[group].nunique() for rows in panels)
-        figure, axes = _panels(len(panels), width=5.2, height=1.2 + 0.6 * groups)
+        figure, axes = _panels(len(panels), width=5.2, height=1.2 + 0.6 * groups, share=not single)
         for axis, rows in zip(axes, panels, strict=True):
             _group_bars(axis, rows, group)
             unit = rows["unit"].iloc[0]
-            axis.set(xscale="log", title="" if single else rows["quantity"].iloc[0])
+            medians = self.frame.loc[self.frame["unit"] == unit, "median"]
+            axis.set_title("" if single else rows["quantity"].iloc[0])
             if unit == "µs":
+                axis.set(xscale="log", xlim=(medians.min() / 2, medians.max() * 5))
                 _time_axis(axis.xaxis)
             else:
-                axis.set_xlabel(unit)
-                axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-                axis.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+                axis.set(xlabel=unit, xlim=(0, medians.max() * 1.25))
             axis.grid(axis="x", alpha=0.3)
             axis.set_axisbelow(True)
         return self._finish(figure, axes)
@@ -141,11 +141,12 @@ class Report:
         return figure
 
 
-def _panels(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+def _panels(count: int, width: float, height: float, share: bool) -> tuple[Figure, list[Axes]]:
     columns = min(count, PANELS_IN_A_ROW)
     rows = ceil(count / columns)
     figure = Figure(figsize=(max(width * columns, 8), height * rows + 1.2), layout="constrained")
-    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    shared = "row" if share else "none"
+    axes = list(figure.subplots(rows, columns, sharex=shared, sharey=shared, squeeze=False).flat)
     for unused in axes[count:]:
         unused.remove()
     return figure, axes[:count]
@@ -167,8 +168,7 @@ def _group_bars(axis: Axes, rows: pd.DataFrame, group: str) -> None:
             fontsize="x-small",
         )
     axis.set_yticks(range(len(groups)), groups)
-    axis.invert_yaxis()
-    axis.set_xlim(rows["median"].min() / 2, rows["median"].max() * 4)
+    axis.set_ylim(len(groups) - 0.5, -0.5)
 
 
 def _time_axis(axis: mpl.axis.Axis) -> None:
