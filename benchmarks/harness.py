@@ -313,8 +313,8 @@ class _Session:
 def _repeats(call: Callable[[], Any]) -> int:
     """Return how many calls make up one sample; the calls made to find out warm up as well."""
     first = _elapsed(call, 1)
-    second = _elapsed(call, 1) if first < LONG else first
-    return max(1, math.ceil(SAMPLE / second))
+    shortest = min(_elapsed(call, 1) for _ in range(5)) if first < LONG else first
+    return max(1, math.ceil(SAMPLE / shortest))
 
 
 def _elapsed(call: Callable[[], Any], repeats: int) -> float:
