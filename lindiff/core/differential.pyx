@@ -42,10 +42,11 @@ cdef class Differential(Node):
         ``y_dot = J x_dot``.  One callable takes a tangent for every positional argument (zeros where an
         argument is constant); a tuple has one callable per argument (None where there is no derivative), and
         only those of active arguments are called and added up.
-    pullback : callable, tuple of callables or None
+    pullback : callable, tuple of callables, dict or None
         ``x_bar = Jᴴ y_bar`` under ⟨a, b⟩ = Re(aᴴ b).  One callable returns a cotangent for every positional
         argument (None for zero; a single one need not be in a tuple); a tuple has one callable per argument,
-        and only those of active arguments are called.
+        and only those of active arguments are called.  A dict has one callable for each set of active
+        arguments, ``{(0,): ..., (1,): ..., (0, 1): ...}``, where their cotangents share work.
     symbolic_zeros : bool
         For operations with several outputs: give the pullback None instead of zeros for an output that
         nothing depends on.
@@ -121,10 +122,13 @@ cdef class Differential(Node):
         """Cotangents by argument."""
         if self.pullback is None:
             raise TypeError("this differential has no pullback; give lindiff.Differential(pullback=...)")
-        if type(self.pullback) is tuple:
+        pullback = self.pullback
+        if type(pullback) is tuple:
             needed = {place[0] for place in self.places}
-            return {i: self.pullback[i](y_bar) for i in needed if self.pullback[i] is not None}
-        x_bars = self.pullback(y_bar)
+            return {i: pullback[i](y_bar) for i in needed if pullback[i] is not None}
+        if type(pullback) is dict:
+            return pullback[tuple(sorted({place[0] for place in self.places}))](y_bar)
+        x_bars = pullback(y_bar)
         if len(self.values) == 1 and not (isinstance(x_bars, tuple) and len(x_bars) == 1):
             return (x_bars,)
         if not isinstance(x_bars, (tuple, list)) or len(x_bars) < len(self.values):
