@@ -1,6 +1,6 @@
 """Which NumPy function has which differential: one file a family."""
 
-from lindiff.rules import elementwise, indexing, reductions  # noqa: F401
+from lindiff.rules import elementwise, fft, indexing, products, reductions, shape  # noqa: F401
 from lindiff.rules.arithmetic import use_fast_paths
 
 use_fast_paths()
