@@ -8,6 +8,7 @@ here and nowhere else.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -78,11 +79,15 @@ def operator(formula: Callable[..., Any]) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         primitive = rule(function)
         value = _kernel_or(function.__name__, formula)
+        parameters = inspect.signature(function).parameters.values()
+        arrays = sum(parameter.default is parameter.empty for parameter in parameters)
+        names = [parameter.name for parameter in parameters][arrays:]
 
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
             if any(type(x) is Variable for x in (*args, *options.values())):
-                return primitive(*args, **_without_overwrite(options))
+                options.update(zip(names, args[arrays:], strict=False))
+                return primitive(*args[:arrays], **_without_overwrite(options))
             return value(*args, **options)
 
         call.primitive = primitive  # type: ignore[attr-defined]

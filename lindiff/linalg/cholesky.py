@@ -40,10 +40,10 @@ def potrf_pullback(L: Any, L_bar: Any, lower: bool = True) -> Any:
 
 @fused
 def potrf_pushforward(L: Any, A_dot: Any, lower: bool = True) -> Any:
-    """``L_dot = L Φ(L⁻¹ sym(A_dot) L⁻ᴴ)``, Φ the lower triangle with halved diagonal times 2."""
+    """``L_dot = L Φ(L⁻¹ A_dot L⁻ᴴ)``, A_dot Hermitian, Φ the lower triangle with halved diagonal."""
     if not lower:
         return adjoint(potrf_pushforward(adjoint(L), A_dot))
-    S = trsm(L, trsm(L, hermitian_part(A_dot)), transpose="C", rightside=True)
+    S = trsm(L, trsm(L, A_dot), transpose="C", rightside=True)
     return trmm(L, half_tril(S))
 
 
@@ -84,7 +84,7 @@ def potrf(A: Any, lower: bool = True, *, overwrite_a: bool = False) -> Any:
     """
     L = potrf(A, lower=lower)
     return L, Differential(
-        lambda A_dot: potrf_pushforward(L, A_dot, lower=lower),
+        lambda A_dot: potrf_pushforward(L, hermitian_part(A_dot), lower=lower),
         lambda L_bar: potrf_pullback(L, L_bar, lower=lower),
     )
 

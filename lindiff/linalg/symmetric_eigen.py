@@ -18,6 +18,8 @@ __all__ = ["syevd"]
 def _syevd(A: Any) -> Any:
     lam, V = np.linalg.eigh(A)
     U = adjoint(V)
+    if U.size == 0:
+        return U, lam
     pivot = np.take_along_axis(U, np.argmax(np.abs(U), axis=-1)[..., None], axis=-1)
     phase = np.where(pivot == 0, 1, np.sign(pivot)).astype(U.dtype)
     return conj(phase) * U, lam
