@@ -14,7 +14,7 @@ import numpy as np
 
 from lindiff.core.variable import value
 
-__all__ = ["has_repeated", "over_gaps", "without_gauge"]
+__all__ = ["has_repeated", "over_gaps", "without_gauge", "without_rotation"]
 
 
 def _floor(values: Any) -> Any:
@@ -55,7 +55,7 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str) -> 
     noise = 100 * n * np.finfo(plain_values.dtype).eps * noise
     matters = small & (plain > noise)
     if matters.any():
-        _warn(matters, plain_values, name)
+        _warn(matters, plain_values, name, plain_gaps.shape[-2] == 1)
     sign = np.sign(plain_gaps) + (plain_gaps == 0) * np.sign(np.arange(plain_gaps.shape[-1]) + 0.5 - _rows(plain_gaps))
     clipped = np.where(small, (sign * floor).astype(plain_gaps.dtype), gaps)
     return np.where(small & ~matters, 0.0, numerator / clipped).astype(numerator.dtype)
@@ -65,11 +65,11 @@ def _rows(gaps: Any) -> Any:
     return np.arange(gaps.shape[-2])[:, None]
 
 
-def _warn(matters: Any, values: Any, name: str) -> None:
-    *batch, i, j = np.unravel_index(int(np.argmax(matters)), matters.shape)
-    i, j = min(i, j), max(i, j)
+def _warn(matters: Any, values: Any, name: str, single: bool) -> None:
+    *batch, i, j = (int(k) for k in np.unravel_index(int(np.argmax(matters)), matters.shape))
+    i, j = (j, j) if single else (min(i, j), max(i, j))
     pair = values[(*batch, [i, j])]
-    where = f" of matrix {tuple(int(k) for k in batch)}" if batch else ""
+    where = f" of matrix {tuple(batch)}" if batch else ""
     what = f"values {i} and {j}{where} ({pair[0]:.6g} and {pair[1]:.6g}) are equal"
     if i == j:
         what = f"value {i}{where} ({pair[0]:.6g}) is zero"
@@ -79,6 +79,27 @@ def _warn(matters: Any, values: Any, name: str) -> None:
         RuntimeWarning,
         stacklevel=4,
     )
+
+
+def without_rotation(K: Any, name: str) -> None:
+    """Warn where a cotangent turns the vectors of a null space among themselves, which is arbitrary.
+
+    Parameters
+    ----------
+    K : (..., k, k) array or Variable
+        ``Wᴴ W_bar``, which must be Hermitian.
+    name : str
+        The operator, for the warning.
+    """
+    plain = value(K)
+    noise = 100 * plain.shape[-1] * np.finfo(plain.dtype).eps * np.max(np.abs(plain), initial=0.0)
+    if (np.abs(plain - np.conjugate(np.swapaxes(plain, -1, -2))) > noise).any():
+        warnings.warn(
+            f"{name}: the result depends on the choice of a basis of the null space, which is arbitrary "
+            f"(gauge); that part of the derivative is taken as zero",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
 
 def without_gauge(K: Any, name: str) -> None:
