@@ -147,6 +147,14 @@ cdef cnp.ndarray copy_of(Batch *b, cnp.ndarray x, int core):
     return a
 
 
+cdef cnp.ndarray converted(cnp.ndarray x, int dtype):
+    """x itself if it is C-contiguous, aligned and of the dtype, else a copy that is."""
+    if cnp.PyArray_TYPE(x) == dtype and cnp.PyArray_ISCARRAY_RO(x):
+        return x
+    return cnp.PyArray_FROM_OTF(x, dtype, cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED
+                                | cnp.NPY_ARRAY_NOTSWAPPED | cnp.NPY_ARRAY_FORCECAST)
+
+
 cdef cnp.ndarray read(Batch *b, cnp.ndarray x, int core=2):
     """The next operand, not to be written: x itself where its layout allows it, a copy otherwise."""
     cdef bint full = fills_batch(b, x, core), shared = False
@@ -157,9 +165,8 @@ cdef cnp.ndarray read(Batch *b, cnp.ndarray x, int core=2):
             shared = shared and x.shape[i] == 1
     if not (full or shared):
         x = copy_of(b, x, core)
-    elif cnp.PyArray_TYPE(x) != b.dtype or not cnp.PyArray_ISCARRAY_RO(x):
-        x = cnp.PyArray_FROM_OTF(x, b.dtype, cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED
-                                 | cnp.NPY_ARRAY_NOTSWAPPED | cnp.NPY_ARRAY_FORCECAST)
+    else:
+        x = converted(x, b.dtype)
     register(b, x, core, shared)
     return x
 
@@ -196,14 +203,17 @@ cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n):
 
 cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument):
     """The next operand: indices below n, one vector per matrix of the batch."""
-    cdef cnp.ndarray a = cnp.PyArray_FROM_OTF(
-        x, BLAS_INTEGER, cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED | cnp.NPY_ARRAY_NOTSWAPPED)
+    cdef cnp.ndarray a = np.asarray(x)
     cdef int ndim = cnp.PyArray_NDIM(a)
     cdef bint full = ndim > 0 and fills_batch(b, a, 1)
-    cdef blas_int *p = <blas_int *> cnp.PyArray_DATA(a)
+    cdef blas_int *p
     cdef Py_ssize_t i
+    if not cnp.PyArray_ISINTEGER(a):
+        raise TypeError(f"{operator}: {argument} has dtype {a.dtype}; integers are needed")
     if ndim == 0 or a.shape[ndim - 1] != n or not (full or ndim == 1):
         raise ValueError(f"{operator}: {argument} of shape {np.shape(a)} does not hold {n} indices for each matrix")
+    a = converted(a, BLAS_INTEGER)
+    p = <blas_int *> cnp.PyArray_DATA(a)
     for i in range(cnp.PyArray_SIZE(a)):
         if p[i] < 0 or p[i] >= n:
             raise ValueError(f"{operator}: {argument} holds the index {p[i]}, out of range for order {n}")

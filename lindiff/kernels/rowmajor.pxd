@@ -9,10 +9,6 @@ ctypedef fused floating:
     float
     double
 
-# BLAS 1, 2
-cdef void ger(blas_int m, blas_int n, floating alpha, const floating *x, blas_int incx,
-              const floating *y, blas_int incy, floating *A, blas_int lda) noexcept nogil
-
 # BLAS 3
 cdef void gemm(bint transpose_a, bint transpose_b, blas_int m, blas_int n, blas_int k, floating alpha,
                const floating *A, blas_int lda, const floating *B, blas_int ldb,
@@ -32,7 +28,6 @@ cdef void trsm(bint rightside, bint lower, bint transpose, bint unit, blas_int m
                const floating *L, blas_int ldl, floating *B, blas_int ldb) noexcept nogil
 
 # LAPACK; each returns `info`
-cdef blas_int potrf(bint lower, blas_int n, floating *A, blas_int lda) noexcept nogil
 cdef blas_int potri(bint lower, blas_int n, floating *L, blas_int ldl) noexcept nogil
 cdef blas_int gelqf(blas_int m, blas_int n, floating *A, blas_int lda, floating *tau,
                     floating *work, blas_int lwork) noexcept nogil

@@ -11,7 +11,6 @@ syrk A Aᵀ, lower                           uplo U, trans 'T'
 syr2k A Bᵀ + B Aᵀ, lower                   uplo U, trans 'T'
 symm S B, lower                            side R, uplo U, m and n exchanged
 trmm, trsm op(L) X, left, lower            side R, uplo U, same trans, m and n exchanged
-Cholesky A = L Lᵀ, lower                   potrf 'U'
 inverse from the factor, lower             potri 'U'
 LQ of A (m <= n)                           geqrf, orgqr (of the transpose)
 A = Uᵀ diag(λ) U, rows are eigenvectors    syevd 'U' (for the lower triangle)
@@ -47,16 +46,6 @@ cdef inline char diag_flag(bint unit) noexcept nogil:
 cdef inline blas_int leading(blas_int ld) noexcept nogil:
     """BLAS wants a leading dimension of at least 1, for empty matrices too."""
     return ld if ld > 0 else 1
-
-
-cdef void ger(blas_int m, blas_int n, floating alpha, const floating *x, blas_int incx,
-              const floating *y, blas_int incy, floating *A, blas_int lda) noexcept nogil:
-    """A := A + alpha x yᵀ, A of shape (m, n)."""
-    cdef blas_int ld = leading(lda)
-    if floating is float:
-        blas.sger(&n, &m, &alpha, <float *> y, &incy, <float *> x, &incx, A, &ld)
-    else:
-        blas.dger(&n, &m, &alpha, <double *> y, &incy, <double *> x, &incx, A, &ld)
 
 
 cdef void gemm(bint transpose_a, bint transpose_b, blas_int m, blas_int n, blas_int k, floating alpha,
@@ -150,17 +139,6 @@ cdef void trsm(bint rightside, bint lower, bint transpose, bint unit, blas_int m
         blas.strsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <float *> L, &ll, B, &lb)
     else:
         blas.dtrsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <double *> L, &ll, B, &lb)
-
-
-cdef blas_int potrf(bint lower, blas_int n, floating *A, blas_int lda) noexcept nogil:
-    """A = L Lᵀ (lower) or Rᵀ R; the factor overwrites the named triangle, the other is not touched."""
-    cdef char uplo = uplo_flag(lower)
-    cdef blas_int la = leading(lda), info = 0
-    if floating is float:
-        lapack.spotrf(&uplo, &n, A, &la, &info)
-    else:
-        lapack.dpotrf(&uplo, &n, A, &la, &info)
-    return info
 
 
 cdef blas_int potri(bint lower, blas_int n, floating *L, blas_int ldl) noexcept nogil:
