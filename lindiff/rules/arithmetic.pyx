@@ -22,7 +22,7 @@ from lindiff.kernels.small_matmul cimport add_product, matmul
 from lindiff.core.registry import fast_path, raise_unsupported
 from lindiff.core.variable import use_operators
 from lindiff.rules.indexing import is_advanced, scatter
-from lindiff.rules.methods import attribute
+from lindiff.rules.methods import METHODS, attribute
 
 cnp.import_array()
 
@@ -628,10 +628,18 @@ cdef class HotOperators(Operators):
         return function(*inputs, **kwargs)
 
     cdef object function(self, object function, tuple args, dict kwargs):
+        if "out" in kwargs:
+            if kwargs["out"] is not None:
+                raise TypeError(f"np.{function.__name__}(..., out=...) cannot write into an array when Variables "
+                                f"are among its inputs: write y = np.{function.__name__}(...)")
+            kwargs = {name: argument for name, argument in kwargs.items() if name != "out"}
         return handle(function, args, kwargs)
 
     cdef object method(self, str name):
         return attribute(name)
+
+    cdef object method_names(self):
+        return METHODS
 
 
 cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
@@ -672,6 +680,6 @@ def use_fast_paths():
         fast_path(function, FastUnary(function, op))
     fast_path(np.sum, FastSum(np.sum))
     for function, op in [(np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE)]:
-        handlers[function] = BinaryUfunc(function, op)
-    handlers[np.matmul] = MatmulUfunc(np.matmul)
-    handlers[np.negative] = NegativeUfunc(np.negative)
+        fast_path(function, BinaryUfunc(function, op))
+    fast_path(np.matmul, MatmulUfunc(np.matmul))
+    fast_path(np.negative, NegativeUfunc(np.negative))
