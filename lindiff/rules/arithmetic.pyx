@@ -517,9 +517,17 @@ cdef class BinaryUfunc(Handler):
 
 
 cdef class MatmulUfunc(Handler):
+    """np.matmul called by name; ``with_keywords`` handles what the operator has not."""
+
+    cdef Handler with_keywords
+
+    def __init__(self, function, Handler with_keywords):
+        self.function = function
+        self.with_keywords = with_keywords
+
     cdef object call(self, tuple args, dict kwargs):
         if kwargs or len(args) != 2:
-            return NotImplemented
+            return self.with_keywords.call(args, kwargs)
         return _hot.matmul(args[0], args[1])
 
 
@@ -681,5 +689,5 @@ def use_fast_paths():
     fast_path(np.sum, FastSum(np.sum))
     for function, op in [(np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE)]:
         fast_path(function, BinaryUfunc(function, op))
-    fast_path(np.matmul, MatmulUfunc(np.matmul))
     fast_path(np.negative, NegativeUfunc(np.negative))
+    handlers[np.matmul] = MatmulUfunc(np.matmul, handlers[np.matmul])
