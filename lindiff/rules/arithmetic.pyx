@@ -23,7 +23,7 @@ from lindiff.rules.structure cimport is_reshape, record_reshape
 from lindiff.core.registry import fast_path, raise_unsupported
 from lindiff.core.variable import use_operators
 from lindiff.rules.indexing import is_advanced, scatter
-from lindiff.rules.methods import attribute
+from lindiff.rules.methods import METHODS, attribute
 
 cnp.import_array()
 
@@ -640,10 +640,18 @@ cdef class HotOperators(Operators):
         return function(*inputs, **kwargs)
 
     cdef object function(self, object function, tuple args, dict kwargs):
+        if "out" in kwargs:
+            if kwargs["out"] is not None:
+                raise TypeError(f"np.{function.__name__}(..., out=...) cannot write into an array when Variables "
+                                f"are among its inputs: write y = np.{function.__name__}(...)")
+            kwargs = {name: argument for name, argument in kwargs.items() if name != "out"}
         return handle(function, args, kwargs)
 
     cdef object method(self, str name):
         return attribute(name)
+
+    cdef object method_names(self):
+        return METHODS
 
 
 cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
@@ -684,6 +692,6 @@ def use_fast_paths():
         fast_path(function, FastUnary(function, op))
     fast_path(np.sum, FastSum(np.sum))
     for function, op in [(np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE)]:
-        handlers[function] = BinaryUfunc(function, op)
+        fast_path(function, BinaryUfunc(function, op))
+    fast_path(np.negative, NegativeUfunc(np.negative))
     handlers[np.matmul] = MatmulUfunc(np.matmul, handlers[np.matmul])
-    handlers[np.negative] = NegativeUfunc(np.negative)
