@@ -54,7 +54,8 @@ def vdot(a: Any, b: Any, /) -> Any:
 @composed(np.outer)
 def outer(a: Any, b: Any, out: None = None) -> Any:
     refuse_out("np.outer", out)
-    return outer_product(np.ravel(a), np.ravel(b))
+    a, b = as_array(a), as_array(b)
+    return outer_product(a if a.ndim == 1 else np.ravel(a), b if b.ndim == 1 else np.ravel(b))
 
 
 @rule
@@ -412,7 +413,7 @@ def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
 @composed(np.diag)
 def diag(v: Any, k: int = 0) -> Any:
     if v.ndim == 2:
-        return np.diagonal(v, k)
+        return diagonal(v, k)
     if v.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
     n = len(v) + abs(k)
@@ -424,12 +425,21 @@ def diagflat(v: Any, k: int = 0) -> Any:
     return np.diag(np.ravel(v), k)
 
 
-@composed(np.trace)
+@rule(np.trace)
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Any:
     refuse_out("np.trace", out)
-    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+    def trace_pullback(y_bar: Any) -> Any:
+        rows, columns = a.shape[axis1] - max(-offset, 0), a.shape[axis2] - max(offset, 0)
+        y_bar = np.broadcast_to(np.expand_dims(y_bar, -1), (*y_bar.shape, max(min(rows, columns), 0)))
+        return on_diagonal(y_bar, a.shape, offset, axis1, axis2)
+
+    return np.trace(a, offset, axis1, axis2, dtype), Linear(
+        (lambda a_dot: np.trace(a_dot, offset, axis1, axis2, dtype),),
+        (trace_pullback,),
+    )
 
 
 @composed(np.linalg.trace)

@@ -51,7 +51,7 @@ def ravel(a: Any, order: str = "C") -> Any:
         strides = plain_value(a).strides
         a = np.transpose(a, sorted(range(a.ndim), key=lambda axis: -abs(strides[axis])))
         order = "C"
-    return np.reshape(a, (-1,), order=order)
+    return reshape(a, (-1,)) if order == "C" else reshape(a, (-1,), order)
 
 
 @rule(np.transpose)
