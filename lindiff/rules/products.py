@@ -16,7 +16,7 @@ import numpy as np
 from lindiff.core.differential import Bilinear, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable
-from lindiff.rules._common import as_array, conj, inverse_permutation, normalized_axes, refuse_out
+from lindiff.rules._common import as_array, conj, inverse_permutation, normalized_axes
 from lindiff.rules.indexing import scatter
 
 __all__: list[str] = []
@@ -26,8 +26,7 @@ __all__: list[str] = []
 
 
 @composed(np.dot)
-def dot(a: Any, b: Any, out: None = None) -> Any:
-    refuse_out("np.dot", out)
+def dot(a: Any, b: Any) -> Any:
     a, b = as_array(a), as_array(b)
     if a.ndim == 0 or b.ndim == 0:
         return a * b
@@ -52,8 +51,7 @@ def vdot(a: Any, b: Any, /) -> Any:
 
 
 @composed(np.outer)
-def outer(a: Any, b: Any, out: None = None) -> Any:
-    refuse_out("np.outer", out)
+def outer(a: Any, b: Any) -> Any:
     a, b = as_array(a), as_array(b)
     return outer_product(a if a.ndim == 1 else np.ravel(a), b if b.ndim == 1 else np.ravel(b))
 
@@ -159,8 +157,7 @@ def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 @composed(np.linalg.multi_dot)
-def multi_dot(arrays: Any, *, out: None = None) -> Any:
-    refuse_out("np.linalg.multi_dot", out)
+def multi_dot(arrays: Any) -> Any:
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
     factors = [as_array(x) for x in arrays]
@@ -262,8 +259,7 @@ def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 
 @rule(np.einsum)
-def einsum(*args: Any, out: None = None, optimize: Any = False, **keywords: Any) -> Any:
-    refuse_out("np.einsum", out)
+def einsum(*args: Any, optimize: Any = False, **keywords: Any) -> Any:
     places, operands, terms, result = labelled(args)
     subscripts = f"{','.join(terms)}->{result}"
 
@@ -426,10 +422,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 @rule(np.trace)
-def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
-) -> Any:
-    refuse_out("np.trace", out)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
 
     def trace_pullback(y_bar: Any) -> Any:
         rows, columns = a.shape[axis1] - max(-offset, 0), a.shape[axis2] - max(offset, 0)
