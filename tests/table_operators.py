@@ -15,15 +15,16 @@ def adjoint(X):
 
 
 def spd(X):
-    """A Hermitian positive definite matrix made of any square one, differentiably."""
-    return X @ adjoint(X) + X.shape[-1] * np.eye(X.shape[-1])
+    """A Hermitian positive definite matrix with distinct eigenvalues made of any square one, differentiably."""
+    n = X.shape[-1]
+    return 0.2 * (X @ adjoint(X)) + np.diag(1 + np.arange(n)).astype(X.dtype)
 
 
 def heavy_diagonal(X):
     """A matrix whose triangles are well conditioned, with positive diagonal."""
     n = X.shape[-1]
-    eye = np.eye(n)
-    return X * (1 - eye) / max(n, 1) + eye * (1 + np.abs(X))
+    eye = np.eye(n, dtype=X.dtype)
+    return X * (1 - eye) / max(n, 1) + eye * (2 + X * np.conjugate(X))
 
 
 def matrices(*shapes):
@@ -54,7 +55,9 @@ def with_triangle(rng):
     yield sample(rng.standard_normal((0, 0)), rng.standard_normal((0, 2)))
     yield sample(rng.standard_normal((40, 40)), rng.standard_normal((40, 5)))
     for transpose in ["C", True]:
-        yield sample(rng.standard_normal((3, 3)), rng.standard_normal((2, 3)), transpose=transpose, rightside=True)
+        yield sample(
+            rng.standard_normal((3, 3)), rng.standard_normal((2, 3)), transpose=transpose, rightside=True
+        )
         yield sample(rng.standard_normal((3, 3)), rng.standard_normal((3, 2)), transpose=transpose)
 
 
@@ -101,9 +104,7 @@ def reference_gemm(A, B, C, beta=1.0, **options):
 
 
 def reference_gemm2(A, B, transpose_a=False, transpose_b=False, alpha=1.0):
-    return alpha * (
-        reference_op(A, transpose_a) @ reference_op(B, transpose_b)
-    )
+    return alpha * (reference_op(A, transpose_a) @ reference_op(B, transpose_b))
 
 
 def reference_op(A, transpose):
@@ -193,10 +194,18 @@ OPERATORS = [
     Operator(
         "ld.potrf",
         ld.linalg.potrf,
-        both_triangles(*SQUARE, (40, 40)),
+        both_triangles(*SQUARE),
         call=lambda A, **options: ld.linalg.potrf(spd(A), **options),
         reference=reference_potrf,
         complex=True,
+    ),
+    Operator(
+        "ld.potrf (large)",
+        ld.linalg.potrf,
+        both_triangles((40, 40)),
+        call=lambda A, **options: ld.linalg.potrf(spd(A), **options),
+        reference=reference_potrf,
+        single=False,  # two algorithms do not agree to 1e-5 of every entry
     ),
     Operator(
         "ld.potri",
@@ -227,8 +236,11 @@ OPERATORS = [
         call=invariants_of_syevd,
         reference=reference_syevd,
         complex=True,
+        single=False,  # two algorithms do not agree to 1e-5 of every entry
     ),
-    Operator("ld.inverse", ld.linalg.inverse, matrices(*SQUARE), domain=heavy_diagonal, reference=np.linalg.inv),
+    Operator(
+        "ld.inverse", ld.linalg.inverse, matrices(*SQUARE), domain=heavy_diagonal, reference=np.linalg.inv
+    ),
     Operator("ld.det", ld.linalg.det, matrices(*SQUARE), reference=np.linalg.det),
     Operator("ld.slogdet", ld.linalg.slogdet, matrices(*SQUARE), reference=np.linalg.slogdet),
     Operator(

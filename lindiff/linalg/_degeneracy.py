@@ -56,7 +56,9 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str) -> 
     matters = small & (plain > noise)
     if matters.any():
         _warn(matters, plain_values, name, plain_gaps.shape[-2] == 1)
-    sign = np.sign(plain_gaps) + (plain_gaps == 0) * np.sign(np.arange(plain_gaps.shape[-1]) + 0.5 - _rows(plain_gaps))
+    sign = np.sign(plain_gaps) + (plain_gaps == 0) * np.sign(
+        np.arange(plain_gaps.shape[-1]) + 0.5 - _rows(plain_gaps)
+    )
     clipped = np.where(small, (sign * floor).astype(plain_gaps.dtype), gaps)
     return np.where(small & ~matters, 0.0, numerator / clipped).astype(numerator.dtype)
 
@@ -102,13 +104,15 @@ def without_rotation(K: Any, name: str) -> None:
         )
 
 
-def without_gauge(K: Any, name: str) -> None:
+def without_gauge(K: Any, scale: Any, name: str) -> None:
     """Warn where the cotangent of complex vectors has a component along their phases, which are arbitrary.
 
     Parameters
     ----------
     K : (..., n, n) array or Variable
         ``Vᴴ V_bar``: the imaginary part of its diagonal must vanish.
+    scale : (..., n, n) array or Variable
+        What K was computed from by cancellation.
     name : str
         The operator, for the warning.
     """
@@ -116,7 +120,8 @@ def without_gauge(K: Any, name: str) -> None:
     if plain.dtype.kind != "c" or plain.size == 0:
         return
     phase = np.abs(np.diagonal(plain, axis1=-2, axis2=-1).imag)
-    noise = 100 * plain.shape[-1] * np.finfo(plain.dtype).eps * np.max(np.abs(plain), axis=(-2, -1), initial=0.0)
+    noise = np.max(np.abs(value(scale)), axis=(-2, -1), initial=0.0)
+    noise = 100 * plain.shape[-1] * np.finfo(plain.dtype).eps * noise
     wrong = phase > noise[..., None]
     if wrong.any():
         *batch, i = np.unravel_index(int(np.argmax(wrong)), wrong.shape)

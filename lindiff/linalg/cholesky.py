@@ -10,12 +10,10 @@ from lindiff.core.differential import Differential
 from lindiff.linalg._backend import fused, operator
 from lindiff.linalg._matrices import (
     adjoint,
-    apply,
     copyltu,
     half_tril,
     hermitian_part,
     mirrored,
-    op,
     triangle,
 )
 from lindiff.linalg.diagonals import extractdiag

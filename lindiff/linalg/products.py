@@ -13,7 +13,9 @@ __all__ = ["gemm", "gemm2", "syrk"]
 Transpose = bool | str
 
 
-def _gemm2(A: Any, B: Any, transpose_a: Transpose = False, transpose_b: Transpose = False, alpha: float = 1.0) -> Any:
+def _gemm2(
+    A: Any, B: Any, transpose_a: Transpose = False, transpose_b: Transpose = False, alpha: float = 1.0
+) -> Any:
     C = op(A, transpose_a) @ op(B, transpose_b)
     return C if alpha == 1 else alpha * C
 

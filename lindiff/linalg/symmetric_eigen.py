@@ -36,7 +36,7 @@ def _pull(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
     S = 0.0 if lam_bar is None else makediag(lam_bar)
     if U_bar is not None:
         K = U_bar @ adjoint(U)
-        without_gauge(K, "syevd")
+        without_gauge(K, K, "syevd")
         skew = 0.5 * (K - adjoint(K))
         skew = skew - makediag(extractdiag(skew))
         S = S + over_gaps(skew, _gaps(lam), K, lam, "syevd")

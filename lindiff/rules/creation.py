@@ -32,7 +32,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     y = np.astype(x, dtype, copy=copy)
     if y.dtype.kind not in "fc":
         return y, None
-    return y, Linear(lambda x_dot: np.astype(x_dot, dtype), lambda y_bar: y_bar)
+    return y, Linear((lambda x_dot: np.astype(x_dot, dtype),), (lambda y_bar: y_bar,))
 
 
 def filled(fill_value: Any, shape: Any, dtype: Any) -> Any:

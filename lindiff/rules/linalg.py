@@ -53,7 +53,9 @@ class Factored:
             return np.linalg.solve(adjoint(self.a) if transpose else self.a, B)
         if self.lu is None:
             return trsm(self.a, B, transpose=transpose, lower=self.lower)
-        return self.kernels.getrs(*self.lu, B, transpose=transpose)
+        LU, piv = self.lu
+        batch = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
+        return self.kernels.getrs(LU, np.broadcast_to(piv, (*batch, piv.shape[-1])), B, transpose=transpose)
 
     def inverse(self) -> Any:
         if self.lu is None:
@@ -207,12 +209,12 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
         S = 0.0 if w_bar is None else makediag(w_bar)
         if V_bar is not None:
             K = adjoint(V) @ V_bar
-            without_gauge(K, "eigh")
+            without_gauge(K, K, "eigh")
             skew = 0.5 * _off_diagonal(K - adjoint(K))
             S = S + over_gaps(skew, _gaps(w), K, w, "eigh")
         return hermitian_part(V @ S @ adjoint(V))
 
-    return EighResult(w, V), Differential(pushforward, pullback, symbolic_zeros=True)
+    return EighResult(w, V), Differential((pushforward,), (pullback,), symbolic_zeros=True)
 
 
 @rule(np.linalg.eigvalsh)
@@ -224,7 +226,10 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
         w_dot = np.sum(conj(V) * (hermitian_part(a_dot) @ V), axis=-2)
         return w_dot.real if w_dot.dtype.kind == "c" else w_dot
 
-    return w, Differential(pushforward, lambda w_bar: hermitian_part((V * w_bar[..., None, :]) @ adjoint(V)))
+    def pullback(w_bar: Any) -> Any:
+        return hermitian_part((V * w_bar[..., None, :]) @ adjoint(V))
+
+    return w, Differential((pushforward,), (pullback,))
 
 
 @rule(np.linalg.eig)
@@ -243,7 +248,7 @@ def eig(a: Any) -> Any:
         S = 0.0 if w_bar is None else makediag(w_bar)
         if V_bar is not None:
             K = adjoint(V) @ V_bar
-            without_gauge(K, "eig")
+            without_gauge(K, K, "eig")
             along = extractdiag(K).real
             K = K - (adjoint(V) @ V) * along[..., None, :]
             S = S + over_gaps(_off_diagonal(K), conj(_gaps(w)), K, w, "eig")
@@ -304,7 +309,7 @@ def _tall_svd(a: Any, full_matrices: bool) -> Any:
     inner, beyond = U[..., :n], U[..., n:]
     sums = S[..., None, :] + S[..., :, None]
 
-    def pushforward(a_dot: Any, _: Any = None) -> Any:
+    def pushforward(a_dot: Any) -> Any:
         aV = a_dot @ V
         P = adjoint(inner) @ aV
         S_dot = extractdiag(P)
@@ -324,20 +329,22 @@ def _tall_svd(a: Any, full_matrices: bool) -> Any:
         outside = None
         zero = np.zeros_like(Vh)
         K_U = K_V = zero
+        scale = 0.0
         if U_bar is not None:
             inner_bar = U_bar[..., :n]
             if full_matrices:
                 beyond_bar = U_bar[..., n:]
                 without_rotation(adjoint(beyond) @ beyond_bar, "svd")
                 inner_bar = inner_bar - beyond @ (adjoint(beyond_bar) @ inner)
+            scale = np.max(np.abs(value(U_bar)), initial=0.0)
             K_U = adjoint(inner) @ inner_bar
             outside = over_gaps(inner_bar - inner @ K_U, S[..., None, :], inner_bar, S, "svd")
         if Vh_bar is not None:
             K_V = adjoint(V) @ adjoint(Vh_bar)
         if U_bar is not None or Vh_bar is not None:
-            without_gauge(K_U + K_V, "svd")
+            scale = scale + np.abs(value(K_U)) + np.abs(value(K_V))
+            without_gauge(K_U + K_V, scale, "svd")
             A_U, A_V = 0.5 * (K_U - adjoint(K_U)), 0.5 * (K_V - adjoint(K_V))
-            scale = np.abs(value(K_U)) + np.abs(value(K_V))
             P_bar = P_bar + over_gaps(_off_diagonal(A_U + A_V), _gaps(S), scale, S, "svd")
             P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd")
         a_bar = inner @ P_bar @ Vh
@@ -453,7 +460,7 @@ def _pinv(a: Any, rcond: Any) -> Any:
         """``(I - P a) X``."""
         return X - P @ (a @ X)
 
-    def pushforward(a_dot: Any, _: Any = None) -> Any:
+    def pushforward(a_dot: Any) -> Any:
         P_h = adjoint(P)
         return -(P @ a_dot @ P) + P @ P_h @ adjoint(beside(a_dot)) + below(adjoint(a_dot) @ P_h @ P)
 

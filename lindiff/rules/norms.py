@@ -47,7 +47,9 @@ def _p_norm_of_array(x: Any, p: float, axis: Any) -> Any:
     if p == 1:
         return np.sum(size, axis=axis, keepdims=True)
     if p == 2:
-        return np.sqrt(np.sum(size * size if x.dtype.kind != "c" else x.real**2 + x.imag**2, axis=axis, keepdims=True))
+        return np.sqrt(
+            np.sum(size * size if x.dtype.kind != "c" else x.real**2 + x.imag**2, axis=axis, keepdims=True)
+        )
     with np.errstate(divide="ignore"):
         return np.sum(size**p, axis=axis, keepdims=True) ** (1 / p)
 
@@ -94,13 +96,17 @@ def _matrix_norm(x: Any, axes: Axes, p: Any, keepdims: bool) -> Any:
         else:
             y = np.max(s, axis=-1) if p == 2 else np.min(s, axis=-1)
         return np.expand_dims(y, axes) if keepdims else y
-    raise ValueError(f"Invalid norm order {p!r} for matrices" if isinstance(p, str) else "Invalid norm order for matrices.")
+    raise ValueError(
+        f"Invalid norm order {p!r} for matrices" if isinstance(p, str) else "Invalid norm order for matrices."
+    )
 
 
 def _without_rounding(s: Any) -> Any:
     """Singular values, with what is zero to rounding made constant: its subgradient is 0."""
     plain = value(s)
-    cutoff = 10 * plain.shape[-1] * np.finfo(plain.dtype).eps * np.max(plain, axis=-1, keepdims=True, initial=0.0)
+    cutoff = (
+        10 * plain.shape[-1] * np.finfo(plain.dtype).eps * np.max(plain, axis=-1, keepdims=True, initial=0.0)
+    )
     return np.where(plain > cutoff, s, plain)
 
 
