@@ -43,10 +43,11 @@ cdef class Differential(Node):
         as it has parameters without default (zeros where an argument is constant); a tuple has one callable
         per argument (None where there is no derivative), and only those of active arguments are called and
         added up.
-    pullback : callable, tuple of callables or None
+    pullback : callable, tuple of callables, dict or None
         ``x_bar = Jᴴ y_bar`` under ⟨a, b⟩ = Re(aᴴ b).  One callable returns a tuple with a cotangent for each
         positional argument (None for zero), or the cotangent of the first one alone; a tuple has one callable
-        per argument, and only those of active arguments are called.
+        per argument, and only those of active arguments are called.  A dict has one callable for each set of
+        active arguments, ``{(0,): ..., (1,): ..., (0, 1): ...}``, where their cotangents share work.
     symbolic_zeros : bool
         For operations with several outputs: give the pullback None instead of zeros for an output that
         nothing depends on.
@@ -122,10 +123,13 @@ cdef class Differential(Node):
         """Cotangents by argument."""
         if self.pullback is None:
             raise TypeError("this differential has no pullback; give lindiff.Differential(pullback=...)")
-        if type(self.pullback) is tuple:
+        pullback = self.pullback
+        if type(pullback) is tuple:
             needed = {place[0] for place in self.places}
-            return {i: self.pullback[i](y_bar) for i in needed if self.pullback[i] is not None}
-        x_bars = self.pullback(y_bar)
+            return {i: pullback[i](y_bar) for i in needed if pullback[i] is not None}
+        if type(pullback) is dict:
+            return pullback[tuple(sorted({place[0] for place in self.places}))](y_bar)
+        x_bars = pullback(y_bar)
         if type(x_bars) is not tuple:
             x_bars = (x_bars,)
         for place in self.places:

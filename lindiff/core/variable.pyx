@@ -65,6 +65,9 @@ cdef class Operators:
     cdef object method(self, str name):
         raise NotImplementedError
 
+    cdef object method_names(self):
+        raise NotImplementedError
+
 
 cdef Operators _operators = Operators()
 
@@ -507,7 +510,7 @@ cdef class Variable:
         return _operators.method(name).__get__(self, Variable)
 
     def __dir__(self):
-        return sorted({*object.__dir__(self), *_operators.method("__all__")})
+        return sorted({*object.__dir__(self), *_operators.method_names()})
 
     @property
     def T(self):

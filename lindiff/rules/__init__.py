@@ -1,6 +1,23 @@
 """Which NumPy function has which differential: one file a family."""
 
-from lindiff.rules import elementwise, indexing, reductions  # noqa: F401
+from lindiff.rules import (  # noqa: F401
+    complex,
+    creation,
+    elementwise,
+    fft,
+    indexing,
+    linalg,
+    norms,
+    products,
+    reductions,
+    selection,
+    shape,
+    zero_derivative,
+)
 from lindiff.rules.arithmetic import use_fast_paths
+from lindiff.rules.factorizations import use_factorization_paths
+from lindiff.rules.structure import use_structure_paths
 
 use_fast_paths()
+use_structure_paths()
+use_factorization_paths()

@@ -20,11 +20,12 @@ from lindiff.kernels.elementwise cimport (
     TANH, UnaryOp, add_into, binary, filled, is_plain, sum_all, unary,
 )
 from lindiff.kernels.small_matmul cimport add_product, matmul
+from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.registry import fast_path, raise_unsupported
 from lindiff.core.variable import use_operators
 from lindiff.rules.indexing import is_advanced, scatter
-from lindiff.rules.methods import attribute
+from lindiff.rules.methods import METHODS, attribute
 
 cnp.import_array()
 
@@ -539,9 +540,17 @@ cdef class BinaryUfunc(Handler):
 
 
 cdef class MatmulUfunc(Handler):
+    """np.matmul called by name; ``with_keywords`` handles what the operator has not."""
+
+    cdef Handler with_keywords
+
+    def __init__(self, function, Handler with_keywords):
+        self.function = function
+        self.with_keywords = with_keywords
+
     cdef object call(self, tuple args, dict kwargs):
         if kwargs or len(args) != 2:
-            return NotImplemented
+            return self.with_keywords.call(args, kwargs)
         return _hot.matmul(args[0], args[1])
 
 
@@ -615,8 +624,11 @@ cdef class HotOperators(Operators):
         return record(node.a.trace, node, negated((<Variable>x)._value))
 
     cdef object getitem(self, Variable x, object index):
-        cdef GetItem node = GetItem.__new__(GetItem)
+        cdef GetItem node
         value = x._value[index]
+        if is_reshape(value, x._value):
+            return record_reshape(x, value)
+        node = GetItem.__new__(GetItem)
         node.a = x.node
         node.index = index
         node.shape = x._value.shape
@@ -650,10 +662,18 @@ cdef class HotOperators(Operators):
         return function(*inputs, **kwargs)
 
     cdef object function(self, object function, tuple args, dict kwargs):
+        if "out" in kwargs:
+            if kwargs["out"] is not None:
+                raise TypeError(f"np.{function.__name__}(..., out=...) cannot write into an array when Variables "
+                                f"are among its inputs: write y = np.{function.__name__}(...)")
+            kwargs = {name: argument for name, argument in kwargs.items() if name != "out"}
         return handle(function, args, kwargs)
 
     cdef object method(self, str name):
         return attribute(name)
+
+    cdef object method_names(self):
+        return METHODS
 
 
 cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
@@ -694,6 +714,6 @@ def use_fast_paths():
         fast_path(function, FastUnary(function, op))
     fast_path(np.sum, FastSum(np.sum))
     for function, op in [(np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE)]:
-        handlers[function] = BinaryUfunc(function, op)
-    handlers[np.matmul] = MatmulUfunc(np.matmul)
-    handlers[np.negative] = NegativeUfunc(np.negative)
+        fast_path(function, BinaryUfunc(function, op))
+    fast_path(np.negative, NegativeUfunc(np.negative))
+    handlers[np.matmul] = MatmulUfunc(np.matmul, handlers[np.matmul])
