@@ -29,7 +29,9 @@ def test_adjoint(rng, dtype, n, batch, given):
         pairs.append((U_bar, U_dot))
     if given != "U":
         pairs.append((lam_bar, lam_dot))
-    A_bar = kernels.syevd_pullback(U, lam, None if given == "lam" else U_bar, None if given == "U" else lam_bar)
+    A_bar = kernels.syevd_pullback(
+        U, lam, None if given == "lam" else U_bar, None if given == "U" else lam_bar
+    )
     np.testing.assert_array_equal(A_bar, t(A_bar))
     assert_adjoint([(A_bar, A_dot)], pairs, dtype)
 
