@@ -13,5 +13,7 @@ from lindiff.rules import (  # noqa: F401
     zero_derivative,
 )
 from lindiff.rules.arithmetic import use_fast_paths
+from lindiff.rules.structure import use_structure_paths
 
 use_fast_paths()
+use_structure_paths()

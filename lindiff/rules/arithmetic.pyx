@@ -18,6 +18,7 @@ from lindiff.kernels.elementwise cimport (
     TANH, UnaryOp, binary, filled, is_plain, sum_all, unary,
 )
 from lindiff.kernels.small_matmul cimport add_product, matmul
+from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.registry import fast_path, raise_unsupported
 from lindiff.core.variable import use_operators
@@ -601,8 +602,11 @@ cdef class HotOperators(Operators):
         return record(node.a.trace, node, negated((<Variable>x)._value))
 
     cdef object getitem(self, Variable x, object index):
-        cdef GetItem node = GetItem.__new__(GetItem)
+        cdef GetItem node
         value = x._value[index]
+        if is_reshape(value, x._value):
+            return record_reshape(x, value)
+        node = GetItem.__new__(GetItem)
         node.a = x.node
         node.index = index
         node.shape = x._value.shape
