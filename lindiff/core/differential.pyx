@@ -126,7 +126,7 @@ cdef class Differential(Node):
         pullback = self.pullback
         if type(pullback) is tuple:
             needed = {place[0] for place in self.places}
-            return {i: pullback[i](y_bar) for i in needed if pullback[i] is not None}
+            return {i: None if pullback[i] is None else pullback[i](y_bar) for i in needed}
         if type(pullback) is dict:
             return pullback[tuple(sorted({place[0] for place in self.places}))](y_bar)
         x_bars = pullback(y_bar)

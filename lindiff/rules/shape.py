@@ -207,7 +207,7 @@ def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same
 
     def unstack_cotangent(y_bar: Any) -> Any:
         rows = np.moveaxis(y_bar, axis, 0)
-        return like_list([rows[i] for i in range(len(arrays))], arrays)
+        return like_list([rows[i, ...] for i in range(len(arrays))], arrays)  # "...": no scalars
 
     return join(arrays), Linear((join,), (unstack_cotangent,))
 
