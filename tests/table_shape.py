@@ -87,7 +87,7 @@ OPERATORS = [
         np.reshape,
         several(
             each(
-                (2, 3), call((3, 2)), call(-1), call([1, -1, 2]), call((3, 2), "F"), call(shape=6, order="C")
+                (2, 3), call((3, 2)), call(-1), call([1, -1, 2]), call((3, 2), "F"), call(6, order="C")
             ),
             each((), call((1, 1))),
             each((0, 2), call((3, 0))),
