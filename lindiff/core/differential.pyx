@@ -123,7 +123,7 @@ cdef class Differential(Node):
             raise TypeError("this differential has no pullback; give lindiff.Differential(pullback=...)")
         if type(self.pullback) is tuple:
             needed = {place[0] for place in self.places}
-            return {i: self.pullback[i](y_bar) for i in needed if self.pullback[i] is not None}
+            return {i: None if self.pullback[i] is None else self.pullback[i](y_bar) for i in needed}
         x_bars = self.pullback(y_bar)
         if len(self.values) == 1 and not (isinstance(x_bars, tuple) and len(x_bars) == 1):
             return (x_bars,)

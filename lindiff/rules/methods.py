@@ -100,7 +100,18 @@ METHODS |= {
 METHODS |= {name: _of_value(name) for name in ["device", "flags", "itemsize", "nbytes", "strides"]}
 METHODS |= {
     name: _refused(name, f"it would lose the derivative; write ld.value(v).{name}(...)")
-    for name in ["choose", "dump", "dumps", "getfield", "item", "tobytes", "tofile", "tolist", "to_device", "view"]
+    for name in [
+        "choose",
+        "dump",
+        "dumps",
+        "getfield",
+        "item",
+        "tobytes",
+        "tofile",
+        "tolist",
+        "to_device",
+        "view",
+    ]
 }
 METHODS |= {
     "fill": _refused("fill", "write v = np.full_like(v, x)"),

@@ -27,7 +27,9 @@ constant(
 )  # fmt: skip
 
 # rounding: piecewise constant
-constant(np.round, np.around, np.ceil, np.floor, np.floor_divide, np.trunc, np.fix, np.rint, np.sign, np.spacing)
+constant(
+    np.round, np.around, np.ceil, np.floor, np.floor_divide, np.trunc, np.fix, np.rint, np.sign, np.spacing
+)
 
 # positions, counts, ranks
 constant(
