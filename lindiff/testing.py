@@ -1,0 +1,233 @@
+"""Numerical checks of derivatives, for lindiff's own tests and for the rules that users write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lindiff.core import pytree
+from lindiff.core.variable import value
+from lindiff.transforms.forward import jvp
+from lindiff.transforms.reverse import vjp
+
+__all__ = ["check_grads"]
+
+# By precision of the result: against central differences, and pushforward against pullback (relative).
+DIFFERENCE_TOLERANCE = {np.dtype("f4"): 1e-3, np.dtype("f8"): 1e-7}
+ADJOINT_TOLERANCE = {np.dtype("f4"): 1e-4, np.dtype("f8"): 1e-11}
+STEP = 1e-3  # the 4th-order formula errs by about STEP**4 / 30 and 1e-16 / STEP
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int = 2,
+    modes: Sequence[str] = ("fwd", "rev"),
+    *,
+    rtol: float | None = None,
+    adjoint_rtol: float | None = None,
+    step: float = STEP,
+    seed: int = 0,
+) -> None:
+    """Check the derivatives of a function against differences and against each other.
+
+    Along one random direction, in every mode: the derivative against central differences of 4th order; its
+    shape and dtype; and, near machine precision, the pullback against the pushforward by the adjoint identity
+    ``<y_bar, J x_dot> = <Jᴴ y_bar, x_dot>``.  Order 2 does the same for the derivatives, taken as functions.
+
+    Parameters
+    ----------
+    f : callable
+        Takes and returns trees of arrays.  Integer and boolean results are left out.
+    args : sequence of trees of arrays
+        Its positional arguments, all of which are differentiated (integers become float64).  Complex ones are
+        perturbed in both parts, under <a, b> = Re(aᴴ b).
+    order : int
+        How often to differentiate.
+    modes : sequence of "fwd" and "rev"
+    rtol : float, optional
+        Against differences, relative to the size of the derivative or 1; by default 1e-7 for double and 1e-3
+        for single precision.
+    adjoint_rtol : float, optional
+        Between pushforward and pullback; by default 1e-11 for double and 1e-4 for single precision.
+    step : float
+        Of the differences, which are taken in double precision.
+    seed : int
+        Of the random direction and cotangent.
+
+    Raises
+    ------
+    AssertionError
+        Names the check, the mode, the order, and the numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.testing import check_grads
+    >>> check_grads(lambda x, y: np.sin(x) * y, (np.array([1.0, 2.0]), 3.0))
+    >>> import lindiff as ld
+    >>> @ld.rule
+    ... def cube(x):
+    ...     return x**3, lambda y_bar: y_bar * 2 * x**2
+    >>> check_grads(cube, (1.0,), modes=["rev"])
+    Traceback (most recent call last):
+    ...
+    AssertionError: check_grads: pullback against differences, order 1, mode rev: ...
+    """
+    unknown = set(modes) - {"fwd", "rev"}
+    if unknown or not modes:
+        raise ValueError(f'modes are "fwd" and "rev", got {modes!r}')
+    check = _Check(frozenset(modes), rtol, adjoint_rtol, step, np.random.default_rng(seed))
+    leaves, restore = pytree.flatten(tuple(args))
+
+    def of_leaves(*arrays: Any) -> tuple[Any, ...]:
+        return _differentiable(f(*restore(list(arrays))))
+
+    check.run(of_leaves, [_as_float(leaf) for leaf in leaves], order, ())
+
+
+@dataclass(frozen=True)
+class _Check:
+    modes: frozenset[str]
+    rtol: float | None
+    adjoint_rtol: float | None
+    step: float
+    rng: np.random.Generator
+
+    def run(
+        self, f: Callable[..., tuple[Any, ...]], x: list[Any], order: int, taken: tuple[str, ...]
+    ) -> None:
+        """Check ``f``, from arrays to a tuple of arrays; ``taken`` are the derivatives it already is."""
+        if order < 1:
+            return
+        n = len(x)
+        copies = [np.copy(a) for a in x]
+        y = f(*x)
+        x_dot = [self.random_like(a) for a in x]
+        y_bar = tuple(self.random_like(b) for b in y)
+        numerical = self.differences(f, x, x_dot)
+
+        def pushforward(*both: Any) -> tuple[Any, ...]:
+            return jvp(f, both[:n], both[n:])[1]
+
+        def pullback(*both: Any) -> tuple[Any, ...]:
+            return vjp(f, *both[:n])[1](tuple(both[n:]))
+
+        if "fwd" in self.modes:
+            mode = (*taken, "fwd")
+            y_dot = pushforward(*x, *x_dot)
+            self.same_kind(y_dot, y, "pushforward", mode)
+            for part, expected in zip(y_dot, numerical, strict=True):
+                what = "pushforward against differences"
+                self.close(part, expected, _largest(expected), self.rtol, DIFFERENCE_TOLERANCE, what, mode)
+        if "rev" in self.modes:
+            mode = (*taken, "rev")
+            x_bar = pullback(*x, *y_bar)
+            self.same_kind(x_bar, x, "pullback", mode)
+            products, scale = _inner(x_bar, x_dot)
+            expected, _ = _inner(y_bar, numerical)
+            products = _lowest([*x, *y]).type(products)
+            what = "pullback against differences"
+            self.close(products, expected, scale, self.rtol, DIFFERENCE_TOLERANCE, what, mode)
+            if "fwd" in self.modes:
+                expected, other = _inner(y_bar, y_dot)
+                what = "pullback against pushforward, <y_bar, J x_dot> = <J^H y_bar, x_dot>"
+                self.close(
+                    products, expected, max(scale, other), self.adjoint_rtol, ADJOINT_TOLERANCE, what, mode
+                )
+        for a, copy in zip(x, copies, strict=True):
+            if not np.array_equal(a, copy, equal_nan=True):
+                raise AssertionError(f"check_grads: differentiating changed an input, from {copy} to {a}")
+        if "fwd" in self.modes:
+            self.run(pushforward, [*x, *x_dot], order - 1, (*taken, "fwd"))
+        if "rev" in self.modes:
+            self.run(pullback, [*x, *y_bar], order - 1, (*taken, "rev"))
+
+    def random_like(self, a: Any) -> Any:
+        shape, dtype = np.shape(a), np.result_type(a)
+        r = self.rng.standard_normal(shape)
+        if dtype.kind == "c":
+            r = r + 1j * self.rng.standard_normal(shape)
+        return np.asarray(r, dtype)
+
+    def differences(self, f: Callable[..., tuple[Any, ...]], x: list[Any], x_dot: list[Any]) -> list[Any]:
+        """Central differences of 4th order along ``x_dot``, in double precision."""
+
+        def at(t: float) -> tuple[Any, ...]:
+            return f(*[_double(a) + t * _double(a_dot) for a, a_dot in zip(x, x_dot, strict=True)])
+
+        h = self.step
+        points = zip(at(-2 * h), at(-h), at(h), at(2 * h), strict=True)
+        return [
+            (8 * (_double(c) - _double(b)) - (_double(d) - _double(a))) / (12 * h) for a, b, c, d in points
+        ]
+
+    def same_kind(self, got: Sequence[Any], like: Sequence[Any], what: str, mode: tuple[str, ...]) -> None:
+        for part, expected in zip(got, like, strict=True):
+            found = np.shape(part), np.result_type(part)
+            wanted = np.shape(expected), np.result_type(expected)
+            if found != wanted:
+                raise AssertionError(
+                    f"check_grads: shape and dtype of the {what}, {_describe(mode)}: "
+                    f"got {found[0]} {found[1]}, expected {wanted[0]} {wanted[1]}"
+                )
+
+    def close(
+        self,
+        got: Any,
+        expected: Any,
+        scale: float,
+        rtol: float | None,
+        tolerances: dict[Any, float],
+        what: str,
+        mode: tuple[str, ...],
+    ) -> None:
+        tolerance = (tolerances[_precision(got)] if rtol is None else rtol) * max(1.0, scale)
+        error = _largest(_double(got) - expected)
+        if not error <= tolerance:
+            raise AssertionError(
+                f"check_grads: {what}, {_describe(mode)}: got {got}, expected {expected} "
+                f"(largest error {error:.1e}, allowed {tolerance:.1e})"
+            )
+
+
+def _describe(mode: tuple[str, ...]) -> str:
+    return f"order {len(mode)}, mode {' of '.join(reversed(mode))}"
+
+
+def _differentiable(tree: Any) -> tuple[Any, ...]:
+    """The leaves of a result that can have a derivative."""
+    leaves = pytree.flatten(tree)[0]
+    return tuple(leaf for leaf in leaves if np.result_type(value(leaf)).kind in "fc")
+
+
+def _as_float(leaf: Any) -> Any:
+    array = leaf if hasattr(leaf, "dtype") else np.asarray(leaf)
+    return array.astype(np.float64) if array.dtype.kind in "iu" else array
+
+
+def _double(a: Any) -> Any:
+    return np.asarray(a, np.complex128 if np.result_type(a).kind == "c" else np.float64)
+
+
+def _lowest(arrays: Sequence[Any]) -> Any:
+    """The real dtype of the least precise of the arrays."""
+    return min(map(_precision, arrays), key=lambda dtype: dtype.itemsize, default=np.dtype(np.float64))
+
+
+def _precision(a: Any) -> Any:
+    """The dtype of a real part."""
+    return np.zeros((), np.result_type(a)).real.dtype
+
+
+def _largest(a: Any) -> float:
+    return float(np.max(np.abs(a), initial=0.0))
+
+
+def _inner(a: Sequence[Any], b: Sequence[Any]) -> tuple[float, float]:
+    """``Re(aᴴ b)`` over all parts, and the sum of the sizes of its terms."""
+    terms = [np.conjugate(_double(u)) * _double(v) for u, v in zip(a, b, strict=True)]
+    return float(sum(np.sum(np.real(t)) for t in terms)), float(sum(np.sum(np.abs(t)) for t in terms))

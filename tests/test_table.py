@@ -1,0 +1,137 @@
+"""The generic tests: every record of every ``table_<family>.py`` goes through all of them."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+from lindiff.core import pytree
+from lindiff.core.registry import full_name, handled_functions
+from lindiff.testing import check_grads
+
+FAMILIES = [importlib.import_module(path.stem) for path in sorted(Path(__file__).parent.glob("table_*.py"))]
+OPERATORS = [operator for family in FAMILIES for operator in family.OPERATORS]
+CASES = [case for operator in OPERATORS for case in operator.cases()]
+
+# rules that have no record yet
+UNTESTED = {
+    "numpy." + name
+    for name in [
+        "add",
+        "cos",
+        "divide",
+        "expm1",
+        "log1p",
+        "matmul",
+        "negative",
+        "reciprocal",
+        "sin",
+        "sqrt",
+        "square",
+        "subtract",
+        "sum",
+        "tanh",
+    ]
+}
+
+
+def selected(condition):
+    cases = [case for case in CASES if condition(case)]
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.id)
+
+
+differentiable = selected(lambda case: not case.operator.constant)
+in_single = selected(lambda case: not case.operator.constant and case.operator.single)
+with_complex = selected(lambda case: not case.operator.constant and case.operator.complex)
+constant = selected(lambda case: case.operator.constant)
+
+
+def assert_same(got, expected):
+    """Equal up to rounding, of one structure, shape and dtype, and plain."""
+    got, expected = pytree.flatten(got)[0], pytree.flatten(expected)[0]
+    assert len(got) == len(expected)
+    for a, b in zip(got, expected, strict=True):
+        assert not isinstance(a, ld.Variable)
+        assert np.shape(a) == np.shape(b)
+        assert np.result_type(a) == np.result_type(b)
+        if np.result_type(a).kind in "fc":
+            precision = np.zeros((), np.result_type(a)).real.dtype
+            np.testing.assert_allclose(a, b, rtol=1e-5 if precision.itemsize == 4 else 1e-12, atol=1e-30)
+        else:
+            np.testing.assert_array_equal(a, b)
+
+
+def assert_value(case, dtype):
+    arrays = case.arrays(dtype)
+    expected = case.of_arrays(arrays, reference=True)
+    assert_same(ld.vjp(case, *arrays)[0], expected)
+    assert_same(ld.jvp(case, arrays, arrays)[0], expected)
+
+
+@differentiable
+def test_value(case):
+    assert_value(case, np.float64)
+
+
+@in_single
+def test_value_in_single_precision(case):
+    assert_value(case, np.float32)
+
+
+@with_complex
+def test_value_of_complex(case):
+    assert_value(case, np.complex128)
+
+
+@differentiable
+def test_derivatives(case):
+    operator = case.operator
+    arrays = case.arrays()
+    check_grads(case, arrays, operator.order, rtol=operator.rtol, adjoint_rtol=operator.adjoint_rtol)
+
+
+@in_single
+def test_derivatives_in_single_precision(case):
+    check_grads(case, case.arrays(np.float32), order=1)
+
+
+@with_complex
+def test_derivatives_of_complex(case):
+    operator = case.operator
+    arrays = case.arrays(np.complex128)
+    check_grads(case, arrays, operator.order, rtol=operator.rtol, adjoint_rtol=operator.adjoint_rtol)
+
+
+@differentiable
+def test_memory_layout_does_not_matter(case):
+    arrays = case.arrays()
+    strided = [np.asarray(np.stack([a, a], axis=-1)[..., 0]) for a in arrays]
+    fortran = [np.asfortranarray(a) for a in arrays]
+    y, pullback = ld.vjp(case, *arrays)
+    y_bar = pytree.tree_map(lambda part: np.ones(np.shape(part), np.result_type(part)), y)
+    expected = pullback(y_bar)
+    for others in (strided, fortran):
+        for got, wanted in zip(ld.vjp(case, *others)[1](y_bar), expected, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12)
+
+
+@constant
+def test_constants_run_on_variables(case):
+    arrays = case.arrays()
+    expected = case.of_arrays(arrays, reference=True)
+    assert_same(case(*map(ld.Variable, arrays)), expected)
+
+
+def test_every_rule_has_a_record():
+    tested = {function for operator in OPERATORS for function in (operator.function, *operator.also)}
+    missing = sorted({full_name(f) for f in handled_functions() if f not in tested} - UNTESTED)
+    assert not missing, f"rules without a record in a table_*.py: {missing}"
+
+
+def test_names_of_records_differ():
+    names = [operator.name for operator in OPERATORS]
+    assert sorted(set(names)) == sorted(names)
