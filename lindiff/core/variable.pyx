@@ -568,7 +568,7 @@ cdef backward(Variable y, object y_bar):
         y_bar = np.asarray(y_bar, dtype=y_value.dtype)
     if y_bar.shape != y.shape:
         raise ValueError(f"the cotangent has shape {y_bar.shape}, the Variable {y.shape}")
-    tape = Record([], [y.node], True)
+    tape = Record([], [y.node])
     tape.leaves = tape.inputs()
     for leaf, x_bar in zip(tape.leaves, tape.pull([y_bar], False)):
         if x_bar is None or leaf.shape is None:  # an input of a transform, not made by hand
