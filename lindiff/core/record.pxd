@@ -7,6 +7,7 @@ from cpython.object cimport PyObject
 cdef class Trace:
     cdef readonly unsigned long long level
     cdef readonly bint forward
+    cdef Trace tape
 
 
 @cython.no_gc

@@ -44,8 +44,8 @@ cdef class Trace:
 
 
 # The trace that `Variable(array)` joins. Each thread and task sees its own (PEP 567).
-_root = Trace()
-_current = contextvars.ContextVar("lindiff.trace", default=_root)
+root_trace = Trace()
+_current = contextvars.ContextVar("lindiff.trace", default=root_trace)
 
 
 def current_trace():

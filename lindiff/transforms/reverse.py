@@ -37,7 +37,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     (array([[1., 2.],
            [0., 0.]]), array([1., 0.]))
     """
-    linearization = Linearization(function, primals)
+    linearization = Linearization(function, primals, kept=True)
     return linearization.value, linearization.pull
 
 
