@@ -26,6 +26,7 @@ cdef class Operators:
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs)
     cdef object function(self, object function, tuple args, dict kwargs)
     cdef object method(self, str name)
+    cdef object method_names(self)
 
 
 cdef object as_value(object value)

@@ -67,6 +67,9 @@ cdef class Operators:
     cdef object method(self, str name):
         raise NotImplementedError
 
+    cdef object method_names(self):
+        raise NotImplementedError
+
 
 cdef Operators _operators = Operators()
 
@@ -559,7 +562,7 @@ cdef class Variable:
         return _operators.method(name).__get__(self, Variable)
 
     def __dir__(self):
-        return sorted({*object.__dir__(self), *_operators.method("__all__")})
+        return sorted({*object.__dir__(self), *_operators.method_names()})
 
     @property
     def T(self):
@@ -608,7 +611,8 @@ cdef class Variable:
 
 cdef backward(Variable y, object y_bar):
     cdef Leaf leaf
-    cdef list leaves
+    if y.node.trace.forward:
+        raise TypeError("backward() of a Variable that depends on no Variable made by hand")
     y_value = value_of(y)
     if y_bar is None:
         if y_value.size != 1:

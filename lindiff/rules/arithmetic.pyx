@@ -22,7 +22,7 @@ from lindiff.kernels.small_matmul cimport add_product, matmul
 from lindiff.core.registry import fast_path, raise_unsupported
 from lindiff.core.variable import refuse_subclass, use_operators
 from lindiff.rules.indexing import is_advanced, scatter
-from lindiff.rules.methods import attribute
+from lindiff.rules.methods import METHODS, attribute
 
 cnp.import_array()
 
@@ -504,14 +504,6 @@ cdef class FastSum(Handler):
 
 # -- what a Variable's operators do ----------------------------------------------------------------------
 
-cdef inline int refuse_keywords(object ufunc, dict kwargs) except -1:
-    if kwargs:
-        name = next(iter(kwargs))
-        raise TypeError(f"np.{ufunc.__name__}(..., {name}=...) is not supported on Variables; convert the "
-                        f"operands or the result with .astype(...)")
-    return 0
-
-
 cdef class BinaryUfunc(Handler):
     """np.add and its kin, called by name."""
 
@@ -522,7 +514,8 @@ cdef class BinaryUfunc(Handler):
         self.op = op
 
     cdef object call(self, tuple args, dict kwargs):
-        refuse_keywords(self.function, kwargs)
+        if kwargs or len(args) != 2:
+            return NotImplemented
         if self.op == ADD:
             return _hot.add(args[0], args[1])
         if self.op == SUBTRACT:
@@ -533,15 +526,23 @@ cdef class BinaryUfunc(Handler):
 
 
 cdef class MatmulUfunc(Handler):
+    """np.matmul called by name; ``with_keywords`` handles what the operator has not."""
+
+    cdef Handler with_keywords
+
+    def __init__(self, function, Handler with_keywords):
+        self.function = function
+        self.with_keywords = with_keywords
+
     cdef object call(self, tuple args, dict kwargs):
-        refuse_keywords(self.function, kwargs)
+        if kwargs or len(args) != 2:
+            return self.with_keywords.call(args, kwargs)
         return _hot.matmul(args[0], args[1])
 
 
 cdef class NegativeUfunc(Handler):
     cdef object call(self, tuple args, dict kwargs):
-        refuse_keywords(self.function, kwargs)
-        return _hot.negative(args[0])
+        return NotImplemented if kwargs else _hot.negative(args[0])
 
 
 cdef class HotOperators(Operators):
@@ -644,10 +645,18 @@ cdef class HotOperators(Operators):
         return function(*inputs, **kwargs)
 
     cdef object function(self, object function, tuple args, dict kwargs):
+        if "out" in kwargs:
+            if kwargs["out"] is not None:
+                raise TypeError(f"np.{function.__name__}(..., out=...) cannot write into an array when Variables "
+                                f"are among its inputs: write y = np.{function.__name__}(...)")
+            kwargs = {name: argument for name, argument in kwargs.items() if name != "out"}
         return handle(function, args, kwargs)
 
     cdef object method(self, str name):
         return attribute(name)
+
+    cdef object method_names(self):
+        return METHODS
 
 
 cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
@@ -688,6 +697,6 @@ def use_fast_paths():
         fast_path(function, FastUnary(function, op))
     fast_path(np.sum, FastSum(np.sum))
     for function, op in [(np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE)]:
-        handlers[function] = BinaryUfunc(function, op)
-    handlers[np.matmul] = MatmulUfunc(np.matmul)
-    handlers[np.negative] = NegativeUfunc(np.negative)
+        fast_path(function, BinaryUfunc(function, op))
+    fast_path(np.negative, NegativeUfunc(np.negative))
+    handlers[np.matmul] = MatmulUfunc(np.matmul, handlers[np.matmul])

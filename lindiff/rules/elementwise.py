@@ -1,32 +1,255 @@
-"""Elementwise functions: one line each, the value and its partial derivatives."""
+"""Elementwise functions: one line each, the value and its partial derivatives.
+
+A partial derivative is a function of the value and the arguments.  Where a formula has a hole (0/0, 0 times
+infinity), what is written instead is said beside it.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from lindiff.core.differential import Elementwise
-from lindiff.core.registry import rule
+from lindiff.core.registry import composed, rule
+from lindiff.core.variable import Variable, value
+
+__all__: list[str] = []
 
 
-def elementwise(ufunc: Callable[..., Any], *partials: Callable[..., Any]) -> None:
-    """Give an elementwise function its partial derivatives, each a function of the value and the arguments."""
+def elementwise(ufunc: Callable[..., Any], *partials: Callable[..., Any] | None) -> None:
+    """Give an elementwise function its partial derivatives, each a function of value and arguments."""
 
     @rule(ufunc)
     def elementwise_rule(*args: Any, **kwargs: Any) -> Any:
         y = ufunc(*args, **kwargs)
-        return y, Elementwise(*[lambda p=p: p(y, *args) for p in partials])
+        args = tuple(np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args)
+        return y, Elementwise(*[None if p is None else lambda p=p: p(y, *args) for p in partials])
 
 
-elementwise(np.exp, lambda y, x: y)
-elementwise(np.log, lambda y, x: 1 / x)
-elementwise(np.log1p, lambda y, x: 1 / (1 + x))
-elementwise(np.expm1, lambda y, x: np.exp(x))  # y + 1 would cancel
-elementwise(np.sqrt, lambda y, x: 0.5 / y)
+# -- arithmetic (called with keywords; otherwise their compiled twins act) --------------------------------
+
+elementwise(np.add, lambda z, x, y: 1.0, lambda z, x, y: 1.0)
+elementwise(np.subtract, lambda z, x, y: 1.0, lambda z, x, y: -1.0)
+elementwise(np.multiply, lambda z, x, y: y, lambda z, x, y: x)
+elementwise(np.divide, lambda z, x, y: 1.0 / y, lambda z, x, y: -z / y)
+elementwise(np.negative, lambda y, x: -1.0)
+elementwise(np.positive, lambda y, x: 1.0)
 elementwise(np.square, lambda y, x: 2 * x)
 elementwise(np.reciprocal, lambda y, x: -y * y)
+elementwise(np.remainder, lambda z, x, y: 1.0, lambda z, x, y: -np.floor_divide(x, y))
+elementwise(np.fmod, lambda z, x, y: 1.0, lambda z, x, y: -np.trunc(np.divide(x, y)))
+
+# -- exponentials and logarithms -------------------------------------------------------------------------
+
+elementwise(np.exp, lambda y, x: y)
+elementwise(np.expm1, lambda y, x: np.exp(x))  # y + 1 would cancel
+elementwise(np.exp2, lambda y, x: math.log(2) * y)
+elementwise(np.log, lambda y, x: 1 / x)
+elementwise(np.log1p, lambda y, x: 1 / (1 + x))
+elementwise(np.log2, lambda y, x: 1 / (math.log(2) * x))
+elementwise(np.log10, lambda y, x: 1 / (math.log(10) * x))
+
+
+def excess(x: Any, y: Any) -> Any:
+    """``y - x``, zero where both are the same infinity."""
+    return np.where(np.isinf(x) & np.equal(x, y), 0.0, np.subtract(y, x))
+
+
+elementwise(
+    np.logaddexp,
+    lambda z, x, y: 1 / (1 + np.exp(excess(x, y))),
+    lambda z, x, y: 1 / (1 + np.exp(excess(y, x))),
+)
+elementwise(
+    np.logaddexp2,
+    lambda z, x, y: 1 / (1 + np.exp2(excess(x, y))),
+    lambda z, x, y: 1 / (1 + np.exp2(excess(y, x))),
+)
+
+# -- powers and roots ------------------------------------------------------------------------------------
+
+elementwise(np.sqrt, lambda y, x: 0.5 / y)
+elementwise(np.cbrt, lambda y, x: 1 / (3 * y * y))
+
+
+def power_by_base(z: Any, x: Any, y: Any) -> Any:
+    """``y x^(y-1)``; zero where x = y = 0."""
+    if isinstance(y, (int, float)):
+        return y * x ** (y - 1) if y != 0 else 0.0
+    return y * x ** np.where(np.equal(x, 0) & np.equal(y, 0), 1, np.subtract(y, 1))
+
+
+def power_by_exponent(z: Any, x: Any, y: Any) -> Any:
+    """``x^y log x``; zero where x = 0, NaN for real x < 0."""
+    return z * np.log(np.where(np.equal(x, 0), 1, x))
+
+
+elementwise(np.power, power_by_base, power_by_exponent)
+elementwise(np.float_power, power_by_base, power_by_exponent)
+
+
+def nonzero(x: Any) -> Any:
+    """``x`` with 1 for 0, to divide by where 0/0 is to be 0."""
+    return np.where(np.equal(x, 0), 1, x)
+
+
+elementwise(np.hypot, lambda z, x, y: x / nonzero(z), lambda z, x, y: y / nonzero(z))  # 0 at the origin
+
+# -- trigonometric and hyperbolic ------------------------------------------------------------------------
+
 elementwise(np.sin, lambda y, x: np.cos(x))
 elementwise(np.cos, lambda y, x: -np.sin(x))
+elementwise(np.tan, lambda y, x: 1 + y * y)
+elementwise(np.arcsin, lambda y, x: 1 / np.sqrt((1 - x) * (1 + x)))
+elementwise(np.arccos, lambda y, x: -1 / np.sqrt((1 - x) * (1 + x)))
+elementwise(np.arctan, lambda y, x: 1 / (1 + x * x))
+elementwise(np.sinh, lambda y, x: np.cosh(x))
+elementwise(np.cosh, lambda y, x: np.sinh(x))
 elementwise(np.tanh, lambda y, x: 1 - y * y)
+elementwise(np.arcsinh, lambda y, x: 1 / np.sqrt(1 + x * x))
+elementwise(np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))  # on the principal branch
+elementwise(np.arctanh, lambda y, x: 1 / ((1 - x) * (1 + x)))
+
+
+def squared_radius(x: Any, y: Any) -> Any:
+    """``x² + y²``, with 1 at the origin: the angle has the derivative 0 there."""
+    return nonzero(np.square(x) + np.square(y))
+
+
+elementwise(
+    np.arctan2,
+    lambda z, y, x: x / squared_radius(x, y),
+    lambda z, y, x: -y / squared_radius(x, y),
+)
+for to_radians in (np.deg2rad, np.radians):
+    elementwise(to_radians, lambda y, x: math.pi / 180)
+for to_degrees in (np.rad2deg, np.degrees):
+    elementwise(to_degrees, lambda y, x: 180 / math.pi)
+
+
+def sinc_series(x: Any, k: int) -> Any:
+    """The k-th derivative of sinc at small x: Σₘ π^(k+m) cos((k+m) π/2) xᵐ / (m! (k+m+1))."""
+    total = np.zeros_like(x)
+    for m in range(k % 2, 24, 2):  # the cosine vanishes for odd k + m
+        sign = (-1) ** ((k + m) // 2)
+        total += sign * math.pi ** (k + m) / (math.factorial(m) * (k + m + 1)) * x**m
+    return total
+
+
+@rule
+def sinc_derivative(x: Any, k: int) -> Any:
+    """The k-th derivative f⁽ᵏ⁾ of sinc.
+
+    From k derivatives of ``x sinc(x) = sin(π x) / π``: x f⁽ᵏ⁾ + k f⁽ᵏ⁻¹⁾ = π^(k-1) sin(π x + k π/2), and from
+    the power series where that cancels.
+    """
+    if k == 0:
+        y = np.sinc(x)
+    elif isinstance(x, Variable):  # of an outer trace
+        y = sinc_derivative(x, k)
+    else:
+        right = math.pi ** (k - 1) * np.sin(math.pi * x + k * math.pi / 2)
+        y = (right - k * sinc_derivative(x, k - 1)) / nonzero(x)
+        y = np.where(np.abs(x) < 0.5, sinc_series(np.where(np.abs(x) < 0.5, x, 0), k), y)
+    return y, Elementwise(lambda: sinc_derivative(x, k + 1))
+
+
+elementwise(np.sinc, lambda y, x: sinc_derivative(x, 1))
+
+# -- kinks: absolute value, extremes, clipping -----------------------------------------------------------
+
+
+def by_absolute(y: Any, x: Any) -> Any:
+    """``sgn x``, for complex x ``x̄ / |x|``; 0 at 0."""
+    return np.conjugate(x) / nonzero(y) if x.dtype.kind == "c" else np.sign(x)
+
+
+elementwise(np.absolute, by_absolute)
+elementwise(np.fabs, by_absolute)
+elementwise(np.copysign, lambda z, x, y: np.sign(x) * np.copysign(1.0, y), None)
+elementwise(np.heaviside, None, lambda z, x, y: np.equal(x, 0))
+elementwise(np.nextafter, lambda z, x, y: 1.0, None)
+
+
+def share(wins: Any, ties: Any) -> Any:
+    """1 where an argument is the result, 1/2 where both are."""
+    return np.where(ties, 0.5, wins)
+
+
+def larger(z: Any, x: Any, y: Any) -> Any:
+    return share(np.greater(x, y), np.equal(x, y))
+
+
+def smaller(z: Any, x: Any, y: Any) -> Any:
+    return share(np.less(x, y), np.equal(x, y))
+
+
+elementwise(np.maximum, larger, lambda z, x, y: larger(z, y, x))
+elementwise(np.minimum, smaller, lambda z, x, y: smaller(z, y, x))
+elementwise(
+    np.fmax,
+    lambda z, x, y: share(np.greater(x, y) | np.isnan(y), np.equal(x, y)),
+    lambda z, x, y: share(np.greater(y, x) | np.isnan(x), np.equal(x, y)),
+)
+elementwise(
+    np.fmin,
+    lambda z, x, y: share(np.less(x, y) | np.isnan(y), np.equal(x, y)),
+    lambda z, x, y: share(np.less(y, x) | np.isnan(x), np.equal(x, y)),
+)
+
+
+@rule
+def clip_between(x: Any, lower: Any, upper: Any, **kwargs: Any) -> Any:
+    """``min(max(x, lower), upper)``, with the derivative of that."""
+    y = np.clip(x, lower, upper, **kwargs)
+
+    def inside() -> Any:
+        """The part that the upper bound leaves."""
+        return 1 - smaller(None, upper, np.maximum(value(x), value(lower)))
+
+    return y, Elementwise(
+        lambda: inside() * larger(None, x, lower),
+        lambda: inside() * larger(None, lower, x),
+        lambda: 1 - inside(),
+    )
+
+
+@composed(np.clip)
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
+) -> Any:
+    lower, upper = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    if lower is None and upper is None:
+        return np.positive(a, **kwargs)
+    if upper is None:
+        return np.maximum(a, lower, **kwargs)
+    if lower is None:
+        return np.minimum(a, upper, **kwargs)
+    return clip_between(a, lower, upper, **kwargs)
+
+
+elementwise(np.nan_to_num, lambda y, x, *rest: np.isfinite(x))
+
+# -- several results -------------------------------------------------------------------------------------
+
+
+@composed(np.divmod)
+def divmod_(x: Any, y: Any, **kwargs: Any) -> Any:
+    return np.floor_divide(x, y, **kwargs), np.remainder(x, y, **kwargs)
+
+
+@composed(np.modf)
+def modf(x: Any) -> Any:
+    return np.fmod(x, 1.0), np.trunc(x)
+
+
+@composed(np.frexp)
+def frexp(x: Any) -> Any:
+    exponent = np.frexp(value(x))[1]
+    return np.ldexp(x, -exponent), exponent
+
+
+elementwise(np.ldexp, lambda y, x, i: np.ldexp(1.0, i), None)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lindiff.core.differential import Linear
 from lindiff.core.registry import rule
+from lindiff.core.variable import Variable
 
 __all__ = ["is_advanced", "scatter"]
 
@@ -21,12 +22,15 @@ def is_advanced(index: Any) -> bool:
 @rule
 def scatter(y: Any, index: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """An array of zeros with ``y`` added at ``index``: the adjoint of ``x[index]``."""
-    x = np.zeros_like(y, shape=shape, dtype=dtype)
-    if is_advanced(index):
-        np.add.at(x, index, y)
+    if isinstance(y, Variable):  # of an outer trace
+        x = scatter(y, index, shape, dtype)
     else:
-        x[index] += y
+        x = np.zeros_like(y, shape=shape, dtype=dtype)
+        if is_advanced(index):
+            np.add.at(x, index, y)
+        else:
+            x[index] += y
     return x, Linear(
-        lambda y_dot: scatter(y_dot, index, shape, dtype),
-        lambda x_bar: x_bar[index],
+        (lambda y_dot: scatter(y_dot, index, shape, dtype),),
+        (lambda x_bar: x_bar[index],),
     )

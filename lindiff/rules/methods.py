@@ -1,11 +1,17 @@
-"""The methods and attributes of an ndarray, as a Variable has them."""
+"""The methods and attributes of an ndarray, as a Variable has them.
+
+Each calls the NumPy function of its meaning, which dispatches to the rules.
+"""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from lindiff.core.variable import value
 
 __all__ = ["METHODS", "attribute"]
 
@@ -21,7 +27,91 @@ def _through(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-METHODS: dict[str, Any] = {}
+def _of_value(name: str) -> property:
+    """An attribute of the plain array."""
+    return property(lambda self: getattr(np.asarray(value(self)), name))
+
+
+def _refused(name: str, instead: str) -> Callable[..., Any]:
+    """A method that would change the array in place, or lose the derivative."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"a Variable has no {name}(...): {instead}")
+
+    method.__name__ = name
+    return method
+
+
+def _unpacked(arguments: tuple[Any, ...]) -> Any:
+    """``(2, 3)`` for both ``f(2, 3)`` and ``f((2, 3))``."""
+    return arguments[0] if len(arguments) == 1 else arguments
+
+
+def reshape(self: Any, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
+    """``v.reshape(2, 3)`` or ``v.reshape((2, 3))``: np.reshape."""
+    return np.reshape(self, _unpacked(shape), order=order)
+
+
+def transpose(self: Any, *axes: Any) -> Any:
+    """``v.transpose(1, 0)`` or ``v.transpose((1, 0))``: np.transpose."""
+    return np.transpose(self, _unpacked(axes) if axes else None)
+
+
+def flatten(self: Any, order: Any = "C") -> Any:
+    """The array as a vector, copied."""
+    return np.copy(np.ravel(self, order=order))
+
+
+def astype(
+    self: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
+    """The array in another dtype; the derivative goes on where that is a floating one."""
+    if not np.can_cast(self.dtype, dtype, casting):
+        raise TypeError(
+            f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} according to the rule {casting!r}"
+        )
+    return np.astype(self, np.dtype(dtype), copy=copy)
+
+
+def compress(self: Any, condition: Any, axis: Any = None) -> Any:
+    """np.compress, which takes the condition first."""
+    return np.compress(condition, self, axis=axis)
+
+
+METHODS: dict[str, Any] = {
+    name: _through(getattr(np, name))
+    for name in """
+        all any argmax argmin argpartition argsort clip conjugate copy cumprod cumsum diagonal dot max mean min
+        nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var
+    """.split()
+}
+METHODS |= {
+    "astype": astype,
+    "compress": compress,
+    "conj": METHODS["conjugate"],
+    "flatten": flatten,
+    "reshape": reshape,
+    "transpose": transpose,
+    "real": property(np.real),
+    "imag": property(np.imag),
+    "mT": property(lambda self: np.matrix_transpose(self)),
+    "flat": property(np.ravel),
+}
+METHODS |= {name: _of_value(name) for name in ["device", "flags", "itemsize", "nbytes", "strides"]}
+METHODS |= {
+    name: _refused(name, f"it would lose the derivative; write ld.value(v).{name}(...)")
+    for name in ["choose", "dump", "dumps", "getfield", "item", "tobytes", "tofile", "tolist", "to_device", "view"]
+}
+METHODS |= {
+    "fill": _refused("fill", "write v = np.full_like(v, x)"),
+    "sort": _refused("sort", "it works in place; write v = np.sort(v)"),
+    "partition": _refused("partition", "it works in place; write v = np.partition(v, kth)"),
+    "put": _refused("put", "it works in place; write v = np.where(mask, new, v)"),
+    "resize": _refused("resize", "it works in place; write v = np.reshape(v, shape) or np.pad"),
+    "byteswap": _refused("byteswap", "write ld.value(v).byteswap()"),
+    "setfield": _refused("setfield", "it works in place; write v = np.where(mask, new, v)"),
+    "setflags": _refused("setflags", "a Variable's array is not shared"),
+}
 
 
 def attribute(name: str) -> Any:
@@ -35,4 +125,13 @@ def attribute(name: str) -> Any:
     try:
         return METHODS[name]
     except KeyError:
-        raise AttributeError(f"a Variable has no attribute {name!r}") from None
+        pass
+    message = f"a Variable has no attribute {name!r}"
+    if not name.startswith("_"):  # protocols look for such names, often
+        known = [*METHODS, "T", "shape", "ndim", "size", "dtype", "grad", "backward"]
+        near = difflib.get_close_matches(name, known, n=2)
+        if near:
+            message += f"; near: {', '.join(near)}"
+        elif hasattr(np.ndarray, name):
+            message += f"; its plain array has: ld.value(v).{name}"
+    raise AttributeError(message) from None

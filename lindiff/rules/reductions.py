@@ -1,27 +1,535 @@
-"""Sums, means, extremes, products: reductions and cumulative functions."""
+"""Sums, means, extremes, products: reductions, cumulative functions, differences.
+
+``where=`` is a mask: what it leaves out has the derivative 0.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from lindiff.core.differential import Linear
-from lindiff.core.registry import rule
+from lindiff.core.differential import Differential, Linear
+from lindiff.core.registry import composed, rule
+from lindiff.core.variable import value
+from lindiff.rules._common import conj, normalized_axes
+from lindiff.rules.elementwise import nonzero
+
+__all__ = ["spread"]
 
 
-def spread(y_bar: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
-    """A reduction's cotangent broadcast back to the shape before it."""
+# -- what all of them share ------------------------------------------------------------------------------
+
+
+def spread(y_bar: Any, shape: tuple[int, ...], axis: Any, keepdims: bool, where: Any = True) -> Any:
+    """A reduction's cotangent broadcast back to the shape before it; 0 where the mask leaves out."""
     if axis is not None and not keepdims:
-        axes = axis if isinstance(axis, tuple) else (axis,)
-        y_bar = np.expand_dims(y_bar, tuple(a % len(shape) for a in axes))
-    return np.broadcast_to(y_bar, shape)
+        y_bar = np.expand_dims(y_bar, normalized_axes(axis, len(shape)))
+    y_bar = np.broadcast_to(y_bar, shape)
+    return y_bar if where is True else np.where(where, y_bar, 0)
+
+
+def masking(where: Any) -> dict[str, Any]:
+    """The keyword ``where``, given on only if it masks (other array libraries need not know it)."""
+    return {} if where is True else {"where": where}
+
+
+def count(shape: tuple[int, ...], axis: Any, keepdims: bool, where: Any) -> Any:
+    """How many elements each result is reduced from."""
+    if where is True:
+        return math.prod(shape if axis is None else [shape[a] for a in normalized_axes(axis, len(shape))])
+    return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
+
+
+def along(axis: int, part: slice | int) -> tuple[Any, ...]:
+    """The index that takes ``part`` of one axis (not negative)."""
+    return (slice(None),) * axis + (part,)
+
+
+def as_vector(x: Any, axis: int | None) -> tuple[Any, int]:
+    """``x`` and the axis to go along; without an axis, all of ``x`` as a vector."""
+    if axis is None:
+        return np.ravel(x), 0
+    return x, normalized_axes(axis, np.ndim(x))[0]
+
+
+# -- sum and mean ----------------------------------------------------------------------------------------
 
 
 @rule(np.sum)
-def sum_(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-    y = np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    return y, Linear(
-        lambda x_dot: np.sum(x_dot, axis=axis, dtype=dtype, keepdims=keepdims),
-        lambda y_bar: spread(y_bar, x.shape, axis, keepdims),
+def sum_(
+    x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True, **initial: Any
+) -> Any:
+    def total(a: Any, **start: Any) -> Any:
+        return np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where), **start)
+
+    return total(x, **initial), Linear(
+        total,
+        lambda y_bar: spread(y_bar, x.shape, axis, keepdims, where),
     )
+
+
+@rule(np.mean)
+def mean(
+    x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
+) -> Any:
+    def average_of(a: Any) -> Any:
+        return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where))
+
+    def pullback(y_bar: Any) -> Any:
+        n = np.maximum(count(x.shape, axis, keepdims, where), 1)
+        return spread(y_bar / n, x.shape, axis, keepdims, where)
+
+    return average_of(x), Linear(average_of, pullback)
+
+
+@composed(np.average)
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    if weights is None:
+        mean_ = np.mean(a, axis=axis, keepdims=keepdims)
+        total = np.full(np.shape(mean_), np.size(value(a)) / max(np.size(value(mean_)), 1))
+        return (mean_, total) if returned else mean_
+    if np.shape(weights) != np.shape(a):
+        axes = normalized_axes(axis, np.ndim(a))
+        places = [axes.index(k) for k in sorted(axes)]
+        weights = np.transpose(weights, places)
+        weights = np.expand_dims(weights, tuple(k for k in range(np.ndim(a)) if k not in axes))
+    if not np.any(np.sum(value(weights), axis=axis)):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    weights = np.broadcast_to(weights, np.shape(a))
+    total = np.sum(weights, axis=axis, keepdims=keepdims)
+    mean_ = np.sum(np.multiply(a, weights), axis=axis, keepdims=keepdims) / total
+    return (mean_, total) if returned else mean_
+
+
+# -- extremes --------------------------------------------------------------------------------------------
+
+
+def extreme(function: Callable[..., Any]) -> None:
+    """Give np.max or np.min its rule: ties share equally, also with ``initial``."""
+
+    @rule(function)
+    def extreme_rule(
+        x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = True, **initial: Any
+    ) -> Any:
+        y = function(x, axis=axis, keepdims=keepdims, **masking(where), **initial)
+
+        def shared(z: Any) -> Any:
+            """``z`` divided among the elements that attain the extreme, 0 elsewhere."""
+            attained = np.equal(x, spread(value(y), x.shape, axis, keepdims)) & where
+            n = np.sum(attained, axis=axis, keepdims=True)
+            if initial:
+                n = n + np.equal(np.reshape(value(y), n.shape), initial["initial"])
+            return np.where(attained, z / np.maximum(n, 1), 0)
+
+        return y, Differential(
+            lambda x_dot: np.sum(shared(x_dot), axis=axis, keepdims=keepdims),
+            lambda y_bar: shared(spread(y_bar, x.shape, axis, keepdims)),
+        )
+
+
+extreme(np.max)
+extreme(np.min)
+
+
+@composed(np.ptp)
+def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+
+
+# -- variance --------------------------------------------------------------------------------------------
+# d var = 2 / (n - ddof) Σ Re(conj(x - mean) dx), because the deviations from the mean sum to 0;
+# d std = d var / (2 std), and 0 where the deviations are 0.
+
+
+def variance_rule(function: Callable[..., Any], slope: Callable[[Any], Any]) -> Callable[..., Any]:
+    """The rule of np.var or np.std, a function of the variance whose derivative is ``slope(y)``."""
+
+    @rule
+    def moment(x: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any) -> Any:
+        y = function(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, **masking(where))
+
+        def deviation() -> Any:
+            d = x - np.mean(x, axis=axis, keepdims=True, **masking(where))
+            return d if where is True else np.where(where, d, 0)
+
+        def weight() -> Any:
+            n = count(x.shape, axis, keepdims, where) - ddof
+            return 2.0 * slope(y) / np.where(np.greater(n, 0), n, np.nan)
+
+        def pushforward(x_dot: Any) -> Any:
+            terms = np.real(conj(deviation()) * x_dot)
+            return weight() * np.sum(terms, axis=axis, keepdims=keepdims)
+
+        def pullback(y_bar: Any) -> Any:
+            return deviation() * spread(weight() * y_bar, x.shape, axis, keepdims, where)
+
+        return y, Differential((pushforward,), (pullback,))
+
+    @composed(function)
+    def with_keywords(
+        x: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        *,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: Any = True,
+        mean: Any = None,
+        correction: float | None = None,
+    ) -> Any:
+        ddof = ddof if correction is None else correction
+        if mean is None:
+            return moment(x, axis, dtype, ddof, keepdims, where)
+        x = x - mean
+        n = np.maximum(count(x.shape, axis, keepdims, where) - ddof, 0)
+        square = np.real(x * conj(x))
+        y = np.sum(square, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where)) / n
+        return y if function is np.var else np.sqrt(y)
+
+    return with_keywords
+
+
+variance_rule(np.var, lambda y: 1.0)
+variance_rule(np.std, lambda y: 0.5 / nonzero(y))
+
+
+@composed(np.cov)
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """X W Xᴴ / (Σw - ddof Σ w a / Σw) of the centered X, with w = fweights · aweights, as NumPy does it."""
+    X = rows_are_variables(m, rowvar)
+    if y is not None:
+        X = np.concatenate([X, rows_are_variables(y, rowvar)])
+    X = np.astype(X, np.result_type(X.dtype, np.float64) if dtype is None else np.dtype(dtype))
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    weights = None
+    for given in (fweights, aweights):
+        if given is not None:
+            weights = given if weights is None else np.multiply(weights, given)
+    if weights is None:
+        X = X - np.mean(X, axis=1, keepdims=True)
+        return np.squeeze(X @ np.transpose(conj(X)) / max(X.shape[1] - ddof, 0))
+    total = np.sum(weights)
+    X = X - np.sum(X * weights, axis=1, keepdims=True) / total
+    if ddof == 0:
+        norm = total
+    elif aweights is None:
+        norm = total - ddof
+    else:
+        norm = total - ddof * np.sum(np.multiply(weights, aweights)) / total
+    return np.squeeze(X @ np.transpose(conj(X * weights)) / norm)
+
+
+def rows_are_variables(m: Any, rowvar: bool) -> Any:
+    X = np.atleast_2d(m)
+    return X if rowvar or X.shape[0] == 1 else np.transpose(X)
+
+
+@composed(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    c = np.cov(x, y, rowvar, dtype=dtype)
+    if np.ndim(c) == 0:
+        return c / c
+    deviation = np.sqrt(np.real(np.diagonal(c)))
+    return c / deviation[:, None] / deviation[None, :]
+
+
+# -- products --------------------------------------------------------------------------------------------
+
+
+def halved(x: Any, axis: int) -> Any:
+    """The product along one axis, by halves: right with zeros to every order, because nothing is divided."""
+    odd = []
+    n = x.shape[axis]
+    if n == 0:
+        return np.ones_like(x, shape=(*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+    while n > 1:
+        if n % 2:
+            odd.append(x[along(axis, slice(n - 1, n))])
+        n //= 2
+        x = x[along(axis, slice(0, n))] * x[along(axis, slice(n, 2 * n))]
+    for factor in odd:
+        x = x * factor
+    return x
+
+
+@composed(np.prod)
+def prod(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    where: Any = True,
+    initial: Any = None,
+) -> Any:
+    x = x if where is True else np.where(where, x, 1)
+    x = x if dtype is None else np.astype(x, np.dtype(dtype))
+    axes = tuple(range(x.ndim)) if axis is None else normalized_axes(axis, x.ndim)
+    for k in axes:
+        x = halved(x, k)
+    if not keepdims:
+        x = x[tuple(0 if k in axes else slice(None) for k in range(x.ndim))]
+    return x if initial is None else x * initial
+
+
+@composed(np.cumprod)
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """By doubling: after step s each element is the product of the 2s elements that end with it."""
+    x, axis = as_vector(a, axis)
+    x = x if dtype is None else np.astype(x, np.dtype(dtype))
+    n, s = x.shape[axis], 1
+    while s < n:
+        ended = x[along(axis, slice(s, n))] * x[along(axis, slice(0, n - s))]
+        x = np.concatenate([x[along(axis, slice(0, s))], ended], axis=axis)
+        s *= 2
+    return x
+
+
+# -- cumulative sums and differences ---------------------------------------------------------------------
+
+
+@rule(np.cumsum)
+def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    def pullback(y_bar: Any) -> Any:
+        k = 0 if axis is None else axis
+        return np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), x.shape)
+
+    return np.cumsum(x, axis=axis, dtype=dtype), Linear(
+        lambda x_dot: np.cumsum(x_dot, axis=axis, dtype=dtype), pullback
+    )
+
+
+def cumulative(accumulate: Callable[..., Any], start: float) -> Callable[..., Any]:
+    """np.cumulative_sum and np.cumulative_prod, from np.cumsum and np.cumprod."""
+
+    def implementation(
+        x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    ) -> Any:
+        if axis is None and np.ndim(x) > 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        x, axis = as_vector(x, axis)
+        y = accumulate(x, axis=axis, dtype=dtype)
+        if not include_initial:
+            return y
+        first = np.full_like(value(y[along(axis, slice(0, 1))]), start, shape=_of_length(y.shape, axis, 1))
+        return np.concatenate([first, y], axis=axis)
+
+    return implementation
+
+
+def _of_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+    return (*shape[:axis], n, *shape[axis + 1 :])
+
+
+if hasattr(np, "cumulative_sum"):  # NumPy 2.1
+    composed(np.cumulative_sum)(cumulative(np.cumsum, 0.0))
+    composed(np.cumulative_prod)(cumulative(np.cumprod, 1.0))
+
+
+@composed(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    axis = normalized_axes(axis, np.ndim(a))[0]
+    ends = [
+        end if np.ndim(end) else np.broadcast_to(end, _of_length(np.shape(a), axis, 1))
+        for end in (prepend, append)
+        if end is not None
+    ]
+    if ends:
+        a = np.concatenate([*ends[: prepend is not None], a, *ends[prepend is not None :]], axis=axis)
+    for _ in range(n):
+        a = a[along(axis, slice(1, None))] - a[along(axis, slice(None, -1))]
+    return a
+
+
+@composed(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    parts = [np.diff(np.ravel(ary))]
+    if to_begin is not None:
+        parts.insert(0, np.ravel(to_begin))
+    if to_end is not None:
+        parts.append(np.ravel(to_end))
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+@composed(np.gradient)
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Central differences, of 2nd order on uneven grids too; at the ends of order ``edge_order``."""
+    axes = tuple(range(np.ndim(f))) if axis is None else normalized_axes(axis, np.ndim(f))
+    if len(varargs) not in (0, 1, len(axes)):
+        raise TypeError("invalid number of arguments")
+    if len(varargs) == 1 and np.ndim(varargs[0]) > 0 and len(axes) > 1:
+        raise TypeError("invalid number of arguments")
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    spacings = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
+    results = [gradient_along(f, h, k, edge_order) for k, h in zip(axes, spacings, strict=True)]
+    if len(results) == 1 and (axis is None or isinstance(axis, (int, np.integer))):
+        return results[0]
+    return tuple(results)
+
+
+def gradient_along(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+    """By the divided differences s of neighbours: the weighted mean of the two beside each point; at the ends
+    s itself, or extrapolated from the first two."""
+    n = f.shape[axis]
+    if n < edge_order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, "
+            "at least (edge_order + 1) elements are required."
+        )
+    shape = [1] * np.ndim(f)
+    if np.ndim(spacing) == 1:
+        if len(spacing) != n:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+        shape[axis] = n - 1
+        h = np.reshape(np.diff(spacing), shape)
+    else:
+        shape[axis] = n - 1
+        h = np.broadcast_to(spacing, shape)
+    s = np.diff(f, axis=axis) / h
+    left, right = along(axis, slice(None, -1)), along(axis, slice(1, None))
+    inside = (s[left] * h[right] + s[right] * h[left]) / (h[left] + h[right])
+
+    def end(at: int, beside: int) -> Any:
+        """The first or last derivative."""
+        s_0, h_0 = s[along(axis, _one(at))], h[along(axis, _one(at))]
+        if edge_order == 1:
+            return s_0
+        s_1, h_1 = s[along(axis, _one(beside))], h[along(axis, _one(beside))]
+        return s_0 + (s_0 - s_1) * h_0 / (h_0 + h_1)
+
+    return np.concatenate([end(0, 1), inside, end(-1, -2)], axis=axis)
+
+
+def _one(i: int) -> slice:
+    """One place of an axis, kept as an axis."""
+    return slice(i, i + 1 if i != -1 else None)
+
+
+@composed(np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    axis = normalized_axes(axis, np.ndim(y))[0]
+    if x is not None:
+        dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
+        if np.ndim(x) == 1:
+            dx = np.reshape(dx, [-1 if k == axis else 1 for k in range(np.ndim(y))])
+    y = y if hasattr(y, "dtype") else np.asarray(y)
+    return np.sum(dx * (y[along(axis, slice(1, None))] + y[along(axis, slice(None, -1))]) / 2.0, axis=axis)
+
+
+# -- order statistics ------------------------------------------------------------------------------------
+
+
+def sorted_last(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """``a`` sorted along the last axis, which the reduced axes have become; and the shape with these as 1."""
+    axes = tuple(range(np.ndim(a))) if axis is None else normalized_axes(axis, np.ndim(a))
+    kept = [k for k in range(np.ndim(a)) if k not in axes]
+    shape = tuple(1 if k in axes else n for k, n in enumerate(np.shape(a)))
+    a = np.transpose(a, [*kept, *axes])
+    a = np.sort(np.reshape(a, (*(np.shape(a)[: len(kept)]), -1)), axis=-1)
+    return a, shape
+
+
+@composed(np.quantile)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Any:
+    """Between the two order statistics around q (n - 1), linearly: both are selected by the plain values."""
+    if method != "linear" or weights is not None:
+        raise TypeError('np.quantile on Variables: only method="linear" without weights has a derivative')
+    if not np.all((np.asarray(value(q)) >= 0) & (np.asarray(value(q)) <= 1)):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    ordered, shape = sorted_last(a, axis)
+    n = ordered.shape[-1]
+    position = np.multiply(q, n - 1)
+    below = np.floor(position).astype(int)
+    above = np.minimum(below + 1, n - 1)
+    part = position - below
+    moved = np.moveaxis(ordered, -1, 0)  # the quantiles become the first axes, as NumPy has them
+    weight = np.reshape(part, np.shape(part) + (1,) * (moved.ndim - 1))
+    y = moved[below] + weight * (moved[above] - moved[below])
+    if np.isnan(value(ordered)[..., -1:]).any():  # a NaN is sorted last, and makes its quantile NaN
+        y = np.where(np.isnan(value(moved)[-1]), np.nan, y)
+    if y.dtype != np.result_type(a) and np.result_type(a).kind == "f" and np.ndim(q) == 0:
+        y = np.astype(y, np.result_type(a))
+    return np.reshape(y, np.shape(q) + shape) if keepdims else y
+
+
+@composed(np.percentile)
+def percentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
+    return np.quantile(a, np.true_divide(q, 100), axis=axis, **kwargs)
+
+
+@composed(np.median)
+def median(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    ordered, shape = sorted_last(a, axis)
+    n = ordered.shape[-1]
+    y = np.mean(ordered[..., (n - 1) // 2 : n // 2 + 1], axis=-1)
+    if np.isnan(value(ordered)[..., -1:]).any():
+        y = np.where(np.isnan(value(ordered)[..., -1]), np.nan, y)
+    return np.reshape(y, shape) if keepdims else y
+
+
+# -- without NaNs ----------------------------------------------------------------------------------------
+
+
+def without_nan(function: Callable[..., Any], meaning: Callable[..., Any]) -> None:
+    """``function`` is ``meaning`` over what is not NaN."""
+
+    @composed(function)
+    def of_numbers(a: Any, *args: Any, where: Any = True, **kwargs: Any) -> Any:
+        return meaning(a, *args, where=~np.isnan(value(a)) & where, **kwargs)
+
+
+without_nan(np.nansum, np.sum)
+without_nan(np.nanmean, np.mean)
+without_nan(np.nanvar, np.var)
+without_nan(np.nanstd, np.std)
+without_nan(np.nanprod, np.prod)
+
+
+def extreme_without_nan(function: Callable[..., Any], meaning: Callable[..., Any], worst: float) -> None:
+    @composed(function)
+    def of_numbers(a: Any, axis: Any = None, *, keepdims: bool = False, **kwargs: Any) -> Any:
+        plain = value(a)
+        y = meaning(np.where(np.isnan(plain), worst, a), axis=axis, keepdims=keepdims, **kwargs)
+        empty = np.all(np.isnan(plain), axis=axis, keepdims=keepdims)
+        return np.where(empty, np.nan, y) if np.any(empty) else y
+
+
+extreme_without_nan(np.nanmax, np.max, -np.inf)
+extreme_without_nan(np.nanmin, np.min, np.inf)
+
+
+@composed(np.nancumsum)
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    return np.cumsum(np.where(np.isnan(value(a)), 0, a), axis=axis, dtype=dtype)
+
+
+@composed(np.nancumprod)
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    return np.cumprod(np.where(np.isnan(value(a)), 1, a), axis=axis, dtype=dtype)

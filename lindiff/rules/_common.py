@@ -1,0 +1,40 @@
+"""What the rules of several families need; no rule is defined here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["as_array", "conj", "inverse_permutation", "normalized_axes", "refuse_out"]
+
+
+def as_array(x: Any) -> Any:
+    """``x`` itself if it has a shape, otherwise (lists, numbers) as a plain array."""
+    return x if hasattr(x, "shape") else np.asarray(x)
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; a real array as it is."""
+    return np.conjugate(x) if as_array(x).dtype.kind == "c" else x
+
+
+def normalized_axes(axes: Any, ndim: int) -> tuple[int, ...]:
+    """One axis or several as a tuple of numbers from 0 to ``ndim - 1``."""
+    given = axes if isinstance(axes, (tuple, list)) else (axes,)
+    return tuple(np.lib.array_utils.normalize_axis_index(axis, ndim) for axis in given)
+
+
+def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
+    """Where each axis has gone: undoes ``np.transpose(x, axes)``."""
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Raise where a result is to be written into an array given by the caller."""
+    if out is not None:
+        raise TypeError(
+            f"{name}(..., out=...) cannot write into an array when Variables are among its "
+            f"inputs: write y = {name}(...)"
+        )

@@ -1,0 +1,127 @@
+"""Arrays made from others or from numbers: copies, casts, fills, grids.
+
+``like=`` brings the makers of arrays here: ``np.array([v, 1.0], like=v)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.differential import Linear
+from lindiff.core.registry import composed, constant, rule
+from lindiff.core.variable import Variable, value
+
+__all__: list[str] = []
+
+constant(
+    np.arange, np.empty, np.empty_like, np.eye, np.identity, np.ones, np.ones_like, np.tri, np.zeros,
+    np.zeros_like,
+)  # fmt: skip
+
+
+@rule(np.copy)
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    return np.copy(a, order=order), Linear(lambda a_dot: a_dot, lambda y_bar: y_bar)
+
+
+@rule(np.astype)
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """The cotangent is cast back to the dtype of ``x``; an integer result is a constant."""
+    y = np.astype(x, dtype, copy=copy)
+    if y.dtype.kind not in "fc":
+        return y, None
+    return y, Linear(lambda x_dot: np.astype(x_dot, dtype), lambda y_bar: y_bar)
+
+
+def filled(fill_value: Any, shape: Any, dtype: Any) -> Any:
+    y = np.broadcast_to(fill_value, shape)
+    return np.copy(y) if dtype is None else np.astype(y, np.dtype(dtype))
+
+
+@composed(np.full)
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
+    return filled(fill_value, shape, dtype)
+
+
+@composed(np.full_like)
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    return filled(fill_value, np.shape(a) if shape is None else shape, a.dtype if dtype is None else dtype)
+
+
+@composed(np.array)
+def array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """Nested lists of Variables, given with ``like=``."""
+    y = stacked(object)
+    y = np.copy(y) if isinstance(y, Variable) else np.array(y)
+    return y if dtype is None or y.dtype == dtype else np.astype(y, np.dtype(dtype))
+
+
+def stacked(nested: Any) -> Any:
+    if isinstance(nested, (list, tuple)):
+        return np.stack([stacked(part) for part in nested]) if nested else np.array(nested)
+    return nested if hasattr(nested, "shape") else np.asarray(nested)
+
+
+@composed(np.asarray)
+def asarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    y = stacked(a)
+    return y if dtype is None or y.dtype == dtype else np.astype(y, np.dtype(dtype))
+
+
+composed(np.asanyarray)(asarray)
+
+
+@composed(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """``start (1 - t) + stop t``: the same at both ends, to the last bit."""
+    parts = num - 1 if endpoint else num
+    difference = np.subtract(stop, start)
+    t = np.reshape(np.arange(num) / max(parts, 1), (num,) + (1,) * np.ndim(difference))
+    y = np.add(start, t * difference) if not endpoint else start * (1 - t) + stop * t
+    y = np.moveaxis(y, 0, axis)
+    y = y if dtype is None else np.astype(y, np.dtype(dtype))
+    return (y, difference / parts if parts > 0 else np.nan * difference) if retstep else y
+
+
+@composed(np.logspace)
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
+    y = np.linspace(start, stop, num, endpoint, axis=axis)
+    base = np.expand_dims(base, axis) if np.ndim(base) else base
+    y = np.power(base, y)
+    return y if dtype is None else np.astype(y, np.dtype(dtype))
+
+
+@composed(np.geomspace)
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Between real numbers of one sign."""
+    sign = np.sign(value(start))
+    if np.any(sign * np.sign(value(stop)) <= 0):
+        raise ValueError("np.geomspace on Variables: start and stop must be nonzero and of one sign")
+    y = np.exp(np.linspace(np.log(sign * start), np.log(sign * stop), num, endpoint, axis=axis))
+    y = (np.expand_dims(sign, axis) if np.ndim(sign) else sign) * y
+    return y if dtype is None else np.astype(y, np.dtype(dtype))

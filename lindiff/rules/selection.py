@@ -1,0 +1,146 @@
+"""Selecting elements by conditions, by indices, by size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.differential import Linear
+from lindiff.core.registry import composed, rule
+from lindiff.core.variable import value
+from lindiff.rules._common import as_array, normalized_axes
+from lindiff.rules.indexing import scatter
+
+__all__: list[str] = []
+
+
+@rule(np.where)
+def where(condition: Any, *branches: Any) -> Any:
+    """Each branch gets the derivative where it is taken, and exactly 0 elsewhere."""
+    if not branches:
+        return np.where(condition), None
+    return np.where(condition, *branches), Linear(
+        (None, lambda x_dot: np.where(condition, x_dot, 0), lambda y_dot: np.where(condition, 0, y_dot)),
+        (None, lambda z_bar: np.where(condition, z_bar, 0), lambda z_bar: np.where(condition, 0, z_bar)),
+    )
+
+
+@composed(np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    result = default
+    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+        result = np.where(condition, choice, result)
+    return result
+
+
+@composed(np.choose)
+def choose(a: Any, choices: Any, *, mode: str = "raise") -> Any:
+    index, n = np.asarray(value(a)), len(choices)
+    if mode == "raise" and (np.any(index < 0) or np.any(index >= n)):
+        raise ValueError("invalid entry in choice array")
+    index = index % n if mode == "wrap" else np.clip(index, 0, n - 1)
+    result = choices[0]
+    for k in range(1, n):
+        result = np.where(index == k, choices[k], result)
+    return result
+
+
+@composed(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+    """Each function is called on the elements where its condition is the last that holds."""
+    conditions = value(condlist)
+    if np.ndim(conditions) == 0 or (np.ndim(conditions[0]) == 0 and np.ndim(x) != 0):
+        conditions = [conditions]
+    masks = [np.broadcast_to(np.asarray(c, bool), x.shape) for c in conditions]
+    n = len(funclist)
+    if n == len(masks) + 1:
+        masks.append(~np.any(masks, axis=0))
+    elif n != len(masks):
+        raise ValueError(f"with {len(masks)} condition(s), either {len(masks)} or {len(masks) + 1} functions "
+                         "are expected")
+    y = np.zeros_like(value(x))
+    for mask, piece in zip(masks, funclist, strict=True):
+        if callable(piece):
+            if mask.any():
+                mask_index = np.nonzero(mask) if mask.ndim else ()
+                part = scatter(piece(x[mask_index], *args, **kwargs), mask_index, x.shape, x.dtype)
+                y = np.where(mask, part, y)
+        else:
+            y = np.where(mask, piece, y)
+    return y
+
+
+@composed(np.take)
+def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Any:
+    indices = np.asarray(indices)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    axis = normalized_axes(axis, a.ndim)[0]
+    n = a.shape[axis]
+    if mode == "wrap":
+        indices = indices % n
+    elif mode == "clip":
+        indices = np.clip(indices, 0, n - 1)
+    return a[(*(slice(None),) * axis, indices)]
+
+
+@composed(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    if axis is None:
+        return np.ravel(arr)[indices]
+    axis = normalized_axes(axis, arr.ndim)[0]
+    if arr.ndim != np.ndim(indices):
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    others = np.ogrid[tuple(slice(n) for n in arr.shape)]
+    return arr[tuple(indices if k == axis else grid for k, grid in enumerate(others))]
+
+
+@composed(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+    return np.take(a, np.flatnonzero(value(condition)), axis=axis)
+
+
+@composed(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    return np.ravel(arr)[np.flatnonzero(value(condition))]
+
+
+@rule
+def permuted(x: Any, order: Any, axis: int) -> Any:
+    """``x`` with its elements along one axis in another order; the adjoint undoes it."""
+    inverse = np.argsort(order, axis=axis)
+    return np.take_along_axis(x, order, axis), Linear(
+        (lambda x_dot: np.take_along_axis(x_dot, order, axis),),
+        (lambda y_bar: np.take_along_axis(y_bar, inverse, axis),),
+    )
+
+
+def in_order(x: Any, axis: int | None, order_of: Callable[[Any, int], Any]) -> Any:
+    x = as_array(x)
+    if axis is None:
+        x, axis = np.ravel(x), 0
+    axis = normalized_axes(axis, x.ndim)[0]
+    return permuted(x, order_of(value(x), axis), axis)
+
+
+@composed(np.sort)
+def sort(
+    a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: bool | None = None
+) -> Any:
+    return in_order(a, axis, lambda x, axis: np.argsort(x, axis=axis, kind=kind, stable=stable))
+
+
+@composed(np.partition)
+def partition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
+) -> Any:
+    return in_order(a, axis, lambda x, axis: np.argpartition(x, kth, axis=axis, kind=kind))
+
+
+@composed(np.unique_values)
+def unique_values(x: Any, /) -> Any:
+    return np.ravel(x)[np.unique(value(x), return_index=True)[1]]

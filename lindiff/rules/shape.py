@@ -1,0 +1,485 @@
+"""Shape, joining, splitting, repeating, reordering: linear functions that only move elements.
+
+Most have a rule of one line each way; what is a combination of those is written as that combination.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.differential import Linear
+from lindiff.core.registry import composed, rule
+from lindiff.core.variable import value as plain_value
+from lindiff.rules._common import as_array, inverse_permutation, normalized_axes, refuse_out
+
+__all__: list[str] = []
+
+
+# -- one array, another shape ----------------------------------------------------------------------------
+
+
+def memory_order(a: Any, order: str) -> str:
+    """``order`` with "A" replaced by what it means for this array."""
+    if order != "A":
+        return order
+    return "F" if np.isfortran(plain_value(a)) else "C"
+
+
+@rule(np.reshape)
+def reshape(
+    a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: bool | None = None
+) -> Any:
+    if shape is None:
+        shape = newshape  # NumPy's name of it before 2.1
+    if shape is None:
+        raise TypeError("reshape() missing 1 required positional argument: 'shape'")
+    order = memory_order(a, order)
+    keywords = {} if copy is None else {"copy": copy}
+    return np.reshape(a, shape, order=order, **keywords), Linear(
+        (lambda a_dot: np.reshape(a_dot, shape, order=order),),
+        (lambda y_bar: np.reshape(y_bar, a.shape, order=order),),
+    )
+
+
+@composed(np.ravel)
+def ravel(a: Any, order: str = "C") -> Any:
+    if order == "K":  # as the elements lie in memory: the axes by falling stride
+        strides = plain_value(a).strides
+        a = np.transpose(a, sorted(range(a.ndim), key=lambda axis: -abs(strides[axis])))
+        order = "C"
+    return np.reshape(a, (-1,), order=order)
+
+
+@rule(np.transpose)
+def transpose(a: Any, axes: Any = None) -> Any:
+    inverse = None if axes is None else inverse_permutation(normalized_axes(axes, a.ndim))
+    return np.transpose(a, axes), Linear(
+        (lambda a_dot: np.transpose(a_dot, axes),),
+        (lambda y_bar: np.transpose(y_bar, inverse),),
+    )
+
+
+@rule(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    return np.swapaxes(a, axis1, axis2), Linear(
+        (lambda a_dot: np.swapaxes(a_dot, axis1, axis2),),
+        (lambda y_bar: np.swapaxes(y_bar, axis1, axis2),),
+    )
+
+
+@composed(np.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return x.T if x.ndim == 2 else np.swapaxes(x, -1, -2)
+
+
+composed(np.linalg.matrix_transpose)(matrix_transpose)
+
+
+@rule(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    return np.moveaxis(a, source, destination), Linear(
+        (lambda a_dot: np.moveaxis(a_dot, source, destination),),
+        (lambda y_bar: np.moveaxis(y_bar, destination, source),),
+    )
+
+
+@composed(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    (axis,) = normalized_axes(axis, a.ndim)
+    start = start + a.ndim if start < 0 else start
+    if not 0 <= start <= a.ndim:
+        raise np.exceptions.AxisError(f"start={start} is out of bounds for an array with {a.ndim} axes")
+    return np.moveaxis(a, axis, start - 1 if axis < start else start)
+
+
+@rule(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Any:
+    return np.squeeze(a, axis), Linear(
+        (lambda a_dot: np.squeeze(a_dot, axis),),
+        (lambda y_bar: np.reshape(y_bar, a.shape),),
+    )
+
+
+@rule(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Any:
+    return np.expand_dims(a, axis), Linear(
+        (lambda a_dot: np.expand_dims(a_dot, axis),),
+        (lambda y_bar: np.reshape(y_bar, a.shape),),
+    )
+
+
+@rule(np.broadcast_to)
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    return np.broadcast_to(array, shape), Linear(
+        (lambda a_dot: np.broadcast_to(a_dot, shape),),
+        (lambda y_bar: y_bar,),  # summed to the shape of the array by core
+    )
+
+
+@composed(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    arrays = [as_array(x) for x in args]
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    return tuple(x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays)
+
+
+@composed(np.meshgrid)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    places = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        places[:2] = [1, 0]
+    grids = [
+        np.reshape(x, (1,) * place + (-1,) + (1,) * (len(xi) - 1 - place))
+        for x, place in zip(xi, places, strict=True)
+    ]
+    return tuple(grids) if sparse else np.broadcast_arrays(*grids)
+
+
+def at_least(ndim: int, place: Callable[[int], int]) -> Callable[..., Any]:
+    """``np.atleast_1d`` and its kin: new axes before the array's own, but ``place(number of axes)`` after."""
+
+    def at_least_of(*arys: Any) -> Any:
+        results = []
+        for x in map(as_array, arys):
+            after = place(x.ndim)
+            before = max(ndim - x.ndim - after, 0)
+            results.append(x if x.ndim >= ndim else np.reshape(x, (1,) * before + x.shape + (1,) * after))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return at_least_of
+
+
+composed(np.atleast_1d)(at_least(1, lambda axes: 0))
+composed(np.atleast_2d)(at_least(2, lambda axes: 0))
+composed(np.atleast_3d)(at_least(3, lambda axes: 1))
+
+
+# -- joining ---------------------------------------------------------------------------------------------
+
+
+def like_list(pieces: list[Any], arrays: Any) -> Any:
+    """Cotangents in the form of ``arrays``: a list, or one array whose first axis was gone through."""
+    return pieces if isinstance(arrays, (list, tuple)) else np.stack(pieces)
+
+
+def along(axis: int, start: int, stop: int) -> tuple[slice, ...]:
+    """The index of a section along ``axis``."""
+    return (*[slice(None)] * axis, slice(start, stop))
+
+
+@rule(np.concatenate)
+def concatenate(
+    arrays: Any, /, axis: int | None = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
+    refuse_out("np.concatenate", out)
+
+    def join(parts: Any) -> Any:
+        return np.concatenate(parts, axis, dtype=dtype, casting=casting)
+
+    def split_cotangent(y_bar: Any) -> Any:
+        shapes = [as_array(x).shape for x in arrays]
+        if axis is None:
+            lengths = [int(np.prod(shape)) for shape in shapes]
+        else:
+            lengths = [shape[axis] for shape in shapes]
+        at = 0 if axis is None else axis % y_bar.ndim
+        bounds = [0, *itertools.accumulate(lengths)]
+        pieces = [y_bar[along(at, start, stop)] for start, stop in itertools.pairwise(bounds)]
+        if axis is None:
+            pieces = [np.reshape(piece, shape) for piece, shape in zip(pieces, shapes, strict=True)]
+        return like_list(pieces, arrays)
+
+    return join(arrays), Linear((join,), (split_cotangent,))
+
+
+@rule(np.stack)
+def stack(
+    arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
+    refuse_out("np.stack", out)
+
+    def join(parts: Any) -> Any:
+        return np.stack(parts, axis, dtype=dtype, casting=casting)
+
+    def unstack_cotangent(y_bar: Any) -> Any:
+        rows = np.moveaxis(y_bar, axis, 0)
+        return like_list([rows[i] for i in range(len(arrays))], arrays)
+
+    return join(arrays), Linear((join,), (unstack_cotangent,))
+
+
+@composed(np.vstack)
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return np.concatenate([np.atleast_2d(x) for x in tup], 0, dtype=dtype, casting=casting)
+
+
+@composed(np.hstack)
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    arrays = [np.atleast_1d(x) for x in tup]
+    axis = 0 if arrays and arrays[0].ndim == 1 else 1
+    return np.concatenate(arrays, axis, dtype=dtype, casting=casting)
+
+
+@composed(np.dstack)
+def dstack(tup: Any) -> Any:
+    return np.concatenate([np.atleast_3d(x) for x in tup], 2)
+
+
+@composed(np.column_stack)
+def column_stack(tup: Any) -> Any:
+    arrays = [as_array(x) for x in tup]
+    return np.concatenate([x if x.ndim >= 2 else np.reshape(x, (-1, 1)) for x in arrays], 1)
+
+
+@composed(np.append)
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    if axis is None:
+        return np.concatenate([np.ravel(arr), np.ravel(values)])
+    return np.concatenate([arr, values], axis)
+
+
+@composed(np.block)
+def block(arrays: Any) -> Any:
+    depth = nesting(arrays)
+    ndim = max(depth, *[as_array(leaf).ndim for leaf in leaves(arrays)])
+    return joined(arrays, depth, ndim)
+
+
+def nesting(arrays: Any) -> int:
+    """How many lists deep the blocks are."""
+    if isinstance(arrays, tuple):
+        raise TypeError("np.block: blocks are arranged in lists, a tuple is none")
+    if not isinstance(arrays, list):
+        return 0
+    if not arrays:
+        raise ValueError("np.block: lists of blocks cannot be empty")
+    depths = {nesting(x) for x in arrays}
+    if len(depths) > 1:
+        raise ValueError(f"np.block: list depths are mismatched: {sorted(depths)}")
+    return 1 + depths.pop()
+
+
+def leaves(arrays: Any) -> list[Any]:
+    return [leaf for x in arrays for leaf in leaves(x)] if isinstance(arrays, list) else [arrays]
+
+
+def joined(arrays: Any, depth: int, ndim: int) -> Any:
+    """Nested lists of blocks joined, the innermost along the last axis."""
+    if depth:
+        return np.concatenate([joined(x, depth - 1, ndim) for x in arrays], -depth)
+    x = as_array(arrays)
+    return x if x.ndim == ndim else np.reshape(x, (1,) * (ndim - x.ndim) + x.shape)
+
+
+# -- splitting -------------------------------------------------------------------------------------------
+
+
+@rule
+def split_at(x: Any, bounds: Sequence[int], axis: int) -> Any:
+    """The sections between successive ``bounds`` (rising from 0 to the length) along ``axis``, as a list."""
+
+    def sections(x: Any) -> list[Any]:
+        return [x[along(axis, start, stop)] for start, stop in itertools.pairwise(bounds)]
+
+    return sections(x), Linear((sections,), (lambda y_bars: np.concatenate(y_bars, axis),))
+
+
+@composed(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    (axis,) = normalized_axes(axis, ary.ndim)
+    length = ary.shape[axis]
+    if np.ndim(indices_or_sections) == 0:
+        count = int(indices_or_sections)
+        if count <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        short, longer = divmod(length, count)
+        bounds = [i * short + min(i, longer) for i in range(count + 1)]
+    else:
+        bounds = [0, *map(int, indices_or_sections), length]
+    if all(start <= stop for start, stop in itertools.pairwise(bounds)):
+        return split_at(ary, bounds, axis)
+    return [ary[along(axis, start, stop)] for start, stop in itertools.pairwise(bounds)]
+
+
+@composed(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    if np.ndim(indices_or_sections) == 0 and ary.shape[axis] % indices_or_sections:
+        raise ValueError("array split does not result in an equal division")
+    return np.array_split(ary, indices_or_sections, axis)
+
+
+@composed(np.hsplit)
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    if ary.ndim == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return np.split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
+
+
+@composed(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    if ary.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return np.split(ary, indices_or_sections, 0)
+
+
+@composed(np.dsplit)
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    if ary.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return np.split(ary, indices_or_sections, 2)
+
+
+if hasattr(np, "unstack"):  # NumPy 2.1
+
+    @rule(np.unstack)
+    def unstack(x: Any, /, *, axis: int = 0) -> Any:
+        return np.unstack(x, axis=axis), Linear(
+            (lambda x_dot: np.unstack(x_dot, axis=axis),),
+            (lambda y_bars: np.stack(y_bars, axis) if y_bars else np.zeros_like(x),),
+        )
+
+
+# -- repeating -------------------------------------------------------------------------------------------
+
+
+@composed(np.repeat)
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    elif a.ndim == 0:
+        a = np.reshape(a, (1,))
+    (axis,) = normalized_axes(axis, a.ndim)
+    if np.size(repeats) == 1:
+        return repeat_each(a, int(np.reshape(repeats, ())), axis)
+    return a[(*[slice(None)] * axis, np.repeat(np.arange(a.shape[axis]), repeats))]
+
+
+@rule
+def repeat_each(a: Any, count: int, axis: int) -> Any:
+    """Every element along ``axis`` ``count`` times."""
+    shape = (*a.shape[: axis + 1], count, *a.shape[axis + 1 :])
+    return np.repeat(a, count, axis), Linear(
+        (lambda a_dot: np.repeat(a_dot, count, axis),),
+        (lambda y_bar: np.sum(np.reshape(y_bar, shape), axis=axis + 1),),
+    )
+
+
+@composed(np.tile)
+def tile(A: Any, reps: Any) -> Any:
+    reps = tuple(reps) if np.ndim(reps) else (int(reps),)
+    ndim = max(A.ndim, len(reps))
+    reps = (1,) * (ndim - len(reps)) + reps
+    lengths = (1,) * (ndim - A.ndim) + A.shape
+    if all(count == 1 for count in reps):
+        return np.reshape(A, lengths)
+    between = [n for length in lengths for n in (1, length)]
+    both = [n for pair in zip(reps, lengths, strict=True) for n in pair]
+    tiled = np.broadcast_to(np.reshape(A, between), both)
+    return np.reshape(tiled, [count * length for count, length in zip(reps, lengths, strict=True)])
+
+
+@composed(np.pad)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    widths = pad_widths(pad_width, array.ndim)
+    if mode == "constant":
+        return pad_with_constant(array, widths, **kwargs)
+    if mode not in ("edge", "reflect", "symmetric", "wrap") or kwargs.get("reflect_type", "even") != "even":
+        raise TypeError(
+            f"np.pad with mode={mode!r} {kwargs or ''} has no derivative rule in lindiff; "
+            f"it has one for constant, edge, reflect, symmetric and wrap"
+        )
+    for axis, width in enumerate(widths):  # these modes copy elements, along one axis after the other
+        if width != (0, 0):
+            index = np.pad(np.arange(array.shape[axis]), width, mode=mode, **kwargs)
+            array = array[(*[slice(None)] * axis, index)]
+    return array
+
+
+def pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
+    """The widths before and after every axis."""
+    if isinstance(pad_width, dict):  # NumPy 2.4
+        by_axis = {axis % ndim: np.broadcast_to(width, 2).tolist() for axis, width in pad_width.items()}
+        return [tuple(by_axis.get(axis, (0, 0))) for axis in range(ndim)]
+    return [(before, after) for before, after in np.broadcast_to(pad_width, (ndim, 2)).tolist()]
+
+
+@rule
+def pad_with_constant(array: Any, widths: list[tuple[int, int]], constant_values: Any = 0) -> Any:
+    inside = tuple(slice(before, before + n) for (before, _), n in zip(widths, array.shape, strict=True))
+    return np.pad(array, widths, constant_values=constant_values), Linear(
+        (lambda a_dot: np.pad(a_dot, widths),),
+        (lambda y_bar: y_bar[inside],),
+    )
+
+
+# -- reordering and masking ------------------------------------------------------------------------------
+
+
+@rule(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    back = tuple(-s for s in shift) if isinstance(shift, (tuple, list)) else -shift
+    return np.roll(a, shift, axis), Linear(
+        (lambda a_dot: np.roll(a_dot, shift, axis),),
+        (lambda y_bar: np.roll(y_bar, back, axis),),
+    )
+
+
+@rule(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    return np.flip(m, axis), Linear(
+        (lambda m_dot: np.flip(m_dot, axis),),
+        (lambda y_bar: np.flip(y_bar, axis),),
+    )
+
+
+@composed(np.flipud)
+def flipud(m: Any) -> Any:
+    return np.flip(m, 0)
+
+
+@composed(np.fliplr)
+def fliplr(m: Any) -> Any:
+    if m.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return np.flip(m, 1)
+
+
+@rule(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    return np.rot90(m, k, axes), Linear(
+        (lambda m_dot: np.rot90(m_dot, k, axes),),
+        (lambda y_bar: np.rot90(y_bar, -k, axes),),
+    )
+
+
+def masked(function: Callable[..., Any]) -> None:
+    """``np.tril`` and ``np.triu`` are their own adjoints (a vector is taken as every row of a matrix)."""
+
+    @rule(function)
+    def masked_rule(m: Any, k: int = 0) -> Any:
+        return function(m, k), Linear(
+            (lambda m_dot: function(m_dot, k),), (lambda y_bar: function(y_bar, k),)
+        )
+
+
+masked(np.tril)
+masked(np.triu)
+
+
+@composed(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    count = len(x) if N is None else N
+    if count == 0:
+        return np.zeros((len(x), 0), x.dtype)
+    powers = list(itertools.accumulate([np.ones(len(x), x.dtype)] + [x] * (count - 1), lambda p, x: p * x))
+    return np.stack(powers if increasing else powers[::-1], axis=1)
