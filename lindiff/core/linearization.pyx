@@ -138,16 +138,16 @@ cdef class Linearization:
 
     def __init__(self, function, tuple primals, bint has_aux=False, bint kept=False):
         cdef Trace trace = Trace()
-        cdef list variables
+        cdef list variables, nodes
         self.inputs = Inputs(primals, kept=kept)
         variables = trace_inputs(trace, self.inputs.arrays)
+        nodes = [(<Variable>v).node for v in variables]  # the function may operate on the Variables in place
         returned = run(function, trace, variables, self.inputs)
         if has_aux:
             returned, self.aux = split_aux(returned, trace)
         self.outputs = Outputs(returned, trace)
         self.value = self.outputs.value
-        self.record = Record([(<Variable>v).node for v in variables],
-                             [node_in(y, trace) for y in self.outputs.inside])
+        self.record = Record(nodes, [node_in(y, trace) for y in self.outputs.inside])
         self.outputs.inside = None
 
     def pull(self, y_bar):
@@ -162,7 +162,14 @@ cdef class Linearization:
         cdef list x_bars = self.record.pull(y_bars, consume)
         cdef Py_ssize_t i
         for i in range(len(x_bars)):
-            x_bars[i] = pytree.zeros_like(self.inputs.arrays[i]) if x_bars[i] is None else as_value(x_bars[i])
+            x = self.inputs.arrays[i]
+            if x_bars[i] is None:
+                x_bars[i] = pytree.zeros_like(x)
+                continue
+            x_bar = as_value(x_bars[i])
+            if not is_plain(x) and x_bar.dtype != x.dtype:  # another byte order
+                x_bar = x_bar.astype(x.dtype)
+            x_bars[i] = x_bar
         return x_bars
 
     def push(self, tangents):

@@ -128,7 +128,7 @@ def value_and_grad(
 def _gradients(linearization: Linearization, function: Callable[..., Any], holomorphic: bool) -> tuple[Any, ...]:
     name = getattr(function, "__name__", "the function")
     arrays = linearization.outputs.arrays
-    if len(arrays) != 1 or not hasattr(arrays[0], "shape"):
+    if not hasattr(linearization.value, "shape"):
         raise TypeError(
             f"grad needs a function that returns one number, {name} returned "
             f"{type(linearization.value).__name__}; for several results use ld.jacobian or ld.vjp, "
