@@ -24,7 +24,10 @@ class DuckArray(np.lib.mixins.NDArrayOperatorsMixin):
         raise TypeError("a DuckArray became a NumPy array")
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        if any(hasattr(x, "__array_ufunc__") and not isinstance(x, (DuckArray, np.ndarray, np.generic)) for x in inputs):
+        if any(
+            hasattr(x, "__array_ufunc__") and not isinstance(x, (DuckArray, np.ndarray, np.generic))
+            for x in inputs
+        ):
             return NotImplemented
         kwargs = {name: unwrap(argument) for name, argument in kwargs.items()}
         return wrap(getattr(ufunc, method)(*map(unwrap, inputs), **kwargs))

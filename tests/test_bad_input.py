@@ -80,9 +80,16 @@ def test_control_flow_on_values():
 # -- functions -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("x", [2.0, np.float32(2), np.ones(3, "f4"), np.ones((2, 0)), np.ones(2, complex), [1.0, 2.0], {"a": 1.0}])
+@pytest.mark.parametrize(
+    "x", [2.0, np.float32(2), np.ones(3, "f4"), np.ones((2, 0)), np.ones(2, complex), [1.0, 2.0], {"a": 1.0}]
+)
 def test_results_that_depend_on_nothing(x):
-    for f in (lambda x: 3.0, lambda x: np.float64(3.0), lambda x: np.array(3.0), lambda x: ld.stop_gradient(3.0)):
+    for f in (
+        lambda x: 3.0,
+        lambda x: np.float64(3.0),
+        lambda x: np.array(3.0),
+        lambda x: ld.stop_gradient(3.0),
+    ):
         gradient = ld.grad(f)(x)
         for g, like in zip(ld.core.pytree.flatten(gradient)[0], ld.core.pytree.flatten(x)[0], strict=True):
             assert np.shape(g) == np.shape(like)
@@ -95,7 +102,9 @@ def test_results_that_depend_on_nothing(x):
         assert ld.linearize(f, x)[1](x) == 0.0
 
 
-@pytest.mark.parametrize("result", [np.ones(2), np.ones((1, 1)), (1.0, 2.0), None, "text", [], {"a": 1.0}, object()])
+@pytest.mark.parametrize(
+    "result", [np.ones(2), np.ones((1, 1)), (1.0, 2.0), None, "text", [], {"a": 1.0}, object()]
+)
 def test_gradients_need_one_number(result):
     for f in (lambda x: result, lambda x: (x, result)):
         with pytest.raises(TypeError, match=r"(?s)one number.*"):
@@ -117,7 +126,9 @@ def test_integer_results():
 # -- arguments -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("x", [3, np.int32(3), np.array(3), np.array([1, 2], "u1"), [1, 2], np.array([[1, 2]], ">i2")])
+@pytest.mark.parametrize(
+    "x", [3, np.int32(3), np.array(3), np.array([1, 2], "u1"), [1, 2], np.array([[1, 2]], ">i2")]
+)
 def test_integers_are_promoted(x):
     gradient = ld.grad(lambda x: np.sum(x * x) if not isinstance(x, list) else x[0] * x[1])(x)
     for g in ld.core.pytree.flatten(gradient)[0]:
@@ -205,7 +216,11 @@ def layouts():
 @pytest.mark.parametrize(("name", "x"), list(layouts()), ids=lambda p: p if isinstance(p, str) else "")
 def test_layouts_and_precisions(name, x):
     def f(x):
-        return np.sum(np.sin(x) * x.T[1] * x[:, ::-1].T[0][:1] / (x @ np.ones((4, 4), x.dtype) + 2)) if x.shape[0] == 4 else np.sum(np.sin(x) * x[1] / (x @ np.ones((4, 4), x.dtype) + 2))
+        return (
+            np.sum(np.sin(x) * x.T[1] * x[:, ::-1].T[0][:1] / (x @ np.ones((4, 4), x.dtype) + 2))
+            if x.shape[0] == 4
+            else np.sum(np.sin(x) * x[1] / (x @ np.ones((4, 4), x.dtype) + 2))
+        )
 
     before = x.tobytes()
     gradient = ld.grad(f)(x)
@@ -213,7 +228,9 @@ def test_layouts_and_precisions(name, x):
     assert gradient.shape == x.shape
     assert gradient.dtype == x.dtype
     exact = ld.grad(f)(np.array(x, dtype="f8"))
-    np.testing.assert_allclose(gradient.astype("f8"), exact, rtol=0, atol={"f": 1e-5, "e": 1e-1}.get(x.dtype.char, 1e-13))
+    np.testing.assert_allclose(
+        gradient.astype("f8"), exact, rtol=0, atol={"f": 1e-5, "e": 1e-1}.get(x.dtype.char, 1e-13)
+    )
     gradient += 1  # it is writeable memory
     assert x.tobytes() == before
 

@@ -41,7 +41,9 @@ def layout(x, how):
 
 @st.composite
 def operands(draw):
-    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, min_dims=0, max_dims=3, min_side=0, max_side=4))
+    shapes = draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=2, min_dims=0, max_dims=3, min_side=0, max_side=4)
+    )
     layouts = st.sampled_from(["c", "fortran", "reversed", "strided", "unaligned", "read-only"])
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
@@ -144,7 +146,18 @@ def test_values_and_gradients(pair, op, which):
     assert (x.tobytes(), y.tobytes()) == before
 
 
-SCALARS = [3, -2.5, True, 1 + 2j, np.float32(1.5), np.float64(1.5), np.int64(3), np.bool_(True), 2**60, 10**20]
+SCALARS = [
+    3,
+    -2.5,
+    True,
+    1 + 2j,
+    np.float32(1.5),
+    np.float64(1.5),
+    np.int64(3),
+    np.bool_(True),
+    2**60,
+    10**20,
+]
 
 
 @pytest.mark.parametrize("scalar", SCALARS, ids=lambda s: f"{type(s).__name__}-{s}")
@@ -201,7 +214,9 @@ def test_warnings_are_those_of_numpy(op, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("ufunc", [np.exp, np.log, np.log1p, np.expm1, np.sin, np.cos, np.tanh, np.sqrt, np.square])
+@pytest.mark.parametrize(
+    "ufunc", [np.exp, np.log, np.log1p, np.expm1, np.sin, np.cos, np.tanh, np.sqrt, np.square]
+)
 def test_unary_warnings_are_those_of_numpy(ufunc, dtype):
     with np.errstate(over="ignore"):
         extremes = np.array([*EXTREMES, -1.0, -2.0, 100.0, 800.0]).astype(dtype)
@@ -261,11 +276,16 @@ MATMUL_SHAPES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("dtypes", [("f8", "f8"), ("f4", "f4"), ("f4", "f8"), ("c16", "f8"), ("f4", "i4"), ("c8", "c16")])
+@pytest.mark.parametrize(
+    "dtypes", [("f8", "f8"), ("f4", "f4"), ("f4", "f8"), ("c16", "f8"), ("f4", "i4"), ("c8", "c16")]
+)
 @pytest.mark.parametrize("how", ["c", "fortran", "reversed", "strided"])
 @pytest.mark.parametrize("shapes", MATMUL_SHAPES, ids=str)
 def test_matmul(shapes, how, dtypes, rng):
-    x, y = (layout(rng.integers(-3, 4, shape).astype(dtype), how) for shape, dtype in zip(shapes, dtypes, strict=True))
+    x, y = (
+        layout(rng.integers(-3, 4, shape).astype(dtype), how)
+        for shape, dtype in zip(shapes, dtypes, strict=True)
+    )
     if dtypes[1] == "i4":  # a constant
         z, pullback = ld.vjp(lambda x: x @ y, x)
         inputs = [x]
@@ -392,7 +412,12 @@ def test_nan_cotangents_stay_where_they_are():
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 def test_operands_that_multiply_otherwise_are_refused():
     v = ld.Variable(np.ones((2, 2)))
-    for other in (np.matrix(np.eye(2)), np.ma.array(np.eye(2)), np.array([1.0, None]), np.array([v, 1.0][1:], object)):
+    for other in (
+        np.matrix(np.eye(2)),
+        np.ma.array(np.eye(2)),
+        np.array([1.0, None]),
+        np.array([v, 1.0][1:], object),
+    ):
         for op in OPERATORS:
             with pytest.raises(TypeError, match="plain array|object array"):
                 op(v, other)

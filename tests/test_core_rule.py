@@ -10,7 +10,6 @@ import pytest
 import lindiff as ld
 from lindiff.core.registry import has_handler
 
-
 ramp = np.frompyfunc(lambda x, low: max(x - low, 0.0), 2, 1)
 
 
@@ -58,7 +57,9 @@ def test_named_tuples_are_results():
 
     @ld.rule
     def pair(x):
-        return Pair(2 * x, 3 * x), ld.Linear(lambda x_dot: Pair(2 * x_dot, 3 * x_dot), lambda bars: 2 * bars.double + 3 * bars.triple)
+        return Pair(2 * x, 3 * x), ld.Linear(
+            lambda x_dot: Pair(2 * x_dot, 3 * x_dot), lambda bars: 2 * bars.double + 3 * bars.triple
+        )
 
     assert ld.grad(lambda x: pair(x).triple)(1.0) == 3.0
     y, pullback = ld.vjp(pair, 1.0)
@@ -80,7 +81,10 @@ def test_lists_are_arguments():
     assert [g[0] for g in gradients] == [0.0, 2.0, 4.0]
     assert ld.grad(lambda v: np.sum(total([x, v, x, v], 2.0)))(x).tolist() == [8.0] * 3
     assert ld.jvp(lambda v: total([x, v, x, v], 2.0), (x,), (x,))[1].tolist() == [8.0] * 3
-    assert ld.jacobian(ld.grad(lambda v: np.sum(total([v * v, v], 2.0))))(x).tolist() == np.zeros((3, 3)).tolist()
+    assert (
+        ld.jacobian(ld.grad(lambda v: np.sum(total([v * v, v], 2.0))))(x).tolist()
+        == np.zeros((3, 3)).tolist()
+    )
 
 
 def test_rule_for_an_existing_function():
@@ -114,7 +118,10 @@ def test_tuples_of_callables_call_only_what_is_needed():
     @ld.rule
     def scaled(x, y):
         return x * y, ld.Bilinear(
-            (lambda x_dot: calls.append("x_dot") or x_dot * y, lambda y_dot: calls.append("y_dot") or x * y_dot),
+            (
+                lambda x_dot: calls.append("x_dot") or x_dot * y,
+                lambda y_dot: calls.append("y_dot") or x * y_dot,
+            ),
             (lambda z_bar: calls.append("x_bar") or z_bar * y, None),
         )
 
@@ -153,7 +160,10 @@ WRONG = {
     "no callable": (lambda x: (x, 3.0), "returns .value, pullback."),
     "too many": (lambda x: (x * 1, lambda y_bar: (y_bar, y_bar)), "2 cotangents for 1 argument"),
     "too few": (lambda x: (x * 1, lambda y_bar: ()), "0 cotangents"),
-    "wrong shape": (lambda x: (x * 1, lambda y_bar: np.ones(7)), r"shape \(7,\) for argument 0 of shape \(3,\)"),
+    "wrong shape": (
+        lambda x: (x * 1, lambda y_bar: np.ones(7)),
+        r"shape \(7,\) for argument 0 of shape \(3,\)",
+    ),
     "short tuple": (lambda x: (x * 1, ld.Differential(pullback=())), "tuple of pullbacks has 0 entries"),
     "no pullback": (lambda x: (x * 1, ld.Differential(lambda x_dot: x_dot)), "no pullback"),
 }
@@ -204,14 +214,27 @@ def test_a_pullback_that_passes_its_cotangent_on_gives_no_alias():
 
 
 def test_unsupported_functions_name_the_nearest():
-    with pytest.raises(TypeError, match=r"numpy\.busday_count has no derivative rule.*ld\.rule\(numpy\.busday_count\)"):
+    with pytest.raises(
+        TypeError, match=r"numpy\.busday_count has no derivative rule.*ld\.rule\(numpy\.busday_count\)"
+    ):
         ld.grad(lambda x: np.busday_count(x, x))(1.0)
 
 
 def test_a_fast_path_equals_its_rule():
     """Large arrays and small ones give the same numbers."""
     x = np.linspace(0.1, 1.0, 5000)
-    for ufunc in (np.exp, np.log, np.log1p, np.expm1, np.sin, np.cos, np.tanh, np.sqrt, np.square, np.reciprocal):
+    for ufunc in (
+        np.exp,
+        np.log,
+        np.log1p,
+        np.expm1,
+        np.sin,
+        np.cos,
+        np.tanh,
+        np.sqrt,
+        np.square,
+        np.reciprocal,
+    ):
         whole = ld.grad(lambda x, ufunc=ufunc: np.sum(ufunc(x)))(x)
         part = ld.grad(lambda x, ufunc=ufunc: np.sum(ufunc(x)))(x[:10])
         np.testing.assert_allclose(part, whole[:10], rtol=1e-14)

@@ -54,7 +54,9 @@ def test_unary_operators():
     assert same([1.0, 2.0] @ v, [1.0, 2.0] @ x)
 
 
-@pytest.mark.parametrize("op", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow])
+@pytest.mark.parametrize(
+    "op", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow]
+)
 def test_in_place_operators(op):
     x = np.array([1.0, 2.0])
 

@@ -84,7 +84,11 @@ def test_a_gradient_frees_what_it_has_used():
 
 
 def our_objects():
-    return [o for o in gc.get_objects() if isinstance(o, (ld.Variable, Node, Record, Trace)) and o is not root_trace]
+    return [
+        o
+        for o in gc.get_objects()
+        if isinstance(o, (ld.Variable, Node, Record, Trace)) and o is not root_trace
+    ]
 
 
 @pytest.mark.parametrize(

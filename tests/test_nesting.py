@@ -52,7 +52,9 @@ def nests(*ways):
     return all((a, b) != (by_hand, by_hand) for a, b in itertools.pairwise(ways))
 
 
-pairs = pytest.mark.parametrize(("outer", "inner"), [pair for pair in itertools.product(WAYS, WAYS) if nests(*pair)])
+pairs = pytest.mark.parametrize(
+    ("outer", "inner"), [pair for pair in itertools.product(WAYS, WAYS) if nests(*pair)]
+)
 
 
 @pairs
@@ -61,7 +63,9 @@ def test_no_confusion_of_perturbations(outer, inner):
     assert outer(lambda x: x * inner(lambda y: x + y)(2.0))(7.0) == 1.0
     assert outer(lambda x: inner(lambda y: x * y)(x) * x)(3.0) == 6.0  # d/dx x*x
     assert outer(lambda x: x * inner(lambda y: y * y)(x))(3.0) == 12.0  # d/dx 2x*x
-    assert outer(lambda x: inner(lambda y: np.sin(x) * y * y)(2.0))(0.5) == pytest.approx(4 * math.cos(0.5), rel=1e-15)
+    assert outer(lambda x: inner(lambda y: np.sin(x) * y * y)(2.0))(0.5) == pytest.approx(
+        4 * math.cos(0.5), rel=1e-15
+    )
 
 
 @pairs
@@ -70,7 +74,8 @@ def test_inner_derivative_of_a_constant_is_zero(outer, inner):
 
 
 @pytest.mark.parametrize(
-    "ways", [ways for ways in itertools.product([by_grad, by_jvp, by_linearize, by_hand], repeat=4) if nests(*ways)]
+    "ways",
+    [ways for ways in itertools.product([by_grad, by_jvp, by_linearize, by_hand], repeat=4) if nests(*ways)],
 )
 def test_order_4(ways):
     def f(x):
@@ -150,7 +155,9 @@ def test_hessian_of_several_arguments(rng):
     x, A = rng.normal(size=2), rng.normal(size=(2, 2))
     H = ld.hessian(lambda x, A: x @ A @ x, (0, 1))(x, A)
     np.testing.assert_allclose(H[0][0], A + A.T)
-    np.testing.assert_allclose(H[0][1], np.einsum("ij,k->ijk", np.eye(2), x) + np.einsum("ik,j->ijk", np.eye(2), x))
+    np.testing.assert_allclose(
+        H[0][1], np.einsum("ij,k->ijk", np.eye(2), x) + np.einsum("ik,j->ijk", np.eye(2), x)
+    )
     np.testing.assert_allclose(H[1][0], np.moveaxis(H[0][1], 0, -1))
     assert not H[1][1].any()
 

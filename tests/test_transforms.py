@@ -46,7 +46,16 @@ def test_grad_of_arguments_by_number():
     assert value == 11.0
     assert isinstance(value, np.float64)
     np.testing.assert_array_equal(gradient, y)
-    for argnums, error in ((2, ValueError), (-3, ValueError), ((0, 0), ValueError), ((0, -2), ValueError), (True, TypeError), (0.0, TypeError), ([0], TypeError), ("x", TypeError)):
+    for argnums, error in (
+        (2, ValueError),
+        (-3, ValueError),
+        ((0, 0), ValueError),
+        ((0, -2), ValueError),
+        (True, TypeError),
+        (0.0, TypeError),
+        ([0], TypeError),
+        ("x", TypeError),
+    ):
         with pytest.raises(error, match="argnums"):
             ld.grad(f, argnums)(x, y)
     with pytest.raises(ValueError, match="argnums"):
@@ -151,7 +160,10 @@ CASES = {
     "matrix": (lambda A: A @ A, (np.array([[1.0, 2.0], [3.0, 5.0]]),)),
     "empty input": (lambda x: np.sum(x) * np.ones(2), (np.zeros(0),)),
     "empty output": (lambda x: x[:0], (np.ones(3),)),
-    "tree": (lambda t: {"p": t[0] * t[1]["a"], "q": [t[0], np.sum(t[1]["a"])]}, ((2.0, {"a": np.array([1.0, 3.0])}),)),
+    "tree": (
+        lambda t: {"p": t[0] * t[1]["a"], "q": [t[0], np.sum(t[1]["a"])]},
+        ((2.0, {"a": np.array([1.0, 3.0])}),),
+    ),
     "named": (lambda p: Point(p.x * p.y, p.x), (Point(2.0, np.array([3.0, 4.0])),)),
     "constant": (lambda x: (np.ones(2), 3.0, x), (np.ones(2),)),
     "float32": (lambda x: x * np.float32(2), (np.ones(2, "f4"),)),
@@ -233,7 +245,15 @@ def test_wrong_structures_are_explained():
     def f(t):
         return t["a"] * t["b"]
 
-    for tangent in ({"a": 1.0}, {"a": 1.0, "c": 2.0}, (1.0, 2.0), 1.0, None, {"a": 1.0, "b": (1.0,)}, {"a": 1.0, "b": None}):
+    for tangent in (
+        {"a": 1.0},
+        {"a": 1.0, "c": 2.0},
+        (1.0, 2.0),
+        1.0,
+        None,
+        {"a": 1.0, "b": (1.0,)},
+        {"a": 1.0, "b": None},
+    ):
         with pytest.raises(ValueError, match="tangents"):
             ld.jvp(f, (x,), (tangent,))
     _, pullback = ld.vjp(lambda x: (x, [x, x]), 1.0)

@@ -80,10 +80,7 @@ def compress(self: Any, condition: Any, axis: Any = None) -> Any:
 
 METHODS: dict[str, Any] = {
     name: _through(getattr(np, name))
-    for name in """
-        all any argmax argmin argpartition argsort clip conjugate copy cumprod cumsum diagonal dot max mean min
-        nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var
-    """.split()
+    for name in ["all", "any", "argmax", "argmin", "argpartition", "argsort", "clip", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"]
 }
 METHODS |= {
     "astype": astype,

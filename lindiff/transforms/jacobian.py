@@ -66,7 +66,11 @@ def _jacobian(linearization: Linearization, argnums: int | tuple[int, ...], mode
         forward = sum(x.size for x in inputs) <= sum(y.size for y in outputs)
     else:
         forward = mode == "forward"
-    rows = _by_pushing(linearization, inputs, outputs) if forward else _by_pulling(linearization, inputs, outputs)
+    rows = (
+        _by_pushing(linearization, inputs, outputs)
+        if forward
+        else _by_pulling(linearization, inputs, outputs)
+    )
     _, restore_outputs = pytree.flatten(linearization.value)
     _, restore_inputs = pytree.flatten(linearization.inputs.primals)
     return restore_outputs([one_or_all(argnums, restore_inputs(row)) for row in rows])
