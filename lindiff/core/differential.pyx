@@ -43,10 +43,11 @@ cdef class Differential(Node):
         as it has parameters without default (zeros where an argument is constant); a tuple has one callable
         per argument (None where there is no derivative), and only those of active arguments are called and
         added up.
-    pullback : callable, tuple of callables or None
+    pullback : callable, tuple of callables, dict or None
         ``x_bar = Jᴴ y_bar`` under ⟨a, b⟩ = Re(aᴴ b).  One callable returns a tuple with a cotangent for each
         positional argument (None for zero), or the cotangent of the first one alone; a tuple has one callable
-        per argument, and only those of active arguments are called.
+        per argument, and only those of active arguments are called.  A dict has one callable for each set of
+        active arguments, ``{(0,): ..., (1,): ..., (0, 1): ...}``, where their cotangents share work.
     symbolic_zeros : bool
         For operations with several outputs: give the pullback None instead of zeros for an output that
         nothing depends on.
@@ -134,16 +135,20 @@ cdef class Differential(Node):
         """Cotangents by argument."""
         if self.pullback is None:
             raise TypeError("this differential has no pullback; give lindiff.Differential(pullback=...)")
-        if type(self.pullback) is tuple:
+        pullback = self.pullback
+        if type(pullback) is tuple:
             x_bars = [None] * len(self.values)
             for i in {place[0] for place in self.places}:
-                if one_of(self.pullback, i, "pullback") is not None:
-                    x_bars[i] = self.pullback[i](y_bar)
+                if one_of(pullback, i, "pullback") is not None:
+                    x_bars[i] = pullback[i](y_bar)
             return x_bars
-        x_bars = self.pullback(y_bar)
+        if type(pullback) is dict:
+            return pullback[tuple(sorted({place[0] for place in self.places}))](y_bar)
+        x_bars = pullback(y_bar)
         if type(x_bars) is not tuple:
             x_bars = (x_bars,)
-        if len(x_bars) > len(self.values) or any([place[0] >= len(x_bars) for place in self.places]):
+        if any([x_bar is not None for x_bar in x_bars[len(self.values):]]) \
+                or any([place[0] >= len(x_bars) for place in self.places]):
             raise TypeError(
                 f"{name_of(self.pullback)} returned {len(x_bars)} cotangents for {len(self.values)} arguments, of "
                 f"which {sorted({place[0] for place in self.places})} are differentiated: return a tuple with one "
@@ -293,14 +298,16 @@ cdef class Elementwise(Differential):
         return value
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
-        cdef Py_ssize_t i, place
+        cdef Py_ssize_t i, place, last = len(self.places) - 1
+        cdef bint overwrite = walk.overwrite
         for i in range(len(self.places)):
             place = (<tuple>self.places[i])[0]
             partial = self.partial(place)
             if partial is None:
                 continue
-            g = chain_product(y_bar, conjugate(partial), False)
-            walk.add(self.parent(i), fit(g, self.values[place]), g is not y_bar)
+            x_bar = chain_product(y_bar, conjugate(partial), overwrite and i == last)
+            fitted = fit(x_bar, self.values[place])
+            walk.add(self.parent(i), fitted, fitted is x_bar)
         return 0
 
     cdef object push(self, Push walk):

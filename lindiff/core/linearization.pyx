@@ -8,17 +8,23 @@ cimport numpy as cnp
 
 import numpy as np
 
-from lindiff.core.record cimport Leaf, Node, Record, Trace
-from lindiff.core.variable cimport Variable, alike, as_value
+from lindiff.core.record cimport Node, Record, Trace, enter, leave
+from lindiff.core.variable cimport (
+    Variable, alike, as_value, node_in, off_tape, tangent_in, trace_inputs, trace_tangents, value_in,
+)
 from lindiff.kernels.elementwise cimport is_plain
 
 from lindiff.core import pytree
-from lindiff.core.record import enter, leave
-from lindiff.core.variable import (
-    differentiable_array, node_in, off_tape, tangent_in, trace_inputs, trace_tangents, value_in,
-)
+from lindiff.core.variable import differentiable_array
 
 cnp.import_array()
+
+
+cdef inline object copy_of(object x):
+    """A copy in the memory order of ``x``."""
+    if cnp.PyArray_CheckExact(x):
+        return cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
+    return x.copy()
 
 
 cdef class Inputs:
@@ -39,7 +45,7 @@ cdef class Inputs:
     cdef object unflatten
     cdef readonly tuple primals
 
-    def __init__(self, tuple primals, str what="argument", bint kept=False):
+    def __cinit__(self, tuple primals, str what="argument", bint kept=False):
         cdef object x
         cdef Py_ssize_t i
         self.primals = primals
@@ -53,7 +59,7 @@ cdef class Inputs:
         if kept:
             for i in range(len(self.arrays)):
                 if self.arrays[i] is self.originals[i] and type(self.arrays[i]) is not Variable:
-                    self.arrays[i] = self.arrays[i].copy()
+                    self.arrays[i] = copy_of(self.arrays[i])
 
     cdef tuple restore(self, list leaves):
         """Leaves in the form of the primals: a NumPy scalar where a scalar was given."""
@@ -84,7 +90,7 @@ cdef class Outputs:
     cdef list inside
     cdef object unflatten
 
-    def __init__(self, returned, Trace trace):
+    def __cinit__(self, returned, Trace trace):
         cdef list values
         if type(returned) is Variable:
             self.inside = [returned]
@@ -94,7 +100,7 @@ cdef class Outputs:
         self.inside = [off_tape(y, trace) for y in self.inside]
         self.arrays = [as_value(value_in(y, trace)) for y in self.inside]
         # the record and the caller's arrays must not change with what the caller does to the value
-        values = [y.copy() if cnp.PyArray_Check(y) and cnp.PyArray_NDIM(<cnp.ndarray>y) else y for y in self.arrays]
+        values = [copy_of(y) if cnp.PyArray_Check(y) and cnp.PyArray_NDIM(<cnp.ndarray>y) else y for y in self.arrays]
         self.value = self.restore(values)
 
     cdef object restore(self, list leaves):
@@ -136,7 +142,7 @@ cdef class Linearization:
     cdef readonly Outputs outputs
     cdef readonly Record record
 
-    def __init__(self, function, tuple primals, bint has_aux=False, bint kept=False):
+    def __cinit__(self, function, tuple primals, bint has_aux=False, bint kept=False):
         cdef Trace trace = Trace()
         cdef list variables, nodes
         self.inputs = Inputs(primals, kept=kept)

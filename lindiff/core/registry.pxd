@@ -3,12 +3,12 @@
 
 cdef class Handler:
     cdef readonly object function
+    cdef public Handler fast
     cdef object call(self, tuple args, dict kwargs)
 
 
 cdef class Rule(Handler):
     cdef readonly object rule
-    cdef public Handler fast
     cdef object signature
     cdef dict __dict__
     cdef object __weakref__

@@ -19,7 +19,10 @@ cdef dict handlers = {}
 
 
 cdef class Handler:
-    """What is done when ``function`` meets Variables."""
+    """What is done when ``function`` meets Variables.
+
+    ``fast``, if there is one, is tried first; it answers NotImplemented where the call is not its case.
+    """
 
     def __init__(self, function):
         self.function = function
@@ -29,10 +32,7 @@ cdef class Handler:
 
 
 cdef class Rule(Handler):
-    """A primitive: a function that computes value and differential together.
-
-    ``fast``, if there is one, is tried first; it answers NotImplemented where the call is not its case.
-    """
+    """A primitive: a function that computes value and differential together."""
 
     def __init__(self, function, rule):
         self.function = function
@@ -123,6 +123,10 @@ cdef class Composed(Handler):
         self.implementation = implementation
 
     cdef object call(self, tuple args, dict kwargs):
+        if self.fast is not None:
+            result = self.fast.call(args, kwargs)
+            if result is not NotImplemented:
+                return result
         return self.implementation(*args, **kwargs)
 
 
@@ -252,7 +256,8 @@ def alias(function, other):
 
 def fast_path(function, Handler fast):
     """Give the rule of ``function`` a compiled twin that is tried first."""
-    (<Rule>handlers[function]).fast = fast
+    cdef Handler readable = handlers[function]
+    readable.fast = fast
 
 
 def has_handler(function):

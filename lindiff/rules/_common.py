@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_array", "conj", "inverse_permutation", "normalized_axes", "refuse_out"]
+__all__ = ["as_array", "conj", "inverse_permutation", "normalized_axes"]
 
 
 def as_array(x: Any) -> Any:
@@ -29,12 +29,3 @@ def normalized_axes(axes: Any, ndim: int) -> tuple[int, ...]:
 def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
     """Where each axis has gone: undoes ``np.transpose(x, axes)``."""
     return tuple(sorted(range(len(axes)), key=axes.__getitem__))
-
-
-def refuse_out(name: str, out: Any) -> None:
-    """Raise where a result is to be written into an array given by the caller."""
-    if out is not None:
-        raise TypeError(
-            f"{name}(..., out=...) cannot write into an array when Variables are among its "
-            f"inputs: write y = {name}(...)"
-        )

@@ -13,7 +13,7 @@ import numpy as np
 
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
-from lindiff.rules._common import conj, normalized_axes, refuse_out
+from lindiff.rules._common import conj, normalized_axes
 
 __all__: list[str] = []
 
@@ -46,10 +46,7 @@ def weights(like: Any, n: int, axis: int, inner: float) -> Any:
 
 def complex_transform(transform: Callable[..., Any], inverse: Callable[..., Any]) -> None:
     @rule(transform)
-    def transform_rule(
-        a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None
-    ) -> Any:
-        refuse_out(f"np.fft.{transform.__name__}", out)
+    def transform_rule(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
         return transform(a, n, axis, norm), Linear(
             (lambda a_dot: transform(a_dot, n, axis, norm),),
             (lambda y_bar: of_length(inverse(y_bar, None, axis, exchanged(norm)), a.shape[axis], axis),),
@@ -61,8 +58,7 @@ complex_transform(np.fft.ifft, np.fft.fft)
 
 
 @rule(np.fft.rfft)
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    refuse_out("np.fft.rfft", out)
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     length = a.shape[axis] if n is None else n
 
     def rfft_pullback(y_bar: Any) -> Any:
@@ -77,8 +73,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 @rule(np.fft.irfft)
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    refuse_out("np.fft.irfft", out)
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     length = 2 * (a.shape[axis] - 1) if n is None else n
 
     def irfft_pullback(y_bar: Any) -> Any:
@@ -93,14 +88,12 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
 
 @composed(np.fft.hfft)
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    refuse_out("np.fft.hfft", out)
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     return np.fft.irfft(conj(a), n, axis, exchanged(norm))
 
 
 @composed(np.fft.ihfft)
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    refuse_out("np.fft.ihfft", out)
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     return np.conjugate(np.fft.rfft(a, n, axis, exchanged(norm)))
 
 
@@ -133,10 +126,7 @@ def along_axes(
 
 def several_axes(function: Callable[..., Any], default_axes: Any, transform: Callable[..., Any]) -> None:
     @composed(function)
-    def transform_axes(
-        a: Any, s: Any = None, axes: Any = default_axes, norm: str | None = None, out: Any = None
-    ) -> Any:
-        refuse_out(f"np.fft.{function.__name__}", out)
+    def transform_axes(a: Any, s: Any = None, axes: Any = default_axes, norm: str | None = None) -> Any:
         return along_axes(transform, a, *lengths_and_axes(a, s, axes), norm)
 
 
@@ -148,10 +138,7 @@ several_axes(np.fft.ifft2, (-2, -1), np.fft.ifft)
 
 def to_half_spectrum(function: Callable[..., Any], default_axes: Any) -> None:
     @composed(function)
-    def rfft_axes(
-        a: Any, s: Any = None, axes: Any = default_axes, norm: str | None = None, out: Any = None
-    ) -> Any:
-        refuse_out(f"np.fft.{function.__name__}", out)
+    def rfft_axes(a: Any, s: Any = None, axes: Any = default_axes, norm: str | None = None) -> Any:
         lengths, axes = lengths_and_axes(a, s, axes)
         spectrum = np.fft.rfft(a, lengths[-1], axes[-1], norm)
         return along_axes(np.fft.fft, spectrum, lengths[:-1], axes[:-1], norm)
@@ -159,10 +146,7 @@ def to_half_spectrum(function: Callable[..., Any], default_axes: Any) -> None:
 
 def from_half_spectrum(function: Callable[..., Any], default_axes: Any) -> None:
     @composed(function)
-    def irfft_axes(
-        a: Any, s: Any = None, axes: Any = default_axes, norm: str | None = None, out: Any = None
-    ) -> Any:
-        refuse_out(f"np.fft.{function.__name__}", out)
+    def irfft_axes(a: Any, s: Any = None, axes: Any = default_axes, norm: str | None = None) -> Any:
         lengths, axes = lengths_and_axes(a, s, axes, half=True)
         for n, axis in zip(lengths[:-1], axes[:-1], strict=True):
             a = np.fft.ifft(a, n, axis, norm)

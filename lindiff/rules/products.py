@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Bilinear, Linear
-from lindiff.core.registry import composed, rule
+from lindiff.core.registry import composed, constant, rule
 from lindiff.core.variable import Variable
-from lindiff.rules._common import as_array, conj, inverse_permutation, normalized_axes, refuse_out
+from lindiff.rules._common import as_array, conj, inverse_permutation, normalized_axes
 from lindiff.rules.indexing import scatter
 
 __all__: list[str] = []
@@ -26,8 +26,7 @@ __all__: list[str] = []
 
 
 @composed(np.dot)
-def dot(a: Any, b: Any, out: None = None) -> Any:
-    refuse_out("np.dot", out)
+def dot(a: Any, b: Any) -> Any:
     a, b = as_array(a), as_array(b)
     if a.ndim == 0 or b.ndim == 0:
         return a * b
@@ -52,9 +51,9 @@ def vdot(a: Any, b: Any, /) -> Any:
 
 
 @composed(np.outer)
-def outer(a: Any, b: Any, out: None = None) -> Any:
-    refuse_out("np.outer", out)
-    return outer_product(np.ravel(a), np.ravel(b))
+def outer(a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    return outer_product(a if a.ndim == 1 else np.ravel(a), b if b.ndim == 1 else np.ravel(b))
 
 
 @rule
@@ -158,8 +157,7 @@ def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 @composed(np.linalg.multi_dot)
-def multi_dot(arrays: Any, *, out: None = None) -> Any:
-    refuse_out("np.linalg.multi_dot", out)
+def multi_dot(arrays: Any) -> Any:
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
     factors = [as_array(x) for x in arrays]
@@ -261,8 +259,7 @@ def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 
 @rule(np.einsum)
-def einsum(*args: Any, out: None = None, optimize: Any = False, **keywords: Any) -> Any:
-    refuse_out("np.einsum", out)
+def einsum(*args: Any, optimize: Any = False, **keywords: Any) -> Any:
     places, operands, terms, result = labelled(args)
     subscripts = f"{','.join(terms)}->{result}"
 
@@ -274,11 +271,9 @@ def einsum(*args: Any, out: None = None, optimize: Any = False, **keywords: Any)
     def pull(k: int, y_bar: Any) -> Any:
         """The expression with result and operand ``k`` exchanged."""
         others = [y_bar if i == k else conj(x) for i, x in enumerate(operands)]
-        given = "".join([result, *terms[:k], *terms[k + 1 :]])
-        reached = "".join(dict.fromkeys(label for label in terms[k] if label in given))
-        inputs = ",".join([*terms[:k], result, *terms[k + 1 :]])
-        x_bar = np.einsum(f"{inputs}->{reached}", *others, optimize=optimize)
-        return spread_labels(x_bar, reached, terms[k], operands[k].shape)
+        exchanged, reached = exchange(terms, result, k)
+        x_bar = np.einsum(exchanged, *others, optimize=optimize)
+        return x_bar if reached == terms[k] else spread_labels(x_bar, reached, terms[k], operands[k].shape)
 
     pushes: list[Any] = [None] * len(args)
     pulls: list[Any] = [None] * len(args)
@@ -287,6 +282,14 @@ def einsum(*args: Any, out: None = None, optimize: Any = False, **keywords: Any)
         pulls[place] = functools.partial(pull, k)
     y = np.einsum(subscripts, *operands, optimize=optimize, **keywords)
     return y, Bilinear(tuple(pushes), tuple(pulls))
+
+
+@functools.lru_cache(maxsize=1024)
+def exchange(terms: tuple[str, ...], result: str, k: int) -> tuple[str, str]:
+    """The subscripts with the result in place of term ``k``, and what of that term they reach."""
+    given = "".join([result, *terms[:k], *terms[k + 1 :]])
+    reached = "".join(dict.fromkeys(label for label in terms[k] if label in given))
+    return f"{','.join([*terms[:k], result, *terms[k + 1 :]])}->{reached}", reached
 
 
 def spread_labels(x: Any, labels: str, term: str, shape: tuple[int, ...]) -> Any:
@@ -312,7 +315,7 @@ def spread_labels(x: Any, labels: str, term: str, shape: tuple[int, ...]) -> Any
     return scatter(x, index, tuple(lengths[label] for label in term), x.dtype)
 
 
-def labelled(args: tuple[Any, ...]) -> tuple[list[int], list[Any], list[str], str]:
+def labelled(args: tuple[Any, ...]) -> tuple[list[int], list[Any], tuple[str, ...], str]:
     """The two forms of einsum's arguments read as one.
 
     Returns
@@ -320,7 +323,7 @@ def labelled(args: tuple[Any, ...]) -> tuple[list[int], list[Any], list[str], st
     places : list of int
         Where the operands stand in the arguments.
     operands : list of array
-    terms : list of str
+    terms : tuple of str
         Letters for all axes of each operand; an ellipsis is spelled out.
     result : str
         Letters for the axes of the result.
@@ -347,7 +350,7 @@ def letters_of(sublist: Any) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def spelled_out(subscripts: str, ndims: tuple[int, ...]) -> tuple[list[str], str]:
+def spelled_out(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
     """The terms and the result of einsum subscripts, with letters for ellipses and the result given."""
     inputs, arrow, result = subscripts.partition("->")
     terms = inputs.split(",")
@@ -374,7 +377,10 @@ def spelled_out(subscripts: str, ndims: tuple[int, ...]) -> tuple[list[str], str
             raise ValueError(
                 f"einsum: the term {term!r} in {subscripts!r} does not fit an operand with {ndim} axes"
             )
-    return spelled, result.replace("...", ellipsis)
+    return tuple(spelled), result.replace("...", ellipsis)
+
+
+constant(np.einsum_path)
 
 
 # -- diagonals -------------------------------------------------------------------------------------------
@@ -412,7 +418,7 @@ def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
 @composed(np.diag)
 def diag(v: Any, k: int = 0) -> Any:
     if v.ndim == 2:
-        return np.diagonal(v, k)
+        return diagonal(v, k)
     if v.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
     n = len(v) + abs(k)
@@ -424,12 +430,18 @@ def diagflat(v: Any, k: int = 0) -> Any:
     return np.diag(np.ravel(v), k)
 
 
-@composed(np.trace)
-def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
-) -> Any:
-    refuse_out("np.trace", out)
-    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+@rule(np.trace)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+
+    def trace_pullback(y_bar: Any) -> Any:
+        rows, columns = a.shape[axis1] - max(-offset, 0), a.shape[axis2] - max(offset, 0)
+        y_bar = np.broadcast_to(np.expand_dims(y_bar, -1), (*y_bar.shape, max(min(rows, columns), 0)))
+        return on_diagonal(y_bar, a.shape, offset, axis1, axis2)
+
+    return np.trace(a, offset, axis1, axis2, dtype), Linear(
+        (lambda a_dot: np.trace(a_dot, offset, axis1, axis2, dtype),),
+        (trace_pullback,),
+    )
 
 
 @composed(np.linalg.trace)

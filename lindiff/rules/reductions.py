@@ -66,15 +66,13 @@ def sum_(
         return np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where), **start)
 
     return total(x, **initial), Linear(
-        total,
-        lambda y_bar: spread(y_bar, x.shape, axis, keepdims, where),
+        (total,),
+        (lambda y_bar: spread(y_bar, x.shape, axis, keepdims, where),),
     )
 
 
 @rule(np.mean)
-def mean(
-    x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
-) -> Any:
+def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
     def average_of(a: Any) -> Any:
         return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where))
 
@@ -82,7 +80,7 @@ def mean(
         n = np.maximum(count(x.shape, axis, keepdims, where), 1)
         return spread(y_bar / n, x.shape, axis, keepdims, where)
 
-    return average_of(x), Linear(average_of, pullback)
+    return average_of(x), Linear((average_of,), (pullback,))
 
 
 @composed(np.average)
@@ -91,7 +89,7 @@ def average(
 ) -> Any:
     if weights is None:
         mean_ = np.mean(a, axis=axis, keepdims=keepdims)
-        total = np.full(np.shape(mean_), np.size(value(a)) / max(np.size(value(mean_)), 1))
+        total = np.full(np.shape(mean_), np.size(a) / max(np.size(mean_), 1), mean_.dtype)
         return (mean_, total) if returned else mean_
     if np.shape(weights) != np.shape(a):
         axes = normalized_axes(axis, np.ndim(a))
@@ -127,8 +125,8 @@ def extreme(function: Callable[..., Any]) -> None:
             return np.where(attained, z / np.maximum(n, 1), 0)
 
         return y, Differential(
-            lambda x_dot: np.sum(shared(x_dot), axis=axis, keepdims=keepdims),
-            lambda y_bar: shared(spread(y_bar, x.shape, axis, keepdims)),
+            (lambda x_dot: np.sum(shared(x_dot), axis=axis, keepdims=keepdims),),
+            (lambda y_bar: shared(spread(y_bar, x.shape, axis, keepdims)),),
         )
 
 
@@ -186,8 +184,8 @@ def variance_rule(function: Callable[..., Any], slope: Callable[[Any], Any]) -> 
         if mean is None:
             return moment(x, axis, dtype, ddof, keepdims, where)
         x = x - mean
-        n = np.maximum(count(x.shape, axis, keepdims, where) - ddof, 0)
         square = np.real(x * conj(x))
+        n = np.asarray(np.maximum(count(x.shape, axis, keepdims, where) - ddof, 0), square.dtype)
         y = np.sum(square, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where)) / n
         return y if function is np.var else np.sqrt(y)
 
@@ -310,7 +308,7 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
         return np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), x.shape)
 
     return np.cumsum(x, axis=axis, dtype=dtype), Linear(
-        lambda x_dot: np.cumsum(x_dot, axis=axis, dtype=dtype), pullback
+        (lambda x_dot: np.cumsum(x_dot, axis=axis, dtype=dtype),), (pullback,)
     )
 
 
@@ -394,14 +392,13 @@ def gradient_along(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
             "Shape of array too small to calculate a numerical gradient, "
             "at least (edge_order + 1) elements are required."
         )
-    shape = [1] * np.ndim(f)
+    shape = [n - 1 if k == axis else 1 for k in range(np.ndim(f))]
     if np.ndim(spacing) == 1:
         if len(spacing) != n:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-        shape[axis] = n - 1
         h = np.reshape(np.diff(spacing), shape)
     else:
-        shape[axis] = n - 1
+        spacing = np.asarray(spacing, f.dtype) if isinstance(spacing, (int, float)) else spacing
         h = np.broadcast_to(spacing, shape)
     s = np.diff(f, axis=axis) / h
     left, right = along(axis, slice(None, -1)), along(axis, slice(1, None))
@@ -443,8 +440,8 @@ def sorted_last(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     kept = [k for k in range(np.ndim(a)) if k not in axes]
     shape = tuple(1 if k in axes else n for k, n in enumerate(np.shape(a)))
     a = np.transpose(a, [*kept, *axes])
-    a = np.sort(np.reshape(a, (*(np.shape(a)[: len(kept)]), -1)), axis=-1)
-    return a, shape
+    joined = [*np.shape(a)[: len(kept)], math.prod(np.shape(a)[len(kept) :])]
+    return np.sort(np.reshape(a, joined), axis=-1), shape
 
 
 @composed(np.quantile)
@@ -466,9 +463,9 @@ def quantile(
     ordered, shape = sorted_last(a, axis)
     n = ordered.shape[-1]
     position = np.multiply(q, n - 1)
+    part = position - np.floor(position)
     below = np.floor(position).astype(int)
     above = np.minimum(below + 1, n - 1)
-    part = position - below
     moved = np.moveaxis(ordered, -1, 0)  # the quantiles become the first axes, as NumPy has them
     weight = np.reshape(part, np.shape(part) + (1,) * (moved.ndim - 1))
     y = moved[below] + weight * (moved[above] - moved[below])

@@ -60,8 +60,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwar
     if n == len(masks) + 1:
         masks.append(~np.any(masks, axis=0))
     elif n != len(masks):
-        raise ValueError(f"with {len(masks)} condition(s), either {len(masks)} or {len(masks) + 1} functions "
-                         "are expected")
+        raise ValueError(
+            f"with {len(masks)} condition(s), either {len(masks)} or {len(masks) + 1} functions are expected"
+        )
     y = np.zeros_like(value(x))
     for mask, piece in zip(masks, funclist, strict=True):
         if callable(piece):
@@ -135,9 +136,7 @@ def sort(
 
 
 @composed(np.partition)
-def partition(
-    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
-) -> Any:
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
     return in_order(a, axis, lambda x, axis: np.argpartition(x, kth, axis=axis, kind=kind))
 
 

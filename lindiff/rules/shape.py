@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Linear
-from lindiff.core.registry import composed, rule
+from lindiff.core.registry import composed, rule, suggest
 from lindiff.core.variable import value as plain_value
-from lindiff.rules._common import as_array, inverse_permutation, normalized_axes, refuse_out
+from lindiff.rules._common import as_array, inverse_permutation, normalized_axes
 
 __all__: list[str] = []
+
+suggest("insert", "numpy.concatenate")
 
 
 # -- one array, another shape ----------------------------------------------------------------------------
@@ -51,7 +53,7 @@ def ravel(a: Any, order: str = "C") -> Any:
         strides = plain_value(a).strides
         a = np.transpose(a, sorted(range(a.ndim), key=lambda axis: -abs(strides[axis])))
         order = "C"
-    return np.reshape(a, (-1,), order=order)
+    return reshape(a, (-1,)) if order == "C" else reshape(a, (-1,), order)
 
 
 @rule(np.transpose)
@@ -177,9 +179,8 @@ def along(axis: int, start: int, stop: int) -> tuple[slice, ...]:
 
 @rule(np.concatenate)
 def concatenate(
-    arrays: Any, /, axis: int | None = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind"
+    arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Any:
-    refuse_out("np.concatenate", out)
 
     def join(parts: Any) -> Any:
         return np.concatenate(parts, axis, dtype=dtype, casting=casting)
@@ -201,17 +202,14 @@ def concatenate(
 
 
 @rule(np.stack)
-def stack(
-    arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind"
-) -> Any:
-    refuse_out("np.stack", out)
+def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
 
     def join(parts: Any) -> Any:
         return np.stack(parts, axis, dtype=dtype, casting=casting)
 
     def unstack_cotangent(y_bar: Any) -> Any:
         rows = np.moveaxis(y_bar, axis, 0)
-        return like_list([rows[i] for i in range(len(arrays))], arrays)
+        return like_list([rows[i, ...] for i in range(len(arrays))], arrays)  # "...": no scalars
 
     return join(arrays), Linear((join,), (unstack_cotangent,))
 
@@ -474,12 +472,28 @@ masked(np.tril)
 masked(np.triu)
 
 
+@composed(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    return np.ravel(a)[np.resize(np.arange(a.size), new_shape)]
+
+
+@composed(np.delete)
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    (axis,) = normalized_axes(axis, arr.ndim)
+    return arr[(*[slice(None)] * axis, np.delete(np.arange(arr.shape[axis]), obj))]
+
+
 @composed(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
     count = len(x) if N is None else N
+    dtype = np.promote_types(x.dtype, int)  # NumPy's choice
     if count == 0:
-        return np.zeros((len(x), 0), x.dtype)
-    powers = list(itertools.accumulate([np.ones(len(x), x.dtype)] + [x] * (count - 1), lambda p, x: p * x))
+        return np.zeros((len(x), 0), dtype)
+    if x.dtype != dtype:
+        x = x.astype(dtype)
+    powers = list(itertools.accumulate([np.ones(len(x), dtype)] + [x] * (count - 1), lambda p, x: p * x))
     return np.stack(powers if increasing else powers[::-1], axis=1)
