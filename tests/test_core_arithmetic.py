@@ -334,10 +334,26 @@ def test_matmul_errors_are_those_of_numpy():
 
 
 INDICES = [
-    0, -1, slice(None), slice(None, None, -2), ..., None, (0, 1), (slice(1), None, -1), [0, 0, 1], np.array([0, 0]),
-    np.array(1), (np.array([0, 1, 0]), np.array([1, 1, 1])), np.array([True, False]), ([0, 0], slice(None)), (..., [2, 2]),
-    np.zeros((0,), int), (slice(0, 0),), True, (),
-]  # fmt: skip
+    0,
+    -1,
+    slice(None),
+    slice(None, None, -2),
+    ...,
+    None,
+    (0, 1),
+    (slice(1), None, -1),
+    [0, 0, 1],
+    np.array([0, 0]),
+    np.array(1),
+    (np.array([0, 1, 0]), np.array([1, 1, 1])),
+    np.array([True, False]),
+    ([0, 0], slice(None)),
+    (..., [2, 2]),
+    np.zeros((0,), int),
+    (slice(0, 0),),
+    True,
+    (),
+]
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "c16", ">f8", "f2"])
@@ -381,7 +397,7 @@ def test_transposes():
     x = np.arange(6.0).reshape(2, 3)
     c = np.arange(6.0).reshape(3, 2)
     np.testing.assert_array_equal(ld.grad(lambda x: np.sum(x.T * c + x.T * c))(x), 2 * c.T)
-    y, pullback = ld.vjp(lambda x: (x.T, x.T.T, x), x)
+    _, pullback = ld.vjp(lambda x: (x.T, x.T.T, x), x)
     np.testing.assert_array_equal(pullback((c, x, x))[0], c.T + 2 * x)
 
 
@@ -392,7 +408,7 @@ def test_transposes():
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_zero_times_infinity_is_zero(n, dtype):
     x = np.zeros(n, dtype)
-    y, pullback = ld.vjp(np.sqrt, x)
+    _, pullback = ld.vjp(np.sqrt, x)
     np.testing.assert_array_equal(pullback(np.zeros(n, dtype))[0], 0)
     np.testing.assert_array_equal(pullback(np.ones(n, dtype))[0], np.inf)
     assert ld.grad(lambda x: np.sqrt(np.sum(x * x)))(x).tolist() == [0.0] * n
@@ -419,7 +435,7 @@ def test_operands_that_multiply_otherwise_are_refused():
         np.array([v, 1.0][1:], object),
     ):
         for op in OPERATORS:
-            with pytest.raises(TypeError, match="plain array|object array"):
+            with pytest.raises(TypeError, match=r"plain array|object array"):
                 op(v, other)
             with pytest.raises(TypeError):
                 op(other, v)
@@ -433,7 +449,7 @@ def test_ufuncs_with_keywords(ufunc):
     (x_bar,) = pullback(np.ones((2, 2)))
     assert x_bar.dtype == "f4"
     np.testing.assert_allclose(x_bar, ld.vjp(lambda x: ufunc(x, x), x)[1](np.ones((2, 2)))[0], rtol=1e-6)
-    with pytest.raises(TypeError, match="where"):
+    with pytest.raises(TypeError, match=r"where"):
         np.add(ld.Variable(x), x, where=np.array([True, False]))
 
 

@@ -66,12 +66,19 @@ def test_leaves_of_dictionaries_match_by_key():
 @pytest.mark.parametrize(
     ("tree", "like"),
     [
-        ([1.0], [1.0, 2.0]), (1.0, [1.0]), ([1.0], 1.0), ({"a": 1.0}, {"b": 1.0}), (None, 1.0 and [1.0]), ([1.0], None),
-        (Pair(1.0, 2.0), Node(1.0, 2.0)), ({"a": 1.0}, [1.0]), (Node(1.0), Node(1.0, 2.0)),
+        ([1.0], [1.0, 2.0]),
+        (1.0, [1.0]),
+        ([1.0], 1.0),
+        ({"a": 1.0}, {"b": 1.0}),
+        (None, 1.0 and [1.0]),
+        ([1.0], None),
+        (Pair(1.0, 2.0), Node(1.0, 2.0)),
+        ({"a": 1.0}, [1.0]),
+        (Node(1.0), Node(1.0, 2.0)),
     ],
-)  # fmt: skip
+)
 def test_other_structures_are_refused(tree, like):
-    with pytest.raises(ValueError, match="the tangent has .* where the primal has"):
+    with pytest.raises(ValueError, match=r"the tangent has .* where the primal has"):
         pytree.flatten_like(tree, like, "tangent", "primal")
 
 

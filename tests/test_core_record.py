@@ -40,7 +40,7 @@ def test_linear_map_after_backward_of_a_part():
         kept.append(np.exp(x))
         return x * x + kept[0]
 
-    y, lin = ld.linearize(f, np.array([1.0, 2.0]))
+    _, lin = ld.linearize(f, np.array([1.0, 2.0]))
     kept[0].backward(np.ones(2))
     np.testing.assert_allclose(lin(np.ones(2)), 2 * np.array([1.0, 2.0]) + np.exp([1.0, 2.0]))
 

@@ -13,8 +13,15 @@ import lindiff as ld
 from lindiff.core.variable import Variable
 
 BINARY = [
-    operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.floordiv, operator.mod, divmod,
-]  # fmt: skip
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.pow,
+    operator.floordiv,
+    operator.mod,
+    divmod,
+]
 OTHERS = [2, 2.5, np.float64(2.5), np.int64(2), np.array([2.0, 3.0]), [2.0, 3.0], (2, 3), np.array(2.0)]
 
 
@@ -176,7 +183,7 @@ def test_container_protocol():
         hash(v)
     with pytest.raises(TypeError, match="pickle"):
         pickle.dumps(v)
-    a, b = v
+    _, b = v
     np.testing.assert_array_equal(ld.value(b), [3.0, 4.0])
 
 
