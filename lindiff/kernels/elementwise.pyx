@@ -3,7 +3,7 @@
 cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
-from libc.math cimport cos, exp, expm1, log, log1p, sin, sqrt, tanh
+from libc.math cimport cos, exp, expm1, fabs, log, log1p, sin, sqrt, tanh
 
 cnp.import_array()
 
@@ -38,11 +38,12 @@ cdef inline bint same_shape(cnp.ndarray x, cnp.ndarray y):
     return True
 
 
-cdef inline bint python_number(object x, double *value):
-    """A Python float or int: NumPy's weak scalars, which take the array's dtype."""
+cdef inline bint python_number(object x, int kind, double *value):
+    """A Python float or int: NumPy's weak scalars, which take the array's dtype (and warn where it is too
+    large for that)."""
     if PyFloat_CheckExact(x):
         value[0] = PyFloat_AS_DOUBLE(x)
-        return True
+        return kind == cnp.NPY_DOUBLE or fabs(value[0]) <= LARGEST_FLOAT
     if PyLong_CheckExact(x) and -(1 << 53) <= x <= (1 << 53):
         value[0] = <double>PyLong_AsLongLong(x)
         return True
@@ -157,7 +158,7 @@ cdef object binary(BinaryOp op, object x, object y):
         if axes_x > 2:
             return None
         frame(x, kind, &left)
-    elif python_number(x, &number):
+    elif python_number(x, kind, &number):
         left.row = left.column = 0
         left.scalar = number
         left.scalar_float = <float>number
@@ -169,7 +170,7 @@ cdef object binary(BinaryOp op, object x, object y):
         if axes_y > 2:
             return None
         frame(y, kind, &right)
-    elif python_number(y, &number):
+    elif python_number(y, kind, &number):
         right.row = right.column = 0
         right.scalar = number
         right.scalar_float = <float>number
@@ -234,7 +235,7 @@ cdef inline bint apply_unary(UnaryOp op, const floating *x, Py_ssize_t stride, f
             r = 1 / (1 + v)
         elif op == EXPM1:
             y[i] = <floating>expm1(v)
-            r = y[i] + 1
+            r = exp(v)
         elif op == SIN:
             y[i] = <floating>sin(v)
             r = cos(v)
@@ -333,7 +334,7 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
                 return None
             stride = 0
         p_data = cnp.PyArray_DATA(p)
-    elif python_number(partial, &number):
+    elif python_number(partial, kind, &number):
         number_float = <float>number
         p_data = <void *>&number if kind == cnp.NPY_DOUBLE else <void *>&number_float
         stride = 0
@@ -447,9 +448,13 @@ cdef object sum_all(object x):
     if kind == cnp.NPY_DOUBLE:
         for i in range(n):
             total_d += (<double *>(<char *>cnp.PyArray_DATA(a) + i * stride))[0]
+        if not fabs(total_d) <= LARGEST:  # NumPy says so its own way
+            return None
         (<double *>cnp.PyArray_DATA(out))[0] = total_d
     else:
         for i in range(n):
             total_f += (<float *>(<char *>cnp.PyArray_DATA(a) + i * stride))[0]
+        if not fabs(total_f) <= LARGEST_FLOAT:
+            return None
         (<float *>cnp.PyArray_DATA(out))[0] = total_f
     return out
