@@ -89,7 +89,7 @@ cdef class Binary(Node):
     cdef object finish(self, Trace trace, object x, object y, object value):
         """Note what broadcasting did, and record."""
         cdef bint differs = False
-        if not hasattr(value, "shape"):
+        if not cnp.PyArray_CheckExact(value) and type(value) is not Variable and not hasattr(value, "shape"):
             value = np.asarray(value)
         if self.a is not None and not alike(x, value):
             self.fit_x = (x.shape, x.dtype)
@@ -142,7 +142,6 @@ cdef inline object negated(object x):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(256)
 cdef class Add(Binary):
     cdef bint linear(self):
         return True
@@ -165,7 +164,6 @@ cdef class Add(Binary):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(256)
 cdef class Subtract(Binary):
     cdef bint linear(self):
         return True
@@ -191,7 +189,6 @@ cdef class Subtract(Binary):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(256)
 cdef class Multiply(Binary):
     cdef bint linear(self):
         return self.a is None or self.b is None
@@ -243,7 +240,6 @@ cdef object quotient(object g, object y):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class Divide(Binary):
     cdef object z
 
@@ -280,7 +276,6 @@ cdef class Divide(Binary):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(256)
 cdef class Unary(Node):
     cdef object partial
     cdef bint is_linear
@@ -323,7 +318,6 @@ cdef class FastUnary(Handler):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class Negative(Node):
     cdef bint linear(self):
         return True
@@ -341,7 +335,6 @@ cdef class Negative(Node):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(256)
 cdef class Matmul(Binary):
     cdef bint linear(self):
         return self.a is None or self.b is None
@@ -430,7 +423,6 @@ def matmul_pull_y(z_bar, x, y):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(128)
 cdef class Transpose(Node):
     cdef bint linear(self):
         return True
@@ -448,7 +440,6 @@ cdef class Transpose(Node):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class GetItem(Node):
     cdef object index
     cdef tuple shape
@@ -490,7 +481,6 @@ cdef class GetItem(Node):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class SumAll(Node):
     cdef tuple shape
 

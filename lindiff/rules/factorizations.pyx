@@ -95,7 +95,6 @@ cdef inline Node node_of(object x, Trace trace):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class Cholesky(Node):
     cdef cnp.ndarray L
     cdef bint lower
@@ -207,7 +206,6 @@ cdef inline void subtract_product(floating *A_bar, const floating *B_bar, const 
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class Solve(Node):
     """``b_bar = A⁻ᵀ x_bar``, ``A_bar = -b_bar xᵀ``, a full matrix even where A is a triangle."""
 
