@@ -1,8 +1,8 @@
 """Linear algebra kernels: arrays in, arrays out. No Variable is ever seen here.
 
-Names follow LAPACK without the type letter, as in Seeger et al. (2017). Matrices are row-major, in the last two
-axes; leading axes are a batch. float32 and float64; integers become float64. An argument is changed only under its
-`overwrite_*` flag, and then only if its layout allows it: use the returned array.
+Names follow LAPACK without the type letter, as in Seeger et al. (2017). Matrices are row-major, in the
+last two axes; leading axes are a batch. float32 and float64; integers become float64. An argument is
+changed only under its `overwrite_*` flag, and then only if its layout allows it: use the returned array.
 """
 
 from lindiff.kernels.cholesky import (

@@ -1,8 +1,8 @@
-"""The door between Python arrays and kernels on one matrix: dtype, shape, contiguity, broadcasting, batch loop.
+"""The door between Python arrays and kernels on one matrix: dtype, shape, layout, broadcasting, batch loop.
 
-A Python function opens a `Batch`, lets its arguments `enter`, says for each operand whether it is only `read`, is to be
-`own`ed (written in place) or is `fresh`, and then `run`s a kernel over the batch. Operands are seen by the kernel in the
-order in which they were read, owned or made.
+A Python function opens a `Batch`, lets its arguments `enter`, says for each operand whether it is only
+`read`, is to be `own`ed (written in place) or is `fresh`, and then `run`s a kernel over the batch.
+Operands are seen by the kernel in the order in which they were read, owned or made.
 """
 
 cimport numpy as cnp

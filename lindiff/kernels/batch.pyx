@@ -9,7 +9,7 @@ import numpy as np
 cnp.import_array()
 
 cdef enum:
-    HOLD_GIL_BELOW = 32   # count * (m + n + k): less work than this takes about as long as giving the GIL back
+    HOLD_GIL_BELOW = 32   # count * (m + n + k): less work takes about as long as giving the GIL back
 
 
 cdef void start(Batch *b) noexcept:
@@ -32,7 +32,8 @@ cdef int floating_type(cnp.ndarray x, str operator, str argument) except -1:
     if cnp.PyArray_ISINTEGER(x) or cnp.PyArray_ISBOOL(x):
         return cnp.NPY_DOUBLE
     raise TypeError(
-        f"{operator}: {argument} has dtype {x.dtype}; float32 and float64 work, and integers, which become float64"
+        f"{operator}: {argument} has dtype {x.dtype}; "
+        "float32 and float64 work, and integers, which become float64"
     )
 
 
@@ -74,8 +75,8 @@ cdef cnp.ndarray enter(Batch *b, object x, str operator, str argument, int core=
     if not widen(b, a, ndim - core):
         shape = tuple([b.shape[i] for i in range(b.ndim)])
         raise ValueError(
-            f"{operator}: leading axes of {argument}, shape {np.shape(a)}, do not broadcast with those of the "
-            f"other arguments, {shape}"
+            f"{operator}: leading axes of {argument}, shape {np.shape(a)}, do not broadcast "
+            f"with those of the other arguments, {shape}"
         )
     if dtype > b.dtype:
         b.dtype = dtype
@@ -87,7 +88,9 @@ cdef cnp.ndarray square(Batch *b, object x, str operator, str argument):
     cdef cnp.ndarray a = enter(b, x, operator, argument)
     cdef int ndim = cnp.PyArray_NDIM(a)
     if a.shape[ndim - 2] != a.shape[ndim - 1]:
-        raise ValueError(f"{operator}: {argument} must be square in its last two axes, got shape {np.shape(a)}")
+        raise ValueError(
+            f"{operator}: {argument} must be square in its last two axes, got shape {np.shape(a)}"
+        )
     b.n = <blas_int> a.shape[ndim - 1]
     return a
 
@@ -172,7 +175,9 @@ cdef cnp.ndarray read(Batch *b, cnp.ndarray x, int core=2):
 
 
 cdef cnp.ndarray own(Batch *b, cnp.ndarray x, bint overwrite=False, int core=2):
-    """The next operand, to be written: a copy of x; x itself if it may be overwritten and its layout allows it."""
+    """The next operand, to be written: a copy of x;
+    x itself if it may be overwritten and its layout allows it.
+    """
     if not (overwrite and cnp.PyArray_TYPE(x) == b.dtype and cnp.PyArray_ISCARRAY(x)
             and fills_batch(b, x, core) and not overlaps(b, x)):
         x = copy_of(b, x, core)
@@ -211,7 +216,9 @@ cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, s
     if not cnp.PyArray_ISINTEGER(a):
         raise TypeError(f"{operator}: {argument} has dtype {a.dtype}; integers are needed")
     if ndim == 0 or a.shape[ndim - 1] != n or not (full or ndim == 1):
-        raise ValueError(f"{operator}: {argument} of shape {np.shape(a)} does not hold {n} indices for each matrix")
+        raise ValueError(
+            f"{operator}: {argument} of shape {np.shape(a)} does not hold {n} indices for each matrix"
+        )
     a = converted(a, BLAS_INTEGER)
     p = <blas_int *> cnp.PyArray_DATA(a)
     for i in range(cnp.PyArray_SIZE(a)):
@@ -269,7 +276,9 @@ cdef str place(Batch *b):
 
 
 cdef object misfit(str operator, str left, cnp.ndarray x, str right, cnp.ndarray y):
-    return ValueError(f"{operator}: {left} of shape {np.shape(x)} and {right} of shape {np.shape(y)} do not fit together")
+    return ValueError(
+        f"{operator}: {left} of shape {np.shape(x)} and {right} of shape {np.shape(y)} do not fit together"
+    )
 
 
 cdef int same_matrix(cnp.ndarray x, cnp.ndarray y, str operator, str left, str right) except -1:
@@ -280,5 +289,5 @@ cdef int same_matrix(cnp.ndarray x, cnp.ndarray y, str operator, str left, str r
     return 0
 
 
-cdef Py_ssize_t MAX_LENGTH = (1 << (8 * sizeof(blas_int) - 1)) - 1 if sizeof(blas_int) < 8 else (<size_t> -1) >> 1
+cdef Py_ssize_t MAX_LENGTH = (<size_t> 1 << (8 * sizeof(blas_int) - 1)) - 1
 cdef int BLAS_INTEGER = cnp.NPY_INT32 if sizeof(blas_int) == 4 else cnp.NPY_INT64

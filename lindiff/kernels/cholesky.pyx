@@ -1,8 +1,9 @@
 """Cholesky A = L Lᵀ (lower) or A = Rᵀ R, and the inverse from the factor.
 
-Both directions halve the matrix, [[L, 0], [M, N]] with M below L, and leave the bulk to BLAS 3; blocks up to LEAF are
-plain loops. The reverse is level 3, in place, 2n³/3 flops: Murray (2016), "Differentiation of the Cholesky
-decomposition", in the recursive form. Expressions: Seeger et al. (2017), section 4.2 and appendix.
+Both directions halve the matrix, [[L, 0], [M, N]] with M below L, and leave the bulk to BLAS 3; blocks up
+to LEAF are plain loops. The reverse is level 3, in place, 2n³/3 flops: Murray (2016), "Differentiation of
+the Cholesky decomposition", in the recursive form. Expressions: Seeger et al. (2017), section 4.2 and
+appendix.
 """
 
 cimport numpy as cnp
@@ -22,7 +23,7 @@ cdef enum:
     LEAF = 32   # order of the blocks that are done by plain loops
 
 
-# ---- potrf, one matrix ---------------------------------------------------------------------------------------------
+# ---- potrf, one matrix ---------------------------------------------------------------------------
 
 cdef blas_int factor_leaf(Py_ssize_t n, floating *A, Py_ssize_t rs, Py_ssize_t cs) noexcept nogil:
     """A = Rᵀ R by rows of R, right-looking; r_ij is A[i * rs + j * cs] for i <= j."""
@@ -44,7 +45,9 @@ cdef blas_int factor_leaf(Py_ssize_t n, floating *A, Py_ssize_t rs, Py_ssize_t c
 
 
 cdef blas_int factor(bint lower, blas_int n, floating *A, blas_int lda) noexcept nogil:
-    """The factor overwrites the named triangle of A; 1 + index of the first pivot that is not positive, or 0."""
+    """The factor overwrites the named triangle of A;
+    1 + index of the first pivot that is not positive, or 0.
+    """
     cdef blas_int h = n // 2, info
     cdef Py_ssize_t ld = lda, i, j
     cdef floating T[LEAF * LEAF]
@@ -84,8 +87,8 @@ cdef blas_int potrf_one(bint lower, blas_int n, floating *A, blas_int lda) noexc
     return info
 
 
-# ---- potrf_pullback, one matrix ------------------------------------------------------------------------------------
-# On the way the named triangle holds copyltu(L_bar) on its way to 2 A_bar: the factor ½ comes last, with the mirror.
+# ---- potrf_pullback, one matrix ------------------------------------------------------------------
+# The named triangle of L_bar turns into that of 2 A_bar; the factor ½ comes last, with the mirror.
 
 cdef void reverse_leaf(Py_ssize_t n, const floating *L, Py_ssize_t ldl,
                        floating *X, Py_ssize_t ldx) noexcept nogil:
@@ -95,14 +98,16 @@ cdef void reverse_leaf(Py_ssize_t n, const floating *L, Py_ssize_t ldl,
     for i in range(n - 1, -1, -1):
         d = 1 / L[i * ldl + i]
         s = X[i * ldx + i]
-        for p in range(i + 1, n):       # c_bar /= d;  B_bar -= c_bar r;  r_bar -= c_barᵀ B;  d_bar -= c_barᵀ c
+        # c_bar := c_bar / d;  B_bar -= c_bar r;  r_bar -= c_barᵀ B;  d_bar -= c_barᵀ c
+        for p in range(i + 1, n):
             x = X[p * ldx + i] * d
             X[p * ldx + i] = x
             s -= x * L[p * ldl + i]
             for j in range(i):
                 X[p * ldx + j] -= x * L[i * ldl + j]
                 X[i * ldx + j] -= x * L[p * ldl + j]
-        s *= d                          # d_bar := d_bar / d;  r_bar -= d_bar r
+        # d_bar := d_bar / d;  r_bar -= d_bar r
+        s *= d
         X[i * ldx + i] = s
         for j in range(i):
             X[i * ldx + j] -= s * L[i * ldl + j]
@@ -124,7 +129,8 @@ cdef void reverse_packed_leaf(Py_ssize_t n, const floating *R, Py_ssize_t ldr,
             X[i * ldx + j] = Y[j * LEAF + i]
 
 
-cdef void reverse_lower(blas_int n, const floating *L, blas_int ldl, floating *X, blas_int ldx) noexcept nogil:
+cdef void reverse_lower(blas_int n, const floating *L, blas_int ldl, floating *X,
+                        blas_int ldx) noexcept nogil:
     """X: the lower triangle of L_bar becomes that of 2 A_bar; the upper triangle is scratch.
 
     The factorization was  L = chol(A),  M = B L⁻ᵀ,  N = chol(C - M Mᵀ)  for A, B, C the blocks of the matrix.
@@ -149,7 +155,8 @@ cdef void reverse_lower(blas_int n, const floating *L, blas_int ldl, floating *X
     reverse_lower(h, L, ldl, X, ldx)
 
 
-cdef void reverse_upper(blas_int n, const floating *R, blas_int ldr, floating *X, blas_int ldx) noexcept nogil:
+cdef void reverse_upper(blas_int n, const floating *R, blas_int ldr, floating *X,
+                        blas_int ldx) noexcept nogil:
     """`reverse_lower` for A = Rᵀ R: every block is the transpose of its twin there."""
     cdef blas_int h = n // 2, r = n - h
     cdef Py_ssize_t lr = ldr, lx = ldx
@@ -168,7 +175,9 @@ cdef void reverse_upper(blas_int n, const floating *R, blas_int ldr, floating *X
 
 cdef void potrf_pullback_one(bint lower, blas_int n, const floating *L, blas_int ldl,
                              floating *L_bar, blas_int ldb) noexcept nogil:
-    """A_bar = ½ L⁻ᵀ copyltu(Lᵀ L_bar) L⁻¹, symmetric, overwrites L_bar, of which the named triangle is read."""
+    """A_bar = ½ L⁻ᵀ copyltu(Lᵀ L_bar) L⁻¹, symmetric, overwrites L_bar,
+    of which the named triangle is read.
+    """
     if lower:
         reverse_lower(n, L, ldl, L_bar, ldb)
     else:
@@ -176,7 +185,7 @@ cdef void potrf_pullback_one(bint lower, blas_int n, const floating *L, blas_int
     mirror(lower, n, <floating> 0.5, L_bar, ldb)
 
 
-# ---- potrf_pushforward, one matrix ---------------------------------------------------------------------------------
+# ---- potrf_pushforward, one matrix ---------------------------------------------------------------
 
 cdef void keep_half(bint lower, blas_int n, floating *X, blas_int ldx) noexcept nogil:
     """X := the triangle of X with half its diagonal."""
@@ -186,19 +195,53 @@ cdef void keep_half(bint lower, blas_int n, floating *X, blas_int ldx) noexcept 
         X[i * (ld + 1)] *= <floating> 0.5
 
 
+cdef void push_leaf(bint lower, blas_int n, const floating *L, blas_int ldl,
+                    floating *X, blas_int ldx) noexcept nogil:
+    """X := L Φ(L⁻¹ X L⁻ᵀ), or Φ(R⁻ᵀ X R⁻¹) R, for the symmetric X whose named triangle is given."""
+    mirror(lower, n, <floating> 1, X, ldx)
+    trsm_one(False, lower, not lower, False, n, n, <floating> 1, L, ldl, X, ldx)
+    trsm_one(True, lower, lower, False, n, n, <floating> 1, L, ldl, X, ldx)
+    keep_half(lower, n, X, ldx)
+    trmm_one(not lower, lower, False, n, n, <floating> 1, L, ldl, X, ldx)
+    keep_triangle(lower, n, X, ldx)
+
+
+cdef void push(bint lower, blas_int n, const floating *L, blas_int ldl, floating *X,
+               blas_int ldx) noexcept nogil:
+    """X: the named triangle of A_dot becomes L_dot; the other triangle is zero and stays so.
+
+    The steps of `factor`,  L = chol(A),  M = B L⁻ᵀ,  N = chol(C - M Mᵀ),  differentiated one by one.
+    """
+    cdef blas_int h = n // 2, r = n - h
+    cdef Py_ssize_t ll = ldl, lx = ldx
+    cdef const floating *M = L + (h * ll if lower else h)
+    cdef floating *M_dot = X + (h * lx if lower else h)
+    cdef floating *N_dot = X + h * (lx + 1)
+    if n <= LEAF:
+        push_leaf(lower, n, L, ldl, X, ldx)
+        return
+    push(lower, h, L, ldl, X, ldx)
+    if lower:   # M_dot := (B_dot - M L_dotᵀ) L⁻ᵀ,  C_dot := C_dot - M_dot Mᵀ - M M_dotᵀ
+        rowmajor.gemm(False, True, r, h, h, <floating> -1, M, ldl, X, ldx, <floating> 1, M_dot, ldx)
+        rowmajor.trsm(True, True, True, False, r, h, <floating> 1, L, ldl, M_dot, ldx)
+        rowmajor.syr2k(True, False, r, h, <floating> -1, M_dot, ldx, M, ldl, <floating> 1, N_dot, ldx)
+    else:       # the same for the transposes
+        rowmajor.gemm(True, False, h, r, h, <floating> -1, X, ldx, M, ldl, <floating> 1, M_dot, ldx)
+        rowmajor.trsm(False, False, True, False, h, r, <floating> 1, L, ldl, M_dot, ldx)
+        rowmajor.syr2k(False, True, r, h, <floating> -1, M_dot, ldx, M, ldl, <floating> 1, N_dot, ldx)
+    push(lower, r, L + h * (ll + 1), ldl, N_dot, ldx)
+
+
 cdef void potrf_pushforward_one(bint lower, blas_int n, const floating *L, blas_int ldl,
                                 floating *A_dot, blas_int lda) noexcept nogil:
-    """L_dot = L Φ(L⁻¹ A_dot L⁻ᵀ), Φ = tril with half the diagonal, overwrites A_dot; its named triangle is read."""
-    mirror(lower, n, <floating> 1, A_dot, lda)
-    # lower: L⁻¹ A_dot, then L⁻ᵀ from the right; upper: R⁻ᵀ A_dot, then R⁻¹
-    trsm_one(False, lower, not lower, False, n, n, <floating> 1, L, ldl, A_dot, lda)
-    trsm_one(True, lower, lower, False, n, n, <floating> 1, L, ldl, A_dot, lda)
-    keep_half(lower, n, A_dot, lda)
-    trmm_one(not lower, lower, False, n, n, <floating> 1, L, ldl, A_dot, lda)
+    """L_dot = L Φ(L⁻¹ A_dot L⁻ᵀ), Φ = tril with half the diagonal, overwrites A_dot;
+    its named triangle is read.
+    """
     keep_triangle(lower, n, A_dot, lda)
+    push(lower, n, L, ldl, A_dot, lda)
 
 
-# ---- potri, one matrix ---------------------------------------------------------------------------------------------
+# ---- potri, one matrix ---------------------------------------------------------------------------
 
 cdef blas_int potri_one(bint lower, blas_int n, floating *L, blas_int ldl) noexcept nogil:
     """B = (L Lᵀ)⁻¹ or (Rᵀ R)⁻¹, full symmetric, overwrites L; 1 + index of a zero on the diagonal, or 0."""
@@ -221,7 +264,7 @@ cdef void symmetrize_twice(blas_int n, floating *X, blas_int ldx) noexcept nogil
 
 cdef void potri_pullback_one(bint lower, blas_int n, const floating *L, blas_int ldl,
                              floating *B_bar, blas_int ldb) noexcept nogil:
-    """L_bar = -2 tril(B sym(B_bar) L⁻ᵀ), overwrites B_bar; R_bar = -2 triu(R⁻ᵀ sym(B_bar) B) for the upper triangle.
+    """L_bar = -2 tril(B sym(B_bar) L⁻ᵀ), or R_bar = -2 triu(R⁻ᵀ sym(B_bar) B), overwrites B_bar.
 
     B = L⁻ᵀ L⁻¹ is applied as two solves: in place, where a product with B would need another matrix.
     """
@@ -234,7 +277,9 @@ cdef void potri_pullback_one(bint lower, blas_int n, const floating *L, blas_int
 
 cdef void potri_pushforward_one(bint lower, blas_int n, const floating *L, blas_int ldl,
                                 floating *L_dot, blas_int ldd) noexcept nogil:
-    """B_dot = -2 sym(B L_dot L⁻¹), overwrites L_dot, of which the named triangle is read; -2 sym(R⁻¹ R_dot B)."""
+    """B_dot = -2 sym(B L_dot L⁻¹), overwrites L_dot, of which the named triangle is read;
+    -2 sym(R⁻¹ R_dot B).
+    """
     keep_triangle(lower, n, L_dot, ldd)
     trsm_one(lower, lower, False, False, n, n, <floating> -1, L, ldl, L_dot, ldd)
     trsm_one(not lower, lower, False, False, n, n, <floating> 1, L, ldl, L_dot, ldd)
@@ -242,7 +287,7 @@ cdef void potri_pushforward_one(bint lower, blas_int n, const floating *L, blas_
     symmetrize_twice(n, L_dot, ldd)
 
 
-# ---- arrays --------------------------------------------------------------------------------------------------------
+# ---- arrays --------------------------------------------------------------------------------------
 
 cdef blas_int potrf_item(floating *A, Batch *b) noexcept nogil:
     cdef blas_int info = potrf_one(b.lower, b.n, A, b.n)
@@ -288,7 +333,8 @@ def potrf(A, bint lower=True, bint overwrite_a=False):
     cdef cnp.ndarray a = own(&b, square(&b, A, "potrf", "A"), overwrite_a)
     if run(&b, potrf_item[float], potrf_item[double]):
         raise LinAlgError(
-            f"potrf: the leading minor of order {b.info} is not positive definite, pivot {b.alpha:.6g}{place(&b)}"
+            f"potrf: the leading minor of order {b.info} is not positive definite, "
+            f"pivot {b.alpha:.6g}{place(&b)}"
         )
     return a
 
@@ -323,7 +369,8 @@ def potrf_pullback(L, L_bar, bint lower=True, bint overwrite_l_bar=False):
 
     Notes
     -----
-    2n³/3 flops, no memory but the result. Seeger et al. (2017), section 4.2; the in-place algorithm after Murray (2016).
+    2n³/3 flops, no memory but the result. Seeger et al. (2017), section 4.2; the in-place algorithm after
+    Murray (2016).
 
     Examples
     --------
@@ -334,7 +381,8 @@ def potrf_pullback(L, L_bar, bint lower=True, bint overwrite_l_bar=False):
     cdef Batch b
     start(&b)
     b.lower = lower
-    cdef cnp.ndarray l = square(&b, L, "potrf_pullback", "L"), lb = square(&b, L_bar, "potrf_pullback", "L_bar")
+    cdef cnp.ndarray l = square(&b, L, "potrf_pullback", "L")
+    cdef cnp.ndarray lb = square(&b, L_bar, "potrf_pullback", "L_bar")
     same_matrix(l, lb, "potrf_pullback", "L", "L_bar")
     l = read(&b, l)
     lb = own(&b, lb, overwrite_l_bar)
@@ -368,7 +416,7 @@ def potrf_pushforward(L, A_dot, bint lower=True):
 
     Notes
     -----
-    3n³ flops, no memory but the result. Murray (2016); Seeger et al. (2017), appendix, "potrf".
+    5n³/6 flops, no memory but the result. Murray (2016); Seeger et al. (2017), appendix, "potrf".
 
     Examples
     --------
@@ -379,7 +427,8 @@ def potrf_pushforward(L, A_dot, bint lower=True):
     cdef Batch b
     start(&b)
     b.lower = lower
-    cdef cnp.ndarray l = square(&b, L, "potrf_pushforward", "L"), ad = square(&b, A_dot, "potrf_pushforward", "A_dot")
+    cdef cnp.ndarray l = square(&b, L, "potrf_pushforward", "L")
+    cdef cnp.ndarray ad = square(&b, A_dot, "potrf_pushforward", "A_dot")
     same_matrix(l, ad, "potrf_pushforward", "L", "A_dot")
     l = read(&b, l)
     ad = own(&b, ad)
@@ -393,7 +442,7 @@ cdef blas_int potri_item(floating *L, Batch *b) noexcept nogil:
 
 
 def potri(L, bint lower=True, bint overwrite_l=False):
-    """Inverse from the Cholesky factor, B = (L Lᵀ)⁻¹, or (Rᵀ R)⁻¹ with lower=False; the full symmetric matrix.
+    """Inverse from the Cholesky factor, B = (L Lᵀ)⁻¹, or (Rᵀ R)⁻¹ with lower=False; full and symmetric.
 
     Parameters
     ----------
@@ -418,9 +467,9 @@ def potri(L, bint lower=True, bint overwrite_l=False):
 
     Examples
     --------
-    >>> potri([[2., 0.], [0., 1.]])
-    array([[0.25, 0.  ],
-           [0.  , 1.  ]])
+    >>> potri([[2., 0.], [1., 1.]])
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
     """
     cdef Batch b
     start(&b)
@@ -467,7 +516,8 @@ def potri_pullback(L, B, B_bar, bint lower=True):
     cdef Batch b
     start(&b)
     b.lower = lower
-    cdef cnp.ndarray l = square(&b, L, "potri_pullback", "L"), bb = square(&b, B_bar, "potri_pullback", "B_bar")
+    cdef cnp.ndarray l = square(&b, L, "potri_pullback", "L")
+    cdef cnp.ndarray bb = square(&b, B_bar, "potri_pullback", "B_bar")
     same_matrix(l, bb, "potri_pullback", "L", "B_bar")
     l = read(&b, l)
     bb = own(&b, bb)
@@ -512,7 +562,8 @@ def potri_pushforward(L, B, L_dot, bint lower=True):
     cdef Batch b
     start(&b)
     b.lower = lower
-    cdef cnp.ndarray l = square(&b, L, "potri_pushforward", "L"), ld = square(&b, L_dot, "potri_pushforward", "L_dot")
+    cdef cnp.ndarray l = square(&b, L, "potri_pushforward", "L")
+    cdef cnp.ndarray ld = square(&b, L_dot, "potri_pushforward", "L_dot")
     same_matrix(l, ld, "potri_pushforward", "L", "L_dot")
     l = read(&b, l)
     ld = own(&b, ld)

@@ -9,7 +9,7 @@ from libc.math cimport fabs, isfinite
 
 from lindiff.kernels cimport rowmajor
 from lindiff.kernels.batch cimport (
-    Batch, enter, fresh, fresh_vectors, misfit, own, place, read, run, same_matrix, square, start,
+    Batch, enter, fresh, fresh_vectors, own, place, read, run, same_matrix, square, start,
 )
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.triangles cimport mirror
@@ -19,7 +19,7 @@ from numpy.linalg import LinAlgError
 cnp.import_array()
 
 
-# ---- one matrix ----------------------------------------------------------------------------------------------------
+# ---- one matrix ----------------------------------------------------------------------------------
 
 cdef bint lower_is_finite(blas_int n, const floating *A, blas_int lda) noexcept nogil:
     cdef Py_ssize_t i, j, ld = lda
@@ -46,7 +46,9 @@ cdef void fix_signs(blas_int n, floating *U, blas_int ldu) noexcept nogil:
 
 cdef blas_int syevd_one(blas_int n, floating *A, blas_int lda, floating *lam,
                         floating *work, blas_int lwork, blas_int *iwork, blas_int liwork) noexcept nogil:
-    """lam, A := U with A = Uᵀ diag(lam) U, from the lower triangle. Returns LAPACK's info; -1 for NaN or infinity."""
+    """lam, A := U with A = Uᵀ diag(lam) U, from the lower triangle. Returns LAPACK's info;
+    -1 for NaN or infinity.
+    """
     cdef blas_int info
     if not lower_is_finite(n, A, lda):
         return -1
@@ -81,8 +83,11 @@ cdef floating noise(blas_int n, const floating *T) noexcept nogil:
     return n * largest * (FLT_EPSILON if floating is float else DBL_EPSILON)
 
 
-cdef inline floating over_gap(floating x, floating gap, floating eps, floating ties, floating zero) noexcept nogil:
-    """x / h(gap), h(t) = max(|t|, eps) sgn(t); 0 for eigenvalues equal up to rounding where x is zero up to rounding."""
+cdef inline floating over_gap(floating x, floating gap, floating eps, floating ties,
+                              floating zero) noexcept nogil:
+    """x / h(gap), h(t) = max(|t|, eps) sgn(t);
+    0 for eigenvalues equal up to rounding where x is zero up to rounding.
+    """
     if x == 0 or (fabs(gap) <= ties and fabs(x) <= zero):
         return 0
     if fabs(gap) < eps:
@@ -140,7 +145,7 @@ cdef void syevd_pushforward_one(blas_int n, const floating *U, blas_int ldu, con
     gemm_one(False, False, n, n, n, <floating> 1, T, n, U, ldu, <floating> 0, U_dot, ldud)
 
 
-# ---- arrays --------------------------------------------------------------------------------------------------------
+# ---- arrays --------------------------------------------------------------------------------------
 
 cdef blas_int syevd_item(floating *A, Batch *b) noexcept nogil:
     return syevd_one(b.n, A, b.n, <floating *> b.item[1], <floating *> b.work, <blas_int> b.work_size,
@@ -217,11 +222,11 @@ cdef blas_int syevd_pullback_item(floating *U, Batch *b) noexcept nogil:
 
 
 def syevd_pullback(U, lam, U_bar, lam_bar, bint overwrite_u_bar=False):
-    """Pullback of `syevd`: the symmetric A_bar = Uᵀ (sym(U_bar Uᵀ ∘ F) + diag(lam_bar)) U, F_ij = 1 / h(λ_i - λ_j).
+    """Pullback of `syevd`: A_bar = Uᵀ (sym(U_bar Uᵀ ∘ F) + diag(lam_bar)) U, F_ij = 1 / h(λ_i - λ_j).
 
-    h(t) = max(|t|, ε) sgn(t), ε the rounding of the largest eigenvalue. For eigenvalues that are equal up to rounding,
-    a numerator that is zero up to rounding gives zero: a function that does not depend on the choice of eigenvectors
-    has its exact, finite gradient.
+    h(t) = max(|t|, ε) sgn(t), ε the rounding of the largest eigenvalue. For eigenvalues that are equal up to
+    rounding, a numerator that is zero up to rounding gives zero: a function that does not depend on the
+    choice of eigenvectors has a finite gradient.
 
     Parameters
     ----------
@@ -250,7 +255,9 @@ def syevd_pullback(U, lam, U_bar, lam_bar, bint overwrite_u_bar=False):
     """
     cdef Batch b
     start(&b)
-    cdef cnp.ndarray u = square(&b, U, "syevd_pullback", "U"), w = vectors(&b, lam, "syevd_pullback", "lam"), ub, wb
+    cdef cnp.ndarray u = square(&b, U, "syevd_pullback", "U")
+    cdef cnp.ndarray w = vectors(&b, lam, "syevd_pullback", "lam")
+    cdef cnp.ndarray ub, wb
     if U_bar is None and lam_bar is None:
         raise ValueError("syevd_pullback: one of U_bar and lam_bar must be given")
     b.transpose = U_bar is not None
@@ -302,7 +309,8 @@ def syevd_pushforward(U, lam, A_dot):
     """
     cdef Batch b
     start(&b)
-    cdef cnp.ndarray u = square(&b, U, "syevd_pushforward", "U"), w = vectors(&b, lam, "syevd_pushforward", "lam")
+    cdef cnp.ndarray u = square(&b, U, "syevd_pushforward", "U")
+    cdef cnp.ndarray w = vectors(&b, lam, "syevd_pushforward", "lam")
     cdef cnp.ndarray ad = enter(&b, A_dot, "syevd_pushforward", "A_dot"), ud, wd
     same_matrix(u, ad, "syevd_pushforward", "U", "A_dot")
     u = read(&b, u)

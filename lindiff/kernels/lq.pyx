@@ -8,9 +8,11 @@ from libc.math cimport sqrt
 from libc.string cimport memcpy
 
 from lindiff.kernels cimport rowmajor
-from lindiff.kernels.batch cimport Batch, enter, fresh, misfit, own, place, read, run, same_matrix, square, start
+from lindiff.kernels.batch cimport (
+    Batch, enter, fresh, misfit, own, place, read, run, same_matrix, square, start,
+)
 from lindiff.kernels.products cimport gemm_one
-from lindiff.kernels.triangles cimport keep_triangle, mirror, zero_pivot
+from lindiff.kernels.triangles cimport mirror, zero_pivot
 from lindiff.kernels.triangular cimport trmm_one, trsm_one
 
 from numpy.linalg import LinAlgError
@@ -22,7 +24,7 @@ cdef enum:
     SMALL_N = 32  # and columns
 
 
-# ---- one matrix ----------------------------------------------------------------------------------------------------
+# ---- one matrix ----------------------------------------------------------------------------------
 
 cdef void reflect(Py_ssize_t n, floating tau, const floating *v, floating *x) noexcept nogil:
     """x := x (I - tau vᵀ v) for rows x and v, where v begins with a 1 that is not stored."""
@@ -37,7 +39,9 @@ cdef void reflect(Py_ssize_t n, floating tau, const floating *v, floating *x) no
 
 
 cdef void factor_small(Py_ssize_t m, Py_ssize_t n, floating *A, Py_ssize_t ld, floating *tau) noexcept nogil:
-    """`rowmajor.gelqf` by plain loops: one Householder reflection a row. Golub and Van Loan (2013), algorithm 5.1.1."""
+    """`rowmajor.gelqf` by plain loops: one Householder reflection a row. Golub and Van Loan (2013),
+    algorithm 5.1.1.
+    """
     cdef Py_ssize_t i, j, p
     cdef floating largest, norm, alpha, x
     for i in range(m):
@@ -67,8 +71,11 @@ cdef void factor_small(Py_ssize_t m, Py_ssize_t n, floating *A, Py_ssize_t ld, f
             reflect(n - i, tau[i], A + i * (ld + 1), A + p * ld + i)
 
 
-cdef void form_q_small(Py_ssize_t m, Py_ssize_t n, floating *A, Py_ssize_t ld, const floating *tau) noexcept nogil:
-    """`rowmajor.orglq` by plain loops: the reflections applied to the rows of the identity, the last one first."""
+cdef void form_q_small(Py_ssize_t m, Py_ssize_t n, floating *A, Py_ssize_t ld,
+                       const floating *tau) noexcept nogil:
+    """`rowmajor.orglq` by plain loops: the reflections applied to the rows of the identity,
+    the last one first.
+    """
     cdef Py_ssize_t i, j, p
     for i in range(m - 1, -1, -1):
         for p in range(i + 1, m):
@@ -125,21 +132,21 @@ cdef void symmetric_product(blas_int m, blas_int n, floating *M, const floating 
         gemm_one(False, False, m, n, m, <floating> 1, M, m, Q, ldq, beta, X, ldx)
 
 
-cdef void gelqf_pullback_one(blas_int m, blas_int n, const floating *Q, blas_int ldq, const floating *L, blas_int ldl,
-                             floating *Q_bar, blas_int ldqb, bint has_q_bar, const floating *L_bar, blas_int ldlb,
-                             floating *M) noexcept nogil:
+cdef void gelqf_pullback_one(blas_int m, blas_int n, const floating *Q, blas_int ldq, const floating *L,
+                             blas_int ldl, floating *Q_bar, blas_int ldqb, bint has_q_bar,
+                             const floating *L_bar, blas_int ldlb, floating *M) noexcept nogil:
     """A_bar = L⁻ᵀ (Q_bar + copyltu(M) Q), M = Lᵀ L_bar - Q_bar Qᵀ, overwrites Q_bar.
 
     Q_bar counts as zero unless `has_q_bar`, L_bar if it is NULL. M is a workspace of m * m entries.
     """
-    cdef floating one = 1, zero = 0
+    cdef floating one = 1, zero = 0, beta = 0 if L_bar == NULL else 1
     if L_bar != NULL:
         l_transpose_l_bar(m, L, ldl, L_bar, ldlb, M)
     if has_q_bar:
         if m > SMALL:
-            rowmajor.gemmt(True, False, True, m, n, -one, Q_bar, ldqb, Q, ldq, one if L_bar != NULL else zero, M, m)
+            rowmajor.gemmt(True, False, True, m, n, -one, Q_bar, ldqb, Q, ldq, beta, M, m)
         else:
-            gemm_one(False, True, m, m, n, -one, Q_bar, ldqb, Q, ldq, one if L_bar != NULL else zero, M, m)
+            gemm_one(False, True, m, m, n, -one, Q_bar, ldqb, Q, ldq, beta, M, m)
     symmetric_product(m, n, M, Q, ldq, one if has_q_bar else zero, Q_bar, ldqb)
     trsm_one(False, True, True, False, m, n, one, L, ldl, Q_bar, ldqb)
 
@@ -164,7 +171,7 @@ cdef void gelqf_pushforward_one(blas_int m, blas_int n, const floating *Q, blas_
     trmm_one(False, True, False, m, m, <floating> 1, L, ldl, L_dot, ldd)
 
 
-# ---- arrays --------------------------------------------------------------------------------------------------------
+# ---- arrays --------------------------------------------------------------------------------------
 
 cdef cnp.ndarray wide(Batch *b, object A, str operator):
     """`enter` for matrices with m <= n."""
@@ -173,7 +180,9 @@ cdef cnp.ndarray wide(Batch *b, object A, str operator):
     b.m = <blas_int> a.shape[ndim - 2]
     b.n = <blas_int> a.shape[ndim - 1]
     if b.m > b.n:
-        raise ValueError(f"{operator}: A must not have more rows than columns, got shape {(<object> a).shape}")
+        raise ValueError(
+            f"{operator}: A must not have more rows than columns, got shape {(<object> a).shape}"
+        )
     return a
 
 
@@ -197,7 +206,10 @@ cdef object factor(object A, bint form_q, bint overwrite_a, str operator):
     start(&b)
     b.transpose = form_q
     cdef cnp.ndarray a = own(&b, wide(&b, A, operator), overwrite_a), l = fresh(&b, b.m, b.m)
-    b.k = gelqf_query[float](NULL, b.m, b.n) if b.dtype == cnp.NPY_FLOAT else gelqf_query[double](NULL, b.m, b.n)
+    if b.dtype == cnp.NPY_FLOAT:
+        b.k = gelqf_query[float](NULL, b.m, b.n)
+    else:
+        b.k = gelqf_query[double](NULL, b.m, b.n)
     b.work_size = <Py_ssize_t> b.m + b.k
     run(&b, gelqf_item[float], gelqf_item[double])
     return (a, l) if form_q else l
@@ -257,7 +269,9 @@ def gelqf_l(A, bint overwrite_a=False):
 
 
 cdef object singular(Batch *b, str operator):
-    return LinAlgError(f"{operator}: A has not full rank, entry {b.info - 1} of the diagonal of L is zero{place(b)}")
+    return LinAlgError(
+        f"{operator}: A has not full rank, entry {b.info - 1} of the diagonal of L is zero{place(b)}"
+    )
 
 
 cdef blas_int gelqf_pullback_item(floating *Q, Batch *b) noexcept nogil:
@@ -334,7 +348,8 @@ cdef blas_int gelqf_pushforward_item(floating *Q, Batch *b) noexcept nogil:
     cdef floating *L = <floating *> b.item[1]
     cdef blas_int info = zero_pivot(b.m, L, b.m)
     if info == 0:
-        gelqf_pushforward_one(b.m, b.n, Q, b.n, L, b.m, <floating *> b.item[2], b.n, <floating *> b.item[3], b.m)
+        gelqf_pushforward_one(b.m, b.n, Q, b.n, L, b.m, <floating *> b.item[2], b.n,
+                              <floating *> b.item[3], b.m)
     return info
 
 
@@ -366,7 +381,9 @@ def gelqf_pushforward(Q, L, A_dot):
     """
     cdef Batch b
     start(&b)
-    cdef cnp.ndarray l = square(&b, L, "gelqf_pushforward", "L"), q = enter(&b, Q, "gelqf_pushforward", "Q"), ad, ld
+    cdef cnp.ndarray l = square(&b, L, "gelqf_pushforward", "L")
+    cdef cnp.ndarray q = enter(&b, Q, "gelqf_pushforward", "Q")
+    cdef cnp.ndarray ad, ld
     cdef int ndim = cnp.PyArray_NDIM(q)
     b.m = b.n
     b.n = <blas_int> q.shape[ndim - 1]

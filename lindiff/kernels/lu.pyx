@@ -1,6 +1,7 @@
 """LU with exchanges of columns, A = L U P: L lower, U upper with a diagonal of ones, P a permutation.
 
-This is what LAPACK's getrf of the transpose leaves in a row-major array: all that solve, inverse and determinant need.
+This is what LAPACK's getrf of the transpose leaves in a row-major array: all that solve, inverse and
+determinant need.
 """
 
 cimport numpy as cnp
@@ -21,7 +22,7 @@ cdef enum:
     SMALL = 8   # order up to which plain loops beat a call of LAPACK
 
 
-# ---- one matrix ----------------------------------------------------------------------------------------------------
+# ---- one matrix ----------------------------------------------------------------------------------
 
 cdef inline void exchange(Py_ssize_t count, floating *x, floating *y, Py_ssize_t step) noexcept nogil:
     cdef Py_ssize_t i
@@ -57,7 +58,9 @@ cdef void getrf_small(Py_ssize_t n, floating *A, Py_ssize_t ld, blas_int *piv) n
 
 
 cdef blas_int getrf_one(blas_int n, floating *A, blas_int lda, blas_int *piv) noexcept nogil:
-    """A := L and U of A = L U P; column i was exchanged with column piv[i]. Returns 1 + index of a zero pivot, or 0."""
+    """A := L and U of A = L U P; column i was exchanged with column piv[i].
+    Returns 1 + index of a zero pivot, or 0.
+    """
     cdef blas_int i
     if n <= SMALL:
         getrf_small(n, A, lda, piv)
@@ -68,8 +71,8 @@ cdef blas_int getrf_one(blas_int n, floating *A, blas_int lda, blas_int *piv) no
     return zero_pivot(n, A, lda)
 
 
-cdef void getrs_one(bint transpose, blas_int n, blas_int k, const floating *LU, blas_int ldlu, const blas_int *piv,
-                    floating *B, blas_int ldb) noexcept nogil:
+cdef void getrs_one(bint transpose, blas_int n, blas_int k, const floating *LU, blas_int ldlu,
+                    const blas_int *piv, floating *B, blas_int ldb) noexcept nogil:
     """B := A⁻¹ B = Pᵀ U⁻¹ L⁻¹ B, or A⁻ᵀ B = L⁻ᵀ U⁻ᵀ P B; B is (n, k)."""
     cdef Py_ssize_t i, ld = ldb
     if transpose:
@@ -105,7 +108,7 @@ cdef void getri_one(blas_int n, floating *LU, blas_int ldlu, const blas_int *piv
             LU[i * ld + j] = work[i * n + j]
 
 
-# ---- arrays --------------------------------------------------------------------------------------------------------
+# ---- arrays --------------------------------------------------------------------------------------
 
 cdef blas_int getrf_item(floating *A, Batch *b) noexcept nogil:
     getrf_one(b.n, A, b.n, <blas_int *> b.item[1])   # a singular matrix has factors too
@@ -130,7 +133,8 @@ def getrf(A, bint overwrite_a=False):
 
     Notes
     -----
-    2n³/3 flops, no memory but the results. A singular matrix raises no error here: its determinant is still wanted.
+    2n³/3 flops, no memory but the results. A singular matrix raises no error here: its determinant is
+    still wanted.
 
     Examples
     --------
@@ -149,7 +153,9 @@ def getrf(A, bint overwrite_a=False):
 
 
 cdef object singular(Batch *b, str operator):
-    return LinAlgError(f"{operator}: singular matrix, entry {b.info - 1} of the diagonal of L is zero{place(b)}")
+    return LinAlgError(
+        f"{operator}: singular matrix, entry {b.info - 1} of the diagonal of L is zero{place(b)}"
+    )
 
 
 cdef blas_int getrs_item(floating *LU, Batch *b) noexcept nogil:
@@ -196,14 +202,14 @@ def getrs(LU, piv, B, bint transpose=False, bint overwrite_b=False):
     cdef Batch b
     start(&b)
     b.transpose = transpose
-    cdef cnp.ndarray lu = square(&b, LU, "getrs", "LU"), x = enter(&b, B, "getrs", "B"), p
+    cdef cnp.ndarray lu = square(&b, LU, "getrs", "LU"), x = enter(&b, B, "getrs", "B"), _piv
     cdef int ndim = cnp.PyArray_NDIM(x)
     b.m = b.n
     b.n = <blas_int> x.shape[ndim - 1]
     if x.shape[ndim - 2] != b.m:
         raise misfit("getrs", "LU", lu, "B", x)
     lu = read(&b, lu)
-    p = read_integers(&b, piv, b.m, "getrs", "piv")
+    _piv = read_integers(&b, piv, b.m, "getrs", "piv")
     x = own(&b, x, overwrite_b)
     if run(&b, getrs_item[float], getrs_item[double]):
         raise singular(&b, "getrs")
@@ -256,8 +262,8 @@ def getri(LU, piv, bint overwrite_lu=False):
     """
     cdef Batch b
     start(&b)
-    cdef cnp.ndarray lu = own(&b, square(&b, LU, "getri", "LU"), overwrite_lu), p
-    p = read_integers(&b, piv, b.n, "getri", "piv")
+    cdef cnp.ndarray lu = own(&b, square(&b, LU, "getri", "LU"), overwrite_lu), _piv
+    _piv = read_integers(&b, piv, b.n, "getri", "piv")
     if b.n <= SMALL:
         b.m = b.n * b.n
     else:

@@ -12,12 +12,14 @@ cdef enum:
     SMALL = 512   # m * n * k up to which plain loops beat a call of BLAS
 
 
-# ---- one matrix ----------------------------------------------------------------------------------------------------
+# ---- one matrix ----------------------------------------------------------------------------------
 
-cdef void gemm_small(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, floating alpha,
-                     const floating *A, Py_ssize_t ia, Py_ssize_t pa, const floating *B, Py_ssize_t pb, Py_ssize_t jb,
+cdef void gemm_small(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, floating alpha, const floating *A,
+                     Py_ssize_t ia, Py_ssize_t pa, const floating *B, Py_ssize_t pb, Py_ssize_t jb,
                      floating beta, floating *C, Py_ssize_t ldc) noexcept nogil:
-    """C := alpha A B + beta C; a_ip is A[i * ia + p * pa], b_pj is B[p * pb + j * jb]; beta = 0 does not read C."""
+    """C := alpha A B + beta C; a_ip is A[i * ia + p * pa], b_pj is B[p * pb + j * jb];
+    beta = 0 does not read C.
+    """
     cdef Py_ssize_t i, j, p
     cdef floating s
     for i in range(m):
@@ -69,7 +71,7 @@ cdef void syrk_pullback_one(bint transpose, blas_int n, blas_int k, floating alp
         gemm_one(False, False, n, k, n, alpha, S, n, A, lda, <floating> 0, A_bar, ldab)
 
 
-# ---- arrays --------------------------------------------------------------------------------------------------------
+# ---- arrays --------------------------------------------------------------------------------------
 
 cdef blas_int gemm_item(floating *A, Batch *b) noexcept nogil:
     gemm_one(b.transpose, b.transpose_b, b.m, b.n, b.k, <floating> b.alpha, A, b.m if b.transpose else b.k,
@@ -157,11 +159,15 @@ def gemm(A, B, C, bint transpose_a=False, bint transpose_b=False, double alpha=1
     cdef Batch b
     start(&b)
     b.transpose, b.transpose_b, b.alpha, b.beta = transpose_a, transpose_b, alpha, beta
-    cdef cnp.ndarray a = enter(&b, A, "gemm", "A"), y = enter(&b, B, "gemm", "B"), c = enter(&b, C, "gemm", "C")
+    cdef cnp.ndarray a = enter(&b, A, "gemm", "A")
+    cdef cnp.ndarray y = enter(&b, B, "gemm", "B")
+    cdef cnp.ndarray c = enter(&b, C, "gemm", "C")
     cdef int ndim = cnp.PyArray_NDIM(c)
     fit(&b, a, y, "gemm")
     if c.shape[ndim - 2] != b.m or c.shape[ndim - 1] != b.n:
-        raise ValueError(f"gemm: C of shape {(<object> c).shape} does not fit a product of shape ({b.m}, {b.n})")
+        raise ValueError(
+            f"gemm: C of shape {(<object> c).shape} does not fit a product of shape ({b.m}, {b.n})"
+        )
     a = read(&b, a)
     y = read(&b, y)
     c = own(&b, c, overwrite_c)
@@ -253,7 +259,9 @@ def syrk_pullback(A, B_bar, bint transpose=False, double alpha=1.0):
     cdef Batch b
     start(&b)
     b.alpha = alpha
-    cdef cnp.ndarray a = enter(&b, A, "syrk_pullback", "A"), bb = enter(&b, B_bar, "syrk_pullback", "B_bar"), a_bar
+    cdef cnp.ndarray a = enter(&b, A, "syrk_pullback", "A")
+    cdef cnp.ndarray bb = enter(&b, B_bar, "syrk_pullback", "B_bar")
+    cdef cnp.ndarray a_bar
     cdef int ndim = cnp.PyArray_NDIM(bb)
     outer_shape(&b, a, transpose)
     if bb.shape[ndim - 2] != b.n or bb.shape[ndim - 1] != b.n:

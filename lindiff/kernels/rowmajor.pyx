@@ -1,7 +1,7 @@
 """Row-major faces of single BLAS and LAPACK routines. No Python object is seen here, and no derivative.
 
-BLAS and LAPACK are column-major: on a row-major buffer they see the transpose. The flip is made here, once, and
-nowhere else:
+BLAS and LAPACK are column-major: on a row-major buffer they see the transpose. The flip is made here,
+once, and nowhere else:
 
 =========================================  ==============================================================
 row-major, wanted                          column-major, called on the same buffer
@@ -84,8 +84,8 @@ cdef void gemmt(bint lower, bint transpose_a, bint transpose_b, blas_int n, blas
         gemm(transpose_a, transpose_b, h, n - h, k, alpha, A, lda, B + b2, ldb, beta, C + h, ldc)
 
 
-cdef void syrk(bint lower, bint transpose, blas_int n, blas_int k, floating alpha, const floating *A, blas_int lda,
-               floating beta, floating *C, blas_int ldc) noexcept nogil:
+cdef void syrk(bint lower, bint transpose, blas_int n, blas_int k, floating alpha, const floating *A,
+               blas_int lda, floating beta, floating *C, blas_int ldc) noexcept nogil:
     """tri(C) := alpha op(A) op(A)ᵀ + beta C in the named triangle of C (n, n); op(A) is (n, k)."""
     cdef char uplo = uplo_flag(lower), trans = trans_flag(not transpose)
     cdef blas_int la = leading(lda), lc = leading(ldc)
@@ -95,9 +95,12 @@ cdef void syrk(bint lower, bint transpose, blas_int n, blas_int k, floating alph
         blas.dsyrk(&uplo, &trans, &n, &k, &alpha, <double *> A, &la, &beta, C, &lc)
 
 
-cdef void syr2k(bint lower, bint transpose, blas_int n, blas_int k, floating alpha, const floating *A, blas_int lda,
-                const floating *B, blas_int ldb, floating beta, floating *C, blas_int ldc) noexcept nogil:
-    """tri(C) := alpha (op(A) op(B)ᵀ + op(B) op(A)ᵀ) + beta C in the named triangle; op(A), op(B) are (n, k)."""
+cdef void syr2k(bint lower, bint transpose, blas_int n, blas_int k, floating alpha, const floating *A,
+                blas_int lda, const floating *B, blas_int ldb, floating beta, floating *C,
+                blas_int ldc) noexcept nogil:
+    """tri(C) := alpha (op(A) op(B)ᵀ + op(B) op(A)ᵀ) + beta C in the named triangle; op(A),
+    op(B) are (n, k).
+    """
     cdef char uplo = uplo_flag(lower), trans = trans_flag(not transpose)
     cdef blas_int la = leading(lda), lb = leading(ldb), lc = leading(ldc)
     if floating is float:
@@ -106,8 +109,9 @@ cdef void syr2k(bint lower, bint transpose, blas_int n, blas_int k, floating alp
         blas.dsyr2k(&uplo, &trans, &n, &k, &alpha, <double *> A, &la, <double *> B, &lb, &beta, C, &lc)
 
 
-cdef void symm(bint rightside, bint lower, blas_int m, blas_int n, floating alpha, const floating *S, blas_int lds,
-               const floating *B, blas_int ldb, floating beta, floating *C, blas_int ldc) noexcept nogil:
+cdef void symm(bint rightside, bint lower, blas_int m, blas_int n, floating alpha, const floating *S,
+               blas_int lds, const floating *B, blas_int ldb, floating beta, floating *C,
+               blas_int ldc) noexcept nogil:
     """C := alpha S B + beta C, or alpha B S + beta C; S symmetric, its named triangle read; C is (m, n)."""
     cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
     cdef blas_int ls = leading(lds), lb = leading(ldb), lc = leading(ldc)
@@ -154,7 +158,9 @@ cdef blas_int potri(bint lower, blas_int n, floating *L, blas_int ldl) noexcept 
 
 cdef blas_int gelqf(blas_int m, blas_int n, floating *A, blas_int lda, floating *tau,
                     floating *work, blas_int lwork) noexcept nogil:
-    """A = L Q, A of shape (m, n): L in the lower triangle, reflectors above it. lwork = -1 asks for the workspace."""
+    """A = L Q, A of shape (m, n): L in the lower triangle, reflectors above it.
+    lwork = -1 asks for the workspace.
+    """
     cdef blas_int la = leading(lda), info = 0
     if floating is float:
         lapack.sgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
@@ -176,7 +182,9 @@ cdef blas_int orglq(blas_int m, blas_int n, floating *A, blas_int lda, const flo
 
 cdef blas_int syevd(blas_int n, floating *A, blas_int lda, floating *lam,
                     floating *work, blas_int lwork, blas_int *iwork, blas_int liwork) noexcept nogil:
-    """A = Uᵀ diag(lam) U from the lower triangle of A; U overwrites A. lwork = liwork = -1 asks for the workspace."""
+    """A = Uᵀ diag(lam) U from the lower triangle of A; U overwrites A.
+    lwork = liwork = -1 asks for the workspace.
+    """
     cdef char jobz = c"V", uplo = uplo_flag(True)
     cdef blas_int la = leading(lda), info = 0
     if floating is float:
@@ -187,7 +195,9 @@ cdef blas_int syevd(blas_int n, floating *A, blas_int lda, floating *lam,
 
 
 cdef blas_int getrf(blas_int n, floating *A, blas_int lda, blas_int *piv) noexcept nogil:
-    """A = L U P, U unit upper: L and U overwrite A; column i was exchanged with column piv[i] - 1, in this order."""
+    """A = L U P, U unit upper: L and U overwrite A; column i was exchanged with column piv[i] - 1,
+    in this order.
+    """
     cdef blas_int la = leading(lda), info = 0
     if floating is float:
         lapack.sgetrf(&n, &n, A, &la, piv, &info)

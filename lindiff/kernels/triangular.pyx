@@ -6,7 +6,9 @@ Formulas: Seeger et al. (2017), section 4.2 and appendix, "trmm" and "trsm".
 cimport numpy as cnp
 
 from lindiff.kernels cimport rowmajor
-from lindiff.kernels.batch cimport Batch, enter, fresh, misfit, own, place, read, run, same_matrix, square, start
+from lindiff.kernels.batch cimport (
+    Batch, enter, fresh, misfit, own, place, read, run, same_matrix, square, start,
+)
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.triangles cimport keep_triangle, zero_pivot
 
@@ -19,7 +21,7 @@ cdef enum:
     SMALL_B = 128  # and entries of the other matrix
 
 
-# ---- one matrix ----------------------------------------------------------------------------------------------------
+# ---- one matrix ----------------------------------------------------------------------------------
 # The small loops see op(L) through a row and a column stride, so that one loop serves L and Lᵀ.
 
 cdef void solve_small(bint lower, Py_ssize_t m, Py_ssize_t n, const floating *L, Py_ssize_t rs, Py_ssize_t cs,
@@ -39,8 +41,8 @@ cdef void solve_small(bint lower, Py_ssize_t m, Py_ssize_t n, const floating *L,
                 B[i * ib + c * jb] /= l
 
 
-cdef void multiply_small(bint lower, Py_ssize_t m, Py_ssize_t n, const floating *L, Py_ssize_t rs, Py_ssize_t cs,
-                         floating *B, Py_ssize_t ib, Py_ssize_t jb) noexcept nogil:
+cdef void multiply_small(bint lower, Py_ssize_t m, Py_ssize_t n, const floating *L, Py_ssize_t rs,
+                         Py_ssize_t cs, floating *B, Py_ssize_t ib, Py_ssize_t jb) noexcept nogil:
     """B := L B, each row after all rows that still need its old value."""
     cdef Py_ssize_t step, i, j, c
     cdef floating l
@@ -67,8 +69,9 @@ cdef inline bint is_small(bint rightside, blas_int m, blas_int n) noexcept nogil
     return (n if rightside else m) <= SMALL and <Py_ssize_t> m * n <= SMALL_B
 
 
-cdef void trsm_one(bint rightside, bint lower, bint transpose, bint unit, blas_int m, blas_int n, floating alpha,
-                   const floating *L, blas_int ldl, floating *B, blas_int ldb) noexcept nogil:
+cdef void trsm_one(bint rightside, bint lower, bint transpose, bint unit, blas_int m, blas_int n,
+                   floating alpha, const floating *L, blas_int ldl, floating *B,
+                   blas_int ldb) noexcept nogil:
     """B := alpha t(L)⁻¹ B, or alpha B t(L)⁻¹; B is (m, n)."""
     if not is_small(rightside, m, n):
         rowmajor.trsm(rightside, lower, transpose, unit, m, n, alpha, L, ldl, B, ldb)
@@ -106,7 +109,9 @@ cdef void trmm_one(bint rightside, bint lower, bint transpose, blas_int m, blas_
 cdef void outer_triangle(bint rightside, bint lower, bint transpose, blas_int m, blas_int n, floating alpha,
                          const floating *Y, blas_int ldy, const floating *X, blas_int ldx,
                          floating *L_bar, blas_int ldlb) noexcept nogil:
-    """L_bar := alpha tri(Y Xᵀ), tri(X Yᵀ), tri(Xᵀ Y), tri(Yᵀ X) for t(L)X, t(L)ᵀX, X L, X Lᵀ: cotangent Y against X."""
+    """L_bar := alpha tri(Y Xᵀ), tri(X Yᵀ), tri(Xᵀ Y), tri(Yᵀ X) for t(L)X, t(L)ᵀX, X L,
+    X Lᵀ: cotangent Y against X.
+    """
     cdef blas_int q = n if rightside else m, inner = m if rightside else n
     if rightside == transpose:
         tri_product(lower, rightside, q, inner, alpha, Y, ldy, X, ldx, L_bar, ldlb)
@@ -125,27 +130,32 @@ cdef void tri_product(bint lower, bint transpose, blas_int n, blas_int k, floati
     keep_triangle(lower, n, C, ldc)
 
 
-cdef void trmm_pullback_one(bint rightside, bint lower, bint transpose, blas_int m, blas_int n, floating alpha,
-                            const floating *L, blas_int ldl, const floating *A, blas_int lda,
-                            floating *B_bar, blas_int ldb, floating *L_bar, blas_int ldlb) noexcept nogil:
-    """L_bar = alpha tri(B_bar Aᵀ), A_bar = alpha t(L)ᵀ B_bar, and the three other cases; A_bar overwrites B_bar."""
+cdef void trmm_pullback_one(bint rightside, bint lower, bint transpose, blas_int m, blas_int n,
+                            floating alpha, const floating *L, blas_int ldl, const floating *A,
+                            blas_int lda, floating *B_bar, blas_int ldb, floating *L_bar,
+                            blas_int ldlb) noexcept nogil:
+    """L_bar = alpha tri(B_bar Aᵀ), A_bar = alpha t(L)ᵀ B_bar, and the three other cases;
+    A_bar overwrites B_bar.
+    """
     outer_triangle(rightside, lower, transpose, m, n, alpha, B_bar, ldb, A, lda, L_bar, ldlb)
     trmm_one(rightside, lower, not transpose, m, n, alpha, L, ldl, B_bar, ldb)
 
 
-cdef void trsm_pullback_one(bint rightside, bint lower, bint transpose, blas_int m, blas_int n, floating alpha,
-                            const floating *L, blas_int ldl, const floating *B, blas_int ldb,
-                            floating *B_bar, blas_int ldbb, floating *L_bar, blas_int ldlb) noexcept nogil:
+cdef void trsm_pullback_one(bint rightside, bint lower, bint transpose, blas_int m, blas_int n,
+                            floating alpha, const floating *L, blas_int ldl, const floating *B,
+                            blas_int ldb, floating *B_bar, blas_int ldbb, floating *L_bar,
+                            blas_int ldlb) noexcept nogil:
     """A_bar = alpha t(L)⁻ᵀ B_bar, L_bar = -tri(t(L)⁻ᵀ B_bar Bᵀ), and the three other cases.
 
-    A_bar overwrites B_bar; L_bar may be L itself. L_bar is formed before alpha is multiplied in: alpha may be 0.
+    A_bar overwrites B_bar; L_bar may be L itself. L_bar is formed before alpha is multiplied in: alpha may
+    be 0.
     """
     trsm_one(rightside, lower, not transpose, False, m, n, <floating> 1, L, ldl, B_bar, ldbb)
     outer_triangle(rightside, lower, transpose, m, n, <floating> -1, B_bar, ldbb, B, ldb, L_bar, ldlb)
     scale_all(m, n, alpha, B_bar, ldbb)
 
 
-# ---- arrays --------------------------------------------------------------------------------------------------------
+# ---- arrays --------------------------------------------------------------------------------------
 
 cdef int fit(Batch *b, cnp.ndarray L, cnp.ndarray A, str operator, str left, str right) except -1:
     """b.m, b.n := the shape of A, whose rows (or columns, on the right side) L must fit."""
@@ -168,7 +178,8 @@ cdef blas_int trmm_item(floating *L, Batch *b) noexcept nogil:
     return 0
 
 
-def trmm(L, A, bint transpose=False, bint rightside=False, bint lower=True, double alpha=1.0, bint overwrite_a=False):
+def trmm(L, A, bint transpose=False, bint rightside=False, bint lower=True, double alpha=1.0,
+         bint overwrite_a=False):
     """Product with a triangular matrix, B = alpha t(L) A or alpha A t(L).
 
     Parameters
@@ -224,7 +235,8 @@ cdef object singular(Batch *b, str operator):
     return LinAlgError(f"{operator}: singular matrix, entry {b.info - 1} of the diagonal is zero{place(b)}")
 
 
-def trsm(L, A, bint transpose=False, bint rightside=False, bint lower=True, double alpha=1.0, bint overwrite_a=False):
+def trsm(L, A, bint transpose=False, bint rightside=False, bint lower=True, double alpha=1.0,
+         bint overwrite_a=False):
     """Solve with a triangular matrix, B = alpha t(L)⁻¹ A or alpha A t(L)⁻¹.
 
     Parameters
@@ -284,8 +296,8 @@ def trmm_pullback(L, A, B_bar, bint transpose=False, bint rightside=False, bint 
                   bint overwrite_b_bar=False):
     """Pullback of `trmm`: (L_bar, A_bar), L_bar triangular like L.
 
-    For B = LA: A_bar = Lᵀ B_bar, L_bar = tril(B_bar Aᵀ); the other seven cases alike. A_bar may overwrite B_bar.
-    If L or A was broadcast, its cotangent has the full batch shape; the caller sums.
+    For B = LA: A_bar = Lᵀ B_bar, L_bar = tril(B_bar Aᵀ); the other seven cases alike. A_bar may overwrite
+    B_bar. If L or A was broadcast, its cotangent has the full batch shape; the caller sums.
 
     Parameters
     ----------
@@ -342,9 +354,9 @@ def trsm_pullback(L, B, B_bar, bint transpose=False, bint rightside=False, bint 
                   bint overwrite_b_bar=False, bint overwrite_l=False):
     """Pullback of `trsm`: (L_bar, A_bar), L_bar triangular like L.
 
-    For B = L⁻¹A: A_bar = L⁻ᵀ B_bar, L_bar = -tril(A_bar Bᵀ); the other seven cases alike. A_bar may overwrite B_bar,
-    L_bar may overwrite L. Never divides by alpha. If L or A was broadcast, its cotangent has the full batch shape; the
-    caller sums.
+    For B = L⁻¹A: A_bar = L⁻ᵀ B_bar, L_bar = -tril(A_bar Bᵀ); the other seven cases alike. A_bar may
+    overwrite B_bar, L_bar may overwrite L. Never divides by alpha. If L or A was broadcast, its cotangent
+    has the full batch shape; the caller sums.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
 """What all kernels share: layouts, dtypes, shapes, errors, ownership, threads."""
 
+import doctest
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,6 +9,11 @@ import pytest
 from lindiff import kernels
 
 from .helpers import assert_close, layouts, spd
+
+
+def eigenvalues(U):
+    return np.arange(U.shape[-1]).astype(U.dtype)
+
 
 OPERATORS = {
     "gemm2": (kernels.gemm2, 2),
@@ -33,8 +39,8 @@ OPERATORS = {
     "gelqf_l_pullback": (kernels.gelqf_l_pullback, 3),
     "gelqf_l_pushforward": (kernels.gelqf_l_pushforward, 3),
     "syevd": (kernels.syevd, 1),
-    "syevd_pullback": (lambda U, X: kernels.syevd_pullback(U, np.arange(U.shape[-1]).astype(U.dtype), X, None), 2),
-    "syevd_pushforward": (lambda U, X: kernels.syevd_pushforward(U, np.arange(U.shape[-1]).astype(U.dtype), X), 2),
+    "syevd_pullback": (lambda U, X: kernels.syevd_pullback(U, eigenvalues(U), X, None), 2),
+    "syevd_pushforward": (lambda U, X: kernels.syevd_pushforward(U, eigenvalues(U), X), 2),
     "getrs": (lambda LU, B: kernels.getrs(LU, np.arange(LU.shape[-1]), B), 2),
     "getri": (lambda LU: kernels.getri(LU, np.arange(LU.shape[-1])), 1),
 }
@@ -124,7 +130,9 @@ def test_threads(rng):
             assert_close(L, np.linalg.cholesky(A))
 
 
-def test_names():
-    assert sorted(kernels.__all__) == kernels.__all__
-    for name in kernels.__all__:
-        assert getattr(kernels, name).__doc__
+@pytest.mark.parametrize("name", kernels.__all__)
+def test_docstring_examples(name):
+    f = getattr(kernels, name)
+    example = doctest.DocTestParser().get_doctest(f.__doc__, dict(vars(kernels)), name, None, None)
+    assert example.examples
+    assert doctest.DocTestRunner().run(example).failed == 0

@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 
 from lindiff import kernels
 
-from .helpers import assert_adjoint, assert_close, assert_pushforward, general, spd, symmetric, t, tri, triangular
+from .helpers import (
+    assert_adjoint,
+    assert_close,
+    assert_pushforward,
+    general,
+    spd,
+    symmetric,
+    t,
+    tri,
+    triangular,
+)
 
 
 def dirty(X, lower):
@@ -84,7 +94,7 @@ def test_potri_pushforward_by_differences(rng, lower):
 def test_not_positive_definite(rng, lower, order):
     A = spd(rng, (2, 2), order)
     A[1, 0, order - 1, order - 1] = -7
-    message = rf"potrf: the leading minor of order {order} is not positive definite, pivot -.*batch index \(1, 0\)"
+    message = rf"potrf: the leading minor of order {order} is not positive .*pivot -.*batch index \(1, 0\)"
     before = A.copy()
     with pytest.raises(np.linalg.LinAlgError, match=message):
         kernels.potrf(A, lower=lower)

@@ -29,7 +29,9 @@ def test_adjoint(rng, dtype, n, batch, given):
         pairs.append((U_bar, U_dot))
     if given != "U":
         pairs.append((lam_bar, lam_dot))
-    A_bar = kernels.syevd_pullback(U, lam, None if given == "lam" else U_bar, None if given == "U" else lam_bar)
+    A_bar = kernels.syevd_pullback(
+        U, lam, None if given == "lam" else U_bar, None if given == "U" else lam_bar
+    )
     np.testing.assert_array_equal(A_bar, t(A_bar))
     assert_adjoint([(A_bar, A_dot)], pairs, dtype)
 
@@ -41,7 +43,7 @@ def test_pushforward_by_differences(rng):
 
 @pytest.mark.parametrize("n", [2, 6, 30])
 def test_repeated_eigenvalues_of_a_function_that_does_not_see_them(rng, n):
-    """f(A) = <C, Uᵀ diag(λ²) U> = <C, A²> has the gradient CA + AC, wherever eigenvalues coincide."""
+    """<C, Uᵀ diag(λ²) U> = <C, A²> is smooth where eigenvalues coincide: no division by a zero gap."""
     Q = np.linalg.qr(general(rng, (n, n)))[0]
     C = symmetric(rng, (n, n))
     for spectrum in (np.ones(n), np.repeat([1.0, 3.0], [n // 2, n - n // 2])):
@@ -51,7 +53,7 @@ def test_repeated_eigenvalues_of_a_function_that_does_not_see_them(rng, n):
         U_bar = 2 * (lam**2)[:, None] * U @ C
         lam_bar = 2 * lam * np.diag(U @ C @ U.T)
         A_bar = kernels.syevd_pullback(U, lam, U_bar, lam_bar)
-        assert np.isfinite(A_bar).all()
+        assert np.abs(A_bar).max() < 100
 
 
 def test_ties_with_zero_numerator_give_zero():
