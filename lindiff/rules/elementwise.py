@@ -159,6 +159,21 @@ def sinc_derivative(x: Any, k: int) -> Any:
 
 elementwise(np.sinc, lambda y, x: sinc_derivative(x, 1))
 
+
+@rule
+def bessel_i(x: Any, n: int) -> Any:
+    """The modified Bessel function Iₙ: Iₙ' = (Iₙ₋₁ + Iₙ₊₁) / 2."""
+    if isinstance(x, Variable):  # of an outer trace
+        y = bessel_i(x, n)
+    else:
+        from scipy.special import iv
+
+        y = iv(n, x)
+    return y, Elementwise(lambda: (bessel_i(x, n - 1) + bessel_i(x, n + 1)) / 2)
+
+
+elementwise(np.i0, lambda y, x: bessel_i(x, 1))
+
 # -- kinks: absolute value, extremes, clipping -----------------------------------------------------------
 
 
