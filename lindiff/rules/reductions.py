@@ -107,7 +107,7 @@ def average(
     weights = np.broadcast_to(weights, np.shape(a))
     total = np.sum(weights, axis=axis, keepdims=keepdims)
     mean_ = np.sum(np.multiply(a, weights), axis=axis, keepdims=keepdims) / total
-    return (mean_, total) if returned else mean_
+    return (mean_, np.astype(total, mean_.dtype)) if returned else mean_
 
 
 # -- extremes --------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.differential import Linear
+from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, normalized_axes
@@ -112,9 +112,9 @@ def extract(condition: Any, arr: Any) -> Any:
 
 @rule
 def permuted(x: Any, order: Any, axis: int) -> Any:
-    """``x`` with its elements along one axis in another order; the adjoint undoes it."""
+    """``x`` with its elements along one axis in another order, found from ``x``; the adjoint undoes it."""
     inverse = np.argsort(order, axis=axis)
-    return np.take_along_axis(x, order, axis), Linear(
+    return np.take_along_axis(x, order, axis), Differential(
         (lambda x_dot: np.take_along_axis(x_dot, order, axis),),
         (lambda y_bar: np.take_along_axis(y_bar, inverse, axis),),
     )
