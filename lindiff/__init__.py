@@ -1,5 +1,6 @@
 """Exact derivatives for plain NumPy code, with linear algebra at the speed of LAPACK."""
 
+from lindiff import linalg
 from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
 from lindiff.core.registry import rule
@@ -21,6 +22,7 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "linalg",
     "linear_transpose",
     "linearize",
     "rule",

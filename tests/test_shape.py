@@ -87,3 +87,50 @@ def test_out_is_refused():
     with pytest.raises(TypeError, match="out=") as error:
         np.concatenate([v, v], out=np.zeros(4))
     assert "y = np.concatenate(...)" in str(error.value)
+
+
+@pytest.mark.parametrize("function", [np.concatenate, np.stack])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_compiled_joins_equal_the_readable_rules(rng, function, axis):
+    x, y, z = (rng.standard_normal((2, 3)) for _ in range(3))
+    constant = rng.standard_normal((2, 3))
+
+    def fast(x, y, z):
+        return function([x, constant, y, x * y, z], axis)
+
+    def readable(x, y, z):
+        return function([x, constant, y, x * y, z], axis, dtype=float)
+
+    result, pullback = ld.vjp(fast, x, y, z)
+    expected, readable_pullback = ld.vjp(readable, x, y, z)
+    np.testing.assert_array_equal(result, expected)
+    y_bar = rng.standard_normal(result.shape)
+    for x_bar, expected in zip(pullback(y_bar), readable_pullback(y_bar), strict=True):
+        np.testing.assert_allclose(x_bar, expected)
+    tangents = (z, x, y)
+    np.testing.assert_allclose(ld.jvp(fast, (x, y, z), tangents)[1], ld.jvp(readable, (x, y, z), tangents)[1])
+    np.testing.assert_allclose(
+        ld.linearize(fast, x, y, z)[1](*tangents), ld.jvp(fast, (x, y, z), tangents)[1]
+    )
+
+
+def test_joins_refuse_what_numpy_refuses():
+    v = ld.Variable(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="same shape"):
+        np.stack([v, np.ones(3)])
+    with pytest.raises(ValueError, match="must match exactly"):
+        np.concatenate([v, np.ones((2, 2))])
+    with pytest.raises(np.exceptions.AxisError):
+        np.concatenate([v, v], 2)
+
+
+def test_a_long_chain_of_joins_can_be_dropped():
+    v = ld.Variable(np.zeros(3))
+    for _ in range(20_000):
+        v = np.concatenate([v[1:], v[:1], np.zeros(0)])
+    del v
+
+
+def test_insert_has_no_rule_and_says_what_has():
+    with pytest.raises(TypeError, match=r"numpy\.concatenate"):
+        np.insert(ld.Variable(np.ones(3)), 1, 2.0)

@@ -1,1 +1,58 @@
-"""Arrays in, arrays out: BLAS, LAPACK and small loops; no Variable is ever seen here."""
+"""Linear algebra kernels: arrays in, arrays out. No Variable is ever seen here.
+
+Names follow LAPACK without the type letter, as in Seeger et al. (2017). Matrices are row-major, in the
+last two axes; leading axes are a batch. float32 and float64; integers become float64. An argument is
+changed only under its `overwrite_*` flag, and then only if its layout allows it: use the returned array.
+"""
+
+from lindiff.kernels.cholesky import (
+    potrf,
+    potrf_pullback,
+    potrf_pushforward,
+    potri,
+    potri_pullback,
+    potri_pushforward,
+)
+from lindiff.kernels.eigh import syevd, syevd_pullback, syevd_pushforward
+from lindiff.kernels.lq import (
+    gelqf,
+    gelqf_l,
+    gelqf_l_pullback,
+    gelqf_l_pushforward,
+    gelqf_pullback,
+    gelqf_pushforward,
+)
+from lindiff.kernels.lu import getrf, getri, getrs
+from lindiff.kernels.products import gemm, gemm2, syrk, syrk_pullback
+from lindiff.kernels.triangles import copyltu
+from lindiff.kernels.triangular import trmm, trmm_pullback, trsm, trsm_pullback
+
+__all__ = [
+    "copyltu",
+    "gelqf",
+    "gelqf_l",
+    "gelqf_l_pullback",
+    "gelqf_l_pushforward",
+    "gelqf_pullback",
+    "gelqf_pushforward",
+    "gemm",
+    "gemm2",
+    "getrf",
+    "getri",
+    "getrs",
+    "potrf",
+    "potrf_pullback",
+    "potrf_pushforward",
+    "potri",
+    "potri_pullback",
+    "potri_pushforward",
+    "syevd",
+    "syevd_pullback",
+    "syevd_pushforward",
+    "syrk",
+    "syrk_pullback",
+    "trmm",
+    "trmm_pullback",
+    "trsm",
+    "trsm_pullback",
+]

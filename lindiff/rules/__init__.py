@@ -6,6 +6,8 @@ from lindiff.rules import (  # noqa: F401
     elementwise,
     fft,
     indexing,
+    linalg,
+    norms,
     products,
     reductions,
     selection,
@@ -13,7 +15,9 @@ from lindiff.rules import (  # noqa: F401
     zero_derivative,
 )
 from lindiff.rules.arithmetic import use_fast_paths
+from lindiff.rules.factorizations import use_factorization_paths
 from lindiff.rules.structure import use_structure_paths
 
 use_fast_paths()
 use_structure_paths()
+use_factorization_paths()

@@ -9,13 +9,15 @@ cimport numpy as cnp
 
 import numpy as np
 
+from libc.math cimport isfinite
+
 from lindiff.core.differential cimport chain_product, fit_to
 from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport Operators, Variable, innermost, record
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
-    TANH, UnaryOp, binary, filled, is_plain, sum_all, unary,
+    TANH, UnaryOp, add_into, binary, filled, is_plain, sum_all, unary,
 )
 from lindiff.kernels.small_matmul cimport add_product, matmul
 from lindiff.rules.structure cimport is_reshape, record_reshape
@@ -192,11 +194,24 @@ cdef class Multiply(Binary):
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
         cdef bint overwrite = walk.overwrite
-        if self.a is not None:
+        if self.a is not None and not self.pull_number(walk, self.a, self.fit_x, z_bar, self.y):
             self.add_a(walk, chain_product(z_bar, conjugate(self.y), overwrite and self.b is None), True)
-        if self.b is not None:
+        if self.b is not None and not self.pull_number(walk, self.b, self.fit_y, z_bar, self.x):
             self.add_b(walk, chain_product(z_bar, conjugate(self.x), overwrite), True)
         return 0
+
+    cdef bint pull_number(self, Pull walk, Node parent, tuple fit, object z_bar, object other) except -1:
+        """For a number times an array the sum of products is one dot product; False if not the case."""
+        if fit is None or fit[0] != () or not is_plain(z_bar) or not is_plain(other) \
+                or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>other) \
+                or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>z_bar) \
+                or not cnp.PyArray_SAMESHAPE(<cnp.ndarray>z_bar, <cnp.ndarray>other):
+            return False
+        total = np.dot(z_bar.reshape(-1), other.reshape(-1))
+        if not isfinite(total):
+            return False
+        walk.add(parent, np.asarray(total, fit[1]), True)
+        return True
 
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)
@@ -223,11 +238,14 @@ cdef class Divide(Binary):
 
     cdef object partial_x(self):
         with np.errstate(all="ignore"):
-            return 1.0 / self.y if not is_plain(self.y) else np.reciprocal(self.y)
+            return 1.0 / self.y
 
     cdef object partial_y(self):
-        with np.errstate(all="ignore"):
-            return -(self.z / self.y)
+        cdef object quotient = binary(DIVIDE, self.z, self.y)
+        if quotient is None:
+            with np.errstate(all="ignore"):
+                quotient = self.z / self.y
+        return negated(quotient)
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
         if self.a is not None:
@@ -443,10 +461,14 @@ cdef class GetItem(Node):
             if x_bar is None:  # another dtype than the kernels', or Variables there already
                 walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
                 return 0
-        if is_advanced(self.index):
+        if type(self.index) is not int and is_advanced(self.index):
             np.add.at(x_bar, self.index, y_bar)
-        else:
-            x_bar[self.index] += y_bar
+            return 0
+        part = x_bar[self.index]
+        if not cnp.PyArray_CheckExact(part):  # a single element
+            x_bar[self.index] = part + y_bar
+        elif not add_into(part, y_bar):
+            np.add(part, y_bar, out=part)
         return 0
 
     cdef object push(self, Push walk):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Bilinear, Linear
-from lindiff.core.registry import composed, rule
+from lindiff.core.registry import composed, constant, rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array, conj, inverse_permutation, normalized_axes
 from lindiff.rules.indexing import scatter
@@ -378,6 +378,9 @@ def spelled_out(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...
                 f"einsum: the term {term!r} in {subscripts!r} does not fit an operand with {ndim} axes"
             )
     return tuple(spelled), result.replace("...", ellipsis)
+
+
+constant(np.einsum_path)
 
 
 # -- diagonals -------------------------------------------------------------------------------------------

@@ -1,0 +1,293 @@
+"""The array interface shared by all kernels; see batch.pxd. Nothing here knows an operator or a formula."""
+
+cimport numpy as cnp
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+cnp.import_array()
+
+cdef enum:
+    HOLD_GIL_BELOW = 32   # count * (m + n + k): less work takes about as long as giving the GIL back
+
+
+cdef void start(Batch *b) noexcept:
+    b.dtype = cnp.NPY_FLOAT
+    b.ndim = -1
+    b.operands = 0
+    b.m = b.n = b.k = 0
+    b.work_size = b.iwork_size = 0
+    b.work = NULL
+    b.info = 0
+    b.failed = 0
+    b.count = 1
+
+
+cdef int floating_type(cnp.ndarray x, str operator, str argument) except -1:
+    """NPY_FLOAT for float32; NPY_DOUBLE for float64, integers and booleans; a TypeError for the rest."""
+    cdef int dtype = cnp.PyArray_TYPE(x)
+    if dtype == cnp.NPY_DOUBLE or dtype == cnp.NPY_FLOAT:
+        return dtype
+    if cnp.PyArray_ISINTEGER(x) or cnp.PyArray_ISBOOL(x):
+        return cnp.NPY_DOUBLE
+    raise TypeError(
+        f"{operator}: {argument} has dtype {x.dtype}; "
+        "float32 and float64 work, and integers, which become float64"
+    )
+
+
+cdef int widen(Batch *b, cnp.ndarray x, int ndim) except -1:
+    """Broadcast the batch shape against the first `ndim` axes of x."""
+    cdef int i, new
+    cdef Py_ssize_t dim
+    if b.ndim < 0:
+        b.ndim = ndim
+        for i in range(ndim):
+            b.shape[i] = x.shape[i]
+    else:
+        if ndim > b.ndim:
+            new = ndim - b.ndim
+            for i in range(ndim - 1, -1, -1):
+                b.shape[i] = b.shape[i - new] if i >= new else 1
+            b.ndim = ndim
+        for i in range(1, ndim + 1):
+            dim = x.shape[ndim - i]
+            if b.shape[b.ndim - i] == 1:
+                b.shape[b.ndim - i] = dim
+            elif dim != 1 and dim != b.shape[b.ndim - i]:
+                return 0
+    b.count = 1
+    for i in range(b.ndim):
+        b.count *= b.shape[i]
+    return 1
+
+
+cdef cnp.ndarray enter(Batch *b, object x, str operator, str argument, int core=2):
+    """x as an array of at least `core` axes; the batch takes on its dtype and its leading axes."""
+    cdef cnp.ndarray a = x if cnp.PyArray_CheckExact(x) else np.asarray(x)
+    cdef int dtype = floating_type(a, operator, argument), ndim = cnp.PyArray_NDIM(a), i
+    if ndim < core:
+        raise ValueError(f"{operator}: {argument} must have at least {core} axes, got shape {np.shape(a)}")
+    for i in range(ndim - core, ndim):
+        if a.shape[i] > MAX_LENGTH:
+            raise ValueError(f"{operator}: {argument} of shape {np.shape(a)} is too large for this BLAS")
+    if not widen(b, a, ndim - core):
+        shape = tuple([b.shape[i] for i in range(b.ndim)])
+        raise ValueError(
+            f"{operator}: leading axes of {argument}, shape {np.shape(a)}, do not broadcast "
+            f"with those of the other arguments, {shape}"
+        )
+    if dtype > b.dtype:
+        b.dtype = dtype
+    return a
+
+
+cdef cnp.ndarray square(Batch *b, object x, str operator, str argument):
+    """`enter` for square matrices, whose order becomes b.n."""
+    cdef cnp.ndarray a = enter(b, x, operator, argument)
+    cdef int ndim = cnp.PyArray_NDIM(a)
+    if a.shape[ndim - 2] != a.shape[ndim - 1]:
+        raise ValueError(
+            f"{operator}: {argument} must be square in its last two axes, got shape {np.shape(a)}"
+        )
+    b.n = <blas_int> a.shape[ndim - 1]
+    return a
+
+
+cdef bint fills_batch(Batch *b, cnp.ndarray x, int core) noexcept:
+    """Whether x has the batch's own leading axes."""
+    cdef int i
+    if cnp.PyArray_NDIM(x) - core != b.ndim:
+        return False
+    for i in range(b.ndim):
+        if x.shape[i] != b.shape[i]:
+            return False
+    return True
+
+
+cdef void register(Batch *b, cnp.ndarray x, int core, bint shared) noexcept:
+    cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(x)
+    cdef int i, ndim = cnp.PyArray_NDIM(x)
+    for i in range(ndim - core, ndim):
+        size *= x.shape[i]
+    b.item[b.operands] = <char *> cnp.PyArray_DATA(x)
+    b.step[b.operands] = 0 if shared else size
+    b.extent[b.operands] = size if shared else size * b.count
+    b.operands += 1
+
+
+cdef bint overlaps(Batch *b, cnp.ndarray x) noexcept:
+    """Whether x shares memory with an operand that is already there."""
+    cdef char *begin = <char *> cnp.PyArray_DATA(x)
+    cdef Py_ssize_t size = cnp.PyArray_NBYTES(x)
+    cdef int i
+    for i in range(b.operands):
+        if begin < b.item[i] + b.extent[i] and b.item[i] < begin + size:
+            return True
+    return False
+
+
+cdef cnp.ndarray empty(Batch *b, int dtype, int core, Py_ssize_t m, Py_ssize_t n):
+    cdef cnp.npy_intp shape[66]
+    cdef int i
+    for i in range(b.ndim):
+        shape[i] = b.shape[i]
+    shape[b.ndim] = m
+    shape[b.ndim + 1] = n
+    return cnp.PyArray_EMPTY(b.ndim + core, shape, dtype, 0)
+
+
+cdef cnp.ndarray copy_of(Batch *b, cnp.ndarray x, int core):
+    """A C-contiguous array of the batch's dtype and leading axes, filled with x."""
+    cdef int ndim = cnp.PyArray_NDIM(x)
+    cdef Py_ssize_t n = x.shape[ndim - 1]
+    cdef cnp.ndarray a = empty(b, b.dtype, core, n if core == 1 else x.shape[ndim - 2], n)
+    if cnp.PyArray_TYPE(x) == b.dtype and cnp.PyArray_ISCARRAY_RO(x) and fills_batch(b, x, core):
+        memcpy(cnp.PyArray_DATA(a), cnp.PyArray_DATA(x), cnp.PyArray_NBYTES(a))
+    else:
+        cnp.PyArray_CopyInto(a, x)
+    return a
+
+
+cdef cnp.ndarray converted(cnp.ndarray x, int dtype):
+    """x itself if it is C-contiguous, aligned and of the dtype, else a copy that is."""
+    if cnp.PyArray_TYPE(x) == dtype and cnp.PyArray_ISCARRAY_RO(x):
+        return x
+    return cnp.PyArray_FROM_OTF(x, dtype, cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED
+                                | cnp.NPY_ARRAY_NOTSWAPPED | cnp.NPY_ARRAY_FORCECAST)
+
+
+cdef cnp.ndarray read(Batch *b, cnp.ndarray x, int core=2):
+    """The next operand, not to be written: x itself where its layout allows it, a copy otherwise."""
+    cdef bint full = fills_batch(b, x, core), shared = False
+    cdef int i
+    if not full:
+        shared = True
+        for i in range(cnp.PyArray_NDIM(x) - core):
+            shared = shared and x.shape[i] == 1
+    if not (full or shared):
+        x = copy_of(b, x, core)
+    else:
+        x = converted(x, b.dtype)
+    register(b, x, core, shared)
+    return x
+
+
+cdef cnp.ndarray own(Batch *b, cnp.ndarray x, bint overwrite=False, int core=2):
+    """The next operand, to be written: a copy of x;
+    x itself if it may be overwritten and its layout allows it.
+    """
+    if not (overwrite and cnp.PyArray_TYPE(x) == b.dtype and cnp.PyArray_ISCARRAY(x)
+            and fills_batch(b, x, core) and not overlaps(b, x)):
+        x = copy_of(b, x, core)
+    register(b, x, core, False)
+    return x
+
+
+cdef cnp.ndarray fresh(Batch *b, Py_ssize_t m, Py_ssize_t n):
+    """The next operand: new (m, n) matrices, not initialized."""
+    cdef cnp.ndarray x = empty(b, b.dtype, 2, m, n)
+    register(b, x, 2, False)
+    return x
+
+
+cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n):
+    """The next operand: new vectors of length n, not initialized."""
+    cdef cnp.ndarray x = empty(b, b.dtype, 1, n, 0)
+    register(b, x, 1, False)
+    return x
+
+
+cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n):
+    """The next operand: new BLAS integers, not initialized."""
+    cdef cnp.ndarray x = empty(b, BLAS_INTEGER, 1, n, 0)
+    register(b, x, 1, False)
+    return x
+
+
+cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument):
+    """The next operand: indices below n, one vector per matrix of the batch."""
+    cdef cnp.ndarray a = np.asarray(x)
+    cdef int ndim = cnp.PyArray_NDIM(a)
+    cdef bint full = ndim > 0 and fills_batch(b, a, 1)
+    cdef blas_int *p
+    cdef Py_ssize_t i
+    if not cnp.PyArray_ISINTEGER(a):
+        raise TypeError(f"{operator}: {argument} has dtype {a.dtype}; integers are needed")
+    if ndim == 0 or a.shape[ndim - 1] != n or not (full or ndim == 1):
+        raise ValueError(
+            f"{operator}: {argument} of shape {np.shape(a)} does not hold {n} indices for each matrix"
+        )
+    a = converted(a, BLAS_INTEGER)
+    p = <blas_int *> cnp.PyArray_DATA(a)
+    for i in range(cnp.PyArray_SIZE(a)):
+        if p[i] < 0 or p[i] >= n:
+            raise ValueError(f"{operator}: {argument} holds the index {p[i]}, out of range for order {n}")
+    register(b, a, 1, not full)
+    return a
+
+
+cdef void loop(Batch *b, Kernel32 kernel32, Kernel64 kernel64) noexcept nogil:
+    """Run the kernel on one matrix after the other; stop at the first that fails."""
+    cdef Py_ssize_t index
+    cdef int i
+    for index in range(b.count):
+        if b.dtype == cnp.NPY_FLOAT:
+            b.info = kernel32(<float *> b.item[0], b)
+        else:
+            b.info = kernel64(<double *> b.item[0], b)
+        if b.info != 0:
+            b.failed = index
+            return
+        for i in range(b.operands):
+            b.item[i] += b.step[i]
+
+
+cdef int run(Batch *b, Kernel32 kernel32, Kernel64 kernel64) except -1:
+    """Run the kernel over the batch with one workspace; 1 if a matrix failed (b.info, b.failed), else 0."""
+    cdef size_t itemsize = sizeof(float) if b.dtype == cnp.NPY_FLOAT else sizeof(double)
+    cdef size_t reals = (b.work_size * itemsize + 15) // 16 * 16
+    if b.work_size > 0 or b.iwork_size > 0:
+        b.work = malloc(reals + b.iwork_size * sizeof(blas_int))
+        if b.work == NULL:
+            raise MemoryError()
+        b.iwork = <blas_int *> (<char *> b.work + reals)
+    if b.count * (b.m + b.n + b.k) < HOLD_GIL_BELOW:
+        loop(b, kernel32, kernel64)
+    else:
+        with nogil:
+            loop(b, kernel32, kernel64)
+    free(b.work)
+    return b.info != 0
+
+
+cdef str place(Batch *b):
+    """' (batch index (1, 0))' for the matrix that failed; nothing if there was only one."""
+    cdef Py_ssize_t rest = b.failed
+    cdef int i
+    if b.ndim == 0:
+        return ""
+    index = []
+    for i in range(b.ndim - 1, -1, -1):
+        index.append(rest % b.shape[i])
+        rest //= b.shape[i]
+    return f" (batch index {tuple(index[::-1])})"
+
+
+cdef object misfit(str operator, str left, cnp.ndarray x, str right, cnp.ndarray y):
+    return ValueError(
+        f"{operator}: {left} of shape {np.shape(x)} and {right} of shape {np.shape(y)} do not fit together"
+    )
+
+
+cdef int same_matrix(cnp.ndarray x, cnp.ndarray y, str operator, str left, str right) except -1:
+    """Raise unless the last two axes agree."""
+    cdef int p = cnp.PyArray_NDIM(x), q = cnp.PyArray_NDIM(y)
+    if x.shape[p - 2] != y.shape[q - 2] or x.shape[p - 1] != y.shape[q - 1]:
+        raise misfit(operator, left, x, right, y)
+    return 0
+
+
+cdef Py_ssize_t MAX_LENGTH = (<size_t> 1 << (8 * sizeof(blas_int) - 1)) - 1
+cdef int BLAS_INTEGER = cnp.NPY_INT32 if sizeof(blas_int) == 4 else cnp.NPY_INT64

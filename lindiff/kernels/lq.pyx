@@ -1,0 +1,509 @@
+"""LQ, A = L Q with Q Qᵀ = I and a positive diagonal of L; A is (m, n), m <= n.
+
+Expressions: Seeger et al. (2017), section 4.3 and appendix, "gelqf".
+"""
+
+cimport numpy as cnp
+from libc.math cimport sqrt
+from libc.string cimport memcpy
+
+from lindiff.kernels cimport rowmajor
+from lindiff.kernels.batch cimport (
+    Batch, enter, fresh, misfit, own, place, read, run, same_matrix, square, start,
+)
+from lindiff.kernels.products cimport gemm_one
+from lindiff.kernels.triangles cimport mirror, zero_pivot
+from lindiff.kernels.triangular cimport trmm_one, trsm_one
+
+from numpy.linalg import LinAlgError
+
+cnp.import_array()
+
+cdef enum:
+    SMALL = 8     # rows up to which plain loops beat calls of LAPACK
+    SMALL_N = 32  # and columns
+
+
+# ---- one matrix ----------------------------------------------------------------------------------
+
+cdef void reflect(Py_ssize_t n, floating tau, const floating *v, floating *x) noexcept nogil:
+    """x := x (I - tau vᵀ v) for rows x and v, where v begins with a 1 that is not stored."""
+    cdef Py_ssize_t j
+    cdef floating s = x[0]
+    for j in range(1, n):
+        s += x[j] * v[j]
+    s *= tau
+    x[0] -= s
+    for j in range(1, n):
+        x[j] -= s * v[j]
+
+
+cdef void factor_small(Py_ssize_t m, Py_ssize_t n, floating *A, Py_ssize_t ld, floating *tau) noexcept nogil:
+    """`rowmajor.gelqf` by plain loops: one Householder reflection a row. Golub and Van Loan (2013),
+    algorithm 5.1.1.
+    """
+    cdef Py_ssize_t i, j, p
+    cdef floating largest, norm, alpha, x
+    for i in range(m):
+        alpha = A[i * ld + i]
+        largest = 0
+        for j in range(i + 1, n):
+            x = A[i * ld + j] if A[i * ld + j] >= 0 else -A[i * ld + j]
+            if not x <= largest:   # so that NaN is kept
+                largest = x
+        tau[i] = 0
+        if largest == 0:
+            continue
+        x = alpha if alpha >= 0 else -alpha
+        if x > largest:
+            largest = x
+        norm = 0
+        for j in range(i, n):       # scaled, so that squares neither overflow nor vanish
+            norm += (A[i * ld + j] / largest) * (A[i * ld + j] / largest)
+        norm = largest * sqrt(norm)
+        if alpha > 0:
+            norm = -norm
+        tau[i] = (norm - alpha) / norm
+        for j in range(i + 1, n):
+            A[i * ld + j] /= alpha - norm
+        A[i * ld + i] = norm
+        for p in range(i + 1, m):
+            reflect(n - i, tau[i], A + i * (ld + 1), A + p * ld + i)
+
+
+cdef void form_q_small(Py_ssize_t m, Py_ssize_t n, floating *A, Py_ssize_t ld,
+                       const floating *tau) noexcept nogil:
+    """`rowmajor.orglq` by plain loops: the reflections applied to the rows of the identity,
+    the last one first.
+    """
+    cdef Py_ssize_t i, j, p
+    for i in range(m - 1, -1, -1):
+        for p in range(i + 1, m):
+            A[p * ld + i] = 0
+            reflect(n - i, tau[i], A + i * (ld + 1), A + p * ld + i)
+        A[i * ld + i] = 1 - tau[i]
+        for j in range(i + 1, n):
+            A[i * ld + j] *= -tau[i]
+
+
+cdef void gelqf_one(blas_int m, blas_int n, floating *A, blas_int lda, floating *L, blas_int ldl, bint form_q,
+                    floating *work, blas_int lwork) noexcept nogil:
+    """L and A := Q with A = L Q; without `form_q`, A is left in an inner form. work has m + lwork entries."""
+    cdef Py_ssize_t i, j, la = lda, ll = ldl
+    cdef bint small = m <= SMALL and n <= SMALL_N
+    if small:
+        factor_small(m, n, A, la, work)
+    else:
+        rowmajor.gelqf(m, n, A, lda, work, work + m, lwork)
+    for i in range(m):
+        for j in range(m):
+            L[i * ll + j] = A[i * la + j] if j <= i else 0
+    if form_q:
+        if small:
+            form_q_small(m, n, A, la, work)
+        else:
+            rowmajor.orglq(m, n, A, lda, work, work + m, lwork)
+    for j in range(m):   # the sign of a column of L goes with that of a row of Q
+        if L[j * ll + j] < 0:
+            for i in range(j, m):
+                L[i * ll + j] = -L[i * ll + j]
+            if form_q:
+                for i in range(n):
+                    A[j * la + i] = -A[j * la + i]
+
+
+cdef void l_transpose_l_bar(blas_int m, const floating *L, blas_int ldl, const floating *L_bar, blas_int ldlb,
+                            floating *M) noexcept nogil:
+    """M := Lᵀ tril(L_bar), (m, m)."""
+    cdef Py_ssize_t i, j, lb = ldlb
+    for i in range(m):
+        for j in range(m):
+            M[i * m + j] = L_bar[i * lb + j] if j <= i else 0
+    trmm_one(False, True, True, m, m, <floating> 1, L, ldl, M, m)
+
+
+cdef void symmetric_product(blas_int m, blas_int n, floating *M, const floating *Q, blas_int ldq,
+                            floating beta, floating *X, blas_int ldx) noexcept nogil:
+    """X := copyltu(M) Q + beta X."""
+    if m > SMALL:
+        rowmajor.symm(False, True, m, n, <floating> 1, M, m, Q, ldq, beta, X, ldx)
+    else:
+        mirror(True, m, <floating> 1, M, m)
+        gemm_one(False, False, m, n, m, <floating> 1, M, m, Q, ldq, beta, X, ldx)
+
+
+cdef void gelqf_pullback_one(blas_int m, blas_int n, const floating *Q, blas_int ldq, const floating *L,
+                             blas_int ldl, floating *Q_bar, blas_int ldqb, bint has_q_bar,
+                             const floating *L_bar, blas_int ldlb, floating *M) noexcept nogil:
+    """A_bar = L⁻ᵀ (Q_bar + copyltu(M) Q), M = Lᵀ L_bar - Q_bar Qᵀ, overwrites Q_bar.
+
+    Q_bar counts as zero unless `has_q_bar`, L_bar if it is NULL. M is a workspace of m * m entries.
+    """
+    cdef floating one = 1, zero = 0, beta = 0 if L_bar == NULL else 1
+    if L_bar != NULL:
+        l_transpose_l_bar(m, L, ldl, L_bar, ldlb, M)
+    if has_q_bar:
+        if m > SMALL:
+            rowmajor.gemmt(True, False, True, m, n, -one, Q_bar, ldqb, Q, ldq, beta, M, m)
+        else:
+            gemm_one(False, True, m, m, n, -one, Q_bar, ldqb, Q, ldq, beta, M, m)
+    symmetric_product(m, n, M, Q, ldq, one if has_q_bar else zero, Q_bar, ldqb)
+    trsm_one(False, True, True, False, m, n, one, L, ldl, Q_bar, ldqb)
+
+
+cdef void double_below(blas_int m, floating *C, blas_int ldc) noexcept nogil:
+    """C := Φ = sym(C) ∘ E: c_ij + c_ji below the diagonal, c_ii on it, 0 above."""
+    cdef Py_ssize_t i, j, ld = ldc
+    for i in range(m):
+        for j in range(i):
+            C[i * ld + j] += C[j * ld + i]
+            C[j * ld + i] = 0
+
+
+cdef void gelqf_pushforward_one(blas_int m, blas_int n, const floating *Q, blas_int ldq,
+                                const floating *L, blas_int ldl, floating *A_dot, blas_int lda,
+                                floating *L_dot, blas_int ldd) noexcept nogil:
+    """L_dot = L Φ, Φ = sym(L⁻¹ A_dot Qᵀ) ∘ E, and Q_dot = L⁻¹ A_dot - Φ Q, which overwrites A_dot."""
+    trsm_one(False, True, False, False, m, n, <floating> 1, L, ldl, A_dot, lda)
+    gemm_one(False, True, m, m, n, <floating> 1, A_dot, lda, Q, ldq, <floating> 0, L_dot, ldd)
+    double_below(m, L_dot, ldd)
+    gemm_one(False, False, m, n, m, <floating> -1, L_dot, ldd, Q, ldq, <floating> 1, A_dot, lda)
+    trmm_one(False, True, False, m, m, <floating> 1, L, ldl, L_dot, ldd)
+
+
+# ---- arrays --------------------------------------------------------------------------------------
+
+cdef cnp.ndarray wide(Batch *b, object A, str operator):
+    """`enter` for matrices with m <= n."""
+    cdef cnp.ndarray a = enter(b, A, operator, "A")
+    cdef int ndim = cnp.PyArray_NDIM(a)
+    b.m = <blas_int> a.shape[ndim - 2]
+    b.n = <blas_int> a.shape[ndim - 1]
+    if b.m > b.n:
+        raise ValueError(
+            f"{operator}: A must not have more rows than columns, got shape {(<object> a).shape}"
+        )
+    return a
+
+
+cdef blas_int gelqf_query(floating *A, blas_int m, blas_int n) noexcept nogil:
+    """Entries of workspace that LAPACK wants."""
+    cdef floating factor = 0, form = 0
+    if m <= SMALL and n <= SMALL_N:
+        return 0
+    rowmajor.gelqf(m, n, A, n, NULL, &factor, -1)
+    rowmajor.orglq(m, n, A, n, NULL, &form, -1)
+    return <blas_int> (factor if factor > form else form)
+
+
+cdef blas_int gelqf_item(floating *A, Batch *b) noexcept nogil:
+    gelqf_one(b.m, b.n, A, b.n, <floating *> b.item[1], b.m, b.transpose, <floating *> b.work, b.k)
+    return 0
+
+
+cdef object factor(object A, bint form_q, bint overwrite_a, str operator):
+    cdef Batch b
+    start(&b)
+    b.transpose = form_q
+    cdef cnp.ndarray a = own(&b, wide(&b, A, operator), overwrite_a), l = fresh(&b, b.m, b.m)
+    if b.dtype == cnp.NPY_FLOAT:
+        b.k = gelqf_query[float](NULL, b.m, b.n)
+    else:
+        b.k = gelqf_query[double](NULL, b.m, b.n)
+    b.work_size = <Py_ssize_t> b.m + b.k
+    run(&b, gelqf_item[float], gelqf_item[double])
+    return (a, l) if form_q else l
+
+
+def gelqf(A, bint overwrite_a=False):
+    """LQ factors, A = L Q with Q Qᵀ = I, L lower triangular with a positive diagonal.
+
+    Parameters
+    ----------
+    A : (..., m, n) array_like, m <= n
+    overwrite_a : bool
+        Q may overwrite A.
+
+    Returns
+    -------
+    Q : (..., m, n) ndarray
+        Orthonormal rows.
+    L : (..., m, m) ndarray
+
+    Notes
+    -----
+    About 4m²n - 4m³/3 flops, LAPACK's workspace once for the batch. Seeger et al. (2017), section 4.3.
+
+    Examples
+    --------
+    >>> Q, L = gelqf([[3., 4.]])
+    >>> Q, L
+    (array([[0.6, 0.8]]), array([[5.]]))
+    """
+    return factor(A, True, overwrite_a, "gelqf")
+
+
+def gelqf_l(A, bint overwrite_a=False):
+    """L alone of A = L Q, half the work of `gelqf`: Q is never formed.
+
+    Parameters
+    ----------
+    A : (..., m, n) array_like, m <= n
+    overwrite_a : bool
+        A may be used as workspace; its contents are lost.
+
+    Returns
+    -------
+    L : (..., m, m) ndarray
+
+    Notes
+    -----
+    About 2m²n - 2m³/3 flops. L is the Cholesky factor of A Aᵀ, which is not formed either.
+
+    Examples
+    --------
+    >>> gelqf_l([[3., 4.]])
+    array([[5.]])
+    """
+    return factor(A, False, overwrite_a, "gelqf_l")
+
+
+cdef object singular(Batch *b, str operator):
+    return LinAlgError(
+        f"{operator}: A has not full rank, entry {b.info - 1} of the diagonal of L is zero{place(b)}"
+    )
+
+
+cdef blas_int gelqf_pullback_item(floating *Q, Batch *b) noexcept nogil:
+    cdef floating *L = <floating *> b.item[1]
+    cdef floating *L_bar = <floating *> b.item[3] if b.operands == 4 else NULL
+    cdef blas_int info = zero_pivot(b.m, L, b.m)
+    if info == 0:
+        gelqf_pullback_one(b.m, b.n, Q, b.n, L, b.m, <floating *> b.item[2], b.n, b.transpose, L_bar, b.m,
+                           <floating *> b.work)
+    return info
+
+
+def gelqf_pullback(Q, L, Q_bar, L_bar, bint overwrite_q_bar=False):
+    """Pullback of `gelqf`: A_bar = L⁻ᵀ (Q_bar + copyltu(M) Q), M = Lᵀ L_bar - Q_bar Qᵀ.
+
+    Parameters
+    ----------
+    Q : (..., m, n) array_like
+    L : (..., m, m) array_like
+        Both from `gelqf`.
+    Q_bar : (..., m, n) array_like or None
+    L_bar : (..., m, m) array_like or None
+        Only the lower triangle is read. None counts as zero; one of the two must be given.
+    overwrite_q_bar : bool
+        A_bar may overwrite Q_bar.
+
+    Returns
+    -------
+    A_bar : (..., m, n) ndarray
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If A has not full rank.
+
+    Notes
+    -----
+    4m²n + m³ flops, one temporary m × m matrix. Seeger et al. (2017), section 4.3.
+
+    Examples
+    --------
+    >>> gelqf_pullback([[0.6, 0.8]], [[5.]], None, [[1.]])
+    array([[0.6, 0.8]])
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray l = square(&b, L, "gelqf_pullback", "L"), q = enter(&b, Q, "gelqf_pullback", "Q"), qb, lb
+    cdef int ndim = cnp.PyArray_NDIM(q)
+    b.m = b.n
+    b.n = <blas_int> q.shape[ndim - 1]
+    if q.shape[ndim - 2] != b.m:
+        raise misfit("gelqf_pullback", "Q", q, "L", l)
+    b.transpose = Q_bar is not None
+    if Q_bar is None and L_bar is None:
+        raise ValueError("gelqf_pullback: one of Q_bar and L_bar must be given")
+    if Q_bar is not None:
+        qb = enter(&b, Q_bar, "gelqf_pullback", "Q_bar")
+        same_matrix(q, qb, "gelqf_pullback", "Q", "Q_bar")
+    if L_bar is not None:
+        lb = enter(&b, L_bar, "gelqf_pullback", "L_bar")
+        same_matrix(l, lb, "gelqf_pullback", "L", "L_bar")
+    q = read(&b, q)
+    l = read(&b, l)
+    qb = fresh(&b, b.m, b.n) if Q_bar is None else own(&b, qb, overwrite_q_bar)
+    if L_bar is not None:
+        lb = read(&b, lb)
+    b.work_size = <Py_ssize_t> b.m * b.m
+    if run(&b, gelqf_pullback_item[float], gelqf_pullback_item[double]):
+        raise singular(&b, "gelqf_pullback")
+    return qb
+
+
+cdef blas_int gelqf_pushforward_item(floating *Q, Batch *b) noexcept nogil:
+    cdef floating *L = <floating *> b.item[1]
+    cdef blas_int info = zero_pivot(b.m, L, b.m)
+    if info == 0:
+        gelqf_pushforward_one(b.m, b.n, Q, b.n, L, b.m, <floating *> b.item[2], b.n,
+                              <floating *> b.item[3], b.m)
+    return info
+
+
+def gelqf_pushforward(Q, L, A_dot):
+    """Pushforward of `gelqf`: L_dot = L Φ, Φ = sym(L⁻¹ A_dot Qᵀ) ∘ E, Q_dot = L⁻¹ A_dot - Φ Q.
+
+    E doubles what is below the diagonal, keeps the diagonal and clears the rest.
+
+    Parameters
+    ----------
+    Q : (..., m, n) array_like
+    L : (..., m, m) array_like
+        Both from `gelqf`.
+    A_dot : (..., m, n) array_like
+
+    Returns
+    -------
+    Q_dot : (..., m, n) ndarray
+    L_dot : (..., m, m) ndarray
+
+    Notes
+    -----
+    5m²n + m³ flops, no memory but the results. Seeger et al. (2017), appendix, "gelqf".
+
+    Examples
+    --------
+    >>> gelqf_pushforward([[0.6, 0.8]], [[5.]], [[0.6, 0.8]])[1]
+    array([[1.]])
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray l = square(&b, L, "gelqf_pushforward", "L")
+    cdef cnp.ndarray q = enter(&b, Q, "gelqf_pushforward", "Q")
+    cdef cnp.ndarray ad, ld
+    cdef int ndim = cnp.PyArray_NDIM(q)
+    b.m = b.n
+    b.n = <blas_int> q.shape[ndim - 1]
+    if q.shape[ndim - 2] != b.m:
+        raise misfit("gelqf_pushforward", "Q", q, "L", l)
+    ad = enter(&b, A_dot, "gelqf_pushforward", "A_dot")
+    same_matrix(q, ad, "gelqf_pushforward", "Q", "A_dot")
+    q = read(&b, q)
+    l = read(&b, l)
+    ad = own(&b, ad)
+    ld = fresh(&b, b.m, b.m)
+    if run(&b, gelqf_pushforward_item[float], gelqf_pushforward_item[double]):
+        raise singular(&b, "gelqf_pushforward")
+    return ad, ld
+
+
+cdef blas_int gelqf_l_pullback_item(floating *L, Batch *b) noexcept nogil:
+    cdef floating *M = <floating *> b.work
+    cdef floating *Q = M + <Py_ssize_t> b.m * b.m
+    cdef blas_int info = zero_pivot(b.m, L, b.m)
+    if info == 0:
+        memcpy(Q, b.item[1], <size_t> b.m * b.n * sizeof(floating))
+        trsm_one(False, True, False, False, b.m, b.n, <floating> 1, L, b.m, Q, b.n)
+        gelqf_pullback_one(b.m, b.n, Q, b.n, L, b.m, <floating *> b.item[3], b.n, False,
+                           <floating *> b.item[2], b.m, M)
+    return info
+
+
+def gelqf_l_pullback(L, A, L_bar):
+    """Pullback of `gelqf_l`: A_bar = L⁻ᵀ copyltu(Lᵀ L_bar) L⁻¹ A.
+
+    Parameters
+    ----------
+    L : (..., m, m) array_like
+        The result of `gelqf_l`.
+    A : (..., m, n) array_like
+    L_bar : (..., m, m) array_like
+        Only the lower triangle is read.
+
+    Returns
+    -------
+    A_bar : (..., m, n) ndarray
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If A has not full rank.
+
+    Notes
+    -----
+    4m²n + m³ flops, a temporary m × m and an m × n matrix. Seeger et al. (2017), section 4.3, with Q = L⁻¹ A.
+
+    Examples
+    --------
+    >>> gelqf_l_pullback([[5.]], [[3., 4.]], [[1.]])
+    array([[0.6, 0.8]])
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray l = square(&b, L, "gelqf_l_pullback", "L"), a = wide(&b, A, "gelqf_l_pullback")
+    cdef cnp.ndarray lb = enter(&b, L_bar, "gelqf_l_pullback", "L_bar"), a_bar
+    if l.shape[cnp.PyArray_NDIM(l) - 1] != b.m:
+        raise misfit("gelqf_l_pullback", "L", l, "A", a)
+    same_matrix(l, lb, "gelqf_l_pullback", "L", "L_bar")
+    l = read(&b, l)
+    a = read(&b, a)
+    lb = read(&b, lb)
+    a_bar = fresh(&b, b.m, b.n)
+    b.work_size = <Py_ssize_t> b.m * b.m + <Py_ssize_t> b.m * b.n
+    if run(&b, gelqf_l_pullback_item[float], gelqf_l_pullback_item[double]):
+        raise singular(&b, "gelqf_l_pullback")
+    return a_bar
+
+
+cdef blas_int gelqf_l_pushforward_item(floating *L, Batch *b) noexcept nogil:
+    cdef floating *Q = <floating *> b.work
+    cdef floating *X = Q + <Py_ssize_t> b.m * b.n
+    cdef blas_int info = zero_pivot(b.m, L, b.m)
+    if info == 0:
+        memcpy(Q, b.item[1], <size_t> b.m * b.n * sizeof(floating))
+        memcpy(X, b.item[2], <size_t> b.m * b.n * sizeof(floating))
+        trsm_one(False, True, False, False, b.m, b.n, <floating> 1, L, b.m, Q, b.n)
+        gelqf_pushforward_one(b.m, b.n, Q, b.n, L, b.m, X, b.n, <floating *> b.item[3], b.m)
+    return info
+
+
+def gelqf_l_pushforward(L, A, A_dot):
+    """Pushforward of `gelqf_l`: L_dot = L Φ, Φ = sym(L⁻¹ A_dot Qᵀ) ∘ E with Q = L⁻¹ A.
+
+    Parameters
+    ----------
+    L : (..., m, m) array_like
+        The result of `gelqf_l`.
+    A, A_dot : (..., m, n) array_like
+
+    Returns
+    -------
+    L_dot : (..., m, m) ndarray
+
+    Notes
+    -----
+    6m²n + m³ flops, two temporary m × n matrices. Seeger et al. (2017), appendix, "gelqf".
+
+    Examples
+    --------
+    >>> gelqf_l_pushforward([[5.]], [[3., 4.]], [[3., 4.]])
+    array([[5.]])
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray l = square(&b, L, "gelqf_l_pushforward", "L"), a = wide(&b, A, "gelqf_l_pushforward")
+    cdef cnp.ndarray ad = enter(&b, A_dot, "gelqf_l_pushforward", "A_dot"), ld
+    if l.shape[cnp.PyArray_NDIM(l) - 1] != b.m:
+        raise misfit("gelqf_l_pushforward", "L", l, "A", a)
+    same_matrix(a, ad, "gelqf_l_pushforward", "A", "A_dot")
+    l = read(&b, l)
+    a = read(&b, a)
+    ad = read(&b, ad)
+    ld = fresh(&b, b.m, b.m)
+    b.work_size = 2 * <Py_ssize_t> b.m * b.n
+    if run(&b, gelqf_l_pushforward_item[float], gelqf_l_pushforward_item[double]):
+        raise singular(&b, "gelqf_l_pushforward")
+    return ld

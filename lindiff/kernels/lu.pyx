@@ -1,0 +1,275 @@
+"""LU with exchanges of columns, A = L U P: L lower, U upper with a diagonal of ones, P a permutation.
+
+This is what LAPACK's getrf of the transpose leaves in a row-major array: all that solve, inverse and
+determinant need.
+"""
+
+cimport numpy as cnp
+from libc.math cimport fabs
+
+from lindiff.kernels cimport rowmajor
+from lindiff.kernels.batch cimport (
+    Batch, enter, fresh_integers, misfit, own, place, read, read_integers, run, square, start,
+)
+from lindiff.kernels.triangles cimport zero_pivot
+from lindiff.kernels.triangular cimport trsm_one
+
+from numpy.linalg import LinAlgError
+
+cnp.import_array()
+
+cdef enum:
+    SMALL = 8   # order up to which plain loops beat a call of LAPACK
+
+
+# ---- one matrix ----------------------------------------------------------------------------------
+
+cdef inline void exchange(Py_ssize_t count, floating *x, floating *y, Py_ssize_t step) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef floating t
+    for i in range(count):
+        t = x[i * step]
+        x[i * step] = y[i * step]
+        y[i * step] = t
+
+
+cdef void getrf_small(Py_ssize_t n, floating *A, Py_ssize_t ld, blas_int *piv) noexcept nogil:
+    """A = L U P by elimination: the largest entry of a row comes to the diagonal, the rows below follow."""
+    cdef Py_ssize_t i, j, k, p
+    cdef floating largest, x
+    for k in range(n):
+        p = k
+        largest = fabs(A[k * ld + k])
+        for j in range(k + 1, n):
+            if fabs(A[k * ld + j]) > largest:
+                p = j
+                largest = fabs(A[k * ld + j])
+        piv[k] = <blas_int> p
+        if p != k:
+            exchange(n, A + k, A + p, ld)
+        if A[k * ld + k] == 0:
+            continue
+        for j in range(k + 1, n):
+            A[k * ld + j] /= A[k * ld + k]
+        for i in range(k + 1, n):
+            x = A[i * ld + k]
+            for j in range(k + 1, n):
+                A[i * ld + j] -= x * A[k * ld + j]
+
+
+cdef blas_int getrf_one(blas_int n, floating *A, blas_int lda, blas_int *piv) noexcept nogil:
+    """A := L and U of A = L U P; column i was exchanged with column piv[i].
+    Returns 1 + index of a zero pivot, or 0.
+    """
+    cdef blas_int i
+    if n <= SMALL:
+        getrf_small(n, A, lda, piv)
+    else:
+        rowmajor.getrf(n, A, lda, piv)
+        for i in range(n):
+            piv[i] -= 1   # LAPACK counts from 1
+    return zero_pivot(n, A, lda)
+
+
+cdef void getrs_one(bint transpose, blas_int n, blas_int k, const floating *LU, blas_int ldlu,
+                    const blas_int *piv, floating *B, blas_int ldb) noexcept nogil:
+    """B := A⁻¹ B = Pᵀ U⁻¹ L⁻¹ B, or A⁻ᵀ B = L⁻ᵀ U⁻ᵀ P B; B is (n, k)."""
+    cdef Py_ssize_t i, ld = ldb
+    if transpose:
+        for i in range(n):
+            if piv[i] != i:
+                exchange(k, B + i * ld, B + piv[i] * ld, 1)
+        trsm_one(False, False, True, True, n, k, <floating> 1, LU, ldlu, B, ldb)
+        trsm_one(False, True, True, False, n, k, <floating> 1, LU, ldlu, B, ldb)
+    else:
+        trsm_one(False, True, False, False, n, k, <floating> 1, LU, ldlu, B, ldb)
+        trsm_one(False, False, False, True, n, k, <floating> 1, LU, ldlu, B, ldb)
+        for i in range(n - 1, -1, -1):
+            if piv[i] != i:
+                exchange(k, B + i * ld, B + piv[i] * ld, 1)
+
+
+cdef void getri_one(blas_int n, floating *LU, blas_int ldlu, const blas_int *piv,
+                    floating *work, blas_int lwork) noexcept nogil:
+    """LU := A⁻¹ = Pᵀ U⁻¹ L⁻¹; work has at least `getri_work(n)` entries."""
+    cdef Py_ssize_t i, j, ld = ldlu
+    cdef blas_int *shifted = <blas_int *> (work + lwork)   # pivots counted from 1, behind the workspace
+    if n > SMALL:
+        for i in range(n):
+            shifted[i] = piv[i] + 1
+        rowmajor.getri(n, LU, ldlu, shifted, work, lwork)
+        return
+    for i in range(n):
+        for j in range(n):
+            work[i * n + j] = i == j
+    getrs_one(False, n, n, LU, ldlu, piv, work, n)
+    for i in range(n):
+        for j in range(n):
+            LU[i * ld + j] = work[i * n + j]
+
+
+# ---- arrays --------------------------------------------------------------------------------------
+
+cdef blas_int getrf_item(floating *A, Batch *b) noexcept nogil:
+    getrf_one(b.n, A, b.n, <blas_int *> b.item[1])   # a singular matrix has factors too
+    return 0
+
+
+def getrf(A, bint overwrite_a=False):
+    """LU factors, A = L U P, with exchanges of columns.
+
+    Parameters
+    ----------
+    A : (..., n, n) array_like
+    overwrite_a : bool
+        The factors may overwrite A.
+
+    Returns
+    -------
+    LU : (..., n, n) ndarray
+        L in the lower triangle with the diagonal; U above it, its diagonal of ones not stored.
+    piv : (..., n) ndarray of int
+        Column i was exchanged with column piv[i], for i = 0, 1, ...; an index counts from 0.
+
+    Notes
+    -----
+    2n³/3 flops, no memory but the results. A singular matrix raises no error here: its determinant is
+    still wanted.
+
+    Examples
+    --------
+    >>> LU, piv = getrf([[1., 4.], [2., 4.]])
+    >>> LU
+    array([[4.  , 0.25],
+           [4.  , 1.  ]])
+    >>> piv
+    array([1, 1], dtype=int32)
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray a = own(&b, square(&b, A, "getrf", "A"), overwrite_a), piv = fresh_integers(&b, b.n)
+    run(&b, getrf_item[float], getrf_item[double])
+    return a, piv
+
+
+cdef object singular(Batch *b, str operator):
+    return LinAlgError(
+        f"{operator}: singular matrix, entry {b.info - 1} of the diagonal of L is zero{place(b)}"
+    )
+
+
+cdef blas_int getrs_item(floating *LU, Batch *b) noexcept nogil:
+    cdef blas_int info = zero_pivot(b.m, LU, b.m)
+    if info == 0:
+        getrs_one(b.transpose, b.m, b.n, LU, b.m, <blas_int *> b.item[1], <floating *> b.item[2], b.n)
+    return info
+
+
+def getrs(LU, piv, B, bint transpose=False, bint overwrite_b=False):
+    """Solve A X = B, or Aᵀ X = B, with the factors of `getrf`.
+
+    Parameters
+    ----------
+    LU : (..., n, n) array_like
+    piv : (..., n) array_like of int
+        Both from `getrf`.
+    B : (..., n, k) array_like
+    transpose : bool
+    overwrite_b : bool
+        X may overwrite B.
+
+    Returns
+    -------
+    X : (..., n, k) ndarray
+        Leading axes are broadcast.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If A was singular.
+
+    Notes
+    -----
+    2n²k flops, no memory but the result.
+
+    Examples
+    --------
+    >>> LU, piv = getrf([[1., 4.], [2., 4.]])
+    >>> getrs(LU, piv, [[5.], [6.]])
+    array([[1.],
+           [1.]])
+    """
+    cdef Batch b
+    start(&b)
+    b.transpose = transpose
+    cdef cnp.ndarray lu = square(&b, LU, "getrs", "LU"), x = enter(&b, B, "getrs", "B"), _piv
+    cdef int ndim = cnp.PyArray_NDIM(x)
+    b.m = b.n
+    b.n = <blas_int> x.shape[ndim - 1]
+    if x.shape[ndim - 2] != b.m:
+        raise misfit("getrs", "LU", lu, "B", x)
+    lu = read(&b, lu)
+    _piv = read_integers(&b, piv, b.m, "getrs", "piv")
+    x = own(&b, x, overwrite_b)
+    if run(&b, getrs_item[float], getrs_item[double]):
+        raise singular(&b, "getrs")
+    return x
+
+
+cdef blas_int getri_item(floating *LU, Batch *b) noexcept nogil:
+    cdef blas_int info = zero_pivot(b.n, LU, b.n)
+    if info == 0:
+        getri_one(b.n, LU, b.n, <blas_int *> b.item[1], <floating *> b.work, b.m)
+    return info
+
+
+cdef blas_int getri_query(floating *LU, blas_int n) noexcept nogil:
+    """Entries of workspace that LAPACK wants."""
+    cdef floating size = 0
+    rowmajor.getri(n, LU, n, NULL, &size, -1)
+    return <blas_int> size
+
+
+def getri(LU, piv, bint overwrite_lu=False):
+    """Inverse from the factors of `getrf`.
+
+    Parameters
+    ----------
+    LU : (..., n, n) array_like
+    piv : (..., n) array_like of int
+        Both from `getrf`.
+    overwrite_lu : bool
+        The inverse may overwrite LU.
+
+    Returns
+    -------
+    B : (..., n, n) ndarray
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If A was singular.
+
+    Notes
+    -----
+    4n³/3 flops; a workspace of a few rows (for n <= 8 of n² entries).
+
+    Examples
+    --------
+    >>> getri(*getrf([[1., 0.], [2., 4.]]))
+    array([[ 1.  ,  0.  ],
+           [-0.5 ,  0.25]])
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray lu = own(&b, square(&b, LU, "getri", "LU"), overwrite_lu), _piv
+    _piv = read_integers(&b, piv, b.n, "getri", "piv")
+    if b.n <= SMALL:
+        b.m = b.n * b.n
+    else:
+        b.m = getri_query[float](NULL, b.n) if b.dtype == cnp.NPY_FLOAT else getri_query[double](NULL, b.n)
+    # behind LAPACK's workspace there is room for n integers
+    b.work_size = b.m + 2 * b.n
+    if run(&b, getri_item[float], getri_item[double]):
+        raise singular(&b, "getri")
+    return lu

@@ -1,0 +1,274 @@
+"""General and symmetric products. Formulas: Seeger et al. (2017), section 4.2, "gemm2" and "syrk"."""
+
+cimport numpy as cnp
+
+from lindiff.kernels cimport rowmajor
+from lindiff.kernels.batch cimport Batch, enter, fresh, misfit, own, read, run, start
+from lindiff.kernels.triangles cimport mirror
+
+cnp.import_array()
+
+cdef enum:
+    SMALL = 512   # m * n * k up to which plain loops beat a call of BLAS
+
+
+# ---- one matrix ----------------------------------------------------------------------------------
+
+cdef void gemm_small(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, floating alpha, const floating *A,
+                     Py_ssize_t ia, Py_ssize_t pa, const floating *B, Py_ssize_t pb, Py_ssize_t jb,
+                     floating beta, floating *C, Py_ssize_t ldc) noexcept nogil:
+    """C := alpha A B + beta C; a_ip is A[i * ia + p * pa], b_pj is B[p * pb + j * jb];
+    beta = 0 does not read C.
+    """
+    cdef Py_ssize_t i, j, p
+    cdef floating s
+    for i in range(m):
+        for j in range(n):
+            s = 0
+            for p in range(k):
+                s += A[i * ia + p * pa] * B[p * pb + j * jb]
+            s *= alpha
+            C[i * ldc + j] = s if beta == 0 else s + beta * C[i * ldc + j]
+
+
+cdef void gemm_one(bint transpose_a, bint transpose_b, blas_int m, blas_int n, blas_int k, floating alpha,
+                   const floating *A, blas_int lda, const floating *B, blas_int ldb,
+                   floating beta, floating *C, blas_int ldc) noexcept nogil:
+    """C := alpha t(A) t(B) + beta C, C of shape (m, n), k the inner dimension."""
+    if <Py_ssize_t> m * n * k > SMALL:
+        rowmajor.gemm(transpose_a, transpose_b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc)
+    else:
+        gemm_small(m, n, k, alpha, A, 1 if transpose_a else lda, lda if transpose_a else 1,
+                   B, 1 if transpose_b else ldb, ldb if transpose_b else 1, beta, C, ldc)
+
+
+cdef void syrk_one(bint transpose, blas_int n, blas_int k, floating alpha, const floating *A, blas_int lda,
+                   floating *B, blas_int ldb) noexcept nogil:
+    """B := alpha A Aᵀ, or alpha Aᵀ A; both triangles. t(A) is (n, k)."""
+    if <Py_ssize_t> n * n * k > SMALL:
+        rowmajor.syrk(True, transpose, n, k, alpha, A, lda, <floating> 0, B, ldb)
+        mirror(True, n, <floating> 1, B, ldb)
+    else:
+        gemm_one(transpose, not transpose, n, n, k, alpha, A, lda, A, lda, <floating> 0, B, ldb)
+
+
+cdef void syrk_pullback_one(bint transpose, blas_int n, blas_int k, floating alpha,
+                            const floating *A, blas_int lda, const floating *B_bar, blas_int ldb,
+                            floating *S, floating *A_bar, blas_int ldab) noexcept nogil:
+    """A_bar = 2 alpha sym(B_bar) A, or 2 alpha A sym(B_bar); S is a workspace of n * n entries."""
+    cdef Py_ssize_t i, j
+    for i in range(n):
+        for j in range(i + 1):
+            S[i * n + j] = B_bar[i * <Py_ssize_t> ldb + j] + B_bar[j * <Py_ssize_t> ldb + i]
+    if <Py_ssize_t> n * n * k > SMALL:
+        rowmajor.symm(transpose, True, k if transpose else n, n if transpose else k, alpha,
+                      S, n, A, lda, <floating> 0, A_bar, ldab)
+        return
+    mirror(True, n, <floating> 1, S, n)
+    if transpose:
+        gemm_one(False, False, k, n, n, alpha, A, lda, S, n, <floating> 0, A_bar, ldab)
+    else:
+        gemm_one(False, False, n, k, n, alpha, S, n, A, lda, <floating> 0, A_bar, ldab)
+
+
+# ---- arrays --------------------------------------------------------------------------------------
+
+cdef blas_int gemm_item(floating *A, Batch *b) noexcept nogil:
+    gemm_one(b.transpose, b.transpose_b, b.m, b.n, b.k, <floating> b.alpha, A, b.m if b.transpose else b.k,
+             <floating *> b.item[1], b.k if b.transpose_b else b.n,
+             <floating> b.beta, <floating *> b.item[2], b.n)
+    return 0
+
+
+cdef int fit(Batch *b, cnp.ndarray A, cnp.ndarray B, str operator) except -1:
+    """b.m, b.n, b.k := the shape of t(A) t(B) and the inner dimension."""
+    cdef int i = cnp.PyArray_NDIM(A) - 2, j = cnp.PyArray_NDIM(B) - 2
+    b.m = <blas_int> A.shape[i + 1 if b.transpose else i]
+    b.k = <blas_int> A.shape[i if b.transpose else i + 1]
+    b.n = <blas_int> B.shape[j if b.transpose_b else j + 1]
+    if b.k != B.shape[j + 1 if b.transpose_b else j]:
+        raise misfit(operator, "A", A, "B", B)
+    return 0
+
+
+def gemm2(A, B, bint transpose_a=False, bint transpose_b=False, double alpha=1.0):
+    """Matrix product alpha t(A) t(B).
+
+    Parameters
+    ----------
+    A : (..., m, k) array_like, or (..., k, m) if `transpose_a`
+    B : (..., k, n) array_like, or (..., n, k) if `transpose_b`
+    transpose_a, transpose_b : bool
+    alpha : float
+
+    Returns
+    -------
+    C : (..., m, n) ndarray
+        Leading axes are broadcast.
+
+    Notes
+    -----
+    2mnk flops, no memory but the result. Seeger et al. (2017), section 4.2.
+
+    Examples
+    --------
+    >>> gemm2([[1., 2.]], [[3., 4.]], transpose_b=True)
+    array([[11.]])
+    """
+    cdef Batch b
+    start(&b)
+    b.transpose, b.transpose_b, b.alpha, b.beta = transpose_a, transpose_b, alpha, 0
+    cdef cnp.ndarray a = enter(&b, A, "gemm2", "A"), y = enter(&b, B, "gemm2", "B"), c
+    fit(&b, a, y, "gemm2")
+    a = read(&b, a)
+    y = read(&b, y)
+    c = fresh(&b, b.m, b.n)
+    run(&b, gemm_item[float], gemm_item[double])
+    return c
+
+
+def gemm(A, B, C, bint transpose_a=False, bint transpose_b=False, double alpha=1.0, double beta=1.0,
+         bint overwrite_c=False):
+    """Matrix product added to a matrix, alpha t(A) t(B) + beta C.
+
+    Parameters
+    ----------
+    A : (..., m, k) array_like, or (..., k, m) if `transpose_a`
+    B : (..., k, n) array_like, or (..., n, k) if `transpose_b`
+    C : (..., m, n) array_like
+    transpose_a, transpose_b : bool
+    alpha, beta : float
+        With beta = 0, C is not read.
+    overwrite_c : bool
+        The result may overwrite C.
+
+    Returns
+    -------
+    C : (..., m, n) ndarray
+        Leading axes are broadcast.
+
+    Notes
+    -----
+    2mnk flops, no memory but the result.
+
+    Examples
+    --------
+    >>> gemm([[1., 2.]], [[3.], [4.]], [[1.]])
+    array([[12.]])
+    """
+    cdef Batch b
+    start(&b)
+    b.transpose, b.transpose_b, b.alpha, b.beta = transpose_a, transpose_b, alpha, beta
+    cdef cnp.ndarray a = enter(&b, A, "gemm", "A")
+    cdef cnp.ndarray y = enter(&b, B, "gemm", "B")
+    cdef cnp.ndarray c = enter(&b, C, "gemm", "C")
+    cdef int ndim = cnp.PyArray_NDIM(c)
+    fit(&b, a, y, "gemm")
+    if c.shape[ndim - 2] != b.m or c.shape[ndim - 1] != b.n:
+        raise ValueError(
+            f"gemm: C of shape {(<object> c).shape} does not fit a product of shape ({b.m}, {b.n})"
+        )
+    a = read(&b, a)
+    y = read(&b, y)
+    c = own(&b, c, overwrite_c)
+    run(&b, gemm_item[float], gemm_item[double])
+    return c
+
+
+cdef blas_int syrk_item(floating *A, Batch *b) noexcept nogil:
+    syrk_one(b.transpose, b.n, b.k, <floating> b.alpha, A, b.n if b.transpose else b.k,
+             <floating *> b.item[1], b.n)
+    return 0
+
+
+cdef inline void outer_shape(Batch *b, cnp.ndarray A, bint transpose) noexcept:
+    """b.n, b.k := the shape of t(A)."""
+    cdef int ndim = cnp.PyArray_NDIM(A)
+    b.transpose = transpose
+    b.n = <blas_int> A.shape[ndim - 1 if transpose else ndim - 2]
+    b.k = <blas_int> A.shape[ndim - 2 if transpose else ndim - 1]
+
+
+def syrk(A, bint transpose=False, double alpha=1.0):
+    """Product of a matrix with its own transpose, alpha A Aᵀ or alpha Aᵀ A; the full symmetric matrix.
+
+    Parameters
+    ----------
+    A : (..., n, k) array_like, or (..., k, n) if `transpose`
+    transpose : bool
+    alpha : float
+
+    Returns
+    -------
+    B : (..., n, n) ndarray
+
+    Notes
+    -----
+    n²k flops, half of a general product, no memory but the result. Seeger et al. (2017), section 4.2.
+
+    Examples
+    --------
+    >>> syrk([[1., 2.], [3., 4.]])
+    array([[ 5., 11.],
+           [11., 25.]])
+    """
+    cdef Batch b
+    start(&b)
+    b.alpha = alpha
+    cdef cnp.ndarray a = enter(&b, A, "syrk", "A"), y
+    outer_shape(&b, a, transpose)
+    a = read(&b, a)
+    y = fresh(&b, b.n, b.n)
+    run(&b, syrk_item[float], syrk_item[double])
+    return y
+
+
+cdef blas_int syrk_pullback_item(floating *A, Batch *b) noexcept nogil:
+    cdef blas_int lda = b.n if b.transpose else b.k
+    syrk_pullback_one(b.transpose, b.n, b.k, <floating> b.alpha, A, lda, <floating *> b.item[1], b.n,
+                      <floating *> b.work, <floating *> b.item[2], lda)
+    return 0
+
+
+def syrk_pullback(A, B_bar, bint transpose=False, double alpha=1.0):
+    """Pullback of `syrk`: A_bar = 2 alpha sym(B_bar) A, or 2 alpha A sym(B_bar).
+
+    Parameters
+    ----------
+    A : array_like
+        As given to `syrk`.
+    B_bar : (..., n, n) array_like
+        Need not be symmetric.
+    transpose, alpha :
+        As given to `syrk`.
+
+    Returns
+    -------
+    A_bar : ndarray, of the shape of A
+
+    Notes
+    -----
+    2n²k flops, one temporary n × n matrix. Seeger et al. (2017), section 4.2.
+
+    Examples
+    --------
+    >>> syrk_pullback([[1.], [2.]], [[1., 0.], [0., 1.]])
+    array([[2.],
+           [4.]])
+    """
+    cdef Batch b
+    start(&b)
+    b.alpha = alpha
+    cdef cnp.ndarray a = enter(&b, A, "syrk_pullback", "A")
+    cdef cnp.ndarray bb = enter(&b, B_bar, "syrk_pullback", "B_bar")
+    cdef cnp.ndarray a_bar
+    cdef int ndim = cnp.PyArray_NDIM(bb)
+    outer_shape(&b, a, transpose)
+    if bb.shape[ndim - 2] != b.n or bb.shape[ndim - 1] != b.n:
+        raise misfit("syrk_pullback", "A", a, "B_bar", bb)
+    a = read(&b, a)
+    bb = read(&b, bb)
+    a_bar = fresh(&b, b.k if transpose else b.n, b.n if transpose else b.k)
+    b.work_size = <Py_ssize_t> b.n * b.n
+    run(&b, syrk_pullback_item[float], syrk_pullback_item[double])
+    return a_bar

@@ -1,0 +1,217 @@
+"""Row-major faces of single BLAS and LAPACK routines. No Python object is seen here, and no derivative.
+
+BLAS and LAPACK are column-major: on a row-major buffer they see the transpose. The flip is made here,
+once, and nowhere else:
+
+=========================================  ==============================================================
+row-major, wanted                          column-major, called on the same buffer
+=========================================  ==============================================================
+gemm C = op(A) op(B)                       A and B exchanged, m and n exchanged, each `trans` kept
+syrk A Aᵀ, lower                           uplo U, trans 'T'
+syr2k A Bᵀ + B Aᵀ, lower                   uplo U, trans 'T'
+symm S B, lower                            side R, uplo U, m and n exchanged
+trmm, trsm op(L) X, left, lower            side R, uplo U, same trans, m and n exchanged
+inverse from the factor, lower             potri 'U'
+LQ of A (m <= n)                           geqrf, orgqr (of the transpose)
+A = Uᵀ diag(λ) U, rows are eigenvectors    syevd 'U' (for the lower triangle)
+LU: A = L U P, U unit upper, P exchanges   getrf (of the transpose: its U is our Lᵀ, its L our Uᵀ, and it
+columns                                    exchanges rows where we exchange columns)
+inverse from LU                            getri: inverse and transpose commute
+=========================================  ==============================================================
+"""
+
+from scipy.linalg cimport cython_blas as blas
+from scipy.linalg cimport cython_lapack as lapack
+
+cdef enum:
+    GEMMT_LEAF = 64   # below, one gemm on the whole block is faster than three on its parts
+
+
+cdef inline char uplo_flag(bint lower) noexcept nogil:
+    return c"U" if lower else c"L"
+
+
+cdef inline char trans_flag(bint transpose) noexcept nogil:
+    return c"T" if transpose else c"N"
+
+
+cdef inline char side_flag(bint rightside) noexcept nogil:
+    return c"L" if rightside else c"R"
+
+
+cdef inline char diag_flag(bint unit) noexcept nogil:
+    return c"U" if unit else c"N"
+
+
+cdef inline blas_int leading(blas_int ld) noexcept nogil:
+    """BLAS wants a leading dimension of at least 1, for empty matrices too."""
+    return ld if ld > 0 else 1
+
+
+cdef void gemm(bint transpose_a, bint transpose_b, blas_int m, blas_int n, blas_int k, floating alpha,
+               const floating *A, blas_int lda, const floating *B, blas_int ldb,
+               floating beta, floating *C, blas_int ldc) noexcept nogil:
+    """C := alpha op(A) op(B) + beta C, C of shape (m, n), k the inner dimension."""
+    cdef char ta = trans_flag(transpose_a), tb = trans_flag(transpose_b)
+    cdef blas_int la = leading(lda), lb = leading(ldb), lc = leading(ldc)
+    if floating is float:
+        blas.sgemm(&tb, &ta, &n, &m, &k, &alpha, <float *> B, &lb, <float *> A, &la, &beta, C, &lc)
+    else:
+        blas.dgemm(&tb, &ta, &n, &m, &k, &alpha, <double *> B, &lb, <double *> A, &la, &beta, C, &lc)
+
+
+cdef void gemmt(bint lower, bint transpose_a, bint transpose_b, blas_int n, blas_int k, floating alpha,
+                const floating *A, blas_int lda, const floating *B, blas_int ldb,
+                floating beta, floating *C, blas_int ldc) noexcept nogil:
+    """tri(C) := alpha op(A) op(B) + beta C in one triangle of the square C; the other triangle is scratch.
+
+    Halving C leaves one full block to gemm, so that the flops of the other triangle are saved.
+    """
+    cdef blas_int h = n // 2
+    cdef Py_ssize_t a2, b2   # where rows h: of op(A) and columns h: of op(B) begin
+    if n <= GEMMT_LEAF:
+        gemm(transpose_a, transpose_b, n, n, k, alpha, A, lda, B, ldb, beta, C, ldc)
+        return
+    a2 = h if transpose_a else <Py_ssize_t> h * lda
+    b2 = <Py_ssize_t> h * ldb if transpose_b else h
+    gemmt(lower, transpose_a, transpose_b, h, k, alpha, A, lda, B, ldb, beta, C, ldc)
+    gemmt(lower, transpose_a, transpose_b, n - h, k, alpha, A + a2, lda, B + b2, ldb,
+          beta, C + <Py_ssize_t> h * ldc + h, ldc)
+    if lower:
+        gemm(transpose_a, transpose_b, n - h, h, k, alpha, A + a2, lda, B, ldb,
+             beta, C + <Py_ssize_t> h * ldc, ldc)
+    else:
+        gemm(transpose_a, transpose_b, h, n - h, k, alpha, A, lda, B + b2, ldb, beta, C + h, ldc)
+
+
+cdef void syrk(bint lower, bint transpose, blas_int n, blas_int k, floating alpha, const floating *A,
+               blas_int lda, floating beta, floating *C, blas_int ldc) noexcept nogil:
+    """tri(C) := alpha op(A) op(A)ᵀ + beta C in the named triangle of C (n, n); op(A) is (n, k)."""
+    cdef char uplo = uplo_flag(lower), trans = trans_flag(not transpose)
+    cdef blas_int la = leading(lda), lc = leading(ldc)
+    if floating is float:
+        blas.ssyrk(&uplo, &trans, &n, &k, &alpha, <float *> A, &la, &beta, C, &lc)
+    else:
+        blas.dsyrk(&uplo, &trans, &n, &k, &alpha, <double *> A, &la, &beta, C, &lc)
+
+
+cdef void syr2k(bint lower, bint transpose, blas_int n, blas_int k, floating alpha, const floating *A,
+                blas_int lda, const floating *B, blas_int ldb, floating beta, floating *C,
+                blas_int ldc) noexcept nogil:
+    """tri(C) := alpha (op(A) op(B)ᵀ + op(B) op(A)ᵀ) + beta C in the named triangle; op(A),
+    op(B) are (n, k).
+    """
+    cdef char uplo = uplo_flag(lower), trans = trans_flag(not transpose)
+    cdef blas_int la = leading(lda), lb = leading(ldb), lc = leading(ldc)
+    if floating is float:
+        blas.ssyr2k(&uplo, &trans, &n, &k, &alpha, <float *> A, &la, <float *> B, &lb, &beta, C, &lc)
+    else:
+        blas.dsyr2k(&uplo, &trans, &n, &k, &alpha, <double *> A, &la, <double *> B, &lb, &beta, C, &lc)
+
+
+cdef void symm(bint rightside, bint lower, blas_int m, blas_int n, floating alpha, const floating *S,
+               blas_int lds, const floating *B, blas_int ldb, floating beta, floating *C,
+               blas_int ldc) noexcept nogil:
+    """C := alpha S B + beta C, or alpha B S + beta C; S symmetric, its named triangle read; C is (m, n)."""
+    cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
+    cdef blas_int ls = leading(lds), lb = leading(ldb), lc = leading(ldc)
+    if floating is float:
+        blas.ssymm(&side, &uplo, &n, &m, &alpha, <float *> S, &ls, <float *> B, &lb, &beta, C, &lc)
+    else:
+        blas.dsymm(&side, &uplo, &n, &m, &alpha, <double *> S, &ls, <double *> B, &lb, &beta, C, &lc)
+
+
+cdef void trmm(bint rightside, bint lower, bint transpose, bint unit, blas_int m, blas_int n, floating alpha,
+               const floating *L, blas_int ldl, floating *B, blas_int ldb) noexcept nogil:
+    """B := alpha op(L) B, or alpha B op(L); B is (m, n); `unit` takes the diagonal of L as ones."""
+    cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
+    cdef char trans = trans_flag(transpose), diag = diag_flag(unit)
+    cdef blas_int ll = leading(ldl), lb = leading(ldb)
+    if floating is float:
+        blas.strmm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <float *> L, &ll, B, &lb)
+    else:
+        blas.dtrmm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <double *> L, &ll, B, &lb)
+
+
+cdef void trsm(bint rightside, bint lower, bint transpose, bint unit, blas_int m, blas_int n, floating alpha,
+               const floating *L, blas_int ldl, floating *B, blas_int ldb) noexcept nogil:
+    """B := alpha op(L)⁻¹ B, or alpha B op(L)⁻¹; B is (m, n); `unit` takes the diagonal of L as ones."""
+    cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
+    cdef char trans = trans_flag(transpose), diag = diag_flag(unit)
+    cdef blas_int ll = leading(ldl), lb = leading(ldb)
+    if floating is float:
+        blas.strsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <float *> L, &ll, B, &lb)
+    else:
+        blas.dtrsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <double *> L, &ll, B, &lb)
+
+
+cdef blas_int potri(bint lower, blas_int n, floating *L, blas_int ldl) noexcept nogil:
+    """(L Lᵀ)⁻¹ (lower) or (Rᵀ R)⁻¹ overwrites the named triangle."""
+    cdef char uplo = uplo_flag(lower)
+    cdef blas_int ll = leading(ldl), info = 0
+    if floating is float:
+        lapack.spotri(&uplo, &n, L, &ll, &info)
+    else:
+        lapack.dpotri(&uplo, &n, L, &ll, &info)
+    return info
+
+
+cdef blas_int gelqf(blas_int m, blas_int n, floating *A, blas_int lda, floating *tau,
+                    floating *work, blas_int lwork) noexcept nogil:
+    """A = L Q, A of shape (m, n): L in the lower triangle, reflectors above it.
+    lwork = -1 asks for the workspace.
+    """
+    cdef blas_int la = leading(lda), info = 0
+    if floating is float:
+        lapack.sgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
+    else:
+        lapack.dgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
+    return info
+
+
+cdef blas_int orglq(blas_int m, blas_int n, floating *A, blas_int lda, const floating *tau,
+                    floating *work, blas_int lwork) noexcept nogil:
+    """The orthonormal rows Q (m, n) from the reflectors of `gelqf`. lwork = -1 asks for the workspace."""
+    cdef blas_int la = leading(lda), info = 0
+    if floating is float:
+        lapack.sorgqr(&n, &m, &m, A, &la, <float *> tau, work, &lwork, &info)
+    else:
+        lapack.dorgqr(&n, &m, &m, A, &la, <double *> tau, work, &lwork, &info)
+    return info
+
+
+cdef blas_int syevd(blas_int n, floating *A, blas_int lda, floating *lam,
+                    floating *work, blas_int lwork, blas_int *iwork, blas_int liwork) noexcept nogil:
+    """A = Uᵀ diag(lam) U from the lower triangle of A; U overwrites A.
+    lwork = liwork = -1 asks for the workspace.
+    """
+    cdef char jobz = c"V", uplo = uplo_flag(True)
+    cdef blas_int la = leading(lda), info = 0
+    if floating is float:
+        lapack.ssyevd(&jobz, &uplo, &n, A, &la, lam, work, &lwork, iwork, &liwork, &info)
+    else:
+        lapack.dsyevd(&jobz, &uplo, &n, A, &la, lam, work, &lwork, iwork, &liwork, &info)
+    return info
+
+
+cdef blas_int getrf(blas_int n, floating *A, blas_int lda, blas_int *piv) noexcept nogil:
+    """A = L U P, U unit upper: L and U overwrite A; column i was exchanged with column piv[i] - 1,
+    in this order.
+    """
+    cdef blas_int la = leading(lda), info = 0
+    if floating is float:
+        lapack.sgetrf(&n, &n, A, &la, piv, &info)
+    else:
+        lapack.dgetrf(&n, &n, A, &la, piv, &info)
+    return info
+
+
+cdef blas_int getri(blas_int n, floating *LU, blas_int ldlu, const blas_int *piv,
+                    floating *work, blas_int lwork) noexcept nogil:
+    """A⁻¹ overwrites the factors of `getrf`. lwork = -1 asks for the workspace."""
+    cdef blas_int la = leading(ldlu), info = 0
+    if floating is float:
+        lapack.sgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
+    else:
+        lapack.dgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
+    return info

@@ -1,0 +1,66 @@
+"""Triangles of a square matrix, in place: tril, triu, copyltu (Seeger et al. 2017, section 4.1)."""
+
+cimport numpy as cnp
+
+from lindiff.kernels.batch cimport Batch, own, run, square, start
+
+cnp.import_array()
+
+cdef enum:
+    TILE = 32   # block of a transposition that stays in cache
+
+
+cdef void keep_triangle(bint lower, blas_int n, floating *X, blas_int ldx) noexcept nogil:
+    """X := tril(X) or triu(X)."""
+    cdef Py_ssize_t i, j, ld = ldx
+    for i in range(n):
+        if lower:
+            for j in range(i + 1, n):
+                X[i * ld + j] = 0
+        else:
+            for j in range(i):
+                X[i * ld + j] = 0
+
+
+cdef void mirror(bint lower, blas_int n, floating scale, floating *X, blas_int ldx) noexcept nogil:
+    """X := scale * copyltu(X); lower=False copies the upper triangle down."""
+    cdef Py_ssize_t i, j, row, column, last, ld = ldx
+    cdef floating x
+    for row in range((n + TILE - 1) // TILE):
+        for column in range(row + 1):
+            for i in range(row * TILE, row * TILE + TILE if row * TILE + TILE < n else n):
+                last = column * TILE + TILE if column < row else i + 1
+                for j in range(column * TILE, last):
+                    x = scale * (X[i * ld + j] if lower else X[j * ld + i])
+                    X[i * ld + j] = x
+                    X[j * ld + i] = x
+
+
+cdef blas_int zero_pivot(blas_int n, const floating *L, blas_int ldl) noexcept nogil:
+    """1 + the index of the first zero on the diagonal; 0 if there is none."""
+    cdef Py_ssize_t i, ld = ldl
+    for i in range(n):
+        if L[i * ld + i] == 0:
+            return <blas_int> i + 1
+    return 0
+
+
+cdef blas_int copyltu_item(floating *X, Batch *b) noexcept nogil:
+    mirror(True, b.n, <floating> 1, X, b.n)
+    return 0
+
+
+def copyltu(X, bint overwrite_x=False):
+    """The symmetric matrix that has the lower triangle of X, (..., n, n). Seeger et al. (2017), section 4.1.
+
+    Examples
+    --------
+    >>> copyltu([[1., 9.], [2., 3.]])
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray x = own(&b, square(&b, X, "copyltu", "X"), overwrite_x)
+    run(&b, copyltu_item[float], copyltu_item[double])
+    return x

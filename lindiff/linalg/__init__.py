@@ -1,0 +1,30 @@
+"""Linear algebra operators after LAPACK's names, differentiable and in place: one file a factorization."""
+
+from lindiff.linalg.cholesky import potrf, potri, sumlogdiag
+from lindiff.linalg.determinant import det, inverse, slogdet
+from lindiff.linalg.diagonals import extractdiag, extracttrian, makediag, maketrian
+from lindiff.linalg.lq import gelqf, gelqf_l
+from lindiff.linalg.products import gemm, gemm2, syrk
+from lindiff.linalg.symmetric_eigen import syevd
+from lindiff.linalg.triangular import trmm, trsm
+
+__all__ = [
+    "det",
+    "extractdiag",
+    "extracttrian",
+    "gelqf",
+    "gelqf_l",
+    "gemm",
+    "gemm2",
+    "inverse",
+    "makediag",
+    "maketrian",
+    "potrf",
+    "potri",
+    "slogdet",
+    "sumlogdiag",
+    "syevd",
+    "syrk",
+    "trmm",
+    "trsm",
+]

@@ -1,0 +1,96 @@
+"""Which code an operator runs: the kernels of the array's type, or its formula in NumPy functions.
+
+An operator is a readable formula (it serves nested derivatives and any array type that speaks NumPy's
+protocols) and, for arrays whose type has kernels, a fused in-place twin of the same name.  The choice is made
+here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+import lindiff.kernels
+from lindiff.core.registry import rule
+from lindiff.core.variable import Variable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+__all__ = ["fused", "kernels", "operator"]
+
+
+def kernels(*arrays: Any) -> Any:
+    """The module with kernels for these arrays (None among them is ignored); None if there is none.
+
+    NumPy's float32 and float64 arrays have ``lindiff.kernels``, CuPy's have ``lindiff_cuda``.
+    """
+    cupy = sys.modules.get("cupy")
+    found = lindiff.kernels
+    for array in arrays:
+        if array is None or (type(array) is np.ndarray and array.dtype.kind != "c"):
+            continue
+        if cupy is not None and isinstance(array, cupy.ndarray) and array.dtype.kind != "c":
+            import lindiff_cuda
+
+            found = lindiff_cuda
+        elif hasattr(array, "__array_function__") or np.asarray(array).dtype.kind == "c":
+            return None
+    return found
+
+
+def fused(formula: F) -> F:
+    """Let a formula give way to the kernel of its name where its arrays have one.
+
+    ``overwrite_*`` concerns kernels alone.
+    """
+    return _kernel_or(formula.__name__, formula)
+
+
+def _kernel_or(name: str, formula: F) -> F:
+    @functools.wraps(formula)
+    def call(*args: Any, **options: Any) -> Any:
+        kernel = getattr(kernels(*args), name, None)
+        if kernel is None:
+            return formula(*args, **_without_overwrite(options))
+        return kernel(*args, **options)
+
+    return call  # type: ignore[return-value]
+
+
+def _without_overwrite(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: option for name, option in options.items() if not name.startswith("overwrite_")}
+
+
+def operator(formula: Callable[..., Any]) -> Callable[[F], F]:
+    """Make a public operator of a rule; the kernel of its name, or ``formula``, computes its value.
+
+    The decorated rule calls the operator on its own arguments, as a rule of a NumPy function calls that
+    function: they are plain arrays, or Variables of an enclosing trace.
+
+    On Variables the operator ignores ``overwrite_*``: what a Variable holds may be needed again.  On plain
+    arrays it is its value alone, and the kernel honours ``overwrite_*``.
+    """
+
+    def decorate(function: F) -> F:
+        primitive = rule(function)
+        value = _kernel_or(function.__name__, formula)
+        parameters = inspect.signature(function).parameters.values()
+        arrays = sum(parameter.default is parameter.empty for parameter in parameters)
+        names = [parameter.name for parameter in parameters][arrays:]
+
+        @functools.wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            if any(type(x) is Variable for x in (*args, *options.values())):
+                options.update(zip(names, args[arrays:], strict=False))
+                return primitive(*args[:arrays], **_without_overwrite(options))
+            return value(*args, **options)
+
+        call.primitive = primitive  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
+
+    return decorate

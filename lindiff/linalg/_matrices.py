@@ -1,0 +1,77 @@
+"""Simple matrix functions, batched, in functions that dispatch (Seeger et al. 2017, section 4.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "adjoint",
+    "apply",
+    "conj",
+    "copyltu",
+    "half_tril",
+    "hermitian_part",
+    "mirrored",
+    "op",
+    "transposed",
+    "triangle",
+]
+
+
+def transposed(X: Any) -> Any:
+    """Xᵀ."""
+    return np.swapaxes(X, -1, -2)
+
+
+def conj(X: Any) -> Any:
+    """The complex conjugate; a real X as it is."""
+    return np.conjugate(X) if X.dtype.kind == "c" else X
+
+
+def adjoint(X: Any) -> Any:
+    """Xᴴ."""
+    return conj(transposed(X))
+
+
+def op(X: Any, transpose: bool | str) -> Any:
+    """t(X): X, Xᵀ or Xᴴ for ``transpose`` False, True or "C"; its own adjoint in the real inner product."""
+    if not transpose:
+        return X
+    return adjoint(X) if transpose == "C" else transposed(X)
+
+
+def triangle(X: Any, lower: bool) -> Any:
+    """The named triangle of X, diagonal included, zeros elsewhere (whatever X holds there)."""
+    return np.tril(X) if lower else np.triu(X)
+
+
+def half_tril(X: Any) -> Any:
+    """Φ(X): the lower triangle with halved diagonal."""
+    return 0.5 * (np.tril(X) + np.tril(X, -1))
+
+
+def copyltu(X: Any) -> Any:
+    """The Hermitian matrix that has the lower triangle of X (of its diagonal the real part)."""
+    P = half_tril(X)
+    return P + adjoint(P)
+
+
+def mirrored(X: Any, lower: bool) -> Any:
+    """The Hermitian matrix of which X has one triangle; the other may hold anything."""
+    P = triangle(X, lower)
+    strict = np.tril(P, -1) if lower else np.triu(P, 1)
+    return P + adjoint(strict)
+
+
+def hermitian_part(X: Any) -> Any:
+    """sym(X) = ½ (X + Xᴴ)."""
+    return 0.5 * (X + adjoint(X))
+
+
+def apply(function: Any, lower: bool, *arrays: Any) -> Any:
+    """``function``, which is about lower triangles, for upper ones: on adjoints in and out."""
+    if lower:
+        return function(*arrays)
+    return adjoint(function(*[adjoint(X) for X in arrays]))

@@ -1,0 +1,106 @@
+"""The symmetric eigendecomposition: ``syevd``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.differential import Differential
+from lindiff.linalg._backend import fused, operator
+from lindiff.linalg._degeneracy import has_repeated, over_gaps, without_gauge
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part
+from lindiff.linalg.diagonals import extractdiag, makediag
+
+__all__ = ["syevd"]
+
+
+def _syevd(A: Any) -> Any:
+    lam, V = np.linalg.eigh(A)
+    U = adjoint(V)
+    if U.size == 0:
+        return U, lam
+    pivot = np.take_along_axis(U, np.argmax(np.abs(U), axis=-1)[..., None], axis=-1)
+    phase = np.where(pivot == 0, 1, np.sign(pivot)).astype(U.dtype)
+    return conj(phase) * U, lam
+
+
+def _gaps(lam: Any) -> Any:
+    """``λ_i - λ_j``, and 1 on the diagonal."""
+    eye = np.eye(lam.shape[-1], dtype=lam.dtype)
+    return lam[..., :, None] - lam[..., None, :] + eye
+
+
+def _pull(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
+    """``A_bar = Uᴴ (sym(U_bar Uᴴ ∘ F) + diag λ_bar) U``, ``F_ij = 1 / h(λ_i - λ_j)``; Seeger et al. (2017), 4.4."""
+    S = 0.0 if lam_bar is None else makediag(lam_bar)
+    if U_bar is not None:
+        K = U_bar @ adjoint(U)
+        without_gauge(K, K, "syevd")
+        skew = 0.5 * (K - adjoint(K))
+        skew = skew - makediag(extractdiag(skew))
+        S = S + over_gaps(skew, _gaps(lam), K, lam, "syevd")
+    return hermitian_part(adjoint(U) @ (S @ U))
+
+
+@fused
+def syevd_pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
+    """The pullback for distinct eigenvalues, in place where there is a kernel."""
+    return _pull(U, lam, U_bar, lam_bar)
+
+
+def syevd_pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
+    """``dλ = diag(M)``, ``dU = (M ∘ F) U``, ``M = U sym(A_dot) Uᴴ``; Seeger et al. (2017), appendix."""
+    M = U @ hermitian_part(A_dot) @ adjoint(U)
+    diagonal = extractdiag(M)
+    S = over_gaps(M - makediag(diagonal), _gaps(lam), M, lam, "syevd")
+    return S @ U, diagonal.real if M.dtype.kind == "c" else diagonal
+
+
+@operator(_syevd)
+def syevd(A: Any, *, overwrite_a: bool = False) -> Any:
+    """Eigendecomposition of a symmetric matrix, ``A = Uᵀ diag(λ) U``.
+
+    Parameters
+    ----------
+    A : (..., n, n) array
+        Only the lower triangle is read; A stands for a symmetric (complex: Hermitian) matrix, and its
+        gradient is symmetric.
+    overwrite_a : bool
+        U may overwrite a plain array A.
+
+    Returns
+    -------
+    U : (..., n, n) array
+        Rows are eigenvectors; the entry of largest absolute value in each is positive (of two, the first).
+    lam : (..., n) array
+        Eigenvalues, ascending.
+
+    Warns
+    -----
+    RuntimeWarning
+        Where two eigenvalues agree to rounding and the derivative depends on their eigenvectors: names them.
+
+    Notes
+    -----
+    Gaps are replaced by ``h(t) = max(|t|, ε) sgn(t)``; where a function does not depend on the choice of
+    eigenvectors its derivative is right for repeated eigenvalues.  Seeger et al. (2017), section 4.4.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> ld.linalg.syevd(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    (array([[0., 1.],
+           [1., 0.]]), array([1., 2.]))
+    """
+    U, lam = syevd(A)
+
+    def pullback(bars: Any) -> Any:
+        U_bar, lam_bar = bars
+        if has_repeated(lam) or U_bar is None or lam_bar is None:
+            return _pull(U, lam, U_bar, lam_bar)
+        return syevd_pullback(U, lam, U_bar, lam_bar)
+
+    return (U, lam), Differential(
+        lambda A_dot: syevd_pushforward(U, lam, A_dot), pullback, symbolic_zeros=True
+    )

@@ -1,0 +1,323 @@
+"""Compiled twins of Cholesky and triangular or general solve, for single small plain matrices.
+
+A Kalman filter factors and solves thousands of 2 x 2 and 4 x 4 matrices: there the price is not the arithmetic but
+what surrounds it.  Everything else takes the readable rules in ``linalg.py`` and ``lindiff.linalg``, which these
+twins are tested against.
+"""
+
+cimport cython
+cimport numpy as cnp
+
+import numpy as np
+
+from lindiff.core.record cimport Node, Pull, Push, Trace
+from lindiff.core.registry cimport Handler
+from lindiff.core.variable cimport Variable, innermost, record
+from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
+from lindiff.kernels.elementwise cimport is_plain
+from lindiff.kernels.lu cimport getrf_one, getrs_one
+from lindiff.kernels.rowmajor cimport blas_int, floating
+from lindiff.kernels.triangles cimport zero_pivot
+from lindiff.kernels.triangular cimport trsm_one
+
+from lindiff.core.registry import fast_path
+from lindiff.linalg import potrf
+from lindiff.linalg._matrices import hermitian_part
+from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
+
+cnp.import_array()
+
+cdef enum:
+    SMALL = 32
+
+
+# -- arrays ----------------------------------------------------------------------------------------------
+
+cdef inline bint is_small_square(object x):
+    """Whether ``x`` is a plain float matrix of order 1 to SMALL."""
+    if not is_plain(x) or cnp.PyArray_NDIM(<cnp.ndarray>x) != 2:
+        return False
+    cdef Py_ssize_t n = cnp.PyArray_DIM(<cnp.ndarray>x, 0)
+    return 1 <= n <= SMALL and cnp.PyArray_DIM(<cnp.ndarray>x, 1) == n
+
+
+cdef inline bint has_shape_of(object x, cnp.ndarray like):
+    return is_plain(x) and cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.PyArray_TYPE(like) \
+        and cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, like)
+
+
+cdef inline void copy_strided(floating *out, const char *x, Py_ssize_t m, Py_ssize_t n,
+                              Py_ssize_t row, Py_ssize_t column) noexcept nogil:
+    cdef Py_ssize_t i, j
+    for i in range(m):
+        for j in range(n):
+            out[i * n + j] = (<const floating *>(x + i * row + j * column))[0]
+
+
+cdef cnp.ndarray copied(cnp.ndarray x):
+    """A C-contiguous copy of a vector or matrix."""
+    cdef int kind = cnp.PyArray_TYPE(x), axes = cnp.PyArray_NDIM(x)
+    cdef cnp.ndarray out = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(x), kind, 0)
+    cdef Py_ssize_t m = cnp.PyArray_DIM(x, 0), n = 1, row = cnp.PyArray_STRIDE(x, 0), column = 0
+    if axes == 2:
+        n = cnp.PyArray_DIM(x, 1)
+        column = cnp.PyArray_STRIDE(x, 1)
+    if kind == cnp.NPY_DOUBLE:
+        copy_strided[double](<double *>cnp.PyArray_DATA(out), <char *>cnp.PyArray_DATA(x), m, n, row, column)
+    else:
+        copy_strided[float](<float *>cnp.PyArray_DATA(out), <char *>cnp.PyArray_DATA(x), m, n, row, column)
+    return out
+
+
+cdef inline cnp.ndarray owned(cnp.ndarray x, bint own):
+    """``x`` itself if it may be overwritten and is C-contiguous, else a copy."""
+    return x if own and cnp.PyArray_ISCARRAY(x) else copied(x)
+
+
+cdef inline Trace trace_of(object x, object y):
+    cdef Trace trace = innermost(x, None)
+    return innermost(y, trace)
+
+
+cdef inline object seen_from_outside(object x, Trace trace):
+    if type(x) is Variable and (<Variable>x).node.trace is trace:
+        return (<Variable>x)._value
+    return x
+
+
+cdef inline Node node_of(object x, Trace trace):
+    if type(x) is Variable and (<Variable>x).node.trace is trace:
+        return (<Variable>x).node
+    return None
+
+
+# -- A = L Lᵀ --------------------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+@cython.freelist(64)
+cdef class Cholesky(Node):
+    cdef cnp.ndarray L
+    cdef bint lower
+
+    cdef int pull(self, Pull walk, object L_bar) except -1:
+        cdef cnp.ndarray A_bar
+        cdef blas_int n
+        if not has_shape_of(L_bar, self.L):
+            walk.add(self.a, potrf_pullback(self.L, L_bar, lower=self.lower), True)
+            return 0
+        n = <blas_int>cnp.PyArray_DIM(self.L, 0)
+        A_bar = owned(L_bar, walk.overwrite)
+        if cnp.PyArray_TYPE(self.L) == cnp.NPY_DOUBLE:
+            potrf_pullback_one[double](self.lower, n, <double *>cnp.PyArray_DATA(self.L), n,
+                                       <double *>cnp.PyArray_DATA(A_bar), n)
+        else:
+            potrf_pullback_one[float](self.lower, n, <float *>cnp.PyArray_DATA(self.L), n,
+                                      <float *>cnp.PyArray_DATA(A_bar), n)
+        walk.add(self.a, A_bar, True)
+        return 0
+
+    cdef object push(self, Push walk):
+        A_dot = walk.tangent(self.a)
+        return None if A_dot is None else potrf_pushforward(self.L, hermitian_part(A_dot), lower=self.lower)
+
+
+cdef class FastCholesky(Handler):
+    """Twin of ``np.linalg.cholesky`` (keyword ``upper``) and ``potrf`` (keyword ``lower``)."""
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Variable x
+        cdef Cholesky node
+        cdef cnp.ndarray L
+        cdef blas_int n, info
+        cdef bint lower = True
+        if len(args) != 1 or type(args[0]) is not Variable or len(kwargs) > 1:
+            return NotImplemented
+        if kwargs:
+            if "lower" in kwargs:
+                lower = kwargs["lower"]
+            else:
+                lower = not kwargs["upper"]
+        x = args[0]
+        if not is_small_square(x._value):
+            return NotImplemented
+        L = copied(x._value)
+        n = <blas_int>cnp.PyArray_DIM(L, 0)
+        if cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE:
+            info = potrf_one[double](lower, n, <double *>cnp.PyArray_DATA(L), n)
+        else:
+            info = potrf_one[float](lower, n, <float *>cnp.PyArray_DATA(L), n)
+        if info != 0:
+            return NotImplemented  # the readable rule fails with words
+        node = Cholesky.__new__(Cholesky)
+        node.a = x.node
+        node.L = L
+        node.lower = lower
+        return record(x.node.trace, node, L)
+
+
+# -- X = A⁻¹ B -------------------------------------------------------------------------------------------
+
+cdef enum Shape:
+    LOWER
+    UPPER
+    GENERAL
+
+
+cdef inline Shape shape_of(const floating *A, Py_ssize_t n) noexcept nogil:
+    """Which triangle of A is all zero, if any."""
+    cdef Py_ssize_t i, j
+    cdef bint lower = True, upper = True
+    for i in range(n):
+        for j in range(i):
+            upper &= A[i * n + j] == 0
+            lower &= A[j * n + i] == 0
+        if not (lower or upper):
+            return GENERAL
+    return LOWER if lower else UPPER
+
+
+cdef inline blas_int factor(floating *A, blas_int n, blas_int *piv, Shape *shape) noexcept nogil:
+    shape[0] = shape_of(A, n)
+    if shape[0] == GENERAL:
+        return getrf_one(n, A, n, piv)
+    return zero_pivot(n, A, n)
+
+
+cdef inline void solve_one(Shape shape, bint transpose, blas_int n, blas_int k, const floating *A,
+                           const blas_int *piv, floating *B) noexcept nogil:
+    if shape == GENERAL:
+        getrs_one(transpose, n, k, A, n, piv, B, k)
+    else:
+        trsm_one(False, shape == LOWER, transpose, False, n, k, <floating>1, A, n, B, k)
+
+
+cdef inline void subtract_product(floating *A_bar, const floating *B_bar, const floating *X,
+                                  Py_ssize_t n, Py_ssize_t k, bint onto) noexcept nogil:
+    """A_bar -= B_bar Xᵀ, or A_bar = -B_bar Xᵀ."""
+    cdef Py_ssize_t i, j, p
+    cdef floating total
+    for i in range(n):
+        for j in range(n):
+            total = A_bar[i * n + j] if onto else 0
+            for p in range(k):
+                total -= B_bar[i * k + p] * X[j * k + p]
+            A_bar[i * n + j] = total
+
+
+@cython.no_gc
+@cython.final
+@cython.freelist(64)
+cdef class Solve(Node):
+    """``b_bar = A⁻ᵀ x_bar``, ``A_bar = -b_bar xᵀ``, a full matrix even where A is a triangle."""
+
+    cdef cnp.ndarray factors  # LU, or A itself if it is a triangle
+    cdef cnp.ndarray X
+    cdef object A
+    cdef blas_int piv[SMALL]
+    cdef Shape shape
+
+    cdef bint linear(self):
+        return self.a is None
+
+    cdef cnp.ndarray solved(self, object B, bint transpose, bint own):
+        """``A⁻¹ B`` or ``A⁻ᵀ B``; None where B is no plain array like X."""
+        cdef cnp.ndarray out
+        cdef blas_int n, k
+        if not has_shape_of(B, self.X):
+            return None
+        out = owned(B, own)
+        n = <blas_int>cnp.PyArray_DIM(out, 0)
+        k = <blas_int>(cnp.PyArray_DIM(out, 1) if cnp.PyArray_NDIM(out) == 2 else 1)
+        if cnp.PyArray_TYPE(out) == cnp.NPY_DOUBLE:
+            solve_one[double](self.shape, transpose, n, k, <double *>cnp.PyArray_DATA(self.factors), self.piv,
+                              <double *>cnp.PyArray_DATA(out))
+        else:
+            solve_one[float](self.shape, transpose, n, k, <float *>cnp.PyArray_DATA(self.factors), self.piv,
+                             <float *>cnp.PyArray_DATA(out))
+        return out
+
+    cdef int pull(self, Pull walk, object x_bar) except -1:
+        cdef cnp.ndarray b_bar = self.solved(x_bar, True, walk.overwrite)
+        cdef cnp.ndarray A_bar
+        cdef blas_int n, k
+        cdef bint onto
+        if b_bar is None:
+            return self.pull_general(walk, x_bar)
+        if self.a is not None:
+            n = <blas_int>cnp.PyArray_DIM(b_bar, 0)
+            k = <blas_int>(cnp.PyArray_DIM(b_bar, 1) if cnp.PyArray_NDIM(b_bar) == 2 else 1)
+            total = walk.buffer(self.a)
+            onto = total is not None and has_shape_of(total, self.factors) and cnp.PyArray_ISCARRAY(<cnp.ndarray>total)
+            A_bar = total if onto else cnp.PyArray_EMPTY(2, cnp.PyArray_DIMS(self.factors),
+                                                         cnp.PyArray_TYPE(b_bar), 0)
+            if cnp.PyArray_TYPE(b_bar) == cnp.NPY_DOUBLE:
+                subtract_product[double](<double *>cnp.PyArray_DATA(A_bar), <double *>cnp.PyArray_DATA(b_bar),
+                                         <double *>cnp.PyArray_DATA(self.X), n, k, onto)
+            else:
+                subtract_product[float](<float *>cnp.PyArray_DATA(A_bar), <float *>cnp.PyArray_DATA(b_bar),
+                                        <float *>cnp.PyArray_DATA(self.X), n, k, onto)
+            if not onto:
+                walk.add(self.a, A_bar, True)
+        if self.b is not None:
+            walk.add(self.b, b_bar, True)
+        return 0
+
+    cdef int pull_general(self, Pull walk, object x_bar) except -1:
+        b_bar = np.linalg.solve(self.A.T, x_bar)
+        if self.a is not None:
+            walk.add(self.a, -np.outer(b_bar, self.X) if self.X.ndim == 1 else -(b_bar @ self.X.T), True)
+        if self.b is not None:
+            walk.add(self.b, b_bar, False)
+        return 0
+
+    cdef object push(self, Push walk):
+        """``x_dot = A⁻¹ (b_dot - A_dot x)``."""
+        A_dot = walk.tangent(self.a)
+        right = walk.tangent(self.b)
+        if A_dot is not None:
+            term = A_dot @ self.X
+            right = -term if right is None else right - term
+        if right is None:
+            return None
+        x_dot = self.solved(right, False, False)
+        return np.linalg.solve(self.A, right) if x_dot is None else x_dot
+
+
+cdef class FastSolve(Handler):
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Trace trace
+        cdef Solve node
+        cdef blas_int n, info
+        if kwargs or len(args) != 2:
+            return NotImplemented
+        trace = trace_of(args[0], args[1])
+        A = seen_from_outside(args[0], trace)
+        B = seen_from_outside(args[1], trace)
+        if not is_small_square(A) or not is_plain(B) \
+                or not 1 <= cnp.PyArray_NDIM(<cnp.ndarray>B) <= 2 \
+                or cnp.PyArray_TYPE(<cnp.ndarray>B) != cnp.PyArray_TYPE(<cnp.ndarray>A) \
+                or cnp.PyArray_DIM(<cnp.ndarray>B, 0) != cnp.PyArray_DIM(<cnp.ndarray>A, 0):
+            return NotImplemented
+        node = Solve.__new__(Solve)
+        node.A = A
+        node.factors = copied(A)
+        n = <blas_int>cnp.PyArray_DIM(node.factors, 0)
+        if cnp.PyArray_TYPE(node.factors) == cnp.NPY_DOUBLE:
+            info = factor[double](<double *>cnp.PyArray_DATA(node.factors), n, node.piv, &node.shape)
+        else:
+            info = factor[float](<float *>cnp.PyArray_DATA(node.factors), n, node.piv, &node.shape)
+        if info != 0:
+            return NotImplemented  # the readable rule fails with words
+        node.X = B  # its shape and dtype are those of the solution
+        node.X = node.solved(B, False, False)
+        node.a = node_of(args[0], trace)
+        node.b = node_of(args[1], trace)
+        return record(trace, node, node.X)
+
+
+def use_factorization_paths():
+    """Give the readable rules of these functions their compiled twins."""
+    fast_path(np.linalg.cholesky, FastCholesky(np.linalg.cholesky))
+    fast_path(np.linalg.solve, FastSolve(np.linalg.solve))
+    potrf.primitive.fast = FastCholesky(potrf.primitive)

@@ -1,0 +1,550 @@
+"""``numpy.linalg``: solves, inverses, determinants and factorizations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
+
+from lindiff.core.differential import Differential
+from lindiff.core.registry import composed, rule
+from lindiff.core.variable import value
+from lindiff.linalg._backend import kernels
+from lindiff.linalg._degeneracy import over_gaps, without_gauge, without_rotation
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part
+from lindiff.linalg.cholesky import potrf, potrf_pullback, potrf_pushforward
+from lindiff.linalg.determinant import adjugate
+from lindiff.linalg.diagonals import extractdiag, makediag
+from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
+from lindiff.linalg.triangular import trsm
+
+# -- Cholesky --------------------------------------------------------------------------------------------
+
+
+@rule(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """The operator ``potrf`` where there is a kernel; else NumPy's or the array type's own function."""
+    L = np.linalg.cholesky(a, upper=upper) if kernels(a) is None else potrf(a, lower=not upper)
+    return L, Differential(
+        lambda a_dot: potrf_pushforward(L, hermitian_part(a_dot), lower=not upper),
+        lambda L_bar: potrf_pullback(L, L_bar, lower=not upper),
+    )
+
+
+# -- LU: solve, inv, det, slogdet ------------------------------------------------------------------------
+
+
+class Factored:
+    """A square matrix, factored once for its solves: a triangle as it is, else LU.
+
+    Without kernels, and for right-hand sides that are Variables, solves are ``np.linalg.solve``.
+    """
+
+    def __init__(self, a: Any) -> None:
+        self.a = a
+        self.kernels = kernels(a)
+        self.lower = None if self.kernels is None else _triangle_of(a)
+        self.lu = self.kernels.getrf(a) if self.kernels is not None and self.lower is None else None
+
+    def solve(self, B: Any, transpose: bool = False) -> Any:
+        """``a⁻¹ B``, or ``a⁻ᴴ B``."""
+        if self.kernels is None or kernels(self.a, B) is None:
+            return np.linalg.solve(adjoint(self.a) if transpose else self.a, B)
+        if self.lu is None:
+            return trsm(self.a, B, transpose=transpose, lower=self.lower)
+        LU, piv = self.lu
+        batch = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
+        return self.kernels.getrs(LU, np.broadcast_to(piv, (*batch, piv.shape[-1])), B, transpose=transpose)
+
+    def inverse(self) -> Any:
+        if self.lu is None:
+            return np.linalg.inv(self.a)
+        return self.kernels.getri(*self.lu)
+
+
+def _triangle_of(a: Any) -> bool | None:
+    """Whether ``a`` is lower triangular (True) or upper triangular (False); None if neither."""
+    if a.ndim < 2 or a.shape[-1] < 2 or not a.size:
+        return None
+    if not a[..., 0, -1].any() and not np.triu(a, 1).any():
+        return True
+    if not a[..., -1, 0].any() and not np.tril(a, -1).any():
+        return False
+    return None
+
+
+@rule(np.linalg.solve)
+def solve(a: Any, b: Any) -> Any:
+    """``x = a⁻¹ b``: ``b_bar = a⁻ᴴ x_bar``, ``a_bar = -b_bar xᴴ``; one factorization for all."""
+    vector = b.ndim == 1
+    B = b[:, None] if vector else b
+    factored = Factored(a)
+    X = factored.solve(B)
+
+    def columns(x: Any) -> Any:
+        return x[..., None] if vector else x
+
+    def result(X: Any) -> Any:
+        return X[..., 0] if vector else X
+
+    def push_a(a_dot: Any) -> Any:
+        return result(factored.solve(-(a_dot @ X)))
+
+    def push_b(b_dot: Any) -> Any:
+        return result(factored.solve(columns(b_dot)))
+
+    def pull_b(x_bar: Any) -> Any:
+        B_bar = factored.solve(columns(x_bar), transpose=True)
+        return None, result(B_bar)
+
+    def pull_both(x_bar: Any) -> Any:
+        B_bar = factored.solve(columns(x_bar), transpose=True)
+        return -(B_bar @ adjoint(X)), result(B_bar)
+
+    return result(X), Differential((push_a, push_b), {(0,): pull_both, (1,): pull_b, (0, 1): pull_both})
+
+
+@rule(np.linalg.inv)
+def inv(a: Any) -> Any:
+    """``B = a⁻¹``: ``B_dot = -B a_dot B``."""
+    B = np.linalg.inv(a) if kernels(a) is None else kernels(a).getri(*kernels(a).getrf(a))
+    return B, Differential(
+        lambda a_dot: -(B @ a_dot @ B),
+        lambda B_bar: -(adjoint(B) @ B_bar @ adjoint(B)),
+    )
+
+
+def _lu_determinant(LU: Any, piv: Any) -> tuple[Any, Any]:
+    """Diagonal of the factors, and the sign of the exchanges."""
+    exchanges = np.sum(piv != np.arange(piv.shape[-1], dtype=piv.dtype), axis=-1)
+    return np.diagonal(LU, axis1=-2, axis2=-1), (1 - 2 * (exchanges % 2)).astype(LU.dtype)
+
+
+@rule(np.linalg.det)
+def det(a: Any) -> Any:
+    """``d_dot = tr(adj(a) a_dot)``, with ``adj(a) = det(a) a⁻¹`` from the LU factors where they are regular."""
+    found = kernels(a)
+    if found is None:
+        d, adj = np.linalg.det(a), None
+    else:
+        LU, piv = found.getrf(a)
+        diagonal, sign = _lu_determinant(LU, piv)
+        d = sign * np.prod(diagonal, axis=-1)
+        size = np.abs(diagonal)
+        # the ratio of pivots bounds the condition number from below only: stay far away from singular ones
+        least, largest = np.min(size, axis=-1, initial=np.inf), np.max(size, axis=-1, initial=0.0)
+        regular = bool(np.all(least > largest * np.finfo(LU.dtype).eps ** 0.25))
+        adj = (lambda: d[..., None, None] * found.getri(LU, piv)) if regular else None
+
+    def cofactors() -> Any:
+        return adjugate(a) if adj is None else adj()
+
+    return d, Differential(
+        lambda a_dot: np.sum(np.swapaxes(cofactors(), -1, -2) * a_dot, axis=(-2, -1)),
+        lambda d_bar: d_bar[..., None, None] * adjoint(cofactors()),
+    )
+
+
+@rule(np.linalg.slogdet)
+def slogdet(a: Any) -> Any:
+    """``d log|det a| = Re tr(a⁻¹ da)``, and for complex a ``d sign = i sign Im tr(a⁻¹ da)``."""
+    found = kernels(a)
+    if found is None:
+        sign, logabsdet = np.linalg.slogdet(a)
+        lu = None
+    else:
+        lu = found.getrf(a)
+        diagonal, exchanges = _lu_determinant(*lu)
+        sign = exchanges * np.prod(np.sign(diagonal), axis=-1)
+        with np.errstate(divide="ignore"):
+            logabsdet = np.sum(np.log(np.abs(diagonal)), axis=-1)
+    is_complex = a.dtype.kind == "c"
+
+    def inverse() -> Any:
+        return np.linalg.inv(a) if lu is None else found.getri(*lu)
+
+    def pushforward(a_dot: Any) -> Any:
+        trace = np.sum(np.swapaxes(inverse(), -1, -2) * a_dot, axis=(-2, -1))
+        if not is_complex:
+            return None, trace
+        return 1j * sign * trace.imag, trace.real
+
+    def pullback(bars: Any) -> Any:
+        sign_bar, log_bar = bars
+        factor = 0.0 if log_bar is None else log_bar[..., None, None]
+        if is_complex and sign_bar is not None:
+            factor = factor - 1j * np.imag(conj(sign_bar) * sign)[..., None, None]
+        return factor * adjoint(inverse())
+
+    return SlogdetResult(sign, logabsdet), Differential(pushforward, pullback, symbolic_zeros=True)
+
+
+# -- eigenvalues -----------------------------------------------------------------------------------------
+
+
+def _gaps(w: Any) -> Any:
+    """``w_j - w_i``, and 1 on the diagonal."""
+    eye = np.eye(w.shape[-1], dtype=w.dtype)
+    return w[..., None, :] - w[..., :, None] + eye
+
+
+def _off_diagonal(X: Any) -> Any:
+    return X - makediag(extractdiag(X))
+
+
+@rule(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """``dw = diag(M)``, ``dV = V (M ∘ F)``, ``M = Vᴴ sym(da) V``, ``F_ij = 1 / h(w_j - w_i)``; Giles (2008)."""
+    w, V = np.linalg.eigh(a, UPLO)
+
+    def pushforward(a_dot: Any) -> Any:
+        M = adjoint(V) @ hermitian_part(a_dot) @ V
+        w_dot = extractdiag(M)
+        S = over_gaps(_off_diagonal(M), _gaps(w), M, w, "eigh")
+        return w_dot.real if M.dtype.kind == "c" else w_dot, V @ S
+
+    def pullback(bars: Any) -> Any:
+        w_bar, V_bar = bars
+        S = 0.0 if w_bar is None else makediag(w_bar)
+        if V_bar is not None:
+            K = adjoint(V) @ V_bar
+            without_gauge(K, K, "eigh")
+            skew = 0.5 * _off_diagonal(K - adjoint(K))
+            S = S + over_gaps(skew, _gaps(w), K, w, "eigh")
+        return hermitian_part(V @ S @ adjoint(V))
+
+    return EighResult(w, V), Differential((pushforward,), (pullback,), symbolic_zeros=True)
+
+
+@rule(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """The eigenvectors are kept for the derivative: ``a_bar = V diag(w_bar) Vᴴ``."""
+    w, V = np.linalg.eigh(a, UPLO)
+
+    def pushforward(a_dot: Any) -> Any:
+        w_dot = np.sum(conj(V) * (hermitian_part(a_dot) @ V), axis=-2)
+        return w_dot.real if w_dot.dtype.kind == "c" else w_dot
+
+    def pullback(w_bar: Any) -> Any:
+        return hermitian_part((V * w_bar[..., None, :]) @ adjoint(V))
+
+    return w, Differential((pushforward,), (pullback,))
+
+
+@rule(np.linalg.eig)
+def eig(a: Any) -> Any:
+    """``dw = diag(M)``, ``dV = V (C - diag Re(VᴴV C))``, ``C = M ∘ F``, ``M = V⁻¹ da V``; Boeddeker et al. (2017)."""
+    w, V = np.linalg.eig(a)
+
+    def pushforward(a_dot: Any) -> Any:
+        M = np.linalg.solve(V, a_dot @ V)
+        C = over_gaps(_off_diagonal(M), _gaps(w), M, w, "eig")
+        along = extractdiag(adjoint(V) @ V @ C).real
+        return extractdiag(M), V @ C - V * along[..., None, :]
+
+    def pullback(bars: Any) -> Any:
+        w_bar, V_bar = bars
+        S = 0.0 if w_bar is None else makediag(w_bar)
+        if V_bar is not None:
+            K = adjoint(V) @ V_bar
+            without_gauge(K, K, "eig")
+            along = extractdiag(K).real
+            K = K - (adjoint(V) @ V) * along[..., None, :]
+            S = S + over_gaps(_off_diagonal(K), conj(_gaps(w)), K, w, "eig")
+        return np.linalg.solve(adjoint(V), S @ adjoint(V))
+
+    return EigResult(w, V), Differential(pushforward, pullback, symbolic_zeros=True)
+
+
+@rule(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    w, V = np.linalg.eig(a)
+    return w, Differential(
+        lambda a_dot: extractdiag(np.linalg.solve(V, a_dot @ V)),
+        lambda w_bar: np.linalg.solve(adjoint(V), w_bar[..., :, None] * adjoint(V)),
+    )
+
+
+# -- singular values -------------------------------------------------------------------------------------
+
+
+@composed(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    if hermitian:
+        return _hermitian_svd(a, compute_uv)
+    if not compute_uv:
+        return np.linalg.svdvals(a)
+    m, n = a.shape[-2:]
+    if m >= n:
+        return SVDResult(*_tall_svd(a, full_matrices))
+    V, S, Uh = _tall_svd(adjoint(a), full_matrices)
+    return SVDResult(adjoint(Uh), S, adjoint(V))
+
+
+def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
+    """From the eigendecomposition, as NumPy does it."""
+    if not compute_uv:
+        return np.flip(np.sort(np.abs(np.linalg.eigvalsh(a)), axis=-1), axis=-1)
+    w, V = np.linalg.eigh(a)
+    s = np.abs(w)
+    order = np.flip(np.argsort(s, axis=-1), axis=-1)
+    U = np.take_along_axis(V, order[..., None, :], axis=-1)
+    sign = np.take_along_axis(np.sign(w), order, axis=-1)
+    return SVDResult(U, np.take_along_axis(s, order, axis=-1), adjoint(U * sign[..., None, :]))
+
+
+@rule
+def _tall_svd(a: Any, full_matrices: bool) -> Any:
+    """``a = U diag(S) Vᴴ`` with at least as many rows as columns.
+
+    With ``P = Uᴴ da V``, ``dU = U Ω``, ``dV = V Ψ`` (Ω, Ψ skew-Hermitian): ``dS = Re diag(P)``,
+    ``(Ω + Ψ)_ij = (P + Pᴴ)_ij / (s_j - s_i)``, ``(Ω - Ψ)_ij = (P - Pᴴ)_ij / (s_j + s_i)``: sums of singular
+    values do not vanish where differences do.  Of the columns of U beyond the n-th only the space that they
+    span is determined.
+    """
+    U, S, Vh = np.linalg.svd(a, full_matrices)
+    n = a.shape[-1]
+    V = adjoint(Vh)
+    inner, beyond = U[..., :n], U[..., n:]
+    sums = S[..., None, :] + S[..., :, None]
+
+    def pushforward(a_dot: Any) -> Any:
+        aV = a_dot @ V
+        P = adjoint(inner) @ aV
+        S_dot = extractdiag(P)
+        S_dot = S_dot.real if P.dtype.kind == "c" else S_dot
+        both = over_gaps(_off_diagonal(P + adjoint(P)), _gaps(S), P, S, "svd")
+        difference = over_gaps(P - adjoint(P), sums, P, S, "svd")
+        Omega, Psi = 0.5 * (both + difference), 0.5 * (both - difference)
+        outside = aV - inner @ P
+        U_dot = inner @ Omega + over_gaps(outside, S[..., None, :], aV, S, "svd")
+        if full_matrices:
+            U_dot = np.concatenate([U_dot, -(inner @ (adjoint(U_dot) @ beyond))], axis=-1)
+        return U_dot, S_dot, adjoint(V @ Psi)
+
+    def pullback(bars: Any) -> Any:
+        U_bar, S_bar, Vh_bar = bars
+        P_bar = 0.0 if S_bar is None else makediag(S_bar).astype(a.dtype)
+        outside = None
+        zero = np.zeros_like(Vh)
+        K_U = K_V = zero
+        scale = 0.0
+        if U_bar is not None:
+            inner_bar = U_bar[..., :n]
+            if full_matrices:
+                beyond_bar = U_bar[..., n:]
+                without_rotation(adjoint(beyond) @ beyond_bar, "svd")
+                inner_bar = inner_bar - beyond @ (adjoint(beyond_bar) @ inner)
+            scale = np.max(np.abs(value(U_bar)), initial=0.0)
+            K_U = adjoint(inner) @ inner_bar
+            outside = over_gaps(inner_bar - inner @ K_U, S[..., None, :], inner_bar, S, "svd")
+        if Vh_bar is not None:
+            K_V = adjoint(V) @ adjoint(Vh_bar)
+        if U_bar is not None or Vh_bar is not None:
+            scale = scale + np.abs(value(K_U)) + np.abs(value(K_V))
+            without_gauge(K_U + K_V, scale, "svd")
+            A_U, A_V = 0.5 * (K_U - adjoint(K_U)), 0.5 * (K_V - adjoint(K_V))
+            P_bar = P_bar + over_gaps(_off_diagonal(A_U + A_V), _gaps(S), scale, S, "svd")
+            P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd")
+        a_bar = inner @ P_bar @ Vh
+        return a_bar if outside is None else a_bar + outside @ Vh
+
+    return SVDResult(U, S, Vh), Differential((pushforward,), (pullback,), symbolic_zeros=True)
+
+
+@rule(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Any:
+    """The vectors are kept for the derivative: ``x_bar = U diag(s_bar) Vᴴ``."""
+    U, s, Vh = np.linalg.svd(x, full_matrices=False)
+
+    def pushforward(x_dot: Any) -> Any:
+        s_dot = np.sum(conj(U) * (x_dot @ adjoint(Vh)), axis=-2)
+        return s_dot.real if s_dot.dtype.kind == "c" else s_dot
+
+    return s, Differential(pushforward, lambda s_bar: (U * s_bar[..., None, :]) @ Vh)
+
+
+# -- QR --------------------------------------------------------------------------------------------------
+
+
+def _tall_qr_pushforward(Q: Any, R: Any, a_dot: Any) -> Any:
+    """That of the LQ factorization ``aᴴ = Rᴴ Qᴴ``."""
+    Qh_dot, Rh_dot = gelqf_pushforward(adjoint(Q), adjoint(R), adjoint(a_dot))
+    return adjoint(Qh_dot), adjoint(Rh_dot)
+
+
+def _tall_qr_pullback(Q: Any, R: Any, Q_bar: Any, R_bar: Any) -> Any:
+    Q_bar, R_bar = (None if X is None else adjoint(X) for X in (Q_bar, R_bar))
+    return adjoint(gelqf_pullback(adjoint(Q), adjoint(R), Q_bar, R_bar))
+
+
+@rule(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Of a wide matrix ``[a₁ a₂]``, ``a₁ = Q R₁`` and ``R₂ = Qᴴ a₂``."""
+    m, n = a.shape[-2:]
+    if mode == "raw" or (mode == "complete" and m > n):
+        raise TypeError(
+            f"np.linalg.qr(..., mode={mode!r}) has no derivative: columns of Q beyond those of the matrix are "
+            f"determined only up to a rotation (gauge); use mode='reduced'"
+        )
+    if mode == "r" and m >= n:
+        return _tall_r(a)
+    if mode not in ("reduced", "complete", "r"):
+        return np.linalg.qr(a, mode), None  # NumPy's error
+    Q, R = np.linalg.qr(a)
+    k = min(m, n)
+    R1, a2 = R[..., :k], a[..., k:]
+
+    def pushforward(a_dot: Any) -> Any:
+        Q_dot, R_dot = _tall_qr_pushforward(Q, R1, a_dot[..., :k])
+        if m < n:
+            right = adjoint(Q_dot) @ a2 + adjoint(Q) @ a_dot[..., k:]
+            R_dot = np.concatenate([R_dot, right], axis=-1)
+        return R_dot if mode == "r" else (Q_dot, R_dot)
+
+    def pullback(bars: Any) -> Any:
+        Q_bar, R_bar = (None, bars) if mode == "r" else bars
+        if m >= n or R_bar is None:
+            a1_bar = _tall_qr_pullback(Q, R1, Q_bar, R_bar)
+            zeros = np.zeros_like(a2)
+            return a1_bar if m >= n else np.concatenate([a1_bar, zeros], axis=-1)
+        R2_bar = R_bar[..., k:]
+        from_right = a2 @ adjoint(R2_bar)
+        Q_bar = from_right if Q_bar is None else Q_bar + from_right
+        a1_bar = _tall_qr_pullback(Q, R1, Q_bar, R_bar[..., :k])
+        return np.concatenate([a1_bar, Q @ R2_bar], axis=-1)
+
+    result = R if mode == "r" else QRResult(Q, R)
+    return result, Differential((pushforward,), (pullback,), symbolic_zeros=True)
+
+
+def _tall_r(a: Any) -> Any:
+    """R alone: Q is not formed."""
+    R = np.linalg.qr(a, mode="r")
+
+    def pushforward(a_dot: Any) -> Any:
+        """``R_dot = Φ(R⁻ᴴ (a_dotᴴ a + aᴴ a_dot) R⁻¹)ᴴ R``."""
+        Q = trsm(R, a, rightside=True, lower=False)
+        return _tall_qr_pushforward(Q, R, a_dot)[1]
+
+    def pullback(R_bar: Any) -> Any:
+        return adjoint(gelqf_l_pullback(adjoint(R), adjoint(a), adjoint(R_bar)))
+
+    return R, Differential((pushforward,), (pullback,))
+
+
+# -- least squares ---------------------------------------------------------------------------------------
+
+
+@composed(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    if rcond is not None and rtol is not None:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    cutoff = rcond if rcond is not None else rtol
+    if cutoff is None and rtol is None:
+        cutoff = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
+    return _pinv(hermitian_part(a) if hermitian else a, cutoff)
+
+
+@rule
+def _pinv(a: Any, rcond: Any) -> Any:
+    """The pseudoinverse among matrices of constant rank; Golub & Pereyra (1973), eq. 4.12."""
+    P = np.linalg.pinv(a, rcond)
+
+    def beside(X: Any) -> Any:
+        """``(I - a P) X``."""
+        return X - a @ (P @ X)
+
+    def below(X: Any) -> Any:
+        """``(I - P a) X``."""
+        return X - P @ (a @ X)
+
+    def pushforward(a_dot: Any) -> Any:
+        P_h = adjoint(P)
+        return -(P @ a_dot @ P) + P @ P_h @ adjoint(beside(a_dot)) + below(adjoint(a_dot) @ P_h @ P)
+
+    def pullback(P_bar: Any) -> Any:
+        P_h, P_bar_h = adjoint(P), adjoint(P_bar)
+        return -(P_h @ P_bar @ P_h) + beside(P_bar_h @ P @ P_h) + P_h @ P @ adjoint(below(P_bar))
+
+    return P, Differential((pushforward,), (pullback,))
+
+
+@rule(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """``x = a⁺ b`` among matrices of constant rank, the residuals ``r = b - a x``, and the singular values."""
+    x, residuals, rank, s = np.linalg.lstsq(a, b, rcond)
+    vector = b.ndim == 1
+    B, X = (b[:, None], x[:, None]) if vector else (b, x)
+    eps = float(np.finfo(a.dtype).eps)
+    cutoff = eps * max(a.shape) if rcond is None else eps if rcond == -1 else rcond
+    has_residuals = residuals.shape[0] > 0
+
+    def pushforward(a_dot: Any, b_dot: Any, _: Any = None) -> Any:
+        P = np.linalg.pinv(a, cutoff)
+        B_dot = b_dot[:, None] if vector else b_dot
+        r, P_h_x = B - a @ X, adjoint(P) @ X
+        change = B_dot - a_dot @ X
+        along = adjoint(a_dot) @ P_h_x
+        X_dot = P @ (change + adjoint(P) @ (adjoint(a_dot) @ r)) + along - P @ (a @ along)
+        residuals_dot = 2 * np.sum(conj(r) * change, axis=0) if has_residuals else np.zeros_like(residuals)
+        U, _s, Vh = np.linalg.svd(a, full_matrices=False)
+        s_dot = np.sum(conj(U) * (a_dot @ adjoint(Vh)), axis=-2)
+        return X_dot[:, 0] if vector else X_dot, np.real(residuals_dot), None, np.real(s_dot)
+
+    def pullback(bars: Any) -> Any:
+        x_bar, residuals_bar, _, s_bar = bars
+        P = np.linalg.pinv(a, cutoff)
+        r = B - a @ X
+        B_bar, a_bar = np.zeros_like(B), np.zeros_like(a)
+        if x_bar is not None:
+            X_bar = x_bar[:, None] if vector else x_bar
+            Y = adjoint(P) @ X_bar
+            B_bar = B_bar + Y
+            beside = X_bar - P @ (a @ X_bar)
+            a_bar = a_bar - Y @ adjoint(X) + r @ adjoint(P @ Y) + (adjoint(P) @ X) @ adjoint(beside)
+        if residuals_bar is not None and has_residuals:
+            Y = 2 * r * residuals_bar
+            B_bar = B_bar + Y
+            a_bar = a_bar - Y @ adjoint(X)
+        if s_bar is not None:
+            U, _s, Vh = np.linalg.svd(a, full_matrices=False)
+            a_bar = a_bar + (U * s_bar) @ Vh
+        return a_bar, B_bar[:, 0] if vector else B_bar, None
+
+    return (x, residuals, rank, s), Differential(pushforward, pullback, symbolic_zeros=True)
+
+
+# -- composed of the others ------------------------------------------------------------------------------
+
+
+@composed(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    if axes is not None:
+        others = [k for k in range(a.ndim) if k not in axes]
+        a = np.transpose(a, [*others, *axes])
+    shape = a.shape[b.ndim :]
+    n = int(np.prod(shape))
+    if a.size != n * n or b.size != n:
+        raise np.linalg.LinAlgError(
+            "Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+        )
+    return np.reshape(np.linalg.solve(np.reshape(a, (n, n)), np.reshape(b, n)), shape)
+
+
+@composed(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    n = int(np.prod(a.shape[ind:]))
+    return np.reshape(np.linalg.inv(np.reshape(a, (n, n))), (*a.shape[ind:], *a.shape[:ind]))
+
+
+@composed(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> Any:
+    if p is None or p in (2, -2):
+        s = np.linalg.svdvals(x)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    inverse = np.linalg.inv(x)
+    return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))

@@ -1,0 +1,141 @@
+"""Norms of vectors and matrices, ``numpy.linalg.norm`` and its kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.differential import Differential
+from lindiff.core.registry import composed, rule
+from lindiff.core.variable import value
+
+Axes = tuple[int, ...]
+
+
+@rule
+def _p_norm(x: Any, p: float, axes: Axes, keepdims: bool) -> Any:
+    """The p-norm over ``axes``: its gradient is an array of the shape of x, 0 where the norm is 0."""
+    axis = axes[0] if len(axes) == 1 else axes
+    y = _p_norm_of_array(x, p, axis)
+    shape = y.shape
+
+    def gradient() -> Any:
+        with np.errstate(all="ignore"):
+            return _p_norm_gradient(x, y, p, axis)
+
+    def reduced(y: Any) -> Any:
+        return y if keepdims else np.squeeze(y, axis=axes)
+
+    def pushforward(x_dot: Any) -> Any:
+        g = gradient()
+        terms = np.real(np.conjugate(g) * x_dot) if g.dtype.kind == "c" else g * x_dot
+        return reduced(np.sum(terms, axis=axis, keepdims=True))
+
+    return reduced(y), Differential((pushforward,), (lambda y_bar: np.reshape(y_bar, shape) * gradient(),))
+
+
+def _p_norm_of_array(x: Any, p: float, axis: Any) -> Any:
+    """Axes are kept."""
+    size = np.abs(x)
+    if p == np.inf:
+        return np.max(size, axis=axis, keepdims=True)
+    if p == -np.inf:
+        return np.min(size, axis=axis, keepdims=True)
+    if p == 0:
+        return np.sum((value(x) != 0).astype(size.dtype), axis=axis, keepdims=True)
+    if p == 1:
+        return np.sum(size, axis=axis, keepdims=True)
+    if p == 2:
+        return np.sqrt(
+            np.sum(size * size if x.dtype.kind != "c" else x.real**2 + x.imag**2, axis=axis, keepdims=True)
+        )
+    with np.errstate(divide="ignore"):
+        return np.sum(size**p, axis=axis, keepdims=True) ** (1 / p)
+
+
+def _p_norm_gradient(x: Any, y: Any, p: float, axis: Any) -> Any:
+    if p == 0:
+        return np.zeros_like(x)
+    if p == 2:
+        return x / np.where(value(y) == 0, 1.0, y).astype(x.dtype)
+    size = np.abs(x)
+    direction = x / np.where(value(size) == 0, 1.0, size).astype(x.dtype)
+    if p == 1:
+        return direction
+    if abs(p) == np.inf:
+        largest = (value(size) == value(y)).astype(value(size).dtype)
+        return direction * (largest / np.sum(largest, axis=axis, keepdims=True))
+    zero = (value(size) == 0) | (value(y) == 0)
+    ratio = np.where(zero, 1.0, size) / np.where(value(y) == 0, 1.0, y)
+    return direction * np.where(zero, 0.0, ratio ** (p - 1)).astype(size.dtype)
+
+
+def _vector_norm(x: Any, axes: Axes, p: Any, keepdims: bool) -> Any:
+    p = 2 if p is None else p
+    if isinstance(p, str):
+        raise ValueError(f"Invalid norm order {p!r} for vectors")
+    return _p_norm(x, p, axes, keepdims)
+
+
+def _matrix_norm(x: Any, axes: Axes, p: Any, keepdims: bool) -> Any:
+    row, column = axes
+    if row == column:
+        raise ValueError("Duplicate axes given.")
+    if p is None or p in ("fro", "f"):
+        return _p_norm(x, 2, axes, keepdims)
+    if p in (1, -1, np.inf, -np.inf):
+        summed, other = (row, column) if abs(p) == 1 else (column, row)
+        sums = np.sum(np.abs(x), axis=summed, keepdims=True)
+        y = np.max(sums, axis=other, keepdims=True) if p > 0 else np.min(sums, axis=other, keepdims=True)
+        return y if keepdims else np.squeeze(y, axis=axes)
+    if p in (2, -2, "nuc"):
+        s = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
+        if p == "nuc":
+            y = np.sum(_without_rounding(s), axis=-1)
+        else:
+            y = np.max(s, axis=-1) if p == 2 else np.min(s, axis=-1)
+        return np.expand_dims(y, axes) if keepdims else y
+    raise ValueError(
+        f"Invalid norm order {p!r} for matrices" if isinstance(p, str) else "Invalid norm order for matrices."
+    )
+
+
+def _without_rounding(s: Any) -> Any:
+    """Singular values, with what is zero to rounding made constant: its subgradient is 0."""
+    plain = value(s)
+    cutoff = (
+        10 * plain.shape[-1] * np.finfo(plain.dtype).eps * np.max(plain, axis=-1, keepdims=True, initial=0.0)
+    )
+    return np.where(plain > cutoff, s, plain)
+
+
+def _as_axes(axis: Any, ndim: int) -> Axes:
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return tuple(a + ndim if a < 0 else a for a in axes)
+
+
+@composed(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is None:
+        axes = tuple(range(x.ndim))
+        if ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1):
+            return _p_norm(x, 2, axes, keepdims)
+    else:
+        axes = _as_axes(axis, x.ndim)
+    if len(axes) == 1:
+        return _vector_norm(x, axes, ord, keepdims)
+    if len(axes) == 2:
+        return _matrix_norm(x, axes, ord, keepdims)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+@composed(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    axes = tuple(range(x.ndim)) if axis is None else _as_axes(axis, x.ndim)
+    return _vector_norm(x, axes, ord, keepdims)
+
+
+@composed(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return _matrix_norm(x, (x.ndim - 2, x.ndim - 1), ord, keepdims)

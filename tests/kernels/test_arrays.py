@@ -1,0 +1,138 @@
+"""What all kernels share: layouts, dtypes, shapes, errors, ownership, threads."""
+
+import doctest
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from lindiff import kernels
+
+from .helpers import assert_close, layouts, spd
+
+
+def eigenvalues(U):
+    return np.arange(U.shape[-1]).astype(U.dtype)
+
+
+OPERATORS = {
+    "gemm2": (kernels.gemm2, 2),
+    "gemm": (kernels.gemm, 3),
+    "syrk": (kernels.syrk, 1),
+    "syrk_pullback": (kernels.syrk_pullback, 2),
+    "trmm": (kernels.trmm, 2),
+    "trsm": (kernels.trsm, 2),
+    "trmm_pullback": (kernels.trmm_pullback, 3),
+    "trsm_pullback": (kernels.trsm_pullback, 3),
+    "copyltu": (kernels.copyltu, 1),
+    "potrf": (kernels.potrf, 1),
+    "potrf_pullback": (kernels.potrf_pullback, 2),
+    "potrf_pushforward": (kernels.potrf_pushforward, 2),
+    "potri": (kernels.potri, 1),
+    "potri_pullback": (kernels.potri_pullback, 3),
+    "potri_pushforward": (kernels.potri_pushforward, 3),
+    "getrf": (kernels.getrf, 1),
+    "gelqf": (kernels.gelqf, 1),
+    "gelqf_l": (kernels.gelqf_l, 1),
+    "gelqf_pullback": (kernels.gelqf_pullback, 4),
+    "gelqf_pushforward": (kernels.gelqf_pushforward, 3),
+    "gelqf_l_pullback": (kernels.gelqf_l_pullback, 3),
+    "gelqf_l_pushforward": (kernels.gelqf_l_pushforward, 3),
+    "syevd": (kernels.syevd, 1),
+    "syevd_pullback": (lambda U, X: kernels.syevd_pullback(U, eigenvalues(U), X, None), 2),
+    "syevd_pushforward": (lambda U, X: kernels.syevd_pushforward(U, eigenvalues(U), X), 2),
+    "getrs": (lambda LU, B: kernels.getrs(LU, np.arange(LU.shape[-1]), B), 2),
+    "getri": (lambda LU: kernels.getri(LU, np.arange(LU.shape[-1])), 1),
+}
+
+
+def results(y):
+    return y if isinstance(y, tuple) else (y,)
+
+
+@pytest.fixture(params=OPERATORS)
+def operator(request):
+    return OPERATORS[request.param]
+
+
+@pytest.mark.parametrize("order", [4, 11])
+@pytest.mark.parametrize("batch", [(), (2,)], ids=str)
+def test_layouts(rng, dtype, operator, order, batch):
+    f, arguments = operator
+    inputs = [layouts(spd(rng, batch, order, dtype)) for _ in range(arguments)]
+    want = results(f(*[x["C"] for x in inputs]))
+    for layout in inputs[0]:
+        given = [x[layout] for x in inputs]
+        before = [x.copy() for x in given]
+        got = results(f(*given))
+        for x, y in zip(got, want, strict=True):
+            assert x.dtype == y.dtype
+            assert x.flags.c_contiguous
+            np.testing.assert_allclose(x, y, rtol=1e-3 if dtype == np.float32 else 1e-10, atol=1e-5)
+        for x, y in zip(given, before, strict=True):
+            np.testing.assert_array_equal(x, y)
+            assert not any(np.shares_memory(x, y) for y in got)
+
+
+def test_dtypes(rng, operator):
+    f, arguments = operator
+    X = spd(rng, (), 3)
+    assert results(f(*[X.astype(np.float32)] * arguments))[0].dtype == np.float32
+    assert results(f(*[np.eye(3, dtype=int)] * arguments))[0].dtype == np.float64
+    if arguments > 1:
+        assert results(f(X.astype(np.float32), *[X] * (arguments - 1)))[0].dtype == np.float64
+    for bad in (np.float16, np.longdouble, complex, object):
+        with pytest.raises(TypeError, match="float32 and float64 work"):
+            f(*[X.astype(bad)] * arguments)
+
+
+def test_shapes(operator):
+    f, arguments = operator
+    with pytest.raises(ValueError, match="must have at least 2 axes"):
+        f(*[np.ones(3)] * arguments)
+    if arguments > 1:
+        with pytest.raises(ValueError, match="leading axes of"):
+            f(np.ones((2, 3, 3)), *[np.ones((4, 3, 3))] * (arguments - 1))
+        with pytest.raises(ValueError, match=r"\(3, 3\).*\(5, 5\)"):
+            f(np.eye(3), *[np.eye(5)] * (arguments - 1))
+
+
+@pytest.mark.parametrize("layout", ["F", "strided", "readonly", "unaligned"])
+def test_overwriting_only_what_is_ours(rng, layout):
+    A = layouts(spd(rng, (), 6))[layout]
+    before = A.copy()
+    L = kernels.potrf(A, overwrite_a=True)
+    assert_close(L, np.linalg.cholesky(before))
+    np.testing.assert_array_equal(A, before)
+
+
+def test_overwriting_needs_the_common_dtype(rng):
+    L, A = np.eye(3), np.ones((3, 2), np.float32)
+    assert kernels.trsm(L, A, overwrite_a=True).dtype == np.float64
+    assert A.dtype == np.float32
+
+
+def test_lists_and_views_of_subclasses():
+    A = np.array([[4.0, 2.0], [2.0, 5.0]]).view(type("Sub", (np.ndarray,), {}))
+    assert type(kernels.potrf(A)) is np.ndarray
+    assert_close(kernels.potrf(A.tolist()), np.array([[2.0, 0.0], [1.0, 2.0]]))
+
+
+def test_many_axes(rng):
+    A = spd(rng, (1,) * 20 + (2,), 3)
+    assert_close(kernels.potrf(A), np.linalg.cholesky(A))
+
+
+def test_threads(rng):
+    matrices = [spd(rng, (5,), 30) for _ in range(16)]
+    with ThreadPoolExecutor(4) as pool:
+        for A, L in zip(matrices, pool.map(kernels.potrf, matrices), strict=True):
+            assert_close(L, np.linalg.cholesky(A))
+
+
+@pytest.mark.parametrize("name", kernels.__all__)
+def test_docstring_examples(name):
+    f = getattr(kernels, name)
+    example = doctest.DocTestParser().get_doctest(f.__doc__, dict(vars(kernels)), name, None, None)
+    assert example.examples
+    assert doctest.DocTestRunner().run(example).failed == 0

@@ -1,0 +1,90 @@
+"""syevd."""
+
+import numpy as np
+import pytest
+
+from lindiff import kernels
+
+from .helpers import assert_adjoint, assert_close, assert_pushforward, general, separated, symmetric, t
+
+
+def test_decomposition(rng, dtype, n, batch):
+    A = separated(rng, batch, n, dtype)
+    U, lam = kernels.syevd(np.where(np.tri(n, dtype=bool), A, np.nan).astype(dtype))
+    assert_close((t(U) * lam[..., None, :]) @ U, A, dtype)
+    assert_close(lam, np.linalg.eigvalsh(A), dtype)
+    largest = np.take_along_axis(U, np.abs(U).argmax(-1, keepdims=True), -1) if n else np.ones(1)
+    assert (largest > 0).all()
+
+
+@pytest.mark.parametrize("given", ["both", "U", "lam"])
+def test_adjoint(rng, dtype, n, batch, given):
+    A = separated(rng, batch, n, dtype)
+    U, lam = kernels.syevd(A)
+    A_dot = symmetric(rng, A.shape, dtype)
+    U_bar, lam_bar = general(rng, A.shape, dtype), general(rng, lam.shape, dtype)
+    U_dot, lam_dot = kernels.syevd_pushforward(U, lam, A_dot)
+    pairs = []
+    if given != "lam":
+        pairs.append((U_bar, U_dot))
+    if given != "U":
+        pairs.append((lam_bar, lam_dot))
+    A_bar = kernels.syevd_pullback(
+        U, lam, None if given == "lam" else U_bar, None if given == "U" else lam_bar
+    )
+    np.testing.assert_array_equal(A_bar, t(A_bar))
+    assert_adjoint([(A_bar, A_dot)], pairs, dtype)
+
+
+def test_pushforward_by_differences(rng):
+    A, A_dot = separated(rng, (2,), 5), symmetric(rng, (2, 5, 5))
+    assert_pushforward(kernels.syevd, A, A_dot, kernels.syevd_pushforward(*kernels.syevd(A), A_dot))
+
+
+@pytest.mark.parametrize("n", [2, 6, 30])
+def test_repeated_eigenvalues_of_a_function_that_does_not_see_them(rng, n):
+    """<C, Uᵀ diag(λ²) U> = <C, A²> is smooth where eigenvalues coincide: no division by a zero gap."""
+    Q = np.linalg.qr(general(rng, (n, n)))[0]
+    C = symmetric(rng, (n, n))
+    for spectrum in (np.ones(n), np.repeat([1.0, 3.0], [n // 2, n - n // 2])):
+        A = (Q * spectrum) @ Q.T
+        A = (A + A.T) / 2
+        U, lam = kernels.syevd(A)
+        U_bar = 2 * (lam**2)[:, None] * U @ C
+        lam_bar = 2 * lam * np.diag(U @ C @ U.T)
+        A_bar = kernels.syevd_pullback(U, lam, U_bar, lam_bar)
+        assert np.abs(A_bar).max() < 100
+
+
+def test_ties_with_zero_numerator_give_zero():
+    U, lam = kernels.syevd(np.eye(4))
+    lam_bar = np.arange(4.0)
+    A_bar = kernels.syevd_pullback(U, lam, np.eye(4), lam_bar)
+    np.testing.assert_array_equal(A_bar, np.diag(lam_bar))
+
+
+def test_sign_rule_takes_the_first_of_equals():
+    U, _ = kernels.syevd(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    first = np.abs(U).argmax(axis=1)
+    assert (U[range(2), first] > 0).all()
+
+
+def test_overwriting(rng):
+    A = separated(rng, (2,), 5)
+    want = kernels.syevd(A)
+    U, lam = kernels.syevd(A, overwrite_a=True)
+    assert U is A
+    assert_close(U, want[0])
+    U_bar = general(rng, A.shape)
+    A_bar = kernels.syevd_pullback(U, lam, U_bar, None)
+    assert kernels.syevd_pullback(U, lam, U_bar, None, overwrite_u_bar=True) is U_bar
+    assert_close(U_bar, A_bar)
+
+
+def test_errors():
+    A = np.eye(3) * np.ones((2, 1, 1))
+    A[1, 2, 0] = np.nan
+    with pytest.raises(np.linalg.LinAlgError, match=r"syevd: A holds NaN or infinity \(batch index \(1,\)\)"):
+        kernels.syevd(A)
+    with pytest.raises(ValueError, match="syevd_pullback: lam of shape"):
+        kernels.syevd_pullback(np.eye(3), np.ones(2), np.eye(3), None)

@@ -1,0 +1,70 @@
+"""getrf, getrs, getri."""
+
+import numpy as np
+import pytest
+
+from lindiff import kernels
+
+from .helpers import assert_close, general, t
+
+
+def regular(rng, batch, n, dtype):
+    """Well conditioned, with small diagonal, so that columns must be exchanged."""
+    X = rng.standard_normal((*batch, n, n)) / max(n, 1) + 2 * np.eye(n)[::-1]
+    return X.astype(dtype)
+
+
+def test_factors(rng, dtype, n, batch):
+    A = regular(rng, batch, n, dtype)
+    LU, piv = kernels.getrf(A)
+    L, U = np.tril(LU), np.triu(LU, 1) + np.eye(n, dtype=dtype)
+    B = L @ U
+    for index in np.ndindex(*batch):
+        for i in reversed(range(n)):
+            B[index][:, [i, piv[(*index, i)]]] = B[index][:, [piv[(*index, i)], i]]
+    assert_close(B, A, dtype)
+    assert np.abs(U).max(initial=0) <= 1
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_solve(rng, dtype, n, batch, transpose):
+    A, X = regular(rng, batch, n, dtype), general(rng, (*batch, n, 3), dtype)
+    B = (t(A) if transpose else A) @ X
+    assert_close(kernels.getrs(*kernels.getrf(A), B, transpose=transpose), X, dtype)
+
+
+def test_inverse(rng, dtype, n, batch):
+    A = regular(rng, batch, n, dtype)
+    assert_close(kernels.getri(*kernels.getrf(A)), np.linalg.inv(A), dtype, factor=10)
+
+
+def test_broadcasting_and_overwriting(rng):
+    A, B = regular(rng, (), 4, float), general(rng, (3, 4, 2))
+    want = np.linalg.solve(A, B)
+    LU, piv = kernels.getrf(A, overwrite_a=True)
+    assert LU is A
+    X = kernels.getrs(LU, piv, B, overwrite_b=True)
+    assert X is B
+    assert_close(X, want)
+    assert kernels.getri(LU, piv, overwrite_lu=True) is LU
+
+
+@pytest.mark.parametrize("n", [3, 12])
+def test_singular(rng, n):
+    A = general(rng, (2, n, n))
+    A[1, 1] = A[1, 0]
+    A[1, 1, :] = 0
+    LU, piv = kernels.getrf(A)
+    for call in (lambda: kernels.getrs(LU, piv, A), lambda: kernels.getri(LU, piv)):
+        with pytest.raises(np.linalg.LinAlgError, match=r"entry 1 .*batch index \(1,\)"):
+            call()
+
+
+def test_bad_pivots(rng):
+    LU, piv = kernels.getrf(regular(rng, (), 3, float))
+    with pytest.raises(ValueError, match="getrs: piv holds the index 7"):
+        kernels.getrs(LU, [7, 1, 2], LU)
+    with pytest.raises(ValueError, match="getrs: piv of shape"):
+        kernels.getrs(LU, piv[:2], LU)
+    with pytest.raises(TypeError, match="getrs: piv has dtype float64"):
+        kernels.getrs(LU, piv.astype(float), LU)

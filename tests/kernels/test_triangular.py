@@ -1,0 +1,112 @@
+"""trmm, trsm, copyltu."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from lindiff import kernels
+
+from .helpers import assert_adjoint, assert_close, general, t, tri, triangular
+
+FLAGS = list(itertools.product([False, True], repeat=3))
+
+
+def problem(rng, batch, n, dtype, rightside, lower):
+    L = triangular(rng, batch, n, dtype, lower)
+    A = general(rng, (*batch, *((3, n) if rightside else (n, 3))), dtype)
+    return L, A
+
+
+def product(L, A, transpose, rightside):
+    L = t(L) if transpose else L
+    return A @ L if rightside else L @ A
+
+
+def dirty(L, lower):
+    """L with NaN in the triangle that must not be read."""
+    return np.where(tri(np.ones(L.shape), lower) > 0, L, np.nan).astype(L.dtype)
+
+
+@pytest.mark.parametrize(("transpose", "rightside", "lower"), FLAGS)
+def test_trmm_and_trsm(rng, dtype, n, batch, transpose, rightside, lower):
+    L, A = problem(rng, batch, n, dtype, rightside, lower)
+    B = product(L, A, transpose, rightside)
+    options = {"transpose": transpose, "rightside": rightside, "lower": lower, "alpha": 2.0}
+    assert_close(kernels.trmm(dirty(L, lower), A, **options), 2 * B, dtype)
+    assert_close(kernels.trsm(dirty(L, lower), B, **options), 2 * A, dtype)
+
+
+@pytest.mark.parametrize(("transpose", "rightside", "lower"), FLAGS)
+def test_pullbacks(rng, dtype, n, batch, transpose, rightside, lower):
+    L, A = problem(rng, batch, n, dtype, rightside, lower)
+    L_dot, A_dot = problem(rng, batch, n, dtype, rightside, lower)
+    options = {"transpose": transpose, "rightside": rightside, "lower": lower}
+    B_bar = general(rng, A.shape, dtype)
+
+    B_dot = 2 * (product(L_dot, A, transpose, rightside) + product(L, A_dot, transpose, rightside))
+    L_bar, A_bar = kernels.trmm_pullback(L, A, B_bar, alpha=2.0, **options)
+    np.testing.assert_array_equal(L_bar, tri(L_bar, lower))
+    assert_adjoint([(L_bar, L_dot), (A_bar, A_dot)], [(B_bar, B_dot)], dtype)
+
+    B = kernels.trsm(L, A, alpha=2.0, **options)
+    B_dot = kernels.trsm(L, 2 * A_dot - product(L_dot, B, transpose, rightside), **options)
+    L_bar, A_bar = kernels.trsm_pullback(L, B, B_bar, alpha=2.0, **options)
+    np.testing.assert_array_equal(L_bar, tri(L_bar, lower))
+    assert_adjoint([(L_bar, L_dot), (A_bar, A_dot)], [(B_bar, B_dot)], dtype)
+
+
+def test_trsm_pullback_with_alpha_zero(rng):
+    L, A = problem(rng, (), 4, np.float64, False, True)
+    B = kernels.trsm(L, A, alpha=0.0)
+    L_bar, A_bar = kernels.trsm_pullback(L, B, A, alpha=0.0)
+    assert not L_bar.any()
+    assert not A_bar.any()
+
+
+def test_broadcasting(rng):
+    L, A = triangular(rng, (4, 1), 3), general(rng, (2, 3, 5))
+    assert_close(kernels.trmm(L, A), L @ A)
+    assert_close(kernels.trsm(L, A), np.linalg.solve(L, A))
+    L_bar, A_bar = kernels.trsm_pullback(L[0, 0], A, A)
+    assert L_bar.shape == (2, 3, 3)
+    assert A_bar.shape == (2, 3, 5)
+
+
+def test_overwriting(rng):
+    L, A = problem(rng, (2,), 5, np.float64, False, True)
+    want = np.linalg.solve(L, A)
+    B = kernels.trsm(L, A, overwrite_a=True)
+    assert B is A
+    assert_close(B, want)
+    B_bar = general(rng, A.shape)
+    kept = kernels.trsm_pullback(L, B, B_bar)
+    L_bar, A_bar = kernels.trsm_pullback(L, B, B_bar, overwrite_b_bar=True, overwrite_l=True)
+    assert L_bar is L
+    assert A_bar is B_bar
+    assert_close(L_bar, kept[0])
+    assert_close(A_bar, kept[1])
+
+
+def test_no_overwriting_of_a_matrix_that_must_grow(rng):
+    L, A = triangular(rng, (3,), 4), general(rng, (4, 2))
+    before = A.copy()
+    assert kernels.trsm(L, A, overwrite_a=True).shape == (3, 4, 2)
+    np.testing.assert_array_equal(A, before)
+
+
+@pytest.mark.parametrize("n", [3, 12])
+def test_singular(rng, n):
+    L, A = triangular(rng, (2, 2), n), general(rng, (2, 2, n, 1))
+    L[1, 0, 2, 2] = 0
+    with pytest.raises(np.linalg.LinAlgError, match=r"trsm: .*entry 2 .*batch index \(1, 0\)"):
+        kernels.trsm(L, A)
+    with pytest.raises(np.linalg.LinAlgError, match=r"trsm_pullback: .*entry 2"):
+        kernels.trsm_pullback(L, A, A)
+
+
+def test_copyltu(rng, dtype, n, batch):
+    X = general(rng, (*batch, n, n), dtype)
+    want = np.tril(X) + t(np.tril(X, -1))
+    np.testing.assert_array_equal(kernels.copyltu(X), want)
+    assert kernels.copyltu(X, overwrite_x=True) is X

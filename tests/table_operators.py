@@ -1,0 +1,257 @@
+"""Records of the operators of ``lindiff.linalg``."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from table import Operator, sample
+
+import lindiff as ld
+
+
+def adjoint(X):
+    return np.conjugate(np.swapaxes(X, -1, -2))
+
+
+def spd(X):
+    """A Hermitian positive definite matrix with distinct eigenvalues made of any square one, differentiably."""
+    n = X.shape[-1]
+    return 0.2 * (X @ adjoint(X)) + np.diag(1 + np.arange(n)).astype(X.dtype)
+
+
+def heavy_diagonal(X):
+    """A matrix whose triangles are well conditioned, with positive diagonal."""
+    n = X.shape[-1]
+    eye = np.eye(n, dtype=X.dtype)
+    return X * (1 - eye) / max(n, 1) + eye * (2 + X * np.conjugate(X))
+
+
+def matrices(*shapes):
+    """Samples of one random array of each shape, without options."""
+    return lambda rng: [sample(rng.standard_normal(shape)) for shape in shapes]
+
+
+SQUARE = [(1, 1), (4, 4), (3, 2, 2), (0, 0), (0, 3, 3)]
+
+
+def with_triangle(rng):
+    """Samples for trmm and trsm: every flag, broadcasting, empty."""
+    flags = itertools.product([False, True], [False, True], [False, True])
+    for i, (transpose, rightside, lower) in enumerate(flags):
+        shape = (2, 3) if rightside else (3, 2)
+        alpha = 1.0 if i % 2 else -1.5
+        yield sample(
+            rng.standard_normal((3, 3)),
+            rng.standard_normal(shape),
+            transpose=transpose,
+            rightside=rightside,
+            lower=lower,
+            alpha=alpha,
+        )
+    yield sample(rng.standard_normal((2, 2)), rng.standard_normal((3, 2, 1)))
+    yield sample(rng.standard_normal((2, 1, 2, 2)), rng.standard_normal((3, 2, 4)), lower=False)
+    yield sample(rng.standard_normal((2, 2)), rng.standard_normal((2, 0)))
+    yield sample(rng.standard_normal((0, 0)), rng.standard_normal((0, 2)))
+    yield sample(rng.standard_normal((40, 40)), rng.standard_normal((40, 5)))
+    for transpose in ["C", True]:
+        yield sample(
+            rng.standard_normal((3, 3)), rng.standard_normal((2, 3)), transpose=transpose, rightside=True
+        )
+        yield sample(rng.standard_normal((3, 3)), rng.standard_normal((3, 2)), transpose=transpose)
+
+
+def reference_triangle(L, lower, transpose):
+    M = np.tril(L) if lower else np.triu(L)
+    return adjoint(M) if transpose == "C" else np.swapaxes(M, -1, -2) if transpose else M
+
+
+def reference_trmm(L, A, transpose=False, rightside=False, lower=True, alpha=1.0):
+    M = reference_triangle(L, lower, transpose)
+    return alpha * (A @ M if rightside else M @ A)
+
+
+def reference_trsm(L, A, transpose=False, rightside=False, lower=True, alpha=1.0):
+    M = reference_triangle(L, lower, transpose)
+    return alpha * (A @ np.linalg.inv(M) if rightside else np.linalg.inv(M) @ A)
+
+
+def two_factors(rng):
+    for transpose_a, transpose_b in itertools.product([False, True, "C"], repeat=2):
+        a = (2, 3) if transpose_a else (3, 2)
+        b = (4, 2) if transpose_b else (2, 4)
+        options = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": -0.5}
+        yield rng.standard_normal(a), rng.standard_normal(b), options
+    yield rng.standard_normal((2, 1, 3, 2)), rng.standard_normal((4, 2, 3)), {}
+    yield rng.standard_normal((3, 2)), rng.standard_normal((4, 2, 3)), {}
+    yield rng.standard_normal((3, 0)), rng.standard_normal((0, 3)), {}
+
+
+def products(rng):
+    for A, B, options in two_factors(rng):
+        yield sample(A, B, **options)
+
+
+def products_onto(rng):
+    for A, B, options in two_factors(rng):
+        shape = (ld.linalg.gemm2(A, B, **options)).shape
+        yield sample(A, B, rng.standard_normal(shape), **options)
+    yield sample(*rng.standard_normal((3, 2, 2)), alpha=2.0, beta=-1.0)
+
+
+def reference_gemm(A, B, C, beta=1.0, **options):
+    return ld.linalg.gemm2(A, B, **options) + beta * C
+
+
+def reference_gemm2(A, B, transpose_a=False, transpose_b=False, alpha=1.0):
+    return alpha * (reference_op(A, transpose_a) @ reference_op(B, transpose_b))
+
+
+def reference_op(A, transpose):
+    return adjoint(A) if transpose == "C" else np.swapaxes(A, -1, -2) if transpose else A
+
+
+def reference_syrk(A, transpose=False, alpha=1.0):
+    return alpha * (reference_op(A, transpose) @ A if transpose else A @ np.swapaxes(A, -1, -2))
+
+
+def grams(rng):
+    for transpose in [False, True, "C"]:
+        yield sample(rng.standard_normal((3, 2)), transpose=transpose, alpha=-0.5)
+        yield sample(rng.standard_normal((2, 2, 3)), transpose=transpose)
+    yield sample(rng.standard_normal((0, 3)))
+    yield sample(rng.standard_normal((3, 0)))
+
+
+def both_triangles(*shapes):
+    return lambda rng: [
+        sample(rng.standard_normal(shape), lower=lower) for shape in shapes for lower in [True, False]
+    ]
+
+
+def reference_potrf(A, lower=True):
+    L = np.linalg.cholesky(spd(A))
+    return L if lower else adjoint(L)
+
+
+def reference_potri(L, lower=True):
+    L = np.tril(L) if lower else np.triu(L)
+    return np.linalg.inv(L @ adjoint(L) if lower else adjoint(L) @ L)
+
+
+def invariants_of_syevd(A):
+    """Eigenvalues, and what does not depend on the phase of the eigenvectors."""
+    U, lam = ld.linalg.syevd(spd(A))
+    d = np.arange(1.0, A.shape[-1] + 1)
+    return lam, adjoint(U) @ (d[:, None] * U)
+
+
+def reference_syevd(A):
+    lam, V = np.linalg.eigh(spd(A))
+    d = np.arange(1.0, A.shape[-1] + 1)
+    return lam, (V * d) @ adjoint(V)
+
+
+def offsets(make):
+    def samples(rng):
+        for offset in [0, 1, -2]:
+            yield sample(rng.standard_normal(make), offset=offset)
+        yield sample(rng.standard_normal((2, 2, *make)), 1)
+        yield sample(rng.standard_normal((0,) * len(make)))
+
+    return samples
+
+
+def triangles(make):
+    def samples(rng):
+        for offset, lower in [(0, True), (0, False), (1, True), (-1, True), (2, False)]:
+            yield sample(rng.standard_normal((2, *make)), offset=offset, lower=lower)
+        yield sample(rng.standard_normal((0,) * len(make)))
+
+    return samples
+
+
+def reference_gelqf(A):
+    Q, R = np.linalg.qr(adjoint(A))
+    d = np.diagonal(R, axis1=-2, axis2=-1)
+    phase = d / np.abs(d)
+    return adjoint(Q * phase[..., None, :]), adjoint(R * np.conjugate(phase)[..., :, None])
+
+
+OPERATORS = [
+    Operator("ld.gemm2", ld.linalg.gemm2, products, reference=reference_gemm2, complex=True),
+    Operator("ld.gemm", ld.linalg.gemm, products_onto, reference=reference_gemm, complex=True),
+    Operator("ld.syrk", ld.linalg.syrk, grams, reference=reference_syrk, complex=True),
+    Operator("ld.trmm", ld.linalg.trmm, with_triangle, reference=reference_trmm, complex=True),
+    Operator(
+        "ld.trsm",
+        ld.linalg.trsm,
+        with_triangle,
+        call=lambda L, A, **options: ld.linalg.trsm(heavy_diagonal(L), A, **options),
+        reference=lambda L, A, **options: reference_trsm(heavy_diagonal(L), A, **options),
+        complex=True,
+    ),
+    Operator(
+        "ld.potrf",
+        ld.linalg.potrf,
+        both_triangles(*SQUARE),
+        call=lambda A, **options: ld.linalg.potrf(spd(A), **options),
+        reference=reference_potrf,
+        complex=True,
+    ),
+    Operator(
+        "ld.potrf (large)",
+        ld.linalg.potrf,
+        both_triangles((40, 40)),
+        call=lambda A, **options: ld.linalg.potrf(spd(A), **options),
+        reference=reference_potrf,
+        single=False,  # two algorithms do not agree to 1e-5 of every entry
+    ),
+    Operator(
+        "ld.potri",
+        ld.linalg.potri,
+        both_triangles(*SQUARE),
+        domain=heavy_diagonal,
+        reference=reference_potri,
+        complex=True,
+    ),
+    Operator(
+        "ld.gelqf",
+        ld.linalg.gelqf,
+        matrices((1, 1), (3, 3), (2, 4), (2, 3, 5), (0, 2, 3), (0, 3)),
+        reference=reference_gelqf,
+        complex=True,
+    ),
+    Operator(
+        "ld.gelqf_l",
+        ld.linalg.gelqf_l,
+        matrices((1, 1), (3, 3), (2, 4), (2, 3, 5), (0, 2, 3), (0, 3)),
+        reference=lambda A: reference_gelqf(A)[1],
+        complex=True,
+    ),
+    Operator(
+        "ld.syevd",
+        ld.linalg.syevd,
+        matrices(*SQUARE),
+        call=invariants_of_syevd,
+        reference=reference_syevd,
+        complex=True,
+        single=False,  # two algorithms do not agree to 1e-5 of every entry
+    ),
+    Operator(
+        "ld.inverse", ld.linalg.inverse, matrices(*SQUARE), domain=heavy_diagonal, reference=np.linalg.inv
+    ),
+    Operator("ld.det", ld.linalg.det, matrices(*SQUARE), reference=np.linalg.det),
+    Operator("ld.slogdet", ld.linalg.slogdet, matrices(*SQUARE), reference=np.linalg.slogdet),
+    Operator(
+        "ld.sumlogdiag",
+        ld.linalg.sumlogdiag,
+        matrices(*SQUARE),
+        domain=heavy_diagonal,
+        reference=lambda A: np.sum(np.log(np.diagonal(A, axis1=-2, axis2=-1)), axis=-1),
+    ),
+    Operator("ld.extractdiag", ld.linalg.extractdiag, offsets((4, 4)), complex=True),
+    Operator("ld.makediag", ld.linalg.makediag, offsets((3,)), complex=True),
+    Operator("ld.extracttrian", ld.linalg.extracttrian, triangles((4, 4)), complex=True),
+    Operator("ld.maketrian", ld.linalg.maketrian, triangles((6,)), complex=True),
+]
