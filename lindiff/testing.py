@@ -116,28 +116,31 @@ class _Check:
         def pullback(*both: Any) -> tuple[Any, ...]:
             return vjp(f, *both[:n])[1](tuple(both[n:]))
 
+        precision = _lowest([*x, *y])
+        rtol = DIFFERENCE_TOLERANCE[precision] if self.rtol is None else self.rtol
+        adjoint_rtol = ADJOINT_TOLERANCE[precision] if self.adjoint_rtol is None else self.adjoint_rtol
         if "fwd" in self.modes:
-            mode = (*taken, "fwd")
+            where = _describe((*taken, "fwd"))
             y_dot = pushforward(*x, *x_dot)
-            self.same_kind(y_dot, y, "pushforward", mode)
+            _compare_kinds(y_dot, y, f"pushforward, {where}")
             for part, expected in zip(y_dot, numerical, strict=True):
-                what = "pushforward against differences"
-                self.close(part, expected, _largest(expected), self.rtol, DIFFERENCE_TOLERANCE, what, mode)
+                _compare(
+                    part,
+                    expected,
+                    rtol * max(1.0, _largest(expected)),
+                    f"pushforward against differences, {where}",
+                )
         if "rev" in self.modes:
-            mode = (*taken, "rev")
+            where = _describe((*taken, "rev"))
             x_bar = pullback(*x, *y_bar)
-            self.same_kind(x_bar, x, "pullback", mode)
-            products, scale = _inner(x_bar, x_dot)
+            _compare_kinds(x_bar, x, f"pullback, {where}")
+            product, size = _inner(x_bar, x_dot)
             expected, _ = _inner(y_bar, numerical)
-            products = _lowest([*x, *y]).type(products)
-            what = "pullback against differences"
-            self.close(products, expected, scale, self.rtol, DIFFERENCE_TOLERANCE, what, mode)
+            _compare(product, expected, rtol * max(1.0, size), f"pullback against differences, {where}")
             if "fwd" in self.modes:
                 expected, other = _inner(y_bar, y_dot)
-                what = "pullback against pushforward, <y_bar, J x_dot> = <J^H y_bar, x_dot>"
-                self.close(
-                    products, expected, max(scale, other), self.adjoint_rtol, ADJOINT_TOLERANCE, what, mode
-                )
+                what = f"pullback against pushforward (<y_bar, J x_dot> = <J^H y_bar, x_dot>), {where}"
+                _compare(product, expected, adjoint_rtol * max(1.0, size, other), what)
         for a, copy in zip(x, copies, strict=True):
             if not np.array_equal(a, copy, equal_nan=True):
                 raise AssertionError(f"check_grads: differentiating changed an input, from {copy} to {a}")
@@ -165,33 +168,25 @@ class _Check:
             (8 * (_double(c) - _double(b)) - (_double(d) - _double(a))) / (12 * h) for a, b, c, d in points
         ]
 
-    def same_kind(self, got: Sequence[Any], like: Sequence[Any], what: str, mode: tuple[str, ...]) -> None:
-        for part, expected in zip(got, like, strict=True):
-            found = np.shape(part), np.result_type(part)
-            wanted = np.shape(expected), np.result_type(expected)
-            if found != wanted:
-                raise AssertionError(
-                    f"check_grads: shape and dtype of the {what}, {_describe(mode)}: "
-                    f"got {found[0]} {found[1]}, expected {wanted[0]} {wanted[1]}"
-                )
 
-    def close(
-        self,
-        got: Any,
-        expected: Any,
-        scale: float,
-        rtol: float | None,
-        tolerances: dict[Any, float],
-        what: str,
-        mode: tuple[str, ...],
-    ) -> None:
-        tolerance = (tolerances[_precision(got)] if rtol is None else rtol) * max(1.0, scale)
-        error = _largest(_double(got) - expected)
-        if not error <= tolerance:
+def _compare_kinds(got: Sequence[Any], like: Sequence[Any], what: str) -> None:
+    for part, expected in zip(got, like, strict=True):
+        found = np.shape(part), np.result_type(part)
+        wanted = np.shape(expected), np.result_type(expected)
+        if found != wanted:
             raise AssertionError(
-                f"check_grads: {what}, {_describe(mode)}: got {got}, expected {expected} "
-                f"(largest error {error:.1e}, allowed {tolerance:.1e})"
+                f"check_grads: shape and dtype of the {what}: "
+                f"got {found[0]} {found[1]}, expected {wanted[0]} {wanted[1]}"
             )
+
+
+def _compare(got: Any, expected: Any, tolerance: float, what: str) -> None:
+    error = _largest(_double(got) - expected)
+    if not error <= tolerance:
+        raise AssertionError(
+            f"check_grads: {what}: got {got}, expected {expected} "
+            f"(largest error {error:.1e}, allowed {tolerance:.1e})"
+        )
 
 
 def _describe(mode: tuple[str, ...]) -> str:

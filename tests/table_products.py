@@ -144,6 +144,13 @@ OPERATORS = [
     Operator("einsum", np.einsum, expressions, complex=True),
     Operator("einsum, interleaved", np.einsum, interleaved),
     Operator(
+        "einsum_path",
+        np.einsum_path,
+        expressions,
+        call=lambda *args, **kwargs: np.concatenate(np.einsum_path(*args, **kwargs)[0][1:]),
+        constant=True,
+    ),
+    Operator(
         "diagonal", np.diagonal, several(each((3, 4), *OFFSETS), each((2, 3, 4), *ANY_AXES)), complex=True
     ),
     Operator("linalg.diagonal", np.linalg.diagonal, each((2, 3, 4), call(), call(offset=-1))),

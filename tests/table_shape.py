@@ -86,9 +86,7 @@ OPERATORS = [
         "reshape",
         np.reshape,
         several(
-            each(
-                (2, 3), call((3, 2)), call(-1), call([1, -1, 2]), call((3, 2), "F"), call(shape=6, order="C")
-            ),
+            each((2, 3), call((3, 2)), call(-1), call([1, -1, 2]), call((3, 2), "F"), call(6, order="C")),
             each((), call((1, 1))),
             each((0, 2), call((3, 0))),
         ),
@@ -223,6 +221,12 @@ OPERATORS = [
     Operator("flipud", np.flipud, arrays_of((3,), (2, 3))),
     Operator("fliplr", np.fliplr, arrays_of((2, 3), (2, 3, 2))),
     Operator("rot90", np.rot90, each((2, 3, 2), call(), call(-1), call(k=2, axes=(0, 2)), call(7, (1, -1)))),
+    Operator("resize", np.resize, each((2, 3), call((3, 4)), call(2), call(new_shape=(0,)))),
+    Operator(
+        "delete",
+        np.delete,
+        each((2, 3), call(1), call([0, 2], 1), call(slice(0, 5, 2)), call(obj=-1, axis=-1)),
+    ),
     Operator("tril", np.tril, several(arrays_of((3,), (2, 3), (0, 0)), each((2, 3, 3), call(-1), call(k=1)))),
     Operator("triu", np.triu, several(arrays_of((3,), (2, 3), (0, 0)), each((2, 3, 3), call(-1), call(k=1)))),
     Operator("vander", np.vander, each((3,), call(), call(2, increasing=True), call(N=0), call(1))),

@@ -17,27 +17,6 @@ FAMILIES = [importlib.import_module(path.stem) for path in sorted(Path(__file__)
 OPERATORS = [operator for family in FAMILIES for operator in family.OPERATORS]
 CASES = [case for operator in OPERATORS for case in operator.cases()]
 
-# rules that have no record yet
-UNTESTED = {
-    "numpy." + name
-    for name in [
-        "add",
-        "cos",
-        "divide",
-        "expm1",
-        "log1p",
-        "matmul",
-        "negative",
-        "reciprocal",
-        "sin",
-        "sqrt",
-        "square",
-        "subtract",
-        "sum",
-        "tanh",
-    ]
-}
-
 
 def selected(condition):
     cases = [case for case in CASES if condition(case)]
@@ -50,17 +29,18 @@ with_complex = selected(lambda case: not case.operator.constant and case.operato
 constant = selected(lambda case: case.operator.constant)
 
 
-def assert_same(got, expected):
+def assert_same(got, expected, rtol=1e-12):
     """Equal up to rounding, of one structure, shape and dtype, and plain."""
     got, expected = pytree.flatten(got)[0], pytree.flatten(expected)[0]
     assert len(got) == len(expected)
     for a, b in zip(got, expected, strict=True):
         assert not isinstance(a, ld.Variable)
-        assert np.shape(a) == np.shape(b)
-        assert np.result_type(a) == np.result_type(b)
-        if np.result_type(a).kind in "fc":
-            precision = np.zeros((), np.result_type(a)).real.dtype
-            np.testing.assert_allclose(a, b, rtol=1e-5 if precision.itemsize == 4 else 1e-12, atol=1e-30)
+        if not isinstance(b, (np.ndarray, np.generic)):
+            assert a == b
+            continue
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        if a.dtype.kind in "fc":
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=0.1 * rtol)
         else:
             np.testing.assert_array_equal(a, b)
 
@@ -68,8 +48,9 @@ def assert_same(got, expected):
 def assert_value(case, dtype):
     arrays = case.arrays(dtype)
     expected = case.of_arrays(arrays, reference=True)
-    assert_same(ld.vjp(case, *arrays)[0], expected)
-    assert_same(ld.jvp(case, arrays, arrays)[0], expected)
+    rtol = 1e-5 if dtype is np.float32 else 1e-12
+    assert_same(ld.vjp(case, *arrays)[0], expected, rtol)
+    assert_same(ld.jvp(case, arrays, arrays)[0], expected, rtol)
 
 
 @differentiable
@@ -110,7 +91,7 @@ def test_derivatives_of_complex(case):
 def test_memory_layout_does_not_matter(case):
     arrays = case.arrays()
     strided = [np.asarray(np.stack([a, a], axis=-1)[..., 0]) for a in arrays]
-    fortran = [np.asfortranarray(a) for a in arrays]
+    fortran = [np.array(a, order="F") for a in arrays]
     y, pullback = ld.vjp(case, *arrays)
     y_bar = pytree.tree_map(lambda part: np.ones(np.shape(part), np.result_type(part)), y)
     expected = pullback(y_bar)
@@ -128,7 +109,7 @@ def test_constants_run_on_variables(case):
 
 def test_every_rule_has_a_record():
     tested = {function for operator in OPERATORS for function in (operator.function, *operator.also)}
-    missing = sorted({full_name(f) for f in handled_functions() if f not in tested} - UNTESTED)
+    missing = sorted({full_name(f) for f in handled_functions() if f not in tested})
     assert not missing, f"rules without a record in a table_*.py: {missing}"
 
 

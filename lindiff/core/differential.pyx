@@ -39,14 +39,15 @@ cdef class Differential(Node):
     Parameters
     ----------
     pushforward : callable, tuple of callables or None
-        ``y_dot = J x_dot``.  One callable takes a tangent for every positional argument (zeros where an
-        argument is constant); a tuple has one callable per argument (None where there is no derivative), and
-        only those of active arguments are called and added up.
+        ``y_dot = J x_dot``.  One callable takes a tangent for each of the first positional arguments, as many
+        as it has parameters without default (zeros where an argument is constant); a tuple has one callable
+        per argument (None where there is no derivative), and only those of active arguments are called and
+        added up.
     pullback : callable, tuple of callables, dict or None
-        ``x_bar = Jᴴ y_bar`` under ⟨a, b⟩ = Re(aᴴ b).  One callable returns a cotangent for every positional
-        argument (None for zero; a single one need not be in a tuple); a tuple has one callable per argument,
-        and only those of active arguments are called.  A dict has one callable for each set of active
-        arguments, ``{(0,): ..., (1,): ..., (0, 1): ...}``, where their cotangents share work.
+        ``x_bar = Jᴴ y_bar`` under ⟨a, b⟩ = Re(aᴴ b).  One callable returns a tuple with a cotangent for each
+        positional argument (None for zero), or the cotangent of the first one alone; a tuple has one callable
+        per argument, and only those of active arguments are called.  A dict has one callable for each set of
+        active arguments, ``{(0,): ..., (1,): ..., (0, 1): ...}``, where their cotangents share work.
     symbolic_zeros : bool
         For operations with several outputs: give the pullback None instead of zeros for an output that
         nothing depends on.
@@ -125,19 +126,17 @@ cdef class Differential(Node):
         pullback = self.pullback
         if type(pullback) is tuple:
             needed = {place[0] for place in self.places}
-            return {i: pullback[i](y_bar) for i in needed if pullback[i] is not None}
+            return {i: None if pullback[i] is None else pullback[i](y_bar) for i in needed}
         if type(pullback) is dict:
             return pullback[tuple(sorted({place[0] for place in self.places}))](y_bar)
         x_bars = pullback(y_bar)
-        if len(self.values) == 1 and not (isinstance(x_bars, tuple) and len(x_bars) == 1):
-            return (x_bars,)
-        if not isinstance(x_bars, (tuple, list)) or len(x_bars) < len(self.values):
-            if isinstance(x_bars, (tuple, list)) or len({place[0] for place in self.places}) > 1 \
-                    or self.places[0][0] != 0:
+        if type(x_bars) is not tuple:
+            x_bars = (x_bars,)
+        for place in self.places:
+            if place[0] >= len(x_bars):
                 raise TypeError(
-                    f"a pullback returns one cotangent per positional argument: expected "
-                    f"{len(self.values)}, got {len(x_bars) if isinstance(x_bars, (tuple, list)) else 1}")
-            return (x_bars,)
+                    f"the pullback returned {len(x_bars)} cotangents, but argument {place[0]} is differentiated: "
+                    f"return a tuple with one per positional argument (None for zero)")
         return x_bars
 
     cdef list tangents(self, Push walk):
@@ -178,6 +177,7 @@ cdef class Differential(Node):
             parts = [self.pushforward[i](x_dot) for i, x_dot in enumerate(x_dots)
                      if x_dot is not None and self.pushforward[i] is not None]
             return add_parts(parts)
+        del x_dots[positional_count(self.pushforward, len(x_dots)):]
         for i, x_dot in enumerate(x_dots):
             if x_dot is None:
                 x_dots[i] = pytree.zeros_like(self.values[i])
@@ -208,6 +208,16 @@ cdef class Differential(Node):
         if isinstance(self.result, (tuple, list)):
             return y_dots
         return y_dots[0]
+
+
+cdef Py_ssize_t positional_count(function, Py_ssize_t most):
+    """How many of ``most`` positional arguments a Python function takes."""
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_flags & 0x04:  # not written in Python, or with *args
+        return most
+    defaults = getattr(function, "__defaults__", None) or ()
+    bound = 1 if getattr(function, "__self__", None) is not None else 0
+    return min(most, code.co_argcount - len(defaults) - bound)
 
 
 cdef object fit_cotangent(object x_dot, object x_bar):
@@ -263,14 +273,16 @@ cdef class Elementwise(Differential):
         return value
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
-        cdef Py_ssize_t i, place
+        cdef Py_ssize_t i, place, last = len(self.places) - 1
+        cdef bint overwrite = walk.overwrite
         for i in range(len(self.places)):
             place = (<tuple>self.places[i])[0]
             partial = self.partial(place)
             if partial is None:
                 continue
-            g = chain_product(y_bar, conjugate(partial), False)
-            walk.add(self.parent(i), fit(g, self.values[place]), g is not y_bar)
+            x_bar = chain_product(y_bar, conjugate(partial), overwrite and i == last)
+            fitted = fit(x_bar, self.values[place])
+            walk.add(self.parent(i), fitted, fitted is x_bar)
         return 0
 
     cdef object push(self, Push walk):

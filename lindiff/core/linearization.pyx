@@ -8,15 +8,14 @@ cimport numpy as cnp
 
 import numpy as np
 
-from lindiff.core.record cimport Leaf, Node, Record, Trace
-from lindiff.core.variable cimport Variable, as_value
+from lindiff.core.record cimport Node, Record, Trace, enter, leave
+from lindiff.core.variable cimport (
+    Variable, as_value, node_in, tangent_in, trace_inputs, trace_tangents, value_in,
+)
 from lindiff.kernels.elementwise cimport is_plain
 
 from lindiff.core import pytree
-from lindiff.core.record import enter, leave
-from lindiff.core.variable import (
-    differentiable_array, node_in, tangent_in, trace_inputs, trace_tangents, value_in,
-)
+from lindiff.core.variable import differentiable_array
 
 cnp.import_array()
 
@@ -37,7 +36,7 @@ cdef class Inputs:
     cdef object unflatten
     cdef readonly tuple primals
 
-    def __init__(self, tuple primals, str what="argument"):
+    def __cinit__(self, tuple primals, str what="argument"):
         cdef object x
         self.primals = primals
         self.unflatten = None
@@ -96,7 +95,7 @@ cdef class Outputs:
     cdef list inside
     cdef object unflatten
 
-    def __init__(self, returned, Trace trace):
+    def __cinit__(self, returned, Trace trace):
         if type(returned) is Variable:
             self.inside = [returned]
             self.unflatten = None
@@ -146,18 +145,18 @@ cdef class Linearization:
     cdef readonly Outputs outputs
     cdef readonly Record record
 
-    def __init__(self, function, tuple primals, bint has_aux=False):
+    def __cinit__(self, function, tuple primals, bint has_aux=False):
         cdef Trace trace = Trace()
         cdef list variables
         self.inputs = Inputs(primals)
         variables = trace_inputs(trace, self.inputs.arrays)
+        leaves = [(<Variable>v).node for v in variables]
         returned = run(function, trace, variables, self.inputs)
         if has_aux:
             returned, self.aux = split_aux(returned, trace)
         self.outputs = Outputs(returned, trace)
         self.value = self.outputs.value
-        self.record = Record([(<Variable>v).node for v in variables],
-                             [node_in(y, trace) for y in self.outputs.inside])
+        self.record = Record(leaves, [node_in(y, trace) for y in self.outputs.inside])
         self.outputs.inside = None
 
     def pull(self, y_bar, bint consume=False):

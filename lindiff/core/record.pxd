@@ -75,3 +75,5 @@ cdef class Record:
 cdef Push EAGER
 
 cdef void doom(PyObject *parent) noexcept
+cdef object enter(Trace trace)
+cdef int leave(object token) except -1

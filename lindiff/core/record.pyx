@@ -9,16 +9,26 @@ need no garbage collector.  This module knows no operation; those are subclasses
 """
 
 cimport cython
+cimport numpy as cnp
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject
+from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_REFCNT, Py_XDECREF
 
 from lindiff.kernels.elementwise cimport add_into, binary, ADD, is_plain
 
 import contextvars
-import itertools
 
-_levels = itertools.count(1)
+cnp.import_array()
+
+# Numbers traces and walks in the order of their beginning; changed with the GIL held.
+cdef unsigned long long _clock = 0
+
+
+cdef inline unsigned long long tick() noexcept:
+    global _clock
+    _clock += 1
+    return _clock
 
 
 cdef class Trace:
@@ -34,8 +44,8 @@ cdef class Trace:
         Push tangents at once instead of keeping a record.
     """
 
-    def __init__(self, bint forward=False):
-        self.level = next(_levels)
+    def __cinit__(self, bint forward=False):
+        self.level = tick()
         self.forward = forward
 
 
@@ -49,14 +59,14 @@ def current_trace():
     return _current.get()
 
 
-def enter(Trace trace):
-    """Make ``trace`` the current one; give the result to :func:`leave`."""
-    return _current.set(trace)
+cdef object enter(Trace trace):
+    """Make ``trace`` the current one; give the result to ``leave``."""
+    return PyContextVar_Set(_current, trace)
 
 
-def leave(token):
-    """Restore what was current before the matching :func:`enter`."""
-    _current.reset(token)
+cdef int leave(object token) except -1:
+    """Restore what was current before the matching ``enter``."""
+    return PyContextVar_Reset(_current, token)
 
 
 # Dropping the last node of a long chain must not recurse through it: parents that die with their child are
@@ -241,9 +251,11 @@ cdef class Pull:
         result = <object>self.cotangent[i]
         Py_DECREF(result)
         self.cotangent[i] = NULL
-        if not self.own[i] and hasattr(result, "copy"):
-            return result.copy()
-        return result
+        if self.own[i]:
+            return result
+        if cnp.PyArray_CheckExact(result):
+            return cnp.PyArray_NewCopy(<cnp.ndarray>result, cnp.NPY_CORDER)
+        return result.copy() if hasattr(result, "copy") else result
 
 
 cdef class Push:
@@ -297,15 +309,19 @@ cdef class Record:
 
     cdef int sort(self) except -1:
         """Depth-first from the results; every node after its parents."""
-        cdef Py_ssize_t opened = next(_levels), done = -opened
-        cdef list stack = [node for node in self.leaves + self.results if node is not None]
-        cdef Py_ssize_t room = 64
+        cdef Py_ssize_t opened = <Py_ssize_t>tick(), done = -opened
+        cdef list stack = []
+        cdef Py_ssize_t room = 64, i
         cdef Node node
         cdef tuple more
         self.order = <PyObject **>PyMem_Malloc(room * sizeof(PyObject *))
         if self.order == NULL:
             raise MemoryError()
-        stack.reverse()
+        for i in range(len(self.results) - 1, -1, -1):
+            if self.results[i] is not None:
+                stack.append(self.results[i])
+        for i in range(len(self.leaves) - 1, -1, -1):
+            stack.append(self.leaves[i])
         while stack:
             node = <Node>stack[len(stack) - 1]
             if node.visit == opened or node.visit == done:
@@ -359,9 +375,9 @@ cdef class Record:
             raise RuntimeError("this record was released by an earlier backward walk")
         self.number()
         walk = Pull(self.size)
-        for node, y_bar in zip(self.results, cotangents):
-            if node is not None and y_bar is not None:
-                walk.add(node, y_bar, False)
+        for i in range(len(self.results)):
+            if self.results[i] is not None and cotangents[i] is not None:
+                walk.add(<Node>self.results[i], cotangents[i], False)
         if consume:
             self.results = []
         for i in range(self.size - 1, -1, -1):
@@ -379,7 +395,7 @@ cdef class Record:
                 node = None
                 Py_DECREF(<object>self.order[i])
                 self.order[i] = NULL
-        leaf_cotangents = [walk.take(leaf) for leaf in self.leaves]
+        leaf_cotangents = [walk.take(<Node>leaf) for leaf in self.leaves]
         if consume:
             self.clear()
         return leaf_cotangents

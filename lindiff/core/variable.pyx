@@ -220,7 +220,7 @@ def differentiable_array(x, str what="argument"):
     raise TypeError(f"{what} has dtype {x.dtype}, which has no derivative{hint}")
 
 
-def trace_inputs(Trace trace, list arrays):
+cpdef list trace_inputs(Trace trace, list arrays):
     """Variables of ``trace`` for its inputs."""
     cdef Leaf leaf
     cdef list variables = []
@@ -231,7 +231,7 @@ def trace_inputs(Trace trace, list arrays):
     return variables
 
 
-def trace_tangents(Trace trace, list arrays, list tangents):
+cpdef list trace_tangents(Trace trace, list arrays, list tangents):
     """Variables of a forward trace for its inputs, which carry their tangents."""
     cdef Tangent tangent
     cdef list variables = []
@@ -243,21 +243,21 @@ def trace_tangents(Trace trace, list arrays, list tangents):
     return variables
 
 
-def node_in(x, Trace trace):
+cpdef object node_in(object x, Trace trace):
     """The node of ``x`` in ``trace``; None where ``x`` is constant there."""
     if type(x) is Variable and (<Variable>x).node.trace is trace:
         return (<Variable>x).node
     return None
 
 
-def tangent_in(x, Trace trace):
+cpdef object tangent_in(object x, Trace trace):
     """The tangent of ``x`` in the forward ``trace``; None where ``x`` is constant there."""
     if type(x) is Variable and (<Variable>x).node.trace is trace:
         return (<Tangent>(<Variable>x).node).x_dot
     return None
 
 
-def value_in(x, Trace trace):
+cpdef object value_in(object x, Trace trace):
     """The value of ``x`` seen from outside ``trace``."""
     if type(x) is Variable and (<Variable>x).node.trace is trace:
         return (<Variable>x)._value

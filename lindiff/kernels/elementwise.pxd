@@ -4,6 +4,9 @@ Every function returns ``None`` where the operands are not its case (other dtype
 two axes, large); the caller then takes NumPy's own way.
 """
 
+cimport numpy as cnp
+
+
 cdef enum BinaryOp:
     ADD
     SUBTRACT
@@ -23,7 +26,15 @@ cdef enum UnaryOp:
     COS
     TANH
 
-cdef bint is_plain(object x)
+
+cdef inline bint is_plain(object x):
+    """Exactly an ndarray of float32 or float64 in native byte order, aligned."""
+    if not cnp.PyArray_CheckExact(x):
+        return False
+    cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+    return (kind == cnp.NPY_DOUBLE or kind == cnp.NPY_FLOAT) and cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>x)
+
+
 cdef object binary(BinaryOp op, object x, object y)
 cdef object unary(UnaryOp op, object x, bint partial_too)
 cdef object chain(object y_bar, object partial, bint overwrite_y_bar)

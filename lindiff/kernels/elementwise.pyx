@@ -3,7 +3,7 @@
 cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
-from libc.math cimport cos, exp, expm1, fabs, log, log1p, sin, sqrt, tanh
+from libc.math cimport cos, exp, expm1, log, log1p, sin, sqrt, tanh
 
 cnp.import_array()
 
@@ -26,14 +26,6 @@ cdef struct Operand:
     Py_ssize_t column
     double scalar
     float scalar_float
-
-
-cdef inline bint is_plain(object x):
-    """Exactly an ndarray of float32 or float64 in native byte order, aligned."""
-    if not cnp.PyArray_CheckExact(x):
-        return False
-    cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
-    return (kind == cnp.NPY_DOUBLE or kind == cnp.NPY_FLOAT) and cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>x)
 
 
 cdef inline bint same_shape(cnp.ndarray x, cnp.ndarray y):
@@ -357,7 +349,7 @@ cdef bint add_into(object total, object x):
     cdef cnp.ndarray t = total, a = x
     cdef int kind = cnp.PyArray_TYPE(t), axes = cnp.PyArray_NDIM(t)
     cdef Operand source
-    cdef Py_ssize_t rows = 1, columns = 1, i, j
+    cdef Py_ssize_t rows = 1, columns = 1, i
     cdef double *td
     cdef float *tf
     if cnp.PyArray_TYPE(a) != kind or not same_shape(t, a) or not cnp.PyArray_ISWRITEABLE(t):

@@ -9,13 +9,15 @@ cimport numpy as cnp
 
 import numpy as np
 
+from libc.math cimport isfinite
+
 from lindiff.core.differential cimport chain_product, fit_to
 from lindiff.core.record cimport Node, Pull, Push, Trace
-from lindiff.core.registry cimport Handler, handle, handlers
+from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport Operators, Variable, innermost, record
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
-    TANH, UnaryOp, binary, filled, is_plain, sum_all, unary,
+    TANH, UnaryOp, add_into, binary, filled, is_plain, sum_all, unary,
 )
 from lindiff.kernels.small_matmul cimport add_product, matmul
 from lindiff.rules.structure cimport is_reshape, record_reshape
@@ -192,11 +194,24 @@ cdef class Multiply(Binary):
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
         cdef bint overwrite = walk.overwrite
-        if self.a is not None:
+        if self.a is not None and not self.pull_number(walk, self.a, self.fit_x, z_bar, self.y):
             self.add_a(walk, chain_product(z_bar, conjugate(self.y), overwrite and self.b is None), True)
-        if self.b is not None:
+        if self.b is not None and not self.pull_number(walk, self.b, self.fit_y, z_bar, self.x):
             self.add_b(walk, chain_product(z_bar, conjugate(self.x), overwrite), True)
         return 0
+
+    cdef bint pull_number(self, Pull walk, Node parent, tuple fit, object z_bar, object other) except -1:
+        """For a number times an array the sum of products is one dot product; False if not the case."""
+        if fit is None or fit[0] != () or not is_plain(z_bar) or not is_plain(other) \
+                or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>other) \
+                or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>z_bar) \
+                or not cnp.PyArray_SAMESHAPE(<cnp.ndarray>z_bar, <cnp.ndarray>other):
+            return False
+        total = np.dot(z_bar.reshape(-1), other.reshape(-1))
+        if not isfinite(total):
+            return False
+        walk.add(parent, np.asarray(total, fit[1]), True)
+        return True
 
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)
@@ -223,11 +238,14 @@ cdef class Divide(Binary):
 
     cdef object partial_x(self):
         with np.errstate(all="ignore"):
-            return 1.0 / self.y if not is_plain(self.y) else np.reciprocal(self.y)
+            return 1.0 / self.y
 
     cdef object partial_y(self):
-        with np.errstate(all="ignore"):
-            return -(self.z / self.y)
+        cdef object quotient = binary(DIVIDE, self.z, self.y)
+        if quotient is None:
+            with np.errstate(all="ignore"):
+                quotient = self.z / self.y
+        return negated(quotient)
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
         if self.a is not None:
@@ -443,10 +461,14 @@ cdef class GetItem(Node):
             if x_bar is None:  # another dtype than the kernels', or Variables there already
                 walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
                 return 0
-        if is_advanced(self.index):
+        if type(self.index) is not int and is_advanced(self.index):
             np.add.at(x_bar, self.index, y_bar)
-        else:
-            x_bar[self.index] += y_bar
+            return 0
+        part = x_bar[self.index]
+        if not cnp.PyArray_CheckExact(part):  # a single element
+            x_bar[self.index] = part + y_bar
+        elif not add_into(part, y_bar):
+            np.add(part, y_bar, out=part)
         return 0
 
     cdef object push(self, Push walk):
@@ -518,17 +540,9 @@ cdef class BinaryUfunc(Handler):
 
 
 cdef class MatmulUfunc(Handler):
-    """np.matmul called by name; ``with_keywords`` handles what the operator has not."""
-
-    cdef Handler with_keywords
-
-    def __init__(self, function, Handler with_keywords):
-        self.function = function
-        self.with_keywords = with_keywords
-
     cdef object call(self, tuple args, dict kwargs):
         if kwargs or len(args) != 2:
-            return self.with_keywords.call(args, kwargs)
+            return NotImplemented
         return _hot.matmul(args[0], args[1])
 
 
@@ -628,6 +642,9 @@ cdef class HotOperators(Operators):
                 raise TypeError(f"np.{ufunc.__name__}(..., where=...) on Variables: write np.where(condition, "
                                 f"np.{ufunc.__name__}(...), otherwise)")
             return handle(ufunc, inputs, kwargs)
+        if method == "outer":
+            x, y = inputs
+            return ufunc(np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y, **kwargs)
         function = _reductions.get((ufunc, method))
         if function is None:
             raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule in lindiff; "
@@ -635,7 +652,7 @@ cdef class HotOperators(Operators):
         if kwargs.get("out") is not None and kwargs["out"] != (None,):
             raise TypeError(f"np.{ufunc.__name__}.{method}(..., out=...) on Variables: write the result to a name")
         kwargs.pop("out", None)
-        if method != "outer" and len(inputs) == 1:
+        if len(inputs) == 1:
             kwargs.setdefault("axis", 0)
         return function(*inputs, **kwargs)
 
@@ -679,6 +696,12 @@ _reductions = {
     (np.logical_or, "reduce"): np.any,
 }
 
+
+def ufunc_method(ufunc, str method, function):
+    """Let ``ufunc.method(...)`` on Variables be ``function(...)``."""
+    _reductions[ufunc, method] = function
+
+
 cdef HotOperators _hot = HotOperators()
 use_operators(_hot)
 
@@ -694,4 +717,4 @@ def use_fast_paths():
     for function, op in [(np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE)]:
         fast_path(function, BinaryUfunc(function, op))
     fast_path(np.negative, NegativeUfunc(np.negative))
-    handlers[np.matmul] = MatmulUfunc(np.matmul, handlers[np.matmul])
+    fast_path(np.matmul, MatmulUfunc(np.matmul))

@@ -1,4 +1,4 @@
-"""Real and imaginary part, conjugate, angle: linear over the reals, under ⟨a, b⟩ = Re(aᴴ b)."""
+"""Real and imaginary part, angle: linear over the reals, under ⟨a, b⟩ = Re(aᴴ b)."""
 
 from __future__ import annotations
 
@@ -17,24 +17,19 @@ __all__: list[str] = []
 
 @rule(np.real)
 def real(z: Any) -> Any:
-    return np.real(z), Linear(np.real, lambda x_bar: x_bar)
+    return np.real(z), Linear((np.real,), (lambda x_bar: x_bar,))
 
 
 @rule(np.imag)
 def imag(z: Any) -> Any:
-    return np.imag(z), Linear(np.imag, lambda y_bar: 1j * y_bar)
-
-
-@rule(np.conjugate)
-def conjugate(z: Any, **kwargs: Any) -> Any:
-    return np.conjugate(z, **kwargs), Linear(np.conjugate, np.conjugate)
+    return np.imag(z), Linear((np.imag,), (lambda y_bar: 1j * y_bar,))
 
 
 @rule(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
     """dθ = Re(-i dz / z); 0 at 0, and for real z."""
     unit = 180 / math.pi if deg else 1.0
-    return np.angle(z, deg), Elementwise(lambda: -1j * unit / nonzero(z))
+    return np.angle(z, deg), Elementwise(lambda: np.where(np.equal(z, 0), 0, -1j * unit / nonzero(z)))
 
 
 @composed(np.real_if_close)
@@ -44,4 +39,4 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 @composed(np.sort_complex)
 def sort_complex(a: Any) -> Any:
-    return np.astype(np.sort(a), np.result_type(a.dtype, np.complex64))
+    return np.sort(a) if a.dtype.kind == "c" else np.astype(np.sort(a), np.dtype(np.complex128))

@@ -23,7 +23,7 @@ constant(
 
 @rule(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return np.copy(a, order=order), Linear(lambda a_dot: a_dot, lambda y_bar: y_bar)
+    return np.copy(a, order=order), Linear((lambda a_dot: a_dot,), (lambda y_bar: y_bar,))
 
 
 @rule(np.astype)
@@ -97,16 +97,23 @@ def linspace(
     """``start (1 - t) + stop t``: the same at both ends, to the last bit."""
     parts = num - 1 if endpoint else num
     difference = np.subtract(stop, start)
-    t = np.reshape(np.arange(num) / max(parts, 1), (num,) + (1,) * np.ndim(difference))
-    y = np.add(start, t * difference) if not endpoint else start * (1 - t) + stop * t
-    y = np.moveaxis(y, 0, axis)
-    y = y if dtype is None else np.astype(y, np.dtype(dtype))
+    found = np.result_type(start, stop, float(num))
+    t = np.arange(num, dtype=found) / max(parts, 1)
+    t = np.reshape(t, (num,) + (1,) * np.ndim(difference))
+    y = np.moveaxis(start * (1 - t) + stop * t, 0, axis)
+    y = np.astype(y, found if dtype is None else np.dtype(dtype))
     return (y, difference / parts if parts > 0 else np.nan * difference) if retstep else y
 
 
 @composed(np.logspace)
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
 ) -> Any:
     y = np.linspace(start, stop, num, endpoint, axis=axis)
     base = np.expand_dims(base, axis) if np.ndim(base) else base
@@ -124,4 +131,4 @@ def geomspace(
         raise ValueError("np.geomspace on Variables: start and stop must be nonzero and of one sign")
     y = np.exp(np.linspace(np.log(sign * start), np.log(sign * stop), num, endpoint, axis=axis))
     y = (np.expand_dims(sign, axis) if np.ndim(sign) else sign) * y
-    return y if dtype is None else np.astype(y, np.dtype(dtype))
+    return np.astype(y, np.result_type(y.dtype, np.float64) if dtype is None else np.dtype(dtype))

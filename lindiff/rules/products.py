@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Bilinear, Linear
-from lindiff.core.registry import composed, rule
+from lindiff.core.registry import composed, constant, rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array, conj, inverse_permutation, normalized_axes
 from lindiff.rules.indexing import scatter
@@ -271,11 +271,9 @@ def einsum(*args: Any, optimize: Any = False, **keywords: Any) -> Any:
     def pull(k: int, y_bar: Any) -> Any:
         """The expression with result and operand ``k`` exchanged."""
         others = [y_bar if i == k else conj(x) for i, x in enumerate(operands)]
-        given = "".join([result, *terms[:k], *terms[k + 1 :]])
-        reached = "".join(dict.fromkeys(label for label in terms[k] if label in given))
-        inputs = ",".join([*terms[:k], result, *terms[k + 1 :]])
-        x_bar = np.einsum(f"{inputs}->{reached}", *others, optimize=optimize)
-        return spread_labels(x_bar, reached, terms[k], operands[k].shape)
+        exchanged, reached = exchange(terms, result, k)
+        x_bar = np.einsum(exchanged, *others, optimize=optimize)
+        return x_bar if reached == terms[k] else spread_labels(x_bar, reached, terms[k], operands[k].shape)
 
     pushes: list[Any] = [None] * len(args)
     pulls: list[Any] = [None] * len(args)
@@ -284,6 +282,14 @@ def einsum(*args: Any, optimize: Any = False, **keywords: Any) -> Any:
         pulls[place] = functools.partial(pull, k)
     y = np.einsum(subscripts, *operands, optimize=optimize, **keywords)
     return y, Bilinear(tuple(pushes), tuple(pulls))
+
+
+@functools.lru_cache(maxsize=1024)
+def exchange(terms: tuple[str, ...], result: str, k: int) -> tuple[str, str]:
+    """The subscripts with the result in place of term ``k``, and what of that term they reach."""
+    given = "".join([result, *terms[:k], *terms[k + 1 :]])
+    reached = "".join(dict.fromkeys(label for label in terms[k] if label in given))
+    return f"{','.join([*terms[:k], result, *terms[k + 1 :]])}->{reached}", reached
 
 
 def spread_labels(x: Any, labels: str, term: str, shape: tuple[int, ...]) -> Any:
@@ -309,7 +315,7 @@ def spread_labels(x: Any, labels: str, term: str, shape: tuple[int, ...]) -> Any
     return scatter(x, index, tuple(lengths[label] for label in term), x.dtype)
 
 
-def labelled(args: tuple[Any, ...]) -> tuple[list[int], list[Any], list[str], str]:
+def labelled(args: tuple[Any, ...]) -> tuple[list[int], list[Any], tuple[str, ...], str]:
     """The two forms of einsum's arguments read as one.
 
     Returns
@@ -317,7 +323,7 @@ def labelled(args: tuple[Any, ...]) -> tuple[list[int], list[Any], list[str], st
     places : list of int
         Where the operands stand in the arguments.
     operands : list of array
-    terms : list of str
+    terms : tuple of str
         Letters for all axes of each operand; an ellipsis is spelled out.
     result : str
         Letters for the axes of the result.
@@ -344,7 +350,7 @@ def letters_of(sublist: Any) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def spelled_out(subscripts: str, ndims: tuple[int, ...]) -> tuple[list[str], str]:
+def spelled_out(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
     """The terms and the result of einsum subscripts, with letters for ellipses and the result given."""
     inputs, arrow, result = subscripts.partition("->")
     terms = inputs.split(",")
@@ -371,7 +377,10 @@ def spelled_out(subscripts: str, ndims: tuple[int, ...]) -> tuple[list[str], str
             raise ValueError(
                 f"einsum: the term {term!r} in {subscripts!r} does not fit an operand with {ndim} axes"
             )
-    return spelled, result.replace("...", ellipsis)
+    return tuple(spelled), result.replace("...", ellipsis)
+
+
+constant(np.einsum_path)
 
 
 # -- diagonals -------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
 from lindiff.rules._common import conj, normalized_axes
+from lindiff.rules.arithmetic import ufunc_method
 from lindiff.rules.elementwise import nonzero
 
 __all__ = ["spread"]
@@ -48,6 +49,11 @@ def along(axis: int, part: slice | int) -> tuple[Any, ...]:
     return (slice(None),) * axis + (part,)
 
 
+def _of_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+    """``shape`` with another length of one axis."""
+    return (*shape[:axis], n, *shape[axis + 1 :])
+
+
 def as_vector(x: Any, axis: int | None) -> tuple[Any, int]:
     """``x`` and the axis to go along; without an axis, all of ``x`` as a vector."""
     if axis is None:
@@ -66,15 +72,13 @@ def sum_(
         return np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where), **start)
 
     return total(x, **initial), Linear(
-        total,
-        lambda y_bar: spread(y_bar, x.shape, axis, keepdims, where),
+        (total,),
+        (lambda y_bar: spread(y_bar, x.shape, axis, keepdims, where),),
     )
 
 
 @rule(np.mean)
-def mean(
-    x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
-) -> Any:
+def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
     def average_of(a: Any) -> Any:
         return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where))
 
@@ -82,7 +86,7 @@ def mean(
         n = np.maximum(count(x.shape, axis, keepdims, where), 1)
         return spread(y_bar / n, x.shape, axis, keepdims, where)
 
-    return average_of(x), Linear(average_of, pullback)
+    return average_of(x), Linear((average_of,), (pullback,))
 
 
 @composed(np.average)
@@ -91,7 +95,7 @@ def average(
 ) -> Any:
     if weights is None:
         mean_ = np.mean(a, axis=axis, keepdims=keepdims)
-        total = np.full(np.shape(mean_), np.size(value(a)) / max(np.size(value(mean_)), 1))
+        total = np.full(np.shape(mean_), np.size(a) / max(np.size(mean_), 1), mean_.dtype)
         return (mean_, total) if returned else mean_
     if np.shape(weights) != np.shape(a):
         axes = normalized_axes(axis, np.ndim(a))
@@ -103,7 +107,7 @@ def average(
     weights = np.broadcast_to(weights, np.shape(a))
     total = np.sum(weights, axis=axis, keepdims=keepdims)
     mean_ = np.sum(np.multiply(a, weights), axis=axis, keepdims=keepdims) / total
-    return (mean_, total) if returned else mean_
+    return (mean_, np.astype(total, mean_.dtype)) if returned else mean_
 
 
 # -- extremes --------------------------------------------------------------------------------------------
@@ -127,8 +131,8 @@ def extreme(function: Callable[..., Any]) -> None:
             return np.where(attained, z / np.maximum(n, 1), 0)
 
         return y, Differential(
-            lambda x_dot: np.sum(shared(x_dot), axis=axis, keepdims=keepdims),
-            lambda y_bar: shared(spread(y_bar, x.shape, axis, keepdims)),
+            (lambda x_dot: np.sum(shared(x_dot), axis=axis, keepdims=keepdims),),
+            (lambda y_bar: shared(spread(y_bar, x.shape, axis, keepdims)),),
         )
 
 
@@ -186,8 +190,8 @@ def variance_rule(function: Callable[..., Any], slope: Callable[[Any], Any]) -> 
         if mean is None:
             return moment(x, axis, dtype, ddof, keepdims, where)
         x = x - mean
-        n = np.maximum(count(x.shape, axis, keepdims, where) - ddof, 0)
         square = np.real(x * conj(x))
+        n = np.asarray(np.maximum(count(x.shape, axis, keepdims, where) - ddof, 0), square.dtype)
         y = np.sum(square, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where)) / n
         return y if function is np.var else np.sqrt(y)
 
@@ -248,56 +252,83 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     return c / deviation[:, None] / deviation[None, :]
 
 
-# -- products --------------------------------------------------------------------------------------------
+# -- products, and other associative functions -----------------------------------------------------------
 
 
-def halved(x: Any, axis: int) -> Any:
-    """The product along one axis, by halves: right with zeros to every order, because nothing is divided."""
+def halved(ufunc: Any, identity: float, x: Any, axis: int) -> Any:
+    """Reduction along one axis, by halves.
+
+    A product is right with zeros to every order that way, because nothing is divided.
+    """
     odd = []
     n = x.shape[axis]
     if n == 0:
-        return np.ones_like(x, shape=(*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+        return np.full_like(value(x), identity, shape=_of_length(x.shape, axis, 1))
     while n > 1:
         if n % 2:
             odd.append(x[along(axis, slice(n - 1, n))])
         n //= 2
-        x = x[along(axis, slice(0, n))] * x[along(axis, slice(n, 2 * n))]
-    for factor in odd:
-        x = x * factor
+        x = ufunc(x[along(axis, slice(0, n))], x[along(axis, slice(n, 2 * n))])
+    for last in odd:
+        x = ufunc(x, last)
     return x
 
 
-@composed(np.prod)
-def prod(
-    x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    *,
-    keepdims: bool = False,
-    where: Any = True,
-    initial: Any = None,
-) -> Any:
-    x = x if where is True else np.where(where, x, 1)
-    x = x if dtype is None else np.astype(x, np.dtype(dtype))
-    axes = tuple(range(x.ndim)) if axis is None else normalized_axes(axis, x.ndim)
-    for k in axes:
-        x = halved(x, k)
-    if not keepdims:
-        x = x[tuple(0 if k in axes else slice(None) for k in range(x.ndim))]
-    return x if initial is None else x * initial
+def associative(ufunc: Any, identity: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """``ufunc.reduce`` and ``ufunc.accumulate``."""
+
+    def reduce(
+        x: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        *,
+        keepdims: bool = False,
+        where: Any = True,
+        initial: Any = None,
+    ) -> Any:
+        x = x if where is True else np.where(where, x, identity)
+        x = x if dtype is None else np.astype(x, np.dtype(dtype))
+        axes = tuple(range(np.ndim(x))) if axis is None else normalized_axes(axis, np.ndim(x))
+        for k in axes:
+            x = halved(ufunc, identity, x, k)
+        if not keepdims:
+            x = x[tuple(0 if k in axes else slice(None) for k in range(np.ndim(x)))]
+        return x if initial is None else ufunc(x, initial)
+
+    def accumulate(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+        """By doubling: after step s each element stands for the 2s elements that end with it."""
+        x, axis = as_vector(a, axis)
+        x = x if dtype is None else np.astype(x, np.dtype(dtype))
+        n, s = x.shape[axis], 1
+        while s < n:
+            ended = ufunc(x[along(axis, slice(s, n))], x[along(axis, slice(0, n - s))])
+            x = np.concatenate([x[along(axis, slice(0, s))], ended], axis=axis)
+            s *= 2
+        return x
+
+    return reduce, accumulate
 
 
-@composed(np.cumprod)
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """By doubling: after step s each element is the product of the 2s elements that end with it."""
-    x, axis = as_vector(a, axis)
-    x = x if dtype is None else np.astype(x, np.dtype(dtype))
-    n, s = x.shape[axis], 1
-    while s < n:
-        ended = x[along(axis, slice(s, n))] * x[along(axis, slice(0, n - s))]
-        x = np.concatenate([x[along(axis, slice(0, s))], ended], axis=axis)
-        s *= 2
-    return x
+prod, cumprod = associative(np.multiply, 1)
+composed(np.prod)(prod)
+composed(np.cumprod)(cumprod)
+
+for ufunc, identity in [
+    (np.logaddexp, -np.inf),
+    (np.logaddexp2, -np.inf),
+    (np.hypot, 0),
+    (np.fmax, -np.inf),
+    (np.fmin, np.inf),
+    (np.maximum, -np.inf),
+    (np.minimum, np.inf),
+]:
+    reduce, accumulate = associative(ufunc, identity)
+    if ufunc not in (
+        np.maximum,
+        np.minimum,
+    ):  # np.max and np.min have rules, in which ties of all share equally
+        ufunc_method(ufunc, "reduce", reduce)
+    ufunc_method(ufunc, "accumulate", accumulate)
 
 
 # -- cumulative sums and differences ---------------------------------------------------------------------
@@ -310,7 +341,7 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
         return np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), x.shape)
 
     return np.cumsum(x, axis=axis, dtype=dtype), Linear(
-        lambda x_dot: np.cumsum(x_dot, axis=axis, dtype=dtype), pullback
+        (lambda x_dot: np.cumsum(x_dot, axis=axis, dtype=dtype),), (pullback,)
     )
 
 
@@ -330,10 +361,6 @@ def cumulative(accumulate: Callable[..., Any], start: float) -> Callable[..., An
         return np.concatenate([first, y], axis=axis)
 
     return implementation
-
-
-def _of_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
-    return (*shape[:axis], n, *shape[axis + 1 :])
 
 
 if hasattr(np, "cumulative_sum"):  # NumPy 2.1
@@ -394,14 +421,13 @@ def gradient_along(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
             "Shape of array too small to calculate a numerical gradient, "
             "at least (edge_order + 1) elements are required."
         )
-    shape = [1] * np.ndim(f)
+    shape = [n - 1 if k == axis else 1 for k in range(np.ndim(f))]
     if np.ndim(spacing) == 1:
         if len(spacing) != n:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-        shape[axis] = n - 1
         h = np.reshape(np.diff(spacing), shape)
     else:
-        shape[axis] = n - 1
+        spacing = np.asarray(spacing, f.dtype) if isinstance(spacing, (int, float)) else spacing
         h = np.broadcast_to(spacing, shape)
     s = np.diff(f, axis=axis) / h
     left, right = along(axis, slice(None, -1)), along(axis, slice(1, None))
@@ -443,8 +469,8 @@ def sorted_last(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     kept = [k for k in range(np.ndim(a)) if k not in axes]
     shape = tuple(1 if k in axes else n for k, n in enumerate(np.shape(a)))
     a = np.transpose(a, [*kept, *axes])
-    a = np.sort(np.reshape(a, (*(np.shape(a)[: len(kept)]), -1)), axis=-1)
-    return a, shape
+    joined = [*np.shape(a)[: len(kept)], math.prod(np.shape(a)[len(kept) :])]
+    return np.sort(np.reshape(a, joined), axis=-1), shape
 
 
 @composed(np.quantile)
@@ -466,9 +492,9 @@ def quantile(
     ordered, shape = sorted_last(a, axis)
     n = ordered.shape[-1]
     position = np.multiply(q, n - 1)
+    part = position - np.floor(position)
     below = np.floor(position).astype(int)
     above = np.minimum(below + 1, n - 1)
-    part = position - below
     moved = np.moveaxis(ordered, -1, 0)  # the quantiles become the first axes, as NumPy has them
     weight = np.reshape(part, np.shape(part) + (1,) * (moved.ndim - 1))
     y = moved[below] + weight * (moved[above] - moved[below])

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Linear
-from lindiff.core.registry import composed, rule
+from lindiff.core.registry import composed, rule, suggest
 from lindiff.core.variable import value as plain_value
 from lindiff.rules._common import as_array, inverse_permutation, normalized_axes
 
 __all__: list[str] = []
+
+suggest("insert", "numpy.concatenate")
 
 
 # -- one array, another shape ----------------------------------------------------------------------------
@@ -207,7 +209,7 @@ def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same
 
     def unstack_cotangent(y_bar: Any) -> Any:
         rows = np.moveaxis(y_bar, axis, 0)
-        return like_list([rows[i] for i in range(len(arrays))], arrays)
+        return like_list([rows[i, ...] for i in range(len(arrays))], arrays)  # "...": no scalars
 
     return join(arrays), Linear((join,), (unstack_cotangent,))
 
@@ -468,6 +470,19 @@ def masked(function: Callable[..., Any]) -> None:
 
 masked(np.tril)
 masked(np.triu)
+
+
+@composed(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    return np.ravel(a)[np.resize(np.arange(a.size), new_shape)]
+
+
+@composed(np.delete)
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    (axis,) = normalized_axes(axis, arr.ndim)
+    return arr[(*[slice(None)] * axis, np.delete(np.arange(arr.shape[axis]), obj))]
 
 
 @composed(np.vander)

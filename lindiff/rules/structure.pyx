@@ -1,4 +1,4 @@
-"""Compiled twins of the rules that move elements: reshape, transpose, diagonals, trace; and the outer product.
+"""Compiled twins of rules: reshape, transpose, concatenate, stack, diagonals, trace, the outer product.
 
 Of the same form as arithmetic.pyx: each class is a differential.  The handlers are tried before the readable
 rules of shape.py and products.py, and answer NotImplemented where the call is not their case.
@@ -6,10 +6,12 @@ rules of shape.py and products.py, and answer NotImplemented where the call is n
 
 cimport cython
 cimport numpy as cnp
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_REFCNT
 
 import numpy as np
 
-from lindiff.core.record cimport Node, Pull, Push, Trace
+from lindiff.core.record cimport Node, Pull, Push, Trace, doom
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, record
 from lindiff.kernels.elementwise cimport is_plain
@@ -306,6 +308,134 @@ cdef class FastOnDiagonal(Handler):
         return record(y.node.trace, node, x)
 
 
+# -- y = parts side by side -------------------------------------------------------------------------------
+
+@cython.no_gc
+cdef class Join(Node):
+    """Parts joined along an axis: an existing one (concatenate), or with ``bounds`` None a new one (stack)."""
+
+    cdef tuple rest
+    cdef tuple places  # of each parent among the parts
+    cdef list shapes  # of the parts
+    cdef list bounds
+    cdef Py_ssize_t axis
+    cdef object dtype
+
+    def __dealloc__(self):
+        if self.rest is not None and Py_REFCNT(self.rest) == 1:
+            Py_INCREF(self.rest)
+            doom(<PyObject *>self.rest)
+
+    cdef tuple more(self):
+        return self.rest
+
+    cdef bint linear(self):
+        return True
+
+    cdef Node parent(self, Py_ssize_t i):
+        if i == 0:
+            return self.a
+        return self.b if i == 1 else <Node>self.rest[i - 2]
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        """The parts do not overlap, so they share the memory of ``y_bar``."""
+        cdef Py_ssize_t i, place
+        before = (slice(None),) * self.axis
+        for i in range(len(self.places)):
+            place = self.places[i]
+            if self.bounds is None:
+                part = y_bar[before + (place, Ellipsis)]
+            else:
+                part = y_bar[before + (slice(self.bounds[place], self.bounds[place + 1]),)]
+            walk.add(self.parent(i), part, walk.overwrite)
+        return 0
+
+    cdef object push(self, Push walk):
+        cdef Py_ssize_t i
+        cdef list parts = [None] * len(self.shapes)
+        cdef bint zero = True
+        for i in range(len(self.places)):
+            x_dot = walk.tangent(self.parent(i))
+            if x_dot is not None:
+                parts[self.places[i]] = x_dot
+                zero = False
+        if zero:
+            return None
+        for i in range(len(parts)):
+            if parts[i] is None:
+                parts[i] = np.zeros(self.shapes[i], self.dtype)
+        return np.stack(parts, self.axis) if self.bounds is None else np.concatenate(parts, self.axis)
+
+
+cdef class FastJoin(Handler):
+    """For plain arrays of one dtype."""
+
+    cdef bint stacking
+
+    def __init__(self, function, bint stacking):
+        self.function = function
+        self.stacking = stacking
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Trace trace = None
+        cdef Join node
+        cdef Variable v
+        cdef list nodes = [], places = [], values = [], shapes = []
+        cdef Py_ssize_t axis, axes, i
+        cdef int kind = -1
+        if not 1 <= len(args) <= 2 or (type(args[0]) is not list and type(args[0]) is not tuple) \
+                or kwargs.get("dtype") is not None:
+            return NotImplemented
+        at = args[1] if len(args) == 2 else kwargs.get("axis", 0)
+        if type(at) is not int:
+            return NotImplemented
+        for i, x in enumerate(args[0]):
+            if type(x) is Variable:
+                v = x
+                if trace is not None and v.node.trace is not trace:
+                    return NotImplemented
+                trace = v.node.trace
+                nodes.append(v.node)
+                places.append(i)
+                x = v._value
+            if not is_plain(x) or (kind >= 0 and cnp.PyArray_TYPE(<cnp.ndarray>x) != kind):
+                return NotImplemented
+            kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+            values.append(x)
+            shapes.append(x.shape)
+        if trace is None:
+            return NotImplemented
+        axis = at
+        axes = len(shapes[0]) + self.stacking
+        if axis < 0:
+            axis += axes
+        if not 0 <= axis < axes:
+            return NotImplemented  # NumPy's error
+        node = Join.__new__(Join)
+        node.axis = axis
+        if self.stacking:
+            if any(shape != shapes[0] for shape in shapes):
+                return NotImplemented
+            single = shapes[0][:axis] + (1,) + shapes[0][axis:]
+            values = [cnp.PyArray_Reshape(<cnp.ndarray>x, single) for x in values]
+        value = cnp.PyArray_Concatenate(values, <int>axis)
+        if not self.stacking:
+            stop = 0
+            node.bounds = [stop]
+            for shape in shapes:
+                stop += shape[axis]
+                node.bounds.append(stop)
+        node.a = nodes[0]
+        if len(nodes) > 1:
+            node.b = nodes[1]
+        if len(nodes) > 2:
+            node.rest = tuple(nodes[2:])
+        node.places = tuple(places)
+        node.shapes = shapes
+        node.dtype = value.dtype
+        return record(trace, node, value)
+
+
 # -- Z = x yᵀ --------------------------------------------------------------------------------------------
 
 @cython.no_gc
@@ -385,5 +515,7 @@ def use_structure_paths():
     fast_path(np.transpose, FastTranspose(np.transpose))
     fast_path(np.diagonal, FastDiagonal(np.diagonal))
     fast_path(np.trace, FastTrace(np.trace))
+    fast_path(np.concatenate, FastJoin(np.concatenate, False))
+    fast_path(np.stack, FastJoin(np.stack, True))
     on_diagonal.fast = FastOnDiagonal(on_diagonal)
     outer_product.fast = FastOuter(outer_product)

@@ -14,8 +14,8 @@ __all__: list[str] = []
 # comparisons and logic
 constant(
     np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal, np.logical_and,
-    np.logical_or, np.logical_xor, np.logical_not, np.all, np.any, np.array_equal, np.array_equiv, np.allclose,
-    np.isclose, np.isin, np.count_nonzero,
+    np.logical_or, np.logical_xor, np.logical_not, np.all, np.any, np.array_equal, np.array_equiv,
+    np.allclose, np.isclose, np.isin, np.count_nonzero,
 )  # fmt: skip
 
 # what kind of number, of array
@@ -27,34 +27,50 @@ constant(
 )  # fmt: skip
 
 # rounding: piecewise constant
-constant(np.round, np.around, np.ceil, np.floor, np.floor_divide, np.trunc, np.fix, np.rint, np.sign, np.spacing)
+constant(
+    np.round, np.around, np.ceil, np.floor, np.floor_divide, np.trunc, np.fix, np.rint, np.sign, np.spacing
+)
 
 # positions, counts, ranks
 constant(
     np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition, np.argwhere, np.nonzero,
-    np.flatnonzero, np.lexsort, np.searchsorted, np.digitize, np.unique, np.unique_counts, np.unique_inverse,
-    np.linalg.matrix_rank, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from,
+    np.flatnonzero, np.lexsort, np.searchsorted, np.digitize, np.linalg.matrix_rank,
+    np.einsum_path, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from,
 )  # fmt: skip
 
 for name, instead in {
-    "convolve": "numpy.einsum or slices",
-    "correlate": "numpy.einsum or slices",
-    "interp": "numpy.searchsorted for the interval and a formula in its ends",
-    "unwrap": "numpy.diff, numpy.round and numpy.cumsum",
-    "bincount": "lindiff's index sums: one-hot matrix @ weights",
-    "histogram": "numpy.searchsorted and a one-hot matrix @ weights",
-    "polyval": "Horner's rule in a loop",
-    "polyfit": "numpy.linalg.lstsq with numpy.vander",
-    "roots": "numpy.linalg.eigvals of the companion matrix",
-    "i0": "scipy.special.i0",
-    "apply_along_axis": "numpy.stack([f(row) for row in v])",
+    "apply_along_axis": "np.stack([f(row) for row in v])",
     "apply_over_axes": "the function with axis=(...)",
-    "putmask": "numpy.where(mask, new, v)",
-    "copyto": "numpy.where(mask, new, v), or the array itself",
-    "put": "numpy.where(mask, new, v)",
-    "place": "numpy.where(mask, new, v)",
-    "put_along_axis": "numpy.where(mask, new, v)",
-    "fill_diagonal": "v + numpy.diag(d)",
-    "require": "numpy.astype",
+    "bincount": "a matrix of zeros and ones @ weights",
+    "convolve": "a sum of products of slices, or np.fft",
+    "copyto": "np.where(mask, new, v), np.broadcast_to(v, shape) instead of np.full_like(plain, v)",
+    "correlate": "a sum of products of slices, or np.fft",
+    "delete": "v[keep] with a mask",
+    "fill_diagonal": "v + np.diag(d), or np.where(np.eye(n) == 1, d, v)",
+    "histogram": "np.searchsorted for the bins and a matrix of zeros and ones @ weights",
+    "histogram2d": "np.searchsorted for the bins and a matrix of zeros and ones @ weights",
+    "histogramdd": "np.searchsorted for the bins and a matrix of zeros and ones @ weights",
+    "histogram_bin_edges": "np.linspace(np.min(v), np.max(v), bins + 1)",
+    "insert": "np.concatenate([v[:i], new, v[i:]])",
+    "interp": "np.searchsorted for the interval and the line between its ends",
+    "ix_": "np.ix_ of integer arrays",
+    "nanmedian": "np.median(v[~np.isnan(v)])",
+    "nanpercentile": "np.percentile(v[~np.isnan(v)], q)",
+    "nanquantile": "np.quantile(v[~np.isnan(v)], q)",
+    "place": "np.where(mask, new, v)",
+    "polyadd": "the coefficients, padded with zeros, + each other",
+    "polyder": "v[:-1] * np.arange(n, 0, -1) for n + 1 coefficients",
+    "polyfit": "np.linalg.lstsq(np.vander(x, n), y)[0]",
+    "polyint": "np.append(v / np.arange(n, 0, -1), 0.0) for n coefficients",
+    "polymul": "a sum of products of slices",
+    "polysub": "the coefficients, padded with zeros, - each other",
+    "polyval": "np.vander(x, n) @ v for n coefficients",
+    "put": "np.where(mask, new, v)",
+    "put_along_axis": "np.where(mask, new, v)",
+    "putmask": "np.where(mask, new, v)",
+    "resize": "np.tile and np.reshape",
+    "roots": "np.linalg.eigvals of the companion matrix",
+    "trim_zeros": "v[first:last]",
+    "unwrap": "v plus a multiple of the period: v + (np.unwrap(ld.value(v)) - ld.value(v))",
 }.items():
     suggest(name, instead)

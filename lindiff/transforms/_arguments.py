@@ -7,7 +7,10 @@ from typing import Any
 
 
 def select(
-    function: Callable[..., Any], argnums: int | tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., Any],
+    argnums: int | tuple[int, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """``function`` of the selected arguments alone, and these arguments.
 

@@ -65,7 +65,11 @@ def _jacobian(linearization: Linearization, argnums: int | tuple[int, ...], mode
         forward = sum(x.size for x in inputs) <= sum(y.size for y in outputs)
     else:
         forward = mode == "forward"
-    rows = _by_pushing(linearization, inputs, outputs) if forward else _by_pulling(linearization, inputs, outputs)
+    rows = (
+        _by_pushing(linearization, inputs, outputs)
+        if forward
+        else _by_pulling(linearization, inputs, outputs)
+    )
     _, restore_outputs = pytree.flatten(linearization.value)
     _, restore_inputs = pytree.flatten(linearization.inputs.primals)
     return restore_outputs([one_or_all(argnums, restore_inputs(row)) for row in rows])
@@ -83,7 +87,9 @@ def _by_pushing(linearization: Linearization, inputs: list[Any], outputs: list[A
     for k, x in enumerate(inputs):
         columns = [linearization.push_leaves(_at(inputs, k, _unit(x, i))) for i in range(x.size)]
         for j, y in enumerate(outputs):
-            stacked = np.stack([column[j] for column in columns], axis=-1) if columns else np.zeros((*y.shape, 0))
+            stacked = (
+                np.stack([column[j] for column in columns], axis=-1) if columns else np.zeros((*y.shape, 0))
+            )
             rows[j].append(np.reshape(stacked, (*y.shape, *x.shape)))
     return rows
 

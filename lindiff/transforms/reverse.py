@@ -125,7 +125,9 @@ def value_and_grad(
     return value_and_gradient
 
 
-def _gradients(linearization: Linearization, function: Callable[..., Any], holomorphic: bool) -> tuple[Any, ...]:
+def _gradients(
+    linearization: Linearization, function: Callable[..., Any], holomorphic: bool
+) -> tuple[Any, ...]:
     name = getattr(function, "__name__", "the function")
     arrays = linearization.outputs.arrays
     if len(arrays) != 1 or not hasattr(arrays[0], "shape"):

@@ -1,0 +1,311 @@
+"""The competitors, each behind the same small face.
+
+A peer turns a function and its arguments into `Calls`: functions of no arguments that the harness times.
+Nothing here knows which function is measured, or how time is taken.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+Function = Callable[..., Any]
+Cotangent = Callable[[Any], Any]
+
+
+@dataclass
+class Calls:
+    """What one library offers to time on one case.
+
+    Attributes
+    ----------
+    timed
+        Quantity (``"forward"``, ``"value + gradient"``, ...) to a call without arguments.
+    checked
+        Results that all libraries must agree on before any of them is timed.
+    operations
+        How many operations one call performs; times are divided by it.
+    first_call
+        Seconds of the first call of each compiled quantity, compilation included.
+    """
+
+    timed: dict[str, Callable[[], Any]]
+    checked: dict[str, np.ndarray] = field(default_factory=dict)
+    operations: int = 1
+    first_call: dict[str, float] = field(default_factory=dict)
+
+    def symmetrize(self, *positions: int) -> Calls:
+        """Compare the gradients at these argument positions by their symmetric parts.
+
+        A function of a symmetric matrix fixes no more than that.
+        """
+        for key in (f"gradient {position}" for position in positions):
+            if key in self.checked:
+                self.checked[key] = (self.checked[key] + self.checked[key].T) / 2
+        return self
+
+
+def _gradients(gradients: Sequence[Any]) -> dict[str, np.ndarray]:
+    return {f"gradient {i}": np.array(gradient) for i, gradient in enumerate(gradients)}
+
+
+class Peer(ABC):
+    """A library that computes functions and, all but NumPy, their derivatives."""
+
+    name: str
+    distribution: str
+    xp: Any
+    """The namespace that speaks NumPy's words (`sin`, `exp`, `linalg.cholesky`, ...)."""
+
+    @property
+    def version(self) -> str:
+        return version(self.distribution)
+
+    def asarray(self, x: Any) -> Any:
+        """Turn a NumPy array or number into the library's own array."""
+        return x
+
+    @abstractmethod
+    def solve_lower(self, L: Any, b: Any) -> Any:
+        """Solve with a lower triangular matrix, the fastest way that the library documents."""
+
+    @abstractmethod
+    def vjp_calls(self, f: Function, args: Sequence[Any], cotangent: Cotangent) -> Calls:
+        """Time `f` recorded (forward), its pullback of ``cotangent(y)`` (backward), and both."""
+
+    @abstractmethod
+    def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
+        """Time the scalar `f` (value), and its value with the gradients of all arguments."""
+
+    @abstractmethod
+    def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
+        """Give value and gradient (NumPy: the value) as one call that has not run yet."""
+
+
+class NumPy(Peer):
+    """Plain NumPy: values only, for scale."""
+
+    name = distribution = "numpy"
+    xp = np
+
+    def solve_lower(self, L: Any, b: Any) -> Any:
+        return scipy.linalg.solve_triangular(L, b, lower=True)
+
+    def vjp_calls(self, f: Function, args: Sequence[Any], cotangent: Cotangent) -> Calls:
+        return Calls({"forward": partial(f, *args)})
+
+    def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
+        value = self.gradient_once(f, args)
+        return Calls({"value": value}, {"value": np.array(value())})
+
+    def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
+        return partial(f, *args)
+
+
+class Lindiff(Peer):
+    """lindiff, given the very function that NumPy is given."""
+
+    name = distribution = "lindiff"
+    xp = np
+
+    def __init__(self) -> None:
+        self.ld = importlib.import_module("lindiff")
+
+    def solve_lower(self, L: Any, b: Any) -> Any:
+        return np.linalg.solve(L, b)
+
+    def vjp_calls(self, f: Function, args: Sequence[Any], cotangent: Cotangent) -> Calls:
+        y, pullback = self.ld.vjp(f, *args)
+        y_bar = cotangent(y)
+
+        def both() -> Any:
+            _, pullback = self.ld.vjp(f, *args)
+            return pullback(y_bar)
+
+        timed = {
+            "forward": partial(self.ld.vjp, f, *args),
+            "backward": partial(pullback, y_bar),
+            "forward + backward": both,
+        }
+        return Calls(timed, _gradients(both()))
+
+    def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
+        both = self.gradient_once(f, args)
+        value, gradients = both()
+        return Calls({"value + gradient": both}, {"value": np.array(value), **_gradients(gradients)})
+
+    def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
+        return partial(self.ld.value_and_grad(f, argnums=tuple(range(len(args)))), *args)
+
+
+class Autograd(Peer):
+    """autograd, through its own namespace `autograd.numpy`."""
+
+    name = distribution = "autograd"
+
+    def __init__(self) -> None:
+        self.autograd = importlib.import_module("autograd")
+        self.builtins = importlib.import_module("autograd.builtins")
+        self.xp = importlib.import_module("autograd.numpy")
+
+    def solve_lower(self, L: Any, b: Any) -> Any:
+        linalg = importlib.import_module("autograd.scipy.linalg")
+        return linalg.solve_triangular(L, b, lower=True)
+
+    def vjp_calls(self, f: Function, args: Sequence[Any], cotangent: Cotangent) -> Calls:
+        single = len(args) == 1
+
+        def boxed(*args: Any) -> Any:
+            y = f(*args)
+            return self.builtins.tuple(y) if isinstance(y, tuple) else y
+
+        record = self.autograd.make_vjp(boxed, 0 if single else tuple(range(len(args))))
+        pullback, y = record(*args)
+        y_bar = cotangent(y)
+
+        def both() -> Any:
+            pullback, _ = record(*args)
+            return pullback(y_bar)
+
+        timed = {
+            "forward": partial(record, *args),
+            "backward": partial(pullback, y_bar),
+            "forward + backward": both,
+        }
+        return Calls(timed, _gradients([both()] if single else both()))
+
+    def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
+        both = self.gradient_once(f, args)
+        value, gradients = both()
+        return Calls({"value + gradient": both}, {"value": np.array(value), **_gradients(gradients)})
+
+    def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
+        return partial(self.autograd.value_and_grad(f, tuple(range(len(args)))), *args)
+
+
+class Torch(Peer):
+    """PyTorch, eager, float64 on the CPU."""
+
+    name = distribution = "torch"
+
+    def __init__(self) -> None:
+        self.xp = importlib.import_module("torch")
+        self.xp.set_default_dtype(self.xp.float64)
+
+    def asarray(self, x: Any) -> Any:
+        return self.xp.tensor(np.asarray(x))
+
+    def solve_lower(self, L: Any, b: Any) -> Any:
+        return self.xp.linalg.solve_triangular(L, b[:, None], upper=False)[:, 0]
+
+    def vjp_calls(self, f: Function, args: Sequence[Any], cotangent: Cotangent) -> Calls:
+        leaves = self._leaves(args)
+        y = f(*leaves)
+        y_bar = self._like(y, cotangent)
+        pull_back = self.xp.autograd.grad
+
+        timed = {
+            "forward": partial(f, *leaves),
+            "backward": partial(pull_back, y, leaves, y_bar, retain_graph=True),
+            "forward + backward": lambda: pull_back(f(*leaves), leaves, y_bar),
+        }
+        return Calls(timed, _gradients(timed["forward + backward"]()))
+
+    def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
+        both = self.gradient_once(f, args)
+        value, gradients = both()
+        timed = {"value": partial(f, *args), "value + gradient": both}
+        return Calls(timed, {"value": np.array(value.detach()), **_gradients(gradients)})
+
+    def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
+        leaves = self._leaves(args)
+
+        def value_and_gradient() -> Any:
+            value = f(*leaves)
+            return value, self.xp.autograd.grad(value, leaves)
+
+        return value_and_gradient
+
+    def _leaves(self, args: Sequence[Any]) -> list[Any]:
+        return [arg.clone().requires_grad_() for arg in args]
+
+    def _like(self, y: Any, cotangent: Cotangent) -> Any:
+        if isinstance(y, tuple):
+            return tuple(map(self.asarray, cotangent(tuple(part.detach().numpy() for part in y))))
+        return self.asarray(cotangent(y.detach().numpy()))
+
+
+class JAX(Peer):
+    """JAX, compiled, float64 on the CPU; every call waits for its result."""
+
+    name = distribution = "jax"
+
+    def __init__(self) -> None:
+        self.jax = importlib.import_module("jax")
+        self.jax.config.update("jax_enable_x64", True)
+        self.jax.config.update("jax_platforms", "cpu")
+        self.xp = importlib.import_module("jax.numpy")
+
+    def asarray(self, x: Any) -> Any:
+        return self.xp.asarray(x)
+
+    def solve_lower(self, L: Any, b: Any) -> Any:
+        return self.jax.scipy.linalg.solve_triangular(L, b, lower=True)
+
+    def vjp_calls(self, f: Function, args: Sequence[Any], cotangent: Cotangent) -> Calls:
+        vjp = self.jax.vjp
+        record = self.jax.jit(lambda *args: vjp(f, *args))
+        pull_back = self.jax.jit(lambda pullback, y_bar: pullback(y_bar))
+
+        @self.jax.jit
+        def forward_backward(y_bar: Any, *args: Any) -> Any:
+            y, pullback = vjp(f, *args)
+            return y, pullback(y_bar)
+
+        y, pullback = record(*args)
+        y_bar = self.jax.tree.map(self.asarray, cotangent(self.jax.tree.map(np.array, y)))
+        timed = {
+            "forward": self._waiting(record, *args),
+            "backward": self._waiting(pull_back, pullback, y_bar),
+            "forward + backward": self._waiting(forward_backward, y_bar, *args),
+        }
+        first_call, (_, gradients) = _timed(timed["forward + backward"])
+        return Calls(timed, _gradients(gradients), first_call={"forward + backward": first_call})
+
+    def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
+        both = self.jax.jit(self.jax.value_and_grad(f, tuple(range(len(args)))))
+        timed = {
+            "value": self._waiting(self.jax.jit(f), *args),
+            "value + gradient": self._waiting(both, *args),
+        }
+        value_seconds, _ = _timed(timed["value"])
+        both_seconds, (value, gradients) = _timed(timed["value + gradient"])
+        checked = {"value": np.array(value), **_gradients(gradients)}
+        return Calls(timed, checked, first_call={"value": value_seconds, "value + gradient": both_seconds})
+
+    def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
+        gradient = self.jax.jit(self.jax.value_and_grad(f, tuple(range(len(args)))))
+        return self._waiting(gradient.lower(*args).compile(), *args)
+
+    def _waiting(self, f: Function, *args: Any) -> Callable[[], Any]:
+        wait = self.jax.block_until_ready
+        return lambda: wait(f(*args))
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = call()
+    return time.perf_counter() - start, result
+
+
+PEERS: dict[str, type[Peer]] = {peer.name: peer for peer in (NumPy, Lindiff, JAX, Torch, Autograd)}
+"""All competitors, in the order of their turns and of the columns of the tables."""

@@ -1,0 +1,204 @@
+"""Tables, CSV files and plots of what the harness recorded. Nothing here measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from math import ceil
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from .harness import Case, Record
+from .peers import PEERS
+
+COLOURS = {
+    "numpy": "#7f7f7f", "lindiff": "#d62728", "jax": "#1f77b4", "torch": "#ff7f0e", "autograd": "#2ca02c",
+}  # fmt: skip
+MARKERS = {"numpy": "s", "lindiff": "o", "jax": "^", "torch": "D", "autograd": "v"}
+PANELS_IN_A_ROW = 3
+UNITS = {"µs": ((1e6, "s"), (1e3, "ms"), (0, "µs")), "MB": ((0, "MB"),)}
+
+
+class Report:
+    """One suite's results."""
+
+    def __init__(self, name: str, title: str, records: Iterable[Record], threads: int) -> None:
+        self.name, self.title, self.threads = name, title, threads
+        self.frame = pd.DataFrame([asdict(record) for record in records])
+        if not self.frame.empty:
+            sizes = [None if np.isnan(size) else int(size) for size in self.frame["size"].astype(float)]
+            self.frame["case"] = [str(Case(*case)) for case in zip(self.frame["family"], sizes, strict=True)]
+            self.frame.insert(0, "threads", threads)
+
+    def tables(self) -> str:
+        """Return, for each quantity, medians with quartiles and ratios to lindiff and to NumPy."""
+        if self.frame.empty:
+            return "nothing was measured"
+        return "\n\n".join(block for quantity in self._quantities() for block in self._tables_of(quantity))
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the CSV file and the plot; return their paths."""
+        if self.frame.empty:
+            return []
+        folder.mkdir(parents=True, exist_ok=True)
+        csv, png = folder / f"{self.name}.csv", folder / f"{self.name}.png"
+        self.frame.drop(columns="case").to_csv(csv, index=False, float_format="%.6g")
+        figure = self._curves() if self.frame["size"].notna().any() else self._bars()
+        figure.savefig(png, dpi=150)
+        return [csv, png]
+
+    def _quantities(self) -> list[str]:
+        return list(self.frame["quantity"].unique())
+
+    def _tables_of(self, quantity: str) -> Iterator[str]:
+        rows = self.frame[self.frame["quantity"] == quantity]
+        unit = rows["unit"].iloc[0]
+        rows = rows.assign(
+            text=[
+                _with_unit(row.median, unit) + (f" ±{_spread(row):.0%}" if row.samples > 1 else "")
+                for row in rows.itertuples()
+            ]
+        )
+        yield _table(f"{quantity}: median ± half the interquartile range", _pivot(rows, "text").fillna("–"))
+        medians = _pivot(rows, "median")
+        bases = {"lindiff": medians.get("lindiff"), "NumPy's value": self._numpy_values(unit)}
+        for base, values in bases.items():
+            if values is not None and not quantity.startswith("first call"):
+                yield _table(f"{quantity}: ratio to {base}", medians.div(values, axis=0).map(_ratio))
+
+    def _numpy_values(self, unit: str) -> pd.Series | None:
+        """Return NumPy's medians of this unit: it has values only, the measure for gradients too."""
+        rows = self.frame[(self.frame["peer"] == "numpy") & (self.frame["unit"] == unit)]
+        return None if rows.empty else rows.set_index("case")["median"]
+
+    def _curves(self) -> Figure:
+        """Time against size: a panel for each family and quantity, a line for each library."""
+        families, quantities = list(self.frame["family"].unique()), self._compared_quantities()
+        if len(families) > 1:
+            panels = [(family, quantity) for family in families for quantity in quantities]
+        else:
+            panels = [(families[0], quantity) for quantity in quantities]
+        figure, axes = _panels(len(panels), width=4.2, height=3.4, share=True)
+        for axis, (family, quantity) in zip(axes, panels, strict=True):
+            rows = self.frame[(self.frame["family"] == family) & (self.frame["quantity"] == quantity)]
+            for peer in PEERS:
+                line = rows[rows["peer"] == peer].sort_values("size")
+                if not line.empty:
+                    axis.plot(
+                        line["size"], line["median"], color=COLOURS[peer], marker=MARKERS[peer], label=peer
+                    )
+            sizes = sorted(rows["size"].unique())
+            axis.set(xscale="log", yscale="log", xlabel="n", title=f"{family}: {quantity}")
+            axis.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
+            axis.minorticks_off()
+            _time_axis(axis.yaxis)
+            axis.grid(alpha=0.3)
+        return self._finish(figure, axes)
+
+    def _bars(self) -> Figure:
+        """Groups of bars: a panel for each quantity; of a single case, all times in one panel."""
+        single = self.frame.groupby("unit")["case"].nunique().max() == 1
+        by, group = ("unit", "quantity") if single else ("quantity", "case")
+        panels = [rows for _, rows in self.frame.groupby(by, sort=False)]
+        groups = max(rows[group].nunique() for rows in panels)
+        figure, axes = _panels(len(panels), width=5.2, height=1.2 + 0.6 * groups, share=not single)
+        for axis, rows in zip(axes, panels, strict=True):
+            _group_bars(axis, rows, group)
+            unit = rows["unit"].iloc[0]
+            medians = self.frame.loc[self.frame["unit"] == unit, "median"]
+            axis.set_title("" if single else rows["quantity"].iloc[0])
+            if unit == "µs":
+                axis.set(xscale="log", xlim=(medians.min() / 2, medians.max() * 5))
+                _time_axis(axis.xaxis)
+            else:
+                axis.set(xlabel=unit, xlim=(0, medians.max() * 1.25))
+            axis.grid(axis="x", alpha=0.3)
+            axis.set_axisbelow(True)
+        return self._finish(figure, axes)
+
+    def _compared_quantities(self) -> list[str]:
+        return [quantity for quantity in self._quantities() if not quantity.startswith("first call")]
+
+    def _finish(self, figure: Figure, axes: list[Axes]) -> Figure:
+        handles = {
+            label: handle
+            for axis in axes
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
+        peers = [peer for peer in PEERS if peer in handles]
+        versions = self.frame.drop_duplicates("peer").set_index("peer")["version"]
+        labels = [f"{peer} {versions[peer]}" for peer in peers]
+        figure.suptitle(f"{self.title}\nmedians, float64, {self.threads} threads")
+        figure.legend(
+            [handles[peer] for peer in peers], labels, loc="outside lower center", ncols=min(len(peers), 5)
+        )
+        return figure
+
+
+def _panels(count: int, width: float, height: float, share: bool) -> tuple[Figure, list[Axes]]:
+    columns = min(count, PANELS_IN_A_ROW)
+    rows = ceil(count / columns)
+    figure = Figure(figsize=(max(width * columns, 8), height * rows + 1.2), layout="constrained")
+    shared = "row" if share else "none"
+    axes = list(figure.subplots(rows, columns, sharex=shared, sharey=shared, squeeze=False).flat)
+    for unused in axes[count:]:
+        unused.remove()
+    return figure, axes[:count]
+
+
+def _group_bars(axis: Axes, rows: pd.DataFrame, group: str) -> None:
+    groups = list(rows[group].unique())
+    peers = [peer for peer in PEERS if peer in set(rows["peer"])]
+    thickness = 0.8 / len(peers)
+    for i, peer in enumerate(peers):
+        bars = rows[rows["peer"] == peer]
+        offset = (i - (len(peers) - 1) / 2) * thickness
+        places = [groups.index(name) + offset for name in bars[group]]
+        drawn = axis.barh(places, bars["median"], height=thickness, color=COLOURS[peer], label=peer)
+        axis.bar_label(
+            drawn,
+            [_with_unit(row.median, row.unit) for row in bars.itertuples()],
+            padding=3,
+            fontsize="x-small",
+        )
+    axis.set_yticks(range(len(groups)), groups)
+    axis.set_ylim(len(groups) - 0.5, -0.5)
+
+
+def _time_axis(axis: mpl.axis.Axis) -> None:
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _with_unit(value, "µs")))
+    axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+    axis.set_label_text("time")
+
+
+def _with_unit(value: float, unit: str) -> str:
+    """Write a number with three figures and the unit that suits it."""
+    limit, name = next((limit, name) for limit, name in UNITS[unit] if value >= limit)
+    return f"{_three_figures(value / (limit or 1))} {name}"
+
+
+def _three_figures(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _ratio(value: float) -> str:
+    return "–" if np.isnan(value) else f"{_three_figures(value)}×"
+
+
+def _spread(row: object) -> float:
+    return (row.q75 - row.q25) / (2 * row.median)
+
+
+def _pivot(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    table = rows.pivot(index="case", columns="peer", values=column)
+    return table.reindex(index=rows["case"].unique(), columns=[peer for peer in PEERS if peer in table])
+
+
+def _table(heading: str, table: pd.DataFrame) -> str:
+    return f"{heading}\n{table.rename_axis(index=None, columns=None).to_string()}"

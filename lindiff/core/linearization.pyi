@@ -1,0 +1,32 @@
+from collections.abc import Callable
+from typing import Any
+
+from lindiff.core.record import Record
+
+class Inputs:
+    arrays: list[Any]
+    primals: tuple[Any, ...]
+    def tangents(self, given: Any) -> list[Any]: ...
+
+class Outputs:
+    value: Any
+    arrays: list[Any]
+
+class Linearization:
+    value: Any
+    aux: Any
+    inputs: Inputs
+    outputs: Outputs
+    record: Record
+    def __init__(
+        self, function: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool = False
+    ) -> None: ...
+    def pull(self, y_bar: Any, consume: bool = False) -> tuple[Any, ...]: ...
+    def pull_arrays(self, y_bars: list[Any], consume: bool = False) -> list[Any]: ...
+    def pull_one(self, consume: bool) -> tuple[Any, ...]: ...
+    def push(self, tangents: Any) -> Any: ...
+    def push_leaves(self, x_dots: list[Any]) -> list[Any]: ...
+
+def push_forward(
+    function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> tuple[Any, Any]: ...
