@@ -17,27 +17,6 @@ FAMILIES = [importlib.import_module(path.stem) for path in sorted(Path(__file__)
 OPERATORS = [operator for family in FAMILIES for operator in family.OPERATORS]
 CASES = [case for operator in OPERATORS for case in operator.cases()]
 
-# rules that have no record yet
-UNTESTED = {
-    "numpy." + name
-    for name in [
-        "add",
-        "cos",
-        "divide",
-        "expm1",
-        "log1p",
-        "matmul",
-        "negative",
-        "reciprocal",
-        "sin",
-        "sqrt",
-        "square",
-        "subtract",
-        "sum",
-        "tanh",
-    ]
-}
-
 
 def selected(condition):
     cases = [case for case in CASES if condition(case)]
@@ -130,7 +109,7 @@ def test_constants_run_on_variables(case):
 
 def test_every_rule_has_a_record():
     tested = {function for operator in OPERATORS for function in (operator.function, *operator.also)}
-    missing = sorted({full_name(f) for f in handled_functions() if f not in tested} - UNTESTED)
+    missing = sorted({full_name(f) for f in handled_functions() if f not in tested})
     assert not missing, f"rules without a record in a table_*.py: {missing}"
 
 

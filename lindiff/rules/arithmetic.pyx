@@ -11,7 +11,7 @@ import numpy as np
 
 from lindiff.core.differential cimport chain_product, fit_to
 from lindiff.core.record cimport Node, Pull, Push, Trace
-from lindiff.core.registry cimport Handler, handle, handlers
+from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport Operators, Variable, innermost, record
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
@@ -519,17 +519,9 @@ cdef class BinaryUfunc(Handler):
 
 
 cdef class MatmulUfunc(Handler):
-    """np.matmul called by name; ``with_keywords`` handles what the operator has not."""
-
-    cdef Handler with_keywords
-
-    def __init__(self, function, Handler with_keywords):
-        self.function = function
-        self.with_keywords = with_keywords
-
     cdef object call(self, tuple args, dict kwargs):
         if kwargs or len(args) != 2:
-            return self.with_keywords.call(args, kwargs)
+            return NotImplemented
         return _hot.matmul(args[0], args[1])
 
 
@@ -695,4 +687,4 @@ def use_fast_paths():
     for function, op in [(np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE)]:
         fast_path(function, BinaryUfunc(function, op))
     fast_path(np.negative, NegativeUfunc(np.negative))
-    handlers[np.matmul] = MatmulUfunc(np.matmul, handlers[np.matmul])
+    fast_path(np.matmul, MatmulUfunc(np.matmul))

@@ -34,7 +34,7 @@ def conjugate(z: Any, **kwargs: Any) -> Any:
 def angle(z: Any, deg: bool = False) -> Any:
     """dθ = Re(-i dz / z); 0 at 0, and for real z."""
     unit = 180 / math.pi if deg else 1.0
-    return np.angle(z, deg), Elementwise(lambda: -1j * unit / nonzero(z))
+    return np.angle(z, deg), Elementwise(lambda: np.where(np.equal(z, 0), 0, -1j * unit / nonzero(z)))
 
 
 @composed(np.real_if_close)

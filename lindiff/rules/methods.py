@@ -68,7 +68,8 @@ def astype(
     """The array in another dtype; the derivative goes on where that is a floating one."""
     if not np.can_cast(self.dtype, dtype, casting):
         raise TypeError(
-            f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} according to the rule {casting!r}"
+            f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} "
+            f"according to the rule {casting!r}"
         )
     return np.astype(self, np.dtype(dtype), copy=copy)
 
@@ -80,10 +81,37 @@ def compress(self: Any, condition: Any, axis: Any = None) -> Any:
 
 METHODS: dict[str, Any] = {
     name: _through(getattr(np, name))
-    for name in """
-        all any argmax argmin argpartition argsort clip conjugate copy cumprod cumsum diagonal dot max mean min
-        nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var
-    """.split()
+    for name in [
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argpartition",
+        "argsort",
+        "clip",
+        "conjugate",
+        "copy",
+        "cumprod",
+        "cumsum",
+        "diagonal",
+        "dot",
+        "max",
+        "mean",
+        "min",
+        "nonzero",
+        "prod",
+        "ravel",
+        "repeat",
+        "round",
+        "searchsorted",
+        "squeeze",
+        "std",
+        "sum",
+        "swapaxes",
+        "take",
+        "trace",
+        "var",
+    ]
 }
 METHODS |= {
     "astype": astype,
@@ -141,8 +169,8 @@ def attribute(name: str) -> Any:
     if not name.startswith("_"):  # protocols look for such names, often
         known = [*METHODS, "T", "shape", "ndim", "size", "dtype", "grad", "backward"]
         near = difflib.get_close_matches(name, known, n=2)
-        if near:
-            message += f"; near: {', '.join(near)}"
-        elif hasattr(np.ndarray, name):
+        if hasattr(np.ndarray, name):
             message += f"; its plain array has: ld.value(v).{name}"
+        elif near:
+            message += f"; near: {', '.join(near)}"
     raise AttributeError(message) from None

@@ -14,8 +14,8 @@ __all__: list[str] = []
 # comparisons and logic
 constant(
     np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal, np.logical_and,
-    np.logical_or, np.logical_xor, np.logical_not, np.all, np.any, np.array_equal, np.array_equiv, np.allclose,
-    np.isclose, np.isin, np.count_nonzero,
+    np.logical_or, np.logical_xor, np.logical_not, np.all, np.any, np.array_equal, np.array_equiv,
+    np.allclose, np.isclose, np.isin, np.count_nonzero,
 )  # fmt: skip
 
 # what kind of number, of array

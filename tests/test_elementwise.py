@@ -1,0 +1,139 @@
+"""Facts special to elementwise functions: kinks, ties, edges of domains, keywords."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import lindiff as ld
+
+
+def gradient(f, *x):
+    """The gradients of the sum of ``f`` with respect to all its arguments."""
+    return ld.grad(lambda *x: np.sum(f(*x)), tuple(range(len(x))))(*map(np.asarray, x))
+
+
+@pytest.mark.parametrize("f", [np.maximum, np.minimum, np.fmax, np.fmin])
+def test_ties_are_shared(f):
+    assert_allclose(gradient(f, [1.0, 2.0], [1.0, 2.0]), 0.5)
+
+
+@pytest.mark.parametrize("f", [np.fmax, np.fmin])
+def test_fmax_ignores_nan(f):
+    x_bar, y_bar = gradient(f, [np.nan, 1.0], [2.0, np.nan])
+    assert_allclose(x_bar, [0, 1])
+    assert_allclose(y_bar, [1, 0])
+
+
+def test_absolute_has_slope_0_at_0():
+    assert_allclose(gradient(np.abs, [0.0, -2.0, 3.0])[0], [0, -1, 1])
+    assert ld.grad(np.abs)(0j) == 0
+    assert_allclose(ld.grad(np.abs)(3 + 4j), 0.6 + 0.8j)
+
+
+def test_hypot_and_arctan2_at_the_origin():
+    assert_allclose(gradient(np.hypot, [0.0, 3.0], [0.0, 4.0]), [[0, 0.6], [0, 0.8]])
+    assert_allclose(gradient(np.arctan2, [0.0], [0.0]), 0)
+
+
+def test_power_at_edges():
+    x_bar, y_bar = gradient(np.power, [0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 2.0, 3.5])
+    assert_allclose(x_bar, [0, 1, 0, 0])
+    assert_allclose(y_bar, 0)
+    assert_allclose(ld.grad(lambda x: x**0)(0.0), 0)
+    assert_allclose(ld.grad(lambda x: x**1.0)(0.0), 1)
+    assert_allclose(ld.grad(lambda x: x**3)(-2.0), 12)
+    assert_allclose(ld.grad(lambda x: x**-1)(-2.0), -0.25)
+    assert np.isinf(ld.grad(lambda x: x**0.5)(0.0))
+
+
+def test_power_of_a_negative_base_by_the_exponent_is_nan():
+    x_bar, y_bar = gradient(np.power, [-2.0], [3.0])
+    assert_allclose(x_bar, 12)
+    assert np.isnan(y_bar)
+
+
+def test_power_at_0_has_second_derivatives():
+    assert_allclose(ld.hessian(lambda x: x**2)(0.0), 2)
+    assert_allclose(ld.hessian(lambda x: x**1)(0.0), 0)
+    assert_allclose(ld.hessian(lambda p: p[0] ** p[1])(np.array([0.0, 2.0])), [[2, 0], [0, 0]])
+    numerical = [[0, 0.5], [0.5, np.log(2) ** 2]]
+    assert_allclose(ld.hessian(lambda p: p[0] ** p[1])(np.array([2.0, 0.0])), numerical, atol=1e-15)
+
+
+def test_logaddexp_of_infinities():
+    inf = np.inf
+    x_bar, y_bar = gradient(np.logaddexp, [-inf, inf, -inf, inf, 800.0], [1.0, 1.0, -inf, inf, -800.0])
+    assert_allclose(x_bar, [0, 1, 0.5, 0.5, 1])
+    assert_allclose(y_bar, [1, 0, 0.5, 0.5, 0], atol=1e-300)
+
+
+def test_sinc_at_0():
+    assert ld.grad(np.sinc)(0.0) == 0
+    assert_allclose(ld.hessian(np.sinc)(0.0), -(np.pi**2) / 3)
+    assert ld.grad(np.sinc)(np.float32(0.3)).dtype == np.float32
+
+
+def test_square_root_at_0_of_a_zero_is_0():
+    assert ld.grad(lambda x: np.sqrt(np.sum(x * x)))(np.zeros(3)).tolist() == [0, 0, 0]
+
+
+def test_clip_at_and_beyond_its_bounds():
+    x_bar, low_bar, high_bar = gradient(np.clip, [-2.0, -1.0, 0.0, 1.0, 2.0], [-1.0] * 5, [1.0] * 5)
+    assert_allclose(x_bar, [0, 0.5, 1, 0.5, 0])
+    assert_allclose(low_bar, [1, 0.5, 0, 0, 0])
+    assert_allclose(high_bar, [0, 0, 0, 0.5, 1])
+
+
+def test_clip_keeps_single_precision():
+    x = np.array([0.5, 2.0], np.float32)
+    assert np.clip(ld.Variable(x), 0.0, 1.0).dtype == np.float32
+    assert ld.Variable(x).clip(max=1.0).dtype == np.float32
+
+
+def test_clip_takes_variables_by_keyword():
+    assert ld.grad(lambda low: np.sum(np.clip(np.array([0.0, 3.0]), min=low, max=5.0)))(1.0) == 1
+    assert ld.grad(lambda high: np.sum(np.clip(np.array([0.0, 3.0]), a_min=None, a_max=high)))(1.0) == 1
+
+
+def test_keywords_of_ufuncs():
+    x = ld.Variable([1.0, 2.0])
+    assert np.add(x, 1, dtype=np.float32).dtype == np.float32
+    assert np.negative(x, dtype=np.float32).dtype == np.float32
+    assert ld.grad(lambda x: np.sum(np.multiply(x, x, dtype=np.float32)))(np.ones(2)).dtype == np.float64
+    assert ld.value(np.exp(x, out=None)).tolist() == np.exp([1.0, 2.0]).tolist()
+    with pytest.raises(TypeError, match=r"np\.where\(condition"):
+        np.exp(x, where=[True, False])
+
+
+def test_out_is_refused():
+    x = ld.Variable([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"y = np\.sum"):
+        np.sum(x, out=np.zeros(()))
+    assert ld.value(np.sum(x, axis=0, out=None)) == 3
+    with pytest.raises(TypeError, match=r"y = np\.exp"):
+        np.exp(x, out=np.zeros(2))
+
+
+def test_lists_among_the_arguments():
+    assert_allclose(ld.grad(lambda x: np.sum(np.power(x, [2, 3])))(np.array([2.0, 2.0])), [4, 12])
+    assert_allclose(ld.grad(lambda x: np.sum(np.maximum([0.0, 3.0], x)))(np.array([2.0, 2.0])), [1, 0])
+
+
+def test_complex_parts():
+    z = 1.0 + 2.0j
+    assert ld.grad(np.real)(z) == 1
+    assert ld.grad(np.imag)(z) == 1j
+    assert ld.grad(lambda z: abs(z) ** 2)(z) == pytest.approx(2 * z)
+    assert_allclose(ld.grad(np.angle)(z), 1j * z / abs(z) ** 2)
+    assert ld.grad(np.angle)(0j) == 0
+    assert ld.grad(lambda z: z**3, holomorphic=True)(z) == pytest.approx(3 * z**2)
+
+
+def test_unsupported_functions_say_what_to_write():
+    x = ld.Variable([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"numpy\.roots.*eigvals"):
+        np.roots(x)
+    with pytest.raises(TypeError, match=r"numpy\.where"):
+        np.put(x, [0], 1.0)

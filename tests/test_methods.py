@@ -1,0 +1,112 @@
+"""A Variable answers to the names of an ndarray."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+from lindiff.rules.methods import METHODS
+
+X = np.array([[0.5, -1.5, 2.5], [1.0, 3.0, -0.5]])
+
+CALLS = {
+    "all": (),
+    "any": (),
+    "argmax": (1,),
+    "argmin": (),
+    "argpartition": (1,),
+    "argsort": (0,),
+    "astype": (np.float32,),
+    "clip": (-1, 1),
+    "compress": ([True, False], 0),
+    "conj": (),
+    "conjugate": (),
+    "copy": (),
+    "cumprod": (1,),
+    "cumsum": (),
+    "diagonal": (1,),
+    "dot": (np.ones(3),),
+    "flatten": (),
+    "max": (0,),
+    "mean": (1,),
+    "min": (),
+    "nonzero": (),
+    "prod": (1,),
+    "ravel": ("F",),
+    "repeat": (2, 0),
+    "reshape": (3, 2),
+    "round": (1,),
+    "std": (0,),
+    "sum": (1,),
+    "swapaxes": (0, 1),
+    "take": ([0, 2], 1),
+    "trace": (1,),
+    "transpose": (1, 0),
+    "var": (1,),
+}
+
+
+def assert_equal(got, expected):
+    if isinstance(expected, tuple):
+        assert len(got) == len(expected)
+        for a, b in zip(got, expected, strict=True):
+            assert_equal(a, b)
+        return
+    got = ld.value(got)
+    assert np.shape(got) == np.shape(expected)
+    assert np.asarray(got).dtype == np.asarray(expected).dtype
+    np.testing.assert_allclose(got, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_methods_do_what_those_of_arrays_do(name):
+    assert_equal(getattr(ld.Variable(X), name)(*CALLS[name]), getattr(X, name)(*CALLS[name]))
+
+
+@pytest.mark.parametrize(
+    "name", ["T", "mT", "real", "imag", "itemsize", "nbytes", "strides", "shape", "size", "ndim"]
+)
+def test_attributes_are_those_of_the_array(name):
+    assert_equal(getattr(ld.Variable(X), name), getattr(X, name))
+
+
+def test_the_rest():
+    v = ld.Variable(X)
+    assert v.flags.c_contiguous
+    assert ld.value(v.flat[3]) == X.flat[3]
+    assert_equal(v[:1].squeeze(0), X[0])
+    assert_equal(ld.Variable([0.0, 1.0, 2.0]).searchsorted([0.5]), np.array([1]))
+    assert_equal(v.reshape(-1), X.reshape(-1))
+    assert_equal(v.reshape((3, 2), order="F"), X.reshape((3, 2), order="F"))
+    assert_equal(v.transpose(), X.T)
+    assert_equal(v.sum(axis=0, keepdims=True), X.sum(axis=0, keepdims=True))
+
+
+@pytest.mark.parametrize("name", ["item", "tolist", "tobytes", "view"])
+def test_what_loses_the_derivative_raises(name):
+    with pytest.raises(TypeError, match=rf"ld\.value\(v\)\.{name}"):
+        getattr(ld.Variable(X), name)()
+
+
+@pytest.mark.parametrize("name", ["fill", "sort", "partition", "put", "resize"])
+def test_what_works_in_place_raises(name):
+    with pytest.raises(TypeError, match="write v = "):
+        getattr(ld.Variable(X), name)(0)
+
+
+def test_unknown_names():
+    v = ld.Variable(X)
+    with pytest.raises(AttributeError, match="near: reshape"):
+        _ = v.reshap
+    with pytest.raises(AttributeError, match=r"ld\.value\(v\)\.ctypes"):
+        _ = v.ctypes
+    assert not hasattr(v, "__array_interface__")
+    assert not hasattr(v, "_nothing")
+
+
+def test_names_are_listed():
+    listed = set(dir(ld.Variable(X)))
+    assert {*METHODS, "T", "shape", "backward", "grad"} <= listed
+    public = {name for name in dir(np.ndarray) if not name.startswith("_")}
+    assert public - listed == {"base", "ctypes", "data"}

@@ -1,0 +1,112 @@
+"""Facts special to reductions and selection: ties, zeros, constants, NaN beside the path."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import lindiff as ld
+from lindiff.testing import check_grads
+
+
+def test_ties_of_extremes_are_shared():
+    x = np.array([1.0, 3.0, 3.0])
+    assert_allclose(ld.grad(np.max)(x), [0, 0.5, 0.5])
+    assert_allclose(ld.grad(np.min)(-x), [0, 0.5, 0.5])
+    assert_allclose(ld.grad(lambda x: np.max(x, initial=3.0))(x), [0, 1 / 3, 1 / 3])
+    assert_allclose(ld.grad(lambda x: np.max(x, initial=4.0))(x), 0)
+
+
+def test_product_with_zeros():
+    assert_allclose(ld.grad(np.prod)(np.array([0.0, 2.0, 3.0])), [6, 0, 0])
+    assert_allclose(ld.grad(np.prod)(np.array([0.0, 0.0, 3.0])), 0)
+    assert_allclose(ld.hessian(np.prod)(np.array([0.0, 0.0, 3.0])), [[0, 3, 0], [3, 0, 0], [0, 0, 0]])
+
+
+def test_cumulative_product_with_zeros():
+    x = np.array([2.0, 0.0, 3.0, 0.0])
+    expected = [[1, 0, 0, 0], [0, 2, 0, 0], [0, 6, 0, 0], [0, 0, 0, 0]]
+    assert_allclose(ld.jacobian(np.cumprod)(x), expected)
+    check_grads(np.cumprod, (x,), order=3)
+
+
+def test_spread_of_constants():
+    x = np.full(3, 2.0)
+    assert_allclose(ld.grad(np.std)(x), 0)
+    assert_allclose(ld.grad(np.var)(x), 0)
+    assert_allclose(ld.hessian(np.var)(x), (np.eye(3) - 1 / 3) * 2 / 3)
+
+
+def test_square_root_of_an_extreme_at_0():
+    assert_allclose(ld.grad(lambda x: np.sqrt(np.max(x)))(np.array([-1.0, 4.0])), [0, 0.25])
+    assert ld.grad(lambda x: np.sqrt(np.max(x)))(np.array([-1.0, 0.0]))[0] == 0
+
+
+def test_where_does_not_see_the_other_branch():
+    x = np.array([-1.0, 4.0])
+    with np.errstate(invalid="ignore"):
+        assert_allclose(ld.grad(lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)))(x), [0, 0.25])
+        assert_allclose(ld.grad(lambda x: np.sum(np.where(x > 0, np.log(x), x)))(x), [1, 0.25])
+
+
+def test_where_with_a_variable_as_condition():
+    assert_allclose(ld.grad(lambda x: np.sum(np.where(x, x, 5.0)))(np.array([0.0, 2.0])), [0, 1])
+    assert [part.tolist() for part in np.where(ld.Variable([0.0, 2.0]))] == [[1]]
+
+
+def test_reduce_methods_of_ufuncs():
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    assert_allclose(ld.grad(lambda x: np.sum(np.multiply.reduce(x)))(x), [[3, 4], [1, 2]])
+    assert_allclose(ld.grad(lambda x: np.maximum.reduce(x, axis=None))(x), [[0, 0], [0, 1]])
+    assert_allclose(ld.grad(lambda x: np.add.accumulate(x, axis=1)[0, 1])(x), [[1, 1], [0, 0]])
+
+
+def test_take_adds_where_an_index_repeats():
+    assert_allclose(ld.grad(lambda x: np.sum(np.take(x, [0, 0, 2])))(np.ones(3)), [2, 0, 1])
+
+
+def test_sort_keeps_ties_apart():
+    weights = np.array([1.0, 10.0, 100.0])
+    assert_allclose(sorted(ld.grad(lambda x: np.sum(np.sort(x) * weights))(np.ones(3))), weights)
+
+
+def test_casts():
+    x = np.ones(2, np.float32)
+    assert ld.grad(lambda x: np.sum(x.astype(np.float64) ** 2))(x).dtype == np.float32
+    assert ld.Variable(x).astype(int).dtype.kind == "i"
+    assert isinstance(ld.Variable(x).astype(int), np.ndarray)
+    with pytest.raises(TypeError, match="rule 'same_kind'"):
+        ld.Variable(x).astype(int, casting="same_kind")
+
+
+def test_full_like_differentiates_its_fill_value():
+    assert ld.grad(lambda c: np.sum(np.full_like(ld.Variable(np.ones(3)), c)))(2.0) == 3
+
+
+def test_quantiles_refuse_what_they_do_not_know():
+    x = ld.Variable([1.0, 2.0])
+    with pytest.raises(TypeError, match="linear"):
+        np.quantile(x, 0.5, method="nearest")
+    with pytest.raises(ValueError, match="range"):
+        np.quantile(x, 1.5)
+    assert np.isnan(ld.value(np.median(ld.Variable([1.0, np.nan]))))
+    assert np.isnan(ld.value(np.quantile(ld.Variable([1.0, np.nan]), 0.1)))
+
+
+def test_nan_reductions_of_variables_with_nans():
+    x = np.array([1.0, np.nan, 3.0])
+    assert_allclose(ld.grad(np.nansum)(x), [1, 0, 1])
+    assert_allclose(ld.grad(np.nanmean)(x), [0.5, 0, 0.5])
+    assert_allclose(ld.grad(np.nanmax)(x), [0, 0, 1])
+    assert_allclose(ld.grad(np.nanprod)(x), [3, 0, 1])
+    assert_allclose(ld.grad(np.nanstd)(x), [-0.5, 0, 0.5])
+    assert_allclose(ld.grad(np.nanvar)(x), [-1, 0, 1])
+
+
+def test_single_precision_stays():
+    x = np.linspace(1, 2, 5, dtype=np.float32)
+    for f in [np.sum, np.mean, np.max, np.var, np.std, np.prod, np.median, np.ptp]:
+        y, pullback = ld.vjp(f, x)
+        assert y.dtype == np.float32
+        assert pullback(np.float32(1))[0].dtype == np.float32
