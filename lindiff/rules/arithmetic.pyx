@@ -349,7 +349,8 @@ cdef class Matmul(Binary):
     cdef bint pull_small(self, Pull walk, Node parent, object z_bar, object x, object y, bint to_x) except -1:
         """The same for small matrices and vectors, added to the cotangent in place; False if not the case."""
         cdef int axes_x, axes_y
-        if not is_plain(x) or not is_plain(y) or not is_plain(z_bar):
+        if not is_plain(x) or not is_plain(y) or not is_plain(z_bar) \
+                or cnp.PyArray_TYPE(<cnp.ndarray>x) != cnp.PyArray_TYPE(<cnp.ndarray>y):
             return False
         axes_x = cnp.PyArray_NDIM(<cnp.ndarray>x)
         axes_y = cnp.PyArray_NDIM(<cnp.ndarray>y)
