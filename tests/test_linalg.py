@@ -125,6 +125,22 @@ def test_the_compiled_twins_accumulate_and_leave_cotangents_alone():
         assert_array_equal(one, other)
 
 
+def test_bad_shapes():
+    for function in [np.linalg.cholesky, np.linalg.inv, np.linalg.det, np.linalg.slogdet]:
+        with pytest.raises(np.linalg.LinAlgError, match=r"square"):
+            function(ld.Variable(np.ones((2, 3))))
+    for b in [np.ones(3), np.ones((3, 2))]:
+        with pytest.raises(ValueError, match=r"solve: a of shape \(2, 2\) and b of shape"):
+            np.linalg.solve(ld.Variable(np.eye(2)), b)
+
+
+def test_lists_as_constant_arguments():
+    A = [[2.0, 0.0], [1.0, 3.0]]
+    assert_allclose(ld.grad(lambda b: np.sum(np.linalg.solve(A, b)))(np.ones(2)), [1 / 3, 1 / 3])
+    assert ld.grad(lambda A: np.sum(np.linalg.solve(A, [1, 2])))(np.eye(2)).shape == (2, 2)
+    assert ld.grad(lambda A: np.sum(np.linalg.lstsq(A, [1, 2])[0]))(np.eye(2)).shape == (2, 2)
+
+
 def test_mixed_arguments_of_solve():
     A, b = spd(3), np.arange(3)
     assert_allclose(ld.grad(lambda A: np.sum(np.linalg.solve(A, b)))(A).shape, (3, 3))

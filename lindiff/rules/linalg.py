@@ -18,6 +18,15 @@ from lindiff.linalg.determinant import adjugate
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
 from lindiff.linalg.triangular import trsm
+from lindiff.rules._common import as_array
+
+
+def check_square(a: Any, name: str) -> None:
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError(
+            f"np.linalg.{name}: the last two axes must make a square matrix, got shape {a.shape}"
+        )
+
 
 # -- Cholesky --------------------------------------------------------------------------------------------
 
@@ -25,6 +34,7 @@ from lindiff.linalg.triangular import trsm
 @rule(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The operator ``potrf`` where there is a kernel; else NumPy's or the array type's own function."""
+    check_square(a, "cholesky")
     L = np.linalg.cholesky(a, upper=upper) if kernels(a) is None else potrf(a, lower=not upper)
     return L, Differential(
         lambda a_dot: potrf_pushforward(L, hermitian_part(a_dot), lower=not upper),
@@ -77,8 +87,14 @@ def _triangle_of(a: Any) -> bool | None:
 @rule(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
     """``x = a⁻¹ b``: ``b_bar = a⁻ᴴ x_bar``, ``a_bar = -b_bar xᴴ``; one factorization for all."""
+    a, b = as_array(a), as_array(b)
+    check_square(a, "solve")
     vector = b.ndim == 1
     B = b[:, None] if vector else b
+    if B.ndim < 2 or B.shape[-2] != a.shape[-1]:
+        raise ValueError(
+            f"np.linalg.solve: a of shape {a.shape} and b of shape {b.shape} do not fit together"
+        )
     factored = Factored(a)
     X = factored.solve(B)
 
@@ -108,6 +124,7 @@ def solve(a: Any, b: Any) -> Any:
 @rule(np.linalg.inv)
 def inv(a: Any) -> Any:
     """``B = a⁻¹``: ``B_dot = -B a_dot B``."""
+    check_square(a, "inv")
     B = np.linalg.inv(a) if kernels(a) is None else kernels(a).getri(*kernels(a).getrf(a))
     return B, Differential(
         lambda a_dot: -(B @ a_dot @ B),
@@ -124,6 +141,7 @@ def _lu_determinant(LU: Any, piv: Any) -> tuple[Any, Any]:
 @rule(np.linalg.det)
 def det(a: Any) -> Any:
     """``d_dot = tr(adj(a) a_dot)``, with ``adj(a) = det(a) a⁻¹`` from regular LU factors."""
+    check_square(a, "det")
     found = kernels(a)
     if found is None:
         d, adj = np.linalg.det(a), None
@@ -149,6 +167,7 @@ def det(a: Any) -> Any:
 @rule(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
     """``d log|det a| = Re tr(a⁻¹ da)``, and for complex a ``d sign = i sign Im tr(a⁻¹ da)``."""
+    check_square(a, "slogdet")
     found = kernels(a)
     if found is None:
         sign, logabsdet = np.linalg.slogdet(a)
@@ -483,6 +502,7 @@ def _pinv(a: Any, rcond: Any) -> Any:
 @rule(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """``x = a⁺ b`` among matrices of constant rank, ``|b - a x|²`` by columns, and the singular values."""
+    a, b = as_array(a), as_array(b)
     x, residuals, rank, s = np.linalg.lstsq(a, b, rcond)
     vector = b.ndim == 1
     B, X = (b[:, None], x[:, None]) if vector else (b, x)
