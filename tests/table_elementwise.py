@@ -144,6 +144,7 @@ OPERATORS = [
     Operator("degrees", np.degrees, one_array),
     Operator("sinc", np.sinc, one_array, order=3),
     Operator("sinc near 0", np.sinc, one_array, domain=lambda x: 1e-3 * x, order=3),
+    Operator("i0", np.i0, one_array, order=3),
     Operator("absolute", np.absolute, one_array, complex=True),
     Operator("fabs", np.fabs, one_array),
     Operator("copysign", np.copysign, two_arrays),

@@ -196,8 +196,11 @@ def covariances(rng):
     yield sample(m, bias=True)
     yield sample(m, ddof=0)
     yield sample(m, fweights=[1, 2, 1, 1, 3, 1])
-    yield sample(m, aweights=1 + rng.random(6))
     yield sample(m, fweights=[1, 2, 1, 1, 3, 1], aweights=[1.0, 2.0, 3.0, 1.0, 2.0, 1.0], ddof=2)
+
+
+def weighted_covariances(rng):
+    yield sample(rng.standard_normal((3, 6)), aweights=1 + rng.random(6))
 
 
 def correlations(rng):
@@ -206,7 +209,51 @@ def correlations(rng):
     yield sample(rng.standard_normal((6, 2)), rowvar=False)
 
 
+def reduced(ufunc):
+    """``ufunc.reduce`` with every keyword that a reduction has."""
+
+    def samples(rng):
+        x = rng.standard_normal((3, 5))
+        yield sample(x)
+        yield sample(x, axis=1, keepdims=True)
+        yield sample(x, axis=(0, 1), initial=0.1)
+        yield sample(x, axis=None, where=x < 1, initial=0.1)
+
+    return Operator(f"{ufunc.__name__}.reduce", ufunc, samples, call=ufunc.reduce)
+
+
+def accumulated(ufunc):
+    def samples(rng):
+        yield sample(rng.standard_normal((3, 5)))
+        yield sample(rng.standard_normal((3, 5)), axis=1)
+
+    return Operator(f"{ufunc.__name__}.accumulate", ufunc, samples, call=ufunc.accumulate)
+
+
+def outer(ufunc):
+    def samples(rng):
+        yield sample(rng.standard_normal(3), rng.standard_normal((2, 2)))
+        yield sample(rng.standard_normal(()), [1.0, 2.0])
+
+    return Operator(f"{ufunc.__name__}.outer", ufunc, samples, call=ufunc.outer)
+
+
+ASSOCIATIVE = [
+    np.logaddexp,
+    np.logaddexp2,
+    np.hypot,
+    np.fmax,
+    np.fmin,
+    np.maximum,
+    np.minimum,
+    np.add,
+    np.multiply,
+]
+
 OPERATORS = [
+    *map(reduced, ASSOCIATIVE),
+    *map(accumulated, ASSOCIATIVE),
+    *map(outer, [np.add, np.subtract, np.multiply, np.maximum]),
     Operator("sum", np.sum, sums, complex=True),
     Operator("mean", np.mean, reductions, complex=True),
     Operator("max", np.max, extremes),
@@ -217,11 +264,14 @@ OPERATORS = [
     Operator("std", np.std, variances, domain=apart, complex=True),
     Operator("std with mean", np.std, with_mean, complex=True),
     Operator("prod", np.prod, products, complex=True),
-    Operator("average", np.average, weighted, domain=lambda x: x + 2),
+    Operator("average", np.average, weighted, domain=lambda x: x + 2, complex=True),
     Operator("cumsum", np.cumsum, cumulatives, complex=True),
     Operator("cumprod", np.cumprod, cumulatives, complex=True),
-    Operator("cumulative_sum", np.cumulative_sum, array_api_cumulatives, complex=True),
-    Operator("cumulative_prod", np.cumulative_prod, array_api_cumulatives, complex=True),
+    *(
+        Operator(name, getattr(np, name), array_api_cumulatives, complex=True)
+        for name in ["cumulative_sum", "cumulative_prod"]
+        if hasattr(np, name)  # NumPy 2.1
+    ),
     Operator("diff", np.diff, diffs, complex=True),
     Operator("ediff1d", np.ediff1d, lambda rng: [sample(rng.standard_normal((2, 3)))], complex=True),
     Operator(
@@ -229,16 +279,17 @@ OPERATORS = [
         np.ediff1d,
         lambda rng: [sample(rng.standard_normal(4), to_end=np.ones(2), to_begin=np.zeros(()))],
     ),
-    Operator("gradient", np.gradient, gradients),
-    Operator("trapezoid", np.trapezoid, trapezoids),
+    Operator("gradient", np.gradient, gradients, complex=True),
+    Operator("trapezoid", np.trapezoid, trapezoids, complex=True),
     Operator("median", np.median, plain_reductions),
     Operator("quantile", np.quantile, quantiles),
     Operator("percentile", np.percentile, percentiles),
-    Operator("cov", np.cov, covariances, complex=False),
-    Operator("corrcoef", np.corrcoef, correlations),
+    Operator("cov", np.cov, covariances, complex=True),
+    Operator("cov with weights", np.cov, weighted_covariances),
+    Operator("corrcoef", np.corrcoef, correlations, complex=True),
     *(
         Operator(f"{function.__name__} with dtype", function, with_dtype)
-        for function in [np.sum, np.mean, np.var, np.std, np.prod, np.cumsum, np.cumprod, np.cumulative_sum]
+        for function in [np.sum, np.mean, np.var, np.std, np.prod, np.cumsum, np.cumprod]
     ),
     without_nans("nansum", np.nansum, complex=True),
     without_nans("nanmean", np.nanmean, complex=True),

@@ -76,6 +76,22 @@ def compresses(rng):
     yield sample([True, False], rng.standard_normal((3, 4)), axis=1)
 
 
+def uniques(rng):
+    x = rng.standard_normal((2, 3))
+    yield sample(x)
+    yield sample(x, return_index=True, return_inverse=True, return_counts=True)
+    yield sample(x, axis=1, return_counts=True)
+
+
+def one_set(rng):
+    yield sample(rng.standard_normal((2, 3)))
+
+
+def two_sets(rng):
+    yield sample(rng.standard_normal(4), [0.5, -2.0])
+    yield sample([0.25, 1.5], rng.standard_normal((2, 2)))
+
+
 def casts(rng):
     yield sample(rng.standard_normal((2, 3)), np.dtype("f8"))
     yield sample(rng.standard_normal((2, 3)), np.dtype("c16"))
@@ -150,7 +166,15 @@ OPERATORS = [
     Operator(
         "extract", np.extract, lambda rng: [sample(CONDITION, rng.standard_normal((2, 3)))], complex=True
     ),
-    Operator("unique_values", np.unique_values, lambda rng: [sample(np.array([3.0, 1.0, 2.0]))]),
+    Operator("unique", np.unique, uniques),
+    *(
+        Operator(function.__name__, function, one_set)
+        for function in [np.unique_values, np.unique_all, np.unique_counts, np.unique_inverse]
+    ),
+    *(
+        Operator(function.__name__, function, two_sets)
+        for function in [np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d]
+    ),
     Operator("copy", np.copy, one_matrix, complex=True),
     Operator("astype", np.astype, casts, single=True),
     Operator("full_like", np.full_like, fills),

@@ -136,5 +136,23 @@ def test_unsupported_functions_say_what_to_write():
     x = ld.Variable([1.0, 2.0])
     with pytest.raises(TypeError, match=r"numpy\.roots.*eigvals"):
         np.roots(x)
-    with pytest.raises(TypeError, match=r"numpy\.where"):
+    with pytest.raises(TypeError, match=r"write np\.where"):
         np.put(x, [0], 1.0)
+
+
+def test_linear_functions_are_linear():
+    for f in [
+        np.negative,
+        np.positive,
+        np.deg2rad,
+        np.degrees,
+        np.conjugate,
+        np.cumsum,
+        np.diff,
+        np.gradient,
+    ]:
+        y_bar = f(np.ones(4))
+        assert ld.linear_transpose(f, np.ones(4))(y_bar)[0].shape == (4,)
+    for f in [np.sort, np.abs, np.max, np.prod]:
+        with pytest.raises(ValueError, match="not linear"):
+            ld.linear_transpose(f, np.ones(4))

@@ -159,21 +159,24 @@ def raise_unsupported(function):
     import difflib
     name = full_name(function)
     short = name.rpartition(".")[2]
-    known = {full_name(other): other for other in handlers}
-    near = _nearest.get(short) or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    hint = f"; the nearest function that has one: {near if isinstance(near, str) else near[0]}" if near else ""
+    if short in _instead:
+        hint = f"; write {_instead[short]}"
+    else:
+        known = {full_name(other).rpartition(".")[2]: full_name(other) for other in handlers}
+        near = difflib.get_close_matches(short, known, n=1, cutoff=0.75)
+        hint = f"; the nearest function that has one: {known[near[0]]}" if near else ""
     raise TypeError(
         f"{name} has no derivative rule in lindiff{hint}. Give it one with @ld.rule({name}), or use "
         f"{name}(ld.value(v)) where its derivative does not matter")
 
 
-# where the closest spelling is not the closest meaning
-_nearest = {}
+# what the error for a function without a rule recommends
+_instead = {}
 
 
 def suggest(str name, str instead):
-    """Let the error for the function ``name`` recommend ``instead``."""
-    _nearest[name] = instead
+    """Let the error for the function ``name`` recommend to write ``instead``."""
+    _instead[name] = instead
 
 
 def full_name(function):

@@ -642,6 +642,9 @@ cdef class HotOperators(Operators):
                 raise TypeError(f"np.{ufunc.__name__}(..., where=...) on Variables: write np.where(condition, "
                                 f"np.{ufunc.__name__}(...), otherwise)")
             return handle(ufunc, inputs, kwargs)
+        if method == "outer":
+            x, y = inputs
+            return ufunc(np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y, **kwargs)
         function = _reductions.get((ufunc, method))
         if function is None:
             raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule in lindiff; "
@@ -649,7 +652,7 @@ cdef class HotOperators(Operators):
         if kwargs.get("out") is not None and kwargs["out"] != (None,):
             raise TypeError(f"np.{ufunc.__name__}.{method}(..., out=...) on Variables: write the result to a name")
         kwargs.pop("out", None)
-        if method != "outer" and len(inputs) == 1:
+        if len(inputs) == 1:
             kwargs.setdefault("axis", 0)
         return function(*inputs, **kwargs)
 
@@ -692,6 +695,12 @@ _reductions = {
     (np.logical_and, "reduce"): np.all,
     (np.logical_or, "reduce"): np.any,
 }
+
+
+def ufunc_method(ufunc, str method, function):
+    """Let ``ufunc.method(...)`` on Variables be ``function(...)``."""
+    _reductions[ufunc, method] = function
+
 
 cdef HotOperators _hot = HotOperators()
 use_operators(_hot)

@@ -1,4 +1,4 @@
-"""Real and imaginary part, conjugate, angle: linear over the reals, under ⟨a, b⟩ = Re(aᴴ b)."""
+"""Real and imaginary part, angle: linear over the reals, under ⟨a, b⟩ = Re(aᴴ b)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,6 @@ def real(z: Any) -> Any:
 @rule(np.imag)
 def imag(z: Any) -> Any:
     return np.imag(z), Linear((np.imag,), (lambda y_bar: 1j * y_bar,))
-
-
-@rule(np.conjugate)
-def conjugate(z: Any, **kwargs: Any) -> Any:
-    return np.conjugate(z, **kwargs), Linear((np.conjugate,), (np.conjugate,))
 
 
 @rule(np.angle)

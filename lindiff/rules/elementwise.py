@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.differential import Elementwise
+from lindiff.core.differential import Elementwise, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
 
@@ -22,11 +22,23 @@ __all__: list[str] = []
 def elementwise(ufunc: Callable[..., Any], *partials: Callable[..., Any] | None) -> None:
     """Give an elementwise function its partial derivatives, each a function of value and arguments."""
 
-    @rule(ufunc)
     def elementwise_rule(*args: Any, **kwargs: Any) -> Any:
         y = ufunc(*args, **kwargs)
         args = tuple(np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args)
         return y, Elementwise(*[None if p is None else lambda p=p: p(y, *args) for p in partials])
+
+    elementwise_rule.__qualname__ = ufunc.__name__
+    rule(ufunc)(elementwise_rule)
+
+
+def self_adjoint(ufunc: Callable[..., Any]) -> None:
+    """A linear function that is its own pushforward and pullback."""
+
+    def linear_rule(x: Any, **kwargs: Any) -> Any:
+        return ufunc(x, **kwargs), Linear((ufunc,), (ufunc,))
+
+    linear_rule.__qualname__ = ufunc.__name__
+    rule(ufunc)(linear_rule)
 
 
 # -- arithmetic (called with keywords; otherwise their compiled twins act) --------------------------------
@@ -35,8 +47,9 @@ elementwise(np.add, lambda z, x, y: 1.0, lambda z, x, y: 1.0)
 elementwise(np.subtract, lambda z, x, y: 1.0, lambda z, x, y: -1.0)
 elementwise(np.multiply, lambda z, x, y: y, lambda z, x, y: x)
 elementwise(np.divide, lambda z, x, y: 1.0 / y, lambda z, x, y: -z / y)
-elementwise(np.negative, lambda y, x: -1.0)
-elementwise(np.positive, lambda y, x: 1.0)
+self_adjoint(np.negative)
+self_adjoint(np.positive)
+self_adjoint(np.conjugate)
 elementwise(np.square, lambda y, x: 2 * x)
 elementwise(np.reciprocal, lambda y, x: -y * y)
 elementwise(np.remainder, lambda z, x, y: 1.0, lambda z, x, y: -np.floor_divide(x, y))
@@ -124,10 +137,10 @@ elementwise(
     lambda z, y, x: x / squared_radius(x, y),
     lambda z, y, x: -y / squared_radius(x, y),
 )
-for to_radians in (np.deg2rad, np.radians):
-    elementwise(to_radians, lambda y, x: math.pi / 180)
-for to_degrees in (np.rad2deg, np.degrees):
-    elementwise(to_degrees, lambda y, x: 180 / math.pi)
+self_adjoint(np.deg2rad)
+self_adjoint(np.radians)
+self_adjoint(np.rad2deg)
+self_adjoint(np.degrees)
 
 
 def sinc_series(x: Any, k: int) -> Any:
@@ -158,6 +171,21 @@ def sinc_derivative(x: Any, k: int) -> Any:
 
 
 elementwise(np.sinc, lambda y, x: sinc_derivative(x, 1))
+
+
+@rule
+def bessel_i(x: Any, n: int) -> Any:
+    """The modified Bessel function Iₙ: Iₙ' = (Iₙ₋₁ + Iₙ₊₁) / 2."""
+    if isinstance(x, Variable):  # of an outer trace
+        y = bessel_i(x, n)
+    else:
+        from scipy.special import iv
+
+        y = iv(n, x)
+    return y, Elementwise(lambda: (bessel_i(x, n - 1) + bessel_i(x, n + 1)) / 2)
+
+
+elementwise(np.i0, lambda y, x: bessel_i(x, 1))
 
 # -- kinks: absolute value, extremes, clipping -----------------------------------------------------------
 

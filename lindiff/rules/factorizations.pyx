@@ -135,8 +135,10 @@ cdef class FastCholesky(Handler):
         if kwargs:
             if "lower" in kwargs:
                 lower = kwargs["lower"]
-            else:
+            elif "upper" in kwargs:
                 lower = not kwargs["upper"]
+            else:
+                return NotImplemented
         x = args[0]
         if not is_small_square(x._value):
             return NotImplemented

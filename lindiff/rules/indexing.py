@@ -16,7 +16,7 @@ __all__ = ["is_advanced", "scatter"]
 def is_advanced(index: Any) -> bool:
     """Whether an index may name an element twice (integer arrays or lists in it)."""
     parts = index if isinstance(index, tuple) else (index,)
-    return any(isinstance(part, (list, tuple)) or getattr(part, "ndim", 0) > 0 for part in parts)
+    return any(isinstance(part, (list, tuple, np.ndarray)) or getattr(part, "ndim", 0) > 0 for part in parts)
 
 
 @rule

@@ -29,7 +29,7 @@ def _through(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _of_value(name: str) -> property:
     """An attribute of the plain array."""
-    return property(lambda self: getattr(np.asarray(value(self)), name))
+    return property(lambda self: getattr(value(self), name))
 
 
 def _refused(name: str, instead: str) -> Callable[..., Any]:

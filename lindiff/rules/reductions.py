@@ -15,6 +15,7 @@ from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
 from lindiff.rules._common import conj, normalized_axes
+from lindiff.rules.arithmetic import ufunc_method
 from lindiff.rules.elementwise import nonzero
 
 __all__ = ["spread"]
@@ -46,6 +47,11 @@ def count(shape: tuple[int, ...], axis: Any, keepdims: bool, where: Any) -> Any:
 def along(axis: int, part: slice | int) -> tuple[Any, ...]:
     """The index that takes ``part`` of one axis (not negative)."""
     return (slice(None),) * axis + (part,)
+
+
+def _of_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+    """``shape`` with another length of one axis."""
+    return (*shape[:axis], n, *shape[axis + 1 :])
 
 
 def as_vector(x: Any, axis: int | None) -> tuple[Any, int]:
@@ -101,7 +107,7 @@ def average(
     weights = np.broadcast_to(weights, np.shape(a))
     total = np.sum(weights, axis=axis, keepdims=keepdims)
     mean_ = np.sum(np.multiply(a, weights), axis=axis, keepdims=keepdims) / total
-    return (mean_, total) if returned else mean_
+    return (mean_, np.astype(total, mean_.dtype)) if returned else mean_
 
 
 # -- extremes --------------------------------------------------------------------------------------------
@@ -246,56 +252,83 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     return c / deviation[:, None] / deviation[None, :]
 
 
-# -- products --------------------------------------------------------------------------------------------
+# -- products, and other associative functions -----------------------------------------------------------
 
 
-def halved(x: Any, axis: int) -> Any:
-    """The product along one axis, by halves: right with zeros to every order, because nothing is divided."""
+def halved(ufunc: Any, identity: float, x: Any, axis: int) -> Any:
+    """Reduction along one axis, by halves.
+
+    A product is right with zeros to every order that way, because nothing is divided.
+    """
     odd = []
     n = x.shape[axis]
     if n == 0:
-        return np.ones_like(x, shape=(*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+        return np.full_like(value(x), identity, shape=_of_length(x.shape, axis, 1))
     while n > 1:
         if n % 2:
             odd.append(x[along(axis, slice(n - 1, n))])
         n //= 2
-        x = x[along(axis, slice(0, n))] * x[along(axis, slice(n, 2 * n))]
-    for factor in odd:
-        x = x * factor
+        x = ufunc(x[along(axis, slice(0, n))], x[along(axis, slice(n, 2 * n))])
+    for last in odd:
+        x = ufunc(x, last)
     return x
 
 
-@composed(np.prod)
-def prod(
-    x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    *,
-    keepdims: bool = False,
-    where: Any = True,
-    initial: Any = None,
-) -> Any:
-    x = x if where is True else np.where(where, x, 1)
-    x = x if dtype is None else np.astype(x, np.dtype(dtype))
-    axes = tuple(range(x.ndim)) if axis is None else normalized_axes(axis, x.ndim)
-    for k in axes:
-        x = halved(x, k)
-    if not keepdims:
-        x = x[tuple(0 if k in axes else slice(None) for k in range(x.ndim))]
-    return x if initial is None else x * initial
+def associative(ufunc: Any, identity: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """``ufunc.reduce`` and ``ufunc.accumulate``."""
+
+    def reduce(
+        x: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        *,
+        keepdims: bool = False,
+        where: Any = True,
+        initial: Any = None,
+    ) -> Any:
+        x = x if where is True else np.where(where, x, identity)
+        x = x if dtype is None else np.astype(x, np.dtype(dtype))
+        axes = tuple(range(np.ndim(x))) if axis is None else normalized_axes(axis, np.ndim(x))
+        for k in axes:
+            x = halved(ufunc, identity, x, k)
+        if not keepdims:
+            x = x[tuple(0 if k in axes else slice(None) for k in range(np.ndim(x)))]
+        return x if initial is None else ufunc(x, initial)
+
+    def accumulate(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+        """By doubling: after step s each element stands for the 2s elements that end with it."""
+        x, axis = as_vector(a, axis)
+        x = x if dtype is None else np.astype(x, np.dtype(dtype))
+        n, s = x.shape[axis], 1
+        while s < n:
+            ended = ufunc(x[along(axis, slice(s, n))], x[along(axis, slice(0, n - s))])
+            x = np.concatenate([x[along(axis, slice(0, s))], ended], axis=axis)
+            s *= 2
+        return x
+
+    return reduce, accumulate
 
 
-@composed(np.cumprod)
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """By doubling: after step s each element is the product of the 2s elements that end with it."""
-    x, axis = as_vector(a, axis)
-    x = x if dtype is None else np.astype(x, np.dtype(dtype))
-    n, s = x.shape[axis], 1
-    while s < n:
-        ended = x[along(axis, slice(s, n))] * x[along(axis, slice(0, n - s))]
-        x = np.concatenate([x[along(axis, slice(0, s))], ended], axis=axis)
-        s *= 2
-    return x
+prod, cumprod = associative(np.multiply, 1)
+composed(np.prod)(prod)
+composed(np.cumprod)(cumprod)
+
+for ufunc, identity in [
+    (np.logaddexp, -np.inf),
+    (np.logaddexp2, -np.inf),
+    (np.hypot, 0),
+    (np.fmax, -np.inf),
+    (np.fmin, np.inf),
+    (np.maximum, -np.inf),
+    (np.minimum, np.inf),
+]:
+    reduce, accumulate = associative(ufunc, identity)
+    if ufunc not in (
+        np.maximum,
+        np.minimum,
+    ):  # np.max and np.min have rules, in which ties of all share equally
+        ufunc_method(ufunc, "reduce", reduce)
+    ufunc_method(ufunc, "accumulate", accumulate)
 
 
 # -- cumulative sums and differences ---------------------------------------------------------------------
@@ -328,10 +361,6 @@ def cumulative(accumulate: Callable[..., Any], start: float) -> Callable[..., An
         return np.concatenate([first, y], axis=axis)
 
     return implementation
-
-
-def _of_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
-    return (*shape[:axis], n, *shape[axis + 1 :])
 
 
 if hasattr(np, "cumulative_sum"):  # NumPy 2.1

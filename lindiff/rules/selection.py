@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.differential import Linear
+from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, normalized_axes
@@ -39,7 +39,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @composed(np.choose)
 def choose(a: Any, choices: Any, *, mode: str = "raise") -> Any:
-    index, n = np.asarray(value(a)), len(choices)
+    index, n = as_array(value(a)), len(choices)
     if mode == "raise" and (np.any(index < 0) or np.any(index >= n)):
         raise ValueError("invalid entry in choice array")
     index = index % n if mode == "wrap" else np.clip(index, 0, n - 1)
@@ -77,7 +77,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwar
 
 @composed(np.take)
 def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Any:
-    indices = np.asarray(indices)
+    indices = as_array(indices)
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = normalized_axes(axis, a.ndim)[0]
@@ -112,9 +112,9 @@ def extract(condition: Any, arr: Any) -> Any:
 
 @rule
 def permuted(x: Any, order: Any, axis: int) -> Any:
-    """``x`` with its elements along one axis in another order; the adjoint undoes it."""
+    """``x`` with its elements along one axis in another order, found from ``x``; the adjoint undoes it."""
     inverse = np.argsort(order, axis=axis)
-    return np.take_along_axis(x, order, axis), Linear(
+    return np.take_along_axis(x, order, axis), Differential(
         (lambda x_dot: np.take_along_axis(x_dot, order, axis),),
         (lambda y_bar: np.take_along_axis(y_bar, inverse, axis),),
     )
@@ -140,6 +140,60 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     return in_order(a, axis, lambda x, axis: np.argpartition(x, kth, axis=axis, kind=kind))
 
 
+# -- sets: each element of the result comes from the first of its like -----------------------------------
+
+
+@composed(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    **kwargs: Any,
+) -> Any:
+    _, index, inverse, counts = np.unique(value(ar), True, True, True, axis, **kwargs)
+    values = np.take(ar, index, axis)
+    wanted = [(index, return_index), (inverse, return_inverse), (counts, return_counts)]
+    further = tuple(part for part, is_wanted in wanted if is_wanted)
+    return (values, *further) if further else values
+
+
+def unique_of(function: Callable[..., Any]) -> None:
+    """The functions of the Array API that return values and more in a named tuple."""
+
+    @composed(function)
+    def implementation(x: Any, /) -> Any:
+        found = function(value(x))
+        return found._replace(values=np.ravel(x)[np.unique_all(value(x)).indices])
+
+
+for function in (np.unique_all, np.unique_counts, np.unique_inverse):
+    unique_of(function)
+
+
 @composed(np.unique_values)
 def unique_values(x: Any, /) -> Any:
-    return np.ravel(x)[np.unique(value(x), return_index=True)[1]]
+    return np.ravel(x)[np.unique_all(value(x)).indices]
+
+
+@composed(np.union1d)
+def union1d(ar1: Any, ar2: Any) -> Any:
+    return np.unique(np.concatenate([np.ravel(ar1), np.ravel(ar2)]))
+
+
+@composed(np.intersect1d)
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    first = np.unique(ar1)
+    return np.astype(first[np.isin(first, ar2)], np.result_type(as_array(ar1), as_array(ar2)))
+
+
+@composed(np.setdiff1d)
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    first = np.ravel(ar1) if assume_unique else np.unique(ar1)
+    return first[~np.isin(first, ar2)]
+
+
+@composed(np.setxor1d)
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    return np.sort(np.concatenate([np.setdiff1d(ar1, ar2), np.setdiff1d(ar2, ar1)]))
