@@ -37,3 +37,4 @@ cdef bint all_finite(object x) except -1
 cdef object fit(object g, object like)
 cdef object fit_to(object g, tuple shape, object dtype)
 cdef object chain_product(object g, object partial, bint overwrite)
+cdef object stand_in(object x)

@@ -32,6 +32,14 @@ from lindiff.core.variable import node_in, trace_inputs
 
 cnp.import_array()
 
+# Arrays of up to so many bytes are kept rather than replaced by a stand-in.
+cdef enum:
+    LIGHT = 4096
+
+# What a stand-in points at: one zero, at every index.
+cdef cnp.npy_intp no_strides[64]
+cdef double no_data[4]
+
 
 cdef class Differential(Node):
     """The differential of an operation, from its two expressions.
@@ -79,8 +87,8 @@ cdef class Differential(Node):
         if len(nodes) > 2:
             self.rest = tuple(nodes[2:])
         self.places = tuple(places)
-        self.values = values
-        self.result = result
+        self.values = tuple([stand_in(value) for value in values])
+        self.result = stand_in(result)
         return 0
 
     cdef tuple more(self):
@@ -99,7 +107,7 @@ cdef class Differential(Node):
         for i in range(len(self.places)):
             x_bar = self.cotangent(x_bars, <tuple>self.places[i])
             if x_bar is not None:
-                walk.add(self.parent(i), x_bar, False)
+                walk.add(self.parent(i), x_bar, len(<tuple>self.places[i]) == 1 and is_ours(x_bar, x_bars))
         return 0
 
     cdef object cotangent(self, object x_bars, tuple place):
@@ -323,6 +331,24 @@ cdef class Elementwise(Differential):
                 parts.append(chain_product(x_dot, partial, False))
         y_dot = add_parts(parts)
         return None if y_dot is None else fit(y_dot, self.result)
+
+
+cdef object stand_in(object x):
+    """What answers for the shape and dtype of ``x`` without holding the memory of large plain arrays."""
+    if isinstance(x, (tuple, list)):
+        return pytree.rebuild(x, [stand_in(part) for part in x]) if len(x) > 0 else x
+    if not cnp.PyArray_CheckExact(x) or cnp.PyArray_NBYTES(<cnp.ndarray>x) <= LIGHT:
+        return x
+    if not cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(<cnp.ndarray>x)) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):
+        return x
+    return cnp.PyArray_New(cnp.ndarray, cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x),
+                           cnp.PyArray_TYPE(<cnp.ndarray>x), no_strides, &no_data[0], 0, 0, None)
+
+
+cdef inline bint is_ours(object x_bar, object x_bars):
+    """Whether ``x_bar`` is memory that only the running pull knows: a fresh array in a fresh container."""
+    return cnp.PyArray_CheckExact(x_bar) and Py_REFCNT(x_bar) <= 2 and Py_REFCNT(x_bars) == 1 \
+        and cnp.PyArray_CHKFLAGS(<cnp.ndarray>x_bar, cnp.NPY_ARRAY_OWNDATA)
 
 
 cdef object conjugate(object x):

@@ -8,6 +8,7 @@ cimport numpy as cnp
 
 import numpy as np
 
+from lindiff.core.differential cimport stand_in
 from lindiff.core.record cimport Node, Record, Trace, enter, leave
 from lindiff.core.variable cimport (
     Variable, alike, as_value, node_in, off_tape, tangent_in, trace_inputs, trace_tangents, value_in,
@@ -60,6 +61,12 @@ cdef class Inputs:
             for i in range(len(self.arrays)):
                 if self.arrays[i] is self.originals[i] and type(self.arrays[i]) is not Variable:
                     self.arrays[i] = copy_of(self.arrays[i])
+
+    cdef void forget(self):
+        """Drop the memory of large copies: from here on shapes and dtypes are enough."""
+        cdef Py_ssize_t i
+        for i in range(len(self.arrays)):
+            self.arrays[i] = stand_in(self.arrays[i])
 
     cdef tuple restore(self, list leaves):
         """Leaves in the form of the primals: a NumPy scalar where a scalar was given."""

@@ -20,12 +20,14 @@ __all__: list[str] = []
 
 
 def elementwise(ufunc: Callable[..., Any], *partials: Callable[..., Any] | None) -> None:
-    """Give an elementwise function its partial derivatives, each a function of value and arguments."""
+    """Give an elementwise function its partial derivatives, each a function of the value and the arguments,
+    or of the value alone: then the arguments are not kept.
+    """
 
     def elementwise_rule(*args: Any, **kwargs: Any) -> Any:
         y = ufunc(*args, **kwargs)
         args = tuple(np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args)
-        return y, Elementwise(*[None if p is None else lambda p=p: p(y, *args) for p in partials])
+        return y, Elementwise(*[None if p is None else _at(p, y, args) for p in partials])
 
     elementwise_rule.__qualname__ = ufunc.__name__
     rule(ufunc)(elementwise_rule)
@@ -41,6 +43,12 @@ def self_adjoint(ufunc: Callable[..., Any]) -> None:
     rule(ufunc)(linear_rule)
 
 
+def _at(partial: Callable[..., Any], y: Any, args: tuple[Any, ...]) -> Callable[[], Any]:
+    if partial.__code__.co_argcount == 1:
+        return lambda: partial(y)
+    return lambda: partial(y, *args)
+
+
 # -- arithmetic (called with keywords; otherwise their compiled twins act) --------------------------------
 
 elementwise(np.add, lambda z, x, y: 1.0, lambda z, x, y: 1.0)
@@ -51,15 +59,15 @@ self_adjoint(np.negative)
 self_adjoint(np.positive)
 self_adjoint(np.conjugate)
 elementwise(np.square, lambda y, x: 2 * x)
-elementwise(np.reciprocal, lambda y, x: -y * y)
+elementwise(np.reciprocal, lambda y: -y * y)
 elementwise(np.remainder, lambda z, x, y: 1.0, lambda z, x, y: -np.floor_divide(x, y))
 elementwise(np.fmod, lambda z, x, y: 1.0, lambda z, x, y: -np.trunc(np.divide(x, y)))
 
 # -- exponentials and logarithms -------------------------------------------------------------------------
 
-elementwise(np.exp, lambda y, x: y)
+elementwise(np.exp, lambda y: y)
 elementwise(np.expm1, lambda y, x: np.exp(x))  # y + 1 would cancel
-elementwise(np.exp2, lambda y, x: math.log(2) * y)
+elementwise(np.exp2, lambda y: math.log(2) * y)
 elementwise(np.log, lambda y, x: 1 / x)
 elementwise(np.log1p, lambda y, x: 1 / (1 + x))
 elementwise(np.log2, lambda y, x: 1 / (math.log(2) * x))
@@ -84,8 +92,8 @@ elementwise(
 
 # -- powers and roots ------------------------------------------------------------------------------------
 
-elementwise(np.sqrt, lambda y, x: 0.5 / y)
-elementwise(np.cbrt, lambda y, x: 1 / (3 * y * y))
+elementwise(np.sqrt, lambda y: 0.5 / y)
+elementwise(np.cbrt, lambda y: 1 / (3 * y * y))
 
 
 def power_by_base(z: Any, x: Any, y: Any) -> Any:
@@ -115,13 +123,13 @@ elementwise(np.hypot, lambda z, x, y: x / nonzero(z), lambda z, x, y: y / nonzer
 
 elementwise(np.sin, lambda y, x: np.cos(x))
 elementwise(np.cos, lambda y, x: -np.sin(x))
-elementwise(np.tan, lambda y, x: 1 + y * y)
+elementwise(np.tan, lambda y: 1 + y * y)
 elementwise(np.arcsin, lambda y, x: 1 / np.sqrt((1 - x) * (1 + x)))
 elementwise(np.arccos, lambda y, x: -1 / np.sqrt((1 - x) * (1 + x)))
 elementwise(np.arctan, lambda y, x: 1 / (1 + x * x))
 elementwise(np.sinh, lambda y, x: np.cosh(x))
 elementwise(np.cosh, lambda y, x: np.sinh(x))
-elementwise(np.tanh, lambda y, x: 1 - y * y)
+elementwise(np.tanh, lambda y: 1 - y * y)
 elementwise(np.arcsinh, lambda y, x: 1 / np.sqrt(1 + x * x))
 elementwise(np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))  # on the principal branch
 elementwise(np.arctanh, lambda y, x: 1 / ((1 - x) * (1 + x)))

@@ -1,12 +1,14 @@
-"""Compiled twins of Cholesky and triangular or general solve, for single small plain matrices.
+"""Compiled twins of Cholesky and triangular or general solve, for single plain matrices.
 
 A Kalman filter factors and solves thousands of 2 x 2 and 4 x 4 matrices: there the price is not the arithmetic but
-what surrounds it.  Everything else takes the readable rules in ``linalg.py`` and ``lindiff.linalg``, which these
-twins are tested against.
+what surrounds it.  Large matrices gain from cotangents being overwritten where only the walk holds them.
+Everything else takes the readable rules in ``linalg.py`` and ``lindiff.linalg``, which these twins are tested
+against.
 """
 
 cimport cython
 cimport numpy as cnp
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, innermost, record
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport is_plain
+from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.rowmajor cimport blas_int, floating
 from lindiff.kernels.triangles cimport zero_pivot
@@ -27,18 +30,19 @@ from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
 
 cnp.import_array()
 
+# Up to this order a kernel is faster than releasing the GIL around it.
 cdef enum:
     SMALL = 32
 
 
 # -- arrays ----------------------------------------------------------------------------------------------
 
-cdef inline bint is_small_square(object x):
-    """Whether ``x`` is a plain float matrix of order 1 to SMALL."""
+cdef inline bint is_plain_square(object x):
+    """Whether ``x`` is a plain float matrix with as many rows as columns, one at least."""
     if not is_plain(x) or cnp.PyArray_NDIM(<cnp.ndarray>x) != 2:
         return False
     cdef Py_ssize_t n = cnp.PyArray_DIM(<cnp.ndarray>x, 0)
-    return 1 <= n <= SMALL and cnp.PyArray_DIM(<cnp.ndarray>x, 1) == n
+    return 1 <= n <= 2**30 and cnp.PyArray_DIM(<cnp.ndarray>x, 1) == n
 
 
 cdef inline bint has_shape_of(object x, cnp.ndarray like):
@@ -57,6 +61,8 @@ cdef inline void copy_strided(floating *out, const char *x, Py_ssize_t m, Py_ssi
 cdef cnp.ndarray copied(cnp.ndarray x):
     """A C-contiguous copy of a vector or matrix."""
     cdef int kind = cnp.PyArray_TYPE(x), axes = cnp.PyArray_NDIM(x)
+    if cnp.PyArray_SIZE(x) > SMALL * SMALL:
+        return cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)
     cdef cnp.ndarray out = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(x), kind, 0)
     cdef Py_ssize_t m = cnp.PyArray_DIM(x, 0), n = 1, row = cnp.PyArray_STRIDE(x, 0), column = 0
     if axes == 2:
@@ -107,18 +113,49 @@ cdef class Cholesky(Node):
             return 0
         n = <blas_int>cnp.PyArray_DIM(self.L, 0)
         A_bar = owned(L_bar, walk.overwrite)
-        if cnp.PyArray_TYPE(self.L) == cnp.NPY_DOUBLE:
-            potrf_pullback_one[double](self.lower, n, <double *>cnp.PyArray_DATA(self.L), n,
-                                       <double *>cnp.PyArray_DATA(A_bar), n)
-        else:
-            potrf_pullback_one[float](self.lower, n, <float *>cnp.PyArray_DATA(self.L), n,
-                                      <float *>cnp.PyArray_DATA(A_bar), n)
+        pull_cholesky(self.lower, n, self.L, A_bar)
         walk.add(self.a, A_bar, True)
         return 0
 
     cdef object push(self, Push walk):
         A_dot = walk.tangent(self.a)
         return None if A_dot is None else potrf_pushforward(self.L, hermitian_part(A_dot), lower=self.lower)
+
+
+cdef void pull_cholesky(bint lower, blas_int n, cnp.ndarray L, cnp.ndarray L_bar):
+    cdef void *l = cnp.PyArray_DATA(L)
+    cdef void *l_bar = cnp.PyArray_DATA(L_bar)
+    cdef bint double_precision = cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE
+    if n <= SMALL:
+        pull_cholesky_of(double_precision, lower, n, l, l_bar)
+    else:
+        with nogil:
+            pull_cholesky_of(double_precision, lower, n, l, l_bar)
+
+
+cdef inline void pull_cholesky_of(bint double_precision, bint lower, blas_int n, void *L,
+                                  void *L_bar) noexcept nogil:
+    if double_precision:
+        potrf_pullback_one[double](lower, n, <double *>L, n, <double *>L_bar, n)
+    else:
+        potrf_pullback_one[float](lower, n, <float *>L, n, <float *>L_bar, n)
+
+
+cdef inline blas_int potrf_of(bint double_precision, bint lower, blas_int n, void *A) noexcept nogil:
+    if double_precision:
+        return potrf_one[double](lower, n, <double *>A, n)
+    return potrf_one[float](lower, n, <float *>A, n)
+
+
+cdef blas_int factor_cholesky(bint lower, blas_int n, cnp.ndarray A):
+    cdef void *a = cnp.PyArray_DATA(A)
+    cdef bint double_precision = cnp.PyArray_TYPE(A) == cnp.NPY_DOUBLE
+    cdef blas_int info
+    if n <= SMALL:
+        return potrf_of(double_precision, lower, n, a)
+    with nogil:
+        info = potrf_of(double_precision, lower, n, a)
+    return info
 
 
 cdef class FastCholesky(Handler):
@@ -128,7 +165,7 @@ cdef class FastCholesky(Handler):
         cdef Variable x
         cdef Cholesky node
         cdef cnp.ndarray L
-        cdef blas_int n, info
+        cdef blas_int n
         cdef bint lower = True
         if len(args) != 1 or type(args[0]) is not Variable or len(kwargs) > 1:
             return NotImplemented
@@ -140,15 +177,11 @@ cdef class FastCholesky(Handler):
             else:
                 return NotImplemented
         x = args[0]
-        if not is_small_square(x._value):
+        if not is_plain_square(x._value):
             return NotImplemented
         L = copied(x._value)
         n = <blas_int>cnp.PyArray_DIM(L, 0)
-        if cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE:
-            info = potrf_one[double](lower, n, <double *>cnp.PyArray_DATA(L), n)
-        else:
-            info = potrf_one[float](lower, n, <float *>cnp.PyArray_DATA(L), n)
-        if info != 0:
+        if factor_cholesky(lower, n, L) != 0:
             return NotImplemented  # the readable rule fails with words
         node = Cholesky.__new__(Cholesky)
         node.a = x.node
@@ -178,11 +211,28 @@ cdef inline Shape shape_of(const floating *A, Py_ssize_t n) noexcept nogil:
     return LOWER if lower else UPPER
 
 
-cdef inline blas_int factor(floating *A, blas_int n, blas_int *piv, Shape *shape) noexcept nogil:
-    shape[0] = shape_of(A, n)
-    if shape[0] == GENERAL:
-        return getrf_one(n, A, n, piv)
-    return zero_pivot(n, A, n)
+cdef inline Shape shape_of_array(cnp.ndarray A):
+    """The shape of a C-contiguous matrix."""
+    cdef Py_ssize_t n = cnp.PyArray_DIM(A, 0)
+    if cnp.PyArray_TYPE(A) == cnp.NPY_DOUBLE:
+        return shape_of[double](<double *>cnp.PyArray_DATA(A), n)
+    return shape_of[float](<float *>cnp.PyArray_DATA(A), n)
+
+
+cdef inline blas_int factor_of(bint double_precision, Shape shape, blas_int n, void *A,
+                               blas_int *piv) noexcept nogil:
+    if shape == GENERAL:
+        return getrf_one[double](n, <double *>A, n, piv) if double_precision \
+            else getrf_one[float](n, <float *>A, n, piv)
+    return zero_pivot[double](n, <double *>A, n) if double_precision else zero_pivot[float](n, <float *>A, n)
+
+
+cdef inline void solve_of(bint double_precision, Shape shape, bint transpose, blas_int n, blas_int k,
+                          const void *A, const blas_int *piv, void *B) noexcept nogil:
+    if double_precision:
+        solve_one[double](shape, transpose, n, k, <const double *>A, piv, <double *>B)
+    else:
+        solve_one[float](shape, transpose, n, k, <const float *>A, piv, <float *>B)
 
 
 cdef inline void solve_one(Shape shape, bint transpose, blas_int n, blas_int k, const floating *A,
@@ -194,16 +244,17 @@ cdef inline void solve_one(Shape shape, bint transpose, blas_int n, blas_int k, 
 
 
 cdef inline void subtract_product(floating *A_bar, const floating *B_bar, const floating *X,
-                                  Py_ssize_t n, Py_ssize_t k, bint onto) noexcept nogil:
+                                  blas_int n, blas_int k, bint onto) noexcept nogil:
     """A_bar -= B_bar Xᵀ, or A_bar = -B_bar Xᵀ."""
-    cdef Py_ssize_t i, j, p
-    cdef floating total
-    for i in range(n):
-        for j in range(n):
-            total = A_bar[i * n + j] if onto else 0
-            for p in range(k):
-                total -= B_bar[i * k + p] * X[j * k + p]
-            A_bar[i * n + j] = total
+    gemm_one(False, True, n, n, k, <floating>-1, B_bar, k, X, k, <floating>onto, A_bar, n)
+
+
+cdef inline void subtract_of(bint double_precision, void *A_bar, const void *B_bar, const void *X, blas_int n,
+                             blas_int k, bint onto) noexcept nogil:
+    if double_precision:
+        subtract_product[double](<double *>A_bar, <const double *>B_bar, <const double *>X, n, k, onto)
+    else:
+        subtract_product[float](<float *>A_bar, <const float *>B_bar, <const float *>X, n, k, onto)
 
 
 @cython.no_gc
@@ -214,8 +265,35 @@ cdef class Solve(Node):
     cdef cnp.ndarray factors  # LU, or A itself if it is a triangle
     cdef cnp.ndarray X
     cdef object A
-    cdef blas_int piv[SMALL]
+    cdef blas_int small_piv[SMALL]
+    cdef blas_int *piv
     cdef Shape shape
+
+    def __dealloc__(self):
+        if self.piv != self.small_piv:
+            PyMem_Free(self.piv)
+
+    cdef bint factor(self, cnp.ndarray A) except -1:
+        """Keep what solves need: a triangle as it is, else its LU; False for a singular matrix."""
+        cdef blas_int n = <blas_int>cnp.PyArray_DIM(A, 0), info
+        cdef bint double_precision = cnp.PyArray_TYPE(A) == cnp.NPY_DOUBLE
+        cdef void *a
+        self.factors = A if cnp.PyArray_ISCARRAY_RO(A) else copied(A)
+        self.shape = shape_of_array(self.factors)
+        if self.shape == GENERAL:
+            if self.factors is A:
+                self.factors = copied(A)
+            self.piv = self.small_piv
+            if n > SMALL:
+                self.piv = <blas_int *>PyMem_Malloc(n * sizeof(blas_int))
+                if self.piv == NULL:
+                    raise MemoryError()
+        a = cnp.PyArray_DATA(self.factors)
+        if n <= SMALL:
+            return factor_of(double_precision, self.shape, n, a, self.piv) == 0
+        with nogil:
+            info = factor_of(double_precision, self.shape, n, a, self.piv)
+        return info == 0
 
     cdef bint linear(self):
         return self.a is None
@@ -224,17 +302,22 @@ cdef class Solve(Node):
         """``A⁻¹ B`` or ``A⁻ᵀ B``; None where B is no plain array like X."""
         cdef cnp.ndarray out
         cdef blas_int n, k
+        cdef bint double_precision
+        cdef void *a
+        cdef void *b
         if not has_shape_of(B, self.X):
             return None
         out = owned(B, own)
         n = <blas_int>cnp.PyArray_DIM(out, 0)
         k = <blas_int>(cnp.PyArray_DIM(out, 1) if cnp.PyArray_NDIM(out) == 2 else 1)
-        if cnp.PyArray_TYPE(out) == cnp.NPY_DOUBLE:
-            solve_one[double](self.shape, transpose, n, k, <double *>cnp.PyArray_DATA(self.factors), self.piv,
-                              <double *>cnp.PyArray_DATA(out))
+        double_precision = cnp.PyArray_TYPE(out) == cnp.NPY_DOUBLE
+        a = cnp.PyArray_DATA(self.factors)
+        b = cnp.PyArray_DATA(out)
+        if n <= SMALL:
+            solve_of(double_precision, self.shape, transpose, n, k, a, self.piv, b)
         else:
-            solve_one[float](self.shape, transpose, n, k, <float *>cnp.PyArray_DATA(self.factors), self.piv,
-                             <float *>cnp.PyArray_DATA(out))
+            with nogil:
+                solve_of(double_precision, self.shape, transpose, n, k, a, self.piv, b)
         return out
 
     cdef int pull(self, Pull walk, object x_bar) except -1:
@@ -251,12 +334,8 @@ cdef class Solve(Node):
             onto = total is not None and has_shape_of(total, self.factors) and cnp.PyArray_ISCARRAY(<cnp.ndarray>total)
             A_bar = total if onto else cnp.PyArray_EMPTY(2, cnp.PyArray_DIMS(self.factors),
                                                          cnp.PyArray_TYPE(b_bar), 0)
-            if cnp.PyArray_TYPE(b_bar) == cnp.NPY_DOUBLE:
-                subtract_product[double](<double *>cnp.PyArray_DATA(A_bar), <double *>cnp.PyArray_DATA(b_bar),
-                                         <double *>cnp.PyArray_DATA(self.X), n, k, onto)
-            else:
-                subtract_product[float](<float *>cnp.PyArray_DATA(A_bar), <float *>cnp.PyArray_DATA(b_bar),
-                                        <float *>cnp.PyArray_DATA(self.X), n, k, onto)
+            subtract_of(cnp.PyArray_TYPE(b_bar) == cnp.NPY_DOUBLE, cnp.PyArray_DATA(A_bar),
+                        cnp.PyArray_DATA(b_bar), cnp.PyArray_DATA(self.X), n, k, onto)
             if not onto:
                 walk.add(self.a, A_bar, True)
         if self.b is not None:
@@ -288,26 +367,19 @@ cdef class FastSolve(Handler):
     cdef object call(self, tuple args, dict kwargs):
         cdef Trace trace
         cdef Solve node
-        cdef blas_int n, info
         if kwargs or len(args) != 2:
             return NotImplemented
         trace = trace_of(args[0], args[1])
         A = seen_from_outside(args[0], trace)
         B = seen_from_outside(args[1], trace)
-        if not is_small_square(A) or not is_plain(B) \
+        if not is_plain_square(A) or not is_plain(B) \
                 or not 1 <= cnp.PyArray_NDIM(<cnp.ndarray>B) <= 2 \
                 or cnp.PyArray_TYPE(<cnp.ndarray>B) != cnp.PyArray_TYPE(<cnp.ndarray>A) \
                 or cnp.PyArray_DIM(<cnp.ndarray>B, 0) != cnp.PyArray_DIM(<cnp.ndarray>A, 0):
             return NotImplemented
         node = Solve.__new__(Solve)
         node.A = A
-        node.factors = copied(A)
-        n = <blas_int>cnp.PyArray_DIM(node.factors, 0)
-        if cnp.PyArray_TYPE(node.factors) == cnp.NPY_DOUBLE:
-            info = factor[double](<double *>cnp.PyArray_DATA(node.factors), n, node.piv, &node.shape)
-        else:
-            info = factor[float](<float *>cnp.PyArray_DATA(node.factors), n, node.piv, &node.shape)
-        if info != 0:
+        if not node.factor(A):
             return NotImplemented  # the readable rule fails with words
         node.X = B  # its shape and dtype are those of the solution
         node.X = node.solved(B, False, False)
