@@ -72,7 +72,7 @@ def rectangles(*options, shapes=RECTANGLES):
 
 
 def low_rank(X):
-    """A matrix of rank 1 at least one less than full, made of any one: its first column times its first row."""
+    """A matrix of rank 1 made of any one: its first column times its first row."""
     return X[..., :, :1] @ X[..., :1, :]
 
 

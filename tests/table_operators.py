@@ -15,7 +15,7 @@ def adjoint(X):
 
 
 def spd(X):
-    """A Hermitian positive definite matrix with distinct eigenvalues made of any square one, differentiably."""
+    """A Hermitian positive definite matrix with distinct eigenvalues, made of any square one."""
     n = X.shape[-1]
     return 0.2 * (X @ adjoint(X)) + np.diag(1 + np.arange(n)).astype(X.dtype)
 

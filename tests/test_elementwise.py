@@ -11,7 +11,8 @@ import lindiff as ld
 
 def gradient(f, *x):
     """The gradients of the sum of ``f`` with respect to all its arguments."""
-    return ld.grad(lambda *x: np.sum(f(*x)), tuple(range(len(x))))(*map(np.asarray, x))
+    y, pullback = ld.vjp(f, *map(np.asarray, x))
+    return pullback(np.ones_like(y))
 
 
 @pytest.mark.parametrize("f", [np.maximum, np.minimum, np.fmax, np.fmin])

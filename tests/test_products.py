@@ -95,3 +95,11 @@ def test_matmul_refuses_a_cast_that_numpy_refuses():
     v = ld.Variable(np.ones((2, 2)))
     with pytest.raises(TypeError, match="cast"):
         np.matmul(v, v, dtype=np.float32, casting="safe")
+
+
+@pytest.mark.parametrize("product", [np.matmul, np.dot, np.outer, np.inner, np.kron, np.vecdot], ids=str)
+def test_mixed_precision_keeps_the_dtype_of_each_input(product):
+    single, double = np.ones((3, 3), np.float32), np.ones((3, 3))
+    for a, b in [(single, double), (double, single), (single[0], double[0]), (double[0], single[0])]:
+        gradients = ld.grad(lambda a, b: np.sum(product(a, b)), (0, 1))(a, b)
+        assert [g.dtype for g in gradients] == [a.dtype, b.dtype]

@@ -15,7 +15,8 @@ cdef class Differential(Node):
     cdef Node parent(self, Py_ssize_t i)
     cdef object fill_outputs(self, list y_bars)
     cdef list tangents(self, Push walk)
-    cdef object pull_arguments(self, Pull walk, object y_bar)
+    cdef object pull_arguments(self, object y_bar)
+    cdef object cotangent(self, object x_bars, tuple place)
     cdef object push_arguments(self, Push walk)
 
 
@@ -32,6 +33,7 @@ cdef class Elementwise(Differential):
     cdef object partial(self, Py_ssize_t place)
 
 
+cdef bint all_finite(object x) except -1
 cdef object fit(object g, object like)
 cdef object fit_to(object g, tuple shape, object dtype)
 cdef object chain_product(object g, object partial, bint overwrite)

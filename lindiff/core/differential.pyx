@@ -93,22 +93,34 @@ cdef class Differential(Node):
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
         cdef Py_ssize_t i
-        cdef tuple place
         if type(y_bar) is list:
             y_bar = self.fill_outputs(y_bar)
-        x_bars = self.pull_arguments(walk, y_bar)
+        x_bars = self.pull_arguments(y_bar)
         for i in range(len(self.places)):
-            place = <tuple>self.places[i]
-            x_bar = x_bars[<object>place[0]]
-            if x_bar is None:
-                continue
-            value = self.values[<object>place[0]]
-            for key in place[1:]:
-                x_bar = x_bar[key]
-                value = value[key]
+            x_bar = self.cotangent(x_bars, <tuple>self.places[i])
             if x_bar is not None:
-                walk.add(self.parent(i), fit(x_bar, value), False)
+                walk.add(self.parent(i), x_bar, False)
         return 0
+
+    cdef object cotangent(self, object x_bars, tuple place):
+        """The cotangent of the input at ``place``, in its shape and dtype; None for zero."""
+        x_bar = x_bars[<object>place[0]]
+        value = self.values[<object>place[0]]
+        for key in place[1:]:
+            if x_bar is None:
+                return None
+            if len(x_bar) != len(value):
+                raise TypeError(f"{name_of(self.pullback)} returned {len(x_bar)} cotangents for a list of "
+                                f"{len(value)} arrays")
+            x_bar = x_bar[key]
+            value = value[key]
+        if x_bar is None:
+            return None
+        try:
+            return fit(x_bar, value)
+        except ValueError:
+            raise ValueError(f"{name_of(self.pullback)} returned a cotangent of shape {np.shape(value_of(x_bar))} "
+                             f"for argument {place[0]} of shape {value.shape}") from None
 
     cdef object fill_outputs(self, list y_bars):
         """Zeros for the outputs that nothing depends on, in the structure of the result."""
@@ -119,24 +131,28 @@ cdef class Differential(Node):
                     y_bars[i] = pytree.zeros_like(self.result[i])
         return pytree.rebuild(self.result, y_bars)
 
-    cdef object pull_arguments(self, Pull walk, object y_bar):
+    cdef object pull_arguments(self, object y_bar):
         """Cotangents by argument."""
         if self.pullback is None:
             raise TypeError("this differential has no pullback; give lindiff.Differential(pullback=...)")
         pullback = self.pullback
         if type(pullback) is tuple:
-            needed = {place[0] for place in self.places}
-            return {i: None if pullback[i] is None else pullback[i](y_bar) for i in needed}
+            x_bars = [None] * len(self.values)
+            for i in {place[0] for place in self.places}:
+                if one_of(pullback, i, "pullback") is not None:
+                    x_bars[i] = pullback[i](y_bar)
+            return x_bars
         if type(pullback) is dict:
             return pullback[tuple(sorted({place[0] for place in self.places}))](y_bar)
         x_bars = pullback(y_bar)
         if type(x_bars) is not tuple:
             x_bars = (x_bars,)
-        for place in self.places:
-            if place[0] >= len(x_bars):
-                raise TypeError(
-                    f"the pullback returned {len(x_bars)} cotangents, but argument {place[0]} is differentiated: "
-                    f"return a tuple with one per positional argument (None for zero)")
+        if any([x_bar is not None for x_bar in x_bars[len(self.values):]]) \
+                or any([place[0] >= len(x_bars) for place in self.places]):
+            raise TypeError(
+                f"{name_of(self.pullback)} returned {len(x_bars)} cotangents for {len(self.values)} arguments, of "
+                f"which {sorted({place[0] for place in self.places})} are differentiated: return a tuple with one "
+                f"per positional argument (None for zero)")
         return x_bars
 
     cdef list tangents(self, Push walk):
@@ -163,6 +179,9 @@ cdef class Differential(Node):
         if y_dot is None:
             return None
         if isinstance(self.result, (tuple, list)):
+            if not isinstance(y_dot, (tuple, list)) or len(y_dot) != len(self.result):
+                raise TypeError(f"{name_of(self.pushforward)} returned {type(y_dot).__name__}: return a tuple with a "
+                                f"tangent for each of the {len(self.result)} results (None for zero)")
             return [None if part is None else fit(part, like)
                     for part, like in zip(y_dot, self.result, strict=True)]
         return fit(y_dot, self.result)
@@ -175,9 +194,13 @@ cdef class Differential(Node):
             return self.push_by_transposition(x_dots)
         if type(self.pushforward) is tuple:
             parts = [self.pushforward[i](x_dot) for i, x_dot in enumerate(x_dots)
-                     if x_dot is not None and self.pushforward[i] is not None]
+                     if x_dot is not None and one_of(self.pushforward, i, "pushforward") is not None]
             return add_parts(parts)
-        del x_dots[positional_count(self.pushforward, len(x_dots)):]
+        count = positional_count(self.pushforward, len(x_dots))
+        if any([x_dot is not None for x_dot in x_dots[count:]]):
+            raise TypeError(f"{name_of(self.pushforward)} takes {count} tangents, but a later argument is "
+                            f"differentiated: give it a parameter for each positional argument")
+        del x_dots[count:]
         for i, x_dot in enumerate(x_dots):
             if x_dot is None:
                 x_dots[i] = pytree.zeros_like(self.values[i])
@@ -190,19 +213,17 @@ cdef class Differential(Node):
         variables = trace_inputs(trace, y_bars)
         y_bar = pytree.rebuild(self.result, variables) \
             if isinstance(self.result, (tuple, list)) else variables[0]
-        x_bars = self.pull_arguments(None, y_bar)
+        x_bars = self.pull_arguments(y_bar)
         results = []
         cotangents = []
         for place in self.places:
             x_dot = x_dots[place[0]]
-            x_bar = x_bars[place[0]]
             for key in place[1:]:
                 x_dot = None if x_dot is None else x_dot[key]
-                x_bar = None if x_bar is None else x_bar[key]
-            node = node_in(x_bar, trace)
+            node = node_in(self.cotangent(x_bars, place), trace)
             if node is not None and x_dot is not None:
                 results.append(node)
-                cotangents.append(fit_cotangent(x_dot, x_bar))
+                cotangents.append(x_dot)
         record = Record([node_in(v, trace) for v in variables], results)
         y_dots = record.pull(cotangents, True)
         if isinstance(self.result, (tuple, list)):
@@ -220,11 +241,15 @@ cdef Py_ssize_t positional_count(function, Py_ssize_t most):
     return min(most, code.co_argcount - len(defaults) - bound)
 
 
-cdef object fit_cotangent(object x_dot, object x_bar):
-    """The tangent of an input as cotangent of its (perhaps still broadcast) ``x_bar``."""
-    if x_dot.shape != x_bar.shape:
-        return np.broadcast_to(x_dot, x_bar.shape)
-    return x_dot
+cdef object one_of(tuple functions, Py_ssize_t i, str kind):
+    if i >= len(functions):
+        raise TypeError(f"the tuple of {kind}s has {len(functions)} entries, but argument {i} is differentiated: "
+                        f"give one per positional argument (None for zero)")
+    return functions[i]
+
+
+cdef str name_of(object function):
+    return getattr(function, "__qualname__", repr(function))
 
 
 cdef class Linear(Differential):
@@ -332,7 +357,7 @@ cdef object chain_product(object g, object partial, bint overwrite):
     return np.where(np.logical_or(np.equal(g, 0), np.equal(partial, 0)), 0.0, out)
 
 
-cdef bint all_finite(object x):
+cdef bint all_finite(object x) except -1:
     return bool(np.isfinite(value_of(x)).all())
 
 
@@ -351,14 +376,11 @@ cdef object fit(object g, object like):
 cdef object fit_to(object g, tuple shape, object dtype):
     if not hasattr(g, "dtype"):
         g = np.asarray(g)
-    if g.dtype != dtype:
-        if g.dtype.kind == "c" and dtype.kind != "c":
-            g = g.real
-        if g.dtype != dtype:
-            g = g.astype(dtype)
-    if g.shape == shape:
-        return g
-    return fit_shape(g, shape)
+    if g.dtype.kind == "c" and dtype.kind != "c":
+        g = g.real
+    if g.shape != shape:
+        g = fit_shape(g, shape)
+    return g if g.dtype == dtype else g.astype(dtype)
 
 
 cdef object fit_shape(object g, tuple shape):

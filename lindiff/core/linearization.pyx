@@ -10,7 +10,7 @@ import numpy as np
 
 from lindiff.core.record cimport Node, Record, Trace, enter, leave
 from lindiff.core.variable cimport (
-    Variable, as_value, node_in, tangent_in, trace_inputs, trace_tangents, value_in,
+    Variable, alike, as_value, node_in, off_tape, tangent_in, trace_inputs, trace_tangents, value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
 
@@ -18,6 +18,13 @@ from lindiff.core import pytree
 from lindiff.core.variable import differentiable_array
 
 cnp.import_array()
+
+
+cdef inline object copy_of(object x):
+    """A copy in the memory order of ``x``."""
+    if cnp.PyArray_CheckExact(x):
+        return cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
+    return x.copy()
 
 
 cdef class Inputs:
@@ -29,6 +36,8 @@ cdef class Inputs:
         Trees of arrays.
     what : str
         How messages name them.
+    kept : bool
+        Keep copies, which later writes to the primals do not change.
     """
 
     cdef readonly list arrays
@@ -36,8 +45,9 @@ cdef class Inputs:
     cdef object unflatten
     cdef readonly tuple primals
 
-    def __cinit__(self, tuple primals, str what="argument"):
+    def __cinit__(self, tuple primals, str what="argument", bint kept=False):
         cdef object x
+        cdef Py_ssize_t i
         self.primals = primals
         self.unflatten = None
         self.originals = list(primals)
@@ -46,6 +56,10 @@ cdef class Inputs:
                 self.originals, self.unflatten = pytree.flatten(primals)
                 break
         self.arrays = [x if is_plain(x) else differentiable_array(x, what) for x in self.originals]
+        if kept:
+            for i in range(len(self.arrays)):
+                if self.arrays[i] is self.originals[i] and type(self.arrays[i]) is not Variable:
+                    self.arrays[i] = copy_of(self.arrays[i])
 
     cdef tuple restore(self, list leaves):
         """Leaves in the form of the primals: a NumPy scalar where a scalar was given."""
@@ -61,30 +75,11 @@ cdef class Inputs:
         cdef list leaves, checked = []
         if len(given) != len(self.primals):
             raise ValueError(f"{len(self.primals)} primals but {len(given)} tangents: give one per primal")
-        leaves, unflatten = pytree.flatten(tuple(given))
-        if len(leaves) != len(self.arrays):
-            raise ValueError(
-                f"the tangents have {len(leaves)} arrays, the primals {len(self.arrays)}: "
-                f"give tangents in the structure of the primals")
+        leaves = list(given) if self.unflatten is None else \
+            pytree.flatten_like(tuple(given), self.primals, "tangents", "primals")
         for x_dot, x in zip(leaves, self.arrays):
             checked.append(alike(x_dot, x, "tangent", "primal"))
         return checked
-
-
-cdef object alike(object given, object like, str what, str like_what):
-    """``given`` as an array of the shape and dtype of ``like``."""
-    if is_plain(given) and is_plain(like) and cnp.PyArray_TYPE(<cnp.ndarray>given) == \
-            cnp.PyArray_TYPE(<cnp.ndarray>like) and cnp.PyArray_SAMESHAPE(<cnp.ndarray>given, <cnp.ndarray>like):
-        return given
-    if not hasattr(given, "__array_function__") or isinstance(given, np.generic):
-        given = np.asarray(given)
-    if given.shape != like.shape:
-        raise ValueError(f"the {what} has shape {given.shape}, the {like_what} {like.shape}")
-    if given.dtype == like.dtype:
-        return given
-    if given.dtype.kind not in "biufc" or (given.dtype.kind == "c" and like.dtype.kind != "c"):
-        raise TypeError(f"the {what} has dtype {given.dtype}, the {like_what} {like.dtype}")
-    return given.astype(like.dtype)
 
 
 cdef class Outputs:
@@ -96,13 +91,17 @@ cdef class Outputs:
     cdef object unflatten
 
     def __cinit__(self, returned, Trace trace):
+        cdef list values
         if type(returned) is Variable:
             self.inside = [returned]
             self.unflatten = None
         else:
             self.inside, self.unflatten = pytree.flatten(returned)
+        self.inside = [off_tape(y, trace) for y in self.inside]
         self.arrays = [as_value(value_in(y, trace)) for y in self.inside]
-        self.value = self.restore(list(self.arrays))
+        # the record and the caller's arrays must not change with what the caller does to the value
+        values = [copy_of(y) if cnp.PyArray_Check(y) and cnp.PyArray_NDIM(<cnp.ndarray>y) else y for y in self.arrays]
+        self.value = self.restore(values)
 
     cdef object restore(self, list leaves):
         """Leaves in the form of the function's result, 0-d arrays as NumPy scalars."""
@@ -118,11 +117,7 @@ cdef class Outputs:
         if self.unflatten is None:
             leaves = [y_bar]
         else:
-            leaves, _ = pytree.flatten(y_bar)
-        if len(leaves) != len(self.arrays):
-            raise ValueError(
-                f"the cotangent has {len(leaves)} arrays, the function's result {len(self.arrays)}: "
-                f"give a cotangent in the structure of the result")
+            leaves = pytree.flatten_like(y_bar, self.value, "cotangent", "function's result")
         for leaf, y in zip(leaves, self.arrays):
             checked.append(alike(leaf, y, "cotangent", "function's result") if hasattr(y, "dtype") else None)
         return checked
@@ -137,6 +132,8 @@ cdef class Linearization:
         What the function returned, seen from outside.
     aux
         With ``has_aux``, the second part of what it returned.
+
+    With ``kept``, for walks after the call, it copies the primals: the caller may write to them.
     """
 
     cdef readonly object value
@@ -145,23 +142,23 @@ cdef class Linearization:
     cdef readonly Outputs outputs
     cdef readonly Record record
 
-    def __cinit__(self, function, tuple primals, bint has_aux=False):
+    def __cinit__(self, function, tuple primals, bint has_aux=False, bint kept=False):
         cdef Trace trace = Trace()
-        cdef list variables
-        self.inputs = Inputs(primals)
+        cdef list variables, nodes
+        self.inputs = Inputs(primals, kept=kept)
         variables = trace_inputs(trace, self.inputs.arrays)
-        leaves = [(<Variable>v).node for v in variables]
+        nodes = [(<Variable>v).node for v in variables]  # the function may operate on the Variables in place
         returned = run(function, trace, variables, self.inputs)
         if has_aux:
             returned, self.aux = split_aux(returned, trace)
         self.outputs = Outputs(returned, trace)
         self.value = self.outputs.value
-        self.record = Record(leaves, [node_in(y, trace) for y in self.outputs.inside])
+        self.record = Record(nodes, [node_in(y, trace) for y in self.outputs.inside])
         self.outputs.inside = None
 
-    def pull(self, y_bar, bint consume=False):
+    def pull(self, y_bar):
         """Cotangents of the primals, one tree per primal."""
-        return self.pull_leaves(self.outputs.cotangents(y_bar), consume)
+        return self.pull_leaves(self.outputs.cotangents(y_bar), False)
 
     cdef tuple pull_leaves(self, list y_bars, bint consume):
         return self.inputs.restore(self.pull_arrays(y_bars, consume))
@@ -171,7 +168,14 @@ cdef class Linearization:
         cdef list x_bars = self.record.pull(y_bars, consume)
         cdef Py_ssize_t i
         for i in range(len(x_bars)):
-            x_bars[i] = pytree.zeros_like(self.inputs.arrays[i]) if x_bars[i] is None else as_value(x_bars[i])
+            x = self.inputs.arrays[i]
+            if x_bars[i] is None:
+                x_bars[i] = pytree.zeros_like(x)
+                continue
+            x_bar = as_value(x_bars[i])
+            if not is_plain(x) and x_bar.dtype != x.dtype:  # another byte order
+                x_bar = x_bar.astype(x.dtype)
+            x_bars[i] = x_bar
         return x_bars
 
     def push(self, tangents):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["flatten", "ones_like", "rebuild", "replace", "tree_map", "zeros_like"]
+__all__ = ["flatten", "flatten_like", "ones_like", "rebuild", "replace", "tree_map", "zeros_like"]
 
 
 def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
@@ -40,6 +40,52 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
         return assemble(rebuilt)
 
     return [leaf for child_leaves, _ in flat for leaf in child_leaves], unflatten
+
+
+def flatten_like(tree: Any, like: Any, what: str, like_what: str) -> list[Any]:
+    """The leaves of a tree in the order of ``like``, whose structure it has to have.
+
+    Raises
+    ------
+    ValueError
+        Says where the structures differ; ``what`` and ``like_what`` name the two trees.
+    """
+    parts = _children(like)
+    if parts is None:
+        if _children(tree) is not None:
+            raise ValueError(f"the {what} has a {type(tree).__name__} where the {like_what} has an array")
+        return [tree]
+    children = _children_like(tree, like, parts[0])
+    if children is None:
+        raise ValueError(
+            f"the {what} has {_describe(tree)} where the {like_what} has {_describe(like)}: "
+            f"give the {what} in the structure of the {like_what}"
+        )
+    return [
+        leaf
+        for child, like_child in zip(children, parts[0], strict=True)
+        for leaf in flatten_like(child, like_child, what, like_what)
+    ]
+
+
+def _children_like(tree: Any, like: Any, like_children: list[Any]) -> list[Any] | None:
+    """The children of ``tree`` in the order of those of ``like``; None where it has others."""
+    if isinstance(like, dict):
+        return [tree[key] for key in like] if isinstance(tree, dict) and tree.keys() == like.keys() else None
+    if isinstance(like, (tuple, list)) and not isinstance(tree, (tuple, list)):
+        return None
+    if dataclasses.is_dataclass(like) and type(tree) is not type(like):
+        return None
+    children, _ = _children(tree) or (None, None)
+    return children if children is not None and len(children) == len(like_children) else None
+
+
+def _describe(tree: Any) -> str:
+    if isinstance(tree, dict):
+        return f"a {type(tree).__name__} with keys {list(tree)}"
+    if isinstance(tree, (tuple, list)):
+        return f"a {type(tree).__name__} of length {len(tree)}"
+    return "None" if tree is None else f"a {type(tree).__name__}"
 
 
 def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:

@@ -7,6 +7,7 @@ from cpython.object cimport PyObject
 cdef class Trace:
     cdef readonly unsigned long long level
     cdef readonly bint forward
+    cdef Trace tape
 
 
 @cython.no_gc
@@ -43,19 +44,23 @@ cdef class Component(Node):
 cdef class Pull:
     cdef PyObject **cotangent
     cdef char *own
+    cdef PyObject **order
     cdef Py_ssize_t size
+    cdef bint consume
     cdef bint overwrite
+    cdef Py_ssize_t place(self, Node node) except -1
     cdef int add(self, Node node, object x_bar, bint own) except -1
     cdef int add_component(self, Node node, Py_ssize_t index, Py_ssize_t count, object y_bar) except -1
     cdef object buffer(self, Node node)
-    cdef int give_buffer(self, Node node, object x_bar) except -1
     cdef void replace(self, Py_ssize_t i, object total)
     cdef object take(self, Node node)
 
 
 cdef class Push:
     cdef list tangents
+    cdef Record record
     cdef object tangent(self, Node node)
+    cdef Py_ssize_t place(self, Node node) except -1
 
 
 cdef class Record:
@@ -63,11 +68,8 @@ cdef class Record:
     cdef list results
     cdef PyObject **order
     cdef Py_ssize_t size
-    cdef bint shared
-    cdef void clear(self) noexcept
     cdef int sort(self) except -1
     cdef Py_ssize_t grow(self, Py_ssize_t room) except -1
-    cdef int number(self) except -1
     cpdef list pull(self, list cotangents, bint consume)
     cpdef list push(self, list tangents)
 

@@ -15,7 +15,7 @@ from cpython.object cimport PyObject
 from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_REFCNT, Py_XDECREF
 
-from lindiff.kernels.elementwise cimport add_into, binary, ADD, is_plain
+from lindiff.kernels.elementwise cimport ADD, add_into, binary
 
 import contextvars
 
@@ -50,8 +50,8 @@ cdef class Trace:
 
 
 # The trace that `Variable(array)` joins. Each thread and task sees its own (PEP 567).
-_root = Trace()
-_current = contextvars.ContextVar("lindiff.trace", default=_root)
+root_trace = Trace()
+_current = contextvars.ContextVar("lindiff.trace", default=root_trace)
 
 
 def current_trace():
@@ -175,14 +175,22 @@ cdef class Component(Node):
 
 
 cdef class Pull:
-    """A walk backward: the cotangent of every node so far, and whether the walk owns its memory."""
+    """A walk backward: the cotangent of every node so far, and whether the walk owns its memory.
 
-    def __cinit__(self, Py_ssize_t size):
-        self.size = size
-        self.cotangent = <PyObject **>PyMem_Calloc(max(size, 1), sizeof(PyObject *))
-        self.own = <char *>PyMem_Calloc(max(size, 1), 1)
+    With ``consume`` it takes the nodes over from the record, and releases them.
+    """
+
+    def __cinit__(self, Record record, bint consume):
+        self.cotangent = <PyObject **>PyMem_Calloc(max(record.size, 1), sizeof(PyObject *))
+        self.own = <char *>PyMem_Calloc(max(record.size, 1), 1)
         if self.cotangent == NULL or self.own == NULL:
             raise MemoryError()
+        self.order = record.order
+        self.size = record.size
+        self.consume = consume
+        if consume:
+            record.order = NULL
+            record.size = 0
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -191,11 +199,19 @@ cdef class Pull:
                 Py_XDECREF(self.cotangent[i])
         PyMem_Free(self.cotangent)
         PyMem_Free(self.own)
+        if self.consume:
+            release(self.order, self.size)
+
+    cdef Py_ssize_t place(self, Node node) except -1:
+        """Where ``node`` stands in the record."""
+        if node.position < self.size and self.order[node.position] == <PyObject *>node:
+            return node.position
+        return find(node, self.order, self.size)
 
     cdef int add(self, Node node, object x_bar, bint own) except -1:
         """Add to the cotangent of ``node``.  ``own``: nobody else holds this memory, later terms may be
         added to it in place."""
-        cdef Py_ssize_t i = node.position
+        cdef Py_ssize_t i = self.place(node)
         cdef object total
         if self.cotangent[i] == NULL:
             Py_INCREF(x_bar)
@@ -220,32 +236,28 @@ cdef class Pull:
 
     cdef int add_component(self, Node node, Py_ssize_t index, Py_ssize_t count, object y_bar) except -1:
         """Add to one output's cotangent of an operation with ``count`` outputs."""
+        cdef Py_ssize_t i = self.place(node)
         cdef list parts
-        if self.cotangent[node.position] == NULL:
+        if self.cotangent[i] == NULL:
             parts = [None] * count
-            self.replace(node.position, parts)
+            self.replace(i, parts)
         else:
-            parts = <list>self.cotangent[node.position]
+            parts = <list>self.cotangent[i]
         parts[index] = y_bar if parts[index] is None else parts[index] + y_bar
         return 0
 
     cdef object buffer(self, Node node):
-        """The cotangent of ``node`` if it is a plain array that may be added to in place, else None."""
-        cdef Py_ssize_t i = node.position
-        if self.own[i] and self.cotangent[i] != NULL and is_plain(<object>self.cotangent[i]):
+        """The cotangent of ``node`` if it is a NumPy array that may be added to in place, else None."""
+        cdef Py_ssize_t i = self.place(node)
+        if self.own[i] and self.cotangent[i] != NULL and cnp.PyArray_CheckExact(<object>self.cotangent[i]) \
+                and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>self.cotangent[i]):
             return <object>self.cotangent[i]
         return None
-
-    cdef int give_buffer(self, Node node, object x_bar) except -1:
-        """Set the cotangent of ``node``, replacing what is there, to memory the walk owns."""
-        self.replace(node.position, x_bar)
-        self.own[node.position] = True
-        return 0
 
     cdef object take(self, Node node):
         """The cotangent of ``node``, given away as memory of its own; None where nothing arrived."""
         cdef object result
-        cdef Py_ssize_t i = node.position
+        cdef Py_ssize_t i = self.place(node)
         if self.cotangent[i] == NULL:
             return None
         result = <object>self.cotangent[i]
@@ -258,22 +270,44 @@ cdef class Pull:
         return result.copy() if hasattr(result, "copy") else result
 
 
+cdef void release(PyObject **order, Py_ssize_t size) noexcept:
+    """Drop nodes, children first: then no node takes its parents with it, however long the chain."""
+    while size > 0:
+        size -= 1
+        Py_XDECREF(order[size])
+    PyMem_Free(order)
+
+
+cdef Py_ssize_t find(Node node, PyObject **order, Py_ssize_t size) except -1:
+    """Number the nodes again, where another record that shares them has numbered them since (Variables made
+    by hand); answers with the number of ``node``."""
+    cdef Py_ssize_t i
+    for i in range(size):
+        if order[i] != NULL:
+            (<Node>order[i]).position = i
+    if node.position >= size or order[node.position] != <PyObject *>node:
+        raise RuntimeError("this node is not part of the record")
+    return node.position
+
+
 cdef class Push:
     """A walk forward: the tangent of every node by its position; None stands for zero."""
-
-    def __init__(self, list tangents):
-        self.tangents = tangents
 
     cdef object tangent(self, Node node):
         if node is None:
             return None
         if self.tangents is None:  # a forward trace
             return node.push(self)
-        return self.tangents[node.position]
+        return self.tangents[self.place(node)]
+
+    cdef Py_ssize_t place(self, Node node) except -1:
+        if node.position < self.record.size and self.record.order[node.position] == <PyObject *>node:
+            return node.position
+        return find(node, self.record.order, self.record.size)
 
 
 # The walk of forward traces, whose nodes hold their tangents themselves.
-cdef Push EAGER = Push(None)
+cdef Push EAGER = Push()
 
 
 cdef class Record:
@@ -284,28 +318,17 @@ cdef class Record:
     leaves : list of Leaf
     results : list of Node or None
         None stands for an output that does not depend on the leaves.
-    shared : bool
-        Whether other records may hold some of these nodes, as with Variables made by hand.
     """
 
-    def __cinit__(self, list leaves, list results, bint shared=False):
+    def __cinit__(self, list leaves, list results):
         self.leaves = leaves
         self.results = results
-        self.shared = shared
         self.order = NULL
         self.size = 0
         self.sort()
 
     def __dealloc__(self):
-        self.clear()
-
-    cdef void clear(self) noexcept:
-        # Children first: then no node takes its parents with it, however long the chain.
-        while self.size > 0:
-            self.size -= 1
-            Py_XDECREF(self.order[self.size])
-        PyMem_Free(self.order)
-        self.order = NULL
+        release(self.order, self.size)
 
     cdef int sort(self) except -1:
         """Depth-first from the results; every node after its parents."""
@@ -354,14 +377,6 @@ cdef class Record:
         self.order = larger
         return 2 * room
 
-    cdef int number(self) except -1:
-        """Number the nodes again, where another record may have numbered them since."""
-        cdef Py_ssize_t i
-        if self.shared:
-            for i in range(self.size):
-                (<Node>self.order[i]).position = i
-        return 0
-
     cpdef list pull(self, list cotangents, bint consume):
         """Cotangents of the leaves from cotangents of the results (None stands for zero).
 
@@ -371,17 +386,17 @@ cdef class Record:
         cdef Node node
         cdef Py_ssize_t i
         cdef object y_bar
+        cdef list results = self.results
         if self.order == NULL:
             raise RuntimeError("this record was released by an earlier backward walk")
-        self.number()
-        walk = Pull(self.size)
-        for i in range(len(self.results)):
-            if self.results[i] is not None and cotangents[i] is not None:
-                walk.add(<Node>self.results[i], cotangents[i], False)
+        walk = Pull(self, consume)
+        for i in range(len(results)):
+            if results[i] is not None and cotangents[i] is not None:
+                walk.add(<Node>results[i], cotangents[i], False)
         if consume:
-            self.results = []
-        for i in range(self.size - 1, -1, -1):
-            node = <Node>self.order[i]
+            results = self.results = []
+        for i in range(walk.size - 1, -1, -1):
+            node = <Node>walk.order[i]
             if type(node) is Leaf:
                 continue
             if walk.cotangent[i] != NULL:
@@ -392,23 +407,23 @@ cdef class Record:
                 node.pull(walk, y_bar)
                 y_bar = None
             if consume:
+                walk.order[i] = NULL
+                Py_DECREF(node)
                 node = None
-                Py_DECREF(<object>self.order[i])
-                self.order[i] = NULL
-        leaf_cotangents = [walk.take(<Node>leaf) for leaf in self.leaves]
-        if consume:
-            self.clear()
-        return leaf_cotangents
+        return [walk.take(<Node>leaf) for leaf in self.leaves]
 
     cpdef list push(self, list tangents):
         """Tangents of the results from tangents of the leaves (None stands for zero)."""
         cdef Push walk
         cdef Node node
         cdef Py_ssize_t i
-        self.number()
-        walk = Push([None] * self.size)
+        if self.order == NULL:
+            raise RuntimeError("this record was released by an earlier backward walk")
+        walk = Push.__new__(Push)
+        walk.record = self
+        walk.tangents = [None] * self.size
         for node, x_dot in zip(self.leaves, tangents):
-            walk.tangents[node.position] = x_dot
+            walk.tangents[walk.place(node)] = x_dot
         for i in range(self.size):
             node = <Node>self.order[i]
             if type(node) is not Leaf:

@@ -13,6 +13,7 @@ cdef class Rule(Handler):
     cdef dict __dict__
     cdef object __weakref__
     cdef object apply(self, tuple args, dict kwargs)
+    cdef tuple outcome(self, tuple args, dict kwargs)
     cdef str name(self)
 
 

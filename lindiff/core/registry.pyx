@@ -9,7 +9,7 @@ import inspect
 
 from lindiff.core.differential cimport Differential
 from lindiff.core.record cimport Node, Trace
-from lindiff.core.variable cimport Variable, innermost, record, value_of
+from lindiff.core.variable cimport Variable, as_value, innermost, record, value_of
 
 from lindiff.core import pytree
 from lindiff.core.variable import record_outputs, value_in
@@ -68,21 +68,26 @@ cdef class Rule(Handler):
                 raise TypeError(f"{self.name()}: keyword argument {names[0]!r} cannot be a Variable; "
                                 f"use ld.value({names[0]})")
         if trace is None:
-            return self.rule(*args, **kwargs)[0]
+            return self.outcome(args, kwargs)[0]
         nodes = []
         places = []
         values = [strip(argument, trace, (i,), nodes, places) for i, argument in enumerate(args)]
-        outcome = self.rule(*values, **kwargs)
-        if not isinstance(outcome, tuple) or len(outcome) != 2:
-            raise TypeError(f"{self.name()}: a rule returns (value, pullback) or (value, Differential)")
-        result, found = outcome
+        result, found = self.outcome(tuple(values), kwargs)
         if found is None:
             return result
         differential = found if isinstance(found, Differential) else Differential(pullback=found)
         differential.bind(trace, nodes, places, tuple(values), result)
         if isinstance(result, (tuple, list)):
-            return pytree.rebuild(result, record_outputs(trace, differential, list(result)))
+            return pytree.rebuild(result, record_outputs(trace, differential, [as_value(y) for y in result]))
         return record(trace, differential, result)
+
+    cdef tuple outcome(self, tuple args, dict kwargs):
+        """What the rule returns, checked."""
+        outcome = self.rule(*args, **kwargs)
+        if not isinstance(outcome, tuple) or len(outcome) != 2 or not (
+                outcome[1] is None or isinstance(outcome[1], Differential) or callable(outcome[1])):
+            raise TypeError(f"{self.name()}: a rule returns (value, pullback) or (value, Differential)")
+        return outcome
 
     cdef str name(self):
         return getattr(self.rule, "__qualname__", str(self.function))

@@ -10,7 +10,7 @@ from lindiff.core.record cimport Node, Trace
 cdef class Variable:
     cdef readonly object _value
     cdef Node node
-    cdef Variable assign(self, Variable result)
+    cdef object assign(self, object outcome)
 
 
 cdef class Operators:
@@ -33,6 +33,8 @@ cdef object as_value(object value)
 cdef object record(Trace trace, Node node, object value)
 cdef object value_of(object x)
 cdef Trace innermost(object x, Trace so_far)
+cdef object alike(object given, object like, str what, str like_what)
+cpdef object off_tape(object x, Trace trace)
 cpdef list trace_inputs(Trace trace, list arrays)
 cpdef list trace_tangents(Trace trace, list arrays, list tangents)
 cpdef object node_in(object x, Trace trace)

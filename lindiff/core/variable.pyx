@@ -16,7 +16,9 @@ import operator
 import numpy as np
 
 from lindiff.core.record cimport EAGER, Component, Leaf, Node, Tangent, Trace
-from lindiff.core.record import Record, current_trace
+from lindiff.kernels.elementwise cimport is_plain
+
+from lindiff.core.record import Record, current_trace, root_trace
 
 cnp.import_array()
 
@@ -194,6 +196,41 @@ def value(x):
     return x
 
 
+def refuse_subclass(x, str what):
+    """Refuse the arrays whose operators mean something else than an ndarray's."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{what} is a MaskedArray; give a plain array: x.filled(0.0), and np.where(x.mask, ...)")
+    if isinstance(x, np.matrix):
+        raise TypeError(f"{what} is a matrix; give a plain array: np.asarray(x)")
+
+
+cdef Trace tape_of(Trace trace):
+    """The trace that Variables made by hand join while ``trace`` is current: the root, or one inside it, so
+    that what ``backward`` finds may be differentiated in turn."""
+    if trace is root_trace:
+        return trace
+    if trace.tape is None:
+        trace.tape = Trace()
+    return trace.tape
+
+
+cdef object alike(object given, object like, str what, str like_what):
+    """``given`` as an array of the shape and dtype of ``like``."""
+    if is_plain(given) and is_plain(like) and cnp.PyArray_TYPE(<cnp.ndarray>given) == \
+            cnp.PyArray_TYPE(<cnp.ndarray>like) and cnp.PyArray_SAMESHAPE(<cnp.ndarray>given, <cnp.ndarray>like):
+        return given
+    if not hasattr(given, "__array_function__") or isinstance(given, np.generic):
+        given = np.asarray(given)
+    refuse_subclass(given, f"the {what}")
+    if given.shape != like.shape:
+        raise ValueError(f"the {what} has shape {given.shape}, the {like_what} {like.shape}")
+    if given.dtype == like.dtype:
+        return given
+    if given.dtype.kind not in "biufc" or (given.dtype.kind == "c" and like.dtype.kind != "c"):
+        raise TypeError(f"the {what} has dtype {given.dtype}, the {like_what} {like.dtype}")
+    return given.astype(like.dtype)
+
+
 def differentiable_array(x, str what="argument"):
     """``x`` as an array that can be differentiated: integers promoted to float64, the rest refused.
 
@@ -205,8 +242,7 @@ def differentiable_array(x, str what="argument"):
     """
     if type(x) is Variable:
         return x
-    if isinstance(x, np.ma.MaskedArray) or isinstance(x, np.matrix):
-        raise TypeError(f"{what} is a {type(x).__name__}; give a plain array: np.asarray(x)")
+    refuse_subclass(x, what)
     if not hasattr(x, "__array_function__") or isinstance(x, np.generic):
         x = np.asarray(x)
     kind = x.dtype.kind
@@ -259,7 +295,21 @@ cpdef object tangent_in(object x, Trace trace):
 
 cpdef object value_in(object x, Trace trace):
     """The value of ``x`` seen from outside ``trace``."""
-    if type(x) is Variable and (<Variable>x).node.trace is trace:
+    x = off_tape(x, trace)
+    if type(x) is not Variable:
+        return x
+    if (<Variable>x).node.trace is trace:
+        return (<Variable>x)._value
+    if (<Variable>x).node.trace.level > trace.level:
+        raise RuntimeError(
+            "a Variable of an inner transform has leaked out of its function (kept in a list or assigned in place "
+            "to an outer Variable?): return it, or keep ld.value(v)")
+    return x
+
+
+cpdef object off_tape(object x, Trace trace):
+    """``x`` without the tape made by hand in ``trace``."""
+    if trace.tape is not None and type(x) is Variable and (<Variable>x).node.trace is trace.tape:
         return (<Variable>x)._value
     return x
 
@@ -269,7 +319,7 @@ cdef inline bint is_operand(object x):
     return (
         type(x) is Variable or cnp.PyArray_Check(x)
         or isinstance(x, (int, float, complex, np.generic, list, tuple))
-        or hasattr(x, "__array_ufunc__")
+        or getattr(x, "__array_ufunc__", None) is not None
     )
 
 
@@ -314,9 +364,7 @@ cdef class Variable:
                 "(ld.grad of ld.grad, ld.hessian), a constant copy is ld.Variable(ld.value(v))")
         value = differentiable_array(array)
         leaf = Leaf.__new__(Leaf)
-        leaf.trace = current_trace()
-        if leaf.trace.forward:
-            raise TypeError("Variables cannot be made by hand inside a forward-mode transform")
+        leaf.trace = tape_of(current_trace())
         leaf.shape = value.shape
         leaf.dtype = value.dtype
         self._value = value.copy()
@@ -426,7 +474,7 @@ cdef class Variable:
         return _operators.negative(self)
 
     def __pos__(self):
-        return self
+        return new_variable(self.node, self._value)
 
     def __abs__(self):
         return np.absolute(self)
@@ -449,8 +497,12 @@ cdef class Variable:
     def __ipow__(self, other):
         return self.assign(_operators.power(self, other))
 
-    cdef Variable assign(self, Variable result):
+    cdef object assign(self, object outcome):
         """``self op= other``: this Variable takes the result, as an array's memory would."""
+        cdef Variable result
+        if type(outcome) is not Variable:  # does not depend on it any more
+            return outcome
+        result = outcome
         if result.shape != self.shape:
             raise ValueError(
                 f"non-broadcastable output operand with shape {self.shape} doesn't match the broadcast "
@@ -471,7 +523,7 @@ cdef class Variable:
     def __float__(self):
         raise TypeError(
             "float(v) would lose the derivative: use ld.value(v) for the plain number, and NumPy's functions "
-            "(np.log(v), not math.log(v)) to go on computing")
+            "(np.log(v), not math.log(v)) to go on computing; build arrays with np.stack([...]), not a[i] = v")
 
     def __int__(self):
         raise TypeError("int(v) would lose the derivative: write int(ld.value(v))")
@@ -548,10 +600,10 @@ cdef class Variable:
         return format(value(self), spec)
 
     def __deepcopy__(self, memo):
-        return self
+        return new_variable(self.node, self._value)
 
     def __copy__(self):
-        return self
+        return new_variable(self.node, self._value)
 
     def __reduce__(self):
         raise TypeError("a Variable cannot be pickled; pickle ld.value(v)")
@@ -559,7 +611,8 @@ cdef class Variable:
 
 cdef backward(Variable y, object y_bar):
     cdef Leaf leaf
-    cdef list leaves
+    if y.node.trace.forward:
+        raise TypeError("backward() of a Variable that depends on no Variable made by hand")
     y_value = value_of(y)
     if y_bar is None:
         if y_value.size != 1:
@@ -567,13 +620,11 @@ cdef backward(Variable y, object y_bar):
                 f"backward() of a Variable with shape {y.shape} needs a cotangent of that shape: "
                 f"y.backward(y_bar), or reduce it to one number first, e.g. np.sum(y).backward()")
         y_bar = np.ones_like(y_value)
-    elif type(y_bar) is not Variable:
-        y_bar = np.asarray(y_bar, dtype=y_value.dtype)
-    if y_bar.shape != y.shape:
-        raise ValueError(f"the cotangent has shape {y_bar.shape}, the Variable {y.shape}")
-    tape = Record([], [y.node], True)
+    else:
+        y_bar = alike(y_bar, y, "cotangent", "Variable")
+    tape = Record([], [y.node])
     tape.leaves = tape.inputs()
     for leaf, x_bar in zip(tape.leaves, tape.pull([y_bar], False)):
         if x_bar is None or leaf.shape is None:  # an input of a transform, not made by hand
             continue
-        leaf.grad = np.array(x_bar) if leaf.grad is None else leaf.grad + x_bar
+        leaf.grad = as_value(x_bar if leaf.grad is None else leaf.grad + x_bar)

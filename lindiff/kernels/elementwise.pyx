@@ -3,7 +3,7 @@
 cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
-from libc.math cimport cos, exp, expm1, log, log1p, sin, sqrt, tanh
+from libc.math cimport cos, exp, expm1, fabs, log, log1p, sin, sqrt, tanh
 
 cnp.import_array()
 
@@ -38,11 +38,12 @@ cdef inline bint same_shape(cnp.ndarray x, cnp.ndarray y):
     return True
 
 
-cdef inline bint python_number(object x, double *value):
-    """A Python float or int: NumPy's weak scalars, which take the array's dtype."""
+cdef inline bint python_number(object x, int kind, double *value):
+    """A Python float or int: NumPy's weak scalars, which take the array's dtype (and warn where it is too
+    large for that)."""
     if PyFloat_CheckExact(x):
         value[0] = PyFloat_AS_DOUBLE(x)
-        return True
+        return kind == cnp.NPY_DOUBLE or fabs(value[0]) <= LARGEST_FLOAT
     if PyLong_CheckExact(x) and -(1 << 53) <= x <= (1 << 53):
         value[0] = <double>PyLong_AsLongLong(x)
         return True
@@ -157,7 +158,7 @@ cdef object binary(BinaryOp op, object x, object y):
         if axes_x > 2:
             return None
         frame(x, kind, &left)
-    elif python_number(x, &number):
+    elif python_number(x, kind, &number):
         left.row = left.column = 0
         left.scalar = number
         left.scalar_float = <float>number
@@ -169,7 +170,7 @@ cdef object binary(BinaryOp op, object x, object y):
         if axes_y > 2:
             return None
         frame(y, kind, &right)
-    elif python_number(y, &number):
+    elif python_number(y, kind, &number):
         right.row = right.column = 0
         right.scalar = number
         right.scalar_float = <float>number
@@ -200,26 +201,28 @@ cdef object binary(BinaryOp op, object x, object y):
     return out
 
 
-cdef inline bint apply_unary(UnaryOp op, const floating *x, floating *y, floating *partial,
-                             Py_ssize_t n) noexcept nogil:
+cdef inline bint apply_unary(UnaryOp op, const floating *x, Py_ssize_t stride, floating *y,
+                             floating *partial, Py_ssize_t n) noexcept nogil:
     """y = f(x) and partial = f'(x) in one pass; False where a value is not finite."""
     cdef Py_ssize_t i
     cdef double v, r
+    cdef floating u
     cdef floating largest = <floating>LARGEST if floating is double else LARGEST_FLOAT
     cdef bint finite = True
     for i in range(n):
-        v = x[i]
+        u = x[i * stride]
+        v = u
         if op == NEGATIVE:
-            y[i] = -x[i]
+            y[i] = -u
             r = -1
         elif op == SQUARE:
-            y[i] = x[i] * x[i]
+            y[i] = u * u
             r = 2 * v
         elif op == SQRT:
             y[i] = <floating>sqrt(v)
             r = 0.5 / y[i]
         elif op == RECIPROCAL:
-            y[i] = 1 / x[i]
+            y[i] = 1 / u
             r = -1 / (v * v)
         elif op == EXP:
             y[i] = <floating>exp(v)
@@ -232,7 +235,7 @@ cdef inline bint apply_unary(UnaryOp op, const floating *x, floating *y, floatin
             r = 1 / (1 + v)
         elif op == EXPM1:
             y[i] = <floating>expm1(v)
-            r = y[i] + 1
+            r = exp(v)
         elif op == SIN:
             y[i] = <floating>sin(v)
             r = cos(v)
@@ -250,28 +253,45 @@ cdef inline bint apply_unary(UnaryOp op, const floating *x, floating *y, floatin
 
 cdef object unary(UnaryOp op, object x, bint partial_too):
     """``(f(x), f'(x))`` of a small plain array, ``(f(x), None)`` if the partial is not asked for."""
-    if not is_plain(x) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x):
+    if not is_plain(x):
         return None
     cdef cnp.ndarray a = x, y, partial = None
-    cdef Py_ssize_t n = cnp.PyArray_SIZE(a)
-    cdef int kind = cnp.PyArray_TYPE(a)
-    cdef void *partial_data = NULL
-    cdef bint finite
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(a), rows = 1, i
+    cdef int kind = cnp.PyArray_TYPE(a), axes = cnp.PyArray_NDIM(a)
+    cdef char *partial_data = NULL
+    cdef Operand source
+    cdef bint finite = True
     if n > SMALL:
         return None
-    y = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind, 0)
+    if cnp.PyArray_IS_C_CONTIGUOUS(a):
+        source.data = cnp.PyArray_DATA(a)
+        source.row = 0
+        source.column = 1
+    elif axes <= 2:
+        frame(a, kind, &source)
+        if axes == 2:
+            rows = cnp.PyArray_DIM(a, 0)
+            n = cnp.PyArray_DIM(a, 1)
+    else:
+        return None
+    y = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(a), kind, 0)
     if partial_too:
         if op == EXP:  # its own derivative
             partial = y
         else:
-            partial = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind, 0)
-            partial_data = cnp.PyArray_DATA(partial)
-    if kind == cnp.NPY_DOUBLE:
-        finite = apply_unary[double](
-            op, <double *>cnp.PyArray_DATA(a), <double *>cnp.PyArray_DATA(y), <double *>partial_data, n)
-    else:
-        finite = apply_unary[float](
-            op, <float *>cnp.PyArray_DATA(a), <float *>cnp.PyArray_DATA(y), <float *>partial_data, n)
+            partial = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(a), kind, 0)
+            partial_data = <char *>cnp.PyArray_DATA(partial)
+    for i in range(rows):
+        if kind == cnp.NPY_DOUBLE:
+            finite &= apply_unary[double](
+                op, <double *>source.data + i * source.row, source.column,
+                <double *>cnp.PyArray_DATA(y) + i * n,
+                NULL if partial_data == NULL else <double *>partial_data + i * n, n)
+        else:
+            finite &= apply_unary[float](
+                op, <float *>source.data + i * source.row, source.column,
+                <float *>cnp.PyArray_DATA(y) + i * n,
+                NULL if partial_data == NULL else <float *>partial_data + i * n, n)
     if not finite:
         return None
     return y, partial
@@ -314,7 +334,7 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
                 return None
             stride = 0
         p_data = cnp.PyArray_DATA(p)
-    elif python_number(partial, &number):
+    elif python_number(partial, kind, &number):
         number_float = <float>number
         p_data = <void *>&number if kind == cnp.NPY_DOUBLE else <void *>&number_float
         stride = 0
@@ -348,43 +368,42 @@ cdef bint add_into(object total, object x):
         return False
     cdef cnp.ndarray t = total, a = x
     cdef int kind = cnp.PyArray_TYPE(t), axes = cnp.PyArray_NDIM(t)
-    cdef Operand source
+    cdef Operand target, source
     cdef Py_ssize_t rows = 1, columns = 1, i
-    cdef double *td
-    cdef float *tf
     if cnp.PyArray_TYPE(a) != kind or not same_shape(t, a) or not cnp.PyArray_ISWRITEABLE(t):
         return False
-    if not cnp.PyArray_IS_C_CONTIGUOUS(t):
-        return False
-    if cnp.PyArray_IS_C_CONTIGUOUS(a):
+    if cnp.PyArray_IS_C_CONTIGUOUS(t) and cnp.PyArray_IS_C_CONTIGUOUS(a):
         columns = cnp.PyArray_SIZE(t)
+        target.data = cnp.PyArray_DATA(t)
         source.data = cnp.PyArray_DATA(a)
-        source.row = 0
-        source.column = 1
+        target.row = source.row = 0
+        target.column = source.column = 1
     elif axes <= 2:
+        frame(t, kind, &target)
         frame(a, kind, &source)
         columns = cnp.PyArray_DIM(t, axes - 1)
         rows = cnp.PyArray_DIM(t, 0) if axes == 2 else 1
     else:
         return False
-    td = <double *>cnp.PyArray_DATA(t)
-    tf = <float *>td
     for i in range(rows):
         if kind == cnp.NPY_DOUBLE:
-            add_row[double](td + i * columns, <double *>source.data + i * source.row, source.column, columns)
+            add_row[double](<double *>target.data + i * target.row, target.column,
+                            <double *>source.data + i * source.row, source.column, columns)
         else:
-            add_row[float](tf + i * columns, <float *>source.data + i * source.row, source.column, columns)
+            add_row[float](<float *>target.data + i * target.row, target.column,
+                           <float *>source.data + i * source.row, source.column, columns)
     return True
 
 
-cdef inline void add_row(floating *total, const floating *x, Py_ssize_t stride, Py_ssize_t n) noexcept nogil:
+cdef inline void add_row(floating *total, Py_ssize_t step, const floating *x, Py_ssize_t stride,
+                         Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
-    if stride == 1:
+    if stride == 1 and step == 1:
         for i in range(n):
             total[i] += x[i]
     else:
         for i in range(n):
-            total[i] += x[i * stride]
+            total[i * step] += x[i * stride]
 
 
 cdef object filled(tuple shape, object scalar):
@@ -429,9 +448,13 @@ cdef object sum_all(object x):
     if kind == cnp.NPY_DOUBLE:
         for i in range(n):
             total_d += (<double *>(<char *>cnp.PyArray_DATA(a) + i * stride))[0]
+        if not fabs(total_d) <= LARGEST:  # NumPy says so its own way
+            return None
         (<double *>cnp.PyArray_DATA(out))[0] = total_d
     else:
         for i in range(n):
             total_f += (<float *>(<char *>cnp.PyArray_DATA(a) + i * stride))[0]
+        if not fabs(total_f) <= LARGEST_FLOAT:
+            return None
         (<float *>cnp.PyArray_DATA(out))[0] = total_f
     return out

@@ -50,39 +50,49 @@ cdef inline void frame(cnp.ndarray x, int kind, bint vector_is_row, Frame *f) no
         transpose(f)
 
 
-cdef inline void product(floating *out, const floating *x, Py_ssize_t xr, Py_ssize_t xc, const floating *y,
-                         Py_ssize_t yr, Py_ssize_t yc, Py_ssize_t m, Py_ssize_t k,
-                         Py_ssize_t n) noexcept nogil:
-    """out += x y; out is C-contiguous (m, n)."""
+cdef inline void product(floating *out, Py_ssize_t zr, Py_ssize_t zc, const floating *x, Py_ssize_t xr,
+                         Py_ssize_t xc, const floating *y, Py_ssize_t yr, Py_ssize_t yc, Py_ssize_t m,
+                         Py_ssize_t k, Py_ssize_t n, bint onto) noexcept nogil:
+    """out = x y, or out += x y if ``onto``; strides in elements."""
     cdef Py_ssize_t i, j, p
     cdef floating total
-    if yc == 1 and n > 1:
+    if yc == 1 and zc == 1 and n > 1 and k > 0:
         for i in range(m):
-            for p in range(k):
+            total = x[i * xr]
+            if onto:
+                for j in range(n):
+                    out[i * zr + j] += total * y[j]
+            else:
+                for j in range(n):
+                    out[i * zr + j] = total * y[j]
+            for p in range(1, k):
                 total = x[i * xr + p * xc]
                 for j in range(n):
-                    out[i * n + j] += total * y[p * yr + j]
+                    out[i * zr + j] += total * y[p * yr + j]
         return
     for i in range(m):
         for j in range(n):
             total = 0
             for p in range(k):
                 total += x[i * xr + p * xc] * y[p * yr + j * yc]
-            out[i * n + j] += total
+            if onto:
+                out[i * zr + j * zc] += total
+            else:
+                out[i * zr + j * zc] = total
 
 
-cdef inline void product_of(void *out, Frame *x, Frame *y, int kind) noexcept nogil:
+cdef inline void product_of(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil:
     if kind == cnp.NPY_DOUBLE:
-        product[double](<double *>out, <double *>x.data, x.row, x.column, <double *>y.data, y.row, y.column,
-                        x.rows, x.columns, y.columns)
+        product[double](<double *>z.data, z.row, z.column, <double *>x.data, x.row, x.column,
+                        <double *>y.data, y.row, y.column, x.rows, x.columns, y.columns, onto)
     else:
-        product[float](<float *>out, <float *>x.data, x.row, x.column, <float *>y.data, y.row, y.column,
-                       x.rows, x.columns, y.columns)
+        product[float](<float *>z.data, z.row, z.column, <float *>x.data, x.row, x.column,
+                       <float *>y.data, y.row, y.column, x.rows, x.columns, y.columns, onto)
 
 
 cdef object matmul(object x, object y):
     """``x @ y`` for plain arrays of one or two axes."""
-    cdef Frame left, right
+    cdef Frame left, right, result
     cdef int axes_x, axes_y, axes = 0, kind
     cdef cnp.npy_intp shape[2]
     cdef cnp.ndarray out
@@ -103,8 +113,11 @@ cdef object matmul(object x, object y):
     if axes_y == 2:
         shape[axes] = right.columns
         axes += 1
-    out = cnp.PyArray_ZEROS(axes, shape, kind, 0)
-    product_of(cnp.PyArray_DATA(out), &left, &right, kind)
+    out = cnp.PyArray_EMPTY(axes, shape, kind, 0)
+    result.data = cnp.PyArray_DATA(out)
+    result.row = right.columns
+    result.column = 1
+    product_of(&result, &left, &right, kind, False)
     return out
 
 
@@ -113,7 +126,7 @@ cdef object add_product(object total, object x, object y, bint transpose_x, bint
 
     With ``total`` None a new matrix.
     """
-    cdef Frame left, right
+    cdef Frame left, right, result
     cdef int kind
     cdef cnp.npy_intp shape[2]
     cdef cnp.ndarray out
@@ -133,11 +146,16 @@ cdef object add_product(object total, object x, object y, bint transpose_x, bint
     if total is None:
         shape[0] = left.rows
         shape[1] = right.columns
-        out = cnp.PyArray_ZEROS(2, shape, kind, 0)
-    else:
-        out = total
-        if cnp.PyArray_TYPE(out) != kind or not cnp.PyArray_ISCARRAY(out) \
-                or cnp.PyArray_SIZE(out) != left.rows * right.columns:
-            return None
-    product_of(cnp.PyArray_DATA(out), &left, &right, kind)
+        out = cnp.PyArray_EMPTY(2, shape, kind, 0)
+        frame(out, kind, False, &result)
+        product_of(&result, &left, &right, kind, False)
+        return out
+    out = total
+    if not is_plain(out) or cnp.PyArray_TYPE(out) != kind or not cnp.PyArray_ISWRITEABLE(out) \
+            or not 1 <= cnp.PyArray_NDIM(out) <= 2:
+        return None
+    frame(out, kind, left.rows == 1 and right.columns != 1, &result)
+    if result.rows != left.rows or result.columns != right.columns:
+        return None
+    product_of(&result, &left, &right, kind, True)
     return out

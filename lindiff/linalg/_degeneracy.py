@@ -3,6 +3,9 @@
 A gap t becomes ``h(t) = max(|t|, ε) sgn(t)`` (Seeger et al. 2017, section 4.4), with ε a few roundings of the
 largest value.  Where a numerator vanishes (to rounding) over such a gap, the function does not depend on the
 choice of vectors, and the quotient is exactly 0; where it does not vanish, a warning names the pair.
+
+What the quotient tends to as two values meet is lost with them: the derivative of ``V diag(w**2) Vᵀ`` has
+``(w_i² - w_j²) / (w_i - w_j)`` in it.  There, too, a warning names the pair.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ def has_repeated(values: Any) -> bool:
     return bool((np.abs(np.diff(values, axis=-1)) <= _floor(values)[..., None]).any())
 
 
-def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str) -> Any:
+def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, coupling: Any = 0.0) -> Any:
     """``numerator / gaps`` by the policy above.
 
     Parameters
@@ -43,6 +46,8 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str) -> 
         The eigenvalues or singular values.
     name : str
         The operator, for the warning.
+    coupling : (..., m, n) array or Variable, optional
+        Does not vanish where the limit of the quotient is lost.
     """
     plain_gaps, plain_values = value(gaps), value(values)
     floor = _floor(plain_values)[..., None, None]
@@ -54,8 +59,9 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str) -> 
     noise = np.max(np.abs(value(scale)), axis=(-2, -1), keepdims=True, initial=0.0)
     noise = 100 * n * np.finfo(plain_values.dtype).eps * noise
     matters = small & (plain > noise)
-    if matters.any():
-        _warn(matters, plain_values, name, plain_gaps.shape[-2] == 1)
+    doubtful = small & ((plain > noise) | (np.abs(value(coupling)) > noise))
+    if doubtful.any():
+        _warn(doubtful, plain_values, name, plain_gaps.shape[-2] == 1)
     sign = np.sign(plain_gaps) + (plain_gaps == 0) * np.sign(
         np.arange(plain_gaps.shape[-1]) + 0.5 - _rows(plain_gaps)
     )
@@ -67,8 +73,8 @@ def _rows(gaps: Any) -> Any:
     return np.arange(gaps.shape[-2])[:, None]
 
 
-def _warn(matters: Any, values: Any, name: str, single: bool) -> None:
-    *batch, i, j = (int(k) for k in np.unravel_index(int(np.argmax(matters)), matters.shape))
+def _warn(doubtful: Any, values: Any, name: str, single: bool) -> None:
+    *batch, i, j = (int(k) for k in np.unravel_index(int(np.argmax(doubtful)), doubtful.shape))
     i, j = (j, j) if single else (min(i, j), max(i, j))
     pair = values[(*batch, [i, j])]
     where = f" of matrix {tuple(batch)}" if batch else ""
@@ -76,8 +82,8 @@ def _warn(matters: Any, values: Any, name: str, single: bool) -> None:
     if i == j:
         what = f"value {i}{where} ({pair[0]:.6g}) is zero"
     warnings.warn(
-        f"{name}: {what} to rounding, and the derivative depends on the choice of their vectors; it is only "
-        f"approximate there",
+        f"{name}: {what} to rounding, and the derivative depends on their vectors or on how they part: it is "
+        f"only approximate",
         RuntimeWarning,
         stacklevel=4,
     )

@@ -8,7 +8,6 @@ import numpy as np
 
 __all__ = [
     "adjoint",
-    "apply",
     "conj",
     "copyltu",
     "half_tril",
@@ -68,10 +67,3 @@ def mirrored(X: Any, lower: bool) -> Any:
 def hermitian_part(X: Any) -> Any:
     """sym(X) = ½ (X + Xᴴ)."""
     return 0.5 * (X + adjoint(X))
-
-
-def apply(function: Any, lower: bool, *arrays: Any) -> Any:
-    """``function``, which is about lower triangles, for upper ones: on adjoints in and out."""
-    if lower:
-        return function(*arrays)
-    return adjoint(function(*[adjoint(X) for X in arrays]))

@@ -136,9 +136,9 @@ def potri(L: Any, lower: bool = True, *, overwrite_l: bool = False) -> Any:
     Examples
     --------
     >>> import numpy as np, lindiff as ld
-    >>> ld.linalg.potri(np.array([[2.0, 0.0], [0.0, 1.0]]))
-    array([[0.25, 0.  ],
-           [0.  , 1.  ]])
+    >>> ld.linalg.potri(np.array([[1.0, 0.0], [1.0, 1.0]]))
+    array([[ 2., -1.],
+           [-1.,  1.]])
     """
     B = potri(L, lower=lower)
     return B, Differential(

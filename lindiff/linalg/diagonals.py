@@ -1,4 +1,4 @@
-"""Diagonals and triangles out of and into a matrix: ``extractdiag``, ``makediag``, ``extracttrian``, ``maketrian``."""
+"""Diagonals and triangles, out of a matrix and into one."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def _gelqf(A: Any) -> Any:
 
 @fused
 def gelqf_pullback(Q: Any, L: Any, Q_bar: Any, L_bar: Any) -> Any:
-    """``A_bar = L⁻ᴴ (Q_bar + copyltu(M) Q)``, ``M = Lᴴ L_bar - Q_bar Qᴴ``; Seeger et al. (2017), section 4.3."""
+    """``A_bar = L⁻ᴴ (Q_bar + copyltu(M) Q)``, ``M = Lᴴ L_bar - Q_bar Qᴴ``; Seeger et al. (2017), 4.3."""
     if Q_bar is None:
         return trsm(L, copyltu(adjoint(L) @ L_bar) @ Q, transpose="C")
     M = -(Q_bar @ adjoint(Q))

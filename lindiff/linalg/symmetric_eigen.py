@@ -31,30 +31,38 @@ def _gaps(lam: Any) -> Any:
     return lam[..., :, None] - lam[..., None, :] + eye
 
 
-def _pull(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
-    """``A_bar = Uᴴ (sym(U_bar Uᴴ ∘ F) + diag λ_bar) U``, ``F_ij = 1 / h(λ_i - λ_j)``; Seeger et al. (2017), 4.4."""
+def _pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
+    """``A_bar = Uᴴ (sym(U_bar Uᴴ ∘ F) + diag λ_bar) U``, ``F_ij = 1 / h(λ_i - λ_j)``.
+
+    Seeger et al. (2017), section 4.4.
+    """
     S = 0.0 if lam_bar is None else makediag(lam_bar)
     if U_bar is not None:
         K = U_bar @ adjoint(U)
         without_gauge(K, K, "syevd")
         skew = 0.5 * (K - adjoint(K))
         skew = skew - makediag(extractdiag(skew))
-        S = S + over_gaps(skew, _gaps(lam), K, lam, "syevd")
+        S = S + over_gaps(skew, _gaps(lam), K, lam, "syevd", coupling=K - makediag(extractdiag(K)))
     return hermitian_part(adjoint(U) @ (S @ U))
 
 
-@fused
-def syevd_pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
-    """The pullback for distinct eigenvalues, in place where there is a kernel."""
-    return _pull(U, lam, U_bar, lam_bar)
-
-
-def syevd_pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
+def _pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
     """``dλ = diag(M)``, ``dU = (M ∘ F) U``, ``M = U sym(A_dot) Uᴴ``; Seeger et al. (2017), appendix."""
     M = U @ hermitian_part(A_dot) @ adjoint(U)
     diagonal = extractdiag(M)
     S = over_gaps(M - makediag(diagonal), _gaps(lam), M, lam, "syevd")
     return S @ U, diagonal.real if M.dtype.kind == "c" else diagonal
+
+
+@fused
+def syevd_pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
+    """The kernel has the same policy for repeated eigenvalues, but does not warn."""
+    return _pullback(U, lam, U_bar, lam_bar)
+
+
+@fused
+def syevd_pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
+    return _pushforward(U, lam, A_dot)
 
 
 @operator(_syevd)
@@ -95,12 +103,14 @@ def syevd(A: Any, *, overwrite_a: bool = False) -> Any:
     """
     U, lam = syevd(A)
 
-    def pullback(bars: Any) -> Any:
-        U_bar, lam_bar = bars
-        if has_repeated(lam) or U_bar is None or lam_bar is None:
-            return _pull(U, lam, U_bar, lam_bar)
-        return syevd_pullback(U, lam, U_bar, lam_bar)
+    def pushforward(A_dot: Any) -> Any:
+        if has_repeated(lam):
+            return _pushforward(U, lam, A_dot)
+        return syevd_pushforward(U, lam, hermitian_part(A_dot))
 
-    return (U, lam), Differential(
-        lambda A_dot: syevd_pushforward(U, lam, A_dot), pullback, symbolic_zeros=True
-    )
+    def pullback(bars: Any) -> Any:
+        if has_repeated(lam):
+            return _pullback(U, lam, *bars)
+        return syevd_pullback(U, lam, *bars)
+
+    return (U, lam), Differential(pushforward, pullback, symbolic_zeros=True)

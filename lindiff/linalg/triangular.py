@@ -51,7 +51,10 @@ def trmm_pullback(
     lower: bool = True,
     alpha: float = 1.0,
 ) -> Any:
-    """``L_bar = α tri(B_bar Aᴴ)``, ``A_bar = α t(L)ᴴ B_bar`` and the other cases; Seeger et al. (2017), appendix."""
+    """``L_bar = α tri(B_bar Aᴴ)``, ``A_bar = α t(L)ᴴ B_bar``, and the other cases.
+
+    Seeger et al. (2017), appendix.
+    """
     L_bar = alpha * _triangle_pullback(B_bar, A, transpose, rightside, lower)
     return L_bar, _with_adjoint(trmm, L, B_bar, transpose, rightside=rightside, lower=lower, alpha=alpha)
 
@@ -129,9 +132,8 @@ def _trsm(
 ) -> Any:
     M = op(triangle(L, lower), transpose)
     if rightside:
-        B = transposed(np.linalg.solve(transposed(M), transposed(A)))
-    else:
-        B = np.linalg.solve(M, A)
+        M, A = transposed(M), transposed(A)
+    B = op(np.linalg.solve(M, A), rightside)
     return B if alpha == 1 else alpha * B
 
 
@@ -145,7 +147,10 @@ def trsm_pullback(
     lower: bool = True,
     alpha: float = 1.0,
 ) -> Any:
-    """``A_bar = α t(L)⁻ᴴ B_bar``, ``L_bar = -tri(t(L)⁻ᴴ B_bar Bᴴ)`` and the other cases; Seeger et al. (2017)."""
+    """``A_bar = α t(L)⁻ᴴ B_bar``, ``L_bar = -tri(t(L)⁻ᴴ B_bar Bᴴ)``, and the other cases.
+
+    Seeger et al. (2017), appendix.
+    """
     A_bar = _with_adjoint(trsm, L, B_bar, transpose, rightside=rightside, lower=lower)
     L_bar = -_triangle_pullback(A_bar, B, transpose, rightside, lower)
     return L_bar, A_bar if alpha == 1 else alpha * A_bar

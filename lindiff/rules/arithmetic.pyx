@@ -11,10 +11,10 @@ import numpy as np
 
 from libc.math cimport isfinite
 
-from lindiff.core.differential cimport chain_product, fit_to
+from lindiff.core.differential cimport all_finite, chain_product, fit_to
 from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler, handle
-from lindiff.core.variable cimport Operators, Variable, innermost, record
+from lindiff.core.variable cimport Operators, Variable, as_value, innermost, record, value_of
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
     TANH, UnaryOp, add_into, binary, filled, is_plain, sum_all, unary,
@@ -23,7 +23,7 @@ from lindiff.kernels.small_matmul cimport add_product, matmul
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.registry import fast_path, raise_unsupported
-from lindiff.core.variable import use_operators
+from lindiff.core.variable import refuse_subclass, use_operators
 from lindiff.rules.indexing import is_advanced, scatter
 from lindiff.rules.methods import METHODS, attribute
 
@@ -33,11 +33,15 @@ cnp.import_array()
 # -- what all of them share ------------------------------------------------------------------------------
 
 cdef inline object constant_operand(object x):
-    """A constant as arithmetic takes it; object arrays are refused."""
+    """A constant as arithmetic takes it; object arrays, and arrays that multiply otherwise, are refused."""
     if isinstance(x, (list, tuple)):
         x = np.asarray(x)
-    if cnp.PyArray_Check(x) and cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.NPY_OBJECT:
+    if not cnp.PyArray_Check(x):
+        return x
+    if cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.NPY_OBJECT:
         raise TypeError("an object array has no derivative; write np.stack([...]) or np.array(x, dtype=float)")
+    if not cnp.PyArray_CheckExact(x):
+        refuse_subclass(x, "an operand")
     return x
 
 
@@ -85,7 +89,7 @@ cdef class Binary(Node):
     cdef object finish(self, Trace trace, object x, object y, object value):
         """Note what broadcasting did, and record."""
         cdef bint differs = False
-        if not hasattr(value, "shape"):
+        if not cnp.PyArray_CheckExact(value) and type(value) is not Variable and not hasattr(value, "shape"):
             value = np.asarray(value)
         if self.a is not None and not alike(x, value):
             self.fit_x = (x.shape, x.dtype)
@@ -138,7 +142,6 @@ cdef inline object negated(object x):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(256)
 cdef class Add(Binary):
     cdef bint linear(self):
         return True
@@ -161,7 +164,6 @@ cdef class Add(Binary):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(256)
 cdef class Subtract(Binary):
     cdef bint linear(self):
         return True
@@ -187,7 +189,6 @@ cdef class Subtract(Binary):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(256)
 cdef class Multiply(Binary):
     cdef bint linear(self):
         return self.a is None or self.b is None
@@ -225,20 +226,25 @@ cdef class Multiply(Binary):
         return self.fitted(z_dot)
 
 
+cdef object quotient(object g, object y):
+    """``g / y`` with 0 / 0 = 0."""
+    out = binary(DIVIDE, g, y)
+    if out is not None:
+        return out
+    with np.errstate(all="ignore"):
+        out = np.divide(g, y)
+    return out if all_finite(out) else np.where(np.equal(g, 0), 0.0, out)
+
+
 # -- z = x / y: dz = dx / y - z dy / y -------------------------------------------------------------------
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class Divide(Binary):
     cdef object z
 
     cdef bint linear(self):
         return self.b is None
-
-    cdef object partial_x(self):
-        with np.errstate(all="ignore"):
-            return 1.0 / self.y
 
     cdef object partial_y(self):
         cdef object quotient = binary(DIVIDE, self.z, self.y)
@@ -249,10 +255,7 @@ cdef class Divide(Binary):
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
         if self.a is not None:
-            x_bar = binary(DIVIDE, z_bar, self.y)
-            if x_bar is None:
-                x_bar = chain_product(z_bar, conjugate(self.partial_x()), False)
-            self.add_a(walk, x_bar, True)
+            self.add_a(walk, quotient(z_bar, conjugate(self.y)), True)
         if self.b is not None:
             self.add_b(walk, chain_product(z_bar, conjugate(self.partial_y()), False), True)
         return 0
@@ -262,7 +265,7 @@ cdef class Divide(Binary):
         y_dot = walk.tangent(self.b)
         z_dot = None
         if x_dot is not None:
-            z_dot = chain_product(x_dot, self.partial_x(), False)
+            z_dot = quotient(x_dot, self.y)
         if y_dot is not None:
             term = chain_product(y_dot, self.partial_y(), False)
             z_dot = term if z_dot is None else plus(z_dot, term)
@@ -273,7 +276,6 @@ cdef class Divide(Binary):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(256)
 cdef class Unary(Node):
     cdef object partial
     cdef bint is_linear
@@ -316,7 +318,6 @@ cdef class FastUnary(Handler):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class Negative(Node):
     cdef bint linear(self):
         return True
@@ -334,7 +335,6 @@ cdef class Negative(Node):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(256)
 cdef class Matmul(Binary):
     cdef bint linear(self):
         return self.a is None or self.b is None
@@ -349,7 +349,8 @@ cdef class Matmul(Binary):
     cdef bint pull_small(self, Pull walk, Node parent, object z_bar, object x, object y, bint to_x) except -1:
         """The same for small matrices and vectors, added to the cotangent in place; False if not the case."""
         cdef int axes_x, axes_y
-        if not is_plain(x) or not is_plain(y) or not is_plain(z_bar):
+        if not is_plain(x) or not is_plain(y) or not is_plain(z_bar) \
+                or cnp.PyArray_TYPE(<cnp.ndarray>x) != cnp.PyArray_TYPE(<cnp.ndarray>y):
             return False
         axes_x = cnp.PyArray_NDIM(<cnp.ndarray>x)
         axes_y = cnp.PyArray_NDIM(<cnp.ndarray>y)
@@ -422,7 +423,6 @@ def matmul_pull_y(z_bar, x, y):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(128)
 cdef class Transpose(Node):
     cdef bint linear(self):
         return True
@@ -440,7 +440,6 @@ cdef class Transpose(Node):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class GetItem(Node):
     cdef object index
     cdef tuple shape
@@ -451,6 +450,7 @@ cdef class GetItem(Node):
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
         """Add into the cotangent's own memory: a loop over n elements costs n, not n²."""
+        y_bar = as_value(y_bar)
         if not cnp.PyArray_CheckExact(y_bar):
             walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
             return 0
@@ -458,14 +458,15 @@ cdef class GetItem(Node):
         if x_bar is None:
             walk.add(self.a, np.zeros(self.shape, self.dtype), True)
             x_bar = walk.buffer(self.a)
-            if x_bar is None:  # another dtype than the kernels', or Variables there already
+            if x_bar is None:  # Variables there already
                 walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
                 return 0
         if type(self.index) is not int and is_advanced(self.index):
             np.add.at(x_bar, self.index, y_bar)
             return 0
         part = x_bar[self.index]
-        if not cnp.PyArray_CheckExact(part):  # a single element
+        if not cnp.PyArray_CheckExact(part) or not (part.base is x_bar or part.base is x_bar.base is not None):
+            # a single element, or a copy: x[np.array(1)], x[True]
             x_bar[self.index] = part + y_bar
         elif not add_into(part, y_bar):
             np.add(part, y_bar, out=part)
@@ -480,7 +481,6 @@ cdef class GetItem(Node):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class SumAll(Node):
     cdef tuple shape
 
@@ -677,7 +677,7 @@ cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
     if len(out) != 1 or not inputs or out[0] is not inputs[0] or type(out[0]) is Variable:
         raise TypeError(f"np.{ufunc.__name__}(..., out=...) cannot write into an array when Variables are among "
                         f"its inputs: write y = np.{ufunc.__name__}(...)")
-    result = np.broadcast_shapes(*[np.shape(x) for x in inputs])
+    result = np.broadcast_shapes(*[np.shape(value_of(x)) for x in inputs])
     if ufunc.signature is None and result != out[0].shape:
         raise ValueError(f"non-broadcastable output operand with shape {out[0].shape} doesn't match the "
                          f"broadcast shape {result}")

@@ -58,7 +58,7 @@ elementwise(np.fmod, lambda z, x, y: 1.0, lambda z, x, y: -np.trunc(np.divide(x,
 # -- exponentials and logarithms -------------------------------------------------------------------------
 
 elementwise(np.exp, lambda y, x: y)
-elementwise(np.expm1, lambda y, x: y + 1)
+elementwise(np.expm1, lambda y, x: np.exp(x))  # y + 1 would cancel
 elementwise(np.exp2, lambda y, x: math.log(2) * y)
 elementwise(np.log, lambda y, x: 1 / x)
 elementwise(np.log1p, lambda y, x: 1 / (1 + x))

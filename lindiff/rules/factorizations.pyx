@@ -95,7 +95,6 @@ cdef inline Node node_of(object x, Trace trace):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class Cholesky(Node):
     cdef cnp.ndarray L
     cdef bint lower
@@ -136,8 +135,10 @@ cdef class FastCholesky(Handler):
         if kwargs:
             if "lower" in kwargs:
                 lower = kwargs["lower"]
-            else:
+            elif "upper" in kwargs:
                 lower = not kwargs["upper"]
+            else:
+                return NotImplemented
         x = args[0]
         if not is_small_square(x._value):
             return NotImplemented
@@ -207,7 +208,6 @@ cdef inline void subtract_product(floating *A_bar, const floating *B_bar, const 
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class Solve(Node):
     """``b_bar = A⁻ᵀ x_bar``, ``A_bar = -b_bar xᵀ``, a full matrix even where A is a triangle."""
 

@@ -18,6 +18,15 @@ from lindiff.linalg.determinant import adjugate
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
 from lindiff.linalg.triangular import trsm
+from lindiff.rules._common import as_array
+
+
+def check_square(a: Any, name: str) -> None:
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError(
+            f"np.linalg.{name}: the last two axes must make a square matrix, got shape {a.shape}"
+        )
+
 
 # -- Cholesky --------------------------------------------------------------------------------------------
 
@@ -25,6 +34,7 @@ from lindiff.linalg.triangular import trsm
 @rule(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The operator ``potrf`` where there is a kernel; else NumPy's or the array type's own function."""
+    check_square(a, "cholesky")
     L = np.linalg.cholesky(a, upper=upper) if kernels(a) is None else potrf(a, lower=not upper)
     return L, Differential(
         lambda a_dot: potrf_pushforward(L, hermitian_part(a_dot), lower=not upper),
@@ -77,8 +87,14 @@ def _triangle_of(a: Any) -> bool | None:
 @rule(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
     """``x = a⁻¹ b``: ``b_bar = a⁻ᴴ x_bar``, ``a_bar = -b_bar xᴴ``; one factorization for all."""
+    a, b = as_array(a), as_array(b)
+    check_square(a, "solve")
     vector = b.ndim == 1
     B = b[:, None] if vector else b
+    if B.ndim < 2 or B.shape[-2] != a.shape[-1]:
+        raise ValueError(
+            f"np.linalg.solve: a of shape {a.shape} and b of shape {b.shape} do not fit together"
+        )
     factored = Factored(a)
     X = factored.solve(B)
 
@@ -108,6 +124,7 @@ def solve(a: Any, b: Any) -> Any:
 @rule(np.linalg.inv)
 def inv(a: Any) -> Any:
     """``B = a⁻¹``: ``B_dot = -B a_dot B``."""
+    check_square(a, "inv")
     B = np.linalg.inv(a) if kernels(a) is None else kernels(a).getri(*kernels(a).getrf(a))
     return B, Differential(
         lambda a_dot: -(B @ a_dot @ B),
@@ -123,7 +140,8 @@ def _lu_determinant(LU: Any, piv: Any) -> tuple[Any, Any]:
 
 @rule(np.linalg.det)
 def det(a: Any) -> Any:
-    """``d_dot = tr(adj(a) a_dot)``, with ``adj(a) = det(a) a⁻¹`` from the LU factors where they are regular."""
+    """``d_dot = tr(adj(a) a_dot)``, with ``adj(a) = det(a) a⁻¹`` from regular LU factors."""
+    check_square(a, "det")
     found = kernels(a)
     if found is None:
         d, adj = np.linalg.det(a), None
@@ -149,6 +167,7 @@ def det(a: Any) -> Any:
 @rule(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
     """``d log|det a| = Re tr(a⁻¹ da)``, and for complex a ``d sign = i sign Im tr(a⁻¹ da)``."""
+    check_square(a, "slogdet")
     found = kernels(a)
     if found is None:
         sign, logabsdet = np.linalg.slogdet(a)
@@ -195,7 +214,10 @@ def _off_diagonal(X: Any) -> Any:
 
 @rule(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> Any:
-    """``dw = diag(M)``, ``dV = V (M ∘ F)``, ``M = Vᴴ sym(da) V``, ``F_ij = 1 / h(w_j - w_i)``; Giles (2008)."""
+    """``dw = diag(M)``, ``dV = V (M ∘ F)``, ``M = Vᴴ sym(da) V``, ``F_ij = 1 / h(w_j - w_i)``.
+
+    Giles (2008), section 3.1.
+    """
     w, V = np.linalg.eigh(a, UPLO)
 
     def pushforward(a_dot: Any) -> Any:
@@ -211,7 +233,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
             K = adjoint(V) @ V_bar
             without_gauge(K, K, "eigh")
             skew = 0.5 * _off_diagonal(K - adjoint(K))
-            S = S + over_gaps(skew, _gaps(w), K, w, "eigh")
+            S = S + over_gaps(skew, _gaps(w), K, w, "eigh", coupling=_off_diagonal(K))
         return hermitian_part(V @ S @ adjoint(V))
 
     return EighResult(w, V), Differential((pushforward,), (pullback,), symbolic_zeros=True)
@@ -234,7 +256,10 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 
 @rule(np.linalg.eig)
 def eig(a: Any) -> Any:
-    """``dw = diag(M)``, ``dV = V (C - diag Re(VᴴV C))``, ``C = M ∘ F``, ``M = V⁻¹ da V``; Boeddeker et al. (2017)."""
+    """``dw = diag(M)``, ``dV = V (C - diag Re(VᴴV C))``, ``C = M ∘ F``, ``M = V⁻¹ da V``.
+
+    Boeddeker et al. (2017), section 4: eigenvectors of norm 1, of free phase.
+    """
     w, V = np.linalg.eig(a)
 
     def pushforward(a_dot: Any) -> Any:
@@ -324,31 +349,34 @@ def _tall_svd(a: Any, full_matrices: bool) -> Any:
         return U_dot, S_dot, adjoint(V @ Psi)
 
     def pullback(bars: Any) -> Any:
+        """``a_bar = U P_bar Vᴴ + (I - UUᴴ) U_bar S⁻¹ Vᴴ``."""
         U_bar, S_bar, Vh_bar = bars
         P_bar = 0.0 if S_bar is None else makediag(S_bar).astype(a.dtype)
-        outside = None
-        zero = np.zeros_like(Vh)
-        K_U = K_V = zero
-        scale = 0.0
-        if U_bar is not None:
-            inner_bar = U_bar[..., :n]
-            if full_matrices:
-                beyond_bar = U_bar[..., n:]
-                without_rotation(adjoint(beyond) @ beyond_bar, "svd")
-                inner_bar = inner_bar - beyond @ (adjoint(beyond_bar) @ inner)
-            scale = np.max(np.abs(value(U_bar)), initial=0.0)
-            K_U = adjoint(inner) @ inner_bar
-            outside = over_gaps(inner_bar - inner @ K_U, S[..., None, :], inner_bar, S, "svd")
-        if Vh_bar is not None:
-            K_V = adjoint(V) @ adjoint(Vh_bar)
-        if U_bar is not None or Vh_bar is not None:
-            scale = scale + np.abs(value(K_U)) + np.abs(value(K_V))
-            without_gauge(K_U + K_V, scale, "svd")
-            A_U, A_V = 0.5 * (K_U - adjoint(K_U)), 0.5 * (K_V - adjoint(K_V))
-            P_bar = P_bar + over_gaps(_off_diagonal(A_U + A_V), _gaps(S), scale, S, "svd")
-            P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd")
+        if U_bar is None and Vh_bar is None:
+            return inner @ P_bar @ Vh
+        U_bar = np.zeros_like(U) if U_bar is None else U_bar
+        V_bar = np.zeros_like(V) if Vh_bar is None else adjoint(Vh_bar)
+        inner_bar = U_bar[..., :n]
+        if full_matrices:
+            beyond_bar = U_bar[..., n:]
+            without_rotation(adjoint(beyond) @ beyond_bar, "svd")
+            inner_bar = inner_bar - beyond @ (adjoint(beyond_bar) @ inner)
+        K_U, K_V = adjoint(inner) @ inner_bar, adjoint(V) @ V_bar
+        sizes = np.abs(value(K_U)) + np.abs(value(K_V))
+        scale = sizes + np.max(np.abs(value(U_bar)), initial=0.0)
+        without_gauge(K_U + K_V, scale, "svd")
+        A_U, A_V = 0.5 * (K_U - adjoint(K_U)), 0.5 * (K_V - adjoint(K_V))
+        P_bar = P_bar + over_gaps(
+            _off_diagonal(A_U + A_V), _gaps(S), scale, S, "svd", coupling=_off_diagonal(sizes)
+        )
+        slopes = np.zeros_like(value(S)) if S_bar is None else np.abs(value(S_bar))
+        pairs = _off_diagonal(slopes[..., None, :] + slopes[..., :, None])
+        P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd", coupling=pairs)
         a_bar = inner @ P_bar @ Vh
-        return a_bar if outside is None else a_bar + outside @ Vh
+        if a.shape[-2] == n:
+            return a_bar
+        outside = inner_bar - inner @ K_U
+        return a_bar + over_gaps(outside, S[..., None, :], inner_bar, S, "svd", slopes[..., None, :]) @ Vh
 
     return SVDResult(U, S, Vh), Differential((pushforward,), (pullback,), symbolic_zeros=True)
 
@@ -385,8 +413,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     m, n = a.shape[-2:]
     if mode == "raw" or (mode == "complete" and m > n):
         raise TypeError(
-            f"np.linalg.qr(..., mode={mode!r}) has no derivative: columns of Q beyond those of the matrix are "
-            f"determined only up to a rotation (gauge); use mode='reduced'"
+            f"np.linalg.qr(..., mode={mode!r}) has no derivative: columns of Q beyond those of the matrix "
+            f"are determined only up to a rotation (gauge); use mode='reduced'"
         )
     if mode == "r" and m >= n:
         return _tall_r(a)
@@ -473,7 +501,8 @@ def _pinv(a: Any, rcond: Any) -> Any:
 
 @rule(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """``x = a⁺ b`` among matrices of constant rank, the residuals ``r = b - a x``, and the singular values."""
+    """``x = a⁺ b`` among matrices of constant rank, ``|b - a x|²`` by columns, and the singular values."""
+    a, b = as_array(a), as_array(b)
     x, residuals, rank, s = np.linalg.lstsq(a, b, rcond)
     vector = b.ndim == 1
     B, X = (b[:, None], x[:, None]) if vector else (b, x)

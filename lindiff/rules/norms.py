@@ -90,11 +90,8 @@ def _matrix_norm(x: Any, axes: Axes, p: Any, keepdims: bool) -> Any:
         y = np.max(sums, axis=other, keepdims=True) if p > 0 else np.min(sums, axis=other, keepdims=True)
         return y if keepdims else np.squeeze(y, axis=axes)
     if p in (2, -2, "nuc"):
-        s = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
-        if p == "nuc":
-            y = np.sum(_without_rounding(s), axis=-1)
-        else:
-            y = np.max(s, axis=-1) if p == 2 else np.min(s, axis=-1)
+        s = _without_rounding(np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1))))
+        y = {"nuc": np.sum, 2: np.max, -2: np.min}[p](s, axis=-1)
         return np.expand_dims(y, axes) if keepdims else y
     raise ValueError(
         f"Invalid norm order {p!r} for matrices" if isinstance(p, str) else "Invalid norm order for matrices."

@@ -37,7 +37,6 @@ cdef inline object reshaped(object x, object shape):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class Reshape(Node):
     cdef tuple x_shape
     cdef tuple y_shape
@@ -199,7 +198,6 @@ cdef class OfMatrix(Node):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class Diagonal(OfMatrix):
     cdef int pull(self, Pull walk, object y_bar) except -1:
         if not self.add_on_diagonal(walk, y_bar):
@@ -213,7 +211,6 @@ cdef class Diagonal(OfMatrix):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class SumOfDiagonal(OfMatrix):
     cdef int pull(self, Pull walk, object y_bar) except -1:
         if not self.add_on_diagonal(walk, y_bar):
@@ -231,7 +228,6 @@ cdef class SumOfDiagonal(OfMatrix):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class OnDiagonal(Node):
     cdef tuple shape
     cdef Py_ssize_t offset
@@ -440,7 +436,6 @@ cdef class FastJoin(Handler):
 
 @cython.no_gc
 @cython.final
-@cython.freelist(64)
 cdef class Outer(Node):
     cdef object x
     cdef object y

@@ -33,10 +33,11 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     >>> ld.jvp(np.sin, (0.0,), (1.0,))
     (np.float64(0.0), np.float64(1.0))
     """
-    return push_forward(function, _as_tuple(primals, "primals"), _as_tuple(tangents, "tangents"))
+    return push_forward(function, as_tuple(primals, "primals"), as_tuple(tangents, "tangents"))
 
 
-def _as_tuple(arguments: Sequence[Any], name: str) -> tuple[Any, ...]:
+def as_tuple(arguments: Sequence[Any], name: str) -> tuple[Any, ...]:
+    """``primals`` or ``tangents`` as a tuple; an array would be taken apart."""
     if not isinstance(arguments, (tuple, list)):
         raise TypeError(f"{name} is a tuple with one entry per argument of the function: write ({name},)")
     return tuple(arguments)

@@ -11,7 +11,7 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.linearization import Linearization
 from lindiff.transforms._arguments import one_or_all, select
-from lindiff.transforms.forward import jvp
+from lindiff.transforms.forward import as_tuple, jvp
 from lindiff.transforms.reverse import grad
 
 __all__ = ["hessian", "hvp", "jacobian"]
@@ -37,7 +37,8 @@ def jacobian(
 
     Notes
     -----
-    The function runs once; then its record is walked min(x.size, y.size) times.
+    A complex argument is taken for that of a holomorphic function, or, of real results, dy = Re(J dx).  The
+    function runs once; then its record is walked min(x.size, y.size) times.
 
     Examples
     --------
@@ -75,38 +76,66 @@ def _jacobian(linearization: Linearization, argnums: int | tuple[int, ...], mode
     return restore_outputs([one_or_all(argnums, restore_inputs(row)) for row in rows])
 
 
-def _unit(array: Any, i: int) -> Any:
-    e = np.zeros(array.shape, array.dtype)
-    e.flat[i] = 1
-    return e
+def _unit(array: Any, i: int, entry: complex) -> Any:
+    e = np.zeros(array.size, array.dtype)
+    e[i] = entry
+    return np.reshape(e, array.shape)
+
+
+def _is_complex(array: Any) -> bool:
+    return bool(array.dtype.kind == "c")
 
 
 def _by_pushing(linearization: Linearization, inputs: list[Any], outputs: list[Any]) -> list[list[Any]]:
-    """Columns, one tangent each."""
+    """Columns, one tangent each; dy = Re(J dx) where only x is complex."""
     rows: list[list[Any]] = [[] for _ in outputs]
     for k, x in enumerate(inputs):
-        columns = [linearization.push_leaves(_at(inputs, k, _unit(x, i))) for i in range(x.size)]
+
+        def push(entry: complex, k: int = k, x: Any = x) -> list[list[Any]]:
+            return [linearization.push_leaves(_at(inputs, k, _unit(x, i, entry))) for i in range(x.size)]
+
+        columns = push(1)
+        turned = push(1j) if _is_complex(x) and not all(map(_is_complex, outputs)) else []
         for j, y in enumerate(outputs):
-            stacked = (
-                np.stack([column[j] for column in columns], axis=-1) if columns else np.zeros((*y.shape, 0))
-            )
-            rows[j].append(np.reshape(stacked, (*y.shape, *x.shape)))
+            block = _stacked([column[j] for column in columns], y, -1)
+            if turned and not _is_complex(y):
+                block = block - 1j * _stacked([column[j] for column in turned], y, -1)
+            rows[j].append(_block(block, x, y))
     return rows
 
 
 def _by_pulling(linearization: Linearization, inputs: list[Any], outputs: list[Any]) -> list[list[Any]]:
-    """Rows, one cotangent each (conjugated: Jᴴ against J)."""
+    """Rows, one cotangent each, conjugated: Jᴴ against J (real x of complex y see one part at a time)."""
     rows: list[list[Any]] = []
     for j, y in enumerate(outputs):
-        pulled = [linearization.pull_arrays(_at(outputs, j, _unit(y, i))) for i in range(y.size)]
+
+        def pull(entry: complex, j: int = j, y: Any = y) -> list[list[Any]]:
+            return [linearization.pull_arrays(_at(outputs, j, _unit(y, i, entry))) for i in range(y.size)]
+
+        pulled = pull(1)
+        turned = pull(1j) if _is_complex(y) and not all(map(_is_complex, inputs)) else []
         row = []
         for k, x in enumerate(inputs):
-            stacked = np.stack([p[k] for p in pulled]) if pulled else np.zeros((0, *x.shape), x.dtype)
-            if stacked.dtype.kind == "c":
-                stacked = np.conjugate(stacked)
-            row.append(np.reshape(stacked, (*y.shape, *x.shape)))
+            block = _stacked([p[k] for p in pulled], x, 0)
+            if _is_complex(x):
+                block = np.conjugate(block)
+            elif turned:
+                block = block + 1j * _stacked([p[k] for p in turned], x, 0)
+            row.append(_block(block, x, y))
         rows.append(row)
     return rows
+
+
+def _stacked(parts: list[Any], like: Any, axis: int) -> Any:
+    if parts:
+        return np.stack(parts, axis=axis)
+    return np.zeros((0, *like.shape) if axis == 0 else (*like.shape, 0), like.dtype)
+
+
+def _block(block: Any, x: Any, y: Any) -> Any:
+    dtype = np.result_type(x.dtype, y.dtype)
+    block = np.reshape(block, (*y.shape, *x.shape))
+    return block if block.dtype == dtype else block.astype(dtype)
 
 
 def _at(arrays: list[Any], k: int, unit: Any) -> list[Any]:
@@ -161,6 +190,6 @@ def hvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     >>> ld.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])
     """
-    primals = tuple(primals)
+    primals = as_tuple(primals, "primals")
     argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     return jvp(grad(function, argnums), primals, tangents)[1]

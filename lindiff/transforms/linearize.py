@@ -102,7 +102,7 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, LinearM
     >>> lin(np.array([1.0, 0.0])), lin.T(np.array([0.0, 1.0]))
     (array([2., 0.]), (array([0., 4.]),))
     """
-    linearization = Linearization(function, primals)
+    linearization = Linearization(function, primals, kept=True)
     return linearization.value, LinearMap(linearization)
 
 
@@ -134,7 +134,7 @@ def linear_transpose(function: Callable[..., Any], *primals: Any) -> Callable[[A
     >>> ld.linear_transpose(lambda x: A @ x, np.zeros(2))(np.array([1.0, 0.0]))
     (array([1., 2.]),)
     """
-    linearization = Linearization(function, primals)
+    linearization = Linearization(function, primals, kept=True)
     name = linearization.record.nonlinear_operation()
     if name is not None:
         raise ValueError(f"linear_transpose: the function is not linear in its arguments (operation {name})")

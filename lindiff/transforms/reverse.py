@@ -37,7 +37,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     (array([[1., 2.],
            [0., 0.]]), array([1., 0.]))
     """
-    linearization = Linearization(function, primals)
+    linearization = Linearization(function, primals, kept=True)
     return linearization.value, linearization.pull
 
 
@@ -130,7 +130,7 @@ def _gradients(
 ) -> tuple[Any, ...]:
     name = getattr(function, "__name__", "the function")
     arrays = linearization.outputs.arrays
-    if len(arrays) != 1 or not hasattr(arrays[0], "shape"):
+    if not hasattr(linearization.value, "shape"):
         raise TypeError(
             f"grad needs a function that returns one number, {name} returned "
             f"{type(linearization.value).__name__}; for several results use ld.jacobian or ld.vjp, "

@@ -1,0 +1,247 @@
+"""Primitives that users make with ld.rule, right and wrong ones."""
+
+from __future__ import annotations
+
+import collections
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+
+
+@ld.rule
+def product_and_sum(x, y):
+    def product_and_sum_pullback(bars):
+        p_bar, s_bar = bars
+        return p_bar * y + s_bar, p_bar * x + s_bar
+
+    return (x * y, x + y), product_and_sum_pullback
+
+
+def test_only_a_pullback_with_several_inputs_and_outputs():
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 5.0])
+    (p, s), pullback = ld.vjp(product_and_sum, x, y)
+    np.testing.assert_array_equal(p, x * y)
+    np.testing.assert_array_equal(s, x + y)
+    a, b = np.array([1.0, 10.0]), np.array([100.0, 1000.0])
+    x_bar, y_bar = pullback((a, b))
+    np.testing.assert_array_equal(x_bar, a * y + b)
+    np.testing.assert_array_equal(y_bar, a * x + b)
+    for run in (
+        lambda: ld.jvp(product_and_sum, (x, y), (a, b))[1],
+        lambda: ld.linearize(product_and_sum, x, y)[1](a, b),
+    ):
+        p_dot, s_dot = run()
+        np.testing.assert_array_equal(p_dot, a * y + x * b)
+        np.testing.assert_array_equal(s_dot, a + b)
+    p_dot, s_dot = ld.jvp(lambda x: product_and_sum(x, y), (x,), (a,))[1]
+    np.testing.assert_array_equal(p_dot, a * y)
+    np.testing.assert_array_equal(s_dot, a)
+    np.testing.assert_array_equal(ld.grad(lambda x: np.sum(product_and_sum(x, y)[0]))(x), y)
+    np.testing.assert_array_equal(ld.jvp(lambda x: product_and_sum(x, y)[1], (x,), (a,))[1], a)
+
+
+def test_results_of_python_numbers():
+    @ld.rule
+    def both(x):
+        return (float(x) * 2, np.float64(x) * 3), lambda bars: 2 * bars[0] + 3 * bars[1]
+
+    assert ld.grad(lambda x: both(x)[0] + both(x)[1])(1.0) == 5.0
+
+
+def test_named_tuples_are_results():
+    Pair = collections.namedtuple("Pair", "double triple")
+
+    @ld.rule
+    def pair(x):
+        return Pair(2 * x, 3 * x), ld.Linear(
+            lambda x_dot: Pair(2 * x_dot, 3 * x_dot), lambda bars: 2 * bars.double + 3 * bars.triple
+        )
+
+    assert ld.grad(lambda x: pair(x).triple)(1.0) == 3.0
+    y, pullback = ld.vjp(pair, 1.0)
+    assert y == Pair(2.0, 3.0)
+    assert pullback(Pair(1.0, 10.0)) == (32.0,)
+    assert ld.jvp(pair, (1.0,), (2.0,))[1] == Pair(4.0, 6.0)
+
+
+def test_lists_are_arguments():
+    @ld.rule
+    def total(xs, scale):
+        def total_pullback(y_bar):
+            return [k * scale * y_bar for k in range(len(xs))], None
+
+        return scale * sum(k * x for k, x in enumerate(xs)), total_pullback
+
+    x = np.ones(3)
+    gradients = ld.grad(lambda xs: np.sum(total(xs, 2.0)))([x, x, x])
+    assert [g[0] for g in gradients] == [0.0, 2.0, 4.0]
+    assert ld.grad(lambda v: np.sum(total([x, v, x, v], 2.0)))(x).tolist() == [8.0] * 3
+    assert ld.jvp(lambda v: total([x, v, x, v], 2.0), (x,), (x,))[1].tolist() == [8.0] * 3
+    assert (
+        ld.jacobian(ld.grad(lambda v: np.sum(total([v * v, v], 2.0))))(x).tolist()
+        == np.zeros((3, 3)).tolist()
+    )
+
+
+EXISTING = """
+import numpy as np
+import lindiff as ld
+
+ramp = np.frompyfunc(lambda x, low: max(x - low, 0.0), 2, 1)
+
+@ld.rule(ramp)
+def ramp_rule(x, low):
+    return ramp(x, low), lambda z_bar: (z_bar * (x > low), None)
+
+assert ld.grad(lambda x: ramp(x, 0.5))(1.0) == 1.0
+assert ld.jvp(lambda x: ramp(x, 2.0), (1.0,), (1.0,))[1] == 0.0
+assert ld.grad(lambda y: ramp(1.0, y))(1.0) == 0.0
+assert ramp(3.0, 1.0) == 2.0
+"""
+
+
+def test_rule_for_an_existing_function():
+    subprocess.run([sys.executable, "-c", EXISTING], check=True)  # rules are there for the whole process
+
+
+def test_keyword_arguments_are_bound_by_name():
+    assert ld.grad(lambda x: np.sum(product_and_sum(y=x, x=2.0)[0]))(5.0) == 2.0
+
+    @ld.rule
+    def power_of(x, *, n):
+        return x**n, lambda y_bar: n * x ** (n - 1) * y_bar
+
+    with pytest.raises(TypeError, match=r"power_of.*'n'.*ld.value"):
+        ld.grad(lambda n: power_of(2.0, n=n))(3.0)
+
+
+def test_tuples_of_callables_call_only_what_is_needed():
+    calls = []
+
+    @ld.rule
+    def scaled(x, y):
+        return x * y, ld.Bilinear(
+            (
+                lambda x_dot: calls.append("x_dot") or x_dot * y,
+                lambda y_dot: calls.append("y_dot") or x * y_dot,
+            ),
+            (lambda z_bar: calls.append("x_bar") or z_bar * y, None),
+        )
+
+    assert ld.grad(scaled, (0, 1))(2.0, 3.0) == (3.0, 0.0)
+    assert calls == ["x_bar"]
+    assert ld.jvp(lambda y: scaled(2.0, y), (3.0,), (1.0,))[1] == 2.0
+    assert calls == ["x_bar", "y_dot"]
+
+
+def test_pullback_alone_as_tuple_of_callables():
+    @ld.rule
+    def scaled(x, y):
+        return x * y, ld.Differential(pullback=(lambda z_bar: z_bar * y, None))
+
+    assert ld.jvp(scaled, (2.0, 3.0), (1.0, 1.0))[1] == 3.0
+
+
+def test_symbolic_zeros():
+    seen = []
+
+    @ld.rule
+    def three(x):
+        def pullback(bars):
+            seen.append([bar is None for bar in bars])
+            return sum(bar for bar in bars if bar is not None)
+
+        return (x, x, x), ld.Linear(lambda x_dot: (x_dot, None, x_dot), pullback, symbolic_zeros=True)
+
+    assert ld.grad(lambda x: three(x * 1.0)[1])(2.0) == 1.0
+    assert seen == [[True, False, True]]
+
+
+WRONG = {
+    "no pair": (lambda x: x, "returns .value, pullback."),
+    "three": (lambda x: (x, x, x), "returns .value, pullback."),
+    "no callable": (lambda x: (x, 3.0), "returns .value, pullback."),
+    "too many": (lambda x: (x * 1, lambda y_bar: (y_bar, y_bar)), "2 cotangents for 1 argument"),
+    "too few": (lambda x: (x * 1, lambda y_bar: ()), "0 cotangents"),
+    "wrong shape": (
+        lambda x: (x * 1, lambda y_bar: np.ones(7)),
+        r"shape \(7,\) for argument 0 of shape \(3,\)",
+    ),
+    "short tuple": (lambda x: (x * 1, ld.Differential(pullback=())), "tuple of pullbacks has 0 entries"),
+    "no pullback": (lambda x: (x * 1, ld.Differential(lambda x_dot: x_dot)), "no pullback"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_returns_are_explained(wrong):
+    function, message = WRONG[wrong]
+    primitive = ld.rule(function)
+    with pytest.raises((TypeError, ValueError), match=message):
+        ld.grad(lambda x: np.sum(primitive(x)))(np.ones(3))
+    if "pair" in message or "returns" in message:
+        with pytest.raises(TypeError, match=message):
+            primitive(np.ones(3))
+
+
+def test_wrong_pushforwards_are_explained():
+    @ld.rule
+    def one_tangent(x, y):
+        return x * y, ld.Differential(lambda x_dot: x_dot * y, lambda z_bar: (z_bar * y, z_bar * x))
+
+    assert ld.jvp(lambda x: one_tangent(x, 3.0), (2.0,), (1.0,))[1] == 3.0
+    with pytest.raises(TypeError, match="takes 1 tangents"):
+        ld.jvp(one_tangent, (2.0, 3.0), (1.0, 1.0))
+
+    @ld.rule
+    def two_results(x):
+        return (x, x), ld.Linear(lambda x_dot: (x_dot,), lambda bars: bars[0] + bars[1])
+
+    with pytest.raises(TypeError, match="each of the 2 results"):
+        ld.jvp(two_results, (1.0,), (1.0,))
+
+
+def test_one_differential_serves_one_call():
+    kept = ld.Linear(lambda x_dot: x_dot, lambda y_bar: y_bar)
+    same = ld.rule(lambda x: (x, kept))
+    with pytest.raises(ValueError, match="twice"):
+        ld.grad(lambda x: same(x) + same(x))(1.0)
+
+
+def test_a_pullback_that_passes_its_cotangent_on_gives_no_alias():
+    same = ld.rule(lambda x, y: (x + y, lambda z_bar: (z_bar, z_bar)))
+    _, pullback = ld.vjp(same, np.ones(3), np.ones(3))
+    z_bar = np.arange(3.0)
+    x_bar, y_bar = pullback(z_bar)
+    assert not np.shares_memory(x_bar, y_bar)
+    assert not np.shares_memory(x_bar, z_bar)
+
+
+def test_unsupported_functions_name_the_nearest():
+    with pytest.raises(
+        TypeError, match=r"numpy\.busday_count has no derivative rule.*ld\.rule\(numpy\.busday_count\)"
+    ):
+        ld.grad(lambda x: np.busday_count(x, x))(1.0)
+
+
+def test_a_fast_path_equals_its_rule():
+    """Large arrays and small ones give the same numbers."""
+    x = np.linspace(0.1, 1.0, 5000)
+    for ufunc in (
+        np.exp,
+        np.log,
+        np.log1p,
+        np.expm1,
+        np.sin,
+        np.cos,
+        np.tanh,
+        np.sqrt,
+        np.square,
+        np.reciprocal,
+    ):
+        whole = ld.grad(lambda x, ufunc=ufunc: np.sum(ufunc(x)))(x)
+        part = ld.grad(lambda x, ufunc=ufunc: np.sum(ufunc(x)))(x[:10])
+        np.testing.assert_allclose(part, whole[:10], rtol=1e-14)

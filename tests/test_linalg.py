@@ -1,0 +1,355 @@
+"""What is special about single functions of ``numpy.linalg``; the rest is in ``table_linalg.py``."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import lindiff as ld
+from lindiff.core.registry import handled_functions
+from lindiff.linalg._matrices import adjoint
+from lindiff.rules import linalg as rules
+from lindiff.testing import check_grads
+
+RNG = np.random.default_rng(0)
+
+
+def spd(n, *batch):
+    X = RNG.standard_normal((*batch, n, n))
+    return X @ np.swapaxes(X, -1, -2) + n * np.eye(n)
+
+
+def of_rank(rank, m, n):
+    return RNG.standard_normal((m, rank)) @ RNG.standard_normal((rank, n))
+
+
+# -- Cholesky, solve, inverse ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 40])
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky_has_a_symmetric_gradient(n, upper):
+    weights = RNG.standard_normal((n, n))
+    got = ld.grad(lambda A: np.sum(weights * np.linalg.cholesky(A, upper=upper)))(spd(n))
+    assert_array_equal(got, got.T)
+
+
+@pytest.mark.parametrize("n", [2, 40])
+def test_cholesky_and_solve_fail_with_words(n):
+    with pytest.raises(np.linalg.LinAlgError, match=r"minor"):
+        ld.grad(lambda A: np.sum(np.linalg.cholesky(A)))(-np.eye(n))
+    with pytest.raises(np.linalg.LinAlgError, match=r"batch index.*2"):
+        ld.grad(lambda A: np.sum(np.linalg.cholesky(A)))(np.stack([np.eye(n), np.eye(n), -np.eye(n)]))
+    for singular in [np.ones((n, n)), np.diag(np.arange(n) * 1.0)]:
+        with pytest.raises(np.linalg.LinAlgError, match=r"[Ss]ingular"):
+            ld.grad(lambda A: np.sum(np.linalg.solve(A, np.ones(n))))(singular)
+    with pytest.raises(np.linalg.LinAlgError, match=r"[Ss]ingular"):
+        ld.grad(lambda A: np.sum(np.linalg.inv(A)))(np.zeros((n, n)))
+
+
+@pytest.mark.parametrize("n", [3, 40])
+@pytest.mark.parametrize("triangle", [np.tril, np.triu])
+def test_solve_with_a_triangle_has_a_full_gradient(n, triangle):
+    A = triangle(RNG.standard_normal((n, n))) / n + 2 * np.eye(n)
+    b = RNG.standard_normal(n)
+    x = np.linalg.solve(A, b)
+    got = ld.grad(lambda A: np.sum(np.linalg.solve(A, b)))(A)
+    assert_allclose(got, -np.outer(np.linalg.solve(A.T, np.ones(n)), x), rtol=1e-10)
+    check_grads(np.linalg.solve, (A, b))
+
+
+TWINS = {
+    "cholesky": (np.linalg.cholesky, rules.cholesky, lambda n: (spd(n),)),
+    "upper": (
+        lambda A: np.linalg.cholesky(A, upper=True),
+        lambda A: rules.cholesky(A, upper=True),
+        lambda n: (spd(n),),
+    ),
+    "solve": (
+        np.linalg.solve,
+        rules.solve,
+        lambda n: (RNG.standard_normal((n, n)) + n * np.eye(n), np.ones(n)),
+    ),
+    "solve matrix": (np.linalg.solve, rules.solve, lambda n: (spd(n), RNG.standard_normal((n, 3)))),
+    "solve lower": (np.linalg.solve, rules.solve, lambda n: (np.linalg.cholesky(spd(n)), np.ones((n, 1)))),
+    "solve upper": (np.linalg.solve, rules.solve, lambda n: (np.linalg.cholesky(spd(n)).T, np.ones((n, 1)))),
+    "solve columns 0": (np.linalg.solve, rules.solve, lambda n: (spd(n), np.ones((n, 0)))),
+}
+
+
+@pytest.mark.parametrize("case", TWINS)
+@pytest.mark.parametrize("n", [1, 2, 4, 9, 32, 33])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_compiled_twin_gives_what_the_readable_rule_gives(case, n, dtype):
+    function, readable, make = TWINS[case]
+    args = [a.astype(dtype) for a in make(n)]
+    tolerance = {"rtol": 1e-10, "atol": 1e-10} if dtype == np.float64 else {"rtol": 1e-3, "atol": 1e-3}
+    y, pullback = ld.vjp(function, *args)
+    y_bar = RNG.standard_normal(y.shape).astype(dtype)
+    batched = [a[None] for a in args] if np.ndim(args[-1]) > 1 else None
+    if batched is None:
+        batched = [args[0][None], args[1][None, :, None]]
+        shape = (1, n, 1)
+    else:
+        shape = (1, *y.shape)
+    Y, readable_pullback = ld.vjp(readable, *batched)  # batches never take the twin
+    assert_allclose(y, np.reshape(Y, y.shape), **tolerance)
+    for got, expected in zip(pullback(y_bar), readable_pullback(np.reshape(y_bar, shape)), strict=True):
+        assert got.dtype == dtype
+        assert_allclose(got, np.reshape(expected, got.shape), **tolerance)
+
+
+def test_the_compiled_twins_accumulate_and_leave_cotangents_alone():
+    """A filter's use: the same matrix in several operations, cotangents that the caller keeps."""
+    A, b = spd(4), RNG.standard_normal((4, 2))
+
+    def f(A, b):
+        A = (A + A.T) / 2
+        L = np.linalg.cholesky(A)
+        x = np.linalg.solve(A, b) + np.linalg.solve(A.T, b) + np.linalg.solve(L, b)
+        return x, L
+
+    check_grads(f, (A, b))
+    (x, L), pullback = ld.vjp(f, A, b)
+    x_bar, L_bar = np.ones_like(x), np.ones_like(L)
+    first = pullback((x_bar, L_bar))
+    assert_array_equal(x_bar, np.ones_like(x))
+    assert_array_equal(L_bar, np.ones_like(L))
+    for one, other in zip(first, pullback((x_bar, L_bar)), strict=True):
+        assert_array_equal(one, other)
+
+
+def test_bad_shapes():
+    for function in [np.linalg.cholesky, np.linalg.inv, np.linalg.det, np.linalg.slogdet]:
+        with pytest.raises(np.linalg.LinAlgError, match=r"square"):
+            function(ld.Variable(np.ones((2, 3))))
+    for b in [np.ones(3), np.ones((3, 2))]:
+        with pytest.raises(ValueError, match=r"solve: a of shape \(2, 2\) and b of shape"):
+            np.linalg.solve(ld.Variable(np.eye(2)), b)
+
+
+def test_lists_as_constant_arguments():
+    A = [[2.0, 0.0], [1.0, 3.0]]
+    assert_allclose(ld.grad(lambda b: np.sum(np.linalg.solve(A, b)))(np.ones(2)), [1 / 3, 1 / 3])
+    assert ld.grad(lambda A: np.sum(np.linalg.solve(A, [1, 2])))(np.eye(2)).shape == (2, 2)
+    assert ld.grad(lambda A: np.sum(np.linalg.lstsq(A, [1, 2])[0]))(np.eye(2)).shape == (2, 2)
+
+
+def test_mixed_arguments_of_solve():
+    A, b = spd(3), np.arange(3)
+    assert_allclose(ld.grad(lambda A: np.sum(np.linalg.solve(A, b)))(A).shape, (3, 3))
+    got = ld.vjp(lambda A: np.linalg.solve(A, np.ones(3, np.float32)), A)[0]
+    assert got.dtype == np.float64
+    assert (
+        ld.vjp(lambda b: np.linalg.solve(A + 1j, b), np.ones(3))[1](np.ones(3, complex))[0].dtype
+        == np.float64
+    )
+
+
+# -- determinants ----------------------------------------------------------------------------------------
+
+
+def cofactor_by_minors(A):
+    n = len(A)
+    minors = [[np.delete(np.delete(A, i, 0), j, 1) for j in range(n)] for i in range(n)]
+    return np.array([[(-1) ** (i + j) * np.linalg.det(minors[i][j]) for j in range(n)] for i in range(n)])
+
+
+@pytest.mark.parametrize(("n", "rank"), [(1, 0), (2, 1), (3, 2), (4, 3), (4, 2), (3, 0), (5, 5)])
+def test_det_is_right_for_singular_matrices(n, rank):
+    A = of_rank(rank, n, n) if rank else np.zeros((n, n))
+    expected = cofactor_by_minors(A) if n > 1 else np.ones((1, 1))
+    assert_allclose(ld.grad(np.linalg.det)(A), expected, atol=1e-12)
+    check_grads(np.linalg.det, (A,))
+
+
+def test_det_of_a_singular_complex_matrix():
+    A = of_rank(2, 3, 3) + 1j * np.outer([1.0, 2.0, 0.0], [0.0, 1.0, 1.0])
+    A[2] = A[0] + 1j * A[1]
+    check_grads(np.linalg.det, (A,))
+
+
+def test_det_of_triangles_and_batches():
+    A = np.stack([np.diag([1.0, 0.0, 2.0]), np.eye(3)])
+    expected = np.stack([np.diag([0.0, 2.0, 0.0]), np.eye(3)])
+    assert_allclose(ld.grad(lambda A: np.sum(np.linalg.det(A)))(A), expected, atol=1e-14)
+
+
+def test_slogdet():
+    result = ld.vjp(np.linalg.slogdet, np.diag([2.0, -3.0]))[0]
+    assert isinstance(result, type(np.linalg.slogdet(np.eye(2))))
+    assert result.sign == -1
+    sign, logabsdet = ld.vjp(np.linalg.slogdet, np.zeros((2, 2)))[0]
+    assert (sign, logabsdet) == (0, -np.inf)
+    with pytest.raises(np.linalg.LinAlgError, match=r"[Ss]ingular"):
+        ld.grad(lambda A: np.linalg.slogdet(A)[1])(np.zeros((2, 2)))
+
+
+# -- repeated eigenvalues and singular values, rank, gauge -----------------------------------------------
+
+
+def test_eigh_with_repeated_eigenvalues_is_exact_where_differentiable():
+    Q, _ = np.linalg.qr(RNG.standard_normal((4, 4)))
+    A = (Q * np.array([1.0, 1.0, 1.0, 3.0])) @ Q.T
+    A = (A + A.T) / 2
+
+    def square(A):
+        w, V = np.linalg.eigh(A)
+        return np.sum((V * w**2) @ V.T * np.arange(16.0).reshape(4, 4))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_allclose(ld.grad(lambda A: np.sum(np.linalg.eigvalsh(A) ** 2))(A), 2 * A, atol=1e-12)
+        assert_allclose(ld.grad(lambda A: np.sum(np.linalg.eigh(A)[0] ** 2))(A), 2 * A, atol=1e-12)
+        commuting = ld.grad(lambda A: np.trace((lambda w, V: (V * w**2) @ V.T)(*np.linalg.eigh(A)) @ A))(A)
+    assert_allclose(commuting, 3 * A @ A, atol=1e-11)
+    with pytest.warns(RuntimeWarning, match=r"eigh: values 0 and . .* or on how they part"):
+        assert np.all(np.isfinite(ld.grad(square)(A)))
+
+
+def test_eigh_has_a_symmetric_gradient_and_reads_one_triangle():
+    A = spd(3)
+    for UPLO in ["L", "U"]:
+        got = ld.grad(lambda A: np.sum(np.linalg.eigh(A, UPLO)[1] ** 3))(A)  # noqa: B023
+        assert_array_equal(got, got.T)
+        got = ld.grad(lambda A: np.sum(np.linalg.eigvalsh(A, UPLO=UPLO) ** 3))(A)  # noqa: B023
+        assert_allclose(got, got.T)
+
+
+def test_warnings_name_the_pair():
+    with pytest.warns(RuntimeWarning, match=r"eigh: values 0 and 1 \(1 and 1\) are equal"):
+        ld.grad(lambda A: np.linalg.eigh(A)[1][0, 1])(np.diag([1.0, 1.0, 2.0]))
+    with pytest.warns(RuntimeWarning, match=r"svd: values 1 and 2 \(1 and 1\) are equal"):
+        ld.grad(lambda A: np.linalg.svd(A)[0][1:, 2].sum())(np.diag([2.0, 1.0, 1.0]))
+    with pytest.warns(RuntimeWarning, match=r"svd: value 1 \(0\) is zero"):
+        ld.grad(lambda A: np.linalg.svd(A, full_matrices=False)[0][1:, 1].sum())(
+            np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+        )
+    with pytest.warns(RuntimeWarning, match=r"null space.*gauge"):
+        ld.grad(lambda A: np.linalg.svd(A)[0][2, 3])(np.eye(4, 2) + 0.1 * RNG.standard_normal((4, 2)))
+    with pytest.warns(RuntimeWarning, match=r"phase of vector 0.*gauge"):
+        ld.grad(lambda A: np.sum(np.imag(np.linalg.eigh(A)[1][:, 0])))(np.array([[2.0, 1j], [-1j, 3.0]]))
+
+
+def test_svd_with_repeated_and_zero_singular_values_is_exact_where_differentiable():
+    Q, _ = np.linalg.qr(RNG.standard_normal((4, 4)))
+    P, _ = np.linalg.qr(RNG.standard_normal((3, 3)))
+    W = RNG.standard_normal((4, 3))
+
+    def rebuilt(A):
+        U, s, Vh = np.linalg.svd(A, full_matrices=False)
+        return np.sum(W * ((U * s) @ Vh))
+
+    for s in [[2.0, 2.0, 1.0], [1.0, 1.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]:
+        A = (Q[:, :3] * s) @ P
+        assert_allclose(ld.grad(lambda A: np.sum(np.linalg.svdvals(A) ** 2))(A), 2 * A, atol=1e-12)
+        assert_allclose(ld.grad(lambda A: np.sum(np.linalg.svd(A)[1] ** 2))(A), 2 * A, atol=1e-12)
+    assert_allclose(ld.grad(rebuilt)((Q[:, :3] * [3.0, 2.0, 1.0]) @ P), W, atol=1e-12)
+    for s, words in [
+        ([2.0, 2.0, 1.0], "values 0 and 1"),
+        ([2.0, 1.0, 0.0], "value 2"),
+        ([1.0, 0.0, 0.0], "1"),
+    ]:
+        with pytest.warns(RuntimeWarning, match=words):
+            ld.grad(rebuilt)((Q[:, :3] * s) @ P)
+
+
+def test_singular_values_of_zero():
+    assert_array_equal(ld.grad(lambda A: np.linalg.norm(A, "nuc"))(np.zeros((3, 2))), np.zeros((3, 2)))
+    A = np.outer([3.0, 4.0], [1.0, 0.0])
+    assert_allclose(ld.grad(lambda A: np.linalg.norm(A, "nuc"))(A), A / 5, atol=1e-15)
+
+
+def test_qr_refuses_what_is_not_determined():
+    A = RNG.standard_normal((3, 2))
+    for mode in ["complete", "raw"]:
+        with pytest.raises(TypeError, match="gauge"):
+            ld.grad(lambda A: np.sum(np.linalg.qr(A, mode)[0]))(A)  # noqa: B023
+    with pytest.raises(ValueError, match="mode"):
+        ld.grad(lambda A: np.sum(np.linalg.qr(A, "nonsense")[0]))(A)
+
+
+def test_named_results():
+    A = spd(3)
+    assert ld.vjp(np.linalg.eigh, A)[0].eigenvalues.shape == (3,)
+    assert ld.vjp(np.linalg.svd, A)[0].Vh.shape == (3, 3)
+    assert ld.vjp(np.linalg.qr, A)[0].R.shape == (3, 3)
+
+
+# -- norms -----------------------------------------------------------------------------------------------
+
+
+def test_norm_at_zero_has_gradient_zero():
+    for order in [None, 1, 2, 3, 0.5, np.inf]:
+        assert_array_equal(ld.grad(lambda x: np.linalg.norm(x, order))(np.zeros(3)), np.zeros(3))  # noqa: B023
+        assert_array_equal(ld.jvp(lambda x: np.linalg.norm(x, order), (np.zeros(3),), (np.ones(3),))[1], 0)  # noqa: B023
+    for order in [None, "fro", "nuc", 1, 2, np.inf]:
+        got = ld.grad(lambda x: np.linalg.norm(x, order))(np.zeros((2, 2)))  # noqa: B023
+        assert_array_equal(got, np.zeros((2, 2)))
+
+
+def test_ties_in_norms_are_shared():
+    assert_allclose(ld.grad(lambda x: np.linalg.norm(x, np.inf))(np.array([2.0, -2.0, 1.0])), [0.5, -0.5, 0])
+
+
+def test_norm_of_order_0_counts():
+    x = np.array([0.0, 2.0, 3.0])
+    y, pullback = ld.vjp(lambda x: np.linalg.norm(x, 0), x)
+    assert y == 2
+    assert_array_equal(pullback(1.0)[0], np.zeros(3))
+
+
+def test_errors_of_norm():
+    for x, options in [
+        (np.ones((2, 2, 2)), {"ord": 2}),
+        (np.ones(3), {"ord": "fro"}),
+        (np.ones((2, 2)), {"ord": 3}),
+        (np.ones((2, 2)), {"ord": "x"}),
+        (np.ones((2, 2)), {"axis": (0, 0)}),
+    ]:
+        with pytest.raises(ValueError, match=r"[Ii]nvalid|Improper|Duplicate"):
+            np.linalg.norm(x, **options)
+        with pytest.raises(ValueError, match=r"[Ii]nvalid|Improper|Duplicate"):
+            np.linalg.norm(ld.Variable(x), **options)
+
+
+# -- least squares ---------------------------------------------------------------------------------------
+
+
+def test_lstsq_gives_what_numpy_gives():
+    for a, b in [((4, 2), (4,)), ((4, 2), (4, 3)), ((2, 4), (2,)), ((3, 3), (3, 2))]:
+        a, b = RNG.standard_normal(a), RNG.standard_normal(b)
+        expected = np.linalg.lstsq(a, b)
+        got = np.linalg.lstsq(ld.Variable(a), ld.Variable(b))
+        for one, other in zip(got, expected, strict=True):
+            assert_allclose(ld.value(one), other)
+        assert not isinstance(got[2], ld.Variable)
+
+
+def test_pinv_refuses_both_cutoffs():
+    with pytest.raises(ValueError, match="can't be both"):
+        np.linalg.pinv(ld.Variable(np.eye(2)), 1e-3, rtol=1e-3)
+
+
+# -- all -------------------------------------------------------------------------------------------------
+
+
+def test_every_function_of_numpy_linalg_is_handled():
+    names = [name for name in np.linalg.__all__ if name != "LinAlgError"]
+    missing = [name for name in names if getattr(np.linalg, name) not in handled_functions()]
+    assert not missing
+
+
+def test_second_order_of_a_gaussian_likelihood():
+    x, y = np.linspace(0, 1, 6), RNG.standard_normal(6)
+
+    def f(theta):
+        K = np.exp(theta[0]) * np.exp(-((x[:, None] - x) ** 2) / 2) + np.exp(theta[1]) * np.eye(6)
+        L = np.linalg.cholesky(K)
+        return np.sum(np.linalg.solve(L, y) ** 2) + np.sum(np.log(np.diagonal(L)))
+
+    check_grads(f, (np.array([0.1, -0.5]),))
+    assert_allclose(adjoint(np.eye(2)), np.eye(2))

@@ -1,0 +1,368 @@
+"""What each transform returns, and that they agree."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+
+Point = collections.namedtuple("Point", "x y")
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    weight: object
+    bias: object
+    nothing: object = None
+
+
+def counted(f):
+    calls = []
+
+    def g(*args, **kwargs):
+        calls.append(args)
+        return f(*args, **kwargs)
+
+    return g, calls
+
+
+def test_grad_of_arguments_by_number():
+    def f(x, y, *, scale=1.0):
+        return np.sum(x * y) * scale
+
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    np.testing.assert_array_equal(ld.grad(f)(x, y), y)
+    np.testing.assert_array_equal(ld.grad(f, 1)(x, y, scale=2.0), 2 * x)
+    np.testing.assert_array_equal(ld.grad(f, -1)(x, y), x)
+    both = ld.grad(f, (1, 0))(x, y)
+    assert isinstance(both, tuple)
+    np.testing.assert_array_equal(both, (x, y))
+    assert isinstance(ld.grad(f, (0,))(x, y), tuple)
+    value, gradient = ld.value_and_grad(f)(x, y)
+    assert value == 11.0
+    assert isinstance(value, np.float64)
+    np.testing.assert_array_equal(gradient, y)
+    for argnums, error in (
+        (2, ValueError),
+        (-3, ValueError),
+        ((0, 0), ValueError),
+        ((0, -2), ValueError),
+        (True, TypeError),
+        (0.0, TypeError),
+        ([0], TypeError),
+        ("x", TypeError),
+    ):
+        with pytest.raises(error, match="argnums"):
+            ld.grad(f, argnums)(x, y)
+    with pytest.raises(ValueError, match="argnums"):
+        ld.grad(f)(x=x, y=y)
+
+
+def test_has_aux():
+    def f(x):
+        y = x * x
+        return np.sum(y), {"squares": y, "n": 3, "none": None}
+
+    x = np.array([1.0, 2.0])
+    gradient, aux = ld.grad(f, has_aux=True)(x)
+    np.testing.assert_array_equal(gradient, 2 * x)
+    assert type(aux["squares"]) is np.ndarray
+    assert aux["n"] == 3
+    (value, aux), gradient = ld.value_and_grad(f, has_aux=True)(x)
+    assert value == 5.0
+    assert aux["none"] is None
+    with pytest.raises(TypeError, match="has_aux"):
+        ld.grad(lambda x: np.sum(x), has_aux=True)(x)
+    with pytest.raises(TypeError, match="has_aux"):
+        ld.grad(f)(x)
+
+    def nested(x):  # aux of the inner function belongs to the outer trace
+        gradient, aux = ld.grad(f, has_aux=True)(x)
+        return np.sum(gradient * aux["squares"])
+
+    np.testing.assert_array_equal(ld.grad(nested)(x), 6 * x * x)
+
+
+def test_names_and_docstrings_are_kept():
+    def loss(x):
+        """The loss."""
+        return x
+
+    for transform in (ld.grad, ld.value_and_grad, ld.jacobian, ld.hessian):
+        assert transform(loss).__name__ == "loss"
+        assert transform(loss).__doc__ == "The loss."
+
+
+def test_vjp_calls_the_function_once_and_pulls_often():
+    f, calls = counted(lambda x, y: (x * y, np.sin(x)))
+    (p, s), pullback = ld.vjp(f, 2.0, 3.0)
+    assert (p, s) == (6.0, np.sin(2.0))
+    for k in range(5):
+        x_bar, y_bar = pullback((float(k), 1.0))
+        assert x_bar == pytest.approx(3 * k + np.cos(2.0))
+        assert y_bar == 2.0 * k
+    assert len(calls) == 1
+
+
+def test_linearize_calls_the_function_once():
+    f, calls = counted(lambda x: np.exp(x) * x[::-1])
+    x = np.array([0.1, 0.2, 0.3])
+    J = np.diag(np.exp(x) * x[::-1]) + np.diag(np.exp(x))[:, ::-1]
+    y, lin = ld.linearize(f, x)
+    np.testing.assert_array_equal(y, np.exp(x) * x[::-1])
+    for e in np.eye(3):
+        np.testing.assert_allclose(lin(e), J @ e)
+        np.testing.assert_allclose(lin.T(e)[0], J.T @ e)
+        np.testing.assert_allclose(lin(e), ld.jvp(f, (x,), (e,))[1])
+    assert len(calls) == 1 + 3
+    A = lin.as_linear_operator()
+    assert A.shape == (3, 3)
+    np.testing.assert_allclose(A @ np.eye(3), J)
+    np.testing.assert_allclose(A.H @ np.eye(3), J.T)
+
+
+def test_linear_operator_of_trees():
+    p = Model(np.ones((2, 2)), [np.zeros(2)])
+    x = np.array([1.0, 2.0])
+    _, lin = ld.linearize(lambda m: {"y": m.weight @ x + m.bias[0], "s": np.sum(m.weight)}, p)
+    A = lin.as_linear_operator()
+    assert A.shape == (3, 6)
+    dense = A @ np.eye(6)
+    np.testing.assert_allclose(dense, [[1, 2, 0, 0, 1, 0], [0, 0, 1, 2, 0, 1], [1, 1, 1, 1, 0, 0]])
+    np.testing.assert_allclose(A.rmatmat(np.eye(3)), dense.T)
+
+
+def test_linear_transpose():
+    A = np.arange(6.0).reshape(2, 3)
+    transpose = ld.linear_transpose(lambda x, y: (A @ x - 2.0 * y, np.sum(y)), np.zeros(3), np.zeros(2))
+    x_bar, y_bar = transpose((np.array([1.0, 10.0]), 100.0))
+    np.testing.assert_array_equal(x_bar, A.T @ [1.0, 10.0])
+    np.testing.assert_array_equal(y_bar, [98.0, 80.0])
+    for f in (lambda x: x * x, np.sin, lambda x: 1.0 / x, lambda x: np.sum(x) * x):
+        with pytest.raises(ValueError, match="not linear"):
+            ld.linear_transpose(f, np.ones(2))
+    with pytest.raises(ValueError, match="affine"):
+        ld.linear_transpose(lambda x: x + 1.0, np.ones(2))
+
+
+# -- jacobian ---------------------------------------------------------------------------------------------
+
+CASES = {
+    "vector": (lambda x: np.sin(x) * x[0], (np.array([0.3, 0.7]),)),
+    "wide": (lambda x: np.sum(x) * x[0], (np.arange(3.0),)),
+    "tall": (lambda x: x * np.arange(4.0), (np.array([2.0]),)),
+    "0-d": (lambda x: x * x, (np.array(3.0),)),
+    "scalar": (lambda x: x * x, (3.0,)),
+    "matrix": (lambda A: A @ A, (np.array([[1.0, 2.0], [3.0, 5.0]]),)),
+    "empty input": (lambda x: np.sum(x) * np.ones(2), (np.zeros(0),)),
+    "empty output": (lambda x: x[:0], (np.ones(3),)),
+    "tree": (
+        lambda t: {"p": t[0] * t[1]["a"], "q": [t[0], np.sum(t[1]["a"])]},
+        ((2.0, {"a": np.array([1.0, 3.0])}),),
+    ),
+    "named": (lambda p: Point(p.x * p.y, p.x), (Point(2.0, np.array([3.0, 4.0])),)),
+    "constant": (lambda x: (np.ones(2), 3.0, x), (np.ones(2),)),
+    "float32": (lambda x: x * np.float32(2), (np.ones(2, "f4"),)),
+    "complex": (lambda z: z * z[0] * (1 + 2j), (np.array([1 + 1j, 2 - 1j]),)),
+    "real to complex": (lambda x: x * (1 + 2j) * x[0], (np.array([1.0, 2.0]),)),
+    "integers": (lambda x: x * x, (np.array([1, 2]),)),
+}
+
+
+def leaves(tree):
+    return ld.core.pytree.flatten(tree)[0]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_modes_of_jacobian_agree(case):
+    f, args = CASES[case]
+    results = [ld.jacobian(f, mode=mode)(*args) for mode in (None, "forward", "reverse")]
+    y = f(*args)
+    for result in results[1:]:
+        for a, b in zip(leaves(results[0]), leaves(result), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-14)
+            assert a.dtype == b.dtype
+            assert a.shape == b.shape
+    shapes = [np.shape(a) + np.shape(b) for a in leaves(y) for b in leaves(args)]
+    assert [a.shape for a in leaves(results[0])] == shapes
+    assert ld.jacobian(f, (0,))(*args) is not None
+
+
+def test_jacobian_of_several_arguments():
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])
+    for mode in ("forward", "reverse"):
+        jx, jy = ld.jacobian(lambda x, y: x[0] * y, (0, 1), mode=mode)(x, y)
+        np.testing.assert_array_equal(jx, [[3, 0], [4, 0], [5, 0]])
+        np.testing.assert_array_equal(jy, np.eye(3))
+    with pytest.raises(ValueError, match="mode"):
+        ld.jacobian(np.sin, mode="sideways")
+
+
+def test_jacobian_of_a_real_function_of_complex_numbers():
+    """dy = Re(J dz)."""
+    z = np.array([1 + 2j, 3 - 1j])
+    for mode in ("forward", "reverse"):
+        J = ld.jacobian(lambda z: np.sum(np.real(z * np.conj(z))), mode=mode)(z)
+        np.testing.assert_allclose(J, 2 * np.conj(z))
+
+
+def test_holomorphic():
+    assert ld.grad(lambda z: z * z, holomorphic=True)(1 + 2j) == 2 + 4j
+    with pytest.raises(TypeError, match="complex"):
+        ld.grad(lambda z: z * z)(1 + 2j)
+    with pytest.raises(TypeError, match="holomorphic"):
+        ld.grad(lambda z: z * z, holomorphic=True)(1.0)
+
+
+# -- trees -------------------------------------------------------------------------------------------------
+
+
+def test_trees_in_and_out():
+    def f(model, data):
+        return np.sum(model.weight * data["x"]) + data["y"][0] * model.bias
+
+    model = Model(np.array([1.0, 2.0]), 3.0)
+    data = {"x": np.array([5.0, 7.0]), "y": [11.0]}
+    g_model, g_data = ld.grad(f, (0, 1))(model, data)
+    assert isinstance(g_model, Model)
+    assert g_model.nothing is None
+    assert g_model.bias == 11.0
+    assert list(g_data) == ["x", "y"]
+    np.testing.assert_array_equal(g_data["x"], model.weight)
+    tangents = ({"y": [2.0], "x": np.ones(2)},)  # keys in another order
+    assert ld.jvp(lambda d: f(model, d), (data,), tangents)[1] == 3.0 + 6.0
+    _, pullback = ld.vjp(lambda x: {"a": x, "b": 10.0 * x}, 1.0)
+    assert pullback({"b": 1.0, "a": 2.0}) == (12.0,)
+
+
+def test_wrong_structures_are_explained():
+    x = {"a": 1.0, "b": 2.0}
+
+    def f(t):
+        return t["a"] * t["b"]
+
+    for tangent in (
+        {"a": 1.0},
+        {"a": 1.0, "c": 2.0},
+        (1.0, 2.0),
+        1.0,
+        None,
+        {"a": 1.0, "b": (1.0,)},
+        {"a": 1.0, "b": None},
+    ):
+        with pytest.raises(ValueError, match="tangents"):
+            ld.jvp(f, (x,), (tangent,))
+    _, pullback = ld.vjp(lambda x: (x, [x, x]), 1.0)
+    for y_bar in (1.0, (1.0,), (1.0, 1.0), (1.0, [1.0]), (1.0, [1.0, 1.0, 1.0])):
+        with pytest.raises(ValueError, match="cotangent"):
+            pullback(y_bar)
+    with pytest.raises(ValueError, match="1 primals but 2 tangents"):
+        ld.jvp(np.sin, (1.0,), (1.0, 2.0))
+    for transform in (ld.jvp, ld.hvp):
+        with pytest.raises(TypeError, match="tuple"):
+            transform(lambda x: np.sum(x), np.ones(2), np.ones(2))
+    _, pullback = ld.vjp(np.sin, np.ones(2))
+    with pytest.raises(ValueError, match=r"shape \(3,\).*\(2,\)"):
+        pullback(np.ones(3))
+    with pytest.raises(TypeError, match="complex"):
+        pullback(np.ones(2) * 1j)
+    with pytest.raises(TypeError, match="plain array"):
+        pullback(np.ma.ones(2))
+
+
+# -- nothing is shared with the caller ---------------------------------------------------------------------
+
+FUNCTIONS = [
+    lambda x: x, lambda x: x.T, lambda x: x[:1], lambda x: (x, x), lambda x: x + 0.0, lambda x: np.exp(x),
+    lambda x: np.reshape(x, (-1,)), lambda x: [x * 2.0, x.T],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_results_are_memory_of_their_own(f):
+    x = np.linspace(0.1, 1.0, 4).reshape(2, 2)
+    y, pullback = ld.vjp(f, x)
+    y_bar = ld.core.pytree.tree_map(np.ones_like, y)
+    (wanted,) = pullback(y_bar)
+    wanted = wanted.copy()
+    for part in leaves(y):
+        part *= 7.0  # the value is the caller's
+    assert x[0, 0] == 0.1
+    (x_bar,) = pullback(y_bar)
+    np.testing.assert_array_equal(x_bar, wanted)
+    x_bar *= 9.0
+    for part in leaves(y_bar):
+        np.testing.assert_array_equal(part, 1.0)
+    x *= 5.0
+    np.testing.assert_array_equal(pullback(y_bar)[0], wanted)
+    x /= 5.0
+    x_dot = np.ones((2, 2))
+    y, y_dot = ld.jvp(f, (x,), (x_dot,))
+    _, lin = ld.linearize(f, x)
+    again = lin(x_dot)
+    for part in leaves((y, y_dot, again)):
+        part *= 3.0
+    np.testing.assert_array_equal(x_dot, 1.0)
+    assert x[0, 0] == 0.1
+    x_bars = ld.grad(lambda x, y: np.sum(x) + np.sum(y), (0, 1))(x, x)
+    x_bars[0][...] = 5.0
+    np.testing.assert_array_equal(x_bars[1], 1.0)
+
+
+def test_functions_that_write_into_their_arguments():
+    def f(x):
+        x += 1.0
+        x *= x
+        return np.sum(x)
+
+    x = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(ld.grad(f)(x), [4.0, 6.0])
+    np.testing.assert_array_equal(x, [1.0, 2.0])
+
+
+# -- Variables made by hand inside -------------------------------------------------------------------------
+
+
+def test_variables_made_inside_a_function():
+    def f(x):
+        w = ld.Variable(2.0)
+        y = w * w * x  # 2 w x = 4 x
+        y.backward()
+        return w.grad * x  # 4 x^2
+
+    def g(x):
+        return ld.Variable(3.0) * x
+
+    assert ld.grad(f)(3.0) == 24.0
+    assert ld.jvp(f, (3.0,), (1.0,)) == (36.0, 24.0)
+    assert ld.grad(ld.grad(f))(3.0) == 8.0
+    assert ld.value_and_grad(g)(5.0) == (15.0, 3.0)
+    assert ld.jvp(g, (5.0,), (1.0,)) == (15.0, 3.0)
+    assert ld.grad(g, has_aux=False)(5.0) == 3.0
+
+
+def test_variables_of_outside_are_constants_of_a_transform():
+    w = ld.Variable(2.0)
+    gradient = ld.grad(lambda x: x * x * w)(3.0)
+    assert isinstance(gradient, ld.Variable)
+    gradient.backward()
+    assert w.grad == 6.0
+
+
+def test_leaks_raise():
+    kept = []
+
+    def inner(y):
+        kept.append(y * 1.0)
+        return y * y
+
+    def outer(x):
+        ld.grad(inner)(x)
+        return kept[-1] * x
+
+    with pytest.raises(RuntimeError, match="leaked"):
+        ld.grad(outer)(2.0)
