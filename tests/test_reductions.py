@@ -110,3 +110,21 @@ def test_single_precision_stays():
         y, pullback = ld.vjp(f, x)
         assert y.dtype == np.float32
         assert pullback(np.float32(1))[0].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        np.array(1),
+        (slice(None), np.array(1)),
+        (np.array(1), slice(0, 2)),
+        True,
+        (True, 0),
+        np.int64(1),
+        (..., np.int64(-1)),
+    ],
+)
+def test_indices_without_axes(index):
+    x = np.arange(6.0).reshape(2, 3)
+    for twice in (False, True):
+        check_grads(lambda x, twice=twice: x[index] * (np.sum(x[index]) if twice else 1.0), (x,))

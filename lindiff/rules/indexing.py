@@ -14,9 +14,13 @@ __all__ = ["is_advanced", "scatter"]
 
 
 def is_advanced(index: Any) -> bool:
-    """Whether an index may name an element twice (integer arrays or lists in it)."""
+    """Whether an index may name an element twice or gives a copy: arrays, lists and booleans in it."""
     parts = index if isinstance(index, tuple) else (index,)
-    return any(isinstance(part, (list, tuple, np.ndarray)) or getattr(part, "ndim", 0) > 0 for part in parts)
+    return any(
+        isinstance(part, (list, tuple, bool, np.bool_))
+        or (hasattr(part, "ndim") and not isinstance(part, np.generic))
+        for part in parts
+    )
 
 
 @rule

@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Linear
-from lindiff.core.registry import composed, rule, suggest
+from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value as plain_value
 from lindiff.rules._common import as_array, inverse_permutation, normalized_axes
 
 __all__: list[str] = []
-
-suggest("insert", "numpy.concatenate")
 
 
 # -- one array, another shape ----------------------------------------------------------------------------
