@@ -1,5 +1,14 @@
 """Exact derivatives for plain NumPy code, with linear algebra at the speed of LAPACK."""
 
+try:
+    from lindiff.core import record as _record
+except ImportError as error:
+    raise ImportError(
+        "lindiff's compiled modules are missing. If you are in a clone of its repository, Python found the "
+        "source tree there instead of the installed package: change to another folder, or install with "
+        "`pip install -e .`"
+    ) from error
+
 from lindiff import linalg
 from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
@@ -32,4 +41,4 @@ __all__ = [
     "vjp",
 ]
 
-del _rules
+del _record, _rules

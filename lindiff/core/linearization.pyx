@@ -158,6 +158,8 @@ cdef class Linearization:
         returned = run(function, trace, variables, self.inputs)
         if has_aux:
             returned, self.aux = split_aux(returned, trace)
+        variables = None  # what they hold and nothing kept is free from here on
+        self.inputs.forget()
         self.outputs = Outputs(returned, trace)
         self.value = self.outputs.value
         self.record = Record(nodes, [node_in(y, trace) for y in self.outputs.inside])

@@ -85,10 +85,15 @@ def operator(formula: Callable[..., Any]) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
-            if any(type(x) is Variable for x in (*args, *options.values())):
+            for x in (*args, *options.values()) if options else args:
+                if type(x) is Variable:
+                    break
+            else:
+                return value(*args, **options)
+            if options or len(args) > arrays:
                 options.update(zip(names, args[arrays:], strict=False))
                 return primitive(*args[:arrays], **_without_overwrite(options))
-            return value(*args, **options)
+            return primitive(*args)
 
         call.primitive = primitive  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]

@@ -83,6 +83,7 @@ def layouts(x):
 
 def central_difference(f, x, x_dot, step=1e-5):
     """Directional derivative of f, which returns a tuple of arrays, with an error of order step⁴."""
+
     def along(s):
         return [np.asarray(y) for y in f(x + s * x_dot)]
 

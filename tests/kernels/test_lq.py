@@ -30,7 +30,7 @@ def test_adjoint(problem, rng, dtype, given):
     Q, L = kernels.gelqf(problem)
     A_dot, Q_bar = general(rng, (2, *problem.shape), dtype)
     L_bar = general(rng, L.shape, dtype)
-    L_bar[..., ~np.tri(L.shape[-1], dtype=bool)] = np.nan   # never read
+    L_bar[..., ~np.tri(L.shape[-1], dtype=bool)] = np.nan  # never read
     Q_dot, L_dot = kernels.gelqf_pushforward(Q, L, A_dot)
     pairs = []
     if given != "L":
