@@ -44,9 +44,10 @@ def kalman_filter(y, transition, design, state_cov, obs_cov, state, state_cov_0)
 
 
 def local_level(variances, y):
-    """The filter of the local level model, nearly diffuse at the start."""
+    """The filter of the local level model, exactly diffuse: nothing is known before the first observation,
+    which then is the prediction of the next (Durbin & Koopman, section 2.9)."""
     noise_var, level_var = variances[:1, None], variances[1:, None]
-    return kalman_filter(y, np.eye(1), np.eye(1), level_var, noise_var, np.zeros(1), np.array([[1e7]]))
+    return kalman_filter(y[1:], np.eye(1), np.eye(1), level_var, noise_var, y[0], noise_var + level_var)
 
 
 def loglikelihood(variances, y):
