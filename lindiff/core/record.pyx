@@ -175,7 +175,10 @@ cdef class Component(Node):
 
 
 cdef class Pull:
-    """A walk backward: the cotangent of every node so far, and whether the walk owns its memory.
+    """A walk backward: the cotangent of every node so far, and whether the walk made its memory.
+
+    Memory that the walk made may be written to as soon as a single reference to it is left: two parents may be
+    given the same array, the later one to be pulled overwrites it.
 
     With ``consume`` it takes the nodes over from the record, and releases them.
     """
@@ -209,8 +212,7 @@ cdef class Pull:
         return find(node, self.order, self.size)
 
     cdef int add(self, Node node, object x_bar, bint own) except -1:
-        """Add to the cotangent of ``node``.  ``own``: nobody else holds this memory, later terms may be
-        added to it in place."""
+        """Add to the cotangent of ``node``.  ``own``: the walk made this memory, nobody outside holds it."""
         cdef Py_ssize_t i = self.place(node)
         cdef object total
         if self.cotangent[i] == NULL:
@@ -219,7 +221,7 @@ cdef class Pull:
             self.own[i] = own
             return 0
         total = <object>self.cotangent[i]
-        if self.own[i] and add_into(total, x_bar):
+        if self.own[i] and Py_REFCNT(total) == 2 and add_into(total, x_bar):  # its place here and `total`
             return 0
         total = binary(ADD, total, x_bar)
         if total is None:
@@ -249,7 +251,8 @@ cdef class Pull:
     cdef object buffer(self, Node node):
         """The cotangent of ``node`` if it is a NumPy array that may be added to in place, else None."""
         cdef Py_ssize_t i = self.place(node)
-        if self.own[i] and self.cotangent[i] != NULL and cnp.PyArray_CheckExact(<object>self.cotangent[i]) \
+        if self.own[i] and self.cotangent[i] != NULL and self.cotangent[i].ob_refcnt == 1 \
+                and cnp.PyArray_CheckExact(<object>self.cotangent[i]) \
                 and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>self.cotangent[i]):
             return <object>self.cotangent[i]
         return None
@@ -263,7 +266,7 @@ cdef class Pull:
         result = <object>self.cotangent[i]
         Py_DECREF(result)
         self.cotangent[i] = NULL
-        if self.own[i]:
+        if self.own[i] and Py_REFCNT(result) == 1:
             return result
         if cnp.PyArray_CheckExact(result):
             return cnp.PyArray_NewCopy(<cnp.ndarray>result, cnp.NPY_CORDER)
@@ -403,7 +406,7 @@ cdef class Record:
                 y_bar = <object>walk.cotangent[i]
                 Py_DECREF(y_bar)
                 walk.cotangent[i] = NULL
-                walk.overwrite = walk.own[i]
+                walk.overwrite = walk.own[i] and Py_REFCNT(y_bar) == 1
                 node.pull(walk, y_bar)
                 y_bar = None
             if consume:

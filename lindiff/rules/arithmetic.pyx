@@ -147,11 +147,10 @@ cdef class Add(Binary):
         return True
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
-        cdef bint own = walk.overwrite and (self.a is None or self.b is None)
         if self.a is not None:
-            self.add_a(walk, z_bar, own)
+            self.add_a(walk, z_bar, walk.overwrite)
         if self.b is not None:
-            self.add_b(walk, z_bar, own)
+            self.add_b(walk, z_bar, walk.overwrite)
         return 0
 
     cdef object push(self, Push walk):
