@@ -104,8 +104,9 @@ assert ramp(3.0, 1.0) == 2.0
 """
 
 
-def test_rule_for_an_existing_function():
-    subprocess.run([sys.executable, "-c", EXISTING], check=True)  # rules are there for the whole process
+def test_rule_for_an_existing_function(tmp_path):
+    """In a process of its own, as rules are there for the whole process; outside the source tree."""
+    subprocess.run([sys.executable, "-c", EXISTING], check=True, cwd=tmp_path)
 
 
 def test_keyword_arguments_are_bound_by_name():

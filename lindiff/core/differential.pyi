@@ -4,13 +4,15 @@ from typing import Any
 from lindiff.core.record import Node
 
 _Map = Callable[..., Any] | tuple[Callable[..., Any] | None, ...] | None
+# by the arguments that are differentiated
+_Pullback = _Map | dict[tuple[int, ...], Callable[..., Any]]
 
 class Differential(Node):
     pushforward: _Map
-    pullback: _Map
+    pullback: _Pullback
     symbolic_zeros: bool
     def __init__(
-        self, pushforward: _Map = None, pullback: _Map = None, *, symbolic_zeros: bool = False
+        self, pushforward: _Map = None, pullback: _Pullback = None, *, symbolic_zeros: bool = False
     ) -> None: ...
 
 class Linear(Differential): ...

@@ -21,7 +21,7 @@ from cpython.ref cimport Py_INCREF, Py_REFCNT
 
 cimport numpy as cnp
 
-from lindiff.core.record cimport Component, Leaf, Node, Pull, Push, Trace, doom
+from lindiff.core.record cimport Node, Pull, Push, Trace, doom
 from lindiff.core.variable cimport value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, is_plain
 
@@ -127,8 +127,9 @@ cdef class Differential(Node):
         try:
             return fit(x_bar, value)
         except ValueError:
-            raise ValueError(f"{name_of(self.pullback)} returned a cotangent of shape {np.shape(value_of(x_bar))} "
-                             f"for argument {place[0]} of shape {value.shape}") from None
+            raise ValueError(
+                f"{name_of(self.pullback)} returned a cotangent of shape {np.shape(value_of(x_bar))} "
+                f"for argument {place[0]} of shape {value.shape}") from None
 
     cdef object fill_outputs(self, list y_bars):
         """Zeros for the outputs that nothing depends on, in the structure of the result."""
@@ -158,9 +159,9 @@ cdef class Differential(Node):
         if any([x_bar is not None for x_bar in x_bars[len(self.values):]]) \
                 or any([place[0] >= len(x_bars) for place in self.places]):
             raise TypeError(
-                f"{name_of(self.pullback)} returned {len(x_bars)} cotangents for {len(self.values)} arguments, of "
-                f"which {sorted({place[0] for place in self.places})} are differentiated: return a tuple with one "
-                f"per positional argument (None for zero)")
+                f"{name_of(self.pullback)} returned {len(x_bars)} cotangents for {len(self.values)} "
+                f"arguments, of which {sorted({place[0] for place in self.places})} are differentiated: "
+                f"return a tuple with one per positional argument (None for zero)")
         return x_bars
 
     cdef list tangents(self, Push walk):
@@ -188,8 +189,9 @@ cdef class Differential(Node):
             return None
         if isinstance(self.result, (tuple, list)):
             if not isinstance(y_dot, (tuple, list)) or len(y_dot) != len(self.result):
-                raise TypeError(f"{name_of(self.pushforward)} returned {type(y_dot).__name__}: return a tuple with a "
-                                f"tangent for each of the {len(self.result)} results (None for zero)")
+                raise TypeError(
+                    f"{name_of(self.pushforward)} returned {type(y_dot).__name__}: return a tuple with a "
+                    f"tangent for each of the {len(self.result)} results (None for zero)")
             return [None if part is None else fit(part, like)
                     for part, like in zip(y_dot, self.result, strict=True)]
         return fit(y_dot, self.result)
@@ -251,8 +253,9 @@ cdef Py_ssize_t positional_count(function, Py_ssize_t most):
 
 cdef object one_of(tuple functions, Py_ssize_t i, str kind):
     if i >= len(functions):
-        raise TypeError(f"the tuple of {kind}s has {len(functions)} entries, but argument {i} is differentiated: "
-                        f"give one per positional argument (None for zero)")
+        raise TypeError(
+            f"the tuple of {kind}s has {len(functions)} entries, but argument {i} is differentiated: "
+            f"give one per positional argument (None for zero)")
     return functions[i]
 
 
@@ -339,7 +342,8 @@ cdef object stand_in(object x):
         return pytree.rebuild(x, [stand_in(part) for part in x]) if len(x) > 0 else x
     if not cnp.PyArray_CheckExact(x) or cnp.PyArray_NBYTES(<cnp.ndarray>x) <= LIGHT:
         return x
-    if not cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(<cnp.ndarray>x)) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):
+    if not cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(<cnp.ndarray>x)) \
+            or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):
         return x
     return cnp.PyArray_New(cnp.ndarray, cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x),
                            cnp.PyArray_TYPE(<cnp.ndarray>x), no_strides, &no_data[0], 0, 0, None)
@@ -389,7 +393,8 @@ cdef bint all_finite(object x) except -1:
 
 cdef object fit(object g, object like):
     """``g`` in the shape and dtype of ``like``: the adjoint of broadcasting and of real-to-complex."""
-    if is_plain(g) and is_plain(like) and cnp.PyArray_TYPE(<cnp.ndarray>g) == cnp.PyArray_TYPE(<cnp.ndarray>like) \
+    if is_plain(g) and is_plain(like) \
+            and cnp.PyArray_TYPE(<cnp.ndarray>g) == cnp.PyArray_TYPE(<cnp.ndarray>like) \
             and cnp.PyArray_SAMESHAPE(<cnp.ndarray>g, <cnp.ndarray>like):
         return g
     shape = getattr(like, "shape", None)

@@ -1,16 +1,18 @@
 from collections.abc import Callable
 from typing import Any
 
-from lindiff.core.record import Record
+from lindiff.core.record import Record, Trace
 
 class Inputs:
     arrays: list[Any]
     primals: tuple[Any, ...]
+    def __init__(self, primals: tuple[Any, ...], what: str = "argument", kept: bool = False) -> None: ...
     def tangents(self, given: Any) -> list[Any]: ...
 
 class Outputs:
     value: Any
     arrays: list[Any]
+    def __init__(self, returned: Any, trace: Trace) -> None: ...
 
 class Linearization:
     value: Any

@@ -6,10 +6,8 @@ differentials, which is the linearized program: pushed through for ``jvp``, pull
 
 cimport numpy as cnp
 
-import numpy as np
-
 from lindiff.core.differential cimport stand_in
-from lindiff.core.record cimport Node, Record, Trace, enter, leave
+from lindiff.core.record cimport Record, Trace, enter, leave
 from lindiff.core.variable cimport (
     Variable, alike, as_value, node_in, off_tape, tangent_in, trace_inputs, trace_tangents, value_in,
 )
@@ -107,7 +105,10 @@ cdef class Outputs:
         self.inside = [off_tape(y, trace) for y in self.inside]
         self.arrays = [as_value(value_in(y, trace)) for y in self.inside]
         # the record and the caller's arrays must not change with what the caller does to the value
-        values = [copy_of(y) if cnp.PyArray_Check(y) and cnp.PyArray_NDIM(<cnp.ndarray>y) else y for y in self.arrays]
+        values = [
+            copy_of(y) if cnp.PyArray_Check(y) and cnp.PyArray_NDIM(<cnp.ndarray>y) else y
+            for y in self.arrays
+        ]
         self.value = self.restore(values)
 
     cdef object restore(self, list leaves):

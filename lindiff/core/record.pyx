@@ -2,7 +2,8 @@
 
 Running a function on Variables leaves one :class:`Node` for every operation: its differential, and the nodes
 of its active inputs.  The nodes between inputs and outputs, inputs first, are the linearized program
-(:class:`Record`).  Walked forward it pushes tangents (``jvp``), walked backward it pulls cotangents (``vjp``).
+(:class:`Record`).  Walked forward it pushes tangents (``jvp``), walked backward it pulls cotangents
+(``vjp``).
 
 A node never refers to its own output and cotangents live on the walk, so a record has no cycles and its nodes
 need no garbage collector.  This module knows no operation; those are subclasses of ``Node`` elsewhere.

@@ -8,11 +8,11 @@ import functools
 import inspect
 
 from lindiff.core.differential cimport Differential
-from lindiff.core.record cimport Node, Trace
+from lindiff.core.record cimport Trace
 from lindiff.core.variable cimport Variable, as_value, innermost, record, value_of
 
 from lindiff.core import pytree
-from lindiff.core.variable import record_outputs, value_in
+from lindiff.core.variable import record_outputs
 
 # function -> Handler; functions of one name in other array libraries get the handler of NumPy's
 cdef dict handlers = {}
@@ -239,7 +239,7 @@ def rule(function=None):
 
 
 def composed(function):
-    """Decorator: ``function`` on Variables is the decorated function, written in functions that have rules."""
+    """Decorator: ``function`` on Variables is the decorated function, written in functions with rules."""
     def register(implementation):
         handlers[function] = Composed(function, implementation)
         return implementation

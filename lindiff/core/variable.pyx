@@ -199,7 +199,8 @@ def value(x):
 def refuse_subclass(x, str what):
     """Refuse the arrays whose operators mean something else than an ndarray's."""
     if isinstance(x, np.ma.MaskedArray):
-        raise TypeError(f"{what} is a MaskedArray; give a plain array: x.filled(0.0), and np.where(x.mask, ...)")
+        raise TypeError(
+            f"{what} is a MaskedArray; give a plain array: x.filled(0.0), and np.where(x.mask, ...)")
     if isinstance(x, np.matrix):
         raise TypeError(f"{what} is a matrix; give a plain array: np.asarray(x)")
 
@@ -216,8 +217,9 @@ cdef Trace tape_of(Trace trace):
 
 cdef object alike(object given, object like, str what, str like_what):
     """``given`` as an array of the shape and dtype of ``like``."""
-    if is_plain(given) and is_plain(like) and cnp.PyArray_TYPE(<cnp.ndarray>given) == \
-            cnp.PyArray_TYPE(<cnp.ndarray>like) and cnp.PyArray_SAMESHAPE(<cnp.ndarray>given, <cnp.ndarray>like):
+    if is_plain(given) and is_plain(like) \
+            and cnp.PyArray_TYPE(<cnp.ndarray>given) == cnp.PyArray_TYPE(<cnp.ndarray>like) \
+            and cnp.PyArray_SAMESHAPE(<cnp.ndarray>given, <cnp.ndarray>like):
         return given
     if not hasattr(given, "__array_function__") or isinstance(given, np.generic):
         given = np.asarray(given)
@@ -302,8 +304,8 @@ cpdef object value_in(object x, Trace trace):
         return (<Variable>x)._value
     if (<Variable>x).node.trace.level > trace.level:
         raise RuntimeError(
-            "a Variable of an inner transform has leaked out of its function (kept in a list or assigned in place "
-            "to an outer Variable?): return it, or keep ld.value(v)")
+            "a Variable of an inner transform has leaked out of its function (kept in a list or assigned in "
+            "place to an outer Variable?): return it, or keep ld.value(v)")
     return x
 
 
@@ -523,7 +525,8 @@ cdef class Variable:
     def __float__(self):
         raise TypeError(
             "float(v) would lose the derivative: use ld.value(v) for the plain number, and NumPy's functions "
-            "(np.log(v), not math.log(v)) to go on computing; build arrays with np.stack([...]), not a[i] = v")
+            "(np.log(v), not math.log(v)) to go on computing; build arrays with np.stack([...]), "
+            "not a[i] = v")
 
     def __int__(self):
         raise TypeError("int(v) would lose the derivative: write int(ld.value(v))")

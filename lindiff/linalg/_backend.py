@@ -30,7 +30,7 @@ def kernels(*arrays: Any) -> Any:
     NumPy's float32 and float64 arrays have ``lindiff.kernels``, CuPy's have ``lindiff_cuda``.
     """
     cupy = sys.modules.get("cupy")
-    found = lindiff.kernels
+    found: Any = lindiff.kernels
     for array in arrays:
         if array is None or (type(array) is np.ndarray and array.dtype.kind != "c"):
             continue

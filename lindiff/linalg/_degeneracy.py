@@ -76,7 +76,8 @@ def _rows(gaps: Any) -> Any:
 def _warn(doubtful: Any, values: Any, name: str, single: bool) -> None:
     *batch, i, j = (int(k) for k in np.unravel_index(int(np.argmax(doubtful)), doubtful.shape))
     i, j = (j, j) if single else (min(i, j), max(i, j))
-    pair = values[(*batch, [i, j])]
+    both = (*batch, [i, j])
+    pair = values[both]
     where = f" of matrix {tuple(batch)}" if batch else ""
     what = f"values {i} and {j}{where} ({pair[0]:.6g} and {pair[1]:.6g}) are equal"
     if i == j:

@@ -48,7 +48,7 @@ def gemm2(
     >>> ld.linalg.gemm2(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]), transpose_b=True, alpha=2.0)
     array([[22.]])
     """
-    options = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
+    options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
 
     def pull_A(C_bar: Any) -> Any:
         return op(alpha.conjugate() * (C_bar @ adjoint(op(B, transpose_b))), transpose_a)
@@ -108,7 +108,7 @@ def gemm(
     >>> ld.linalg.gemm(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]]), np.array([[1.0]]), beta=-1.0)
     array([[10.]])
     """
-    options = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
+    options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
 
     def pull_A(D_bar: Any) -> Any:
         return op(alpha.conjugate() * (D_bar @ adjoint(op(B, transpose_b))), transpose_a)

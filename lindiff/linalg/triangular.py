@@ -102,7 +102,7 @@ def trmm(
     array([[2.],
            [4.]])
     """
-    options = {"rightside": rightside, "lower": lower, "alpha": alpha}
+    options: dict[str, Any] = {"rightside": rightside, "lower": lower, "alpha": alpha}
 
     def pull_L(B_bar: Any) -> Any:
         return alpha * _triangle_pullback(B_bar, A, transpose, rightside, lower), None
@@ -204,7 +204,7 @@ def trsm(
     array([[1.],
            [1.]])
     """
-    options = {"rightside": rightside, "lower": lower}
+    options: dict[str, Any] = {"rightside": rightside, "lower": lower}
     B = trsm(L, A, transpose=transpose, **options, alpha=alpha)
 
     def push_L(L_dot: Any) -> Any:

@@ -7,7 +7,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_array", "conj", "inverse_permutation", "normalized_axes"]
+__all__ = ["along", "as_array", "conj", "inverse_permutation", "normalized_axes"]
+
+
+def along(axis: int, part: Any) -> tuple[Any, ...]:
+    """The index that takes ``part`` of one axis (not negative)."""
+    return (*[slice(None)] * axis, part)
 
 
 def as_array(x: Any) -> Any:

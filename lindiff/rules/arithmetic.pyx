@@ -1,7 +1,8 @@
 """Compiled rules of the hottest operations: arithmetic, matmul, transpose, indexing, sum.
 
-Each class is a differential: what it keeps, its pullback, its pushforward, each formula once in operators that
-dispatch.  Small plain arrays take the kernels instead.  ``HotOperators`` is what a Variable's operators do.
+Each class is a differential: what it keeps, its pullback, its pushforward, each formula once in operators
+that dispatch.  Small plain arrays take the kernels instead.  ``HotOperators`` is what a Variable's operators
+do.
 """
 
 cimport cython
@@ -14,15 +15,15 @@ from libc.math cimport isfinite
 from lindiff.core.differential cimport all_finite, chain_product, fit_to
 from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler, handle
-from lindiff.core.variable cimport Operators, Variable, as_value, innermost, record, value_of
+from lindiff.core.variable cimport Operators, Variable, as_value, record, value_of
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
     TANH, UnaryOp, add_into, binary, filled, is_plain, sum_all, unary,
 )
-from lindiff.kernels.small_matmul cimport add_product, matmul
+from lindiff.kernels.small_matmul cimport add_product, matmul as small_matmul
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
-from lindiff.core.registry import fast_path, raise_unsupported
+from lindiff.core.registry import fast_path
 from lindiff.core.variable import refuse_subclass, use_operators
 from lindiff.rules.indexing import is_advanced, scatter
 from lindiff.rules.methods import METHODS, attribute
@@ -39,7 +40,8 @@ cdef inline object constant_operand(object x):
     if not cnp.PyArray_Check(x):
         return x
     if cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.NPY_OBJECT:
-        raise TypeError("an object array has no derivative; write np.stack([...]) or np.array(x, dtype=float)")
+        raise TypeError(
+            "an object array has no derivative; write np.stack([...]) or np.array(x, dtype=float)")
     if not cnp.PyArray_CheckExact(x):
         refuse_subclass(x, "an operand")
     return x
@@ -387,12 +389,12 @@ cdef class Matmul(Binary):
 cdef object matmul_onto(object total, object matrix, object vector, bint transpose):
     """``total += op(matrix) vector``; with ``total`` None a new vector."""
     if total is None:
-        return matmul(matrix.T if transpose else matrix, vector)
+        return small_matmul(matrix.T if transpose else matrix, vector)
     return add_product(total, matrix, vector, transpose, False)
 
 
 cdef inline object times(object x, object y):
-    out = matmul(x, y)
+    out = small_matmul(x, y)
     return x @ y if out is None else out
 
 
@@ -464,7 +466,8 @@ cdef class GetItem(Node):
             np.add.at(x_bar, self.index, y_bar)
             return 0
         part = x_bar[self.index]
-        if not cnp.PyArray_CheckExact(part) or not (part.base is x_bar or part.base is x_bar.base is not None):
+        if not cnp.PyArray_CheckExact(part) \
+                or not (part.base is x_bar or part.base is x_bar.base is not None):
             # a single element, or a copy: x[np.array(1)], x[True]
             x_bar[self.index] = part + y_bar
         elif not add_into(part, y_bar):
@@ -602,7 +605,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = matmul(x, y)
+        value = small_matmul(x, y)
         if value is None:
             value = x @ y
         node.x = x
@@ -638,8 +641,9 @@ cdef class HotOperators(Operators):
             if "out" in kwargs:
                 kwargs = without_out(ufunc, inputs, kwargs)
             if "where" in kwargs:
-                raise TypeError(f"np.{ufunc.__name__}(..., where=...) on Variables: write np.where(condition, "
-                                f"np.{ufunc.__name__}(...), otherwise)")
+                raise TypeError(
+                    f"np.{ufunc.__name__}(..., where=...) on Variables: write np.where(condition, "
+                    f"np.{ufunc.__name__}(...), otherwise)")
             return handle(ufunc, inputs, kwargs)
         if method == "outer":
             x, y = inputs
@@ -649,7 +653,8 @@ cdef class HotOperators(Operators):
             raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule in lindiff; "
                             f"use the function of that meaning (np.sum, np.cumsum, np.outer, ...)")
         if kwargs.get("out") is not None and kwargs["out"] != (None,):
-            raise TypeError(f"np.{ufunc.__name__}.{method}(..., out=...) on Variables: write the result to a name")
+            raise TypeError(
+                f"np.{ufunc.__name__}.{method}(..., out=...) on Variables: write the result to a name")
         kwargs.pop("out", None)
         if len(inputs) == 1:
             kwargs.setdefault("axis", 0)
@@ -658,8 +663,9 @@ cdef class HotOperators(Operators):
     cdef object function(self, object function, tuple args, dict kwargs):
         if "out" in kwargs:
             if kwargs["out"] is not None:
-                raise TypeError(f"np.{function.__name__}(..., out=...) cannot write into an array when Variables "
-                                f"are among its inputs: write y = np.{function.__name__}(...)")
+                raise TypeError(
+                    f"np.{function.__name__}(..., out=...) cannot write into an array when Variables "
+                    f"are among its inputs: write y = np.{function.__name__}(...)")
             kwargs = {name: argument for name, argument in kwargs.items() if name != "out"}
         return handle(function, args, kwargs)
 
@@ -671,11 +677,12 @@ cdef class HotOperators(Operators):
 
 
 cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
-    """``a += v`` on a plain array arrives as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes back."""
+    """``a += v`` on a plain array comes as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes back."""
     out = kwargs["out"]
     if len(out) != 1 or not inputs or out[0] is not inputs[0] or type(out[0]) is Variable:
-        raise TypeError(f"np.{ufunc.__name__}(..., out=...) cannot write into an array when Variables are among "
-                        f"its inputs: write y = np.{ufunc.__name__}(...)")
+        raise TypeError(
+            f"np.{ufunc.__name__}(..., out=...) cannot write into an array when Variables are among "
+            f"its inputs: write y = np.{ufunc.__name__}(...)")
     result = np.broadcast_shapes(*[np.shape(value_of(x)) for x in inputs])
     if ufunc.signature is None and result != out[0].shape:
         raise ValueError(f"non-broadcastable output operand with shape {out[0].shape} doesn't match the "
@@ -713,7 +720,9 @@ def use_fast_paths():
     ]:
         fast_path(function, FastUnary(function, op))
     fast_path(np.sum, FastSum(np.sum))
-    for function, op in [(np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE)]:
+    for function, op in [
+        (np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE),
+    ]:
         fast_path(function, BinaryUfunc(function, op))
     fast_path(np.negative, NegativeUfunc(np.negative))
     fast_path(np.matmul, MatmulUfunc(np.matmul))

@@ -22,7 +22,7 @@ constant(
 
 
 @rule(np.copy)
-def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
     return np.copy(a, order=order), Linear((lambda a_dot: a_dot,), (lambda y_bar: y_bar,))
 
 

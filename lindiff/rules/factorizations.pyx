@@ -1,9 +1,9 @@
 """Compiled twins of Cholesky and triangular or general solve, for single plain matrices.
 
-A Kalman filter factors and solves thousands of 2 x 2 and 4 x 4 matrices: there the price is not the arithmetic but
-what surrounds it.  Large matrices gain from cotangents being overwritten where only the walk holds them.
-Everything else takes the readable rules in ``linalg.py`` and ``lindiff.linalg``, which these twins are tested
-against.
+A Kalman filter factors and solves thousands of 2 x 2 and 4 x 4 matrices: there the price is not the
+arithmetic but what surrounds it.  Large matrices gain from cotangents being overwritten where only the walk
+holds them.  Everything else takes the readable rules in ``linalg.py`` and ``lindiff.linalg``, which these
+twins are tested against.
 """
 
 cimport cython
@@ -331,7 +331,10 @@ cdef class Solve(Node):
             n = <blas_int>cnp.PyArray_DIM(b_bar, 0)
             k = <blas_int>(cnp.PyArray_DIM(b_bar, 1) if cnp.PyArray_NDIM(b_bar) == 2 else 1)
             total = walk.buffer(self.a)
-            onto = total is not None and has_shape_of(total, self.factors) and cnp.PyArray_ISCARRAY(<cnp.ndarray>total)
+            onto = (
+                total is not None and has_shape_of(total, self.factors)
+                and cnp.PyArray_ISCARRAY(<cnp.ndarray>total)
+            )
             A_bar = total if onto else cnp.PyArray_EMPTY(2, cnp.PyArray_DIMS(self.factors),
                                                          cnp.PyArray_TYPE(b_bar), 0)
             subtract_of(cnp.PyArray_TYPE(b_bar) == cnp.NPY_DOUBLE, cnp.PyArray_DATA(A_bar),

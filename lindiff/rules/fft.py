@@ -7,20 +7,23 @@ inverse transform with the same scale s, which is what exchanging ``norm`` "back
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
-from lindiff.rules._common import conj, normalized_axes
+from lindiff.rules._common import along, conj, normalized_axes
 
 __all__: list[str] = []
 
+Norm = Literal["backward", "ortho", "forward"] | None
 
-def exchanged(norm: str | None) -> str:
+
+def exchanged(norm: Norm) -> Norm:
     """The ``norm`` that gives the transform of the other sign the same scale."""
-    return {"ortho": "ortho", "forward": "backward"}.get(norm, "forward")  # type: ignore[arg-type]
+    other: dict[Norm, Norm] = {"ortho": "ortho", "forward": "backward"}
+    return other.get(norm, "forward")
 
 
 def of_length(x: Any, n: int, axis: int) -> Any:
@@ -30,7 +33,7 @@ def of_length(x: Any, n: int, axis: int) -> Any:
         return x
     axis %= x.ndim
     if n < length:
-        return x[(*[slice(None)] * axis, slice(n))]
+        return x[along(axis, slice(n))]
     return np.pad(x, [(0, n - length if i == axis else 0) for i in range(x.ndim)])
 
 
@@ -46,7 +49,7 @@ def weights(like: Any, n: int, axis: int, inner: float) -> Any:
 
 def complex_transform(transform: Callable[..., Any], inverse: Callable[..., Any]) -> None:
     @rule(transform)
-    def transform_rule(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    def transform_rule(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
         return transform(a, n, axis, norm), Linear(
             (lambda a_dot: transform(a_dot, n, axis, norm),),
             (lambda y_bar: of_length(inverse(y_bar, None, axis, exchanged(norm)), a.shape[axis], axis),),
@@ -58,7 +61,7 @@ complex_transform(np.fft.ifft, np.fft.fft)
 
 
 @rule(np.fft.rfft)
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
     length = a.shape[axis] if n is None else n
 
     def rfft_pullback(y_bar: Any) -> Any:
@@ -73,7 +76,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 @rule(np.fft.irfft)
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
     length = 2 * (a.shape[axis] - 1) if n is None else n
 
     def irfft_pullback(y_bar: Any) -> Any:
@@ -88,12 +91,12 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 
 @composed(np.fft.hfft)
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
     return np.fft.irfft(conj(a), n, axis, exchanged(norm))
 
 
 @composed(np.fft.ihfft)
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
     return np.conjugate(np.fft.rfft(a, n, axis, exchanged(norm)))
 
 
@@ -116,9 +119,7 @@ def lengths_and_axes(a: Any, s: Any, axes: Any, half: bool = False) -> tuple[lis
     return lengths, axes
 
 
-def along_axes(
-    transform: Callable[..., Any], a: Any, lengths: list[int], axes: list[int], norm: str | None
-) -> Any:
+def along_axes(transform: Callable[..., Any], a: Any, lengths: list[int], axes: list[int], norm: Norm) -> Any:
     for n, axis in zip(reversed(lengths), reversed(axes), strict=True):
         a = transform(a, n, axis, norm)
     return a
@@ -126,7 +127,7 @@ def along_axes(
 
 def several_axes(function: Callable[..., Any], default_axes: Any, transform: Callable[..., Any]) -> None:
     @composed(function)
-    def transform_axes(a: Any, s: Any = None, axes: Any = default_axes, norm: str | None = None) -> Any:
+    def transform_axes(a: Any, s: Any = None, axes: Any = default_axes, norm: Norm = None) -> Any:
         return along_axes(transform, a, *lengths_and_axes(a, s, axes), norm)
 
 
@@ -138,7 +139,7 @@ several_axes(np.fft.ifft2, (-2, -1), np.fft.ifft)
 
 def to_half_spectrum(function: Callable[..., Any], default_axes: Any) -> None:
     @composed(function)
-    def rfft_axes(a: Any, s: Any = None, axes: Any = default_axes, norm: str | None = None) -> Any:
+    def rfft_axes(a: Any, s: Any = None, axes: Any = default_axes, norm: Norm = None) -> Any:
         lengths, axes = lengths_and_axes(a, s, axes)
         spectrum = np.fft.rfft(a, lengths[-1], axes[-1], norm)
         return along_axes(np.fft.fft, spectrum, lengths[:-1], axes[:-1], norm)
@@ -146,7 +147,7 @@ def to_half_spectrum(function: Callable[..., Any], default_axes: Any) -> None:
 
 def from_half_spectrum(function: Callable[..., Any], default_axes: Any) -> None:
     @composed(function)
-    def irfft_axes(a: Any, s: Any = None, axes: Any = default_axes, norm: str | None = None) -> Any:
+    def irfft_axes(a: Any, s: Any = None, axes: Any = default_axes, norm: Norm = None) -> Any:
         lengths, axes = lengths_and_axes(a, s, axes, half=True)
         for n, axis in zip(lengths[:-1], axes[:-1], strict=True):
             a = np.fft.ifft(a, n, axis, norm)

@@ -55,13 +55,13 @@ class Factored:
         self.a = a
         self.kernels = kernels(a)
         self.lower = None if self.kernels is None else _triangle_of(a)
-        self.lu = self.kernels.getrf(a) if self.kernels is not None and self.lower is None else None
+        self.lu: Any = self.kernels.getrf(a) if self.kernels is not None and self.lower is None else None
 
     def solve(self, B: Any, transpose: bool = False) -> Any:
         """``a⁻¹ B``, or ``a⁻ᴴ B``."""
         if self.kernels is None or kernels(self.a, B) is None:
             return np.linalg.solve(adjoint(self.a) if transpose else self.a, B)
-        if self.lu is None:
+        if self.lower is not None:
             return trsm(self.a, B, transpose=transpose, lower=self.lower)
         LU, piv = self.lu
         batch = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
@@ -213,7 +213,7 @@ def _off_diagonal(X: Any) -> Any:
 
 
 @rule(np.linalg.eigh)
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: Any, UPLO: Any = "L") -> Any:
     """``dw = diag(M)``, ``dV = V (M ∘ F)``, ``M = Vᴴ sym(da) V``, ``F_ij = 1 / h(w_j - w_i)``.
 
     Giles (2008), section 3.1.
@@ -240,7 +240,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
 
 
 @rule(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
     """The eigenvectors are kept for the derivative: ``a_bar = V diag(w_bar) Vᴴ``."""
     w, V = np.linalg.eigh(a, UPLO)
 
@@ -408,7 +408,7 @@ def _tall_qr_pullback(Q: Any, R: Any, Q_bar: Any, R_bar: Any) -> Any:
 
 
 @rule(np.linalg.qr)
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: Any, mode: Any = "reduced") -> Any:
     """Of a wide matrix ``[a₁ a₂]``, ``a₁ = Q R₁`` and ``R₂ = Qᴴ a₂``."""
     m, n = a.shape[-2:]
     if mode == "raw" or (mode == "complete" and m > n):

@@ -91,7 +91,8 @@ def _matrix_norm(x: Any, axes: Axes, p: Any, keepdims: bool) -> Any:
         return y if keepdims else np.squeeze(y, axis=axes)
     if p in (2, -2, "nuc"):
         s = _without_rounding(np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1))))
-        y = {"nuc": np.sum, 2: np.max, -2: np.min}[p](s, axis=-1)
+        reductions: dict[Any, Any] = {"nuc": np.sum, 2: np.max, -2: np.min}
+        y = reductions[p](s, axis=-1)
         return np.expand_dims(y, axes) if keepdims else y
     raise ValueError(
         f"Invalid norm order {p!r} for matrices" if isinstance(p, str) else "Invalid norm order for matrices."

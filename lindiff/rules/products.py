@@ -153,7 +153,8 @@ if hasattr(np, "matvec"):  # NumPy 2.2
 
 @composed(np.linalg.vecdot)
 def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return np.vecdot(x1, x2, axis=axis)
+    vecdot: Any = np.vecdot  # NumPy's stubs lack its axis
+    return vecdot(x1, x2, axis=axis)
 
 
 @composed(np.linalg.multi_dot)

@@ -14,7 +14,7 @@ import numpy as np
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
-from lindiff.rules._common import conj, normalized_axes
+from lindiff.rules._common import along, conj, normalized_axes
 from lindiff.rules.arithmetic import ufunc_method
 from lindiff.rules.elementwise import nonzero
 
@@ -42,11 +42,6 @@ def count(shape: tuple[int, ...], axis: Any, keepdims: bool, where: Any) -> Any:
     if where is True:
         return math.prod(shape if axis is None else [shape[a] for a in normalized_axes(axis, len(shape))])
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
-
-
-def along(axis: int, part: slice | int) -> tuple[Any, ...]:
-    """The index that takes ``part`` of one axis (not negative)."""
-    return (slice(None),) * axis + (part,)
 
 
 def _of_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
-from lindiff.rules._common import as_array, normalized_axes
+from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import scatter
 
 __all__: list[str] = []
@@ -86,7 +86,7 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
         indices = indices % n
     elif mode == "clip":
         indices = np.clip(indices, 0, n - 1)
-    return a[(*(slice(None),) * axis, indices)]
+    return a[along(axis, indices)]
 
 
 @composed(np.take_along_axis)
@@ -136,7 +136,7 @@ def sort(
 
 
 @composed(np.partition)
-def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: None = None) -> Any:
     return in_order(a, axis, lambda x, axis: np.argpartition(x, kth, axis=axis, kind=kind))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value as plain_value
-from lindiff.rules._common import as_array, inverse_permutation, normalized_axes
+from lindiff.rules._common import along, as_array, inverse_permutation, normalized_axes
 
 __all__: list[str] = []
 
@@ -22,7 +22,7 @@ __all__: list[str] = []
 # -- one array, another shape ----------------------------------------------------------------------------
 
 
-def memory_order(a: Any, order: str) -> str:
+def memory_order(a: Any, order: Any) -> Any:
     """``order`` with "A" replaced by what it means for this array."""
     if order != "A":
         return order
@@ -31,14 +31,14 @@ def memory_order(a: Any, order: str) -> str:
 
 @rule(np.reshape)
 def reshape(
-    a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: bool | None = None
+    a: Any, shape: Any = None, order: Any = "C", *, newshape: Any = None, copy: bool | None = None
 ) -> Any:
     if shape is None:
         shape = newshape  # NumPy's name of it before 2.1
     if shape is None:
         raise TypeError("reshape() missing 1 required positional argument: 'shape'")
     order = memory_order(a, order)
-    keywords = {} if copy is None else {"copy": copy}
+    keywords: dict[str, Any] = {} if copy is None else {"copy": copy}
     return np.reshape(a, shape, order=order, **keywords), Linear(
         (lambda a_dot: np.reshape(a_dot, shape, order=order),),
         (lambda y_bar: np.reshape(y_bar, a.shape, order=order),),
@@ -170,11 +170,6 @@ def like_list(pieces: list[Any], arrays: Any) -> Any:
     return pieces if isinstance(arrays, (list, tuple)) else np.stack(pieces)
 
 
-def along(axis: int, start: int, stop: int) -> tuple[slice, ...]:
-    """The index of a section along ``axis``."""
-    return (*[slice(None)] * axis, slice(start, stop))
-
-
 @rule(np.concatenate)
 def concatenate(
     arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind"
@@ -191,7 +186,7 @@ def concatenate(
             lengths = [shape[axis] for shape in shapes]
         at = 0 if axis is None else axis % y_bar.ndim
         bounds = [0, *itertools.accumulate(lengths)]
-        pieces = [y_bar[along(at, start, stop)] for start, stop in itertools.pairwise(bounds)]
+        pieces = [y_bar[along(at, slice(start, stop))] for start, stop in itertools.pairwise(bounds)]
         if axis is None:
             pieces = [np.reshape(piece, shape) for piece, shape in zip(pieces, shapes, strict=True)]
         return like_list(pieces, arrays)
@@ -283,7 +278,7 @@ def split_at(x: Any, bounds: Sequence[int], axis: int) -> Any:
     """The sections between successive ``bounds`` (rising from 0 to the length) along ``axis``, as a list."""
 
     def sections(x: Any) -> list[Any]:
-        return [x[along(axis, start, stop)] for start, stop in itertools.pairwise(bounds)]
+        return [x[along(axis, slice(start, stop))] for start, stop in itertools.pairwise(bounds)]
 
     return sections(x), Linear((sections,), (lambda y_bars: np.concatenate(y_bars, axis),))
 
@@ -302,7 +297,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         bounds = [0, *map(int, indices_or_sections), length]
     if all(start <= stop for start, stop in itertools.pairwise(bounds)):
         return split_at(ary, bounds, axis)
-    return [ary[along(axis, start, stop)] for start, stop in itertools.pairwise(bounds)]
+    return [ary[along(axis, slice(start, stop))] for start, stop in itertools.pairwise(bounds)]
 
 
 @composed(np.split)
@@ -355,7 +350,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     (axis,) = normalized_axes(axis, a.ndim)
     if np.size(repeats) == 1:
         return repeat_each(a, int(np.reshape(repeats, ())), axis)
-    return a[(*[slice(None)] * axis, np.repeat(np.arange(a.shape[axis]), repeats))]
+    return a[along(axis, np.repeat(np.arange(a.shape[axis]), repeats))]
 
 
 @rule
@@ -395,7 +390,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     for axis, width in enumerate(widths):  # these modes copy elements, along one axis after the other
         if width != (0, 0):
             index = np.pad(np.arange(array.shape[axis]), width, mode=mode, **kwargs)
-            array = array[(*[slice(None)] * axis, index)]
+            array = array[along(axis, index)]
     return array
 
 
@@ -480,7 +475,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     (axis,) = normalized_axes(axis, arr.ndim)
-    return arr[(*[slice(None)] * axis, np.delete(np.arange(arr.shape[axis]), obj))]
+    return arr[along(axis, np.delete(np.arange(arr.shape[axis]), obj))]
 
 
 @composed(np.vander)

@@ -62,7 +62,7 @@ cdef object record_reshape(Variable x, object value):
 
 
 cdef bint is_reshape(object value, object x):
-    """Whether ``value``, made from ``x`` by indexing, is all of its memory in another shape: ``x[:, None]``."""
+    """Whether ``value``, made from ``x`` by indexing, is all its memory in another shape: ``x[:, None]``."""
     return (
         cnp.PyArray_CheckExact(value) and cnp.PyArray_CheckExact(x)
         and cnp.PyArray_DATA(<cnp.ndarray>value) == cnp.PyArray_DATA(<cnp.ndarray>x)
@@ -250,7 +250,8 @@ cdef class OnDiagonal(Node):
 cdef inline bint of_plain_matrix(tuple args, dict kwargs):
     """Whether the call is of a Variable that holds a plain matrix, and at most an offset."""
     return (
-        not kwargs and 1 <= len(args) <= 2 and type(args[0]) is Variable and is_plain((<Variable>args[0])._value)
+        not kwargs and 1 <= len(args) <= 2 and type(args[0]) is Variable
+        and is_plain((<Variable>args[0])._value)
         and cnp.PyArray_NDIM(<cnp.ndarray>(<Variable>args[0])._value) == 2
         and (len(args) == 1 or type(args[1]) is int)
     )
@@ -308,7 +309,7 @@ cdef class FastOnDiagonal(Handler):
 
 @cython.no_gc
 cdef class Join(Node):
-    """Parts joined along an axis: an existing one (concatenate), or with ``bounds`` None a new one (stack)."""
+    """Parts joined along an axis: an existing one (concatenate); with ``bounds`` None a new one (stack)."""
 
     cdef tuple rest
     cdef tuple places  # of each parent among the parts
