@@ -178,8 +178,8 @@ cdef class Component(Node):
 cdef class Pull:
     """A walk backward: the cotangent of every node so far, and whether the walk made its memory.
 
-    Memory that the walk made may be written to as soon as a single reference to it is left: two parents may be
-    given the same array, the later one to be pulled overwrites it.
+    Memory that the walk made may be written to as soon as a single reference to it is left: two parents may
+    be given the same array, the later one to be pulled overwrites it.
 
     With ``consume`` it takes the nodes over from the record, and releases them.
     """
