@@ -11,6 +11,11 @@ ctypedef fused floating:
     float
     double
 
+# BLAS 1 and 2
+cdef floating dot(blas_int n, const floating *x, const floating *y) noexcept nogil
+cdef void gemv(bint transpose, blas_int m, blas_int n, floating alpha, const floating *A, blas_int lda,
+               const floating *x, blas_int incx, floating beta, floating *y, blas_int incy) noexcept nogil
+
 # BLAS 3
 cdef void gemm(bint transpose_a, bint transpose_b, blas_int m, blas_int n, blas_int k, floating alpha,
                const floating *A, blas_int lda, const floating *B, blas_int ldb,

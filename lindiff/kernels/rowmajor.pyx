@@ -6,6 +6,7 @@ once, and nowhere else:
 =========================================  ==============================================================
 row-major, wanted                          column-major, called on the same buffer
 =========================================  ==============================================================
+gemv y = op(A) x                           the other trans, m and n exchanged
 gemm C = op(A) op(B)                       A and B exchanged, m and n exchanged, each `trans` kept
 syrk A Aᵀ, lower                           uplo U, trans 'T'
 syr2k A Bᵀ + B Aᵀ, lower                   uplo U, trans 'T'
@@ -46,6 +47,26 @@ cdef inline char diag_flag(bint unit) noexcept nogil:
 cdef inline blas_int leading(blas_int ld) noexcept nogil:
     """BLAS wants a leading dimension of at least 1, for empty matrices too."""
     return ld if ld > 0 else 1
+
+
+cdef floating dot(blas_int n, const floating *x, const floating *y) noexcept nogil:
+    """xᵀ y of two contiguous vectors."""
+    cdef blas_int one = 1
+    if floating is float:
+        return blas.sdot(&n, <float *> x, &one, <float *> y, &one)
+    else:
+        return blas.ddot(&n, <double *> x, &one, <double *> y, &one)
+
+
+cdef void gemv(bint transpose, blas_int m, blas_int n, floating alpha, const floating *A, blas_int lda,
+               const floating *x, blas_int incx, floating beta, floating *y, blas_int incy) noexcept nogil:
+    """y := alpha op(A) x + beta y, A of shape (m, n); elements of x and y `inc*` apart."""
+    cdef char trans = trans_flag(not transpose)
+    cdef blas_int la = leading(lda)
+    if floating is float:
+        blas.sgemv(&trans, &n, &m, &alpha, <float *> A, &la, <float *> x, &incx, &beta, y, &incy)
+    else:
+        blas.dgemv(&trans, &n, &m, &alpha, <double *> A, &la, <double *> x, &incx, &beta, y, &incy)
 
 
 cdef void gemm(bint transpose_a, bint transpose_b, blas_int m, blas_int n, blas_int k, floating alpha,

@@ -20,7 +20,7 @@ from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
     TANH, UnaryOp, add_into, binary, filled, is_plain, sum_all, unary,
 )
-from lindiff.kernels.small_matmul cimport add_product, matmul as small_matmul
+from lindiff.kernels.matmul cimport add_product, matmul as plain_matmul, sum_of_products
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.registry import fast_path
@@ -204,13 +204,10 @@ cdef class Multiply(Binary):
 
     cdef bint pull_number(self, Pull walk, Node parent, tuple fit, object z_bar, object other) except -1:
         """For a number times an array the sum of products is one dot product; False if not the case."""
-        if fit is None or fit[0] != () or not is_plain(z_bar) or not is_plain(other) \
-                or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>other) \
-                or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>z_bar) \
-                or not cnp.PyArray_SAMESHAPE(<cnp.ndarray>z_bar, <cnp.ndarray>other):
+        if fit is None or fit[0] != ():
             return False
-        total = np.dot(z_bar.reshape(-1), other.reshape(-1))
-        if not isfinite(total):
+        total = sum_of_products(z_bar, other)
+        if total is None or not isfinite(total):
             return False
         walk.add(parent, np.asarray(total, fit[1]), True)
         return True
@@ -389,12 +386,12 @@ cdef class Matmul(Binary):
 cdef object matmul_onto(object total, object matrix, object vector, bint transpose):
     """``total += op(matrix) vector``; with ``total`` None a new vector."""
     if total is None:
-        return small_matmul(matrix.T if transpose else matrix, vector)
+        return plain_matmul(matrix.T if transpose else matrix, vector)
     return add_product(total, matrix, vector, transpose, False)
 
 
 cdef inline object times(object x, object y):
-    out = small_matmul(x, y)
+    out = plain_matmul(x, y)
     return x @ y if out is None else out
 
 
@@ -605,7 +602,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = small_matmul(x, y)
+        value = plain_matmul(x, y)
         if value is None:
             value = x @ y
         node.x = x

@@ -15,7 +15,7 @@ from lindiff.core.record cimport Node, Pull, Push, Trace, doom
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, record
 from lindiff.kernels.elementwise cimport is_plain
-from lindiff.kernels.small_matmul cimport add_product, matmul
+from lindiff.kernels.matmul cimport add_product, matmul
 
 from lindiff.core.registry import fast_path
 from lindiff.rules.products import on_diagonal, outer_product

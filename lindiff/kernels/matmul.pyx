@@ -1,12 +1,15 @@
-"""Products of two small matrices or vectors, whatever their strides.
+"""Products of two matrices or vectors, whatever their strides, onto new or given memory.
 
 For 4 x 4 matrices the arithmetic is 64 multiplications; a BLAS call, and more so NumPy's way to it, costs
-several times that.  Functions answer None (or False) where the operands are not their case.
+several times that, so small products are plain loops.  Large ones go to the BLAS that all kernels use: two
+libraries, each with its own threads that wait busily, would fight for the cores.  Functions answer None where
+the operands are not their case.
 """
 
 cimport numpy as cnp
 
 from lindiff.kernels.elementwise cimport is_plain
+from lindiff.kernels.rowmajor cimport blas_int, dot, gemm, gemv
 
 cnp.import_array()
 
@@ -90,6 +93,82 @@ cdef inline void product_of(Frame *z, Frame *x, Frame *y, int kind, bint onto) n
                        <float *>y.data, y.row, y.column, x.rows, x.columns, y.columns, onto)
 
 
+cdef inline bint stored_by_rows(Frame *f, blas_int *ld) noexcept:
+    """Whether the elements of a row are neighbours; ``ld`` is then the distance of rows."""
+    ld[0] = <blas_int>(f.row if f.rows > 1 else max(f.columns, 1))
+    return (f.column == 1 or f.columns == 1) and (f.rows <= 1 or f.row >= max(f.columns, 1))
+
+
+cdef bint matrix_times_vector(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
+    """``z = x y`` or ``z += x y`` for a vector y through BLAS; False where x is stored neither way."""
+    cdef blas_int ld, incy = <blas_int>y.row, incz = <blas_int>z.row
+    cdef Frame xt = x[0]
+    cdef bint transpose_x = False
+    if y.row <= 0 or z.row <= 0 or max(y.row, z.row) > 2**31 - 1:
+        return False
+    if not stored_by_rows(&xt, &ld):
+        transpose(&xt)
+        transpose_x = True
+        if not stored_by_rows(&xt, &ld):
+            return False
+    with nogil:
+        if kind == cnp.NPY_DOUBLE:
+            gemv[double](transpose_x, <blas_int>xt.rows, <blas_int>xt.columns, 1, <double *>xt.data, ld,
+                         <double *>y.data, incy, <double>onto, <double *>z.data, incz)
+        else:
+            gemv[float](transpose_x, <blas_int>xt.rows, <blas_int>xt.columns, 1, <float *>xt.data, ld,
+                        <float *>y.data, incy, <float>onto, <float *>z.data, incz)
+    return True
+
+
+cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
+    """The same through BLAS; False where an operand is stored neither by rows nor by columns."""
+    cdef blas_int ldx, ldy, ldz, m = <blas_int>z.rows, n = <blas_int>z.columns, k = <blas_int>x.columns
+    cdef bint transpose_x = False, transpose_y = False
+    cdef Frame xt = x[0], yt = y[0], zt = z[0]
+    if max(z.rows, z.columns, x.columns) > 2**31 - 1:
+        return False
+    if z.columns == 1:
+        return matrix_times_vector(z, x, y, kind, onto)
+    if z.rows == 1:
+        transpose(&xt)
+        transpose(&yt)
+        transpose(&zt)
+        return matrix_times_vector(&zt, &yt, &xt, kind, onto)
+    if not stored_by_rows(z, &ldz):  # zᵀ = yᵀ xᵀ
+        transpose(&zt)
+        if not stored_by_rows(&zt, &ldz):
+            return False
+        transpose(&xt)
+        transpose(&yt)
+        return large_product(&zt, &yt, &xt, kind, onto)
+    if not stored_by_rows(&xt, &ldx):
+        transpose(&xt)
+        transpose_x = True
+        if not stored_by_rows(&xt, &ldx):
+            return False
+    if not stored_by_rows(&yt, &ldy):
+        transpose(&yt)
+        transpose_y = True
+        if not stored_by_rows(&yt, &ldy):
+            return False
+    with nogil:
+        if kind == cnp.NPY_DOUBLE:
+            gemm[double](transpose_x, transpose_y, m, n, k, 1, <double *>xt.data, ldx, <double *>yt.data, ldy,
+                         <double>onto, <double *>zt.data, ldz)
+        else:
+            gemm[float](transpose_x, transpose_y, m, n, k, 1, <float *>xt.data, ldx, <float *>yt.data, ldy,
+                        <float>onto, <float *>zt.data, ldz)
+    return True
+
+
+cdef inline bint any_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
+    if x.rows * x.columns * y.columns > SMALL and x.rows * y.columns > 1:
+        return large_product(z, x, y, kind, onto)
+    product_of(z, x, y, kind, onto)
+    return True
+
+
 cdef object matmul(object x, object y):
     """``x @ y`` for plain arrays of one or two axes."""
     cdef Frame left, right, result
@@ -105,7 +184,7 @@ cdef object matmul(object x, object y):
         return None
     frame(x, kind, True, &left)
     frame(y, kind, False, &right)
-    if left.columns != right.rows or left.rows * left.columns * right.columns > SMALL:
+    if left.columns != right.rows:
         return None
     if axes_x == 2:
         shape[axes] = left.rows
@@ -115,10 +194,11 @@ cdef object matmul(object x, object y):
         axes += 1
     out = cnp.PyArray_EMPTY(axes, shape, kind, 0)
     result.data = cnp.PyArray_DATA(out)
+    result.rows = left.rows
+    result.columns = right.columns
     result.row = right.columns
     result.column = 1
-    product_of(&result, &left, &right, kind, False)
-    return out
+    return out if any_product(&result, &left, &right, kind, False) else None
 
 
 cdef object add_product(object total, object x, object y, bint transpose_x, bint transpose_y):
@@ -141,15 +221,14 @@ cdef object add_product(object total, object x, object y, bint transpose_x, bint
         transpose(&left)
     if transpose_y:
         transpose(&right)
-    if left.columns != right.rows or left.rows * left.columns * right.columns > SMALL:
+    if left.columns != right.rows:
         return None
     if total is None:
         shape[0] = left.rows
         shape[1] = right.columns
         out = cnp.PyArray_EMPTY(2, shape, kind, 0)
         frame(out, kind, False, &result)
-        product_of(&result, &left, &right, kind, False)
-        return out
+        return out if any_product(&result, &left, &right, kind, False) else None
     out = total
     if not is_plain(out) or cnp.PyArray_TYPE(out) != kind or not cnp.PyArray_ISWRITEABLE(out) \
             or not 1 <= cnp.PyArray_NDIM(out) <= 2:
@@ -157,5 +236,20 @@ cdef object add_product(object total, object x, object y, bint transpose_x, bint
     frame(out, kind, left.rows == 1 and right.columns != 1, &result)
     if result.rows != left.rows or result.columns != right.columns:
         return None
-    product_of(&result, &left, &right, kind, True)
-    return out
+    return out if any_product(&result, &left, &right, kind, True) else None
+
+
+cdef object sum_of_products(object x, object y):
+    """``sum(x * y)`` of two C-contiguous plain arrays of one shape and dtype, as a Python float."""
+    if not is_plain(x) or not is_plain(y):
+        return None
+    cdef cnp.ndarray a = x, b = y
+    cdef blas_int n
+    if cnp.PyArray_TYPE(a) != cnp.PyArray_TYPE(b) or not cnp.PyArray_SAMESHAPE(a, b) \
+            or not cnp.PyArray_IS_C_CONTIGUOUS(a) or not cnp.PyArray_IS_C_CONTIGUOUS(b) \
+            or cnp.PyArray_SIZE(a) > 2**31 - 1:
+        return None
+    n = <blas_int>cnp.PyArray_SIZE(a)
+    if cnp.PyArray_TYPE(a) == cnp.NPY_DOUBLE:
+        return dot[double](n, <double *>cnp.PyArray_DATA(a), <double *>cnp.PyArray_DATA(b))
+    return dot[float](n, <float *>cnp.PyArray_DATA(a), <float *>cnp.PyArray_DATA(b))

@@ -1,4 +1,5 @@
-"""Products of two small matrices or vectors, whatever their strides."""
+"""Products of two matrices or vectors, whatever their strides."""
 
 cdef object matmul(object x, object y)
 cdef object add_product(object total, object x, object y, bint transpose_x, bint transpose_y)
+cdef object sum_of_products(object x, object y)
