@@ -80,7 +80,7 @@ def test_in_place_operators(op):
     np.testing.assert_allclose(ld.grad(f)(x), expected)
     np.testing.assert_array_equal(x, [1.0, 2.0])
     with pytest.raises(ValueError, match="broadcast"):
-        op(ld.Variable(x), np.ones((2, 2)))
+        op(ld.Variable(x) * 1.0, np.ones((2, 2)))
     with pytest.raises(TypeError, match="in place"):
         op(ld.Variable(x), 1j)
     single = ld.Variable(np.ones(2, "f4"))

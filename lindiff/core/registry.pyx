@@ -9,7 +9,7 @@ import inspect
 
 from lindiff.core.differential cimport Differential
 from lindiff.core.record cimport Trace
-from lindiff.core.variable cimport Variable, as_value, innermost, record, value_of
+from lindiff.core.variable cimport Variable, as_value, innermost, kept_constant, record, value_of
 
 from lindiff.core import pytree
 from lindiff.core.variable import record_outputs
@@ -112,7 +112,7 @@ cdef object strip(object argument, Trace trace, tuple place, list nodes, list pl
     if isinstance(argument, (list, tuple)) and innermost(argument, None) is not None:
         return pytree.rebuild(
             argument, [strip(item, trace, (*place, i), nodes, places) for i, item in enumerate(argument)])
-    return argument
+    return kept_constant(argument)
 
 
 cdef class Composed(Handler):
@@ -181,8 +181,11 @@ def suggest(str name, str instead):
 
 def full_name(function):
     """``numpy.linalg.eig`` for the function of that name."""
-    module = getattr(function, "__module__", None) or "numpy"
+    import numpy as np
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
+    module = getattr(function, "__module__", None)
+    if module is None:  # ufuncs do not say where they are from
+        module = "numpy" if getattr(np, name, None) is function else "scipy.special"
     return f"{module}.{name}"
 
 

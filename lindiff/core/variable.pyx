@@ -22,6 +22,10 @@ from lindiff.core.record import Record, current_trace, root_trace
 
 cnp.import_array()
 
+# Constants of up to so many bytes are copied when an operation keeps them.
+cdef enum:
+    SMALL_CONSTANT = 32768
+
 cdef object _comparisons = {
     Py_EQ: operator.eq, Py_NE: operator.ne, Py_LT: operator.lt,
     Py_LE: operator.le, Py_GT: operator.gt, Py_GE: operator.ge,
@@ -165,6 +169,23 @@ cdef object value_of(object x):
     return x
 
 
+cdef object read_only(cnp.ndarray x):
+    """A number as NumPy scalar, an array as a view that cannot be written to."""
+    if cnp.PyArray_NDIM(x) == 0:
+        return x[()]
+    cdef cnp.ndarray view = x.view()
+    cnp.PyArray_CLEARFLAGS(view, cnp.NPY_ARRAY_WRITEABLE)
+    return view
+
+
+cdef object kept_constant(object x):
+    """A constant as an operation keeps it: small arrays copied, so that loops may use them as buffers."""
+    if cnp.PyArray_CheckExact(x) and cnp.PyArray_NBYTES(<cnp.ndarray>x) <= SMALL_CONSTANT \
+            and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x):
+        return cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
+    return x
+
+
 def value(x):
     """The plain array (or NumPy scalar) that a Variable holds; anything else as it is.
 
@@ -178,7 +199,7 @@ def value(x):
     Returns
     -------
     numpy.ndarray, numpy scalar or ``x``
-        Not a copy: treat it as read-only.
+        Not a copy, and read-only.
 
     Examples
     --------
@@ -189,7 +210,7 @@ def value(x):
     """
     if type(x) is Variable:
         x = value_of(x)
-        return x[()] if cnp.PyArray_CheckExact(x) and cnp.PyArray_NDIM(<cnp.ndarray>x) == 0 else x
+        return read_only(x) if cnp.PyArray_CheckExact(x) else x
     if isinstance(x, (list, tuple, dict)):
         from lindiff.core.pytree import tree_map
         return tree_map(value, x)
@@ -501,6 +522,10 @@ cdef class Variable:
 
     cdef object assign(self, object outcome):
         """``self op= other``: this Variable takes the result, as an array's memory would."""
+        if type(self.node) is Leaf and (<Leaf>self.node).shape is not None:
+            raise TypeError(
+                "a Variable made by hand cannot be changed in place, its gradient would be lost: write "
+                "w = ld.Variable(ld.value(w) - step), or y = w + 1 to go on computing")
         cdef Variable result
         if type(outcome) is not Variable:  # does not depend on it any more
             return outcome

@@ -15,7 +15,7 @@ from libc.math cimport isfinite
 from lindiff.core.differential cimport all_finite, chain_product, fit_to
 from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler, handle
-from lindiff.core.variable cimport Operators, Variable, as_value, record, value_of
+from lindiff.core.variable cimport Operators, Variable, as_value, kept_constant, record, value_of
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
     TANH, UnaryOp, add_into, binary, filled, is_plain, sum_all, unary,
@@ -550,6 +550,12 @@ cdef class NegativeUfunc(Handler):
         return NotImplemented if kwargs else _hot.negative(args[0])
 
 
+cdef object kept_index(object index):
+    if type(index) is tuple:
+        return tuple([kept_constant(part) for part in index])
+    return kept_constant(index)
+
+
 cdef class HotOperators(Operators):
     cdef object add(self, object x, object y):
         cdef Add node = Add.__new__(Add)
@@ -574,9 +580,9 @@ cdef class HotOperators(Operators):
         y = node.right(y, trace)
         value = binary(MULTIPLY, x, y)
         if node.a is not None:
-            node.y = y
+            node.y = y if node.b is not None else kept_constant(y)
         if node.b is not None:
-            node.x = x
+            node.x = x if node.a is not None else kept_constant(x)
         return node.finish(trace, x, y, x * y if value is None else value)
 
     cdef object divide(self, object x, object y):
@@ -587,7 +593,7 @@ cdef class HotOperators(Operators):
         value = binary(DIVIDE, x, y)
         if value is None:
             value = x / y
-        node.y = y
+        node.y = y if node.b is not None else kept_constant(y)
         if node.b is not None:
             node.z = value
         return node.finish(trace, x, y, value)
@@ -605,8 +611,8 @@ cdef class HotOperators(Operators):
         value = plain_matmul(x, y)
         if value is None:
             value = x @ y
-        node.x = x
-        node.y = y
+        node.x = x if node.a is not None else kept_constant(x)
+        node.y = y if node.b is not None else kept_constant(y)
         return record(trace, node, value)
 
     cdef object negative(self, object x):
@@ -621,7 +627,7 @@ cdef class HotOperators(Operators):
             return record_reshape(x, value)
         node = GetItem.__new__(GetItem)
         node.a = x.node
-        node.index = index
+        node.index = kept_index(index)
         node.shape = x._value.shape
         node.dtype = x._value.dtype
         return record(x.node.trace, node, value)
@@ -680,6 +686,12 @@ cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
         raise TypeError(
             f"np.{ufunc.__name__}(..., out=...) cannot write into an array when Variables are among "
             f"its inputs: write y = np.{ufunc.__name__}(...)")
+    if out[0].base is not None:
+        raise TypeError(
+            "this plain array is a view of another one, which would not see the change: write "
+            "a = a + v with the whole array instead of a += v")
+    if not np.can_cast(np.result_type(*[value_of(x) for x in inputs]), out[0].dtype, casting="same_kind"):
+        raise TypeError(f"a {out[0].dtype} array cannot take the result: write a = a + v instead of a += v")
     result = np.broadcast_shapes(*[np.shape(value_of(x)) for x in inputs])
     if ufunc.signature is None and result != out[0].shape:
         raise ValueError(f"non-broadcastable output operand with shape {out[0].shape} doesn't match the "

@@ -14,7 +14,7 @@ import numpy as np
 
 from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
-from lindiff.core.variable cimport Variable, innermost, record
+from lindiff.core.variable cimport Variable, innermost, kept_constant, record
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.products cimport gemm_one
@@ -374,6 +374,8 @@ cdef class FastSolve(Handler):
             return NotImplemented
         trace = trace_of(args[0], args[1])
         A = seen_from_outside(args[0], trace)
+        if A is args[0]:
+            A = kept_constant(A)
         B = seen_from_outside(args[1], trace)
         if not is_plain_square(A) or not is_plain(B) \
                 or not 1 <= cnp.PyArray_NDIM(<cnp.ndarray>B) <= 2 \

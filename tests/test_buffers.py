@@ -1,0 +1,102 @@
+"""NumPy code that uses arrays as buffers: the right derivative, or an error that says what to write."""
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+
+
+def gradient_of_loop(step):
+    def total(v):
+        s = 0.0
+        buffer = np.empty(2)
+        for k in range(3):
+            buffer[:] = k + 1
+            s = s + step(v, buffer)
+        return s
+
+    return ld.grad(total)(np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (lambda v, b: np.sum(v * b), 6.0),
+        (lambda v, b: np.sum(b * v), 6.0),
+        (lambda v, b: v @ b, 6.0),
+        (lambda v, b: np.sum(v / b), 1 + 1 / 2 + 1 / 3),
+        (lambda v, b: np.sum(v**b), 6.0),
+        (lambda v, b: np.sum(np.linalg.solve(np.diag(b), v)), 1 + 1 / 2 + 1 / 3),
+    ],
+)
+def test_constants_may_be_written_to_in_a_loop(step, expected):
+    np.testing.assert_allclose(gradient_of_loop(step), expected)
+
+
+def test_an_index_may_be_written_to_in_a_loop():
+    def total(v):
+        s, index = 0.0, np.zeros(1, int)
+        for k in range(3):
+            index[0] = k
+            s = s + np.sum(v[index]) * 10.0**k
+        return s
+
+    np.testing.assert_allclose(ld.grad(total)(np.ones(3)), [1, 10, 100])
+
+
+def test_a_mask_may_be_written_to_afterwards():
+    def total(v):
+        mask = np.array([True, False, True])
+        s = np.sum(v[mask])
+        mask[:] = False
+        return s
+
+    np.testing.assert_allclose(ld.grad(total)(np.ones(3)), [1, 0, 1])
+
+
+def test_a_plain_array_becomes_the_variable_added_to_it():
+    def total(v):
+        b = np.zeros(2)
+        b += v
+        return np.sum(b * b)
+
+    np.testing.assert_allclose(ld.grad(total)(np.array([1.0, 2.0])), [2, 4])
+
+
+def test_adding_to_rows_of_a_plain_array_raises():
+    def total(v):
+        A = np.zeros((2, 3))
+        for row in A:
+            row += v
+        return np.sum(A * A)
+
+    with pytest.raises(TypeError, match="view of another"):
+        ld.grad(total)(np.ones(3))
+
+
+def test_adding_to_an_integer_array_raises():
+    def total(v):
+        b = np.zeros(2, int)
+        b += v
+        return np.sum(b)
+
+    with pytest.raises(TypeError, match="int64"):
+        ld.grad(total)(np.ones(2))
+
+
+def test_changing_a_variable_made_by_hand_raises():
+    w = ld.Variable([1.0])
+    with pytest.raises(TypeError, match=r"ld\.value\(w\) - step"):
+        w -= 0.1
+
+
+def test_values_cannot_be_written_to():
+    x = np.ones(2)
+
+    def total(v):
+        ld.value(v)[:] = 0
+        return np.sum(v)
+
+    with pytest.raises(ValueError, match="read-only"):
+        ld.grad(total)(x)
+    np.testing.assert_array_equal(x, 1.0)
