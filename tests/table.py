@@ -5,6 +5,7 @@ Modules named ``table_<family>.py`` hold a list ``OPERATORS`` of these records; 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,19 @@ class Sample:
 
 def sample(*args: Any, **kwargs: Any) -> Sample:
     return Sample(args, kwargs)
+
+
+def accepted(function: Callable[..., Any], *samples: Sample) -> list[Sample]:
+    """Those samples that fit the signature of the installed NumPy's ``function``: older ones have less."""
+    return [sample for sample in samples if _fits(inspect.signature(function), sample)]
+
+
+def _fits(signature: inspect.Signature, sample: Sample) -> bool:
+    try:
+        signature.bind(*sample.args, **sample.kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from table import accepted, sample
 
 import lindiff as ld
 
@@ -94,8 +95,11 @@ def test_clip_keeps_single_precision():
 
 
 def test_clip_takes_variables_by_keyword():
-    assert ld.grad(lambda low: np.sum(np.clip(np.array([0.0, 3.0]), min=low, max=5.0)))(1.0) == 1
-    assert ld.grad(lambda high: np.sum(np.clip(np.array([0.0, 3.0]), a_min=None, a_max=high)))(1.0) == 1
+    x = np.array([0.0, 3.0])
+    assert ld.grad(lambda low: np.sum(np.clip(x, a_min=low, a_max=5.0)))(1.0) == 1
+    assert ld.grad(lambda high: np.sum(np.clip(x, a_min=None, a_max=high)))(1.0) == 1
+    for keywords in accepted(np.clip, sample(x, min=1.0, max=5.0)):
+        assert ld.grad(lambda low, s=keywords: np.sum(np.clip(*s.args, **{**s.kwargs, "min": low})))(1.0) == 1
 
 
 def test_keywords_of_ufuncs():

@@ -97,7 +97,11 @@ def test_matmul_refuses_a_cast_that_numpy_refuses():
         np.matmul(v, v, dtype=np.float32, casting="safe")
 
 
-@pytest.mark.parametrize("product", [np.matmul, np.dot, np.outer, np.inner, np.kron, np.vecdot], ids=str)
+@pytest.mark.parametrize(
+    "product",
+    [np.matmul, np.dot, np.outer, np.inner, np.kron, np.vecdot],
+    ids=lambda f: f.__name__,  # not their text: that of functions has their address
+)
 def test_mixed_precision_keeps_the_dtype_of_each_input(product):
     single, double = np.ones((3, 3), np.float32), np.ones((3, 3))
     for a, b in [(single, double), (double, single), (single[0], double[0]), (double[0], single[0])]:

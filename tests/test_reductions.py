@@ -128,3 +128,10 @@ def test_indices_without_axes(index):
     x = np.arange(6.0).reshape(2, 3)
     for twice in (False, True):
         check_grads(lambda x, twice=twice: x[index] * (np.sum(x[index]) if twice else 1.0), (x,))
+
+
+def test_average_returns_the_sum_of_fixed_weights():
+    (mean, total), pullback = ld.vjp(lambda a: np.average(a, weights=np.arange(4), returned=True), np.ones(4))
+    assert (mean, total) == (1, 6)
+    assert total.dtype == mean.dtype
+    assert_allclose(pullback((1.0, 1.0))[0], np.arange(4) / 6)

@@ -29,10 +29,10 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
 @rule(np.astype)
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """The cotangent is cast back to the dtype of ``x``; an integer result is a constant."""
-    y = np.astype(x, dtype, copy=copy)
+    y = x.astype(dtype, copy=copy)  # the method, since np.astype takes no NumPy scalars before NumPy 2.1
     if y.dtype.kind not in "fc":
         return y, None
-    return y, Linear((lambda x_dot: np.astype(x_dot, dtype),), (lambda y_bar: y_bar,))
+    return y, Linear((lambda x_dot: x_dot.astype(dtype),), (lambda y_bar: y_bar,))
 
 
 def filled(fill_value: Any, shape: Any, dtype: Any) -> Any:
@@ -76,7 +76,7 @@ def stacked(nested: Any) -> Any:
 @composed(np.asarray)
 def asarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
     y = stacked(a)
-    return y if dtype is None or y.dtype == dtype else np.astype(y, np.dtype(dtype))
+    return y if dtype is None or y.dtype == dtype else y.astype(np.dtype(dtype))
 
 
 composed(np.asanyarray)(asarray)

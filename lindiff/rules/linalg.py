@@ -20,6 +20,9 @@ from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforwar
 from lindiff.linalg.triangular import trsm
 from lindiff.rules._common import as_array
 
+# In NumPy 2.0, the condition number of a complex matrix is complex (with zero imaginary part) in some norms.
+COMPLEX_COND = np.linalg.cond(np.eye(1, dtype=complex), 1).dtype.kind == "c"
+
 
 def check_square(a: Any, name: str) -> None:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
@@ -576,4 +579,5 @@ def cond(x: Any, p: Any = None) -> Any:
         s = np.linalg.svdvals(x)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     inverse = np.linalg.inv(x)
-    return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))
+    y = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))
+    return y.astype(x.dtype) if COMPLEX_COND else y

@@ -79,6 +79,11 @@ def compress(self: Any, condition: Any, axis: Any = None) -> Any:
     return np.compress(condition, self, axis=axis)
 
 
+def clip(self: Any, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+    """np.clip, which has taken ``min`` and ``max`` by keyword, or only one of them, since NumPy 2.1."""
+    return np.clip(self, min, max, **kwargs)
+
+
 METHODS: dict[str, Any] = {
     name: _through(getattr(np, name))
     for name in [
@@ -88,7 +93,6 @@ METHODS: dict[str, Any] = {
         "argmin",
         "argpartition",
         "argsort",
-        "clip",
         "conjugate",
         "copy",
         "cumprod",
@@ -115,6 +119,7 @@ METHODS: dict[str, Any] = {
 }
 METHODS |= {
     "astype": astype,
+    "clip": clip,
     "compress": compress,
     "conj": METHODS["conjugate"],
     "flatten": flatten,
@@ -169,7 +174,7 @@ def attribute(name: str) -> Any:
     if not name.startswith("_"):  # protocols look for such names, often
         known = [*METHODS, "T", "shape", "ndim", "size", "dtype", "grad", "backward"]
         near = difflib.get_close_matches(name, known, n=2)
-        if hasattr(np.ndarray, name):
+        if hasattr(np.empty(0), name):  # the class also lists names that have expired
             message += f"; its plain array has: ld.value(v).{name}"
         elif near:
             message += f"; near: {', '.join(near)}"

@@ -102,7 +102,7 @@ def average(
     weights = np.broadcast_to(weights, np.shape(a))
     total = np.sum(weights, axis=axis, keepdims=keepdims)
     mean_ = np.sum(np.multiply(a, weights), axis=axis, keepdims=keepdims) / total
-    return (mean_, np.astype(total, mean_.dtype)) if returned else mean_
+    return (mean_, total.astype(mean_.dtype)) if returned else mean_
 
 
 # -- extremes --------------------------------------------------------------------------------------------
@@ -496,7 +496,7 @@ def quantile(
     if np.isnan(value(ordered)[..., -1:]).any():  # a NaN is sorted last, and makes its quantile NaN
         y = np.where(np.isnan(value(moved)[-1]), np.nan, y)
     if y.dtype != np.result_type(a) and np.result_type(a).kind == "f" and np.ndim(q) == 0:
-        y = np.astype(y, np.result_type(a))
+        y = y.astype(np.result_type(a))
     return np.reshape(y, np.shape(q) + shape) if keepdims else y
 
 
