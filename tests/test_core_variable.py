@@ -82,8 +82,8 @@ def test_in_place_operators(op):
     with pytest.raises(ValueError, match="broadcast"):
         op(ld.Variable(x) * 1.0, np.ones((2, 2)))
     with pytest.raises(TypeError, match="in place"):
-        op(ld.Variable(x), 1j)
-    single = ld.Variable(np.ones(2, "f4"))
+        op(ld.Variable(x) * 1.0, 1j)
+    single = ld.Variable(np.ones(2, "f4")) * 1.0
     single = op(single, np.ones(2))
     assert single.dtype == np.float32
 
