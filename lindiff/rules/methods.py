@@ -49,6 +49,8 @@ def _unpacked(arguments: tuple[Any, ...]) -> Any:
 
 def reshape(self: Any, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
     """``v.reshape(2, 3)`` or ``v.reshape((2, 3))``: np.reshape."""
+    if order == "C":
+        return np.reshape(self, _unpacked(shape))
     return np.reshape(self, _unpacked(shape), order=order)
 
 
