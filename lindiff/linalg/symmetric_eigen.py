@@ -92,7 +92,8 @@ def syevd(A: Any, *, overwrite_a: bool = False) -> Any:
     Notes
     -----
     Gaps are replaced by ``h(t) = max(|t|, ε) sgn(t)``; where a function does not depend on the choice of
-    eigenvectors the terms of repeated eigenvalues vanish; else a warning names the pair.  Seeger et al. (2017), section 4.4.
+    eigenvectors the terms of repeated eigenvalues vanish; else a warning names the pair.  Seeger et al.
+    (2017), section 4.4.
 
     Examples
     --------
