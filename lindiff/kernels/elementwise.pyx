@@ -121,12 +121,28 @@ cdef inline cnp.ndarray empty_frame(int axes, Py_ssize_t rows, Py_ssize_t column
     return cnp.PyArray_EMPTY(axes, shape, kind, 0)
 
 
+cdef inline int read_operand(object x, bint plain, int kind, Operand *operand):
+    """Read an array or a Python number as a frame; its number of axes, or -1 where it is neither."""
+    cdef double number
+    if plain:
+        if cnp.PyArray_NDIM(<cnp.ndarray>x) > 2:
+            return -1
+        frame(x, kind, operand)
+        return cnp.PyArray_NDIM(<cnp.ndarray>x)
+    if not python_number(x, kind, &number):
+        return -1
+    operand.row = operand.column = 0
+    operand.scalar = number
+    operand.scalar_float = <float>number
+    operand.data = <void *>&operand.scalar if kind == cnp.NPY_DOUBLE else <void *>&operand.scalar_float
+    return 0
+
+
 cdef object binary(BinaryOp op, object x, object y):
     """``x op y`` with NumPy's broadcasting for small plain arrays and Python numbers."""
     cdef Operand left, right
-    cdef double number
     cdef bint x_plain = is_plain(x), y_plain = is_plain(y)
-    cdef int kind, axes_x = 0, axes_y = 0, axes
+    cdef int kind, axes_x, axes_y, axes
     cdef Py_ssize_t rows = 1, columns = 1, n
     cdef cnp.ndarray out
     if x_plain:
@@ -153,29 +169,9 @@ cdef object binary(BinaryOp op, object x, object y):
             return None
         return out
 
-    if x_plain:
-        axes_x = cnp.PyArray_NDIM(<cnp.ndarray>x)
-        if axes_x > 2:
-            return None
-        frame(x, kind, &left)
-    elif python_number(x, kind, &number):
-        left.row = left.column = 0
-        left.scalar = number
-        left.scalar_float = <float>number
-        left.data = <void *>&left.scalar if kind == cnp.NPY_DOUBLE else <void *>&left.scalar_float
-    else:
-        return None
-    if y_plain:
-        axes_y = cnp.PyArray_NDIM(<cnp.ndarray>y)
-        if axes_y > 2:
-            return None
-        frame(y, kind, &right)
-    elif python_number(y, kind, &number):
-        right.row = right.column = 0
-        right.scalar = number
-        right.scalar_float = <float>number
-        right.data = <void *>&right.scalar if kind == cnp.NPY_DOUBLE else <void *>&right.scalar_float
-    else:
+    axes_x = read_operand(x, x_plain, kind, &left)
+    axes_y = read_operand(y, y_plain, kind, &right)
+    if axes_x < 0 or axes_y < 0:
         return None
 
     axes = max(axes_x, axes_y)
