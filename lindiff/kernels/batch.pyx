@@ -4,6 +4,8 @@ cimport numpy as cnp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from lindiff.kernels cimport memory
+
 import numpy as np
 
 cnp.import_array()
@@ -135,7 +137,7 @@ cdef cnp.ndarray empty(Batch *b, int dtype, int core, Py_ssize_t m, Py_ssize_t n
         shape[i] = b.shape[i]
     shape[b.ndim] = m
     shape[b.ndim + 1] = n
-    return cnp.PyArray_EMPTY(b.ndim + core, shape, dtype, 0)
+    return memory.empty(b.ndim + core, shape, dtype)
 
 
 cdef cnp.ndarray copy_of(Batch *b, cnp.ndarray x, int core):
