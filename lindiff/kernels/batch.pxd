@@ -26,6 +26,7 @@ cdef struct Batch:
     bint lower, rightside
     int transpose, transpose_b       # PLAIN, TRANSPOSE or ADJOINT
     double alpha, beta
+    double weight                    # how much longer a matrix takes than its Cholesky factorization
     Py_ssize_t work_size             # workspace: entries of the dtype, then integers
     Py_ssize_t iwork_size
     void *work

@@ -19,6 +19,7 @@ from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.lu cimport getrf_one, getrs_one
+from lindiff.kernels.memory cimport copy, empty
 from lindiff.kernels.rowmajor cimport blas_int, floating
 from lindiff.kernels.triangles cimport zero_pivot
 from lindiff.kernels.triangular cimport trsm_one
@@ -62,8 +63,8 @@ cdef cnp.ndarray copied(cnp.ndarray x):
     """A C-contiguous copy of a vector or matrix."""
     cdef int kind = cnp.PyArray_TYPE(x), axes = cnp.PyArray_NDIM(x)
     if cnp.PyArray_SIZE(x) > SMALL * SMALL:
-        return cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)
-    cdef cnp.ndarray out = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(x), kind, 0)
+        return copy(x)
+    cdef cnp.ndarray out = empty(axes, cnp.PyArray_DIMS(x), kind)
     cdef Py_ssize_t m = cnp.PyArray_DIM(x, 0), n = 1, row = cnp.PyArray_STRIDE(x, 0), column = 0
     if axes == 2:
         n = cnp.PyArray_DIM(x, 1)
@@ -335,8 +336,8 @@ cdef class Solve(Node):
                 total is not None and has_shape_of(total, self.factors)
                 and cnp.PyArray_ISCARRAY(<cnp.ndarray>total)
             )
-            A_bar = total if onto else cnp.PyArray_EMPTY(2, cnp.PyArray_DIMS(self.factors),
-                                                         cnp.PyArray_TYPE(b_bar), 0)
+            A_bar = total if onto else empty(
+                2, cnp.PyArray_DIMS(self.factors), cnp.PyArray_TYPE(b_bar))
             subtract_of(cnp.PyArray_TYPE(b_bar) == cnp.NPY_DOUBLE, cnp.PyArray_DATA(A_bar),
                         cnp.PyArray_DATA(b_bar), cnp.PyArray_DATA(self.X), n, k, onto)
             if not onto:
