@@ -60,7 +60,7 @@ cdef int real_type(int dtype) noexcept:
     return cnp.NPY_FLOAT if dtype == cnp.NPY_FLOAT or dtype == cnp.NPY_CFLOAT else cnp.NPY_DOUBLE
 
 
-cdef int transposition(object flag) except -1:
+cdef int transposition(object flag, str operator, str argument="transpose") except -1:
     """PLAIN, TRANSPOSE or ADJOINT for False, True or "C"."""
     if flag is False:
         return PLAIN
@@ -70,7 +70,7 @@ cdef int transposition(object flag) except -1:
         return TRANSPOSE if flag else PLAIN
     if flag == "C":
         return ADJOINT
-    raise ValueError(f'a transposition is False, True or "C" (conjugated too), not {flag!r}')
+    raise ValueError(f'{operator}: {argument} must be False, True or "C", got {flag!r}')
 
 
 cdef int widen(Batch *b, cnp.ndarray x, int ndim) except -1:
