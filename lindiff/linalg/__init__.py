@@ -4,6 +4,7 @@ from lindiff.linalg.cholesky import potrf, potri, sumlogdiag
 from lindiff.linalg.determinant import det, inverse, slogdet
 from lindiff.linalg.diagonals import extractdiag, extracttrian, makediag, maketrian
 from lindiff.linalg.factors import CholeskyFactor, LUFactor, cho_factor, lu_factor
+from lindiff.linalg.gaussian import gp_logpdf, mvn_logpdf
 from lindiff.linalg.lq import gelqf, gelqf_l
 from lindiff.linalg.products import gemm, gemm2, syrk
 from lindiff.linalg.symmetric_eigen import syevd
@@ -20,10 +21,12 @@ __all__ = [
     "gelqf_l",
     "gemm",
     "gemm2",
+    "gp_logpdf",
     "inverse",
     "lu_factor",
     "makediag",
     "maketrian",
+    "mvn_logpdf",
     "potrf",
     "potri",
     "slogdet",
