@@ -54,6 +54,10 @@ class Factor:
         """A⁻¹ in memory of the caller's own."""
         raise NotImplementedError
 
+    def diag_inverse(self) -> Any:
+        B = self.inverted() if self._inverse is None else self._inverse
+        return np.diagonal(B, axis1=-2, axis2=-1).copy()
+
 
 class LU(Factor):
     """``A = L U P`` of any square matrix; a triangle is its own factor.
@@ -128,9 +132,6 @@ class LU(Factor):
         least, largest = np.min(size, axis=-1, initial=np.inf), np.max(size, axis=-1, initial=0.0)
         return bool(np.all(least > largest * np.finfo(size.dtype).eps ** 0.25))
 
-    def diag_inverse(self) -> Any:
-        return np.diagonal(self.inverted(), axis1=-2, axis2=-1).copy()
-
 
 class Cholesky(Factor):
     """``A = L Lᴴ`` of a positive definite matrix, of which the lower triangle is read."""
@@ -177,9 +178,7 @@ class Cholesky(Factor):
         return np.ones_like(logdet, dtype=self.triangle.dtype), logdet
 
     def diag_inverse(self) -> Any:
-        """Sums of squares over the columns of ``L⁻¹``."""
-        Z = trsm(self.triangle, _identity_like(self.triangle), lower=self.lower)
-        return np.sum((conj(Z) * Z).real, axis=-2 if self.lower else -1)
+        return super().diag_inverse().real
 
 
 class UpperCholesky(Cholesky):

@@ -107,7 +107,8 @@ def diag_inverse(A: Any, factor: Factor) -> Any:
 
     def pushforward(A_dot: Any) -> Any:
         B = inverse(A, factor)
-        return -np.sum((B @ factor.part(A_dot)) * np.swapaxes(B, -1, -2), axis=-1)
+        d_dot = -np.sum((B @ factor.part(A_dot)) * np.swapaxes(B, -1, -2), axis=-1)
+        return d_dot if d.dtype.kind == "c" else d_dot.real
 
     def pullback(d_bar: Any) -> Any:
         B = adjoint(inverse(A, factor))
@@ -247,7 +248,7 @@ class _Object:
 
         Notes
         -----
-        n³ flops and one n×n array that is not kept.  Backward: the inverse, and one product.
+        As much as the inverse, of which only the diagonal is kept.  Backward: the inverse, and one product.
         """
         return diag_inverse(self._matrix, self._factor)
 
