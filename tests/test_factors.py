@@ -322,6 +322,25 @@ def test_a_factor_dies_with_the_variable_and_its_record():
     assert kept() is None
 
 
+@pytest.mark.parametrize("first", ["inverse", "determinant"])
+def test_the_inverse_that_is_kept_is_not_written_to(first):
+    K = spd(2, 4, 4)
+
+    def f(K):
+        F = cho_factor(K)
+        inv = F.inv() if first == "inverse" else 0.0
+        logdet = F.logdet()
+        return logdet, inv + F.inv()
+
+    (_, inv), pullback = ld.vjp(f, K)
+    zeros = np.zeros_like(inv)
+    expected = np.linalg.inv(K)
+    for scale in [2.0, 3.0, 2.0]:
+        got = pullback((np.full(2, scale), zeros))[0]
+        assert_allclose(got, scale * expected)
+    assert_allclose(inv, (2 if first == "inverse" else 1) * expected)
+
+
 # -- objects as arguments and results --------------------------------------------------------------------
 
 

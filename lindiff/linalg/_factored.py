@@ -17,7 +17,7 @@ import numpy as np
 
 from lindiff.core.variable import Variable, shared_of, value
 from lindiff.linalg._backend import kernels
-from lindiff.linalg._matrices import conj, hermitian_part, op
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part, op
 from lindiff.linalg.cholesky import potrf, potri
 from lindiff.linalg.triangular import trsm
 
@@ -50,9 +50,17 @@ class Factor:
             self._inverse = self.inverted()
         return self._inverse
 
+    @property
+    def has_inverse(self) -> bool:
+        return self._inverse is not None
+
     def inverted(self) -> Any:
         """A⁻¹ in memory of the caller's own."""
         raise NotImplementedError
+
+    def adjoint_inverted(self) -> Any:
+        """A⁻ᴴ in memory of the caller's own."""
+        return adjoint(self.inverted())
 
     def diag_inverse(self) -> Any:
         B = self.inverted() if self._inverse is None else self._inverse
@@ -171,6 +179,9 @@ class Cholesky(Factor):
 
     def inverted(self) -> Any:
         return potri(self.triangle, lower=self.lower)
+
+    def adjoint_inverted(self) -> Any:
+        return self.inverted()
 
     def slogdet(self) -> tuple[Any, Any]:
         diagonal = np.diagonal(self.triangle, axis1=-2, axis2=-1).real

@@ -85,7 +85,7 @@ def solve(A: Any, B: Any, transpose: bool | str, factor: Factor) -> Any:
 
     def pull_both(X_bar: Any) -> Any:
         B_bar = solve_adjoint(X_bar)
-        return factor.part(op(-(B_bar @ adjoint(X)), transpose)), B_bar
+        return factor.part(op((-B_bar) @ adjoint(X), transpose)), B_bar
 
     return X, Differential((push_A, push_B), {(0,): pull_both, (1,): pull_B, (0, 1): pull_both})
 
@@ -98,6 +98,14 @@ def inverse(A: Any, factor: Factor) -> Any:
         lambda A_dot: -(B @ factor.part(A_dot) @ B),
         lambda B_bar: factor.part(-(adjoint(B) @ B_bar @ adjoint(B))),
     )
+
+
+def _scaled_inverse(A: Any, scale: Any, factor: Factor) -> Any:
+    """``scale A⁻ᴴ``, in the memory of an inverse that is made for this alone."""
+    if type(A) is Variable or type(scale) is Variable or factor.has_inverse:
+        return scale * adjoint(inverse(A, factor))
+    B = factor.adjoint_inverted()
+    return np.multiply(B, scale, out=B) if type(B) is np.ndarray else B * scale
 
 
 @_of_factor
@@ -134,7 +142,7 @@ def slogdet(A: Any, factor: Factor) -> Any:
         scale = 0.0 if log_bar is None else log_bar[..., None, None]
         if is_complex and sign_bar is not None:
             scale = scale - 1j * np.imag(conj(sign_bar) * sign)[..., None, None]
-        return scale * adjoint(inverse(A, factor))
+        return _scaled_inverse(A, scale, factor)
 
     return (sign, logabsdet), Differential(pushforward, pullback, symbolic_zeros=True)
 
@@ -168,7 +176,7 @@ def quad(A: Any, B: Any, factor: Cholesky) -> Any:
     def pullback(q_bar: Any) -> Any:
         X = solve(A, B, False, factor)
         weighted = X * q_bar[..., None, :]
-        return -(weighted @ adjoint(X)), 2 * weighted
+        return (-weighted) @ adjoint(X), 2 * weighted
 
     return q, Differential((push_A, push_B), pullback)
 
