@@ -7,14 +7,17 @@ from lindiff.linalg.factors import CholeskyFactor, LUFactor, cho_factor, lu_fact
 from lindiff.linalg.gaussian import gp_logpdf, mvn_logpdf
 from lindiff.linalg.lq import gelqf, gelqf_l
 from lindiff.linalg.products import gemm, gemm2, syrk
+from lindiff.linalg.shifted import EighFactor, eigh_factor
 from lindiff.linalg.symmetric_eigen import syevd
 from lindiff.linalg.triangular import trmm, trsm
 
 __all__ = [
     "CholeskyFactor",
+    "EighFactor",
     "LUFactor",
     "cho_factor",
     "det",
+    "eigh_factor",
     "extractdiag",
     "extracttrian",
     "gelqf",
