@@ -225,6 +225,21 @@ def reference_lu_factor(A, b):
     return *solutions, sign, logdet, inv, np.diagonal(inv, axis1=-2, axis2=-1), logdet
 
 
+def of_eigh_factor(A, b):
+    F = ld.linalg.eigh_factor(spd(A))
+    return F.solve(b, 0.5), F.quad(b), F.logdet([0.5, 1.0] if A.ndim == 2 else 0.5)
+
+
+def reference_eigh_factor(A, b):
+    K = spd(A)
+    eye = np.eye(K.shape[-1], dtype=K.dtype)
+    q = reference_cho_factor(A, b)[1]
+    B = b[:, None] if b.ndim == 1 else b
+    x = np.linalg.inv(K + 0.5 * eye) @ B
+    shifts = np.array([0.5, 1.0] if A.ndim == 2 else 0.5)[..., None, None]
+    return x[..., 0] if b.ndim == 1 else x, q, np.linalg.slogdet(K + shifts * eye)[1]
+
+
 def gaussians(rng):
     for x, mean, cov in [
         ((1,), (1,), (1, 1)),
@@ -290,6 +305,15 @@ OPERATORS = [
         with_columns,
         call=of_lu_factor,
         reference=reference_lu_factor,
+        complex=True,
+        single=False,
+    ),
+    Operator(
+        "ld.eigh_factor",
+        ld.linalg.eigh_factor,
+        with_columns,
+        call=of_eigh_factor,
+        reference=reference_eigh_factor,
         complex=True,
         single=False,
     ),

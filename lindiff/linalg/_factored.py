@@ -11,6 +11,7 @@ A factor never sees a Variable.  The operators which do are in ``factors.py``.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -106,6 +107,7 @@ class LU(Factor):
             return trsm(self.A, _identity_like(self.A), lower=self.lower)
         return np.linalg.inv(self.A)
 
+    @cached_property
     def diagonal(self) -> tuple[Any, Any]:
         """The diagonal of the factors, and the sign of the exchanges."""
         if self.LU is None:
@@ -117,16 +119,15 @@ class LU(Factor):
         if self.LU is None and self.lower is None:
             sign, logabsdet = np.linalg.slogdet(self.A)
             return sign, logabsdet
-        diagonal, exchanges = self.diagonal()
-        size = np.abs(diagonal)
-        phases = diagonal / np.where(size == 0, 1, size)
+        diagonal, exchanges = self.diagonal
         with np.errstate(divide="ignore"):
-            return exchanges * np.prod(phases, axis=-1), np.sum(np.log(size), axis=-1)
+            logabsdet = np.sum(np.log(np.abs(diagonal)), axis=-1)
+        return exchanges * np.prod(np.sign(diagonal), axis=-1), logabsdet
 
     def det(self) -> Any:
         if self.LU is None and self.lower is None:
             return np.linalg.det(self.A)
-        diagonal, exchanges = self.diagonal()
+        diagonal, exchanges = self.diagonal
         return exchanges * np.prod(diagonal, axis=-1)
 
     def is_regular(self) -> bool:
@@ -136,7 +137,7 @@ class LU(Factor):
         """
         if self.LU is None and self.lower is None:
             return False
-        size = np.abs(self.diagonal()[0])
+        size = np.abs(self.diagonal[0])
         least, largest = np.min(size, axis=-1, initial=np.inf), np.max(size, axis=-1, initial=0.0)
         return bool(np.all(least > largest * np.finfo(size.dtype).eps ** 0.25))
 
@@ -220,11 +221,12 @@ def factored(A: Any, kind: type[F]) -> F:
 
 def _triangle_of(A: Any) -> bool | None:
     """Whether A is lower triangular (True) or upper triangular (False); None if neither."""
-    if A.ndim < 2 or A.shape[-1] < 2 or not A.size:
+    if A.shape[-1] < 2 or not A.size:
         return None
-    if not A[..., 0, -1].any() and not np.triu(A, 1).any():
+    first = A[(0,) * (A.ndim - 2)]  # the corners of the first matrix tell most that are none
+    if first[0, -1] == 0 and not np.triu(A, 1).any():
         return True
-    if not A[..., -1, 0].any() and not np.tril(A, -1).any():
+    if first[-1, 0] == 0 and not np.tril(A, -1).any():
         return False
     return None
 

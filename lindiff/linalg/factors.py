@@ -52,13 +52,14 @@ def of_factor(function: G) -> G:
     On plain arrays it is the factor's method of the same name.
     """
     primitive = rule(function)
+    name = function.__name__
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
-        if any(type(x) is Variable for x in args):
-            return primitive(*args)
-        _, *others, factor = args
-        return getattr(factor, function.__name__)(*others)
+        for x in args:
+            if type(x) is Variable:
+                return primitive(*args)
+        return getattr(args[-1], name)(*args[1:-1])
 
     return call  # type: ignore[return-value]
 
