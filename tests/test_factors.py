@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import lindiff as ld
 from lindiff import kernels
-from lindiff.linalg import CholeskyFactor, LUFactor, _factored, cho_factor, lu_factor
+from lindiff.linalg import CholeskyFactor, LUFactor, _factored, cho_factor, eigh_factor, lu_factor
 from lindiff.testing import check_grads
 
 RNG = np.random.default_rng(0)
@@ -167,6 +167,68 @@ def test_a_triangle_is_its_own_factor(triangle, count_kernels):
     assert count_kernels == {}
 
 
+# -- shifts ----------------------------------------------------------------------------------------------
+
+
+def with_shifts(K, shift, b):
+    F = eigh_factor(K)
+    return F.solve(b, shift), F.quad(b, shift), F.logdet(shift)
+
+
+def with_shifts_composed(K, shift, b):
+    A = K + shift[..., None, None] * np.eye(K.shape[-1])
+    x = np.linalg.solve(A, b[:, None] if b.ndim == 1 else b)
+    x = x[..., 0] if b.ndim == 1 else x
+    return x, np.sum(np.conj(b) * x, axis=-1 if b.ndim == 1 else -2).real, np.linalg.slogdet(A)[1]
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize("k", [(), (2,)])
+@pytest.mark.parametrize(("batch", "shifts"), [((), ()), ((), (3,)), ((2,), ()), ((2,), (3, 2)), ((0,), ())])
+def test_shifts(batch, shifts, k, is_complex):
+    K, b, shift = spd(*batch, 3, 3), RNG.standard_normal((3, *k)), RNG.uniform(-0.5, 0.5, shifts)
+    if is_complex:
+        K, b = K + 0.3j * (K.cumsum(-1) - np.swapaxes(K.cumsum(-1), -1, -2)), b + 1j * b[::-1]
+    args = (K, shift, b)
+    for got, expected in zip(with_shifts(*args), with_shifts_composed(*args), strict=True):
+        assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
+        assert_allclose(got, expected, rtol=1e-10)
+    check_grads(lambda K, shift, b: with_shifts(symmetric(K), shift, b), args)
+    y, pullback = ld.vjp(with_shifts, *args)
+    _, composed = ld.vjp(lambda K, shift, b: with_shifts_composed(symmetric(K), shift, b), *args)
+    for got, expected in zip(pullback(y), composed(y), strict=True):
+        assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_shifts_with_repeated_eigenvalues_and_of_indefinite_matrices():
+    K, shift = np.diag([1.0, 1.0, -3.0]), np.array(0.5)
+    check_grads(lambda K, s, b: with_shifts(symmetric(K), s, b), (K, shift, np.ones(3)), 3)
+    with pytest.raises(
+        np.linalg.LinAlgError, match=r"eigenvalue 0 plus the shift is 0 \(batch index \(1,\)\)"
+    ):
+        eigh_factor(K).logdet(np.array([0.0, 3.0]))
+    with pytest.raises(TypeError, match="shift has dtype complex128"):
+        eigh_factor(K).logdet(1j)
+
+
+def test_many_shifts_take_one_decomposition(monkeypatch):
+    calls, kernel = [], kernels.syevd
+    monkeypatch.setattr(
+        kernels, "syevd", lambda *args, **options: calls.append(1) or kernel(*args, **options)
+    )
+    K, b = spd(4, 4), np.ones(4)
+
+    def f(K, shift):
+        F = eigh_factor(K)
+        return sum(F.quad(b, s) + F.logdet(s) for s in (shift, 2 * shift)) + np.sum(F.logdet(np.ones(3)))
+
+    ld.hvp(f, (K, 0.5), (K, 1.0))
+    assert len(calls) == 1
+    F = eigh_factor(K.astype(np.float32))
+    assert F.solve(b.astype(np.float32), 0.5).dtype == F.logdet().dtype == np.float32
+    assert ld.grad(F.logdet)(np.array([0.5])[0]) > 0
+
+
 # -- one factorization -----------------------------------------------------------------------------------
 
 
@@ -294,6 +356,41 @@ def test_changes_in_place_are_seen(shape, by_hand):
         assert_allclose(got, other)
 
 
+@pytest.mark.parametrize("factor", [cho_factor, lu_factor, eigh_factor])
+def test_an_object_does_not_follow_a_variable_that_is_changed_in_place(factor):
+    K, b = spd(4, 4), RNG.standard_normal(4)
+
+    def f(K):
+        M = K * 1.0
+        F = factor(M)
+        M += np.eye(4)
+        return np.sum(b * F.solve(b)) + F.logdet() + np.sum(M)
+
+    expected = ld.grad(lambda K: b @ np.linalg.solve(K, b) + np.linalg.slogdet(K)[1] + np.sum(K))(K)
+    assert_allclose(ld.grad(f)(K), expected, rtol=1e-12)
+
+
+def test_the_triangle_of_an_object_is_one_operation_and_read_only(count_kernels):
+    K = spd(4, 4)
+
+    def f(K):
+        F = cho_factor(K)
+        L = F.L
+        L += 1.0
+        return np.sum(F.L**2) + np.sum(F.whiten(np.ones(4))) + np.sum(L)
+
+    got = ld.grad(f)(K)
+    assert count_kernels == {"potrf": 1, "potrf_pullback": 1}
+    expected = ld.grad(
+        lambda K: (lambda L: np.sum(L**2) + np.sum(np.linalg.solve(L, np.ones(4))) + np.sum(L))(
+            np.linalg.cholesky(K)
+        )
+    )(K)
+    assert_allclose(got, expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="read-only"):
+        cho_factor(K).L[0, 0] = 1.0
+
+
 def test_plain_arrays_as_buffers_are_factored_anew():
     buffer, total = np.empty((40, 40)), 0.0
     b = RNG.standard_normal(40)
@@ -322,6 +419,25 @@ def test_a_factor_dies_with_the_variable_and_its_record():
     assert kept() is None
 
 
+@pytest.mark.parametrize("first", ["inverse", "determinant"])
+def test_the_inverse_that_is_kept_is_not_written_to(first):
+    K = spd(2, 4, 4)
+
+    def f(K):
+        F = cho_factor(K)
+        inv = F.inv() if first == "inverse" else 0.0
+        logdet = F.logdet()
+        return logdet, inv + F.inv()
+
+    (_, inv), pullback = ld.vjp(f, K)
+    zeros = np.zeros_like(inv)
+    expected = np.linalg.inv(K)
+    for scale in [2.0, 3.0, 2.0]:
+        got = pullback((np.full(2, scale), zeros))[0]
+        assert_allclose(got, scale * expected)
+    assert_allclose(inv, (2 if first == "inverse" else 1) * expected)
+
+
 # -- objects as arguments and results --------------------------------------------------------------------
 
 
@@ -337,7 +453,7 @@ def test_objects_go_through_transforms():
         assert b_bar.shape == b.shape
         assert_allclose(y, f(F, b))
         if expected is not None:
-            assert_allclose(F_bar.K, ld.grad(expected)(K) + np.linalg.inv(K), rtol=1e-10)
+            assert_allclose(F_bar.matrix, ld.grad(expected)(K) + np.linalg.inv(K), rtol=1e-10)
     made, pullback = ld.vjp(cho_factor, K)
     assert isinstance(made, CholeskyFactor)
     assert_allclose(made.logdet(), np.linalg.slogdet(K)[1])

@@ -14,6 +14,7 @@ from lindiff.kernels.cholesky import (
     potri_pushforward,
 )
 from lindiff.kernels.eigh import syevd, syevd_pullback, syevd_pushforward
+from lindiff.kernels.gaussian import log_density, log_density_pullback
 from lindiff.kernels.lq import (
     gelqf,
     gelqf_l,
@@ -40,6 +41,8 @@ __all__ = [
     "getrf",
     "getri",
     "getrs",
+    "log_density",
+    "log_density_pullback",
     "potrf",
     "potrf_pullback",
     "potrf_pushforward",

@@ -11,13 +11,14 @@ A factor never sees a Variable.  The operators which do are in ``factors.py``.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from lindiff.core.variable import Variable, shared_of, value
 from lindiff.linalg._backend import kernels
-from lindiff.linalg._matrices import conj, hermitian_part, op
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part, op
 from lindiff.linalg.cholesky import potrf, potri
 from lindiff.linalg.triangular import trsm
 
@@ -50,9 +51,21 @@ class Factor:
             self._inverse = self.inverted()
         return self._inverse
 
+    @property
+    def has_inverse(self) -> bool:
+        return self._inverse is not None
+
     def inverted(self) -> Any:
         """A⁻¹ in memory of the caller's own."""
         raise NotImplementedError
+
+    def adjoint_inverted(self) -> Any:
+        """A⁻ᴴ in memory of the caller's own."""
+        return adjoint(self.inverted())
+
+    def diag_inverse(self) -> Any:
+        B = self.inverted() if self._inverse is None else self._inverse
+        return np.diagonal(B, axis1=-2, axis2=-1).copy()
 
 
 class LU(Factor):
@@ -94,6 +107,7 @@ class LU(Factor):
             return trsm(self.A, _identity_like(self.A), lower=self.lower)
         return np.linalg.inv(self.A)
 
+    @cached_property
     def diagonal(self) -> tuple[Any, Any]:
         """The diagonal of the factors, and the sign of the exchanges."""
         if self.LU is None:
@@ -105,16 +119,15 @@ class LU(Factor):
         if self.LU is None and self.lower is None:
             sign, logabsdet = np.linalg.slogdet(self.A)
             return sign, logabsdet
-        diagonal, exchanges = self.diagonal()
-        size = np.abs(diagonal)
-        phases = diagonal / np.where(size == 0, 1, size)
+        diagonal, exchanges = self.diagonal
         with np.errstate(divide="ignore"):
-            return exchanges * np.prod(phases, axis=-1), np.sum(np.log(size), axis=-1)
+            logabsdet = np.sum(np.log(np.abs(diagonal)), axis=-1)
+        return exchanges * np.prod(np.sign(diagonal), axis=-1), logabsdet
 
     def det(self) -> Any:
         if self.LU is None and self.lower is None:
             return np.linalg.det(self.A)
-        diagonal, exchanges = self.diagonal()
+        diagonal, exchanges = self.diagonal
         return exchanges * np.prod(diagonal, axis=-1)
 
     def is_regular(self) -> bool:
@@ -124,12 +137,9 @@ class LU(Factor):
         """
         if self.LU is None and self.lower is None:
             return False
-        size = np.abs(self.diagonal()[0])
+        size = np.abs(self.diagonal[0])
         least, largest = np.min(size, axis=-1, initial=np.inf), np.max(size, axis=-1, initial=0.0)
         return bool(np.all(least > largest * np.finfo(size.dtype).eps ** 0.25))
-
-    def diag_inverse(self) -> Any:
-        return np.diagonal(self.inverted(), axis1=-2, axis2=-1).copy()
 
 
 class Cholesky(Factor):
@@ -171,15 +181,16 @@ class Cholesky(Factor):
     def inverted(self) -> Any:
         return potri(self.triangle, lower=self.lower)
 
+    def adjoint_inverted(self) -> Any:
+        return self.inverted()
+
     def slogdet(self) -> tuple[Any, Any]:
         diagonal = np.diagonal(self.triangle, axis1=-2, axis2=-1).real
         logdet = 2 * np.sum(np.log(diagonal), axis=-1)
         return np.ones_like(logdet, dtype=self.triangle.dtype), logdet
 
     def diag_inverse(self) -> Any:
-        """Sums of squares over the columns of ``L⁻¹``."""
-        Z = trsm(self.triangle, _identity_like(self.triangle), lower=self.lower)
-        return np.sum((conj(Z) * Z).real, axis=-2 if self.lower else -1)
+        return super().diag_inverse().real
 
 
 class UpperCholesky(Cholesky):
@@ -210,11 +221,12 @@ def factored(A: Any, kind: type[F]) -> F:
 
 def _triangle_of(A: Any) -> bool | None:
     """Whether A is lower triangular (True) or upper triangular (False); None if neither."""
-    if A.ndim < 2 or A.shape[-1] < 2 or not A.size:
+    if A.shape[-1] < 2 or not A.size:
         return None
-    if not A[..., 0, -1].any() and not np.triu(A, 1).any():
+    first = A[(0,) * (A.ndim - 2)]  # the corners of the first matrix tell most that are none
+    if first[0, -1] == 0 and not np.triu(A, 1).any():
         return True
-    if not A[..., -1, 0].any() and not np.tril(A, -1).any():
+    if first[-1, 0] == 0 and not np.tril(A, -1).any():
         return False
     return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -25,15 +25,18 @@ from lindiff.linalg.triangular import trsm
 
 __all__ = [
     "CholeskyFactor",
+    "FactorObject",
     "LUFactor",
     "cho_factor",
     "det",
     "diag_inverse",
     "inverse",
     "lu_factor",
+    "of_factor",
     "quad",
     "slogdet",
     "solve",
+    "square_matrix",
     "triangle",
 ]
 
@@ -43,19 +46,20 @@ G = TypeVar("G", bound=Callable[..., Any])
 # -- operators on a matrix and its factor ----------------------------------------------------------------
 
 
-def _of_factor(function: G) -> G:
+def of_factor(function: G) -> G:
     """Make an operator of a rule ``function(A, ..., factor)``.
 
     On plain arrays it is the factor's method of the same name.
     """
     primitive = rule(function)
+    name = function.__name__
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
-        if any(type(x) is Variable for x in args):
-            return primitive(*args)
-        _, *others, factor = args
-        return getattr(factor, function.__name__)(*others)
+        for x in args:
+            if type(x) is Variable:
+                return primitive(*args)
+        return getattr(args[-1], name)(*args[1:-1])
 
     return call  # type: ignore[return-value]
 
@@ -64,7 +68,7 @@ def _trace_of_product(X: Any, Y: Any) -> Any:
     return np.sum(np.swapaxes(X, -1, -2) * Y, axis=(-2, -1))
 
 
-@_of_factor
+@of_factor
 def solve(A: Any, B: Any, transpose: bool | str, factor: Factor) -> Any:
     """``X = t(A)⁻¹ B``: ``B_bar = t(A)⁻ᴴ X_bar``, ``t(A)_bar = -B_bar Xᴴ``; Giles (2008), section 2.3."""
     X = solve(A, B, transpose, factor)
@@ -85,12 +89,12 @@ def solve(A: Any, B: Any, transpose: bool | str, factor: Factor) -> Any:
 
     def pull_both(X_bar: Any) -> Any:
         B_bar = solve_adjoint(X_bar)
-        return factor.part(op(-(B_bar @ adjoint(X)), transpose)), B_bar
+        return factor.part(op((-B_bar) @ adjoint(X), transpose)), B_bar
 
     return X, Differential((push_A, push_B), {(0,): pull_both, (1,): pull_B, (0, 1): pull_both})
 
 
-@_of_factor
+@of_factor
 def inverse(A: Any, factor: Factor) -> Any:
     """``B = A⁻¹``: ``B_dot = -B A_dot B``; Giles (2008), section 2.2."""
     B = inverse(A, factor)
@@ -100,14 +104,23 @@ def inverse(A: Any, factor: Factor) -> Any:
     )
 
 
-@_of_factor
+def _scaled_inverse(A: Any, scale: Any, factor: Factor) -> Any:
+    """``scale A⁻ᴴ``, in the memory of an inverse that is made for this alone."""
+    if type(A) is Variable or type(scale) is Variable or factor.has_inverse:
+        return scale * adjoint(inverse(A, factor))
+    B = factor.adjoint_inverted()
+    return np.multiply(B, scale, out=B) if type(B) is np.ndarray else B * scale
+
+
+@of_factor
 def diag_inverse(A: Any, factor: Factor) -> Any:
     """``d = diag(B)``, ``B = A⁻¹``: ``d_dot = -diag(B A_dot B)``, ``A_bar = -Bᴴ diag(d_bar) Bᴴ``."""
     d = diag_inverse(A, factor)
 
     def pushforward(A_dot: Any) -> Any:
         B = inverse(A, factor)
-        return -np.sum((B @ factor.part(A_dot)) * np.swapaxes(B, -1, -2), axis=-1)
+        d_dot = -np.sum((B @ factor.part(A_dot)) * np.swapaxes(B, -1, -2), axis=-1)
+        return d_dot if d.dtype.kind == "c" else d_dot.real
 
     def pullback(d_bar: Any) -> Any:
         B = adjoint(inverse(A, factor))
@@ -116,7 +129,7 @@ def diag_inverse(A: Any, factor: Factor) -> Any:
     return d, Differential(pushforward, pullback)
 
 
-@_of_factor
+@of_factor
 def slogdet(A: Any, factor: Factor) -> Any:
     """``d log|det A| = Re tr(A⁻¹ dA)``, and for complex A ``d sign = i sign Im tr(A⁻¹ dA)``."""
     sign, logabsdet = slogdet(A, factor)
@@ -133,12 +146,12 @@ def slogdet(A: Any, factor: Factor) -> Any:
         scale = 0.0 if log_bar is None else log_bar[..., None, None]
         if is_complex and sign_bar is not None:
             scale = scale - 1j * np.imag(conj(sign_bar) * sign)[..., None, None]
-        return scale * adjoint(inverse(A, factor))
+        return _scaled_inverse(A, scale, factor)
 
     return (sign, logabsdet), Differential(pushforward, pullback, symbolic_zeros=True)
 
 
-@_of_factor
+@of_factor
 def det(A: Any, factor: LU) -> Any:
     """``d_dot = tr(adj(A) A_dot)``, with ``adj(A) = det(A) A⁻¹`` from regular factors."""
     d = det(A, factor)
@@ -152,7 +165,7 @@ def det(A: Any, factor: LU) -> Any:
     )
 
 
-@_of_factor
+@of_factor
 def quad(A: Any, B: Any, factor: Cholesky) -> Any:
     """``q = diag(Bᴴ X)``, ``X = A⁻¹ B``: ``B_bar = 2 X diag(q_bar)``, ``A_bar = -X diag(q_bar) Xᴴ``."""
     q = quad(A, B, factor)
@@ -167,7 +180,7 @@ def quad(A: Any, B: Any, factor: Cholesky) -> Any:
     def pullback(q_bar: Any) -> Any:
         X = solve(A, B, False, factor)
         weighted = X * q_bar[..., None, :]
-        return -(weighted @ adjoint(X)), 2 * weighted
+        return (-weighted) @ adjoint(X), 2 * weighted
 
     return q, Differential((push_A, push_B), pullback)
 
@@ -190,7 +203,7 @@ def _triangle(A: Any, factor: Cholesky) -> Any:
 # -- objects ---------------------------------------------------------------------------------------------
 
 
-def _square(A: Any, name: str) -> Any:
+def square_matrix(A: Any, name: str) -> Any:
     """A as an array of square matrices; integers become float64."""
     A = A if hasattr(A, "shape") else np.asarray(A)
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
@@ -202,32 +215,72 @@ def _square(A: Any, name: str) -> Any:
     return A if A.dtype.kind in "fc" else A.astype(np.float64)
 
 
-class _Object:
-    """What both kinds of factor objects do; ``_matrix`` and ``_factor`` are the subclass's."""
+@dataclass(eq=False, repr=False)
+class FactorObject:
+    """A matrix, factored once, and what is computed from the factor.
 
-    _matrix: Any
-    _factor: Any
+    Parameters
+    ----------
+    matrix : (..., n, n) array
+
+    Notes
+    -----
+    A dataclass with one field: it may be an argument or a result of a differentiated function.  Its cotangent
+    is an object of the same kind with the cotangent of the matrix in the place of the matrix; nothing is
+    factored before it is asked for.
+    """
+
+    matrix: Any
+    _kind: ClassVar[type[Factor]]
+
+    def __post_init__(self) -> None:
+        self._kept: Any = None
+
+    @classmethod
+    def _of(cls, A: Any, name: str) -> Any:
+        """The object of A as it is now: a Variable may be changed in place later."""
+        A = square_matrix(A, name)
+        F = cls(+A if type(A) is Variable else A)
+        F._kept = factored(A, cls._kind)
+        return F
+
+    @property
+    def _factor(self) -> Any:
+        if self._kept is None:
+            self._kept = factored(self.matrix, self._kind)
+        return self._kept
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of a {_describe(self._matrix)}>"
-
-    def _solved(self, b: Any, transpose: bool | str) -> Any:
-        B, vector = self._columns(b, "solve")
-        X = solve(self._matrix, B, transpose, self._factor)
-        return X[..., 0] if vector else X
+        return f"<{type(self).__name__} of a {_describe(self.matrix)}>"
 
     def _columns(self, b: Any, name: str) -> tuple[Any, bool]:
         """A right-hand side as columns, and whether it is a vector."""
         b = b if hasattr(b, "shape") else np.asarray(b)
         vector = b.ndim == 1
         B = b[:, None] if vector else b
-        shape = self._matrix.shape
+        shape = self.matrix.shape
         if B.ndim < 2 or B.shape[-2] != shape[-1]:
             raise ValueError(
                 f"{type(self).__name__}.{name}: a matrix of shape {shape} and b of shape {b.shape} do not "
                 f"fit together"
             )
         return B, vector
+
+
+def _describe(A: Any) -> str:
+    plain = value(A)
+    batch = "" if plain.ndim == 2 else f"batch {plain.shape[:-2]} of "
+    recorded = "Variable: " if type(A) is Variable else ""
+    return f"{recorded}{batch}{plain.shape[-1]}×{plain.shape[-1]} {plain.dtype} matrix"
+
+
+class _WithInverse(FactorObject):
+    """What the factors of one fixed matrix do besides."""
+
+    def _solved(self, b: Any, transpose: bool | str) -> Any:
+        B, vector = self._columns(b, "solve")
+        X = solve(self.matrix, B, transpose, self._factor)
+        return X[..., 0] if vector else X
 
     def inv(self) -> Any:
         """The inverse, (..., n, n).
@@ -238,8 +291,8 @@ class _Object:
         kept for the gradients of the determinant and of ``diag_inv``.  A solve costs less than a product
         with the inverse.
         """
-        if type(self._matrix) is Variable:
-            return inverse(self._matrix, self._factor)
+        if type(self.matrix) is Variable:
+            return inverse(self.matrix, self._factor)
         return self._factor.inverted()
 
     def diag_inv(self) -> Any:
@@ -247,52 +300,28 @@ class _Object:
 
         Notes
         -----
-        n³ flops and one n×n array that is not kept.  Backward: the inverse, and one product.
+        As much as the inverse, of which only the diagonal is kept.  Backward: the inverse, and one product.
         """
-        return diag_inverse(self._matrix, self._factor)
+        return diag_inverse(self.matrix, self._factor)
 
 
-def _describe(A: Any) -> str:
-    plain = value(A)
-    batch = "" if plain.ndim == 2 else f"batch {plain.shape[:-2]} of "
-    recorded = "Variable: " if type(A) is Variable else ""
-    return f"{recorded}{batch}{plain.shape[-1]}×{plain.shape[-1]} {plain.dtype} matrix"
+class CholeskyFactor(_WithInverse):
+    """A positive definite matrix K, factored once; made by :func:`cho_factor`."""
 
-
-@dataclass(eq=False, repr=False)
-class CholeskyFactor(_Object):
-    """A positive definite matrix K, factored once; made by :func:`cho_factor`.
-
-    Parameters
-    ----------
-    K : (..., n, n) array
-
-    Notes
-    -----
-    A dataclass with the one field K: it may be an argument or a result of a differentiated function.  Its
-    cotangent is an object of the same kind, with the cotangent of K in the place of K; it is factored only if
-    it is asked for a solve.
-    """
-
-    K: Any
-
-    def __post_init__(self) -> None:
-        self._kept: Cholesky | None = None
-
-    @property
-    def _matrix(self) -> Any:
-        return self.K
-
-    @property
-    def _factor(self) -> Cholesky:
-        if self._kept is None:
-            self._kept = factored(self.K, Cholesky)
-        return self._kept
+    _kind = Cholesky
+    _L: Any = None
 
     @property
     def L(self) -> Any:
-        """The lower triangular factor, ``K = L Lᴴ``."""
-        return triangle(self.K, self._factor)
+        """The lower triangular factor, ``K = L Lᴴ``; read-only."""
+        if self._L is None:
+            self._L = triangle(self.matrix, self._factor)
+        if type(self._L) is Variable:
+            return +self._L  # another Variable at the same place of the record
+        L = self._L[...]
+        if type(L) is np.ndarray:
+            L.flags.writeable = False
+        return L
 
     def solve(self, b: Any) -> Any:
         """``K⁻¹ b`` for a vector (n,) or columns (..., n, k).
@@ -312,7 +341,10 @@ class CholeskyFactor(_Object):
         n²k flops, and backward 2n³/3 for the pullback of the factorization.
         """
         B, vector = self._columns(b, "whiten")
-        Z = trsm(self.L, B) if type(self.K) is Variable or type(B) is Variable else self._factor.whiten(B)
+        if type(self.matrix) is Variable or type(B) is Variable:
+            Z = trsm(self.L, B)
+        else:
+            Z = self._factor.whiten(B)
         return Z[..., 0] if vector else Z
 
     def quad(self, b: Any) -> Any:
@@ -323,7 +355,7 @@ class CholeskyFactor(_Object):
         n²k flops, as ``|L⁻¹ b|²``.
         """
         B, vector = self._columns(b, "quad")
-        q = quad(self.K, B, self._factor)
+        q = quad(self.matrix, B, self._factor)
         return q[..., 0] if vector else q
 
     def logdet(self) -> Any:
@@ -333,36 +365,13 @@ class CholeskyFactor(_Object):
         -----
         n flops.  Backward ``K_bar = K⁻¹``: 2n³/3.
         """
-        return slogdet(self.K, self._factor)[1]
+        return slogdet(self.matrix, self._factor)[1]
 
 
-@dataclass(eq=False, repr=False)
-class LUFactor(_Object):
-    """A square matrix A, factored once; made by :func:`lu_factor`.
+class LUFactor(_WithInverse):
+    """A square matrix A, factored once; made by :func:`lu_factor`."""
 
-    Parameters
-    ----------
-    A : (..., n, n) array
-
-    Notes
-    -----
-    A dataclass with the one field A, as :class:`CholeskyFactor` is with K.
-    """
-
-    A: Any
-
-    def __post_init__(self) -> None:
-        self._kept: LU | None = None
-
-    @property
-    def _matrix(self) -> Any:
-        return self.A
-
-    @property
-    def _factor(self) -> LU:
-        if self._kept is None:
-            self._kept = factored(self.A, LU)
-        return self._kept
+    _kind = LU
 
     def solve(self, b: Any, transpose: bool | str = False) -> Any:
         """``A⁻¹ b``, with ``transpose=True`` ``A⁻ᵀ b``, with ``"C"`` ``A⁻ᴴ b``.
@@ -381,15 +390,15 @@ class LUFactor(_Object):
 
     def slogdet(self) -> Any:
         """Sign and logarithm of the absolute value of the determinant, each (...)."""
-        return slogdet(self.A, self._factor)
+        return slogdet(self.matrix, self._factor)
 
     def logdet(self) -> Any:
         """``log |det A|``, (...); backward 4n³/3 flops for ``A_bar = A⁻ᴴ``."""
-        return slogdet(self.A, self._factor)[1]
+        return slogdet(self.matrix, self._factor)[1]
 
     def det(self) -> Any:
         """The determinant, (...); its first two derivatives are right for singular A, too."""
-        return det(self.A, self._factor)
+        return det(self.matrix, self._factor)
 
 
 def cho_factor(K: Any) -> CholeskyFactor:
@@ -427,8 +436,7 @@ def cho_factor(K: Any) -> CholeskyFactor:
     array([[ 0.25,  0.  ],
            [ 0.  , -0.5 ]])
     """
-    F = CholeskyFactor(_square(K, "cho_factor"))
-    _ = F._factor
+    F: CholeskyFactor = CholeskyFactor._of(K, "cho_factor")
     return F
 
 
@@ -461,6 +469,5 @@ def lu_factor(A: Any) -> LUFactor:
     >>> F
     <LUFactor of a 2×2 float64 matrix>
     """
-    F = LUFactor(_square(A, "lu_factor"))
-    _ = F._factor
+    F: LUFactor = LUFactor._of(A, "lu_factor")
     return F
