@@ -65,10 +65,11 @@ class Factored:
         if self.kernels is None or kernels(self.a, B) is None:
             return np.linalg.solve(adjoint(self.a) if transpose else self.a, B)
         if self.lower is not None:
-            return trsm(self.a, B, transpose=transpose, lower=self.lower)
+            return trsm(self.a, B, transpose="C" if transpose else False, lower=self.lower)
         LU, piv = self.lu
         batch = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
-        return self.kernels.getrs(LU, np.broadcast_to(piv, (*batch, piv.shape[-1])), B, transpose=transpose)
+        piv = np.broadcast_to(piv, (*batch, piv.shape[-1]))
+        return self.kernels.getrs(LU, piv, B, transpose="C" if transpose else False)
 
     def inverse(self) -> Any:
         if self.lu is None:
