@@ -46,6 +46,9 @@ OPERATORS = {
 }
 
 
+REAL_ONLY = {name for name in OPERATORS if name.startswith(("gelqf", "syevd"))}
+
+
 def results(y):
     return y if isinstance(y, tuple) else (y,)
 
@@ -55,9 +58,25 @@ def operator(request):
     return OPERATORS[request.param]
 
 
+@pytest.fixture(params=[name for name in OPERATORS if name not in REAL_ONLY])
+def complex_operator(request):
+    return OPERATORS[request.param]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("order", [4, 11])
 @pytest.mark.parametrize("batch", [(), (2,)], ids=str)
-def test_layouts(rng, dtype, operator, order, batch):
+def test_layouts(rng, kind, operator, order, batch):
+    check_layouts(rng, kind, operator, order, batch)
+
+
+@pytest.mark.parametrize("kind", [np.complex64, np.complex128])
+@pytest.mark.parametrize("order", [4, 11])
+def test_layouts_of_complex(rng, kind, complex_operator, order):
+    check_layouts(rng, kind, complex_operator, order, (2,))
+
+
+def check_layouts(rng, dtype, operator, order, batch):
     f, arguments = operator
     inputs = [layouts(spd(rng, batch, order, dtype)) for _ in range(arguments)]
     want = results(f(*[x["C"] for x in inputs]))
@@ -68,7 +87,7 @@ def test_layouts(rng, dtype, operator, order, batch):
         for x, y in zip(got, want, strict=True):
             assert x.dtype == y.dtype
             assert x.flags.c_contiguous
-            np.testing.assert_allclose(x, y, rtol=1e-3 if dtype == np.float32 else 1e-10, atol=1e-5)
+            np.testing.assert_allclose(x, y, rtol=1e-3 if np.finfo(dtype).bits == 32 else 1e-10, atol=1e-5)
         for x, y in zip(given, before, strict=True):
             np.testing.assert_array_equal(x, y)
             assert not any(np.shares_memory(x, y) for y in got)
@@ -84,6 +103,17 @@ def test_dtypes(rng, operator):
     for bad in (np.float16, np.longdouble, np.clongdouble, object):
         with pytest.raises(TypeError, match=r"float32.* work"):
             f(*[X.astype(bad)] * arguments)
+
+
+def test_dtypes_of_complex(rng, complex_operator):
+    f, arguments = complex_operator
+    X = spd(rng, (), 3, complex)
+    assert results(f(*[X] * arguments))[0].dtype == np.complex128
+    assert results(f(*[X.astype(np.complex64)] * arguments))[0].dtype == np.complex64
+    if arguments > 1:
+        others = [X.astype(np.complex64)] * (arguments - 1)
+        assert results(f(np.eye(3, dtype=np.float32), *others))[0].dtype == np.complex64
+        assert results(f(np.eye(3), *others))[0].dtype == np.complex128
 
 
 def test_shapes(operator):
