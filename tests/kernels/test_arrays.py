@@ -1,6 +1,7 @@
 """What all kernels share: layouts, dtypes, shapes, errors, ownership, threads."""
 
 import doctest
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from lindiff import kernels
 
-from .helpers import assert_close, layouts, spd
+from .helpers import assert_close, general, layouts, spd, triangular
 
 
 def eigenvalues(U):
@@ -140,6 +141,30 @@ def test_overwriting_needs_the_common_dtype(rng):
     L, A = np.eye(3), np.ones((3, 2), np.float32)
     assert kernels.trsm(L, A, overwrite_a=True).dtype == np.float64
     assert A.dtype == np.float32
+
+
+def test_overwriting_takes_no_memory(rng, dtype):
+    n = 100
+    A, L = spd(rng, (), n, dtype), triangular(rng, (), n, dtype)
+    X, Y = general(rng, (2, n, n), dtype)
+    for call in (
+        lambda: kernels.potrf(A, overwrite_a=True),
+        lambda: kernels.potrf_pullback(L, X, overwrite_l_bar=True),
+        lambda: kernels.trmm(L, X, transpose="C", overwrite_a=True),
+        lambda: kernels.trsm(L, X, transpose=True, overwrite_a=True),
+        lambda: kernels.trsm_pullback(L, X, Y, overwrite_b_bar=True, overwrite_l=True),
+        lambda: kernels.potri(A, overwrite_l=True),
+        lambda: kernels.gemm(X, A, Y, transpose_a="C", overwrite_c=True),
+        lambda: kernels.getrf(A, overwrite_a=True)[0],
+        lambda: kernels.getrs(A, np.arange(n), X, overwrite_b=True),
+        lambda: kernels.copyltu(X, overwrite_x=True),
+    ):
+        tracemalloc.start()
+        try:
+            call()
+            assert tracemalloc.get_traced_memory()[1] < 5_000
+        finally:
+            tracemalloc.stop()
 
 
 def test_lists_and_views_of_subclasses():
