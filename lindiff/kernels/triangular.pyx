@@ -19,8 +19,9 @@ from numpy.linalg import LinAlgError
 cnp.import_array()
 
 cdef enum:
-    SMALL = 8      # order of a triangle up to which plain loops beat a call of BLAS
-    SMALL_B = 128  # and entries of the other matrix
+    SMALL = 8           # order of a triangle up to which plain loops beat a call of BLAS
+    SMALL_B = 128       # and entries of the other matrix
+    SMALL_VECTOR = 32   # order, where the other matrix is a vector
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
@@ -42,6 +43,27 @@ cdef void solve_small(bint lower, Py_ssize_t m, Py_ssize_t n, const scalar *L, P
                 B[i * ib + c * jb] -= l * B[j * ib + c * jb]
         if not unit:
             divide_all(n, B + i * ib, jb, conj_if(conjugate, L[i * (rs + cs)]))
+
+
+cdef void solve_vector(bint lower, bint transposed, Py_ssize_t m, const scalar *L, Py_ssize_t ld,
+                       bint conjugate, scalar *b, Py_ssize_t step, bint unit) noexcept nogil:
+    """b := L⁻¹ b or L⁻ᵀ b for the named triangle L, conjugated or not; reads L row by row."""
+    cdef Py_ssize_t k, i, j
+    cdef scalar x, y
+    for k in range(m):
+        i = k if lower != transposed else m - 1 - k
+        x = b[i * step]
+        if not transposed:
+            y = 0
+            for j in range(0 if lower else i + 1, i if lower else m):
+                y += conj_if(conjugate, L[i * ld + j]) * b[j * step]
+            x -= y
+        if not unit:
+            divide_all(1, &x, 1, conj_if(conjugate, L[i * (ld + 1)]))
+        b[i * step] = x
+        if transposed:
+            for j in range(0 if lower else i + 1, i if lower else m):
+                b[j * step] -= conj_if(conjugate, L[i * ld + j]) * x
 
 
 cdef void multiply_small(bint lower, Py_ssize_t m, Py_ssize_t n, const scalar *L, Py_ssize_t rs,
@@ -87,6 +109,11 @@ cdef void trsm_one(bint rightside, bint lower, int transpose, bint unit, blas_in
     """B := alpha t(L)⁻¹ B, or alpha B t(L)⁻¹; B is (m, n)."""
     cdef bint conjugate = transpose == ADJOINT or transpose == CONJUGATE
     cdef bint transposed = transpose == ADJOINT or transpose == TRANSPOSE
+    if (m if rightside else n) == 1 and (n if rightside else m) <= SMALL_VECTOR:
+        scale_all(m, n, alpha, B, ldb)
+        solve_vector(lower, transposed != rightside, n if rightside else m, L, ldl, conjugate,
+                     B, 1 if rightside else ldb, unit)
+        return
     if not is_small(rightside, m, n):
         if transpose == CONJUGATE:   # the conjugate of L⁻¹ B̄
             conjugate_all(m, n, B, ldb)
