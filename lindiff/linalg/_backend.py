@@ -88,6 +88,7 @@ def operator(formula: Callable[..., Any]) -> Callable[[F], F]:
         parameters = inspect.signature(function).parameters.values()
         arrays = sum(parameter.default is parameter.empty for parameter in parameters)
         names = [parameter.name for parameter in parameters][arrays:]
+        overwrites = [name for name in names if name.startswith("overwrite_")]
 
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
@@ -96,10 +97,11 @@ def operator(formula: Callable[..., Any]) -> Callable[[F], F]:
                     break
             else:
                 return value(*args, **options)
-            if options or len(args) > arrays:
+            if len(args) > arrays:
                 options.update(zip(names, args[arrays:], strict=False))
-                return primitive(*args[:arrays], **_without_overwrite(options))
-            return primitive(*args)
+            for name in overwrites:
+                options.pop(name, None)
+            return primitive(*args[:arrays], **options)
 
         call.primitive = primitive  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]
