@@ -353,6 +353,7 @@ OPERATORS = [
         both_triangles((40, 40)),
         call=lambda A, **options: ld.linalg.potrf(spd(A), **options),
         reference=reference_potrf,
+        complex=True,
         single=False,  # two algorithms do not agree to 1e-5 of every entry
     ),
     Operator(
@@ -387,16 +388,29 @@ OPERATORS = [
         single=False,  # two algorithms do not agree to 1e-5 of every entry
     ),
     Operator(
-        "ld.inverse", ld.linalg.inverse, matrices(*SQUARE), domain=heavy_diagonal, reference=np.linalg.inv
+        "ld.inverse",
+        ld.linalg.inverse,
+        matrices(*SQUARE),
+        domain=heavy_diagonal,
+        reference=np.linalg.inv,
+        complex=True,
     ),
-    Operator("ld.det", ld.linalg.det, matrices(*SQUARE), reference=np.linalg.det),
-    Operator("ld.slogdet", ld.linalg.slogdet, matrices(*SQUARE), reference=np.linalg.slogdet),
+    Operator("ld.det", ld.linalg.det, matrices(*SQUARE), reference=np.linalg.det, complex=True),
+    Operator(
+        "ld.slogdet",
+        ld.linalg.slogdet,
+        matrices(*SQUARE),
+        domain=heavy_diagonal,
+        reference=np.linalg.slogdet,
+        complex=True,
+    ),
     Operator(
         "ld.sumlogdiag",
         ld.linalg.sumlogdiag,
         matrices(*SQUARE),
         domain=heavy_diagonal,
         reference=lambda A: np.sum(np.log(np.diagonal(A, axis1=-2, axis2=-1)), axis=-1),
+        complex=True,
     ),
     Operator("ld.extractdiag", ld.linalg.extractdiag, offsets((4, 4)), complex=True),
     Operator("ld.makediag", ld.linalg.makediag, offsets((3,)), complex=True),

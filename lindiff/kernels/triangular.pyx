@@ -92,7 +92,7 @@ cdef void scale_all(blas_int m, blas_int n, double alpha, scalar *B, blas_int ld
                 B[i * ld + j] = times_real(B[i * ld + j], a)
 
 
-cdef inline int adjoint_of(int transpose) noexcept nogil:
+cdef int adjoint_of(int transpose) noexcept nogil:
     """The flag of t(L)ᴴ."""
     if transpose == PLAIN or transpose == TRANSPOSE:
         return ADJOINT if transpose == PLAIN else CONJUGATE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lindiff.core.differential import Bilinear, Differential
-from lindiff.linalg._backend import operator
+from lindiff.linalg._backend import fused, operator
 from lindiff.linalg._matrices import adjoint, conj, op, transposed
 
 __all__ = ["gemm", "gemm2", "syrk"]
@@ -33,6 +33,7 @@ def gemm2(
     transpose_a, transpose_b : bool or "C"
         t(X) is X, Xᵀ, or Xᴴ for ``"C"``.
     alpha : float
+        Real.
 
     Returns
     -------
@@ -51,10 +52,10 @@ def gemm2(
     options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
 
     def pull_A(C_bar: Any) -> Any:
-        return op(alpha.conjugate() * (C_bar @ adjoint(op(B, transpose_b))), transpose_a)
+        return op(alpha * (C_bar @ adjoint(op(B, transpose_b))), transpose_a)
 
     def pull_B(C_bar: Any) -> Any:
-        return op(alpha.conjugate() * (adjoint(op(A, transpose_a)) @ C_bar), transpose_b)
+        return op(alpha * (adjoint(op(A, transpose_a)) @ C_bar), transpose_b)
 
     return gemm2(A, B, **options), Bilinear(
         (lambda A_dot: gemm2(A_dot, B, **options), lambda B_dot: gemm2(A, B_dot, **options)),
@@ -95,6 +96,7 @@ def gemm(
     transpose_a, transpose_b : bool or "C"
         t(X) is X, Xᵀ, or Xᴴ for ``"C"``.
     alpha, beta : float
+        Real.
     overwrite_c : bool
         The result may overwrite a plain array C.
 
@@ -111,10 +113,10 @@ def gemm(
     options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
 
     def pull_A(D_bar: Any) -> Any:
-        return op(alpha.conjugate() * (D_bar @ adjoint(op(B, transpose_b))), transpose_a)
+        return op(alpha * (D_bar @ adjoint(op(B, transpose_b))), transpose_a)
 
     def pull_B(D_bar: Any) -> Any:
-        return op(alpha.conjugate() * (adjoint(op(A, transpose_a)) @ D_bar), transpose_b)
+        return op(alpha * (adjoint(op(A, transpose_a)) @ D_bar), transpose_b)
 
     return gemm(A, B, C, **options, beta=beta), Differential(
         (
@@ -122,13 +124,25 @@ def gemm(
             lambda B_dot: gemm2(A, B_dot, **options),
             lambda C_dot: beta * C_dot,
         ),
-        (pull_A, pull_B, lambda D_bar: beta.conjugate() * D_bar),
+        (pull_A, pull_B, lambda D_bar: beta * D_bar),
     )
 
 
 def _syrk(A: Any, transpose: Transpose = False, alpha: float = 1.0) -> Any:
     B = op(A, transpose) @ A if transpose else A @ transposed(A)
     return B if alpha == 1 else alpha * B
+
+
+@fused
+def syrk_pullback(A: Any, B_bar: Any, transpose: Transpose = False, alpha: float = 1.0) -> Any:
+    """``A_bar = α (B_bar + B_barᵀ) Ā``, ``α Ā (B_bar + B_barᵀ)``, or ``α A (B_bar + B_barᴴ)`` for ``"C"``.
+
+    Seeger et al. (2017), section 4.2.
+    """
+    if transpose == "C":
+        return alpha * (A @ (B_bar + adjoint(B_bar)))
+    twice = B_bar + transposed(B_bar)
+    return alpha * (conj(A) @ twice if transpose else twice @ conj(A))
 
 
 @operator(_syrk)
@@ -150,7 +164,7 @@ def syrk(A: Any, transpose: Transpose = False, alpha: float = 1.0) -> Any:
 
     Notes
     -----
-    m²n flops (half of a general product), twice that backward: ``A_bar = 2α sym(B_bar) A``.
+    m²n flops (half of a general product), twice that backward: ``A_bar = 2α sym(B_bar) A`` for real A.
     Seeger et al. (2017), section 4.2.
 
     Examples
@@ -168,10 +182,7 @@ def syrk(A: Any, transpose: Transpose = False, alpha: float = 1.0) -> Any:
         half = op(A_dot, transpose) @ A
         return alpha * (half + op(half, transpose))
 
-    def pullback(B_bar: Any) -> Any:
-        if transpose == "C":
-            return alpha * (A @ (B_bar + adjoint(B_bar)))
-        twice = B_bar + transposed(B_bar)
-        return alpha * (conj(A) @ twice if transpose else twice @ conj(A))
-
-    return syrk(A, transpose=transpose, alpha=alpha), Differential(pushforward, pullback)
+    return syrk(A, transpose=transpose, alpha=alpha), Differential(
+        pushforward,
+        lambda B_bar: syrk_pullback(A, B_bar, transpose=transpose, alpha=alpha),
+    )
