@@ -223,6 +223,17 @@ def test_triangles_are_packed_row_by_row():
         assert_array_equal(ld.linalg.extracttrian(ld.linalg.maketrian(packed, *options), *options), packed)
 
 
+@pytest.mark.parametrize("transpose", [False, True, "C"])
+def test_lists_as_constants(transpose):
+    A, B = [[2.0, 0.0], [1.0, 4.0]], np.ones((2, 2))
+    for operator in [ld.linalg.trmm, ld.linalg.trsm, ld.linalg.gemm2]:
+        assert_array_equal(
+            ld.grad(lambda B, f=operator: np.sum(f(A, B, transpose)))(B),
+            ld.grad(lambda B, f=operator: np.sum(f(np.array(A), B, transpose)))(B),
+        )
+    assert ld.grad(lambda B: np.sum(ld.linalg.gemm2(B, A, False, transpose)))(B).shape == (2, 2)
+
+
 def test_array_likes_are_taken():
     assert_array_equal(ld.linalg.potrf([[4, 0], [0, 9]]), [[2, 0], [0, 3]])
     assert_array_equal(ld.linalg.makediag([1.0, 2.0]), np.diag([1.0, 2.0]))

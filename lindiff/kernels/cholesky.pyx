@@ -23,7 +23,15 @@ cnp.import_array()
 
 cdef enum:
     TINY = 8    # order up to which the leaf works on strided columns; above, on a transposed copy
-    LEAF = 32   # order of the blocks that are done by plain loops
+    LEAF = 32   # order of the blocks that are done by plain loops, half of it for complex matrices
+
+
+cdef inline bint is_leaf(blas_int n, const scalar *A) noexcept nogil:
+    """A only tells the type."""
+    if scalar is complex64 or scalar is complex128:
+        return n <= LEAF // 2
+    else:
+        return n <= LEAF
 
 
 # ---- potrf, one matrix ---------------------------------------------------------------------------
@@ -59,9 +67,9 @@ cdef blas_int factor(bint lower, blas_int n, scalar *A, blas_int lda) noexcept n
     cdef scalar T[LEAF * LEAF]
     cdef scalar *M
     cdef scalar *N = A + h * (ld + 1)
-    if n <= TINY or (n <= LEAF and not lower):
+    if n <= TINY or (is_leaf(n, A) and not lower):
         return factor_leaf(n, A, 1 if lower else ld, ld if lower else 1)
-    if n <= LEAF:
+    if is_leaf(n, A):
         for i in range(n):
             for j in range(i + 1):
                 T[j * LEAF + i] = A[i * ld + j]
@@ -146,7 +154,7 @@ cdef void reverse_lower(blas_int n, const scalar *L, blas_int ldl, scalar *X,
     cdef const scalar *M = L + h * ll
     cdef scalar *M_bar = X + h * lx
     cdef scalar *N_bar = X + h * (lx + 1)
-    if n <= LEAF:
+    if is_leaf(n, L):
         reverse_leaf(n, L, ll, X, lx)
         return
     # 2 C_bar from N_bar
@@ -169,7 +177,7 @@ cdef void reverse_upper(blas_int n, const scalar *R, blas_int ldr, scalar *X,
     cdef const scalar *M = R + h
     cdef scalar *M_bar = X + h
     cdef scalar *N_bar = X + h * (lx + 1)
-    if n <= LEAF:
+    if is_leaf(n, R):
         reverse_packed_leaf(n, R, lr, X, lx)
         return
     reverse_upper(r, R + h * (lr + 1), ldr, N_bar, ldx)
@@ -225,7 +233,7 @@ cdef void push(bint lower, blas_int n, const scalar *L, blas_int ldl, scalar *X,
     cdef const scalar *M = L + (h * ll if lower else h)
     cdef scalar *M_dot = X + (h * lx if lower else h)
     cdef scalar *N_dot = X + h * (lx + 1)
-    if n <= LEAF:
+    if is_leaf(n, L):
         push_leaf(lower, n, L, ldl, X, ldx)
         return
     push(lower, h, L, ldl, X, ldx)

@@ -13,6 +13,42 @@ __all__ = ["gemm", "gemm2", "syrk"]
 Transpose = bool | str
 
 
+def _conj_of(X: Any, transpose: Transpose) -> tuple[Any, Transpose]:
+    """(Y, flag) with t(Y) the conjugate of t(X)."""
+    if transpose:
+        return X, True if transpose == "C" else "C"
+    return conj(X), False
+
+
+def _adjoint_of(X: Any, transpose: Transpose) -> tuple[Any, Transpose]:
+    """(Y, flag) with t(Y) the adjoint of t(X)."""
+    if transpose:
+        return (X if transpose == "C" else conj(X)), False
+    return X, "C"
+
+
+def _left_pullback(C_bar: Any, B: Any, transpose_a: Transpose, transpose_b: Transpose, alpha: float) -> Any:
+    """``A_bar = α t(C_bar t(B)ᴴ)``, t of `transpose_a`, as one product for C = α t(A) t(B)."""
+    if transpose_a == "C":
+        return gemm2(B, C_bar, transpose_b, "C", alpha)
+    if transpose_a:
+        B, transpose_b = _conj_of(B, transpose_b)
+        return gemm2(B, C_bar, transpose_b, True, alpha)
+    B, transpose_b = _adjoint_of(B, transpose_b)
+    return gemm2(C_bar, B, False, transpose_b, alpha)
+
+
+def _right_pullback(C_bar: Any, A: Any, transpose_a: Transpose, transpose_b: Transpose, alpha: float) -> Any:
+    """``B_bar = α t(t(A)ᴴ C_bar)``, the outer t of `transpose_b`, as one product."""
+    if transpose_b == "C":
+        return gemm2(C_bar, A, "C", transpose_a, alpha)
+    if transpose_b:
+        A, transpose_a = _conj_of(A, transpose_a)
+        return gemm2(C_bar, A, True, transpose_a, alpha)
+    A, transpose_a = _adjoint_of(A, transpose_a)
+    return gemm2(A, C_bar, transpose_a, False, alpha)
+
+
 def _gemm2(
     A: Any, B: Any, transpose_a: Transpose = False, transpose_b: Transpose = False, alpha: float = 1.0
 ) -> Any:
@@ -50,16 +86,12 @@ def gemm2(
     array([[22.]])
     """
     options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
-
-    def pull_A(C_bar: Any) -> Any:
-        return op(alpha * (C_bar @ adjoint(op(B, transpose_b))), transpose_a)
-
-    def pull_B(C_bar: Any) -> Any:
-        return op(alpha * (adjoint(op(A, transpose_a)) @ C_bar), transpose_b)
-
     return gemm2(A, B, **options), Bilinear(
         (lambda A_dot: gemm2(A_dot, B, **options), lambda B_dot: gemm2(A, B_dot, **options)),
-        (pull_A, pull_B),
+        (
+            lambda C_bar: _left_pullback(C_bar, B, **options),
+            lambda C_bar: _right_pullback(C_bar, A, **options),
+        ),
     )
 
 
@@ -111,20 +143,17 @@ def gemm(
     array([[10.]])
     """
     options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
-
-    def pull_A(D_bar: Any) -> Any:
-        return op(alpha * (D_bar @ adjoint(op(B, transpose_b))), transpose_a)
-
-    def pull_B(D_bar: Any) -> Any:
-        return op(alpha * (adjoint(op(A, transpose_a)) @ D_bar), transpose_b)
-
     return gemm(A, B, C, **options, beta=beta), Differential(
         (
             lambda A_dot: gemm2(A_dot, B, **options),
             lambda B_dot: gemm2(A, B_dot, **options),
             lambda C_dot: beta * C_dot,
         ),
-        (pull_A, pull_B, lambda D_bar: beta * D_bar),
+        (
+            lambda D_bar: _left_pullback(D_bar, B, **options),
+            lambda D_bar: _right_pullback(D_bar, A, **options),
+            lambda D_bar: beta * D_bar,
+        ),
     )
 
 
