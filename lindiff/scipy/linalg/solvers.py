@@ -1,0 +1,486 @@
+"""Systems of linear equations, the inverse, the determinant, and norms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy
+import scipy.linalg
+
+from lindiff.core.differential import Differential
+from lindiff.linalg._backend import operator
+from lindiff.linalg._batches import over_batch
+from lindiff.linalg._matrices import adjoint, hermitian_part, mirrored, triangle
+from lindiff.scipy.linalg._arguments import (
+    as_checked,
+    axes_of,
+    is_plain,
+    promoted,
+    require_square,
+    require_system,
+    transpose_of,
+)
+from lindiff.scipy.linalg._factored import (
+    Dense,
+    Factored,
+    Solver,
+    band_lu,
+    band_of,
+    cholesky,
+    entire,
+    lu,
+    solve_triangle,
+    solve_with,
+    symmetric_part,
+    triangular,
+)
+
+__all__ = [
+    "det",
+    "inv",
+    "norm",
+    "solve",
+    "solve_triangular",
+]
+
+SCIPY = tuple(int(part) for part in scipy.__version__.split(".")[:2])
+
+# SciPy's short names of structures
+FULL_NAMES = {
+    "gen": "general",
+    "sym": "symmetric",
+    "her": "hermitian",
+    "pos": "positive definite",
+}
+
+
+# -- what structure a matrix has -----------------------------------------------------------------------------
+
+
+def _part_read(structure: str | None, is_complex: bool) -> Callable[[Any], Any]:
+    """The projection of a matrix on what a solver for this structure reads of it."""
+    parts: dict[str | None, Callable[[Any], Any]] = {
+        "upper triangular": np.triu,
+        "lower triangular": np.tril,
+        "diagonal": lambda A: np.tril(np.triu(A)),
+        "tridiagonal": lambda A: np.tril(np.triu(A, -1), 1),
+        "symmetric": symmetric_part if is_complex else hermitian_part,
+        "hermitian": hermitian_part,
+        "positive definite": hermitian_part,
+    }
+    return parts.get(structure, entire)
+
+
+def _symmetric_from(A: Any, lower: bool) -> Any:
+    """The symmetric matrix of which A has one triangle."""
+    P = triangle(A, lower)
+    return P + np.swapaxes(np.tril(P, -1) if lower else np.triu(P, 1), -1, -2)
+
+
+def _solver_for(A: Any, structure: str | None, lower: bool) -> Solver:
+    """Factor a plain matrix of known structure; without a name, find out."""
+    if structure is None:
+        return _detected(A)
+    if structure in ("upper triangular", "lower triangular"):
+        return triangular(A, structure.startswith("lower"), False, True)
+    if structure in ("diagonal", "tridiagonal"):
+        return _banded(A, *((0, 0) if structure == "diagonal" else (1, 1)))
+    if structure == "banded":
+        return _banded(A, *_bandwidth(A))
+    if structure == "positive definite":
+        return cholesky(A, lower, True)
+    if structure == "hermitian":
+        A = mirrored(A, lower)
+    if structure == "symmetric":
+        A = _symmetric_from(A, lower)
+    return lu(A, True)
+
+
+def _banded(A: Any, below: int, above: int) -> Solver:
+    return band_lu(band_of(A, below, above), below, above, True)
+
+
+def _bandwidth(A: Any) -> tuple[int, int]:
+    """How far the entries of all matrices of a batch reach below and above the diagonal."""
+    nonzero = A != 0
+    return scipy.linalg.bandwidth(nonzero.any(axis=tuple(range(A.ndim - 2))).astype(np.float64))
+
+
+def _detected(A: Any) -> Solver:
+    """Triangular, of a narrow band, positive definite, or general; a batch by what all of it has in common.
+
+    The corners rule most matrices out.
+    """
+    n = A.shape[-1]
+    corner, other = A[..., 0, -1], A[..., -1, 0]
+    if n > 1 and not (corner.any() and other.any()):
+        below, above = _bandwidth(A)
+        if below == 0 or above == 0:
+            return triangular(A, above == 0, False, True)
+        if 2 * below + above < n // 4:
+            return _banded(A, below, above)
+    if n > 1 and np.array_equal(corner, np.conjugate(other)) and _may_be_positive(A):
+        try:
+            return cholesky(A, True, True)
+        except np.linalg.LinAlgError:
+            pass
+    return lu(A, True)
+
+
+def _may_be_positive(A: Any) -> bool:
+    """Hermitian with positive diagonal."""
+    diagonal = np.diagonal(A, axis1=-2, axis2=-1)
+    return bool(np.all(diagonal.real > 0)) and np.array_equal(A, adjoint(A))
+
+
+# -- solve ---------------------------------------------------------------------------------------------------
+
+
+def _plain_solve(a: Any, b: Any, **options: Any) -> Any:
+    """SciPy's, of before 1.15, too, which has neither batches nor detection, and fewer structures."""
+    structure = options["assume_a"]
+    structure = FULL_NAMES.get(structure, structure)
+    if SCIPY >= (1, 17) and structure != "banded":
+        return scipy.linalg.solve(a, b, **options)
+    a, b = np.atleast_2d(a), np.asarray(b)
+    if SCIPY < (1, 15):
+        names = {full: short for short, full in FULL_NAMES.items()}
+        options["assume_a"] = "gen" if structure is None else names.get(structure, structure)
+    return over_batch(2, axes_of(b))(scipy.linalg.solve)(a, b, **options)
+
+
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    assume_a: str | None = None,
+    transposed: bool = False,
+) -> Any:
+    """Solve ``a x = b``, like ``scipy.linalg.solve``.
+
+    Parameters
+    ----------
+    a : (..., n, n) array
+    b : (n,) or (..., n, k) array
+    lower : bool
+        Which triangle of a symmetric, Hermitian or positive definite `a` is read.
+    overwrite_a, overwrite_b : bool
+        For plain arrays.
+    check_finite : bool
+        Refuse NaN and infinity in any entry, read or not.
+    assume_a : str, optional
+        What `a` is: 'general', 'diagonal', 'tridiagonal', 'banded', 'upper triangular', 'lower triangular',
+        'symmetric', 'hermitian', 'positive definite', or 'gen', 'sym', 'her', 'pos'.  By default it is found
+        out.
+    transposed : bool
+        Solve ``aᵀ x = b``; for real `a` alone.
+
+    Returns
+    -------
+    (..., n) or (..., n, k) array
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If `a` is singular, or not positive definite where it should be.
+    ValueError
+        If shapes do not fit together, `assume_a` is unknown, or an entry is not finite.
+    NotImplementedError
+        For complex `a` with `transposed`.
+
+    Warns
+    -----
+    scipy.linalg.LinAlgWarning
+        If `a` is ill-conditioned.
+
+    Notes
+    -----
+    ``b_bar = a⁻ᴴ x_bar``, ``a_bar = -b_bar xᴴ`` (Giles 2008, section 2.3.1): one factorization serves value
+    and derivatives of any order, each of which costs two triangular solves (2n²k flops) and a product.  LU
+    takes 2n³/3 flops, Cholesky half of that, a band of width w O(nw²), a triangle none.
+
+    The gradient is that of what is read: a named structure makes it a triangle, a band, or symmetric
+    (Hermitian); a structure that is found does not, so the gradient does not depend on chance zeros.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.linalg.solvers import solve
+    >>> a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([3.0, 4.0])
+    >>> solve(a, b)
+    array([1., 1.])
+    >>> ld.grad(lambda b: solve(a, b, assume_a="pos").sum())(b)
+    array([0.4, 0.2])
+    """
+    if is_plain(a, b):
+        return _plain_solve(
+            a,
+            b,
+            lower=lower,
+            overwrite_a=overwrite_a,
+            overwrite_b=overwrite_b,
+            check_finite=check_finite,
+            assume_a=assume_a,
+            transposed=transposed,
+        )
+    structure = FULL_NAMES.get(assume_a, assume_a) if assume_a else None
+    if structure not in _STRUCTURES:
+        raise ValueError(f"{assume_a} is not a recognized matrix structure")
+    a, b = np.atleast_2d(as_checked(a, check_finite)), np.atleast_1d(as_checked(b, check_finite))
+    require_square(a, "solve")
+    a, b = promoted(a, b)
+    if transposed and a.dtype.kind == "c":
+        raise NotImplementedError("solve: transposed=True is for real matrices; write solve(a.T, b)")
+    rows = b.shape[max(b.ndim - 2, 0)]
+    if a.shape == (1, 1) and rows > 1:  # SciPy takes one number for a multiple of the identity
+        a = a * np.eye(rows, dtype=a.dtype)
+    require_system(a.shape[-1], a, b, "solve")
+    factored = Factored(a, Dense(_part_read(structure, a.dtype.kind == "c")), _solver_for, structure, lower)
+    return solve_with(a, b, factored=factored, transpose=transposed)
+
+
+_STRUCTURES = {
+    None,
+    "banded",
+    "diagonal",
+    "general",
+    "hermitian",
+    "lower triangular",
+    "positive definite",
+    "symmetric",
+    "tridiagonal",
+    "upper triangular",
+}
+
+
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: Any = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve ``a x = b`` for a triangular matrix, like ``scipy.linalg.solve_triangular``.
+
+    Parameters
+    ----------
+    a : (..., n, n) array
+        Only the triangle named by `lower` is read; its gradient is a triangle, too.
+    b : (n,) or (..., n, k) array
+    trans : {0, 1, 2, 'N', 'T', 'C'}
+        Solve with a, aᵀ or aᴴ.
+    lower : bool
+    unit_diagonal : bool
+        The diagonal is taken as ones, and has no gradient.
+    overwrite_b : bool
+        For plain arrays.
+    check_finite : bool
+        Refuse NaN and infinity in any entry, read or not.
+
+    Returns
+    -------
+    (..., n) or (..., n, k) array
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If an entry on the diagonal is zero.
+    ValueError
+        If shapes do not fit together, or an entry is not finite.
+
+    Notes
+    -----
+    n²k flops, and twice that backward: ``b_bar = t(a)⁻ᴴ x_bar``, ``a_bar = -tri(b_bar xᴴ)``; Seeger et al.
+    (2017), appendix, "trsm".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg.solvers import solve_triangular
+    >>> solve_triangular(np.array([[2.0, 0.0], [1.0, 3.0]]), np.array([2.0, 4.0]), lower=True)
+    array([1., 1.])
+    """
+    if is_plain(a, b):
+        a, b = np.asarray(a), np.asarray(b)
+        return over_batch(2, axes_of(b))(scipy.linalg.solve_triangular)(
+            a,
+            b,
+            trans=trans,
+            lower=lower,
+            unit_diagonal=unit_diagonal,
+            overwrite_b=overwrite_b,
+            check_finite=check_finite,
+        )
+    a, b = as_checked(a, check_finite), as_checked(b, check_finite)
+    require_square(a, "solve_triangular")
+    require_system(a.shape[-1], a, b, "solve_triangular")
+    a, b = promoted(a, b)
+    return solve_triangle(a, b, lower, unit_diagonal, transpose_of(trans, "solve_triangular"))
+
+
+# -- inverse and determinant ---------------------------------------------------------------------------------
+
+
+def _plain_inv(a: Any, **options: Any) -> Any:
+    if SCIPY >= (1, 17):
+        return scipy.linalg.inv(a, **options)
+    return over_batch(2)(scipy.linalg.inv)(np.asarray(a), **options)
+
+
+@operator(lambda a, assume_a, lower: _plain_inv(a, **_given(assume_a, lower)))
+def _inv(a: Any, assume_a: str | None = None, lower: bool = False) -> Any:
+    """``B = a⁻¹``: ``B_dot = -B a_dot B``."""
+    B = _inv(a, assume_a=assume_a, lower=lower)
+    structure = FULL_NAMES.get(assume_a, assume_a) if assume_a else None
+    part = _part_read(structure, a.dtype.kind == "c")
+    return B, Differential(
+        lambda a_dot: -(B @ part(a_dot) @ B),
+        lambda B_bar: part(-(adjoint(B) @ B_bar @ adjoint(B))),
+    )
+
+
+def _given(assume_a: str | None, lower: bool) -> dict[str, Any]:
+    """Keywords that SciPy has since 1.17."""
+    return {"assume_a": assume_a, "lower": lower} if assume_a is not None or lower else {}
+
+
+def inv(
+    a: Any,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    *,
+    assume_a: str | None = None,
+    lower: bool = False,
+) -> Any:
+    """Inverse of a matrix, like ``scipy.linalg.inv``.
+
+    Parameters
+    ----------
+    a : (..., n, n) array
+    overwrite_a : bool
+        For plain arrays.
+    check_finite : bool
+    assume_a : str, optional
+        'gen', 'diagonal', 'upper triangular', 'lower triangular', 'sym', 'her', 'pos', see :func:`solve`;
+        with SciPy 1.17 or later.
+    lower : bool
+        Which triangle of a symmetric, Hermitian or positive definite `a` is read.
+
+    Returns
+    -------
+    (..., n, n) array
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If `a` is singular.
+    ValueError
+        If `a` is not square, or an entry is not finite.
+
+    Notes
+    -----
+    2n³ flops; ``a_bar = -Bᴴ B_bar Bᴴ`` takes two products, without another factorization.  Giles (2008),
+    section 2.2.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg.solvers import inv
+    >>> inv(np.array([[1.0, 0.0], [2.0, 4.0]]))
+    array([[ 1.  ,  0.  ],
+           [-0.5 ,  0.25]])
+    """
+    options = _given(assume_a, lower)
+    if is_plain(a):
+        return _plain_inv(a, overwrite_a=overwrite_a, check_finite=check_finite, **options)
+    as_checked(a, check_finite)
+    require_square(a, "inv")
+    return _inv(a, assume_a=assume_a, lower=lower)
+
+
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Determinant of a matrix, like ``scipy.linalg.det``.
+
+    Parameters
+    ----------
+    a : (..., n, n) array
+    overwrite_a : bool
+        For plain arrays.
+    check_finite : bool
+
+    Returns
+    -------
+    (...) array
+        In double precision, also of a matrix in single precision.
+
+    Raises
+    ------
+    ValueError
+        If `a` is not square, or an entry is not finite.
+
+    Notes
+    -----
+    2n³/3 flops, and 4n³/3 backward from the same LU factors.  Right for singular `a`, too.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.linalg.solvers import det
+    >>> ld.grad(det)(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[ 4., -3.],
+           [-2.,  1.]])
+    """
+    if is_plain(a):
+        return scipy.linalg.det(a, overwrite_a=overwrite_a, check_finite=check_finite)
+    as_checked(a, check_finite)
+    require_square(a, "det")
+    double = np.result_type(a.dtype, np.float64)
+    return np.linalg.det(a if a.dtype == double else a.astype(double))
+
+
+# -- norms ---------------------------------------------------------------------------------------------------
+
+
+def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
+    """Norm of a vector or matrix, like ``scipy.linalg.norm``.
+
+    Parameters
+    ----------
+    a : array
+    ord : int, float, inf, 'fro' or 'nuc', optional
+        See ``np.linalg.norm``.
+    axis : int or pair of int, optional
+    keepdims : bool
+    check_finite : bool
+
+    Returns
+    -------
+    number or array
+
+    Raises
+    ------
+    ValueError
+        If an entry is not finite, or `ord` does not go with the number of axes.
+
+    Notes
+    -----
+    The subgradient of a norm is 0 at 0.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.linalg.solvers import norm
+    >>> ld.grad(norm)(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    """
+    if is_plain(a):
+        return scipy.linalg.norm(a, ord, axis, keepdims, check_finite)
+    as_checked(a, check_finite)
+    return np.linalg.norm(a, ord, axis, keepdims)
