@@ -14,7 +14,7 @@ from lindiff.scipy.linalg import banded, factors, least_squares, solvers, toepli
 SCIPY = tuple(int(part) for part in scipy.__version__.split(".")[:2])
 
 # Of any matrix.
-STRUCTURES = ["gen", "general", "banded"] if SCIPY >= (1, 15) else ["gen"]
+STRUCTURES = ["gen", "general", "banded"]
 
 SYSTEMS = [
     ((1, 1), (1,)),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.variable import Variable, value
+from lindiff.linalg._batches import over_batch
 
 __all__ = [
     "as_checked",
@@ -15,6 +16,7 @@ __all__ = [
     "columns",
     "is_plain",
     "joined",
+    "of_scipy",
     "on_columns",
     "promoted",
     "require_square",
@@ -44,6 +46,9 @@ def as_checked(x: Any, check_finite: bool) -> Any:
 
 def promoted(*arrays: Any) -> list[Any]:
     """Arrays in the one dtype that LAPACK has for all of them."""
+    dtype = arrays[0].dtype
+    if dtype.char in "fdFD" and all(x.dtype == dtype for x in arrays):
+        return list(arrays)
     dtype = np.result_type(*(x.dtype for x in arrays))
     if dtype.kind not in "fc":
         dtype = np.dtype(np.float64)
@@ -83,6 +88,15 @@ def joined(*vectors: Any) -> Any:
     """Vectors end to end, their batch axes broadcast."""
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in vectors))
     return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in vectors], axis=-1)
+
+
+def of_scipy(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """SciPy's ``function(a, b)``, for a batch, too: solutions; not every version can solve nothing."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.size and b.size:
+        return over_batch(2, min(b.ndim, 2))(function)(a, b)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return np.zeros((*batch, *b.shape[-2:]), np.result_type(a.dtype, b.dtype, np.float32))
 
 
 def on_columns(solve: Callable[[Any], Any], b: Any) -> Any:

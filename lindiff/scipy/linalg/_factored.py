@@ -212,7 +212,7 @@ def _gecon(LU: Any, A: Any) -> Any:
 
 def _regular(T: Any) -> bool:
     """Whether no entry on the diagonal is zero; if one is, the solve raises an error."""
-    return bool(np.all(np.diagonal(T, axis1=-2, axis2=-1)))
+    return bool(T.diagonal(0, -2, -1).all())
 
 
 def lu(A: Any, warn: bool = False) -> Solver:
@@ -232,8 +232,11 @@ def lu(A: Any, warn: bool = False) -> Solver:
         _warn_if_ill_conditioned(_gecon(transposed(LU), transposed(A)), A.dtype)
 
     def solve(B: Any, transpose: Transpose) -> Any:
-        batch = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
-        return found.getrs(LU, np.broadcast_to(piv, (*batch, piv.shape[-1])), B, transpose=bool(transpose))
+        pivots = piv
+        if B.ndim > 2:
+            batch = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
+            pivots = np.broadcast_to(piv, (*batch, piv.shape[-1]))
+        return found.getrs(LU, pivots, B, transpose=bool(transpose))
 
     return solve
 
@@ -322,7 +325,7 @@ def _gbcon(LU: Any, piv: Any, ab: Any, below: int, above: int) -> Any:
 def band_lu(ab: Any, below: int, above: int, warn: bool = False) -> Solver:
     """LU of a matrix in band storage, about 2n·below·(below + above) flops."""
     LU, piv = _gbtrf(ab, below, above)
-    if warn:
+    if warn and hasattr(lapack, "dgbcon"):  # SciPy has it since 1.15
         _warn_if_ill_conditioned(_gbcon(LU, piv, ab, below, above), ab.dtype)
     return lambda B, transpose: _gbtrs(LU, piv, B, below, above, _code(transpose))
 
@@ -369,12 +372,12 @@ def triangular_band(ab: Any, lower: bool) -> Solver:
 
 
 def _warn_if_ill_conditioned(rcond: Any, dtype: Any) -> None:
-    least = float(np.min(rcond, initial=1.0))
+    least = float(rcond if np.ndim(rcond) == 0 else rcond.min())
     if not least >= np.finfo(dtype).eps / 2:
         warnings.warn(
             f"Ill-conditioned matrix (rcond={least:.6g}): result may not be accurate.",
             scipy.linalg.LinAlgWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

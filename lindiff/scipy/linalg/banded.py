@@ -5,7 +5,6 @@ Gradients have the shape of the storage; where it lies outside of the matrix the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from lindiff.linalg.cholesky import potrf
 from lindiff.linalg.triangular import trsm
 from lindiff.scipy.linalg._arguments import (
     as_checked,
-    axes_of,
     is_plain,
+    of_scipy,
     on_columns,
     promoted,
     require_system,
@@ -93,7 +92,7 @@ def solve_banded(
     below, above = (int(count) for count in l_and_u)
     if is_plain(ab, b):
         options = (overwrite_ab, overwrite_b, check_finite)
-        return _plain(lambda ab, b: scipy.linalg.solve_banded((below, above), ab, b, *options), ab, b)
+        return of_scipy(lambda ab, b: scipy.linalg.solve_banded((below, above), ab, b, *options), ab, b)
     ab, b = as_checked(ab, check_finite), as_checked(b, check_finite)
     if ab.ndim < 2 or ab.shape[-2] != below + above + 1:
         raise ValueError(
@@ -102,15 +101,6 @@ def solve_banded(
     require_system(ab.shape[-1], ab, b, "solve_banded", "ab")
     ab, b = promoted(ab, b)
     return solve_with(ab, b, factored=Factored(ab, Band(below, above), band_lu, below, above))
-
-
-def _plain(function: Callable[..., Any], ab: Any, b: Any) -> Any:
-    """SciPy's ``function(ab, b)``, for a batch, too; it is not asked about nothing."""
-    ab, b = np.asarray(ab), np.asarray(b)
-    if ab.size and b.size:
-        return over_batch(2, axes_of(b))(function)(ab, b)
-    batch = np.broadcast_shapes(ab.shape[:-2], b.shape[:-2])
-    return np.zeros((*batch, *b.shape[-2:]), np.result_type(ab.dtype, b.dtype, np.float32))
 
 
 def solveh_banded(
@@ -162,7 +152,7 @@ def solveh_banded(
     lower = bool(lower)
     if is_plain(ab, b):
         options = (overwrite_ab, overwrite_b, lower, check_finite)
-        return _plain(lambda ab, b: scipy.linalg.solveh_banded(ab, b, *options), ab, b)
+        return of_scipy(lambda ab, b: scipy.linalg.solveh_banded(ab, b, *options), ab, b)
     ab, b = as_checked(ab, check_finite), as_checked(b, check_finite)
     _checked_band(ab, "solveh_banded")
     require_system(ab.shape[-1], ab, b, "solveh_banded", "ab")
@@ -209,7 +199,7 @@ def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check
     lower = bool(np.all(lower))
     if is_plain(cb, b):
         options = (overwrite_b, check_finite)
-        return _plain(lambda cb, b: scipy.linalg.cho_solve_banded((cb, lower), b, *options), cb, b)
+        return of_scipy(lambda cb, b: scipy.linalg.cho_solve_banded((cb, lower), b, *options), cb, b)
     cb, b = as_checked(cb, check_finite), as_checked(b, check_finite)
     _checked_band(cb, "cho_solve_banded", "cb")
     require_system(cb.shape[-1], cb, b, "cho_solve_banded", "cb")

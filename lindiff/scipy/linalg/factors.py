@@ -17,6 +17,7 @@ from lindiff.scipy.linalg._arguments import (
     as_checked,
     axes_of,
     is_plain,
+    of_scipy,
     on_columns,
     promoted,
     require_square,
@@ -32,6 +33,8 @@ __all__ = ["cho_factor", "cho_solve", "lu_factor", "lu_solve"]
 
 @over_batch(2)
 def _plain_lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = False) -> Any:
+    if a.size == 0:  # no version before 1.15 takes it
+        return np.zeros_like(a), np.arange(0, dtype=np.int32)
     return scipy.linalg.lu_factor(a, overwrite_a=overwrite_a, check_finite=check_finite)
 
 
@@ -318,7 +321,8 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
     c, lower = c_and_lower
     lower = bool(np.all(lower))
     if is_plain(c, b):
-        return _plain_cho_solve(np.asarray(c), np.asarray(b), lower, overwrite_b, check_finite)
+        options = (overwrite_b, check_finite)
+        return of_scipy(lambda c, b: scipy.linalg.cho_solve((c, lower), b, *options), c, b)
     c, b = as_checked(c, check_finite), as_checked(b, check_finite)
     require_square(c, "cho_solve", "c")
     require_system(c.shape[-1], c, b, "cho_solve", "c")
@@ -329,11 +333,3 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
         return solve_triangle(c, half, lower, False, "C" if lower else False)
 
     return on_columns(solve, b)
-
-
-def _plain_cho_solve(c: Any, b: Any, lower: bool, *options: Any) -> Any:
-    @over_batch(2, axes_of(b))
-    def cho_solve(c: Any, b: Any, overwrite_b: bool, check_finite: bool) -> Any:
-        return scipy.linalg.cho_solve((c, lower), b, overwrite_b, check_finite)
-
-    return cho_solve(c, b, *options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,23 @@ def _require_matrix(a: Any, function: str) -> None:
 # -- pseudoinverse -------------------------------------------------------------------------------------------
 
 
-@operator(lambda a, **options: over_batch(2)(scipy.linalg.pinv)(a, check_finite=False, **options))
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """SciPy's function, for a batch, too, and for matrices without entries."""
+
+    @over_batch(2)
+    def pseudoinverse(a: Any, return_rank: bool = False, **options: Any) -> Any:
+        if a.size:
+            return function(a, return_rank=return_rank, check_finite=False, **options)
+        P = np.zeros(a.shape[::-1], np.result_type(a.dtype, np.float32))
+        return (P, 0) if return_rank else P
+
+    return pseudoinverse
+
+
+_plain_pinv, _plain_pinvh = _plain(scipy.linalg.pinv), _plain(scipy.linalg.pinvh)
+
+
+@operator(_plain_pinv)
 def _pinv(a: Any, atol: Any = None, rtol: Any = None) -> Any:
     P = _pinv(a, atol=atol, rtol=rtol)
     return P, Differential(
@@ -92,11 +109,11 @@ def pinv(
     _require_matrix(plain, "pinv")
     if not return_rank:
         return _pinv(plain if is_plain(a) else a, **options)
-    P, rank = over_batch(2)(scipy.linalg.pinv)(plain, **options, return_rank=True, check_finite=False)
+    P, rank = _plain_pinv(plain, return_rank=True, **options)
     return P if is_plain(a) else _pinv(a, **options), rank
 
 
-@operator(lambda a, **options: over_batch(2)(scipy.linalg.pinvh)(a, check_finite=False, **options))
+@operator(_plain_pinvh)
 def _pinvh(a: Any, atol: Any = None, rtol: Any = None, lower: bool = True) -> Any:
     """That of ``pinv``, on Hermitian matrices."""
     P = _pinvh(a, atol=atol, rtol=rtol, lower=lower)
@@ -158,7 +175,7 @@ def pinvh(
     _require_matrix(plain, "pinvh")
     if not return_rank:
         return _pinvh(plain if is_plain(a) else a, **options)
-    P, rank = over_batch(2)(scipy.linalg.pinvh)(plain, **options, return_rank=True, check_finite=False)
+    P, rank = _plain_pinvh(plain, return_rank=True, **options)
     return P if is_plain(a) else _pinvh(a, **options), rank
 
 
@@ -276,7 +293,7 @@ def lstsq(
         residues = residues[..., 0] if vector and n == 0 else residues
         return X[..., 0] if vector else X, residues, np.zeros(batch, int) if batch else 0, nothing
     U, s, Vh = np.linalg.svd(value(a), full_matrices=False)
-    cutoff = float(np.finfo(s.dtype).eps) if cond is None else cond
+    cutoff = float(np.finfo(s.dtype).eps) if cond is None or cond < 0 else cond
     counts = s > cutoff * np.max(s, axis=-1, keepdims=True, initial=0.0)
     P = (adjoint(Vh) * np.divide(1, s, out=np.zeros_like(s), where=counts)[..., None, :]) @ adjoint(U)
     X = _solution(a, B, P=P)

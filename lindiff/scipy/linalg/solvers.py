@@ -17,6 +17,7 @@ from lindiff.scipy.linalg._arguments import (
     as_checked,
     axes_of,
     is_plain,
+    of_scipy,
     promoted,
     require_square,
     require_system,
@@ -56,6 +57,25 @@ FULL_NAMES = {
 }
 
 
+_STRUCTURES = {
+    None,
+    "banded",
+    "diagonal",
+    "general",
+    "hermitian",
+    "lower triangular",
+    "positive definite",
+    "symmetric",
+    "tridiagonal",
+    "upper triangular",
+}
+
+# Before 1.15 SciPy left the others to the caller.
+_KNOWN_TO_SCIPY = (
+    _STRUCTURES if SCIPY >= (1, 15) else {None, "general", "symmetric", "hermitian", "positive definite"}
+)
+
+
 # -- what structure a matrix has -----------------------------------------------------------------------------
 
 
@@ -84,22 +104,22 @@ def _solver_for(A: Any, structure: str | None, lower: bool) -> Solver:
     if structure is None:
         return _detected(A)
     if structure in ("upper triangular", "lower triangular"):
-        return triangular(A, structure.startswith("lower"), False, True)
+        return triangular(A, structure.startswith("lower"), warn=True)
     if structure in ("diagonal", "tridiagonal"):
         return _banded(A, *((0, 0) if structure == "diagonal" else (1, 1)))
     if structure == "banded":
         return _banded(A, *_bandwidth(A))
     if structure == "positive definite":
-        return cholesky(A, lower, True)
+        return cholesky(A, lower, warn=True)
     if structure == "hermitian":
         A = mirrored(A, lower)
     if structure == "symmetric":
         A = _symmetric_from(A, lower)
-    return lu(A, True)
+    return lu(A, warn=True)
 
 
 def _banded(A: Any, below: int, above: int) -> Solver:
-    return band_lu(band_of(A, below, above), below, above, True)
+    return band_lu(band_of(A, below, above), below, above, warn=True)
 
 
 def _bandwidth(A: Any) -> tuple[int, int]:
@@ -118,15 +138,15 @@ def _detected(A: Any) -> Solver:
     if n > 1 and not (corner.any() and other.any()):
         below, above = _bandwidth(A)
         if below == 0 or above == 0:
-            return triangular(A, above == 0, False, True)
+            return triangular(A, above == 0, warn=True)
         if 2 * below + above < n // 4:
             return _banded(A, below, above)
     if n > 1 and np.array_equal(corner, np.conjugate(other)) and _may_be_positive(A):
         try:
-            return cholesky(A, True, True)
+            return cholesky(A, True, warn=True)
         except np.linalg.LinAlgError:
             pass
-    return lu(A, True)
+    return lu(A, warn=True)
 
 
 def _may_be_positive(A: Any) -> bool:
@@ -139,7 +159,7 @@ def _may_be_positive(A: Any) -> bool:
 
 
 def _plain_solve(a: Any, b: Any, **options: Any) -> Any:
-    """SciPy's, of before 1.15, too, which has neither batches nor detection, and fewer structures."""
+    """SciPy's, of before 1.15, too, which has neither batches nor detection, and short names alone."""
     structure = options["assume_a"]
     structure = FULL_NAMES.get(structure, structure)
     if SCIPY >= (1, 17) and structure != "banded":
@@ -217,7 +237,10 @@ def solve(
     >>> ld.grad(lambda b: solve(a, b, assume_a="pos").sum())(b)
     array([0.4, 0.2])
     """
-    if is_plain(a, b):
+    structure = FULL_NAMES.get(assume_a, assume_a) if assume_a else None
+    if structure not in _STRUCTURES:
+        raise ValueError(f"{assume_a} is not a recognized matrix structure")
+    if is_plain(a, b) and structure in _KNOWN_TO_SCIPY:
         return _plain_solve(
             a,
             b,
@@ -228,10 +251,8 @@ def solve(
             assume_a=assume_a,
             transposed=transposed,
         )
-    structure = FULL_NAMES.get(assume_a, assume_a) if assume_a else None
-    if structure not in _STRUCTURES:
-        raise ValueError(f"{assume_a} is not a recognized matrix structure")
-    a, b = np.atleast_2d(as_checked(a, check_finite)), np.atleast_1d(as_checked(b, check_finite))
+    a, b = as_checked(a, check_finite), as_checked(b, check_finite)
+    a, b = a if a.ndim > 1 else np.atleast_2d(a), b if b.ndim else np.atleast_1d(b)
     require_square(a, "solve")
     a, b = promoted(a, b)
     if transposed and a.dtype.kind == "c":
@@ -242,20 +263,6 @@ def solve(
     require_system(a.shape[-1], a, b, "solve")
     factored = Factored(a, Dense(_part_read(structure, a.dtype.kind == "c")), _solver_for, structure, lower)
     return solve_with(a, b, factored=factored, transpose=transposed)
-
-
-_STRUCTURES = {
-    None,
-    "banded",
-    "diagonal",
-    "general",
-    "hermitian",
-    "lower triangular",
-    "positive definite",
-    "symmetric",
-    "tridiagonal",
-    "upper triangular",
-}
 
 
 def solve_triangular(
@@ -308,16 +315,8 @@ def solve_triangular(
     array([1., 1.])
     """
     if is_plain(a, b):
-        a, b = np.asarray(a), np.asarray(b)
-        return over_batch(2, axes_of(b))(scipy.linalg.solve_triangular)(
-            a,
-            b,
-            trans=trans,
-            lower=lower,
-            unit_diagonal=unit_diagonal,
-            overwrite_b=overwrite_b,
-            check_finite=check_finite,
-        )
+        options = (trans, lower, unit_diagonal, overwrite_b, check_finite)
+        return of_scipy(lambda a, b: scipy.linalg.solve_triangular(a, b, *options), a, b)
     a, b = as_checked(a, check_finite), as_checked(b, check_finite)
     require_square(a, "solve_triangular")
     require_system(a.shape[-1], a, b, "solve_triangular")
@@ -331,7 +330,10 @@ def solve_triangular(
 def _plain_inv(a: Any, **options: Any) -> Any:
     if SCIPY >= (1, 17):
         return scipy.linalg.inv(a, **options)
-    return over_batch(2)(scipy.linalg.inv)(np.asarray(a), **options)
+    a = np.asarray(a)
+    if a.size == 0 and a.shape[-1:] == a.shape[-2:-1]:  # not every version takes it
+        return np.zeros(a.shape, np.result_type(a.dtype, np.float32))
+    return over_batch(2)(scipy.linalg.inv)(a, **options)
 
 
 @operator(lambda a, assume_a, lower: _plain_inv(a, **_given(assume_a, lower)))

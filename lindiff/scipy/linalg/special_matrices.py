@@ -230,8 +230,6 @@ def khatri_rao(a: Any, b: Any) -> Any:
         raise ValueError(
             f"khatri_rao: a of shape {a.shape} and b of shape {b.shape} must be matrices with as many columns"
         )
-    if is_plain(a, b):
-        return over_batch(2, 2)(scipy.linalg.khatri_rao)(a, b)
     products = a[..., :, None, :] * b[..., None, :, :]
     return np.reshape(products, (*products.shape[:-3], a.shape[-2] * b.shape[-2], a.shape[-1]))
 
