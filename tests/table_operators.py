@@ -178,7 +178,71 @@ def reference_gelqf(A):
     return adjoint(Q * phase[..., None, :]), adjoint(R * np.conjugate(phase)[..., :, None])
 
 
+def with_columns(rng):
+    """Samples for the factor objects: matrices and right-hand sides."""
+    for a, b in [
+        ((1, 1), (1,)),
+        ((3, 3), (3, 2)),
+        ((40, 40), (40,)),
+        ((2, 3, 3), (3,)),
+        ((2, 2), (3, 2, 1)),
+        ((2, 2), (2, 0)),
+        ((0, 0), (0, 2)),
+        ((0, 2, 2), (2,)),
+    ]:
+        yield sample(rng.standard_normal(a), rng.standard_normal(b))
+
+
+def of_cho_factor(A, b):
+    F = ld.linalg.cho_factor(spd(A))
+    return F.solve(b), F.quad(b), F.whiten(b), F.logdet(), F.inv(), F.diag_inv(), F.L
+
+
+def reference_cho_factor(A, b):
+    K = spd(A)
+    inv, L = np.linalg.inv(K), np.linalg.cholesky(K)
+    B = b[:, None] if b.ndim == 1 else b
+    x, z = inv @ B, np.linalg.inv(L) @ B
+    q = np.sum((np.conj(z) * z).real, axis=-2)
+    x, z, q = (x[..., 0], z[..., 0], q[..., 0]) if b.ndim == 1 else (x, z, q)
+    return x, q, z, np.linalg.slogdet(K)[1], inv, np.diagonal(inv, axis1=-2, axis2=-1).real, L
+
+
+def of_lu_factor(A, b):
+    F = ld.linalg.lu_factor(heavy_diagonal(A))
+    transposed = [F.solve(b, transpose) for transpose in (False, True, "C")]
+    return *transposed, *F.slogdet(), F.inv(), F.diag_inv(), F.logdet()
+
+
+def reference_lu_factor(A, b):
+    A = heavy_diagonal(A)
+    inv = np.linalg.inv(A)
+    B = b[:, None] if b.ndim == 1 else b
+    solutions = [op @ B for op in (inv, np.swapaxes(inv, -1, -2), adjoint(inv))]
+    solutions = [x[..., 0] for x in solutions] if b.ndim == 1 else solutions
+    sign, logdet = np.linalg.slogdet(A)
+    return *solutions, sign, logdet, inv, np.diagonal(inv, axis1=-2, axis2=-1), logdet
+
+
 OPERATORS = [
+    Operator(
+        "ld.cho_factor",
+        ld.linalg.cho_factor,
+        with_columns,
+        call=of_cho_factor,
+        reference=reference_cho_factor,
+        complex=True,
+        single=False,  # two algorithms do not agree to 1e-5 of every entry
+    ),
+    Operator(
+        "ld.lu_factor",
+        ld.linalg.lu_factor,
+        with_columns,
+        call=of_lu_factor,
+        reference=reference_lu_factor,
+        complex=True,
+        single=False,
+    ),
     Operator("ld.gemm2", ld.linalg.gemm2, products, reference=reference_gemm2, complex=True),
     Operator("ld.gemm", ld.linalg.gemm, products_onto, reference=reference_gemm, complex=True),
     Operator("ld.syrk", ld.linalg.syrk, grams, reference=reference_syrk, complex=True),

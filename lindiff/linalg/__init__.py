@@ -3,12 +3,16 @@
 from lindiff.linalg.cholesky import potrf, potri, sumlogdiag
 from lindiff.linalg.determinant import det, inverse, slogdet
 from lindiff.linalg.diagonals import extractdiag, extracttrian, makediag, maketrian
+from lindiff.linalg.factors import CholeskyFactor, LUFactor, cho_factor, lu_factor
 from lindiff.linalg.lq import gelqf, gelqf_l
 from lindiff.linalg.products import gemm, gemm2, syrk
 from lindiff.linalg.symmetric_eigen import syevd
 from lindiff.linalg.triangular import trmm, trsm
 
 __all__ = [
+    "CholeskyFactor",
+    "LUFactor",
+    "cho_factor",
     "det",
     "extractdiag",
     "extracttrian",
@@ -17,6 +21,7 @@ __all__ = [
     "gemm",
     "gemm2",
     "inverse",
+    "lu_factor",
     "makediag",
     "maketrian",
     "potrf",

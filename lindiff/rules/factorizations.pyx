@@ -4,11 +4,13 @@ A Kalman filter factors and solves thousands of 2 x 2 and 4 x 4 matrices: there 
 arithmetic but what surrounds it.  Large matrices gain from cotangents being overwritten where only the walk
 holds them.  Everything else takes the readable rules in ``linalg.py`` and ``lindiff.linalg``, which these
 twins are tested against.
+
+A matrix of order above SMALL that is a Variable is factored once for all its operations: ``factored(A, LU)``
+of ``lindiff.linalg._factored`` is the door to the shared factor.
 """
 
 cimport cython
 cimport numpy as cnp
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
 import numpy as np
 
@@ -19,14 +21,17 @@ from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.lu cimport getrf_one, getrs_one
+from lindiff.kernels.memory cimport copy, empty
 from lindiff.kernels.rowmajor cimport blas_int, floating
 from lindiff.kernels.triangles cimport zero_pivot
 from lindiff.kernels.triangular cimport trsm_one
 
 from lindiff.core.registry import fast_path
 from lindiff.linalg import potrf
+from lindiff.linalg._factored import LU, Cholesky as CholeskyFactor, UpperCholesky, factored
 from lindiff.linalg._matrices import hermitian_part
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
+from lindiff.linalg.factors import solve
 
 cnp.import_array()
 
@@ -62,8 +67,8 @@ cdef cnp.ndarray copied(cnp.ndarray x):
     """A C-contiguous copy of a vector or matrix."""
     cdef int kind = cnp.PyArray_TYPE(x), axes = cnp.PyArray_NDIM(x)
     if cnp.PyArray_SIZE(x) > SMALL * SMALL:
-        return cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)
-    cdef cnp.ndarray out = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(x), kind, 0)
+        return copy(x)
+    cdef cnp.ndarray out = empty(axes, cnp.PyArray_DIMS(x), kind)
     cdef Py_ssize_t m = cnp.PyArray_DIM(x, 0), n = 1, row = cnp.PyArray_STRIDE(x, 0), column = 0
     if axes == 2:
         n = cnp.PyArray_DIM(x, 1)
@@ -147,17 +152,6 @@ cdef inline blas_int potrf_of(bint double_precision, bint lower, blas_int n, voi
     return potrf_one[float](lower, n, <float *>A, n)
 
 
-cdef blas_int factor_cholesky(bint lower, blas_int n, cnp.ndarray A):
-    cdef void *a = cnp.PyArray_DATA(A)
-    cdef bint double_precision = cnp.PyArray_TYPE(A) == cnp.NPY_DOUBLE
-    cdef blas_int info
-    if n <= SMALL:
-        return potrf_of(double_precision, lower, n, a)
-    with nogil:
-        info = potrf_of(double_precision, lower, n, a)
-    return info
-
-
 cdef class FastCholesky(Handler):
     """Twin of ``np.linalg.cholesky`` (keyword ``upper``) and ``potrf`` (keyword ``lower``)."""
 
@@ -179,10 +173,13 @@ cdef class FastCholesky(Handler):
         x = args[0]
         if not is_plain_square(x._value):
             return NotImplemented
-        L = copied(x._value)
-        n = <blas_int>cnp.PyArray_DIM(L, 0)
-        if factor_cholesky(lower, n, L) != 0:
-            return NotImplemented  # the readable rule fails with words
+        n = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>x._value, 0)
+        if n > SMALL:
+            L = factored(x, CholeskyFactor if lower else UpperCholesky).triangle
+        else:
+            L = copied(x._value)
+            if potrf_of(cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE, lower, n, cnp.PyArray_DATA(L)) != 0:
+                return NotImplemented  # the readable rule fails with words
         node = Cholesky.__new__(Cholesky)
         node.a = x.node
         node.L = L
@@ -224,7 +221,13 @@ cdef inline blas_int factor_of(bint double_precision, Shape shape, blas_int n, v
     if shape == GENERAL:
         return getrf_one[double](n, <double *>A, n, piv) if double_precision \
             else getrf_one[float](n, <float *>A, n, piv)
-    return zero_pivot[double](n, <double *>A, n) if double_precision else zero_pivot[float](n, <float *>A, n)
+    return zero_pivot_of(double_precision, n, A)
+
+
+cdef inline blas_int zero_pivot_of(bint double_precision, blas_int n, const void *A) noexcept nogil:
+    if double_precision:
+        return zero_pivot[double](n, <const double *>A, n)
+    return zero_pivot[float](n, <const float *>A, n)
 
 
 cdef inline void solve_of(bint double_precision, Shape shape, bint transpose, blas_int n, blas_int k,
@@ -265,35 +268,42 @@ cdef class Solve(Node):
     cdef cnp.ndarray factors  # LU, or A itself if it is a triangle
     cdef cnp.ndarray X
     cdef object A
+    cdef object shared  # the factor that all operations on A use; None for small matrices
     cdef blas_int small_piv[SMALL]
     cdef blas_int *piv
     cdef Shape shape
 
-    def __dealloc__(self):
-        if self.piv != self.small_piv:
-            PyMem_Free(self.piv)
-
-    cdef bint factor(self, cnp.ndarray A) except -1:
-        """Keep what solves need: a triangle as it is, else its LU; False for a singular matrix."""
-        cdef blas_int n = <blas_int>cnp.PyArray_DIM(A, 0), info
+    cdef bint factor(self, object x, cnp.ndarray A) except -1:
+        """Keep what solves with A, the value of ``x``, need: a triangle as it is, else its LU; False for a
+        singular matrix.
+        """
+        cdef blas_int n = <blas_int>cnp.PyArray_DIM(A, 0)
         cdef bint double_precision = cnp.PyArray_TYPE(A) == cnp.NPY_DOUBLE
-        cdef void *a
+        if n > SMALL:
+            self.share(x)
+            return zero_pivot_of(double_precision, n, cnp.PyArray_DATA(self.factors)) == 0
         self.factors = A if cnp.PyArray_ISCARRAY_RO(A) else copied(A)
         self.shape = shape_of_array(self.factors)
         if self.shape == GENERAL:
             if self.factors is A:
                 self.factors = copied(A)
             self.piv = self.small_piv
-            if n > SMALL:
-                self.piv = <blas_int *>PyMem_Malloc(n * sizeof(blas_int))
-                if self.piv == NULL:
-                    raise MemoryError()
-        a = cnp.PyArray_DATA(self.factors)
-        if n <= SMALL:
-            return factor_of(double_precision, self.shape, n, a, self.piv) == 0
-        with nogil:
-            info = factor_of(double_precision, self.shape, n, a, self.piv)
-        return info == 0
+        return factor_of(double_precision, self.shape, n, cnp.PyArray_DATA(self.factors), self.piv) == 0
+
+    cdef int share(self, object x) except -1:
+        """Take the factor that all operations on ``x`` share."""
+        cdef cnp.ndarray array
+        self.shared = factored(x, LU)
+        if self.shared.lower is None:
+            self.shape = GENERAL
+            self.factors = self.shared.LU
+            array = self.shared.piv
+            self.piv = <blas_int *>cnp.PyArray_DATA(array)
+        else:
+            self.shape = LOWER if self.shared.lower else UPPER
+            array = self.shared.A
+            self.factors = array if cnp.PyArray_ISCARRAY_RO(array) else copied(array)
+        return 0
 
     cdef bint linear(self):
         return self.a is None
@@ -320,6 +330,13 @@ cdef class Solve(Node):
                 solve_of(double_precision, self.shape, transpose, n, k, a, self.piv, b)
         return out
 
+    cdef object solved_in_general(self, object B, bint transpose):
+        """`solved` where B is a Variable, or of another dtype."""
+        factor = factored(self.A, LU) if self.shared is None else self.shared
+        if self.X.ndim == 1:
+            return solve(self.A, B[:, None], transpose, factor)[:, 0]
+        return solve(self.A, B, transpose, factor)
+
     cdef int pull(self, Pull walk, object x_bar) except -1:
         cdef cnp.ndarray b_bar = self.solved(x_bar, True, walk.overwrite)
         cdef cnp.ndarray A_bar
@@ -335,8 +352,8 @@ cdef class Solve(Node):
                 total is not None and has_shape_of(total, self.factors)
                 and cnp.PyArray_ISCARRAY(<cnp.ndarray>total)
             )
-            A_bar = total if onto else cnp.PyArray_EMPTY(2, cnp.PyArray_DIMS(self.factors),
-                                                         cnp.PyArray_TYPE(b_bar), 0)
+            A_bar = total if onto else empty(
+                2, cnp.PyArray_DIMS(self.factors), cnp.PyArray_TYPE(b_bar))
             subtract_of(cnp.PyArray_TYPE(b_bar) == cnp.NPY_DOUBLE, cnp.PyArray_DATA(A_bar),
                         cnp.PyArray_DATA(b_bar), cnp.PyArray_DATA(self.X), n, k, onto)
             if not onto:
@@ -346,7 +363,7 @@ cdef class Solve(Node):
         return 0
 
     cdef int pull_general(self, Pull walk, object x_bar) except -1:
-        b_bar = np.linalg.solve(self.A.T, x_bar)
+        b_bar = self.solved_in_general(x_bar, True)
         if self.a is not None:
             walk.add(self.a, -np.outer(b_bar, self.X) if self.X.ndim == 1 else -(b_bar @ self.X.T), True)
         if self.b is not None:
@@ -363,7 +380,7 @@ cdef class Solve(Node):
         if right is None:
             return None
         x_dot = self.solved(right, False, False)
-        return np.linalg.solve(self.A, right) if x_dot is None else x_dot
+        return self.solved_in_general(right, False) if x_dot is None else x_dot
 
 
 cdef class FastSolve(Handler):
@@ -384,7 +401,7 @@ cdef class FastSolve(Handler):
             return NotImplemented
         node = Solve.__new__(Solve)
         node.A = A
-        if not node.factor(A):
+        if not node.factor(args[0] if type(args[0]) is Variable else A, A):
             return NotImplemented  # the readable rule fails with words
         node.X = B  # its shape and dtype are those of the solution
         node.X = node.solved(B, False, False)

@@ -81,8 +81,8 @@ def test_dtypes(rng, operator):
     assert results(f(*[np.eye(3, dtype=int)] * arguments))[0].dtype == np.float64
     if arguments > 1:
         assert results(f(X.astype(np.float32), *[X] * (arguments - 1)))[0].dtype == np.float64
-    for bad in (np.float16, np.longdouble, complex, object):
-        with pytest.raises(TypeError, match="float32 and float64 work"):
+    for bad in (np.float16, np.longdouble, np.clongdouble, object):
+        with pytest.raises(TypeError, match=r"float32.* work"):
             f(*[X.astype(bad)] * arguments)
 
 
