@@ -11,7 +11,9 @@ import numpy as np
 import scipy.linalg
 
 from lindiff.core.variable import value
+from lindiff.linalg import factors
 from lindiff.linalg._batches import over_batch
+from lindiff.linalg._factored import factored
 from lindiff.linalg._matrices import adjoint, conj, mirrored
 from lindiff.linalg.cholesky import potrf
 from lindiff.linalg.triangular import trsm
@@ -23,15 +25,7 @@ from lindiff.scipy.linalg._arguments import (
     promoted,
     require_system,
 )
-from lindiff.scipy.linalg._factored import (
-    Band,
-    Factored,
-    HermitianBand,
-    band_cholesky,
-    band_lu,
-    solve_with,
-    triangular_band,
-)
+from lindiff.scipy.linalg._structures import BandCholesky, BandLU, TriangularBand
 
 __all__ = ["cho_solve_banded", "cholesky_banded", "solve_banded", "solveh_banded"]
 
@@ -100,7 +94,8 @@ def solve_banded(
         )
     require_system(ab.shape[-1], ab, b, "solve_banded", "ab")
     ab, b = promoted(ab, b)
-    return solve_with(ab, b, factored=Factored(ab, Band(below, above), band_lu, below, above))
+    factor = factored(ab, BandLU, below, above)
+    return on_columns(lambda B: factors.solve(ab, B, False, factor), b)
 
 
 def solveh_banded(
@@ -157,8 +152,8 @@ def solveh_banded(
     _checked_band(ab, "solveh_banded")
     require_system(ab.shape[-1], ab, b, "solveh_banded", "ab")
     ab, b = promoted(ab, b)
-    factored = Factored(ab, HermitianBand(ab.shape[-2] - 1, lower), band_cholesky, lower)
-    return solve_with(ab, b, factored=factored)
+    factor = factored(ab, BandCholesky, lower)
+    return on_columns(lambda B: factors.solve(ab, B, False, factor), b)
 
 
 def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
@@ -204,12 +199,11 @@ def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check
     _checked_band(cb, "cho_solve_banded", "cb")
     require_system(cb.shape[-1], cb, b, "cho_solve_banded", "cb")
     cb, b = promoted(cb, b)
-    width = cb.shape[-2] - 1
-    factored = Factored(cb, Band(width, 0) if lower else Band(0, width), triangular_band, lower)
+    factor = factored(cb, TriangularBand, lower)
+    first, second = (False, "C") if lower else ("C", False)
 
     def solve(B: Any) -> Any:
-        half = solve_with(cb, B, factored=factored, transpose=False if lower else "C")
-        return solve_with(cb, half, factored=factored, transpose="C" if lower else False)
+        return factors.solve(cb, factors.solve(cb, B, first, factor), second, factor)
 
     return on_columns(solve, b)
 

@@ -8,8 +8,10 @@ import numpy as np
 import scipy.linalg
 
 from lindiff.core.differential import Differential
+from lindiff.linalg import factors
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
+from lindiff.linalg._factored import factored
 from lindiff.linalg._matrices import adjoint, hermitian_part, triangle
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
 from lindiff.linalg.triangular import trsm
@@ -24,7 +26,7 @@ from lindiff.scipy.linalg._arguments import (
     require_system,
     transpose_of,
 )
-from lindiff.scipy.linalg._factored import solve_triangle
+from lindiff.scipy.linalg._structures import Triangular
 
 __all__ = ["cho_factor", "cho_solve", "lu_factor", "lu_solve"]
 
@@ -196,12 +198,12 @@ def lu_solve(
     transpose = transpose_of(trans, "lu_solve")
     order = _order(piv, lu.shape[-1])
 
+    L, U = factored(lu, Triangular, True, True), factored(lu, Triangular, False, False)
+
     def solve(B: Any) -> Any:
         if not transpose:
-            half = solve_triangle(lu, _rows_of(B, order), True, True)
-            return solve_triangle(lu, half, False)
-        half = solve_triangle(lu, B, False, False, transpose)
-        X = solve_triangle(lu, half, True, True, transpose)
+            return factors.solve(lu, factors.solve(lu, _rows_of(B, order), False, L), False, U)
+        X = factors.solve(lu, factors.solve(lu, B, transpose, U), transpose, L)
         return _rows_of(X, np.argsort(order, axis=-1))
 
     return on_columns(solve, b)
@@ -328,8 +330,10 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
     require_system(c.shape[-1], c, b, "cho_solve", "c")
     c, b = promoted(c, b)
 
+    factor = factored(c, Triangular, lower, False)
+    first, second = (False, "C") if lower else ("C", False)
+
     def solve(B: Any) -> Any:
-        half = solve_triangle(c, B, lower, False, False if lower else "C")
-        return solve_triangle(c, half, lower, False, "C" if lower else False)
+        return factors.solve(c, factors.solve(c, B, first, factor), second, factor)
 
     return on_columns(solve, b)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,33 +9,23 @@ import scipy
 import scipy.linalg
 
 from lindiff.core.differential import Differential
+from lindiff.linalg import factors
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
-from lindiff.linalg._matrices import adjoint, hermitian_part, mirrored, triangle
+from lindiff.linalg._factored import factored
+from lindiff.linalg._matrices import adjoint
 from lindiff.scipy.linalg._arguments import (
     as_checked,
     axes_of,
     is_plain,
     of_scipy,
+    on_columns,
     promoted,
     require_square,
     require_system,
     transpose_of,
 )
-from lindiff.scipy.linalg._factored import (
-    Dense,
-    Factored,
-    Solver,
-    band_lu,
-    band_of,
-    cholesky,
-    entire,
-    lu,
-    solve_triangle,
-    solve_with,
-    symmetric_part,
-    triangular,
-)
+from lindiff.scipy.linalg._structures import Structured, Triangular, part_read
 
 __all__ = [
     "det",
@@ -74,85 +63,6 @@ _STRUCTURES = {
 _KNOWN_TO_SCIPY = (
     _STRUCTURES if SCIPY >= (1, 15) else {None, "general", "symmetric", "hermitian", "positive definite"}
 )
-
-
-# -- what structure a matrix has -----------------------------------------------------------------------------
-
-
-def _part_read(structure: str | None, is_complex: bool) -> Callable[[Any], Any]:
-    """The projection of a matrix on what a solver for this structure reads of it."""
-    parts: dict[str | None, Callable[[Any], Any]] = {
-        "upper triangular": np.triu,
-        "lower triangular": np.tril,
-        "diagonal": lambda A: np.tril(np.triu(A)),
-        "tridiagonal": lambda A: np.tril(np.triu(A, -1), 1),
-        "symmetric": symmetric_part if is_complex else hermitian_part,
-        "hermitian": hermitian_part,
-        "positive definite": hermitian_part,
-    }
-    return parts.get(structure, entire)
-
-
-def _symmetric_from(A: Any, lower: bool) -> Any:
-    """The symmetric matrix of which A has one triangle."""
-    P = triangle(A, lower)
-    return P + np.swapaxes(np.tril(P, -1) if lower else np.triu(P, 1), -1, -2)
-
-
-def _solver_for(A: Any, structure: str | None, lower: bool) -> Solver:
-    """Factor a plain matrix of known structure; without a name, find out."""
-    if structure is None:
-        return _detected(A)
-    if structure in ("upper triangular", "lower triangular"):
-        return triangular(A, structure.startswith("lower"), warn=True)
-    if structure in ("diagonal", "tridiagonal"):
-        return _banded(A, *((0, 0) if structure == "diagonal" else (1, 1)))
-    if structure == "banded":
-        return _banded(A, *_bandwidth(A))
-    if structure == "positive definite":
-        return cholesky(A, lower, warn=True)
-    if structure == "hermitian":
-        A = mirrored(A, lower)
-    if structure == "symmetric":
-        A = _symmetric_from(A, lower)
-    return lu(A, warn=True)
-
-
-def _banded(A: Any, below: int, above: int) -> Solver:
-    return band_lu(band_of(A, below, above), below, above, warn=True)
-
-
-def _bandwidth(A: Any) -> tuple[int, int]:
-    """How far the entries of all matrices of a batch reach below and above the diagonal."""
-    nonzero = A != 0
-    return scipy.linalg.bandwidth(nonzero.any(axis=tuple(range(A.ndim - 2))).astype(np.float64))
-
-
-def _detected(A: Any) -> Solver:
-    """Triangular, of a narrow band, positive definite, or general; a batch by what all of it has in common.
-
-    The corners rule most matrices out.
-    """
-    n = A.shape[-1]
-    corner, other = A[..., 0, -1], A[..., -1, 0]
-    if n > 1 and not (corner.any() and other.any()):
-        below, above = _bandwidth(A)
-        if below == 0 or above == 0:
-            return triangular(A, above == 0, warn=True)
-        if 2 * below + above < n // 4:
-            return _banded(A, below, above)
-    if n > 1 and np.array_equal(corner, np.conjugate(other)) and _may_be_positive(A):
-        try:
-            return cholesky(A, True, warn=True)
-        except np.linalg.LinAlgError:
-            pass
-    return lu(A, warn=True)
-
-
-def _may_be_positive(A: Any) -> bool:
-    """Hermitian with positive diagonal."""
-    diagonal = np.diagonal(A, axis1=-2, axis2=-1)
-    return bool(np.all(diagonal.real > 0)) and np.array_equal(A, adjoint(A))
 
 
 # -- solve ---------------------------------------------------------------------------------------------------
@@ -261,8 +171,8 @@ def solve(
     if a.shape == (1, 1) and rows > 1:  # SciPy takes one number for a multiple of the identity
         a = a * np.eye(rows, dtype=a.dtype)
     require_system(a.shape[-1], a, b, "solve")
-    factored = Factored(a, Dense(_part_read(structure, a.dtype.kind == "c")), _solver_for, structure, lower)
-    return solve_with(a, b, factored=factored, transpose=transposed)
+    factor = factored(a, Structured, structure, bool(lower))
+    return on_columns(lambda B: factors.solve(a, B, bool(transposed), factor), b)
 
 
 def solve_triangular(
@@ -321,7 +231,9 @@ def solve_triangular(
     require_square(a, "solve_triangular")
     require_system(a.shape[-1], a, b, "solve_triangular")
     a, b = promoted(a, b)
-    return solve_triangle(a, b, lower, unit_diagonal, transpose_of(trans, "solve_triangular"))
+    transpose = transpose_of(trans, "solve_triangular")
+    factor = factored(a, Triangular, bool(lower), bool(unit_diagonal))
+    return on_columns(lambda B: factors.solve(a, B, transpose, factor), b)
 
 
 # -- inverse and determinant ---------------------------------------------------------------------------------
@@ -341,7 +253,7 @@ def _inv(a: Any, assume_a: str | None = None, lower: bool = False) -> Any:
     """``B = a⁻¹``: ``B_dot = -B a_dot B``."""
     B = _inv(a, assume_a=assume_a, lower=lower)
     structure = FULL_NAMES.get(assume_a, assume_a) if assume_a else None
-    part = _part_read(structure, a.dtype.kind == "c")
+    part = part_read(structure, a.dtype.kind == "c")
     return B, Differential(
         lambda a_dot: -(B @ part(a_dot) @ B),
         lambda B_bar: part(-(adjoint(B) @ B_bar @ adjoint(B))),
