@@ -336,7 +336,7 @@ SINGULAR_BANDS = np.array([[[1.0, 1.0], [0.0, 0.0]], np.zeros((2, 2))])  # in th
             for structure in [None, "gen", "pos", "sym", "her", "upper triangular", "diagonal", "banded"]
         ),
         lambda dtype: of_variables(solve_triangular, SINGULAR.astype(dtype), np.ones(2)),
-        lambda dtype: of_variables(cho_factor, SINGULAR.astype(dtype)),
+        lambda dtype: of_variables(cho_factor, SINGULAR),
         lambda dtype: cho_solve((ld.Variable(SINGULAR.astype(dtype)), True), np.ones(2)),
         lambda dtype: lu_solve((ld.Variable(SINGULAR.astype(dtype)), np.array([0, 1])), np.ones(2)),
         lambda dtype: of_variables(solve_banded, (1, 0), SINGULAR_BANDS.astype(dtype), np.ones(2)),
@@ -472,3 +472,27 @@ def test_special_matrices_take_lists_and_numbers_beside_variables():
     v = ld.Variable(np.array([1.0, 2.0]))
     np.testing.assert_array_equal(ld.value(toeplitz(v, [1.0, 3.0])), [[1, 3], [2, 1]])
     np.testing.assert_array_equal(ld.value(block_diag(v, 3.0, [[4.0]])).shape, (3, 4))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda K, b: solve(K, b),
+        lambda K, b: solve_triangular(K, b, trans=1),
+        lambda K, b: cho_solve(cho_factor(K), b),
+        lambda K, b: lu_solve(lu_factor(K), b),
+        lambda K, b: solve_banded((1, 1), K, b),
+        lambda K, b: solveh_banded(K + np.array([[0.0], [0.0], [50.0]]), b),
+        lambda K, b: solve_toeplitz(K[0], b),
+        lambda K, b: lstsq(K, b)[0],
+        lambda K, b: ld.linalg.trsm(K, b[:, None])[:, 0],
+    ],
+)
+def test_solves_are_linear_in_the_right_hand_side(function, rng):
+    K, b, x_bar = spd(rng, 3), rng.standard_normal(3), rng.standard_normal(3)
+    K = np.tril(K) + np.triu(K) * 0.1
+    K = K @ K.T
+    (b_bar,) = ld.linear_transpose(lambda b: function(K, b), b)(x_bar)
+    np.testing.assert_allclose(np.sum(b_bar * b), np.sum(x_bar * function(K, b)), rtol=1e-10)
+    with pytest.raises(ValueError, match="not linear"):
+        ld.linear_transpose(lambda K: function(K, b), K)

@@ -87,7 +87,8 @@ def solve(A: Any, B: Any, transpose: bool | str, factor: Factor) -> Any:
         B_bar = solve_adjoint(X_bar)
         return factor.against(-B_bar, X, transpose), B_bar
 
-    return X, Differential((push_A, push_B), {(0,): pull_both, (1,): pull_B, (0, 1): pull_both})
+    pullbacks = {(0,): pull_both, (1,): pull_B, (0, 1): pull_both}
+    return X, Differential((push_A, push_B), pullbacks, linear_in=(1,))
 
 
 @_of_factor

@@ -163,13 +163,18 @@ def lu(A: Any) -> Solver:
 
 @over_batch(2, 2)
 def _pocon(L: Any, A: Any, lower: bool) -> Any:
-    return _lapack("pocon", L)(L, _lapack("lange", A)("I", A), uplo="L" if lower else "U")[0]
+    """Reciprocal condition number of A from its Cholesky factor, or less while that is harmless."""
+    bound = len(A) * A.diagonal().real.max()  # of the norm, for A is positive definite
+    rcond = _lapack("pocon", L)(transposed(L), bound, uplo="U" if lower else "L")[0]
+    if rcond < np.finfo(A.dtype).eps:
+        rcond *= bound / _lapack("lange", A)("I", transposed(mirrored(A, lower)))
+    return rcond
 
 
 def cholesky(A: Any, lower: bool) -> Solver:
     """Cholesky of a Hermitian matrix, of which one triangle is read; n³/3 flops."""
     L = lindiff.kernels.potrf(A, lower=lower)
-    _warn_if_ill_conditioned(_pocon(L, mirrored(A, lower), lower), A.dtype)
+    _warn_if_ill_conditioned(_pocon(L, A, lower), A.dtype)
     first, second = (False, "C") if lower else ("C", False)
 
     def solve(B: Any, transpose: Transpose) -> Any:

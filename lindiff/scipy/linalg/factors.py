@@ -11,10 +11,9 @@ from lindiff.core.differential import Differential
 from lindiff.linalg import factors
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
-from lindiff.linalg._factored import factored
-from lindiff.linalg._matrices import adjoint, hermitian_part, triangle
-from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
-from lindiff.linalg.triangular import trsm
+from lindiff.linalg._factored import Cholesky, UpperCholesky, factored
+from lindiff.linalg._matrices import adjoint
+from lindiff.linalg.triangular import trmm, trsm
 from lindiff.scipy.linalg._arguments import (
     as_checked,
     axes_of,
@@ -40,7 +39,12 @@ def _plain_lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = Fal
     return scipy.linalg.lu_factor(a, overwrite_a=overwrite_a, check_finite=check_finite)
 
 
-@operator(_plain_lu_factor)
+def _row_major_lu(a: Any) -> Any:
+    lu, piv = _plain_lu_factor(a)
+    return np.ascontiguousarray(lu), piv
+
+
+@operator(_row_major_lu)
 def _lu_factor(a: Any) -> Any:
     """``P a = L U``, P constant: ``L_dot = L tril(S, -1)``, ``U_dot = triu(S) U``, ``S = L⁻¹ P a_dot U⁻¹``.
 
@@ -57,7 +61,7 @@ def _lu_factor(a: Any) -> Any:
     def pushforward(a_dot: Any) -> Any:
         A_dot = _rows_of(a_dot, order)
         S = trsm(U, trsm(L, A_dot[..., :k, :k]), rightside=True, lower=False)
-        L_dot, U_dot = L @ np.tril(S, -1), np.triu(S) @ U
+        L_dot, U_dot = trmm(L, np.tril(S, -1)), trmm(U, np.triu(S), rightside=True, lower=False)
         square = L_dot + U_dot
         if m > n:
             rest = A_dot[..., k:, :] - beneath @ U_dot
@@ -75,7 +79,9 @@ def _lu_factor(a: Any) -> Any:
         else:
             rest = trsm(L, lu_bar[..., k:], transpose="C")
             L_bar = L_bar - rest @ adjoint(beside)
-        S_bar = np.tril(adjoint(L) @ np.tril(L_bar, -1), -1) + np.triu(np.triu(U_bar) @ adjoint(U))
+        L_bar = trmm(L, np.tril(L_bar, -1), transpose="C")
+        U_bar = trmm(U, np.triu(U_bar), transpose="C", rightside=True, lower=False)
+        S_bar = np.tril(L_bar, -1) + np.triu(U_bar)
         square = trsm(U, trsm(L, S_bar, transpose="C"), transpose="C", rightside=True, lower=False)
         A_bar = np.concatenate([square, rest], axis=-2 if m > n else -1)
         return _rows_of(A_bar, np.argsort(order, axis=-1))
@@ -138,7 +144,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.factors import lu_factor
+    >>> from lindiff.scipy.linalg import lu_factor
     >>> lu, piv = lu_factor(np.array([[1.0, 2.0], [2.0, 2.0]]))
     >>> lu
     array([[2. , 2. ],
@@ -183,7 +189,7 @@ def lu_solve(
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.factors import lu_factor, lu_solve
+    >>> from lindiff.scipy.linalg import lu_factor, lu_solve
     >>> lu_solve(lu_factor(np.array([[1.0, 2.0], [2.0, 2.0]])), np.array([3.0, 4.0]))
     array([1., 1.])
     """
@@ -227,17 +233,6 @@ def _plain_cho_factor(
     return scipy.linalg.cho_factor(a, lower, overwrite_a, check_finite)[0]
 
 
-@operator(_plain_cho_factor)
-def _cho_factor(a: Any, lower: bool = False) -> Any:
-    """The factor of ``potrf`` in one triangle; what the other holds has no derivative."""
-    c = _cho_factor(a, lower=lower)
-    L = triangle(c, lower)
-    return c, Differential(
-        lambda a_dot: potrf_pushforward(L, hermitian_part(a_dot), lower=lower),
-        lambda c_bar: potrf_pullback(L, triangle(c_bar, lower), lower=lower),
-    )
-
-
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Cholesky factor of a positive definite matrix, like ``scipy.linalg.cho_factor``.
 
@@ -254,7 +249,7 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
     Returns
     -------
     c : (..., n, n) array
-        The factor in the triangle named by `lower`; the other holds anything, and is constant.
+        The factor in the triangle named by `lower`; the other holds anything (on Variables zeros).
     lower : bool
         As given.
 
@@ -272,7 +267,7 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.factors import cho_factor
+    >>> from lindiff.scipy.linalg import cho_factor
     >>> c, lower = cho_factor(np.array([[4.0, 2.0], [2.0, 5.0]]))
     >>> np.triu(c)
     array([[2., 1.],
@@ -283,7 +278,7 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
         return _plain_cho_factor(np.atleast_2d(a), lower, overwrite_a, check_finite), lower
     as_checked(a, check_finite)
     require_square(a, "cho_factor")
-    return _cho_factor(a, lower=lower), lower
+    return factors.triangle(a, factored(a, Cholesky if lower else UpperCholesky)), lower
 
 
 def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
@@ -316,7 +311,7 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.factors import cho_factor, cho_solve
+    >>> from lindiff.scipy.linalg import cho_factor, cho_solve
     >>> cho_solve(cho_factor(np.array([[4.0, 2.0], [2.0, 5.0]])), np.array([6.0, 7.0]))
     array([1., 1.])
     """

@@ -99,7 +99,7 @@ def pinv(
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.least_squares import pinv
+    >>> from lindiff.scipy.linalg import pinv
     >>> pinv(np.array([[2.0, 0.0], [0.0, 0.0]]))
     array([[0.5, 0. ],
            [0. , 0. ]])
@@ -165,7 +165,7 @@ def pinvh(
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.least_squares import pinvh
+    >>> from lindiff.scipy.linalg import pinvh
     >>> pinvh(np.array([[2.0, 0.0], [0.0, 0.0]]))
     array([[0.5, 0. ],
            [0. , 0. ]])
@@ -207,6 +207,7 @@ def _solution(a: Any, B: Any, P: Any = None) -> Any:
     return X, Differential(
         lambda a_dot, B_dot: solution_pushforward(a, B, X, P, a_dot, B_dot),
         lambda X_bar: solution_pullback(a, B, X, P, X_bar),
+        linear_in=(1,),
     )
 
 
@@ -262,7 +263,7 @@ def lstsq(
     Examples
     --------
     >>> import numpy as np, lindiff as ld
-    >>> from lindiff.scipy.linalg.least_squares import lstsq
+    >>> from lindiff.scipy.linalg import lstsq
     >>> x, residues, rank, s = lstsq(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]))
     >>> x, rank
     (array([2.]), 1)

@@ -140,7 +140,7 @@ def solve(
     Examples
     --------
     >>> import numpy as np, lindiff as ld
-    >>> from lindiff.scipy.linalg.solvers import solve
+    >>> from lindiff.scipy.linalg import solve
     >>> a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([3.0, 4.0])
     >>> solve(a, b)
     array([1., 1.])
@@ -220,7 +220,7 @@ def solve_triangular(
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.solvers import solve_triangular
+    >>> from lindiff.scipy.linalg import solve_triangular
     >>> solve_triangular(np.array([[2.0, 0.0], [1.0, 3.0]]), np.array([2.0, 4.0]), lower=True)
     array([1., 1.])
     """
@@ -306,7 +306,7 @@ def inv(
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.solvers import inv
+    >>> from lindiff.scipy.linalg import inv
     >>> inv(np.array([[1.0, 0.0], [2.0, 4.0]]))
     array([[ 1.  ,  0.  ],
            [-0.5 ,  0.25]])
@@ -346,7 +346,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     Examples
     --------
     >>> import numpy as np, lindiff as ld
-    >>> from lindiff.scipy.linalg.solvers import det
+    >>> from lindiff.scipy.linalg import det
     >>> ld.grad(det)(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[ 4., -3.],
            [-2.,  1.]])
@@ -390,7 +390,7 @@ def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, chec
     Examples
     --------
     >>> import numpy as np, lindiff as ld
-    >>> from lindiff.scipy.linalg.solvers import norm
+    >>> from lindiff.scipy.linalg import norm
     >>> ld.grad(norm)(np.array([3.0, 4.0]))
     array([0.6, 0.8])
     """

@@ -57,7 +57,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     Examples
     --------
     >>> import numpy as np, lindiff as ld
-    >>> from lindiff.scipy.linalg.special_matrices import toeplitz
+    >>> from lindiff.scipy.linalg import toeplitz
     >>> toeplitz(np.array([1.0, 2.0]), np.array([0.0, 3.0]))
     array([[1., 3.],
            [2., 1.]])
@@ -85,7 +85,7 @@ def circulant(c: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.special_matrices import circulant
+    >>> from lindiff.scipy.linalg import circulant
     >>> circulant(np.array([1.0, 2.0, 3.0]))
     array([[1., 3., 2.],
            [2., 1., 3.],
@@ -115,7 +115,7 @@ def hankel(c: Any, r: Any = None) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.special_matrices import hankel
+    >>> from lindiff.scipy.linalg import hankel
     >>> hankel(np.array([1.0, 2.0]), np.array([0.0, 3.0]))
     array([[1., 2.],
            [2., 3.]])
@@ -151,7 +151,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.special_matrices import convolution_matrix
+    >>> from lindiff.scipy.linalg import convolution_matrix
     >>> convolution_matrix(np.array([1.0, 2.0]), 2)
     array([[1., 0.],
            [2., 1.],
@@ -178,7 +178,7 @@ def block_diag(*arrs: Any) -> Any:
     Examples
     --------
     >>> import numpy as np, lindiff as ld
-    >>> from lindiff.scipy.linalg.special_matrices import block_diag
+    >>> from lindiff.scipy.linalg import block_diag
     >>> block_diag(np.array([[1.0, 2.0]]), 3.0)
     array([[1., 2., 0.],
            [0., 0., 3.]])
@@ -220,7 +220,7 @@ def khatri_rao(a: Any, b: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.special_matrices import khatri_rao
+    >>> from lindiff.scipy.linalg import khatri_rao
     >>> khatri_rao(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0], [5.0, 6.0]]))
     array([[ 3.,  8.],
            [ 5., 12.]])
@@ -254,7 +254,7 @@ def companion(a: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.special_matrices import companion
+    >>> from lindiff.scipy.linalg import companion
     >>> companion(np.array([2.0, -6.0, 4.0]))
     array([[ 3., -2.],
            [ 1.,  0.]])
@@ -289,7 +289,7 @@ def fiedler(a: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.special_matrices import fiedler
+    >>> from lindiff.scipy.linalg import fiedler
     >>> fiedler(np.array([1.0, 4.0]))
     array([[0., 3.],
            [3., 0.]])
@@ -322,7 +322,7 @@ def leslie(f: Any, s: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.special_matrices import leslie
+    >>> from lindiff.scipy.linalg import leslie
     >>> leslie(np.array([0.5, 2.0]), np.array([0.25]))
     array([[0.5 , 2.  ],
            [0.25, 0.  ]])

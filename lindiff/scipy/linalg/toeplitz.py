@@ -104,7 +104,7 @@ def _solve_toeplitz(c: Any, r: Any, b: Any) -> Any:
         r_bar = np.concatenate([np.zeros_like(along[..., :1]), above], axis=-1)
         return along[..., n - 1 :], r_bar, result(B_bar)
 
-    return x, Differential(pushforward, pullback)
+    return x, Differential(pushforward, pullback, linear_in=(2,))
 
 
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
@@ -138,7 +138,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.toeplitz import solve_toeplitz
+    >>> from lindiff.scipy.linalg import solve_toeplitz
     >>> solve_toeplitz(np.array([2.0, 1.0]), np.array([3.0, 3.0]))
     array([1., 1.])
     """
@@ -182,7 +182,7 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: A
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.toeplitz import matmul_toeplitz
+    >>> from lindiff.scipy.linalg import matmul_toeplitz
     >>> matmul_toeplitz(np.array([2.0, 1.0]), np.array([1.0, 1.0])).round(12)
     array([3., 3.])
     """
@@ -248,7 +248,7 @@ def solve_circulant(
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.toeplitz import solve_circulant
+    >>> from lindiff.scipy.linalg import solve_circulant
     >>> solve_circulant(np.array([2.0, 1.0]), np.array([3.0, 3.0])).round(12)
     array([1., 1.])
     """
