@@ -432,8 +432,9 @@ def test_ill_conditioned_matrices_warn(structure, dtype):
     a[0, 1] = 1e-30
     if structure not in (None, "upper triangular"):
         a[1, 0] = 1e-30
-    with pytest.warns(scipy.linalg.LinAlgWarning, match="Ill-conditioned"):
+    with pytest.warns(scipy.linalg.LinAlgWarning, match="Ill-conditioned") as caught:
         of_variables(solve, a, np.ones(2), assume_a=structure)
+    assert caught[0].filename == __file__
 
 
 def test_well_conditioned_matrices_do_not_warn(rng):

@@ -23,6 +23,8 @@ __all__ = ["BandCholesky", "BandLU", "Structured", "Triangular", "TriangularBand
 
 Transpose = bool | str
 Solver = Callable[[Any, Transpose], Any]
+# a solver, and the reciprocal condition number if it is asked for
+Conditioned = tuple[Solver, Callable[[], Any]]
 
 
 # -- band storage: the linear map from the array to the matrix -----------------------------------------------
@@ -136,20 +138,17 @@ def _gecon(LU: Any, A: Any) -> Any:
     return _lapack("gecon", LU)(LU, _lapack("lange", A)("I", A), norm="I")[0]
 
 
-def _regular(T: Any) -> bool:
-    """Whether no entry on the diagonal is zero; if one is, the solve raises an error."""
-    return bool(T.diagonal(0, -2, -1).all())
+def _condition(LU: Any, A: Any) -> Any:
+    """The same; where a solve will raise an error, there is nothing to warn of."""
+    return _gecon(LU, A) if LU.diagonal(0, -2, -1).all() else 1.0
 
 
-def lu(A: Any) -> Solver:
+def lu(A: Any) -> Conditioned:
     """LU, 2n³/3 flops.
 
     Symmetric indefinite matrices are factored so, too: LAPACK's sytrf was not faster than getrf at any order.
     """
     LU, piv = lindiff.kernels.getrf(A)
-    if _regular(LU):
-        # in the row-major array stand LAPACK's factors of the transpose
-        _warn_if_ill_conditioned(_gecon(transposed(LU), transposed(A)), A.dtype)
 
     def solve(B: Any, transpose: Transpose) -> Any:
         pivots = piv
@@ -158,7 +157,8 @@ def lu(A: Any) -> Solver:
             pivots = np.broadcast_to(piv, (*batch, piv.shape[-1]))
         return lindiff.kernels.getrs(LU, pivots, B, transpose=transpose)
 
-    return solve
+    # in the row-major array stand LAPACK's factors of the transpose
+    return solve, lambda: _condition(transposed(LU), transposed(A))
 
 
 @over_batch(2, 2)
@@ -171,29 +171,29 @@ def _pocon(L: Any, A: Any, lower: bool) -> Any:
     return rcond
 
 
-def cholesky(A: Any, lower: bool) -> Solver:
+def cholesky(A: Any, lower: bool) -> Conditioned:
     """Cholesky of a Hermitian matrix, of which one triangle is read; n³/3 flops."""
     L = lindiff.kernels.potrf(A, lower=lower)
-    _warn_if_ill_conditioned(_pocon(L, A, lower), A.dtype)
     first, second = (False, "C") if lower else ("C", False)
 
     def solve(B: Any, transpose: Transpose) -> Any:
         half = lindiff.kernels.trsm(L, B, transpose=first, lower=lower)
         return lindiff.kernels.trsm(L, half, transpose=second, lower=lower, overwrite_a=True)
 
-    return solve
+    return solve, lambda: _pocon(L, A, lower)
 
 
-def triangular(A: Any, lower: bool) -> Solver:
+def triangular(A: Any, lower: bool) -> Conditioned:
     """A triangle solves as it is; the other may hold anything."""
-    T = transposed(np.tril(A)) if lower else np.triu(A)
-    if _regular(T):
-        _warn_if_ill_conditioned(_gecon(T, T), A.dtype)
-    return _of_triangle(A, lower)
 
+    def condition() -> Any:
+        T = transposed(np.tril(A)) if lower else np.triu(A)
+        return _condition(T, T)
 
-def _of_triangle(A: Any, lower: bool) -> Solver:
-    return lambda B, transpose: lindiff.kernels.trsm(A, B, transpose=transpose, lower=lower)
+    def solve(B: Any, transpose: Transpose) -> Any:
+        return lindiff.kernels.trsm(A, B, transpose=transpose, lower=lower)
+
+    return solve, condition
 
 
 @over_batch(2)
@@ -218,12 +218,15 @@ def _gbcon(LU: Any, piv: Any, ab: Any, below: int, above: int) -> Any:
     return _lapack("gbcon", LU)(below, above, LU, piv, norm)[0]
 
 
-def band_lu(ab: Any, below: int, above: int, warn: bool) -> Solver:
+def band_lu(ab: Any, below: int, above: int) -> Conditioned:
     """LU of a matrix in band storage, about 2n·below·(below + above) flops."""
     LU, piv = _gbtrf(ab, below, above)
-    if warn and hasattr(lapack, "dgbcon"):  # SciPy has it since 1.15
-        _warn_if_ill_conditioned(_gbcon(LU, piv, ab, below, above), ab.dtype)
-    return lambda B, transpose: _gbtrs(LU, piv, B, below, above, _code(transpose))
+
+    def condition() -> Any:
+        has_gbcon = hasattr(lapack, "dgbcon")  # SciPy has it since 1.15
+        return _gbcon(LU, piv, ab, below, above) if has_gbcon else 1.0
+
+    return lambda B, transpose: _gbtrs(LU, piv, B, below, above, _code(transpose)), condition
 
 
 def band_of(A: Any, below: int, above: int) -> Any:
@@ -273,7 +276,7 @@ def _warn_if_ill_conditioned(rcond: Any, dtype: Any) -> None:
         warnings.warn(
             f"Ill-conditioned matrix (rcond={least:.6g}): result may not be accurate.",
             scipy.linalg.LinAlgWarning,
-            stacklevel=8,
+            stacklevel=7,  # the caller of ``solve``
         )
 
 
@@ -309,7 +312,7 @@ def _symmetric_from(A: Any, lower: bool) -> Any:
     return P + np.swapaxes(np.tril(P, -1) if lower else np.triu(P, 1), -1, -2)
 
 
-def _solver_for(A: Any, structure: str | None, lower: bool) -> Solver:
+def _factored(A: Any, structure: str | None, lower: bool) -> Conditioned:
     """Factor a plain matrix of known structure; without a name, find out."""
     if structure is None:
         return _detected(A)
@@ -328,8 +331,8 @@ def _solver_for(A: Any, structure: str | None, lower: bool) -> Solver:
     return lu(A)
 
 
-def _banded(A: Any, below: int, above: int) -> Solver:
-    return band_lu(band_of(A, below, above), below, above, True)
+def _banded(A: Any, below: int, above: int) -> Conditioned:
+    return band_lu(band_of(A, below, above), below, above)
 
 
 def _bandwidth(A: Any) -> tuple[int, int]:
@@ -338,7 +341,7 @@ def _bandwidth(A: Any) -> tuple[int, int]:
     return scipy.linalg.bandwidth(nonzero.any(axis=tuple(range(A.ndim - 2))).astype(np.float64))
 
 
-def _detected(A: Any) -> Solver:
+def _detected(A: Any) -> Conditioned:
     """Triangular, of a narrow band, positive definite, or general; a batch by what all of it has in common.
 
     The corners rule most matrices out.
@@ -387,7 +390,12 @@ class Structured(Solved):
 
     def __init__(self, A: Any, immutable: bool, structure: str | None, lower: bool) -> None:
         self._part = part_read(structure, A.dtype.kind == "c")
-        super().__init__(A if immutable else A.copy(), _solver_for, structure, lower)
+        super().__init__(A if immutable else A.copy(), self._solver, structure, lower)
+
+    def _solver(self, A: Any, structure: str | None, lower: bool) -> Solver:
+        solve, condition = _factored(A, structure, lower)
+        _warn_if_ill_conditioned(condition(), A.dtype)
+        return solve
 
     def part(self, X: Any) -> Any:
         return self._part(X)
@@ -403,7 +411,7 @@ class Triangular(Solved):
         if unit:
             i = np.arange(A.shape[-1])
             A[..., i, i] = 1
-        super().__init__(A, _of_triangle, lower)
+        super().__init__(A, lambda A: triangular(A, lower)[0])
 
     def part(self, X: Any) -> Any:
         return np.tril(X, -self.unit) if self.lower else np.triu(X, self.unit)
@@ -426,7 +434,7 @@ class BandLU(Stored):
 
     def __init__(self, ab: Any, immutable: bool, below: int, above: int) -> None:
         self.band = Band(below, above)
-        super().__init__(ab, band_lu, below, above, False)
+        super().__init__(ab, lambda ab: band_lu(ab, below, above)[0])
 
 
 class BandCholesky(Stored):
