@@ -18,7 +18,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.linalg._factored import LU, Cholesky, Factor, factored
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part, op
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
 from lindiff.linalg.determinant import adjugate
 from lindiff.linalg.triangular import trsm
@@ -74,7 +74,7 @@ def solve(A: Any, B: Any, transpose: bool | str, factor: Factor) -> Any:
     X = solve(A, B, transpose, factor)
 
     def push_A(A_dot: Any) -> Any:
-        return solve(A, -(op(factor.part(A_dot), transpose) @ X), transpose, factor)
+        return solve(A, -factor.times(A_dot, X, transpose), transpose, factor)
 
     def push_B(B_dot: Any) -> Any:
         return solve(A, B_dot, transpose, factor)
@@ -89,9 +89,10 @@ def solve(A: Any, B: Any, transpose: bool | str, factor: Factor) -> Any:
 
     def pull_both(X_bar: Any) -> Any:
         B_bar = solve_adjoint(X_bar)
-        return factor.part(op((-B_bar) @ adjoint(X), transpose)), B_bar
+        return factor.against(-B_bar, X, transpose), B_bar
 
-    return X, Differential((push_A, push_B), {(0,): pull_both, (1,): pull_B, (0, 1): pull_both})
+    pullbacks = {(0,): pull_both, (1,): pull_B, (0, 1): pull_both}
+    return X, Differential((push_A, push_B), pullbacks, linear_in=(1,))
 
 
 @of_factor

@@ -16,6 +16,13 @@ from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
+from lindiff.linalg.singular_values import (
+    pinv_pullback,
+    pinv_pushforward,
+    solution_pullback,
+    solution_pushforward,
+    svdvals_differential,
+)
 from lindiff.linalg.triangular import trsm
 from lindiff.rules._common import as_array
 
@@ -260,12 +267,7 @@ def _tall_svd(a: Any, full_matrices: bool) -> Any:
 def svdvals(x: Any, /) -> Any:
     """The vectors are kept for the derivative: ``x_bar = U diag(s_bar) Vᴴ``."""
     U, s, Vh = np.linalg.svd(x, full_matrices=False)
-
-    def pushforward(x_dot: Any) -> Any:
-        s_dot = np.sum(conj(U) * (x_dot @ adjoint(Vh)), axis=-2)
-        return s_dot.real if s_dot.dtype.kind == "c" else s_dot
-
-    return s, Differential(pushforward, lambda s_bar: (U * s_bar[..., None, :]) @ Vh)
+    return s, svdvals_differential(U, Vh)
 
 
 # -- QR --------------------------------------------------------------------------------------------------
@@ -352,26 +354,11 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
 @rule
 def _pinv(a: Any, rcond: Any) -> Any:
-    """The pseudoinverse among matrices of constant rank; Golub & Pereyra (1973), eq. 4.12."""
+    """The pseudoinverse among matrices of constant rank."""
     P = np.linalg.pinv(a, rcond)
-
-    def beside(X: Any) -> Any:
-        """``(I - a P) X``."""
-        return X - a @ (P @ X)
-
-    def below(X: Any) -> Any:
-        """``(I - P a) X``."""
-        return X - P @ (a @ X)
-
-    def pushforward(a_dot: Any) -> Any:
-        P_h = adjoint(P)
-        return -(P @ a_dot @ P) + P @ P_h @ adjoint(beside(a_dot)) + below(adjoint(a_dot) @ P_h @ P)
-
-    def pullback(P_bar: Any) -> Any:
-        P_h, P_bar_h = adjoint(P), adjoint(P_bar)
-        return -(P_h @ P_bar @ P_h) + beside(P_bar_h @ P @ P_h) + P_h @ P @ adjoint(below(P_bar))
-
-    return P, Differential((pushforward,), (pullback,))
+    return P, Differential(
+        (lambda a_dot: pinv_pushforward(a, P, a_dot),), (lambda P_bar: pinv_pullback(a, P, P_bar),)
+    )
 
 
 @rule(np.linalg.lstsq)
@@ -388,28 +375,23 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     def pushforward(a_dot: Any, b_dot: Any, _: Any = None) -> Any:
         P = np.linalg.pinv(a, cutoff)
         B_dot = b_dot[:, None] if vector else b_dot
-        r, P_h_x = B - a @ X, adjoint(P) @ X
-        change = B_dot - a_dot @ X
-        along = adjoint(a_dot) @ P_h_x
-        X_dot = P @ (change + adjoint(P) @ (adjoint(a_dot) @ r)) + along - P @ (a @ along)
-        residuals_dot = 2 * np.sum(conj(r) * change, axis=0) if has_residuals else np.zeros_like(residuals)
+        X_dot = solution_pushforward(a, B, X, P, a_dot, B_dot)
+        if has_residuals:
+            residuals_dot = 2 * np.sum(conj(B - a @ X) * (B_dot - a_dot @ X), axis=0)
+        else:
+            residuals_dot = np.zeros_like(residuals)
         U, _s, Vh = np.linalg.svd(a, full_matrices=False)
         s_dot = np.sum(conj(U) * (a_dot @ adjoint(Vh)), axis=-2)
         return X_dot[:, 0] if vector else X_dot, np.real(residuals_dot), None, np.real(s_dot)
 
     def pullback(bars: Any) -> Any:
         x_bar, residuals_bar, _, s_bar = bars
-        P = np.linalg.pinv(a, cutoff)
-        r = B - a @ X
         B_bar, a_bar = np.zeros_like(B), np.zeros_like(a)
         if x_bar is not None:
             X_bar = x_bar[:, None] if vector else x_bar
-            Y = adjoint(P) @ X_bar
-            B_bar = B_bar + Y
-            beside = X_bar - P @ (a @ X_bar)
-            a_bar = a_bar - Y @ adjoint(X) + r @ adjoint(P @ Y) + (adjoint(P) @ X) @ adjoint(beside)
+            a_bar, B_bar = solution_pullback(a, B, X, np.linalg.pinv(a, cutoff), X_bar)
         if residuals_bar is not None and has_residuals:
-            Y = 2 * r * residuals_bar
+            Y = 2 * (B - a @ X) * residuals_bar
             B_bar = B_bar + Y
             a_bar = a_bar - Y @ adjoint(X)
         if s_bar is not None:
