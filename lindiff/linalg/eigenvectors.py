@@ -40,7 +40,7 @@ def eigh_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
     if V_bar is None:
         return M_bar
     K = adjoint(V) @ V_bar
-    without_gauge(K, K, name)
+    without_gauge(K, V_bar, name)
     skew = 0.5 * off_diagonal(K - adjoint(K))
     return M_bar + over_gaps(skew, gaps(w), K, w, name, coupling=off_diagonal(K))
 
@@ -61,6 +61,6 @@ def eig_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
     if V_bar is None:
         return M_bar
     K = adjoint(V) @ V_bar
-    without_gauge(K, K, name)
+    without_gauge(K, V_bar, name)
     K = K - (adjoint(V) @ V) * extractdiag(K).real[..., None, :]
     return M_bar + over_gaps(off_diagonal(K), conj(gaps(w)), K, w, name)
