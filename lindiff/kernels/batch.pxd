@@ -43,7 +43,8 @@ cdef cnp.ndarray own(Batch *b, cnp.ndarray x, bint overwrite=*, int core=*)
 cdef cnp.ndarray fresh(Batch *b, Py_ssize_t m, Py_ssize_t n)
 cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n)
 cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n)
-cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument)
+cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument,
+                               Py_ssize_t below=*)
 cdef int run(Batch *b, Kernel32 kernel32, Kernel64 kernel64) except -1
 cdef str place(Batch *b)
 cdef object misfit(str operator, str left, cnp.ndarray x, str right, cnp.ndarray y)

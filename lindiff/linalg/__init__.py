@@ -3,6 +3,7 @@
 from lindiff.linalg.cholesky import potrf, potri, sumlogdiag
 from lindiff.linalg.determinant import det, inverse, slogdet
 from lindiff.linalg.diagonals import extractdiag, extracttrian, makediag, maketrian
+from lindiff.linalg.exponential import expm, expm_frechet
 from lindiff.linalg.lq import gelqf, gelqf_l
 from lindiff.linalg.products import gemm, gemm2, syrk
 from lindiff.linalg.symmetric_eigen import syevd
@@ -10,6 +11,8 @@ from lindiff.linalg.triangular import trmm, trsm
 
 __all__ = [
     "det",
+    "expm",
+    "expm_frechet",
     "extractdiag",
     "extracttrian",
     "gelqf",
