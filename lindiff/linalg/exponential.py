@@ -77,8 +77,8 @@ def expm(A: Any) -> Any:
     Notes
     -----
     Scaling and squaring of a Padé approximant: at most 44n³/3 flops, and 2n³ for each squaring; the
-    derivative in either direction, ``L(A, A_dot)`` and ``L(Aᴴ, E_bar)``, at most twice that: it takes the
-    same steps, with the powers, the LU factors and the squares of the exponential.  Al-Mohy and Higham (2009).
+    derivative in either direction, ``L(A, A_dot)`` and ``L(Aᴴ, E_bar)``, at most twice that: the same steps
+    with the powers, the LU factors and the squares of the exponential.  Al-Mohy and Higham (2009).
 
     Examples
     --------
