@@ -11,6 +11,7 @@ import lindiff as ld
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._matrices import hermitian_part
 from lindiff.scipy.linalg import matrix_equations as equations
+from lindiff.scipy.linalg import matrix_functions as functions
 
 
 def with_direction(*shapes):
@@ -62,6 +63,38 @@ def riccati_samples(rng):
     yield sample(*map(rng.standard_normal, [m, n, m, single]), e=rng.standard_normal(m))
     yield sample(*map(rng.standard_normal, [(2, *m), n, m, (2, *single)]))
     yield sample(*map(rng.standard_normal, [(1, 1)] * 4))
+
+
+def of_batch(function):
+    return over_batch(2)(function)
+
+
+def near_one(X):
+    """Eigenvalues away from zero and the negative axis."""
+    return plus(2, X / max(X.shape[-1], 1))
+
+
+def both_signs(X):
+    """Eigenvalues away from the imaginary axis, on both sides."""
+    n = X.shape[-1]
+    return X / (2 * max(n, 1)) + np.diag(2 * (-1.0) ** np.arange(n)).astype(X.dtype)
+
+
+def matrix_function(name, domain=near_one, shapes=((1, 1), (3, 3), (2, 2, 2), (0, 2, 2)), **record):
+    function = getattr(functions, name)
+    return Operator(
+        f"scipy.linalg.{name}",
+        function,
+        matrices(*shapes),
+        domain=domain,
+        reference=of_batch(getattr(scipy.linalg, name)),
+        complex=True,
+        **record,
+    )
+
+
+def smooth(x):
+    return np.exp(0.3 * x) * np.sin(x) + x**3 / (9 + x * x)
 
 
 OPERATORS = [
@@ -136,5 +169,57 @@ OPERATORS = [
         call=riccati(equations.solve_discrete_are),
         complex=True,
         rtol=1e-6,
+    ),
+    *[
+        matrix_function(name, domain=lambda X: 0.5 * X)
+        for name in ["expm", "cosm", "sinm", "coshm", "sinhm", "tanhm", "tanm"]
+    ],
+    matrix_function("sqrtm"),
+    matrix_function("logm", single=False),  # SciPy takes single precision for inaccurate, and warns
+    matrix_function("signm", both_signs),
+    Operator(
+        "scipy.linalg.expm_frechet",
+        functions.expm_frechet,
+        with_direction((1, 1), (3, 3), (2, 2, 2)),
+        reference=over_batch(2, 2)(scipy.linalg.expm_frechet),
+        complex=True,
+    ),
+    Operator(
+        "scipy.linalg.fractional_matrix_power",
+        functions.fractional_matrix_power,
+        lambda rng: [
+            sample(rng.standard_normal((3, 3)), 0.3),
+            sample(rng.standard_normal((2, 2, 2)), -1.7),
+            sample(rng.standard_normal((3, 3)), 3),
+            sample(rng.standard_normal((3, 3)), -2),
+        ],
+        domain=near_one,
+        reference=lambda A, t: of_batch(scipy.linalg.fractional_matrix_power)(A, t),
+        complex=True,
+    ),
+    Operator(
+        "scipy.linalg.funm",
+        functions.funm,
+        lambda rng: [
+            sample(rng.standard_normal(shape), func)
+            for shape, func in [
+                ((1, 1), np.exp),
+                ((3, 3), smooth),
+                ((2, 2, 2), np.sin),
+                ((0, 2, 2), smooth),
+            ]
+        ],
+        domain=lambda X: X / 3 + np.diag(np.arange(X.shape[-1])).astype(X.dtype),
+        reference=lambda A, func: of_batch(lambda M: scipy.linalg.funm(M, func))(A),
+        complex=True,
+        single=False,  # SciPy takes single precision for inaccurate, and says so
+    ),
+    Operator(
+        "scipy.linalg.funm (Hermitian)",
+        functions.funm,
+        lambda rng: [sample(rng.standard_normal((3, 3)), smooth)],
+        call=lambda A, func: functions.funm(hermitian_part(A), func),
+        complex=True,
+        single=False,  # SciPy takes single precision for inaccurate, and says so
     ),
 ]

@@ -61,7 +61,7 @@ class Equation:
     Without them, where a coefficient or a right-hand side is a Variable, by the public function.
     """
 
-    name: str
+    singular = "the equation is singular to rounding"
 
     def transformed(self, q: Any, transpose: bool) -> tuple[Any, Any]:
         """The solution by the Schur forms, and whether it is unique (0 if not)."""
@@ -84,7 +84,7 @@ class Equation:
             return self.public(q, False)
         X, regular = self.in_one_dtype(q, False)
         if not np.all(regular):
-            warnings.warn(self.singular(), RuntimeWarning, stacklevel=2)
+            warnings.warn(self.singular, RuntimeWarning, stacklevel=2)
         return X
 
     def solve(self, q: Any, transpose: bool = False) -> Any:
@@ -93,11 +93,8 @@ class Equation:
             return self.public(q, transpose)
         X, regular = self.in_one_dtype(q, transpose)
         if not np.all(regular):
-            raise np.linalg.LinAlgError(f"{self.singular()}, so that it has no derivative")
+            raise np.linalg.LinAlgError(f"{self.singular}: there is no derivative")
         return X
-
-    def singular(self) -> str:
-        return f"{self.name}: the equation is singular to rounding"
 
 
 class Sylvester(Equation):
@@ -106,13 +103,14 @@ class Sylvester(Equation):
     Bartels and Stewart (1972).
     """
 
-    name = "solve_sylvester"
+    singular = "solve_sylvester: a and -b have an eigenvalue in common, to rounding"
 
     def __init__(self, a: Any, b: Any) -> None:
         self.a, self.b = a, b
         if is_plain(a, b):
-            a, b = of_one_dtype(a, b)
-            self.forms = (*schur(a), *schur(b))
+            R, U = schur(of_one_dtype(a, b)[0])
+            S, V = (R, U) if b is a else schur(of_one_dtype(a, b)[1])
+            self.forms = R, U, S, V
 
     def transformed(self, q: Any, transpose: bool) -> tuple[Any, Any]:
         assert self.forms is not None
@@ -128,7 +126,7 @@ class Sylvester(Equation):
 class Lyapunov(Equation):
     """``a X + X aᴴ = q``: ``a = U T Uᴴ`` leaves ``T Y + Y Tᴴ = Uᴴ q U``."""
 
-    name = "solve_continuous_lyapunov"
+    singular = "solve_continuous_lyapunov: two eigenvalues λ, μ of a have λ + μ* = 0, to rounding"
 
     def __init__(self, a: Any) -> None:
         self.a = a
@@ -151,7 +149,7 @@ class Stein(Equation):
     ``C Y + Y Cᴴ = -½ D Uᴴ q U Dᴴ``; Popov (1964).  An eigenvalue -1 makes the equation itself singular.
     """
 
-    name = "solve_discrete_lyapunov"
+    singular = "solve_discrete_lyapunov: two eigenvalues λ, μ of a have λ μ* = 1, to rounding"
 
     def __init__(self, a: Any) -> None:
         self.a = a
@@ -161,7 +159,7 @@ class Stein(Equation):
             try:
                 D = np.triu(2 * np.linalg.solve(T + one, np.broadcast_to(one, T.shape)), -1)
             except np.linalg.LinAlgError as error:
-                raise np.linalg.LinAlgError(f"{self.singular()}: a has an eigenvalue -1") from error
+                raise np.linalg.LinAlgError(f"{self.singular} (-1)") from error
             self.forms = (D, one - D, U)
 
     def transformed(self, q: Any, transpose: bool) -> tuple[Any, Any]:
