@@ -40,19 +40,34 @@ def of_one_dtype(*arrays: Any, least: Any = np.float32) -> list[Any]:
     return [x.astype(dtype, copy=False) for x in arrays]
 
 
+def check_fit(name: str, a: Any, b: Any, q: Any) -> None:
+    """a and b must be square, and q have as many rows as a, columns as b; as a if b is None."""
+    for x, which in ((a, "a"), (b, "b")):
+        shape = np.shape(x)
+        if x is not None and (len(shape) < 2 or shape[-1] != shape[-2]):
+            raise ValueError(f"{name}: {which} of shape {shape} must be square in its last two axes")
+    wanted = np.shape(a)[-1], np.shape(a if b is None else b)[-1]
+    if np.shape(q)[-2:] != wanted:
+        raise ValueError(f"{name}: q of shape {np.shape(q)} must have {wanted} as its last two axes")
+
+
 def schur(a: Any) -> Any:
     """``a = U T Uᴴ``, T triangular, or nearly so if a is real."""
+    if a.shape[-1] == 0:  # older versions refuse it
+        return a, a
     return over_batch(2)(scipy.linalg.schur)(a)
 
 
 @over_batch(2, 2, 2)
 def trsyl(R: Any, S: Any, F: Any, trans: tuple[str, str]) -> Any:
-    """``op(R) Y + Y op(S) = F`` with Schur forms R and S; the second result is 0 if it is nearly singular."""
+    """``op(R) Y + Y op(S) = F`` with Schur forms R and S, and whether the equation is regular (0 if not)."""
     if F.size == 0:
         return F, np.ones(())
-    (solve,) = get_lapack_funcs(("trsyl",), (R, S, F))
+    solve: Any = get_lapack_funcs("trsyl", (R, S, F))
     Y, scale, info = solve(R, S, F, trana=trans[0], tranb=trans[1])
-    return Y / Y.dtype.type(scale), np.asarray(1.0 - info)
+    Y = Y / Y.dtype.type(scale)
+    rounding = sum(F.shape) * np.finfo(F.dtype).eps * max(np.abs(R).max(), np.abs(S).max())
+    return Y, np.asarray(float(info == 0 and rounding * np.abs(Y).max() <= np.abs(F).max()))
 
 
 class Equation:
@@ -64,7 +79,7 @@ class Equation:
     singular = "the equation is singular to rounding"
 
     def transformed(self, q: Any, transpose: bool) -> tuple[Any, Any]:
-        """The solution by the Schur forms, and whether it is unique (0 if not)."""
+        """The solution by the Schur forms, and whether the equation is regular (0 if not)."""
         raise NotImplementedError
 
     def public(self, q: Any, transpose: bool) -> Any:
@@ -178,7 +193,11 @@ class Stein(Equation):
 
 
 def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    return over_batch(2, 2, 2)(scipy.linalg.solve_sylvester)(*of_one_dtype(a, b, q))
+    check_fit("solve_sylvester", a, b, q)
+    a, b, q = of_one_dtype(a, b, q)
+    if 0 in q.shape[-2:]:
+        return np.zeros((*np.broadcast_shapes(*(x.shape[:-2] for x in (a, b, q))), *q.shape[-2:]), q.dtype)
+    return over_batch(2, 2, 2)(scipy.linalg.solve_sylvester)(a, b, q)
 
 
 @operator(_solve_sylvester)
@@ -214,6 +233,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     array([[1.],
            [2.]])
     """
+    check_fit("solve_sylvester", a, b, q)
     equation = Sylvester(a, b)
     X = equation.value(q)
 
@@ -228,7 +248,11 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 
 
 def _solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    return over_batch(2, 2)(scipy.linalg.solve_continuous_lyapunov)(*of_one_dtype(a, q))
+    check_fit("solve_continuous_lyapunov", a, None, q)
+    a, q = of_one_dtype(a, q)
+    if q.shape[-1] == 0:
+        return np.zeros(np.broadcast_shapes(a.shape, q.shape), q.dtype)
+    return over_batch(2, 2)(scipy.linalg.solve_continuous_lyapunov)(a, q)
 
 
 @operator(_solve_continuous_lyapunov)
@@ -268,6 +292,7 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     array([[1., 0.],
            [0., 2.]])
     """
+    check_fit("solve_continuous_lyapunov", a, None, q)
     equation = Lyapunov(a)
     X = equation.value(q)
 
@@ -281,11 +306,12 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     return X, Differential(pushforward, pullback)
 
 
-def _solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
+def _solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
+    check_fit("solve_discrete_lyapunov", a, None, q)
     a, q = of_one_dtype(a, q, least=np.float64)
     batch = np.broadcast_shapes(a.shape[:-2], q.shape[:-2])
-    if 0 in batch:  # the identity, from which `over_batch` would learn the result, makes it singular
-        return np.empty((*batch, *q.shape[-2:]), q.dtype)
+    if 0 in (*batch, q.shape[-1]):  # for the identity, which `over_batch` would try, it is singular
+        return np.zeros((*batch, *q.shape[-2:]), q.dtype)
     return over_batch(2, 2)(scipy.linalg.solve_discrete_lyapunov)(a, q, method)
 
 
@@ -330,6 +356,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     """
     if method is not None and method.lower() not in ("direct", "bilinear"):
         raise ValueError(f"Unknown solver {method}")
+    check_fit("solve_discrete_lyapunov", a, None, q)
     equation = Stein(a)
     X = equation.value(q)
 
@@ -386,18 +413,20 @@ def _congruent(e: Any, X: Any) -> Any:
     return _left_divided(e, adjoint(_left_divided(e, adjoint(X))))
 
 
-def _bars(P: Any, L: Any, XL: Any, X_e: Any, K: Any, e: Any, s: Any) -> tuple[Any, ...]:
+def _bars(L: Any, W: Any, Z: Any, K: Any, e: Any, s: Any) -> tuple[Any, ...]:
     """Cotangents of a, b, q, r, e, s.
 
-    Of ``N + Nᴴ + Kᴴ dr K + dq`` with ``N = Wᴴ (da - db K) + deᴴ Z - ds K``; see the two equations for W and Z.
+    Of ``N + Nᴴ + Kᴴ dr K + dq`` with ``N = Wᴴ (da - db K) + deᴴ Z - ds K``, W and Z as the equations have
+    them; L is the cotangent of that sum.
     """
-    a_bar = XL @ P
+    P = 2 * L
+    a_bar = W @ P
     return (
         a_bar,
         -(a_bar @ adjoint(K)),
         L,
         K @ L @ adjoint(K),
-        None if e is None else X_e @ P,
+        None if e is None else Z @ P,
         None if s is None else -(P @ adjoint(K)),
     )
 
@@ -429,7 +458,7 @@ def _continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bo
 
     def pullback(X_bar: Any) -> Any:
         L = hermitian_part(equation.solve(-_congruent(e, X_bar)))
-        return _bars(2 * L, L, Xe, X @ A, K, e, s)
+        return _bars(L, Xe, X @ A, K, e, s)
 
     return X, Differential(pushforward, pullback)
 
@@ -462,7 +491,7 @@ def _discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool
 
     def pullback(X_bar: Any) -> Any:
         L = hermitian_part(equation.solve(_congruent(e, X_bar)))
-        return _bars(2 * L, L, XA, -Xe, K, e, s)
+        return _bars(L, XA, -Xe, K, e, s)
 
     return X, Differential(pushforward, pullback)
 
@@ -513,7 +542,8 @@ def solve_continuous_are(
     >>> solve_continuous_are(0 * one, one, 4 * one, one)
     array([[2.]])
     """
-    return _continuous_are(*map(_matrix, (a, b, q, r, e, s)), balanced)
+    a, b, q, r, e, s = map(_matrix, (a, b, q, r, e, s))
+    return _continuous_are(a, b, q, r, e, s, balanced)
 
 
 def solve_discrete_are(
@@ -562,4 +592,5 @@ def solve_discrete_are(
     >>> solve_discrete_are(one, one, 0.5 * one, one)
     array([[1.]])
     """
-    return _discrete_are(*map(_matrix, (a, b, q, r, e, s)), balanced)
+    a, b, q, r, e, s = map(_matrix, (a, b, q, r, e, s))
+    return _discrete_are(a, b, q, r, e, s, balanced)

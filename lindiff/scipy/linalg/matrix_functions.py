@@ -19,7 +19,7 @@ import scipy.linalg
 import lindiff.linalg
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, value
+from lindiff.core.variable import value
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._matrices import adjoint, block_triangle, upper_right
@@ -682,20 +682,22 @@ class _Spectrum:
         worst = np.max(np.linalg.cond(self.V), initial=1.0) if self.V.size else 1.0
         if not worst < np.finfo(self.V.dtype).eps ** -0.5:
             raise np.linalg.LinAlgError(
-                "funm: A has no basis of eigenvectors, to rounding, and the derivative of a function given by "
-                "its values cannot be found; write it in expm, logm, sqrtm and arithmetic"
+                "funm: A has no basis of eigenvectors, to rounding, and the derivative of a function that is "
+                "given by its values cannot be found; write it in expm, logm, sqrtm and arithmetic"
             )
         self.V_inv = np.linalg.inv(self.V)
 
     def derivative(self, func: Callable[..., Any], directions: list[Any], real: bool) -> Any:
         k, n = len(directions), self.w.shape[-1]
         w = self.w.astype(np.result_type(self.w, np.complex64))  # as SciPy calls func
-        axes = [np.reshape(w, (*w.shape[:-1], *(n if i == j else 1 for j in range(k + 1)))) for i in range(k + 1)]
+        shapes = [tuple(n if i == j else 1 for j in range(k + 1)) for i in range(k + 1)]
+        axes = [np.reshape(w, (*w.shape[:-1], *shape)) for shape in shapes]
         table = divided_differences(func, np.stack(np.broadcast_arrays(*axes), axis=-1))[0]
         letters = "abcdefgh"[: k + 1]
-        subscripts = ",".join(
-            ["..." + letters, *("..." + letters[i : i + 2] for i in range(k))]
-        ) + f"->...{letters[0]}{letters[-1]}"
+        subscripts = (
+            ",".join(["..." + letters, *("..." + letters[i : i + 2] for i in range(k))])
+            + f"->...{letters[0]}{letters[-1]}"
+        )
         turned = [self.V_inv @ E @ self.V for E in directions]
         M = sum(np.einsum(subscripts, table, *order) for order in itertools.permutations(turned))
         D = self.V @ M @ self.V_inv
@@ -765,7 +767,7 @@ def _derivative(func: Callable[..., Any], order: int) -> Callable[..., Any]:
 
 @rule
 def _funm_derivative(A: Any, directions: list[Any], func: Callable[..., Any], real: bool) -> Any:
-    """``Dᵏf(A)[E₁, …, Eₖ]``: its own derivative in A is the next one, and it is symmetric in its directions."""
+    """``Dᵏf(A)[E₁, …, Eₖ]``, symmetric in its directions; its own derivative in A is the next one."""
     if is_plain(A, *directions):
         D = _Spectrum(A).derivative(func, directions, real)
     else:
@@ -821,9 +823,9 @@ def funm(A: Any, func: Callable[..., Any], disp: Any = UNSET) -> Any:
     ----------
     A : (..., n, n) array
     func : callable
-        Takes and returns an array, elementwise; called with complex arrays, as SciPy does.  For the derivative
-        it must be written in functions that have rules, and be differentiable (over complex numbers, unless
-        the eigenvalues are real) at the eigenvalues of A.  It must not depend on other Variables.
+        Takes and returns an array, elementwise; called with complex arrays, as SciPy does.  For the
+        derivative it must be written in functions that have rules, and be differentiable at the eigenvalues
+        of A (over complex numbers, unless they are real).  It must not depend on other Variables.
     disp : bool, optional
         False adds an estimate of the error.
 
@@ -841,8 +843,8 @@ def funm(A: Any, func: Callable[..., Any], disp: Any = UNSET) -> Any:
     Notes
     -----
     The derivative of any order is made of divided differences of `func` at the eigenvalues, which are exact
-    where eigenvalues are equal or close: Daleckii and Krein (1965).  Its k-th order takes about nᵏ⁺¹ values of
-    derivatives of `func`.
+    where eigenvalues are equal or close: Daleckii and Krein (1965).  Its k-th order takes of the order of
+    nᵏ⁺¹ values of derivatives of `func`.
 
     Examples
     --------
