@@ -287,6 +287,21 @@ def test_funm_agrees_with_root_and_logarithm(rng):
     close(derivative(lambda X: functions.funm(X, np.sin), B, E), derivative(functions.sinm, B, E), 1e-10)
 
 
+def test_errors_of_derivatives_have_the_batch_index():
+    good, singular, J = np.diag([4.0, 9.0]), np.diag([4.0, 0.0]), np.array([[1.0, 1.0], [0.0, 1.0]])
+    for function, bad in [
+        (functions.sqrtm, singular),
+        (functions.logm, singular),
+        (lambda A: functions.funm(A, np.exp), J),
+        (lambda A: equations.solve_continuous_lyapunov(A - A.T, np.eye(2)), J),
+    ]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pullback = ld.vjp(function, np.stack([good, bad]))[1]
+        with pytest.raises(LinAlgError, match=r"batch index \((0|1),\)"):
+            pullback(np.ones((2, 2, 2)))
+
+
 def test_funm_refuses(rng):
     J = np.array([[1.0, 1.0], [0.0, 1.0]])
     pullback = ld.vjp(lambda X: functions.funm(X, np.exp), J)[1]
@@ -323,6 +338,15 @@ def test_coefficients_of_different_kinds(rng):
     check_grads(lambda a: equations.solve_sylvester(a, b, q), (a,), order=1)
     check_grads(lambda a: equations.solve_continuous_lyapunov(a, q), (a,), order=1)
     check_grads(lambda a: equations.solve_discrete_lyapunov(a / 20, q), (a,), order=1)
+
+
+def test_lists_beside_variables(rng):
+    a, q = 3 * np.eye(2) + rng.standard_normal((2, 2)), rng.standard_normal((2, 2))
+    solve = equations.solve_sylvester
+    check_grads(lambda a: solve(a, [[4, 1], [0, 5]], q.tolist()), (a,), order=1)
+    check_grads(lambda q: equations.solve_continuous_lyapunov(a.tolist(), q), (q,), order=1)
+    check_grads(lambda q: equations.solve_discrete_lyapunov((a / 9).tolist(), q), (q,), order=1)
+    check_grads(lambda a: equations.solve_continuous_are(a, [[1], [0]], np.eye(2), 1), (a,), order=1)
 
 
 @pytest.mark.parametrize("name", ["solve_sylvester", "solve_continuous_lyapunov", "solve_discrete_lyapunov"])

@@ -29,6 +29,10 @@ __all__ = [
 ]
 
 
+def as_array(x: Any) -> Any:
+    return x if hasattr(x, "ndim") else np.asarray(x)
+
+
 def is_plain(*arrays: Any) -> bool:
     return all(type(x) is not Variable for x in arrays)
 
@@ -108,7 +112,9 @@ class Equation:
             return self.public(q, transpose)
         X, regular = self.in_one_dtype(q, transpose)
         if not np.all(regular):
-            raise np.linalg.LinAlgError(f"{self.singular}: there is no derivative")
+            index = tuple(np.argwhere(regular == 0)[0].tolist())
+            where = f" (batch index {index})" if index else ""
+            raise np.linalg.LinAlgError(f"{self.singular}: there is no derivative{where}")
         return X
 
 
@@ -234,6 +240,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
            [2.]])
     """
     check_fit("solve_sylvester", a, b, q)
+    a, b, q = as_array(a), as_array(b), as_array(q)
     equation = Sylvester(a, b)
     X = equation.value(q)
 
@@ -293,6 +300,7 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
            [0., 2.]])
     """
     check_fit("solve_continuous_lyapunov", a, None, q)
+    a, q = as_array(a), as_array(q)
     equation = Lyapunov(a)
     X = equation.value(q)
 
@@ -357,6 +365,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     if method is not None and method.lower() not in ("direct", "bilinear"):
         raise ValueError(f"Unknown solver {method}")
     check_fit("solve_discrete_lyapunov", a, None, q)
+    a, q = as_array(a), as_array(q)
     equation = Stein(a)
     X = equation.value(q)
 
@@ -398,9 +407,7 @@ def _plain_are(solve: Callable[..., Any]) -> Callable[..., Any]:
 
 def _matrix(x: Any) -> Any:
     """As SciPy takes it: scalars and vectors are rows."""
-    if x is None or (hasattr(x, "ndim") and x.ndim >= 2):
-        return x
-    return np.atleast_2d(x)
+    return x if x is None else np.atleast_2d(x)
 
 
 def _left_divided(e: Any, x: Any) -> Any:
@@ -445,6 +452,7 @@ def _continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bo
     K = np.linalg.solve(r, G)
     A = a - b @ K
     equation = Lyapunov(_left_divided(e, A))
+    equation.singular = "solve_continuous_are: the closed loop has eigenvalues on the imaginary axis"
 
     def pushforward(a_dot: Any, b_dot: Any, q_dot: Any, r_dot: Any, e_dot: Any, s_dot: Any) -> Any:
         N = adjoint(Xe) @ (a_dot - b_dot @ K)
@@ -478,6 +486,7 @@ def _discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool
     XA = X @ A
     Xe = X if e is None else X @ e
     equation = Stein(_left_divided(e, A))
+    equation.singular = "solve_discrete_are: the closed loop has eigenvalues on the unit circle"
 
     def pushforward(a_dot: Any, b_dot: Any, q_dot: Any, r_dot: Any, e_dot: Any, s_dot: Any) -> Any:
         N = adjoint(XA) @ (a_dot - b_dot @ K)

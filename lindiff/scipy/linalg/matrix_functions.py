@@ -23,7 +23,7 @@ from lindiff.core.variable import value
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._matrices import adjoint, block_triangle, upper_right
-from lindiff.scipy.linalg.matrix_equations import Sylvester, is_plain, trsyl
+from lindiff.scipy.linalg.matrix_equations import Sylvester, as_array, is_plain, trsyl
 from lindiff.transforms.forward import jvp
 
 __all__ = [
@@ -56,12 +56,8 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: option for name, option in options.items() if option is not UNSET}
 
 
-def _array(A: Any) -> Any:
-    return A if hasattr(A, "ndim") else np.asarray(A)
-
-
 def _matrix(A: Any, name: str) -> Any:
-    A = _array(A)
+    A = as_array(A)
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ValueError(f"{name}: expected square matrices in the last two axes, got shape {A.shape}")
     return A
@@ -125,13 +121,15 @@ def expm(A: Any) -> Any:
     array([[1., 1.],
            [0., 1.]])
     """
-    A = _array(A)
+    A = as_array(A)
     if A.ndim < 2 and A.size == 1:
         return np.reshape(np.exp(A), (1, 1))
     if A.ndim < 2:
         raise np.linalg.LinAlgError("The input array must be at least two-dimensional")
     if A.shape[-1] != A.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    if is_plain(A) and A.dtype.kind == "c":
+        return _of_scipy(scipy.linalg.expm, A)
     return lindiff.linalg.expm(_inexact(A))
 
 
@@ -180,7 +178,7 @@ def expm_frechet(
     array([[1., 0.],
            [0., 1.]])
     """
-    A, E = _array(A), _array(E)
+    A, E = as_array(A), as_array(E)
     if check_finite:
         for x in (A, E):
             np.asarray_chkfinite(value(x))
@@ -511,7 +509,10 @@ def _logarithms(A: Any) -> Any:
     """One `_Logarithm` for each matrix of a batch."""
     found = np.empty(A.shape[:-2], dtype=object)
     for index in np.ndindex(*found.shape):
-        found[index] = _Logarithm(A[index])
+        try:
+            found[index] = _Logarithm(A[index])
+        except np.linalg.LinAlgError as error:
+            raise np.linalg.LinAlgError(f"{error} (batch index {index})" if index else str(error)) from error
     return found
 
 
@@ -679,11 +680,13 @@ class _Spectrum:
             self.V_inv = adjoint(self.V)
             return
         self.w, self.V = np.linalg.eig(A)
-        worst = np.max(np.linalg.cond(self.V), initial=1.0) if self.V.size else 1.0
-        if not worst < np.finfo(self.V.dtype).eps ** -0.5:
+        defective = np.argwhere(~(np.linalg.cond(self.V) < np.finfo(self.V.dtype).eps ** -0.5))
+        if len(defective):
+            index = tuple(defective[0].tolist())
             raise np.linalg.LinAlgError(
                 "funm: A has no basis of eigenvectors, to rounding, and the derivative of a function that is "
                 "given by its values cannot be found; write it in expm, logm, sqrtm and arithmetic"
+                + (f" (batch index {index})" if index else "")
             )
         self.V_inv = np.linalg.inv(self.V)
 
