@@ -8,6 +8,7 @@ import numpy as np
 
 __all__ = [
     "adjoint",
+    "block_triangle",
     "blocks",
     "conj",
     "copyltu",
@@ -17,6 +18,7 @@ __all__ = [
     "op",
     "transposed",
     "triangle",
+    "upper_right",
 ]
 
 
@@ -79,3 +81,18 @@ def mirrored(X: Any, lower: bool) -> Any:
 def hermitian_part(X: Any) -> Any:
     """sym(X) = ½ (X + Xᴴ)."""
     return 0.5 * (X + adjoint(X))
+
+
+def block_triangle(A: Any, E: Any) -> Any:
+    """``[[A, E], [0, A]]``: a function of it has the Fréchet derivative at A along E in its upper right."""
+    shape = np.broadcast_shapes(A.shape, E.shape)
+    A, E = np.broadcast_to(A, shape), np.broadcast_to(E, shape)
+    top = np.concatenate([A, E], axis=-1)
+    below = np.concatenate([np.zeros_like(A), A], axis=-1)
+    return np.concatenate([top, below], axis=-2)
+
+
+def upper_right(M: Any) -> Any:
+    """The block E of ``[[A, E], [0, A]]``."""
+    n = M.shape[-1] // 2
+    return M[..., :n, n:]
