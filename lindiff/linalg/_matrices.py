@@ -8,6 +8,7 @@ import numpy as np
 
 __all__ = [
     "adjoint",
+    "blocks",
     "conj",
     "copyltu",
     "half_tril",
@@ -56,6 +57,16 @@ def copyltu(X: Any) -> Any:
     """The Hermitian matrix that has the lower triangle of X (of its diagonal the real part)."""
     P = half_tril(X)
     return P + adjoint(P)
+
+
+def blocks(D: Any, lower: bool = True) -> tuple[Any, Any]:
+    """1 in the diagonal blocks of a plain D (of size 1 or 2) and 1 below them (or above); 0 elsewhere."""
+    linked = np.diagonal(D, -1, -2, -1) != 0
+    number = np.zeros(D.shape[:-1], int)
+    number[..., 1:] = np.cumsum(~linked, axis=-1)
+    i, j = number[..., :, None], number[..., None, :]
+    real = D.real.dtype
+    return (i == j).astype(real), (i > j if lower else i < j).astype(real)
 
 
 def mirrored(X: Any, lower: bool) -> Any:

@@ -15,6 +15,14 @@ from lindiff.linalg._degeneracy import over_gaps, without_gauge, without_rotatio
 from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part
 from lindiff.linalg.diagonals import extractdiag, makediag
+from lindiff.linalg.eigenvectors import (
+    eig_pullback,
+    eig_pushforward,
+    eigh_pullback,
+    eigh_pushforward,
+    gaps,
+    off_diagonal,
+)
 from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
 from lindiff.linalg.singular_values import (
     pinv_pullback,
@@ -84,39 +92,16 @@ def slogdet(a: Any) -> Any:
 # -- eigenvalues -----------------------------------------------------------------------------------------
 
 
-def _gaps(w: Any) -> Any:
-    """``w_j - w_i``, and 1 on the diagonal."""
-    eye = np.eye(w.shape[-1], dtype=w.dtype)
-    return w[..., None, :] - w[..., :, None] + eye
-
-
-def _off_diagonal(X: Any) -> Any:
-    return X - makediag(extractdiag(X))
-
-
 @rule(np.linalg.eigh)
 def eigh(a: Any, UPLO: Any = "L") -> Any:
-    """``dw = diag(M)``, ``dV = V (M ∘ F)``, ``M = Vᴴ sym(da) V``, ``F_ij = 1 / h(w_j - w_i)``.
-
-    Giles (2008), section 3.1.
-    """
     w, V = np.linalg.eigh(a, UPLO)
 
     def pushforward(a_dot: Any) -> Any:
-        M = adjoint(V) @ hermitian_part(a_dot) @ V
-        w_dot = extractdiag(M)
-        S = over_gaps(_off_diagonal(M), _gaps(w), M, w, "eigh")
-        return w_dot.real if M.dtype.kind == "c" else w_dot, V @ S
+        w_dot, S = eigh_pushforward(w, adjoint(V) @ hermitian_part(a_dot) @ V, "eigh")
+        return w_dot, V @ S
 
-    def pullback(bars: Any) -> Any:
-        w_bar, V_bar = bars
-        S = 0.0 if w_bar is None else makediag(w_bar)
-        if V_bar is not None:
-            K = adjoint(V) @ V_bar
-            without_gauge(K, K, "eigh")
-            skew = 0.5 * _off_diagonal(K - adjoint(K))
-            S = S + over_gaps(skew, _gaps(w), K, w, "eigh", coupling=_off_diagonal(K))
-        return hermitian_part(V @ S @ adjoint(V))
+    def pullback(bars: tuple[Any, Any]) -> Any:
+        return hermitian_part(V @ eigh_pullback(w, V, *bars, "eigh") @ adjoint(V))
 
     return EighResult(w, V), Differential((pushforward,), (pullback,), symbolic_zeros=True)
 
@@ -138,28 +123,13 @@ def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
 
 @rule(np.linalg.eig)
 def eig(a: Any) -> Any:
-    """``dw = diag(M)``, ``dV = V (C - diag Re(VᴴV C))``, ``C = M ∘ F``, ``M = V⁻¹ da V``.
-
-    Boeddeker et al. (2017), section 4: eigenvectors of norm 1, of free phase.
-    """
     w, V = np.linalg.eig(a)
 
     def pushforward(a_dot: Any) -> Any:
-        M = np.linalg.solve(V, a_dot @ V)
-        C = over_gaps(_off_diagonal(M), _gaps(w), M, w, "eig")
-        along = extractdiag(adjoint(V) @ V @ C).real
-        return extractdiag(M), V @ C - V * along[..., None, :]
+        return eig_pushforward(w, V, np.linalg.solve(V, a_dot @ V), "eig")
 
-    def pullback(bars: Any) -> Any:
-        w_bar, V_bar = bars
-        S = 0.0 if w_bar is None else makediag(w_bar)
-        if V_bar is not None:
-            K = adjoint(V) @ V_bar
-            without_gauge(K, K, "eig")
-            along = extractdiag(K).real
-            K = K - (adjoint(V) @ V) * along[..., None, :]
-            S = S + over_gaps(_off_diagonal(K), conj(_gaps(w)), K, w, "eig")
-        return np.linalg.solve(adjoint(V), S @ adjoint(V))
+    def pullback(bars: tuple[Any, Any]) -> Any:
+        return np.linalg.solve(adjoint(V), eig_pullback(w, V, *bars, "eig") @ adjoint(V))
 
     return EigResult(w, V), Differential(pushforward, pullback, symbolic_zeros=True)
 
@@ -221,7 +191,7 @@ def _tall_svd(a: Any, full_matrices: bool) -> Any:
         P = adjoint(inner) @ aV
         S_dot = extractdiag(P)
         S_dot = S_dot.real if P.dtype.kind == "c" else S_dot
-        both = over_gaps(_off_diagonal(P + adjoint(P)), _gaps(S), P, S, "svd")
+        both = over_gaps(off_diagonal(P + adjoint(P)), gaps(S), P, S, "svd")
         difference = over_gaps(P - adjoint(P), sums, P, S, "svd")
         Omega, Psi = 0.5 * (both + difference), 0.5 * (both - difference)
         outside = aV - inner @ P
@@ -249,10 +219,10 @@ def _tall_svd(a: Any, full_matrices: bool) -> Any:
         without_gauge(K_U + K_V, scale, "svd")
         A_U, A_V = 0.5 * (K_U - adjoint(K_U)), 0.5 * (K_V - adjoint(K_V))
         P_bar = P_bar + over_gaps(
-            _off_diagonal(A_U + A_V), _gaps(S), scale, S, "svd", coupling=_off_diagonal(sizes)
+            off_diagonal(A_U + A_V), gaps(S), scale, S, "svd", coupling=off_diagonal(sizes)
         )
         slopes = np.zeros_like(value(S)) if S_bar is None else np.abs(value(S_bar))
-        pairs = _off_diagonal(slopes[..., None, :] + slopes[..., :, None])
+        pairs = off_diagonal(slopes[..., None, :] + slopes[..., :, None])
         P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd", coupling=pairs)
         a_bar = inner @ P_bar @ Vh
         if a.shape[-2] == n:
