@@ -318,9 +318,11 @@ def _eig(a: Any, b: Any) -> Any:
         return eig_pushforward(w, V, np.linalg.solve(V if b is None else b @ V, right_side), "eig")
 
     def pull(V: Any, w: Any, b: Any, w_bar: Any, V_bar: Any) -> tuple[Any, Any]:
+        if w_bar is None and V_bar is None:
+            return np.zeros_like(V), np.zeros_like(V)
         M_bar = eig_pullback(w, V, w_bar, V_bar, "eig")
         Y = np.linalg.solve(adjoint(V if b is None else b @ V), M_bar)
-        return Y @ adjoint(V), None if b is None else -(Y * conj(w)[..., None, :]) @ adjoint(V)
+        return Y @ adjoint(V), -(Y * conj(w)[..., None, :]) @ adjoint(V)
 
     def both_pushforward(a_dot: Any, b_dot: Any) -> Any:
         w_dot, vr_dot = push(vr, values, b, a_dot, b_dot)
@@ -330,12 +332,9 @@ def _eig(a: Any, b: Any) -> Any:
     def pullback(bars: Any) -> Any:
         w_bar, vl_bar, vr_bar = bars
         a_bar, b_bar = pull(vr, values, b, w_bar, vr_bar)
-        if vl_bar is not None:
-            b_h = None if b is None else adjoint(b)
-            a_h_bar, b_h_bar = pull(vl, conj(values), b_h, None, vl_bar)
-            a_bar = a_bar + adjoint(a_h_bar)
-            b_bar = None if b is None else b_bar + adjoint(b_h_bar)
-        return a_bar, b_bar
+        b_h = None if b is None else adjoint(b)
+        a_h_bar, b_h_bar = pull(vl, conj(values), b_h, None, vl_bar)
+        return a_bar + adjoint(a_h_bar), None if b is None else b_bar + adjoint(b_h_bar)
 
     pushforward = (lambda a_dot: both_pushforward(a_dot, None)) if b is None else both_pushforward
     return (w, vl, vr), Differential(pushforward, pullback, symbolic_zeros=True)
