@@ -7,11 +7,10 @@ from lindiff import kernels
 
 from .helpers import assert_close, general, t
 
-mpmath = pytest.importorskip("mpmath")
-
 
 def exact(A):
     """The exponential in 50 digits: Taylor's series of a small multiple, squared."""
+    mpmath = pytest.importorskip("mpmath")
     with mpmath.workdps(50):
         n = len(A)
         halvings = max(int(np.ceil(np.log2(np.abs(A).sum(axis=1).max()))), 0) + 5
