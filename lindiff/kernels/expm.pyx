@@ -356,8 +356,8 @@ cdef void expm_frechet_one(blas_int n, floating *kept, const blas_int *piv, cons
     cdef floating *V_dot = M8 + size
     cdef floating *W_dot = V_dot + size
     cdef floating *U_dot = W_dot + size
-    cdef floating *R
     cdef floating *L = X
+    cdef floating *L_next = work
     if m == 0:
         for i in range(size):
             X[i] *= E[i]
@@ -393,11 +393,11 @@ cdef void expm_frechet_one(blas_int n, floating *kept, const blas_int *piv, cons
     product(n, U_dot, squared(size, 0, s, True, kept, <floating *> E), <floating> 1, X)
     getrs_one(False, n, n, kept + FACTORS * size, n, piv, X, n)
     for k in range(s):
-        R = squared(size, k, s, True, kept, <floating *> E)
-        L = M2 if k % 2 == 0 else X
-        commuted(n, R, X if k % 2 == 0 else M2, X if k % 2 == 0 else M2, R, L)
+        commuted(n, squared(size, k, s, True, kept, <floating *> E), L, L,
+                 squared(size, k, s, True, kept, <floating *> E), L_next)
+        L, L_next = L_next, L
     if s % 2:
-        memcpy(X, M2, size * sizeof(floating))
+        memcpy(X, L, size * sizeof(floating))
 
 
 cdef void transpose_square(Py_ssize_t n, floating *X) noexcept nogil:

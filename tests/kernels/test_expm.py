@@ -7,8 +7,6 @@ from lindiff import kernels
 
 from .helpers import assert_close, general, t
 
-mpmath = pytest.importorskip("mpmath")
-
 
 @pytest.fixture(params=[np.float32, np.float64], ids=["f32", "f64"])
 def dtype(request):
@@ -18,6 +16,7 @@ def dtype(request):
 
 def exact(A):
     """The exponential in 50 digits: Taylor's series of a small multiple, squared."""
+    mpmath = pytest.importorskip("mpmath")
     with mpmath.workdps(50):
         n = len(A)
         halvings = max(int(np.ceil(np.log2(np.abs(A).sum(axis=1).max()))), 0) + 5
