@@ -1,11 +1,19 @@
 """Division by gaps between eigenvalues or singular values: one policy for all factorizations.
 
-A gap t becomes ``h(t) = max(|t|, ε) sgn(t)`` (Seeger et al. 2017, section 4.4), with ε a few roundings of the
-largest value.  Where a numerator vanishes (to rounding) over such a gap, the function does not depend on the
-choice of vectors, and the quotient is exactly 0; where it does not vanish, a warning names the pair.
+Values closer than a few roundings of the largest one are taken as equal.  There, and near it:
 
-What the quotient tends to as two values meet is lost with them: the derivative of ``V diag(w**2) Vᵀ`` has
-``(w_i² - w_j²) / (w_i - w_j)`` in it.  There, too, a warning names the pair.
+* Backward, a numerator that vanishes to rounding over such a gap says that the function does not depend on
+  the choice of vectors: the quotient is exactly 0.  One that does not vanish is divided by
+  ``h(t) = max(|t|, ε) sgn(t)`` (Seeger et al. 2017, section 4.4), and a warning names the pair.
+* Forward, nobody knows yet what becomes of the vectors: the arbitrary part of their change is 0, which is
+  exact for all functions that do not depend on it, and a warning names the pair.
+* Cotangents of equal values that differ say that the function depends on how these values part, as
+  ``eigvalsh(A)[0]`` does: a warning names the pair.  Where they are equal the derivative is exact.
+
+What a quotient tends to as two values meet is lost with them: the derivative of ``V diag(f(w)) Vᴴ`` has
+``(f(w_i) - f(w_j)) / (w_i - w_j)`` in it, of which cotangents at ``w_i = w_j`` say nothing.  Where they show
+that it is needed, a warning names the pair.  They do not show it where f vanishes and the result weighs the
+vectors of the pair alike; the functions of whole matrices in ``lindiff.scipy.linalg`` are exact everywhere.
 """
 
 from __future__ import annotations
@@ -17,24 +25,51 @@ import numpy as np
 
 from lindiff.core.variable import value
 
-__all__ = ["has_repeated", "over_gaps", "without_gauge", "without_rotation"]
+__all__ = [
+    "floor_of",
+    "has_repeated",
+    "over_gaps",
+    "over_open_gaps",
+    "without_defect",
+    "without_gauge",
+    "without_kink",
+    "without_rotation",
+    "without_split",
+]
+
+# Over gaps up to so many times the floor, numerators that are rounding errors would show in the quotients;
+# up to so many, those that are not have few correct digits.
+CLOSE, FEW_DIGITS = 10_000, 100
+# Condition number of eigenvectors from which they are those of a defective matrix: rounding makes equal
+# eigenvalues part by the square root of it, and their vectors are as close.
+DEFECTIVE = 1e7
+
+DEPENDS = (
+    "and the derivative depends on their vectors or on how they part: it is only approximate (functions of a "
+    "whole matrix in lindiff.scipy.linalg, as sqrtm, logm and funm, are exact there)"
+)
+MAY_DEPEND = (
+    "and their vectors are arbitrary: the derivative is exact only of what depends neither on the choice of "
+    "them nor on how they part"
+)
+KINK = "and it has a kink there, as |t| at 0: the derivative is one of many subgradients"
 
 
-def _floor(values: Any) -> Any:
-    """ε for each matrix: gaps below it are rounding."""
+def floor_of(values: Any) -> Any:
+    """ε for each matrix: gaps up to it are rounding."""
     largest = np.max(np.abs(values), axis=-1, initial=0.0)
     info = np.finfo(values.dtype)
     return np.maximum(10 * values.shape[-1] * info.eps * largest, info.tiny)
 
 
 def has_repeated(values: Any) -> bool:
-    """Whether any two of the sorted values agree to rounding."""
+    """Whether any two of the sorted values are equal or so close that more than a division is to be done."""
     values = value(values)
-    return bool((np.abs(np.diff(values, axis=-1)) <= _floor(values)[..., None]).any())
+    return bool((np.abs(np.diff(values, axis=-1)) < CLOSE * floor_of(values)[..., None]).any())
 
 
 def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, coupling: Any = 0.0) -> Any:
-    """``numerator / gaps`` by the policy above.
+    """``numerator / gaps`` of a pullback, by the policy above.
 
     Parameters
     ----------
@@ -49,42 +84,126 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, cou
     coupling : (..., m, n) array or Variable, optional
         Does not vanish where the limit of the quotient is lost.
     """
-    plain_gaps, plain_values = value(gaps), value(values)
-    floor = _floor(plain_values)[..., None, None]
-    small = np.abs(plain_gaps) < floor
+    plain_gaps, plain_values = np.abs(value(gaps)), value(values)
+    floor = floor_of(plain_values)[..., None, None]
+    close = plain_gaps < CLOSE * floor
+    if not close.any():
+        return numerator / gaps
+    small = plain_gaps <= floor
+    rounding = _rounding(scale, plain_values)
+    noise = 25 * plain_values.shape[-1] * rounding
+    matters = np.abs(value(numerator)) > np.where(small, noise, rounding)
+    doubtful = matters & (plain_gaps < FEW_DIGITS * floor)
+    doubtful |= small & (np.abs(value(coupling)) > noise)
+    if doubtful.any():
+        _warn(doubtful, plain_values, name, DEPENDS, plain_gaps.shape[-2] == 1)
+    return np.where(close & ~matters, 0.0, numerator / _clipped(gaps, small, floor)).astype(numerator.dtype)
+
+
+def over_open_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str) -> Any:
+    """``numerator / gaps`` of a pushforward, by the policy above; parameters as for :func:`over_gaps`."""
+    plain_gaps, plain_values = np.abs(value(gaps)), value(values)
+    floor = floor_of(plain_values)[..., None, None]
+    small = plain_gaps <= floor
     if not small.any():
         return numerator / gaps
-    plain = np.abs(value(numerator))
-    n = plain_values.shape[-1]
-    noise = np.max(np.abs(value(scale)), axis=(-2, -1), keepdims=True, initial=0.0)
-    noise = 100 * n * np.finfo(plain_values.dtype).eps * noise
-    matters = small & (plain > noise)
-    doubtful = small & ((plain > noise) | (np.abs(value(coupling)) > noise))
-    if doubtful.any():
-        _warn(doubtful, plain_values, name, plain_gaps.shape[-2] == 1)
-    sign = np.sign(plain_gaps) + (plain_gaps == 0) * np.sign(
-        np.arange(plain_gaps.shape[-1]) + 0.5 - _rows(plain_gaps)
-    )
-    clipped = np.where(small, (sign * floor).astype(plain_gaps.dtype), gaps)
-    return np.where(small & ~matters, 0.0, numerator / clipped).astype(numerator.dtype)
+    noise = 25 * plain_values.shape[-1] * _rounding(scale, plain_values)
+    matters = small & (np.abs(value(numerator)) > noise)
+    if matters.any():
+        _warn(matters, plain_values, name, MAY_DEPEND, plain_gaps.shape[-2] == 1)
+    return np.where(small, 0.0, numerator / _clipped(gaps, small, floor)).astype(numerator.dtype)
 
 
-def _rows(gaps: Any) -> Any:
-    return np.arange(gaps.shape[-2])[:, None]
+def _rounding(scale: Any, values: Any) -> Any:
+    """What may be left, after cancellation, of numbers as large as ``scale``."""
+    largest = np.max(np.abs(value(scale)), axis=(-2, -1), keepdims=True, initial=0.0)
+    return 4 * np.finfo(values.dtype).eps * largest
 
 
-def _warn(doubtful: Any, values: Any, name: str, single: bool) -> None:
+def _clipped(gaps: Any, small: Any, floor: Any) -> Any:
+    """``h(gaps)``; a gap of 0 counts as positive above the diagonal."""
+    plain = value(gaps)
+    above = np.arange(plain.shape[-1]) >= np.arange(plain.shape[-2])[:, None]
+    sign = np.where(plain == 0, np.where(above, 1, -1), np.sign(plain))
+    return np.where(small, (sign * floor).astype(plain.dtype), gaps)
+
+
+def without_split(values_bar: Any, values: Any, name: str, weights: Any = None) -> None:
+    """Warn where cotangents of equal values differ.
+
+    Parameters
+    ----------
+    values_bar, values : (..., n) array or Variable
+    name : str
+        The operator, for the warning.
+    weights : (..., n) array or Variable, optional
+        Of the vectors: where these differ, too, a function of the whole matrix may have weighed both.
+    """
+    plain = value(values)
+    gaps = np.abs(plain[..., None, :] - plain[..., :, None])
+    equal = (gaps <= floor_of(plain)[..., None, None]) & ~np.eye(plain.shape[-1], dtype=bool)
+    if not equal.any():
+        return
+    split = equal & _differ(values_bar, plain.dtype)
+    if weights is not None:
+        split &= ~_differ(weights, plain.dtype)
+    if split.any():
+        _warn(split, plain, name, DEPENDS)
+
+
+def _differ(x: Any, dtype: Any) -> Any:
+    """Which pairs differ by more than changes half of the digits."""
+    x = value(x)
+    largest = np.max(np.abs(x), axis=-1, initial=0.0)[..., None, None]
+    return np.abs(x[..., None, :] - x[..., :, None]) > np.finfo(dtype).eps ** 0.5 * largest
+
+
+def without_kink(s_bar: Any, s: Any, name: str) -> None:
+    """Warn where a singular value is zero and its cotangent is not: it has a kink there, as ``|t|`` at 0."""
+    plain, bar = value(s), np.abs(value(s_bar))
+    largest = np.max(bar, axis=-1, keepdims=True, initial=0.0)
+    kink = (plain <= floor_of(plain)[..., None]) & (bar > np.finfo(plain.dtype).eps ** 0.5 * largest)
+    if kink.any():
+        _warn(kink[..., None, :], plain, name, KINK, True)
+
+
+def _warn(doubtful: Any, values: Any, name: str, consequence: str, single: bool = False) -> None:
+    """Name the pair that ``doubtful`` has True for, or the value if it is a ``single`` row."""
     *batch, i, j = (int(k) for k in np.unravel_index(int(np.argmax(doubtful)), doubtful.shape))
     i, j = (j, j) if single else (min(i, j), max(i, j))
     both = (*batch, [i, j])
-    pair = values[both]
+    first, second = values[both]
     where = f" of matrix {tuple(batch)}" if batch else ""
-    what = f"values {i} and {j}{where} ({pair[0]:.6g} and {pair[1]:.6g}) are equal"
+    what = f"values {i} and {j}{where} ({first:.6g} and {second:.6g}) are equal"
     if i == j:
-        what = f"value {i}{where} ({pair[0]:.6g}) is zero"
+        what = f"value {i}{where} ({first:.6g}) is zero"
+    warnings.warn(f"{name}: {what} to rounding, {consequence}", RuntimeWarning, stacklevel=4)
+
+
+def without_defect(w: Any, V: Any, name: str) -> None:
+    """Warn where eigenvectors are linearly dependent to rounding: the eigenvalues have no derivative there.
+
+    Parameters
+    ----------
+    w : (..., n) array or Variable
+    V : (..., n, n) array or Variable
+    name : str
+        The operator, for the warning.
+    """
+    w, V = value(w), value(V)
+    if w.shape[-1] < 2 or w.size == 0:
+        return
+    defective = np.linalg.cond(V, 1) > DEFECTIVE
+    if not defective.any():
+        return
+    batch = tuple(int(k) for k in np.unravel_index(int(np.argmax(defective)), defective.shape))
+    where = f" of matrix {batch}" if batch else ""
+    w = w[batch]
+    gaps = np.abs(w[:, None] - w) + np.where(np.eye(w.size, dtype=bool), np.inf, 0.0)
+    i, j = sorted(int(k) for k in np.unravel_index(int(np.argmin(gaps)), gaps.shape))
     warnings.warn(
-        f"{name}: {what} to rounding, and the derivative depends on their vectors or on how they part: it is "
-        f"only approximate",
+        f"{name}: the eigenvectors{where} are linearly dependent to rounding (a defective matrix; values "
+        f"{i} and {j} are closest, {w[i]:.6g} and {w[j]:.6g}): the eigenvalues have no derivative there",
         RuntimeWarning,
         stacklevel=4,
     )
