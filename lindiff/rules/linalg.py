@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
-from lindiff.core.differential import Differential
+from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
 from lindiff.linalg._backend import kernels
-from lindiff.linalg._degeneracy import over_gaps, without_gauge, without_rotation
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part
+from lindiff.linalg._degeneracy import (
+    over_gaps,
+    over_open_gaps,
+    without_defect,
+    without_gauge,
+    without_kink,
+    without_rotation,
+    without_split,
+)
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part, mirrored
 from lindiff.linalg.cholesky import potrf, potrf_pullback, potrf_pushforward
 from lindiff.linalg.determinant import adjugate
 from lindiff.linalg.diagonals import extractdiag, makediag
@@ -31,6 +41,21 @@ def check_square(a: Any, name: str) -> None:
         )
 
 
+def check_stacked(a: Any, name: str) -> None:
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"np.linalg.{name}: needs two axes or more, got shape {a.shape}")
+
+
+@contextmanager
+def failing_as(name: str) -> Iterator[None]:
+    """Let a kernel's error name the function that was called."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        kernel, _, what = str(error).partition(": ")
+        raise np.linalg.LinAlgError(f"np.linalg.{name}: {what or kernel}") from None
+
+
 # -- Cholesky --------------------------------------------------------------------------------------------
 
 
@@ -38,11 +63,23 @@ def check_square(a: Any, name: str) -> None:
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The operator ``potrf`` where there is a kernel; else NumPy's or the array type's own function."""
     check_square(a, "cholesky")
-    L = np.linalg.cholesky(a, upper=upper) if kernels(a) is None else potrf(a, lower=not upper)
+    with failing_as("cholesky"):
+        L = _cholesky_factor(a, upper)
     return L, Differential(
         lambda a_dot: potrf_pushforward(L, hermitian_part(a_dot), lower=not upper),
         lambda L_bar: potrf_pullback(L, L_bar, lower=not upper),
     )
+
+
+def _cholesky_factor(a: Any, upper: bool) -> Any:
+    if kernels(a) is None:
+        return np.linalg.cholesky(a, upper=upper)
+    try:
+        return potrf(a, lower=not upper)
+    except np.linalg.LinAlgError:
+        if np.isnan(a).any():  # NumPy's LAPACK decides whether that is an error
+            return np.linalg.cholesky(a, upper=upper)
+        raise
 
 
 # -- LU: solve, inv, det, slogdet ------------------------------------------------------------------------
@@ -99,7 +136,8 @@ def solve(a: Any, b: Any) -> Any:
             f"np.linalg.solve: a of shape {a.shape} and b of shape {b.shape} do not fit together"
         )
     factored = Factored(a)
-    X = factored.solve(B)
+    with failing_as("solve"):
+        X = factored.solve(B)
 
     def columns(x: Any) -> Any:
         return x[..., None] if vector else x
@@ -128,7 +166,8 @@ def solve(a: Any, b: Any) -> Any:
 def inv(a: Any) -> Any:
     """``B = a⁻¹``: ``B_dot = -B a_dot B``."""
     check_square(a, "inv")
-    B = np.linalg.inv(a) if kernels(a) is None else kernels(a).getri(*kernels(a).getrf(a))
+    with failing_as("inv"):
+        B = np.linalg.inv(a) if kernels(a) is None else kernels(a).getri(*kernels(a).getrf(a))
     return B, Differential(
         lambda a_dot: -(B @ a_dot @ B),
         lambda B_bar: -(adjoint(B) @ B_bar @ adjoint(B)),
@@ -184,7 +223,8 @@ def slogdet(a: Any) -> Any:
     is_complex = a.dtype.kind == "c"
 
     def inverse() -> Any:
-        return np.linalg.inv(a) if lu is None else found.getri(*lu)
+        with failing_as("slogdet"):
+            return np.linalg.inv(a) if lu is None else found.getri(*lu)
 
     def pushforward(a_dot: Any) -> Any:
         trace = np.sum(np.swapaxes(inverse(), -1, -2) * a_dot, axis=(-2, -1))
@@ -226,17 +266,22 @@ def eigh(a: Any, UPLO: Any = "L") -> Any:
     def pushforward(a_dot: Any) -> Any:
         M = adjoint(V) @ hermitian_part(a_dot) @ V
         w_dot = extractdiag(M)
-        S = over_gaps(_off_diagonal(M), _gaps(w), M, w, "eigh")
+        S = over_open_gaps(_off_diagonal(M), _gaps(w), M, w, "eigh")
         return w_dot.real if M.dtype.kind == "c" else w_dot, V @ S
 
     def pullback(bars: Any) -> Any:
         w_bar, V_bar = bars
-        S = 0.0 if w_bar is None else makediag(w_bar)
-        if V_bar is not None:
-            K = adjoint(V) @ V_bar
-            without_gauge(K, K, "eigh")
-            skew = 0.5 * _off_diagonal(K - adjoint(K))
-            S = S + over_gaps(skew, _gaps(w), K, w, "eigh", coupling=_off_diagonal(K))
+        if V_bar is None:
+            without_split(w_bar, w, "eigh")
+            return hermitian_part((V * w_bar[..., None, :]) @ adjoint(V))
+        K = adjoint(V) @ V_bar
+        without_gauge(K, K, "eigh")
+        skew = 0.5 * _off_diagonal(K - adjoint(K))
+        if w_bar is None:
+            S = over_gaps(skew, _gaps(w), K, w, "eigh")
+        else:
+            without_split(w_bar, w, "eigh", weights=extractdiag(K))
+            S = over_gaps(skew, _gaps(w), K, w, "eigh", coupling=_off_diagonal(K)) + makediag(w_bar)
         return hermitian_part(V @ S @ adjoint(V))
 
     return EighResult(w, V), Differential((pushforward,), (pullback,), symbolic_zeros=True)
@@ -252,6 +297,7 @@ def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
         return w_dot.real if w_dot.dtype.kind == "c" else w_dot
 
     def pullback(w_bar: Any) -> Any:
+        without_split(w_bar, w, "eigvalsh")
         return hermitian_part((V * w_bar[..., None, :]) @ adjoint(V))
 
     return w, Differential((pushforward,), (pullback,))
@@ -266,20 +312,25 @@ def eig(a: Any) -> Any:
     w, V = np.linalg.eig(a)
 
     def pushforward(a_dot: Any) -> Any:
+        without_defect(w, V, "eig")
         M = np.linalg.solve(V, a_dot @ V)
-        C = over_gaps(_off_diagonal(M), _gaps(w), M, w, "eig")
+        C = over_open_gaps(_off_diagonal(M), _gaps(w), M, w, "eig")
         along = extractdiag(adjoint(V) @ V @ C).real
         return extractdiag(M), V @ C - V * along[..., None, :]
 
     def pullback(bars: Any) -> Any:
         w_bar, V_bar = bars
+        without_defect(w, V, "eig")
         S = 0.0 if w_bar is None else makediag(w_bar)
+        weights = None
         if V_bar is not None:
             K = adjoint(V) @ V_bar
             without_gauge(K, K, "eig")
-            along = extractdiag(K).real
-            K = K - (adjoint(V) @ V) * along[..., None, :]
+            weights = extractdiag(K)
+            K = K - (adjoint(V) @ V) * weights.real[..., None, :]
             S = S + over_gaps(_off_diagonal(K), conj(_gaps(w)), K, w, "eig")
+        if w_bar is not None:
+            without_split(w_bar, w, "eig", weights)
         return np.linalg.solve(adjoint(V), S @ adjoint(V))
 
     return EigResult(w, V), Differential(pushforward, pullback, symbolic_zeros=True)
@@ -287,11 +338,19 @@ def eig(a: Any) -> Any:
 
 @rule(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
+    """``w_dot = diag(V⁻¹ a_dot V)``."""
     w, V = np.linalg.eig(a)
-    return w, Differential(
-        lambda a_dot: extractdiag(np.linalg.solve(V, a_dot @ V)),
-        lambda w_bar: np.linalg.solve(adjoint(V), w_bar[..., :, None] * adjoint(V)),
-    )
+
+    def pushforward(a_dot: Any) -> Any:
+        without_defect(w, V, "eigvals")
+        return extractdiag(np.linalg.solve(V, a_dot @ V))
+
+    def pullback(w_bar: Any) -> Any:
+        without_defect(w, V, "eigvals")
+        without_split(w_bar, w, "eigvals")
+        return np.linalg.solve(adjoint(V), w_bar[..., :, None] * adjoint(V))
+
+    return w, Differential(pushforward, pullback)
 
 
 # -- singular values -------------------------------------------------------------------------------------
@@ -299,15 +358,10 @@ def eigvals(a: Any) -> Any:
 
 @composed(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    check_stacked(a, "svd")
     if hermitian:
         return _hermitian_svd(a, compute_uv)
-    if not compute_uv:
-        return np.linalg.svdvals(a)
-    m, n = a.shape[-2:]
-    if m >= n:
-        return SVDResult(*_tall_svd(a, full_matrices))
-    V, S, Uh = _tall_svd(adjoint(a), full_matrices)
-    return SVDResult(adjoint(Uh), S, adjoint(V))
+    return SVDResult(*_svd(a, full_matrices)) if compute_uv else np.linalg.svdvals(a)
 
 
 def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
@@ -323,16 +377,35 @@ def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
 
 
 @rule
-def _tall_svd(a: Any, full_matrices: bool) -> Any:
-    """``a = U diag(S) Vᴴ`` with at least as many rows as columns.
+def _svd(a: Any, full_matrices: bool) -> Any:
+    """``a = U diag(S) Vᴴ``; of a wide matrix the adjoint is a tall one, with U and V exchanged."""
+    U, S, Vh = np.linalg.svd(a, full_matrices)
+    if a.shape[-2] >= a.shape[-1]:
+        pushforward, pullback = _tall_svd(U, S, Vh)
+        return (U, S, Vh), Differential((pushforward,), (pullback,), symbolic_zeros=True)
+    push_adjoint, pull_adjoint = _tall_svd(adjoint(Vh), S, adjoint(U))
+
+    def wide_pushforward(a_dot: Any) -> Any:
+        V_dot, S_dot, Uh_dot = push_adjoint(adjoint(a_dot))
+        return adjoint(Uh_dot), S_dot, adjoint(V_dot)
+
+    def wide_pullback(bars: Any) -> Any:
+        U_bar, S_bar, Vh_bar = bars
+        U_bar, Vh_bar = (None if X is None else adjoint(X) for X in (U_bar, Vh_bar))
+        return adjoint(pull_adjoint((Vh_bar, S_bar, U_bar)))
+
+    return (U, S, Vh), Differential((wide_pushforward,), (wide_pullback,), symbolic_zeros=True)
+
+
+def _tall_svd(U: Any, S: Any, Vh: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Pushforward and pullback of ``a = U diag(S) Vᴴ`` with at least as many rows as columns.
 
     With ``P = Uᴴ da V``, ``dU = U Ω``, ``dV = V Ψ`` (Ω, Ψ skew-Hermitian): ``dS = Re diag(P)``,
     ``(Ω + Ψ)_ij = (P + Pᴴ)_ij / (s_j - s_i)``, ``(Ω - Ψ)_ij = (P - Pᴴ)_ij / (s_j + s_i)``: sums of singular
     values do not vanish where differences do.  Of the columns of U beyond the n-th only the space that they
     span is determined.
     """
-    U, S, Vh = np.linalg.svd(a, full_matrices)
-    n = a.shape[-1]
+    n = Vh.shape[-1]
     V = adjoint(Vh)
     inner, beyond = U[..., :n], U[..., n:]
     sums = S[..., None, :] + S[..., :, None]
@@ -342,46 +415,70 @@ def _tall_svd(a: Any, full_matrices: bool) -> Any:
         P = adjoint(inner) @ aV
         S_dot = extractdiag(P)
         S_dot = S_dot.real if P.dtype.kind == "c" else S_dot
-        both = over_gaps(_off_diagonal(P + adjoint(P)), _gaps(S), P, S, "svd")
-        difference = over_gaps(P - adjoint(P), sums, P, S, "svd")
+        both = over_open_gaps(_off_diagonal(P + adjoint(P)), _gaps(S), P, S, "svd")
+        difference = over_open_gaps(P - adjoint(P), sums, P, S, "svd")
         Omega, Psi = 0.5 * (both + difference), 0.5 * (both - difference)
         outside = aV - inner @ P
-        U_dot = inner @ Omega + over_gaps(outside, S[..., None, :], aV, S, "svd")
-        if full_matrices:
-            U_dot = np.concatenate([U_dot, -(inner @ (adjoint(U_dot) @ beyond))], axis=-1)
+        U_dot = inner @ Omega + over_open_gaps(outside, S[..., None, :], aV, S, "svd")
+        U_dot = _with_beyond(U_dot, inner, beyond)
         return U_dot, S_dot, adjoint(V @ Psi)
 
     def pullback(bars: Any) -> Any:
         """``a_bar = U P_bar Vᴴ + (I - UUᴴ) U_bar S⁻¹ Vᴴ``."""
         U_bar, S_bar, Vh_bar = bars
-        P_bar = 0.0 if S_bar is None else makediag(S_bar).astype(a.dtype)
         if U_bar is None and Vh_bar is None:
-            return inner @ P_bar @ Vh
+            return _pull_singular_values(inner, S, Vh, S_bar, "svd")
         U_bar = np.zeros_like(U) if U_bar is None else U_bar
         V_bar = np.zeros_like(V) if Vh_bar is None else adjoint(Vh_bar)
-        inner_bar = U_bar[..., :n]
-        if full_matrices:
-            beyond_bar = U_bar[..., n:]
-            without_rotation(adjoint(beyond) @ beyond_bar, "svd")
-            inner_bar = inner_bar - beyond @ (adjoint(beyond_bar) @ inner)
+        inner_bar = _without_beyond(U_bar, inner, beyond, "svd")
         K_U, K_V = adjoint(inner) @ inner_bar, adjoint(V) @ V_bar
         sizes = np.abs(value(K_U)) + np.abs(value(K_V))
         scale = sizes + np.max(np.abs(value(U_bar)), initial=0.0)
         without_gauge(K_U + K_V, scale, "svd")
         A_U, A_V = 0.5 * (K_U - adjoint(K_U)), 0.5 * (K_V - adjoint(K_V))
-        P_bar = P_bar + over_gaps(
-            _off_diagonal(A_U + A_V), _gaps(S), scale, S, "svd", coupling=_off_diagonal(sizes)
-        )
-        slopes = np.zeros_like(value(S)) if S_bar is None else np.abs(value(S_bar))
-        pairs = _off_diagonal(slopes[..., None, :] + slopes[..., :, None])
+        # where nothing depends on S, a quotient whose numerator vanishes has no limit that could be lost
+        slopes: Any = 0.0
+        pairs: Any = 0.0
+        sizes = _off_diagonal(sizes) if S_bar is not None else 0.0
+        if S_bar is not None:
+            without_split(S_bar, S, "svd", extractdiag(K_U + K_V))
+            slopes = np.abs(value(S_bar))[..., None, :]
+            pairs = _off_diagonal(slopes + np.swapaxes(slopes, -1, -2))
+        P_bar = over_gaps(_off_diagonal(A_U + A_V), _gaps(S), scale, S, "svd", coupling=sizes)
         P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd", coupling=pairs)
+        if S_bar is not None:
+            P_bar = P_bar + makediag(S_bar)
         a_bar = inner @ P_bar @ Vh
-        if a.shape[-2] == n:
+        if U.shape[-2] == n:
             return a_bar
         outside = inner_bar - inner @ K_U
-        return a_bar + over_gaps(outside, S[..., None, :], inner_bar, S, "svd", slopes[..., None, :]) @ Vh
+        return a_bar + over_gaps(outside, S[..., None, :], inner_bar, S, "svd", slopes) @ Vh
 
-    return SVDResult(U, S, Vh), Differential((pushforward,), (pullback,), symbolic_zeros=True)
+    return pushforward, pullback
+
+
+def _with_beyond(Q_dot: Any, inner: Any, beyond: Any) -> Any:
+    """Joins to the change of ``inner`` that of ``beyond``, whose columns stay orthogonal to its own."""
+    if beyond.shape[-1] == 0:
+        return Q_dot
+    return np.concatenate([Q_dot, -(inner @ (adjoint(Q_dot) @ beyond))], axis=-1)
+
+
+def _without_beyond(Q_bar: Any, inner: Any, beyond: Any, name: str) -> Any:
+    """The cotangent of ``inner`` alone: the adjoint of :func:`_with_beyond`."""
+    n = inner.shape[-1]
+    if beyond.shape[-1] == 0:
+        return Q_bar
+    beyond_bar = Q_bar[..., n:]
+    without_rotation(adjoint(beyond) @ beyond_bar, name)
+    return Q_bar[..., :n] - beyond @ (adjoint(beyond_bar) @ inner)
+
+
+def _pull_singular_values(U: Any, s: Any, Vh: Any, s_bar: Any, name: str) -> Any:
+    """``a_bar = U diag(s_bar) Vᴴ``."""
+    without_split(s_bar, s, name)
+    without_kink(s_bar, s, name)
+    return (U * s_bar[..., None, :]) @ Vh
 
 
 @rule(np.linalg.svdvals)
@@ -393,7 +490,7 @@ def svdvals(x: Any, /) -> Any:
         s_dot = np.sum(conj(U) * (x_dot @ adjoint(Vh)), axis=-2)
         return s_dot.real if s_dot.dtype.kind == "c" else s_dot
 
-    return s, Differential(pushforward, lambda s_bar: (U * s_bar[..., None, :]) @ Vh)
+    return s, Differential(pushforward, lambda s_bar: _pull_singular_values(U, s, Vh, s_bar, "svdvals"))
 
 
 # -- QR --------------------------------------------------------------------------------------------------
@@ -412,38 +509,49 @@ def _tall_qr_pullback(Q: Any, R: Any, Q_bar: Any, R_bar: Any) -> Any:
 
 @rule(np.linalg.qr)
 def qr(a: Any, mode: Any = "reduced") -> Any:
-    """Of a wide matrix ``[a₁ a₂]``, ``a₁ = Q R₁`` and ``R₂ = Qᴴ a₂``."""
+    """Of a wide matrix ``[a₁ a₂]``, ``a₁ = Q R₁`` and ``R₂ = Qᴴ a₂``.
+
+    Of the columns of a complete Q beyond those of a tall matrix only the space that they span is determined.
+    """
+    check_stacked(a, "qr")
     m, n = a.shape[-2:]
-    if mode == "raw" or (mode == "complete" and m > n):
-        raise TypeError(
-            f"np.linalg.qr(..., mode={mode!r}) has no derivative: columns of Q beyond those of the matrix "
-            f"are determined only up to a rotation (gauge); use mode='reduced'"
-        )
+    k = min(m, n)
+    if mode not in ("reduced", "complete", "r"):
+        np.linalg.qr(np.zeros((0, 0)), mode)  # NumPy's error, or its warning of an old name
+        if mode not in ("f", "full"):
+            raise TypeError(
+                f"np.linalg.qr(..., mode={mode!r}) has no derivative rule: LAPACK's reflectors have none; "
+                f"use mode='reduced', 'complete' or 'r'"
+            )
     if mode == "r" and m >= n:
         return _tall_r(a)
-    if mode not in ("reduced", "complete", "r"):
-        return np.linalg.qr(a, mode), None  # NumPy's error
-    Q, R = np.linalg.qr(a)
-    k = min(m, n)
-    R1, a2 = R[..., :k], a[..., k:]
+    Q, R = np.linalg.qr(a, "complete" if mode == "complete" else "reduced")
+    inner, beyond, R1, a2 = Q[..., :k], Q[..., k:], R[..., :k, :k], a[..., k:]
 
     def pushforward(a_dot: Any) -> Any:
-        Q_dot, R_dot = _tall_qr_pushforward(Q, R1, a_dot[..., :k])
+        Q_dot, R_dot = _tall_qr_pushforward(inner, R1, a_dot[..., :k])
         if m < n:
             right = adjoint(Q_dot) @ a2 + adjoint(Q) @ a_dot[..., k:]
             R_dot = np.concatenate([R_dot, right], axis=-1)
-        return R_dot if mode == "r" else (Q_dot, R_dot)
+        if mode == "r":
+            return R_dot
+        if mode == "complete" and m > n:
+            R_dot = np.concatenate([R_dot, np.zeros_like(R[..., k:, :])], axis=-2)
+        return _with_beyond(Q_dot, inner, beyond), R_dot
 
     def pullback(bars: Any) -> Any:
         Q_bar, R_bar = (None, bars) if mode == "r" else bars
+        if Q_bar is not None:
+            Q_bar = _without_beyond(Q_bar, inner, beyond, "qr")
+        if R_bar is not None:
+            R_bar = R_bar[..., :k, :]
         if m >= n or R_bar is None:
-            a1_bar = _tall_qr_pullback(Q, R1, Q_bar, R_bar)
-            zeros = np.zeros_like(a2)
-            return a1_bar if m >= n else np.concatenate([a1_bar, zeros], axis=-1)
+            a1_bar = _tall_qr_pullback(inner, R1, Q_bar, R_bar)
+            return a1_bar if m >= n else np.concatenate([a1_bar, np.zeros_like(a2)], axis=-1)
         R2_bar = R_bar[..., k:]
         from_right = a2 @ adjoint(R2_bar)
         Q_bar = from_right if Q_bar is None else Q_bar + from_right
-        a1_bar = _tall_qr_pullback(Q, R1, Q_bar, R_bar[..., :k])
+        a1_bar = _tall_qr_pullback(inner, R1, Q_bar, R_bar[..., :k])
         return np.concatenate([a1_bar, Q @ R2_bar], axis=-1)
 
     result = R if mode == "r" else QRResult(Q, R)
@@ -469,13 +577,21 @@ def _tall_r(a: Any) -> Any:
 
 
 @composed(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    if rcond is not None and rtol is not None:
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+    check_stacked(a, "pinv")
+    if rcond is not None and rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
-    cutoff = rcond if rcond is not None else rtol
-    if cutoff is None and rtol is None:
-        cutoff = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
-    return _pinv(hermitian_part(a) if hermitian else a, cutoff)
+    if rcond is None:
+        rcond = 1e-15 if rtol is np._NoValue else rtol
+    if rcond is None:
+        rcond = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
+    return _pinv(_from_lower(a) if hermitian else a, rcond)
+
+
+@rule
+def _from_lower(a: Any) -> Any:
+    """The Hermitian matrix that ``a`` stands for where only its lower triangle is read."""
+    return mirrored(a, True), Linear((hermitian_part,), (hermitian_part,))
 
 
 @rule
@@ -570,14 +686,40 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
     n = int(np.prod(a.shape[ind:]))
+    if a.size != n * n:
+        raise np.linalg.LinAlgError(
+            f"np.linalg.tensorinv: the first {ind} axes must have as many entries as the others, got shape "
+            f"{a.shape}"
+        )
     return np.reshape(np.linalg.inv(np.reshape(a, (n, n))), (*a.shape[ind:], *a.shape[:ind]))
 
 
 @composed(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
+    check_stacked(x, "cond")
+    if x.size == 0 and 0 in x.shape[-2:]:
+        raise np.linalg.LinAlgError("np.linalg.cond is not defined on empty arrays")
     if p is None or p in (2, -2):
         s = np.linalg.svdvals(x)
+        if (value(s)[..., -1] == 0).any():
+            return _cond_of_singular(x, p)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    inverse = np.linalg.inv(x)
+    check_square(x, "cond")
+    try:
+        inverse = np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        return _cond_of_singular(x, p)
     y = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))
     return y.astype(x.dtype) if COMPLEX_COND else y
+
+
+@rule
+def _cond_of_singular(x: Any, p: Any) -> Any:
+    """Infinite, as NumPy has it, but for ``p = -2``."""
+
+    def no_derivative(_: Any) -> Any:
+        raise np.linalg.LinAlgError(
+            "np.linalg.cond: singular matrix, where the condition number has no derivative"
+        )
+
+    return np.linalg.cond(value(x), p), Differential(no_derivative, no_derivative)
