@@ -153,6 +153,51 @@ def test_pushforwards_are_exact_where_nothing_depends_on_the_choice_of_vectors(c
         assert_allclose(np.sum(W * P_dot), np.sum(expected * A_dot), rtol=1e-11)
 
 
+@pytest.mark.parametrize("cluster", ["equal", "two pairs", "rounding", "identity"])
+def test_hessians_of_symmetric_functions_of_eigenvalues_are_exact(cluster, strict):
+    A, E = with_eigenvalues(CLUSTERS[cluster]), symmetric(W)
+    w, V = np.linalg.eigh(A)
+    M = V.T @ E @ V
+    mean = 0.5 * (w[:, None] + w)
+    gap = 0.5 * (w[:, None] - w)
+    slopes = np.exp(mean) * np.sinc(1j * gap / np.pi).real  # of exp between two eigenvalues
+    for f, expected in [
+        (lambda w: np.sum(w**2), 2 * E),
+        (lambda w: np.sum(w**3), 3 * (A @ E + E @ A)),
+        (lambda w: np.sum(np.exp(w)), V @ (slopes * M) @ V.T),
+    ]:
+        got = ld.hvp(lambda A: f(np.linalg.eigvalsh(A)), (A,), (E,))  # noqa: B023
+        assert_allclose(got, expected, atol=1e-10)
+    H = ld.hessian(lambda A: np.sum(np.linalg.eigvalsh(A) ** 2))(A)
+    assert_allclose(np.tensordot(H, E), 2 * E, atol=1e-10)
+    stacked = np.stack([np.diag([1.0, 2.0, 3.0, 4.0]), A])
+    got = ld.hvp(lambda A: np.sum(np.linalg.eigvalsh(A) ** 3), (stacked,), (np.stack([E, E]),))
+    assert_allclose(got[1], 3 * (A @ E + E @ A), atol=1e-10)
+    complex_A = A + 0j
+    got = ld.hvp(lambda A: np.sum(np.linalg.eigvalsh(A) ** 2), (complex_A,), (E + 0j,))
+    assert_allclose(got, 2 * E, atol=1e-10)
+
+
+def test_single_eigenvalues_of_a_group_have_one_sided_derivatives(strict):
+    A, E = with_eigenvalues(CLUSTERS["two pairs"]), symmetric(W)
+    w_dot = ld.jvp(np.linalg.eigvalsh, (A,), (E,))[1]
+    t = 1e-6
+    assert_allclose(w_dot, (np.linalg.eigvalsh(A + t * E) - np.linalg.eigvalsh(A)) / t, atol=1e-5)
+
+
+def test_hessians_with_lost_limits_warn():
+    A, E = with_eigenvalues(CLUSTERS["equal"]), symmetric(W)
+
+    def reverse_over_reverse(A):
+        return np.sum(E * ld.grad(lambda A: np.sum(np.linalg.eigvalsh(A) ** 2))(A))
+
+    with pytest.warns(RuntimeWarning, match=r"eigvalsh: values 0 and "):
+        assert np.all(np.isfinite(ld.grad(reverse_over_reverse)(A)))
+    with pytest.warns(RuntimeWarning, match=r"eigh: values 0 and "):
+        got = ld.hvp(lambda A: np.sum(np.linalg.eigh(A)[0] ** 2), (A,), (E,))
+    assert np.all(np.isfinite(got))
+
+
 # -- singular values ---------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,8 @@ from lindiff.core.variable import value
 
 __all__ = [
     "floor_of",
+    "group_of_equal",
+    "has_equal",
     "has_repeated",
     "over_gaps",
     "over_open_gaps",
@@ -66,6 +68,19 @@ def has_repeated(values: Any) -> bool:
     """Whether any two of the sorted values are equal or so close that more than a division is to be done."""
     values = value(values)
     return bool((np.abs(np.diff(values, axis=-1)) < CLOSE * floor_of(values)[..., None]).any())
+
+
+def group_of_equal(values: Any) -> Any:
+    """For each of the sorted values the number of its group; neighbours in a group agree to rounding."""
+    apart = np.diff(values, axis=-1) > floor_of(values)[..., None]
+    first = np.zeros((*values.shape[:-1], min(values.shape[-1], 1)), int)
+    return np.concatenate([first, np.cumsum(apart, axis=-1)], axis=-1)
+
+
+def has_equal(values: Any) -> bool:
+    """Whether any two of the sorted values agree to rounding."""
+    values = value(values)
+    return bool((np.diff(values, axis=-1) <= floor_of(values)[..., None]).any())
 
 
 def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, coupling: Any = 0.0) -> Any:

@@ -11,9 +11,11 @@ from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult,
 
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
-from lindiff.core.variable import value
+from lindiff.core.variable import Variable, value
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._degeneracy import (
+    group_of_equal,
+    has_equal,
     over_gaps,
     over_open_gaps,
     without_defect,
@@ -289,10 +291,15 @@ def eigh(a: Any, UPLO: Any = "L") -> Any:
 
 @rule(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
-    """The eigenvectors are kept for the derivative: ``a_bar = V diag(w_bar) Vᴴ``."""
+    """``a_bar = V diag(w_bar) Vᴴ``; the eigenvectors are kept for the derivative."""
+    if isinstance(a, Variable) and has_equal(np.linalg.eigvalsh(value(a), UPLO)):
+        return _eigvalsh_with_equal(a, UPLO)
     w, V = np.linalg.eigh(a, UPLO)
+    equal = has_equal(w)
 
     def pushforward(a_dot: Any) -> Any:
+        if equal:
+            return _parted(adjoint(V) @ hermitian_part(a_dot) @ V, w)[0]
         w_dot = np.sum(conj(V) * (hermitian_part(a_dot) @ V), axis=-2)
         return w_dot.real if w_dot.dtype.kind == "c" else w_dot
 
@@ -301,6 +308,71 @@ def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
         return hermitian_part((V * w_bar[..., None, :]) @ adjoint(V))
 
     return w, Differential((pushforward,), (pullback,))
+
+
+def _eigvalsh_with_equal(a: Any, UPLO: Any) -> Any:
+    """Inside another derivative: the pullback is an operation of its own, with exact pushforward."""
+    w = np.linalg.eigvalsh(a, UPLO)
+
+    def pushforward(a_dot: Any) -> Any:
+        V = np.linalg.eigh(a, UPLO)[1]
+        return _parted(adjoint(V) @ hermitian_part(a_dot) @ V, w)[0]
+
+    def pullback(w_bar: Any) -> Any:
+        without_split(w_bar, w, "eigvalsh")
+        return _recomposed(a, w_bar, UPLO)
+
+    return w, Differential((pushforward,), (pullback,))
+
+
+def _parted(M: Any, w: Any) -> tuple[Any, Any]:
+    """How the change M, in a basis of eigenvectors, parts equal eigenvalues w.
+
+    Returns
+    -------
+    w_dot : (..., n) array or Variable
+        The eigenvalues of the block of M that belongs to a group of equal w, for each group.
+    R : (..., n, n) array or Variable
+        Their eigenvectors.
+    """
+    plain = value(w)
+    group = group_of_equal(plain)
+    M = np.where(group[..., None, :] == group[..., :, None], M, 0.0).astype(M.dtype)
+    # groups far apart keep their places in the order of the eigenvalues
+    spread = 2 * np.linalg.norm(value(M), axis=(-2, -1), keepdims=True) + 1
+    shift = (spread[..., 0] * group).astype(plain.dtype)
+    w_dot, R = np.linalg.eigh(M + makediag(shift))
+    return w_dot - shift, R
+
+
+@rule
+def _recomposed(a: Any, g: Any, UPLO: Any) -> Any:
+    """``Y = V diag(g) Vᴴ``, where V are the eigenvectors of ``a`` and g is equal for equal eigenvalues.
+
+    ``Y_dot = V (M ∘ D + R diag(g_dot) Rᴴ) Vᴴ``, ``D_ij = (g_j - g_i) / (w_j - w_i)`` between groups of equal
+    eigenvalues; within them, where that limit is lost, R are the vectors of the parting eigenvalues to which
+    the entries of ``g_dot`` belong.
+    """
+    w, V = np.linalg.eigh(a, UPLO)
+    group = group_of_equal(value(w))
+    same = group[..., None, :] == group[..., :, None]
+    D = np.where(same, 0.0, (g[..., None, :] - g[..., :, None]) / np.where(same, 1.0, _gaps(w)))
+
+    def in_basis(X: Any) -> Any:
+        return adjoint(V) @ hermitian_part(X) @ V
+
+    def pushforward(a_dot: Any, g_dot: Any, _: Any = None) -> Any:
+        M = in_basis(a_dot)
+        R = _parted(M, w)[1]
+        return V @ (M * D + (R * g_dot[..., None, :]) @ adjoint(R)) @ adjoint(V)
+
+    def pullback(Y_bar: Any) -> Any:
+        Z = in_basis(Y_bar)
+        over_gaps(np.zeros_like(Z), _gaps(w), Z, w, "eigvalsh", coupling=_off_diagonal(Z))
+        g_bar = extractdiag(Z)
+        return V @ (Z * D) @ adjoint(V), g_bar.real if Z.dtype.kind == "c" else g_bar, None
+
+    return hermitian_part((V * g[..., None, :]) @ adjoint(V)), Differential(pushforward, pullback)
 
 
 @rule(np.linalg.eig)
