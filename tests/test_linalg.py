@@ -172,6 +172,11 @@ def test_det_of_a_singular_complex_matrix():
     check_grads(np.linalg.det, (A,))
 
 
+@pytest.mark.parametrize("rank", [0, 1, 2, 3, 4])
+def test_third_derivatives_of_det_at_any_rank(rank):
+    check_grads(np.linalg.det, (of_rank(rank, 4, 4),), order=3, rtol=1e-6)
+
+
 def test_det_of_triangles_and_batches():
     A = np.stack([np.diag([1.0, 0.0, 2.0]), np.eye(3)])
     expected = np.stack([np.diag([0.0, 2.0, 0.0]), np.eye(3)])
@@ -453,6 +458,28 @@ def test_lstsq_gives_what_numpy_gives():
         for one, other in zip(got, expected, strict=True):
             assert_allclose(ld.value(one), other)
         assert not isinstance(got[2], ld.Variable)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_lstsq_decomposes_once_for_both_directions(rank, monkeypatch):
+    a, b = of_rank(rank, 5, 3), RNG.standard_normal((5, 2))
+    _, lin = ld.linearize(lambda a, b: np.linalg.lstsq(a, b, 1e-10)[0], a, b)
+    calls = []
+    svd = np.linalg.svd
+    monkeypatch.setattr(np.linalg, "svd", lambda *args, **options: calls.append(1) or svd(*args, **options))
+    for _ in range(2):
+        x_dot = lin(a @ np.ones((3, 3)), b)
+        a_bar, b_bar = lin.T(np.ones((3, 2)))
+        assert_allclose(np.sum(a_bar * (a @ np.ones((3, 3)))) + np.sum(b_bar * b), np.sum(x_dot), rtol=1e-9)
+    assert len(calls) == 1
+
+
+def test_lstsq_in_single_precision_has_numpys_rank():
+    a = np.array([[1.0, 1.0], [0.0, 1e-8], [0.0, 0.0]], np.float32)
+    b = np.array([1.0, 1e-8, 0.0], np.float32)
+    assert np.linalg.lstsq(a, b)[2] == 2
+    got = ld.jvp(lambda b: np.linalg.lstsq(a, b)[0], (b,), (b,))[1]
+    assert_allclose(got, np.linalg.lstsq(a, b)[0], rtol=1e-4, atol=1e-4)
 
 
 def test_pinv_refuses_both_cutoffs():

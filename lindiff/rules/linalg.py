@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -692,48 +693,67 @@ def _pinv(a: Any, rcond: Any) -> Any:
 
 @rule(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """``x = a⁺ b`` among matrices of constant rank, ``|b - a x|²`` by columns, and the singular values."""
+    """``x = a⁺ b`` among matrices of constant rank, ``|b - a x|²`` by columns, and the singular values.
+
+    One singular value decomposition is kept for both directions.
+    """
     a, b = as_array(a), as_array(b)
     x, residuals, rank, s = np.linalg.lstsq(a, b, rcond)
     vector = b.ndim == 1
     B, X = (b[:, None], x[:, None]) if vector else (b, x)
-    eps = float(np.finfo(a.dtype).eps)
-    cutoff = eps * max(a.shape) if rcond is None else eps if rcond == -1 else rcond
     has_residuals = residuals.shape[0] > 0
 
+    @functools.cache
+    def factors() -> Any:
+        return np.linalg.svd(a, full_matrices=False)
+
+    @functools.cache
+    def pseudoinverse() -> Any:
+        if isinstance(a, Variable):
+            return np.linalg.pinv(a, _cut_after(int(rank), value(s)))
+        U, s_of_a, Vh = factors()
+        return (adjoint(Vh[:rank]) / s_of_a[:rank]) @ adjoint(U[:, :rank])
+
     def pushforward(a_dot: Any, b_dot: Any, _: Any = None) -> Any:
-        P = np.linalg.pinv(a, cutoff)
+        P = pseudoinverse()
         B_dot = b_dot[:, None] if vector else b_dot
         r, P_h_x = B - a @ X, adjoint(P) @ X
         change = B_dot - a_dot @ X
         along = adjoint(a_dot) @ P_h_x
         X_dot = P @ (change + adjoint(P) @ (adjoint(a_dot) @ r)) + along - P @ (a @ along)
         residuals_dot = 2 * np.sum(conj(r) * change, axis=0) if has_residuals else np.zeros_like(residuals)
-        U, _s, Vh = np.linalg.svd(a, full_matrices=False)
+        U, _s, Vh = factors()
         s_dot = np.sum(conj(U) * (a_dot @ adjoint(Vh)), axis=-2)
         return X_dot[:, 0] if vector else X_dot, np.real(residuals_dot), None, np.real(s_dot)
 
     def pullback(bars: Any) -> Any:
         x_bar, residuals_bar, _, s_bar = bars
-        P = np.linalg.pinv(a, cutoff)
-        r = B - a @ X
         B_bar, a_bar = np.zeros_like(B), np.zeros_like(a)
         if x_bar is not None:
+            P = pseudoinverse()
             X_bar = x_bar[:, None] if vector else x_bar
             Y = adjoint(P) @ X_bar
             B_bar = B_bar + Y
             beside = X_bar - P @ (a @ X_bar)
+            r = B - a @ X
             a_bar = a_bar - Y @ adjoint(X) + r @ adjoint(P @ Y) + (adjoint(P) @ X) @ adjoint(beside)
         if residuals_bar is not None and has_residuals:
-            Y = 2 * r * residuals_bar
+            Y = 2 * (B - a @ X) * residuals_bar
             B_bar = B_bar + Y
             a_bar = a_bar - Y @ adjoint(X)
         if s_bar is not None:
-            U, _s, Vh = np.linalg.svd(a, full_matrices=False)
-            a_bar = a_bar + (U * s_bar) @ Vh
+            U, _s, Vh = factors()
+            a_bar = a_bar + _pull_singular_values(U, s, Vh, s_bar, "lstsq")
         return a_bar, B_bar[:, 0] if vector else B_bar, None
 
     return (x, residuals, rank, s), Differential(pushforward, pullback, symbolic_zeros=True)
+
+
+def _cut_after(rank: int, s: Any) -> float:
+    """A relative cutoff that keeps the first ``rank`` singular values."""
+    if rank == s.size:
+        return 0.0
+    return float(np.sqrt(s[rank - 1] * s[rank]) / s[0]) if rank else 1.0
 
 
 # -- composed of the others ------------------------------------------------------------------------------
