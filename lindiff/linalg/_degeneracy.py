@@ -39,9 +39,6 @@ __all__ = [
     "without_split",
 ]
 
-# Over gaps up to so many times the floor, numerators that are rounding errors would show in the quotients;
-# up to so many, those that are not have few correct digits.
-CLOSE, FEW_DIGITS = 10_000, 100
 # Condition number of eigenvectors from which they are those of a defective matrix: rounding makes equal
 # eigenvalues part by the square root of it, and their vectors are as close.
 DEFECTIVE = 1e7
@@ -59,15 +56,23 @@ KINK = "and it has a kink there, as |t| at 0: the derivative is one of many subg
 
 def floor_of(values: Any) -> Any:
     """ε for each matrix: gaps up to it are rounding."""
-    largest = np.max(np.abs(values), axis=-1, initial=0.0)
     info = np.finfo(values.dtype)
-    return np.maximum(10 * values.shape[-1] * info.eps * largest, info.tiny)
+    return np.maximum(10 * (values.shape[-1] + 10) ** 0.5 * info.eps * _largest(values), info.tiny)
+
+
+def _close_of(values: Any) -> Any:
+    """Gaps below it show half of the digits of what is left of a numerator by rounding."""
+    return np.maximum(np.finfo(values.dtype).eps ** 0.5 * _largest(values), floor_of(values))
+
+
+def _largest(values: Any) -> Any:
+    return np.max(np.abs(values), axis=-1, initial=0.0)
 
 
 def has_repeated(values: Any) -> bool:
     """Whether any two of the sorted values are equal or so close that more than a division is to be done."""
     values = value(values)
-    return bool((np.abs(np.diff(values, axis=-1)) < CLOSE * floor_of(values)[..., None]).any())
+    return bool((np.abs(np.diff(values, axis=-1)) <= _close_of(values)[..., None]).any())
 
 
 def group_of_equal(values: Any) -> Any:
@@ -100,19 +105,23 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, cou
         Does not vanish where the limit of the quotient is lost.
     """
     plain_gaps, plain_values = np.abs(value(gaps)), value(values)
-    floor = floor_of(plain_values)[..., None, None]
-    close = plain_gaps < CLOSE * floor
+    close = plain_gaps <= _close_of(plain_values)[..., None, None]
     if not close.any():
         return numerator / gaps
+    floor = floor_of(plain_values)[..., None, None]
     small = plain_gaps <= floor
     rounding = _rounding(scale, plain_values)
-    noise = 25 * plain_values.shape[-1] * rounding
-    matters = np.abs(value(numerator)) > np.where(small, noise, rounding)
-    doubtful = matters & (plain_gaps < FEW_DIGITS * floor)
-    doubtful |= small & (np.abs(value(coupling)) > noise)
+    noise = 25 * plain_values.shape[-1] ** 0.5 * rounding
+    matters = close & (np.abs(value(numerator)) > np.where(small, noise, rounding))
+    quotient = np.where(close & ~matters, 0.0, numerator / _clipped(gaps, small, floor))
+    doubtful = small & (matters | (np.abs(value(coupling)) > noise))
+    if matters.any():
+        largest = np.max(np.abs(value(quotient)), axis=(-2, -1), keepdims=True)
+        few_digits = np.finfo(plain_values.dtype).eps ** 0.25 * largest
+        doubtful |= matters & (rounding > few_digits * plain_gaps)
     if doubtful.any():
         _warn(doubtful, plain_values, name, DEPENDS, plain_gaps.shape[-2] == 1)
-    return np.where(close & ~matters, 0.0, numerator / _clipped(gaps, small, floor)).astype(numerator.dtype)
+    return quotient.astype(numerator.dtype)
 
 
 def over_open_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str) -> Any:
@@ -122,7 +131,7 @@ def over_open_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str
     small = plain_gaps <= floor
     if not small.any():
         return numerator / gaps
-    noise = 25 * plain_values.shape[-1] * _rounding(scale, plain_values)
+    noise = 25 * plain_values.shape[-1] ** 0.5 * _rounding(scale, plain_values)
     matters = small & (np.abs(value(numerator)) > noise)
     if matters.any():
         _warn(matters, plain_values, name, MAY_DEPEND, plain_gaps.shape[-2] == 1)
