@@ -295,13 +295,12 @@ class Jax:
 
     def __init__(self):
         self.jax = pytest.importorskip("jax")
+        self.jax.config.update("jax_enable_x64", True)
         self.xp = importlib.import_module("jax.numpy")
 
     def gradients(self, f, args, tangents=None):
-        with self.jax.enable_x64(True):
-            y, gradients = self.jax.value_and_grad(f, argnums=tuple(range(1, len(args) + 1)))(
-                self.xp, *map(self.xp.asarray, args)
-            )
+        gradient = self.jax.value_and_grad(f, argnums=tuple(range(1, len(args) + 1)))
+        y, gradients = gradient(self.xp, *map(self.xp.asarray, args))
         return np.asarray(y), [np.conj(g) for g in gradients]
 
 

@@ -42,6 +42,8 @@ __all__ = [
 # Condition number of eigenvectors from which they are those of a defective matrix: rounding makes equal
 # eigenvalues part by the square root of it, and their vectors are as close.
 DEFECTIVE = 1e7
+# Rounding makes n equal eigenvalues part by its n-th root: farther ones need no look at the vectors.
+NEARLY_DEFECTIVE = 1e-2
 
 DEPENDS = (
     "and the derivative depends on their vectors or on how they part: it is only approximate (functions of a "
@@ -72,20 +74,29 @@ def _largest(values: Any) -> Any:
 def has_repeated(values: Any) -> bool:
     """Whether any two of the sorted values are equal or so close that more than a division is to be done."""
     values = value(values)
-    return bool((np.abs(np.diff(values, axis=-1)) <= _close_of(values)[..., None]).any())
-
-
-def group_of_equal(values: Any) -> Any:
-    """For each of the sorted values the number of its group; neighbours in a group agree to rounding."""
-    apart = np.diff(values, axis=-1) > floor_of(values)[..., None]
-    first = np.zeros((*values.shape[:-1], min(values.shape[-1], 1)), int)
-    return np.concatenate([first, np.cumsum(apart, axis=-1)], axis=-1)
+    return bool((_steps(values) <= _close_of(values)[..., None]).any())
 
 
 def has_equal(values: Any) -> bool:
     """Whether any two of the sorted values agree to rounding."""
     values = value(values)
-    return bool((np.diff(values, axis=-1) <= floor_of(values)[..., None]).any())
+    return bool((_steps(values) <= floor_of(values)[..., None]).any())
+
+
+def group_of_equal(values: Any) -> Any:
+    """For each of the sorted values the number of its group; neighbours in a group agree to rounding."""
+    apart = _steps(values) > floor_of(values)[..., None]
+    first = np.zeros((*values.shape[:-1], min(values.shape[-1], 1)), int)
+    return np.concatenate([first, np.cumsum(apart, axis=-1)], axis=-1)
+
+
+def _steps(values: Any) -> Any:
+    return np.abs(values[..., 1:] - values[..., :-1])
+
+
+def _pairs(values: Any) -> Any:
+    """How far any two of the values are apart."""
+    return np.abs(values[..., None, :] - values[..., :, None])
 
 
 def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, coupling: Any = 0.0) -> Any:
@@ -164,9 +175,8 @@ def without_split(values_bar: Any, values: Any, name: str, weights: Any = None) 
         Of the vectors: where these differ, too, a function of the whole matrix may have weighed both.
     """
     plain = value(values)
-    gaps = np.abs(plain[..., None, :] - plain[..., :, None])
-    equal = (gaps <= floor_of(plain)[..., None, None]) & ~np.eye(plain.shape[-1], dtype=bool)
-    if not equal.any():
+    equal = _pairs(plain) <= floor_of(plain)[..., None, None]
+    if np.count_nonzero(equal) == plain.size:  # the diagonals
         return
     split = equal & _differ(values_bar, plain.dtype)
     if weights is not None:
@@ -178,15 +188,17 @@ def without_split(values_bar: Any, values: Any, name: str, weights: Any = None) 
 def _differ(x: Any, dtype: Any) -> Any:
     """Which pairs differ by more than changes half of the digits."""
     x = value(x)
-    largest = np.max(np.abs(x), axis=-1, initial=0.0)[..., None, None]
-    return np.abs(x[..., None, :] - x[..., :, None]) > np.finfo(dtype).eps ** 0.5 * largest
+    return _pairs(x) > np.finfo(dtype).eps ** 0.5 * _largest(x)[..., None, None]
 
 
 def without_kink(s_bar: Any, s: Any, name: str) -> None:
     """Warn where a singular value is zero and its cotangent is not: it has a kink there, as ``|t|`` at 0."""
-    plain, bar = value(s), np.abs(value(s_bar))
-    largest = np.max(bar, axis=-1, keepdims=True, initial=0.0)
-    kink = (plain <= floor_of(plain)[..., None]) & (bar > np.finfo(plain.dtype).eps ** 0.5 * largest)
+    plain = value(s)
+    zero = plain <= floor_of(plain)[..., None]
+    if not zero.any():
+        return
+    bar = np.abs(value(s_bar))
+    kink = zero & (bar > np.finfo(plain.dtype).eps ** 0.5 * _largest(bar)[..., None])
     if kink.any():
         _warn(kink[..., None, :], plain, name, KINK, True)
 
@@ -215,15 +227,15 @@ def without_defect(w: Any, V: Any, name: str) -> None:
         The operator, for the warning.
     """
     w, V = value(w), value(V)
-    if w.shape[-1] < 2 or w.size == 0:
+    gaps = _pairs(w) + np.where(np.eye(w.shape[-1], dtype=bool), np.inf, 0.0)
+    if not (gaps <= NEARLY_DEFECTIVE * _largest(w)[..., None, None]).any():
         return
     defective = np.linalg.cond(V, 1) > DEFECTIVE
     if not defective.any():
         return
     batch = tuple(int(k) for k in np.unravel_index(int(np.argmax(defective)), defective.shape))
     where = f" of matrix {batch}" if batch else ""
-    w = w[batch]
-    gaps = np.abs(w[:, None] - w) + np.where(np.eye(w.size, dtype=bool), np.inf, 0.0)
+    w, gaps = w[batch], gaps[batch]
     i, j = sorted(int(k) for k in np.unravel_index(int(np.argmin(gaps)), gaps.shape))
     warnings.warn(
         f"{name}: the eigenvectors{where} are linearly dependent to rounding (a defective matrix; values "

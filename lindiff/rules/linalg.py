@@ -296,10 +296,9 @@ def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
     if isinstance(a, Variable) and has_equal(np.linalg.eigvalsh(value(a), UPLO)):
         return _eigvalsh_with_equal(a, UPLO)
     w, V = np.linalg.eigh(a, UPLO)
-    equal = has_equal(w)
 
     def pushforward(a_dot: Any) -> Any:
-        if equal:
+        if has_equal(w):
             return _parted(adjoint(V) @ hermitian_part(a_dot) @ V, w)[0]
         w_dot = np.sum(conj(V) * (hermitian_part(a_dot) @ V), axis=-2)
         return w_dot.real if w_dot.dtype.kind == "c" else w_dot
