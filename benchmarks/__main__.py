@@ -12,7 +12,7 @@ import platform
 import sys
 from pathlib import Path
 
-SUITES = ("kalman", "overhead", "potrf", "operators", "gp")
+SUITES = ("kalman", "overhead", "operators", "batches", "memory", "gp")
 PEERS = ("numpy", "lindiff", "jax", "torch", "autograd")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -25,7 +25,7 @@ def main() -> None:
     from .report import Report
 
     print(_environment(options.threads), flush=True)
-    settings = Settings(options.seconds, options.rounds, options.large)
+    settings = Settings(options.seconds, options.rounds)
     for name in options.suites or SUITES:
         suite = load_suite(name)
         print(f"\n## {name}: {suite.TITLE}\n", flush=True)
@@ -44,7 +44,6 @@ def _options() -> argparse.Namespace:
     add("--seconds", type=float, default=1.0, help="for each measurement (default: %(default)s)")
     add("--rounds", type=int, default=10, help="turns that share it (default: %(default)s)")
     add("--threads", type=int, default=_cores(), help="for every library (default: all cores)")
-    add("--large", action="store_true", help="also n = 1024 in operators")
     add("--results", type=Path, default=Path(__file__).parent / "results", help="folder to write to")
     options = parser.parse_args()
     if unknown := set(options.suites) - set(SUITES):

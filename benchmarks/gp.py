@@ -44,7 +44,7 @@ def model_and_arguments(peer: Peer, points: int) -> tuple[Callable[..., Any], li
     return model, [peer.asarray(parameter) for parameter in hyperparameters]
 
 
-def cases(large: bool) -> list[Case]:
+def cases() -> list[Case]:
     return [Case("GP")]
 
 
@@ -52,7 +52,11 @@ def prepare(peer: Peer, case: Case) -> Calls:
     return peer.gradient_calls(*model_and_arguments(peer, POINTS))
 
 
-def memory_call(peer: Peer) -> Callable[[], Any]:
+def memory_cases() -> list[Case]:
+    return [Case("memory")]
+
+
+def memory_call(peer: Peer, case: Case) -> Callable[[], Any]:
     """Give value and gradient at full size, after a small run has loaded and started all that stays."""
     peer.gradient_once(*model_and_arguments(peer, 10))()
     return peer.gradient_once(*model_and_arguments(peer, POINTS))

@@ -44,12 +44,12 @@ class Case:
 
 
 class Suite(Protocol):
-    """What each suite's module offers; `memory_call(peer)` is optional."""
+    """What each suite's module offers; `memory_cases()` and `memory_call(peer, case)` are optional."""
 
     TITLE: str
     PEERS: tuple[str, ...]
 
-    def cases(self, large: bool) -> list[Case]:
+    def cases(self) -> list[Case]:
         """List what is measured."""
 
     def prepare(self, peer: Peer, case: Case) -> Calls | None:
@@ -62,7 +62,6 @@ class Settings:
 
     seconds: float = 1.0
     rounds: int = 10
-    large: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,11 +88,12 @@ def run_suite(name: str, peers: list[str], settings: Settings, note: Callable[[s
         for worker in workers:
             note(f"{worker.peer} {worker.version}, threads: {worker.threads}")
         records: list[Record] = []
-        for case in suite.cases(settings.large):
+        for case in suite.cases():
             records += _run_case(case, workers, settings, note)
-    if hasattr(suite, "memory_call"):
+    for case in suite.memory_cases() if hasattr(suite, "memory_cases") else []:
+        note(f"memory of {case} ...")
         for worker in workers:
-            records += _run_memory(worker, note)
+            records += _run_memory(worker, case, note)
     return records
 
 
@@ -233,17 +233,17 @@ def _take_turns(workers: list[Worker], quantity: str, settings: Settings) -> dic
     return samples
 
 
-def _run_memory(worker: Worker, note: Callable[[str], None]) -> list[Record]:
+def _run_memory(worker: Worker, case: Case, note: Callable[[str], None]) -> list[Record]:
     """Measure peak memory in a fresh process of the same competitor."""
     fresh = Worker(worker.suite, worker.peer)
     try:
-        megabytes = fresh.ask("peak_memory") / 1e6
+        megabytes = fresh.ask("peak_memory", case) / 1e6
     except WorkerError as error:
-        note(f"peak memory: {worker.peer} skipped: {error}")
+        note(f"peak memory of {case}: {worker.peer} skipped: {error}")
         return []
     finally:
         fresh.close()
-    return [_record(worker, Case("memory"), "peak memory over start", [megabytes], "MB")]
+    return [_record(worker, case, "peak memory over start", [megabytes], "MB")]
 
 
 @dataclass(frozen=True)
@@ -302,9 +302,9 @@ class _Session:
             if time.process_time() - before < 0.001:
                 return
 
-    def peak_memory(self) -> int:
+    def peak_memory(self, case: Case) -> int:
         """Return the bytes that one call needs at its peak, over what the process held before it."""
-        call = self._suite.memory_call(self._peer)
+        call = self._suite.memory_call(self._peer, case)
         before = _reset_peak()
         call()
         return _memory("VmHWM") - before

@@ -89,7 +89,7 @@ def simulate(transition, design, state_cov, obs_cov, initial_mean, initial_cov) 
     return observations
 
 
-def cases(large: bool) -> list[Case]:
+def cases() -> list[Case]:
     return [Case("Kalman filter")]
 
 

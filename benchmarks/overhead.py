@@ -68,7 +68,7 @@ def run(chain: Chain, xp: Any, x: Any, *rest: Any) -> Any:
     return x
 
 
-def cases(large: bool) -> list[Case]:
+def cases() -> list[Case]:
     return [Case(name) for name in CHAINS]
 
 

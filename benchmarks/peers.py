@@ -50,7 +50,7 @@ class Calls:
         """
         for key in (f"gradient {position}" for position in positions):
             if key in self.checked:
-                self.checked[key] = (self.checked[key] + self.checked[key].T) / 2
+                self.checked[key] = (self.checked[key] + self.checked[key].swapaxes(-1, -2)) / 2
         return self
 
 

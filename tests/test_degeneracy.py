@@ -242,6 +242,17 @@ def test_polar_factor_and_nuclear_norm_are_exact_at_repeated_singular_values(s, 
     assert_allclose(np.sum(got * A_dot), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("s", [[2.0, 2.0, 1.0], [1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [2.0, 0.0, 0.0], [0.0] * 3])
+@pytest.mark.parametrize("wide", [False, True])
+def test_hessians_of_smooth_functions_of_singular_values_are_exact(s, wide, strict):
+    A, E = with_singular_values(s), W[:, :3]
+    A, E = (A.T, E.T) if wide else (A, E)
+    got = ld.hvp(lambda A: np.sum(np.linalg.svdvals(A) ** 2), (A,), (E,))
+    assert_allclose(got, 2 * E, atol=1e-9)
+    got = ld.hvp(lambda A: np.sum(np.linalg.svdvals(A) ** 4), (A,), (E,))
+    assert_allclose(got, 4 * (E @ A.T @ A + A @ E.T @ A + A @ A.T @ E), atol=1e-9)
+
+
 def test_kinks_of_singular_values_warn():
     for values in [np.linalg.svdvals, lambda A: np.linalg.svd(A)[1]]:
         for s, words in [([2.0, 1.0, 0.0], r"value 2 \(.*\) is zero .*subgradient"), ([0.0] * 3, "value 0")]:

@@ -1,4 +1,4 @@
-"""Third derivatives: every mode against differences of the second derivatives, real and complex."""
+"""Third derivatives of the operators and of numpy.linalg, in both modes, of real and complex matrices."""
 
 from __future__ import annotations
 
@@ -14,57 +14,59 @@ from table_linalg import (
     projector_beyond,
     separated,
 )
-from table_operators import adjoint, heavy_diagonal, spd
+from table_operators import heavy_diagonal, invariants_of_syevd, spd
 
 import lindiff as ld
 from lindiff.testing import check_grads
 
-
-def invariants_of_syevd(A):
-    U, lam = ld.linalg.syevd(spd(A))
-    d = np.arange(1.0, len(A) + 1).astype(A.dtype)
-    return lam, adjoint(U) @ (d[:, None] * U)
-
-
-CASES = {
-    "cholesky": (lambda A: np.linalg.cholesky(spd(A)), (3, 3)),
-    "solve": (lambda A, b: np.linalg.solve(heavy_diagonal(A), b), (3, 3), (3,)),
-    "inv": (lambda A: np.linalg.inv(heavy_diagonal(A)), (3, 3)),
-    "det": (np.linalg.det, (3, 3)),
-    "slogdet": (lambda A: np.linalg.slogdet(heavy_diagonal(A)), (3, 3)),
-    "eigh": (invariants_of_eigh, (3, 3)),
-    "eigvalsh": (lambda A: np.linalg.eigvalsh(spd(A)), (3, 3)),
-    "eig": (invariants_of_eig, (3, 3)),
-    "eigvals": (lambda A: np.linalg.eigvals(distinct_eigenvalues(A)), (3, 3)),
-    "svd tall": (invariants_of_svd, (3, 2)),
-    "svd wide": (invariants_of_svd, (2, 3)),
-    "svd beyond": (projector_beyond, (3, 2)),
-    "svdvals": (lambda A: np.linalg.svdvals(separated(A)), (3, 2)),
-    "qr tall": (lambda A: np.linalg.qr(separated(A)), (3, 2)),
-    "qr wide": (lambda A: np.linalg.qr(separated(A)), (2, 3)),
-    "qr r": (lambda A: np.linalg.qr(separated(A), "r"), (3, 2)),
-    "qr complete": (lambda A: invariants_of_complete_qr(A, mode="complete"), (3, 2)),
-    "pinv": (lambda A: np.linalg.pinv(separated(A)), (3, 2)),
-    "lstsq": (lambda A, b: floats_of_lstsq(A, b), (3, 2), (3,)),
-    "norm 2": (lambda A: np.linalg.norm(separated(A), 2), (3, 2)),
-    "norm nuc": (lambda A: np.linalg.norm(separated(A), "nuc"), (3, 2)),
-    "matrix_power": (lambda A: np.linalg.matrix_power(heavy_diagonal(A), -2), (3, 3)),
-    "potrf": (lambda A: ld.linalg.potrf(spd(A), lower=False), (3, 3)),
-    "potri": (lambda A: ld.linalg.potri(heavy_diagonal(A)), (3, 3)),
-    "trmm": (ld.linalg.trmm, (3, 3), (3, 2)),
-    "trsm": (lambda A, B: ld.linalg.trsm(heavy_diagonal(A), B), (3, 3), (3, 2)),
-    "gelqf": (lambda A: ld.linalg.gelqf(separated(A)), (2, 3)),
-    "syevd": (invariants_of_syevd, (3, 3)),
-    "syrk": (ld.linalg.syrk, (2, 3)),
-    "gemm2": (ld.linalg.gemm2, (2, 3), (3, 2)),
+OPERATORS = {
+    "potrf": (lambda A: ld.linalg.potrf(spd(A)), [(3, 3)]),
+    "potrf, upper": (lambda A: ld.linalg.potrf(spd(A), lower=False), [(2, 2)]),
+    "potri": (lambda L: ld.linalg.potri(heavy_diagonal(L)), [(3, 3)]),
+    "potri, upper": (lambda L: ld.linalg.potri(heavy_diagonal(L), lower=False), [(2, 2)]),
+    "trmm": (ld.linalg.trmm, [(3, 3), (3, 2)]),
+    "trmm, adjoint": (lambda L, A: ld.linalg.trmm(L, A, "C", True, False, 2.0), [(2, 2), (3, 2)]),
+    "trsm": (lambda L, A: ld.linalg.trsm(heavy_diagonal(L), A), [(3, 3), (3, 2)]),
+    "trsm, transpose": (
+        lambda L, A: ld.linalg.trsm(heavy_diagonal(L), A, True, True, False, 2.0),
+        [(2, 2), (3, 2)],
+    ),
+    "gemm2": (lambda A, B: ld.linalg.gemm2(A, B, True, "C", 0.5), [(2, 3), (3, 2)]),
+    "syrk": (ld.linalg.syrk, [(3, 2)]),
+    "syrk, adjoint": (lambda A: ld.linalg.syrk(A, "C"), [(2, 3)]),
+    "gelqf": (ld.linalg.gelqf, [(2, 3)]),
+    "syevd": (invariants_of_syevd, [(3, 3)]),
+    "cholesky": (lambda A: np.linalg.cholesky(spd(A)), [(3, 3)]),
+    "solve": (lambda A, b: np.linalg.solve(heavy_diagonal(A), b), [(3, 3), (3,)]),
+    "inv": (lambda A: np.linalg.inv(heavy_diagonal(A)), [(3, 3)]),
+    "det": (np.linalg.det, [(3, 3)]),
+    "slogdet": (lambda A: np.linalg.slogdet(heavy_diagonal(A)), [(3, 3)]),
+    "matrix_power": (lambda A: np.linalg.matrix_power(heavy_diagonal(A), -2), [(3, 3)]),
+    "eigh": (invariants_of_eigh, [(3, 3)]),
+    "eigvalsh": (lambda A: np.linalg.eigvalsh(spd(A)), [(3, 3)]),
+    "eig": (invariants_of_eig, [(3, 3)]),
+    "eigvals": (lambda A: np.linalg.eigvals(distinct_eigenvalues(A)), [(3, 3)]),
+    "svd tall": (invariants_of_svd, [(3, 2)]),
+    "svd wide": (invariants_of_svd, [(2, 3)]),
+    "svd beyond": (projector_beyond, [(3, 2)]),
+    "svdvals": (lambda A: np.linalg.svdvals(separated(A)), [(3, 2)]),
+    "qr tall": (lambda A: np.linalg.qr(separated(A)), [(3, 2)]),
+    "qr wide": (lambda A: np.linalg.qr(separated(A)), [(2, 3)]),
+    "qr r": (lambda A: np.linalg.qr(separated(A), "r"), [(3, 2)]),
+    "qr complete": (lambda A: invariants_of_complete_qr(A, mode="complete"), [(3, 2)]),
+    "pinv": (lambda A: np.linalg.pinv(separated(A)), [(3, 2)]),
+    "lstsq": (floats_of_lstsq, [(3, 2), (3,)]),
+    "norm 2": (lambda A: np.linalg.norm(separated(A), 2), [(3, 2)]),
+    "norm nuc": (lambda A: np.linalg.norm(separated(A), "nuc"), [(3, 2)]),
 }
 
 
-@pytest.mark.parametrize("dtype", [float, complex])
-@pytest.mark.parametrize("case", CASES)
-def test_third_derivatives(case, dtype, rng):
-    f, *shapes = CASES[case]
-    args = [rng.standard_normal(shape).astype(dtype) for shape in shapes]
-    if dtype is complex:
-        args = [x + 1j * rng.standard_normal(x.shape) for x in args]
-    check_grads(f, args, order=3)
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_third_derivatives(name, dtype):
+    function, shapes = OPERATORS[name]
+    rng = np.random.default_rng(3)
+    arrays = [rng.standard_normal(shape) for shape in shapes]
+    if dtype is np.complex128:
+        arrays = [a + 1j * rng.standard_normal(a.shape) for a in arrays]
+    check_grads(function, arrays, order=3)

@@ -12,6 +12,7 @@ from lindiff.core.variable cimport (
     Variable, alike, as_value, node_in, off_tape, tangent_in, trace_inputs, trace_tangents, value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
+from lindiff.kernels.memory cimport copy
 
 from lindiff.core import pytree
 from lindiff.core.variable import differentiable_array
@@ -22,7 +23,7 @@ cnp.import_array()
 cdef inline object copy_of(object x):
     """A copy in the memory order of ``x``."""
     if cnp.PyArray_CheckExact(x):
-        return cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
+        return copy(<cnp.ndarray>x, True)
     return x.copy()
 
 

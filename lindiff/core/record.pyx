@@ -17,6 +17,7 @@ from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_REFCNT, Py_XDECREF
 
 from lindiff.kernels.elementwise cimport ADD, add_into, binary
+from lindiff.kernels.memory cimport copy
 
 import contextvars
 
@@ -270,7 +271,7 @@ cdef class Pull:
         if self.own[i] and Py_REFCNT(result) == 1:
             return result
         if cnp.PyArray_CheckExact(result):
-            return cnp.PyArray_NewCopy(<cnp.ndarray>result, cnp.NPY_CORDER)
+            return copy(<cnp.ndarray>result)
         return result.copy() if hasattr(result, "copy") else result
 
 

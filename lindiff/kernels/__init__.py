@@ -1,8 +1,10 @@
 """Linear algebra kernels: arrays in, arrays out. No Variable is ever seen here.
 
 Names follow LAPACK without the type letter, as in Seeger et al. (2017). Matrices are row-major, in the
-last two axes; leading axes are a batch. float32 and float64; integers become float64. An argument is
-changed only under its `overwrite_*` flag, and then only if its layout allows it: use the returned array.
+last two axes; leading axes are a batch. float32, float64, complex64 and complex128 work, promoted as NumPy
+promotes them; integers become float64. "Symmetric" means Hermitian for complex matrices, whose formulas
+have adjoints for transposes. An argument is changed only under its `overwrite_*` flag, and then only if its
+layout allows it: use the returned array.
 """
 
 from lindiff.kernels.cholesky import (
@@ -14,6 +16,7 @@ from lindiff.kernels.cholesky import (
     potri_pushforward,
 )
 from lindiff.kernels.eigh import syevd, syevd_pullback, syevd_pushforward
+from lindiff.kernels.gaussian import log_density, log_density_pullback
 from lindiff.kernels.lq import (
     gelqf,
     gelqf_l,
@@ -40,6 +43,8 @@ __all__ = [
     "getrf",
     "getri",
     "getrs",
+    "log_density",
+    "log_density_pullback",
     "potrf",
     "potrf_pullback",
     "potrf_pushforward",

@@ -4,11 +4,16 @@ cimport numpy as cnp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from lindiff.kernels cimport memory
+from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE
+from lindiff.kernels.threads cimport run_tasks, threads_for
+
 import numpy as np
 
 cnp.import_array()
 
 cdef enum:
+    SMALL = 32            # order up to which BLAS does not start threads of its own
     HOLD_GIL_BELOW = 32   # count * (m + n + k): less work takes about as long as giving the GIL back
 
 
@@ -22,19 +27,50 @@ cdef void start(Batch *b) noexcept:
     b.info = 0
     b.failed = 0
     b.count = 1
+    b.weight = 1
 
 
-cdef int floating_type(cnp.ndarray x, str operator, str argument) except -1:
-    """NPY_FLOAT for float32; NPY_DOUBLE for float64, integers and booleans; a TypeError for the rest."""
+cdef int scalar_type(cnp.ndarray x, str operator, str argument) except -1:
+    """The dtype to compute in: x's own; NPY_DOUBLE for integers and booleans; a TypeError for the rest."""
     cdef int dtype = cnp.PyArray_TYPE(x)
     if dtype == cnp.NPY_DOUBLE or dtype == cnp.NPY_FLOAT:
+        return dtype
+    if dtype == cnp.NPY_CDOUBLE or dtype == cnp.NPY_CFLOAT:
         return dtype
     if cnp.PyArray_ISINTEGER(x) or cnp.PyArray_ISBOOL(x):
         return cnp.NPY_DOUBLE
     raise TypeError(
-        f"{operator}: {argument} has dtype {x.dtype}; "
-        "float32 and float64 work, and integers, which become float64"
+        f"{operator}: {argument} has dtype {x.dtype}; float32, float64, complex64 and complex128 work, "
+        "and integers, which become float64"
     )
+
+
+cdef int promoted(int x, int y) noexcept:
+    """The smallest dtype that holds both, as NumPy promotes them."""
+    cdef bint is_complex = x >= cnp.NPY_CFLOAT or y >= cnp.NPY_CFLOAT
+    cdef bint is_single = (x == cnp.NPY_FLOAT or x == cnp.NPY_CFLOAT) \
+        and (y == cnp.NPY_FLOAT or y == cnp.NPY_CFLOAT)
+    if is_complex:
+        return cnp.NPY_CFLOAT if is_single else cnp.NPY_CDOUBLE
+    return cnp.NPY_FLOAT if is_single else cnp.NPY_DOUBLE
+
+
+cdef int real_type(int dtype) noexcept:
+    """NPY_FLOAT or NPY_DOUBLE of the same precision."""
+    return cnp.NPY_FLOAT if dtype == cnp.NPY_FLOAT or dtype == cnp.NPY_CFLOAT else cnp.NPY_DOUBLE
+
+
+cdef int transposition(object flag, str operator, str argument="transpose") except -1:
+    """PLAIN, TRANSPOSE or ADJOINT for False, True or "C"."""
+    if flag is False:
+        return PLAIN
+    if flag is True:
+        return TRANSPOSE
+    if not isinstance(flag, str):
+        return TRANSPOSE if flag else PLAIN
+    if flag == "C":
+        return ADJOINT
+    raise ValueError(f'{operator}: {argument} must be False, True or "C", got {flag!r}')
 
 
 cdef int widen(Batch *b, cnp.ndarray x, int ndim) except -1:
@@ -66,7 +102,7 @@ cdef int widen(Batch *b, cnp.ndarray x, int ndim) except -1:
 cdef cnp.ndarray enter(Batch *b, object x, str operator, str argument, int core=2):
     """x as an array of at least `core` axes; the batch takes on its dtype and its leading axes."""
     cdef cnp.ndarray a = x if cnp.PyArray_CheckExact(x) else np.asarray(x)
-    cdef int dtype = floating_type(a, operator, argument), ndim = cnp.PyArray_NDIM(a), i
+    cdef int dtype = scalar_type(a, operator, argument), ndim = cnp.PyArray_NDIM(a), i
     if ndim < core:
         raise ValueError(f"{operator}: {argument} must have at least {core} axes, got shape {np.shape(a)}")
     for i in range(ndim - core, ndim):
@@ -78,8 +114,8 @@ cdef cnp.ndarray enter(Batch *b, object x, str operator, str argument, int core=
             f"{operator}: leading axes of {argument}, shape {np.shape(a)}, do not broadcast "
             f"with those of the other arguments, {shape}"
         )
-    if dtype > b.dtype:
-        b.dtype = dtype
+    if dtype != b.dtype:
+        b.dtype = promoted(b.dtype, dtype)
     return a
 
 
@@ -135,7 +171,7 @@ cdef cnp.ndarray empty(Batch *b, int dtype, int core, Py_ssize_t m, Py_ssize_t n
         shape[i] = b.shape[i]
     shape[b.ndim] = m
     shape[b.ndim + 1] = n
-    return cnp.PyArray_EMPTY(b.ndim + core, shape, dtype, 0)
+    return memory.empty(b.ndim + core, shape, dtype)
 
 
 cdef cnp.ndarray copy_of(Batch *b, cnp.ndarray x, int core):
@@ -193,8 +229,8 @@ cdef cnp.ndarray fresh(Batch *b, Py_ssize_t m, Py_ssize_t n):
 
 
 cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n):
-    """The next operand: new vectors of length n, not initialized."""
-    cdef cnp.ndarray x = empty(b, b.dtype, 1, n, 0)
+    """The next operand: new real vectors of length n, not initialized."""
+    cdef cnp.ndarray x = empty(b, real_type(b.dtype), 1, n, 0)
     register(b, x, 1, False)
     return x
 
@@ -228,15 +264,19 @@ cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, s
     return a
 
 
-cdef void loop(Batch *b, Kernel32 kernel32, Kernel64 kernel64) noexcept nogil:
+cdef void loop(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c, KernelC128 z) noexcept nogil:
     """Run the kernel on one matrix after the other; stop at the first that fails."""
     cdef Py_ssize_t index
     cdef int i
     for index in range(b.count):
-        if b.dtype == cnp.NPY_FLOAT:
-            b.info = kernel32(<float *> b.item[0], b)
+        if b.dtype == cnp.NPY_DOUBLE:
+            b.info = d(<double *> b.item[0], b)
+        elif b.dtype == cnp.NPY_FLOAT:
+            b.info = s(<float *> b.item[0], b)
+        elif b.dtype == cnp.NPY_CDOUBLE:
+            b.info = z(<complex128 *> b.item[0], b)
         else:
-            b.info = kernel64(<double *> b.item[0], b)
+            b.info = c(<complex64 *> b.item[0], b)
         if b.info != 0:
             b.failed = index
             return
@@ -244,21 +284,87 @@ cdef void loop(Batch *b, Kernel32 kernel32, Kernel64 kernel64) noexcept nogil:
             b.item[i] += b.step[i]
 
 
-cdef int run(Batch *b, Kernel32 kernel32, Kernel64 kernel64) except -1:
-    """Run the kernel over the batch with one workspace; 1 if a matrix failed (b.info, b.failed), else 0."""
-    cdef size_t itemsize = sizeof(float) if b.dtype == cnp.NPY_FLOAT else sizeof(double)
-    cdef size_t reals = (b.work_size * itemsize + 15) // 16 * 16
-    if b.work_size > 0 or b.iwork_size > 0:
-        b.work = malloc(reals + b.iwork_size * sizeof(blas_int))
-        if b.work == NULL:
+cdef size_t itemsize(int dtype) noexcept:
+    if dtype == cnp.NPY_CDOUBLE:
+        return sizeof(complex128)
+    return sizeof(float) if dtype == cnp.NPY_FLOAT else sizeof(double)
+
+
+cdef struct Part:
+    Batch batch
+    Kernel32 s
+    Kernel64 d
+    KernelC64 c
+    KernelC128 z
+
+
+cdef void run_part(void *task) noexcept nogil:
+    cdef Part *part = <Part *> task
+    loop(&part.batch, part.s, part.d, part.c, part.z)
+
+
+cdef double nanoseconds(Batch *b) noexcept nogil:
+    """What the whole batch takes at least, about: weight * n³/3 flops a matrix, and what comes with them."""
+    cdef double n = max(b.m, b.n, b.k)
+    return b.count * b.weight * (30 + n * n * n / 6)
+
+
+cdef int run_parts(Batch *b, int count, Py_ssize_t work_bytes, Kernel32 s, Kernel64 d, KernelC64 c,
+                   KernelC128 z) except -1:
+    """Share the batch among `count` threads, each with its own workspace (they follow one another)."""
+    cdef Part *parts = <Part *> malloc(count * sizeof(Part))
+    cdef Py_ssize_t begin
+    cdef int i, j
+    if parts == NULL:
+        raise MemoryError()
+    for i in range(count):
+        begin = b.count * i // count
+        parts[i].batch = b[0]
+        parts[i].batch.count = b.count * (i + 1) // count - begin
+        for j in range(b.operands):
+            parts[i].batch.item[j] += begin * b.step[j]
+        parts[i].batch.work = <char *> b.work + i * work_bytes
+        parts[i].batch.iwork = <blas_int *> (<char *> b.iwork + i * work_bytes)
+        parts[i].s, parts[i].d, parts[i].c, parts[i].z = s, d, c, z
+    with nogil:
+        run_tasks(run_part, <char *> parts, sizeof(Part), count)
+    for i in range(count):
+        if parts[i].batch.info != 0:
+            begin = b.count * i // count
+            b[0] = parts[i].batch
+            b.failed += begin
+            break
+    free(parts)
+    return 0
+
+
+cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=NULL, KernelC128 z=NULL) except -1:
+    """Run the kernel of the dtype over the batch; 1 if a matrix failed (b.info, b.failed), else 0.
+
+    Small matrices are shared among threads; for others, BLAS has its own.
+    """
+    cdef Py_ssize_t reals = (b.work_size * itemsize(b.dtype) + 63) // 64 * 64
+    cdef Py_ssize_t bytes = reals + (b.iwork_size * <Py_ssize_t> sizeof(blas_int) + 63) // 64 * 64
+    cdef int threads = 1
+    cdef void *work = NULL
+    if b.dtype >= cnp.NPY_CFLOAT and c == NULL:
+        raise TypeError("of this operator only float32 and float64 work")
+    if b.count > 1 and max(b.m, b.n, b.k) <= SMALL:
+        threads = threads_for(nanoseconds(b))
+    if bytes > 0:
+        work = malloc(threads * bytes)
+        if work == NULL:
             raise MemoryError()
-        b.iwork = <blas_int *> (<char *> b.work + reals)
-    if b.count * (b.m + b.n + b.k) < HOLD_GIL_BELOW:
-        loop(b, kernel32, kernel64)
+        b.work = work
+        b.iwork = <blas_int *> (<char *> work + reals)
+    if threads > 1:
+        run_parts(b, threads, bytes, s, d, c, z)
+    elif b.count * (b.m + b.n + b.k) < HOLD_GIL_BELOW:
+        loop(b, s, d, c, z)
     else:
         with nogil:
-            loop(b, kernel32, kernel64)
-    free(b.work)
+            loop(b, s, d, c, z)
+    free(work)
     return b.info != 0
 
 

@@ -9,6 +9,7 @@ the operands are not their case.
 cimport numpy as cnp
 
 from lindiff.kernels.elementwise cimport is_plain
+from lindiff.kernels.memory cimport empty
 from lindiff.kernels.rowmajor cimport blas_int, dot, gemm, gemv
 
 cnp.import_array()
@@ -192,7 +193,7 @@ cdef object matmul(object x, object y):
     if axes_y == 2:
         shape[axes] = right.columns
         axes += 1
-    out = cnp.PyArray_EMPTY(axes, shape, kind, 0)
+    out = empty(axes, shape, kind)
     result.data = cnp.PyArray_DATA(out)
     result.rows = left.rows
     result.columns = right.columns
@@ -226,7 +227,7 @@ cdef object add_product(object total, object x, object y, bint transpose_x, bint
     if total is None:
         shape[0] = left.rows
         shape[1] = right.columns
-        out = cnp.PyArray_EMPTY(2, shape, kind, 0)
+        out = empty(2, shape, kind)
         frame(out, kind, False, &result)
         return out if any_product(&result, &left, &right, kind, False) else None
     out = total

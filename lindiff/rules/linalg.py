@@ -13,7 +13,7 @@ from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult,
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
-from lindiff.linalg._backend import kernels
+from lindiff.linalg import factors
 from lindiff.linalg._degeneracy import (
     group_of_equal,
     has_equal,
@@ -21,15 +21,21 @@ from lindiff.linalg._degeneracy import (
     over_open_gaps,
     without_defect,
     without_gauge,
-    without_kink,
     without_rotation,
     without_split,
 )
+from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part, mirrored
-from lindiff.linalg.cholesky import potrf, potrf_pullback, potrf_pushforward
-from lindiff.linalg.determinant import adjugate
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
+from lindiff.linalg.singular_values import (
+    pinv_pullback,
+    pinv_pushforward,
+    solution_pullback,
+    solution_pushforward,
+    svdvals_differential,
+    svdvals_pullback,
+)
 from lindiff.linalg.triangular import trsm
 from lindiff.rules._common import as_array
 
@@ -59,77 +65,19 @@ def failing_as(name: str) -> Iterator[None]:
         raise np.linalg.LinAlgError(f"np.linalg.{name}: {what or kernel}") from None
 
 
-# -- Cholesky --------------------------------------------------------------------------------------------
+# -- Cholesky and LU -------------------------------------------------------------------------------------
+# Each of these is an operator of ``lindiff.linalg.factors``; what they are called on is factored once.
 
 
-@rule(np.linalg.cholesky)
+@composed(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    """The operator ``potrf`` where there is a kernel; else NumPy's or the array type's own function."""
     check_square(a, "cholesky")
     with failing_as("cholesky"):
-        L = _cholesky_factor(a, upper)
-    return L, Differential(
-        lambda a_dot: potrf_pushforward(L, hermitian_part(a_dot), lower=not upper),
-        lambda L_bar: potrf_pullback(L, L_bar, lower=not upper),
-    )
+        return factors.triangle(a, factored(a, UpperCholesky if upper else Cholesky))
 
 
-def _cholesky_factor(a: Any, upper: bool) -> Any:
-    if kernels(a) is None:
-        return np.linalg.cholesky(a, upper=upper)
-    try:
-        return potrf(a, lower=not upper)
-    except np.linalg.LinAlgError:
-        if np.isnan(a).any():  # NumPy's LAPACK decides whether that is an error
-            return np.linalg.cholesky(a, upper=upper)
-        raise
-
-
-# -- LU: solve, inv, det, slogdet ------------------------------------------------------------------------
-
-
-class Factored:
-    """A square matrix, factored once for its solves: a triangle as it is, else LU.
-
-    Without kernels, and for right-hand sides that are Variables, solves are ``np.linalg.solve``.
-    """
-
-    def __init__(self, a: Any) -> None:
-        self.a = a
-        self.kernels = kernels(a)
-        self.lower = None if self.kernels is None else _triangle_of(a)
-        self.lu: Any = self.kernels.getrf(a) if self.kernels is not None and self.lower is None else None
-
-    def solve(self, B: Any, transpose: bool = False) -> Any:
-        """``a⁻¹ B``, or ``a⁻ᴴ B``."""
-        if self.kernels is None or kernels(self.a, B) is None:
-            return np.linalg.solve(adjoint(self.a) if transpose else self.a, B)
-        if self.lower is not None:
-            return trsm(self.a, B, transpose=transpose, lower=self.lower)
-        LU, piv = self.lu
-        batch = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
-        return self.kernels.getrs(LU, np.broadcast_to(piv, (*batch, piv.shape[-1])), B, transpose=transpose)
-
-    def inverse(self) -> Any:
-        if self.lu is None:
-            return np.linalg.inv(self.a)
-        return self.kernels.getri(*self.lu)
-
-
-def _triangle_of(a: Any) -> bool | None:
-    """Whether ``a`` is lower triangular (True) or upper triangular (False); None if neither."""
-    if a.ndim < 2 or a.shape[-1] < 2 or not a.size:
-        return None
-    if not a[..., 0, -1].any() and not np.triu(a, 1).any():
-        return True
-    if not a[..., -1, 0].any() and not np.tril(a, -1).any():
-        return False
-    return None
-
-
-@rule(np.linalg.solve)
+@composed(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
-    """``x = a⁻¹ b``: ``b_bar = a⁻ᴴ x_bar``, ``a_bar = -b_bar xᴴ``; one factorization for all."""
     a, b = as_array(a), as_array(b)
     check_square(a, "solve")
     vector = b.ndim == 1
@@ -138,111 +86,30 @@ def solve(a: Any, b: Any) -> Any:
         raise ValueError(
             f"np.linalg.solve: a of shape {a.shape} and b of shape {b.shape} do not fit together"
         )
-    factored = Factored(a)
+    precise = np.result_type(a.dtype, np.finfo(np.result_type(a.dtype, b.dtype)).dtype)
+    a = a if a.dtype == precise else a.astype(precise)
     with failing_as("solve"):
-        X = factored.solve(B)
-
-    def columns(x: Any) -> Any:
-        return x[..., None] if vector else x
-
-    def result(X: Any) -> Any:
-        return X[..., 0] if vector else X
-
-    def push_a(a_dot: Any) -> Any:
-        return result(factored.solve(-(a_dot @ X)))
-
-    def push_b(b_dot: Any) -> Any:
-        return result(factored.solve(columns(b_dot)))
-
-    def pull_b(x_bar: Any) -> Any:
-        B_bar = factored.solve(columns(x_bar), transpose=True)
-        return None, result(B_bar)
-
-    def pull_both(x_bar: Any) -> Any:
-        B_bar = factored.solve(columns(x_bar), transpose=True)
-        return -(B_bar @ adjoint(X)), result(B_bar)
-
-    return result(X), Differential((push_a, push_b), {(0,): pull_both, (1,): pull_b, (0, 1): pull_both})
+        X = factors.solve(a, B, False, factored(a, LU))
+    return X[..., 0] if vector else X
 
 
-@rule(np.linalg.inv)
+@composed(np.linalg.inv)
 def inv(a: Any) -> Any:
-    """``B = a⁻¹``: ``B_dot = -B a_dot B``."""
     check_square(a, "inv")
     with failing_as("inv"):
-        B = np.linalg.inv(a) if kernels(a) is None else kernels(a).getri(*kernels(a).getrf(a))
-    return B, Differential(
-        lambda a_dot: -(B @ a_dot @ B),
-        lambda B_bar: -(adjoint(B) @ B_bar @ adjoint(B)),
-    )
+        return factors.inverse(a, factored(a, LU))
 
 
-def _lu_determinant(LU: Any, piv: Any) -> tuple[Any, Any]:
-    """Diagonal of the factors, and the sign of the exchanges."""
-    exchanges = np.sum(piv != np.arange(piv.shape[-1], dtype=piv.dtype), axis=-1)
-    return np.diagonal(LU, axis1=-2, axis2=-1), (1 - 2 * (exchanges % 2)).astype(LU.dtype)
-
-
-@rule(np.linalg.det)
+@composed(np.linalg.det)
 def det(a: Any) -> Any:
-    """``d_dot = tr(adj(a) a_dot)``, with ``adj(a) = det(a) a⁻¹`` from regular LU factors."""
     check_square(a, "det")
-    found = kernels(a)
-    if found is None:
-        d, adj = np.linalg.det(a), None
-    else:
-        LU, piv = found.getrf(a)
-        diagonal, sign = _lu_determinant(LU, piv)
-        d = sign * np.prod(diagonal, axis=-1)
-        size = np.abs(diagonal)
-        # the ratio of pivots bounds the condition number from below only: stay far away from singular ones
-        least, largest = np.min(size, axis=-1, initial=np.inf), np.max(size, axis=-1, initial=0.0)
-        regular = bool(np.all(least > largest * np.finfo(LU.dtype).eps ** 0.25))
-        adj = (lambda: d[..., None, None] * found.getri(LU, piv)) if regular else None
-
-    def cofactors() -> Any:
-        return adjugate(a) if adj is None else adj()
-
-    return d, Differential(
-        lambda a_dot: np.sum(np.swapaxes(cofactors(), -1, -2) * a_dot, axis=(-2, -1)),
-        lambda d_bar: d_bar[..., None, None] * adjoint(cofactors()),
-    )
+    return factors.det(a, factored(a, LU))
 
 
-@rule(np.linalg.slogdet)
+@composed(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
-    """``d log|det a| = Re tr(a⁻¹ da)``, and for complex a ``d sign = i sign Im tr(a⁻¹ da)``."""
     check_square(a, "slogdet")
-    found = kernels(a)
-    if found is None:
-        sign, logabsdet = np.linalg.slogdet(a)
-        lu = None
-    else:
-        lu = found.getrf(a)
-        diagonal, exchanges = _lu_determinant(*lu)
-        sign = exchanges * np.prod(np.sign(diagonal), axis=-1)
-        with np.errstate(divide="ignore"):
-            logabsdet = np.sum(np.log(np.abs(diagonal)), axis=-1)
-    is_complex = a.dtype.kind == "c"
-
-    def inverse() -> Any:
-        with failing_as("slogdet"):
-            return np.linalg.inv(a) if lu is None else found.getri(*lu)
-
-    def pushforward(a_dot: Any) -> Any:
-        trace = np.sum(np.swapaxes(inverse(), -1, -2) * a_dot, axis=(-2, -1))
-        if not is_complex:
-            return None, trace
-        return 1j * sign * trace.imag, trace.real
-
-    def pullback(bars: Any) -> Any:
-        sign_bar, log_bar = bars
-        factor = 0.0 if log_bar is None else log_bar[..., None, None]
-        if is_complex and sign_bar is not None:
-            factor = factor - 1j * np.imag(conj(sign_bar) * sign)[..., None, None]
-        return factor * adjoint(inverse())
-
-    return SlogdetResult(sign, logabsdet), Differential(pushforward, pullback, symbolic_zeros=True)
+    return SlogdetResult(*factors.slogdet(a, factored(a, LU)))
 
 
 # -- eigenvalues -----------------------------------------------------------------------------------------
@@ -499,7 +366,7 @@ def _tall_svd(U: Any, S: Any, Vh: Any) -> tuple[Callable[..., Any], Callable[...
         """``a_bar = U P_bar Vᴴ + (I - UUᴴ) U_bar S⁻¹ Vᴴ``."""
         U_bar, S_bar, Vh_bar = bars
         if U_bar is None and Vh_bar is None:
-            return _pull_singular_values(inner, S, Vh, S_bar, "svd")
+            return svdvals_pullback(inner, S, Vh, S_bar, "svd")
         U_bar = np.zeros_like(U) if U_bar is None else U_bar
         V_bar = np.zeros_like(V) if Vh_bar is None else adjoint(Vh_bar)
         inner_bar = _without_beyond(U_bar, inner, beyond, "svd")
@@ -546,23 +413,34 @@ def _without_beyond(Q_bar: Any, inner: Any, beyond: Any, name: str) -> Any:
     return Q_bar[..., :n] - beyond @ (adjoint(beyond_bar) @ inner)
 
 
-def _pull_singular_values(U: Any, s: Any, Vh: Any, s_bar: Any, name: str) -> Any:
-    """``a_bar = U diag(s_bar) Vᴴ``."""
-    without_split(s_bar, s, name)
-    without_kink(s_bar, s, name)
-    return (U * s_bar[..., None, :]) @ Vh
-
-
-@rule(np.linalg.svdvals)
+@composed(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
+    """At equal or zero ones, inside another derivative, from the eigenvalues of ``[[0, x], [xᴴ, 0]]``.
+
+    Those have exact Hessians there, forward over reverse.
+    """
+    check_stacked(x, "svdvals")
+    if type(x) is Variable and type(x._value) is Variable:
+        s = np.linalg.svdvals(value(x))
+        if has_equal(np.concatenate([s, np.zeros_like(s[..., :1])], axis=-1)):
+            w = _eigenvalues_of_both_signs(x)
+            return w + (s - value(w))
+    return _svdvals(x)
+
+
+def _eigenvalues_of_both_signs(x: Any) -> Any:
+    m, n = x.shape[-2:]
+    above = np.concatenate([np.zeros((*x.shape[:-2], m, m), x.dtype), x], axis=-1)
+    below = np.concatenate([adjoint(x), np.zeros((*x.shape[:-2], n, n), x.dtype)], axis=-1)
+    w = np.linalg.eigvalsh(np.concatenate([above, below], axis=-2))
+    return np.flip(w, axis=-1)[..., : min(m, n)]
+
+
+@rule
+def _svdvals(x: Any) -> Any:
     """The vectors are kept for the derivative: ``x_bar = U diag(s_bar) Vᴴ``."""
     U, s, Vh = np.linalg.svd(x, full_matrices=False)
-
-    def pushforward(x_dot: Any) -> Any:
-        s_dot = np.sum(conj(U) * (x_dot @ adjoint(Vh)), axis=-2)
-        return s_dot.real if s_dot.dtype.kind == "c" else s_dot
-
-    return s, Differential(pushforward, lambda s_bar: _pull_singular_values(U, s, Vh, s_bar, "svdvals"))
+    return s, svdvals_differential(U, s, Vh, "svdvals")
 
 
 # -- QR --------------------------------------------------------------------------------------------------
@@ -668,26 +546,11 @@ def _from_lower(a: Any) -> Any:
 
 @rule
 def _pinv(a: Any, rcond: Any) -> Any:
-    """The pseudoinverse among matrices of constant rank; Golub & Pereyra (1973), eq. 4.12."""
+    """The pseudoinverse among matrices of constant rank."""
     P = np.linalg.pinv(a, rcond)
-
-    def beside(X: Any) -> Any:
-        """``(I - a P) X``."""
-        return X - a @ (P @ X)
-
-    def below(X: Any) -> Any:
-        """``(I - P a) X``."""
-        return X - P @ (a @ X)
-
-    def pushforward(a_dot: Any) -> Any:
-        P_h = adjoint(P)
-        return -(P @ a_dot @ P) + P @ P_h @ adjoint(beside(a_dot)) + below(adjoint(a_dot) @ P_h @ P)
-
-    def pullback(P_bar: Any) -> Any:
-        P_h, P_bar_h = adjoint(P), adjoint(P_bar)
-        return -(P_h @ P_bar @ P_h) + beside(P_bar_h @ P @ P_h) + P_h @ P @ adjoint(below(P_bar))
-
-    return P, Differential((pushforward,), (pullback,))
+    return P, Differential(
+        (lambda a_dot: pinv_pushforward(a, P, a_dot),), (lambda P_bar: pinv_pullback(a, P, P_bar),)
+    )
 
 
 @rule(np.linalg.lstsq)
@@ -703,25 +566,25 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     has_residuals = residuals.shape[0] > 0
 
     @functools.cache
-    def factors() -> Any:
+    def decomposition() -> Any:
         return np.linalg.svd(a, full_matrices=False)
 
     @functools.cache
     def pseudoinverse() -> Any:
         if isinstance(a, Variable):
             return np.linalg.pinv(a, _cut_after(int(rank), value(s)))
-        U, s_of_a, Vh = factors()
+        U, s_of_a, Vh = decomposition()
         return (adjoint(Vh[:rank]) / s_of_a[:rank]) @ adjoint(U[:, :rank])
 
     def pushforward(a_dot: Any, b_dot: Any, _: Any = None) -> Any:
         P = pseudoinverse()
         B_dot = b_dot[:, None] if vector else b_dot
-        r, P_h_x = B - a @ X, adjoint(P) @ X
-        change = B_dot - a_dot @ X
-        along = adjoint(a_dot) @ P_h_x
-        X_dot = P @ (change + adjoint(P) @ (adjoint(a_dot) @ r)) + along - P @ (a @ along)
-        residuals_dot = 2 * np.sum(conj(r) * change, axis=0) if has_residuals else np.zeros_like(residuals)
-        U, _s, Vh = factors()
+        X_dot = solution_pushforward(a, B, X, P, a_dot, B_dot)
+        if has_residuals:
+            residuals_dot = 2 * np.sum(conj(B - a @ X) * (B_dot - a_dot @ X), axis=0)
+        else:
+            residuals_dot = np.zeros_like(residuals)
+        U, _s, Vh = decomposition()
         s_dot = np.sum(conj(U) * (a_dot @ adjoint(Vh)), axis=-2)
         return X_dot[:, 0] if vector else X_dot, np.real(residuals_dot), None, np.real(s_dot)
 
@@ -729,20 +592,15 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         x_bar, residuals_bar, _, s_bar = bars
         B_bar, a_bar = np.zeros_like(B), np.zeros_like(a)
         if x_bar is not None:
-            P = pseudoinverse()
             X_bar = x_bar[:, None] if vector else x_bar
-            Y = adjoint(P) @ X_bar
-            B_bar = B_bar + Y
-            beside = X_bar - P @ (a @ X_bar)
-            r = B - a @ X
-            a_bar = a_bar - Y @ adjoint(X) + r @ adjoint(P @ Y) + (adjoint(P) @ X) @ adjoint(beside)
+            a_bar, B_bar = solution_pullback(a, B, X, pseudoinverse(), X_bar)
         if residuals_bar is not None and has_residuals:
             Y = 2 * (B - a @ X) * residuals_bar
             B_bar = B_bar + Y
             a_bar = a_bar - Y @ adjoint(X)
         if s_bar is not None:
-            U, _s, Vh = factors()
-            a_bar = a_bar + _pull_singular_values(U, s, Vh, s_bar, "lstsq")
+            U, _s, Vh = decomposition()
+            a_bar = a_bar + svdvals_pullback(U, s, Vh, s_bar, "lstsq")
         return a_bar, B_bar[:, 0] if vector else B_bar, None
 
     return (x, residuals, rank, s), Differential(pushforward, pullback, symbolic_zeros=True)
