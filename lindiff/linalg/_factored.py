@@ -158,8 +158,13 @@ class Cholesky(Factor):
     def __init__(self, A: Any, immutable: bool = False) -> None:
         if kernels(A) is None:
             self.triangle = np.linalg.cholesky(A, upper=not self.lower)
-        else:
+            return
+        try:
             self.triangle = potrf(A, lower=self.lower)
+        except np.linalg.LinAlgError:
+            if not np.isnan(A).any():
+                raise
+            self.triangle = np.linalg.cholesky(A, upper=not self.lower)  # NumPy's LAPACK decides
 
     def part(self, X: Any) -> Any:
         return hermitian_part(X)

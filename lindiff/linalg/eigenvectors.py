@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.linalg._degeneracy import over_gaps, without_gauge
+from lindiff.linalg._degeneracy import (
+    over_gaps,
+    over_open_gaps,
+    without_defect,
+    without_gauge,
+    without_split,
+)
 from lindiff.linalg._matrices import adjoint, conj
 from lindiff.linalg.diagonals import extractdiag, makediag
 
@@ -30,19 +36,22 @@ def eigh_pushforward(w: Any, M: Any, name: str) -> tuple[Any, Any]:
     Giles (2008), section 3.1.  Returns w_dot and ``M ∘ F``.
     """
     w_dot = extractdiag(M)
-    S = over_gaps(off_diagonal(M), gaps(w), M, w, name)
+    S = over_open_gaps(off_diagonal(M), gaps(w), M, w, name)
     return w_dot.real if M.dtype.kind == "c" else w_dot, S
 
 
 def eigh_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
     """M_bar, so that ``A_bar = V M_bar Vᴴ``; a cotangent that is None is zero."""
-    M_bar = 0.0 if w_bar is None else makediag(w_bar)
     if V_bar is None:
-        return M_bar
+        without_split(w_bar, w, name)
+        return makediag(w_bar)
     K = adjoint(V) @ V_bar
     without_gauge(K, V_bar, name)
     skew = 0.5 * off_diagonal(K - adjoint(K))
-    return M_bar + over_gaps(skew, gaps(w), K, w, name, coupling=off_diagonal(K))
+    if w_bar is None:
+        return over_gaps(skew, gaps(w), K, w, name)
+    without_split(w_bar, w, name, weights=extractdiag(K))
+    return over_gaps(skew, gaps(w), K, w, name, coupling=off_diagonal(K)) + makediag(w_bar)
 
 
 def eig_pushforward(w: Any, V: Any, M: Any, name: str) -> tuple[Any, Any]:
@@ -50,17 +59,24 @@ def eig_pushforward(w: Any, V: Any, M: Any, name: str) -> tuple[Any, Any]:
 
     Boeddeker et al. (2017), section 4: eigenvectors of norm 1, of free phase.
     """
-    C = over_gaps(off_diagonal(M), gaps(w), M, w, name)
+    without_defect(w, V, name)
+    C = over_open_gaps(off_diagonal(M), gaps(w), M, w, name)
     along = extractdiag(adjoint(V) @ V @ C).real
     return extractdiag(M), V @ C - V * along[..., None, :]
 
 
 def eig_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
     """M_bar, so that ``A_bar = V⁻ᴴ M_bar Vᴴ``; a cotangent that is None is zero."""
-    M_bar = 0.0 if w_bar is None else makediag(w_bar)
+    without_defect(w, V, name)
     if V_bar is None:
-        return M_bar
+        without_split(w_bar, w, name)
+        return makediag(w_bar)
     K = adjoint(V) @ V_bar
     without_gauge(K, V_bar, name)
-    K = K - (adjoint(V) @ V) * extractdiag(K).real[..., None, :]
-    return M_bar + over_gaps(off_diagonal(K), conj(gaps(w)), K, w, name)
+    weights = extractdiag(K)
+    K = K - (adjoint(V) @ V) * weights.real[..., None, :]
+    M_bar = over_gaps(off_diagonal(K), conj(gaps(w)), K, w, name)
+    if w_bar is None:
+        return M_bar
+    without_split(w_bar, w, name, weights)
+    return M_bar + makediag(w_bar)

@@ -136,13 +136,21 @@ def slogdet(A: Any, factor: Factor) -> Any:
     sign, logabsdet = slogdet(A, factor)
     is_complex = A.dtype.kind == "c"
 
+    def check_regular() -> None:
+        if (value(sign) == 0).any():
+            raise np.linalg.LinAlgError(
+                "slogdet: singular matrix, where the logarithm of the determinant has no derivative"
+            )
+
     def pushforward(A_dot: Any) -> Any:
+        check_regular()
         trace = _trace_of_product(inverse(A, factor), factor.part(A_dot))
         if not is_complex:
             return None, trace
         return 1j * sign * trace.imag, trace.real
 
     def pullback(bars: Any) -> Any:
+        check_regular()
         sign_bar, log_bar = bars
         scale = 0.0 if log_bar is None else log_bar[..., None, None]
         if is_complex and sign_bar is not None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Differential
+from lindiff.linalg._degeneracy import without_kink, without_split
 from lindiff.linalg._matrices import adjoint, conj
 
 __all__ = [
@@ -15,17 +16,25 @@ __all__ = [
     "solution_pullback",
     "solution_pushforward",
     "svdvals_differential",
+    "svdvals_pullback",
 ]
 
 
-def svdvals_differential(U: Any, Vh: Any) -> Differential:
-    """``s_dot = Re diag(Uᴴ a_dot V)``, ``a_bar = U diag(s_bar) Vᴴ``."""
+def svdvals_differential(U: Any, s: Any, Vh: Any, name: str) -> Differential:
+    """``s_dot = Re diag(Uᴴ a_dot V)``, and the pullback below."""
 
     def pushforward(a_dot: Any) -> Any:
         s_dot = np.sum(conj(U) * (a_dot @ adjoint(Vh)), axis=-2)
         return s_dot.real if s_dot.dtype.kind == "c" else s_dot
 
-    return Differential((pushforward,), (lambda s_bar: (U * s_bar[..., None, :]) @ Vh,))
+    return Differential((pushforward,), (lambda s_bar: svdvals_pullback(U, s, Vh, s_bar, name),))
+
+
+def svdvals_pullback(U: Any, s: Any, Vh: Any, s_bar: Any, name: str) -> Any:
+    """``a_bar = U diag(s_bar) Vᴴ``."""
+    without_split(s_bar, s, name)
+    without_kink(s_bar, s, name)
+    return (U * s_bar[..., None, :]) @ Vh
 
 
 def pinv_pushforward(a: Any, P: Any, a_dot: Any) -> Any:

@@ -8,7 +8,13 @@ import numpy as np
 
 from lindiff.core.differential import Differential
 from lindiff.linalg._backend import fused, operator
-from lindiff.linalg._degeneracy import has_repeated, over_gaps, without_gauge
+from lindiff.linalg._degeneracy import (
+    has_repeated,
+    over_gaps,
+    over_open_gaps,
+    without_gauge,
+    without_split,
+)
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part
 from lindiff.linalg.diagonals import extractdiag, makediag
 
@@ -36,13 +42,19 @@ def _pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
 
     Seeger et al. (2017), section 4.4.
     """
-    S = 0.0 if lam_bar is None else makediag(lam_bar)
-    if U_bar is not None:
-        K = U_bar @ adjoint(U)
-        without_gauge(K, K, "syevd")
-        skew = 0.5 * (K - adjoint(K))
-        skew = skew - makediag(extractdiag(skew))
-        S = S + over_gaps(skew, _gaps(lam), K, lam, "syevd", coupling=K - makediag(extractdiag(K)))
+    if U_bar is None:
+        without_split(lam_bar, lam, "syevd")
+        return hermitian_part(adjoint(U) @ (makediag(lam_bar) @ U))
+    K = U_bar @ adjoint(U)
+    without_gauge(K, K, "syevd")
+    skew = 0.5 * (K - adjoint(K))
+    skew = skew - makediag(extractdiag(skew))
+    if lam_bar is None:
+        S = over_gaps(skew, _gaps(lam), K, lam, "syevd")
+    else:
+        without_split(lam_bar, lam, "syevd", weights=extractdiag(K))
+        coupling = K - makediag(extractdiag(K))
+        S = over_gaps(skew, _gaps(lam), K, lam, "syevd", coupling) + makediag(lam_bar)
     return hermitian_part(adjoint(U) @ (S @ U))
 
 
@@ -50,7 +62,7 @@ def _pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
     """``dλ = diag(M)``, ``dU = (M ∘ F) U``, ``M = U sym(A_dot) Uᴴ``; Seeger et al. (2017), appendix."""
     M = U @ hermitian_part(A_dot) @ adjoint(U)
     diagonal = extractdiag(M)
-    S = over_gaps(M - makediag(diagonal), _gaps(lam), M, lam, "syevd")
+    S = over_open_gaps(M - makediag(diagonal), _gaps(lam), M, lam, "syevd")
     return S @ U, diagonal.real if M.dtype.kind == "c" else diagonal
 
 

@@ -196,7 +196,7 @@ def _known_svdvals(a: Any, svd: Any = None) -> Any:
     """The singular values of ``a``, of which the plain decomposition is known."""
     s = _known_svdvals(a, svd=svd)
     U, _, Vh = svd if is_plain(a) else np.linalg.svd(a, full_matrices=False)
-    return s, svdvals_differential(U, Vh)
+    return s, svdvals_differential(U, s, Vh, "svdvals")
 
 
 @operator(lambda a, B, P: P @ B)
