@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
-from lindiff.linalg._matrices import adjoint, block_triangle, upper_right
+from lindiff.linalg._matrices import adjoint, block_triangle, hermitian_part, upper_right
 from lindiff.scipy.linalg.matrix_equations import Sylvester, as_array, is_plain, trsyl
 from lindiff.transforms.forward import jvp
 
@@ -675,20 +676,35 @@ class _Spectrum:
     """
 
     def __init__(self, A: Any) -> None:
-        if np.array_equal(A, adjoint(A)):
-            self.w, self.V = np.linalg.eigh(A)
+        eps = float(np.finfo(A.dtype).eps)
+        skew = np.max(np.abs(A - adjoint(A)), initial=0.0)
+        if skew <= A.shape[-1] * eps * np.max(np.abs(A), initial=0.0):
+            self.w, self.V = np.linalg.eigh(hermitian_part(A))
             self.V_inv = adjoint(self.V)
             return
         self.w, self.V = np.linalg.eig(A)
-        defective = np.argwhere(~(np.linalg.cond(self.V) < np.finfo(self.V.dtype).eps ** -0.5))
-        if len(defective):
-            index = tuple(defective[0].tolist())
-            raise np.linalg.LinAlgError(
-                "funm: A has no basis of eigenvectors, to rounding, and the derivative of a function that is "
-                "given by its values cannot be found; write it in expm, logm, sqrtm and arithmetic"
-                + (f" (batch index {index})" if index else "")
-            )
+        self.check(np.linalg.cond(self.V) ** 2 * eps, eps)
         self.V_inv = np.linalg.inv(self.V)
+
+    @staticmethod
+    def check(errors: Any, eps: float) -> None:
+        """What rounding in the products with V and its inverse makes of a derivative must be small."""
+        if np.all(errors <= eps**0.5):
+            return
+        index = np.unravel_index(np.argmax(errors), errors.shape)
+        where = f" (batch index {tuple(int(i) for i in index)})" if index else ""
+        if errors[index] < 1:
+            warnings.warn(
+                f"funm: A has nearly parallel eigenvectors, the derivative is accurate to "
+                f"{errors[index]:.0e}{where}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return
+        raise np.linalg.LinAlgError(
+            "funm: A has no basis of eigenvectors, to rounding, and the derivative of a function that is "
+            f"given by its values cannot be found; write it in expm, logm, sqrtm and arithmetic{where}"
+        )
 
     def derivative(self, func: Callable[..., Any], directions: list[Any], real: bool) -> Any:
         k, n = len(directions), self.w.shape[-1]
@@ -842,6 +858,11 @@ def funm(A: Any, func: Callable[..., Any], disp: Any = UNSET) -> Any:
     ------
     numpy.linalg.LinAlgError
         From the derivative, if A has no basis of eigenvectors, to rounding.
+
+    Warns
+    -----
+    RuntimeWarning
+        From the derivative, if A is close to such a matrix.
 
     Notes
     -----
