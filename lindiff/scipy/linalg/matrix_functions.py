@@ -214,6 +214,19 @@ def _composed(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
     return decorate
 
 
+def _cosine_and_sine(A: Any) -> tuple[Any, Any]:
+    if A.dtype.kind != "c":
+        E = expm(1j * A)
+        return E.real, E.imag
+    E, E_inv = expm(1j * A), expm(-1j * A)
+    return 0.5 * (E + E_inv), -0.5j * (E - E_inv)
+
+
+def _hyperbolic_cosine_and_sine(A: Any) -> tuple[Any, Any]:
+    E, E_inv = expm(A), expm(-A)
+    return 0.5 * (E + E_inv), 0.5 * (E - E_inv)
+
+
 @_composed(scipy.linalg.cosm)
 def cosm(A: Any) -> Any:
     """Matrix cosine, ``(exp(iA) + exp(-iA)) / 2``.
@@ -234,9 +247,7 @@ def cosm(A: Any) -> Any:
     array([[1., 0.],
            [0., 1.]])
     """
-    if A.dtype.kind != "c":
-        return expm(1j * A).real
-    return 0.5 * (expm(1j * A) + expm(-1j * A))
+    return _cosine_and_sine(A)[0]
 
 
 @_composed(scipy.linalg.sinm)
@@ -259,9 +270,7 @@ def sinm(A: Any) -> Any:
     array([[0., 1.],
            [0., 0.]])
     """
-    if A.dtype.kind != "c":
-        return expm(1j * A).imag
-    return -0.5j * (expm(1j * A) - expm(-1j * A))
+    return _cosine_and_sine(A)[1]
 
 
 @_composed(scipy.linalg.tanm)
@@ -284,7 +293,7 @@ def tanm(A: Any) -> Any:
     array([[0., 0.],
            [0., 0.]])
     """
-    return np.linalg.solve(cosm(A), sinm(A))
+    return np.linalg.solve(*_cosine_and_sine(A))
 
 
 @_composed(scipy.linalg.coshm)
@@ -307,7 +316,7 @@ def coshm(A: Any) -> Any:
     array([[1., 0.],
            [0., 1.]])
     """
-    return 0.5 * (expm(A) + expm(-A))
+    return _hyperbolic_cosine_and_sine(A)[0]
 
 
 @_composed(scipy.linalg.sinhm)
@@ -330,7 +339,7 @@ def sinhm(A: Any) -> Any:
     array([[0., 1.],
            [0., 0.]])
     """
-    return 0.5 * (expm(A) - expm(-A))
+    return _hyperbolic_cosine_and_sine(A)[1]
 
 
 @_composed(scipy.linalg.tanhm)
@@ -353,7 +362,7 @@ def tanhm(A: Any) -> Any:
     array([[0., 0.],
            [0., 0.]])
     """
-    return np.linalg.solve(coshm(A), sinhm(A))
+    return np.linalg.solve(*_hyperbolic_cosine_and_sine(A))
 
 
 # -- square root, sign -----------------------------------------------------------------------------------
