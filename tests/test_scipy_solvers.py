@@ -13,7 +13,7 @@ from lindiff.scipy.linalg.factors import cho_factor, cho_solve, lu_factor, lu_so
 from lindiff.scipy.linalg.least_squares import lstsq, pinv, pinvh
 from lindiff.scipy.linalg.solvers import det, inv, norm, solve, solve_triangular
 from lindiff.scipy.linalg.special_matrices import block_diag, companion, khatri_rao, leslie, toeplitz
-from lindiff.scipy.linalg.toeplitz import matmul_toeplitz, solve_circulant, solve_toeplitz
+from lindiff.scipy.linalg.toeplitz_systems import matmul_toeplitz, solve_circulant, solve_toeplitz
 
 
 @pytest.fixture

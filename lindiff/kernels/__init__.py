@@ -16,6 +16,7 @@ from lindiff.kernels.cholesky import (
     potri_pushforward,
 )
 from lindiff.kernels.eigh import syevd, syevd_pullback, syevd_pushforward
+from lindiff.kernels.expm import expm, expm_keeping, expm_pullback, expm_pushforward
 from lindiff.kernels.gaussian import log_density, log_density_pullback
 from lindiff.kernels.lq import (
     gelqf,
@@ -32,6 +33,10 @@ from lindiff.kernels.triangular import trmm, trmm_pullback, trsm, trsm_pullback
 
 __all__ = [
     "copyltu",
+    "expm",
+    "expm_keeping",
+    "expm_pullback",
+    "expm_pushforward",
     "gelqf",
     "gelqf_l",
     "gelqf_l_pullback",

@@ -245,21 +245,24 @@ def without_defect(w: Any, V: Any, name: str) -> None:
     )
 
 
-def without_rotation(K: Any, name: str) -> None:
-    """Warn where a cotangent turns the vectors of a null space among themselves, which is arbitrary.
+def without_rotation(K: Any, name: str, *, scale: Any = None, space: str = "null space") -> None:
+    """Warn where a cotangent turns the vectors of a space among themselves, which is arbitrary.
 
     Parameters
     ----------
     K : (..., k, k) array or Variable
         ``Wᴴ W_bar``, which must be Hermitian.
-    name : str
-        The operator, for the warning.
+    name, space : str
+        The operator and whose basis they are, for the warning.
+    scale : array or Variable, optional
+        What K was computed from by cancellation; by default K itself.
     """
     plain = value(K)
-    noise = 100 * plain.shape[-1] * np.finfo(plain.dtype).eps * np.max(np.abs(plain), initial=0.0)
+    size = np.max(np.abs(plain if scale is None else value(scale)), initial=0.0)
+    noise = 100 * plain.shape[-1] * np.finfo(plain.dtype).eps * size
     if (np.abs(plain - np.conjugate(np.swapaxes(plain, -1, -2))) > noise).any():
         warnings.warn(
-            f"{name}: the result depends on the choice of a basis of the null space, which is arbitrary "
+            f"{name}: the result depends on the choice of a basis of the {space}, which is arbitrary "
             f"(gauge); that part of the derivative is taken as zero",
             RuntimeWarning,
             stacklevel=4,

@@ -27,6 +27,14 @@ from lindiff.linalg._degeneracy import (
 from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part, mirrored
 from lindiff.linalg.diagonals import extractdiag, makediag
+from lindiff.linalg.eigenvectors import (
+    eig_pullback,
+    eig_pushforward,
+    eigh_pullback,
+    eigh_pushforward,
+    gaps,
+    off_diagonal,
+)
 from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
 from lindiff.linalg.singular_values import (
     pinv_pullback,
@@ -115,44 +123,16 @@ def slogdet(a: Any) -> Any:
 # -- eigenvalues -----------------------------------------------------------------------------------------
 
 
-def _gaps(w: Any) -> Any:
-    """``w_j - w_i``, and 1 on the diagonal."""
-    eye = np.eye(w.shape[-1], dtype=w.dtype)
-    return w[..., None, :] - w[..., :, None] + eye
-
-
-def _off_diagonal(X: Any) -> Any:
-    return X - makediag(extractdiag(X))
-
-
 @rule(np.linalg.eigh)
 def eigh(a: Any, UPLO: Any = "L") -> Any:
-    """``dw = diag(M)``, ``dV = V (M ∘ F)``, ``M = Vᴴ sym(da) V``, ``F_ij = 1 / h(w_j - w_i)``.
-
-    Giles (2008), section 3.1.
-    """
     w, V = np.linalg.eigh(a, UPLO)
 
     def pushforward(a_dot: Any) -> Any:
-        M = adjoint(V) @ hermitian_part(a_dot) @ V
-        w_dot = extractdiag(M)
-        S = over_open_gaps(_off_diagonal(M), _gaps(w), M, w, "eigh")
-        return w_dot.real if M.dtype.kind == "c" else w_dot, V @ S
+        w_dot, S = eigh_pushforward(w, adjoint(V) @ hermitian_part(a_dot) @ V, "eigh")
+        return w_dot, V @ S
 
-    def pullback(bars: Any) -> Any:
-        w_bar, V_bar = bars
-        if V_bar is None:
-            without_split(w_bar, w, "eigh")
-            return hermitian_part((V * w_bar[..., None, :]) @ adjoint(V))
-        K = adjoint(V) @ V_bar
-        without_gauge(K, K, "eigh")
-        skew = 0.5 * _off_diagonal(K - adjoint(K))
-        if w_bar is None:
-            S = over_gaps(skew, _gaps(w), K, w, "eigh")
-        else:
-            without_split(w_bar, w, "eigh", weights=extractdiag(K))
-            S = over_gaps(skew, _gaps(w), K, w, "eigh", coupling=_off_diagonal(K)) + makediag(w_bar)
-        return hermitian_part(V @ S @ adjoint(V))
+    def pullback(bars: tuple[Any, Any]) -> Any:
+        return hermitian_part(V @ eigh_pullback(w, V, *bars, "eigh") @ adjoint(V))
 
     return EighResult(w, V), Differential((pushforward,), (pullback,), symbolic_zeros=True)
 
@@ -224,7 +204,7 @@ def _recomposed(a: Any, g: Any, UPLO: Any) -> Any:
     w, V = np.linalg.eigh(a, UPLO)
     group = group_of_equal(value(w))
     same = group[..., None, :] == group[..., :, None]
-    D = np.where(same, 0.0, (g[..., None, :] - g[..., :, None]) / np.where(same, 1.0, _gaps(w)))
+    D = np.where(same, 0.0, (g[..., None, :] - g[..., :, None]) / np.where(same, 1.0, gaps(w)))
 
     def in_basis(X: Any) -> Any:
         return adjoint(V) @ hermitian_part(X) @ V
@@ -236,7 +216,7 @@ def _recomposed(a: Any, g: Any, UPLO: Any) -> Any:
 
     def pullback(Y_bar: Any) -> Any:
         Z = in_basis(Y_bar)
-        over_gaps(np.zeros_like(Z), _gaps(w), Z, w, "eigvalsh", coupling=_off_diagonal(Z))
+        over_gaps(np.zeros_like(Z), gaps(w), Z, w, "eigvalsh", coupling=off_diagonal(Z))
         g_bar = extractdiag(Z)
         return V @ (Z * D) @ adjoint(V), g_bar.real if Z.dtype.kind == "c" else g_bar, None
 
@@ -245,33 +225,13 @@ def _recomposed(a: Any, g: Any, UPLO: Any) -> Any:
 
 @rule(np.linalg.eig)
 def eig(a: Any) -> Any:
-    """``dw = diag(M)``, ``dV = V (C - diag Re(VᴴV C))``, ``C = M ∘ F``, ``M = V⁻¹ da V``.
-
-    Boeddeker et al. (2017), section 4: eigenvectors of norm 1, of free phase.
-    """
     w, V = np.linalg.eig(a)
 
     def pushforward(a_dot: Any) -> Any:
-        without_defect(w, V, "eig")
-        M = np.linalg.solve(V, a_dot @ V)
-        C = over_open_gaps(_off_diagonal(M), _gaps(w), M, w, "eig")
-        along = extractdiag(adjoint(V) @ V @ C).real
-        return extractdiag(M), V @ C - V * along[..., None, :]
+        return eig_pushforward(w, V, np.linalg.solve(V, a_dot @ V), "eig")
 
-    def pullback(bars: Any) -> Any:
-        w_bar, V_bar = bars
-        without_defect(w, V, "eig")
-        S = 0.0 if w_bar is None else makediag(w_bar)
-        weights = None
-        if V_bar is not None:
-            K = adjoint(V) @ V_bar
-            without_gauge(K, K, "eig")
-            weights = extractdiag(K)
-            K = K - (adjoint(V) @ V) * weights.real[..., None, :]
-            S = S + over_gaps(_off_diagonal(K), conj(_gaps(w)), K, w, "eig")
-        if w_bar is not None:
-            without_split(w_bar, w, "eig", weights)
-        return np.linalg.solve(adjoint(V), S @ adjoint(V))
+    def pullback(bars: tuple[Any, Any]) -> Any:
+        return np.linalg.solve(adjoint(V), eig_pullback(w, V, *bars, "eig") @ adjoint(V))
 
     return EigResult(w, V), Differential(pushforward, pullback, symbolic_zeros=True)
 
@@ -355,7 +315,7 @@ def _tall_svd(U: Any, S: Any, Vh: Any) -> tuple[Callable[..., Any], Callable[...
         P = adjoint(inner) @ aV
         S_dot = extractdiag(P)
         S_dot = S_dot.real if P.dtype.kind == "c" else S_dot
-        both = over_open_gaps(_off_diagonal(P + adjoint(P)), _gaps(S), P, S, "svd")
+        both = over_open_gaps(off_diagonal(P + adjoint(P)), gaps(S), P, S, "svd")
         difference = over_open_gaps(P - adjoint(P), sums, P, S, "svd")
         Omega, Psi = 0.5 * (both + difference), 0.5 * (both - difference)
         outside = aV - inner @ P
@@ -379,12 +339,12 @@ def _tall_svd(U: Any, S: Any, Vh: Any) -> tuple[Callable[..., Any], Callable[...
         # where nothing depends on S, a quotient whose numerator vanishes has no limit that could be lost
         slopes: Any = 0.0
         pairs: Any = 0.0
-        sizes = _off_diagonal(sizes) if S_bar is not None else 0.0
+        sizes = off_diagonal(sizes) if S_bar is not None else 0.0
         if S_bar is not None:
             without_split(S_bar, S, "svd", extractdiag(K_U + K_V))
             slopes = np.abs(value(S_bar))[..., None, :]
-            pairs = _off_diagonal(slopes + np.swapaxes(slopes, -1, -2))
-        P_bar = over_gaps(_off_diagonal(A_U + A_V), _gaps(S), scale, S, "svd", coupling=sizes)
+            pairs = off_diagonal(slopes + np.swapaxes(slopes, -1, -2))
+        P_bar = over_gaps(off_diagonal(A_U + A_V), gaps(S), scale, S, "svd", coupling=sizes)
         P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd", coupling=pairs)
         if S_bar is not None:
             P_bar = P_bar + makediag(S_bar)

@@ -44,6 +44,9 @@ OPERATORS = {
     "syevd_pushforward": (lambda U, X: kernels.syevd_pushforward(U, eigenvalues(U), X), 2),
     "getrs": (lambda LU, B: kernels.getrs(LU, np.arange(LU.shape[-1]), B), 2),
     "getri": (lambda LU: kernels.getri(LU, np.arange(LU.shape[-1])), 1),
+    "expm": (kernels.expm, 1),
+    "expm_pullback": (lambda A, X: kernels.expm_pullback(*kernels.expm_keeping(A), X), 2),
+    "expm_pushforward": (lambda A, X: kernels.expm_pushforward(*kernels.expm_keeping(A), X), 2),
 }
 
 

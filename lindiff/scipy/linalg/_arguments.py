@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 
 from lindiff.core.variable import Variable, value
 from lindiff.linalg._batches import over_batch
 
 __all__ = [
+    "SCIPY",
     "as_checked",
     "axes_of",
     "columns",
@@ -23,6 +25,9 @@ __all__ = [
     "require_system",
     "transpose_of",
 ]
+
+
+SCIPY = tuple(int(part) for part in scipy.__version__.split(".")[:2])
 
 
 def is_plain(*arrays: Any) -> bool:
@@ -91,10 +96,11 @@ def joined(*vectors: Any) -> Any:
 
 
 def of_scipy(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """SciPy's ``function(a, b)``, for a batch, too: solutions; not every version can solve nothing."""
+    """SciPy's ``function(a, b)``, for a batch, too: solutions; before 1.15 it cannot solve nothing."""
     a, b = np.asarray(a), np.asarray(b)
-    if a.size and b.size:
-        return over_batch(2, min(b.ndim, 2))(function)(a, b)
+    single = a.ndim <= 2 and b.ndim <= 2
+    if (a.size and b.size) or (single and SCIPY >= (1, 15)):
+        return over_batch(2, axes_of(b))(function)(a, b)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return np.zeros((*batch, *b.shape[-2:]), np.result_type(a.dtype, b.dtype, np.float32))
 

@@ -283,7 +283,10 @@ def _block_columns(ab: Any, lower: bool, p: int) -> Any:
     for k in range(count):
         D = A[..., k, :, :]
         L = potrf(D if left is None else D - left @ adjoint(left))
-        left = trsm(L, below[..., k, :, :], transpose="C", rightside=True)
+        if k + 1 < count:
+            left = trsm(L, below[..., k, :, :], transpose="C", rightside=True)
+        else:
+            left = np.zeros_like(value(L))
         columns.append(np.concatenate([L, left], axis=-2))
     return np.stack(columns, axis=-3)
 

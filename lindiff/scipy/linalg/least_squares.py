@@ -288,11 +288,7 @@ def lstsq(
     batch = np.broadcast_shapes(a.shape[:-2], B.shape[:-2])
     a = np.broadcast_to(a, (*batch, m, n)) if a.shape[:-2] != batch else a
     if m == 0 or n == 0:
-        X = np.zeros((*batch, n, B.shape[-1]), a.dtype)
-        nothing = np.empty((*batch, 0))
-        residues = np.broadcast_to(_squares(B), (*batch, B.shape[-1])) if n == 0 else nothing
-        residues = residues[..., 0] if vector and n == 0 else residues
-        return X[..., 0] if vector else X, residues, np.zeros(batch, int) if batch else 0, nothing
+        return _of_nothing(n, B, batch, vector)
     U, s, Vh = np.linalg.svd(value(a), full_matrices=False)
     cutoff = float(np.finfo(s.dtype).eps) if cond is None or cond < 0 else cond
     counts = s > cutoff * np.max(s, axis=-1, keepdims=True, initial=0.0)
@@ -306,6 +302,17 @@ def lstsq(
     rank = ranks if batch else int(ranks)
     singular_values = None if driver == "gelsy" else _known_svdvals(a, svd=(U, s, Vh))
     return X[..., 0] if vector else X, residues, rank, singular_values
+
+
+def _of_nothing(n: int, B: Any, batch: tuple[int, ...], vector: bool) -> Any:
+    """For a matrix without entries: x is zero; without columns, b itself is left."""
+    X = np.zeros((*batch, n, B.shape[-1]), B.dtype)
+    nothing = np.empty((*batch, 0))
+    rank = np.zeros(batch, int) if batch else 0
+    if n:
+        return X[..., 0] if vector else X, nothing, rank, nothing
+    residues = np.broadcast_to(_squares(B), (*batch, B.shape[-1]))
+    return (X[..., 0], residues[..., 0], rank, nothing) if vector else (X, residues, rank, nothing)
 
 
 def _squares(R: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy
 import scipy.linalg
 
 from lindiff.core.differential import Differential
@@ -15,6 +14,7 @@ from lindiff.linalg._batches import over_batch
 from lindiff.linalg._factored import factored
 from lindiff.linalg._matrices import adjoint
 from lindiff.scipy.linalg._arguments import (
+    SCIPY,
     as_checked,
     axes_of,
     is_plain,
@@ -34,8 +34,6 @@ __all__ = [
     "solve",
     "solve_triangular",
 ]
-
-SCIPY = tuple(int(part) for part in scipy.__version__.split(".")[:2])
 
 # SciPy's short names of structures
 FULL_NAMES = {
