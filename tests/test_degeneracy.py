@@ -178,6 +178,14 @@ def test_hessians_of_symmetric_functions_of_eigenvalues_are_exact(cluster, stric
     assert_allclose(got, 2 * E, atol=1e-10)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_hessians_in_single_precision(dtype, strict):
+    A, E = with_eigenvalues(CLUSTERS["two pairs"]).astype(dtype), symmetric(W).astype(dtype)
+    got = ld.hvp(lambda A: np.sum(np.linalg.eigvalsh(A) ** 3), (A,), (E,))
+    assert got.dtype == dtype
+    assert_allclose(got, 3 * (A @ E + E @ A), atol=1e-4)
+
+
 def test_single_eigenvalues_of_a_group_have_one_sided_derivatives(strict):
     A, E = with_eigenvalues(CLUSTERS["two pairs"]), symmetric(W)
     w_dot = ld.jvp(np.linalg.eigvalsh, (A,), (E,))[1]

@@ -225,7 +225,7 @@ def lyapunov(xp, X, Q):
 def sylvester(xp, X, Y, Q):
     """``A X + X B = Q``."""
     A, B = regular(xp, X), regular(xp, Y)
-    system = xp.kron(A, eye(xp, B)) + xp.kron(eye(xp, A), xp.swapaxes(B, 0, 1))
+    system = xp.kron(A, eye(xp, B)) + xp.swapaxes(xp.kron(eye(xp, A), B), 0, 1)
     return xp.reshape(xp.linalg.solve(system, xp.reshape(Q, (-1,))), Q.shape)
 
 

@@ -48,7 +48,7 @@ def eigh_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
     K = adjoint(V) @ V_bar
     without_gauge(K, V_bar, name)
     skew = 0.5 * off_diagonal(K - adjoint(K))
-    if w_bar is None:
+    if w_bar is None:  # a quotient whose numerator vanishes has no limit that could be lost
         return over_gaps(skew, gaps(w), K, w, name)
     without_split(w_bar, w, name, weights=extractdiag(K))
     return over_gaps(skew, gaps(w), K, w, name, coupling=off_diagonal(K)) + makediag(w_bar)
@@ -74,9 +74,8 @@ def eig_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
     K = adjoint(V) @ V_bar
     without_gauge(K, V_bar, name)
     weights = extractdiag(K)
+    if w_bar is not None:
+        without_split(w_bar, w, name, weights)
     K = K - (adjoint(V) @ V) * weights.real[..., None, :]
     M_bar = over_gaps(off_diagonal(K), conj(gaps(w)), K, w, name)
-    if w_bar is None:
-        return M_bar
-    without_split(w_bar, w, name, weights)
-    return M_bar + makediag(w_bar)
+    return M_bar if w_bar is None else M_bar + makediag(w_bar)

@@ -137,9 +137,11 @@ def slogdet(A: Any, factor: Factor) -> Any:
     is_complex = A.dtype.kind == "c"
 
     def check_regular() -> None:
-        if (value(sign) == 0).any():
+        singular = value(sign) == 0
+        if singular.any():
+            batch = f" (batch index {tuple(map(int, np.argwhere(singular)[0]))})" if singular.ndim else ""
             raise np.linalg.LinAlgError(
-                "slogdet: singular matrix, where the logarithm of the determinant has no derivative"
+                f"slogdet: singular matrix, where the logarithm of the determinant has no derivative{batch}"
             )
 
     def pushforward(A_dot: Any) -> Any:

@@ -8,15 +8,9 @@ import numpy as np
 
 from lindiff.core.differential import Differential
 from lindiff.linalg._backend import fused, operator
-from lindiff.linalg._degeneracy import (
-    has_repeated,
-    over_gaps,
-    over_open_gaps,
-    without_gauge,
-    without_split,
-)
+from lindiff.linalg._degeneracy import has_repeated
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part
-from lindiff.linalg.diagonals import extractdiag, makediag
+from lindiff.linalg.eigenvectors import eigh_pullback, eigh_pushforward
 
 __all__ = ["syevd"]
 
@@ -31,50 +25,30 @@ def _syevd(A: Any) -> Any:
     return conj(phase) * U, lam
 
 
-def _gaps(lam: Any) -> Any:
-    """``λ_i - λ_j``, and 1 on the diagonal."""
-    eye = np.eye(lam.shape[-1], dtype=lam.dtype)
-    return lam[..., :, None] - lam[..., None, :] + eye
-
-
-def _pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
+def formula_pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
     """``A_bar = Uᴴ (sym(U_bar Uᴴ ∘ F) + diag λ_bar) U``, ``F_ij = 1 / h(λ_i - λ_j)``.
 
-    Seeger et al. (2017), section 4.4.
+    Seeger et al. (2017), section 4.4: that of ``eigh``, with ``V = Uᴴ``.
     """
-    if U_bar is None:
-        without_split(lam_bar, lam, "syevd")
-        return hermitian_part(adjoint(U) @ (makediag(lam_bar) @ U))
-    K = U_bar @ adjoint(U)
-    without_gauge(K, K, "syevd")
-    skew = 0.5 * (K - adjoint(K))
-    skew = skew - makediag(extractdiag(skew))
-    if lam_bar is None:
-        S = over_gaps(skew, _gaps(lam), K, lam, "syevd")
-    else:
-        without_split(lam_bar, lam, "syevd", weights=extractdiag(K))
-        coupling = K - makediag(extractdiag(K))
-        S = over_gaps(skew, _gaps(lam), K, lam, "syevd", coupling) + makediag(lam_bar)
-    return hermitian_part(adjoint(U) @ (S @ U))
+    V_bar = None if U_bar is None else adjoint(U_bar)
+    return hermitian_part(adjoint(U) @ (eigh_pullback(lam, adjoint(U), lam_bar, V_bar, "syevd") @ U))
 
 
-def _pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
+def formula_pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
     """``dλ = diag(M)``, ``dU = (M ∘ F) U``, ``M = U sym(A_dot) Uᴴ``; Seeger et al. (2017), appendix."""
-    M = U @ hermitian_part(A_dot) @ adjoint(U)
-    diagonal = extractdiag(M)
-    S = over_open_gaps(M - makediag(diagonal), _gaps(lam), M, lam, "syevd")
-    return S @ U, diagonal.real if M.dtype.kind == "c" else diagonal
+    lam_dot, S = eigh_pushforward(lam, U @ hermitian_part(A_dot) @ adjoint(U), "syevd")
+    return adjoint(S) @ U, lam_dot
 
 
 @fused
 def syevd_pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
     """The kernel has the same policy for repeated eigenvalues, but does not warn."""
-    return _pullback(U, lam, U_bar, lam_bar)
+    return formula_pullback(U, lam, U_bar, lam_bar)
 
 
 @fused
 def syevd_pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
-    return _pushforward(U, lam, A_dot)
+    return formula_pushforward(U, lam, A_dot)
 
 
 @operator(_syevd)
@@ -118,12 +92,12 @@ def syevd(A: Any, *, overwrite_a: bool = False) -> Any:
 
     def pushforward(A_dot: Any) -> Any:
         if has_repeated(lam):
-            return _pushforward(U, lam, A_dot)
+            return formula_pushforward(U, lam, A_dot)
         return syevd_pushforward(U, lam, hermitian_part(A_dot))
 
     def pullback(bars: Any) -> Any:
         if has_repeated(lam):
-            return _pullback(U, lam, *bars)
+            return formula_pullback(U, lam, *bars)
         return syevd_pullback(U, lam, *bars)
 
     return (U, lam), Differential(pushforward, pullback, symbolic_zeros=True)

@@ -184,10 +184,11 @@ def _parted(M: Any, w: Any) -> tuple[Any, Any]:
     """
     plain = value(w)
     group = group_of_equal(plain)
-    M = np.where(group[..., None, :] == group[..., :, None], M, 0.0).astype(M.dtype)
+    # in double precision, for the sake of the shifts
+    M = np.where(group[..., None, :] == group[..., :, None], M, 0.0).astype(np.result_type(M.dtype, float))
     # groups far apart keep their places in the order of the eigenvalues
     spread = 2 * np.linalg.norm(value(M), axis=(-2, -1), keepdims=True) + 1
-    shift = (spread[..., 0] * group).astype(plain.dtype)
+    shift = spread[..., 0] * group
     w_dot, R = np.linalg.eigh(M + makediag(shift))
     return w_dot - shift, R
 
@@ -610,16 +611,24 @@ def cond(x: Any, p: Any = None) -> Any:
         raise np.linalg.LinAlgError("np.linalg.cond is not defined on empty arrays")
     if p is None or p in (2, -2):
         s = np.linalg.svdvals(x)
-        if (value(s)[..., -1] == 0).any():
-            return _cond_of_singular(x, p)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        singular = (value(s)[..., -1] == 0).any() or _is_lost(s, x)
+        if not singular:
+            return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        return _cond_of_singular(x, p)
     check_square(x, "cond")
     try:
         inverse = np.linalg.inv(x)
     except np.linalg.LinAlgError:
         return _cond_of_singular(x, p)
     y = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))
+    if _is_lost(y, x):
+        return _cond_of_singular(x, p)
     return y.astype(x.dtype) if COMPLEX_COND else y
+
+
+def _is_lost(y: Any, x: Any) -> bool:
+    """Whether y, computed of x, has NaN where x has none."""
+    return bool(np.isnan(value(y)).any() and not np.isnan(value(x)).any())
 
 
 @rule
@@ -628,7 +637,7 @@ def _cond_of_singular(x: Any, p: Any) -> Any:
 
     def no_derivative(_: Any) -> Any:
         raise np.linalg.LinAlgError(
-            "np.linalg.cond: singular matrix, where the condition number has no derivative"
+            "np.linalg.cond: infinite, as of a singular matrix, where it has no derivative"
         )
 
     return np.linalg.cond(value(x), p), Differential(no_derivative, no_derivative)
