@@ -14,6 +14,14 @@ from lindiff.kernels.cholesky import (
     potri_pushforward,
 )
 from lindiff.kernels.eigh import syevd, syevd_pullback, syevd_pushforward
+from lindiff.kernels.inverse import (
+    det,
+    inverse,
+    inverse_pullback,
+    inverse_pushforward,
+    slogdet,
+    slogdet_pullback,
+)
 from lindiff.kernels.lq import (
     gelqf,
     gelqf_l,
@@ -29,6 +37,7 @@ from lindiff.kernels.triangular import trmm, trmm_pullback, trsm, trsm_pullback
 
 __all__ = [
     "copyltu",
+    "det",
     "gelqf",
     "gelqf_l",
     "gelqf_l_pullback",
@@ -40,12 +49,17 @@ __all__ = [
     "getrf",
     "getri",
     "getrs",
+    "inverse",
+    "inverse_pullback",
+    "inverse_pushforward",
     "potrf",
     "potrf_pullback",
     "potrf_pushforward",
     "potri",
     "potri_pullback",
     "potri_pushforward",
+    "slogdet",
+    "slogdet_pullback",
     "syevd",
     "syevd_pullback",
     "syevd_pushforward",

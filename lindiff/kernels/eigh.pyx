@@ -52,7 +52,7 @@ cdef blas_int syevd_one(blas_int n, floating *A, blas_int lda, floating *lam,
     cdef blas_int info
     if not lower_is_finite(n, A, lda):
         return -1
-    info = rowmajor.syevd(n, A, lda, lam, work, lwork, iwork, liwork)
+    info = rowmajor.syevd(True, n, A, lda, lam, work, lwork, iwork, liwork)
     if info == 0:
         fix_signs(n, A, lda)
     return info
@@ -156,7 +156,7 @@ cdef void syevd_query(floating *A, Batch *b) noexcept nogil:
     """The workspaces that LAPACK wants."""
     cdef floating size = 0
     cdef blas_int isize = 0
-    rowmajor.syevd(b.n, A, b.n, NULL, &size, -1, &isize, -1)
+    rowmajor.syevd(True, b.n, A, b.n, NULL, &size, -1, &isize, -1)
     b.work_size = <Py_ssize_t> size
     b.iwork_size = isize
 

@@ -24,7 +24,7 @@ cdef enum:
 
 # ---- one matrix ----------------------------------------------------------------------------------
 
-cdef inline void exchange(Py_ssize_t count, floating *x, floating *y, Py_ssize_t step) noexcept nogil:
+cdef void exchange(Py_ssize_t count, floating *x, floating *y, Py_ssize_t step) noexcept nogil:
     cdef Py_ssize_t i
     cdef floating t
     for i in range(count):

@@ -42,8 +42,11 @@ cdef blas_int gelqf(blas_int m, blas_int n, floating *A, blas_int lda, floating 
                     floating *work, blas_int lwork) noexcept nogil
 cdef blas_int orglq(blas_int m, blas_int n, floating *A, blas_int lda, const floating *tau,
                     floating *work, blas_int lwork) noexcept nogil
-cdef blas_int syevd(blas_int n, floating *A, blas_int lda, floating *lam,
+cdef blas_int syevd(bint lower, blas_int n, floating *A, blas_int lda, floating *lam,
                     floating *work, blas_int lwork, blas_int *iwork, blas_int liwork) noexcept nogil
+cdef blas_int gesdd(blas_int m, blas_int n, floating *At, floating *s, floating *Ut, floating *V,
+                    floating *work, blas_int lwork, blas_int *iwork) noexcept nogil
 cdef blas_int getrf(blas_int n, floating *A, blas_int lda, blas_int *piv) noexcept nogil
+cdef blas_int trtri(bint lower, bint unit, blas_int n, floating *L, blas_int ldl) noexcept nogil
 cdef blas_int getri(blas_int n, floating *LU, blas_int ldlu, const blas_int *piv,
                     floating *work, blas_int lwork) noexcept nogil

@@ -18,6 +18,8 @@ A = Uᵀ diag(λ) U, rows are eigenvectors    syevd 'U' (for the lower triangle)
 LU: A = L U P, U unit upper, P exchanges   getrf (of the transpose: its U is our Lᵀ, its L our Uᵀ, and it
 columns                                    exchanges rows where we exchange columns)
 inverse from LU                            getri: inverse and transpose commute
+inverse of a triangle, lower               trtri 'U'
+SVD                                        not flipped, see `gesdd`
 =========================================  ==============================================================
 """
 
@@ -201,17 +203,35 @@ cdef blas_int orglq(blas_int m, blas_int n, floating *A, blas_int lda, const flo
     return info
 
 
-cdef blas_int syevd(blas_int n, floating *A, blas_int lda, floating *lam,
+cdef blas_int syevd(bint lower, blas_int n, floating *A, blas_int lda, floating *lam,
                     floating *work, blas_int lwork, blas_int *iwork, blas_int liwork) noexcept nogil:
-    """A = Uᵀ diag(lam) U from the lower triangle of A; U overwrites A.
+    """A = Uᵀ diag(lam) U from the named triangle of A; U overwrites A.
     lwork = liwork = -1 asks for the workspace.
     """
-    cdef char jobz = c"V", uplo = uplo_flag(True)
+    cdef char jobz = c"V", uplo = uplo_flag(lower)
     cdef blas_int la = leading(lda), info = 0
     if floating is float:
         lapack.ssyevd(&jobz, &uplo, &n, A, &la, lam, work, &lwork, iwork, &liwork, &info)
     else:
         lapack.dsyevd(&jobz, &uplo, &n, A, &la, lam, work, &lwork, iwork, &liwork, &info)
+    return info
+
+
+cdef blas_int gesdd(blas_int m, blas_int n, floating *At, floating *s, floating *Ut, floating *V,
+                    floating *work, blas_int lwork, blas_int *iwork) noexcept nogil:
+    """A = U diag(s) Vᵀ, A of shape (m, n), k = min(m, n): takes Aᵀ (n, m), which is lost, and gives Uᵀ (k, m)
+    and V (n, k). lwork = -1 asks for the workspace; iwork has 8k entries.
+
+    It is A itself that LAPACK factors, so that singular vectors have the signs which other libraries give
+    them: those of Aᵀ, the flip of the table, would differ.
+    """
+    cdef char jobz = c"S"
+    cdef blas_int k = m if m < n else n, info = 0
+    cdef blas_int lm = leading(m), lk = leading(k)
+    if floating is float:
+        lapack.sgesdd(&jobz, &m, &n, At, &lm, s, Ut, &lm, V, &lk, work, &lwork, iwork, &info)
+    else:
+        lapack.dgesdd(&jobz, &m, &n, At, &lm, s, Ut, &lm, V, &lk, work, &lwork, iwork, &info)
     return info
 
 
@@ -224,6 +244,17 @@ cdef blas_int getrf(blas_int n, floating *A, blas_int lda, blas_int *piv) noexce
         lapack.sgetrf(&n, &n, A, &la, piv, &info)
     else:
         lapack.dgetrf(&n, &n, A, &la, piv, &info)
+    return info
+
+
+cdef blas_int trtri(bint lower, bint unit, blas_int n, floating *L, blas_int ldl) noexcept nogil:
+    """L⁻¹ overwrites the named triangle; `unit` takes the diagonal of L as ones."""
+    cdef char uplo = uplo_flag(lower), diag = diag_flag(unit)
+    cdef blas_int ll = leading(ldl), info = 0
+    if floating is float:
+        lapack.strtri(&uplo, &diag, &n, L, &ll, &info)
+    else:
+        lapack.dtrtri(&uplo, &diag, &n, L, &ll, &info)
     return info
 
 

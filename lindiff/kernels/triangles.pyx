@@ -1,4 +1,4 @@
-"""Triangles of a square matrix, in place: tril, triu, copyltu (Seeger et al. 2017, section 4.1)."""
+"""Triangles of a square matrix, in place: tril, triu, copyltu (Seeger et al. 2017, section 4.1); the transpose."""
 
 cimport numpy as cnp
 
@@ -34,6 +34,22 @@ cdef void mirror(bint lower, blas_int n, floating scale, floating *X, blas_int l
                     x = scale * (X[i * ld + j] if lower else X[j * ld + i])
                     X[i * ld + j] = x
                     X[j * ld + i] = x
+
+
+cdef void transpose_into(Py_ssize_t m, Py_ssize_t n, floating alpha, const floating *X, Py_ssize_t ldx,
+                         floating *Y, Py_ssize_t ldy) noexcept nogil:
+    """Y := alpha Xᵀ, X of shape (m, n)."""
+    cdef Py_ssize_t i, j, row = 0, column, below, right
+    while row < m:
+        below = row + TILE if row + TILE < m else m
+        column = 0
+        while column < n:
+            right = column + TILE if column + TILE < n else n
+            for j in range(column, right):
+                for i in range(row, below):
+                    Y[j * ldy + i] = alpha * X[i * ldx + j]
+            column = right
+        row = below
 
 
 cdef blas_int zero_pivot(blas_int n, const floating *L, blas_int ldl) noexcept nogil:

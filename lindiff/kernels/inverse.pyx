@@ -1,0 +1,355 @@
+"""Inverse and determinant, forward and backward, from the LU factors of `lu.pyx`: A = L U P.
+
+Expressions: Giles (2008), sections 2.2.3 and 2.2.4.
+"""
+
+cimport numpy as cnp
+from libc.math cimport fabs, log
+from libc.string cimport memcpy, memset
+
+from lindiff.kernels cimport rowmajor
+from lindiff.kernels.batch cimport (
+    Batch, enter, fresh, fresh_integers, fresh_scalars, own, place, read, read_integers, run, same_matrix,
+    square, start,
+)
+from lindiff.kernels.lu cimport exchange, getrf_one
+from lindiff.kernels.products cimport gemm_one
+from lindiff.kernels.rowmajor cimport blas_int, floating
+from lindiff.kernels.triangles cimport transpose_into, zero_pivot
+
+from numpy.linalg import LinAlgError
+
+cnp.import_array()
+
+cdef enum:
+    SMALL = 8   # order up to which plain loops beat calls of BLAS
+
+
+# ---- one matrix ----------------------------------------------------------------------------------
+
+cdef void inverse_small(Py_ssize_t n, const floating *LU, Py_ssize_t ldlu, floating *X,
+                      Py_ssize_t ldx) noexcept nogil:
+    """X := U⁻¹ L⁻¹ by substitution, row by row: L⁻¹ downward, then U upward."""
+    cdef Py_ssize_t i, j, c
+    cdef floating x
+    for i in range(n):
+        for c in range(n):
+            X[i * ldx + c] = i == c
+        for j in range(i):
+            x = LU[i * ldlu + j]
+            for c in range(j + 1):
+                X[i * ldx + c] -= x * X[j * ldx + c]
+        x = 1 / LU[i * ldlu + i]
+        for c in range(i + 1):
+            X[i * ldx + c] *= x
+    for i in range(n - 2, -1, -1):
+        for j in range(i + 1, n):
+            x = LU[i * ldlu + j]
+            for c in range(n):
+                X[i * ldx + c] -= x * X[j * ldx + c]
+
+
+cdef void inverse_one(blas_int n, const floating *LU, blas_int ldlu, const blas_int *piv,
+                    floating *X, blas_int ldx) noexcept nogil:
+    """X := A⁻¹ = Pᵀ U⁻¹ L⁻¹ from regular factors.
+
+    In products of matrices throughout; LAPACK's getri saves the second matrix and takes longer.
+    """
+    cdef Py_ssize_t i, lu = ldlu, lx = ldx
+    if n <= SMALL:
+        inverse_small(n, LU, lu, X, lx)
+    else:
+        for i in range(n):
+            memcpy(X + i * lx, LU + i * lu, (i + 1) * sizeof(floating))
+            memset(X + i * lx + i + 1, 0, (n - i - 1) * sizeof(floating))
+        rowmajor.trtri(True, False, n, X, ldx)
+        rowmajor.trsm(False, False, False, True, n, n, <floating> 1, LU, ldlu, X, ldx)
+    for i in range(n - 1, -1, -1):
+        if piv[i] != i:
+            exchange(n, X + i * lx, X + piv[i] * lx, 1)
+
+
+# ---- arrays --------------------------------------------------------------------------------------
+
+cdef object singular(Batch *b, str operator):
+    return LinAlgError(
+        f"{operator}: singular matrix, entry {b.info - 1} of the diagonal of L is zero{place(b)}"
+    )
+
+
+cdef blas_int inverse_item(floating *A, Batch *b) noexcept nogil:
+    cdef floating *LU = <floating *> b.work
+    cdef blas_int info
+    memcpy(LU, A, <size_t> b.n * b.n * sizeof(floating))
+    info = getrf_one(b.n, LU, b.n, b.iwork)
+    if info == 0:
+        inverse_one(b.n, LU, b.n, b.iwork, <floating *> b.item[1], b.n)
+    return info
+
+
+def inverse(A):
+    """Inverse of a square matrix.
+
+    Parameters
+    ----------
+    A : (..., n, n) array_like
+
+    Returns
+    -------
+    B : (..., n, n) ndarray
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If A is singular.
+
+    Notes
+    -----
+    2n³ flops; one temporary n × n matrix.
+
+    Examples
+    --------
+    >>> inverse([[1., 0.], [2., 4.]])
+    array([[ 1.  ,  0.  ],
+           [-0.5 ,  0.25]])
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray a = read(&b, square(&b, A, "inverse", "A")), x = fresh(&b, b.n, b.n)
+    b.work_size = <Py_ssize_t> b.n * b.n
+    b.iwork_size = b.n
+    if run(&b, inverse_item[float], inverse_item[double]):
+        raise singular(&b, "inverse")
+    return x
+
+
+cdef blas_int between_item(floating *B, Batch *b) noexcept nogil:
+    """The last operand := -t(B) X t(B), X the second."""
+    cdef floating *T = <floating *> b.work
+    gemm_one(False, b.transpose, b.n, b.n, b.n, <floating> 1, <floating *> b.item[1], b.n, B, b.n,
+             <floating> 0, T, b.n)
+    gemm_one(b.transpose, False, b.n, b.n, b.n, <floating> -1, B, b.n, T, b.n,
+             <floating> 0, <floating *> b.item[b.operands - 1], b.n)
+    return 0
+
+
+cdef object between(str operator, object B, object X, str argument, bint transpose, bint overwrite_x):
+    """-t(B) X t(B)."""
+    cdef Batch b
+    start(&b)
+    b.transpose = transpose
+    cdef cnp.ndarray a = square(&b, B, operator, "B"), x = enter(&b, X, operator, argument), y
+    same_matrix(a, x, operator, "B", argument)
+    a = read(&b, a)
+    if overwrite_x:
+        y = own(&b, x, True)
+    else:
+        x = read(&b, x)
+        y = fresh(&b, b.n, b.n)
+    b.work_size = <Py_ssize_t> b.n * b.n
+    run(&b, between_item[float], between_item[double])
+    return y
+
+
+def inverse_pullback(B, B_bar, bint overwrite_b_bar=False):
+    """Pullback of `inverse`: A_bar = -Bᵀ B_bar Bᵀ.
+
+    Parameters
+    ----------
+    B : (..., n, n) array_like
+        The result of `inverse`.
+    B_bar : (..., n, n) array_like
+    overwrite_b_bar : bool
+        A_bar may overwrite B_bar.
+
+    Returns
+    -------
+    A_bar : (..., n, n) ndarray
+
+    Notes
+    -----
+    4n³ flops; one temporary n × n matrix. Giles (2008), section 2.2.3.
+
+    Examples
+    --------
+    >>> inverse_pullback([[0.5]], [[1.]])
+    array([[-0.25]])
+    """
+    return between("inverse_pullback", B, B_bar, "B_bar", True, overwrite_b_bar)
+
+
+def inverse_pushforward(B, A_dot):
+    """Pushforward of `inverse`: B_dot = -B A_dot B.
+
+    Parameters
+    ----------
+    B : (..., n, n) array_like
+        The result of `inverse`.
+    A_dot : (..., n, n) array_like
+
+    Returns
+    -------
+    B_dot : (..., n, n) ndarray
+
+    Notes
+    -----
+    4n³ flops; one temporary n × n matrix. Giles (2008), section 2.2.3.
+
+    Examples
+    --------
+    >>> inverse_pushforward([[0.5]], [[1.]])
+    array([[-0.25]])
+    """
+    return between("inverse_pushforward", B, A_dot, "A_dot", False, False)
+
+
+cdef inline int sign_of_exchanges(Py_ssize_t n, const blas_int *piv) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef int sign = 1
+    for i in range(n):
+        if piv[i] != i:
+            sign = -sign
+    return sign
+
+
+cdef blas_int det_item(floating *A, Batch *b) noexcept nogil:
+    cdef blas_int *piv = <blas_int *> b.item[1]
+    cdef Py_ssize_t i
+    cdef floating d
+    getrf_one(b.n, A, b.n, piv)
+    d = sign_of_exchanges(b.n, piv)
+    for i in range(b.n):
+        d *= A[i * (b.n + 1)]
+    (<floating *> b.item[2])[0] = d
+    return 0
+
+
+def det(A):
+    """Determinant, and the factors that its derivative needs.
+
+    Parameters
+    ----------
+    A : (..., n, n) array_like
+
+    Returns
+    -------
+    d : (...) ndarray
+    LU : (..., n, n) ndarray
+    piv : (..., n) ndarray of int
+        The factors of `getrf`.
+
+    Notes
+    -----
+    2n³/3 flops, no memory but the results.
+
+    Examples
+    --------
+    >>> det([[1., 4.], [2., 4.]])[0]
+    array(-4.)
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray a = own(&b, square(&b, A, "det", "A")), piv = fresh_integers(&b, b.n)
+    cdef cnp.ndarray d = fresh_scalars(&b)
+    run(&b, det_item[float], det_item[double])
+    return d, a, piv
+
+
+cdef blas_int slogdet_item(floating *A, Batch *b) noexcept nogil:
+    cdef blas_int *piv = <blas_int *> b.item[1]
+    cdef Py_ssize_t i
+    cdef floating d, sign
+    cdef double total = 0
+    getrf_one(b.n, A, b.n, piv)
+    sign = sign_of_exchanges(b.n, piv)
+    for i in range(b.n):
+        d = A[i * (b.n + 1)]
+        total += log(fabs(d))
+        sign *= (d > 0) - (d < 0) if d == d else d
+    (<floating *> b.item[2])[0] = sign
+    (<floating *> b.item[3])[0] = <floating> total
+    return 0
+
+
+def slogdet(A):
+    """Sign and logarithm of the absolute value of the determinant, and the factors that they come from.
+
+    Parameters
+    ----------
+    A : (..., n, n) array_like
+
+    Returns
+    -------
+    sign, logabsdet : (...) ndarray
+        0 and -inf for a singular matrix.
+    LU : (..., n, n) ndarray
+    piv : (..., n) ndarray of int
+        The factors of `getrf`.
+
+    Notes
+    -----
+    2n³/3 flops, no memory but the results.
+
+    Examples
+    --------
+    >>> slogdet([[1., 4.], [2., 4.]])[:2]
+    (array(-1.), array(1.38629436))
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray a = own(&b, square(&b, A, "slogdet", "A")), piv = fresh_integers(&b, b.n)
+    cdef cnp.ndarray sign = fresh_scalars(&b), logabsdet = fresh_scalars(&b)
+    run(&b, slogdet_item[float], slogdet_item[double])
+    return sign, logabsdet, a, piv
+
+
+cdef blas_int slogdet_pullback_item(floating *LU, Batch *b) noexcept nogil:
+    cdef floating *X = <floating *> b.work
+    cdef blas_int info = zero_pivot(b.n, LU, b.n)
+    if info == 0:
+        inverse_one(b.n, LU, b.n, <blas_int *> b.item[1], X, b.n)
+        transpose_into(b.n, b.n, (<floating *> b.item[2])[0], X, b.n, <floating *> b.item[3], b.n)
+    return info
+
+
+def slogdet_pullback(LU, piv, log_bar):
+    """Pullback of log|det A|: A_bar = log_bar A⁻ᵀ. That of det A, too, with log_bar = d_bar d.
+
+    Parameters
+    ----------
+    LU : (..., n, n) array_like
+    piv : (..., n) array_like of int
+        From `slogdet`, `det` or `getrf`.
+    log_bar : (...) array_like
+
+    Returns
+    -------
+    A_bar : (..., n, n) ndarray
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If A was singular.
+
+    Notes
+    -----
+    4n³/3 flops; one temporary n × n matrix. Giles (2008), section 2.2.4.
+
+    Examples
+    --------
+    >>> slogdet_pullback(*getrf([[2., 0.], [0., 4.]]), 1.)
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray lu = square(&b, LU, "slogdet_pullback", "LU"), _piv, a_bar
+    cdef cnp.ndarray scale = enter(&b, log_bar, "slogdet_pullback", "log_bar", 0)
+    lu = read(&b, lu)
+    _piv = read_integers(&b, piv, b.n, "slogdet_pullback", "piv")
+    scale = read(&b, scale, 0)
+    a_bar = fresh(&b, b.n, b.n)
+    b.work_size = <Py_ssize_t> b.n * b.n
+    if run(&b, slogdet_pullback_item[float], slogdet_pullback_item[double]):
+        raise singular(&b, "slogdet_pullback")
+    return a_bar
