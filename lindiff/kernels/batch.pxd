@@ -8,12 +8,13 @@ Operands are seen by the kernel in the order in which they were read, owned or m
 cimport numpy as cnp
 
 from lindiff.kernels.rowmajor cimport blas_int
+from lindiff.kernels.scalar cimport complex64, complex128
 
 cdef enum:
     OPERANDS = 6
 
 cdef struct Batch:
-    int dtype                        # NPY_FLOAT or NPY_DOUBLE, the common one of all that entered
+    int dtype                        # NPY_(C)FLOAT or NPY_(C)DOUBLE, the common one of all that entered
     int ndim                         # the broadcast leading axes
     Py_ssize_t shape[64]
     Py_ssize_t count                 # matrices in the batch
@@ -22,7 +23,8 @@ cdef struct Batch:
     Py_ssize_t step[OPERANDS]        # bytes to its next matrix; 0 for an operand that all share
     Py_ssize_t extent[OPERANDS]      # bytes that the operand covers
     blas_int m, n, k
-    bint lower, transpose, rightside, transpose_b
+    bint lower, rightside
+    int transpose, transpose_b       # PLAIN, TRANSPOSE or ADJOINT
     double alpha, beta
     Py_ssize_t work_size             # workspace: entries of the dtype, then integers
     Py_ssize_t iwork_size
@@ -34,6 +36,8 @@ cdef struct Batch:
 # A kernel gets its first operand's matrix (which also fixes its type) and finds the rest in the batch.
 ctypedef blas_int (*Kernel32)(float *, Batch *) noexcept nogil
 ctypedef blas_int (*Kernel64)(double *, Batch *) noexcept nogil
+ctypedef blas_int (*KernelC64)(complex64 *, Batch *) noexcept nogil
+ctypedef blas_int (*KernelC128)(complex128 *, Batch *) noexcept nogil
 
 cdef void start(Batch *b) noexcept
 cdef cnp.ndarray enter(Batch *b, object x, str operator, str argument, int core=*)
@@ -45,7 +49,8 @@ cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n)
 cdef cnp.ndarray fresh_scalars(Batch *b)
 cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n)
 cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument)
-cdef int run(Batch *b, Kernel32 kernel32, Kernel64 kernel64) except -1
+cdef int transposition(object flag) except -1
+cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=*, KernelC128 z=*) except -1
 cdef str place(Batch *b)
 cdef object misfit(str operator, str left, cnp.ndarray x, str right, cnp.ndarray y)
 cdef int same_matrix(cnp.ndarray x, cnp.ndarray y, str operator, str left, str right) except -1

@@ -5,6 +5,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from lindiff.kernels cimport memory
+from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE
 
 import numpy as np
 
@@ -26,17 +27,47 @@ cdef void start(Batch *b) noexcept:
     b.count = 1
 
 
-cdef int floating_type(cnp.ndarray x, str operator, str argument) except -1:
-    """NPY_FLOAT for float32; NPY_DOUBLE for float64, integers and booleans; a TypeError for the rest."""
+cdef int scalar_type(cnp.ndarray x, str operator, str argument) except -1:
+    """The dtype to compute in: x's own; NPY_DOUBLE for integers and booleans; a TypeError for the rest."""
     cdef int dtype = cnp.PyArray_TYPE(x)
     if dtype == cnp.NPY_DOUBLE or dtype == cnp.NPY_FLOAT:
+        return dtype
+    if dtype == cnp.NPY_CDOUBLE or dtype == cnp.NPY_CFLOAT:
         return dtype
     if cnp.PyArray_ISINTEGER(x) or cnp.PyArray_ISBOOL(x):
         return cnp.NPY_DOUBLE
     raise TypeError(
-        f"{operator}: {argument} has dtype {x.dtype}; "
-        "float32 and float64 work, and integers, which become float64"
+        f"{operator}: {argument} has dtype {x.dtype}; float32, float64, complex64 and complex128 work, "
+        "and integers, which become float64"
     )
+
+
+cdef int promoted(int x, int y) noexcept:
+    """The smallest dtype that holds both, as NumPy promotes them."""
+    cdef bint is_complex = x >= cnp.NPY_CFLOAT or y >= cnp.NPY_CFLOAT
+    cdef bint is_single = (x == cnp.NPY_FLOAT or x == cnp.NPY_CFLOAT) \
+        and (y == cnp.NPY_FLOAT or y == cnp.NPY_CFLOAT)
+    if is_complex:
+        return cnp.NPY_CFLOAT if is_single else cnp.NPY_CDOUBLE
+    return cnp.NPY_FLOAT if is_single else cnp.NPY_DOUBLE
+
+
+cdef int real_type(int dtype) noexcept:
+    """NPY_FLOAT or NPY_DOUBLE of the same precision."""
+    return cnp.NPY_FLOAT if dtype == cnp.NPY_FLOAT or dtype == cnp.NPY_CFLOAT else cnp.NPY_DOUBLE
+
+
+cdef int transposition(object flag) except -1:
+    """PLAIN, TRANSPOSE or ADJOINT for False, True or "C"."""
+    if flag is False:
+        return PLAIN
+    if flag is True:
+        return TRANSPOSE
+    if not isinstance(flag, str):
+        return TRANSPOSE if flag else PLAIN
+    if flag == "C":
+        return ADJOINT
+    raise ValueError(f'a transposition is False, True or "C" (conjugated too), not {flag!r}')
 
 
 cdef int widen(Batch *b, cnp.ndarray x, int ndim) except -1:
@@ -68,7 +99,7 @@ cdef int widen(Batch *b, cnp.ndarray x, int ndim) except -1:
 cdef cnp.ndarray enter(Batch *b, object x, str operator, str argument, int core=2):
     """x as an array of at least `core` axes; the batch takes on its dtype and its leading axes."""
     cdef cnp.ndarray a = x if cnp.PyArray_CheckExact(x) else np.asarray(x)
-    cdef int dtype = floating_type(a, operator, argument), ndim = cnp.PyArray_NDIM(a), i
+    cdef int dtype = scalar_type(a, operator, argument), ndim = cnp.PyArray_NDIM(a), i
     if ndim < core:
         raise ValueError(f"{operator}: {argument} must have at least {core} axes, got shape {np.shape(a)}")
     for i in range(ndim - core, ndim):
@@ -80,8 +111,8 @@ cdef cnp.ndarray enter(Batch *b, object x, str operator, str argument, int core=
             f"{operator}: leading axes of {argument}, shape {np.shape(a)}, do not broadcast "
             f"with those of the other arguments, {shape}"
         )
-    if dtype > b.dtype:
-        b.dtype = dtype
+    if dtype != b.dtype:
+        b.dtype = promoted(b.dtype, dtype)
     return a
 
 
@@ -195,8 +226,8 @@ cdef cnp.ndarray fresh(Batch *b, Py_ssize_t m, Py_ssize_t n):
 
 
 cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n):
-    """The next operand: new vectors of length n, not initialized."""
-    cdef cnp.ndarray x = empty(b, b.dtype, 1, n, 0)
+    """The next operand: new real vectors of length n, not initialized."""
+    cdef cnp.ndarray x = empty(b, real_type(b.dtype), 1, n, 0)
     register(b, x, 1, False)
     return x
 
@@ -237,15 +268,19 @@ cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, s
     return a
 
 
-cdef void loop(Batch *b, Kernel32 kernel32, Kernel64 kernel64) noexcept nogil:
+cdef void loop(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c, KernelC128 z) noexcept nogil:
     """Run the kernel on one matrix after the other; stop at the first that fails."""
     cdef Py_ssize_t index
     cdef int i
     for index in range(b.count):
-        if b.dtype == cnp.NPY_FLOAT:
-            b.info = kernel32(<float *> b.item[0], b)
+        if b.dtype == cnp.NPY_DOUBLE:
+            b.info = d(<double *> b.item[0], b)
+        elif b.dtype == cnp.NPY_FLOAT:
+            b.info = s(<float *> b.item[0], b)
+        elif b.dtype == cnp.NPY_CDOUBLE:
+            b.info = z(<complex128 *> b.item[0], b)
         else:
-            b.info = kernel64(<double *> b.item[0], b)
+            b.info = c(<complex64 *> b.item[0], b)
         if b.info != 0:
             b.failed = index
             return
@@ -253,20 +288,29 @@ cdef void loop(Batch *b, Kernel32 kernel32, Kernel64 kernel64) noexcept nogil:
             b.item[i] += b.step[i]
 
 
-cdef int run(Batch *b, Kernel32 kernel32, Kernel64 kernel64) except -1:
-    """Run the kernel over the batch with one workspace; 1 if a matrix failed (b.info, b.failed), else 0."""
-    cdef size_t itemsize = sizeof(float) if b.dtype == cnp.NPY_FLOAT else sizeof(double)
-    cdef size_t reals = (b.work_size * itemsize + 15) // 16 * 16
+cdef size_t itemsize(int dtype) noexcept:
+    if dtype == cnp.NPY_CDOUBLE:
+        return sizeof(complex128)
+    return sizeof(float) if dtype == cnp.NPY_FLOAT else sizeof(double)
+
+
+cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=NULL, KernelC128 z=NULL) except -1:
+    """Run the kernel of the dtype over the batch with one workspace; 1 if a matrix failed (b.info, b.failed),
+    else 0.
+    """
+    cdef size_t bytes = (b.work_size * itemsize(b.dtype) + 15) // 16 * 16
+    if b.dtype >= cnp.NPY_CFLOAT and c == NULL:
+        raise TypeError("of this operator only float32 and float64 work")
     if b.work_size > 0 or b.iwork_size > 0:
-        b.work = malloc(reals + b.iwork_size * sizeof(blas_int))
+        b.work = malloc(bytes + b.iwork_size * sizeof(blas_int))
         if b.work == NULL:
             raise MemoryError()
-        b.iwork = <blas_int *> (<char *> b.work + reals)
+        b.iwork = <blas_int *> (<char *> b.work + bytes)
     if b.count * (b.m + b.n + b.k) < HOLD_GIL_BELOW:
-        loop(b, kernel32, kernel64)
+        loop(b, s, d, c, z)
     else:
         with nogil:
-            loop(b, kernel32, kernel64)
+            loop(b, s, d, c, z)
     free(b.work)
     return b.info != 0
 

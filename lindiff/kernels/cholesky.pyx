@@ -70,11 +70,11 @@ cdef blas_int factor(bint lower, blas_int n, floating *A, blas_int lda) noexcept
     if lower:   # M := M L⁻ᵀ, N := N - M Mᵀ
         M = A + h * ld
         rowmajor.trsm(True, True, True, False, n - h, h, <floating> 1, A, lda, M, lda)
-        rowmajor.syrk(True, False, n - h, h, <floating> -1, M, lda, <floating> 1, N, lda)
+        rowmajor.herk(True, False, n - h, h, <floating> -1, M, lda, <floating> 1, N, lda)
     else:       # the same for the transposes
         M = A + h
         rowmajor.trsm(False, False, True, False, h, n - h, <floating> 1, A, lda, M, lda)
-        rowmajor.syrk(False, True, n - h, h, <floating> -1, M, lda, <floating> 1, N, lda)
+        rowmajor.herk(False, True, n - h, h, <floating> -1, M, lda, <floating> 1, N, lda)
     info = factor(lower, n - h, N, lda)
     return info + h if info != 0 else 0
 
@@ -146,7 +146,7 @@ cdef void reverse_lower(blas_int n, const floating *L, blas_int ldl, floating *X
     # 2 C_bar from N_bar
     reverse_lower(r, L + h * (ll + 1), ldl, N_bar, ldx)
     # M_bar := M_bar - 2 C_bar M
-    rowmajor.symm(False, True, r, h, <floating> -1, N_bar, ldx, M, ldl, <floating> 1, M_bar, ldx)
+    rowmajor.hemm(False, True, r, h, <floating> -1, N_bar, ldx, M, ldl, <floating> 1, M_bar, ldx)
     # 2 B_bar = M_bar L⁻¹
     rowmajor.trsm(True, True, False, False, r, h, <floating> 1, L, ldl, M_bar, ldx)
     # L_bar := L_bar - tril(2 B_barᵀ M)
@@ -167,7 +167,7 @@ cdef void reverse_upper(blas_int n, const floating *R, blas_int ldr, floating *X
         reverse_packed_leaf(n, R, lr, X, lx)
         return
     reverse_upper(r, R + h * (lr + 1), ldr, N_bar, ldx)
-    rowmajor.symm(True, False, h, r, <floating> -1, N_bar, ldx, M, ldr, <floating> 1, M_bar, ldx)
+    rowmajor.hemm(True, False, h, r, <floating> -1, N_bar, ldx, M, ldr, <floating> 1, M_bar, ldx)
     rowmajor.trsm(False, False, False, False, h, r, <floating> 1, R, ldr, M_bar, ldx)
     rowmajor.gemmt(False, False, True, h, r, <floating> -1, M, ldr, M_bar, ldx, <floating> 1, X, ldx)
     reverse_upper(h, R, ldr, X, ldx)
@@ -224,11 +224,11 @@ cdef void push(bint lower, blas_int n, const floating *L, blas_int ldl, floating
     if lower:   # M_dot := (B_dot - M L_dotᵀ) L⁻ᵀ,  C_dot := C_dot - M_dot Mᵀ - M M_dotᵀ
         rowmajor.gemm(False, True, r, h, h, <floating> -1, M, ldl, X, ldx, <floating> 1, M_dot, ldx)
         rowmajor.trsm(True, True, True, False, r, h, <floating> 1, L, ldl, M_dot, ldx)
-        rowmajor.syr2k(True, False, r, h, <floating> -1, M_dot, ldx, M, ldl, <floating> 1, N_dot, ldx)
+        rowmajor.her2k(True, False, r, h, <floating> -1, M_dot, ldx, M, ldl, <floating> 1, N_dot, ldx)
     else:       # the same for the transposes
         rowmajor.gemm(True, False, h, r, h, <floating> -1, X, ldx, M, ldl, <floating> 1, M_dot, ldx)
         rowmajor.trsm(False, False, True, False, h, r, <floating> 1, L, ldl, M_dot, ldx)
-        rowmajor.syr2k(False, True, r, h, <floating> -1, M_dot, ldx, M, ldl, <floating> 1, N_dot, ldx)
+        rowmajor.her2k(False, True, r, h, <floating> -1, M_dot, ldx, M, ldl, <floating> 1, N_dot, ldx)
     push(lower, r, L + h * (ll + 1), ldl, N_dot, ldx)
 
 

@@ -52,7 +52,7 @@ cdef blas_int syevd_one(blas_int n, floating *A, blas_int lda, floating *lam,
     cdef blas_int info
     if not lower_is_finite(n, A, lda):
         return -1
-    info = rowmajor.syevd(True, n, A, lda, lam, work, lwork, iwork, liwork)
+    info = rowmajor.syevd(True, n, A, lda, lam, work, lwork, NULL, 0, iwork, liwork)
     if info == 0:
         fix_signs(n, A, lda)
     return info
@@ -112,7 +112,7 @@ cdef void syevd_pullback_one(blas_int n, const floating *U, blas_int ldu, const 
             for j in range(i):
                 T[i * n + j] = over_gap(T[i * n + j] - T[j * n + i], lam[i] - lam[j], eps, n * eps, zero) / 2
             T[i * n + i] = 0 if lam_bar == NULL else lam_bar[i]
-        rowmajor.symm(False, True, n, n, <floating> 1, T, n, U, ldu, <floating> 0, U_bar, ldub)
+        rowmajor.hemm(False, True, n, n, <floating> 1, T, n, U, ldu, <floating> 0, U_bar, ldub)
     else:
         for i in range(n):
             for j in range(n):
@@ -133,7 +133,7 @@ cdef void syevd_pushforward_one(blas_int n, const floating *U, blas_int ldu, con
     """
     cdef Py_ssize_t i, j
     cdef floating eps = smallest_gap(n, lam), zero
-    rowmajor.symm(True, True, n, n, <floating> 1, A_dot, lda, U, ldu, <floating> 0, U_dot, ldud)
+    rowmajor.hemm(True, True, n, n, <floating> 1, A_dot, lda, U, ldu, <floating> 0, U_dot, ldud)
     gemm_one(False, True, n, n, n, <floating> 1, U_dot, ldud, U, ldu, <floating> 0, T, n)
     zero = noise(n, T)
     for i in range(n):
@@ -156,7 +156,7 @@ cdef void syevd_query(floating *A, Batch *b) noexcept nogil:
     """The workspaces that LAPACK wants."""
     cdef floating size = 0
     cdef blas_int isize = 0
-    rowmajor.syevd(True, b.n, A, b.n, NULL, &size, -1, &isize, -1)
+    rowmajor.syevd(True, b.n, A, b.n, NULL, &size, -1, NULL, -1, &isize, -1)
     b.work_size = <Py_ssize_t> size
     b.iwork_size = isize
 

@@ -14,7 +14,8 @@ from lindiff.kernels.batch cimport (
 )
 from lindiff.kernels.lu cimport exchange, getrf_one
 from lindiff.kernels.products cimport gemm_one
-from lindiff.kernels.rowmajor cimport blas_int, floating
+from lindiff.kernels.rowmajor cimport blas_int
+from lindiff.kernels.scalar cimport floating
 from lindiff.kernels.triangles cimport transpose_into, zero_pivot
 
 from numpy.linalg import LinAlgError

@@ -126,7 +126,7 @@ cdef void symmetric_product(blas_int m, blas_int n, floating *M, const floating 
                             floating beta, floating *X, blas_int ldx) noexcept nogil:
     """X := copyltu(M) Q + beta X."""
     if m > SMALL:
-        rowmajor.symm(False, True, m, n, <floating> 1, M, m, Q, ldq, beta, X, ldx)
+        rowmajor.hemm(False, True, m, n, <floating> 1, M, m, Q, ldq, beta, X, ldx)
     else:
         mirror(True, m, <floating> 1, M, m)
         gemm_one(False, False, m, n, m, <floating> 1, M, m, Q, ldq, beta, X, ldx)

@@ -46,7 +46,7 @@ cdef void syrk_one(bint transpose, blas_int n, blas_int k, floating alpha, const
                    floating *B, blas_int ldb) noexcept nogil:
     """B := alpha A Aᵀ, or alpha Aᵀ A; both triangles. t(A) is (n, k)."""
     if <Py_ssize_t> n * n * k > SMALL:
-        rowmajor.syrk(True, transpose, n, k, alpha, A, lda, <floating> 0, B, ldb)
+        rowmajor.herk(True, transpose, n, k, alpha, A, lda, <floating> 0, B, ldb)
         mirror(True, n, <floating> 1, B, ldb)
     else:
         gemm_one(transpose, not transpose, n, n, k, alpha, A, lda, A, lda, <floating> 0, B, ldb)
@@ -61,7 +61,7 @@ cdef void syrk_pullback_one(bint transpose, blas_int n, blas_int k, floating alp
         for j in range(i + 1):
             S[i * n + j] = B_bar[i * <Py_ssize_t> ldb + j] + B_bar[j * <Py_ssize_t> ldb + i]
     if <Py_ssize_t> n * n * k > SMALL:
-        rowmajor.symm(transpose, True, k if transpose else n, n if transpose else k, alpha,
+        rowmajor.hemm(transpose, True, k if transpose else n, n if transpose else k, alpha,
                       S, n, A, lda, <floating> 0, A_bar, ldab)
         return
     mirror(True, n, <floating> 1, S, n)

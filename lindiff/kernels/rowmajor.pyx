@@ -9,22 +9,28 @@ row-major, wanted                          column-major, called on the same buff
 gemv y = op(A) x                           the other trans, m and n exchanged
 gemm C = op(A) op(B)                       A and B exchanged, m and n exchanged, each `trans` kept
 syrk A Aᵀ, lower                           uplo U, trans 'T'
-syr2k A Bᵀ + B Aᵀ, lower                   uplo U, trans 'T'
-symm S B, lower                            side R, uplo U, m and n exchanged
+herk A Aᴴ, her2k A Bᴴ + B Aᴴ, lower        uplo U, trans 'C'
+symm, hemm S B, lower                      side R, uplo U, m and n exchanged
 trmm, trsm op(L) X, left, lower            side R, uplo U, same trans, m and n exchanged
 inverse from the factor, lower             potri 'U'
-LQ of A (m <= n)                           geqrf, orgqr (of the transpose)
-A = Uᵀ diag(λ) U, rows are eigenvectors    syevd 'U' (for the lower triangle)
+LQ of A (m <= n)                           geqrf, orgqr or ungqr (of the transpose)
+A = Uᴴ diag(λ) U, rows of Ū are            syevd or heevd 'U' (for the lower triangle): columns of Ā's
+eigenvectors                               eigenvectors are rows of U
 LU: A = L U P, U unit upper, P exchanges   getrf (of the transpose: its U is our Lᵀ, its L our Uᵀ, and it
 columns                                    exchanges rows where we exchange columns)
 inverse from LU                            getri: inverse and transpose commute
 inverse of a triangle, lower               trtri 'U'
 SVD                                        not flipped, see `gesdd`
 =========================================  ==============================================================
+
+`syrk` and `symm` are about symmetric matrices, complex ones too; `herk`, `her2k`, `hemm` about Hermitian
+ones, which are the symmetric ones of the real types.
 """
 
 from scipy.linalg cimport cython_blas as blas
 from scipy.linalg cimport cython_lapack as lapack
+
+from lindiff.kernels.scalar cimport complex64, complex128
 
 cdef enum:
     GEMMT_LEAF = 64   # below, one gemm on the whole block is faster than three on its parts
@@ -34,8 +40,8 @@ cdef inline char uplo_flag(bint lower) noexcept nogil:
     return c"U" if lower else c"L"
 
 
-cdef inline char trans_flag(bint transpose) noexcept nogil:
-    return c"T" if transpose else c"N"
+cdef inline char trans_flag(int transpose) noexcept nogil:
+    return c"N" if transpose == PLAIN else c"T" if transpose == TRANSPOSE else c"C"
 
 
 cdef inline char side_flag(bint rightside) noexcept nogil:
@@ -71,21 +77,25 @@ cdef void gemv(bint transpose, blas_int m, blas_int n, floating alpha, const flo
         blas.dgemv(&trans, &n, &m, &alpha, <double *> A, &la, <double *> x, &incx, &beta, y, &incy)
 
 
-cdef void gemm(bint transpose_a, bint transpose_b, blas_int m, blas_int n, blas_int k, floating alpha,
-               const floating *A, blas_int lda, const floating *B, blas_int ldb,
-               floating beta, floating *C, blas_int ldc) noexcept nogil:
+cdef void gemm(int transpose_a, int transpose_b, blas_int m, blas_int n, blas_int k, scalar alpha,
+               const scalar *A, blas_int lda, const scalar *B, blas_int ldb,
+               scalar beta, scalar *C, blas_int ldc) noexcept nogil:
     """C := alpha op(A) op(B) + beta C, C of shape (m, n), k the inner dimension."""
     cdef char ta = trans_flag(transpose_a), tb = trans_flag(transpose_b)
     cdef blas_int la = leading(lda), lb = leading(ldb), lc = leading(ldc)
-    if floating is float:
+    if scalar is float:
         blas.sgemm(&tb, &ta, &n, &m, &k, &alpha, <float *> B, &lb, <float *> A, &la, &beta, C, &lc)
-    else:
+    elif scalar is double:
         blas.dgemm(&tb, &ta, &n, &m, &k, &alpha, <double *> B, &lb, <double *> A, &la, &beta, C, &lc)
+    elif scalar is complex64:
+        blas.cgemm(&tb, &ta, &n, &m, &k, &alpha, <complex64 *> B, &lb, <complex64 *> A, &la, &beta, C, &lc)
+    else:
+        blas.zgemm(&tb, &ta, &n, &m, &k, &alpha, <complex128 *> B, &lb, <complex128 *> A, &la, &beta, C, &lc)
 
 
-cdef void gemmt(bint lower, bint transpose_a, bint transpose_b, blas_int n, blas_int k, floating alpha,
-                const floating *A, blas_int lda, const floating *B, blas_int ldb,
-                floating beta, floating *C, blas_int ldc) noexcept nogil:
+cdef void gemmt(bint lower, int transpose_a, int transpose_b, blas_int n, blas_int k, scalar alpha,
+                const scalar *A, blas_int lda, const scalar *B, blas_int ldb,
+                scalar beta, scalar *C, blas_int ldc) noexcept nogil:
     """tri(C) := alpha op(A) op(B) + beta C in one triangle of the square C; the other triangle is scratch.
 
     Halving C leaves one full block to gemm, so that the flops of the other triangle are saved.
@@ -107,120 +117,204 @@ cdef void gemmt(bint lower, bint transpose_a, bint transpose_b, blas_int n, blas
         gemm(transpose_a, transpose_b, h, n - h, k, alpha, A, lda, B + b2, ldb, beta, C + h, ldc)
 
 
-cdef void syrk(bint lower, bint transpose, blas_int n, blas_int k, floating alpha, const floating *A,
-               blas_int lda, floating beta, floating *C, blas_int ldc) noexcept nogil:
+cdef void syrk(bint lower, bint transpose, blas_int n, blas_int k, scalar alpha, const scalar *A,
+               blas_int lda, scalar beta, scalar *C, blas_int ldc) noexcept nogil:
     """tri(C) := alpha op(A) op(A)ᵀ + beta C in the named triangle of C (n, n); op(A) is (n, k)."""
     cdef char uplo = uplo_flag(lower), trans = trans_flag(not transpose)
     cdef blas_int la = leading(lda), lc = leading(ldc)
-    if floating is float:
+    if scalar is float:
         blas.ssyrk(&uplo, &trans, &n, &k, &alpha, <float *> A, &la, &beta, C, &lc)
-    else:
+    elif scalar is double:
         blas.dsyrk(&uplo, &trans, &n, &k, &alpha, <double *> A, &la, &beta, C, &lc)
-
-
-cdef void syr2k(bint lower, bint transpose, blas_int n, blas_int k, floating alpha, const floating *A,
-                blas_int lda, const floating *B, blas_int ldb, floating beta, floating *C,
-                blas_int ldc) noexcept nogil:
-    """tri(C) := alpha (op(A) op(B)ᵀ + op(B) op(A)ᵀ) + beta C in the named triangle; op(A),
-    op(B) are (n, k).
-    """
-    cdef char uplo = uplo_flag(lower), trans = trans_flag(not transpose)
-    cdef blas_int la = leading(lda), lb = leading(ldb), lc = leading(ldc)
-    if floating is float:
-        blas.ssyr2k(&uplo, &trans, &n, &k, &alpha, <float *> A, &la, <float *> B, &lb, &beta, C, &lc)
+    elif scalar is complex64:
+        blas.csyrk(&uplo, &trans, &n, &k, &alpha, <complex64 *> A, &la, &beta, C, &lc)
     else:
+        blas.zsyrk(&uplo, &trans, &n, &k, &alpha, <complex128 *> A, &la, &beta, C, &lc)
+
+
+cdef void herk(bint lower, bint adjoint, blas_int n, blas_int k, scalar alpha, const scalar *A,
+               blas_int lda, scalar beta, scalar *C, blas_int ldc) noexcept nogil:
+    """tri(C) := alpha op(A) op(A)ᴴ + beta C in the named triangle, its diagonal real; op(A), which is A
+    or Aᴴ, is (n, k); alpha and beta are real.
+    """
+    cdef char uplo = uplo_flag(lower), trans = trans_flag(PLAIN if adjoint else ADJOINT)
+    cdef blas_int la = leading(lda), lc = leading(ldc)
+    cdef float alpha32, beta32
+    cdef double alpha64, beta64
+    if scalar is float:
+        blas.ssyrk(&uplo, &trans, &n, &k, &alpha, <float *> A, &la, &beta, C, &lc)
+    elif scalar is double:
+        blas.dsyrk(&uplo, &trans, &n, &k, &alpha, <double *> A, &la, &beta, C, &lc)
+    elif scalar is complex64:
+        alpha32, beta32 = alpha.real, beta.real
+        blas.cherk(&uplo, &trans, &n, &k, &alpha32, <complex64 *> A, &la, &beta32, C, &lc)
+    else:
+        alpha64, beta64 = alpha.real, beta.real
+        blas.zherk(&uplo, &trans, &n, &k, &alpha64, <complex128 *> A, &la, &beta64, C, &lc)
+
+
+cdef void her2k(bint lower, bint adjoint, blas_int n, blas_int k, scalar alpha, const scalar *A,
+                blas_int lda, const scalar *B, blas_int ldb, scalar beta, scalar *C,
+                blas_int ldc) noexcept nogil:
+    """tri(C) := alpha (op(A) op(B)ᴴ + op(B) op(A)ᴴ) + beta C in the named triangle, its diagonal real;
+    op(A), op(B) are (n, k); alpha and beta are real.
+    """
+    cdef char uplo = uplo_flag(lower), trans = trans_flag(PLAIN if adjoint else ADJOINT)
+    cdef blas_int la = leading(lda), lb = leading(ldb), lc = leading(ldc)
+    cdef float beta32
+    cdef double beta64
+    if scalar is float:
+        blas.ssyr2k(&uplo, &trans, &n, &k, &alpha, <float *> A, &la, <float *> B, &lb, &beta, C, &lc)
+    elif scalar is double:
         blas.dsyr2k(&uplo, &trans, &n, &k, &alpha, <double *> A, &la, <double *> B, &lb, &beta, C, &lc)
+    elif scalar is complex64:
+        beta32 = beta.real
+        blas.cher2k(&uplo, &trans, &n, &k, &alpha, <complex64 *> A, &la, <complex64 *> B, &lb, &beta32,
+                    C, &lc)
+    else:
+        beta64 = beta.real
+        blas.zher2k(&uplo, &trans, &n, &k, &alpha, <complex128 *> A, &la, <complex128 *> B, &lb, &beta64,
+                    C, &lc)
 
 
-cdef void symm(bint rightside, bint lower, blas_int m, blas_int n, floating alpha, const floating *S,
-               blas_int lds, const floating *B, blas_int ldb, floating beta, floating *C,
+cdef void symm(bint rightside, bint lower, blas_int m, blas_int n, scalar alpha, const scalar *S,
+               blas_int lds, const scalar *B, blas_int ldb, scalar beta, scalar *C,
                blas_int ldc) noexcept nogil:
     """C := alpha S B + beta C, or alpha B S + beta C; S symmetric, its named triangle read; C is (m, n)."""
     cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
     cdef blas_int ls = leading(lds), lb = leading(ldb), lc = leading(ldc)
-    if floating is float:
+    if scalar is float:
         blas.ssymm(&side, &uplo, &n, &m, &alpha, <float *> S, &ls, <float *> B, &lb, &beta, C, &lc)
-    else:
+    elif scalar is double:
         blas.dsymm(&side, &uplo, &n, &m, &alpha, <double *> S, &ls, <double *> B, &lb, &beta, C, &lc)
+    elif scalar is complex64:
+        blas.csymm(&side, &uplo, &n, &m, &alpha, <complex64 *> S, &ls, <complex64 *> B, &lb, &beta, C, &lc)
+    else:
+        blas.zsymm(&side, &uplo, &n, &m, &alpha, <complex128 *> S, &ls, <complex128 *> B, &lb, &beta, C, &lc)
 
 
-cdef void trmm(bint rightside, bint lower, bint transpose, bint unit, blas_int m, blas_int n, floating alpha,
-               const floating *L, blas_int ldl, floating *B, blas_int ldb) noexcept nogil:
+cdef void hemm(bint rightside, bint lower, blas_int m, blas_int n, scalar alpha, const scalar *S,
+               blas_int lds, const scalar *B, blas_int ldb, scalar beta, scalar *C,
+               blas_int ldc) noexcept nogil:
+    """C := alpha S B + beta C, or alpha B S + beta C; S hemmetric, its named triangle read; C is (m, n)."""
+    cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
+    cdef blas_int ls = leading(lds), lb = leading(ldb), lc = leading(ldc)
+    if scalar is float:
+        blas.ssymm(&side, &uplo, &n, &m, &alpha, <float *> S, &ls, <float *> B, &lb, &beta, C, &lc)
+    elif scalar is double:
+        blas.dsymm(&side, &uplo, &n, &m, &alpha, <double *> S, &ls, <double *> B, &lb, &beta, C, &lc)
+    elif scalar is complex64:
+        blas.chemm(&side, &uplo, &n, &m, &alpha, <complex64 *> S, &ls, <complex64 *> B, &lb, &beta, C, &lc)
+    else:
+        blas.zhemm(&side, &uplo, &n, &m, &alpha, <complex128 *> S, &ls, <complex128 *> B, &lb, &beta, C, &lc)
+
+
+cdef void trmm(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n, scalar alpha,
+               const scalar *L, blas_int ldl, scalar *B, blas_int ldb) noexcept nogil:
     """B := alpha op(L) B, or alpha B op(L); B is (m, n); `unit` takes the diagonal of L as ones."""
     cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
     cdef char trans = trans_flag(transpose), diag = diag_flag(unit)
     cdef blas_int ll = leading(ldl), lb = leading(ldb)
-    if floating is float:
+    if scalar is float:
         blas.strmm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <float *> L, &ll, B, &lb)
-    else:
+    elif scalar is double:
         blas.dtrmm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <double *> L, &ll, B, &lb)
+    elif scalar is complex64:
+        blas.ctrmm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <complex64 *> L, &ll, B, &lb)
+    else:
+        blas.ztrmm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <complex128 *> L, &ll, B, &lb)
 
 
-cdef void trsm(bint rightside, bint lower, bint transpose, bint unit, blas_int m, blas_int n, floating alpha,
-               const floating *L, blas_int ldl, floating *B, blas_int ldb) noexcept nogil:
+cdef void trsm(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n, scalar alpha,
+               const scalar *L, blas_int ldl, scalar *B, blas_int ldb) noexcept nogil:
     """B := alpha op(L)⁻¹ B, or alpha B op(L)⁻¹; B is (m, n); `unit` takes the diagonal of L as ones."""
     cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
     cdef char trans = trans_flag(transpose), diag = diag_flag(unit)
     cdef blas_int ll = leading(ldl), lb = leading(ldb)
-    if floating is float:
+    if scalar is float:
         blas.strsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <float *> L, &ll, B, &lb)
-    else:
+    elif scalar is double:
         blas.dtrsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <double *> L, &ll, B, &lb)
+    elif scalar is complex64:
+        blas.ctrsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <complex64 *> L, &ll, B, &lb)
+    else:
+        blas.ztrsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <complex128 *> L, &ll, B, &lb)
 
 
-cdef blas_int potri(bint lower, blas_int n, floating *L, blas_int ldl) noexcept nogil:
-    """(L Lᵀ)⁻¹ (lower) or (Rᵀ R)⁻¹ overwrites the named triangle."""
+cdef blas_int potri(bint lower, blas_int n, scalar *L, blas_int ldl) noexcept nogil:
+    """(L Lᴴ)⁻¹ (lower) or (Rᴴ R)⁻¹ overwrites the named triangle; the diagonal of L must be real."""
     cdef char uplo = uplo_flag(lower)
     cdef blas_int ll = leading(ldl), info = 0
-    if floating is float:
+    if scalar is float:
         lapack.spotri(&uplo, &n, L, &ll, &info)
-    else:
+    elif scalar is double:
         lapack.dpotri(&uplo, &n, L, &ll, &info)
+    elif scalar is complex64:
+        lapack.cpotri(&uplo, &n, L, &ll, &info)
+    else:
+        lapack.zpotri(&uplo, &n, L, &ll, &info)
     return info
 
 
-cdef blas_int gelqf(blas_int m, blas_int n, floating *A, blas_int lda, floating *tau,
-                    floating *work, blas_int lwork) noexcept nogil:
+cdef blas_int gelqf(blas_int m, blas_int n, scalar *A, blas_int lda, scalar *tau,
+                    scalar *work, blas_int lwork) noexcept nogil:
     """A = L Q, A of shape (m, n): L in the lower triangle, reflectors above it.
     lwork = -1 asks for the workspace.
     """
     cdef blas_int la = leading(lda), info = 0
-    if floating is float:
+    if scalar is float:
         lapack.sgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
-    else:
+    elif scalar is double:
         lapack.dgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
+    elif scalar is complex64:
+        lapack.cgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
+    else:
+        lapack.zgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
     return info
 
 
-cdef blas_int orglq(blas_int m, blas_int n, floating *A, blas_int lda, const floating *tau,
-                    floating *work, blas_int lwork) noexcept nogil:
+cdef blas_int orglq(blas_int m, blas_int n, scalar *A, blas_int lda, const scalar *tau,
+                    scalar *work, blas_int lwork) noexcept nogil:
     """The orthonormal rows Q (m, n) from the reflectors of `gelqf`. lwork = -1 asks for the workspace."""
     cdef blas_int la = leading(lda), info = 0
-    if floating is float:
+    if scalar is float:
         lapack.sorgqr(&n, &m, &m, A, &la, <float *> tau, work, &lwork, &info)
-    else:
+    elif scalar is double:
         lapack.dorgqr(&n, &m, &m, A, &la, <double *> tau, work, &lwork, &info)
+    elif scalar is complex64:
+        lapack.cungqr(&n, &m, &m, A, &la, <complex64 *> tau, work, &lwork, &info)
+    else:
+        lapack.zungqr(&n, &m, &m, A, &la, <complex128 *> tau, work, &lwork, &info)
     return info
 
 
-cdef blas_int syevd(bint lower, blas_int n, floating *A, blas_int lda, floating *lam,
-                    floating *work, blas_int lwork, blas_int *iwork, blas_int liwork) noexcept nogil:
-    """A = Uᵀ diag(lam) U from the named triangle of A; U overwrites A.
-    lwork = liwork = -1 asks for the workspace.
+cdef blas_int syevd(bint lower, blas_int n, scalar *A, blas_int lda, void *lam, scalar *work,
+                    blas_int lwork, void *rwork, blas_int lrwork, blas_int *iwork, blas_int liwork) noexcept nogil:
+    """A = Uᴴ diag(lam) U from the named triangle of A; U overwrites A.
+
+    lwork = lrwork = liwork = -1 asks for the workspace. lam and rwork, which only complex types use, hold
+    real numbers of the precision of A.
     """
     cdef char jobz = c"V", uplo = uplo_flag(lower)
     cdef blas_int la = leading(lda), info = 0
-    if floating is float:
-        lapack.ssyevd(&jobz, &uplo, &n, A, &la, lam, work, &lwork, iwork, &liwork, &info)
+    if scalar is float:
+        lapack.ssyevd(&jobz, &uplo, &n, A, &la, <float *> lam, work, &lwork, iwork, &liwork, &info)
+    elif scalar is double:
+        lapack.dsyevd(&jobz, &uplo, &n, A, &la, <double *> lam, work, &lwork, iwork, &liwork, &info)
+    elif scalar is complex64:
+        lapack.cheevd(&jobz, &uplo, &n, A, &la, <float *> lam, work, &lwork, <float *> rwork, &lrwork,
+                      iwork, &liwork, &info)
     else:
-        lapack.dsyevd(&jobz, &uplo, &n, A, &la, lam, work, &lwork, iwork, &liwork, &info)
+        lapack.zheevd(&jobz, &uplo, &n, A, &la, <double *> lam, work, &lwork, <double *> rwork, &lrwork,
+                      iwork, &liwork, &info)
     return info
 
 
-cdef blas_int gesdd(blas_int m, blas_int n, floating *At, floating *s, floating *Ut, floating *V,
-                    floating *work, blas_int lwork, blas_int *iwork) noexcept nogil:
+cdef blas_int gesdd(blas_int m, blas_int n, scalar *At, void *s, scalar *Ut, scalar *V,
+                    scalar *work, blas_int lwork, void *rwork, blas_int *iwork) noexcept nogil:
     """A = U diag(s) Vᵀ, A of shape (m, n), k = min(m, n): takes Aᵀ (n, m), which is lost, and gives Uᵀ (k, m)
-    and V (n, k). lwork = -1 asks for the workspace; iwork has 8k entries.
+    and V (n, k), neither conjugated. lwork = -1 asks for the workspace; iwork has 8k entries. s and rwork,
+    which only complex types use, hold real numbers of the precision of A.
 
     It is A itself that LAPACK factors, so that singular vectors have the signs which other libraries give
     them: those of Aᵀ, the flip of the table, would differ.
@@ -228,42 +322,60 @@ cdef blas_int gesdd(blas_int m, blas_int n, floating *At, floating *s, floating 
     cdef char jobz = c"S"
     cdef blas_int k = m if m < n else n, info = 0
     cdef blas_int lm = leading(m), lk = leading(k)
-    if floating is float:
-        lapack.sgesdd(&jobz, &m, &n, At, &lm, s, Ut, &lm, V, &lk, work, &lwork, iwork, &info)
+    if scalar is float:
+        lapack.sgesdd(&jobz, &m, &n, At, &lm, <float *> s, Ut, &lm, V, &lk, work, &lwork, iwork, &info)
+    elif scalar is double:
+        lapack.dgesdd(&jobz, &m, &n, At, &lm, <double *> s, Ut, &lm, V, &lk, work, &lwork, iwork, &info)
+    elif scalar is complex64:
+        lapack.cgesdd(&jobz, &m, &n, At, &lm, <float *> s, Ut, &lm, V, &lk, work, &lwork, <float *> rwork,
+                      iwork, &info)
     else:
-        lapack.dgesdd(&jobz, &m, &n, At, &lm, s, Ut, &lm, V, &lk, work, &lwork, iwork, &info)
+        lapack.zgesdd(&jobz, &m, &n, At, &lm, <double *> s, Ut, &lm, V, &lk, work, &lwork, <double *> rwork,
+                      iwork, &info)
     return info
 
 
-cdef blas_int getrf(blas_int n, floating *A, blas_int lda, blas_int *piv) noexcept nogil:
+cdef blas_int getrf(blas_int n, scalar *A, blas_int lda, blas_int *piv) noexcept nogil:
     """A = L U P, U unit upper: L and U overwrite A; column i was exchanged with column piv[i] - 1,
     in this order.
     """
     cdef blas_int la = leading(lda), info = 0
-    if floating is float:
+    if scalar is float:
         lapack.sgetrf(&n, &n, A, &la, piv, &info)
-    else:
+    elif scalar is double:
         lapack.dgetrf(&n, &n, A, &la, piv, &info)
+    elif scalar is complex64:
+        lapack.cgetrf(&n, &n, A, &la, piv, &info)
+    else:
+        lapack.zgetrf(&n, &n, A, &la, piv, &info)
     return info
 
 
-cdef blas_int trtri(bint lower, bint unit, blas_int n, floating *L, blas_int ldl) noexcept nogil:
+cdef blas_int getri(blas_int n, scalar *LU, blas_int ldlu, const blas_int *piv,
+                    scalar *work, blas_int lwork) noexcept nogil:
+    """A⁻¹ overwrites the factors of `getrf`. lwork = -1 asks for the workspace."""
+    cdef blas_int la = leading(ldlu), info = 0
+    if scalar is float:
+        lapack.sgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
+    elif scalar is double:
+        lapack.dgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
+    elif scalar is complex64:
+        lapack.cgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
+    else:
+        lapack.zgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
+    return info
+
+
+cdef blas_int trtri(bint lower, bint unit, blas_int n, scalar *L, blas_int ldl) noexcept nogil:
     """L⁻¹ overwrites the named triangle; `unit` takes the diagonal of L as ones."""
     cdef char uplo = uplo_flag(lower), diag = diag_flag(unit)
     cdef blas_int ll = leading(ldl), info = 0
-    if floating is float:
+    if scalar is float:
         lapack.strtri(&uplo, &diag, &n, L, &ll, &info)
-    else:
+    elif scalar is double:
         lapack.dtrtri(&uplo, &diag, &n, L, &ll, &info)
-    return info
-
-
-cdef blas_int getri(blas_int n, floating *LU, blas_int ldlu, const blas_int *piv,
-                    floating *work, blas_int lwork) noexcept nogil:
-    """A⁻¹ overwrites the factors of `getrf`. lwork = -1 asks for the workspace."""
-    cdef blas_int la = leading(ldlu), info = 0
-    if floating is float:
-        lapack.sgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
+    elif scalar is complex64:
+        lapack.ctrtri(&uplo, &diag, &n, L, &ll, &info)
     else:
-        lapack.dgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
+        lapack.ztrtri(&uplo, &diag, &n, L, &ll, &info)
     return info

@@ -82,7 +82,7 @@ def test_dtypes(rng, operator):
     if arguments > 1:
         assert results(f(X.astype(np.float32), *[X] * (arguments - 1)))[0].dtype == np.float64
     for bad in (np.float16, np.longdouble, complex, object):
-        with pytest.raises(TypeError, match="float32 and float64 work"):
+        with pytest.raises(TypeError, match=r"float32.* work"):
             f(*[X.astype(bad)] * arguments)
 
 
