@@ -5,9 +5,8 @@ Expressions: Giles (2008), sections 2.2.3 and 2.2.4.
 
 cimport numpy as cnp
 from libc.math cimport fabs, log
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from lindiff.kernels cimport rowmajor
 from lindiff.kernels.batch cimport (
     Batch, enter, fresh, fresh_integers, fresh_scalars, own, place, read, read_integers, run, same_matrix,
     square, start,
@@ -23,51 +22,72 @@ from numpy.linalg import LinAlgError
 cnp.import_array()
 
 cdef enum:
-    SMALL = 8   # order up to which plain loops beat calls of BLAS
+    LEAF = 12   # order up to which plain loops beat calls of BLAS
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
 
-cdef void inverse_small(Py_ssize_t n, const floating *LU, Py_ssize_t ldlu, floating *X,
-                      Py_ssize_t ldx) noexcept nogil:
-    """X := U⁻¹ L⁻¹ by substitution, row by row: L⁻¹ downward, then U upward."""
-    cdef Py_ssize_t i, j, c
+cdef void invert_lower(Py_ssize_t n, floating *X, Py_ssize_t ldx, floating *T) noexcept nogil:
+    """X := X⁻¹ for a lower triangle with zeros above it; T is a workspace of n² / 4 entries.
+
+    By halves: [X₁ 0; C X₂]⁻¹ = [X₁⁻¹ 0; -X₂⁻¹ C X₁⁻¹ X₂⁻¹].
+    """
+    cdef Py_ssize_t i, j, c, h = n // 2
     cdef floating x
+    if n > LEAF:
+        invert_lower(h, X, ldx, T)
+        invert_lower(n - h, X + h * (ldx + 1), ldx, T)
+        gemm_one(False, False, <blas_int> (n - h), <blas_int> h, <blas_int> h, <floating> 1,
+                 X + h * ldx, <blas_int> ldx, X, <blas_int> ldx, <floating> 0, T, <blas_int> h)
+        gemm_one(False, False, <blas_int> (n - h), <blas_int> h, <blas_int> (n - h), <floating> -1,
+                 X + h * (ldx + 1), <blas_int> ldx, T, <blas_int> h, <floating> 0,
+                 X + h * ldx, <blas_int> ldx)
+        return
     for i in range(n):
-        for c in range(n):
-            X[i * ldx + c] = i == c
+        x = -1 / X[i * ldx + i]
         for j in range(i):
-            x = LU[i * ldlu + j]
+            X[i * ldx + j] *= x
+        for j in range(i):   # column j has its new value only after row j has been added
+            x = X[i * ldx + j]
+            X[i * ldx + j] = 0
             for c in range(j + 1):
-                X[i * ldx + c] -= x * X[j * ldx + c]
-        x = 1 / LU[i * ldlu + i]
-        for c in range(i + 1):
-            X[i * ldx + c] *= x
+                X[i * ldx + c] += x * X[j * ldx + c]
+        X[i * ldx + i] = 1 / X[i * ldx + i]
+
+
+cdef void solve_unit_upper(Py_ssize_t n, Py_ssize_t k, const floating *U, Py_ssize_t ldu, floating *X,
+                           Py_ssize_t ldx) noexcept nogil:
+    """X := U⁻¹ X, X of shape (n, k), U upper with a diagonal of ones, by halves."""
+    cdef Py_ssize_t i, j, c, h = n // 2
+    cdef floating u
+    if n > LEAF:
+        solve_unit_upper(n - h, k, U + h * (ldu + 1), ldu, X + h * ldx, ldx)
+        gemm_one(False, False, <blas_int> h, <blas_int> k, <blas_int> (n - h), <floating> -1,
+                 U + h, <blas_int> ldu, X + h * ldx, <blas_int> ldx, <floating> 1, X, <blas_int> ldx)
+        solve_unit_upper(h, k, U, ldu, X, ldx)
+        return
     for i in range(n - 2, -1, -1):
         for j in range(i + 1, n):
-            x = LU[i * ldlu + j]
-            for c in range(n):
-                X[i * ldx + c] -= x * X[j * ldx + c]
+            u = U[i * ldu + j]
+            for c in range(k):
+                X[i * ldx + c] -= u * X[j * ldx + c]
 
 
-cdef void inverse_one(blas_int n, const floating *LU, blas_int ldlu, const blas_int *piv,
-                    floating *X, blas_int ldx) noexcept nogil:
-    """X := A⁻¹ = Pᵀ U⁻¹ L⁻¹ from regular factors.
+cdef void inverse_one(blas_int n, const floating *LU, Py_ssize_t ldlu, const blas_int *piv,
+                      floating *X, Py_ssize_t ldx, floating *T) noexcept nogil:
+    """X := A⁻¹ = Pᵀ U⁻¹ L⁻¹ from regular factors; T is a workspace of n² / 4 entries.
 
-    In products of matrices throughout; LAPACK's getri saves the second matrix and takes longer.
+    Nearly all of it is gemm: LAPACK's getri, made of trtri and trsm, takes twice as long.
     """
-    cdef Py_ssize_t i, lu = ldlu, lx = ldx
-    if n <= SMALL:
-        inverse_small(n, LU, lu, X, lx)
-    else:
-        for i in range(n):
-            memcpy(X + i * lx, LU + i * lu, (i + 1) * sizeof(floating))
-            memset(X + i * lx + i + 1, 0, (n - i - 1) * sizeof(floating))
-        rowmajor.trtri(True, False, n, X, ldx)
-        rowmajor.trsm(False, False, False, True, n, n, <floating> 1, LU, ldlu, X, ldx)
+    cdef Py_ssize_t i, j
+    for i in range(n):
+        for j in range(n):
+            X[i * ldx + j] = LU[i * ldlu + j] if j <= i else 0
+    invert_lower(n, X, ldx, T)
+    solve_unit_upper(n, n, LU, ldlu, X, ldx)
     for i in range(n - 1, -1, -1):
         if piv[i] != i:
-            exchange(n, X + i * lx, X + piv[i] * lx, 1)
+            exchange(n, X + i * ldx, X + piv[i] * ldx, 1)
 
 
 # ---- arrays --------------------------------------------------------------------------------------
@@ -78,13 +98,18 @@ cdef object singular(Batch *b, str operator):
     )
 
 
+cdef Py_ssize_t factors_and_quarter(Py_ssize_t n) noexcept:
+    """Entries of workspace: a matrix, and what `inverse_one` needs."""
+    return n * n + (n + 1) * (n + 1) // 4
+
+
 cdef blas_int inverse_item(floating *A, Batch *b) noexcept nogil:
     cdef floating *LU = <floating *> b.work
     cdef blas_int info
     memcpy(LU, A, <size_t> b.n * b.n * sizeof(floating))
     info = getrf_one(b.n, LU, b.n, b.iwork)
     if info == 0:
-        inverse_one(b.n, LU, b.n, b.iwork, <floating *> b.item[1], b.n)
+        inverse_one(b.n, LU, b.n, b.iwork, <floating *> b.item[1], b.n, LU + <Py_ssize_t> b.n * b.n)
     return info
 
 
@@ -106,7 +131,7 @@ def inverse(A):
 
     Notes
     -----
-    2n³ flops; one temporary n × n matrix.
+    2n³ flops; 1¼ temporary n × n matrices.
 
     Examples
     --------
@@ -117,7 +142,7 @@ def inverse(A):
     cdef Batch b
     start(&b)
     cdef cnp.ndarray a = read(&b, square(&b, A, "inverse", "A")), x = fresh(&b, b.n, b.n)
-    b.work_size = <Py_ssize_t> b.n * b.n
+    b.work_size = factors_and_quarter(b.n)
     b.iwork_size = b.n
     if run(&b, inverse_item[float], inverse_item[double]):
         raise singular(&b, "inverse")
@@ -308,7 +333,7 @@ cdef blas_int slogdet_pullback_item(floating *LU, Batch *b) noexcept nogil:
     cdef floating *X = <floating *> b.work
     cdef blas_int info = zero_pivot(b.n, LU, b.n)
     if info == 0:
-        inverse_one(b.n, LU, b.n, <blas_int *> b.item[1], X, b.n)
+        inverse_one(b.n, LU, b.n, <blas_int *> b.item[1], X, b.n, X + <Py_ssize_t> b.n * b.n)
         transpose_into(b.n, b.n, (<floating *> b.item[2])[0], X, b.n, <floating *> b.item[3], b.n)
     return info
 
@@ -334,7 +359,7 @@ def slogdet_pullback(LU, piv, log_bar):
 
     Notes
     -----
-    4n³/3 flops; one temporary n × n matrix. Giles (2008), section 2.2.4.
+    4n³/3 flops; 1¼ temporary n × n matrices. Giles (2008), section 2.2.4.
 
     Examples
     --------
@@ -350,7 +375,7 @@ def slogdet_pullback(LU, piv, log_bar):
     _piv = read_integers(&b, piv, b.n, "slogdet_pullback", "piv")
     scale = read(&b, scale, 0)
     a_bar = fresh(&b, b.n, b.n)
-    b.work_size = <Py_ssize_t> b.n * b.n
+    b.work_size = factors_and_quarter(b.n)
     if run(&b, slogdet_pullback_item[float], slogdet_pullback_item[double]):
         raise singular(&b, "slogdet_pullback")
     return a_bar
