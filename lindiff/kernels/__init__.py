@@ -13,7 +13,15 @@ from lindiff.kernels.cholesky import (
     potri_pullback,
     potri_pushforward,
 )
-from lindiff.kernels.eigh import syevd, syevd_pullback, syevd_pushforward
+from lindiff.kernels.eigh import (
+    eigh,
+    eigh_pullback,
+    eigh_pushforward,
+    nearly_equal,
+    syevd,
+    syevd_pullback,
+    syevd_pushforward,
+)
 from lindiff.kernels.inverse import (
     det,
     inverse,
@@ -32,12 +40,16 @@ from lindiff.kernels.lq import (
 )
 from lindiff.kernels.lu import getrf, getri, getrs
 from lindiff.kernels.products import gemm, gemm2, syrk, syrk_pullback
+from lindiff.kernels.svd import gesdd, gesdd_pullback, gesdd_pushforward
 from lindiff.kernels.triangles import copyltu
 from lindiff.kernels.triangular import trmm, trmm_pullback, trsm, trsm_pullback
 
 __all__ = [
     "copyltu",
     "det",
+    "eigh",
+    "eigh_pullback",
+    "eigh_pushforward",
     "gelqf",
     "gelqf_l",
     "gelqf_l_pullback",
@@ -46,12 +58,16 @@ __all__ = [
     "gelqf_pushforward",
     "gemm",
     "gemm2",
+    "gesdd",
+    "gesdd_pullback",
+    "gesdd_pushforward",
     "getrf",
     "getri",
     "getrs",
     "inverse",
     "inverse_pullback",
     "inverse_pushforward",
+    "nearly_equal",
     "potrf",
     "potrf_pullback",
     "potrf_pushforward",

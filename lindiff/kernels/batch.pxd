@@ -11,7 +11,7 @@ from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.scalar cimport complex64, complex128
 
 cdef enum:
-    OPERANDS = 6
+    OPERANDS = 7
 
 cdef struct Batch:
     int dtype                        # NPY_(C)FLOAT or NPY_(C)DOUBLE, the common one of all that entered

@@ -31,7 +31,7 @@ def _gaps(lam: Any) -> Any:
     return lam[..., :, None] - lam[..., None, :] + eye
 
 
-def _pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
+def formula_pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
     """``A_bar = Uᴴ (sym(U_bar Uᴴ ∘ F) + diag λ_bar) U``, ``F_ij = 1 / h(λ_i - λ_j)``.
 
     Seeger et al. (2017), section 4.4.
@@ -46,7 +46,7 @@ def _pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
     return hermitian_part(adjoint(U) @ (S @ U))
 
 
-def _pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
+def formula_pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
     """``dλ = diag(M)``, ``dU = (M ∘ F) U``, ``M = U sym(A_dot) Uᴴ``; Seeger et al. (2017), appendix."""
     M = U @ hermitian_part(A_dot) @ adjoint(U)
     diagonal = extractdiag(M)
@@ -57,12 +57,12 @@ def _pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
 @fused
 def syevd_pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
     """The kernel has the same policy for repeated eigenvalues, but does not warn."""
-    return _pullback(U, lam, U_bar, lam_bar)
+    return formula_pullback(U, lam, U_bar, lam_bar)
 
 
 @fused
 def syevd_pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
-    return _pushforward(U, lam, A_dot)
+    return formula_pushforward(U, lam, A_dot)
 
 
 @operator(_syevd)
@@ -106,12 +106,12 @@ def syevd(A: Any, *, overwrite_a: bool = False) -> Any:
 
     def pushforward(A_dot: Any) -> Any:
         if has_repeated(lam):
-            return _pushforward(U, lam, A_dot)
+            return formula_pushforward(U, lam, A_dot)
         return syevd_pushforward(U, lam, hermitian_part(A_dot))
 
     def pullback(bars: Any) -> Any:
         if has_repeated(lam):
-            return _pullback(U, lam, *bars)
+            return formula_pullback(U, lam, *bars)
         return syevd_pullback(U, lam, *bars)
 
     return (U, lam), Differential(pushforward, pullback, symbolic_zeros=True)

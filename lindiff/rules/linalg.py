@@ -215,46 +215,54 @@ def _off_diagonal(X: Any) -> Any:
     return X - makediag(extractdiag(X))
 
 
-@rule(np.linalg.eigh)
-def eigh(a: Any, UPLO: Any = "L") -> Any:
+def eigh_pushforward(w: Any, V: Any, a_dot: Any) -> Any:
     """``dw = diag(M)``, ``dV = V (M ∘ F)``, ``M = Vᴴ sym(da) V``, ``F_ij = 1 / h(w_j - w_i)``.
 
     Giles (2008), section 3.1.
     """
+    M = adjoint(V) @ hermitian_part(a_dot) @ V
+    w_dot = extractdiag(M)
+    S = over_gaps(_off_diagonal(M), _gaps(w), M, w, "eigh")
+    return w_dot.real if M.dtype.kind == "c" else w_dot, V @ S
+
+
+def eigh_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any) -> Any:
+    """``a_bar = V (diag(w_bar) + sym(VᴴV_bar ∘ F)) Vᴴ``; a cotangent that is None is zero."""
+    if V_bar is None:
+        return hermitian_part((V * w_bar[..., None, :]) @ adjoint(V))
+    K = adjoint(V) @ V_bar
+    without_gauge(K, K, "eigh")
+    skew = 0.5 * _off_diagonal(K - adjoint(K))
+    S = over_gaps(skew, _gaps(w), K, w, "eigh", coupling=_off_diagonal(K))
+    if w_bar is not None:
+        S = S + makediag(w_bar)
+    return hermitian_part(V @ S @ adjoint(V))
+
+
+@rule(np.linalg.eigh)
+def eigh(a: Any, UPLO: Any = "L") -> Any:
     w, V = np.linalg.eigh(a, UPLO)
+    return EighResult(w, V), Differential(
+        (lambda a_dot: eigh_pushforward(w, V, a_dot),),
+        (lambda bars: eigh_pullback(w, V, *bars),),
+        symbolic_zeros=True,
+    )
 
-    def pushforward(a_dot: Any) -> Any:
-        M = adjoint(V) @ hermitian_part(a_dot) @ V
-        w_dot = extractdiag(M)
-        S = over_gaps(_off_diagonal(M), _gaps(w), M, w, "eigh")
-        return w_dot.real if M.dtype.kind == "c" else w_dot, V @ S
 
-    def pullback(bars: Any) -> Any:
-        w_bar, V_bar = bars
-        S = 0.0 if w_bar is None else makediag(w_bar)
-        if V_bar is not None:
-            K = adjoint(V) @ V_bar
-            without_gauge(K, K, "eigh")
-            skew = 0.5 * _off_diagonal(K - adjoint(K))
-            S = S + over_gaps(skew, _gaps(w), K, w, "eigh", coupling=_off_diagonal(K))
-        return hermitian_part(V @ S @ adjoint(V))
-
-    return EighResult(w, V), Differential((pushforward,), (pullback,), symbolic_zeros=True)
+def eigvalsh_pushforward(V: Any, a_dot: Any) -> Any:
+    """``dw = diag(Vᴴ sym(da) V)``."""
+    w_dot = np.sum(conj(V) * (hermitian_part(a_dot) @ V), axis=-2)
+    return w_dot.real if w_dot.dtype.kind == "c" else w_dot
 
 
 @rule(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
     """The eigenvectors are kept for the derivative: ``a_bar = V diag(w_bar) Vᴴ``."""
     w, V = np.linalg.eigh(a, UPLO)
-
-    def pushforward(a_dot: Any) -> Any:
-        w_dot = np.sum(conj(V) * (hermitian_part(a_dot) @ V), axis=-2)
-        return w_dot.real if w_dot.dtype.kind == "c" else w_dot
-
-    def pullback(w_bar: Any) -> Any:
-        return hermitian_part((V * w_bar[..., None, :]) @ adjoint(V))
-
-    return w, Differential((pushforward,), (pullback,))
+    return w, Differential(
+        (lambda a_dot: eigvalsh_pushforward(V, a_dot),),
+        (lambda w_bar: eigh_pullback(w, V, w_bar, None),),
+    )
 
 
 @rule(np.linalg.eig)
@@ -322,78 +330,106 @@ def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
     return SVDResult(U, np.take_along_axis(s, order, axis=-1), adjoint(U * sign[..., None, :]))
 
 
+def _tall_svd_pushforward(U: Any, S: Any, Vh: Any, a_dot: Any) -> Any:
+    """With ``P = Uᴴ da V``, ``dU = U Ω``, ``dV = V Ψ`` (Ω, Ψ skew-Hermitian): ``dS = Re diag(P)``,
+    ``(Ω + Ψ)_ij = (P + Pᴴ)_ij / (s_j - s_i)``, ``(Ω - Ψ)_ij = (P - Pᴴ)_ij / (s_j + s_i)``: sums of singular
+    values do not vanish where differences do.
+    """
+    n = Vh.shape[-1]
+    V = adjoint(Vh)
+    inner, beyond = U[..., :n], U[..., n:]
+    sums = S[..., None, :] + S[..., :, None]
+    aV = a_dot @ V
+    P = adjoint(inner) @ aV
+    S_dot = extractdiag(P)
+    S_dot = S_dot.real if P.dtype.kind == "c" else S_dot
+    both = over_gaps(_off_diagonal(P + adjoint(P)), _gaps(S), P, S, "svd")
+    difference = over_gaps(P - adjoint(P), sums, P, S, "svd")
+    Omega, Psi = 0.5 * (both + difference), 0.5 * (both - difference)
+    outside = aV - inner @ P
+    U_dot = inner @ Omega + over_gaps(outside, S[..., None, :], aV, S, "svd")
+    if beyond.shape[-1]:
+        U_dot = np.concatenate([U_dot, -(inner @ (adjoint(U_dot) @ beyond))], axis=-1)
+    return U_dot, S_dot, adjoint(V @ Psi)
+
+
+def _tall_svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: Any) -> Any:
+    """``a_bar = U P_bar Vᴴ + (I - UUᴴ) U_bar S⁻¹ Vᴴ``; a cotangent that is None is zero."""
+    n = Vh.shape[-1]
+    V = adjoint(Vh)
+    inner, beyond = U[..., :n], U[..., n:]
+    sums = S[..., None, :] + S[..., :, None]
+    P_bar = 0.0 if S_bar is None else makediag(S_bar).astype(U.dtype)
+    if U_bar is None and Vh_bar is None:
+        return inner @ P_bar @ Vh
+    U_bar = np.zeros_like(U) if U_bar is None else U_bar
+    V_bar = np.zeros_like(V) if Vh_bar is None else adjoint(Vh_bar)
+    inner_bar = U_bar[..., :n]
+    if beyond.shape[-1]:
+        beyond_bar = U_bar[..., n:]
+        without_rotation(adjoint(beyond) @ beyond_bar, "svd")
+        inner_bar = inner_bar - beyond @ (adjoint(beyond_bar) @ inner)
+    K_U, K_V = adjoint(inner) @ inner_bar, adjoint(V) @ V_bar
+    sizes = np.abs(value(K_U)) + np.abs(value(K_V))
+    scale = sizes + np.max(np.abs(value(U_bar)), initial=0.0)
+    without_gauge(K_U + K_V, scale, "svd")
+    A_U, A_V = 0.5 * (K_U - adjoint(K_U)), 0.5 * (K_V - adjoint(K_V))
+    P_bar = P_bar + over_gaps(
+        _off_diagonal(A_U + A_V), _gaps(S), scale, S, "svd", coupling=_off_diagonal(sizes)
+    )
+    slopes = np.zeros_like(value(S)) if S_bar is None else np.abs(value(S_bar))
+    pairs = _off_diagonal(slopes[..., None, :] + slopes[..., :, None])
+    P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd", coupling=pairs)
+    a_bar = inner @ P_bar @ Vh
+    if U.shape[-2] == n:
+        return a_bar
+    outside = inner_bar - inner @ K_U
+    return a_bar + over_gaps(outside, S[..., None, :], inner_bar, S, "svd", slopes[..., None, :]) @ Vh
+
+
 @rule
 def _tall_svd(a: Any, full_matrices: bool) -> Any:
     """``a = U diag(S) Vᴴ`` with at least as many rows as columns.
 
-    With ``P = Uᴴ da V``, ``dU = U Ω``, ``dV = V Ψ`` (Ω, Ψ skew-Hermitian): ``dS = Re diag(P)``,
-    ``(Ω + Ψ)_ij = (P + Pᴴ)_ij / (s_j - s_i)``, ``(Ω - Ψ)_ij = (P - Pᴴ)_ij / (s_j + s_i)``: sums of singular
-    values do not vanish where differences do.  Of the columns of U beyond the n-th only the space that they
-    span is determined.
+    Of the columns of U beyond the n-th only the space that they span is determined.
     """
     U, S, Vh = np.linalg.svd(a, full_matrices)
-    n = a.shape[-1]
-    V = adjoint(Vh)
-    inner, beyond = U[..., :n], U[..., n:]
-    sums = S[..., None, :] + S[..., :, None]
+    return SVDResult(U, S, Vh), Differential(
+        (lambda a_dot: _tall_svd_pushforward(U, S, Vh, a_dot),),
+        (lambda bars: _tall_svd_pullback(U, S, Vh, *bars),),
+        symbolic_zeros=True,
+    )
 
-    def pushforward(a_dot: Any) -> Any:
-        aV = a_dot @ V
-        P = adjoint(inner) @ aV
-        S_dot = extractdiag(P)
-        S_dot = S_dot.real if P.dtype.kind == "c" else S_dot
-        both = over_gaps(_off_diagonal(P + adjoint(P)), _gaps(S), P, S, "svd")
-        difference = over_gaps(P - adjoint(P), sums, P, S, "svd")
-        Omega, Psi = 0.5 * (both + difference), 0.5 * (both - difference)
-        outside = aV - inner @ P
-        U_dot = inner @ Omega + over_gaps(outside, S[..., None, :], aV, S, "svd")
-        if full_matrices:
-            U_dot = np.concatenate([U_dot, -(inner @ (adjoint(U_dot) @ beyond))], axis=-1)
-        return U_dot, S_dot, adjoint(V @ Psi)
 
-    def pullback(bars: Any) -> Any:
-        """``a_bar = U P_bar Vᴴ + (I - UUᴴ) U_bar S⁻¹ Vᴴ``."""
-        U_bar, S_bar, Vh_bar = bars
-        P_bar = 0.0 if S_bar is None else makediag(S_bar).astype(a.dtype)
-        if U_bar is None and Vh_bar is None:
-            return inner @ P_bar @ Vh
-        U_bar = np.zeros_like(U) if U_bar is None else U_bar
-        V_bar = np.zeros_like(V) if Vh_bar is None else adjoint(Vh_bar)
-        inner_bar = U_bar[..., :n]
-        if full_matrices:
-            beyond_bar = U_bar[..., n:]
-            without_rotation(adjoint(beyond) @ beyond_bar, "svd")
-            inner_bar = inner_bar - beyond @ (adjoint(beyond_bar) @ inner)
-        K_U, K_V = adjoint(inner) @ inner_bar, adjoint(V) @ V_bar
-        sizes = np.abs(value(K_U)) + np.abs(value(K_V))
-        scale = sizes + np.max(np.abs(value(U_bar)), initial=0.0)
-        without_gauge(K_U + K_V, scale, "svd")
-        A_U, A_V = 0.5 * (K_U - adjoint(K_U)), 0.5 * (K_V - adjoint(K_V))
-        P_bar = P_bar + over_gaps(
-            _off_diagonal(A_U + A_V), _gaps(S), scale, S, "svd", coupling=_off_diagonal(sizes)
-        )
-        slopes = np.zeros_like(value(S)) if S_bar is None else np.abs(value(S_bar))
-        pairs = _off_diagonal(slopes[..., None, :] + slopes[..., :, None])
-        P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd", coupling=pairs)
-        a_bar = inner @ P_bar @ Vh
-        if a.shape[-2] == n:
-            return a_bar
-        outside = inner_bar - inner @ K_U
-        return a_bar + over_gaps(outside, S[..., None, :], inner_bar, S, "svd", slopes[..., None, :]) @ Vh
+def svd_pushforward(U: Any, S: Any, Vh: Any, a_dot: Any) -> Any:
+    """Of ``np.linalg.svd(a, full_matrices=False)``."""
+    if U.shape[-2] >= Vh.shape[-1]:
+        return _tall_svd_pushforward(U, S, Vh, a_dot)
+    V_dot, S_dot, Uh_dot = _tall_svd_pushforward(adjoint(Vh), S, adjoint(U), adjoint(a_dot))
+    return adjoint(Uh_dot), S_dot, adjoint(V_dot)
 
-    return SVDResult(U, S, Vh), Differential((pushforward,), (pullback,), symbolic_zeros=True)
+
+def svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: Any) -> Any:
+    """Of ``np.linalg.svd(a, full_matrices=False)``."""
+    if U.shape[-2] >= Vh.shape[-1]:
+        return _tall_svd_pullback(U, S, Vh, U_bar, S_bar, Vh_bar)
+    U_bar, Vh_bar = (None if X is None else adjoint(X) for X in (U_bar, Vh_bar))
+    return adjoint(_tall_svd_pullback(adjoint(Vh), S, adjoint(U), Vh_bar, S_bar, U_bar))
+
+
+def svdvals_pushforward(U: Any, Vh: Any, x_dot: Any) -> Any:
+    """``ds = Re diag(Uᴴ dx V)``."""
+    s_dot = np.sum(conj(U) * (x_dot @ adjoint(Vh)), axis=-2)
+    return s_dot.real if s_dot.dtype.kind == "c" else s_dot
 
 
 @rule(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
     """The vectors are kept for the derivative: ``x_bar = U diag(s_bar) Vᴴ``."""
     U, s, Vh = np.linalg.svd(x, full_matrices=False)
-
-    def pushforward(x_dot: Any) -> Any:
-        s_dot = np.sum(conj(U) * (x_dot @ adjoint(Vh)), axis=-2)
-        return s_dot.real if s_dot.dtype.kind == "c" else s_dot
-
-    return s, Differential(pushforward, lambda s_bar: (U * s_bar[..., None, :]) @ Vh)
+    return s, Differential(
+        lambda x_dot: svdvals_pushforward(U, Vh, x_dot), lambda s_bar: (U * s_bar[..., None, :]) @ Vh
+    )
 
 
 # -- QR --------------------------------------------------------------------------------------------------
