@@ -256,38 +256,6 @@ cdef blas_int potri(bint lower, blas_int n, scalar *L, blas_int ldl) noexcept no
     return info
 
 
-cdef blas_int gelqf(blas_int m, blas_int n, scalar *A, blas_int lda, scalar *tau,
-                    scalar *work, blas_int lwork) noexcept nogil:
-    """A = L Q, A of shape (m, n): L in the lower triangle, reflectors above it.
-    lwork = -1 asks for the workspace.
-    """
-    cdef blas_int la = leading(lda), info = 0
-    if scalar is float:
-        lapack.sgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
-    elif scalar is double:
-        lapack.dgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
-    elif scalar is complex64:
-        lapack.cgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
-    else:
-        lapack.zgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
-    return info
-
-
-cdef blas_int orglq(blas_int m, blas_int n, scalar *A, blas_int lda, const scalar *tau,
-                    scalar *work, blas_int lwork) noexcept nogil:
-    """The orthonormal rows Q (m, n) from the reflectors of `gelqf`. lwork = -1 asks for the workspace."""
-    cdef blas_int la = leading(lda), info = 0
-    if scalar is float:
-        lapack.sorgqr(&n, &m, &m, A, &la, <float *> tau, work, &lwork, &info)
-    elif scalar is double:
-        lapack.dorgqr(&n, &m, &m, A, &la, <double *> tau, work, &lwork, &info)
-    elif scalar is complex64:
-        lapack.cungqr(&n, &m, &m, A, &la, <complex64 *> tau, work, &lwork, &info)
-    else:
-        lapack.zungqr(&n, &m, &m, A, &la, <complex128 *> tau, work, &lwork, &info)
-    return info
-
-
 cdef blas_int syevd(bint lower, blas_int n, scalar *A, blas_int lda, void *lam, scalar *work,
                     blas_int lwork, void *rwork, blas_int lrwork, blas_int *iwork, blas_int liwork) noexcept nogil:
     """A = Uᴴ diag(lam) U from the named triangle of A; U overwrites A.
