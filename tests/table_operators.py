@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 from table import Operator, sample
@@ -178,7 +179,154 @@ def reference_gelqf(A):
     return adjoint(Q * phase[..., None, :]), adjoint(R * np.conjugate(phase)[..., :, None])
 
 
+def with_columns(rng):
+    """Samples for the factor objects: matrices and right-hand sides."""
+    for a, b in [
+        ((1, 1), (1,)),
+        ((3, 3), (3, 2)),
+        ((40, 40), (40,)),
+        ((2, 3, 3), (3,)),
+        ((2, 2), (3, 2, 1)),
+        ((2, 2), (2, 0)),
+        ((0, 0), (0, 2)),
+        ((0, 2, 2), (2,)),
+    ]:
+        yield sample(rng.standard_normal(a), rng.standard_normal(b))
+
+
+def of_cho_factor(A, b):
+    F = ld.linalg.cho_factor(spd(A))
+    return F.solve(b), F.quad(b), F.whiten(b), F.logdet(), F.inv(), F.diag_inv(), F.L
+
+
+def reference_cho_factor(A, b):
+    K = spd(A)
+    inv, L = np.linalg.inv(K), np.linalg.cholesky(K)
+    B = b[:, None] if b.ndim == 1 else b
+    x, z = inv @ B, np.linalg.inv(L) @ B
+    q = np.sum((np.conj(z) * z).real, axis=-2)
+    x, z, q = (x[..., 0], z[..., 0], q[..., 0]) if b.ndim == 1 else (x, z, q)
+    return x, q, z, np.linalg.slogdet(K)[1], inv, np.diagonal(inv, axis1=-2, axis2=-1).real, L
+
+
+def of_lu_factor(A, b):
+    F = ld.linalg.lu_factor(heavy_diagonal(A))
+    transposed = [F.solve(b, transpose) for transpose in (False, True, "C")]
+    return *transposed, *F.slogdet(), F.inv(), F.diag_inv(), F.logdet()
+
+
+def reference_lu_factor(A, b):
+    A = heavy_diagonal(A)
+    inv = np.linalg.inv(A)
+    B = b[:, None] if b.ndim == 1 else b
+    solutions = [op @ B for op in (inv, np.swapaxes(inv, -1, -2), adjoint(inv))]
+    solutions = [x[..., 0] for x in solutions] if b.ndim == 1 else solutions
+    sign, logdet = np.linalg.slogdet(A)
+    return *solutions, sign, logdet, inv, np.diagonal(inv, axis1=-2, axis2=-1), logdet
+
+
+def of_eigh_factor(A, b):
+    F = ld.linalg.eigh_factor(spd(A))
+    return F.solve(b, 0.5), F.quad(b), F.logdet([0.5, 1.0] if A.ndim == 2 else 0.5)
+
+
+def reference_eigh_factor(A, b):
+    K = spd(A)
+    eye = np.eye(K.shape[-1], dtype=K.dtype)
+    q = reference_cho_factor(A, b)[1]
+    B = b[:, None] if b.ndim == 1 else b
+    x = np.linalg.inv(K + 0.5 * eye) @ B
+    shifts = np.array([0.5, 1.0] if A.ndim == 2 else 0.5)[..., None, None]
+    return x[..., 0] if b.ndim == 1 else x, q, np.linalg.slogdet(K + shifts * eye)[1]
+
+
+def gaussians(rng):
+    for x, mean, cov in [
+        ((1,), (1,), (1, 1)),
+        ((3,), (), (3, 3)),
+        ((2, 4, 3), (4, 3), (3, 3)),
+        ((4, 1, 3), (3,), (2, 3, 3)),
+        ((40,), (40,), (40, 40)),
+        ((0, 3), (3,), (3, 3)),
+        ((3,), (3,), (0, 3, 3)),
+        ((2, 0), (0,), (0, 0)),
+    ]:
+        yield sample(rng.standard_normal(x), rng.standard_normal(mean), rng.standard_normal(cov))
+
+
+def observations(rng):
+    for y, K, noise in [
+        ((1,), (1, 1), ()),
+        ((3,), (3, 3), (3,)),
+        ((3, 2), (2, 3, 3), ()),
+        ((2, 3, 2), (3, 3), (3,)),
+        ((2, 3, 1), (2, 3, 3), (2, 3)),
+        ((40, 2), (40, 40), ()),
+        ((3, 0), (3, 3), ()),
+        ((0, 2), (0, 0), ()),
+    ]:
+        yield sample(rng.standard_normal(y), rng.standard_normal(K), rng.standard_normal(noise))
+    yield sample(rng.standard_normal(3), rng.standard_normal((3, 3)))
+
+
+def reference_mvn_logpdf(x, mean, cov):
+    cov = spd(cov)
+    r = x - mean
+    quad = np.sum(r * (np.linalg.inv(cov) @ r[..., None])[..., 0], axis=-1)
+    return -0.5 * (quad + np.linalg.slogdet(cov)[1] + cov.shape[-1] * math.log(2 * math.pi))
+
+
+def of_gp_logpdf(y, K, *noise):
+    return ld.linalg.gp_logpdf(y, spd(K), *(s * s for s in noise))
+
+
+def reference_gp_logpdf(y, K, *noise):
+    A, Y = spd(K), y[:, None] if y.ndim == 1 else y
+    n, k = Y.shape[-2:]
+    for s in noise:
+        A = A + np.broadcast_to(s * s, (*s.shape[:-1], n))[..., None] * np.eye(n, dtype=K.dtype)
+    quad = np.sum(Y * (np.linalg.inv(A) @ Y), axis=(-2, -1))
+    return -0.5 * (quad + k * (np.linalg.slogdet(A)[1] + n * math.log(2 * math.pi)))
+
+
 OPERATORS = [
+    Operator(
+        "ld.cho_factor",
+        ld.linalg.cho_factor,
+        with_columns,
+        call=of_cho_factor,
+        reference=reference_cho_factor,
+        complex=True,
+        single=False,  # two algorithms do not agree to 1e-5 of every entry
+    ),
+    Operator(
+        "ld.lu_factor",
+        ld.linalg.lu_factor,
+        with_columns,
+        call=of_lu_factor,
+        reference=reference_lu_factor,
+        complex=True,
+        single=False,
+    ),
+    Operator(
+        "ld.eigh_factor",
+        ld.linalg.eigh_factor,
+        with_columns,
+        call=of_eigh_factor,
+        reference=reference_eigh_factor,
+        complex=True,
+        single=False,
+    ),
+    Operator(
+        "ld.mvn_logpdf",
+        ld.linalg.mvn_logpdf,
+        gaussians,
+        call=lambda x, mean, cov: ld.linalg.mvn_logpdf(x, mean, spd(cov)),
+        reference=reference_mvn_logpdf,
+    ),
+    Operator(
+        "ld.gp_logpdf", ld.linalg.gp_logpdf, observations, call=of_gp_logpdf, reference=reference_gp_logpdf
+    ),
     Operator("ld.gemm2", ld.linalg.gemm2, products, reference=reference_gemm2, complex=True),
     Operator("ld.gemm", ld.linalg.gemm, products_onto, reference=reference_gemm, complex=True),
     Operator("ld.syrk", ld.linalg.syrk, grams, reference=reference_syrk, complex=True),
@@ -205,6 +353,7 @@ OPERATORS = [
         both_triangles((40, 40)),
         call=lambda A, **options: ld.linalg.potrf(spd(A), **options),
         reference=reference_potrf,
+        complex=True,
         single=False,  # two algorithms do not agree to 1e-5 of every entry
     ),
     Operator(
@@ -239,16 +388,29 @@ OPERATORS = [
         single=False,  # two algorithms do not agree to 1e-5 of every entry
     ),
     Operator(
-        "ld.inverse", ld.linalg.inverse, matrices(*SQUARE), domain=heavy_diagonal, reference=np.linalg.inv
+        "ld.inverse",
+        ld.linalg.inverse,
+        matrices(*SQUARE),
+        domain=heavy_diagonal,
+        reference=np.linalg.inv,
+        complex=True,
     ),
-    Operator("ld.det", ld.linalg.det, matrices(*SQUARE), reference=np.linalg.det),
-    Operator("ld.slogdet", ld.linalg.slogdet, matrices(*SQUARE), reference=np.linalg.slogdet),
+    Operator("ld.det", ld.linalg.det, matrices(*SQUARE), reference=np.linalg.det, complex=True),
+    Operator(
+        "ld.slogdet",
+        ld.linalg.slogdet,
+        matrices(*SQUARE),
+        domain=heavy_diagonal,
+        reference=np.linalg.slogdet,
+        complex=True,
+    ),
     Operator(
         "ld.sumlogdiag",
         ld.linalg.sumlogdiag,
         matrices(*SQUARE),
         domain=heavy_diagonal,
         reference=lambda A: np.sum(np.log(np.diagonal(A, axis1=-2, axis2=-1)), axis=-1),
+        complex=True,
     ),
     Operator("ld.extractdiag", ld.linalg.extractdiag, offsets((4, 4)), complex=True),
     Operator("ld.makediag", ld.linalg.makediag, offsets((3,)), complex=True),

@@ -96,7 +96,9 @@ OPERATORS = [
     Operator(
         "transpose",
         np.transpose,
-        several(SHAPES, each((2, 3, 4), call(), call((1, 2, 0)), call(axes=(-1, 0, 1)))),
+        several(
+            SHAPES, each((2, 3, 4), call(), call((1, 2, 0)), call(axes=(-1, 0, 1)), call(np.array([2, 0, 1])))
+        ),
         complex=True,
     ),
     Operator("swapaxes", np.swapaxes, each((2, 3, 4), call(0, -1), call(axis1=1, axis2=1))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 
 import numpy as np
@@ -61,6 +62,11 @@ def test_solve_with_a_triangle_has_a_full_gradient(n, triangle):
     check_grads(np.linalg.solve, (A, b))
 
 
+def triangular_twin(operator, rightside=False, **options):
+    call = functools.partial(operator, rightside=rightside, **options)
+    return call, call, lambda n: (spd(n), RNG.standard_normal((3, n) if rightside else (n, 3)))
+
+
 TWINS = {
     "cholesky": (np.linalg.cholesky, rules.cholesky, lambda n: (spd(n),)),
     "upper": (
@@ -76,6 +82,17 @@ TWINS = {
     "solve matrix": (np.linalg.solve, rules.solve, lambda n: (spd(n), RNG.standard_normal((n, 3)))),
     "solve lower": (np.linalg.solve, rules.solve, lambda n: (np.linalg.cholesky(spd(n)), np.ones((n, 1)))),
     "solve upper": (np.linalg.solve, rules.solve, lambda n: (np.linalg.cholesky(spd(n)).T, np.ones((n, 1)))),
+    **{
+        f"{operator.__name__} {options}": triangular_twin(operator, **options)
+        for operator in [ld.linalg.trmm, ld.linalg.trsm]
+        for options in [
+            {},
+            {"transpose": True, "alpha": -2.0},
+            {"transpose": "C", "rightside": True, "alpha": 2},
+            {"rightside": True, "lower": False},
+            {"transpose": True, "rightside": True, "lower": False},
+        ]
+    },
     "solve columns 0": (np.linalg.solve, rules.solve, lambda n: (spd(n), np.ones((n, 0)))),
 }
 
@@ -110,6 +127,7 @@ def test_the_compiled_twins_accumulate_and_leave_cotangents_alone():
         A = (A + A.T) / 2
         L = np.linalg.cholesky(A)
         x = np.linalg.solve(A, b) + np.linalg.solve(A.T, b) + np.linalg.solve(L, b)
+        x = x + ld.linalg.trsm(L, b, transpose=True) + ld.linalg.trmm(L, b) + ld.linalg.trmm(L, x, alpha=2.0)
         return x, L
 
     check_grads(f, (A, b))

@@ -160,6 +160,38 @@ def test_overwrite_on_plain_arrays_and_on_variables():
     assert_array_equal(ld.value(C), np.ones((3, 2)))
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_overwrite_of_complex(dtype):
+    A = (spd(3) + 1j * np.tril(RNG.standard_normal((3, 3)), -1)).astype(dtype)
+    given = A.copy()
+    L = ld.linalg.potrf(given, overwrite_a=True)
+    assert L is given
+    assert_allclose(np.tril(L @ L.conj().T), np.tril(A), rtol=1e-4)
+    B = RNG.standard_normal((3, 2)).astype(dtype)
+    for operator in [ld.linalg.trmm, ld.linalg.trsm]:
+        given = B.copy()
+        result = operator(L, given, "C", overwrite_a=True)
+        assert result is given
+        assert_allclose(result, operator(L, B, "C"))
+    given = B[:2].copy()
+    assert ld.linalg.gemm(B, B, given, "C", overwrite_c=True) is given
+    given = L.copy()
+    assert ld.linalg.potri(given, overwrite_l=True) is given
+
+
+def test_real_matrix_with_complex_matrix():
+    """The gradient of what is real is real."""
+    L = np.linalg.cholesky(spd(3))
+    B = RNG.standard_normal((3, 2)) + 1j * RNG.standard_normal((3, 2))
+    for operator in [ld.linalg.trmm, ld.linalg.trsm, ld.linalg.gemm2]:
+        check_grads(operator, (L, B))
+        _, pullback = ld.vjp(operator, L, B)
+        L_bar, B_bar = pullback(B)
+        assert (L_bar.dtype, B_bar.dtype) == (np.float64, np.complex128)
+        assert operator(L.astype(np.float32), B.astype(np.complex64)).dtype == np.complex64
+        assert operator(L, B.astype(np.complex64)).dtype == np.complex128
+
+
 def test_options_may_be_positional():
     A = RNG.standard_normal((3, 3))
     assert_allclose(
@@ -189,6 +221,17 @@ def test_triangles_are_packed_row_by_row():
     for options in [(0, True), (0, False), (-1, True), (2, True)]:
         packed = ld.linalg.extracttrian(A, *options)
         assert_array_equal(ld.linalg.extracttrian(ld.linalg.maketrian(packed, *options), *options), packed)
+
+
+@pytest.mark.parametrize("transpose", [False, True, "C"])
+def test_lists_as_constants(transpose):
+    A, B = [[2.0, 0.0], [1.0, 4.0]], np.ones((2, 2))
+    for operator in [ld.linalg.trmm, ld.linalg.trsm, ld.linalg.gemm2]:
+        assert_array_equal(
+            ld.grad(lambda B, f=operator: np.sum(f(A, B, transpose)))(B),
+            ld.grad(lambda B, f=operator: np.sum(f(np.array(A), B, transpose)))(B),
+        )
+    assert ld.grad(lambda B: np.sum(ld.linalg.gemm2(B, A, False, transpose)))(B).shape == (2, 2)
 
 
 def test_array_likes_are_taken():

@@ -10,6 +10,7 @@ from lindiff.core.record cimport Node, Trace
 cdef class Variable:
     cdef readonly object _value
     cdef Node node
+    cdef dict shared
     cdef object assign(self, object outcome)
 
 
@@ -32,6 +33,7 @@ cdef class Operators:
 cdef object as_value(object value)
 cdef object record(Trace trace, Node node, object value)
 cdef object value_of(object x)
+cpdef dict shared_of(Variable x)
 cdef Trace innermost(object x, Trace so_far)
 cdef object alike(object given, object like, str what, str like_what)
 cpdef object off_tape(object x, Trace trace)

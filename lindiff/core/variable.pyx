@@ -169,6 +169,18 @@ cdef object value_of(object x):
     return x
 
 
+cpdef dict shared_of(Variable x):
+    """What operations on the plain array inside ``x`` share, as its factors: theirs to fill in.
+
+    It is gone with the Variable, or with the value where that is changed in place.  It must hold no Variable.
+    """
+    while type(x._value) is Variable:
+        x = x._value
+    if x.shared is None:
+        x.shared = {}
+    return x.shared
+
+
 cdef object read_only(cnp.ndarray x):
     """A number as NumPy scalar, an array as a view that cannot be written to."""
     if cnp.PyArray_NDIM(x) == 0:
@@ -540,6 +552,7 @@ cdef class Variable:
             result = result.astype(self.dtype)
         self._value = result._value
         self.node = result.node
+        self.shared = None
         return self
 
     def __richcmp__(self, other, int op):

@@ -1,8 +1,10 @@
 """Linear algebra kernels: arrays in, arrays out. No Variable is ever seen here.
 
 Names follow LAPACK without the type letter, as in Seeger et al. (2017). Matrices are row-major, in the
-last two axes; leading axes are a batch. float32 and float64; integers become float64. An argument is
-changed only under its `overwrite_*` flag, and then only if its layout allows it: use the returned array.
+last two axes; leading axes are a batch. float32, float64, complex64 and complex128 work, promoted as NumPy
+promotes them; integers become float64. "Symmetric" means Hermitian for complex matrices, whose formulas
+have adjoints for transposes. An argument is changed only under its `overwrite_*` flag, and then only if its
+layout allows it: use the returned array.
 """
 
 from lindiff.kernels.cholesky import (
@@ -22,6 +24,7 @@ from lindiff.kernels.eigh import (
     syevd_pullback,
     syevd_pushforward,
 )
+from lindiff.kernels.gaussian import log_density, log_density_pullback
 from lindiff.kernels.inverse import (
     det,
     inverse,
@@ -67,6 +70,8 @@ __all__ = [
     "inverse",
     "inverse_pullback",
     "inverse_pushforward",
+    "log_density",
+    "log_density_pullback",
     "nearly_equal",
     "potrf",
     "potrf_pullback",

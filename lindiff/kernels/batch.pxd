@@ -26,6 +26,7 @@ cdef struct Batch:
     bint lower, rightside
     int transpose, transpose_b       # PLAIN, TRANSPOSE or ADJOINT
     double alpha, beta
+    double weight                    # how much longer a matrix takes than its Cholesky factorization
     Py_ssize_t work_size             # workspace: entries of the dtype, then integers
     Py_ssize_t iwork_size
     void *work
@@ -49,7 +50,7 @@ cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n)
 cdef cnp.ndarray fresh_scalars(Batch *b)
 cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n)
 cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument)
-cdef int transposition(object flag) except -1
+cdef int transposition(object flag, str operator, str argument=*) except -1
 cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=*, KernelC128 z=*) except -1
 cdef str place(Batch *b)
 cdef object misfit(str operator, str left, cnp.ndarray x, str right, cnp.ndarray y)

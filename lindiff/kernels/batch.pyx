@@ -6,12 +6,14 @@ from libc.string cimport memcpy
 
 from lindiff.kernels cimport memory
 from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE
+from lindiff.kernels.threads cimport run_tasks, threads_for
 
 import numpy as np
 
 cnp.import_array()
 
 cdef enum:
+    SMALL = 32            # order up to which BLAS does not start threads of its own
     HOLD_GIL_BELOW = 32   # count * (m + n + k): less work takes about as long as giving the GIL back
 
 
@@ -25,6 +27,7 @@ cdef void start(Batch *b) noexcept:
     b.info = 0
     b.failed = 0
     b.count = 1
+    b.weight = 1
 
 
 cdef int scalar_type(cnp.ndarray x, str operator, str argument) except -1:
@@ -57,7 +60,7 @@ cdef int real_type(int dtype) noexcept:
     return cnp.NPY_FLOAT if dtype == cnp.NPY_FLOAT or dtype == cnp.NPY_CFLOAT else cnp.NPY_DOUBLE
 
 
-cdef int transposition(object flag) except -1:
+cdef int transposition(object flag, str operator, str argument="transpose") except -1:
     """PLAIN, TRANSPOSE or ADJOINT for False, True or "C"."""
     if flag is False:
         return PLAIN
@@ -67,7 +70,7 @@ cdef int transposition(object flag) except -1:
         return TRANSPOSE if flag else PLAIN
     if flag == "C":
         return ADJOINT
-    raise ValueError(f'a transposition is False, True or "C" (conjugated too), not {flag!r}')
+    raise ValueError(f'{operator}: {argument} must be False, True or "C", got {flag!r}')
 
 
 cdef int widen(Batch *b, cnp.ndarray x, int ndim) except -1:
@@ -294,24 +297,81 @@ cdef size_t itemsize(int dtype) noexcept:
     return sizeof(float) if dtype == cnp.NPY_FLOAT else sizeof(double)
 
 
+cdef struct Part:
+    Batch batch
+    Kernel32 s
+    Kernel64 d
+    KernelC64 c
+    KernelC128 z
+
+
+cdef void run_part(void *task) noexcept nogil:
+    cdef Part *part = <Part *> task
+    loop(&part.batch, part.s, part.d, part.c, part.z)
+
+
+cdef double nanoseconds(Batch *b) noexcept nogil:
+    """What the whole batch takes at least, about: weight * n³/3 flops a matrix, and what comes with them."""
+    cdef double n = max(b.m, b.n, b.k)
+    return b.count * b.weight * (30 + n * n * n / 6)
+
+
+cdef int run_parts(Batch *b, int count, Py_ssize_t work_bytes, Kernel32 s, Kernel64 d, KernelC64 c,
+                   KernelC128 z) except -1:
+    """Share the batch among `count` threads, each with its own workspace (they follow one another)."""
+    cdef Part *parts = <Part *> malloc(count * sizeof(Part))
+    cdef Py_ssize_t begin
+    cdef int i, j
+    if parts == NULL:
+        raise MemoryError()
+    for i in range(count):
+        begin = b.count * i // count
+        parts[i].batch = b[0]
+        parts[i].batch.count = b.count * (i + 1) // count - begin
+        for j in range(b.operands):
+            parts[i].batch.item[j] += begin * b.step[j]
+        parts[i].batch.work = <char *> b.work + i * work_bytes
+        parts[i].batch.iwork = <blas_int *> (<char *> b.iwork + i * work_bytes)
+        parts[i].s, parts[i].d, parts[i].c, parts[i].z = s, d, c, z
+    with nogil:
+        run_tasks(run_part, <char *> parts, sizeof(Part), count)
+    for i in range(count):
+        if parts[i].batch.info != 0:
+            begin = b.count * i // count
+            b[0] = parts[i].batch
+            b.failed += begin
+            break
+    free(parts)
+    return 0
+
+
 cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=NULL, KernelC128 z=NULL) except -1:
-    """Run the kernel of the dtype over the batch with one workspace; 1 if a matrix failed (b.info, b.failed),
-    else 0.
+    """Run the kernel of the dtype over the batch; 1 if a matrix failed (b.info, b.failed), else 0.
+
+    Small matrices are shared among threads; for others, BLAS has its own.
     """
-    cdef size_t bytes = (b.work_size * itemsize(b.dtype) + 15) // 16 * 16
+    cdef Py_ssize_t reals = (b.work_size * itemsize(b.dtype) + 63) // 64 * 64
+    cdef Py_ssize_t bytes = reals + (b.iwork_size * <Py_ssize_t> sizeof(blas_int) + 63) // 64 * 64
+    cdef int threads = 1
+    cdef void *work = NULL
     if b.dtype >= cnp.NPY_CFLOAT and c == NULL:
         raise TypeError("of this operator only float32 and float64 work")
-    if b.work_size > 0 or b.iwork_size > 0:
-        b.work = malloc(bytes + b.iwork_size * sizeof(blas_int))
-        if b.work == NULL:
+    if b.count > 1 and max(b.m, b.n, b.k) <= SMALL:
+        threads = threads_for(nanoseconds(b))
+    if bytes > 0:
+        work = malloc(threads * bytes)
+        if work == NULL:
             raise MemoryError()
-        b.iwork = <blas_int *> (<char *> b.work + bytes)
-    if b.count * (b.m + b.n + b.k) < HOLD_GIL_BELOW:
+        b.work = work
+        b.iwork = <blas_int *> (<char *> work + reals)
+    if threads > 1:
+        run_parts(b, threads, bytes, s, d, c, z)
+    elif b.count * (b.m + b.n + b.k) < HOLD_GIL_BELOW:
         loop(b, s, d, c, z)
     else:
         with nogil:
             loop(b, s, d, c, z)
-    free(b.work)
+    free(work)
     return b.info != 0
 
 

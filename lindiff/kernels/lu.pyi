@@ -7,7 +7,7 @@ def getrs(
     LU: ArrayLike,
     piv: ArrayLike,
     B: ArrayLike,
-    transpose: bool = False,
+    transpose: bool | str = False,
     overwrite_b: bool = False,
 ) -> NDArray[Any]: ...
 def getri(LU: ArrayLike, piv: ArrayLike, overwrite_lu: bool = False) -> NDArray[Any]: ...

@@ -5,12 +5,12 @@ determinant need.
 """
 
 cimport numpy as cnp
-from libc.math cimport fabs
 
 from lindiff.kernels cimport rowmajor
 from lindiff.kernels.batch cimport (
-    Batch, enter, fresh_integers, misfit, own, place, read, read_integers, run, square, start,
+    Batch, enter, fresh_integers, misfit, own, place, read, read_integers, run, square, start, transposition,
 )
+from lindiff.kernels.scalar cimport complex64, complex128, divide_all, real_part, size
 from lindiff.kernels.triangles cimport zero_pivot
 from lindiff.kernels.triangular cimport trsm_one
 
@@ -24,40 +24,40 @@ cdef enum:
 
 # ---- one matrix ----------------------------------------------------------------------------------
 
-cdef void exchange(Py_ssize_t count, floating *x, floating *y, Py_ssize_t step) noexcept nogil:
+cdef void exchange(Py_ssize_t count, scalar *x, scalar *y, Py_ssize_t step) noexcept nogil:
     cdef Py_ssize_t i
-    cdef floating t
+    cdef scalar t
     for i in range(count):
         t = x[i * step]
         x[i * step] = y[i * step]
         y[i * step] = t
 
 
-cdef void getrf_small(Py_ssize_t n, floating *A, Py_ssize_t ld, blas_int *piv) noexcept nogil:
+cdef void getrf_small(Py_ssize_t n, scalar *A, Py_ssize_t ld, blas_int *piv) noexcept nogil:
     """A = L U P by elimination: the largest entry of a row comes to the diagonal, the rows below follow."""
     cdef Py_ssize_t i, j, k, p
-    cdef floating largest, x
+    cdef double largest
+    cdef scalar x
     for k in range(n):
         p = k
-        largest = fabs(A[k * ld + k])
+        largest = size(A[k * ld + k])
         for j in range(k + 1, n):
-            if fabs(A[k * ld + j]) > largest:
+            if size(A[k * ld + j]) > largest:
                 p = j
-                largest = fabs(A[k * ld + j])
+                largest = size(A[k * ld + j])
         piv[k] = <blas_int> p
         if p != k:
             exchange(n, A + k, A + p, ld)
         if A[k * ld + k] == 0:
             continue
-        for j in range(k + 1, n):
-            A[k * ld + j] /= A[k * ld + k]
+        divide_all(n - k - 1, A + k * (ld + 1) + 1, 1, A[k * (ld + 1)])
         for i in range(k + 1, n):
             x = A[i * ld + k]
             for j in range(k + 1, n):
                 A[i * ld + j] -= x * A[k * ld + j]
 
 
-cdef blas_int getrf_one(blas_int n, floating *A, blas_int lda, blas_int *piv) noexcept nogil:
+cdef blas_int getrf_one(blas_int n, scalar *A, blas_int lda, blas_int *piv) noexcept nogil:
     """A := L and U of A = L U P; column i was exchanged with column piv[i].
     Returns 1 + index of a zero pivot, or 0.
     """
@@ -71,26 +71,26 @@ cdef blas_int getrf_one(blas_int n, floating *A, blas_int lda, blas_int *piv) no
     return zero_pivot(n, A, lda)
 
 
-cdef void getrs_one(bint transpose, blas_int n, blas_int k, const floating *LU, blas_int ldlu,
-                    const blas_int *piv, floating *B, blas_int ldb) noexcept nogil:
-    """B := A⁻¹ B = Pᵀ U⁻¹ L⁻¹ B, or A⁻ᵀ B = L⁻ᵀ U⁻ᵀ P B; B is (n, k)."""
+cdef void getrs_one(int transpose, blas_int n, blas_int k, const scalar *LU, blas_int ldlu,
+                    const blas_int *piv, scalar *B, blas_int ldb) noexcept nogil:
+    """B := A⁻¹ B = Pᵀ U⁻¹ L⁻¹ B, A⁻ᵀ B = L⁻ᵀ U⁻ᵀ P B, or A⁻ᴴ B = L⁻ᴴ U⁻ᴴ P B; B is (n, k)."""
     cdef Py_ssize_t i, ld = ldb
     if transpose:
         for i in range(n):
             if piv[i] != i:
                 exchange(k, B + i * ld, B + piv[i] * ld, 1)
-        trsm_one(False, False, True, True, n, k, <floating> 1, LU, ldlu, B, ldb)
-        trsm_one(False, True, True, False, n, k, <floating> 1, LU, ldlu, B, ldb)
+        trsm_one(False, False, transpose, True, n, k, 1, LU, ldlu, B, ldb)
+        trsm_one(False, True, transpose, False, n, k, 1, LU, ldlu, B, ldb)
     else:
-        trsm_one(False, True, False, False, n, k, <floating> 1, LU, ldlu, B, ldb)
-        trsm_one(False, False, False, True, n, k, <floating> 1, LU, ldlu, B, ldb)
+        trsm_one(False, True, False, False, n, k, 1, LU, ldlu, B, ldb)
+        trsm_one(False, False, False, True, n, k, 1, LU, ldlu, B, ldb)
         for i in range(n - 1, -1, -1):
             if piv[i] != i:
                 exchange(k, B + i * ld, B + piv[i] * ld, 1)
 
 
-cdef void getri_one(blas_int n, floating *LU, blas_int ldlu, const blas_int *piv,
-                    floating *work, blas_int lwork) noexcept nogil:
+cdef void getri_one(blas_int n, scalar *LU, blas_int ldlu, const blas_int *piv,
+                    scalar *work, blas_int lwork) noexcept nogil:
     """LU := A⁻¹ = Pᵀ U⁻¹ L⁻¹; work has at least `getri_work(n)` entries."""
     cdef Py_ssize_t i, j, ld = ldlu
     cdef blas_int *shifted = <blas_int *> (work + lwork)   # pivots counted from 1, behind the workspace
@@ -110,7 +110,7 @@ cdef void getri_one(blas_int n, floating *LU, blas_int ldlu, const blas_int *piv
 
 # ---- arrays --------------------------------------------------------------------------------------
 
-cdef blas_int getrf_item(floating *A, Batch *b) noexcept nogil:
+cdef blas_int getrf_item(scalar *A, Batch *b) noexcept nogil:
     getrf_one(b.n, A, b.n, <blas_int *> b.item[1])   # a singular matrix has factors too
     return 0
 
@@ -148,7 +148,7 @@ def getrf(A, bint overwrite_a=False):
     cdef Batch b
     start(&b)
     cdef cnp.ndarray a = own(&b, square(&b, A, "getrf", "A"), overwrite_a), piv = fresh_integers(&b, b.n)
-    run(&b, getrf_item[float], getrf_item[double])
+    run(&b, getrf_item[float], getrf_item[double], getrf_item[complex64], getrf_item[complex128])
     return a, piv
 
 
@@ -158,15 +158,15 @@ cdef object singular(Batch *b, str operator):
     )
 
 
-cdef blas_int getrs_item(floating *LU, Batch *b) noexcept nogil:
+cdef blas_int getrs_item(scalar *LU, Batch *b) noexcept nogil:
     cdef blas_int info = zero_pivot(b.m, LU, b.m)
     if info == 0:
-        getrs_one(b.transpose, b.m, b.n, LU, b.m, <blas_int *> b.item[1], <floating *> b.item[2], b.n)
+        getrs_one(b.transpose, b.m, b.n, LU, b.m, <blas_int *> b.item[1], <scalar *> b.item[2], b.n)
     return info
 
 
-def getrs(LU, piv, B, bint transpose=False, bint overwrite_b=False):
-    """Solve A X = B, or Aᵀ X = B, with the factors of `getrf`.
+def getrs(LU, piv, B, transpose=False, bint overwrite_b=False):
+    """Solve A X = B, Aᵀ X = B or Aᴴ X = B with the factors of `getrf`.
 
     Parameters
     ----------
@@ -174,7 +174,8 @@ def getrs(LU, piv, B, bint transpose=False, bint overwrite_b=False):
     piv : (..., n) array_like of int
         Both from `getrf`.
     B : (..., n, k) array_like
-    transpose : bool
+    transpose : bool or "C"
+        "C" stands for Aᴴ.
     overwrite_b : bool
         X may overwrite B.
 
@@ -201,7 +202,7 @@ def getrs(LU, piv, B, bint transpose=False, bint overwrite_b=False):
     """
     cdef Batch b
     start(&b)
-    b.transpose = transpose
+    b.transpose = transposition(transpose, "getrs")
     cdef cnp.ndarray lu = square(&b, LU, "getrs", "LU"), x = enter(&b, B, "getrs", "B"), _piv
     cdef int ndim = cnp.PyArray_NDIM(x)
     b.m = b.n
@@ -211,23 +212,31 @@ def getrs(LU, piv, B, bint transpose=False, bint overwrite_b=False):
     lu = read(&b, lu)
     _piv = read_integers(&b, piv, b.m, "getrs", "piv")
     x = own(&b, x, overwrite_b)
-    if run(&b, getrs_item[float], getrs_item[double]):
+    if run(&b, getrs_item[float], getrs_item[double], getrs_item[complex64], getrs_item[complex128]):
         raise singular(&b, "getrs")
     return x
 
 
-cdef blas_int getri_item(floating *LU, Batch *b) noexcept nogil:
+cdef blas_int getri_item(scalar *LU, Batch *b) noexcept nogil:
     cdef blas_int info = zero_pivot(b.n, LU, b.n)
     if info == 0:
-        getri_one(b.n, LU, b.n, <blas_int *> b.item[1], <floating *> b.work, b.m)
+        getri_one(b.n, LU, b.n, <blas_int *> b.item[1], <scalar *> b.work, b.m)
     return info
 
 
-cdef blas_int getri_query(floating *LU, blas_int n) noexcept nogil:
+cdef blas_int getri_query(scalar *LU, blas_int n) noexcept nogil:
     """Entries of workspace that LAPACK wants."""
-    cdef floating size = 0
-    rowmajor.getri(n, LU, n, NULL, &size, -1)
-    return <blas_int> size
+    cdef scalar entries = 0
+    rowmajor.getri(n, LU, n, NULL, &entries, -1)
+    return <blas_int> real_part(entries)
+
+
+cdef blas_int workspace(Batch *b) noexcept:
+    if b.dtype == cnp.NPY_CFLOAT:
+        return getri_query[complex64](NULL, b.n)
+    if b.dtype == cnp.NPY_CDOUBLE:
+        return getri_query[complex128](NULL, b.n)
+    return getri_query[float](NULL, b.n) if b.dtype == cnp.NPY_FLOAT else getri_query[double](NULL, b.n)
 
 
 def getri(LU, piv, bint overwrite_lu=False):
@@ -267,9 +276,9 @@ def getri(LU, piv, bint overwrite_lu=False):
     if b.n <= SMALL:
         b.m = b.n * b.n
     else:
-        b.m = getri_query[float](NULL, b.n) if b.dtype == cnp.NPY_FLOAT else getri_query[double](NULL, b.n)
+        b.m = workspace(&b)
     # behind LAPACK's workspace there is room for n integers
     b.work_size = b.m + 2 * b.n
-    if run(&b, getri_item[float], getri_item[double]):
+    if run(&b, getri_item[float], getri_item[double], getri_item[complex64], getri_item[complex128]):
         raise singular(&b, "getri")
     return lu

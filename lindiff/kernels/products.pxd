@@ -1,12 +1,13 @@
 """Products of one pair of row-major matrices."""
 
-from lindiff.kernels.rowmajor cimport blas_int, floating
+from lindiff.kernels.rowmajor cimport blas_int
+from lindiff.kernels.scalar cimport scalar
 
-cdef void gemm_one(bint transpose_a, bint transpose_b, blas_int m, blas_int n, blas_int k, floating alpha,
-                   const floating *A, blas_int lda, const floating *B, blas_int ldb,
-                   floating beta, floating *C, blas_int ldc) noexcept nogil
-cdef void syrk_one(bint transpose, blas_int n, blas_int k, floating alpha, const floating *A, blas_int lda,
-                   floating *B, blas_int ldb) noexcept nogil
-cdef void syrk_pullback_one(bint transpose, blas_int n, blas_int k, floating alpha,
-                            const floating *A, blas_int lda, const floating *B_bar, blas_int ldb,
-                            floating *S, floating *A_bar, blas_int ldab) noexcept nogil
+cdef void gemm_one(int transpose_a, int transpose_b, blas_int m, blas_int n, blas_int k, double alpha,
+                   const scalar *A, blas_int lda, const scalar *B, blas_int ldb,
+                   double beta, scalar *C, blas_int ldc) noexcept nogil
+cdef void syrk_one(int transpose, blas_int n, blas_int k, double alpha, const scalar *A, blas_int lda,
+                   scalar *B, blas_int ldb) noexcept nogil
+cdef void syrk_pullback_one(int transpose, blas_int n, blas_int k, double alpha,
+                            const scalar *A, blas_int lda, const scalar *B_bar, blas_int ldb,
+                            scalar *S, scalar *A_bar, blas_int ldab) noexcept nogil

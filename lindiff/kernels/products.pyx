@@ -3,8 +3,10 @@
 cimport numpy as cnp
 
 from lindiff.kernels cimport rowmajor
-from lindiff.kernels.batch cimport Batch, enter, fresh, misfit, own, read, run, start
-from lindiff.kernels.triangles cimport mirror
+from lindiff.kernels.batch cimport Batch, enter, fresh, misfit, own, read, run, start, transposition
+from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE
+from lindiff.kernels.scalar cimport complex64, complex128, conj, conj_if, conjugate_all, times_real
+from lindiff.kernels.triangles cimport mirror, mirror_symmetric
 
 cnp.import_array()
 
@@ -14,69 +16,87 @@ cdef enum:
 
 # ---- one matrix ----------------------------------------------------------------------------------
 
-cdef void gemm_small(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, floating alpha, const floating *A,
-                     Py_ssize_t ia, Py_ssize_t pa, const floating *B, Py_ssize_t pb, Py_ssize_t jb,
-                     floating beta, floating *C, Py_ssize_t ldc) noexcept nogil:
-    """C := alpha A B + beta C; a_ip is A[i * ia + p * pa], b_pj is B[p * pb + j * jb];
+cdef void gemm_small(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, double alpha, const scalar *A,
+                     Py_ssize_t ia, Py_ssize_t pa, bint conjugate_a, const scalar *B, Py_ssize_t pb,
+                     Py_ssize_t jb, bint conjugate_b, double beta, scalar *C, Py_ssize_t ldc) noexcept nogil:
+    """C := alpha A B + beta C; a_ip is A[i * ia + p * pa], b_pj is B[p * pb + j * jb], or their conjugates;
     beta = 0 does not read C.
     """
     cdef Py_ssize_t i, j, p
-    cdef floating s
+    cdef scalar s, of_product = <scalar> alpha, of_c = <scalar> beta
     for i in range(m):
         for j in range(n):
             s = 0
             for p in range(k):
-                s += A[i * ia + p * pa] * B[p * pb + j * jb]
-            s *= alpha
-            C[i * ldc + j] = s if beta == 0 else s + beta * C[i * ldc + j]
+                s += conj_if(conjugate_a, A[i * ia + p * pa]) * conj_if(conjugate_b, B[p * pb + j * jb])
+            s = times_real(s, of_product)
+            C[i * ldc + j] = s if beta == 0 else s + times_real(C[i * ldc + j], of_c)
 
 
-cdef void gemm_one(bint transpose_a, bint transpose_b, blas_int m, blas_int n, blas_int k, floating alpha,
-                   const floating *A, blas_int lda, const floating *B, blas_int ldb,
-                   floating beta, floating *C, blas_int ldc) noexcept nogil:
-    """C := alpha t(A) t(B) + beta C, C of shape (m, n), k the inner dimension."""
+cdef void gemm_one(int transpose_a, int transpose_b, blas_int m, blas_int n, blas_int k, double alpha,
+                   const scalar *A, blas_int lda, const scalar *B, blas_int ldb,
+                   double beta, scalar *C, blas_int ldc) noexcept nogil:
+    """C := alpha t(A) t(B) + beta C, C of shape (m, n), k the inner dimension; alpha and beta are real."""
     if <Py_ssize_t> m * n * k > SMALL:
         rowmajor.gemm(transpose_a, transpose_b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc)
     else:
         gemm_small(m, n, k, alpha, A, 1 if transpose_a else lda, lda if transpose_a else 1,
-                   B, 1 if transpose_b else ldb, ldb if transpose_b else 1, beta, C, ldc)
+                   transpose_a == ADJOINT, B, 1 if transpose_b else ldb, ldb if transpose_b else 1,
+                   transpose_b == ADJOINT, beta, C, ldc)
 
 
-cdef void syrk_one(bint transpose, blas_int n, blas_int k, floating alpha, const floating *A, blas_int lda,
-                   floating *B, blas_int ldb) noexcept nogil:
-    """B := alpha A Aᵀ, or alpha Aᵀ A; both triangles. t(A) is (n, k)."""
-    if <Py_ssize_t> n * n * k > SMALL:
-        rowmajor.herk(True, transpose, n, k, alpha, A, lda, <floating> 0, B, ldb)
-        mirror(True, n, <floating> 1, B, ldb)
+cdef void syrk_one(int transpose, blas_int n, blas_int k, double alpha, const scalar *A, blas_int lda,
+                   scalar *B, blas_int ldb) noexcept nogil:
+    """B := alpha A Aᵀ, alpha Aᵀ A or alpha Aᴴ A; both triangles. t(A) is (n, k)."""
+    if <Py_ssize_t> n * n * k <= SMALL:
+        gemm_one(transpose, PLAIN if transpose else TRANSPOSE, n, n, k, alpha, A, lda, A, lda,
+                 0, B, ldb)
+    elif transpose == ADJOINT:
+        rowmajor.herk(True, True, n, k, alpha, A, lda, 0, B, ldb)
+        mirror(True, n, 1, B, ldb)
     else:
-        gemm_one(transpose, not transpose, n, n, k, alpha, A, lda, A, lda, <floating> 0, B, ldb)
+        rowmajor.syrk(True, transpose, n, k, alpha, A, lda, 0, B, ldb)
+        mirror_symmetric(True, n, B, ldb)
 
 
-cdef void syrk_pullback_one(bint transpose, blas_int n, blas_int k, floating alpha,
-                            const floating *A, blas_int lda, const floating *B_bar, blas_int ldb,
-                            floating *S, floating *A_bar, blas_int ldab) noexcept nogil:
-    """A_bar = 2 alpha sym(B_bar) A, or 2 alpha A sym(B_bar); S is a workspace of n * n entries."""
+cdef void syrk_pullback_one(int transpose, blas_int n, blas_int k, double alpha,
+                            const scalar *A, blas_int lda, const scalar *B_bar, blas_int ldb,
+                            scalar *S, scalar *A_bar, blas_int ldab) noexcept nogil:
+    """A_bar = alpha (B_bar + B_barᵀ) Ā, alpha Ā (B_bar + B_barᵀ), or alpha A (B_bar + B_barᴴ).
+
+    S is a workspace of n * n entries. In the first two cases it holds the conjugate of the sum, and the
+    product is conjugated in the end: no other memory is needed.
+    """
     cdef Py_ssize_t i, j
+    cdef bint hermitian = transpose == ADJOINT
+    cdef blas_int rows = k if transpose else n, columns = n if transpose else k
     for i in range(n):
         for j in range(i + 1):
-            S[i * n + j] = B_bar[i * <Py_ssize_t> ldb + j] + B_bar[j * <Py_ssize_t> ldb + i]
-    if <Py_ssize_t> n * n * k > SMALL:
-        rowmajor.hemm(transpose, True, k if transpose else n, n if transpose else k, alpha,
-                      S, n, A, lda, <floating> 0, A_bar, ldab)
-        return
-    mirror(True, n, <floating> 1, S, n)
-    if transpose:
-        gemm_one(False, False, k, n, n, alpha, A, lda, S, n, <floating> 0, A_bar, ldab)
+            S[i * n + j] = conj_if(not hermitian, B_bar[i * <Py_ssize_t> ldb + j]) \
+                + conj(B_bar[j * <Py_ssize_t> ldb + i])
+    if <Py_ssize_t> n * n * k > SMALL and hermitian:
+        rowmajor.hemm(True, True, rows, columns, alpha, S, n, A, lda, 0, A_bar, ldab)
+    elif <Py_ssize_t> n * n * k > SMALL:
+        rowmajor.symm(transpose, True, rows, columns, alpha, S, n, A, lda, 0, A_bar, ldab)
     else:
-        gemm_one(False, False, n, k, n, alpha, S, n, A, lda, <floating> 0, A_bar, ldab)
+        if hermitian:
+            mirror(True, n, 1, S, n)
+        else:
+            mirror_symmetric(True, n, S, n)
+        if transpose:
+            gemm_one(PLAIN, PLAIN, k, n, n, alpha, A, lda, S, n, 0, A_bar, ldab)
+        else:
+            gemm_one(PLAIN, PLAIN, n, k, n, alpha, S, n, A, lda, 0, A_bar, ldab)
+    if not hermitian:
+        conjugate_all(rows, columns, A_bar, ldab)
 
 
 # ---- arrays --------------------------------------------------------------------------------------
 
-cdef blas_int gemm_item(floating *A, Batch *b) noexcept nogil:
-    gemm_one(b.transpose, b.transpose_b, b.m, b.n, b.k, <floating> b.alpha, A, b.m if b.transpose else b.k,
-             <floating *> b.item[1], b.k if b.transpose_b else b.n,
-             <floating> b.beta, <floating *> b.item[2], b.n)
+cdef blas_int gemm_item(scalar *A, Batch *b) noexcept nogil:
+    gemm_one(b.transpose, b.transpose_b, b.m, b.n, b.k, b.alpha, A, b.m if b.transpose else b.k,
+             <scalar *> b.item[1], b.k if b.transpose_b else b.n,
+             b.beta, <scalar *> b.item[2], b.n)
     return 0
 
 
@@ -91,14 +111,15 @@ cdef int fit(Batch *b, cnp.ndarray A, cnp.ndarray B, str operator) except -1:
     return 0
 
 
-def gemm2(A, B, bint transpose_a=False, bint transpose_b=False, double alpha=1.0):
+def gemm2(A, B, transpose_a=False, transpose_b=False, double alpha=1.0):
     """Matrix product alpha t(A) t(B).
 
     Parameters
     ----------
     A : (..., m, k) array_like, or (..., k, m) if `transpose_a`
     B : (..., k, n) array_like, or (..., n, k) if `transpose_b`
-    transpose_a, transpose_b : bool
+    transpose_a, transpose_b : bool or "C"
+        t(X) is X, Xᵀ, or Xᴴ for "C".
     alpha : float
 
     Returns
@@ -117,17 +138,19 @@ def gemm2(A, B, bint transpose_a=False, bint transpose_b=False, double alpha=1.0
     """
     cdef Batch b
     start(&b)
-    b.transpose, b.transpose_b, b.alpha, b.beta = transpose_a, transpose_b, alpha, 0
+    b.transpose = transposition(transpose_a, "gemm2", "transpose_a")
+    b.transpose_b = transposition(transpose_b, "gemm2", "transpose_b")
+    b.alpha, b.beta = alpha, 0
     cdef cnp.ndarray a = enter(&b, A, "gemm2", "A"), y = enter(&b, B, "gemm2", "B"), c
     fit(&b, a, y, "gemm2")
     a = read(&b, a)
     y = read(&b, y)
     c = fresh(&b, b.m, b.n)
-    run(&b, gemm_item[float], gemm_item[double])
+    run(&b, gemm_item[float], gemm_item[double], gemm_item[complex64], gemm_item[complex128])
     return c
 
 
-def gemm(A, B, C, bint transpose_a=False, bint transpose_b=False, double alpha=1.0, double beta=1.0,
+def gemm(A, B, C, transpose_a=False, transpose_b=False, double alpha=1.0, double beta=1.0,
          bint overwrite_c=False):
     """Matrix product added to a matrix, alpha t(A) t(B) + beta C.
 
@@ -136,7 +159,8 @@ def gemm(A, B, C, bint transpose_a=False, bint transpose_b=False, double alpha=1
     A : (..., m, k) array_like, or (..., k, m) if `transpose_a`
     B : (..., k, n) array_like, or (..., n, k) if `transpose_b`
     C : (..., m, n) array_like
-    transpose_a, transpose_b : bool
+    transpose_a, transpose_b : bool or "C"
+        t(X) is X, Xᵀ, or Xᴴ for "C".
     alpha, beta : float
         With beta = 0, C is not read.
     overwrite_c : bool
@@ -158,7 +182,9 @@ def gemm(A, B, C, bint transpose_a=False, bint transpose_b=False, double alpha=1
     """
     cdef Batch b
     start(&b)
-    b.transpose, b.transpose_b, b.alpha, b.beta = transpose_a, transpose_b, alpha, beta
+    b.transpose = transposition(transpose_a, "gemm", "transpose_a")
+    b.transpose_b = transposition(transpose_b, "gemm", "transpose_b")
+    b.alpha, b.beta = alpha, beta
     cdef cnp.ndarray a = enter(&b, A, "gemm", "A")
     cdef cnp.ndarray y = enter(&b, B, "gemm", "B")
     cdef cnp.ndarray c = enter(&b, C, "gemm", "C")
@@ -171,31 +197,31 @@ def gemm(A, B, C, bint transpose_a=False, bint transpose_b=False, double alpha=1
     a = read(&b, a)
     y = read(&b, y)
     c = own(&b, c, overwrite_c)
-    run(&b, gemm_item[float], gemm_item[double])
+    run(&b, gemm_item[float], gemm_item[double], gemm_item[complex64], gemm_item[complex128])
     return c
 
 
-cdef blas_int syrk_item(floating *A, Batch *b) noexcept nogil:
-    syrk_one(b.transpose, b.n, b.k, <floating> b.alpha, A, b.n if b.transpose else b.k,
-             <floating *> b.item[1], b.n)
+cdef blas_int syrk_item(scalar *A, Batch *b) noexcept nogil:
+    syrk_one(b.transpose, b.n, b.k, b.alpha, A, b.n if b.transpose else b.k,
+             <scalar *> b.item[1], b.n)
     return 0
 
 
-cdef inline void outer_shape(Batch *b, cnp.ndarray A, bint transpose) noexcept:
+cdef inline void outer_shape(Batch *b, cnp.ndarray A) noexcept:
     """b.n, b.k := the shape of t(A)."""
     cdef int ndim = cnp.PyArray_NDIM(A)
-    b.transpose = transpose
-    b.n = <blas_int> A.shape[ndim - 1 if transpose else ndim - 2]
-    b.k = <blas_int> A.shape[ndim - 2 if transpose else ndim - 1]
+    b.n = <blas_int> A.shape[ndim - 1 if b.transpose else ndim - 2]
+    b.k = <blas_int> A.shape[ndim - 2 if b.transpose else ndim - 1]
 
 
-def syrk(A, bint transpose=False, double alpha=1.0):
-    """Product of a matrix with its own transpose, alpha A Aᵀ or alpha Aᵀ A; the full symmetric matrix.
+def syrk(A, transpose=False, double alpha=1.0):
+    """Product of a matrix with its own transpose, alpha A Aᵀ, alpha Aᵀ A or alpha Aᴴ A; the full matrix.
 
     Parameters
     ----------
     A : (..., n, k) array_like, or (..., k, n) if `transpose`
-    transpose : bool
+    transpose : bool or "C"
+        False: A Aᵀ; True: Aᵀ A; "C": Aᴴ A.
     alpha : float
 
     Returns
@@ -214,24 +240,26 @@ def syrk(A, bint transpose=False, double alpha=1.0):
     """
     cdef Batch b
     start(&b)
-    b.alpha = alpha
+    b.alpha, b.transpose = alpha, transposition(transpose, "syrk")
     cdef cnp.ndarray a = enter(&b, A, "syrk", "A"), y
-    outer_shape(&b, a, transpose)
+    outer_shape(&b, a)
     a = read(&b, a)
     y = fresh(&b, b.n, b.n)
-    run(&b, syrk_item[float], syrk_item[double])
+    run(&b, syrk_item[float], syrk_item[double], syrk_item[complex64], syrk_item[complex128])
     return y
 
 
-cdef blas_int syrk_pullback_item(floating *A, Batch *b) noexcept nogil:
+cdef blas_int syrk_pullback_item(scalar *A, Batch *b) noexcept nogil:
     cdef blas_int lda = b.n if b.transpose else b.k
-    syrk_pullback_one(b.transpose, b.n, b.k, <floating> b.alpha, A, lda, <floating *> b.item[1], b.n,
-                      <floating *> b.work, <floating *> b.item[2], lda)
+    syrk_pullback_one(b.transpose, b.n, b.k, b.alpha, A, lda, <scalar *> b.item[1], b.n,
+                      <scalar *> b.work, <scalar *> b.item[2], lda)
     return 0
 
 
-def syrk_pullback(A, B_bar, bint transpose=False, double alpha=1.0):
+def syrk_pullback(A, B_bar, transpose=False, double alpha=1.0):
     """Pullback of `syrk`: A_bar = 2 alpha sym(B_bar) A, or 2 alpha A sym(B_bar).
+
+    For complex A: alpha (B_bar + B_barᵀ) Ā, alpha Ā (B_bar + B_barᵀ), or alpha A (B_bar + B_barᴴ).
 
     Parameters
     ----------
@@ -258,17 +286,18 @@ def syrk_pullback(A, B_bar, bint transpose=False, double alpha=1.0):
     """
     cdef Batch b
     start(&b)
-    b.alpha = alpha
+    b.alpha, b.transpose = alpha, transposition(transpose, "syrk_pullback")
     cdef cnp.ndarray a = enter(&b, A, "syrk_pullback", "A")
     cdef cnp.ndarray bb = enter(&b, B_bar, "syrk_pullback", "B_bar")
     cdef cnp.ndarray a_bar
     cdef int ndim = cnp.PyArray_NDIM(bb)
-    outer_shape(&b, a, transpose)
+    outer_shape(&b, a)
     if bb.shape[ndim - 2] != b.n or bb.shape[ndim - 1] != b.n:
         raise misfit("syrk_pullback", "A", a, "B_bar", bb)
     a = read(&b, a)
     bb = read(&b, bb)
-    a_bar = fresh(&b, b.k if transpose else b.n, b.n if transpose else b.k)
+    a_bar = fresh(&b, b.k if b.transpose else b.n, b.n if b.transpose else b.k)
     b.work_size = <Py_ssize_t> b.n * b.n
-    run(&b, syrk_pullback_item[float], syrk_pullback_item[double])
+    run(&b, syrk_pullback_item[float], syrk_pullback_item[double],
+        syrk_pullback_item[complex64], syrk_pullback_item[complex128])
     return a_bar

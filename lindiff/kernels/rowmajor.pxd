@@ -21,28 +21,28 @@ cdef void gemv(bint transpose, blas_int m, blas_int n, floating alpha, const flo
                const floating *x, blas_int incx, floating beta, floating *y, blas_int incy) noexcept nogil
 
 # BLAS 3
-cdef void gemm(int transpose_a, int transpose_b, blas_int m, blas_int n, blas_int k, scalar alpha,
+cdef void gemm(int transpose_a, int transpose_b, blas_int m, blas_int n, blas_int k, double alpha,
                const scalar *A, blas_int lda, const scalar *B, blas_int ldb,
-               scalar beta, scalar *C, blas_int ldc) noexcept nogil
-cdef void gemmt(bint lower, int transpose_a, int transpose_b, blas_int n, blas_int k, scalar alpha,
+               double beta, scalar *C, blas_int ldc) noexcept nogil
+cdef void gemmt(bint lower, int transpose_a, int transpose_b, blas_int n, blas_int k, double alpha,
                 const scalar *A, blas_int lda, const scalar *B, blas_int ldb,
-                scalar beta, scalar *C, blas_int ldc) noexcept nogil
-cdef void syrk(bint lower, bint transpose, blas_int n, blas_int k, scalar alpha, const scalar *A,
-               blas_int lda, scalar beta, scalar *C, blas_int ldc) noexcept nogil
-cdef void herk(bint lower, bint adjoint, blas_int n, blas_int k, scalar alpha, const scalar *A,
-               blas_int lda, scalar beta, scalar *C, blas_int ldc) noexcept nogil
-cdef void her2k(bint lower, bint adjoint, blas_int n, blas_int k, scalar alpha, const scalar *A,
-                blas_int lda, const scalar *B, blas_int ldb, scalar beta, scalar *C,
+                double beta, scalar *C, blas_int ldc) noexcept nogil
+cdef void syrk(bint lower, bint transpose, blas_int n, blas_int k, double alpha, const scalar *A,
+               blas_int lda, double beta, scalar *C, blas_int ldc) noexcept nogil
+cdef void herk(bint lower, bint adjoint, blas_int n, blas_int k, double alpha, const scalar *A,
+               blas_int lda, double beta, scalar *C, blas_int ldc) noexcept nogil
+cdef void her2k(bint lower, bint adjoint, blas_int n, blas_int k, double alpha, const scalar *A,
+                blas_int lda, const scalar *B, blas_int ldb, double beta, scalar *C,
                 blas_int ldc) noexcept nogil
-cdef void symm(bint rightside, bint lower, blas_int m, blas_int n, scalar alpha, const scalar *S,
-               blas_int lds, const scalar *B, blas_int ldb, scalar beta, scalar *C,
+cdef void symm(bint rightside, bint lower, blas_int m, blas_int n, double alpha, const scalar *S,
+               blas_int lds, const scalar *B, blas_int ldb, double beta, scalar *C,
                blas_int ldc) noexcept nogil
-cdef void hemm(bint rightside, bint lower, blas_int m, blas_int n, scalar alpha, const scalar *S,
-               blas_int lds, const scalar *B, blas_int ldb, scalar beta, scalar *C,
+cdef void hemm(bint rightside, bint lower, blas_int m, blas_int n, double alpha, const scalar *S,
+               blas_int lds, const scalar *B, blas_int ldb, double beta, scalar *C,
                blas_int ldc) noexcept nogil
-cdef void trmm(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n, scalar alpha,
+cdef void trmm(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n, double alpha,
                const scalar *L, blas_int ldl, scalar *B, blas_int ldb) noexcept nogil
-cdef void trsm(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n, scalar alpha,
+cdef void trsm(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n, double alpha,
                const scalar *L, blas_int ldl, scalar *B, blas_int ldb) noexcept nogil
 
 # LAPACK; each returns `info`

@@ -77,25 +77,26 @@ cdef void gemv(bint transpose, blas_int m, blas_int n, floating alpha, const flo
         blas.dgemv(&trans, &n, &m, &alpha, <double *> A, &la, <double *> x, &incx, &beta, y, &incy)
 
 
-cdef void gemm(int transpose_a, int transpose_b, blas_int m, blas_int n, blas_int k, scalar alpha,
+cdef void gemm(int transpose_a, int transpose_b, blas_int m, blas_int n, blas_int k, double alpha,
                const scalar *A, blas_int lda, const scalar *B, blas_int ldb,
-               scalar beta, scalar *C, blas_int ldc) noexcept nogil:
+               double beta, scalar *C, blas_int ldc) noexcept nogil:
     """C := alpha op(A) op(B) + beta C, C of shape (m, n), k the inner dimension."""
     cdef char ta = trans_flag(transpose_a), tb = trans_flag(transpose_b)
     cdef blas_int la = leading(lda), lb = leading(ldb), lc = leading(ldc)
+    cdef scalar a = <scalar> alpha, b = <scalar> beta
     if scalar is float:
-        blas.sgemm(&tb, &ta, &n, &m, &k, &alpha, <float *> B, &lb, <float *> A, &la, &beta, C, &lc)
+        blas.sgemm(&tb, &ta, &n, &m, &k, &a, <float *> B, &lb, <float *> A, &la, &b, C, &lc)
     elif scalar is double:
-        blas.dgemm(&tb, &ta, &n, &m, &k, &alpha, <double *> B, &lb, <double *> A, &la, &beta, C, &lc)
+        blas.dgemm(&tb, &ta, &n, &m, &k, &a, <double *> B, &lb, <double *> A, &la, &b, C, &lc)
     elif scalar is complex64:
-        blas.cgemm(&tb, &ta, &n, &m, &k, &alpha, <complex64 *> B, &lb, <complex64 *> A, &la, &beta, C, &lc)
+        blas.cgemm(&tb, &ta, &n, &m, &k, &a, <complex64 *> B, &lb, <complex64 *> A, &la, &b, C, &lc)
     else:
-        blas.zgemm(&tb, &ta, &n, &m, &k, &alpha, <complex128 *> B, &lb, <complex128 *> A, &la, &beta, C, &lc)
+        blas.zgemm(&tb, &ta, &n, &m, &k, &a, <complex128 *> B, &lb, <complex128 *> A, &la, &b, C, &lc)
 
 
-cdef void gemmt(bint lower, int transpose_a, int transpose_b, blas_int n, blas_int k, scalar alpha,
+cdef void gemmt(bint lower, int transpose_a, int transpose_b, blas_int n, blas_int k, double alpha,
                 const scalar *A, blas_int lda, const scalar *B, blas_int ldb,
-                scalar beta, scalar *C, blas_int ldc) noexcept nogil:
+                double beta, scalar *C, blas_int ldc) noexcept nogil:
     """tri(C) := alpha op(A) op(B) + beta C in one triangle of the square C; the other triangle is scratch.
 
     Halving C leaves one full block to gemm, so that the flops of the other triangle are saved.
@@ -117,128 +118,128 @@ cdef void gemmt(bint lower, int transpose_a, int transpose_b, blas_int n, blas_i
         gemm(transpose_a, transpose_b, h, n - h, k, alpha, A, lda, B + b2, ldb, beta, C + h, ldc)
 
 
-cdef void syrk(bint lower, bint transpose, blas_int n, blas_int k, scalar alpha, const scalar *A,
-               blas_int lda, scalar beta, scalar *C, blas_int ldc) noexcept nogil:
+cdef void syrk(bint lower, bint transpose, blas_int n, blas_int k, double alpha, const scalar *A,
+               blas_int lda, double beta, scalar *C, blas_int ldc) noexcept nogil:
     """tri(C) := alpha op(A) op(A)ᵀ + beta C in the named triangle of C (n, n); op(A) is (n, k)."""
     cdef char uplo = uplo_flag(lower), trans = trans_flag(not transpose)
     cdef blas_int la = leading(lda), lc = leading(ldc)
+    cdef scalar a = <scalar> alpha, b = <scalar> beta
     if scalar is float:
-        blas.ssyrk(&uplo, &trans, &n, &k, &alpha, <float *> A, &la, &beta, C, &lc)
+        blas.ssyrk(&uplo, &trans, &n, &k, &a, <float *> A, &la, &b, C, &lc)
     elif scalar is double:
-        blas.dsyrk(&uplo, &trans, &n, &k, &alpha, <double *> A, &la, &beta, C, &lc)
+        blas.dsyrk(&uplo, &trans, &n, &k, &a, <double *> A, &la, &b, C, &lc)
     elif scalar is complex64:
-        blas.csyrk(&uplo, &trans, &n, &k, &alpha, <complex64 *> A, &la, &beta, C, &lc)
+        blas.csyrk(&uplo, &trans, &n, &k, &a, <complex64 *> A, &la, &b, C, &lc)
     else:
-        blas.zsyrk(&uplo, &trans, &n, &k, &alpha, <complex128 *> A, &la, &beta, C, &lc)
+        blas.zsyrk(&uplo, &trans, &n, &k, &a, <complex128 *> A, &la, &b, C, &lc)
 
 
-cdef void herk(bint lower, bint adjoint, blas_int n, blas_int k, scalar alpha, const scalar *A,
-               blas_int lda, scalar beta, scalar *C, blas_int ldc) noexcept nogil:
+cdef void herk(bint lower, bint adjoint, blas_int n, blas_int k, double alpha, const scalar *A,
+               blas_int lda, double beta, scalar *C, blas_int ldc) noexcept nogil:
     """tri(C) := alpha op(A) op(A)ᴴ + beta C in the named triangle, its diagonal real; op(A), which is A
     or Aᴴ, is (n, k); alpha and beta are real.
     """
     cdef char uplo = uplo_flag(lower), trans = trans_flag(PLAIN if adjoint else ADJOINT)
     cdef blas_int la = leading(lda), lc = leading(ldc)
-    cdef float alpha32, beta32
-    cdef double alpha64, beta64
+    cdef float alpha32 = <float> alpha, beta32 = <float> beta
     if scalar is float:
-        blas.ssyrk(&uplo, &trans, &n, &k, &alpha, <float *> A, &la, &beta, C, &lc)
+        blas.ssyrk(&uplo, &trans, &n, &k, &alpha32, <float *> A, &la, &beta32, C, &lc)
     elif scalar is double:
         blas.dsyrk(&uplo, &trans, &n, &k, &alpha, <double *> A, &la, &beta, C, &lc)
     elif scalar is complex64:
-        alpha32, beta32 = alpha.real, beta.real
         blas.cherk(&uplo, &trans, &n, &k, &alpha32, <complex64 *> A, &la, &beta32, C, &lc)
     else:
-        alpha64, beta64 = alpha.real, beta.real
-        blas.zherk(&uplo, &trans, &n, &k, &alpha64, <complex128 *> A, &la, &beta64, C, &lc)
+        blas.zherk(&uplo, &trans, &n, &k, &alpha, <complex128 *> A, &la, &beta, C, &lc)
 
 
-cdef void her2k(bint lower, bint adjoint, blas_int n, blas_int k, scalar alpha, const scalar *A,
-                blas_int lda, const scalar *B, blas_int ldb, scalar beta, scalar *C,
+cdef void her2k(bint lower, bint adjoint, blas_int n, blas_int k, double alpha, const scalar *A,
+                blas_int lda, const scalar *B, blas_int ldb, double beta, scalar *C,
                 blas_int ldc) noexcept nogil:
     """tri(C) := alpha (op(A) op(B)ᴴ + op(B) op(A)ᴴ) + beta C in the named triangle, its diagonal real;
     op(A), op(B) are (n, k); alpha and beta are real.
     """
     cdef char uplo = uplo_flag(lower), trans = trans_flag(PLAIN if adjoint else ADJOINT)
     cdef blas_int la = leading(lda), lb = leading(ldb), lc = leading(ldc)
-    cdef float beta32
-    cdef double beta64
+    cdef float beta32 = <float> beta
+    cdef scalar a = <scalar> alpha
     if scalar is float:
-        blas.ssyr2k(&uplo, &trans, &n, &k, &alpha, <float *> A, &la, <float *> B, &lb, &beta, C, &lc)
+        blas.ssyr2k(&uplo, &trans, &n, &k, &a, <float *> A, &la, <float *> B, &lb, &beta32, C, &lc)
     elif scalar is double:
-        blas.dsyr2k(&uplo, &trans, &n, &k, &alpha, <double *> A, &la, <double *> B, &lb, &beta, C, &lc)
+        blas.dsyr2k(&uplo, &trans, &n, &k, &a, <double *> A, &la, <double *> B, &lb, &beta, C, &lc)
     elif scalar is complex64:
-        beta32 = beta.real
-        blas.cher2k(&uplo, &trans, &n, &k, &alpha, <complex64 *> A, &la, <complex64 *> B, &lb, &beta32,
+        blas.cher2k(&uplo, &trans, &n, &k, &a, <complex64 *> A, &la, <complex64 *> B, &lb, &beta32,
                     C, &lc)
     else:
-        beta64 = beta.real
-        blas.zher2k(&uplo, &trans, &n, &k, &alpha, <complex128 *> A, &la, <complex128 *> B, &lb, &beta64,
+        blas.zher2k(&uplo, &trans, &n, &k, &a, <complex128 *> A, &la, <complex128 *> B, &lb, &beta,
                     C, &lc)
 
 
-cdef void symm(bint rightside, bint lower, blas_int m, blas_int n, scalar alpha, const scalar *S,
-               blas_int lds, const scalar *B, blas_int ldb, scalar beta, scalar *C,
+cdef void symm(bint rightside, bint lower, blas_int m, blas_int n, double alpha, const scalar *S,
+               blas_int lds, const scalar *B, blas_int ldb, double beta, scalar *C,
                blas_int ldc) noexcept nogil:
     """C := alpha S B + beta C, or alpha B S + beta C; S symmetric, its named triangle read; C is (m, n)."""
     cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
     cdef blas_int ls = leading(lds), lb = leading(ldb), lc = leading(ldc)
+    cdef scalar a = <scalar> alpha, b = <scalar> beta
     if scalar is float:
-        blas.ssymm(&side, &uplo, &n, &m, &alpha, <float *> S, &ls, <float *> B, &lb, &beta, C, &lc)
+        blas.ssymm(&side, &uplo, &n, &m, &a, <float *> S, &ls, <float *> B, &lb, &b, C, &lc)
     elif scalar is double:
-        blas.dsymm(&side, &uplo, &n, &m, &alpha, <double *> S, &ls, <double *> B, &lb, &beta, C, &lc)
+        blas.dsymm(&side, &uplo, &n, &m, &a, <double *> S, &ls, <double *> B, &lb, &b, C, &lc)
     elif scalar is complex64:
-        blas.csymm(&side, &uplo, &n, &m, &alpha, <complex64 *> S, &ls, <complex64 *> B, &lb, &beta, C, &lc)
+        blas.csymm(&side, &uplo, &n, &m, &a, <complex64 *> S, &ls, <complex64 *> B, &lb, &b, C, &lc)
     else:
-        blas.zsymm(&side, &uplo, &n, &m, &alpha, <complex128 *> S, &ls, <complex128 *> B, &lb, &beta, C, &lc)
+        blas.zsymm(&side, &uplo, &n, &m, &a, <complex128 *> S, &ls, <complex128 *> B, &lb, &b, C, &lc)
 
 
-cdef void hemm(bint rightside, bint lower, blas_int m, blas_int n, scalar alpha, const scalar *S,
-               blas_int lds, const scalar *B, blas_int ldb, scalar beta, scalar *C,
+cdef void hemm(bint rightside, bint lower, blas_int m, blas_int n, double alpha, const scalar *S,
+               blas_int lds, const scalar *B, blas_int ldb, double beta, scalar *C,
                blas_int ldc) noexcept nogil:
-    """C := alpha S B + beta C, or alpha B S + beta C; S hemmetric, its named triangle read; C is (m, n)."""
+    """C := alpha S B + beta C, or alpha B S + beta C; S Hermitian, its named triangle read; C is (m, n)."""
     cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
     cdef blas_int ls = leading(lds), lb = leading(ldb), lc = leading(ldc)
+    cdef scalar a = <scalar> alpha, b = <scalar> beta
     if scalar is float:
-        blas.ssymm(&side, &uplo, &n, &m, &alpha, <float *> S, &ls, <float *> B, &lb, &beta, C, &lc)
+        blas.ssymm(&side, &uplo, &n, &m, &a, <float *> S, &ls, <float *> B, &lb, &b, C, &lc)
     elif scalar is double:
-        blas.dsymm(&side, &uplo, &n, &m, &alpha, <double *> S, &ls, <double *> B, &lb, &beta, C, &lc)
+        blas.dsymm(&side, &uplo, &n, &m, &a, <double *> S, &ls, <double *> B, &lb, &b, C, &lc)
     elif scalar is complex64:
-        blas.chemm(&side, &uplo, &n, &m, &alpha, <complex64 *> S, &ls, <complex64 *> B, &lb, &beta, C, &lc)
+        blas.chemm(&side, &uplo, &n, &m, &a, <complex64 *> S, &ls, <complex64 *> B, &lb, &b, C, &lc)
     else:
-        blas.zhemm(&side, &uplo, &n, &m, &alpha, <complex128 *> S, &ls, <complex128 *> B, &lb, &beta, C, &lc)
+        blas.zhemm(&side, &uplo, &n, &m, &a, <complex128 *> S, &ls, <complex128 *> B, &lb, &b, C, &lc)
 
 
-cdef void trmm(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n, scalar alpha,
+cdef void trmm(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n, double alpha,
                const scalar *L, blas_int ldl, scalar *B, blas_int ldb) noexcept nogil:
     """B := alpha op(L) B, or alpha B op(L); B is (m, n); `unit` takes the diagonal of L as ones."""
     cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
     cdef char trans = trans_flag(transpose), diag = diag_flag(unit)
     cdef blas_int ll = leading(ldl), lb = leading(ldb)
+    cdef scalar a = <scalar> alpha
     if scalar is float:
-        blas.strmm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <float *> L, &ll, B, &lb)
+        blas.strmm(&side, &uplo, &trans, &diag, &n, &m, &a, <float *> L, &ll, B, &lb)
     elif scalar is double:
-        blas.dtrmm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <double *> L, &ll, B, &lb)
+        blas.dtrmm(&side, &uplo, &trans, &diag, &n, &m, &a, <double *> L, &ll, B, &lb)
     elif scalar is complex64:
-        blas.ctrmm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <complex64 *> L, &ll, B, &lb)
+        blas.ctrmm(&side, &uplo, &trans, &diag, &n, &m, &a, <complex64 *> L, &ll, B, &lb)
     else:
-        blas.ztrmm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <complex128 *> L, &ll, B, &lb)
+        blas.ztrmm(&side, &uplo, &trans, &diag, &n, &m, &a, <complex128 *> L, &ll, B, &lb)
 
 
-cdef void trsm(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n, scalar alpha,
+cdef void trsm(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n, double alpha,
                const scalar *L, blas_int ldl, scalar *B, blas_int ldb) noexcept nogil:
     """B := alpha op(L)⁻¹ B, or alpha B op(L)⁻¹; B is (m, n); `unit` takes the diagonal of L as ones."""
     cdef char side = side_flag(rightside), uplo = uplo_flag(lower)
     cdef char trans = trans_flag(transpose), diag = diag_flag(unit)
     cdef blas_int ll = leading(ldl), lb = leading(ldb)
+    cdef scalar a = <scalar> alpha
     if scalar is float:
-        blas.strsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <float *> L, &ll, B, &lb)
+        blas.strsm(&side, &uplo, &trans, &diag, &n, &m, &a, <float *> L, &ll, B, &lb)
     elif scalar is double:
-        blas.dtrsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <double *> L, &ll, B, &lb)
+        blas.dtrsm(&side, &uplo, &trans, &diag, &n, &m, &a, <double *> L, &ll, B, &lb)
     elif scalar is complex64:
-        blas.ctrsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <complex64 *> L, &ll, B, &lb)
+        blas.ctrsm(&side, &uplo, &trans, &diag, &n, &m, &a, <complex64 *> L, &ll, B, &lb)
     else:
-        blas.ztrsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, <complex128 *> L, &ll, B, &lb)
+        blas.ztrsm(&side, &uplo, &trans, &diag, &n, &m, &a, <complex128 *> L, &ll, B, &lb)
 
 
 cdef blas_int potri(bint lower, blas_int n, scalar *L, blas_int ldl) noexcept nogil:

@@ -76,6 +76,17 @@ cdef inline scalar root(scalar x) noexcept nogil:
         return sqrt(x)
 
 
+cdef inline scalar times_real(scalar x, scalar y) noexcept nogil:
+    """x y for a real y in any type."""
+    cdef scalar z = x
+    if scalar is complex64 or scalar is complex128:
+        z.real = x.real * y.real
+        z.imag = x.imag * y.real
+        return z
+    else:
+        return x * y
+
+
 cdef inline scalar over_real(scalar x, scalar y) noexcept nogil:
     """x / y for a real y in any type."""
     cdef scalar z = x
@@ -112,3 +123,12 @@ cdef inline void divide_all(Py_ssize_t count, scalar *x, Py_ssize_t step, scalar
     else:
         for i in range(count):
             x[i * step] /= y
+
+
+cdef inline void conjugate_all(Py_ssize_t m, Py_ssize_t n, scalar *X, Py_ssize_t ldx) noexcept nogil:
+    """X := X̄ for a matrix of m rows and n columns."""
+    cdef Py_ssize_t i, j
+    if scalar is complex64 or scalar is complex128:
+        for i in range(m):
+            for j in range(n):
+                X[i * ldx + j] = X[i * ldx + j].conjugate()

@@ -3,6 +3,7 @@
 cimport numpy as cnp
 
 from lindiff.kernels.batch cimport Batch, own, run, square, start
+from lindiff.kernels.scalar cimport complex64, complex128, conj_if, real, times_real
 
 cnp.import_array()
 
@@ -10,7 +11,7 @@ cdef enum:
     TILE = 32   # block of a transposition that stays in cache
 
 
-cdef void keep_triangle(bint lower, blas_int n, floating *X, blas_int ldx) noexcept nogil:
+cdef void keep_triangle(bint lower, blas_int n, scalar *X, blas_int ldx) noexcept nogil:
     """X := tril(X) or triu(X)."""
     cdef Py_ssize_t i, j, ld = ldx
     for i in range(n):
@@ -22,22 +23,43 @@ cdef void keep_triangle(bint lower, blas_int n, floating *X, blas_int ldx) noexc
                 X[i * ld + j] = 0
 
 
-cdef void mirror(bint lower, blas_int n, floating scale, floating *X, blas_int ldx) noexcept nogil:
-    """X := scale * copyltu(X); lower=False copies the upper triangle down."""
+cdef inline void copy_over(bint lower, bint hermitian, blas_int n, double scale, scalar *X,
+                           blas_int ldx) noexcept nogil:
+    """The named triangle times `scale`, in both triangles; tile by tile."""
     cdef Py_ssize_t i, j, row, column, last, ld = ldx
-    cdef floating x
+    cdef scalar x, s = <scalar> scale
     for row in range((n + TILE - 1) // TILE):
         for column in range(row + 1):
             for i in range(row * TILE, row * TILE + TILE if row * TILE + TILE < n else n):
                 last = column * TILE + TILE if column < row else i + 1
                 for j in range(column * TILE, last):
-                    x = scale * (X[i * ld + j] if lower else X[j * ld + i])
+                    x = X[i * ld + j] if lower else conj_if(hermitian, X[j * ld + i])
+                    x = times_real(x, s)
                     X[i * ld + j] = x
-                    X[j * ld + i] = x
+                    X[j * ld + i] = conj_if(hermitian, x)
+    if hermitian:
+        keep_real_diagonal(n, X, ldx)
 
 
-cdef void transpose_into(Py_ssize_t m, Py_ssize_t n, floating alpha, const floating *X, Py_ssize_t ldx,
-                         floating *Y, Py_ssize_t ldy) noexcept nogil:
+cdef inline void keep_real_diagonal(blas_int n, scalar *X, blas_int ldx) noexcept nogil:
+    cdef Py_ssize_t i, ld = ldx
+    if scalar is complex64 or scalar is complex128:
+        for i in range(n):
+            X[i * (ld + 1)] = real(X[i * (ld + 1)])
+
+
+cdef void mirror(bint lower, blas_int n, double scale, scalar *X, blas_int ldx) noexcept nogil:
+    """X := scale * copyltu(X), Hermitian with a real diagonal; lower=False copies the upper triangle down."""
+    copy_over(lower, True, n, scale, X, ldx)
+
+
+cdef void mirror_symmetric(bint lower, blas_int n, scalar *X, blas_int ldx) noexcept nogil:
+    """X := the symmetric matrix of the named triangle, without conjugation."""
+    copy_over(lower, False, n, 1, X, ldx)
+
+
+cdef void transpose_into(Py_ssize_t m, Py_ssize_t n, scalar alpha, const scalar *X, Py_ssize_t ldx,
+                         scalar *Y, Py_ssize_t ldy) noexcept nogil:
     """Y := alpha Xᵀ, X of shape (m, n)."""
     cdef Py_ssize_t i, j, row = 0, column, below, right
     while row < m:
@@ -52,7 +74,7 @@ cdef void transpose_into(Py_ssize_t m, Py_ssize_t n, floating alpha, const float
         row = below
 
 
-cdef blas_int zero_pivot(blas_int n, const floating *L, blas_int ldl) noexcept nogil:
+cdef blas_int zero_pivot(blas_int n, const scalar *L, blas_int ldl) noexcept nogil:
     """1 + the index of the first zero on the diagonal; 0 if there is none."""
     cdef Py_ssize_t i, ld = ldl
     for i in range(n):
@@ -61,13 +83,15 @@ cdef blas_int zero_pivot(blas_int n, const floating *L, blas_int ldl) noexcept n
     return 0
 
 
-cdef blas_int copyltu_item(floating *X, Batch *b) noexcept nogil:
-    mirror(True, b.n, <floating> 1, X, b.n)
+cdef blas_int copyltu_item(scalar *X, Batch *b) noexcept nogil:
+    mirror(True, b.n, 1, X, b.n)
     return 0
 
 
 def copyltu(X, bint overwrite_x=False):
     """The symmetric matrix that has the lower triangle of X, (..., n, n). Seeger et al. (2017), section 4.1.
+
+    Of a complex X it is the Hermitian one; of the diagonal the real part counts.
 
     Examples
     --------
@@ -78,5 +102,5 @@ def copyltu(X, bint overwrite_x=False):
     cdef Batch b
     start(&b)
     cdef cnp.ndarray x = own(&b, square(&b, X, "copyltu", "X"), overwrite_x)
-    run(&b, copyltu_item[float], copyltu_item[double])
+    run(&b, copyltu_item[float], copyltu_item[double], copyltu_item[complex64], copyltu_item[complex128])
     return x

@@ -21,24 +21,30 @@ from lindiff.core.variable import Variable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# Kernels without a complex form.
+REAL_ONLY = {
+    *("gelqf", "gelqf_pullback", "gelqf_pushforward", "gelqf_l", "gelqf_l_pullback", "gelqf_l_pushforward"),
+    *("syevd", "syevd_pullback", "syevd_pushforward"),
+}
+
 __all__ = ["fused", "kernels", "operator"]
 
 
 def kernels(*arrays: Any) -> Any:
     """The module with kernels for these arrays (None among them is ignored); None if there is none.
 
-    NumPy's float32 and float64 arrays have ``lindiff.kernels``, CuPy's have ``lindiff_cuda``.
+    NumPy's arrays have ``lindiff.kernels``, CuPy's real ones have ``lindiff_cuda``.
     """
     cupy = sys.modules.get("cupy")
     found: Any = lindiff.kernels
     for array in arrays:
-        if array is None or (type(array) is np.ndarray and array.dtype.kind != "c"):
+        if array is None or type(array) is np.ndarray:
             continue
         if cupy is not None and isinstance(array, cupy.ndarray) and array.dtype.kind != "c":
             import lindiff_cuda
 
             found = lindiff_cuda
-        elif hasattr(array, "__array_function__") or np.asarray(array).dtype.kind == "c":
+        elif hasattr(array, "__array_function__"):
             return None
     return found
 
@@ -55,7 +61,7 @@ def _kernel_or(name: str, formula: F) -> F:
     @functools.wraps(formula)
     def call(*args: Any, **options: Any) -> Any:
         kernel = getattr(kernels(*args), name, None)
-        if kernel is None:
+        if kernel is None or (name in REAL_ONLY and any(np.iscomplexobj(x) for x in args)):
             return formula(*args, **_without_overwrite(options))
         return kernel(*args, **options)
 
@@ -82,6 +88,7 @@ def operator(formula: Callable[..., Any]) -> Callable[[F], F]:
         parameters = inspect.signature(function).parameters.values()
         arrays = sum(parameter.default is parameter.empty for parameter in parameters)
         names = [parameter.name for parameter in parameters][arrays:]
+        overwrites = [name for name in names if name.startswith("overwrite_")]
 
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
@@ -90,10 +97,11 @@ def operator(formula: Callable[..., Any]) -> Callable[[F], F]:
                     break
             else:
                 return value(*args, **options)
-            if options or len(args) > arrays:
+            if len(args) > arrays:
                 options.update(zip(names, args[arrays:], strict=False))
-                return primitive(*args[:arrays], **_without_overwrite(options))
-            return primitive(*args)
+            for name in overwrites:
+                options.pop(name, None)
+            return primitive(*args[:arrays], **options)
 
         call.primitive = primitive  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]

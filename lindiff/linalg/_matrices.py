@@ -26,6 +26,7 @@ def transposed(X: Any) -> Any:
 
 def conj(X: Any) -> Any:
     """The complex conjugate; a real X as it is."""
+    X = X if hasattr(X, "dtype") else np.asarray(X)
     return np.conjugate(X) if X.dtype.kind == "c" else X
 
 

@@ -47,13 +47,14 @@ def potrf_pushforward(L: Any, A_dot: Any, lower: bool = True) -> Any:
 
 @operator(_potrf)
 def potrf(A: Any, lower: bool = True, *, overwrite_a: bool = False) -> Any:
-    """Cholesky factor of a symmetric positive definite matrix, ``A = L Lᵀ`` or ``A = Rᵀ R``.
+    """Cholesky factor of a positive definite matrix, ``A = L Lᴴ`` or ``A = Rᴴ R``.
 
     Parameters
     ----------
     A : (..., n, n) array
-        Only the triangle named by `lower` is read, the other may hold anything; A stands for a symmetric
-        (complex: Hermitian) matrix, and its gradient is symmetric.
+        Real or complex.  Only the triangle named by `lower` is read, and of the diagonal the real part, the
+        other may hold anything; A stands for a symmetric (complex: Hermitian) matrix, and so does its
+        gradient.
     lower : bool
         The lower factor L, or the upper factor R.
     overwrite_a : bool
@@ -113,21 +114,21 @@ def potri_pushforward(L: Any, B: Any, L_dot: Any, lower: bool = True) -> Any:
 
 @operator(_potri)
 def potri(L: Any, lower: bool = True, *, overwrite_l: bool = False) -> Any:
-    """Inverse of a symmetric positive definite matrix from its Cholesky factor, ``B = (L Lᵀ)⁻¹``.
+    """Inverse of a positive definite matrix from its Cholesky factor, ``B = (L Lᴴ)⁻¹``.
 
     Parameters
     ----------
     L : (..., n, n) array
-        Only the triangle named by `lower` is read; its gradient is a triangle, too.
+        Real or complex.  Only the triangle named by `lower` is read; its gradient is a triangle, too.
     lower : bool
-        L is a lower factor, or an upper one: ``B = (Rᵀ R)⁻¹``.
+        L is a lower factor, or an upper one: ``B = (Rᴴ R)⁻¹``.
     overwrite_l : bool
         B may overwrite a plain array L.
 
     Returns
     -------
     (..., n, n) array
-        Symmetric, both triangles filled in.
+        Symmetric (complex: Hermitian), both triangles filled in.
 
     Notes
     -----

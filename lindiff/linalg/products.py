@@ -5,12 +5,48 @@ from __future__ import annotations
 from typing import Any
 
 from lindiff.core.differential import Bilinear, Differential
-from lindiff.linalg._backend import operator
+from lindiff.linalg._backend import fused, operator
 from lindiff.linalg._matrices import adjoint, conj, op, transposed
 
 __all__ = ["gemm", "gemm2", "syrk"]
 
 Transpose = bool | str
+
+
+def _conj_of(X: Any, transpose: Transpose) -> tuple[Any, Transpose]:
+    """(Y, flag) with t(Y) the conjugate of t(X)."""
+    if transpose:
+        return X, True if transpose == "C" else "C"
+    return conj(X), False
+
+
+def _adjoint_of(X: Any, transpose: Transpose) -> tuple[Any, Transpose]:
+    """(Y, flag) with t(Y) the adjoint of t(X)."""
+    if transpose:
+        return (X if transpose == "C" else conj(X)), False
+    return X, "C"
+
+
+def _left_pullback(C_bar: Any, B: Any, transpose_a: Transpose, transpose_b: Transpose, alpha: float) -> Any:
+    """``A_bar = α t(C_bar t(B)ᴴ)``, t of `transpose_a`, as one product for C = α t(A) t(B)."""
+    if transpose_a == "C":
+        return gemm2(B, C_bar, transpose_b, "C", alpha)
+    if transpose_a:
+        B, transpose_b = _conj_of(B, transpose_b)
+        return gemm2(B, C_bar, transpose_b, True, alpha)
+    B, transpose_b = _adjoint_of(B, transpose_b)
+    return gemm2(C_bar, B, False, transpose_b, alpha)
+
+
+def _right_pullback(C_bar: Any, A: Any, transpose_a: Transpose, transpose_b: Transpose, alpha: float) -> Any:
+    """``B_bar = α t(t(A)ᴴ C_bar)``, the outer t of `transpose_b`, as one product."""
+    if transpose_b == "C":
+        return gemm2(C_bar, A, "C", transpose_a, alpha)
+    if transpose_b:
+        A, transpose_a = _conj_of(A, transpose_a)
+        return gemm2(C_bar, A, True, transpose_a, alpha)
+    A, transpose_a = _adjoint_of(A, transpose_a)
+    return gemm2(A, C_bar, transpose_a, False, alpha)
 
 
 def _gemm2(
@@ -33,6 +69,7 @@ def gemm2(
     transpose_a, transpose_b : bool or "C"
         t(X) is X, Xᵀ, or Xᴴ for ``"C"``.
     alpha : float
+        Real.
 
     Returns
     -------
@@ -49,16 +86,12 @@ def gemm2(
     array([[22.]])
     """
     options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
-
-    def pull_A(C_bar: Any) -> Any:
-        return op(alpha.conjugate() * (C_bar @ adjoint(op(B, transpose_b))), transpose_a)
-
-    def pull_B(C_bar: Any) -> Any:
-        return op(alpha.conjugate() * (adjoint(op(A, transpose_a)) @ C_bar), transpose_b)
-
     return gemm2(A, B, **options), Bilinear(
         (lambda A_dot: gemm2(A_dot, B, **options), lambda B_dot: gemm2(A, B_dot, **options)),
-        (pull_A, pull_B),
+        (
+            lambda C_bar: _left_pullback(C_bar, B, **options),
+            lambda C_bar: _right_pullback(C_bar, A, **options),
+        ),
     )
 
 
@@ -95,6 +128,7 @@ def gemm(
     transpose_a, transpose_b : bool or "C"
         t(X) is X, Xᵀ, or Xᴴ for ``"C"``.
     alpha, beta : float
+        Real.
     overwrite_c : bool
         The result may overwrite a plain array C.
 
@@ -109,26 +143,35 @@ def gemm(
     array([[10.]])
     """
     options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
-
-    def pull_A(D_bar: Any) -> Any:
-        return op(alpha.conjugate() * (D_bar @ adjoint(op(B, transpose_b))), transpose_a)
-
-    def pull_B(D_bar: Any) -> Any:
-        return op(alpha.conjugate() * (adjoint(op(A, transpose_a)) @ D_bar), transpose_b)
-
     return gemm(A, B, C, **options, beta=beta), Differential(
         (
             lambda A_dot: gemm2(A_dot, B, **options),
             lambda B_dot: gemm2(A, B_dot, **options),
             lambda C_dot: beta * C_dot,
         ),
-        (pull_A, pull_B, lambda D_bar: beta.conjugate() * D_bar),
+        (
+            lambda D_bar: _left_pullback(D_bar, B, **options),
+            lambda D_bar: _right_pullback(D_bar, A, **options),
+            lambda D_bar: beta * D_bar,
+        ),
     )
 
 
 def _syrk(A: Any, transpose: Transpose = False, alpha: float = 1.0) -> Any:
     B = op(A, transpose) @ A if transpose else A @ transposed(A)
     return B if alpha == 1 else alpha * B
+
+
+@fused
+def syrk_pullback(A: Any, B_bar: Any, transpose: Transpose = False, alpha: float = 1.0) -> Any:
+    """``A_bar = α (B_bar + B_barᵀ) Ā``, ``α Ā (B_bar + B_barᵀ)``, or ``α A (B_bar + B_barᴴ)`` for ``"C"``.
+
+    Seeger et al. (2017), section 4.2.
+    """
+    if transpose == "C":
+        return alpha * (A @ (B_bar + adjoint(B_bar)))
+    twice = B_bar + transposed(B_bar)
+    return alpha * (conj(A) @ twice if transpose else twice @ conj(A))
 
 
 @operator(_syrk)
@@ -150,7 +193,7 @@ def syrk(A: Any, transpose: Transpose = False, alpha: float = 1.0) -> Any:
 
     Notes
     -----
-    m²n flops (half of a general product), twice that backward: ``A_bar = 2α sym(B_bar) A``.
+    m²n flops (half of a general product), twice that backward: ``A_bar = 2α sym(B_bar) A`` for real A.
     Seeger et al. (2017), section 4.2.
 
     Examples
@@ -168,10 +211,7 @@ def syrk(A: Any, transpose: Transpose = False, alpha: float = 1.0) -> Any:
         half = op(A_dot, transpose) @ A
         return alpha * (half + op(half, transpose))
 
-    def pullback(B_bar: Any) -> Any:
-        if transpose == "C":
-            return alpha * (A @ (B_bar + adjoint(B_bar)))
-        twice = B_bar + transposed(B_bar)
-        return alpha * (conj(A) @ twice if transpose else twice @ conj(A))
-
-    return syrk(A, transpose=transpose, alpha=alpha), Differential(pushforward, pullback)
+    return syrk(A, transpose=transpose, alpha=alpha), Differential(
+        pushforward,
+        lambda B_bar: syrk_pullback(A, B_bar, transpose=transpose, alpha=alpha),
+    )

@@ -26,8 +26,9 @@ def conj(x: Any) -> Any:
 
 
 def normalized_axes(axes: Any, ndim: int) -> tuple[int, ...]:
-    """One axis or several as a tuple of numbers from 0 to ``ndim - 1``."""
-    given = axes if isinstance(axes, (tuple, list)) else (axes,)
+    """One axis or several (a sequence or an array) as a tuple of numbers from 0 to ``ndim - 1``."""
+    several = isinstance(axes, (tuple, list)) or getattr(axes, "ndim", 0) > 0
+    given = axes if several else (axes,)
     return tuple(np.lib.array_utils.normalize_axis_index(axis, ndim) for axis in given)
 
 

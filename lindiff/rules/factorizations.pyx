@@ -1,14 +1,16 @@
-"""Compiled twins of Cholesky and triangular or general solve, for single plain matrices.
+"""Compiled twins of Cholesky, triangular products, triangular and general solves, for single plain matrices.
 
 A Kalman filter factors and solves thousands of 2 x 2 and 4 x 4 matrices: there the price is not the
 arithmetic but what surrounds it.  Large matrices gain from cotangents being overwritten where only the walk
 holds them.  Everything else takes the readable rules in ``linalg.py`` and ``lindiff.linalg``, which these
 twins are tested against.
+
+A matrix of order above SMALL that is a Variable is factored once for all its operations: ``factored(A, LU)``
+of ``lindiff.linalg._factored`` is the door to the shared factor.
 """
 
 cimport cython
 cimport numpy as cnp
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
 import numpy as np
 
@@ -20,20 +22,26 @@ from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.memory cimport copy, empty
-from lindiff.kernels.rowmajor cimport blas_int, floating
+from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE, blas_int, floating
 from lindiff.kernels.triangles cimport zero_pivot
-from lindiff.kernels.triangular cimport trsm_one
+from lindiff.kernels.triangular cimport (
+    adjoint_of, outer_triangle, trmm_one, trmm_pullback_one, trsm_one, trsm_pullback_one,
+)
 
 from lindiff.core.registry import fast_path
-from lindiff.linalg import potrf
+from lindiff.linalg import potrf, trmm, trsm
+from lindiff.linalg._factored import LU, Cholesky as CholeskyFactor, UpperCholesky, factored
 from lindiff.linalg._matrices import hermitian_part
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
+from lindiff.linalg.factors import solve
+from lindiff.linalg.triangular import trmm_pullback, trsm_pullback
 
 cnp.import_array()
 
 # Up to this order a kernel is faster than releasing the GIL around it.
 cdef enum:
     SMALL = 32
+    LARGEST = 0x40000000   # what fits any BLAS integer
 
 
 # -- arrays ----------------------------------------------------------------------------------------------
@@ -43,7 +51,7 @@ cdef inline bint is_plain_square(object x):
     if not is_plain(x) or cnp.PyArray_NDIM(<cnp.ndarray>x) != 2:
         return False
     cdef Py_ssize_t n = cnp.PyArray_DIM(<cnp.ndarray>x, 0)
-    return 1 <= n <= 2**30 and cnp.PyArray_DIM(<cnp.ndarray>x, 1) == n
+    return 1 <= n <= LARGEST and cnp.PyArray_DIM(<cnp.ndarray>x, 1) == n
 
 
 cdef inline void copy_strided(floating *out, const char *x, Py_ssize_t m, Py_ssize_t n,
@@ -143,17 +151,6 @@ cdef inline blas_int potrf_of(bint double_precision, bint lower, blas_int n, voi
     return potrf_one[float](lower, n, <float *>A, n)
 
 
-cdef blas_int factor_cholesky(bint lower, blas_int n, cnp.ndarray A):
-    cdef void *a = cnp.PyArray_DATA(A)
-    cdef bint double_precision = cnp.PyArray_TYPE(A) == cnp.NPY_DOUBLE
-    cdef blas_int info
-    if n <= SMALL:
-        return potrf_of(double_precision, lower, n, a)
-    with nogil:
-        info = potrf_of(double_precision, lower, n, a)
-    return info
-
-
 cdef class FastCholesky(Handler):
     """Twin of ``np.linalg.cholesky`` (keyword ``upper``) and ``potrf`` (keyword ``lower``)."""
 
@@ -175,15 +172,247 @@ cdef class FastCholesky(Handler):
         x = args[0]
         if not is_plain_square(x._value):
             return NotImplemented
-        L = copied(x._value)
-        n = <blas_int>cnp.PyArray_DIM(L, 0)
-        if factor_cholesky(lower, n, L) != 0:
-            return NotImplemented  # the readable rule fails with words
+        n = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>x._value, 0)
+        if n > SMALL:
+            L = factored(x, CholeskyFactor if lower else UpperCholesky).triangle
+        else:
+            L = copied(x._value)
+            if potrf_of(cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE, lower, n, cnp.PyArray_DATA(L)) != 0:
+                return NotImplemented  # the readable rule fails with words
         node = Cholesky.__new__(Cholesky)
         node.a = x.node
         node.L = L
         node.lower = lower
         return record(x.node.trace, node, L)
+
+
+# -- B = α t(L) A, B = α t(L)⁻¹ A, and with L on the right side ------------------------------------------
+
+cdef struct Triangle:
+    # What is done with L: a product or, if it `solves`, its inverse; B has the shape (m, n).
+    bint solves
+    bint rightside
+    bint lower
+    int transpose
+    double alpha
+    blas_int m
+    blas_int n
+
+
+cdef inline blas_int order_of(const Triangle *t) noexcept nogil:
+    return t.n if t.rightside else t.m
+
+
+cdef inline void apply_one(const Triangle *t, int transpose, const floating *L, floating *B) noexcept nogil:
+    cdef blas_int order = order_of(t)
+    if t.solves:
+        trsm_one(t.rightside, t.lower, transpose, False, t.m, t.n, t.alpha, L, order, B, t.n)
+    else:
+        trmm_one(t.rightside, t.lower, transpose, t.m, t.n, t.alpha, L, order, B, t.n)
+
+
+cdef inline void pull_one(const Triangle *t, const floating *L, const floating *X, floating *B_bar,
+                          floating *L_bar, bint pulls_a) noexcept nogil:
+    """L_bar, unless it is NULL, and A_bar, which overwrites B_bar, but for a product without `pulls_a`."""
+    cdef blas_int order = order_of(t)
+    if L_bar == NULL:
+        apply_one(t, adjoint_of(t.transpose), L, B_bar)
+    elif t.solves:
+        trsm_pullback_one(t.rightside, t.lower, t.transpose, t.m, t.n, t.alpha, L, order, X, t.n,
+                          B_bar, t.n, L_bar, order)
+    elif pulls_a:
+        trmm_pullback_one(t.rightside, t.lower, t.transpose, t.m, t.n, t.alpha, L, order, X, t.n,
+                          B_bar, t.n, L_bar, order)
+    else:
+        outer_triangle(t.rightside, t.lower, t.transpose, t.m, t.n, t.alpha, B_bar, t.n, X, t.n, L_bar, order)
+
+
+cdef inline void apply_of(bint double_precision, const Triangle *t, const void *L, void *B) noexcept nogil:
+    if double_precision:
+        apply_one[double](t, t.transpose, <const double *>L, <double *>B)
+    else:
+        apply_one[float](t, t.transpose, <const float *>L, <float *>B)
+
+
+cdef inline void pull_of(bint double_precision, const Triangle *t, const void *L, const void *X, void *B_bar,
+                         void *L_bar, bint pulls_a) noexcept nogil:
+    if double_precision:
+        pull_one[double](t, <const double *>L, <const double *>X, <double *>B_bar, <double *>L_bar, pulls_a)
+    else:
+        pull_one[float](t, <const float *>L, <const float *>X, <float *>B_bar, <float *>L_bar, pulls_a)
+
+
+cdef inline bint is_small(const Triangle *t) noexcept:
+    """Whether the GIL is not worth releasing."""
+    return t.m <= SMALL and t.n <= SMALL
+
+
+cdef inline cnp.ndarray contiguous(cnp.ndarray x):
+    return x if cnp.PyArray_ISCARRAY_RO(x) else copied(x)
+
+
+@cython.no_gc
+@cython.final
+cdef class Triangular(Node):
+    """``trmm`` or ``trsm``: a is L, b is A."""
+
+    cdef Triangle t
+    cdef cnp.ndarray L
+    cdef cnp.ndarray X  # A of a product, B of a solve: what L_bar is made of; None where nobody asks for it
+
+    cdef dict options(self):
+        cdef dict options = {}
+        options["transpose"] = self.t.transpose != 0
+        options["rightside"] = self.t.rightside
+        options["lower"] = self.t.lower
+        return options
+
+    cdef bint linear(self):
+        return self.a is None or (self.b is None and not self.t.solves)
+
+    cdef int pull(self, Pull walk, object B_bar) except -1:
+        cdef cnp.ndarray A_bar, L_bar
+        cdef const Triangle *t = &self.t
+        cdef void *l = cnp.PyArray_DATA(self.L)
+        cdef void *x = NULL
+        cdef void *b_bar
+        cdef void *l_bar = NULL
+        cdef bint pulls_a = self.b is not None
+        cdef bint double_precision = cnp.PyArray_TYPE(self.L) == cnp.NPY_DOUBLE
+        if not is_plain(B_bar) or cnp.PyArray_TYPE(<cnp.ndarray>B_bar) != cnp.PyArray_TYPE(self.L) \
+                or cnp.PyArray_NDIM(<cnp.ndarray>B_bar) != 2 \
+                or cnp.PyArray_DIM(<cnp.ndarray>B_bar, 0) != t.m \
+                or cnp.PyArray_DIM(<cnp.ndarray>B_bar, 1) != t.n:
+            return self.pull_general(walk, B_bar)
+        if pulls_a or self.t.solves:
+            A_bar = owned(B_bar, walk.overwrite)
+        else:
+            A_bar = contiguous(B_bar)
+        if self.a is not None:
+            L_bar = empty(2, cnp.PyArray_DIMS(self.L), cnp.PyArray_TYPE(self.L))
+            l_bar = cnp.PyArray_DATA(L_bar)
+            x = cnp.PyArray_DATA(self.X)
+        b_bar = cnp.PyArray_DATA(A_bar)
+        if is_small(t):
+            pull_of(double_precision, t, l, x, b_bar, l_bar, pulls_a)
+        else:
+            with nogil:
+                pull_of(double_precision, t, l, x, b_bar, l_bar, pulls_a)
+        if self.a is not None:
+            walk.add(self.a, L_bar, True)
+        if pulls_a:
+            walk.add(self.b, A_bar, True)
+        return 0
+
+    cdef int pull_general(self, Pull walk, object B_bar) except -1:
+        cdef dict options = self.options()
+        options["alpha"] = self.t.alpha
+        if self.a is not None:
+            pullback = trsm_pullback if self.t.solves else trmm_pullback
+            L_bar, A_bar = pullback(self.L, self.X, B_bar, **options)
+            walk.add(self.a, L_bar, True)
+        else:
+            options["transpose"] = not options["transpose"]
+            A_bar = (trsm if self.t.solves else trmm)(self.L, B_bar, **options)
+        if self.b is not None:
+            walk.add(self.b, A_bar, False)
+        return 0
+
+    cdef object push(self, Push walk):
+        """``B_dot = α (t(L_dot) A + t(L) A_dot)``, or ``t(L)⁻¹ (α A_dot - t(L_dot) B)``."""
+        cdef dict options = self.options()
+        L_dot = walk.tangent(self.a)
+        A_dot = walk.tangent(self.b)
+        from_L = None if L_dot is None else trmm(L_dot, self.X, **options)
+        if self.t.solves:
+            right = None if A_dot is None else self.t.alpha * A_dot
+            if from_L is not None:
+                right = -from_L if right is None else right - from_L
+            return None if right is None else trsm(self.L, right, **options)
+        B_dot = None if A_dot is None else trmm(self.L, A_dot, **options)
+        if from_L is not None:
+            B_dot = from_L if B_dot is None else B_dot + from_L
+        return B_dot if B_dot is None or self.t.alpha == 1 else self.t.alpha * B_dot
+
+
+cdef class FastTriangular(Handler):
+    """Twin of ``trmm`` or, if it `solves`, ``trsm``."""
+
+    cdef bint solves
+
+    def __init__(self, function, bint solves):
+        self.function = function
+        self.solves = solves
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Trace trace
+        cdef Triangular node
+        cdef Triangle *t
+        cdef cnp.ndarray B
+        if len(args) != 2:
+            return NotImplemented
+        trace = trace_of(args[0], args[1])
+        L = seen_from_outside(args[0], trace)
+        A = seen_from_outside(args[1], trace)
+        if not is_plain_square(L) or not is_plain(A) or cnp.PyArray_NDIM(<cnp.ndarray>A) != 2 \
+                or cnp.PyArray_TYPE(<cnp.ndarray>A) != cnp.PyArray_TYPE(<cnp.ndarray>L) \
+                or max(cnp.PyArray_DIM(<cnp.ndarray>A, 0), cnp.PyArray_DIM(<cnp.ndarray>A, 1)) > LARGEST:
+            return NotImplemented
+        node = Triangular.__new__(Triangular)
+        t = &node.t
+        t.solves = self.solves
+        t.m = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>A, 0)
+        t.n = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>A, 1)
+        if not read_options(t, kwargs) or order_of(t) != cnp.PyArray_DIM(<cnp.ndarray>L, 0):
+            return NotImplemented
+        node.a = node_of(args[0], trace)
+        node.b = node_of(args[1], trace)
+        node.L = contiguous(L if node.a is not None else kept_constant(L))
+        if self.solves and zero_diagonal(node.L):
+            return NotImplemented  # the readable rule fails with words
+        B = copied(A)
+        if node.a is not None and self.solves:
+            node.X = B
+        elif node.a is not None:
+            node.X = contiguous(A if node.b is not None else kept_constant(A))
+        apply_to(t, node.L, B)
+        return record(trace, node, B)
+
+
+cdef bint read_options(Triangle *t, dict options) except -1:
+    """False if an option is not what it should be: the readable rule has words for that."""
+    t.rightside, t.lower, t.transpose, t.alpha = False, True, PLAIN, 1
+    for name, option in options.items():
+        if name == "alpha" and isinstance(option, (int, float)):
+            t.alpha = option
+        elif name == "transpose" and (option is True or option is False or option == "C"):
+            t.transpose = TRANSPOSE if option else PLAIN
+        elif name == "rightside" and isinstance(option, bool):
+            t.rightside = option
+        elif name == "lower" and isinstance(option, bool):
+            t.lower = option
+        else:
+            return False
+    return True
+
+
+cdef inline bint zero_diagonal(cnp.ndarray L):
+    cdef blas_int n = <blas_int>cnp.PyArray_DIM(L, 0)
+    if cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE:
+        return zero_pivot[double](n, <double *>cnp.PyArray_DATA(L), n) != 0
+    return zero_pivot[float](n, <float *>cnp.PyArray_DATA(L), n) != 0
+
+
+cdef void apply_to(const Triangle *t, cnp.ndarray L, cnp.ndarray B):
+    """B := what the operator makes of it."""
+    cdef bint double_precision = cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE
+    cdef void *l = cnp.PyArray_DATA(L)
+    cdef void *b = cnp.PyArray_DATA(B)
+    if is_small(t):
+        apply_of(double_precision, t, l, b)
+    else:
+        with nogil:
+            apply_of(double_precision, t, l, b)
 
 
 # -- X = A⁻¹ B -------------------------------------------------------------------------------------------
@@ -220,7 +449,13 @@ cdef inline blas_int factor_of(bint double_precision, Shape shape, blas_int n, v
     if shape == GENERAL:
         return getrf_one[double](n, <double *>A, n, piv) if double_precision \
             else getrf_one[float](n, <float *>A, n, piv)
-    return zero_pivot[double](n, <double *>A, n) if double_precision else zero_pivot[float](n, <float *>A, n)
+    return zero_pivot_of(double_precision, n, A)
+
+
+cdef inline blas_int zero_pivot_of(bint double_precision, blas_int n, const void *A) noexcept nogil:
+    if double_precision:
+        return zero_pivot[double](n, <const double *>A, n)
+    return zero_pivot[float](n, <const float *>A, n)
 
 
 cdef inline void solve_of(bint double_precision, Shape shape, bint transpose, blas_int n, blas_int k,
@@ -261,35 +496,42 @@ cdef class Solve(Node):
     cdef cnp.ndarray factors  # LU, or A itself if it is a triangle
     cdef cnp.ndarray X
     cdef object A
+    cdef object shared  # the factor that all operations on A use; None for small matrices
     cdef blas_int small_piv[SMALL]
     cdef blas_int *piv
     cdef Shape shape
 
-    def __dealloc__(self):
-        if self.piv != self.small_piv:
-            PyMem_Free(self.piv)
-
-    cdef bint factor(self, cnp.ndarray A) except -1:
-        """Keep what solves need: a triangle as it is, else its LU; False for a singular matrix."""
-        cdef blas_int n = <blas_int>cnp.PyArray_DIM(A, 0), info
+    cdef bint factor(self, object x, cnp.ndarray A) except -1:
+        """Keep what solves with A, the value of ``x``, need: a triangle as it is, else its LU; False for a
+        singular matrix.
+        """
+        cdef blas_int n = <blas_int>cnp.PyArray_DIM(A, 0)
         cdef bint double_precision = cnp.PyArray_TYPE(A) == cnp.NPY_DOUBLE
-        cdef void *a
+        if n > SMALL:
+            self.share(x)
+            return zero_pivot_of(double_precision, n, cnp.PyArray_DATA(self.factors)) == 0
         self.factors = A if cnp.PyArray_ISCARRAY_RO(A) else copied(A)
         self.shape = shape_of_array(self.factors)
         if self.shape == GENERAL:
             if self.factors is A:
                 self.factors = copied(A)
             self.piv = self.small_piv
-            if n > SMALL:
-                self.piv = <blas_int *>PyMem_Malloc(n * sizeof(blas_int))
-                if self.piv == NULL:
-                    raise MemoryError()
-        a = cnp.PyArray_DATA(self.factors)
-        if n <= SMALL:
-            return factor_of(double_precision, self.shape, n, a, self.piv) == 0
-        with nogil:
-            info = factor_of(double_precision, self.shape, n, a, self.piv)
-        return info == 0
+        return factor_of(double_precision, self.shape, n, cnp.PyArray_DATA(self.factors), self.piv) == 0
+
+    cdef int share(self, object x) except -1:
+        """Take the factor that all operations on ``x`` share."""
+        cdef cnp.ndarray array
+        self.shared = factored(x, LU)
+        if self.shared.lower is None:
+            self.shape = GENERAL
+            self.factors = self.shared.LU
+            array = self.shared.piv
+            self.piv = <blas_int *>cnp.PyArray_DATA(array)
+        else:
+            self.shape = LOWER if self.shared.lower else UPPER
+            array = self.shared.A
+            self.factors = array if cnp.PyArray_ISCARRAY_RO(array) else copied(array)
+        return 0
 
     cdef bint linear(self):
         return self.a is None
@@ -315,6 +557,13 @@ cdef class Solve(Node):
             with nogil:
                 solve_of(double_precision, self.shape, transpose, n, k, a, self.piv, b)
         return out
+
+    cdef object solved_in_general(self, object B, bint transpose):
+        """`solved` where B is a Variable, or of another dtype."""
+        factor = factored(self.A, LU) if self.shared is None else self.shared
+        if self.X.ndim == 1:
+            return solve(self.A, B[:, None], transpose, factor)[:, 0]
+        return solve(self.A, B, transpose, factor)
 
     cdef int pull(self, Pull walk, object x_bar) except -1:
         cdef cnp.ndarray b_bar = self.solved(x_bar, True, walk.overwrite)
@@ -342,7 +591,7 @@ cdef class Solve(Node):
         return 0
 
     cdef int pull_general(self, Pull walk, object x_bar) except -1:
-        b_bar = np.linalg.solve(self.A.T, x_bar)
+        b_bar = self.solved_in_general(x_bar, True)
         if self.a is not None:
             walk.add(self.a, -np.outer(b_bar, self.X) if self.X.ndim == 1 else -(b_bar @ self.X.T), True)
         if self.b is not None:
@@ -359,7 +608,7 @@ cdef class Solve(Node):
         if right is None:
             return None
         x_dot = self.solved(right, False, False)
-        return np.linalg.solve(self.A, right) if x_dot is None else x_dot
+        return self.solved_in_general(right, False) if x_dot is None else x_dot
 
 
 cdef class FastSolve(Handler):
@@ -380,7 +629,7 @@ cdef class FastSolve(Handler):
             return NotImplemented
         node = Solve.__new__(Solve)
         node.A = A
-        if not node.factor(A):
+        if not node.factor(args[0] if type(args[0]) is Variable else A, A):
             return NotImplemented  # the readable rule fails with words
         node.X = B  # its shape and dtype are those of the solution
         node.X = node.solved(B, False, False)
@@ -394,3 +643,5 @@ def use_factorization_paths():
     fast_path(np.linalg.cholesky, FastCholesky(np.linalg.cholesky))
     fast_path(np.linalg.solve, FastSolve(np.linalg.solve))
     potrf.primitive.fast = FastCholesky(potrf.primitive)
+    trmm.primitive.fast = FastTriangular(trmm.primitive, False)
+    trsm.primitive.fast = FastTriangular(trsm.primitive, True)

@@ -10,11 +10,10 @@ from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult,
 from lindiff.core.differential import Differential
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
-from lindiff.linalg._backend import kernels
+from lindiff.linalg import factors
 from lindiff.linalg._degeneracy import over_gaps, without_gauge, without_rotation
+from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part
-from lindiff.linalg.cholesky import potrf, potrf_pullback, potrf_pushforward
-from lindiff.linalg.determinant import adjugate
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
 from lindiff.linalg.triangular import trsm
@@ -31,65 +30,18 @@ def check_square(a: Any, name: str) -> None:
         )
 
 
-# -- Cholesky --------------------------------------------------------------------------------------------
+# -- Cholesky and LU -------------------------------------------------------------------------------------
+# Each of these is an operator of ``lindiff.linalg.factors``; what they are called on is factored once.
 
 
-@rule(np.linalg.cholesky)
+@composed(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    """The operator ``potrf`` where there is a kernel; else NumPy's or the array type's own function."""
     check_square(a, "cholesky")
-    L = np.linalg.cholesky(a, upper=upper) if kernels(a) is None else potrf(a, lower=not upper)
-    return L, Differential(
-        lambda a_dot: potrf_pushforward(L, hermitian_part(a_dot), lower=not upper),
-        lambda L_bar: potrf_pullback(L, L_bar, lower=not upper),
-    )
+    return factors.triangle(a, factored(a, UpperCholesky if upper else Cholesky))
 
 
-# -- LU: solve, inv, det, slogdet ------------------------------------------------------------------------
-
-
-class Factored:
-    """A square matrix, factored once for its solves: a triangle as it is, else LU.
-
-    Without kernels, and for right-hand sides that are Variables, solves are ``np.linalg.solve``.
-    """
-
-    def __init__(self, a: Any) -> None:
-        self.a = a
-        self.kernels = kernels(a)
-        self.lower = None if self.kernels is None else _triangle_of(a)
-        self.lu: Any = self.kernels.getrf(a) if self.kernels is not None and self.lower is None else None
-
-    def solve(self, B: Any, transpose: bool = False) -> Any:
-        """``a⁻¹ B``, or ``a⁻ᴴ B``."""
-        if self.kernels is None or kernels(self.a, B) is None:
-            return np.linalg.solve(adjoint(self.a) if transpose else self.a, B)
-        if self.lower is not None:
-            return trsm(self.a, B, transpose=transpose, lower=self.lower)
-        LU, piv = self.lu
-        batch = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
-        return self.kernels.getrs(LU, np.broadcast_to(piv, (*batch, piv.shape[-1])), B, transpose=transpose)
-
-    def inverse(self) -> Any:
-        if self.lu is None:
-            return np.linalg.inv(self.a)
-        return self.kernels.getri(*self.lu)
-
-
-def _triangle_of(a: Any) -> bool | None:
-    """Whether ``a`` is lower triangular (True) or upper triangular (False); None if neither."""
-    if a.ndim < 2 or a.shape[-1] < 2 or not a.size:
-        return None
-    if not a[..., 0, -1].any() and not np.triu(a, 1).any():
-        return True
-    if not a[..., -1, 0].any() and not np.tril(a, -1).any():
-        return False
-    return None
-
-
-@rule(np.linalg.solve)
+@composed(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
-    """``x = a⁻¹ b``: ``b_bar = a⁻ᴴ x_bar``, ``a_bar = -b_bar xᴴ``; one factorization for all."""
     a, b = as_array(a), as_array(b)
     check_square(a, "solve")
     vector = b.ndim == 1
@@ -98,108 +50,28 @@ def solve(a: Any, b: Any) -> Any:
         raise ValueError(
             f"np.linalg.solve: a of shape {a.shape} and b of shape {b.shape} do not fit together"
         )
-    factored = Factored(a)
-    X = factored.solve(B)
-
-    def columns(x: Any) -> Any:
-        return x[..., None] if vector else x
-
-    def result(X: Any) -> Any:
-        return X[..., 0] if vector else X
-
-    def push_a(a_dot: Any) -> Any:
-        return result(factored.solve(-(a_dot @ X)))
-
-    def push_b(b_dot: Any) -> Any:
-        return result(factored.solve(columns(b_dot)))
-
-    def pull_b(x_bar: Any) -> Any:
-        B_bar = factored.solve(columns(x_bar), transpose=True)
-        return None, result(B_bar)
-
-    def pull_both(x_bar: Any) -> Any:
-        B_bar = factored.solve(columns(x_bar), transpose=True)
-        return -(B_bar @ adjoint(X)), result(B_bar)
-
-    return result(X), Differential((push_a, push_b), {(0,): pull_both, (1,): pull_b, (0, 1): pull_both})
+    precise = np.result_type(a.dtype, np.finfo(np.result_type(a.dtype, b.dtype)).dtype)
+    a = a if a.dtype == precise else a.astype(precise)
+    X = factors.solve(a, B, False, factored(a, LU))
+    return X[..., 0] if vector else X
 
 
-@rule(np.linalg.inv)
+@composed(np.linalg.inv)
 def inv(a: Any) -> Any:
-    """``B = a⁻¹``: ``B_dot = -B a_dot B``."""
     check_square(a, "inv")
-    B = np.linalg.inv(a) if kernels(a) is None else kernels(a).getri(*kernels(a).getrf(a))
-    return B, Differential(
-        lambda a_dot: -(B @ a_dot @ B),
-        lambda B_bar: -(adjoint(B) @ B_bar @ adjoint(B)),
-    )
+    return factors.inverse(a, factored(a, LU))
 
 
-def _lu_determinant(LU: Any, piv: Any) -> tuple[Any, Any]:
-    """Diagonal of the factors, and the sign of the exchanges."""
-    exchanges = np.sum(piv != np.arange(piv.shape[-1], dtype=piv.dtype), axis=-1)
-    return np.diagonal(LU, axis1=-2, axis2=-1), (1 - 2 * (exchanges % 2)).astype(LU.dtype)
-
-
-@rule(np.linalg.det)
+@composed(np.linalg.det)
 def det(a: Any) -> Any:
-    """``d_dot = tr(adj(a) a_dot)``, with ``adj(a) = det(a) a⁻¹`` from regular LU factors."""
     check_square(a, "det")
-    found = kernels(a)
-    if found is None:
-        d, adj = np.linalg.det(a), None
-    else:
-        LU, piv = found.getrf(a)
-        diagonal, sign = _lu_determinant(LU, piv)
-        d = sign * np.prod(diagonal, axis=-1)
-        size = np.abs(diagonal)
-        # the ratio of pivots bounds the condition number from below only: stay far away from singular ones
-        least, largest = np.min(size, axis=-1, initial=np.inf), np.max(size, axis=-1, initial=0.0)
-        regular = bool(np.all(least > largest * np.finfo(LU.dtype).eps ** 0.25))
-        adj = (lambda: d[..., None, None] * found.getri(LU, piv)) if regular else None
-
-    def cofactors() -> Any:
-        return adjugate(a) if adj is None else adj()
-
-    return d, Differential(
-        lambda a_dot: np.sum(np.swapaxes(cofactors(), -1, -2) * a_dot, axis=(-2, -1)),
-        lambda d_bar: d_bar[..., None, None] * adjoint(cofactors()),
-    )
+    return factors.det(a, factored(a, LU))
 
 
-@rule(np.linalg.slogdet)
+@composed(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
-    """``d log|det a| = Re tr(a⁻¹ da)``, and for complex a ``d sign = i sign Im tr(a⁻¹ da)``."""
     check_square(a, "slogdet")
-    found = kernels(a)
-    if found is None:
-        sign, logabsdet = np.linalg.slogdet(a)
-        lu = None
-    else:
-        lu = found.getrf(a)
-        diagonal, exchanges = _lu_determinant(*lu)
-        sign = exchanges * np.prod(np.sign(diagonal), axis=-1)
-        with np.errstate(divide="ignore"):
-            logabsdet = np.sum(np.log(np.abs(diagonal)), axis=-1)
-    is_complex = a.dtype.kind == "c"
-
-    def inverse() -> Any:
-        return np.linalg.inv(a) if lu is None else found.getri(*lu)
-
-    def pushforward(a_dot: Any) -> Any:
-        trace = np.sum(np.swapaxes(inverse(), -1, -2) * a_dot, axis=(-2, -1))
-        if not is_complex:
-            return None, trace
-        return 1j * sign * trace.imag, trace.real
-
-    def pullback(bars: Any) -> Any:
-        sign_bar, log_bar = bars
-        factor = 0.0 if log_bar is None else log_bar[..., None, None]
-        if is_complex and sign_bar is not None:
-            factor = factor - 1j * np.imag(conj(sign_bar) * sign)[..., None, None]
-        return factor * adjoint(inverse())
-
-    return SlogdetResult(sign, logabsdet), Differential(pushforward, pullback, symbolic_zeros=True)
+    return SlogdetResult(*factors.slogdet(a, factored(a, LU)))
 
 
 # -- eigenvalues -----------------------------------------------------------------------------------------

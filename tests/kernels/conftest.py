@@ -9,7 +9,9 @@ def rng():
     return np.random.default_rng(20170710)
 
 
-@pytest.fixture(params=[np.float32, np.float64], ids=["f32", "f64"])
+@pytest.fixture(
+    params=[np.float32, np.float64, np.complex64, np.complex128], ids=["f32", "f64", "c64", "c128"]
+)
 def dtype(request):
     return request.param
 

@@ -2,11 +2,20 @@
 
 import numpy as np
 
-RTOL = {np.float32: 2e-4, np.float64: 1e-11}
+RTOL = {np.float32: 2e-4, np.float64: 1e-11, np.complex64: 2e-4, np.complex128: 1e-11}
 
 
 def t(X):
     return np.swapaxes(X, -1, -2)
+
+
+def adjoint(X):
+    return np.conj(t(X))
+
+
+def op(X, transpose):
+    """t(X) of a kernel's `transpose`: False, True or "C"."""
+    return adjoint(X) if transpose == "C" else t(X) if transpose else X
 
 
 def tri(X, lower=True):
@@ -14,25 +23,35 @@ def tri(X, lower=True):
 
 
 def sym(X):
-    return (X + t(X)) / 2
+    return (X + adjoint(X)) / 2
 
 
 def general(rng, shape, dtype=np.float64):
-    return rng.standard_normal(shape).astype(dtype)
+    X = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        X = X + 1j * rng.standard_normal(shape)
+    return X.astype(dtype)
 
 
 def symmetric(rng, shape, dtype=np.float64):
-    return sym(rng.standard_normal(shape)).astype(dtype)
+    """Hermitian, if complex."""
+    return sym(general(rng, shape, np.result_type(dtype, np.float64))).astype(dtype)
 
 
 def spd(rng, batch, n, dtype=np.float64):
-    X = rng.standard_normal((*batch, n, n))
-    return (X @ t(X) / max(n, 1) + np.eye(n)).astype(dtype)
+    X = general(rng, (*batch, n, n), np.result_type(dtype, np.float64))
+    return (X @ adjoint(X) / max(n, 1) + np.eye(n)).astype(dtype)
 
 
 def triangular(rng, batch, n, dtype=np.float64, lower=True):
-    X = rng.standard_normal((*batch, n, n)) / max(n, 1)
+    """With a diagonal that is real or, if complex, not."""
+    X = general(rng, (*batch, n, n), np.result_type(dtype, np.float64)) / max(n, 1)
     return tri(X + 2 * np.eye(n), lower).astype(dtype)
+
+
+def real_diagonal(L):
+    """L with the real part of its diagonal, like every Cholesky factor."""
+    return L - np.eye(L.shape[-1], dtype=L.dtype) * (L - L.real)
 
 
 def separated(rng, batch, n, dtype=np.float64):
@@ -42,9 +61,9 @@ def separated(rng, batch, n, dtype=np.float64):
 
 
 def inner(*pairs):
-    """Sum of the inner products of pairs of arrays, and the scale of its rounding."""
-    terms = [np.asarray(x, float) * np.asarray(y, float) for x, y in pairs]
-    return sum(x.sum() for x in terms), sum(np.abs(x).sum() for x in terms)
+    """Sum of the inner products Re(xᴴ y) of pairs of arrays, and the scale of its rounding."""
+    terms = [np.conj(x, dtype=complex) * y for x, y in pairs]
+    return sum(x.real.sum() for x in terms), sum(np.abs(x).sum() for x in terms)
 
 
 def assert_adjoint(primal_pairs, cotangent_pairs, dtype=np.float64):

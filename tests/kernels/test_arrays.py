@@ -1,6 +1,7 @@
 """What all kernels share: layouts, dtypes, shapes, errors, ownership, threads."""
 
 import doctest
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from lindiff import kernels
 
-from .helpers import assert_close, layouts, spd
+from .helpers import assert_close, general, layouts, spd, triangular
 
 
 def eigenvalues(U):
@@ -46,6 +47,9 @@ OPERATORS = {
 }
 
 
+REAL_ONLY = {name for name in OPERATORS if name.startswith(("gelqf", "syevd"))}
+
+
 def results(y):
     return y if isinstance(y, tuple) else (y,)
 
@@ -55,9 +59,25 @@ def operator(request):
     return OPERATORS[request.param]
 
 
+@pytest.fixture(params=[name for name in OPERATORS if name not in REAL_ONLY])
+def complex_operator(request):
+    return OPERATORS[request.param]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("order", [4, 11])
 @pytest.mark.parametrize("batch", [(), (2,)], ids=str)
-def test_layouts(rng, dtype, operator, order, batch):
+def test_layouts(rng, kind, operator, order, batch):
+    check_layouts(rng, kind, operator, order, batch)
+
+
+@pytest.mark.parametrize("kind", [np.complex64, np.complex128])
+@pytest.mark.parametrize("order", [4, 11])
+def test_layouts_of_complex(rng, kind, complex_operator, order):
+    check_layouts(rng, kind, complex_operator, order, (2,))
+
+
+def check_layouts(rng, dtype, operator, order, batch):
     f, arguments = operator
     inputs = [layouts(spd(rng, batch, order, dtype)) for _ in range(arguments)]
     want = results(f(*[x["C"] for x in inputs]))
@@ -68,7 +88,7 @@ def test_layouts(rng, dtype, operator, order, batch):
         for x, y in zip(got, want, strict=True):
             assert x.dtype == y.dtype
             assert x.flags.c_contiguous
-            np.testing.assert_allclose(x, y, rtol=1e-3 if dtype == np.float32 else 1e-10, atol=1e-5)
+            np.testing.assert_allclose(x, y, rtol=1e-3 if np.finfo(dtype).bits == 32 else 1e-10, atol=1e-5)
         for x, y in zip(given, before, strict=True):
             np.testing.assert_array_equal(x, y)
             assert not any(np.shares_memory(x, y) for y in got)
@@ -81,9 +101,20 @@ def test_dtypes(rng, operator):
     assert results(f(*[np.eye(3, dtype=int)] * arguments))[0].dtype == np.float64
     if arguments > 1:
         assert results(f(X.astype(np.float32), *[X] * (arguments - 1)))[0].dtype == np.float64
-    for bad in (np.float16, np.longdouble, complex, object):
+    for bad in (np.float16, np.longdouble, np.clongdouble, object):
         with pytest.raises(TypeError, match=r"float32.* work"):
             f(*[X.astype(bad)] * arguments)
+
+
+def test_dtypes_of_complex(rng, complex_operator):
+    f, arguments = complex_operator
+    X = spd(rng, (), 3, complex)
+    assert results(f(*[X] * arguments))[0].dtype == np.complex128
+    assert results(f(*[X.astype(np.complex64)] * arguments))[0].dtype == np.complex64
+    if arguments > 1:
+        others = [X.astype(np.complex64)] * (arguments - 1)
+        assert results(f(np.eye(3, dtype=np.float32), *others))[0].dtype == np.complex64
+        assert results(f(np.eye(3), *others))[0].dtype == np.complex128
 
 
 def test_shapes(operator):
@@ -110,6 +141,30 @@ def test_overwriting_needs_the_common_dtype(rng):
     L, A = np.eye(3), np.ones((3, 2), np.float32)
     assert kernels.trsm(L, A, overwrite_a=True).dtype == np.float64
     assert A.dtype == np.float32
+
+
+def test_overwriting_takes_no_memory(rng, dtype):
+    n = 100
+    A, L = spd(rng, (), n, dtype), triangular(rng, (), n, dtype)
+    X, Y = general(rng, (2, n, n), dtype)
+    for call in (
+        lambda: kernels.potrf(A, overwrite_a=True),
+        lambda: kernels.potrf_pullback(L, X, overwrite_l_bar=True),
+        lambda: kernels.trmm(L, X, transpose="C", overwrite_a=True),
+        lambda: kernels.trsm(L, X, transpose=True, overwrite_a=True),
+        lambda: kernels.trsm_pullback(L, X, Y, overwrite_b_bar=True, overwrite_l=True),
+        lambda: kernels.potri(A, overwrite_l=True),
+        lambda: kernels.gemm(X, A, Y, transpose_a="C", overwrite_c=True),
+        lambda: kernels.getrf(A, overwrite_a=True)[0],
+        lambda: kernels.getrs(A, np.arange(n), X, overwrite_b=True),
+        lambda: kernels.copyltu(X, overwrite_x=True),
+    ):
+        tracemalloc.start()
+        try:
+            call()
+            assert tracemalloc.get_traced_memory()[1] < 5_000
+        finally:
+            tracemalloc.stop()
 
 
 def test_lists_and_views_of_subclasses():

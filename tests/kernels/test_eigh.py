@@ -8,6 +8,11 @@ from lindiff import kernels
 from .helpers import assert_adjoint, assert_close, assert_pushforward, general, separated, symmetric, t
 
 
+@pytest.fixture(params=[np.float32, np.float64], ids=["f32", "f64"])
+def dtype(request):
+    return request.param
+
+
 def test_decomposition(rng, dtype, n, batch):
     A = separated(rng, batch, n, dtype)
     U, lam = kernels.syevd(np.where(np.tri(n, dtype=bool), A, np.nan).astype(dtype))

@@ -8,6 +8,11 @@ from lindiff import kernels
 from .helpers import assert_adjoint, assert_close, assert_pushforward, general, t
 
 
+@pytest.fixture(params=[np.float32, np.float64], ids=["f32", "f64"])
+def dtype(request):
+    return request.param
+
+
 @pytest.fixture(params=[0, 3], ids=["square", "wide"])
 def problem(request, rng, dtype, n, batch):
     A = general(rng, (*batch, n, n + request.param), dtype) / np.sqrt(max(n, 1)).astype(dtype)

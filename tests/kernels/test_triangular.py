@@ -7,9 +7,9 @@ import pytest
 
 from lindiff import kernels
 
-from .helpers import assert_adjoint, assert_close, general, t, tri, triangular
+from .helpers import adjoint, assert_adjoint, assert_close, general, op, tri, triangular
 
-FLAGS = list(itertools.product([False, True], repeat=3))
+FLAGS = list(itertools.product([False, True, "C"], [False, True], [False, True]))
 
 
 def problem(rng, batch, n, dtype, rightside, lower):
@@ -19,7 +19,7 @@ def problem(rng, batch, n, dtype, rightside, lower):
 
 
 def product(L, A, transpose, rightside):
-    L = t(L) if transpose else L
+    L = op(L, transpose)
     return A @ L if rightside else L @ A
 
 
@@ -73,19 +73,25 @@ def test_broadcasting(rng):
     assert A_bar.shape == (2, 3, 5)
 
 
-def test_overwriting(rng):
-    L, A = problem(rng, (2,), 5, np.float64, False, True)
+def test_overwriting(rng, dtype):
+    L, A = problem(rng, (2,), 5, dtype, False, True)
     want = np.linalg.solve(L, A)
     B = kernels.trsm(L, A, overwrite_a=True)
     assert B is A
-    assert_close(B, want)
-    B_bar = general(rng, A.shape)
+    assert_close(B, want, dtype)
+    B_bar = general(rng, A.shape, dtype)
     kept = kernels.trsm_pullback(L, B, B_bar)
     L_bar, A_bar = kernels.trsm_pullback(L, B, B_bar, overwrite_b_bar=True, overwrite_l=True)
     assert L_bar is L
     assert A_bar is B_bar
-    assert_close(L_bar, kept[0])
-    assert_close(A_bar, kept[1])
+    assert_close(L_bar, kept[0], dtype)
+    assert_close(A_bar, kept[1], dtype)
+    want = L_bar @ B
+    assert kernels.trmm(L_bar, B, overwrite_a=True) is B
+    assert_close(B, want, dtype)
+    kept = kernels.trmm_pullback(L, B, B_bar)[1]
+    assert kernels.trmm_pullback(L, B, B_bar, overwrite_b_bar=True)[1] is B_bar
+    assert_close(B_bar, kept, dtype)
 
 
 def test_no_overwriting_of_a_matrix_that_must_grow(rng):
@@ -96,8 +102,8 @@ def test_no_overwriting_of_a_matrix_that_must_grow(rng):
 
 
 @pytest.mark.parametrize("n", [3, 12])
-def test_singular(rng, n):
-    L, A = triangular(rng, (2, 2), n), general(rng, (2, 2, n, 1))
+def test_singular(rng, dtype, n):
+    L, A = triangular(rng, (2, 2), n, dtype), general(rng, (2, 2, n, 1), dtype)
     L[1, 0, 2, 2] = 0
     with pytest.raises(np.linalg.LinAlgError, match=r"trsm: .*entry 2 .*batch index \(1, 0\)"):
         kernels.trsm(L, A)
@@ -107,6 +113,24 @@ def test_singular(rng, n):
 
 def test_copyltu(rng, dtype, n, batch):
     X = general(rng, (*batch, n, n), dtype)
-    want = np.tril(X) + t(np.tril(X, -1))
+    want = np.tril(X) + adjoint(np.tril(X, -1))
+    want = want - np.eye(n, dtype=dtype) * (want - want.real)
     np.testing.assert_array_equal(kernels.copyltu(X), want)
     assert kernels.copyltu(X, overwrite_x=True) is X
+
+
+@pytest.mark.parametrize("call", [kernels.trmm, kernels.trsm])
+def test_transpose_is_false_true_or_c(call):
+    with pytest.raises(
+        ValueError, match=rf'{call.__name__}: transpose must be False, True or "C", got \'T\''
+    ):
+        call(np.eye(2), np.eye(2), transpose="T")
+
+
+@pytest.mark.parametrize("n", [3, 12])
+def test_complex_quotients_neither_overflow_nor_vanish(rng, n):
+    """The plain formula would form squares of 1e200."""
+    L, A = problem(rng, (), n, np.complex128, False, True)
+    want = np.linalg.solve(L, A)
+    for scale in [1e200, 1e-200]:
+        assert_close(kernels.trsm(scale * L, scale * A), want, np.complex128)
