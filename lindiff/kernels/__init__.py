@@ -27,6 +27,7 @@ from lindiff.kernels.eigh import (
 from lindiff.kernels.gaussian import log_density, log_density_pullback
 from lindiff.kernels.inverse import (
     det,
+    getri,
     inverse,
     inverse_pullback,
     inverse_pushforward,
@@ -41,7 +42,7 @@ from lindiff.kernels.lq import (
     gelqf_pullback,
     gelqf_pushforward,
 )
-from lindiff.kernels.lu import getrf, getri, getrs
+from lindiff.kernels.lu import getrf, getrs
 from lindiff.kernels.products import gemm, gemm2, syrk, syrk_pullback
 from lindiff.kernels.svd import gesdd, gesdd_pullback, gesdd_pushforward
 from lindiff.kernels.triangles import copyltu

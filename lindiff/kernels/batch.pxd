@@ -47,7 +47,7 @@ cdef cnp.ndarray read(Batch *b, cnp.ndarray x, int core=*)
 cdef cnp.ndarray own(Batch *b, cnp.ndarray x, bint overwrite=*, int core=*)
 cdef cnp.ndarray fresh(Batch *b, Py_ssize_t m, Py_ssize_t n)
 cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n)
-cdef cnp.ndarray fresh_scalars(Batch *b)
+cdef cnp.ndarray fresh_scalars(Batch *b, bint real=*)
 cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n)
 cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument)
 cdef int transposition(object flag, str operator, str argument=*) except -1

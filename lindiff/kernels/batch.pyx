@@ -235,9 +235,9 @@ cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n):
     return x
 
 
-cdef cnp.ndarray fresh_scalars(Batch *b):
+cdef cnp.ndarray fresh_scalars(Batch *b, bint real=False):
     """The next operand: a new number for each matrix, not initialized."""
-    cdef cnp.ndarray x = empty(b, b.dtype, 0, 0, 0)
+    cdef cnp.ndarray x = empty(b, real_type(b.dtype) if real else b.dtype, 0, 0, 0)
     register(b, x, 0, False)
     return x
 

@@ -127,7 +127,8 @@ cdef inline floating over_gap(floating x, floating gap, floating eps, floating t
     return x / gap
 
 
-cdef void divide_by_gaps(blas_int n, floating *T, const floating *lam, const floating *lam_bar) noexcept nogil:
+cdef void divide_by_gaps(blas_int n, floating *T, const floating *lam,
+                         const floating *lam_bar) noexcept nogil:
     """tri(T) := sym(T ∘ F) + diag(lam_bar), F_ij = 1 / h(λ_i - λ_j), the lower triangle."""
     cdef Py_ssize_t i, j
     cdef floating eps = smallest_gap(n, lam), zero = noise(n, T)
@@ -279,7 +280,8 @@ def syevd(A, bint overwrite_a=False):
 
 
 def eigh(A, bint lower=True):
-    """Symmetric eigendecomposition in NumPy's form and with its signs, A = V diag(w) Vᵀ.
+    """Symmetric eigendecomposition in NumPy's form, A = V diag(w) Vᵀ, with NumPy's signs (which computes in
+    double precision).
 
     Parameters
     ----------
@@ -395,7 +397,7 @@ def syevd_pullback(U, lam, U_bar, lam_bar, bint overwrite_u_bar=False):
 
 
 def eigh_pullback(w, V, w_bar, V_bar, bint overwrite_v_bar=False):
-    """Pullback of `eigh`: A_bar = V (sym(V_barᵀ V ∘ F) + diag(w_bar)) Vᵀ; F, and None, as in `syevd_pullback`.
+    """Pullback of `eigh`: A_bar = V (sym(V_barᵀ V ∘ F) + diag(w_bar)) Vᵀ; F and None as in `syevd_pullback`.
 
     Examples
     --------

@@ -4,7 +4,7 @@ Expressions: Giles (2008), sections 2.2.3 and 2.2.4.
 """
 
 cimport numpy as cnp
-from libc.math cimport fabs, log
+from libc.math cimport log
 from libc.string cimport memcpy
 
 from lindiff.kernels.batch cimport (
@@ -13,8 +13,8 @@ from lindiff.kernels.batch cimport (
 )
 from lindiff.kernels.lu cimport exchange, getrf_one
 from lindiff.kernels.products cimport gemm_one
-from lindiff.kernels.rowmajor cimport blas_int
-from lindiff.kernels.scalar cimport floating
+from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, blas_int
+from lindiff.kernels.scalar cimport absolute, complex64, complex128, conjugate_all, reciprocal, scalar
 from lindiff.kernels.triangles cimport transpose_into, zero_pivot
 
 from numpy.linalg import LinAlgError
@@ -27,43 +27,43 @@ cdef enum:
 
 # ---- one matrix ----------------------------------------------------------------------------------
 
-cdef void invert_lower(Py_ssize_t n, floating *X, Py_ssize_t ldx, floating *T) noexcept nogil:
+cdef void invert_lower(Py_ssize_t n, scalar *X, Py_ssize_t ldx, scalar *T) noexcept nogil:
     """X := X⁻¹ for a lower triangle with zeros above it; T is a workspace of n² / 4 entries.
 
     By halves: [X₁ 0; C X₂]⁻¹ = [X₁⁻¹ 0; -X₂⁻¹ C X₁⁻¹ X₂⁻¹].
     """
     cdef Py_ssize_t i, j, c, h = n // 2
-    cdef floating x
+    cdef scalar x, inverse
     if n > LEAF:
         invert_lower(h, X, ldx, T)
         invert_lower(n - h, X + h * (ldx + 1), ldx, T)
-        gemm_one(False, False, <blas_int> (n - h), <blas_int> h, <blas_int> h, <floating> 1,
-                 X + h * ldx, <blas_int> ldx, X, <blas_int> ldx, <floating> 0, T, <blas_int> h)
-        gemm_one(False, False, <blas_int> (n - h), <blas_int> h, <blas_int> (n - h), <floating> -1,
-                 X + h * (ldx + 1), <blas_int> ldx, T, <blas_int> h, <floating> 0,
+        gemm_one(PLAIN, PLAIN, <blas_int> (n - h), <blas_int> h, <blas_int> h, 1,
+                 X + h * ldx, <blas_int> ldx, X, <blas_int> ldx, 0, T, <blas_int> h)
+        gemm_one(PLAIN, PLAIN, <blas_int> (n - h), <blas_int> h, <blas_int> (n - h), -1,
+                 X + h * (ldx + 1), <blas_int> ldx, T, <blas_int> h, 0,
                  X + h * ldx, <blas_int> ldx)
         return
     for i in range(n):
-        x = -1 / X[i * ldx + i]
+        inverse = reciprocal(X[i * ldx + i])
         for j in range(i):
-            X[i * ldx + j] *= x
+            X[i * ldx + j] *= -inverse
         for j in range(i):   # column j has its new value only after row j has been added
             x = X[i * ldx + j]
             X[i * ldx + j] = 0
             for c in range(j + 1):
                 X[i * ldx + c] += x * X[j * ldx + c]
-        X[i * ldx + i] = 1 / X[i * ldx + i]
+        X[i * ldx + i] = inverse
 
 
-cdef void solve_unit_upper(Py_ssize_t n, Py_ssize_t k, const floating *U, Py_ssize_t ldu, floating *X,
+cdef void solve_unit_upper(Py_ssize_t n, Py_ssize_t k, const scalar *U, Py_ssize_t ldu, scalar *X,
                            Py_ssize_t ldx) noexcept nogil:
     """X := U⁻¹ X, X of shape (n, k), U upper with a diagonal of ones, by halves."""
     cdef Py_ssize_t i, j, c, h = n // 2
-    cdef floating u
+    cdef scalar u
     if n > LEAF:
         solve_unit_upper(n - h, k, U + h * (ldu + 1), ldu, X + h * ldx, ldx)
-        gemm_one(False, False, <blas_int> h, <blas_int> k, <blas_int> (n - h), <floating> -1,
-                 U + h, <blas_int> ldu, X + h * ldx, <blas_int> ldx, <floating> 1, X, <blas_int> ldx)
+        gemm_one(PLAIN, PLAIN, <blas_int> h, <blas_int> k, <blas_int> (n - h), -1,
+                 U + h, <blas_int> ldu, X + h * ldx, <blas_int> ldx, 1, X, <blas_int> ldx)
         solve_unit_upper(h, k, U, ldu, X, ldx)
         return
     for i in range(n - 2, -1, -1):
@@ -73,8 +73,8 @@ cdef void solve_unit_upper(Py_ssize_t n, Py_ssize_t k, const floating *U, Py_ssi
                 X[i * ldx + c] -= u * X[j * ldx + c]
 
 
-cdef void inverse_one(blas_int n, const floating *LU, Py_ssize_t ldlu, const blas_int *piv,
-                      floating *X, Py_ssize_t ldx, floating *T) noexcept nogil:
+cdef void inverse_one(blas_int n, const scalar *LU, Py_ssize_t ldlu, const blas_int *piv,
+                      scalar *X, Py_ssize_t ldx, scalar *T) noexcept nogil:
     """X := A⁻¹ = Pᵀ U⁻¹ L⁻¹ from regular factors; T is a workspace of n² / 4 entries.
 
     Nearly all of it is gemm: LAPACK's getri, made of trtri and trsm, takes twice as long.
@@ -103,13 +103,62 @@ cdef Py_ssize_t factors_and_quarter(Py_ssize_t n) noexcept:
     return n * n + (n + 1) * (n + 1) // 4
 
 
-cdef blas_int inverse_item(floating *A, Batch *b) noexcept nogil:
-    cdef floating *LU = <floating *> b.work
+cdef blas_int getri_item(scalar *LU, Batch *b) noexcept nogil:
+    cdef scalar *copy = <scalar *> b.work
+    cdef blas_int info = zero_pivot(b.n, LU, b.n)
+    if info == 0:
+        memcpy(copy, LU, <size_t> b.n * b.n * sizeof(scalar))
+        inverse_one(b.n, copy, b.n, <blas_int *> b.item[1], LU, b.n, copy + <Py_ssize_t> b.n * b.n)
+    return info
+
+
+def getri(LU, piv, bint overwrite_lu=False):
+    """Inverse from the factors of `getrf`.
+
+    Parameters
+    ----------
+    LU : (..., n, n) array_like
+    piv : (..., n) array_like of int
+        Both from `getrf`.
+    overwrite_lu : bool
+        The inverse may overwrite LU.
+
+    Returns
+    -------
+    B : (..., n, n) ndarray
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If A was singular.
+
+    Notes
+    -----
+    4n³/3 flops; 1¼ temporary n × n matrices.
+
+    Examples
+    --------
+    >>> getri(*getrf([[1., 0.], [2., 4.]]))
+    array([[ 1.  ,  0.  ],
+           [-0.5 ,  0.25]])
+    """
+    cdef Batch b
+    start(&b)
+    cdef cnp.ndarray lu = own(&b, square(&b, LU, "getri", "LU"), overwrite_lu), _piv
+    _piv = read_integers(&b, piv, b.n, "getri", "piv")
+    b.work_size = factors_and_quarter(b.n)
+    if run(&b, getri_item[float], getri_item[double], getri_item[complex64], getri_item[complex128]):
+        raise singular(&b, "getri")
+    return lu
+
+
+cdef blas_int inverse_item(scalar *A, Batch *b) noexcept nogil:
+    cdef scalar *LU = <scalar *> b.work
     cdef blas_int info
-    memcpy(LU, A, <size_t> b.n * b.n * sizeof(floating))
+    memcpy(LU, A, <size_t> b.n * b.n * sizeof(scalar))
     info = getrf_one(b.n, LU, b.n, b.iwork)
     if info == 0:
-        inverse_one(b.n, LU, b.n, b.iwork, <floating *> b.item[1], b.n, LU + <Py_ssize_t> b.n * b.n)
+        inverse_one(b.n, LU, b.n, b.iwork, <scalar *> b.item[1], b.n, LU + <Py_ssize_t> b.n * b.n)
     return info
 
 
@@ -141,44 +190,44 @@ def inverse(A):
     """
     cdef Batch b
     start(&b)
-    cdef cnp.ndarray a = read(&b, square(&b, A, "inverse", "A")), x = fresh(&b, b.n, b.n)
+    cdef cnp.ndarray _a = read(&b, square(&b, A, "inverse", "A")), x = fresh(&b, b.n, b.n)
     b.work_size = factors_and_quarter(b.n)
     b.iwork_size = b.n
-    if run(&b, inverse_item[float], inverse_item[double]):
+    if run(&b, inverse_item[float], inverse_item[double], inverse_item[complex64], inverse_item[complex128]):
         raise singular(&b, "inverse")
     return x
 
 
-cdef blas_int between_item(floating *B, Batch *b) noexcept nogil:
+cdef blas_int between_item(scalar *B, Batch *b) noexcept nogil:
     """The last operand := -t(B) X t(B), X the second."""
-    cdef floating *T = <floating *> b.work
-    gemm_one(False, b.transpose, b.n, b.n, b.n, <floating> 1, <floating *> b.item[1], b.n, B, b.n,
-             <floating> 0, T, b.n)
-    gemm_one(b.transpose, False, b.n, b.n, b.n, <floating> -1, B, b.n, T, b.n,
-             <floating> 0, <floating *> b.item[b.operands - 1], b.n)
+    cdef scalar *T = <scalar *> b.work
+    gemm_one(PLAIN, b.transpose, b.n, b.n, b.n, 1, <scalar *> b.item[1], b.n, B, b.n,
+             0, T, b.n)
+    gemm_one(b.transpose, PLAIN, b.n, b.n, b.n, -1, B, b.n, T, b.n,
+             0, <scalar *> b.item[b.operands - 1], b.n)
     return 0
 
 
-cdef object between(str operator, object B, object X, str argument, bint transpose, bint overwrite_x):
+cdef object between(str operator, object B, object X, str argument, int transpose, bint overwrite_x):
     """-t(B) X t(B)."""
     cdef Batch b
     start(&b)
     b.transpose = transpose
-    cdef cnp.ndarray a = square(&b, B, operator, "B"), x = enter(&b, X, operator, argument), y
-    same_matrix(a, x, operator, "B", argument)
-    a = read(&b, a)
+    cdef cnp.ndarray inverse = square(&b, B, operator, "B"), x = enter(&b, X, operator, argument), y
+    same_matrix(inverse, x, operator, "B", argument)
+    inverse = read(&b, inverse)
     if overwrite_x:
         y = own(&b, x, True)
     else:
         x = read(&b, x)
         y = fresh(&b, b.n, b.n)
     b.work_size = <Py_ssize_t> b.n * b.n
-    run(&b, between_item[float], between_item[double])
+    run(&b, between_item[float], between_item[double], between_item[complex64], between_item[complex128])
     return y
 
 
 def inverse_pullback(B, B_bar, bint overwrite_b_bar=False):
-    """Pullback of `inverse`: A_bar = -Bᵀ B_bar Bᵀ.
+    """Pullback of `inverse`: A_bar = -Bᴴ B_bar Bᴴ.
 
     Parameters
     ----------
@@ -201,7 +250,7 @@ def inverse_pullback(B, B_bar, bint overwrite_b_bar=False):
     >>> inverse_pullback([[0.5]], [[1.]])
     array([[-0.25]])
     """
-    return between("inverse_pullback", B, B_bar, "B_bar", True, overwrite_b_bar)
+    return between("inverse_pullback", B, B_bar, "B_bar", ADJOINT, overwrite_b_bar)
 
 
 def inverse_pushforward(B, A_dot):
@@ -226,7 +275,7 @@ def inverse_pushforward(B, A_dot):
     >>> inverse_pushforward([[0.5]], [[1.]])
     array([[-0.25]])
     """
-    return between("inverse_pushforward", B, A_dot, "A_dot", False, False)
+    return between("inverse_pushforward", B, A_dot, "A_dot", PLAIN, False)
 
 
 cdef inline int sign_of_exchanges(Py_ssize_t n, const blas_int *piv) noexcept nogil:
@@ -238,15 +287,15 @@ cdef inline int sign_of_exchanges(Py_ssize_t n, const blas_int *piv) noexcept no
     return sign
 
 
-cdef blas_int det_item(floating *A, Batch *b) noexcept nogil:
+cdef blas_int det_item(scalar *A, Batch *b) noexcept nogil:
     cdef blas_int *piv = <blas_int *> b.item[1]
     cdef Py_ssize_t i
-    cdef floating d
+    cdef scalar d
     getrf_one(b.n, A, b.n, piv)
     d = sign_of_exchanges(b.n, piv)
     for i in range(b.n):
         d *= A[i * (b.n + 1)]
-    (<floating *> b.item[2])[0] = d
+    (<scalar *> b.item[2])[0] = d
     return 0
 
 
@@ -277,23 +326,29 @@ def det(A):
     start(&b)
     cdef cnp.ndarray a = own(&b, square(&b, A, "det", "A")), piv = fresh_integers(&b, b.n)
     cdef cnp.ndarray d = fresh_scalars(&b)
-    run(&b, det_item[float], det_item[double])
+    run(&b, det_item[float], det_item[double], det_item[complex64], det_item[complex128])
     return d, a, piv
 
 
-cdef blas_int slogdet_item(floating *A, Batch *b) noexcept nogil:
+cdef blas_int slogdet_item(scalar *A, Batch *b) noexcept nogil:
     cdef blas_int *piv = <blas_int *> b.item[1]
     cdef Py_ssize_t i
-    cdef floating d, sign
-    cdef double total = 0
+    cdef scalar d, sign
+    cdef double size, total = 0
     getrf_one(b.n, A, b.n, piv)
     sign = sign_of_exchanges(b.n, piv)
     for i in range(b.n):
         d = A[i * (b.n + 1)]
-        total += log(fabs(d))
-        sign *= (d > 0) - (d < 0) if d == d else d
-    (<floating *> b.item[2])[0] = sign
-    (<floating *> b.item[3])[0] = <floating> total
+        size = absolute(d)
+        total += log(size)
+        if size != 0:
+            d /= size
+        sign *= d
+    (<scalar *> b.item[2])[0] = sign
+    if scalar is float or scalar is complex64:
+        (<float *> b.item[3])[0] = <float> total
+    else:
+        (<double *> b.item[3])[0] = total
     return 0
 
 
@@ -324,22 +379,23 @@ def slogdet(A):
     cdef Batch b
     start(&b)
     cdef cnp.ndarray a = own(&b, square(&b, A, "slogdet", "A")), piv = fresh_integers(&b, b.n)
-    cdef cnp.ndarray sign = fresh_scalars(&b), logabsdet = fresh_scalars(&b)
-    run(&b, slogdet_item[float], slogdet_item[double])
+    cdef cnp.ndarray sign = fresh_scalars(&b), logabsdet = fresh_scalars(&b, True)
+    run(&b, slogdet_item[float], slogdet_item[double], slogdet_item[complex64], slogdet_item[complex128])
     return sign, logabsdet, a, piv
 
 
-cdef blas_int slogdet_pullback_item(floating *LU, Batch *b) noexcept nogil:
-    cdef floating *X = <floating *> b.work
+cdef blas_int slogdet_pullback_item(scalar *LU, Batch *b) noexcept nogil:
+    cdef scalar *X = <scalar *> b.work
     cdef blas_int info = zero_pivot(b.n, LU, b.n)
     if info == 0:
         inverse_one(b.n, LU, b.n, <blas_int *> b.item[1], X, b.n, X + <Py_ssize_t> b.n * b.n)
-        transpose_into(b.n, b.n, (<floating *> b.item[2])[0], X, b.n, <floating *> b.item[3], b.n)
+        conjugate_all(b.n, b.n, X, b.n)
+        transpose_into(b.n, b.n, (<scalar *> b.item[2])[0], X, b.n, <scalar *> b.item[3], b.n)
     return info
 
 
 def slogdet_pullback(LU, piv, log_bar):
-    """Pullback of log|det A|: A_bar = log_bar A⁻ᵀ. That of det A, too, with log_bar = d_bar d.
+    """Pullback of log|det A|: A_bar = log_bar A⁻ᴴ. That of det A, too, with log_bar = d_bar d̄.
 
     Parameters
     ----------
@@ -347,6 +403,7 @@ def slogdet_pullback(LU, piv, log_bar):
     piv : (..., n) array_like of int
         From `slogdet`, `det` or `getrf`.
     log_bar : (...) array_like
+        Complex where the sign of a complex determinant has a cotangent, too: less i Im(sign_bar̄ sign).
 
     Returns
     -------
@@ -376,6 +433,7 @@ def slogdet_pullback(LU, piv, log_bar):
     scale = read(&b, scale, 0)
     a_bar = fresh(&b, b.n, b.n)
     b.work_size = factors_and_quarter(b.n)
-    if run(&b, slogdet_pullback_item[float], slogdet_pullback_item[double]):
+    if run(&b, slogdet_pullback_item[float], slogdet_pullback_item[double],
+           slogdet_pullback_item[complex64], slogdet_pullback_item[complex128]):
         raise singular(&b, "slogdet_pullback")
     return a_bar

@@ -152,7 +152,7 @@ cdef void reflect_rows(blas_int rows, blas_int b, blas_int n, const floating *V,
 
 cdef void factor_leaf(Py_ssize_t b, Py_ssize_t n, floating *A, Py_ssize_t lda, floating *V, Py_ssize_t ldv,
                       floating *T, floating *tau) noexcept nogil:
-    """`factor_block` one row after the other; tau is a workspace of b entries. T is built as by LAPACK's larft:
+    """`factor_block` one row after the other; tau is a workspace of b entries. T is that of LAPACK's larft:
     T_ji = -tau_i Σ_l T_jl v_l v_iᵀ, j < i.
     """
     cdef Py_ssize_t i, j, p
@@ -383,7 +383,8 @@ def gelqf(A, bint overwrite_a=False):
 
     Notes
     -----
-    About 4m²n - 4m³/3 flops, a workspace of 32 (3m + n) entries once for the batch. Seeger et al. (2017), section 4.3.
+    About 4m²n - 4m³/3 flops, a workspace of 32 (3m + n) entries once for the batch. Seeger et al. (2017),
+    section 4.3.
 
     Examples
     --------

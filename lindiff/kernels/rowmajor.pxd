@@ -53,6 +53,3 @@ cdef blas_int syevd(bint lower, blas_int n, scalar *A, blas_int lda, void *lam, 
 cdef blas_int gesdd(blas_int m, blas_int n, scalar *At, void *s, scalar *Ut, scalar *V,
                     scalar *work, blas_int lwork, void *rwork, blas_int *iwork) noexcept nogil
 cdef blas_int getrf(blas_int n, scalar *A, blas_int lda, blas_int *piv) noexcept nogil
-cdef blas_int getri(blas_int n, scalar *LU, blas_int ldlu, const blas_int *piv,
-                    scalar *work, blas_int lwork) noexcept nogil
-cdef blas_int trtri(bint lower, bint unit, blas_int n, scalar *L, blas_int ldl) noexcept nogil

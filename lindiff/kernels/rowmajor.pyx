@@ -18,8 +18,6 @@ A = Uᴴ diag(λ) U, rows of Ū are            syevd or heevd 'U' (for the lower
 eigenvectors                               eigenvectors are rows of U
 LU: A = L U P, U unit upper, P exchanges   getrf (of the transpose: its U is our Lᵀ, its L our Uᵀ, and it
 columns                                    exchanges rows where we exchange columns)
-inverse from LU                            getri: inverse and transpose commute
-inverse of a triangle, lower               trtri 'U'
 SVD                                        not flipped, see `gesdd`
 =========================================  ==============================================================
 
@@ -258,7 +256,8 @@ cdef blas_int potri(bint lower, blas_int n, scalar *L, blas_int ldl) noexcept no
 
 
 cdef blas_int syevd(bint lower, blas_int n, scalar *A, blas_int lda, void *lam, scalar *work,
-                    blas_int lwork, void *rwork, blas_int lrwork, blas_int *iwork, blas_int liwork) noexcept nogil:
+                    blas_int lwork, void *rwork, blas_int lrwork, blas_int *iwork,
+                    blas_int liwork) noexcept nogil:
     """A = Uᴴ diag(lam) U from the named triangle of A; U overwrites A.
 
     lwork = lrwork = liwork = -1 asks for the workspace. lam and rwork, which only complex types use, hold
@@ -317,34 +316,4 @@ cdef blas_int getrf(blas_int n, scalar *A, blas_int lda, blas_int *piv) noexcept
         lapack.cgetrf(&n, &n, A, &la, piv, &info)
     else:
         lapack.zgetrf(&n, &n, A, &la, piv, &info)
-    return info
-
-
-cdef blas_int getri(blas_int n, scalar *LU, blas_int ldlu, const blas_int *piv,
-                    scalar *work, blas_int lwork) noexcept nogil:
-    """A⁻¹ overwrites the factors of `getrf`. lwork = -1 asks for the workspace."""
-    cdef blas_int la = leading(ldlu), info = 0
-    if scalar is float:
-        lapack.sgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
-    elif scalar is double:
-        lapack.dgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
-    elif scalar is complex64:
-        lapack.cgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
-    else:
-        lapack.zgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
-    return info
-
-
-cdef blas_int trtri(bint lower, bint unit, blas_int n, scalar *L, blas_int ldl) noexcept nogil:
-    """L⁻¹ overwrites the named triangle; `unit` takes the diagonal of L as ones."""
-    cdef char uplo = uplo_flag(lower), diag = diag_flag(unit)
-    cdef blas_int ll = leading(ldl), info = 0
-    if scalar is float:
-        lapack.strtri(&uplo, &diag, &n, L, &ll, &info)
-    elif scalar is double:
-        lapack.dtrtri(&uplo, &diag, &n, L, &ll, &info)
-    elif scalar is complex64:
-        lapack.ctrtri(&uplo, &diag, &n, L, &ll, &info)
-    else:
-        lapack.ztrtri(&uplo, &diag, &n, L, &ll, &info)
     return info

@@ -1,8 +1,9 @@
 """Singular value decomposition, A = U diag(s) Vᵀ with k = min(m, n) columns of U and rows of Vh = Vᵀ.
 
-With P = Uᵀ dA V, dU = U Ω, dV = V Ψ for skew-symmetric Ω, Ψ: ds = diag(P), (Ω + Ψ)_ij = (P + Pᵀ)_ij / (s_j - s_i)
-and (Ω - Ψ)_ij = (P - Pᵀ)_ij / (s_j + s_i). Of a matrix that is not square, the longer vectors change outside
-of their span, too: (I - U Uᵀ) dA V diag(s)⁻¹ for U. See Giles (2008), section 3.2, and Townsend (2016).
+With P = Uᵀ dA V, dU = U Ω, dV = V Ψ for skew-symmetric Ω, Ψ: ds = diag(P),
+(Ω + Ψ)_ij = (P + Pᵀ)_ij / (s_j - s_i) and (Ω - Ψ)_ij = (P - Pᵀ)_ij / (s_j + s_i). Of a matrix that is not
+square, the longer vectors change outside of their span, too: (I - U Uᵀ) dA V diag(s)⁻¹ for U. See Giles
+(2008), section 3.2, and Townsend (2016).
 
 Derivatives are for singular values that are well apart (`nearly_equal`), and of a matrix that is not square
 away from zero: nothing is looked at here before it is divided by.
@@ -12,7 +13,7 @@ cimport numpy as cnp
 
 from lindiff.kernels cimport rowmajor
 from lindiff.kernels.batch cimport (
-    Batch, enter, fresh, fresh_vectors, place, read, run, start,
+    Batch, enter, fresh, fresh_vectors, misfit, place, read, run, start,
 )
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.rowmajor cimport blas_int
@@ -192,13 +193,16 @@ cdef cnp.ndarray fitting(Batch *b, object x, Py_ssize_t m, Py_ssize_t n, str ope
     return a
 
 
-cdef cnp.ndarray factors(Batch *b, object U, object Vh, str operator):
-    """`enter` for U, and the shape of A from it and Vh."""
-    cdef cnp.ndarray u = enter(b, U, operator, "U"), v = enter(b, Vh, operator, "Vh")
-    b.m = <blas_int> u.shape[cnp.PyArray_NDIM(u) - 2]
-    b.n = <blas_int> v.shape[cnp.PyArray_NDIM(v) - 1]
+cdef tuple factors(Batch *b, object U, object s, object Vh, str operator):
+    """`enter` for the factors, and the shape of A from them."""
+    cdef cnp.ndarray u = enter(b, U, operator, "U"), vh = enter(b, Vh, operator, "Vh")
+    cdef int i = cnp.PyArray_NDIM(u) - 2, j = cnp.PyArray_NDIM(vh) - 2
+    b.m = <blas_int> u.shape[i]
+    b.n = <blas_int> vh.shape[j + 1]
     b.k = b.m if b.m < b.n else b.n
-    return fitting(b, u, b.m, b.k, operator, "U")
+    if u.shape[i + 1] != b.k or vh.shape[j] != b.k:
+        raise misfit(operator, "U", u, "Vh", vh)
+    return u, fitting(b, s, -1, b.k, operator, "s"), vh
 
 
 cdef blas_int gesdd_item(floating *A, Batch *b) noexcept nogil:
@@ -215,7 +219,7 @@ cdef Py_ssize_t gesdd_query(floating *A, blas_int m, blas_int n) noexcept:
 
 
 def gesdd(A):
-    """Singular value decomposition, A = U diag(s) Vh, with NumPy's signs.
+    """Singular value decomposition, A = U diag(s) Vh, with the signs of NumPy (which computes in double).
 
     Parameters
     ----------
@@ -246,7 +250,7 @@ def gesdd(A):
     """
     cdef Batch b
     start(&b)
-    cdef cnp.ndarray a = read(&b, matrix(&b, A, "gesdd", "A"))
+    cdef cnp.ndarray _a = read(&b, matrix(&b, A, "gesdd", "A"))
     cdef cnp.ndarray u = fresh(&b, b.m, b.k), s = fresh_vectors(&b, b.k), vh = fresh(&b, b.k, b.n)
     if b.k > 0:
         b.work_size = (
@@ -310,9 +314,8 @@ def gesdd_pullback(U, s, Vh, U_bar, s_bar, Vh_bar):
     """
     cdef Batch b
     start(&b)
-    cdef cnp.ndarray u = factors(&b, U, Vh, "gesdd_pullback"), ub, sb, vb, a_bar
-    cdef cnp.ndarray values = fitting(&b, s, -1, b.k, "gesdd_pullback", "s")
-    cdef cnp.ndarray vh = fitting(&b, Vh, b.k, b.n, "gesdd_pullback", "Vh")
+    cdef cnp.ndarray u, values, vh, ub, sb, vb, a_bar
+    u, values, vh = factors(&b, U, s, Vh, "gesdd_pullback")
     b.lower, b.rightside, b.transpose = U_bar is not None, s_bar is not None, Vh_bar is not None
     if not (b.lower or b.rightside or b.transpose):
         raise ValueError("gesdd_pullback: one of U_bar, s_bar and Vh_bar must be given")
@@ -374,10 +377,9 @@ def gesdd_pushforward(U, s, Vh, A_dot):
     """
     cdef Batch b
     start(&b)
-    cdef cnp.ndarray u = factors(&b, U, Vh, "gesdd_pushforward"), ud, sd, vd
-    cdef cnp.ndarray values = fitting(&b, s, -1, b.k, "gesdd_pushforward", "s")
-    cdef cnp.ndarray vh = fitting(&b, Vh, b.k, b.n, "gesdd_pushforward", "Vh")
-    cdef cnp.ndarray ad = fitting(&b, A_dot, b.m, b.n, "gesdd_pushforward", "A_dot")
+    cdef cnp.ndarray u, values, vh, ad, ud, sd, vd
+    u, values, vh = factors(&b, U, s, Vh, "gesdd_pushforward")
+    ad = fitting(&b, A_dot, b.m, b.n, "gesdd_pushforward", "A_dot")
     u = read(&b, u)
     values = read(&b, values, 1)
     vh = read(&b, vh)

@@ -1,4 +1,4 @@
-"""Triangles of a square matrix, in place: tril, triu, copyltu (Seeger et al. 2017, section 4.1); the transpose."""
+"""Triangles of a square matrix, in place: tril, triu, copyltu (Seeger et al. 2017, 4.1); the transpose."""
 
 cimport numpy as cnp
 

@@ -34,8 +34,8 @@ cdef void tridiagonalize(Py_ssize_t n, floating *A, Py_ssize_t ld, floating *d, 
                          floating *p) noexcept nogil:
     """P A Pᵀ is tridiagonal with diagonal d, and e beside it; A := Pᵀ. Both triangles are read.
 
-    Row i, from the last on, is reflected onto its entry before the diagonal: H = I - tau v vᵀ. Then
-    A₁ := H A₁ H = A₁ - v wᵀ - w vᵀ with p = tau A₁ v, w = p - ½ tau (pᵀ v) v, A₁ the first i rows and columns.
+    Row i, from the last on, is reflected onto its entry before the diagonal: H = I - tau v vᵀ. Then with A₁
+    the first i rows and columns A₁ := H A₁ H = A₁ - v wᵀ - w vᵀ, p = tau A₁ v, w = p - ½ tau (pᵀ v) v.
     """
     cdef Py_ssize_t i, j, r
     cdef floating beta, x, y

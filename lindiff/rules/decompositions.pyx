@@ -8,6 +8,7 @@ error), and values that are equal to rounding (for the policy, and the warning, 
 
 cimport cython
 cimport numpy as cnp
+from libc.math cimport fabs
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -27,6 +28,10 @@ from lindiff.linalg.lq import gelqf_pullback, gelqf_pushforward
 from lindiff.rules import linalg
 
 cnp.import_array()
+
+# As in factorizations.pyx: larger matrices that are Variables are factored once for all their operations.
+cdef enum:
+    SMALL = 32
 
 
 # -- arguments -------------------------------------------------------------------------------------------
@@ -51,8 +56,30 @@ cdef inline cnp.ndarray lone_matrix(tuple args, dict kwargs):
     return None if kwargs or len(args) != 1 else plain_matrix(args[0], True)
 
 
+cdef inline cnp.ndarray lone_small_matrix(tuple args, dict kwargs):
+    """`lone_matrix` of an order for which sharing factors between operations costs more than factoring again
+    (`lindiff.linalg._factored`).
+    """
+    cdef cnp.ndarray a = lone_matrix(args, kwargs)
+    return None if a is None or cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 1) > SMALL else a
+
+
 cdef inline bint fits(object x_bar, cnp.ndarray like):
     return x_bar is None or has_shape_of(x_bar, like)
+
+
+cdef inline bint is_single(cnp.ndarray x):
+    return cnp.PyArray_TYPE(x) == cnp.NPY_FLOAT
+
+
+cdef inline cnp.ndarray in_double(cnp.ndarray x):
+    """As NumPy computes the vectors of single precision: their signs depend on it."""
+    return <cnp.ndarray>cnp.PyArray_Cast(x, cnp.NPY_DOUBLE) if is_single(x) else x
+
+
+cdef inline cnp.ndarray as_given(cnp.ndarray x, cnp.ndarray given):
+    """A result of `in_double` in the precision that was given."""
+    return <cnp.ndarray>cnp.PyArray_Cast(x, cnp.NPY_FLOAT) if is_single(given) else x
 
 
 cdef inline object transposed(object X):
@@ -87,7 +114,7 @@ cdef class Inverse(Node):
 cdef class FastInverse(Handler):
     cdef object call(self, tuple args, dict kwargs):
         cdef Inverse node
-        cdef cnp.ndarray a = lone_matrix(args, kwargs)
+        cdef cnp.ndarray a = lone_small_matrix(args, kwargs)
         if a is None:
             return NotImplemented
         try:
@@ -107,8 +134,9 @@ cdef inline bint matrices_are_regular(const char *LU, Py_ssize_t count, Py_ssize
     for k in range(count):
         least = largest = -1
         for i in range(n):
-            x = (<const float *>LU)[(k * n + i) * n + i] if single else (<const double *>LU)[(k * n + i) * n + i]
-            x = abs(x)
+            x = (<const float *>LU)[(k * n + i) * n + i] if single \
+                else (<const double *>LU)[(k * n + i) * n + i]
+            x = fabs(x)
             if not x <= largest:
                 largest = x
             if least < 0 or not x >= least:
@@ -121,7 +149,7 @@ cdef inline bint matrices_are_regular(const char *LU, Py_ssize_t count, Py_ssize
 cdef bint is_regular(cnp.ndarray LU):
     cdef Py_ssize_t n = cnp.PyArray_DIM(LU, cnp.PyArray_NDIM(LU) - 1)
     return matrices_are_regular(<const char *>cnp.PyArray_DATA(LU), cnp.PyArray_SIZE(LU) // (n * n), n,
-                                cnp.PyArray_TYPE(LU) == cnp.NPY_FLOAT)
+                                is_single(LU))
 
 
 @cython.no_gc
@@ -152,7 +180,7 @@ cdef class Determinant(Node):
 cdef class FastDeterminant(Handler):
     cdef object call(self, tuple args, dict kwargs):
         cdef Determinant node
-        cdef cnp.ndarray a = lone_matrix(args, kwargs)
+        cdef cnp.ndarray a = lone_small_matrix(args, kwargs)
         if a is None:
             return NotImplemented
         d, LU, piv = kernels.det(a)
@@ -196,7 +224,7 @@ cdef class LogDeterminant(Node):
 cdef class FastLogDeterminant(Handler):
     cdef object call(self, tuple args, dict kwargs):
         cdef LogDeterminant node
-        cdef cnp.ndarray a = lone_matrix(args, kwargs)
+        cdef cnp.ndarray a = lone_small_matrix(args, kwargs)
         if a is None:
             return NotImplemented
         sign, log, LU, piv = kernels.slogdet(a)
@@ -256,13 +284,13 @@ cdef class FastEigh(Handler):
         if a is None or type(triangle) is not str or triangle not in ("L", "U"):
             return NotImplemented
         try:
-            w, V = kernels.eigh(a, triangle == "L")
+            w, V = kernels.eigh(in_double(a), triangle == "L")
         except LinAlgError:
             return NotImplemented  # the readable rule fails with words
         node = ColumnEigen.__new__(ColumnEigen)
         node.a = (<Variable>args[0]).node
-        node.w = w
-        node.V = V
+        node.w = w = as_given(w, a)
+        node.V = V = as_given(V, a)
         node.values_only = self.function is np.linalg.eigvalsh
         if node.values_only:
             return record(node.a.trace, node, w)
@@ -355,14 +383,14 @@ cdef object svd_of(Variable x, bint values_only):
     """The record of a thin SVD, or of singular values."""
     cdef Singular node
     try:
-        U, s, Vh = kernels.gesdd(x._value)
+        U, s, Vh = kernels.gesdd(in_double(x._value))
     except LinAlgError:
         return NotImplemented  # the readable rule fails with words
     node = Singular.__new__(Singular)
     node.a = x.node
-    node.U = U
-    node.s = s
-    node.Vh = Vh
+    node.U = U = as_given(U, x._value)
+    node.s = s = as_given(s, x._value)
+    node.Vh = Vh = as_given(Vh, x._value)
     node.values_only = values_only
     if values_only:
         return record(x.node.trace, node, s)
@@ -416,10 +444,14 @@ cdef class FastGelqf(Handler):
     cdef object call(self, tuple args, dict kwargs):
         cdef LQ node
         cdef cnp.ndarray a
+        cdef int i
         if kwargs or len(args) != 1:
             return NotImplemented
         a = plain_matrix(args[0], False)
-        if a is None or cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 2) > cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 1):
+        if a is None:
+            return NotImplemented
+        i = cnp.PyArray_NDIM(a) - 2
+        if cnp.PyArray_DIM(a, i) > cnp.PyArray_DIM(a, i + 1):
             return NotImplemented
         Q, L = kernels.gelqf(a)
         node = LQ.__new__(LQ)

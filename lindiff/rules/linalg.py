@@ -181,13 +181,7 @@ def eigvals(a: Any) -> Any:
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     if hermitian:
         return _hermitian_svd(a, compute_uv)
-    if not compute_uv:
-        return np.linalg.svdvals(a)
-    m, n = a.shape[-2:]
-    if m >= n:
-        return SVDResult(*_tall_svd(a, full_matrices))
-    V, S, Uh = _tall_svd(adjoint(a), full_matrices)
-    return SVDResult(adjoint(Uh), S, adjoint(V))
+    return _svd(a, bool(full_matrices)) if compute_uv else np.linalg.svdvals(a)
 
 
 def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
@@ -259,22 +253,8 @@ def _tall_svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: 
     return a_bar + over_gaps(outside, S[..., None, :], inner_bar, S, "svd", slopes[..., None, :]) @ Vh
 
 
-@rule
-def _tall_svd(a: Any, full_matrices: bool) -> Any:
-    """``a = U diag(S) Vᴴ`` with at least as many rows as columns.
-
-    Of the columns of U beyond the n-th only the space that they span is determined.
-    """
-    U, S, Vh = np.linalg.svd(a, full_matrices)
-    return SVDResult(U, S, Vh), Differential(
-        (lambda a_dot: _tall_svd_pushforward(U, S, Vh, a_dot),),
-        (lambda bars: _tall_svd_pullback(U, S, Vh, *bars),),
-        symbolic_zeros=True,
-    )
-
-
 def svd_pushforward(U: Any, S: Any, Vh: Any, a_dot: Any) -> Any:
-    """Of ``np.linalg.svd(a, full_matrices=False)``."""
+    """Of a wide matrix that of ``aᴴ = V diag(S) Uᴴ``."""
     if U.shape[-2] >= Vh.shape[-1]:
         return _tall_svd_pushforward(U, S, Vh, a_dot)
     V_dot, S_dot, Uh_dot = _tall_svd_pushforward(adjoint(Vh), S, adjoint(U), adjoint(a_dot))
@@ -282,11 +262,22 @@ def svd_pushforward(U: Any, S: Any, Vh: Any, a_dot: Any) -> Any:
 
 
 def svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: Any) -> Any:
-    """Of ``np.linalg.svd(a, full_matrices=False)``."""
+    """Of a wide matrix that of ``aᴴ = V diag(S) Uᴴ``."""
     if U.shape[-2] >= Vh.shape[-1]:
         return _tall_svd_pullback(U, S, Vh, U_bar, S_bar, Vh_bar)
     U_bar, Vh_bar = (None if X is None else adjoint(X) for X in (U_bar, Vh_bar))
     return adjoint(_tall_svd_pullback(adjoint(Vh), S, adjoint(U), Vh_bar, S_bar, U_bar))
+
+
+@rule
+def _svd(a: Any, full_matrices: bool) -> Any:
+    """Of the vectors beyond the singular values only the space that they span is determined."""
+    U, S, Vh = np.linalg.svd(a, full_matrices)
+    return SVDResult(U, S, Vh), Differential(
+        (lambda a_dot: svd_pushforward(U, S, Vh, a_dot),),
+        (lambda bars: svd_pullback(U, S, Vh, *bars),),
+        symbolic_zeros=True,
+    )
 
 
 def svdvals_pushforward(U: Any, Vh: Any, x_dot: Any) -> Any:
