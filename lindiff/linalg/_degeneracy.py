@@ -68,7 +68,9 @@ def _close_of(values: Any) -> Any:
 
 
 def _largest(values: Any) -> Any:
-    return np.max(np.abs(values), axis=-1, initial=0.0)
+    """The largest size of a finite value: a pair of matrices may have infinite eigenvalues."""
+    sizes = np.abs(values)
+    return np.max(sizes, axis=-1, initial=0.0, where=np.isfinite(sizes))
 
 
 def has_repeated(values: Any) -> bool:
@@ -95,8 +97,10 @@ def _steps(values: Any) -> Any:
 
 
 def _pairs(values: Any) -> Any:
-    """How far any two of the values are apart."""
-    return np.abs(values[..., None, :] - values[..., :, None])
+    """How far any two of the values are apart; of two infinite ones nobody knows."""
+    with np.errstate(invalid="ignore"):
+        gaps = np.abs(values[..., None, :] - values[..., :, None])
+    return np.fmin(gaps, np.inf)
 
 
 def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, coupling: Any = 0.0) -> Any:
@@ -176,7 +180,7 @@ def without_split(values_bar: Any, values: Any, name: str, weights: Any = None) 
     """
     plain = value(values)
     equal = _pairs(plain) <= floor_of(plain)[..., None, None]
-    if np.count_nonzero(equal) == plain.size:  # the diagonals
+    if np.count_nonzero(equal) <= plain.size:  # the diagonals
         return
     split = equal & _differ(values_bar, plain.dtype)
     if weights is not None:
