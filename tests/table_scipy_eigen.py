@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from table import Operator, sample
 from table_linalg import distinct_eigenvalues, projected
-from table_operators import both_triangles, spd
+from table_operators import both_triangles, matrices, spd
+from table_scipy_decompositions import accepted
 
 from lindiff.scipy.linalg.eigen import eig, eigh, eigvals, eigvalsh
 from lindiff.scipy.linalg.eigen_banded import (
@@ -15,7 +16,7 @@ from lindiff.scipy.linalg.eigen_banded import (
     eigvalsh_tridiagonal,
 )
 
-PAIRS = [(3, 3), (2, 2, 2), (0, 0), (0, 2, 2)]
+PAIRS = accepted((3, 3), (2, 2, 2), (0, 0), (0, 2, 2))
 
 
 def pairs(*options):
@@ -136,7 +137,7 @@ OPERATORS = [
     Operator(
         "scipy eig (right)",
         eig,
-        lambda rng: [sample(rng.standard_normal(shape)) for shape in [(1, 1), (3, 3), (0, 0), (0, 2, 2)]],
+        matrices(*accepted((1, 1), (3, 3), (0, 0), (0, 2, 2))),
         call=lambda a: invariants(*eig(distinct_eigenvalues(a))),
         complex=True,
     ),

@@ -9,7 +9,8 @@ from table import Operator, sample
 from table_linalg import low_rank, norms, separated
 from table_operators import SQUARE, adjoint, heavy_diagonal, matrices, spd
 
-from lindiff.scipy.linalg import banded, factors, least_squares, solvers, toeplitz_systems
+from lindiff.scipy.linalg import banded, factors, least_squares, solvers
+from lindiff.scipy.linalg.toeplitz_systems import matmul_toeplitz, solve_circulant, solve_toeplitz
 
 SCIPY = tuple(int(part) for part in scipy.__version__.split(".")[:2])
 
@@ -194,7 +195,7 @@ def reference_band_factor(ab, lower):
     return c
 
 
-def toeplitz_systems(rng):
+def systems_of_diagonals(rng):
     for c, b in [
         ((4,), (4,)),
         ((3,), (3, 2)),
@@ -516,42 +517,42 @@ OPERATORS = [
     ),
     Operator(
         "scipy.solve_toeplitz",
-        toeplitz_systems.solve_toeplitz,
-        toeplitz_systems,
-        call=lambda c, r, b: toeplitz_systems.solve_toeplitz((heavy_first(c), r), b),
+        solve_toeplitz,
+        systems_of_diagonals,
+        call=lambda c, r, b: solve_toeplitz((heavy_first(c), r), b),
         reference=reference_toeplitz,
         domain=lambda x: 0.5 * x,
         complex=True,
     ),
     Operator(
         "scipy.solve_toeplitz (column)",
-        toeplitz_systems.solve_toeplitz,
+        solve_toeplitz,
         lambda rng: [sample(rng.standard_normal(4), rng.standard_normal((4, 2)))],
-        call=lambda c, b: toeplitz_systems.solve_toeplitz(heavy_first(c), b),
+        call=lambda c, b: solve_toeplitz(heavy_first(c), b),
         reference=lambda c, b: reference_toeplitz(c, np.conjugate(heavy_first(c)), b),
         complex=True,
     ),
     Operator(
         "scipy.matmul_toeplitz",
-        toeplitz_systems.matmul_toeplitz,
+        matmul_toeplitz,
         lambda rng: [
             sample(rng.standard_normal(c), rng.standard_normal(r), rng.standard_normal(x))
             for c, r, x in [((3,), (4,), (4,)), ((4,), (2,), (2, 3)), ((2, 3), (3,), (3, 1))]
         ],
-        call=lambda c, r, x: toeplitz_systems.matmul_toeplitz((c, r), x),
+        call=lambda c, r, x: matmul_toeplitz((c, r), x),
         reference=lambda c, r, x: dense_toeplitz(double(c), double(r)) @ double(x),
         complex=True,
     ),
     Operator(
         "scipy.solve_circulant",
-        toeplitz_systems.solve_circulant,
+        solve_circulant,
         lambda rng: [
             sample(rng.standard_normal(4), rng.standard_normal(4)),
             sample(rng.standard_normal(3), rng.standard_normal((3, 2))),
             sample(rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), baxis=-1, outaxis=-1),
             sample(rng.standard_normal((3, 2)), rng.standard_normal(3), caxis=0, singular="lstsq"),
         ],
-        call=lambda c, b, **options: toeplitz_systems.solve_circulant(
+        call=lambda c, b, **options: solve_circulant(
             c + 5 * (np.arange(c.shape[options.get("caxis", -1)]) == 0)
             if options.get("caxis", -1) == -1
             else c + 5 * (np.arange(c.shape[0]) == 0)[:, None],

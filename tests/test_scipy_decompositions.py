@@ -177,7 +177,7 @@ def test_ldl_of_a_batch_with_different_blocks():
 def test_full_q_warns_where_the_choice_of_columns_matters():
     A = RNG.standard_normal((4, 2))
     y, pullback = ld.vjp(lambda a: qr(a)[0], A)
-    with pytest.warns(RuntimeWarning, match=r"qr: .*choice of a basis of the null space"):
+    with pytest.warns(RuntimeWarning, match=r"qr: .*choice of a basis of the complement"):
         pullback(RNG.standard_normal(y.shape))
     Q_bar = np.zeros_like(y)
     Q_bar[:, :2] = 1.0

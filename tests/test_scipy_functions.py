@@ -307,8 +307,21 @@ def test_funm_refuses(rng):
     pullback = ld.vjp(lambda X: functions.funm(X, np.exp), J)[1]
     with pytest.raises(LinAlgError, match="no basis of eigenvectors"):
         pullback(np.eye(2))
+    near = np.array([[1.0, 1.0], [0.0, 1.00001]])
+    pullback = ld.vjp(lambda X: functions.funm(X, np.exp), near)[1]
+    with pytest.warns(RuntimeWarning, match="nearly parallel eigenvectors"):
+        got = pullback(np.eye(2))[0]
+    close(got, ld.linalg.expm_frechet(near.T, np.eye(2)), 1e-5)
     with pytest.raises(TypeError):
         ld.grad(lambda t: np.sum(functions.funm(np.eye(2), lambda x: t * x)))(1.0)
+
+
+def test_symmetric_to_rounding(rng):
+    """Repeated eigenvalues of a matrix that rounding has made not quite symmetric."""
+    A = rotated(rng, [1.0, 1.0, 1.0, 2.0, 2.0])
+    A = A + 1e-16 * rng.standard_normal((5, 5))
+    E = rng.standard_normal((5, 5))
+    close(derivative(lambda X: functions.funm(X, np.exp), A, E), ld.linalg.expm_frechet(A, E), 1e-11)
 
 
 def test_funm_with_estimate(rng):

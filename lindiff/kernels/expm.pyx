@@ -197,6 +197,13 @@ cdef int choose(blas_int n, floating *kept, floating *work, int *squarings) noex
     squarings[0] = 0
     if not isfinite(of_A):
         return 0
+    if of_A > (1e40 if double_precision else 1e5):   # its powers would overflow
+        squarings[0] = most_squarings(of_A, double_precision)
+        scale_powers(n, squarings[0], 0, kept)
+        product(n, A, A, <floating> 0, A2)
+        product(n, A2, A2, <floating> 0, A4)
+        product(n, A4, A2, <floating> 0, A6)
+        return 13 if double_precision else 7
     product(n, A, A, <floating> 0, A2)
     of_A2 = norm(n, A2, work)
     # dk bounds |Aᵏ|^(1/k)

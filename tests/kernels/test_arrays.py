@@ -50,7 +50,7 @@ OPERATORS = {
 }
 
 
-REAL_ONLY = {name for name in OPERATORS if name.startswith(("gelqf", "syevd"))}
+REAL_ONLY = {name for name in OPERATORS if name.startswith(("expm", "gelqf", "syevd"))}
 
 
 def results(y):

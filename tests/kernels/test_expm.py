@@ -73,6 +73,15 @@ def test_diagonal_may_overflow():
     np.testing.assert_array_equal(E, np.diag([np.inf, 1.0, 0.0]))
 
 
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e7), (np.float64, 1e60)])
+def test_powers_may_overflow(dtype, size):
+    """The exponential of a large matrix with eigenvalues on the left is zero, that of its derivative, too."""
+    A = (size * np.array([[-2, 1], [1, -2]])).astype(dtype)
+    E, *kept = kernels.expm_keeping(A)
+    np.testing.assert_array_equal(E, 0)
+    np.testing.assert_array_equal(kernels.expm_pushforward(E, *kept, np.ones_like(A)), 0)
+
+
 def test_not_finite():
     A = np.zeros((3, 2, 2))
     A[0, 0, 1], A[1, 1, 1] = np.nan, np.inf

@@ -347,12 +347,14 @@ def eigvals(
     overwrite_a: bool = False,
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
+    *,
+    overwrite_b: bool = False,
 ) -> Any:
     """Eigenvalues of a matrix or pair of matrices, like ``scipy.linalg.eigvals``.
 
     Parameters
     ----------
-    a, b, overwrite_a, check_finite, homogeneous_eigvals
+    a, b, overwrite_a, check_finite, homogeneous_eigvals, overwrite_b
         As for :func:`eig`.
 
     Returns

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
-from lindiff.linalg._matrices import adjoint, block_triangle, upper_right
+from lindiff.linalg._matrices import adjoint, block_triangle, hermitian_part, upper_right
 from lindiff.scipy.linalg.matrix_equations import Sylvester, as_array, is_plain, trsyl
 from lindiff.transforms.forward import jvp
 
@@ -213,6 +214,19 @@ def _composed(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
     return decorate
 
 
+def _cosine_and_sine(A: Any) -> tuple[Any, Any]:
+    if A.dtype.kind != "c":
+        E = expm(1j * A)
+        return E.real, E.imag
+    E, E_inv = expm(1j * A), expm(-1j * A)
+    return 0.5 * (E + E_inv), -0.5j * (E - E_inv)
+
+
+def _hyperbolic_cosine_and_sine(A: Any) -> tuple[Any, Any]:
+    E, E_inv = expm(A), expm(-A)
+    return 0.5 * (E + E_inv), 0.5 * (E - E_inv)
+
+
 @_composed(scipy.linalg.cosm)
 def cosm(A: Any) -> Any:
     """Matrix cosine, ``(exp(iA) + exp(-iA)) / 2``.
@@ -233,9 +247,7 @@ def cosm(A: Any) -> Any:
     array([[1., 0.],
            [0., 1.]])
     """
-    if A.dtype.kind != "c":
-        return expm(1j * A).real
-    return 0.5 * (expm(1j * A) + expm(-1j * A))
+    return _cosine_and_sine(A)[0]
 
 
 @_composed(scipy.linalg.sinm)
@@ -258,9 +270,7 @@ def sinm(A: Any) -> Any:
     array([[0., 1.],
            [0., 0.]])
     """
-    if A.dtype.kind != "c":
-        return expm(1j * A).imag
-    return -0.5j * (expm(1j * A) - expm(-1j * A))
+    return _cosine_and_sine(A)[1]
 
 
 @_composed(scipy.linalg.tanm)
@@ -283,7 +293,7 @@ def tanm(A: Any) -> Any:
     array([[0., 0.],
            [0., 0.]])
     """
-    return np.linalg.solve(cosm(A), sinm(A))
+    return np.linalg.solve(*_cosine_and_sine(A))
 
 
 @_composed(scipy.linalg.coshm)
@@ -306,7 +316,7 @@ def coshm(A: Any) -> Any:
     array([[1., 0.],
            [0., 1.]])
     """
-    return 0.5 * (expm(A) + expm(-A))
+    return _hyperbolic_cosine_and_sine(A)[0]
 
 
 @_composed(scipy.linalg.sinhm)
@@ -329,7 +339,7 @@ def sinhm(A: Any) -> Any:
     array([[0., 1.],
            [0., 0.]])
     """
-    return 0.5 * (expm(A) - expm(-A))
+    return _hyperbolic_cosine_and_sine(A)[1]
 
 
 @_composed(scipy.linalg.tanhm)
@@ -352,7 +362,7 @@ def tanhm(A: Any) -> Any:
     array([[0., 0.],
            [0., 0.]])
     """
-    return np.linalg.solve(coshm(A), sinhm(A))
+    return np.linalg.solve(*_hyperbolic_cosine_and_sine(A))
 
 
 # -- square root, sign -----------------------------------------------------------------------------------
@@ -675,20 +685,35 @@ class _Spectrum:
     """
 
     def __init__(self, A: Any) -> None:
-        if np.array_equal(A, adjoint(A)):
-            self.w, self.V = np.linalg.eigh(A)
+        eps = float(np.finfo(A.dtype).eps)
+        skew = np.max(np.abs(A - adjoint(A)), initial=0.0)
+        if skew <= A.shape[-1] * eps * np.max(np.abs(A), initial=0.0):
+            self.w, self.V = np.linalg.eigh(hermitian_part(A))
             self.V_inv = adjoint(self.V)
             return
         self.w, self.V = np.linalg.eig(A)
-        defective = np.argwhere(~(np.linalg.cond(self.V) < np.finfo(self.V.dtype).eps ** -0.5))
-        if len(defective):
-            index = tuple(defective[0].tolist())
-            raise np.linalg.LinAlgError(
-                "funm: A has no basis of eigenvectors, to rounding, and the derivative of a function that is "
-                "given by its values cannot be found; write it in expm, logm, sqrtm and arithmetic"
-                + (f" (batch index {index})" if index else "")
-            )
+        self.check(np.linalg.cond(self.V) ** 2 * eps, eps)
         self.V_inv = np.linalg.inv(self.V)
+
+    @staticmethod
+    def check(errors: Any, eps: float) -> None:
+        """What rounding in the products with V and its inverse makes of a derivative must be small."""
+        if np.all(errors <= eps**0.5):
+            return
+        index = np.unravel_index(np.argmax(errors), errors.shape)
+        where = f" (batch index {tuple(int(i) for i in index)})" if index else ""
+        if errors[index] < 1:
+            warnings.warn(
+                f"funm: A has nearly parallel eigenvectors, the derivative is accurate to "
+                f"{errors[index]:.0e}{where}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return
+        raise np.linalg.LinAlgError(
+            "funm: A has no basis of eigenvectors, to rounding, and the derivative of a function that is "
+            f"given by its values cannot be found; write it in expm, logm, sqrtm and arithmetic{where}"
+        )
 
     def derivative(self, func: Callable[..., Any], directions: list[Any], real: bool) -> Any:
         k, n = len(directions), self.w.shape[-1]
@@ -842,6 +867,11 @@ def funm(A: Any, func: Callable[..., Any], disp: Any = UNSET) -> Any:
     ------
     numpy.linalg.LinAlgError
         From the derivative, if A has no basis of eigenvectors, to rounding.
+
+    Warns
+    -----
+    RuntimeWarning
+        From the derivative, if A is close to such a matrix.
 
     Notes
     -----

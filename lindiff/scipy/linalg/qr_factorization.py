@@ -109,7 +109,7 @@ def _beyond(Q: Any) -> Any:
     W = qr(Q, check_finite=False)[0][..., Q.shape[-1] :]
 
     def pullback(W_bar: Any) -> Any:
-        without_rotation(adjoint(W) @ W_bar, "qr", scale=W_bar)
+        without_rotation(adjoint(W) @ W_bar, "qr", scale=W_bar, space="complement of the range")
         return -(W @ (adjoint(W_bar) @ Q))
 
     return W, Differential((lambda Q_dot: -(Q @ (adjoint(Q_dot) @ W)),), (pullback,))
