@@ -196,7 +196,7 @@ def without_split(values_bar: Any, values: Any, name: str, weights: Any = None) 
 
 
 def without_lost_limit(coupling: Any, values: Any, name: str) -> None:
-    """Warn where equal values are coupled, (..., n, n), by what only a quotient over their gap would weigh."""
+    """Warn where equal values are coupled (..., n, n) by what only a quotient over their gap would weigh."""
     plain, coupling = value(values), value(coupling)
     lost = (_pairs(plain) <= floor_of(plain)[..., None, None]) & (np.abs(coupling) > _noise(coupling, plain))
     if lost.any():
