@@ -64,6 +64,14 @@ def projector_beyond(A):
     return U @ adjoint(U)
 
 
+def invariants_of_complete_qr(A, **options):
+    """Of the columns of Q beyond those of A the projector on what they span."""
+    Q, R = np.linalg.qr(separated(A), **options)
+    k = min(A.shape[-2:])
+    beyond = Q[..., k:]
+    return Q[..., :k], beyond @ adjoint(beyond), R
+
+
 RECTANGLES = [(1, 1), (3, 3), (4, 2), (2, 4), (2, 3, 2), (0, 3), (3, 0), (0, 2, 3)]
 
 
@@ -234,8 +242,8 @@ OPERATORS = [
     Operator(
         "qr (complete)",
         np.linalg.qr,
-        rectangles({"mode": "complete"}, shapes=[(2, 2), (2, 3)]),
-        call=lambda A, **options: np.linalg.qr(separated(A), **options),
+        rectangles({"mode": "complete"}, shapes=[(2, 2), (2, 3), (3, 1), (4, 2), (2, 3, 2), (3, 0), (0, 2)]),
+        call=invariants_of_complete_qr,
         complex=True,
     ),
     Operator(

@@ -190,6 +190,11 @@ def test_det_of_a_singular_complex_matrix():
     check_grads(np.linalg.det, (A,))
 
 
+@pytest.mark.parametrize("rank", [0, 1, 2, 3, 4])
+def test_third_derivatives_of_det_at_any_rank(rank):
+    check_grads(np.linalg.det, (of_rank(rank, 4, 4),), order=3, rtol=1e-6)
+
+
 def test_det_of_triangles_and_batches():
     A = np.stack([np.diag([1.0, 0.0, 2.0]), np.eye(3)])
     expected = np.stack([np.diag([0.0, 2.0, 0.0]), np.eye(3)])
@@ -282,12 +287,22 @@ def test_singular_values_of_zero():
 
 
 def test_qr_refuses_what_is_not_determined():
-    A = RNG.standard_normal((3, 2))
-    for mode in ["complete", "raw"]:
-        with pytest.raises(TypeError, match="gauge"):
-            ld.grad(lambda A: np.sum(np.linalg.qr(A, mode)[0]))(A)  # noqa: B023
+    A = RNG.standard_normal((4, 2))
+    with pytest.warns(RuntimeWarning, match=r"qr: .*null space.*gauge"):
+        ld.grad(lambda A: np.linalg.qr(A, "complete")[0][2, 3])(A)
+    with pytest.raises(TypeError, match=r"mode='raw'.*use mode='reduced'"):
+        np.linalg.qr(ld.Variable(A), "raw")
     with pytest.raises(ValueError, match="mode"):
-        ld.grad(lambda A: np.sum(np.linalg.qr(A, "nonsense")[0]))(A)
+        np.linalg.qr(ld.Variable(A), "nonsense")
+
+
+def test_qr_knows_numpys_old_names_of_modes():
+    A = RNG.standard_normal((3, 2))
+    with pytest.warns(DeprecationWarning, match="full"):
+        got = ld.grad(lambda A: np.sum(np.linalg.qr(A, "full")[1]))(A)
+    assert_array_equal(got, ld.grad(lambda A: np.sum(np.linalg.qr(A)[1]))(A))
+    with pytest.warns(DeprecationWarning, match="economic"), pytest.raises(TypeError, match="economic"):
+        np.linalg.qr(ld.Variable(A), "economic")
 
 
 def test_named_results():
@@ -295,6 +310,102 @@ def test_named_results():
     assert ld.vjp(np.linalg.eigh, A)[0].eigenvalues.shape == (3,)
     assert ld.vjp(np.linalg.svd, A)[0].Vh.shape == (3, 3)
     assert ld.vjp(np.linalg.qr, A)[0].R.shape == (3, 3)
+
+
+# -- as NumPy does it ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("full_matrices", [False, True])
+@pytest.mark.parametrize("shape", [(2, 4), (4, 2), (2, 2, 3)])
+def test_svd_has_the_signs_that_numpy_chose(shape, full_matrices):
+    A = RNG.standard_normal(shape)
+    expected = np.linalg.svd(A, full_matrices)
+    for got, part in zip(np.linalg.svd(ld.Variable(A), full_matrices), expected, strict=True):
+        assert_array_equal(ld.value(got), part)
+
+
+def test_cond_of_singular_matrices():
+    A = np.stack([np.diag([1.0, 2.0]), np.diag([1.0, 0.0]), np.zeros((2, 2))])
+    for p in [None, 1, 2, -2, "fro"]:
+        assert_array_equal(ld.value(np.linalg.cond(ld.Variable(A), p)), np.linalg.cond(A, p))
+        with pytest.raises(np.linalg.LinAlgError, match=r"cond: infinite.*singular"):
+            ld.grad(lambda A: np.sum(np.linalg.cond(A, p)))(A)  # noqa: B023
+    inf = np.array([[np.inf, 1.0], [1.0, 2.0]])
+    assert ld.value(np.linalg.cond(ld.Variable(inf))) == np.linalg.cond(inf)
+    with pytest.raises(np.linalg.LinAlgError, match="empty"):
+        np.linalg.cond(ld.Variable(np.zeros((0, 0))), "fro")
+
+
+def test_hermitian_pinv_reads_the_lower_triangle():
+    A = spd(3)
+    B = np.tril(A) + np.triu(RNG.standard_normal((3, 3)), 1)
+    assert_allclose(ld.value(np.linalg.pinv(ld.Variable(B), hermitian=True)), np.linalg.inv(A), rtol=1e-9)
+    got = ld.grad(lambda A: np.sum(np.linalg.pinv(A, hermitian=True) ** 2))(B)
+    assert_allclose(got, ld.grad(lambda A: np.sum(np.linalg.inv(A) ** 2))(A), rtol=1e-9)
+
+
+def test_pinv_cuts_where_numpy_does():
+    A = np.diag([1.0, 1e-5, 1e-15]).astype(np.float32)
+    for options in [{}, {"rtol": None}, {"rtol": 1e-3}, {"rcond": 1e-4}]:
+        expected = np.linalg.pinv(A, **options)
+        assert_allclose(ld.value(np.linalg.pinv(ld.Variable(A), **options)), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda A: np.linalg.qr(A[0]),
+        lambda A: np.linalg.svd(A[0]),
+        lambda A: np.linalg.pinv(A[0]),
+        lambda A: np.linalg.cond(A[0]),
+        lambda A: np.linalg.cholesky(A[0]),
+        lambda A: np.linalg.multi_dot([A, np.stack([A, A]), A]),
+        lambda A: np.linalg.tensorinv(np.reshape(A, (9, 1)), 1),
+    ],
+)
+def test_shapes_that_do_not_fit_are_linear_algebra_errors(call):
+    A = spd(3)
+    with pytest.raises(np.linalg.LinAlgError):
+        call(A)
+    with pytest.raises(np.linalg.LinAlgError, match=r"shape|axes"):
+        call(ld.Variable(A))
+
+
+def test_matrix_power_takes_whole_numbers():
+    for a in [spd(2), ld.Variable(spd(2))]:
+        with pytest.raises(TypeError):
+            np.linalg.matrix_power(a, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("cholesky", lambda A: np.linalg.cholesky(-A)),
+        ("solve", lambda A: np.linalg.solve(A, np.ones(2))),
+        ("solve", lambda A: np.linalg.solve(np.tril(A), np.ones(2))),
+        ("inv", np.linalg.inv),
+        ("slogdet", lambda A: np.linalg.slogdet(A)[1]),
+        ("qr", lambda A: np.linalg.qr(A)[0]),
+        ("qr", lambda A: np.linalg.qr(A, "r")),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_errors_name_the_function_that_was_called(name, call, dtype):
+    A = np.array([[0.0, 0.0], [0.0, 2.0]], dtype)
+    for x in (A, np.stack([np.eye(2, dtype=dtype), A])):
+        with pytest.raises(np.linalg.LinAlgError, match=rf"^(np\.linalg\.)?{name}: "):
+            ld.grad(lambda A: np.sum(np.real(call(A))))(x)
+
+
+def test_nan_goes_through_cholesky_as_in_numpy():
+    A = np.array([[np.nan, 0.0], [0.0, 1.0]])
+    try:
+        expected = np.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        with pytest.raises(np.linalg.LinAlgError):
+            np.linalg.cholesky(ld.Variable(A))
+    else:
+        assert_array_equal(ld.value(np.linalg.cholesky(ld.Variable(A))), expected)
 
 
 # -- norms -----------------------------------------------------------------------------------------------
@@ -311,6 +422,23 @@ def test_norm_at_zero_has_gradient_zero():
 
 def test_ties_in_norms_are_shared():
     assert_allclose(ld.grad(lambda x: np.linalg.norm(x, np.inf))(np.array([2.0, -2.0, 1.0])), [0.5, -0.5, 0])
+
+
+def test_largest_singular_values_share_the_gradient_of_norm_2():
+    Q, _ = np.linalg.qr(RNG.standard_normal((3, 3)))
+    A = (Q * [2.0, 2.0, 1.0]) @ Q.T
+    got = ld.grad(lambda A: np.linalg.norm(A, 2))(A)
+    assert_allclose(got, (Q * [0.5, 0.5, 0.0]) @ Q.T, atol=1e-12)
+    got = ld.grad(lambda A: np.linalg.norm(A, -2))(A)
+    assert_allclose(got, np.outer(Q[:, 2], Q[:, 2]), atol=1e-12)
+
+
+def test_norms_of_nothing():
+    for order in [None, "fro", "nuc", 1, 2, np.inf]:
+        for shape in [(0, 3), (3, 0), (0, 0)]:
+            y, pullback = ld.vjp(lambda x: np.linalg.norm(x, order), np.zeros(shape))  # noqa: B023
+            assert y == 0
+            assert pullback(1.0)[0].shape == shape
 
 
 def test_norm_of_order_0_counts():
@@ -332,6 +460,13 @@ def test_errors_of_norm():
             np.linalg.norm(x, **options)
         with pytest.raises(ValueError, match=r"[Ii]nvalid|Improper|Duplicate"):
             np.linalg.norm(ld.Variable(x), **options)
+    for x, options in [
+        (np.ones(3), {"axis": 1}),
+        (np.ones((2, 2)), {"axis": (0, 2)}),
+        (np.ones(()), {"axis": 0}),
+    ]:
+        with pytest.raises(np.exceptions.AxisError):
+            np.linalg.norm(ld.Variable(x), **options, keepdims=True)
 
 
 # -- least squares ---------------------------------------------------------------------------------------
@@ -345,6 +480,28 @@ def test_lstsq_gives_what_numpy_gives():
         for one, other in zip(got, expected, strict=True):
             assert_allclose(ld.value(one), other)
         assert not isinstance(got[2], ld.Variable)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_lstsq_decomposes_once_for_both_directions(rank, monkeypatch):
+    a, b = of_rank(rank, 5, 3), RNG.standard_normal((5, 2))
+    _, lin = ld.linearize(lambda a, b: np.linalg.lstsq(a, b, 1e-10)[0], a, b)
+    calls = []
+    svd = np.linalg.svd
+    monkeypatch.setattr(np.linalg, "svd", lambda *args, **options: calls.append(1) or svd(*args, **options))
+    for _ in range(2):
+        x_dot = lin(a @ np.ones((3, 3)), b)
+        a_bar, b_bar = lin.T(np.ones((3, 2)))
+        assert_allclose(np.sum(a_bar * (a @ np.ones((3, 3)))) + np.sum(b_bar * b), np.sum(x_dot), rtol=1e-9)
+    assert len(calls) == 1
+
+
+def test_lstsq_in_single_precision_has_numpys_rank():
+    a = np.array([[1.0, 1.0], [0.0, 1e-8], [0.0, 0.0]], np.float32)
+    b = np.array([1.0, 1e-8, 0.0], np.float32)
+    assert np.linalg.lstsq(a, b)[2] == 2
+    got = ld.jvp(lambda b: np.linalg.lstsq(a, b)[0], (b,), (b,))[1]
+    assert_allclose(got, np.linalg.lstsq(a, b)[0], rtol=1e-4, atol=1e-4)
 
 
 def test_pinv_refuses_both_cutoffs():

@@ -179,6 +179,24 @@ def test_overwrite_of_complex(dtype):
     assert ld.linalg.potri(given, overwrite_l=True) is given
 
 
+@pytest.mark.parametrize(
+    "operator", ["potrf", "potri", "inverse", "det", "slogdet", "syrk", "gelqf", "syevd"]
+)
+def test_complex64_stays(operator):
+    A = (spd(3) + 1j * np.tril(RNG.standard_normal((3, 3)), -1)).astype(np.complex64)
+    A = np.tril(A) + np.tril(A, -1).conj().T
+
+    def f(A):
+        y = getattr(ld.linalg, operator)(A)
+        parts = y if isinstance(y, tuple) else (y,)
+        assert {np.finfo(part.dtype).bits for part in parts} == {32}
+        return sum(np.sum(np.abs(part) ** 2) for part in parts)
+
+    assert ld.grad(f)(A).dtype == np.complex64
+    y, y_dot = ld.jvp(f, (A,), (A,))
+    assert y.dtype == y_dot.dtype == np.float32
+
+
 def test_real_matrix_with_complex_matrix():
     """The gradient of what is real is real."""
     L = np.linalg.cholesky(spd(3))

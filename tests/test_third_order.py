@@ -1,9 +1,19 @@
-"""Third derivatives of the operators, in both modes, of real and complex matrices."""
+"""Third derivatives of the operators and of numpy.linalg, in both modes, of real and complex matrices."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from table_linalg import (
+    distinct_eigenvalues,
+    floats_of_lstsq,
+    invariants_of_complete_qr,
+    invariants_of_eig,
+    invariants_of_eigh,
+    invariants_of_svd,
+    projector_beyond,
+    separated,
+)
 from table_operators import heavy_diagonal, invariants_of_syevd, spd
 
 import lindiff as ld
@@ -26,6 +36,28 @@ OPERATORS = {
     "syrk, adjoint": (lambda A: ld.linalg.syrk(A, "C"), [(2, 3)]),
     "gelqf": (ld.linalg.gelqf, [(2, 3)]),
     "syevd": (invariants_of_syevd, [(3, 3)]),
+    "cholesky": (lambda A: np.linalg.cholesky(spd(A)), [(3, 3)]),
+    "solve": (lambda A, b: np.linalg.solve(heavy_diagonal(A), b), [(3, 3), (3,)]),
+    "inv": (lambda A: np.linalg.inv(heavy_diagonal(A)), [(3, 3)]),
+    "det": (np.linalg.det, [(3, 3)]),
+    "slogdet": (lambda A: np.linalg.slogdet(heavy_diagonal(A)), [(3, 3)]),
+    "matrix_power": (lambda A: np.linalg.matrix_power(heavy_diagonal(A), -2), [(3, 3)]),
+    "eigh": (invariants_of_eigh, [(3, 3)]),
+    "eigvalsh": (lambda A: np.linalg.eigvalsh(spd(A)), [(3, 3)]),
+    "eig": (invariants_of_eig, [(3, 3)]),
+    "eigvals": (lambda A: np.linalg.eigvals(distinct_eigenvalues(A)), [(3, 3)]),
+    "svd tall": (invariants_of_svd, [(3, 2)]),
+    "svd wide": (invariants_of_svd, [(2, 3)]),
+    "svd beyond": (projector_beyond, [(3, 2)]),
+    "svdvals": (lambda A: np.linalg.svdvals(separated(A)), [(3, 2)]),
+    "qr tall": (lambda A: np.linalg.qr(separated(A)), [(3, 2)]),
+    "qr wide": (lambda A: np.linalg.qr(separated(A)), [(2, 3)]),
+    "qr r": (lambda A: np.linalg.qr(separated(A), "r"), [(3, 2)]),
+    "qr complete": (lambda A: invariants_of_complete_qr(A, mode="complete"), [(3, 2)]),
+    "pinv": (lambda A: np.linalg.pinv(separated(A)), [(3, 2)]),
+    "lstsq": (floats_of_lstsq, [(3, 2), (3,)]),
+    "norm 2": (lambda A: np.linalg.norm(separated(A), 2), [(3, 2)]),
+    "norm nuc": (lambda A: np.linalg.norm(separated(A), "nuc"), [(3, 2)]),
 }
 
 

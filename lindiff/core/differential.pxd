@@ -7,6 +7,7 @@ cdef class Differential(Node):
     cdef public object pushforward
     cdef public object pullback
     cdef public bint symbolic_zeros
+    cdef tuple linear_in
     cdef tuple places
     cdef tuple values
     cdef tuple rest

@@ -12,7 +12,12 @@ class Differential(Node):
     pullback: _Pullback
     symbolic_zeros: bool
     def __init__(
-        self, pushforward: _Map = None, pullback: _Pullback = None, *, symbolic_zeros: bool = False
+        self,
+        pushforward: _Map = None,
+        pullback: _Pullback = None,
+        *,
+        symbolic_zeros: bool = False,
+        linear_in: tuple[int, ...] = (),
     ) -> None: ...
 
 class Linear(Differential): ...

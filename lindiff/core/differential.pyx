@@ -59,6 +59,9 @@ cdef class Differential(Node):
     symbolic_zeros : bool
         For operations with several outputs: give the pullback None instead of zeros for an output that
         nothing depends on.
+    linear_in : tuple of int
+        Positional arguments in which the operation is linear together, while all others are constant: the
+        right-hand side of a solve.
 
     Notes
     -----
@@ -66,10 +69,11 @@ cdef class Differential(Node):
     (two reverse modes make a forward mode).
     """
 
-    def __init__(self, pushforward=None, pullback=None, *, bint symbolic_zeros=False):
+    def __init__(self, pushforward=None, pullback=None, *, bint symbolic_zeros=False, tuple linear_in=()):
         self.pushforward = pushforward
         self.pullback = pullback
         self.symbolic_zeros = symbolic_zeros
+        self.linear_in = linear_in
 
     def __dealloc__(self):
         if self.rest is not None and Py_REFCNT(self.rest) == 1:
@@ -90,6 +94,9 @@ cdef class Differential(Node):
         self.values = tuple([stand_in(value) for value in values])
         self.result = stand_in(result)
         return 0
+
+    cdef bint linear(self):
+        return self.linear_in is not None and all([place[0] in self.linear_in for place in self.places])
 
     cdef tuple more(self):
         return self.rest

@@ -24,6 +24,7 @@ from lindiff.kernels.eigh import (
     syevd_pullback,
     syevd_pushforward,
 )
+from lindiff.kernels.expm import expm, expm_keeping, expm_pullback, expm_pushforward
 from lindiff.kernels.gaussian import log_density, log_density_pullback
 from lindiff.kernels.inverse import (
     det,
@@ -54,6 +55,10 @@ __all__ = [
     "eigh",
     "eigh_pullback",
     "eigh_pushforward",
+    "expm",
+    "expm_keeping",
+    "expm_pullback",
+    "expm_pushforward",
     "gelqf",
     "gelqf_l",
     "gelqf_l_pullback",

@@ -49,9 +49,10 @@ cdef cnp.ndarray fresh(Batch *b, Py_ssize_t m, Py_ssize_t n)
 cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n)
 cdef cnp.ndarray fresh_scalars(Batch *b, bint real=*)
 cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n)
-cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument)
 cdef int transposition(object flag, str operator, str argument=*) except -1
 cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=*, KernelC128 z=*) except -1
+cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument,
+                               Py_ssize_t below=*)
 cdef str place(Batch *b)
 cdef object misfit(str operator, str left, cnp.ndarray x, str right, cnp.ndarray y)
 cdef int same_matrix(cnp.ndarray x, cnp.ndarray y, str operator, str left, str right) except -1

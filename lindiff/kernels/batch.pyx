@@ -249,13 +249,14 @@ cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n):
     return x
 
 
-cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument):
-    """The next operand: indices below n, one vector per matrix of the batch."""
+cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument,
+                               Py_ssize_t below=0):
+    """The next operand: n indices below n, or `below` if that is more, one vector per matrix of the batch."""
     cdef cnp.ndarray a = np.asarray(x)
     cdef int ndim = cnp.PyArray_NDIM(a)
     cdef bint full = ndim > 0 and fills_batch(b, a, 1)
     cdef blas_int *p
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, bound = max(n, below)
     if not cnp.PyArray_ISINTEGER(a):
         raise TypeError(f"{operator}: {argument} has dtype {a.dtype}; integers are needed")
     if ndim == 0 or a.shape[ndim - 1] != n or not (full or ndim == 1):
@@ -265,7 +266,7 @@ cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, s
     a = converted(a, BLAS_INTEGER)
     p = <blas_int *> cnp.PyArray_DATA(a)
     for i in range(cnp.PyArray_SIZE(a)):
-        if p[i] < 0 or p[i] >= n:
+        if p[i] < 0 or p[i] >= bound:
             raise ValueError(f"{operator}: {argument} holds the index {p[i]}, out of range for order {n}")
     register(b, a, 1, not full)
     return a

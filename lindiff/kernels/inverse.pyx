@@ -435,5 +435,5 @@ def slogdet_pullback(LU, piv, log_bar):
     b.work_size = factors_and_quarter(b.n)
     if run(&b, slogdet_pullback_item[float], slogdet_pullback_item[double],
            slogdet_pullback_item[complex64], slogdet_pullback_item[complex128]):
-        raise singular(&b, "slogdet_pullback")
+        raise singular(&b, "slogdet")
     return a_bar

@@ -3,6 +3,7 @@
 from lindiff.linalg.cholesky import potrf, potri, sumlogdiag
 from lindiff.linalg.determinant import det, inverse, slogdet
 from lindiff.linalg.diagonals import extractdiag, extracttrian, makediag, maketrian
+from lindiff.linalg.exponential import expm, expm_frechet
 from lindiff.linalg.factors import CholeskyFactor, LUFactor, cho_factor, lu_factor
 from lindiff.linalg.gaussian import gp_logpdf, mvn_logpdf
 from lindiff.linalg.lq import gelqf, gelqf_l
@@ -18,6 +19,8 @@ __all__ = [
     "cho_factor",
     "det",
     "eigh_factor",
+    "expm",
+    "expm_frechet",
     "extractdiag",
     "extracttrian",
     "gelqf",

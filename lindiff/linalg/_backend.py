@@ -25,19 +25,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 REAL_ONLY = {
     *("gelqf", "gelqf_pullback", "gelqf_pushforward", "gelqf_l", "gelqf_l_pullback", "gelqf_l_pushforward"),
     *("syevd", "syevd_pullback", "syevd_pushforward"),
+    *("expm", "expm_pullback", "expm_pushforward"),
 }
 
 __all__ = ["fused", "kernels", "operator"]
 
 
-def kernels(*arrays: Any) -> Any:
+def kernels(*arrays: Any, real: bool = False) -> Any:
     """The module with kernels for these arrays (None among them is ignored); None if there is none.
 
-    NumPy's arrays have ``lindiff.kernels``, CuPy's real ones have ``lindiff_cuda``.
+    NumPy's arrays have ``lindiff.kernels``, CuPy's real ones have ``lindiff_cuda``.  With ``real``, complex
+    arrays have none.
     """
     cupy = sys.modules.get("cupy")
     found: Any = lindiff.kernels
     for array in arrays:
+        if real and np.iscomplexobj(array):
+            return None
         if array is None or type(array) is np.ndarray:
             continue
         if cupy is not None and isinstance(array, cupy.ndarray) and array.dtype.kind != "c":
@@ -60,8 +64,8 @@ def fused(formula: F) -> F:
 def _kernel_or(name: str, formula: F) -> F:
     @functools.wraps(formula)
     def call(*args: Any, **options: Any) -> Any:
-        kernel = getattr(kernels(*args), name, None)
-        if kernel is None or (name in REAL_ONLY and any(np.iscomplexobj(x) for x in args)):
+        kernel = getattr(kernels(*args, real=name in REAL_ONLY), name, None)
+        if kernel is None:
             return formula(*args, **_without_overwrite(options))
         return kernel(*args, **options)
 

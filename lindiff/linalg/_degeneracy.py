@@ -1,11 +1,19 @@
 """Division by gaps between eigenvalues or singular values: one policy for all factorizations.
 
-A gap t becomes ``h(t) = max(|t|, ε) sgn(t)`` (Seeger et al. 2017, section 4.4), with ε a few roundings of the
-largest value.  Where a numerator vanishes (to rounding) over such a gap, the function does not depend on the
-choice of vectors, and the quotient is exactly 0; where it does not vanish, a warning names the pair.
+Values closer than a few roundings of the largest one are taken as equal.  There, and near it:
 
-What the quotient tends to as two values meet is lost with them: the derivative of ``V diag(w**2) Vᵀ`` has
-``(w_i² - w_j²) / (w_i - w_j)`` in it.  There, too, a warning names the pair.
+* Backward, a numerator that vanishes to rounding over such a gap says that the function does not depend on
+  the choice of vectors: the quotient is exactly 0.  One that does not vanish is divided by
+  ``h(t) = max(|t|, ε) sgn(t)`` (Seeger et al. 2017, section 4.4), and a warning names the pair.
+* Forward, nobody knows yet what becomes of the vectors: the arbitrary part of their change is 0, which is
+  exact for all functions that do not depend on it, and a warning names the pair.
+* Cotangents of equal values that differ say that the function depends on how these values part, as
+  ``eigvalsh(A)[0]`` does: a warning names the pair.  Where they are equal the derivative is exact.
+
+What a quotient tends to as two values meet is lost with them: the derivative of ``V diag(f(w)) Vᴴ`` has
+``(f(w_i) - f(w_j)) / (w_i - w_j)`` in it, of which cotangents at ``w_i = w_j`` say nothing.  Where they show
+that it is needed, a warning names the pair.  They do not show it where f vanishes and the result weighs the
+vectors of the pair alike; the functions of whole matrices in ``lindiff.scipy.linalg`` are exact everywhere.
 """
 
 from __future__ import annotations
@@ -17,24 +25,87 @@ import numpy as np
 
 from lindiff.core.variable import value
 
-__all__ = ["has_repeated", "over_gaps", "without_gauge", "without_rotation"]
+__all__ = [
+    "floor_of",
+    "group_of_equal",
+    "has_equal",
+    "has_repeated",
+    "over_gaps",
+    "over_open_gaps",
+    "without_defect",
+    "without_gauge",
+    "without_kink",
+    "without_lost_limit",
+    "without_rotation",
+    "without_split",
+]
+
+# Condition number of eigenvectors from which they are those of a defective matrix: rounding makes equal
+# eigenvalues part by the square root of it, and their vectors are as close.
+DEFECTIVE = 1e7
+# Rounding makes n equal eigenvalues part by its n-th root: farther ones need no look at the vectors.
+NEARLY_DEFECTIVE = 1e-2
+
+DEPENDS = (
+    "and the derivative depends on their vectors or on how they part: it is only approximate (functions of a "
+    "whole matrix in lindiff.scipy.linalg, as sqrtm, logm and funm, are exact there)"
+)
+MAY_DEPEND = (
+    "and their vectors are arbitrary: the derivative is exact only of what depends neither on the choice of "
+    "them nor on how they part"
+)
+KINK = "and it has a kink there, as |t| at 0: the derivative is one of many subgradients"
 
 
-def _floor(values: Any) -> Any:
-    """ε for each matrix: gaps below it are rounding."""
-    largest = np.max(np.abs(values), axis=-1, initial=0.0)
+def floor_of(values: Any) -> Any:
+    """ε for each matrix: gaps up to it are rounding."""
     info = np.finfo(values.dtype)
-    return np.maximum(10 * values.shape[-1] * info.eps * largest, info.tiny)
+    return np.maximum(10 * (values.shape[-1] + 10) ** 0.5 * info.eps * _largest(values), info.tiny)
+
+
+def _close_of(values: Any) -> Any:
+    """Gaps below it show half of the digits of what is left of a numerator by rounding."""
+    return np.maximum(np.finfo(values.dtype).eps ** 0.5 * _largest(values), floor_of(values))
+
+
+def _largest(values: Any) -> Any:
+    """The largest size of a finite value: a pair of matrices may have infinite eigenvalues."""
+    sizes = np.abs(values)
+    return np.max(sizes, axis=-1, initial=0.0, where=np.isfinite(sizes))
 
 
 def has_repeated(values: Any) -> bool:
+    """Whether any two of the sorted values are equal or so close that more than a division is to be done."""
+    values = value(values)
+    return bool((_steps(values) <= _close_of(values)[..., None]).any())
+
+
+def has_equal(values: Any) -> bool:
     """Whether any two of the sorted values agree to rounding."""
     values = value(values)
-    return bool((np.abs(np.diff(values, axis=-1)) <= _floor(values)[..., None]).any())
+    return bool((_steps(values) <= floor_of(values)[..., None]).any())
+
+
+def group_of_equal(values: Any) -> Any:
+    """For each of the sorted values the number of its group; neighbours in a group agree to rounding."""
+    apart = _steps(values) > floor_of(values)[..., None]
+    first = np.zeros((*values.shape[:-1], min(values.shape[-1], 1)), int)
+    return np.concatenate([first, np.cumsum(apart, axis=-1)], axis=-1)
+
+
+def _steps(values: Any) -> Any:
+    return np.abs(values[..., 1:] - values[..., :-1])
+
+
+def _pairs(values: Any) -> Any:
+    """How far any two of the values are apart; of two infinite ones nobody knows."""
+    with np.errstate(invalid="ignore"):
+        gaps = np.abs(values[..., None, :] - values[..., :, None])
+    return np.fmin(gaps, np.inf)
 
 
 def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, coupling: Any = 0.0) -> Any:
-    """``numerator / gaps`` by the policy above.
+    """``numerator / gaps`` of a pullback, by the policy above.
 
     Parameters
     ----------
@@ -49,62 +120,167 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, cou
     coupling : (..., m, n) array or Variable, optional
         Does not vanish where the limit of the quotient is lost.
     """
-    plain_gaps, plain_values = value(gaps), value(values)
-    floor = _floor(plain_values)[..., None, None]
-    small = np.abs(plain_gaps) < floor
+    plain_gaps, plain_values = np.abs(value(gaps)), value(values)
+    close = plain_gaps <= _close_of(plain_values)[..., None, None]
+    if not close.any():
+        return numerator / gaps
+    floor = floor_of(plain_values)[..., None, None]
+    small = plain_gaps <= floor
+    rounding = _rounding(scale, plain_values)
+    noise = _noise(scale, plain_values)
+    matters = close & (np.abs(value(numerator)) > np.where(small, noise, rounding))
+    quotient = np.where(close & ~matters, 0.0, numerator / _clipped(gaps, small, floor))
+    doubtful = small & (matters | (np.abs(value(coupling)) > noise))
+    if matters.any():
+        largest = np.max(np.abs(value(quotient)), axis=(-2, -1), keepdims=True)
+        few_digits = np.finfo(plain_values.dtype).eps ** 0.25 * largest
+        doubtful |= matters & (rounding > few_digits * plain_gaps)
+    if doubtful.any():
+        _warn(doubtful, plain_values, name, DEPENDS, plain_gaps.shape[-2] == 1)
+    return quotient.astype(numerator.dtype)
+
+
+def over_open_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str) -> Any:
+    """``numerator / gaps`` of a pushforward, by the policy above; parameters as for :func:`over_gaps`."""
+    plain_gaps, plain_values = np.abs(value(gaps)), value(values)
+    floor = floor_of(plain_values)[..., None, None]
+    small = plain_gaps <= floor
     if not small.any():
         return numerator / gaps
-    plain = np.abs(value(numerator))
-    n = plain_values.shape[-1]
-    noise = np.max(np.abs(value(scale)), axis=(-2, -1), keepdims=True, initial=0.0)
-    noise = 100 * n * np.finfo(plain_values.dtype).eps * noise
-    matters = small & (plain > noise)
-    doubtful = small & ((plain > noise) | (np.abs(value(coupling)) > noise))
-    if doubtful.any():
-        _warn(doubtful, plain_values, name, plain_gaps.shape[-2] == 1)
-    sign = np.sign(plain_gaps) + (plain_gaps == 0) * np.sign(
-        np.arange(plain_gaps.shape[-1]) + 0.5 - _rows(plain_gaps)
-    )
-    clipped = np.where(small, (sign * floor).astype(plain_gaps.dtype), gaps)
-    return np.where(small & ~matters, 0.0, numerator / clipped).astype(numerator.dtype)
+    noise = _noise(scale, plain_values)
+    matters = small & (np.abs(value(numerator)) > noise)
+    if matters.any():
+        _warn(matters, plain_values, name, MAY_DEPEND, plain_gaps.shape[-2] == 1)
+    return np.where(small, 0.0, numerator / _clipped(gaps, small, floor)).astype(numerator.dtype)
 
 
-def _rows(gaps: Any) -> Any:
-    return np.arange(gaps.shape[-2])[:, None]
+def _noise(scale: Any, values: Any) -> Any:
+    """What many operations on numbers as large as ``scale`` may leave of zero."""
+    return 25 * values.shape[-1] ** 0.5 * _rounding(scale, values)
 
 
-def _warn(doubtful: Any, values: Any, name: str, single: bool) -> None:
+def _rounding(scale: Any, values: Any) -> Any:
+    """What may be left, after cancellation, of numbers as large as ``scale``."""
+    largest = np.max(np.abs(value(scale)), axis=(-2, -1), keepdims=True, initial=0.0)
+    return 4 * np.finfo(values.dtype).eps * largest
+
+
+def _clipped(gaps: Any, small: Any, floor: Any) -> Any:
+    """``h(gaps)``; a gap of 0 counts as positive above the diagonal."""
+    plain = value(gaps)
+    above = np.arange(plain.shape[-1]) >= np.arange(plain.shape[-2])[:, None]
+    sign = np.where(plain == 0, np.where(above, 1, -1), np.sign(plain))
+    return np.where(small, (sign * floor).astype(plain.dtype), gaps)
+
+
+def without_split(values_bar: Any, values: Any, name: str, weights: Any = None) -> None:
+    """Warn where cotangents of equal values differ.
+
+    Parameters
+    ----------
+    values_bar, values : (..., n) array or Variable
+    name : str
+        The operator, for the warning.
+    weights : (..., n) array or Variable, optional
+        Of the vectors: where these differ, too, a function of the whole matrix may have weighed both.
+    """
+    plain = value(values)
+    equal = _pairs(plain) <= floor_of(plain)[..., None, None]
+    if np.count_nonzero(equal) <= plain.size:  # the diagonals
+        return
+    split = equal & _differ(values_bar, plain.dtype)
+    if weights is not None:
+        split &= ~_differ(weights, plain.dtype)
+    if split.any():
+        _warn(split, plain, name, DEPENDS)
+
+
+def without_lost_limit(coupling: Any, values: Any, name: str) -> None:
+    """Warn where equal values are coupled (..., n, n) by what only a quotient over their gap would weigh."""
+    plain, coupling = value(values), value(coupling)
+    lost = (_pairs(plain) <= floor_of(plain)[..., None, None]) & (np.abs(coupling) > _noise(coupling, plain))
+    if lost.any():
+        _warn(lost, plain, name, DEPENDS)
+
+
+def _differ(x: Any, dtype: Any) -> Any:
+    """Which pairs differ by more than changes half of the digits."""
+    x = value(x)
+    return _pairs(x) > np.finfo(dtype).eps ** 0.5 * _largest(x)[..., None, None]
+
+
+def without_kink(s_bar: Any, s: Any, name: str) -> None:
+    """Warn where a singular value is zero and its cotangent is not: it has a kink there, as ``|t|`` at 0."""
+    plain = value(s)
+    zero = plain <= floor_of(plain)[..., None]
+    if not zero.any():
+        return
+    bar = np.abs(value(s_bar))
+    kink = zero & (bar > np.finfo(plain.dtype).eps ** 0.5 * _largest(bar)[..., None])
+    if kink.any():
+        _warn(kink[..., None, :], plain, name, KINK, True)
+
+
+def _warn(doubtful: Any, values: Any, name: str, consequence: str, single: bool = False) -> None:
+    """Name the pair that ``doubtful`` has True for, or the value if it is a ``single`` row."""
     *batch, i, j = (int(k) for k in np.unravel_index(int(np.argmax(doubtful)), doubtful.shape))
     i, j = (j, j) if single else (min(i, j), max(i, j))
     both = (*batch, [i, j])
-    pair = values[both]
+    first, second = values[both]
     where = f" of matrix {tuple(batch)}" if batch else ""
-    what = f"values {i} and {j}{where} ({pair[0]:.6g} and {pair[1]:.6g}) are equal"
+    what = f"values {i} and {j}{where} ({first:.6g} and {second:.6g}) are equal"
     if i == j:
-        what = f"value {i}{where} ({pair[0]:.6g}) is zero"
+        what = f"value {i}{where} ({first:.6g}) is zero"
+    warnings.warn(f"{name}: {what} to rounding, {consequence}", RuntimeWarning, stacklevel=4)
+
+
+def without_defect(w: Any, V: Any, name: str) -> None:
+    """Warn where eigenvectors are linearly dependent to rounding: the eigenvalues have no derivative there.
+
+    Parameters
+    ----------
+    w : (..., n) array or Variable
+    V : (..., n, n) array or Variable
+    name : str
+        The operator, for the warning.
+    """
+    w, V = value(w), value(V)
+    gaps = _pairs(w) + np.where(np.eye(w.shape[-1], dtype=bool), np.inf, 0.0)
+    if not (gaps <= NEARLY_DEFECTIVE * _largest(w)[..., None, None]).any():
+        return
+    defective = np.linalg.cond(V, 1) > DEFECTIVE
+    if not defective.any():
+        return
+    batch = tuple(int(k) for k in np.unravel_index(int(np.argmax(defective)), defective.shape))
+    where = f" of matrix {batch}" if batch else ""
+    w, gaps = w[batch], gaps[batch]
+    i, j = sorted(int(k) for k in np.unravel_index(int(np.argmin(gaps)), gaps.shape))
     warnings.warn(
-        f"{name}: {what} to rounding, and the derivative depends on their vectors or on how they part: it is "
-        f"only approximate",
+        f"{name}: the eigenvectors{where} are linearly dependent to rounding (a defective matrix; values "
+        f"{i} and {j} are closest, {w[i]:.6g} and {w[j]:.6g}): the eigenvalues have no derivative there",
         RuntimeWarning,
         stacklevel=4,
     )
 
 
-def without_rotation(K: Any, name: str) -> None:
-    """Warn where a cotangent turns the vectors of a null space among themselves, which is arbitrary.
+def without_rotation(K: Any, name: str, *, scale: Any = None, space: str = "null space") -> None:
+    """Warn where a cotangent turns the vectors of a space among themselves, which is arbitrary.
 
     Parameters
     ----------
     K : (..., k, k) array or Variable
         ``Wᴴ W_bar``, which must be Hermitian.
-    name : str
-        The operator, for the warning.
+    name, space : str
+        The operator and whose basis they are, for the warning.
+    scale : array or Variable, optional
+        What K was computed from by cancellation; by default K itself.
     """
     plain = value(K)
-    noise = 100 * plain.shape[-1] * np.finfo(plain.dtype).eps * np.max(np.abs(plain), initial=0.0)
+    size = np.max(np.abs(plain if scale is None else value(scale)), initial=0.0)
+    noise = 100 * plain.shape[-1] * np.finfo(plain.dtype).eps * size
     if (np.abs(plain - np.conjugate(np.swapaxes(plain, -1, -2))) > noise).any():
         warnings.warn(
-            f"{name}: the result depends on the choice of a basis of the null space, which is arbitrary "
+            f"{name}: the result depends on the choice of a basis of the {space}, which is arbitrary "
             f"(gauge); that part of the derivative is taken as zero",
             RuntimeWarning,
             stacklevel=4,

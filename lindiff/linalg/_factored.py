@@ -45,6 +45,14 @@ class Factor:
         """The part of a tangent or cotangent that the matrix can have."""
         return X
 
+    def times(self, A: Any, X: Any, transpose: bool | str) -> Any:
+        """``t(A) X``, linear in the array A, in which the matrix need not stand as it is."""
+        return op(self.part(A), transpose) @ X
+
+    def against(self, Y: Any, X: Any, transpose: bool | str) -> Any:
+        """What the array A gets from the cotangent Y of ``t(A) X``: the adjoint of ``times``."""
+        return self.part(op(Y @ adjoint(X), transpose))
+
     def inverse(self) -> Any:
         """A⁻¹, kept for what else needs it."""
         if self._inverse is None:
@@ -150,8 +158,13 @@ class Cholesky(Factor):
     def __init__(self, A: Any, immutable: bool = False) -> None:
         if kernels(A) is None:
             self.triangle = np.linalg.cholesky(A, upper=not self.lower)
-        else:
+            return
+        try:
             self.triangle = potrf(A, lower=self.lower)
+        except np.linalg.LinAlgError:
+            if not np.isnan(A).any():
+                raise
+            self.triangle = np.linalg.cholesky(A, upper=not self.lower)  # NumPy's LAPACK decides
 
     def part(self, X: Any) -> Any:
         return hermitian_part(X)
@@ -202,20 +215,23 @@ class UpperCholesky(Cholesky):
 F = TypeVar("F", bound=Factor)
 
 
-def factored(A: Any, kind: type[F]) -> F:
+def factored(A: Any, kind: type[F], *options: Any) -> F:
     """The factor of the plain array inside A.
 
     Parameters
     ----------
     A : (..., n, n) array or Variable
-    kind : LU, Cholesky or UpperCholesky
+    kind : LU, Cholesky or UpperCholesky, or another class of factors
+    *options
+        What else the class wants to be told.
     """
     if type(A) is not Variable:
-        return kind(A)
+        return kind(A, False, *options)
     shared = shared_of(A)
-    found: F | None = shared.get(kind)
+    key = (kind, *options)
+    found: F | None = shared.get(key)
     if found is None:
-        found = shared[kind] = kind(value(A), True)
+        found = shared[key] = kind(value(A), True, *options)
     return found
 
 

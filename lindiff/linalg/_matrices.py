@@ -8,6 +8,8 @@ import numpy as np
 
 __all__ = [
     "adjoint",
+    "block_triangle",
+    "blocks",
     "conj",
     "copyltu",
     "half_tril",
@@ -16,6 +18,7 @@ __all__ = [
     "op",
     "transposed",
     "triangle",
+    "upper_right",
 ]
 
 
@@ -58,6 +61,16 @@ def copyltu(X: Any) -> Any:
     return P + adjoint(P)
 
 
+def blocks(D: Any, lower: bool = True) -> tuple[Any, Any]:
+    """1 in the diagonal blocks of a plain D (of size 1 or 2) and 1 below them (or above); 0 elsewhere."""
+    linked = np.diagonal(D, -1, -2, -1) != 0
+    number = np.zeros(D.shape[:-1], int)
+    number[..., 1:] = np.cumsum(~linked, axis=-1)
+    i, j = number[..., :, None], number[..., None, :]
+    real = D.real.dtype
+    return (i == j).astype(real), (i > j if lower else i < j).astype(real)
+
+
 def mirrored(X: Any, lower: bool) -> Any:
     """The Hermitian matrix of which X has one triangle; the other may hold anything."""
     P = triangle(X, lower)
@@ -68,3 +81,18 @@ def mirrored(X: Any, lower: bool) -> Any:
 def hermitian_part(X: Any) -> Any:
     """sym(X) = ½ (X + Xᴴ)."""
     return 0.5 * (X + adjoint(X))
+
+
+def block_triangle(A: Any, E: Any) -> Any:
+    """``[[A, E], [0, A]]``: a function of it has the Fréchet derivative at A along E in its upper right."""
+    shape = np.broadcast_shapes(A.shape, E.shape)
+    A, E = np.broadcast_to(A, shape), np.broadcast_to(E, shape)
+    top = np.concatenate([A, E], axis=-1)
+    below = np.concatenate([np.zeros_like(A), A], axis=-1)
+    return np.concatenate([top, below], axis=-2)
+
+
+def upper_right(M: Any) -> Any:
+    """The block E of ``[[A, E], [0, A]]``."""
+    n = M.shape[-1] // 2
+    return M[..., :n, n:]

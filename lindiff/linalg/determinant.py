@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Differential
+from lindiff.core.variable import Variable
 from lindiff.linalg._backend import operator
 from lindiff.linalg._matrices import adjoint
 from lindiff.linalg.diagonals import extractdiag, makediag
 
 __all__ = ["adjugate", "det", "inverse", "slogdet"]
+
+# Order up to which the adjugate's own derivatives are those of a polynomial: for larger ones it cancels.
+LARGEST_BY_TRACES = 8
 
 
 def inverse(A: Any) -> Any:
@@ -47,7 +51,7 @@ def det(A: Any) -> Any:
 
     Notes
     -----
-    The first two derivatives are right for singular matrices, too.
+    Its derivatives are right for singular matrices, too: the first two, and for n up to 8 all.
 
     Examples
     --------
@@ -115,20 +119,39 @@ def adjugate(A: Any) -> Any:
     is ``diag(P diag(E)) - P ∘ E``, ``E = Uᴴ dA V``, where p_i, p_ij are products of all other s.
     """
 
-    def in_basis(E: Any, P: Any) -> Any:
-        return makediag((P @ extractdiag(E)[..., None])[..., 0]) - P * E
-
     def pushforward(A_dot: Any) -> Any:
-        if A.size == 0:
-            return A_dot
-        U, s, V, d = _unitary_parts(A)
-        return d * (V @ in_basis(adjoint(U) @ A_dot @ V, _products_without_pairs(s)) @ adjoint(U))
+        return _adjugate_change(A, A_dot)
 
     def pullback(B_bar: Any) -> Any:
-        if A.size == 0:
-            return B_bar
-        U, s, V, d = _unitary_parts(A)
-        E_bar = in_basis(adjoint(V) @ B_bar @ U, _products_without_pairs(s))
-        return U @ (d.conj() * E_bar) @ adjoint(V)
+        """``tr(dadj(A)[E] F)``, the second derivative of det, is symmetric in E and F."""
+        return adjoint(_adjugate_change(A, adjoint(B_bar)))
 
     return adjugate(A), Differential(pushforward, pullback)
+
+
+def _adjugate_change(A: Any, E: Any) -> Any:
+    """The derivative of the adjugate along E."""
+    if A.size == 0:
+        return E
+    if isinstance(A, Variable) and A.shape[-1] <= LARGEST_BY_TRACES:
+        return _adjugate_change_by_traces(A, E)
+    U, s, V, d = _unitary_parts(A)
+    E = adjoint(U) @ E @ V
+    P = _products_without_pairs(s)
+    change = makediag((P @ extractdiag(E)[..., None])[..., 0]) - P * E
+    return d * (V @ change @ adjoint(U))
+
+
+def _adjugate_change_by_traces(A: Any, E: Any) -> Any:
+    """A polynomial of A and E, which has derivatives everywhere: those of singular vectors need gaps.
+
+    With ``M₁ = I``, ``M_{k+1} = A M_k - tr(A M_k) / k I``: ``adj(A) = (-1)ⁿ⁻¹ M_n`` (Faddeev & Leverrier).
+    """
+    n = A.shape[-1]
+    eye = np.eye(n, dtype=A.dtype)
+    M, M_dot = np.broadcast_to(eye, A.shape), np.zeros_like(A)
+    for k in range(1, n):
+        N, N_dot = A @ M, E @ M + A @ M_dot
+        trace, trace_dot = (np.trace(X, axis1=-2, axis2=-1)[..., None, None] for X in (N, N_dot))
+        M, M_dot = N - trace / k * eye, N_dot - trace_dot / k * eye
+    return M_dot if n % 2 else -M_dot

@@ -19,7 +19,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.linalg._backend import fused
 from lindiff.linalg._factored import LU, Cholesky, Factor, factored
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part, op
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
 from lindiff.linalg.determinant import adjugate
 from lindiff.linalg.triangular import trsm
@@ -75,7 +75,7 @@ def solve(A: Any, B: Any, transpose: bool | str, factor: Factor) -> Any:
     X = solve(A, B, transpose, factor)
 
     def push_A(A_dot: Any) -> Any:
-        return solve(A, -(op(factor.part(A_dot), transpose) @ X), transpose, factor)
+        return solve(A, -factor.times(A_dot, X, transpose), transpose, factor)
 
     def push_B(B_dot: Any) -> Any:
         return solve(A, B_dot, transpose, factor)
@@ -90,9 +90,10 @@ def solve(A: Any, B: Any, transpose: bool | str, factor: Factor) -> Any:
 
     def pull_both(X_bar: Any) -> Any:
         B_bar = solve_adjoint(X_bar)
-        return factor.part(op((-B_bar) @ adjoint(X), transpose)), B_bar
+        return factor.against(-B_bar, X, transpose), B_bar
 
-    return X, Differential((push_A, push_B), {(0,): pull_both, (1,): pull_B, (0, 1): pull_both})
+    pullbacks = {(0,): pull_both, (1,): pull_B, (0, 1): pull_both}
+    return X, Differential((push_A, push_B), pullbacks, linear_in=(1,))
 
 
 @fused
@@ -146,13 +147,23 @@ def slogdet(A: Any, factor: Factor) -> Any:
     sign, logabsdet = slogdet(A, factor)
     is_complex = A.dtype.kind == "c"
 
+    def check_regular() -> None:
+        singular = value(sign) == 0
+        if singular.any():
+            batch = f" (batch index {tuple(map(int, np.argwhere(singular)[0]))})" if singular.ndim else ""
+            raise np.linalg.LinAlgError(
+                f"slogdet: singular matrix, where the logarithm of the determinant has no derivative{batch}"
+            )
+
     def pushforward(A_dot: Any) -> Any:
+        check_regular()
         trace = _trace_of_product(inverse(A, factor), factor.part(A_dot))
         if not is_complex:
             return None, trace
         return 1j * sign * trace.imag, trace.real
 
     def pullback(bars: Any) -> Any:
+        check_regular()
         sign_bar, log_bar = bars
         scale = 0.0 if log_bar is None else log_bar[..., None, None]
         if is_complex and sign_bar is not None:

@@ -8,9 +8,9 @@ import numpy as np
 
 from lindiff.core.differential import Differential
 from lindiff.linalg._backend import fused, operator
-from lindiff.linalg._degeneracy import has_repeated, over_gaps, without_gauge
+from lindiff.linalg._degeneracy import has_repeated
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part
-from lindiff.linalg.diagonals import extractdiag, makediag
+from lindiff.linalg.eigenvectors import eigh_pullback, eigh_pushforward
 
 __all__ = ["syevd"]
 
@@ -25,33 +25,19 @@ def _syevd(A: Any) -> Any:
     return conj(phase) * U, lam
 
 
-def _gaps(lam: Any) -> Any:
-    """``λ_i - λ_j``, and 1 on the diagonal."""
-    eye = np.eye(lam.shape[-1], dtype=lam.dtype)
-    return lam[..., :, None] - lam[..., None, :] + eye
-
-
 def formula_pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
     """``A_bar = Uᴴ (sym(U_bar Uᴴ ∘ F) + diag λ_bar) U``, ``F_ij = 1 / h(λ_i - λ_j)``.
 
-    Seeger et al. (2017), section 4.4.
+    Seeger et al. (2017), section 4.4: that of ``eigh``, with ``V = Uᴴ``.
     """
-    S = 0.0 if lam_bar is None else makediag(lam_bar)
-    if U_bar is not None:
-        K = U_bar @ adjoint(U)
-        without_gauge(K, K, "syevd")
-        skew = 0.5 * (K - adjoint(K))
-        skew = skew - makediag(extractdiag(skew))
-        S = S + over_gaps(skew, _gaps(lam), K, lam, "syevd", coupling=K - makediag(extractdiag(K)))
-    return hermitian_part(adjoint(U) @ (S @ U))
+    V_bar = None if U_bar is None else adjoint(U_bar)
+    return hermitian_part(adjoint(U) @ (eigh_pullback(lam, adjoint(U), lam_bar, V_bar, "syevd") @ U))
 
 
 def formula_pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
     """``dλ = diag(M)``, ``dU = (M ∘ F) U``, ``M = U sym(A_dot) Uᴴ``; Seeger et al. (2017), appendix."""
-    M = U @ hermitian_part(A_dot) @ adjoint(U)
-    diagonal = extractdiag(M)
-    S = over_gaps(M - makediag(diagonal), _gaps(lam), M, lam, "syevd")
-    return S @ U, diagonal.real if M.dtype.kind == "c" else diagonal
+    lam_dot, S = eigh_pushforward(lam, U @ hermitian_part(A_dot) @ adjoint(U), "syevd")
+    return adjoint(S) @ U, lam_dot
 
 
 @fused

@@ -220,4 +220,5 @@ def trsm(
     def pull_both(B_bar: Any) -> Any:
         return trsm_pullback(L, B, B_bar, transpose=transpose, **options, alpha=alpha)
 
-    return B, Differential((push_L, push_A), {(0,): pull_both, (1,): pull_A, (0, 1): pull_both})
+    pullbacks = {(0,): pull_both, (1,): pull_A, (0, 1): pull_both}
+    return B, Differential((push_L, push_A), pullbacks, linear_in=(1,))

@@ -23,8 +23,11 @@ from lindiff import kernels
 from lindiff.core.registry import fast_path
 from lindiff.linalg import gelqf, symmetric_eigen, syevd
 from lindiff.linalg._matrices import hermitian_part
+from lindiff.linalg.eigenvectors import columns_pullback, columns_pushforward, eigvalsh_pushforward
 from lindiff.linalg.lq import gelqf_pullback, gelqf_pushforward
-from lindiff.rules import linalg
+from lindiff.linalg.singular_values import (
+    svd_pullback, svd_pushforward, svdvals_pullback, svdvals_pushforward,
+)
 
 cnp.import_array()
 
@@ -248,11 +251,11 @@ cdef class ColumnEigen(Node):
 
     cdef int pull(self, Pull walk, object bars) except -1:
         w_bar, V_bar = (bars, None) if self.values_only else bars
-        if fits(w_bar, self.w) and fits(V_bar, self.V) \
-                and (V_bar is None or not kernels.nearly_equal(self.w)):
-            walk.add(self.a, kernels.eigh_pullback(self.w, self.V, w_bar, V_bar), True)
+        if fits(w_bar, self.w) and fits(V_bar, self.V) and not kernels.nearly_equal(self.w):
+            A_bar = kernels.eigh_pullback(self.w, self.V, w_bar, V_bar)
         else:
-            walk.add(self.a, linalg.eigh_pullback(self.w, self.V, w_bar, V_bar), True)
+            A_bar = columns_pullback(self.w, self.V, w_bar, V_bar, "eigvalsh" if self.values_only else "eigh")
+        walk.add(self.a, A_bar, True)
         return 0
 
     cdef object push(self, Push walk):
@@ -260,10 +263,10 @@ cdef class ColumnEigen(Node):
         if a_dot is None:
             return None
         if self.values_only:
-            return linalg.eigvalsh_pushforward(self.V, a_dot)
+            return eigvalsh_pushforward(self.w, self.V, a_dot)
         if has_shape_of(a_dot, self.V) and not kernels.nearly_equal(self.w):
             return kernels.eigh_pushforward(self.w, self.V, hermitian_part(a_dot))
-        return linalg.eigh_pushforward(self.w, self.V, a_dot)
+        return columns_pushforward(self.w, self.V, a_dot, "eigh")
 
 
 cdef class FastEigh(Handler):
@@ -306,8 +309,7 @@ cdef class RowEigen(Node):
 
     cdef int pull(self, Pull walk, object bars) except -1:
         U_bar, lam_bar = bars
-        if fits(U_bar, self.U) and fits(lam_bar, self.lam) \
-                and (U_bar is None or not kernels.nearly_equal(self.lam)):
+        if fits(U_bar, self.U) and fits(lam_bar, self.lam) and not kernels.nearly_equal(self.lam):
             walk.add(self.a, kernels.syevd_pullback(self.U, self.lam, U_bar, lam_bar), True)
         else:
             walk.add(self.a, symmetric_eigen.formula_pullback(self.U, self.lam, U_bar, lam_bar), True)
@@ -351,19 +353,23 @@ cdef class Singular(Node):
     cdef cnp.ndarray Vh
     cdef bint values_only
 
-    cdef bint well_apart(self):
-        """Whether values are far enough from each other, and from zero where that matters."""
+    cdef bint well_apart(self, bint values):
+        """Whether the values are far enough from each other, and from zero where that matters: to `values`
+        themselves, and to vectors of a matrix that is not square.
+        """
         cdef int i = cnp.PyArray_NDIM(self.U) - 2
         return not kernels.nearly_equal(
-            self.s, cnp.PyArray_DIM(self.U, i) != cnp.PyArray_DIM(self.Vh, i + 1))
+            self.s, values or cnp.PyArray_DIM(self.U, i) != cnp.PyArray_DIM(self.Vh, i + 1))
 
     cdef int pull(self, Pull walk, object bars) except -1:
         U_bar, s_bar, Vh_bar = (None, bars, None) if self.values_only else bars
         if fits(U_bar, self.U) and fits(s_bar, self.s) and fits(Vh_bar, self.Vh) \
-                and ((U_bar is None and Vh_bar is None) or self.well_apart()):
+                and self.well_apart(U_bar is None and Vh_bar is None):
             A_bar = kernels.gesdd_pullback(self.U, self.s, self.Vh, U_bar, s_bar, Vh_bar)
+        elif self.values_only:
+            A_bar = svdvals_pullback(self.U, self.s, self.Vh, s_bar, "svdvals")
         else:
-            A_bar = linalg.svd_pullback(self.U, self.s, self.Vh, U_bar, s_bar, Vh_bar)
+            A_bar = svd_pullback(self.U, self.s, self.Vh, U_bar, s_bar, Vh_bar)
         walk.add(self.a, A_bar, True)
         return 0
 
@@ -372,10 +378,10 @@ cdef class Singular(Node):
         if A_dot is None:
             return None
         if self.values_only:
-            return linalg.svdvals_pushforward(self.U, self.Vh, A_dot)
-        if is_plain(A_dot) and self.well_apart():
+            return svdvals_pushforward(self.U, self.Vh, A_dot)
+        if is_plain(A_dot) and self.well_apart(False):
             return kernels.gesdd_pushforward(self.U, self.s, self.Vh, A_dot)
-        return linalg.svd_pushforward(self.U, self.s, self.Vh, A_dot)
+        return svd_pushforward(self.U, self.s, self.Vh, A_dot)
 
 
 cdef object svd_of(Variable x, bint values_only):

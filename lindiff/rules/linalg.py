@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
-from lindiff.core.differential import Differential
+from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
-from lindiff.core.variable import value
+from lindiff.core.variable import Variable, value
 from lindiff.linalg import factors
-from lindiff.linalg._degeneracy import over_gaps, without_gauge, without_rotation
+from lindiff.linalg._complement import with_beyond, without_beyond
+from lindiff.linalg._degeneracy import (
+    group_of_equal,
+    has_equal,
+    without_defect,
+    without_lost_limit,
+    without_split,
+)
 from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part
-from lindiff.linalg.diagonals import extractdiag, makediag
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part, mirrored
+from lindiff.linalg.diagonals import extractdiag
+from lindiff.linalg.eigenvectors import (
+    columns_pullback,
+    columns_pushforward,
+    eig_pullback,
+    eig_pushforward,
+    eigvalsh_pushforward,
+    gaps,
+    off_diagonal,
+    parted,
+)
 from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
+from lindiff.linalg.singular_values import (
+    pinv_pullback,
+    pinv_pushforward,
+    solution_pullback,
+    solution_pushforward,
+    svd_pullback,
+    svd_pushforward,
+    svdvals_differential,
+    svdvals_pullback,
+)
 from lindiff.linalg.triangular import trsm
 from lindiff.rules._common import as_array
 
@@ -30,6 +60,21 @@ def check_square(a: Any, name: str) -> None:
         )
 
 
+def check_stacked(a: Any, name: str) -> None:
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"np.linalg.{name}: needs two axes or more, got shape {a.shape}")
+
+
+@contextmanager
+def failing_as(name: str) -> Iterator[None]:
+    """Let a kernel's error name the function that was called."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        kernel, _, what = str(error).partition(": ")
+        raise np.linalg.LinAlgError(f"np.linalg.{name}: {what or kernel}") from None
+
+
 # -- Cholesky and LU -------------------------------------------------------------------------------------
 # Each of these is an operator of ``lindiff.linalg.factors``; what they are called on is factored once.
 
@@ -37,7 +82,8 @@ def check_square(a: Any, name: str) -> None:
 @composed(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     check_square(a, "cholesky")
-    return factors.triangle(a, factored(a, UpperCholesky if upper else Cholesky))
+    with failing_as("cholesky"):
+        return factors.triangle(a, factored(a, UpperCholesky if upper else Cholesky))
 
 
 @composed(np.linalg.solve)
@@ -52,14 +98,16 @@ def solve(a: Any, b: Any) -> Any:
         )
     precise = np.result_type(a.dtype, np.finfo(np.result_type(a.dtype, b.dtype)).dtype)
     a = a if a.dtype == precise else a.astype(precise)
-    X = factors.solve(a, B, False, factored(a, LU))
+    with failing_as("solve"):
+        X = factors.solve(a, B, False, factored(a, LU))
     return X[..., 0] if vector else X
 
 
 @composed(np.linalg.inv)
 def inv(a: Any) -> Any:
     check_square(a, "inv")
-    return factors.inverse(a, factored(a, LU))
+    with failing_as("inv"):
+        return factors.inverse(a, factored(a, LU))
 
 
 @composed(np.linalg.det)
@@ -77,101 +125,100 @@ def slogdet(a: Any) -> Any:
 # -- eigenvalues -----------------------------------------------------------------------------------------
 
 
-def _gaps(w: Any) -> Any:
-    """``w_j - w_i``, and 1 on the diagonal."""
-    eye = np.eye(w.shape[-1], dtype=w.dtype)
-    return w[..., None, :] - w[..., :, None] + eye
-
-
-def _off_diagonal(X: Any) -> Any:
-    return X - makediag(extractdiag(X))
-
-
-def eigh_pushforward(w: Any, V: Any, a_dot: Any) -> Any:
-    """``dw = diag(M)``, ``dV = V (M ∘ F)``, ``M = Vᴴ sym(da) V``, ``F_ij = 1 / h(w_j - w_i)``.
-
-    Giles (2008), section 3.1.
-    """
-    M = adjoint(V) @ hermitian_part(a_dot) @ V
-    w_dot = extractdiag(M)
-    S = over_gaps(_off_diagonal(M), _gaps(w), M, w, "eigh")
-    return w_dot.real if M.dtype.kind == "c" else w_dot, V @ S
-
-
-def eigh_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any) -> Any:
-    """``a_bar = V (diag(w_bar) + sym(VᴴV_bar ∘ F)) Vᴴ``; a cotangent that is None is zero."""
-    if V_bar is None:
-        return hermitian_part((V * w_bar[..., None, :]) @ adjoint(V))
-    K = adjoint(V) @ V_bar
-    without_gauge(K, K, "eigh")
-    skew = 0.5 * _off_diagonal(K - adjoint(K))
-    S = over_gaps(skew, _gaps(w), K, w, "eigh", coupling=_off_diagonal(K))
-    if w_bar is not None:
-        S = S + makediag(w_bar)
-    return hermitian_part(V @ S @ adjoint(V))
-
-
 @rule(np.linalg.eigh)
 def eigh(a: Any, UPLO: Any = "L") -> Any:
     w, V = np.linalg.eigh(a, UPLO)
     return EighResult(w, V), Differential(
-        (lambda a_dot: eigh_pushforward(w, V, a_dot),),
-        (lambda bars: eigh_pullback(w, V, *bars),),
+        (lambda a_dot: columns_pushforward(w, V, a_dot, "eigh"),),
+        (lambda bars: columns_pullback(w, V, bars[0], bars[1], "eigh"),),
         symbolic_zeros=True,
     )
 
 
-def eigvalsh_pushforward(V: Any, a_dot: Any) -> Any:
-    """``dw = diag(Vᴴ sym(da) V)``."""
-    w_dot = np.sum(conj(V) * (hermitian_part(a_dot) @ V), axis=-2)
-    return w_dot.real if w_dot.dtype.kind == "c" else w_dot
-
-
 @rule(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
-    """The eigenvectors are kept for the derivative: ``a_bar = V diag(w_bar) Vᴴ``."""
+    """``a_bar = V diag(w_bar) Vᴴ``; the eigenvectors are kept for the derivative."""
+    if isinstance(a, Variable) and has_equal(np.linalg.eigvalsh(value(a), UPLO)):
+        return _eigvalsh_with_equal(a, UPLO)
     w, V = np.linalg.eigh(a, UPLO)
     return w, Differential(
-        (lambda a_dot: eigvalsh_pushforward(V, a_dot),),
-        (lambda w_bar: eigh_pullback(w, V, w_bar, None),),
+        (lambda a_dot: eigvalsh_pushforward(w, V, a_dot),),
+        (lambda w_bar: columns_pullback(w, V, w_bar, None, "eigvalsh"),),
     )
+
+
+def _eigvalsh_with_equal(a: Any, UPLO: Any) -> Any:
+    """Inside another derivative: the pullback is an operation of its own, with exact pushforward."""
+    w = np.linalg.eigvalsh(a, UPLO)
+
+    def pushforward(a_dot: Any) -> Any:
+        return eigvalsh_pushforward(w, np.linalg.eigh(a, UPLO)[1], a_dot)
+
+    def pullback(w_bar: Any) -> Any:
+        without_split(w_bar, w, "eigvalsh")
+        return _recomposed(a, w_bar, UPLO)
+
+    return w, Differential((pushforward,), (pullback,))
+
+
+@rule
+def _recomposed(a: Any, g: Any, UPLO: Any) -> Any:
+    """``Y = V diag(g) Vᴴ``, where V are the eigenvectors of ``a`` and g is equal for equal eigenvalues.
+
+    ``Y_dot = V (M ∘ D + R diag(g_dot) Rᴴ) Vᴴ``, ``D_ij = (g_j - g_i) / (w_j - w_i)`` between groups of equal
+    eigenvalues; within them, where that limit is lost, R are the vectors of the parting eigenvalues to which
+    the entries of ``g_dot`` belong.
+    """
+    w, V = np.linalg.eigh(a, UPLO)
+    group = group_of_equal(value(w))
+    same = group[..., None, :] == group[..., :, None]
+    D = np.where(same, 0.0, (g[..., None, :] - g[..., :, None]) / np.where(same, 1.0, gaps(w)))
+
+    def in_basis(X: Any) -> Any:
+        return adjoint(V) @ hermitian_part(X) @ V
+
+    def pushforward(a_dot: Any, g_dot: Any, _: Any = None) -> Any:
+        M = in_basis(a_dot)
+        R = parted(M, w)[1]
+        return V @ (M * D + (R * g_dot[..., None, :]) @ adjoint(R)) @ adjoint(V)
+
+    def pullback(Y_bar: Any) -> Any:
+        Z = in_basis(Y_bar)
+        without_lost_limit(off_diagonal(Z), w, "eigvalsh")
+        g_bar = extractdiag(Z)
+        return V @ (Z * D) @ adjoint(V), g_bar.real if Z.dtype.kind == "c" else g_bar, None
+
+    return hermitian_part((V * g[..., None, :]) @ adjoint(V)), Differential(pushforward, pullback)
 
 
 @rule(np.linalg.eig)
 def eig(a: Any) -> Any:
-    """``dw = diag(M)``, ``dV = V (C - diag Re(VᴴV C))``, ``C = M ∘ F``, ``M = V⁻¹ da V``.
-
-    Boeddeker et al. (2017), section 4: eigenvectors of norm 1, of free phase.
-    """
     w, V = np.linalg.eig(a)
 
     def pushforward(a_dot: Any) -> Any:
-        M = np.linalg.solve(V, a_dot @ V)
-        C = over_gaps(_off_diagonal(M), _gaps(w), M, w, "eig")
-        along = extractdiag(adjoint(V) @ V @ C).real
-        return extractdiag(M), V @ C - V * along[..., None, :]
+        return eig_pushforward(w, V, np.linalg.solve(V, a_dot @ V), "eig")
 
-    def pullback(bars: Any) -> Any:
-        w_bar, V_bar = bars
-        S = 0.0 if w_bar is None else makediag(w_bar)
-        if V_bar is not None:
-            K = adjoint(V) @ V_bar
-            without_gauge(K, K, "eig")
-            along = extractdiag(K).real
-            K = K - (adjoint(V) @ V) * along[..., None, :]
-            S = S + over_gaps(_off_diagonal(K), conj(_gaps(w)), K, w, "eig")
-        return np.linalg.solve(adjoint(V), S @ adjoint(V))
+    def pullback(bars: tuple[Any, Any]) -> Any:
+        return np.linalg.solve(adjoint(V), eig_pullback(w, V, *bars, "eig") @ adjoint(V))
 
     return EigResult(w, V), Differential(pushforward, pullback, symbolic_zeros=True)
 
 
 @rule(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
+    """``w_dot = diag(V⁻¹ a_dot V)``."""
     w, V = np.linalg.eig(a)
-    return w, Differential(
-        lambda a_dot: extractdiag(np.linalg.solve(V, a_dot @ V)),
-        lambda w_bar: np.linalg.solve(adjoint(V), w_bar[..., :, None] * adjoint(V)),
-    )
+
+    def pushforward(a_dot: Any) -> Any:
+        without_defect(w, V, "eigvals")
+        return extractdiag(np.linalg.solve(V, a_dot @ V))
+
+    def pullback(w_bar: Any) -> Any:
+        without_defect(w, V, "eigvals")
+        without_split(w_bar, w, "eigvals")
+        return np.linalg.solve(adjoint(V), w_bar[..., :, None] * adjoint(V))
+
+    return w, Differential(pushforward, pullback)
 
 
 # -- singular values -------------------------------------------------------------------------------------
@@ -179,6 +226,7 @@ def eigvals(a: Any) -> Any:
 
 @composed(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    check_stacked(a, "svd")
     if hermitian:
         return _hermitian_svd(a, compute_uv)
     return _svd(a, bool(full_matrices)) if compute_uv else np.linalg.svdvals(a)
@@ -196,82 +244,8 @@ def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
     return SVDResult(U, np.take_along_axis(s, order, axis=-1), adjoint(U * sign[..., None, :]))
 
 
-def _tall_svd_pushforward(U: Any, S: Any, Vh: Any, a_dot: Any) -> Any:
-    """With ``P = Uᴴ da V``, ``dU = U Ω``, ``dV = V Ψ`` (Ω, Ψ skew-Hermitian): ``dS = Re diag(P)``,
-    ``(Ω + Ψ)_ij = (P + Pᴴ)_ij / (s_j - s_i)``, ``(Ω - Ψ)_ij = (P - Pᴴ)_ij / (s_j + s_i)``: sums of singular
-    values do not vanish where differences do.
-    """
-    n = Vh.shape[-1]
-    V = adjoint(Vh)
-    inner, beyond = U[..., :n], U[..., n:]
-    sums = S[..., None, :] + S[..., :, None]
-    aV = a_dot @ V
-    P = adjoint(inner) @ aV
-    S_dot = extractdiag(P)
-    S_dot = S_dot.real if P.dtype.kind == "c" else S_dot
-    both = over_gaps(_off_diagonal(P + adjoint(P)), _gaps(S), P, S, "svd")
-    difference = over_gaps(P - adjoint(P), sums, P, S, "svd")
-    Omega, Psi = 0.5 * (both + difference), 0.5 * (both - difference)
-    outside = aV - inner @ P
-    U_dot = inner @ Omega + over_gaps(outside, S[..., None, :], aV, S, "svd")
-    if beyond.shape[-1]:
-        U_dot = np.concatenate([U_dot, -(inner @ (adjoint(U_dot) @ beyond))], axis=-1)
-    return U_dot, S_dot, adjoint(V @ Psi)
-
-
-def _tall_svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: Any) -> Any:
-    """``a_bar = U P_bar Vᴴ + (I - UUᴴ) U_bar S⁻¹ Vᴴ``; a cotangent that is None is zero."""
-    n = Vh.shape[-1]
-    V = adjoint(Vh)
-    inner, beyond = U[..., :n], U[..., n:]
-    sums = S[..., None, :] + S[..., :, None]
-    P_bar = 0.0 if S_bar is None else makediag(S_bar).astype(U.dtype)
-    if U_bar is None and Vh_bar is None:
-        return inner @ P_bar @ Vh
-    U_bar = np.zeros_like(U) if U_bar is None else U_bar
-    V_bar = np.zeros_like(V) if Vh_bar is None else adjoint(Vh_bar)
-    inner_bar = U_bar[..., :n]
-    if beyond.shape[-1]:
-        beyond_bar = U_bar[..., n:]
-        without_rotation(adjoint(beyond) @ beyond_bar, "svd")
-        inner_bar = inner_bar - beyond @ (adjoint(beyond_bar) @ inner)
-    K_U, K_V = adjoint(inner) @ inner_bar, adjoint(V) @ V_bar
-    sizes = np.abs(value(K_U)) + np.abs(value(K_V))
-    scale = sizes + np.max(np.abs(value(U_bar)), initial=0.0)
-    without_gauge(K_U + K_V, scale, "svd")
-    A_U, A_V = 0.5 * (K_U - adjoint(K_U)), 0.5 * (K_V - adjoint(K_V))
-    P_bar = P_bar + over_gaps(
-        _off_diagonal(A_U + A_V), _gaps(S), scale, S, "svd", coupling=_off_diagonal(sizes)
-    )
-    slopes = np.zeros_like(value(S)) if S_bar is None else np.abs(value(S_bar))
-    pairs = _off_diagonal(slopes[..., None, :] + slopes[..., :, None])
-    P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd", coupling=pairs)
-    a_bar = inner @ P_bar @ Vh
-    if U.shape[-2] == n:
-        return a_bar
-    outside = inner_bar - inner @ K_U
-    return a_bar + over_gaps(outside, S[..., None, :], inner_bar, S, "svd", slopes[..., None, :]) @ Vh
-
-
-def svd_pushforward(U: Any, S: Any, Vh: Any, a_dot: Any) -> Any:
-    """Of a wide matrix that of ``aᴴ = V diag(S) Uᴴ``."""
-    if U.shape[-2] >= Vh.shape[-1]:
-        return _tall_svd_pushforward(U, S, Vh, a_dot)
-    V_dot, S_dot, Uh_dot = _tall_svd_pushforward(adjoint(Vh), S, adjoint(U), adjoint(a_dot))
-    return adjoint(Uh_dot), S_dot, adjoint(V_dot)
-
-
-def svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: Any) -> Any:
-    """Of a wide matrix that of ``aᴴ = V diag(S) Uᴴ``."""
-    if U.shape[-2] >= Vh.shape[-1]:
-        return _tall_svd_pullback(U, S, Vh, U_bar, S_bar, Vh_bar)
-    U_bar, Vh_bar = (None if X is None else adjoint(X) for X in (U_bar, Vh_bar))
-    return adjoint(_tall_svd_pullback(adjoint(Vh), S, adjoint(U), Vh_bar, S_bar, U_bar))
-
-
 @rule
 def _svd(a: Any, full_matrices: bool) -> Any:
-    """Of the vectors beyond the singular values only the space that they span is determined."""
     U, S, Vh = np.linalg.svd(a, full_matrices)
     return SVDResult(U, S, Vh), Differential(
         (lambda a_dot: svd_pushforward(U, S, Vh, a_dot),),
@@ -280,19 +254,34 @@ def _svd(a: Any, full_matrices: bool) -> Any:
     )
 
 
-def svdvals_pushforward(U: Any, Vh: Any, x_dot: Any) -> Any:
-    """``ds = Re diag(Uᴴ dx V)``."""
-    s_dot = np.sum(conj(U) * (x_dot @ adjoint(Vh)), axis=-2)
-    return s_dot.real if s_dot.dtype.kind == "c" else s_dot
-
-
-@rule(np.linalg.svdvals)
+@composed(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
+    """At equal or zero ones, inside another derivative, from the eigenvalues of ``[[0, x], [xᴴ, 0]]``.
+
+    Those have exact Hessians there, forward over reverse.
+    """
+    check_stacked(x, "svdvals")
+    if type(x) is Variable and type(x._value) is Variable:
+        s = np.linalg.svdvals(value(x))
+        if has_equal(np.concatenate([s, np.zeros_like(s[..., :1])], axis=-1)):
+            w = _eigenvalues_of_both_signs(x)
+            return w + (s - value(w))
+    return _svdvals(x)
+
+
+def _eigenvalues_of_both_signs(x: Any) -> Any:
+    m, n = x.shape[-2:]
+    above = np.concatenate([np.zeros((*x.shape[:-2], m, m), x.dtype), x], axis=-1)
+    below = np.concatenate([adjoint(x), np.zeros((*x.shape[:-2], n, n), x.dtype)], axis=-1)
+    w = np.linalg.eigvalsh(np.concatenate([above, below], axis=-2))
+    return np.flip(w, axis=-1)[..., : min(m, n)]
+
+
+@rule
+def _svdvals(x: Any) -> Any:
     """The vectors are kept for the derivative: ``x_bar = U diag(s_bar) Vᴴ``."""
     U, s, Vh = np.linalg.svd(x, full_matrices=False)
-    return s, Differential(
-        lambda x_dot: svdvals_pushforward(U, Vh, x_dot), lambda s_bar: (U * s_bar[..., None, :]) @ Vh
-    )
+    return s, svdvals_differential(U, s, Vh, "svdvals")
 
 
 # -- QR --------------------------------------------------------------------------------------------------
@@ -300,49 +289,62 @@ def svdvals(x: Any, /) -> Any:
 
 def _tall_qr_pushforward(Q: Any, R: Any, a_dot: Any) -> Any:
     """That of the LQ factorization ``aᴴ = Rᴴ Qᴴ``."""
-    Qh_dot, Rh_dot = gelqf_pushforward(adjoint(Q), adjoint(R), adjoint(a_dot))
+    with failing_as("qr"):
+        Qh_dot, Rh_dot = gelqf_pushforward(adjoint(Q), adjoint(R), adjoint(a_dot))
     return adjoint(Qh_dot), adjoint(Rh_dot)
 
 
 def _tall_qr_pullback(Q: Any, R: Any, Q_bar: Any, R_bar: Any) -> Any:
     Q_bar, R_bar = (None if X is None else adjoint(X) for X in (Q_bar, R_bar))
-    return adjoint(gelqf_pullback(adjoint(Q), adjoint(R), Q_bar, R_bar))
+    with failing_as("qr"):
+        return adjoint(gelqf_pullback(adjoint(Q), adjoint(R), Q_bar, R_bar))
 
 
 @rule(np.linalg.qr)
 def qr(a: Any, mode: Any = "reduced") -> Any:
-    """Of a wide matrix ``[a₁ a₂]``, ``a₁ = Q R₁`` and ``R₂ = Qᴴ a₂``."""
+    """Of a wide matrix ``[a₁ a₂]``, ``a₁ = Q R₁`` and ``R₂ = Qᴴ a₂``.
+
+    Of the columns of a complete Q beyond those of a tall matrix only the space that they span is determined.
+    """
+    check_stacked(a, "qr")
     m, n = a.shape[-2:]
-    if mode == "raw" or (mode == "complete" and m > n):
-        raise TypeError(
-            f"np.linalg.qr(..., mode={mode!r}) has no derivative: columns of Q beyond those of the matrix "
-            f"are determined only up to a rotation (gauge); use mode='reduced'"
-        )
+    k = min(m, n)
+    if mode not in ("reduced", "complete", "r"):
+        np.linalg.qr(np.zeros((0, 0)), mode)  # NumPy's error, or its warning of an old name
+        if mode not in ("f", "full"):
+            raise TypeError(
+                f"np.linalg.qr(..., mode={mode!r}) has no derivative rule: LAPACK's reflectors have none; "
+                f"use mode='reduced', 'complete' or 'r'"
+            )
     if mode == "r" and m >= n:
         return _tall_r(a)
-    if mode not in ("reduced", "complete", "r"):
-        return np.linalg.qr(a, mode), None  # NumPy's error
-    Q, R = np.linalg.qr(a)
-    k = min(m, n)
-    R1, a2 = R[..., :k], a[..., k:]
+    Q, R = np.linalg.qr(a, "complete" if mode == "complete" else "reduced")
+    inner, beyond, R1, a2 = Q[..., :k], Q[..., k:], R[..., :k, :k], a[..., k:]
 
     def pushforward(a_dot: Any) -> Any:
-        Q_dot, R_dot = _tall_qr_pushforward(Q, R1, a_dot[..., :k])
+        Q_dot, R_dot = _tall_qr_pushforward(inner, R1, a_dot[..., :k])
         if m < n:
             right = adjoint(Q_dot) @ a2 + adjoint(Q) @ a_dot[..., k:]
             R_dot = np.concatenate([R_dot, right], axis=-1)
-        return R_dot if mode == "r" else (Q_dot, R_dot)
+        if mode == "r":
+            return R_dot
+        if mode == "complete" and m > n:
+            R_dot = np.concatenate([R_dot, np.zeros_like(R[..., k:, :])], axis=-2)
+        return with_beyond(Q_dot, inner, beyond), R_dot
 
     def pullback(bars: Any) -> Any:
         Q_bar, R_bar = (None, bars) if mode == "r" else bars
+        if Q_bar is not None:
+            Q_bar = without_beyond(Q_bar, inner, beyond, "qr")
+        if R_bar is not None:
+            R_bar = R_bar[..., :k, :]
         if m >= n or R_bar is None:
-            a1_bar = _tall_qr_pullback(Q, R1, Q_bar, R_bar)
-            zeros = np.zeros_like(a2)
-            return a1_bar if m >= n else np.concatenate([a1_bar, zeros], axis=-1)
+            a1_bar = _tall_qr_pullback(inner, R1, Q_bar, R_bar)
+            return a1_bar if m >= n else np.concatenate([a1_bar, np.zeros_like(a2)], axis=-1)
         R2_bar = R_bar[..., k:]
         from_right = a2 @ adjoint(R2_bar)
         Q_bar = from_right if Q_bar is None else Q_bar + from_right
-        a1_bar = _tall_qr_pullback(Q, R1, Q_bar, R_bar[..., :k])
+        a1_bar = _tall_qr_pullback(inner, R1, Q_bar, R_bar[..., :k])
         return np.concatenate([a1_bar, Q @ R2_bar], axis=-1)
 
     result = R if mode == "r" else QRResult(Q, R)
@@ -355,11 +357,13 @@ def _tall_r(a: Any) -> Any:
 
     def pushforward(a_dot: Any) -> Any:
         """``R_dot = Φ(R⁻ᴴ (a_dotᴴ a + aᴴ a_dot) R⁻¹)ᴴ R``."""
-        Q = trsm(R, a, rightside=True, lower=False)
+        with failing_as("qr"):
+            Q = trsm(R, a, rightside=True, lower=False)
         return _tall_qr_pushforward(Q, R, a_dot)[1]
 
     def pullback(R_bar: Any) -> Any:
-        return adjoint(gelqf_l_pullback(adjoint(R), adjoint(a), adjoint(R_bar)))
+        with failing_as("qr"):
+            return adjoint(gelqf_l_pullback(adjoint(R), adjoint(a), adjoint(R_bar)))
 
     return R, Differential((pushforward,), (pullback,))
 
@@ -368,83 +372,90 @@ def _tall_r(a: Any) -> Any:
 
 
 @composed(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    if rcond is not None and rtol is not None:
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+    check_stacked(a, "pinv")
+    if rcond is not None and rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
-    cutoff = rcond if rcond is not None else rtol
-    if cutoff is None and rtol is None:
-        cutoff = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
-    return _pinv(hermitian_part(a) if hermitian else a, cutoff)
+    if rcond is None:
+        rcond = 1e-15 if rtol is np._NoValue else rtol
+    if rcond is None:
+        rcond = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
+    return _pinv(_from_lower(a) if hermitian else a, rcond)
+
+
+@rule
+def _from_lower(a: Any) -> Any:
+    """The Hermitian matrix that ``a`` stands for where only its lower triangle is read."""
+    return mirrored(a, True), Linear((hermitian_part,), (hermitian_part,))
 
 
 @rule
 def _pinv(a: Any, rcond: Any) -> Any:
-    """The pseudoinverse among matrices of constant rank; Golub & Pereyra (1973), eq. 4.12."""
+    """The pseudoinverse among matrices of constant rank."""
     P = np.linalg.pinv(a, rcond)
-
-    def beside(X: Any) -> Any:
-        """``(I - a P) X``."""
-        return X - a @ (P @ X)
-
-    def below(X: Any) -> Any:
-        """``(I - P a) X``."""
-        return X - P @ (a @ X)
-
-    def pushforward(a_dot: Any) -> Any:
-        P_h = adjoint(P)
-        return -(P @ a_dot @ P) + P @ P_h @ adjoint(beside(a_dot)) + below(adjoint(a_dot) @ P_h @ P)
-
-    def pullback(P_bar: Any) -> Any:
-        P_h, P_bar_h = adjoint(P), adjoint(P_bar)
-        return -(P_h @ P_bar @ P_h) + beside(P_bar_h @ P @ P_h) + P_h @ P @ adjoint(below(P_bar))
-
-    return P, Differential((pushforward,), (pullback,))
+    return P, Differential(
+        (lambda a_dot: pinv_pushforward(a, P, a_dot),), (lambda P_bar: pinv_pullback(a, P, P_bar),)
+    )
 
 
 @rule(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """``x = a⁺ b`` among matrices of constant rank, ``|b - a x|²`` by columns, and the singular values."""
+    """``x = a⁺ b`` among matrices of constant rank, ``|b - a x|²`` by columns, and the singular values.
+
+    One singular value decomposition is kept for both directions.
+    """
     a, b = as_array(a), as_array(b)
     x, residuals, rank, s = np.linalg.lstsq(a, b, rcond)
     vector = b.ndim == 1
     B, X = (b[:, None], x[:, None]) if vector else (b, x)
-    eps = float(np.finfo(a.dtype).eps)
-    cutoff = eps * max(a.shape) if rcond is None else eps if rcond == -1 else rcond
     has_residuals = residuals.shape[0] > 0
 
+    @functools.cache
+    def decomposition() -> Any:
+        return np.linalg.svd(a, full_matrices=False)
+
+    @functools.cache
+    def pseudoinverse() -> Any:
+        if isinstance(a, Variable):
+            return np.linalg.pinv(a, _cut_after(int(rank), value(s)))
+        U, s_of_a, Vh = decomposition()
+        return (adjoint(Vh[:rank]) / s_of_a[:rank]) @ adjoint(U[:, :rank])
+
     def pushforward(a_dot: Any, b_dot: Any, _: Any = None) -> Any:
-        P = np.linalg.pinv(a, cutoff)
+        P = pseudoinverse()
         B_dot = b_dot[:, None] if vector else b_dot
-        r, P_h_x = B - a @ X, adjoint(P) @ X
-        change = B_dot - a_dot @ X
-        along = adjoint(a_dot) @ P_h_x
-        X_dot = P @ (change + adjoint(P) @ (adjoint(a_dot) @ r)) + along - P @ (a @ along)
-        residuals_dot = 2 * np.sum(conj(r) * change, axis=0) if has_residuals else np.zeros_like(residuals)
-        U, _s, Vh = np.linalg.svd(a, full_matrices=False)
+        X_dot = solution_pushforward(a, B, X, P, a_dot, B_dot)
+        if has_residuals:
+            residuals_dot = 2 * np.sum(conj(B - a @ X) * (B_dot - a_dot @ X), axis=0)
+        else:
+            residuals_dot = np.zeros_like(residuals)
+        U, _s, Vh = decomposition()
         s_dot = np.sum(conj(U) * (a_dot @ adjoint(Vh)), axis=-2)
         return X_dot[:, 0] if vector else X_dot, np.real(residuals_dot), None, np.real(s_dot)
 
     def pullback(bars: Any) -> Any:
         x_bar, residuals_bar, _, s_bar = bars
-        P = np.linalg.pinv(a, cutoff)
-        r = B - a @ X
         B_bar, a_bar = np.zeros_like(B), np.zeros_like(a)
         if x_bar is not None:
             X_bar = x_bar[:, None] if vector else x_bar
-            Y = adjoint(P) @ X_bar
-            B_bar = B_bar + Y
-            beside = X_bar - P @ (a @ X_bar)
-            a_bar = a_bar - Y @ adjoint(X) + r @ adjoint(P @ Y) + (adjoint(P) @ X) @ adjoint(beside)
+            a_bar, B_bar = solution_pullback(a, B, X, pseudoinverse(), X_bar)
         if residuals_bar is not None and has_residuals:
-            Y = 2 * r * residuals_bar
+            Y = 2 * (B - a @ X) * residuals_bar
             B_bar = B_bar + Y
             a_bar = a_bar - Y @ adjoint(X)
         if s_bar is not None:
-            U, _s, Vh = np.linalg.svd(a, full_matrices=False)
-            a_bar = a_bar + (U * s_bar) @ Vh
+            U, _s, Vh = decomposition()
+            a_bar = a_bar + svdvals_pullback(U, s, Vh, s_bar, "lstsq")
         return a_bar, B_bar[:, 0] if vector else B_bar, None
 
     return (x, residuals, rank, s), Differential(pushforward, pullback, symbolic_zeros=True)
+
+
+def _cut_after(rank: int, s: Any) -> float:
+    """A relative cutoff that keeps the first ``rank`` singular values."""
+    if rank == s.size:
+        return 0.0
+    return float(np.sqrt(s[rank - 1] * s[rank]) / s[0]) if rank else 1.0
 
 
 # -- composed of the others ------------------------------------------------------------------------------
@@ -469,14 +480,48 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
     n = int(np.prod(a.shape[ind:]))
+    if a.size != n * n:
+        raise np.linalg.LinAlgError(
+            f"np.linalg.tensorinv: the first {ind} axes must have as many entries as the others, got shape "
+            f"{a.shape}"
+        )
     return np.reshape(np.linalg.inv(np.reshape(a, (n, n))), (*a.shape[ind:], *a.shape[:ind]))
 
 
 @composed(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
+    check_stacked(x, "cond")
+    if x.size == 0 and 0 in x.shape[-2:]:
+        raise np.linalg.LinAlgError("np.linalg.cond is not defined on empty arrays")
     if p is None or p in (2, -2):
         s = np.linalg.svdvals(x)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    inverse = np.linalg.inv(x)
+        singular = (value(s)[..., -1] == 0).any() or _is_lost(s, x)
+        if not singular:
+            return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        return _cond_of_singular(x, p)
+    check_square(x, "cond")
+    try:
+        inverse = np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        return _cond_of_singular(x, p)
     y = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))
+    if _is_lost(y, x):
+        return _cond_of_singular(x, p)
     return y.astype(x.dtype) if COMPLEX_COND else y
+
+
+def _is_lost(y: Any, x: Any) -> bool:
+    """Whether y, computed of x, has NaN where x has none."""
+    return bool(np.isnan(value(y)).any() and not np.isnan(value(x)).any())
+
+
+@rule
+def _cond_of_singular(x: Any, p: Any) -> Any:
+    """Infinite, as NumPy has it, but for ``p = -2``."""
+
+    def no_derivative(_: Any) -> Any:
+        raise np.linalg.LinAlgError(
+            "np.linalg.cond: infinite, as of a singular matrix, where it has no derivative"
+        )
+
+    return np.linalg.cond(value(x), p), Differential(no_derivative, no_derivative)

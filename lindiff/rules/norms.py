@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.differential import Differential
+from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
+from lindiff.linalg._degeneracy import floor_of
+from lindiff.rules._common import normalized_axes
 
 Axes = tuple[int, ...]
 
@@ -39,7 +41,7 @@ def _p_norm_of_array(x: Any, p: float, axis: Any) -> Any:
     """Axes are kept."""
     size = np.abs(x)
     if p == np.inf:
-        return np.max(size, axis=axis, keepdims=True)
+        return np.max(size, axis=axis, keepdims=True, initial=0)
     if p == -np.inf:
         return np.min(size, axis=axis, keepdims=True)
     if p == 0:
@@ -87,12 +89,14 @@ def _matrix_norm(x: Any, axes: Axes, p: Any, keepdims: bool) -> Any:
     if p in (1, -1, np.inf, -np.inf):
         summed, other = (row, column) if abs(p) == 1 else (column, row)
         sums = np.sum(np.abs(x), axis=summed, keepdims=True)
-        y = np.max(sums, axis=other, keepdims=True) if p > 0 else np.min(sums, axis=other, keepdims=True)
+        if p > 0:
+            y = np.max(sums, axis=other, keepdims=True, initial=0)
+        else:
+            y = np.min(sums, axis=other, keepdims=True)
         return y if keepdims else np.squeeze(y, axis=axes)
     if p in (2, -2, "nuc"):
         s = _without_rounding(np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1))))
-        reductions: dict[Any, Any] = {"nuc": np.sum, 2: np.max, -2: np.min}
-        y = reductions[p](s, axis=-1)
+        y = np.sum(s, axis=-1) if p == "nuc" else _extreme(s, p == 2)
         return np.expand_dims(y, axes) if keepdims else y
     raise ValueError(
         f"Invalid norm order {p!r} for matrices" if isinstance(p, str) else "Invalid norm order for matrices."
@@ -102,15 +106,20 @@ def _matrix_norm(x: Any, axes: Axes, p: Any, keepdims: bool) -> Any:
 def _without_rounding(s: Any) -> Any:
     """Singular values, with what is zero to rounding made constant: its subgradient is 0."""
     plain = value(s)
-    cutoff = (
-        10 * plain.shape[-1] * np.finfo(plain.dtype).eps * np.max(plain, axis=-1, keepdims=True, initial=0.0)
+    return np.where(plain > floor_of(plain)[..., None], s, plain)
+
+
+@rule
+def _extreme(s: Any, largest: bool) -> Any:
+    """The largest or smallest singular value; those equal to it, to rounding, share its derivative."""
+    plain = value(s)
+    plain_y = np.max(plain, axis=-1, initial=0) if largest else np.min(plain, axis=-1)
+    equal = (np.abs(plain - plain_y[..., None]) <= floor_of(plain)[..., None]).astype(plain.dtype)
+    share = equal / np.maximum(np.sum(equal, axis=-1, keepdims=True), 1)
+    y = plain_y if s is plain else _extreme(s, largest)
+    return y, Linear(
+        (lambda s_dot: np.sum(share * s_dot, axis=-1),), (lambda y_bar: y_bar[..., None] * share,)
     )
-    return np.where(plain > cutoff, s, plain)
-
-
-def _as_axes(axis: Any, ndim: int) -> Axes:
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    return tuple(a + ndim if a < 0 else a for a in axes)
 
 
 @composed(np.linalg.norm)
@@ -120,7 +129,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         if ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1):
             return _p_norm(x, 2, axes, keepdims)
     else:
-        axes = _as_axes(axis, x.ndim)
+        axes = normalized_axes(axis, x.ndim)
     if len(axes) == 1:
         return _vector_norm(x, axes, ord, keepdims)
     if len(axes) == 2:
@@ -130,10 +139,10 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 @composed(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    axes = tuple(range(x.ndim)) if axis is None else _as_axes(axis, x.ndim)
+    axes = tuple(range(x.ndim)) if axis is None else normalized_axes(axis, x.ndim)
     return _vector_norm(x, axes, ord, keepdims)
 
 
 @composed(np.linalg.matrix_norm)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    return _matrix_norm(x, (x.ndim - 2, x.ndim - 1), ord, keepdims)
+    return _matrix_norm(x, normalized_axes((-2, -1), x.ndim), ord, keepdims)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import string
 from collections.abc import Callable
 from typing import Any
@@ -162,6 +163,14 @@ def multi_dot(arrays: Any) -> Any:
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
     factors = [as_array(x) for x in arrays]
+    if len(factors) == 2:
+        return np.dot(*factors)
+    ends, inside = (factors[0], factors[-1]), factors[1:-1]
+    if any(x.ndim not in (1, 2) for x in ends) or any(x.ndim != 2 for x in inside):
+        raise np.linalg.LinAlgError(
+            f"np.linalg.multi_dot takes matrices, and vectors as first and last, got shapes "
+            f"{[x.shape for x in factors]}"
+        )
     lengths = [1 if factors[0].ndim == 1 else factors[0].shape[0], *[x.shape[0] for x in factors[1:]]]
     lengths.append(1 if factors[-1].ndim == 1 else factors[-1].shape[1])
     return product_of_chain(factors, cheapest_cuts(lengths), 0, len(factors))
@@ -197,6 +206,7 @@ def product_of_chain(factors: list[Any], cuts: dict[tuple[int, int], int], start
 def matrix_power(a: Any, n: int) -> Any:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise np.linalg.LinAlgError(f"Last 2 dimensions of the array must be square, got {a.shape}")
+    n = operator.index(n)
     if n < 0:
         a, n = np.linalg.inv(a), -n
     if n == 0:

@@ -44,6 +44,9 @@ OPERATORS = {
     "syevd_pushforward": (lambda U, X: kernels.syevd_pushforward(U, eigenvalues(U), X), 2),
     "getrs": (lambda LU, B: kernels.getrs(LU, np.arange(LU.shape[-1]), B), 2),
     "getri": (lambda LU: kernels.getri(LU, np.arange(LU.shape[-1])), 1),
+    "expm": (kernels.expm, 1),
+    "expm_pullback": (lambda A, X: kernels.expm_pullback(*kernels.expm_keeping(A), X), 2),
+    "expm_pushforward": (lambda A, X: kernels.expm_pushforward(*kernels.expm_keeping(A), X), 2),
     "inverse": (kernels.inverse, 1),
     "inverse_pullback": (kernels.inverse_pullback, 2),
     "inverse_pushforward": (kernels.inverse_pushforward, 2),
@@ -65,7 +68,7 @@ OPERATORS = {
 }
 
 
-REAL_ONLY = {name for name in OPERATORS if name.startswith(("gelqf", "syevd", "eigh", "gesdd"))}
+REAL_ONLY = {name for name in OPERATORS if name.startswith(("expm", "gelqf", "syevd", "eigh", "gesdd"))}
 
 
 def results(y):

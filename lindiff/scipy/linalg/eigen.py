@@ -1,0 +1,371 @@
+"""Eigenvalues and eigenvectors, of one matrix and of two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from lindiff.core.differential import Differential
+from lindiff.core.registry import rule
+from lindiff.core.variable import value
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part, mirrored
+from lindiff.linalg.cholesky import potrf
+from lindiff.linalg.eigenvectors import eig_pullback, eig_pushforward
+from lindiff.linalg.triangular import trmm, trsm
+from lindiff.scipy.linalg._arguments import as_checked, require_square
+from lindiff.scipy.linalg._drop_in import drop_in
+
+__all__ = [
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+]
+
+DRIVERS = (None, "ev", "evd", "evr", "evx", "gv", "gvd", "gvx")
+
+
+# -- Hermitian matrices --------------------------------------------------------------------------------------
+
+
+@drop_in(scipy.linalg.eigh, 2, 2)
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Sequence[int] | None = None,
+    subset_by_value: Sequence[float] | None = None,
+    driver: str | None = None,
+) -> Any:
+    """Eigenvalues and eigenvectors of a Hermitian matrix or pair of matrices, like ``scipy.linalg.eigh``.
+
+    Parameters
+    ----------
+    a : (..., n, n) array
+        Only the triangle named by `lower` is read; the gradient is Hermitian.
+    b : (..., n, n) array, optional
+        Positive definite; of it, too, only that triangle is read.
+    lower : bool
+    eigvals_only : bool
+        Give w alone.
+    overwrite_a, overwrite_b : bool
+        For plain arrays.
+    type : {1, 2, 3}
+        ``a v = w b v``, ``a b v = w v`` or ``b a v = w v``.
+    check_finite : bool
+        Refuse NaN and infinity in any entry, read or not.
+    subset_by_index : (first, last), optional
+        Give these eigenvalues, both included, and their vectors alone.
+    subset_by_value : (low, high), optional
+        Give the eigenvalues in ``(low, high]`` and their vectors alone.
+    driver : str, optional
+        For plain arrays.
+
+    Returns
+    -------
+    w : (..., k) array
+        Ascending.
+    v : (..., n, k) array
+        Of norm 1, ``vᴴ b v = 1`` or, for type 3, ``vᴴ b⁻¹ v = 1``.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If `b` is not positive definite.
+    ValueError
+        If shapes do not fit together, an entry is not finite, or an option is unknown or out of range.
+
+    Warns
+    -----
+    RuntimeWarning
+        Where the derivative depends on vectors of equal eigenvalues, or on the phases of complex vectors,
+        which are arbitrary.
+
+    Notes
+    -----
+    On Variables: ``numpy.linalg.eigh``, after the Cholesky factorization of `b`, ``b = L Lᴴ``, has made one
+    matrix of two, ``L⁻¹ a L⁻ᴴ`` or ``Lᴴ a L``.  It finds all eigenvalues and vectors: the derivative of some
+    vectors depends on all others.  Signs of vectors may differ from those for plain arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eigh(np.diag([1.0, 3.0]), np.diag([1.0, 2.0]), eigvals_only=True)
+    array([1. , 1.5])
+    """
+    a = as_checked(a, check_finite)
+    require_square(a, "eigh")
+    if type not in (1, 2, 3):
+        raise ValueError(f"eigh: type must be 1, 2 or 3, got {type!r}")
+    if driver not in DRIVERS:
+        raise ValueError(f"eigh: driver must be one of {DRIVERS}, got {driver!r}")
+    if subset_by_index is not None and subset_by_value is not None:
+        raise ValueError("eigh: give subset_by_index or subset_by_value, not both")
+    L = None
+    if b is not None:
+        b = as_checked(b, check_finite)
+        require_square(b, "eigh", "b")
+        if a.shape[-1] != b.shape[-1]:
+            raise ValueError(f"eigh: a of shape {a.shape} and b of shape {b.shape} do not fit together")
+        L = potrf(b, lower=lower)
+        L = L if lower else adjoint(L)
+        a, lower = _of_pair(_hermitian(a, lower), L, type), True
+    triangle: Any = "L" if lower else "U"
+    if eigvals_only:
+        w = np.linalg.eigvalsh(a, triangle)
+        chosen = subset(w, subset_by_index, subset_by_value, "eigh")
+        return w if chosen is None else np.take_along_axis(w, chosen, axis=-1)
+    w, V = np.linalg.eigh(a, triangle)
+    chosen = subset(w, subset_by_index, subset_by_value, "eigh")
+    if chosen is not None:
+        w, V = of_subset(w, V, chosen)
+    if L is not None:
+        V = trmm(L, V) if type == 3 else trsm(L, V, transpose="C")
+    return w, V
+
+
+def of_subset(w: Any, V: Any, chosen: Any) -> tuple[Any, Any]:
+    return np.take_along_axis(w, chosen, axis=-1), np.take_along_axis(V, chosen[..., None, :], axis=-1)
+
+
+def _of_pair(a: Any, L: Any, type: int) -> Any:
+    """The matrix that has the eigenvalues of the pair ``a``, ``L Lᴴ``."""
+    if type == 1:
+        return trsm(L, trsm(L, a), transpose="C", rightside=True)
+    return trmm(L, trmm(L, a, transpose="C"), rightside=True)
+
+
+@rule
+def _hermitian(a: Any, lower: bool) -> Any:
+    """The Hermitian matrix that one triangle of ``a`` stands for, with a Hermitian gradient."""
+    return mirrored(a, lower), Differential((hermitian_part,), (hermitian_part,))
+
+
+def subset(w: Any, by_index: Any, by_value: Any, name: str) -> Any:
+    """The indices of the eigenvalues of a subset, as many for each matrix of a batch; None for all."""
+    n = w.shape[-1]
+    if by_index is not None:
+        first, last = (int(i) for i in by_index)
+        if not 0 <= first <= last < n:
+            raise ValueError(
+                f"{name}: indices of a subset must ascend within [0, {n - 1}], got {first} and {last}"
+            )
+        return np.broadcast_to(np.arange(first, last + 1), (*w.shape[:-1], last + 1 - first))
+    if by_value is None:
+        return None
+    low, high = by_value
+    if not low < high:
+        raise ValueError(f"{name}: bounds of a subset must ascend, got {low} and {high}")
+    w = value(w)
+    first, count = np.sum(w <= low, axis=-1), np.sum((low < w) & (w <= high), axis=-1)
+    if count.size and np.any(count != count.flat[0]):
+        raise ValueError(f"{name}: ({low}, {high}] holds other numbers of eigenvalues in other matrices")
+    return first[..., None] + np.arange(count.flat[0] if count.size else 0)
+
+
+@drop_in(scipy.linalg.eigvalsh, 2, 2)
+def eigvalsh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Sequence[int] | None = None,
+    subset_by_value: Sequence[float] | None = None,
+    driver: str | None = None,
+) -> Any:
+    """Eigenvalues of a Hermitian matrix or pair of matrices, like ``scipy.linalg.eigvalsh``.
+
+    Parameters
+    ----------
+    a, b, lower, overwrite_a, overwrite_b, type, check_finite, subset_by_index, subset_by_value, driver
+        As for :func:`eigh`.
+
+    Returns
+    -------
+    (..., k) array
+        Ascending.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]), subset_by_index=[1, 1])
+    array([3.])
+    """
+    return eigh(
+        a,
+        b,
+        lower=lower,
+        eigvals_only=True,
+        type=type,
+        check_finite=check_finite,
+        subset_by_index=subset_by_index,
+        subset_by_value=subset_by_value,
+        driver=driver,
+    )
+
+
+# -- general matrices ----------------------------------------------------------------------------------------
+
+
+@drop_in(scipy.linalg.eig, 2, 2)
+def eig(
+    a: Any,
+    b: Any = None,
+    left: bool = False,
+    right: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    """Eigenvalues and eigenvectors of a matrix or pair of matrices, like ``scipy.linalg.eig``.
+
+    ``a v = w b v`` for right eigenvectors, ``aᴴ v = conj(w) bᴴ v`` for left ones.
+
+    Parameters
+    ----------
+    a : (..., n, n) array
+        With distinct eigenvalues, for a derivative.
+    b : (..., n, n) array, optional
+        Not singular, for a derivative.
+    left, right : bool
+        Which eigenvectors to give.
+    overwrite_a, overwrite_b : bool
+        For plain arrays.
+    check_finite : bool
+        Refuse NaN and infinity.
+    homogeneous_eigvals : bool
+        Give the eigenvalues as numerators and denominators, w of shape (..., 2, n).
+
+    Returns
+    -------
+    w : (..., n) array
+        Complex.
+    vl : (..., n, n) array
+        Of norm 1.  Only with `left`.
+    vr : (..., n, n) array
+        Of norm 1.  Only with `right`.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        From the derivative, if `b` or the matrix of eigenvectors is singular.
+    TypeError
+        For Variables, with both `b` and `homogeneous_eigvals`.
+    ValueError
+        If shapes do not fit together, or an entry is not finite.
+
+    Warns
+    -----
+    RuntimeWarning
+        Where the derivative depends on vectors of equal eigenvalues, or on the phases of vectors, which are
+        arbitrary.
+
+    Notes
+    -----
+    Boeddeker et al. (2017), section 4, with ``M = (b V)⁻¹ (a_dot V - b_dot V diag(w))``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eig(np.diag([2.0, 3.0]), 2 * np.eye(2), right=False)
+    array([1. +0.j, 1.5+0.j])
+    """
+    a = as_checked(a, check_finite)
+    require_square(a, "eig")
+    if b is not None:
+        b = as_checked(b, check_finite)
+        require_square(b, "eig", "b")
+        if a.shape[-1] != b.shape[-1]:
+            raise ValueError(f"eig: a of shape {a.shape} and b of shape {b.shape} do not fit together")
+        if homogeneous_eigvals:
+            raise TypeError(
+                "eig(a, b, homogeneous_eigvals=True) has no derivative: numerators and denominators are "
+                "arbitrary up to common factors; use homogeneous_eigvals=False"
+            )
+    if b is None and not left:
+        w, vr = np.linalg.eig(a) if right else (np.linalg.eigvals(a), None)
+        w, vl = w.astype(np.result_type(w.dtype, np.complex64)), None
+    else:
+        w, vl, vr = _eig(a, b)
+    if homogeneous_eigvals:
+        w = np.stack([w, np.ones_like(w)], axis=-2)
+    vectors = [v for v, wanted in ((vl, left), (vr, right)) if wanted]
+    return (w, *vectors) if vectors else w
+
+
+@rule
+def _eig(a: Any, b: Any) -> Any:
+    """The left eigenvectors are the right ones of aᴴ and bᴴ, of which the eigenvalues are conj(w)."""
+    w, vl, vr = eig(a, b, left=True, check_finite=False)
+    values = w if vr.dtype.kind == "c" else w.real
+
+    def push(V: Any, w: Any, b: Any, a_dot: Any, b_dot: Any) -> tuple[Any, Any]:
+        right_side = a_dot @ V if b_dot is None else a_dot @ V - b_dot @ V * w[..., None, :]
+        return eig_pushforward(w, V, np.linalg.solve(V if b is None else b @ V, right_side), "eig")
+
+    def pull(V: Any, w: Any, b: Any, w_bar: Any, V_bar: Any) -> tuple[Any, Any]:
+        if w_bar is None and V_bar is None:
+            return np.zeros_like(V), np.zeros_like(V)
+        M_bar = eig_pullback(w, V, w_bar, V_bar, "eig")
+        Y = np.linalg.solve(adjoint(V if b is None else b @ V), M_bar)
+        return Y @ adjoint(V), -(Y * conj(w)[..., None, :]) @ adjoint(V)
+
+    def both_pushforward(a_dot: Any, b_dot: Any) -> Any:
+        w_dot, vr_dot = push(vr, values, b, a_dot, b_dot)
+        b_h, b_dot_h = (None, None) if b is None else (adjoint(b), adjoint(b_dot))
+        return w_dot, push(vl, conj(values), b_h, adjoint(a_dot), b_dot_h)[1], vr_dot
+
+    def pullback(bars: Any) -> Any:
+        w_bar, vl_bar, vr_bar = bars
+        a_bar, b_bar = pull(vr, values, b, w_bar, vr_bar)
+        b_h = None if b is None else adjoint(b)
+        a_h_bar, b_h_bar = pull(vl, conj(values), b_h, None, vl_bar)
+        return a_bar + adjoint(a_h_bar), None if b is None else b_bar + adjoint(b_h_bar)
+
+    pushforward = (lambda a_dot: both_pushforward(a_dot, None)) if b is None else both_pushforward
+    return (w, vl, vr), Differential(pushforward, pullback, symbolic_zeros=True)
+
+
+@drop_in(scipy.linalg.eigvals, 2, 2)
+def eigvals(
+    a: Any,
+    b: Any = None,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+    *,
+    overwrite_b: bool = False,
+) -> Any:
+    """Eigenvalues of a matrix or pair of matrices, like ``scipy.linalg.eigvals``.
+
+    Parameters
+    ----------
+    a, b, overwrite_a, check_finite, homogeneous_eigvals, overwrite_b
+        As for :func:`eig`.
+
+    Returns
+    -------
+    (..., n) or (..., 2, n) array
+        Complex.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]]))
+    array([0.+1.j, 0.-1.j])
+    """
+    return eig(a, b, right=False, check_finite=check_finite, homogeneous_eigvals=homogeneous_eigvals)

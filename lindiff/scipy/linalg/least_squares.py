@@ -1,0 +1,320 @@
+"""Least squares and pseudoinverses, among matrices of constant rank (Golub & Pereyra 1973)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from lindiff.core.differential import Differential
+from lindiff.core.variable import value
+from lindiff.linalg._backend import operator
+from lindiff.linalg._batches import over_batch
+from lindiff.linalg._matrices import adjoint, hermitian_part, mirrored
+from lindiff.linalg.singular_values import (
+    pinv_pullback,
+    pinv_pushforward,
+    solution_pullback,
+    solution_pushforward,
+    svdvals_differential,
+)
+from lindiff.scipy.linalg._arguments import (
+    as_checked,
+    axes_of,
+    columns,
+    is_plain,
+    promoted,
+    require_system,
+)
+
+__all__ = ["lstsq", "pinv", "pinvh"]
+
+
+def _require_matrix(a: Any, function: str) -> None:
+    if a.ndim < 2:
+        raise ValueError(f"{function}: a must have two axes or more, got shape {a.shape}")
+
+
+# -- pseudoinverse -------------------------------------------------------------------------------------------
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """SciPy's function, for a batch, too, and for matrices without entries."""
+
+    @over_batch(2)
+    def pseudoinverse(a: Any, return_rank: bool = False, **options: Any) -> Any:
+        if a.size:
+            return function(a, return_rank=return_rank, check_finite=False, **options)
+        P = np.zeros(a.shape[::-1], np.result_type(a.dtype, np.float32))
+        return (P, 0) if return_rank else P
+
+    return pseudoinverse
+
+
+_plain_pinv, _plain_pinvh = _plain(scipy.linalg.pinv), _plain(scipy.linalg.pinvh)
+
+
+@operator(_plain_pinv)
+def _pinv(a: Any, atol: Any = None, rtol: Any = None) -> Any:
+    P = _pinv(a, atol=atol, rtol=rtol)
+    return P, Differential(
+        lambda a_dot: pinv_pushforward(a, P, a_dot), lambda P_bar: pinv_pullback(a, P, P_bar)
+    )
+
+
+def pinv(
+    a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True
+) -> Any:
+    """Pseudoinverse of a matrix, like ``scipy.linalg.pinv``.
+
+    Parameters
+    ----------
+    a : (..., m, n) array
+    atol, rtol : float, optional
+        Singular values up to ``atol + rtol * largest`` count as zero; by default `atol` is 0 and `rtol` the
+        larger of m and n, times the rounding unit.
+    return_rank : bool
+    check_finite : bool
+
+    Returns
+    -------
+    P : (..., n, m) array
+    rank : int or (...) array of int
+        With `return_rank`.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the singular value decomposition does not converge.
+    ValueError
+        If `atol` or `rtol` is negative, or an entry is not finite.
+
+    Notes
+    -----
+    The derivative is that among matrices of constant rank: the pseudoinverse jumps where the rank does.  It
+    takes six products, and no further decomposition.  Golub & Pereyra (1973), eq. 4.12.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg import pinv
+    >>> pinv(np.array([[2.0, 0.0], [0.0, 0.0]]))
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+    """
+    options = {"atol": atol, "rtol": rtol}
+    plain = as_checked(value(a), check_finite)
+    _require_matrix(plain, "pinv")
+    if not return_rank:
+        return _pinv(plain if is_plain(a) else a, **options)
+    P, rank = _plain_pinv(plain, return_rank=True, **options)
+    return P if is_plain(a) else _pinv(a, **options), rank
+
+
+@operator(_plain_pinvh)
+def _pinvh(a: Any, atol: Any = None, rtol: Any = None, lower: bool = True) -> Any:
+    """That of ``pinv``, on Hermitian matrices."""
+    P = _pinvh(a, atol=atol, rtol=rtol, lower=lower)
+    A = mirrored(a, lower)
+    return P, Differential(
+        lambda a_dot: pinv_pushforward(A, P, hermitian_part(a_dot)),
+        lambda P_bar: hermitian_part(pinv_pullback(A, P, P_bar)),
+    )
+
+
+def pinvh(
+    a: Any,
+    atol: Any = None,
+    rtol: Any = None,
+    lower: bool = True,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Pseudoinverse of a symmetric (Hermitian) matrix, like ``scipy.linalg.pinvh``.
+
+    Parameters
+    ----------
+    a : (..., n, n) array
+        Only the triangle named by `lower` is read; its gradient is symmetric (Hermitian).
+    atol, rtol : float, optional
+        Eigenvalues of size up to ``atol + rtol * largest`` count as zero, as for :func:`pinv`.
+    lower : bool
+    return_rank : bool
+    check_finite : bool
+        Refuse NaN and infinity in any entry, read or not.
+
+    Returns
+    -------
+    P : (..., n, n) array
+    rank : int or (...) array of int
+        With `return_rank`.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the eigendecomposition does not converge.
+    ValueError
+        If `atol` or `rtol` is negative, or an entry is not finite.
+
+    Notes
+    -----
+    The derivative is that among matrices of constant rank, as for :func:`pinv`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg import pinvh
+    >>> pinvh(np.array([[2.0, 0.0], [0.0, 0.0]]))
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+    """
+    options = {"atol": atol, "rtol": rtol, "lower": bool(lower)}
+    plain = as_checked(value(a), check_finite)
+    _require_matrix(plain, "pinvh")
+    if not return_rank:
+        return _pinvh(plain if is_plain(a) else a, **options)
+    P, rank = _plain_pinvh(plain, return_rank=True, **options)
+    return P if is_plain(a) else _pinvh(a, **options), rank
+
+
+# -- least squares -------------------------------------------------------------------------------------------
+
+
+@operator(lambda a, P: P)
+def _known_pinv(a: Any, P: Any = None) -> Any:
+    """The pseudoinverse of ``a``, of which the plain value P is known."""
+    X = _known_pinv(a, P=P)
+    return X, Differential(
+        lambda a_dot: pinv_pushforward(a, X, a_dot), lambda X_bar: pinv_pullback(a, X, X_bar)
+    )
+
+
+@operator(lambda a, svd: svd[1])
+def _known_svdvals(a: Any, svd: Any = None) -> Any:
+    """The singular values of ``a``, of which the plain decomposition is known."""
+    s = _known_svdvals(a, svd=svd)
+    U, _, Vh = svd if is_plain(a) else np.linalg.svd(a, full_matrices=False)
+    return s, svdvals_differential(U, s, Vh, "svdvals")
+
+
+@operator(lambda a, B, P: P @ B)
+def _solution(a: Any, B: Any, P: Any = None) -> Any:
+    """``X = a⁺ B`` with the known plain pseudoinverse P."""
+    X = _solution(a, B, P=P)
+    P = _known_pinv(a, P=P)
+    return X, Differential(
+        lambda a_dot, B_dot: solution_pushforward(a, B, X, P, a_dot, B_dot),
+        lambda X_bar: solution_pullback(a, B, X, P, X_bar),
+        linear_in=(1,),
+    )
+
+
+DRIVERS = ("gelsd", "gelsy", "gelss")
+
+
+def lstsq(
+    a: Any,
+    b: Any,
+    cond: Any = None,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str | None = None,
+) -> Any:
+    """Least-squares solution of ``a x = b``, like ``scipy.linalg.lstsq``.
+
+    Parameters
+    ----------
+    a : (..., m, n) array
+    b : (m,) or (..., m, k) array
+    cond : float, optional
+        Singular values up to ``cond * largest`` count as zero; by default the rounding unit.
+    overwrite_a, overwrite_b : bool
+        For plain arrays.
+    check_finite : bool
+    lapack_driver : {'gelsd', 'gelsy', 'gelss'}, optional
+        For plain arrays; on Variables it decides what is returned, as in SciPy.
+
+    Returns
+    -------
+    x : (..., n) or (..., n, k) array
+        Of all minimizers of ``|b - a x|`` the least.
+    residues : () or (k,) array
+        ``|b - a x|²`` by columns; empty unless m > n and `a` has rank n, and for 'gelsy'.
+    rank : int
+    s : (..., min(m, n)) array
+        Singular values; None for 'gelsy'.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the singular value decomposition does not converge.
+    ValueError
+        If shapes do not fit together, an entry is not finite, or the driver is unknown.
+
+    Notes
+    -----
+    On Variables one singular value decomposition serves x, residues and s, and their derivatives of first
+    order in both directions.  Those of x are among matrices of constant rank: Golub & Pereyra (1973), section
+    4.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.linalg import lstsq
+    >>> x, residues, rank, s = lstsq(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]))
+    >>> x, rank
+    (array([2.]), 1)
+    >>> ld.grad(lambda b: lstsq(np.array([[1.0], [1.0]]), b)[0].sum())(np.array([1.0, 3.0]))
+    array([0.5, 0.5])
+    """
+    if is_plain(a, b):
+        a, b = np.asarray(a), np.asarray(b)
+        return over_batch(2, axes_of(b))(scipy.linalg.lstsq)(
+            a, b, cond, overwrite_a, overwrite_b, check_finite, lapack_driver
+        )
+    a, b = as_checked(a, check_finite), as_checked(b, check_finite)
+    driver = scipy.linalg.lstsq.default_lapack_driver if lapack_driver is None else lapack_driver
+    if driver not in DRIVERS:
+        raise ValueError(f'LAPACK driver "{driver}" is not found')
+    _require_matrix(a, "lstsq")
+    require_system(a.shape[-2], a, b, "lstsq")
+    a, b = promoted(a, b)
+    m, n = a.shape[-2:]
+    vector = b.ndim == 1
+    B = columns(b, vector)
+    batch = np.broadcast_shapes(a.shape[:-2], B.shape[:-2])
+    a = np.broadcast_to(a, (*batch, m, n)) if a.shape[:-2] != batch else a
+    if m == 0 or n == 0:
+        return _of_nothing(n, B, batch, vector)
+    U, s, Vh = np.linalg.svd(value(a), full_matrices=False)
+    cutoff = float(np.finfo(s.dtype).eps) if cond is None or cond < 0 else cond
+    counts = s > cutoff * np.max(s, axis=-1, keepdims=True, initial=0.0)
+    P = (adjoint(Vh) * np.divide(1, s, out=np.zeros_like(s), where=counts)[..., None, :]) @ adjoint(U)
+    X = _solution(a, B, P=P)
+    ranks = np.sum(counts, axis=-1)
+    residues = np.empty((*batch, 0), a.dtype)
+    if driver != "gelsy" and m > n and np.all(ranks == n):
+        residues = _squares(B - a @ X)
+        residues = residues[..., 0] if vector else residues
+    rank = ranks if batch else int(ranks)
+    singular_values = None if driver == "gelsy" else _known_svdvals(a, svd=(U, s, Vh))
+    return X[..., 0] if vector else X, residues, rank, singular_values
+
+
+def _of_nothing(n: int, B: Any, batch: tuple[int, ...], vector: bool) -> Any:
+    """For a matrix without entries: x is zero; without columns, b itself is left."""
+    X = np.zeros((*batch, n, B.shape[-1]), B.dtype)
+    nothing = np.empty((*batch, 0))
+    rank = np.zeros(batch, int) if batch else 0
+    if n:
+        return X[..., 0] if vector else X, nothing, rank, nothing
+    residues = np.broadcast_to(_squares(B), (*batch, B.shape[-1]))
+    return (X[..., 0], residues[..., 0], rank, nothing) if vector else (X, residues, rank, nothing)
+
+
+def _squares(R: Any) -> Any:
+    """``|r|²`` by columns."""
+    return np.sum(R.real**2 + R.imag**2 if R.dtype.kind == "c" else R * R, axis=-2)

@@ -1,0 +1,319 @@
+"""Singular values and vectors, and what is made of them: range, null space, polar decomposition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from lindiff.core.differential import Differential
+from lindiff.core.registry import rule
+from lindiff.linalg._backend import operator
+from lindiff.linalg._degeneracy import over_gaps, without_rotation
+from lindiff.linalg._matrices import adjoint, hermitian_part
+from lindiff.scipy.linalg._arguments import as_checked
+from lindiff.scipy.linalg._drop_in import drop_in
+
+__all__ = ["null_space", "orth", "polar", "svd", "svdvals"]
+
+
+# -- singular values -----------------------------------------------------------------------------------------
+
+
+@drop_in(scipy.linalg.svd, 2)
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """Singular value decomposition, like ``scipy.linalg.svd``.
+
+    Parameters
+    ----------
+    a : (..., m, n) array
+    full_matrices : bool
+        Give square U and Vh.  What they hold beyond the first ``min(m, n)`` vectors has a derivative only in
+        functions of the space that it spans.
+    compute_uv : bool
+        Give U and Vh as well as s.
+    overwrite_a : bool
+        For plain arrays.
+    check_finite : bool
+        Refuse NaN and infinity.
+    lapack_driver : {'gesdd', 'gesvd'}
+        For plain arrays.
+
+    Returns
+    -------
+    U : (..., m, m) or (..., m, k) array
+    s : (..., k) array
+    Vh : (..., n, n) or (..., k, n) array
+
+    Raises
+    ------
+    ValueError
+        If `a` is no matrix, has an entry that is not finite, or the driver is unknown.
+
+    Warns
+    -----
+    RuntimeWarning
+        Where the derivative depends on vectors of equal singular values, or on the phases of complex vectors,
+        which are arbitrary.
+
+    Notes
+    -----
+    ``numpy.linalg.svd`` on Variables: signs of vectors may differ from those for plain arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> svd(np.diag([1.0, 3.0]), compute_uv=False)
+    array([3., 1.])
+    """
+    if lapack_driver not in ("gesdd", "gesvd"):
+        raise ValueError(f'svd: lapack_driver must be "gesdd" or "gesvd", got {lapack_driver!r}')
+    a = as_checked(a, check_finite)
+    if not compute_uv:
+        return np.linalg.svdvals(a)
+    return tuple(np.linalg.svd(a, full_matrices=full_matrices))
+
+
+@drop_in(scipy.linalg.svdvals, 2)
+def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Singular values, descending, like ``scipy.linalg.svdvals``.
+
+    Parameters
+    ----------
+    a : (..., m, n) array
+    overwrite_a : bool
+        For plain arrays.
+    check_finite : bool
+        Refuse NaN and infinity.
+
+    Returns
+    -------
+    (..., k) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> svdvals(np.array([[3.0], [4.0]]))
+    array([5.])
+    """
+    return np.linalg.svdvals(as_checked(a, check_finite))
+
+
+@drop_in(scipy.linalg.orth, 2)
+def orth(A: Any, rcond: float | None = None) -> Any:
+    """An orthonormal basis of the range of a matrix, like ``scipy.linalg.orth``.
+
+    Parameters
+    ----------
+    A : (..., m, n) array
+        Of one rank r, in a batch and under small changes.
+    rcond : float, optional
+        Singular values up to rcond times the largest count as zero.
+
+    Returns
+    -------
+    (..., m, r) array
+
+    Warns
+    -----
+    RuntimeWarning
+        Where the derivative depends on the choice of the basis, which is arbitrary.
+
+    Notes
+    -----
+    ``Q_dot = (I - Q Qᴴ) A_dot A⁺ Q``; Golub and Pereyra (1973).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Q = orth(np.ones((2, 2)))
+    >>> np.round(Q @ Q.T, 3)
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    return _orth(A, _relative_cutoff(A, rcond))
+
+
+@rule
+def _orth(A: Any, rcond: float) -> Any:
+    Q = orth(A, rcond)
+    P = np.linalg.pinv(A, rcond)
+
+    def beside(X: Any) -> Any:
+        return X - Q @ (adjoint(Q) @ X)
+
+    def pullback(Q_bar: Any) -> Any:
+        without_rotation(adjoint(Q) @ Q_bar, "orth", scale=Q_bar, space="range")
+        return beside(Q_bar) @ adjoint(P @ Q)
+
+    return Q, Differential((lambda A_dot: beside(A_dot @ (P @ Q)),), (pullback,))
+
+
+@drop_in(scipy.linalg.null_space, 2)
+def null_space(
+    A: Any,
+    rcond: float | None = None,
+    *,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """An orthonormal basis of the null space of a matrix, like ``scipy.linalg.null_space``.
+
+    Parameters
+    ----------
+    A : (..., m, n) array
+        Of one rank r, in a batch and under small changes.
+    rcond : float, optional
+        Singular values up to rcond times the largest count as zero.
+    overwrite_a : bool
+        For plain arrays.
+    check_finite : bool
+        Refuse NaN and infinity.
+    lapack_driver : {'gesdd', 'gesvd'}
+        For plain arrays.
+
+    Returns
+    -------
+    (..., n, n - r) array
+
+    Warns
+    -----
+    RuntimeWarning
+        Where the derivative depends on the choice of the basis, which is arbitrary.
+
+    Notes
+    -----
+    ``N_dot = -A⁺ A_dot N``; Golub and Pereyra (1973).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.abs(null_space(np.array([[1.0, 0.0]])))
+    array([[0.],
+           [1.]])
+    """
+    A = as_checked(A, check_finite)
+    return _null_space(A, _relative_cutoff(A, rcond))
+
+
+@rule
+def _null_space(A: Any, rcond: float) -> Any:
+    N = null_space(A, rcond)
+    P = np.linalg.pinv(A, rcond)
+
+    def pullback(N_bar: Any) -> Any:
+        without_rotation(adjoint(N) @ N_bar, "null_space", scale=N_bar)
+        return -(adjoint(P) @ N_bar @ adjoint(N))
+
+    return N, Differential((lambda A_dot: -(P @ (A_dot @ N)),), (pullback,))
+
+
+def _relative_cutoff(A: Any, rcond: float | None) -> float:
+    return float(np.finfo(A.dtype).eps) * max(A.shape[-2:]) if rcond is None else rcond
+
+
+# -- the polar decomposition ---------------------------------------------------------------------------------
+
+
+@drop_in(scipy.linalg.polar, 2)
+def polar(a: Any, side: str = "right") -> Any:
+    """Polar decomposition ``a = u p`` or ``a = p u``, like ``scipy.linalg.polar``.
+
+    Parameters
+    ----------
+    a : (..., m, n) array
+        Of full rank, for a derivative.
+    side : {'right', 'left'}
+        Where p stands.
+
+    Returns
+    -------
+    u : (..., m, n) array
+        With orthonormal columns, or rows if there are fewer.
+    p : (..., n, n) or (..., m, m) array
+        Hermitian, positive semidefinite.
+
+    Raises
+    ------
+    ValueError
+        If `a` is no matrix, or `side` unknown.
+
+    Warns
+    -----
+    RuntimeWarning
+        From the derivative, where a square `a` has no full rank.  One that is not square raises a
+        ``LinAlgError`` there.
+
+    Notes
+    -----
+    ``u_dot = u Ω + (I - u uᴴ) a_dot p⁻¹`` with ``p Ω + Ω p = uᴴ a_dot - a_dotᴴ u``; Higham (2008), Functions
+    of Matrices, theorem 8.9.  Equal singular values do not matter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> u, p = polar(np.array([[0.0, 2.0], [1.0, 0.0]]))
+    >>> p
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    if side not in ("right", "left"):
+        raise ValueError(f"polar: side must be 'right' or 'left', got {side!r}")
+    a = as_checked(a, False)
+    if a.ndim < 2:
+        raise ValueError(f"polar: a must be a matrix, got shape {a.shape}")
+    wide = a.shape[-2] < a.shape[-1]
+    u = adjoint(_isometry(adjoint(a))) if wide else _isometry(a)
+    return u, hermitian_part(adjoint(u) @ a if side == "right" else a @ adjoint(u))
+
+
+@rule
+def _isometry(a: Any) -> Any:
+    """The factor u of a matrix with at least as many rows as columns; its differential is its own adjoint."""
+    u, p = polar(a)
+    square = a.shape[-2] == a.shape[-1]
+
+    def differential(a_dot: Any) -> Any:
+        across = adjoint(u) @ a_dot
+        u_dot = u @ _anticommutator(p, across - adjoint(across))
+        if square:
+            return u_dot
+        return u_dot + adjoint(np.linalg.solve(p, adjoint(a_dot - u @ across)))
+
+    return u, Differential((differential,), (differential,))
+
+
+def _anticommutator_value(P: Any, C: Any) -> Any:
+    w, V = np.linalg.eigh(P)
+    inside = adjoint(V) @ C @ V
+    sums = w[..., :, None] + w[..., None, :]
+    return V @ over_gaps(inside, sums, inside, w, "polar") @ adjoint(V)
+
+
+@operator(_anticommutator_value)
+def _anticommutator(P: Any, C: Any) -> Any:
+    """X of ``P X + X P = C``, P Hermitian: its own adjoint in C."""
+    X = _anticommutator(P, C)
+
+    def push_P(P_dot: Any) -> Any:
+        return _anticommutator(P, -(P_dot @ X + X @ P_dot))
+
+    def pull_P(X_bar: Any) -> Any:
+        Y = _anticommutator(P, X_bar)
+        return -(Y @ adjoint(X) + adjoint(X) @ Y), Y
+
+    def pull_C(X_bar: Any) -> Any:
+        return None, _anticommutator(P, X_bar)
+
+    return X, Differential(
+        (push_P, lambda C_dot: _anticommutator(P, C_dot)), {(0,): pull_P, (1,): pull_C, (0, 1): pull_P}
+    )

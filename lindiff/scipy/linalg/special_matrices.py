@@ -1,0 +1,340 @@
+"""Matrices made of vectors and blocks: linear in them, or nearly so.
+
+Each is written in NumPy's functions.  Of the special matrices without arguments to differentiate (Hilbert,
+Pascal, Hadamard, ...) SciPy's own serve.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from lindiff.core.variable import value
+from lindiff.linalg._batches import over_batch
+from lindiff.linalg._matrices import conj
+from lindiff.scipy.linalg._arguments import is_plain, joined
+
+__all__ = [
+    "block_diag",
+    "circulant",
+    "companion",
+    "convolution_matrix",
+    "fiedler",
+    "hankel",
+    "khatri_rao",
+    "leslie",
+    "toeplitz",
+]
+
+
+def _as_array(x: Any) -> Any:
+    return x if hasattr(x, "shape") else np.asarray(x)
+
+
+def _toeplitz(c: Any, r: Any) -> Any:
+    """``t_ij`` is entry ``i - j`` of the vector that runs from the end of r to the end of c."""
+    diagonals = joined(np.flip(r[..., 1:], axis=-1), c)
+    i, j = np.arange(c.shape[-1])[:, None], np.arange(r.shape[-1])
+    return diagonals[..., i - j + max(r.shape[-1] - 1, 0)]
+
+
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """Toeplitz matrix of a first column and a first row, like ``scipy.linalg.toeplitz``.
+
+    Parameters
+    ----------
+    c : (..., m) array
+        First column.
+    r : (..., n) array, optional
+        First row, of which the first entry is ignored; by default the conjugate of `c`.
+
+    Returns
+    -------
+    (..., m, n) array
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.linalg import toeplitz
+    >>> toeplitz(np.array([1.0, 2.0]), np.array([0.0, 3.0]))
+    array([[1., 3.],
+           [2., 1.]])
+    >>> ld.grad(lambda c: toeplitz(c).sum())(np.array([1.0, 2.0]))
+    array([2., 2.])
+    """
+    if is_plain(c, r):
+        c = np.atleast_1d(c)
+        return over_batch(1, 1)(scipy.linalg.toeplitz)(c, c.conj() if r is None else np.atleast_1d(r))
+    c = np.atleast_1d(c)
+    return _toeplitz(c, conj(c) if r is None else np.atleast_1d(r))
+
+
+def circulant(c: Any) -> Any:
+    """Circulant matrix of a first column, like ``scipy.linalg.circulant``.
+
+    Parameters
+    ----------
+    c : (..., n) array
+
+    Returns
+    -------
+    (..., n, n) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg import circulant
+    >>> circulant(np.array([1.0, 2.0, 3.0]))
+    array([[1., 3., 2.],
+           [2., 1., 3.],
+           [3., 2., 1.]])
+    """
+    c = np.atleast_1d(c)
+    if is_plain(c):
+        return over_batch(1)(scipy.linalg.circulant)(c)
+    i = np.arange(c.shape[-1])
+    return c[..., i[:, None] - i]
+
+
+def hankel(c: Any, r: Any = None) -> Any:
+    """Hankel matrix of a first column and a last row, like ``scipy.linalg.hankel``.
+
+    Parameters
+    ----------
+    c : (..., m) array
+        First column.  Leading axes are a batch, as announced for SciPy 1.19.
+    r : (..., n) array, optional
+        Last row, of which the first entry is ignored; by default zeros, as many as `c` has entries.
+
+    Returns
+    -------
+    (..., m, n) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg import hankel
+    >>> hankel(np.array([1.0, 2.0]), np.array([0.0, 3.0]))
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    c = np.atleast_1d(c)
+    r = np.zeros_like(value(c)) if r is None else np.atleast_1d(r)
+    if is_plain(c, r):
+        return over_batch(1, 1)(scipy.linalg.hankel)(c, r)
+    i, j = np.arange(c.shape[-1])[:, None], np.arange(r.shape[-1])
+    return joined(c, r[..., 1:])[..., i + j]
+
+
+def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+    """The matrix A with ``A @ v`` equal to ``np.convolve(a, v, mode)``, as SciPy's function of this name.
+
+    Parameters
+    ----------
+    a : (..., m) array
+    n : int
+        The length of v.
+    mode : {'full', 'valid', 'same'}
+
+    Returns
+    -------
+    (..., k, n) array
+        With k rows, which is m + n - 1, ``max(m, n)`` or ``max(m, n) - min(m, n) + 1`` by mode.
+
+    Raises
+    ------
+    ValueError
+        If `a` is empty, n is not positive, or the mode unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg import convolution_matrix
+    >>> convolution_matrix(np.array([1.0, 2.0]), 2)
+    array([[1., 0.],
+           [2., 1.],
+           [0., 2.]])
+    """
+    if is_plain(a):
+        return over_batch(1)(scipy.linalg.convolution_matrix)(np.asarray(a), n, mode)
+    rows = scipy.linalg.convolution_matrix(np.arange(1, a.shape[-1] + 1), n, mode)  # checks the arguments
+    return np.where(rows > 0, a[..., rows - 1], 0.0).astype(a.dtype)
+
+
+def block_diag(*arrs: Any) -> Any:
+    """Block diagonal matrix, like ``scipy.linalg.block_diag``.
+
+    Parameters
+    ----------
+    *arrs : (..., m, n) arrays
+        One with a single axis is a row, a number a block of order 1.
+
+    Returns
+    -------
+    (..., M, N) array
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.linalg import block_diag
+    >>> block_diag(np.array([[1.0, 2.0]]), 3.0)
+    array([[1., 2., 0.],
+           [0., 0., 3.]])
+    """
+    if is_plain(*arrs):
+        blocks = [np.atleast_2d(block) for block in arrs]
+        return over_batch(*(2 for _ in blocks))(scipy.linalg.block_diag)(*blocks)
+    blocks = [np.atleast_2d(_as_array(block)) for block in arrs]
+    dtype = np.result_type(*(block.dtype for block in blocks))
+    batch = np.broadcast_shapes(*(block.shape[:-2] for block in blocks))
+    width = sum(block.shape[-1] for block in blocks)
+    rows, left = [], 0
+    for block in blocks:
+        m, n = block.shape[-2:]
+        block = np.broadcast_to(block.astype(dtype), (*batch, m, n))
+        sides = [(0, 0)] * (block.ndim - 1)
+        rows.append(np.pad(block, [*sides, (left, width - left - n)]))
+        left += n
+    return np.concatenate(rows, axis=-2)
+
+
+def khatri_rao(a: Any, b: Any) -> Any:
+    """Products of Kronecker of the columns of two matrices, like ``scipy.linalg.khatri_rao``.
+
+    Parameters
+    ----------
+    a : (..., m, k) array
+    b : (..., n, k) array
+
+    Returns
+    -------
+    (..., m * n, k) array
+
+    Raises
+    ------
+    ValueError
+        If they are no matrices with as many columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg import khatri_rao
+    >>> khatri_rao(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0], [5.0, 6.0]]))
+    array([[ 3.,  8.],
+           [ 5., 12.]])
+    """
+    a, b = _as_array(a), _as_array(b)
+    if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            f"khatri_rao: a of shape {a.shape} and b of shape {b.shape} must be matrices with as many columns"
+        )
+    products = a[..., :, None, :] * b[..., None, :, :]
+    return np.reshape(products, (*products.shape[:-3], a.shape[-2] * b.shape[-2], a.shape[-1]))
+
+
+def companion(a: Any) -> Any:
+    """Companion matrix of a polynomial, like ``scipy.linalg.companion``.
+
+    Parameters
+    ----------
+    a : (..., n) array
+        Coefficients, highest power first; n is 2 or more, and ``a[..., 0]`` not zero.
+
+    Returns
+    -------
+    (..., n - 1, n - 1) array
+
+    Raises
+    ------
+    ValueError
+        If there are too few coefficients, or the first is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg import companion
+    >>> companion(np.array([2.0, -6.0, 4.0]))
+    array([[ 3., -2.],
+           [ 1.,  0.]])
+    """
+    if is_plain(a):
+        return over_batch(1)(scipy.linalg.companion)(np.atleast_1d(a))
+    n = a.shape[-1] if a.ndim else 0
+    if n < 2:
+        raise ValueError(f"companion: a must have two coefficients or more, got shape {a.shape}")
+    if np.any(value(a)[..., 0] == 0):
+        raise ValueError("companion: the first coefficient must not be zero")
+    first = -(a[..., 1:] / a[..., :1])
+    shifts = np.broadcast_to(np.eye(n - 2, n - 1, dtype=a.dtype), (*a.shape[:-1], n - 2, n - 1))
+    return np.concatenate([first[..., None, :], shifts], axis=-2)
+
+
+def fiedler(a: Any) -> Any:
+    """Matrix of the distances ``|a_i - a_j|``, like ``scipy.linalg.fiedler``.
+
+    Parameters
+    ----------
+    a : (..., n) array
+
+    Returns
+    -------
+    (..., n, n) array
+
+    Notes
+    -----
+    The subgradient of the absolute value is 0 at 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg import fiedler
+    >>> fiedler(np.array([1.0, 4.0]))
+    array([[0., 3.],
+           [3., 0.]])
+    """
+    if is_plain(a):
+        return over_batch(1)(scipy.linalg.fiedler)(np.atleast_1d(a))
+    a = np.atleast_1d(a)
+    return np.abs(a[..., :, None] - a[..., None, :])
+
+
+def leslie(f: Any, s: Any) -> Any:
+    """Leslie matrix of a population, like ``scipy.linalg.leslie``.
+
+    Parameters
+    ----------
+    f : (..., n) array
+        Fecundities, the first row.
+    s : (..., n - 1) array
+        Survival rates, below the diagonal; not empty.
+
+    Returns
+    -------
+    (..., n, n) array
+
+    Raises
+    ------
+    ValueError
+        If the lengths do not go together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg import leslie
+    >>> leslie(np.array([0.5, 2.0]), np.array([0.25]))
+    array([[0.5 , 2.  ],
+           [0.25, 0.  ]])
+    """
+    if is_plain(f, s):
+        return over_batch(1, 1)(scipy.linalg.leslie)(np.atleast_1d(f), np.atleast_1d(s))
+    f, s = np.atleast_1d(_as_array(f)), np.atleast_1d(_as_array(s))
+    n = f.shape[-1]
+    if s.shape[-1] != n - 1 or n < 2:
+        raise ValueError(f"leslie: s must be one shorter than f and not empty, got {f.shape} and {s.shape}")
+    batch = np.broadcast_shapes(f.shape[:-1], s.shape[:-1])
+    dtype = np.result_type(f.dtype, s.dtype)
+    first = np.broadcast_to(f.astype(dtype), (*batch, n))
+    rates = np.eye(n - 1, n, dtype=dtype) * np.broadcast_to(s.astype(dtype), (*batch, n - 1))[..., None]
+    return np.concatenate([first[..., None, :], rates], axis=-2)

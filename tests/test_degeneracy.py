@@ -1,0 +1,321 @@
+"""Repeated and nearly repeated eigenvalues and singular values, defective matrices, gauge.
+
+Exact where the function is differentiable and the cotangents tell it, else a warning that names the pair.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import lindiff as ld
+
+RNG = np.random.default_rng(3)
+Q = np.linalg.qr(RNG.standard_normal((4, 4)))[0]
+W = RNG.standard_normal((4, 4))
+CLUSTERS = {
+    "equal": np.array([1.0, 1.0, 1.0, 3.0]),
+    "two pairs": np.array([1.0, 1.0, 3.0, 3.0]),
+    "close": np.array([1.0, 1.0 + 1e-12, 1.0 + 3e-12, 3.0]),
+    "rounding": np.array([1.0, 1.0 + 2e-16, 1.0 + 1e-15, 3.0]),
+    "identity": np.ones(4),
+}
+
+
+def symmetric(X):
+    return 0.5 * (X + X.T)
+
+
+def with_eigenvalues(w):
+    return symmetric((Q * w) @ Q.T)
+
+
+@pytest.fixture
+def strict():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+# -- what only depends on eigenvalues, symmetrically -----------------------------------------------------
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize(
+    "eigenvalues", [np.linalg.eigvalsh, lambda A: np.linalg.eigh(A)[0], lambda A: ld.linalg.syevd(A)[1]]
+)
+def test_symmetric_functions_of_eigenvalues_are_exact(cluster, eigenvalues, strict):
+    A = with_eigenvalues(CLUSTERS[cluster])
+    for f, derivative in [
+        (np.exp, lambda A: _function(A, np.exp)),
+        (np.log, np.linalg.inv),
+        (lambda w: w**3, lambda A: 3 * A @ A),
+    ]:
+        got = ld.grad(lambda A: np.sum(f(eigenvalues(A))))(A)  # noqa: B023
+        assert_allclose(got, derivative(A), atol=1e-11)
+    got = ld.grad(lambda A: np.prod(eigenvalues(A)))(A)
+    assert_allclose(got, np.linalg.det(A) * np.linalg.inv(A), atol=1e-11)
+
+
+def _function(A, f):
+    w, V = np.linalg.eigh(A)
+    return (V * f(w)) @ V.T
+
+
+@pytest.mark.parametrize("cluster", ["equal", "two pairs", "rounding", "identity"])
+def test_single_eigenvalues_of_a_group_have_no_derivative(cluster):
+    A = with_eigenvalues(CLUSTERS[cluster])
+    for name, f in {
+        "eigvalsh": lambda A: np.linalg.eigvalsh(A)[0],
+        "eigh": lambda A: np.linalg.eigh(A)[0][1],
+        "syevd": lambda A: ld.linalg.syevd(A)[1][1],
+    }.items():
+        with pytest.warns(RuntimeWarning, match=rf"{name}: values 0 and 1 \(1 and 1\) are equal to rounding"):
+            ld.grad(f)(A)
+    with pytest.warns(RuntimeWarning, match=r"values 0 and 1 of matrix \(1,\)"):
+        ld.grad(lambda A: np.sum(np.linalg.eigvalsh(A)[:, 0]))(np.stack([np.diag([1.0, 2.0, 3.0, 4.0]), A]))
+
+
+def test_sums_over_a_whole_group_and_eigenvalues_apart_from_it_are_exact(strict):
+    A = with_eigenvalues(CLUSTERS["equal"])
+    got = ld.grad(lambda A: np.sum(np.linalg.eigvalsh(A)[:3]))(A)
+    assert_allclose(got, Q[:, :3] @ Q[:, :3].T, atol=1e-12)
+    got = ld.grad(lambda A: np.linalg.eigvalsh(A)[3])(A)
+    assert_allclose(got, np.outer(Q[:, 3], Q[:, 3]), atol=1e-12)
+
+
+# -- projectors on whole groups, functions of matrices -----------------------------------------------------
+
+
+def gradient_of_projector(w, weights):
+    """Of ``sum(weights * P)``, P the projector on all eigenvalues but the last."""
+    Z = Q.T @ symmetric(weights) @ Q
+    G = np.zeros((4, 4))
+    G[:3, 3] = Z[:3, 3] / (w[:3] - w[3])
+    return Q @ (G + G.T) @ Q.T
+
+
+@pytest.mark.parametrize("cluster", ["equal", "close", "rounding"])
+def test_projectors_on_a_whole_group_are_exact(cluster, strict):
+    w = CLUSTERS[cluster]
+    A = with_eigenvalues(w)
+    expected = gradient_of_projector(w, W)
+    inner = ld.grad(lambda A: np.sum(W * (lambda V: V[:, :3] @ V[:, :3].T)(np.linalg.eigh(A)[1])))(A)
+    outer = ld.grad(lambda A: -np.sum(W * np.outer(*[np.linalg.eigh(A)[1][:, 3]] * 2)))(A)
+    rows = ld.grad(lambda A: np.sum(W * (lambda U: U[:3].T @ U[:3])(ld.linalg.syevd(A)[0])))(A)
+    for got in (inner, outer, rows):
+        assert_allclose(got, expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("cluster", ["equal", "two pairs", "identity"])
+def test_lost_limits_warn(cluster):
+    """Of ``V f(w) Vᵀ`` weighed by a general matrix."""
+    A = with_eigenvalues(CLUSTERS[cluster])
+    for f in [np.sqrt, np.exp, np.log]:
+        with pytest.warns(RuntimeWarning, match=r"eigh: values .* are equal .* sqrtm, logm and funm"):
+            got = ld.grad(lambda A: np.sum(W * _function(A, f)))(A)  # noqa: B023
+        assert np.all(np.isfinite(got))
+
+
+def test_few_digits_warn():
+    w = CLUSTERS["close"]
+    A = with_eigenvalues(w)
+    with pytest.warns(RuntimeWarning, match=r"eigh: values .* are equal .* approximate"):
+        got = ld.grad(lambda A: np.sum(W * _function(A, np.exp)))(A)
+    gaps = w[:, None] - w + np.eye(4)
+    D = np.where(np.eye(4), np.exp(w), (np.exp(w)[:, None] - np.exp(w)) / gaps)
+    assert_allclose(got, Q @ (D * (Q.T @ symmetric(W) @ Q)) @ Q.T, atol=1e-2)
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_functions_weighed_by_what_commutes_are_exact(cluster, strict):
+    A = with_eigenvalues(CLUSTERS[cluster])
+    assert_allclose(ld.grad(lambda A: np.trace(_function(A, np.exp)))(A), _function(A, np.exp), atol=1e-10)
+
+
+@pytest.mark.parametrize("cluster", ["equal", "identity"])
+def test_pushforwards_are_exact_where_nothing_depends_on_the_choice_of_vectors(cluster):
+    A, A_dot = with_eigenvalues(CLUSTERS[cluster]), symmetric(W)
+    y_dot = ld.jvp(lambda A: np.sum(np.exp(np.linalg.eigvalsh(A))), (A,), (A_dot,))[1]
+    assert_allclose(y_dot, np.sum(_function(A, np.exp) * A_dot), rtol=1e-12)
+    with pytest.warns(RuntimeWarning, match=r"eigh: values 0 and .* exact only of"):
+        y_dot = ld.jvp(lambda A: np.sum(np.exp(np.linalg.eigh(A)[0])), (A,), (A_dot,))[1]
+    assert_allclose(y_dot, np.sum(_function(A, np.exp) * A_dot), rtol=1e-12)
+    if cluster == "equal":
+        with pytest.warns(RuntimeWarning, match=r"eigh: values 0 and "):
+            P_dot = ld.jvp(lambda A: (lambda V: V[:, :3] @ V[:, :3].T)(np.linalg.eigh(A)[1]), (A,), (A_dot,))[
+                1
+            ]
+        expected = gradient_of_projector(CLUSTERS[cluster], W)
+        assert_allclose(np.sum(W * P_dot), np.sum(expected * A_dot), rtol=1e-11)
+
+
+@pytest.mark.parametrize("cluster", ["equal", "two pairs", "rounding", "identity"])
+def test_hessians_of_symmetric_functions_of_eigenvalues_are_exact(cluster, strict):
+    A, E = with_eigenvalues(CLUSTERS[cluster]), symmetric(W)
+    w, V = np.linalg.eigh(A)
+    M = V.T @ E @ V
+    mean = 0.5 * (w[:, None] + w)
+    gap = 0.5 * (w[:, None] - w)
+    slopes = np.exp(mean) * np.sinc(1j * gap / np.pi).real  # of exp between two eigenvalues
+    for f, expected in [
+        (lambda w: np.sum(w**2), 2 * E),
+        (lambda w: np.sum(w**3), 3 * (A @ E + E @ A)),
+        (lambda w: np.sum(np.exp(w)), V @ (slopes * M) @ V.T),
+    ]:
+        got = ld.hvp(lambda A: f(np.linalg.eigvalsh(A)), (A,), (E,))  # noqa: B023
+        assert_allclose(got, expected, atol=1e-10)
+    H = ld.hessian(lambda A: np.sum(np.linalg.eigvalsh(A) ** 2))(A)
+    assert_allclose(np.tensordot(H, E), 2 * E, atol=1e-10)
+    stacked = np.stack([np.diag([1.0, 2.0, 3.0, 4.0]), A])
+    got = ld.hvp(lambda A: np.sum(np.linalg.eigvalsh(A) ** 3), (stacked,), (np.stack([E, E]),))
+    assert_allclose(got[1], 3 * (A @ E + E @ A), atol=1e-10)
+    complex_A = A + 0j
+    got = ld.hvp(lambda A: np.sum(np.linalg.eigvalsh(A) ** 2), (complex_A,), (E + 0j,))
+    assert_allclose(got, 2 * E, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_hessians_in_single_precision(dtype, strict):
+    A, E = with_eigenvalues(CLUSTERS["two pairs"]).astype(dtype), symmetric(W).astype(dtype)
+    got = ld.hvp(lambda A: np.sum(np.linalg.eigvalsh(A) ** 3), (A,), (E,))
+    assert got.dtype == dtype
+    assert_allclose(got, 3 * (A @ E + E @ A), atol=1e-4)
+
+
+def test_single_eigenvalues_of_a_group_have_one_sided_derivatives(strict):
+    A, E = with_eigenvalues(CLUSTERS["two pairs"]), symmetric(W)
+    w_dot = ld.jvp(np.linalg.eigvalsh, (A,), (E,))[1]
+    t = 1e-6
+    assert_allclose(w_dot, (np.linalg.eigvalsh(A + t * E) - np.linalg.eigvalsh(A)) / t, atol=1e-5)
+
+
+def test_hessians_with_lost_limits_warn():
+    A, E = with_eigenvalues(CLUSTERS["equal"]), symmetric(W)
+
+    def reverse_over_reverse(A):
+        return np.sum(E * ld.grad(lambda A: np.sum(np.linalg.eigvalsh(A) ** 2))(A))
+
+    with pytest.warns(RuntimeWarning, match=r"eigvalsh: values 0 and "):
+        assert np.all(np.isfinite(ld.grad(reverse_over_reverse)(A)))
+    with pytest.warns(RuntimeWarning, match=r"eigh: values 0 and "):
+        got = ld.hvp(lambda A: np.sum(np.linalg.eigh(A)[0] ** 2), (A,), (E,))
+    assert np.all(np.isfinite(got))
+
+
+# -- singular values ---------------------------------------------------------------------------------------
+
+
+def polar_factor(A):
+    U, _, Vh = np.linalg.svd(A, full_matrices=False)
+    return U @ Vh
+
+
+def with_singular_values(s):
+    P = np.linalg.qr(RNG.standard_normal((3, 3)))[0]
+    return (Q[:, :3] * np.asarray(s)) @ P
+
+
+@pytest.mark.parametrize("s", [[2.0, 2.0, 1.0], [1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [2.0, 0.0, 0.0], [0.0] * 3])
+@pytest.mark.parametrize("wide", [False, True])
+def test_smooth_functions_of_singular_values_are_exact(s, wide, strict):
+    A = with_singular_values(s)
+    A = A.T if wide else A
+    for values in [
+        np.linalg.svdvals,
+        lambda A: np.linalg.svd(A)[1],
+        lambda A: np.linalg.svd(A, compute_uv=False),
+    ]:
+        got = ld.grad(lambda A: np.sum(values(A) ** 2))(A)  # noqa: B023
+        assert_allclose(got, 2 * A, atol=1e-12)
+        got = ld.grad(lambda A: np.sum(np.log1p(values(A) ** 2)))(A)  # noqa: B023
+        assert_allclose(got, 2 * np.linalg.solve(np.eye(len(A)) + A @ A.T, A), atol=1e-12)
+
+
+@pytest.mark.parametrize("s", [[2.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
+@pytest.mark.parametrize("wide", [False, True])
+def test_polar_factor_and_nuclear_norm_are_exact_at_repeated_singular_values(s, wide, strict):
+    A = with_singular_values(s)
+    A = A.T if wide else A
+    weights = W[: A.shape[0], : A.shape[1]]
+
+    assert_allclose(ld.grad(lambda A: np.sum(np.linalg.svdvals(A)))(A), polar_factor(A), atol=1e-12)
+    assert_allclose(ld.grad(lambda A: np.linalg.norm(A, "nuc"))(A), polar_factor(A), atol=1e-12)
+    got = ld.grad(lambda A: np.sum(weights * polar_factor(A)))(A)
+    h = 1e-4
+    A_dot = RNG.standard_normal(A.shape)
+    expected = np.sum(weights * (polar_factor(A + h * A_dot) - polar_factor(A - h * A_dot))) / (2 * h)
+    assert_allclose(np.sum(got * A_dot), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("s", [[2.0, 2.0, 1.0], [1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [2.0, 0.0, 0.0], [0.0] * 3])
+@pytest.mark.parametrize("wide", [False, True])
+def test_hessians_of_smooth_functions_of_singular_values_are_exact(s, wide, strict):
+    A, E = with_singular_values(s), W[:, :3]
+    A, E = (A.T, E.T) if wide else (A, E)
+    got = ld.hvp(lambda A: np.sum(np.linalg.svdvals(A) ** 2), (A,), (E,))
+    assert_allclose(got, 2 * E, atol=1e-9)
+    got = ld.hvp(lambda A: np.sum(np.linalg.svdvals(A) ** 4), (A,), (E,))
+    assert_allclose(got, 4 * (E @ A.T @ A + A @ E.T @ A + A @ A.T @ E), atol=1e-9)
+    if s[-1] > 0:
+        got = ld.hvp(lambda A: np.linalg.norm(A, "nuc"), (A,), (E,))
+        h = 1e-4
+        assert_allclose(got, (polar_factor(A + h * E) - polar_factor(A - h * E)) / (2 * h), atol=1e-6)
+
+
+def test_kinks_of_singular_values_warn():
+    for values in [np.linalg.svdvals, lambda A: np.linalg.svd(A)[1]]:
+        for s, words in [([2.0, 1.0, 0.0], r"value 2 \(.*\) is zero .*subgradient"), ([0.0] * 3, "value 0")]:
+            with pytest.warns(RuntimeWarning, match=words):
+                ld.grad(lambda A: np.sum(values(A)))(with_singular_values(s))  # noqa: B023
+        with pytest.warns(RuntimeWarning, match="values 0 and 1"):
+            ld.grad(lambda A: values(A)[0])(with_singular_values([2.0, 2.0, 1.0]))  # noqa: B023
+
+
+@pytest.mark.parametrize("s", [[2.0, 2.0, 1.0], [2.0, 1.0, 0.0], [3.0, 0.0, 0.0]])
+def test_pinv_is_exact_at_repeated_singular_values_and_low_rank(s, strict):
+    A = with_singular_values(s)
+    weights = W[:3]
+    E = RNG.standard_normal((4, 4)), RNG.standard_normal((3, 3))
+    A_dot = E[0] @ A + A @ E[1]  # of constant rank
+    got = ld.grad(lambda A: np.sum(weights * np.linalg.pinv(A, 1e-10)))(A)
+
+    def at(t):
+        return np.linalg.pinv((np.eye(4) + t * E[0]) @ A @ (np.eye(3) + t * E[1]), 1e-10)
+
+    h = 1e-4
+    assert_allclose(np.sum(got * A_dot), np.sum(weights * (at(h) - at(-h))) / (2 * h), rtol=1e-5)
+
+
+# -- matrices that are not symmetric -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_defective_matrices_warn(size):
+    J = np.eye(size) + np.diag(np.ones(size - 1), 1)
+    S = RNG.standard_normal((size, size)) + 2 * np.eye(size)
+    for A in [J, S @ J @ np.linalg.inv(S)]:
+        for name, f in {
+            "eigvals": lambda A: np.sum(np.abs(np.linalg.eigvals(A)) ** 2),
+            "eig": lambda A: np.sum(np.abs(np.linalg.eig(A)[1]) ** 2),
+        }.items():
+            with pytest.warns(RuntimeWarning, match=rf"{name}: the eigenvectors are linearly dependent"):
+                ld.grad(f)(A)
+            with pytest.warns(RuntimeWarning, match=rf"{name}: .* values \d and \d are closest"):
+                ld.jvp(f, (A,), (A,))
+    with pytest.warns(RuntimeWarning, match=r"eigenvectors of matrix \(1,\)"):
+        ld.grad(lambda A: np.sum(np.linalg.eigvals(A).real))(np.stack([np.diag(np.arange(size) + 1.0), J]))
+
+
+def test_eigenvalues_of_a_matrix_with_repeated_but_independent_vectors(strict):
+    S = RNG.standard_normal((3, 3)) + 2 * np.eye(3)
+    A = S @ np.diag([1.0, 1.0, 2.0]) @ np.linalg.inv(S)
+    got = ld.grad(lambda A: np.sum(np.linalg.eigvals(A).real ** 2))(A)
+    assert_allclose(got, 2 * A.T, atol=1e-9)
+    got = ld.grad(lambda A: np.sum(np.linalg.eig(A)[0].real))(np.eye(3))
+    assert_allclose(got, np.eye(3))
+    with pytest.warns(RuntimeWarning, match=r"eigvals: values 0 and 1"):
+        ld.grad(lambda A: np.linalg.eigvals(A)[0].real)(np.eye(3))
