@@ -14,6 +14,10 @@ import numpy as np
 __all__ = ["flatten", "flatten_like", "ones_like", "rebuild", "replace", "tree_map", "zeros_like"]
 
 
+# What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
+_leaf_types: set[type] = set()
+
+
 def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """The leaves of a tree, and the function that puts such leaves back in their places.
 
@@ -90,6 +94,8 @@ def _describe(tree: Any) -> str:
 
 def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     """The children of an inner node and how to assemble it from others; None for a leaf."""
+    if type(tree) in _leaf_types:
+        return None
     if tree is None:
         return [], lambda _: None
     if isinstance(tree, (tuple, list)):
@@ -103,6 +109,7 @@ def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
             [getattr(tree, name) for name in names],
             lambda children: dataclasses.replace(tree, **dict(zip(names, children, strict=True))),
         )
+    _leaf_types.add(type(tree))
     return None
 
 

@@ -16,12 +16,11 @@ from numpy.linalg._linalg import EighResult, SlogdetResult, SVDResult
 
 from lindiff.core.record cimport Node, Pull, Push
 from lindiff.core.registry cimport Handler
-from lindiff.core.variable cimport Variable, record
+from lindiff.core.variable cimport Variable, record, record_outputs
 from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 
 from lindiff import kernels
 from lindiff.core.registry import fast_path
-from lindiff.core.variable import record_outputs
 from lindiff.linalg import gelqf, symmetric_eigen, syevd
 from lindiff.linalg._matrices import hermitian_part
 from lindiff.linalg.eigenvectors import columns_pullback, columns_pushforward, eigvalsh_pushforward
@@ -236,7 +235,7 @@ cdef class FastLogDeterminant(Handler):
         node.log = log
         node.LU = LU
         node.piv = piv
-        return SlogdetResult(*record_outputs(node.a.trace, node, [sign, log]))
+        return SlogdetResult._make(record_outputs(node.a.trace, node, [sign, log]))
 
 
 # -- symmetric matrices ----------------------------------------------------------------------------------
@@ -297,7 +296,7 @@ cdef class FastEigh(Handler):
         node.values_only = self.function is np.linalg.eigvalsh
         if node.values_only:
             return record(node.a.trace, node, w)
-        return EighResult(*record_outputs(node.a.trace, node, [w, V]))
+        return EighResult._make(record_outputs(node.a.trace, node, [w, V]))
 
 
 @cython.no_gc
@@ -400,7 +399,7 @@ cdef object svd_of(Variable x, bint values_only):
     node.values_only = values_only
     if values_only:
         return record(x.node.trace, node, s)
-    return SVDResult(*record_outputs(x.node.trace, node, [U, s, Vh]))
+    return SVDResult._make(record_outputs(x.node.trace, node, [U, s, Vh]))
 
 
 cdef class FastSvdvals(Handler):
@@ -438,7 +437,9 @@ cdef class LQ(Node):
     cdef cnp.ndarray L
 
     cdef int pull(self, Pull walk, object bars) except -1:
-        walk.add(self.a, gelqf_pullback(self.Q, self.L, bars[0], bars[1]), True)
+        Q_bar, L_bar = bars
+        pullback = kernels.gelqf_pullback if fits(Q_bar, self.Q) and fits(L_bar, self.L) else gelqf_pullback
+        walk.add(self.a, pullback(self.Q, self.L, Q_bar, L_bar), True)
         return 0
 
     cdef object push(self, Push walk):
