@@ -273,6 +273,7 @@ def syevd(A, bint overwrite_a=False):
         b.work_size = 3 * b.n
     else:
         query(&b)
+    b.weight = 15
     if run(&b, syevd_item[float], syevd_item[double]):
         reason = "A holds NaN or infinity" if b.info < 0 else "no convergence"
         raise LinAlgError(f"syevd: {reason}{place(&b)}")
@@ -316,6 +317,7 @@ def eigh(A, bint lower=True):
     cdef cnp.ndarray v = own(&b, square(&b, A, "eigh", "A")), w = fresh_vectors(&b, b.n)
     b.lower = lower
     query(&b)
+    b.weight = 15
     if run(&b, eigh_item[float], eigh_item[double]):
         raise LinAlgError(f"eigh: no convergence{place(&b)}")
     return w, v
@@ -357,6 +359,7 @@ cdef object pullback(str operator, bint columns, object U, str u_name, object la
     if lam_bar is not None:
         wb = read(&b, wb, 1)
     b.work_size = <Py_ssize_t> b.n * b.n
+    b.weight = 5
     run(&b, pullback_item[float], pullback_item[double])
     return ub
 
@@ -428,6 +431,7 @@ cdef tuple pushforward(str operator, bint columns, object U, str u_name, object 
     ud = fresh(&b, b.n, b.n)
     wd = fresh_vectors(&b, b.n)
     b.work_size = <Py_ssize_t> b.n * b.n
+    b.weight = 5
     run(&b, pushforward_item[float], pushforward_item[double])
     return ud, wd
 

@@ -147,6 +147,7 @@ def getri(LU, piv, bint overwrite_lu=False):
     cdef cnp.ndarray lu = own(&b, square(&b, LU, "getri", "LU"), overwrite_lu), _piv
     _piv = read_integers(&b, piv, b.n, "getri", "piv")
     b.work_size = factors_and_quarter(b.n)
+    b.weight = 4
     if run(&b, getri_item[float], getri_item[double], getri_item[complex64], getri_item[complex128]):
         raise singular(&b, "getri")
     return lu
@@ -193,6 +194,7 @@ def inverse(A):
     cdef cnp.ndarray _a = read(&b, square(&b, A, "inverse", "A")), x = fresh(&b, b.n, b.n)
     b.work_size = factors_and_quarter(b.n)
     b.iwork_size = b.n
+    b.weight = 4
     if run(&b, inverse_item[float], inverse_item[double], inverse_item[complex64], inverse_item[complex128]):
         raise singular(&b, "inverse")
     return x
@@ -222,6 +224,7 @@ cdef object between(str operator, object B, object X, str argument, int transpos
         x = read(&b, x)
         y = fresh(&b, b.n, b.n)
     b.work_size = <Py_ssize_t> b.n * b.n
+    b.weight = 4
     run(&b, between_item[float], between_item[double], between_item[complex64], between_item[complex128])
     return y
 

@@ -362,6 +362,7 @@ cdef object factor(object A, bint with_q, bint overwrite_a, str operator):
     b.transpose = with_q
     cdef cnp.ndarray a = own(&b, wide(&b, A, operator), overwrite_a), l = fresh(&b, b.m, b.m)
     b.work_size = gelqf_work(b.m, b.n)
+    b.weight = 8
     run(&b, gelqf_item[float], gelqf_item[double])
     return (a, l) if with_q else l
 
@@ -491,6 +492,7 @@ def gelqf_pullback(Q, L, Q_bar, L_bar, bint overwrite_q_bar=False):
     if L_bar is not None:
         lb = read(&b, lb)
     b.work_size = <Py_ssize_t> b.m * b.m
+    b.weight = 6
     if run(&b, gelqf_pullback_item[float], gelqf_pullback_item[double]):
         raise singular(&b, "gelqf_pullback")
     return qb
@@ -547,6 +549,7 @@ def gelqf_pushforward(Q, L, A_dot):
     l = read(&b, l)
     ad = own(&b, ad)
     ld = fresh(&b, b.m, b.m)
+    b.weight = 6
     if run(&b, gelqf_pushforward_item[float], gelqf_pushforward_item[double]):
         raise singular(&b, "gelqf_pushforward")
     return ad, ld
@@ -605,6 +608,7 @@ def gelqf_l_pullback(L, A, L_bar):
     lb = read(&b, lb)
     a_bar = fresh(&b, b.m, b.n)
     b.work_size = <Py_ssize_t> b.m * b.m + <Py_ssize_t> b.m * b.n
+    b.weight = 4
     if run(&b, gelqf_l_pullback_item[float], gelqf_l_pullback_item[double]):
         raise singular(&b, "gelqf_l_pullback")
     return a_bar
@@ -656,6 +660,7 @@ def gelqf_l_pushforward(L, A, A_dot):
     ad = read(&b, ad)
     ld = fresh(&b, b.m, b.m)
     b.work_size = 2 * <Py_ssize_t> b.m * b.n
+    b.weight = 4
     if run(&b, gelqf_l_pushforward_item[float], gelqf_l_pushforward_item[double]):
         raise singular(&b, "gelqf_l_pushforward")
     return ld

@@ -259,6 +259,7 @@ def gesdd(A):
         )
     b.work_size += <Py_ssize_t> b.m * b.n + (<Py_ssize_t> b.m + b.n) * b.k
     b.iwork_size = 8 * <Py_ssize_t> b.k
+    b.weight = 30
     if run(&b, gesdd_item[float], gesdd_item[double]):
         raise LinAlgError(f"gesdd: no convergence{place(&b)}")
     return u, s, vh
@@ -336,6 +337,7 @@ def gesdd_pullback(U, s, Vh, U_bar, s_bar, Vh_bar):
     if b.transpose:
         vb = read(&b, vb)
     b.work_size = 2 * <Py_ssize_t> b.k * b.k + <Py_ssize_t> (b.m if b.m > b.n else b.n) * b.k
+    b.weight = 8
     run(&b, gesdd_pullback_item[float], gesdd_pullback_item[double])
     return a_bar
 
@@ -388,5 +390,6 @@ def gesdd_pushforward(U, s, Vh, A_dot):
     sd = fresh_vectors(&b, b.k)
     vd = fresh(&b, b.k, b.n)
     b.work_size = 2 * <Py_ssize_t> b.k * b.k
+    b.weight = 8
     run(&b, gesdd_pushforward_item[float], gesdd_pushforward_item[double])
     return ud, sd, vd
