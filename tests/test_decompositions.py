@@ -72,8 +72,8 @@ TWINS = {
     "svd": (np.linalg.svd, rules.svd, square),
     "svd (thin, wide)": (thin_svd, lambda a: rules.svd(a, False), wide),
     "svd (thin, tall)": (thin_svd, lambda a: rules.svd(a, False), tall),
-    "svd (values)": (lambda a: np.linalg.svd(a, compute_uv=False), readable(rules.svdvals), wide),
-    "svdvals": (np.linalg.svdvals, readable(rules.svdvals), tall),
+    "svd (values)": (lambda a: np.linalg.svd(a, compute_uv=False), readable(rules._svdvals), wide),
+    "svdvals": (np.linalg.svdvals, readable(rules._svdvals), tall),
     "syevd": (ld.linalg.syevd, readable(ld.linalg.syevd.primitive), symmetric),
     "gelqf": (ld.linalg.gelqf, readable(ld.linalg.gelqf.primitive), wide),
 }
