@@ -5,7 +5,7 @@ Expressions: Seeger et al. (2017), section 4.4 and appendix, "syevd".
 
 cimport numpy as cnp
 from libc.float cimport DBL_EPSILON, DBL_MIN, FLT_EPSILON, FLT_MIN
-from libc.math cimport fabs, isfinite
+from libc.math cimport fabs, isfinite, sqrt
 
 from lindiff.kernels cimport rowmajor
 from lindiff.kernels.batch cimport (
@@ -474,9 +474,11 @@ def eigh_pushforward(w, V, A_dot):
 
 
 cdef blas_int nearly_equal_item(floating *values, Batch *b) noexcept nogil:
-    """1 where two neighbours agree to rounding; with b.lower, also where the last is zero to rounding."""
+    """1 where two neighbours are close; with b.lower, also where the last is close to zero."""
     cdef Py_ssize_t i
-    cdef floating floor = 10 * b.n * smallest_gap(b.n, values)
+    cdef floating rounding = smallest_gap(b.n, values)
+    cdef floating eps = FLT_EPSILON if floating is float else DBL_EPSILON
+    cdef floating floor = max(10 * (b.n + 10), 1 / sqrt(eps)) * rounding
     for i in range(b.n - 1):
         if fabs(values[i + 1] - values[i]) <= floor:
             return 1
@@ -484,14 +486,14 @@ cdef blas_int nearly_equal_item(floating *values, Batch *b) noexcept nogil:
 
 
 def nearly_equal(values, bint zero=False):
-    """Whether any two of sorted values agree to rounding: their gap is at most 10 n ε times the largest.
+    """Whether any two of sorted values are so close that a quotient by their gap loses half of its digits.
 
     Parameters
     ----------
     values : (..., n) array_like
         Sorted along the last axis.
     zero : bool
-        Whether a last value that is zero to rounding counts, too.
+        Whether a last value that is as close to zero counts, too.
 
     Returns
     -------
