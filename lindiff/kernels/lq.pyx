@@ -24,6 +24,7 @@ cdef enum:
     SMALL_WORK = 12000   # rows² columns up to which one reflection after the other beats blocks of them
     BLOCK = 32    # reflections that are applied together
     LEAF = 4      # reflections that are found one after the other
+    TRIANGLE_LEAF = 12   # rows of a triangle for which plain loops do
     LONG = 48     # entries from which on BLAS's dot is faster
 
 
@@ -277,6 +278,27 @@ cdef void gelqf_one(blas_int m, blas_int n, floating *A, blas_int lda, floating 
                     A[j * la + i] = -A[j * la + i]
 
 
+cdef void multiply_transposed(Py_ssize_t m, Py_ssize_t n, const floating *L, Py_ssize_t ldl, floating *X,
+                              Py_ssize_t ldx) noexcept nogil:
+    """X := Lᵀ X, X of shape (m, n), by halves, for the reason that `solve_transposed` has."""
+    cdef Py_ssize_t i, j, c, h = m // 2
+    cdef floating l
+    if m > TRIANGLE_LEAF:
+        multiply_transposed(h, n, L, ldl, X, ldx)
+        gemm_one(True, False, <blas_int> h, <blas_int> n, <blas_int> (m - h), <floating> 1, L + h * ldl,
+                 <blas_int> ldl, X + h * ldx, <blas_int> ldx, <floating> 1, X, <blas_int> ldx)
+        multiply_transposed(m - h, n, L + h * (ldl + 1), ldl, X + h * ldx, ldx)
+        return
+    for i in range(m):
+        l = L[i * (ldl + 1)]
+        for c in range(n):
+            X[i * ldx + c] *= l
+        for j in range(i + 1, m):
+            l = L[j * ldl + i]
+            for c in range(n):
+                X[i * ldx + c] += l * X[j * ldx + c]
+
+
 cdef void l_transpose_l_bar(blas_int m, const floating *L, blas_int ldl, const floating *L_bar, blas_int ldlb,
                             floating *M) noexcept nogil:
     """M := Lᵀ tril(L_bar), (m, m)."""
@@ -284,7 +306,7 @@ cdef void l_transpose_l_bar(blas_int m, const floating *L, blas_int ldl, const f
     for i in range(m):
         for j in range(m):
             M[i * m + j] = L_bar[i * lb + j] if j <= i else 0
-    trmm_one(False, True, True, m, m, <floating> 1, L, ldl, M, m)
+    multiply_transposed(m, m, L, ldl, M, m)
 
 
 cdef void symmetric_product(blas_int m, blas_int n, floating *M, const floating *Q, blas_int ldq,
@@ -295,6 +317,29 @@ cdef void symmetric_product(blas_int m, blas_int n, floating *M, const floating 
     else:
         mirror(True, m, <floating> 1, M, m)
         gemm_one(False, False, m, n, m, <floating> 1, M, m, Q, ldq, beta, X, ldx)
+
+
+cdef void solve_transposed(Py_ssize_t m, Py_ssize_t n, const floating *L, Py_ssize_t ldl, floating *X,
+                           Py_ssize_t ldx) noexcept nogil:
+    """X := L⁻ᵀ X, X of shape (m, n), by halves: nearly all of it is gemm, which shares its work among threads
+    only where that pays; OpenBLAS's trsm does so at any size.
+    """
+    cdef Py_ssize_t i, j, c, h = m // 2
+    cdef floating l
+    if m > TRIANGLE_LEAF:
+        solve_transposed(m - h, n, L + h * (ldl + 1), ldl, X + h * ldx, ldx)
+        gemm_one(True, False, <blas_int> h, <blas_int> n, <blas_int> (m - h), <floating> -1, L + h * ldl,
+                 <blas_int> ldl, X + h * ldx, <blas_int> ldx, <floating> 1, X, <blas_int> ldx)
+        solve_transposed(h, n, L, ldl, X, ldx)
+        return
+    for i in range(m - 1, -1, -1):
+        for j in range(i + 1, m):
+            l = L[j * ldl + i]
+            for c in range(n):
+                X[i * ldx + c] -= l * X[j * ldx + c]
+        l = L[i * (ldl + 1)]
+        for c in range(n):
+            X[i * ldx + c] /= l
 
 
 cdef void gelqf_pullback_one(blas_int m, blas_int n, const floating *Q, blas_int ldq, const floating *L,
@@ -313,7 +358,7 @@ cdef void gelqf_pullback_one(blas_int m, blas_int n, const floating *Q, blas_int
         else:
             gemm_one(False, True, m, m, n, -one, Q_bar, ldqb, Q, ldq, beta, M, m)
     symmetric_product(m, n, M, Q, ldq, one if has_q_bar else zero, Q_bar, ldqb)
-    trsm_one(False, True, True, False, m, n, one, L, ldl, Q_bar, ldqb)
+    solve_transposed(m, n, L, ldl, Q_bar, ldqb)
 
 
 cdef void double_below(blas_int m, floating *C, blas_int ldc) noexcept nogil:
