@@ -29,6 +29,8 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     >>> unflatten([10.0, 20.0, 30.0])
     {'a': 10.0, 'b': (20.0, [30.0])}
     """
+    if _is_flat(tree):
+        return list(tree), lambda leaves: rebuild(tree, leaves)
     parts = _children(tree)
     if parts is None:
         return [tree], lambda leaves: leaves[0]
@@ -54,6 +56,8 @@ def flatten_like(tree: Any, like: Any, what: str, like_what: str) -> list[Any]:
     ValueError
         Says where the structures differ; ``what`` and ``like_what`` name the two trees.
     """
+    if _is_flat(like) and _is_flat(tree) and len(tree) == len(like):
+        return list(tree)
     parts = _children(like)
     if parts is None:
         if _children(tree) is not None:
@@ -70,6 +74,11 @@ def flatten_like(tree: Any, like: Any, what: str, like_what: str) -> list[Any]:
         for child, like_child in zip(children, parts[0], strict=True)
         for leaf in flatten_like(child, like_child, what, like_what)
     ]
+
+
+def _is_flat(tree: Any) -> bool:
+    """Whether this is a sequence of leaves, of types seen before: what most functions return."""
+    return isinstance(tree, (tuple, list)) and _leaf_types.issuperset(map(type, tree))
 
 
 def _children_like(tree: Any, like: Any, like_children: list[Any]) -> list[Any] | None:

@@ -19,7 +19,7 @@ from numpy.linalg import LinAlgError
 cnp.import_array()
 
 cdef enum:
-    SMALL = 8   # order up to which plain loops beat a call of LAPACK
+    SMALL = 40   # order up to which plain loops beat a call of LAPACK
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
