@@ -128,6 +128,16 @@ def test_real_matrices_with_negative_eigenvalues(rng, name):
     check_grads(function, (A,), order=1)
 
 
+@pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
+@pytest.mark.parametrize("name", ["logm", "root"])
+def test_all_derivatives_are_on_one_side_of_the_branch_cut(rng, name):
+    f = functions.logm if name == "logm" else lambda A: functions.fractional_matrix_power(A, 0.5)
+    for _ in range(4):
+        V = rng.standard_normal((4, 4)) + 3 * np.eye(4)
+        A = V @ np.diag([0.9, -0.7, -2.0, 3.0]) @ np.linalg.inv(V)
+        check_grads(f, (A,), step=1e-4, rtol=1e-6, adjoint_rtol=1e-9)
+
+
 def test_ill_conditioned_root(rng):
     """Against the solution of X L + L X = E in many digits."""
     mpmath = pytest.importorskip("mpmath")

@@ -489,7 +489,9 @@ class _Logarithm:
     """
 
     def __init__(self, A: Any) -> None:
-        T, self.Z = scipy.linalg.schur(A, output="complex")
+        T, self.Z = scipy.linalg.schur(A)
+        if T.dtype.kind != "c":  # real eigenvalues stay real: rounding must not choose the side of the cut
+            T, self.Z = scipy.linalg.rsf2csf(T, self.Z)
         if not np.abs(np.diagonal(T)).min(initial=np.inf) > np.finfo(T.dtype).tiny:
             raise np.linalg.LinAlgError("logm: A is singular: its logarithm has no derivative")
         one = np.eye(len(T), dtype=T.dtype)
@@ -545,6 +547,8 @@ def _derivative_of_logm(A: Any, X: Any) -> Callable[[Any], Any]:
 
     def L(E: Any) -> Any:
         if not is_plain(A, E):
+            if A.dtype.kind != "c" and E.dtype.kind == "c":  # keep the real eigenvalues of the blocks real
+                return L(E.real) + 1j * L(E.imag)
             return upper_right(_logm(block_triangle(A, E)))
         found = _derivatives(logarithms(), E)
         return found.real if X.dtype.kind != "c" and E.dtype.kind != "c" else found
