@@ -119,6 +119,17 @@ def test_lists_are_arrays():
     close(functions.fractional_matrix_power([[4, 0], [0, 9]], 0.5), np.diag([2.0, 3.0]))
 
 
+@pytest.mark.parametrize("function", [functions.expm_frechet, ld.linalg.expm_frechet])
+def test_frechet_takes_lists_beside_variables(function):
+    def trace(A, E):
+        L = function(A, E)
+        return np.trace(L[1] if isinstance(L, tuple) else L)
+
+    zero, one = np.zeros((2, 2)), np.eye(2)
+    close(ld.grad(lambda E: trace(zero.tolist(), E))(one), one)
+    close(ld.grad(lambda A: trace(A, one.tolist()))(zero), one)
+
+
 @pytest.mark.parametrize("name", ["sqrtm", "logm"])
 def test_real_matrices_with_negative_eigenvalues(rng, name):
     """A complex value of a real matrix; its derivative along real directions."""
