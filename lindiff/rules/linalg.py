@@ -409,13 +409,15 @@ def _svdvals(x: Any) -> Any:
 
 def _tall_qr_pushforward(Q: Any, R: Any, a_dot: Any) -> Any:
     """That of the LQ factorization ``aᴴ = Rᴴ Qᴴ``."""
-    Qh_dot, Rh_dot = gelqf_pushforward(adjoint(Q), adjoint(R), adjoint(a_dot))
+    with failing_as("qr"):
+        Qh_dot, Rh_dot = gelqf_pushforward(adjoint(Q), adjoint(R), adjoint(a_dot))
     return adjoint(Qh_dot), adjoint(Rh_dot)
 
 
 def _tall_qr_pullback(Q: Any, R: Any, Q_bar: Any, R_bar: Any) -> Any:
     Q_bar, R_bar = (None if X is None else adjoint(X) for X in (Q_bar, R_bar))
-    return adjoint(gelqf_pullback(adjoint(Q), adjoint(R), Q_bar, R_bar))
+    with failing_as("qr"):
+        return adjoint(gelqf_pullback(adjoint(Q), adjoint(R), Q_bar, R_bar))
 
 
 @rule(np.linalg.qr)
@@ -475,11 +477,13 @@ def _tall_r(a: Any) -> Any:
 
     def pushforward(a_dot: Any) -> Any:
         """``R_dot = Φ(R⁻ᴴ (a_dotᴴ a + aᴴ a_dot) R⁻¹)ᴴ R``."""
-        Q = trsm(R, a, rightside=True, lower=False)
+        with failing_as("qr"):
+            Q = trsm(R, a, rightside=True, lower=False)
         return _tall_qr_pushforward(Q, R, a_dot)[1]
 
     def pullback(R_bar: Any) -> Any:
-        return adjoint(gelqf_l_pullback(adjoint(R), adjoint(a), adjoint(R_bar)))
+        with failing_as("qr"):
+            return adjoint(gelqf_l_pullback(adjoint(R), adjoint(a), adjoint(R_bar)))
 
     return R, Differential((pushforward,), (pullback,))
 
@@ -579,6 +583,7 @@ def _cut_after(rank: int, s: Any) -> float:
 
 @composed(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    a, b = as_array(a), as_array(b)
     if axes is not None:
         others = [k for k in range(a.ndim) if k not in axes]
         a = np.transpose(a, [*others, *axes])
