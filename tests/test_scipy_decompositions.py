@@ -293,3 +293,11 @@ def test_derivatives_at_singular_matrices_name_the_function(function, arrays, sa
 def test_product_with_a_number_is_refused():
     with pytest.raises(ValueError, match="qr_multiply: c must be a vector or a matrix"):
         qr_multiply(ld.Variable(np.eye(2)), 2.0)
+
+
+@pytest.mark.parametrize("function", [orth, null_space])
+def test_batches_of_different_ranks_are_refused(function):
+    a = np.stack([np.eye(2), np.diag([1.0, 0.0])])
+    for x in (a, ld.Variable(a)):
+        with pytest.raises(ValueError, match="results of one shape"):
+            function(x)
