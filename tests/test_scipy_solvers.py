@@ -469,6 +469,27 @@ def test_singular_lu_factor_warns_like_scipy():
         of_variables(lu_factor, np.zeros((2, 2)))
 
 
+@pytest.mark.parametrize("options", [{}, {"atol": 0.5}, {"rtol": 0.3}])
+@pytest.mark.parametrize("function", [pinv, pinvh])
+def test_pseudoinverses_of_a_batch_are_scipys(rng, function, options):
+    a = rng.standard_normal((3, 4, 4))
+    a = a + a.mT if function is pinvh else a
+    a[1, :, 0] = a[1, 0, :] = 0
+    P, rank = function(a, return_rank=True, **options)
+    for i, matrix in enumerate(a):
+        expected = getattr(scipy.linalg, function.__name__)(matrix, return_rank=True, **options)
+        np.testing.assert_allclose(P[i], expected[0], rtol=1e-10, atol=1e-12)
+        assert rank[i] == expected[1]
+    with pytest.raises(ValueError, match="negative"):
+        function(a, atol=-1.0)
+
+
+def test_pinvh_of_a_matrix_that_is_not_square():
+    for a in [np.ones((0, 3)), np.ones((2, 3)), ld.Variable(np.ones((2, 3)))]:
+        with pytest.raises(ValueError, match="pinvh: a must be square"):
+            pinvh(a)
+
+
 @pytest.mark.parametrize(
     ("function", "shapes"),
     [
