@@ -416,6 +416,21 @@ def test_singular_equations(rng):
         ld.vjp(equations.solve_discrete_lyapunov, -np.eye(2), q)
 
 
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda q: equations.solve_sylvester(np.diag([1.0, 2.0]), np.eye(2), q),
+        lambda q: equations.solve_continuous_lyapunov(np.diag([1.0, 2.0]), q),
+        lambda q: equations.solve_discrete_lyapunov(np.diag([0.5, 0.2]), q, method="bilinear"),
+    ],
+)
+def test_nan_is_not_called_singular(solve):
+    q = np.array([[np.nan, 0.0], [0.0, 1.0]])
+    X, pullback = ld.vjp(solve, q)
+    assert np.isnan(X).any()
+    assert np.isnan(pullback(q)[0]).any()
+
+
 def test_unstable_is_not_singular(rng):
     """Lyapunov equations have solutions for unstable systems, too."""
     a, q = np.diag([3.0, 0.5]) + 0.1 * rng.standard_normal((2, 2)), np.eye(2)
