@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import warnings
 
@@ -189,6 +190,21 @@ def test_logarithm_far_from_the_identity(rng):
     E = rng.standard_normal((5, 5))
     X, L = ld.jvp(functions.logm, (A,), (E,))
     close(ld.linalg.expm_frechet(X, L), E, 1e-8)
+
+
+@pytest.mark.parametrize("name", ["expm", "sqrtm", "signm", "logm", "cosm"])
+def test_derivatives_leave_no_cycles(name):
+    def run():
+        return ld.grad(lambda A: np.sum(getattr(functions, name)(A)))(np.array([[2.0, 1.0], [0.5, 3.0]]))
+
+    run()
+    gc.collect()
+    gc.disable()
+    try:
+        run()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_singular_logarithm_has_no_derivative():

@@ -538,6 +538,13 @@ def _derivatives(logarithms: Any, E: Any) -> Any:
     return L
 
 
+def _derivative_by_blocks(A: Any, E: Any) -> Any:
+    """``L(A, E)`` of the logarithm; real blocks for a real A, so that its real eigenvalues stay real."""
+    if A.dtype.kind != "c" and E.dtype.kind == "c":
+        return _derivative_by_blocks(A, E.real) + 1j * _derivative_by_blocks(A, E.imag)
+    return upper_right(_logm(block_triangle(A, E)))
+
+
 def _derivative_of_logm(A: Any, X: Any) -> Callable[[Any], Any]:
     """``E -> L(A, E)``, ``X = log A``."""
 
@@ -547,9 +554,7 @@ def _derivative_of_logm(A: Any, X: Any) -> Callable[[Any], Any]:
 
     def L(E: Any) -> Any:
         if not is_plain(A, E):
-            if A.dtype.kind != "c" and E.dtype.kind == "c":  # keep the real eigenvalues of the blocks real
-                return L(E.real) + 1j * L(E.imag)
-            return upper_right(_logm(block_triangle(A, E)))
+            return _derivative_by_blocks(A, E)
         found = _derivatives(logarithms(), E)
         return found.real if X.dtype.kind != "c" and E.dtype.kind != "c" else found
 
