@@ -286,3 +286,8 @@ def test_errors():
 def test_integers_and_lists():
     assert_allclose(mvn_logpdf([2], [0], [[4]]), multivariate_normal(0, 4).logpdf(2))
     assert ld.grad(lambda K: gp_logpdf([1, 2], K, 1))(np.eye(2)).shape == (2, 2)
+
+
+def test_mvn_names_the_shapes_that_do_not_fit():
+    with pytest.raises(ValueError, match=r"x of shape \(3,\) and cov of shape \(2, 2\)"):
+        ld.linalg.mvn_logpdf(np.ones(3), np.ones(2), np.eye(2))

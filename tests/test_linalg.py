@@ -397,6 +397,34 @@ def test_errors_name_the_function_that_was_called(name, call, dtype):
             ld.grad(lambda A: np.sum(np.real(call(A))))(x)
 
 
+@pytest.mark.parametrize("hole", [np.nan, np.inf])
+def test_nan_goes_through_det(hole):
+    A = np.stack([np.diag([1.0, 2.0, 3.0]), np.diag([1.0, 2.0, hole])])
+    A_bar = ld.grad(lambda A: np.sum(np.linalg.det(A)))(A)
+    np.testing.assert_array_equal(A_bar[0], np.diag([6.0, 3.0, 2.0]))
+    assert np.isnan(A_bar[1]).any()
+
+
+@pytest.mark.parametrize("mode", ["reduced", "r"])
+def test_qr_without_full_rank_names_qr(mode):
+    A = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]])
+
+    def f(A):
+        return np.linalg.qr(A, mode=mode) if mode == "r" else np.linalg.qr(A)[1]
+
+    with pytest.raises(np.linalg.LinAlgError, match=r"np\.linalg\.qr"):
+        ld.vjp(f, A)[1](np.eye(2))
+    with pytest.raises(np.linalg.LinAlgError, match=r"np\.linalg\.qr"):
+        ld.jvp(f, (A,), (np.ones((3, 2)),))
+
+
+def test_tensorsolve_takes_lists_beside_variables():
+    a, b = 2 * np.eye(2), [1.0, 2.0]
+    np.testing.assert_allclose(ld.grad(lambda a: np.sum(np.linalg.tensorsolve(a, b)))(a), [[-0.25, -0.5]] * 2)
+    solution = ld.grad(lambda b: np.sum(np.linalg.tensorsolve(a.tolist(), b)))(np.array(b))
+    np.testing.assert_allclose(solution, [0.5, 0.5])
+
+
 def test_nan_goes_through_cholesky_as_in_numpy():
     A = np.array([[np.nan, 0.0], [0.0, 1.0]])
     try:

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import lindiff as ld
 from lindiff.scipy.linalg.decompositions import cholesky, ldl, lu
+from lindiff.scipy.linalg.eigen import eig
 from lindiff.scipy.linalg.qr_factorization import qr, qr_multiply, rq
 from lindiff.scipy.linalg.schur_form import schur
 from lindiff.scipy.linalg.singular_values import null_space, orth, polar, svd, svdvals
@@ -269,3 +270,34 @@ def test_third_order():
     x = np.diag([3.0, 2.0, 1.0]) + 0.1 * RNG.standard_normal((3, 3))
     for f in [lu, polar, lambda a: ldl(a + a.T)[:2], lambda a: schur(a)[0] ** 2]:
         check_grads(lambda a: f(a)[-1], (x,), order=3, rtol=1e-5)  # noqa: B023
+
+
+@pytest.mark.parametrize(
+    ("function", "arrays", "says"),
+    [
+        (lu, (np.zeros((3, 3)),), "lu: .* no derivative"),
+        (qr, (np.zeros((3, 2)),), "qr: .* full rank"),
+        (polar, (np.zeros((3, 2)),), "polar: .* no derivative"),
+        (eig, (np.eye(2), np.zeros((2, 2))), "eig: .* no derivative"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value")  # of infinite eigenvalues
+def test_derivatives_at_singular_matrices_name_the_function(function, arrays, says):
+    y, pullback = ld.vjp(function, *arrays)
+    with pytest.raises(np.linalg.LinAlgError, match=says):
+        pullback(tuple(np.ones_like(part) for part in y))
+    with pytest.raises(np.linalg.LinAlgError, match=says):
+        ld.jvp(function, arrays, tuple(np.ones_like(a) for a in arrays))
+
+
+def test_product_with_a_number_is_refused():
+    with pytest.raises(ValueError, match="qr_multiply: c must be a vector or a matrix"):
+        qr_multiply(ld.Variable(np.eye(2)), 2.0)
+
+
+@pytest.mark.parametrize("function", [orth, null_space])
+def test_batches_of_different_ranks_are_refused(function):
+    a = np.stack([np.eye(2), np.diag([1.0, 0.0])])
+    for x in (a, ld.Variable(a)):
+        with pytest.raises(ValueError, match="results of one shape"):
+            function(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import warnings
 
@@ -119,6 +120,17 @@ def test_lists_are_arrays():
     close(functions.fractional_matrix_power([[4, 0], [0, 9]], 0.5), np.diag([2.0, 3.0]))
 
 
+@pytest.mark.parametrize("function", [functions.expm_frechet, ld.linalg.expm_frechet])
+def test_frechet_takes_lists_beside_variables(function):
+    def trace(A, E):
+        L = function(A, E)
+        return np.trace(L[1] if isinstance(L, tuple) else L)
+
+    zero, one = np.zeros((2, 2)), np.eye(2)
+    close(ld.grad(lambda E: trace(zero.tolist(), E))(one), one)
+    close(ld.grad(lambda A: trace(A, one.tolist()))(zero), one)
+
+
 @pytest.mark.parametrize("name", ["sqrtm", "logm"])
 def test_real_matrices_with_negative_eigenvalues(rng, name):
     """A complex value of a real matrix; its derivative along real directions."""
@@ -126,6 +138,16 @@ def test_real_matrices_with_negative_eigenvalues(rng, name):
     function = getattr(functions, name)
     assert function(A).dtype == np.complex128
     check_grads(function, (A,), order=1)
+
+
+@pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
+@pytest.mark.parametrize("name", ["logm", "root"])
+def test_all_derivatives_are_on_one_side_of_the_branch_cut(rng, name):
+    f = functions.logm if name == "logm" else lambda A: functions.fractional_matrix_power(A, 0.5)
+    for _ in range(4):
+        V = rng.standard_normal((4, 4)) + 3 * np.eye(4)
+        A = V @ np.diag([0.9, -0.7, -2.0, 3.0]) @ np.linalg.inv(V)
+        check_grads(f, (A,), step=1e-4, rtol=1e-6, adjoint_rtol=1e-9)
 
 
 def test_ill_conditioned_root(rng):
@@ -168,6 +190,21 @@ def test_logarithm_far_from_the_identity(rng):
     E = rng.standard_normal((5, 5))
     X, L = ld.jvp(functions.logm, (A,), (E,))
     close(ld.linalg.expm_frechet(X, L), E, 1e-8)
+
+
+@pytest.mark.parametrize("name", ["expm", "sqrtm", "signm", "logm", "cosm"])
+def test_derivatives_leave_no_cycles(name):
+    def run():
+        return ld.grad(lambda A: np.sum(getattr(functions, name)(A)))(np.array([[2.0, 1.0], [0.5, 3.0]]))
+
+    run()
+    gc.collect()
+    gc.disable()
+    try:
+        run()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_singular_logarithm_has_no_derivative():
@@ -393,6 +430,21 @@ def test_singular_equations(rng):
             pullback(q)
     with pytest.raises(LinAlgError, match=r"solve_discrete_lyapunov: .*\(-1\)"):
         ld.vjp(equations.solve_discrete_lyapunov, -np.eye(2), q)
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda q: equations.solve_sylvester(np.diag([1.0, 2.0]), np.eye(2), q),
+        lambda q: equations.solve_continuous_lyapunov(np.diag([1.0, 2.0]), q),
+        lambda q: equations.solve_discrete_lyapunov(np.diag([0.5, 0.2]), q, method="bilinear"),
+    ],
+)
+def test_nan_is_not_called_singular(solve):
+    q = np.array([[np.nan, 0.0], [0.0, 1.0]])
+    X, pullback = ld.vjp(solve, q)
+    assert np.isnan(X).any()
+    assert np.isnan(pullback(q)[0]).any()
 
 
 def test_unstable_is_not_singular(rng):

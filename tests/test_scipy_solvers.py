@@ -469,6 +469,56 @@ def test_singular_lu_factor_warns_like_scipy():
         of_variables(lu_factor, np.zeros((2, 2)))
 
 
+@pytest.mark.parametrize("options", [{}, {"atol": 0.5}, {"rtol": 0.3}])
+@pytest.mark.parametrize("function", [pinv, pinvh])
+def test_pseudoinverses_of_a_batch_are_scipys(rng, function, options):
+    a = rng.standard_normal((3, 4, 4))
+    a = a + a.mT if function is pinvh else a
+    a[1, :, 0] = a[1, 0, :] = 0
+    P, rank = function(a, return_rank=True, **options)
+    for i, matrix in enumerate(a):
+        expected = getattr(scipy.linalg, function.__name__)(matrix, return_rank=True, **options)
+        np.testing.assert_allclose(P[i], expected[0], rtol=1e-10, atol=1e-12)
+        assert rank[i] == expected[1]
+    with pytest.raises(ValueError, match="negative"):
+        function(a, atol=-1.0)
+
+
+def test_pinvh_of_a_matrix_that_is_not_square():
+    for a in [np.ones((0, 3)), np.ones((2, 3)), ld.Variable(np.ones((2, 3)))]:
+        with pytest.raises(ValueError, match="pinvh: a must be square"):
+            pinvh(a)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda ab, b: solve_banded((0, 1), ab, b), [(2, 0), (0,)]),
+        (lambda ab, b: solveh_banded(ab, b), [(2, 0), (0, 2)]),
+        (lambda cb, b: cho_solve_banded((cb, True), b), [(2, 0), (0,)]),
+        (lambda c, b: solve_toeplitz(c, b), [(0,), (0,)]),
+        (lambda c, b: matmul_toeplitz(c, b), [(0,), (0,)]),
+        (lambda c, r, b: matmul_toeplitz((c, r), b), [(3,), (0,), (0,)]),
+        (lambda c, r, b: matmul_toeplitz((c, r), b), [(0,), (3,), (3, 2)]),
+        (lambda c, b: solve_circulant(c, b), [(0,), (0,)]),
+    ],
+)
+def test_systems_without_unknowns(function, shapes):
+    arrays = [np.ones(shape) for shape in shapes]
+    expected = np.zeros_like(function(*arrays))
+    x, x_dot = ld.jvp(function, arrays, arrays)
+    np.testing.assert_array_equal(x, expected)
+    np.testing.assert_array_equal(x_dot, expected)
+    for a, a_bar in zip(arrays, ld.vjp(function, *arrays)[1](expected), strict=True):
+        np.testing.assert_array_equal(a_bar, 0 * a)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_circulant_systems_in_the_precision_of_scipy(dtype):
+    c, b = np.array([3, 1], dtype), np.array([1, 2], dtype)
+    assert of_variables(solve_circulant, c, b).dtype == scipy.linalg.solve_circulant(c, b).dtype
+
+
 def test_special_matrices_take_lists_and_numbers_beside_variables():
     v = ld.Variable(np.array([1.0, 2.0]))
     np.testing.assert_array_equal(ld.value(toeplitz(v, [1.0, 3.0])), [[1, 3], [2, 1]])

@@ -59,7 +59,7 @@ def over_batch(*ranks: int) -> Callable[[F], F]:
                     results.append(function(*(x[index] for x in whole), *rest, **options))
                 except np.linalg.LinAlgError as error:
                     raise np.linalg.LinAlgError(f"{error} (batch index {index})") from error
-            return _stacked(results, lambda r: np.stack(r).reshape(*batch, *np.shape(r[0])))
+            return _stacked(results, lambda r: _of_one_shape(r).reshape(*batch, *np.shape(r[0])))
 
         return call  # type: ignore[return-value]
 
@@ -69,6 +69,15 @@ def over_batch(*ranks: int) -> Callable[[F], F]:
 def _regular(x: Any, core: tuple[int, ...]) -> Any:
     """Some matrix of this shape that any function takes."""
     return np.eye(*core, dtype=x.dtype) if len(core) == 2 else np.ones(core, x.dtype)
+
+
+def _of_one_shape(results: list[Any]) -> Any:
+    shapes = sorted({np.shape(r) for r in results})
+    if len(shapes) > 1:
+        raise ValueError(
+            f"the matrices of a batch must have results of one shape, got {' and '.join(map(str, shapes))}"
+        )
+    return np.stack(results)
 
 
 def _stacked(results: list[Any], stack: Callable[[list[Any]], Any]) -> Any:

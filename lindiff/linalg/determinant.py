@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Differential
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, value
 from lindiff.linalg._backend import operator
 from lindiff.linalg._matrices import adjoint
 from lindiff.linalg.diagonals import extractdiag, makediag
@@ -99,8 +99,10 @@ def _products_without_pairs(s: Any) -> Any:
 
 
 def _unitary_parts(A: Any) -> Any:
-    """``A = U diag(s) Vᴴ``, and ``det(U) det(Vᴴ)``."""
-    U, s, Vh = np.linalg.svd(A)
+    """``A = U diag(s) Vᴴ``, and ``det(U) det(Vᴴ)``; s is NaN where A holds NaN or infinity."""
+    finite = np.all(np.isfinite(value(A)), axis=(-2, -1))[..., None]
+    U, s, Vh = np.linalg.svd(np.where(finite[..., None], A, 0.0))
+    s = np.where(finite, s, np.nan).astype(s.dtype)
     return U, s, adjoint(Vh), (np.linalg.det(U) * np.linalg.det(Vh))[..., None, None]
 
 

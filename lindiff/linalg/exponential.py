@@ -191,6 +191,7 @@ def expm_frechet(A: Any, E: Any) -> Any:
     array([[0., 1.],
            [2., 0.]])
     """
+    A, E = (x if hasattr(x, "shape") else np.asarray(x) for x in (A, E))
     M = block_triangle(A, E)
 
     def pull_E(L_bar: Any) -> Any:

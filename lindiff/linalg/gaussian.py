@@ -152,6 +152,8 @@ def mvn_logpdf(x: Any, mean: Any, cov: Any, *, overwrite_cov: bool = False) -> A
     """
     x, cov = _real(x, "mvn_logpdf", "x"), _covariance(cov, "mvn_logpdf", "cov")
     n = cov.shape[-1]
+    if x.shape[-1:] != (n,):
+        raise ValueError(f"mvn_logpdf: x of shape {x.shape} and cov of shape {cov.shape} do not fit together")
     r = x
     if mean is not None:
         mean = _real(mean, "mvn_logpdf", "mean")
@@ -160,8 +162,6 @@ def mvn_logpdf(x: Any, mean: Any, cov: Any, *, overwrite_cov: bool = False) -> A
                 f"mvn_logpdf: mean of shape {mean.shape} and cov of shape {cov.shape} do not fit"
             )
         r = x - mean
-    if x.shape[-1:] != (n,):
-        raise ValueError(f"mvn_logpdf: x of shape {x.shape} and cov of shape {cov.shape} do not fit together")
     if cov.ndim == 2:
         p = _density(cov, np.reshape(r, (int(np.prod(r.shape[:-1])), n)), None, overwrite_cov)
         return np.reshape(p, r.shape[:-1])

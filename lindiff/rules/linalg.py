@@ -463,6 +463,7 @@ def _cut_after(rank: int, s: Any) -> float:
 
 @composed(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    a, b = as_array(a), as_array(b)
     if axes is not None:
         others = [k for k in range(a.ndim) if k not in axes]
         a = np.transpose(a, [*others, *axes])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "promoted",
     "require_square",
     "require_system",
+    "singular_means",
     "transpose_of",
 ]
 
@@ -82,6 +84,15 @@ def require_system(rows: int, a: Any, b: Any, function: str, name: str = "a") ->
         raise ValueError(
             f"{function}: {name} of shape {a.shape} and b of shape {b.shape} do not fit together"
         )
+
+
+@contextmanager
+def singular_means(what: str) -> Iterator[None]:
+    """Let the error of a singular matrix inside a derivative say what it means for its caller."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise np.linalg.LinAlgError(f"{what}: {error}") from error
 
 
 def columns(x: Any, vector: bool) -> Any:

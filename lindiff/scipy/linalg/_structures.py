@@ -38,6 +38,7 @@ class Band:
 
     def offsets(self, n: int) -> range:
         """The diagonals, ``j - i``, from the top row of the storage."""
+        n = max(n, 1)
         return range(min(self.above, n - 1), -min(self.below, n - 1) - 1, -1)
 
     def times(self, ab: Any, X: Any, transpose: Transpose) -> Any:

@@ -13,7 +13,7 @@ from lindiff.core.variable import value
 from lindiff.linalg._matrices import adjoint, blocks, conj, transposed
 from lindiff.linalg.cholesky import potrf
 from lindiff.linalg.triangular import trsm
-from lindiff.scipy.linalg._arguments import as_checked, require_square
+from lindiff.scipy.linalg._arguments import as_checked, require_square, singular_means
 from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = ["cholesky", "ldl", "lu"]
@@ -142,7 +142,9 @@ def _lu(a: Any) -> Any:
     k = min(m, n)
     exchanges = np.argsort(p, axis=-1)
     L1, L2, U1, U2 = L[..., :k, :], L[..., k:, :], U[..., :k], U[..., k:]
+    meaning = "lu: where the first columns of a have no full rank, L has no derivative"
 
+    @singular_means(meaning)
     def pushforward(a_dot: Any) -> Any:
         if a.size == 0:
             return None, None, None
@@ -158,6 +160,7 @@ def _lu(a: Any) -> Any:
             U_dot = np.concatenate([U_dot[..., :k], U_dot[..., k:] + beside], axis=-1)
         return None, L_dot, U_dot
 
+    @singular_means(meaning)
     def pullback(bars: Any) -> Any:
         _, L_bar, U_bar = bars
         if a.size == 0:
@@ -255,10 +258,8 @@ def _ldl(A: Any, lower: bool, hermitian: bool) -> Any:
 
     def over_D(X: Any) -> Any:
         """``X D⁻¹``: D is its own adjoint, or transpose."""
-        try:
+        with singular_means("ldl: of a singular A, L has no derivative"):
             return adjoint_or_transposed(np.linalg.solve(D, adjoint_or_transposed(X)))
-        except np.linalg.LinAlgError as error:
-            raise np.linalg.LinAlgError(f"ldl: of a singular A, L has no derivative: {error}") from error
 
     def exchanged(X: Any, order: Any) -> Any:
         return transposed(rows(transposed(rows(X, order)), order))

@@ -15,7 +15,7 @@ from lindiff.linalg._matrices import adjoint, conj, hermitian_part, mirrored
 from lindiff.linalg.cholesky import potrf
 from lindiff.linalg.eigenvectors import eig_pullback, eig_pushforward
 from lindiff.linalg.triangular import trmm, trsm
-from lindiff.scipy.linalg._arguments import as_checked, require_square
+from lindiff.scipy.linalg._arguments import as_checked, require_square, singular_means
 from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = [
@@ -312,6 +312,7 @@ def _eig(a: Any, b: Any) -> Any:
     """The left eigenvectors are the right ones of aᴴ and bᴴ, of which the eigenvalues are conj(w)."""
     w, vl, vr = eig(a, b, left=True, check_finite=False)
     values = w if vr.dtype.kind == "c" else w.real
+    meaning = "eig: where b or the matrix of eigenvectors is singular, there is no derivative"
 
     def push(V: Any, w: Any, b: Any, a_dot: Any, b_dot: Any) -> tuple[Any, Any]:
         right_side = a_dot @ V if b_dot is None else a_dot @ V - b_dot @ V * w[..., None, :]
@@ -324,11 +325,13 @@ def _eig(a: Any, b: Any) -> Any:
         Y = np.linalg.solve(adjoint(V if b is None else b @ V), M_bar)
         return Y @ adjoint(V), -(Y * conj(w)[..., None, :]) @ adjoint(V)
 
+    @singular_means(meaning)
     def both_pushforward(a_dot: Any, b_dot: Any) -> Any:
         w_dot, vr_dot = push(vr, values, b, a_dot, b_dot)
         b_h, b_dot_h = (None, None) if b is None else (adjoint(b), adjoint(b_dot))
         return w_dot, push(vl, conj(values), b_h, adjoint(a_dot), b_dot_h)[1], vr_dot
 
+    @singular_means(meaning)
     def pullback(bars: Any) -> Any:
         w_bar, vl_bar, vr_bar = bars
         a_bar, b_bar = pull(vr, values, b, w_bar, vr_bar)

@@ -26,6 +26,7 @@ from lindiff.scipy.linalg._arguments import (
     columns,
     is_plain,
     promoted,
+    require_square,
     require_system,
 )
 
@@ -40,20 +41,48 @@ def _require_matrix(a: Any, function: str) -> None:
 # -- pseudoinverse -------------------------------------------------------------------------------------------
 
 
-def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """SciPy's function, for a batch, too, and for matrices without entries."""
+def _plain(function: Callable[..., Any], decomposed: Callable[..., Any]) -> Callable[..., Any]:
+    """SciPy's function; what it does, without its loop, for a batch; and for matrices without entries.
+
+    ``decomposed(a, ...)`` gives X, w and Y of ``a⁺ = X diag(1 / w) Y``.
+    """
 
     @over_batch(2)
-    def pseudoinverse(a: Any, return_rank: bool = False, **options: Any) -> Any:
+    def of_matrices(a: Any, return_rank: bool, **options: Any) -> Any:
         if a.size:
             return function(a, return_rank=return_rank, check_finite=False, **options)
         P = np.zeros(a.shape[::-1], np.result_type(a.dtype, np.float32))
         return (P, 0) if return_rank else P
 
+    def pseudoinverse(
+        a: Any, return_rank: bool = False, atol: Any = None, rtol: Any = None, **options: Any
+    ) -> Any:
+        if a.ndim == 2 or a.size == 0 or a.dtype.char not in "fdFD":
+            return of_matrices(a, return_rank, atol=atol, rtol=rtol, **options)
+        X, w, Y = decomposed(a, **options)
+        atol = 0.0 if atol is None else atol
+        rtol = max(a.shape[-2:]) * float(np.finfo(w.dtype).eps) if rtol is None else rtol
+        if atol < 0 or rtol < 0:
+            raise ValueError(f"atol and rtol must not be negative, got {atol} and {rtol}")
+        counts = np.abs(w) > atol + rtol * np.max(np.abs(w), axis=-1, keepdims=True)
+        P = (X * np.divide(1, w, out=np.zeros_like(w), where=counts)[..., None, :]) @ Y
+        return (P, np.sum(counts, axis=-1)) if return_rank else P
+
     return pseudoinverse
 
 
-_plain_pinv, _plain_pinvh = _plain(scipy.linalg.pinv), _plain(scipy.linalg.pinvh)
+def _by_singular_values(a: Any) -> tuple[Any, Any, Any]:
+    U, s, Vh = np.linalg.svd(a, full_matrices=False)
+    return adjoint(Vh), s, adjoint(U)
+
+
+def _by_eigenvalues(a: Any, lower: bool) -> tuple[Any, Any, Any]:
+    w, V = np.linalg.eigh(a, "L" if lower else "U")
+    return V, w, adjoint(V)
+
+
+_plain_pinv = _plain(scipy.linalg.pinv, _by_singular_values)
+_plain_pinvh = _plain(scipy.linalg.pinvh, _by_eigenvalues)
 
 
 @operator(_plain_pinv)
@@ -172,7 +201,7 @@ def pinvh(
     """
     options = {"atol": atol, "rtol": rtol, "lower": bool(lower)}
     plain = as_checked(value(a), check_finite)
-    _require_matrix(plain, "pinvh")
+    require_square(plain, "pinvh")
     if not return_rank:
         return _pinvh(plain if is_plain(a) else a, **options)
     P, rank = _plain_pinvh(plain, return_rank=True, **options)

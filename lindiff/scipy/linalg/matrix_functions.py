@@ -489,7 +489,9 @@ class _Logarithm:
     """
 
     def __init__(self, A: Any) -> None:
-        T, self.Z = scipy.linalg.schur(A, output="complex")
+        T, self.Z = scipy.linalg.schur(A)
+        if T.dtype.kind != "c":  # real eigenvalues stay real: rounding must not choose the side of the cut
+            T, self.Z = scipy.linalg.rsf2csf(T, self.Z)
         if not np.abs(np.diagonal(T)).min(initial=np.inf) > np.finfo(T.dtype).tiny:
             raise np.linalg.LinAlgError("logm: A is singular: its logarithm has no derivative")
         one = np.eye(len(T), dtype=T.dtype)
@@ -536,6 +538,13 @@ def _derivatives(logarithms: Any, E: Any) -> Any:
     return L
 
 
+def _derivative_by_blocks(A: Any, E: Any) -> Any:
+    """``L(A, E)`` of the logarithm; real blocks for a real A, so that its real eigenvalues stay real."""
+    if A.dtype.kind != "c" and E.dtype.kind == "c":
+        return _derivative_by_blocks(A, E.real) + 1j * _derivative_by_blocks(A, E.imag)
+    return upper_right(_logm(block_triangle(A, E)))
+
+
 def _derivative_of_logm(A: Any, X: Any) -> Callable[[Any], Any]:
     """``E -> L(A, E)``, ``X = log A``."""
 
@@ -545,7 +554,7 @@ def _derivative_of_logm(A: Any, X: Any) -> Callable[[Any], Any]:
 
     def L(E: Any) -> Any:
         if not is_plain(A, E):
-            return upper_right(_logm(block_triangle(A, E)))
+            return _derivative_by_blocks(A, E)
         found = _derivatives(logarithms(), E)
         return found.real if X.dtype.kind != "c" and E.dtype.kind != "c" else found
 

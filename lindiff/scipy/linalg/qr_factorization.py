@@ -227,6 +227,8 @@ def qr_multiply(
         raise ValueError(f"qr_multiply: mode must be 'left' or 'right', got {mode!r}")
     Q, R, *order = qr(a, mode="economic", pivoting=pivoting, check_finite=False)
     left = mode == "left"
+    if c.ndim == 0:
+        raise ValueError("qr_multiply: c must be a vector or a matrix, got a number")
     inner = c.shape[0] if c.ndim == 1 else c.shape[-2 if left else -1]
     if inner != Q.shape[-1 if left else -2]:
         raise ValueError(

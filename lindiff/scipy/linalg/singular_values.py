@@ -12,7 +12,7 @@ from lindiff.core.registry import rule
 from lindiff.linalg._backend import operator
 from lindiff.linalg._degeneracy import over_gaps, without_rotation
 from lindiff.linalg._matrices import adjoint, hermitian_part
-from lindiff.scipy.linalg._arguments import as_checked
+from lindiff.scipy.linalg._arguments import as_checked, singular_means
 from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = ["null_space", "orth", "polar", "svd", "svdvals"]
@@ -287,7 +287,8 @@ def _isometry(a: Any) -> Any:
         u_dot = u @ _anticommutator(p, across - adjoint(across))
         if square:
             return u_dot
-        return u_dot + adjoint(np.linalg.solve(p, adjoint(a_dot - u @ across)))
+        with singular_means("polar: of a matrix without full rank, u has no derivative"):
+            return u_dot + adjoint(np.linalg.solve(p, adjoint(a_dot - u @ across)))
 
     return u, Differential((differential,), (differential,))
 

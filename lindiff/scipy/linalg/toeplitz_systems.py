@@ -60,6 +60,9 @@ def _correlation(Y: Any, X: Any) -> Any:
 def _product(c: Any, r: Any, X: Any) -> Any:
     """``T X`` for the Toeplitz matrix of first column c and first row r; by FFT."""
     m, n = c.shape[-1], r.shape[-1]
+    if m == 0 or n == 0:
+        batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1], X.shape[:-2])
+        return np.zeros((*batch, m, X.shape[-1]), np.result_type(c.dtype, X.dtype))
     size = m + n - 1
     period = joined(c, np.flip(r[..., 1:], axis=-1))[..., None]
     Y: Any
@@ -262,13 +265,16 @@ def solve_circulant(
         raise ValueError(
             f"solve_circulant: columns of length {n} and right-hand sides of length {b.shape[-1]}"
         )
-    eigenvalues = np.fft.fft(*_double(c))
+    if b.size == 0:
+        batch = np.broadcast_shapes(c.shape, b.shape)
+        return np.moveaxis(np.zeros(batch, np.result_type(c.dtype, b.dtype, np.float32)), -1, outaxis)
+    eigenvalues = np.fft.fft(c)
     size = np.abs(value(eigenvalues))
     if tol is None:
         tol = np.max(size, axis=-1, keepdims=True) * n * float(np.finfo(np.float64).eps)
     nearly_zero = size <= tol
     if nearly_zero.any() and singular == "raise":
         raise np.linalg.LinAlgError("solve_circulant: a circulant matrix is singular to rounding")
-    quotient = np.fft.fft(*_double(b)) / np.where(nearly_zero, 1.0, eigenvalues)
+    quotient = np.fft.fft(b) / np.where(nearly_zero, 1.0, eigenvalues)
     x = np.fft.ifft(np.where(nearly_zero, 0.0, quotient))
     return np.moveaxis(x.real if is_real else x, -1, outaxis)
