@@ -209,6 +209,11 @@ def test_hessians_with_lost_limits_warn():
 # -- singular values ---------------------------------------------------------------------------------------
 
 
+def polar_factor(A):
+    U, _, Vh = np.linalg.svd(A, full_matrices=False)
+    return U @ Vh
+
+
 def with_singular_values(s):
     P = np.linalg.qr(RNG.standard_normal((3, 3)))[0]
     return (Q[:, :3] * np.asarray(s)) @ P
@@ -237,16 +242,12 @@ def test_polar_factor_and_nuclear_norm_are_exact_at_repeated_singular_values(s, 
     A = A.T if wide else A
     weights = W[: A.shape[0], : A.shape[1]]
 
-    def polar(A):
-        U, _, Vh = np.linalg.svd(A, full_matrices=False)
-        return U @ Vh
-
-    assert_allclose(ld.grad(lambda A: np.sum(np.linalg.svdvals(A)))(A), polar(A), atol=1e-12)
-    assert_allclose(ld.grad(lambda A: np.linalg.norm(A, "nuc"))(A), polar(A), atol=1e-12)
-    got = ld.grad(lambda A: np.sum(weights * polar(A)))(A)
+    assert_allclose(ld.grad(lambda A: np.sum(np.linalg.svdvals(A)))(A), polar_factor(A), atol=1e-12)
+    assert_allclose(ld.grad(lambda A: np.linalg.norm(A, "nuc"))(A), polar_factor(A), atol=1e-12)
+    got = ld.grad(lambda A: np.sum(weights * polar_factor(A)))(A)
     h = 1e-4
     A_dot = RNG.standard_normal(A.shape)
-    expected = np.sum(weights * (polar(A + h * A_dot) - polar(A - h * A_dot))) / (2 * h)
+    expected = np.sum(weights * (polar_factor(A + h * A_dot) - polar_factor(A - h * A_dot))) / (2 * h)
     assert_allclose(np.sum(got * A_dot), expected, rtol=1e-6)
 
 
@@ -259,6 +260,10 @@ def test_hessians_of_smooth_functions_of_singular_values_are_exact(s, wide, stri
     assert_allclose(got, 2 * E, atol=1e-9)
     got = ld.hvp(lambda A: np.sum(np.linalg.svdvals(A) ** 4), (A,), (E,))
     assert_allclose(got, 4 * (E @ A.T @ A + A @ E.T @ A + A @ A.T @ E), atol=1e-9)
+    if s[-1] > 0:
+        got = ld.hvp(lambda A: np.linalg.norm(A, "nuc"), (A,), (E,))
+        h = 1e-4
+        assert_allclose(got, (polar_factor(A + h * E) - polar_factor(A - h * E)) / (2 * h), atol=1e-6)
 
 
 def test_kinks_of_singular_values_warn():

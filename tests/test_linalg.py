@@ -385,6 +385,8 @@ def test_matrix_power_takes_whole_numbers():
         ("solve", lambda A: np.linalg.solve(np.tril(A), np.ones(2))),
         ("inv", np.linalg.inv),
         ("slogdet", lambda A: np.linalg.slogdet(A)[1]),
+        ("qr", lambda A: np.linalg.qr(A)[0]),
+        ("qr", lambda A: np.linalg.qr(A, "r")),
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])

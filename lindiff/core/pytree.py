@@ -14,6 +14,10 @@ import numpy as np
 __all__ = ["flatten", "flatten_like", "ones_like", "rebuild", "replace", "tree_map", "zeros_like"]
 
 
+# What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
+_leaf_types: set[type] = set()
+
+
 def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """The leaves of a tree, and the function that puts such leaves back in their places.
 
@@ -25,6 +29,8 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     >>> unflatten([10.0, 20.0, 30.0])
     {'a': 10.0, 'b': (20.0, [30.0])}
     """
+    if _is_flat(tree):
+        return list(tree), lambda leaves: rebuild(tree, leaves)
     parts = _children(tree)
     if parts is None:
         return [tree], lambda leaves: leaves[0]
@@ -50,6 +56,8 @@ def flatten_like(tree: Any, like: Any, what: str, like_what: str) -> list[Any]:
     ValueError
         Says where the structures differ; ``what`` and ``like_what`` name the two trees.
     """
+    if _is_flat(like) and _is_flat(tree) and len(tree) == len(like):
+        return list(tree)
     parts = _children(like)
     if parts is None:
         if _children(tree) is not None:
@@ -66,6 +74,11 @@ def flatten_like(tree: Any, like: Any, what: str, like_what: str) -> list[Any]:
         for child, like_child in zip(children, parts[0], strict=True)
         for leaf in flatten_like(child, like_child, what, like_what)
     ]
+
+
+def _is_flat(tree: Any) -> bool:
+    """Whether this is a sequence of leaves, of types seen before: what most functions return."""
+    return isinstance(tree, (tuple, list)) and _leaf_types.issuperset(map(type, tree))
 
 
 def _children_like(tree: Any, like: Any, like_children: list[Any]) -> list[Any] | None:
@@ -90,6 +103,8 @@ def _describe(tree: Any) -> str:
 
 def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     """The children of an inner node and how to assemble it from others; None for a leaf."""
+    if type(tree) in _leaf_types:
+        return None
     if tree is None:
         return [], lambda _: None
     if isinstance(tree, (tuple, list)):
@@ -103,6 +118,7 @@ def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
             [getattr(tree, name) for name in names],
             lambda children: dataclasses.replace(tree, **dict(zip(names, children, strict=True))),
         )
+    _leaf_types.add(type(tree))
     return None
 
 

@@ -32,6 +32,7 @@ cdef class Operators:
 
 cdef object as_value(object value)
 cdef object record(Trace trace, Node node, object value)
+cpdef list record_outputs(Trace trace, Node node, list values)
 cdef object value_of(object x)
 cpdef dict shared_of(Variable x)
 cdef Trace innermost(object x, Trace so_far)

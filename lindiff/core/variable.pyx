@@ -112,7 +112,14 @@ cdef object record(Trace trace, Node node, object value):
     return out
 
 
-def record_outputs(Trace trace, Node node, list values):
+cdef inline bint is_inexact(object x):
+    """Whether an array is of real or complex floating point numbers."""
+    if cnp.PyArray_CheckExact(x):
+        return cnp.PyArray_ISFLOAT(<cnp.ndarray>x) or cnp.PyArray_ISCOMPLEX(<cnp.ndarray>x)
+    return x.dtype.kind in "fc"
+
+
+cpdef list record_outputs(Trace trace, Node node, list values):
     """The outputs of an operation that has several; integers and booleans among them stay plain."""
     cdef Py_ssize_t i, count = len(values)
     cdef Component part
@@ -124,7 +131,7 @@ def record_outputs(Trace trace, Node node, list values):
         if y_dots is None:
             return values
     for i in range(count):
-        if values[i].dtype.kind not in "fc":
+        if not is_inexact(values[i]):
             outputs.append(values[i])
         elif trace.forward:
             if y_dots[i] is None:

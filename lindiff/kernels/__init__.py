@@ -15,9 +15,26 @@ from lindiff.kernels.cholesky import (
     potri_pullback,
     potri_pushforward,
 )
-from lindiff.kernels.eigh import syevd, syevd_pullback, syevd_pushforward
+from lindiff.kernels.eigh import (
+    eigh,
+    eigh_pullback,
+    eigh_pushforward,
+    nearly_equal,
+    syevd,
+    syevd_pullback,
+    syevd_pushforward,
+)
 from lindiff.kernels.expm import expm, expm_keeping, expm_pullback, expm_pushforward
 from lindiff.kernels.gaussian import log_density, log_density_pullback
+from lindiff.kernels.inverse import (
+    det,
+    getri,
+    inverse,
+    inverse_pullback,
+    inverse_pushforward,
+    slogdet,
+    slogdet_pullback,
+)
 from lindiff.kernels.lq import (
     gelqf,
     gelqf_l,
@@ -26,13 +43,18 @@ from lindiff.kernels.lq import (
     gelqf_pullback,
     gelqf_pushforward,
 )
-from lindiff.kernels.lu import getrf, getri, getrs
+from lindiff.kernels.lu import getrf, getrs
 from lindiff.kernels.products import gemm, gemm2, syrk, syrk_pullback
+from lindiff.kernels.svd import gesdd, gesdd_pullback, gesdd_pushforward
 from lindiff.kernels.triangles import copyltu
 from lindiff.kernels.triangular import trmm, trmm_pullback, trsm, trsm_pullback
 
 __all__ = [
     "copyltu",
+    "det",
+    "eigh",
+    "eigh_pullback",
+    "eigh_pushforward",
     "expm",
     "expm_keeping",
     "expm_pullback",
@@ -45,17 +67,26 @@ __all__ = [
     "gelqf_pushforward",
     "gemm",
     "gemm2",
+    "gesdd",
+    "gesdd_pullback",
+    "gesdd_pushforward",
     "getrf",
     "getri",
     "getrs",
+    "inverse",
+    "inverse_pullback",
+    "inverse_pushforward",
     "log_density",
     "log_density_pullback",
+    "nearly_equal",
     "potrf",
     "potrf_pullback",
     "potrf_pushforward",
     "potri",
     "potri_pullback",
     "potri_pushforward",
+    "slogdet",
+    "slogdet_pullback",
     "syevd",
     "syevd_pullback",
     "syevd_pushforward",

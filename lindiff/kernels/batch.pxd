@@ -11,7 +11,7 @@ from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.scalar cimport complex64, complex128
 
 cdef enum:
-    OPERANDS = 6
+    OPERANDS = 7
 
 cdef struct Batch:
     int dtype                        # NPY_(C)FLOAT or NPY_(C)DOUBLE, the common one of all that entered
@@ -47,6 +47,7 @@ cdef cnp.ndarray read(Batch *b, cnp.ndarray x, int core=*)
 cdef cnp.ndarray own(Batch *b, cnp.ndarray x, bint overwrite=*, int core=*)
 cdef cnp.ndarray fresh(Batch *b, Py_ssize_t m, Py_ssize_t n)
 cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n)
+cdef cnp.ndarray fresh_scalars(Batch *b, bint real=*)
 cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n)
 cdef int transposition(object flag, str operator, str argument=*) except -1
 cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=*, KernelC128 z=*) except -1

@@ -15,3 +15,17 @@ def syevd_pushforward(
     lam: ArrayLike,
     A_dot: ArrayLike,
 ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+def eigh(A: ArrayLike, lower: bool = True) -> tuple[NDArray[Any], NDArray[Any]]: ...
+def eigh_pullback(
+    w: ArrayLike,
+    V: ArrayLike,
+    w_bar: ArrayLike | None,
+    V_bar: ArrayLike | None,
+    overwrite_v_bar: bool = False,
+) -> NDArray[Any]: ...
+def eigh_pushforward(
+    w: ArrayLike,
+    V: ArrayLike,
+    A_dot: ArrayLike,
+) -> tuple[NDArray[Any], NDArray[Any]]: ...
+def nearly_equal(values: ArrayLike, zero: bool = False) -> bool: ...

@@ -35,6 +35,12 @@ cdef inline bint is_plain(object x):
     return (kind == cnp.NPY_DOUBLE or kind == cnp.NPY_FLOAT) and cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>x)
 
 
+cdef inline bint has_shape_of(object x, cnp.ndarray like):
+    """Whether ``x`` is a plain array of the shape and dtype of ``like``."""
+    return is_plain(x) and cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.PyArray_TYPE(like) \
+        and cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, like)
+
+
 cdef object binary(BinaryOp op, object x, object y)
 cdef object unary(UnaryOp op, object x, bint partial_too)
 cdef object chain(object y_bar, object partial, bint overwrite_y_bar)

@@ -457,6 +457,7 @@ def expm(A):
     b.transpose = False
     b.work_size = (SQUARES + 2) * <Py_ssize_t> b.n * b.n
     b.iwork_size = b.n + 2
+    b.weight = 12
     run(&b, expm_item[float], expm_item[double])
     return e
 
@@ -507,6 +508,7 @@ def expm_keeping(A):
     kept = fresh(&b, slots * <Py_ssize_t> b.n, b.n)
     piv = fresh_integers(&b, b.n + 2)
     b.transpose = True
+    b.weight = 12
     run(&b, expm_item[float], expm_item[double])
     return e, kept, piv
 
@@ -550,6 +552,7 @@ cdef object frechet(object E, object kept, object piv, object X, bint transpose,
     x = own(&b, x, overwrite)
     b.transpose = transpose
     b.work_size = 7 * <Py_ssize_t> b.n * b.n
+    b.weight = 15
     if run(&b, frechet_item[float], frechet_item[double]):
         raise ValueError(f"{operator}: E, kept and piv are not what expm_keeping has given")
     return x

@@ -10,7 +10,7 @@ from lindiff.kernels cimport rowmajor
 from lindiff.kernels.batch cimport (
     Batch, enter, fresh_integers, misfit, own, place, read, read_integers, run, square, start, transposition,
 )
-from lindiff.kernels.scalar cimport complex64, complex128, divide_all, real_part, size
+from lindiff.kernels.scalar cimport complex64, complex128, divide_all, size
 from lindiff.kernels.triangles cimport zero_pivot
 from lindiff.kernels.triangular cimport trsm_one
 
@@ -19,12 +19,12 @@ from numpy.linalg import LinAlgError
 cnp.import_array()
 
 cdef enum:
-    SMALL = 8   # order up to which plain loops beat a call of LAPACK
+    SMALL = 40   # order up to which plain loops beat a call of LAPACK
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
 
-cdef inline void exchange(Py_ssize_t count, scalar *x, scalar *y, Py_ssize_t step) noexcept nogil:
+cdef void exchange(Py_ssize_t count, scalar *x, scalar *y, Py_ssize_t step) noexcept nogil:
     cdef Py_ssize_t i
     cdef scalar t
     for i in range(count):
@@ -87,25 +87,6 @@ cdef void getrs_one(int transpose, blas_int n, blas_int k, const scalar *LU, bla
         for i in range(n - 1, -1, -1):
             if piv[i] != i:
                 exchange(k, B + i * ld, B + piv[i] * ld, 1)
-
-
-cdef void getri_one(blas_int n, scalar *LU, blas_int ldlu, const blas_int *piv,
-                    scalar *work, blas_int lwork) noexcept nogil:
-    """LU := A⁻¹ = Pᵀ U⁻¹ L⁻¹; work has at least `getri_work(n)` entries."""
-    cdef Py_ssize_t i, j, ld = ldlu
-    cdef blas_int *shifted = <blas_int *> (work + lwork)   # pivots counted from 1, behind the workspace
-    if n > SMALL:
-        for i in range(n):
-            shifted[i] = piv[i] + 1
-        rowmajor.getri(n, LU, ldlu, shifted, work, lwork)
-        return
-    for i in range(n):
-        for j in range(n):
-            work[i * n + j] = i == j
-    getrs_one(False, n, n, LU, ldlu, piv, work, n)
-    for i in range(n):
-        for j in range(n):
-            LU[i * ld + j] = work[i * n + j]
 
 
 # ---- arrays --------------------------------------------------------------------------------------
@@ -215,70 +196,3 @@ def getrs(LU, piv, B, transpose=False, bint overwrite_b=False):
     if run(&b, getrs_item[float], getrs_item[double], getrs_item[complex64], getrs_item[complex128]):
         raise singular(&b, "getrs")
     return x
-
-
-cdef blas_int getri_item(scalar *LU, Batch *b) noexcept nogil:
-    cdef blas_int info = zero_pivot(b.n, LU, b.n)
-    if info == 0:
-        getri_one(b.n, LU, b.n, <blas_int *> b.item[1], <scalar *> b.work, b.m)
-    return info
-
-
-cdef blas_int getri_query(scalar *LU, blas_int n) noexcept nogil:
-    """Entries of workspace that LAPACK wants."""
-    cdef scalar entries = 0
-    rowmajor.getri(n, LU, n, NULL, &entries, -1)
-    return <blas_int> real_part(entries)
-
-
-cdef blas_int workspace(Batch *b) noexcept:
-    if b.dtype == cnp.NPY_CFLOAT:
-        return getri_query[complex64](NULL, b.n)
-    if b.dtype == cnp.NPY_CDOUBLE:
-        return getri_query[complex128](NULL, b.n)
-    return getri_query[float](NULL, b.n) if b.dtype == cnp.NPY_FLOAT else getri_query[double](NULL, b.n)
-
-
-def getri(LU, piv, bint overwrite_lu=False):
-    """Inverse from the factors of `getrf`.
-
-    Parameters
-    ----------
-    LU : (..., n, n) array_like
-    piv : (..., n) array_like of int
-        Both from `getrf`.
-    overwrite_lu : bool
-        The inverse may overwrite LU.
-
-    Returns
-    -------
-    B : (..., n, n) ndarray
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If A was singular.
-
-    Notes
-    -----
-    4n³/3 flops; a workspace of a few rows (for n <= 8 of n² entries).
-
-    Examples
-    --------
-    >>> getri(*getrf([[1., 0.], [2., 4.]]))
-    array([[ 1.  ,  0.  ],
-           [-0.5 ,  0.25]])
-    """
-    cdef Batch b
-    start(&b)
-    cdef cnp.ndarray lu = own(&b, square(&b, LU, "getri", "LU"), overwrite_lu), _piv
-    _piv = read_integers(&b, piv, b.n, "getri", "piv")
-    if b.n <= SMALL:
-        b.m = b.n * b.n
-    else:
-        b.m = workspace(&b)
-    # behind LAPACK's workspace there is room for n integers
-    b.work_size = b.m + 2 * b.n
-    if run(&b, getri_item[float], getri_item[double], getri_item[complex64], getri_item[complex128]):
-        raise singular(&b, "getri")
-    return lu

@@ -47,12 +47,9 @@ cdef void trsm(bint rightside, bint lower, int transpose, bint unit, blas_int m,
 
 # LAPACK; each returns `info`
 cdef blas_int potri(bint lower, blas_int n, scalar *L, blas_int ldl) noexcept nogil
-cdef blas_int gelqf(blas_int m, blas_int n, scalar *A, blas_int lda, scalar *tau,
-                    scalar *work, blas_int lwork) noexcept nogil
-cdef blas_int orglq(blas_int m, blas_int n, scalar *A, blas_int lda, const scalar *tau,
-                    scalar *work, blas_int lwork) noexcept nogil
-cdef blas_int syevd(blas_int n, scalar *A, blas_int lda, void *lam, scalar *work, blas_int lwork,
-                    void *rwork, blas_int lrwork, blas_int *iwork, blas_int liwork) noexcept nogil
+cdef blas_int syevd(bint lower, blas_int n, scalar *A, blas_int lda, void *lam, scalar *work,
+                    blas_int lwork, void *rwork, blas_int lrwork, blas_int *iwork,
+                    blas_int liwork) noexcept nogil
+cdef blas_int gesdd(blas_int m, blas_int n, scalar *At, void *s, scalar *Ut, scalar *V,
+                    scalar *work, blas_int lwork, void *rwork, blas_int *iwork) noexcept nogil
 cdef blas_int getrf(blas_int n, scalar *A, blas_int lda, blas_int *piv) noexcept nogil
-cdef blas_int getri(blas_int n, scalar *LU, blas_int ldlu, const blas_int *piv,
-                    scalar *work, blas_int lwork) noexcept nogil

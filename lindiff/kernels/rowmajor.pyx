@@ -18,7 +18,7 @@ A = Uᴴ diag(λ) U, rows of Ū are            syevd or heevd 'U' (for the lower
 eigenvectors                               eigenvectors are rows of U
 LU: A = L U P, U unit upper, P exchanges   getrf (of the transpose: its U is our Lᵀ, its L our Uᵀ, and it
 columns                                    exchanges rows where we exchange columns)
-inverse from LU                            getri: inverse and transpose commute
+SVD                                        not flipped, see `gesdd`
 =========================================  ==============================================================
 
 `syrk` and `symm` are about symmetric matrices, complex ones too; `herk`, `her2k`, `hemm` about Hermitian
@@ -255,46 +255,15 @@ cdef blas_int potri(bint lower, blas_int n, scalar *L, blas_int ldl) noexcept no
     return info
 
 
-cdef blas_int gelqf(blas_int m, blas_int n, scalar *A, blas_int lda, scalar *tau,
-                    scalar *work, blas_int lwork) noexcept nogil:
-    """A = L Q, A of shape (m, n): L in the lower triangle, reflectors above it.
-    lwork = -1 asks for the workspace.
-    """
-    cdef blas_int la = leading(lda), info = 0
-    if scalar is float:
-        lapack.sgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
-    elif scalar is double:
-        lapack.dgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
-    elif scalar is complex64:
-        lapack.cgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
-    else:
-        lapack.zgeqrf(&n, &m, A, &la, tau, work, &lwork, &info)
-    return info
-
-
-cdef blas_int orglq(blas_int m, blas_int n, scalar *A, blas_int lda, const scalar *tau,
-                    scalar *work, blas_int lwork) noexcept nogil:
-    """The orthonormal rows Q (m, n) from the reflectors of `gelqf`. lwork = -1 asks for the workspace."""
-    cdef blas_int la = leading(lda), info = 0
-    if scalar is float:
-        lapack.sorgqr(&n, &m, &m, A, &la, <float *> tau, work, &lwork, &info)
-    elif scalar is double:
-        lapack.dorgqr(&n, &m, &m, A, &la, <double *> tau, work, &lwork, &info)
-    elif scalar is complex64:
-        lapack.cungqr(&n, &m, &m, A, &la, <complex64 *> tau, work, &lwork, &info)
-    else:
-        lapack.zungqr(&n, &m, &m, A, &la, <complex128 *> tau, work, &lwork, &info)
-    return info
-
-
-cdef blas_int syevd(blas_int n, scalar *A, blas_int lda, void *lam, scalar *work, blas_int lwork,
-                    void *rwork, blas_int lrwork, blas_int *iwork, blas_int liwork) noexcept nogil:
-    """A = Uᴴ diag(lam) U from the lower triangle of A; U overwrites A.
+cdef blas_int syevd(bint lower, blas_int n, scalar *A, blas_int lda, void *lam, scalar *work,
+                    blas_int lwork, void *rwork, blas_int lrwork, blas_int *iwork,
+                    blas_int liwork) noexcept nogil:
+    """A = Uᴴ diag(lam) U from the named triangle of A; U overwrites A.
 
     lwork = lrwork = liwork = -1 asks for the workspace. lam and rwork, which only complex types use, hold
     real numbers of the precision of A.
     """
-    cdef char jobz = c"V", uplo = uplo_flag(True)
+    cdef char jobz = c"V", uplo = uplo_flag(lower)
     cdef blas_int la = leading(lda), info = 0
     if scalar is float:
         lapack.ssyevd(&jobz, &uplo, &n, A, &la, <float *> lam, work, &lwork, iwork, &liwork, &info)
@@ -306,6 +275,31 @@ cdef blas_int syevd(blas_int n, scalar *A, blas_int lda, void *lam, scalar *work
     else:
         lapack.zheevd(&jobz, &uplo, &n, A, &la, <double *> lam, work, &lwork, <double *> rwork, &lrwork,
                       iwork, &liwork, &info)
+    return info
+
+
+cdef blas_int gesdd(blas_int m, blas_int n, scalar *At, void *s, scalar *Ut, scalar *V,
+                    scalar *work, blas_int lwork, void *rwork, blas_int *iwork) noexcept nogil:
+    """A = U diag(s) Vᵀ, A of shape (m, n), k = min(m, n): takes Aᵀ (n, m), which is lost, and gives Uᵀ (k, m)
+    and V (n, k), neither conjugated. lwork = -1 asks for the workspace; iwork has 8k entries. s and rwork,
+    which only complex types use, hold real numbers of the precision of A.
+
+    It is A itself that LAPACK factors, so that singular vectors have the signs which other libraries give
+    them: those of Aᵀ, the flip of the table, would differ.
+    """
+    cdef char jobz = c"S"
+    cdef blas_int k = m if m < n else n, info = 0
+    cdef blas_int lm = leading(m), lk = leading(k)
+    if scalar is float:
+        lapack.sgesdd(&jobz, &m, &n, At, &lm, <float *> s, Ut, &lm, V, &lk, work, &lwork, iwork, &info)
+    elif scalar is double:
+        lapack.dgesdd(&jobz, &m, &n, At, &lm, <double *> s, Ut, &lm, V, &lk, work, &lwork, iwork, &info)
+    elif scalar is complex64:
+        lapack.cgesdd(&jobz, &m, &n, At, &lm, <float *> s, Ut, &lm, V, &lk, work, &lwork, <float *> rwork,
+                      iwork, &info)
+    else:
+        lapack.zgesdd(&jobz, &m, &n, At, &lm, <double *> s, Ut, &lm, V, &lk, work, &lwork, <double *> rwork,
+                      iwork, &info)
     return info
 
 
@@ -322,19 +316,4 @@ cdef blas_int getrf(blas_int n, scalar *A, blas_int lda, blas_int *piv) noexcept
         lapack.cgetrf(&n, &n, A, &la, piv, &info)
     else:
         lapack.zgetrf(&n, &n, A, &la, piv, &info)
-    return info
-
-
-cdef blas_int getri(blas_int n, scalar *LU, blas_int ldlu, const blas_int *piv,
-                    scalar *work, blas_int lwork) noexcept nogil:
-    """A⁻¹ overwrites the factors of `getrf`. lwork = -1 asks for the workspace."""
-    cdef blas_int la = leading(ldlu), info = 0
-    if scalar is float:
-        lapack.sgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
-    elif scalar is double:
-        lapack.dgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
-    elif scalar is complex64:
-        lapack.cgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
-    else:
-        lapack.zgetri(&n, LU, &la, <blas_int *> piv, work, &lwork, &info)
     return info

@@ -1,4 +1,4 @@
-"""Plain loops on the triangles of one square row-major matrix."""
+"""Plain loops on one row-major matrix: its triangles and its transpose."""
 
 from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.scalar cimport scalar
@@ -7,3 +7,5 @@ cdef blas_int zero_pivot(blas_int n, const scalar *L, blas_int ldl) noexcept nog
 cdef void keep_triangle(bint lower, blas_int n, scalar *X, blas_int ldx) noexcept nogil
 cdef void mirror(bint lower, blas_int n, double scale, scalar *X, blas_int ldx) noexcept nogil
 cdef void mirror_symmetric(bint lower, blas_int n, scalar *X, blas_int ldx) noexcept nogil
+cdef void transpose_into(Py_ssize_t m, Py_ssize_t n, scalar alpha, const scalar *X, Py_ssize_t ldx,
+                         scalar *Y, Py_ssize_t ldy) noexcept nogil

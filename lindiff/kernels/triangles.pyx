@@ -1,4 +1,4 @@
-"""Triangles of a square matrix, in place: tril, triu, copyltu (Seeger et al. 2017, section 4.1)."""
+"""Triangles of a square matrix, in place: tril, triu, copyltu (Seeger et al. 2017, 4.1); the transpose."""
 
 cimport numpy as cnp
 
@@ -56,6 +56,22 @@ cdef void mirror(bint lower, blas_int n, double scale, scalar *X, blas_int ldx) 
 cdef void mirror_symmetric(bint lower, blas_int n, scalar *X, blas_int ldx) noexcept nogil:
     """X := the symmetric matrix of the named triangle, without conjugation."""
     copy_over(lower, False, n, 1, X, ldx)
+
+
+cdef void transpose_into(Py_ssize_t m, Py_ssize_t n, scalar alpha, const scalar *X, Py_ssize_t ldx,
+                         scalar *Y, Py_ssize_t ldy) noexcept nogil:
+    """Y := alpha Xᵀ, X of shape (m, n)."""
+    cdef Py_ssize_t i, j, row = 0, column, below, right
+    while row < m:
+        below = row + TILE if row + TILE < m else m
+        column = 0
+        while column < n:
+            right = column + TILE if column + TILE < n else n
+            for j in range(column, right):
+                for i in range(row, below):
+                    Y[j * ldy + i] = alpha * X[i * ldx + j]
+            column = right
+        row = below
 
 
 cdef blas_int zero_pivot(blas_int n, const scalar *L, blas_int ldl) noexcept nogil:

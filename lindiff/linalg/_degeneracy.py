@@ -35,6 +35,7 @@ __all__ = [
     "without_defect",
     "without_gauge",
     "without_kink",
+    "without_lost_limit",
     "without_rotation",
     "without_split",
 ]
@@ -68,7 +69,9 @@ def _close_of(values: Any) -> Any:
 
 
 def _largest(values: Any) -> Any:
-    return np.max(np.abs(values), axis=-1, initial=0.0)
+    """The largest size of a finite value: a pair of matrices may have infinite eigenvalues."""
+    sizes = np.abs(values)
+    return np.max(sizes, axis=-1, initial=0.0, where=np.isfinite(sizes))
 
 
 def has_repeated(values: Any) -> bool:
@@ -95,9 +98,10 @@ def _steps(values: Any) -> Any:
 
 
 def _pairs(values: Any) -> Any:
-    """How far any two of the values are apart; infinite ones (of a pair of matrices) are never close."""
+    """How far any two of the values are apart; of two infinite ones nobody knows."""
     with np.errstate(invalid="ignore"):
-        return np.abs(values[..., None, :] - values[..., :, None])
+        gaps = np.abs(values[..., None, :] - values[..., :, None])
+    return np.fmin(gaps, np.inf)
 
 
 def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, coupling: Any = 0.0) -> Any:
@@ -123,7 +127,7 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, cou
     floor = floor_of(plain_values)[..., None, None]
     small = plain_gaps <= floor
     rounding = _rounding(scale, plain_values)
-    noise = 25 * plain_values.shape[-1] ** 0.5 * rounding
+    noise = _noise(scale, plain_values)
     matters = close & (np.abs(value(numerator)) > np.where(small, noise, rounding))
     quotient = np.where(close & ~matters, 0.0, numerator / _clipped(gaps, small, floor))
     doubtful = small & (matters | (np.abs(value(coupling)) > noise))
@@ -143,11 +147,16 @@ def over_open_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str
     small = plain_gaps <= floor
     if not small.any():
         return numerator / gaps
-    noise = 25 * plain_values.shape[-1] ** 0.5 * _rounding(scale, plain_values)
+    noise = _noise(scale, plain_values)
     matters = small & (np.abs(value(numerator)) > noise)
     if matters.any():
         _warn(matters, plain_values, name, MAY_DEPEND, plain_gaps.shape[-2] == 1)
     return np.where(small, 0.0, numerator / _clipped(gaps, small, floor)).astype(numerator.dtype)
+
+
+def _noise(scale: Any, values: Any) -> Any:
+    """What many operations on numbers as large as ``scale`` may leave of zero."""
+    return 25 * values.shape[-1] ** 0.5 * _rounding(scale, values)
 
 
 def _rounding(scale: Any, values: Any) -> Any:
@@ -177,13 +186,21 @@ def without_split(values_bar: Any, values: Any, name: str, weights: Any = None) 
     """
     plain = value(values)
     equal = _pairs(plain) <= floor_of(plain)[..., None, None]
-    if np.count_nonzero(equal) == plain.size:  # the diagonals
+    if np.count_nonzero(equal) <= plain.size:  # the diagonals
         return
     split = equal & _differ(values_bar, plain.dtype)
     if weights is not None:
         split &= ~_differ(weights, plain.dtype)
     if split.any():
         _warn(split, plain, name, DEPENDS)
+
+
+def without_lost_limit(coupling: Any, values: Any, name: str) -> None:
+    """Warn where equal values are coupled (..., n, n) by what only a quotient over their gap would weigh."""
+    plain, coupling = value(values), value(coupling)
+    lost = (_pairs(plain) <= floor_of(plain)[..., None, None]) & (np.abs(coupling) > _noise(coupling, plain))
+    if lost.any():
+        _warn(lost, plain, name, DEPENDS)
 
 
 def _differ(x: Any, dtype: Any) -> Any:

@@ -6,17 +6,31 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.variable import value
 from lindiff.linalg._degeneracy import (
+    group_of_equal,
+    has_equal,
     over_gaps,
     over_open_gaps,
     without_defect,
     without_gauge,
     without_split,
 )
-from lindiff.linalg._matrices import adjoint, conj
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part
 from lindiff.linalg.diagonals import extractdiag, makediag
 
-__all__ = ["eig_pullback", "eig_pushforward", "eigh_pullback", "eigh_pushforward", "gaps", "off_diagonal"]
+__all__ = [
+    "columns_pullback",
+    "columns_pushforward",
+    "eig_pullback",
+    "eig_pushforward",
+    "eigh_pullback",
+    "eigh_pushforward",
+    "eigvalsh_pushforward",
+    "gaps",
+    "off_diagonal",
+    "parted",
+]
 
 
 def gaps(w: Any) -> Any:
@@ -52,6 +66,49 @@ def eigh_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
         return over_gaps(skew, gaps(w), K, w, name)
     without_split(w_bar, w, name, weights=extractdiag(K))
     return over_gaps(skew, gaps(w), K, w, name, coupling=off_diagonal(K)) + makediag(w_bar)
+
+
+def columns_pushforward(w: Any, V: Any, A_dot: Any, name: str) -> tuple[Any, Any]:
+    """``w_dot, V_dot`` of ``A = V diag(w) Vᴴ``."""
+    w_dot, S = eigh_pushforward(w, adjoint(V) @ hermitian_part(A_dot) @ V, name)
+    return w_dot, V @ S
+
+
+def columns_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
+    """``A_bar = V M_bar Vᴴ`` of ``A = V diag(w) Vᴴ``; a cotangent that is None is zero."""
+    if V_bar is not None:
+        return hermitian_part(V @ eigh_pullback(w, V, w_bar, V_bar, name) @ adjoint(V))
+    without_split(w_bar, w, name)
+    return hermitian_part((V * w_bar[..., None, :]) @ adjoint(V))
+
+
+def eigvalsh_pushforward(w: Any, V: Any, A_dot: Any) -> Any:
+    """``w_dot = diag(Vᴴ A_dot V)``; equal eigenvalues part as those of their block do."""
+    if has_equal(w):
+        return parted(adjoint(V) @ hermitian_part(A_dot) @ V, w)[0]
+    w_dot = np.sum(conj(V) * (hermitian_part(A_dot) @ V), axis=-2)
+    return w_dot.real if w_dot.dtype.kind == "c" else w_dot
+
+
+def parted(M: Any, w: Any) -> tuple[Any, Any]:
+    """How the change M, in a basis of eigenvectors, parts equal eigenvalues w.
+
+    Returns
+    -------
+    w_dot : (..., n) array or Variable
+        The eigenvalues of the block of M that belongs to a group of equal w, for each group.
+    R : (..., n, n) array or Variable
+        Their eigenvectors.
+    """
+    plain = value(w)
+    group = group_of_equal(plain)
+    # in double precision, for the sake of the shifts
+    M = np.where(group[..., None, :] == group[..., :, None], M, 0.0).astype(np.result_type(M.dtype, float))
+    # groups far apart keep their places in the order of the eigenvalues
+    spread = 2 * np.linalg.norm(value(M), axis=(-2, -1), keepdims=True) + 1
+    shift = spread[..., 0] * group
+    w_dot, R = np.linalg.eigh(M + makediag(shift))
+    return w_dot - shift, R
 
 
 def eig_pushforward(w: Any, V: Any, M: Any, name: str) -> tuple[Any, Any]:

@@ -17,6 +17,7 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
+from lindiff.linalg._backend import fused
 from lindiff.linalg._factored import LU, Cholesky, Factor, factored
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
@@ -95,13 +96,23 @@ def solve(A: Any, B: Any, transpose: bool | str, factor: Factor) -> Any:
     return X, Differential((push_A, push_B), pullbacks, linear_in=(1,))
 
 
+@fused
+def inverse_pushforward(B: Any, A_dot: Any) -> Any:
+    return -(B @ A_dot @ B)
+
+
+@fused
+def inverse_pullback(B: Any, B_bar: Any) -> Any:
+    return -(adjoint(B) @ B_bar @ adjoint(B))
+
+
 @of_factor
 def inverse(A: Any, factor: Factor) -> Any:
     """``B = A⁻¹``: ``B_dot = -B A_dot B``; Giles (2008), section 2.2."""
     B = inverse(A, factor)
     return B, Differential(
-        lambda A_dot: -(B @ factor.part(A_dot) @ B),
-        lambda B_bar: factor.part(-(adjoint(B) @ B_bar @ adjoint(B))),
+        lambda A_dot: inverse_pushforward(B, factor.part(A_dot)),
+        lambda B_bar: factor.part(inverse_pullback(B, B_bar)),
     )
 
 

@@ -7,27 +7,116 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Differential
-from lindiff.linalg._degeneracy import without_kink, without_split
+from lindiff.core.variable import value
+from lindiff.linalg._complement import with_beyond, without_beyond
+from lindiff.linalg._degeneracy import (
+    over_gaps,
+    over_open_gaps,
+    without_gauge,
+    without_kink,
+    without_split,
+)
 from lindiff.linalg._matrices import adjoint, conj
+from lindiff.linalg.diagonals import extractdiag, makediag
+from lindiff.linalg.eigenvectors import gaps, off_diagonal
 
 __all__ = [
     "pinv_pullback",
     "pinv_pushforward",
     "solution_pullback",
     "solution_pushforward",
+    "svd_pullback",
+    "svd_pushforward",
     "svdvals_differential",
     "svdvals_pullback",
+    "svdvals_pushforward",
 ]
+
+
+def svd_pushforward(U: Any, S: Any, Vh: Any, a_dot: Any) -> tuple[Any, Any, Any]:
+    """``U_dot, S_dot, Vh_dot`` of ``a = U diag(S) Vᴴ``; of a wide matrix by that of its adjoint."""
+    if U.shape[-2] >= Vh.shape[-1]:
+        return _tall_svd_pushforward(U, S, Vh, a_dot)
+    V_dot, S_dot, Uh_dot = _tall_svd_pushforward(adjoint(Vh), S, adjoint(U), adjoint(a_dot))
+    return adjoint(Uh_dot), S_dot, adjoint(V_dot)
+
+
+def svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: Any) -> Any:
+    """``a_bar`` of ``a = U diag(S) Vᴴ``; a cotangent that is None is zero."""
+    if U.shape[-2] >= Vh.shape[-1]:
+        return _tall_svd_pullback(U, S, Vh, U_bar, S_bar, Vh_bar)
+    U_bar, Vh_bar = (None if X is None else adjoint(X) for X in (U_bar, Vh_bar))
+    return adjoint(_tall_svd_pullback(adjoint(Vh), S, adjoint(U), Vh_bar, S_bar, U_bar))
+
+
+def _tall_svd_pushforward(U: Any, S: Any, Vh: Any, a_dot: Any) -> tuple[Any, Any, Any]:
+    """With ``P = Uᴴ da V``, ``dU = U Ω``, ``dV = V Ψ`` (Ω, Ψ skew-Hermitian): ``dS = Re diag(P)``,
+    ``(Ω + Ψ)_ij = (P + Pᴴ)_ij / (s_j - s_i)``, ``(Ω - Ψ)_ij = (P - Pᴴ)_ij / (s_j + s_i)``: sums of singular
+    values do not vanish where differences do.
+    """
+    n = Vh.shape[-1]
+    V = adjoint(Vh)
+    inner, beyond = U[..., :n], U[..., n:]
+    sums = S[..., None, :] + S[..., :, None]
+    aV = a_dot @ V
+    P = adjoint(inner) @ aV
+    S_dot = extractdiag(P)
+    S_dot = S_dot.real if P.dtype.kind == "c" else S_dot
+    both = over_open_gaps(off_diagonal(P + adjoint(P)), gaps(S), P, S, "svd")
+    difference = over_open_gaps(P - adjoint(P), sums, P, S, "svd")
+    Omega, Psi = 0.5 * (both + difference), 0.5 * (both - difference)
+    outside = aV - inner @ P
+    U_dot = inner @ Omega + over_open_gaps(outside, S[..., None, :], aV, S, "svd")
+    return with_beyond(U_dot, inner, beyond), S_dot, adjoint(V @ Psi)
+
+
+def _tall_svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: Any) -> Any:
+    """``a_bar = U P_bar Vᴴ + (I - UUᴴ) U_bar S⁻¹ Vᴴ``."""
+    n = Vh.shape[-1]
+    V = adjoint(Vh)
+    inner, beyond = U[..., :n], U[..., n:]
+    if U_bar is None and Vh_bar is None:
+        return svdvals_pullback(inner, S, Vh, S_bar, "svd")
+    U_bar = np.zeros_like(U) if U_bar is None else U_bar
+    V_bar = np.zeros_like(V) if Vh_bar is None else adjoint(Vh_bar)
+    inner_bar = without_beyond(U_bar, inner, beyond, "svd")
+    K_U, K_V = adjoint(inner) @ inner_bar, adjoint(V) @ V_bar
+    sizes = np.abs(value(K_U)) + np.abs(value(K_V))
+    scale = sizes + np.max(np.abs(value(U_bar)), initial=0.0)
+    without_gauge(K_U + K_V, scale, "svd")
+    A_U, A_V = 0.5 * (K_U - adjoint(K_U)), 0.5 * (K_V - adjoint(K_V))
+    # where nothing depends on S, a quotient whose numerator vanishes has no limit that could be lost
+    slopes: Any = 0.0
+    pairs: Any = 0.0
+    sizes = off_diagonal(sizes) if S_bar is not None else 0.0
+    if S_bar is not None:
+        without_split(S_bar, S, "svd", extractdiag(K_U + K_V))
+        slopes = np.abs(value(S_bar))[..., None, :]
+        pairs = off_diagonal(slopes + np.swapaxes(slopes, -1, -2))
+    P_bar = over_gaps(off_diagonal(A_U + A_V), gaps(S), scale, S, "svd", coupling=sizes)
+    sums = S[..., None, :] + S[..., :, None]
+    P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd", coupling=pairs)
+    if S_bar is not None:
+        P_bar = P_bar + makediag(S_bar)
+    a_bar = inner @ P_bar @ Vh
+    if U.shape[-2] == n:
+        return a_bar
+    outside = inner_bar - inner @ K_U
+    return a_bar + over_gaps(outside, S[..., None, :], inner_bar, S, "svd", slopes) @ Vh
 
 
 def svdvals_differential(U: Any, s: Any, Vh: Any, name: str) -> Differential:
     """``s_dot = Re diag(Uᴴ a_dot V)``, and the pullback below."""
+    return Differential(
+        (lambda a_dot: svdvals_pushforward(U, Vh, a_dot),),
+        (lambda s_bar: svdvals_pullback(U, s, Vh, s_bar, name),),
+    )
 
-    def pushforward(a_dot: Any) -> Any:
-        s_dot = np.sum(conj(U) * (a_dot @ adjoint(Vh)), axis=-2)
-        return s_dot.real if s_dot.dtype.kind == "c" else s_dot
 
-    return Differential((pushforward,), (lambda s_bar: svdvals_pullback(U, s, Vh, s_bar, name),))
+def svdvals_pushforward(U: Any, Vh: Any, a_dot: Any) -> Any:
+    """``s_dot = Re diag(Uᴴ a_dot V)``."""
+    s_dot = np.sum(conj(U) * (a_dot @ adjoint(Vh)), axis=-2)
+    return s_dot.real if s_dot.dtype.kind == "c" else s_dot
 
 
 def svdvals_pullback(U: Any, s: Any, Vh: Any, s_bar: Any, name: str) -> Any:

@@ -15,6 +15,7 @@ from lindiff.rules import (  # noqa: F401
     zero_derivative,
 )
 from lindiff.rules.arithmetic import use_fast_paths
+from lindiff.rules.decompositions import use_decomposition_paths
 from lindiff.rules.factorizations import use_factorization_paths
 from lindiff.rules.gaussian import use_gaussian_path
 from lindiff.rules.structure import use_structure_paths
@@ -22,4 +23,5 @@ from lindiff.rules.structure import use_structure_paths
 use_fast_paths()
 use_structure_paths()
 use_factorization_paths()
+use_decomposition_paths()
 use_gaussian_path()

@@ -18,7 +18,7 @@ from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, innermost, kept_constant, record
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
-from lindiff.kernels.elementwise cimport is_plain
+from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.memory cimport copy, empty
@@ -52,11 +52,6 @@ cdef inline bint is_plain_square(object x):
         return False
     cdef Py_ssize_t n = cnp.PyArray_DIM(<cnp.ndarray>x, 0)
     return 1 <= n <= LARGEST and cnp.PyArray_DIM(<cnp.ndarray>x, 1) == n
-
-
-cdef inline bint has_shape_of(object x, cnp.ndarray like):
-    return is_plain(x) and cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.PyArray_TYPE(like) \
-        and cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, like)
 
 
 cdef inline void copy_strided(floating *out, const char *x, Py_ssize_t m, Py_ssize_t n,

@@ -47,10 +47,28 @@ OPERATORS = {
     "expm": (kernels.expm, 1),
     "expm_pullback": (lambda A, X: kernels.expm_pullback(*kernels.expm_keeping(A), X), 2),
     "expm_pushforward": (lambda A, X: kernels.expm_pushforward(*kernels.expm_keeping(A), X), 2),
+    "inverse": (kernels.inverse, 1),
+    "inverse_pullback": (kernels.inverse_pullback, 2),
+    "inverse_pushforward": (kernels.inverse_pushforward, 2),
+    "det": (kernels.det, 1),
+    "slogdet": (kernels.slogdet, 1),
+    "slogdet_pullback": (
+        lambda LU: kernels.slogdet_pullback(LU, np.arange(LU.shape[-1]), np.float32(2)),
+        1,
+    ),
+    "eigh": (kernels.eigh, 1),
+    "eigh_pullback": (lambda V, X: kernels.eigh_pullback(eigenvalues(V), V, None, X), 2),
+    "eigh_pushforward": (lambda V, X: kernels.eigh_pushforward(eigenvalues(V), V, X), 2),
+    "gesdd": (kernels.gesdd, 1),
+    "gesdd_pullback": (
+        lambda U, Vh, U_bar, Vh_bar: kernels.gesdd_pullback(U, eigenvalues(U), Vh, U_bar, None, Vh_bar),
+        4,
+    ),
+    "gesdd_pushforward": (lambda U, Vh, X: kernels.gesdd_pushforward(U, eigenvalues(U), Vh, X), 3),
 }
 
 
-REAL_ONLY = {name for name in OPERATORS if name.startswith(("expm", "gelqf", "syevd"))}
+REAL_ONLY = {name for name in OPERATORS if name.startswith(("expm", "gelqf", "syevd", "eigh", "gesdd"))}
 
 
 def results(y):

@@ -93,3 +93,55 @@ def test_errors():
         kernels.syevd(A)
     with pytest.raises(ValueError, match="syevd_pullback: lam of shape"):
         kernels.syevd_pullback(np.eye(3), np.ones(2), np.eye(3), None)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 8, 13, 33, 48, 49])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_small_orders_are_as_accurate_as_lapack(rng, n, kind):
+    A = symmetric(rng, (4, n, n), kind)
+    A[2] = A[2, :1] * A[2, :, :1]  # rank 1, not symmetric in rounding: only the lower triangle counts
+    A[3] = np.kron(np.eye(n), [[1.0]]) * 1e-20 + np.eye(n, k=-1, dtype=kind)
+    U, lam = kernels.syevd(A)
+    A = np.tril(A) + t(np.tril(A, -1))
+    eps = 20 * n * np.finfo(kind).eps
+    assert np.abs(U @ t(U) - np.eye(n)).max() <= eps
+    assert np.abs((t(U) * lam[..., None, :]) @ U - A).max() <= eps * np.abs(A).max()
+    np.testing.assert_allclose(lam, np.linalg.eigvalsh(A.astype(float)), atol=eps * np.abs(A).max())
+
+
+def test_scales_and_special_spectra():
+    for A in (
+        np.zeros((4, 4)),
+        np.eye(4),
+        np.ones((5, 5)),
+        np.fliplr(np.eye(5)),
+        np.diag([1e-200, 1.0, 1e200]),
+        np.full((6, 6), 1e200),
+        np.full((6, 6), 1e-250),
+        np.diag(np.full(8, 1e-160), 1) + np.diag(np.full(8, 1e-160), -1) + np.diag(np.arange(9.0)),
+    ):
+        U, lam = kernels.syevd(A)
+        n = len(A)
+        np.testing.assert_allclose(U @ U.T, np.eye(n), atol=1e-14)
+        np.testing.assert_allclose((U.T * lam) @ U, A, atol=1e-14 * max(np.abs(A).max(), 1e-300))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 4, 17])
+def test_columns(rng, kind, n, lower):
+    """``eigh`` is NumPy's, in values and signs, and ``syevd`` transposed in its derivatives."""
+    A = separated(rng, (2,), n, kind)
+    half = np.where(np.tri(n, dtype=bool) if lower else np.tri(n, dtype=bool).T, A, np.nan).astype(kind)
+    w, V = kernels.eigh(half, lower)
+    assert_close((V * w[..., None, :]) @ t(V), A, kind)
+    if kind == np.float64:  # NumPy computes single precision in double, which may change signs
+        assert_close(V, np.linalg.eigh(A, "L" if lower else "U")[1])
+    X, w_bar = general(rng, A.shape, kind), general(rng, w.shape, kind)
+    assert_close(
+        kernels.eigh_pullback(w, V, w_bar, X), kernels.syevd_pullback(t(V), w, t(X), w_bar), kind, factor=10
+    )
+    A_dot = symmetric(rng, A.shape, kind)
+    w_dot, V_dot = kernels.eigh_pushforward(w, V, A_dot)
+    U_dot, lam_dot = kernels.syevd_pushforward(t(V), w, A_dot)
+    assert_close(w_dot, lam_dot, kind, factor=10)
+    assert_close(V_dot, t(U_dot), kind, factor=10)

@@ -85,3 +85,17 @@ def test_errors(rng, n):
         kernels.gelqf_pullback(Q, L, Q, L)
     with pytest.raises(ValueError, match="one of Q_bar and L_bar"):
         kernels.gelqf_pullback(Q, L, None, None)
+
+
+@pytest.mark.parametrize("shape", [(9, 150), (33, 33), (64, 64), (65, 90), (100, 101)])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_blocks_of_reflections(rng, shape, kind):
+    A = general(rng, (2, *shape), kind)
+    A[1, 3:6] = 0  # reflections that are none
+    Q, L = kernels.gelqf(A)
+    m = shape[0]
+    eps = 20 * m * np.finfo(kind).eps
+    assert np.abs(Q @ t(Q) - np.eye(m)).max() <= eps
+    assert np.abs(L @ Q - A).max() <= eps * np.abs(A).max()
+    np.testing.assert_array_equal(L, np.tril(L))
+    assert_close(kernels.gelqf_l(A), L, kind)
