@@ -20,6 +20,8 @@ def with_direction(*shapes):
 
 @over_batch(2, 2)
 def frechet_of_scipy(A, E):
+    if A.size == 0:  # older versions refuse it
+        return np.zeros_like(A)
     return scipy.linalg.expm_frechet(A, E, compute_expm=False)
 
 
@@ -86,12 +88,18 @@ def both_signs(X):
 
 def matrix_function(name, domain=near_one, shapes=((1, 1), (3, 3), (2, 2, 2), (0, 2, 2)), **record):
     function = getattr(functions, name)
+    of_scipy = of_batch(getattr(scipy.linalg, name))
+
+    def reference(A):
+        F = of_scipy(A)  # older versions give some in extended precision
+        return F.astype(np.complex128) if F.dtype == np.clongdouble else F
+
     return Operator(
         f"scipy.linalg.{name}",
         function,
         matrices(*shapes),
         domain=domain,
-        reference=of_batch(getattr(scipy.linalg, name)),
+        reference=reference,
         complex=True,
         **record,
     )

@@ -63,7 +63,10 @@ def check_value(got, expected):
     got = ld.value(got)
     assert got.shape == expected.shape
     assert got.dtype == expected.dtype
-    np.testing.assert_array_equal(got, expected)
+    if expected.dtype.kind == "c":  # NumPy's own products of aligned and unaligned numbers differ so
+        np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(expected.dtype).eps)
+    else:
+        np.testing.assert_array_equal(got, expected)
 
 
 def adjoint_of_broadcast(x_bar, x):

@@ -101,6 +101,7 @@ def test_memory_layout_does_not_matter(case):
 
 
 @constant
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
 def test_constants_run_on_variables(case):
     arrays = case.arrays()
     expected = case.of_arrays(arrays, reference=True)

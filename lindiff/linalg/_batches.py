@@ -42,7 +42,7 @@ def over_batch(*ranks: int) -> Callable[[F], F]:
         def call(*args: Any, **options: Any) -> Any:
             arrays, rest = args[: len(ranks)], args[len(ranks) :]
             if all(x.ndim == rank for x, rank in zip(arrays, ranks, strict=False)):
-                return function(*args, **options)
+                return function(*map(_writable, arrays), *rest, **options)
             cores = [x.shape[x.ndim - rank :] for x, rank in zip(arrays, ranks, strict=False)]
             batch = np.broadcast_shapes(
                 *(x.shape[: x.ndim - len(c)] for x, c in zip(arrays, cores, strict=True))
@@ -56,7 +56,7 @@ def over_batch(*ranks: int) -> Callable[[F], F]:
             results = []
             for index in np.ndindex(*batch):
                 try:
-                    results.append(function(*(x[index] for x in whole), *rest, **options))
+                    results.append(function(*(_writable(x[index]) for x in whole), *rest, **options))
                 except np.linalg.LinAlgError as error:
                     raise np.linalg.LinAlgError(f"{error} (batch index {index})") from error
             return _stacked(results, lambda r: _of_one_shape(r).reshape(*batch, *np.shape(r[0])))
@@ -64,6 +64,11 @@ def over_batch(*ranks: int) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _writable(x: Any) -> Any:
+    """The compiled parts of older SciPy versions refuse arrays that are read-only, as broadcast ones are."""
+    return x if x.flags.writeable else x.copy()
 
 
 def _regular(x: Any, core: tuple[int, ...]) -> Any:

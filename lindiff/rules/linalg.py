@@ -495,7 +495,10 @@ def cond(x: Any, p: Any = None) -> Any:
     if x.size == 0 and 0 in x.shape[-2:]:
         raise np.linalg.LinAlgError("np.linalg.cond is not defined on empty arrays")
     if p is None or p in (2, -2):
-        s = np.linalg.svdvals(x)
+        try:
+            s = np.linalg.svdvals(x)
+        except np.linalg.LinAlgError:  # the algorithm may not converge where an entry is infinite
+            return _cond_of_singular(x, p)
         singular = (value(s)[..., -1] == 0).any() or _is_lost(s, x)
         if not singular:
             return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]

@@ -30,9 +30,15 @@ def drop_in(original: Callable[..., Any], *ranks: int | Callable[[Any], int]) ->
     *ranks : int or callable
         How many axes each of the first arguments, arrays, has without a batch; a callable tells that of its
         array.
+
+    Notes
+    -----
+    Positional arguments come in the order of the installed SciPy, which between versions is not the same.
     """
 
     def decorate(function: F) -> F:
+        signature = _in_order_of(original, function)
+        is_reordered = signature != inspect.signature(function)
         names = list(inspect.signature(function).parameters)[: len(ranks)]
 
         def plain(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -61,9 +67,22 @@ def drop_in(original: Callable[..., Any], *ranks: int | Callable[[Any], int]) ->
         def call(*args: Any, **options: Any) -> Any:
             for x in (*args, *options.values()):
                 if type(x) is Variable:
+                    if is_reordered:
+                        return function(**signature.bind(*args, **options).arguments)
                     return function(*args, **options)
             return plain(args, options)
 
+        call.__signature__ = signature  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _in_order_of(original: Callable[..., Any], function: Callable[..., Any]) -> inspect.Signature:
+    """The function's signature, with what the original has in the original's order."""
+    order = {name: i for i, name in enumerate(inspect.signature(original).parameters)}
+    signature = inspect.signature(function)
+    parameters = signature.parameters.values()
+    return signature.replace(
+        parameters=sorted(parameters, key=lambda p: (p.kind, order.get(p.name, len(order))))
+    )

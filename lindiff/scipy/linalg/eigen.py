@@ -297,7 +297,7 @@ def eig(
                 "arbitrary up to common factors; use homogeneous_eigvals=False"
             )
     if b is None and not left:
-        w, vr = np.linalg.eig(a) if right else (np.linalg.eigvals(a), None)
+        w, vr = _with_right_vectors(a) if right else (np.linalg.eigvals(a), None)
         w, vl = w.astype(np.result_type(w.dtype, np.complex64)), None
     else:
         w, vl, vr = _eig(a, b)
@@ -305,6 +305,14 @@ def eig(
         w = np.stack([w, np.ones_like(w)], axis=-2)
     vectors = [v for v, wanted in ((vl, left), (vr, right)) if wanted]
     return (w, *vectors) if vectors else w
+
+
+def _with_right_vectors(a: Any) -> tuple[Any, Any]:
+    """With real vectors where all eigenvalues of a real matrix are real; NumPy since 2.5 has them complex."""
+    w, V = np.linalg.eig(a)
+    if V.dtype.kind == "c" and a.dtype.kind != "c" and not np.any(value(w).imag):
+        V = V.real
+    return w, V
 
 
 @rule
@@ -348,16 +356,15 @@ def eigvals(
     a: Any,
     b: Any = None,
     overwrite_a: bool = False,
+    overwrite_b: bool = False,
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
-    *,
-    overwrite_b: bool = False,
 ) -> Any:
     """Eigenvalues of a matrix or pair of matrices, like ``scipy.linalg.eigvals``.
 
     Parameters
     ----------
-    a, b, overwrite_a, check_finite, homogeneous_eigvals, overwrite_b
+    a, b, overwrite_a, overwrite_b, check_finite, homogeneous_eigvals
         As for :func:`eig`.
 
     Returns

@@ -368,7 +368,14 @@ def tanhm(A: Any) -> Any:
 # -- square root, sign -----------------------------------------------------------------------------------
 
 
-@operator(functools.partial(_of_scipy, scipy.linalg.sqrtm))
+def _plain_sqrtm(A: Any) -> Any:
+    A = _matrix(A, "sqrtm")
+    X = _of_scipy(scipy.linalg.sqrtm, A)
+    # older versions give a complex matrix twice its precision
+    return X.astype(A.dtype, copy=False) if A.dtype.char in "FD" else X
+
+
+@operator(_plain_sqrtm)
 def _sqrtm(A: Any) -> Any:
     """``X L + L X = E``; Higham (2008), equation (6.3)."""
     X = _sqrtm(A)

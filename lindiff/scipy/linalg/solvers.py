@@ -349,9 +349,9 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     array([[ 4., -3.],
            [-2.,  1.]])
     """
-    if is_plain(a):
+    if is_plain(a) and np.size(a):  # older versions forget the dtype where there is no entry
         return scipy.linalg.det(a, overwrite_a=overwrite_a, check_finite=check_finite)
-    as_checked(a, check_finite)
+    a = as_checked(a, check_finite)
     require_square(a, "det")
     double = np.result_type(a.dtype, np.float64)
     return np.linalg.det(a if a.dtype == double else a.astype(double))
