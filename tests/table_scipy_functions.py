@@ -8,10 +8,10 @@ from table import Operator, sample
 from table_operators import SQUARE, matrices
 
 import lindiff as ld
+import lindiff.scipy.linalg as functions
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._matrices import hermitian_part
 from lindiff.scipy.linalg import matrix_equations as equations
-from lindiff.scipy.linalg import matrix_functions as functions
 
 
 def with_direction(*shapes):

@@ -16,6 +16,7 @@ array([[1., 0.],
 from typing import Any
 
 from lindiff.scipy.linalg._others import other
+from lindiff.scipy.linalg.any_function import funm
 from lindiff.scipy.linalg.banded import cho_solve_banded, cholesky_banded, solve_banded, solveh_banded
 from lindiff.scipy.linalg.decompositions import cholesky, ldl, lu
 from lindiff.scipy.linalg.eigen import eig, eigh, eigvals, eigvalsh
@@ -25,6 +26,7 @@ from lindiff.scipy.linalg.eigen_banded import (
     eigvals_banded,
     eigvalsh_tridiagonal,
 )
+from lindiff.scipy.linalg.exponential import coshm, cosm, expm, expm_frechet, sinhm, sinm, tanhm, tanm
 from lindiff.scipy.linalg.factors import cho_factor, cho_solve, lu_factor, lu_solve
 from lindiff.scipy.linalg.least_squares import lstsq, pinv, pinvh
 from lindiff.scipy.linalg.matrix_equations import (
@@ -34,22 +36,8 @@ from lindiff.scipy.linalg.matrix_equations import (
     solve_discrete_lyapunov,
     solve_sylvester,
 )
-from lindiff.scipy.linalg.matrix_functions import (
-    coshm,
-    cosm,
-    expm,
-    expm_frechet,
-    fractional_matrix_power,
-    funm,
-    logm,
-    signm,
-    sinhm,
-    sinm,
-    sqrtm,
-    tanhm,
-    tanm,
-)
 from lindiff.scipy.linalg.qr_factorization import qr, qr_multiply, rq
+from lindiff.scipy.linalg.roots_and_logarithms import fractional_matrix_power, logm, signm, sqrtm
 from lindiff.scipy.linalg.schur_form import schur
 from lindiff.scipy.linalg.singular_values import null_space, orth, polar, svd, svdvals
 from lindiff.scipy.linalg.solvers import det, inv, norm, solve, solve_triangular

@@ -1,0 +1,282 @@
+"""The exponential of matrices, and the trigonometric and hyperbolic functions made of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+import lindiff.linalg
+from lindiff.core.variable import value
+from lindiff.scipy.linalg._functions import inexact, of_scipy, square_matrix
+from lindiff.scipy.linalg.matrix_equations import as_array, is_plain
+
+__all__ = ["coshm", "cosm", "expm", "expm_frechet", "sinhm", "sinm", "tanhm", "tanm"]
+
+
+def expm(A: Any) -> Any:
+    """Matrix exponential.
+
+    Parameters
+    ----------
+    A : (..., n, n) array
+
+    Returns
+    -------
+    (..., n, n) array
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If A is not a square matrix.
+
+    See Also
+    --------
+    lindiff.linalg.expm : the algorithm and its cost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg.matrix_functions import expm
+    >>> expm(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    A = as_array(A)
+    if A.ndim < 2 and A.size == 1:
+        return np.reshape(np.exp(A), (1, 1))
+    if A.ndim < 2:
+        raise np.linalg.LinAlgError("The input array must be at least two-dimensional")
+    if A.shape[-1] != A.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    if is_plain(A) and A.dtype.kind == "c":
+        return of_scipy(scipy.linalg.expm, A)
+    return lindiff.linalg.expm(inexact(A))
+
+
+def expm_frechet(
+    A: Any, E: Any, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
+) -> Any:
+    """Fréchet derivative of the matrix exponential at A along E, and the exponential with it.
+
+    Parameters
+    ----------
+    A, E : (..., n, n) array
+    method : {None, 'SPS', 'blockEnlarge'}
+        SciPy's names of two algorithms; here both are the first one.
+    compute_expm : bool
+        Whether to return the exponential, too.
+    check_finite : bool
+        Whether to look for NaN and infinity.
+
+    Returns
+    -------
+    expm_A : (..., n, n) array
+        If `compute_expm`.
+    expm_frechet_AE : (..., n, n) array
+        In double precision.
+
+    Raises
+    ------
+    ValueError
+        If A and E are not square matrices of one shape, or not finite; if the method is unknown.
+
+    Notes
+    -----
+    Differentiable in A and E; see ``lindiff.linalg.expm_frechet``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg.matrix_functions import expm_frechet
+    >>> expm_frechet(np.zeros((2, 2)), np.eye(2), compute_expm=False)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    A, E = as_array(A), as_array(E)
+    if check_finite:
+        for x in (A, E):
+            np.asarray_chkfinite(value(x))
+    for x, which in ((A, "A"), (E, "E")):
+        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+            raise ValueError(f"expected {which} to be a square matrix")
+    if A.shape[-2:] != E.shape[-2:]:
+        raise ValueError("expected A and E to be the same shape")
+    if method not in (None, "SPS", "blockEnlarge"):
+        raise ValueError(f"Unknown implementation {method}")
+    dtype = np.result_type(A.dtype, E.dtype, np.float64)
+    A, E = A.astype(dtype), E.astype(dtype)
+    L = lindiff.linalg.expm_frechet(A, E)
+    return (lindiff.linalg.expm(A), L) if compute_expm else L
+
+
+# -- trigonometric and hyperbolic functions --------------------------------------------------------------
+
+
+def _composed(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """On plain arrays SciPy's function; on Variables the decorated one, written in functions with rules."""
+
+    def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(formula)
+        def call(A: Any) -> Any:
+            if is_plain(A):
+                return of_scipy(function, A)
+            return formula(inexact(square_matrix(A, formula.__name__)))
+
+        return call
+
+    return decorate
+
+
+def _cosine_and_sine(A: Any) -> tuple[Any, Any]:
+    if A.dtype.kind != "c":
+        E = expm(1j * A)
+        return E.real, E.imag
+    E, E_inv = expm(1j * A), expm(-1j * A)
+    return 0.5 * (E + E_inv), -0.5j * (E - E_inv)
+
+
+def _hyperbolic_cosine_and_sine(A: Any) -> tuple[Any, Any]:
+    E, E_inv = expm(A), expm(-A)
+    return 0.5 * (E + E_inv), 0.5 * (E - E_inv)
+
+
+@_composed(scipy.linalg.cosm)
+def cosm(A: Any) -> Any:
+    """Matrix cosine, ``(exp(iA) + exp(-iA)) / 2``.
+
+    Parameters
+    ----------
+    A : (..., n, n) array
+
+    Returns
+    -------
+    (..., n, n) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg.matrix_functions import cosm
+    >>> cosm(np.zeros((2, 2)))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return _cosine_and_sine(A)[0]
+
+
+@_composed(scipy.linalg.sinm)
+def sinm(A: Any) -> Any:
+    """Matrix sine, ``(exp(iA) - exp(-iA)) / 2i``.
+
+    Parameters
+    ----------
+    A : (..., n, n) array
+
+    Returns
+    -------
+    (..., n, n) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg.matrix_functions import sinm
+    >>> sinm(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    array([[0., 1.],
+           [0., 0.]])
+    """
+    return _cosine_and_sine(A)[1]
+
+
+@_composed(scipy.linalg.tanm)
+def tanm(A: Any) -> Any:
+    """Matrix tangent, ``cosm(A)⁻¹ sinm(A)``.
+
+    Parameters
+    ----------
+    A : (..., n, n) array
+
+    Returns
+    -------
+    (..., n, n) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg.matrix_functions import tanm
+    >>> tanm(np.zeros((2, 2)))
+    array([[0., 0.],
+           [0., 0.]])
+    """
+    return np.linalg.solve(*_cosine_and_sine(A))
+
+
+@_composed(scipy.linalg.coshm)
+def coshm(A: Any) -> Any:
+    """Matrix hyperbolic cosine, ``(exp(A) + exp(-A)) / 2``.
+
+    Parameters
+    ----------
+    A : (..., n, n) array
+
+    Returns
+    -------
+    (..., n, n) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg.matrix_functions import coshm
+    >>> coshm(np.zeros((2, 2)))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return _hyperbolic_cosine_and_sine(A)[0]
+
+
+@_composed(scipy.linalg.sinhm)
+def sinhm(A: Any) -> Any:
+    """Matrix hyperbolic sine, ``(exp(A) - exp(-A)) / 2``.
+
+    Parameters
+    ----------
+    A : (..., n, n) array
+
+    Returns
+    -------
+    (..., n, n) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg.matrix_functions import sinhm
+    >>> sinhm(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    array([[0., 1.],
+           [0., 0.]])
+    """
+    return _hyperbolic_cosine_and_sine(A)[1]
+
+
+@_composed(scipy.linalg.tanhm)
+def tanhm(A: Any) -> Any:
+    """Matrix hyperbolic tangent, ``coshm(A)⁻¹ sinhm(A)``.
+
+    Parameters
+    ----------
+    A : (..., n, n) array
+
+    Returns
+    -------
+    (..., n, n) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.linalg.matrix_functions import tanhm
+    >>> tanhm(np.zeros((2, 2)))
+    array([[0., 0.],
+           [0., 0.]])
+    """
+    return np.linalg.solve(*_hyperbolic_cosine_and_sine(A))
