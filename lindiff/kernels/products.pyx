@@ -16,6 +16,22 @@ cdef enum:
 
 # ---- one matrix ----------------------------------------------------------------------------------
 
+cdef void outer_small(Py_ssize_t m, Py_ssize_t n, scalar alpha, const scalar *a, Py_ssize_t ia,
+                      bint conjugate_a, const scalar *b, Py_ssize_t jb, bint conjugate_b, scalar *C,
+                      Py_ssize_t ldc) noexcept nogil:
+    """C := alpha a bᵀ of two vectors, their entries ia and jb apart, or of their conjugates."""
+    cdef Py_ssize_t i, j
+    cdef scalar x
+    for i in range(m):
+        x = times_real(conj_if(conjugate_a, a[i * ia]), alpha)
+        if jb == 1 and not conjugate_b:
+            for j in range(n):
+                C[i * ldc + j] = x * b[j]
+        else:
+            for j in range(n):
+                C[i * ldc + j] = x * conj_if(conjugate_b, b[j * jb])
+
+
 cdef void gemm_small(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, double alpha, const scalar *A,
                      Py_ssize_t ia, Py_ssize_t pa, bint conjugate_a, const scalar *B, Py_ssize_t pb,
                      Py_ssize_t jb, bint conjugate_b, double beta, scalar *C, Py_ssize_t ldc) noexcept nogil:
@@ -24,6 +40,9 @@ cdef void gemm_small(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, double alpha, con
     """
     cdef Py_ssize_t i, j, p
     cdef scalar s, of_product = <scalar> alpha, of_c = <scalar> beta
+    if k == 1 and beta == 0:
+        outer_small(m, n, of_product, A, ia, conjugate_a, B, jb, conjugate_b, C, ldc)
+        return
     for i in range(m):
         for j in range(n):
             s = 0

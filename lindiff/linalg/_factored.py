@@ -20,6 +20,7 @@ from lindiff.core.variable import Variable, shared_of, value
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part, op
 from lindiff.linalg.cholesky import potrf, potri
+from lindiff.linalg.products import gemm2
 from lindiff.linalg.triangular import trsm
 
 __all__ = ["LU", "Cholesky", "Factor", "UpperCholesky", "factored"]
@@ -51,7 +52,7 @@ class Factor:
 
     def against(self, Y: Any, X: Any, transpose: bool | str) -> Any:
         """What the array A gets from the cotangent Y of ``t(A) X``: the adjoint of ``times``."""
-        return self.part(op(Y @ adjoint(X), transpose))
+        return self.part(op(gemm2(Y, X, transpose_b="C"), transpose))
 
     def inverse(self) -> Any:
         """A⁻¹, kept for what else needs it."""
