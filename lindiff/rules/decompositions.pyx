@@ -154,6 +154,13 @@ cdef bint is_regular(cnp.ndarray LU):
                                 is_single(LU))
 
 
+cdef object scaled_inverse_transposed(object scale, cnp.ndarray LU, cnp.ndarray piv):
+    """``scale A⁻ᵀ``, one number for each matrix."""
+    if type(scale) is Variable:
+        return scale[..., None, None] * scaled_inverse_transposed(np.ones((), LU.dtype), LU, piv)
+    return kernels.slogdet_pullback(LU, piv, scale)
+
+
 @cython.no_gc
 @cython.final
 cdef class Determinant(Node):
@@ -163,20 +170,14 @@ cdef class Determinant(Node):
     cdef cnp.ndarray LU
     cdef cnp.ndarray piv
 
-    cdef object cofactors(self, object d_bar):
-        """``d_bar d A⁻ᵀ``."""
-        if type(d_bar) is Variable:
-            return d_bar[..., None, None] * self.cofactors(np.ones_like(self.d))
-        return kernels.slogdet_pullback(self.LU, self.piv, d_bar * self.d)
-
     cdef int pull(self, Pull walk, object d_bar) except -1:
-        walk.add(self.a, self.cofactors(d_bar), True)
+        walk.add(self.a, scaled_inverse_transposed(d_bar * self.d, self.LU, self.piv), True)
         return 0
 
     cdef object push(self, Push walk):
         A_dot = walk.tangent(self.a)
         return None if A_dot is None \
-            else np.sum(self.cofactors(np.ones_like(self.d)) * A_dot, axis=(-2, -1))
+            else np.sum(scaled_inverse_transposed(self.d, self.LU, self.piv) * A_dot, axis=(-2, -1))
 
 
 cdef class FastDeterminant(Handler):
@@ -201,26 +202,20 @@ cdef class FastDeterminant(Handler):
 cdef class LogDeterminant(Node):
     """``A_bar = log_bar A⁻ᵀ``; the sign is constant."""
 
-    cdef cnp.ndarray log
     cdef cnp.ndarray LU
     cdef cnp.ndarray piv
 
-    cdef object inverse_transposed(self, object log_bar):
-        """``log_bar A⁻ᵀ``."""
-        if type(log_bar) is Variable:
-            return log_bar[..., None, None] * self.inverse_transposed(np.ones_like(self.log))
-        return kernels.slogdet_pullback(self.LU, self.piv, log_bar)
-
     cdef int pull(self, Pull walk, object bars) except -1:
         if bars[1] is not None:
-            walk.add(self.a, self.inverse_transposed(bars[1]), True)
+            walk.add(self.a, scaled_inverse_transposed(bars[1], self.LU, self.piv), True)
         return 0
 
     cdef object push(self, Push walk):
         A_dot = walk.tangent(self.a)
         if A_dot is None:
             return None
-        return [None, np.sum(self.inverse_transposed(np.ones_like(self.log)) * A_dot, axis=(-2, -1))]
+        A_inv_t = scaled_inverse_transposed(np.ones((), self.LU.dtype), self.LU, self.piv)
+        return [None, np.sum(A_inv_t * A_dot, axis=(-2, -1))]
 
 
 cdef class FastLogDeterminant(Handler):
@@ -232,7 +227,6 @@ cdef class FastLogDeterminant(Handler):
         sign, log, LU, piv = kernels.slogdet(a)
         node = LogDeterminant.__new__(LogDeterminant)
         node.a = (<Variable>args[0]).node
-        node.log = log
         node.LU = LU
         node.piv = piv
         return SlogdetResult._make(record_outputs(node.a.trace, node, [sign, log]))
