@@ -17,7 +17,8 @@ from lindiff.core.differential import Differential
 from lindiff.core.variable import value
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._matrices import adjoint
-from lindiff.scipy.linalg.matrix_equations import as_array, is_plain
+from lindiff.rules._common import as_array
+from lindiff.scipy.linalg._arguments import is_plain
 
 __all__ = ["UNSET", "given", "inexact", "of_scipy", "primary", "square_matrix", "with_options"]
 

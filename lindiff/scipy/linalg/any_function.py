@@ -16,8 +16,8 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.linalg._backend import operator
 from lindiff.linalg._matrices import adjoint, hermitian_part
+from lindiff.scipy.linalg._arguments import is_plain
 from lindiff.scipy.linalg._functions import UNSET, given, inexact, of_scipy, primary, with_options
-from lindiff.scipy.linalg.matrix_equations import is_plain
 from lindiff.transforms.forward import jvp
 
 __all__ = ["divided_differences", "funm"]

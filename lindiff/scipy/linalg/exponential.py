@@ -11,8 +11,9 @@ import scipy.linalg
 
 import lindiff.linalg
 from lindiff.core.variable import value
+from lindiff.rules._common import as_array
+from lindiff.scipy.linalg._arguments import is_plain
 from lindiff.scipy.linalg._functions import inexact, of_scipy, square_matrix
-from lindiff.scipy.linalg.matrix_equations import as_array, is_plain
 
 __all__ = ["coshm", "cosm", "expm", "expm_frechet", "sinhm", "sinm", "tanhm", "tanm"]
 

@@ -15,10 +15,11 @@ import scipy.linalg
 from scipy.linalg.lapack import get_lapack_funcs
 
 from lindiff.core.differential import Differential
-from lindiff.core.variable import Variable
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._matrices import adjoint, hermitian_part
+from lindiff.rules._common import as_array
+from lindiff.scipy.linalg._arguments import is_plain
 
 __all__ = [
     "solve_continuous_are",
@@ -27,14 +28,6 @@ __all__ = [
     "solve_discrete_lyapunov",
     "solve_sylvester",
 ]
-
-
-def as_array(x: Any) -> Any:
-    return x if hasattr(x, "ndim") else np.asarray(x)
-
-
-def is_plain(*arrays: Any) -> bool:
-    return all(type(x) is not Variable for x in arrays)
 
 
 def of_one_dtype(*arrays: Any, least: Any = np.float32) -> list[Any]:

@@ -13,6 +13,7 @@ import lindiff.linalg
 from lindiff.core.differential import Differential
 from lindiff.linalg._backend import operator
 from lindiff.linalg._matrices import adjoint, block_triangle, upper_right
+from lindiff.scipy.linalg._arguments import is_plain
 from lindiff.scipy.linalg._functions import (
     UNSET,
     given,
@@ -22,7 +23,7 @@ from lindiff.scipy.linalg._functions import (
     square_matrix,
     with_options,
 )
-from lindiff.scipy.linalg.matrix_equations import Sylvester, is_plain, trsyl
+from lindiff.scipy.linalg.matrix_equations import Sylvester, trsyl
 
 __all__ = ["fractional_matrix_power", "logm", "signm", "sqrtm"]
 
