@@ -209,51 +209,7 @@ def correlations(rng):
     yield sample(rng.standard_normal((6, 2)), rowvar=False)
 
 
-def reduced(ufunc):
-    """``ufunc.reduce`` with every keyword that a reduction has."""
-
-    def samples(rng):
-        x = rng.standard_normal((3, 5))
-        yield sample(x)
-        yield sample(x, axis=1, keepdims=True)
-        yield sample(x, axis=(0, 1), initial=0.1)
-        yield sample(x, axis=None, where=x < 1, initial=0.1)
-
-    return Operator(f"{ufunc.__name__}.reduce", ufunc, samples, call=ufunc.reduce)
-
-
-def accumulated(ufunc):
-    def samples(rng):
-        yield sample(rng.standard_normal((3, 5)))
-        yield sample(rng.standard_normal((3, 5)), axis=1)
-
-    return Operator(f"{ufunc.__name__}.accumulate", ufunc, samples, call=ufunc.accumulate)
-
-
-def outer(ufunc):
-    def samples(rng):
-        yield sample(rng.standard_normal(3), rng.standard_normal((2, 2)))
-        yield sample(rng.standard_normal(()), [1.0, 2.0])
-
-    return Operator(f"{ufunc.__name__}.outer", ufunc, samples, call=ufunc.outer)
-
-
-ASSOCIATIVE = [
-    np.logaddexp,
-    np.logaddexp2,
-    np.hypot,
-    np.fmax,
-    np.fmin,
-    np.maximum,
-    np.minimum,
-    np.add,
-    np.multiply,
-]
-
 OPERATORS = [
-    *map(reduced, ASSOCIATIVE),
-    *map(accumulated, ASSOCIATIVE),
-    *map(outer, [np.add, np.subtract, np.multiply, np.maximum]),
     Operator("sum", np.sum, sums, complex=True),
     Operator("mean", np.mean, reductions, complex=True),
     Operator("max", np.max, extremes),

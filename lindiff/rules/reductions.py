@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Differential, Linear
-from lindiff.core.registry import composed, rule
+from lindiff.core.registry import alias, composed, rule
 from lindiff.core.variable import value
 from lindiff.rules._common import along, conj, normalized_axes
-from lindiff.rules.arithmetic import ufunc_method
 from lindiff.rules.elementwise import nonzero
+from lindiff.rules.ufuncs import ufunc_method
 
 __all__ = ["spread"]
 
@@ -27,9 +27,16 @@ __all__ = ["spread"]
 def spread(y_bar: Any, shape: tuple[int, ...], axis: Any, keepdims: bool, where: Any = True) -> Any:
     """A reduction's cotangent broadcast back to the shape before it; 0 where the mask leaves out."""
     if axis is not None and not keepdims:
-        y_bar = np.expand_dims(y_bar, normalized_axes(axis, len(shape)))
+        y_bar = np.expand_dims(y_bar, reduced_axes(axis, len(shape)))
     y_bar = np.broadcast_to(y_bar, shape)
     return y_bar if where is True else np.where(where, y_bar, 0)
+
+
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that a reduction reduces; of an array without any it may be told the first or the last."""
+    if axis is None:
+        return tuple(range(ndim))
+    return () if ndim == 0 and axis in (0, -1) else normalized_axes(axis, ndim)
 
 
 def masking(where: Any) -> dict[str, Any]:
@@ -40,7 +47,7 @@ def masking(where: Any) -> dict[str, Any]:
 def count(shape: tuple[int, ...], axis: Any, keepdims: bool, where: Any) -> Any:
     """How many elements each result is reduced from."""
     if where is True:
-        return math.prod(shape if axis is None else [shape[a] for a in normalized_axes(axis, len(shape))])
+        return math.prod([shape[a] for a in reduced_axes(axis, len(shape))])
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
 
 
@@ -133,6 +140,8 @@ def extreme(function: Callable[..., Any]) -> None:
 
 extreme(np.max)
 extreme(np.min)
+alias(np.max, np.amax)
+alias(np.min, np.amin)
 
 
 @composed(np.ptp)
@@ -281,9 +290,20 @@ def associative(ufunc: Any, identity: float) -> tuple[Callable[..., Any], Callab
         where: Any = True,
         initial: Any = None,
     ) -> Any:
+        axes = reduced_axes(axis, np.ndim(x))
+        left = [n for k, n in enumerate(np.shape(x)) if k not in axes]
+        if ufunc.identity is None and initial is None:
+            if where is not True:
+                raise ValueError(
+                    f"reduction operation {ufunc.__name__!r} does not have an identity, so to use a where "
+                    f"mask one has to specify 'initial'"
+                )
+            if np.size(x) == 0 and math.prod(left) > 0:
+                raise ValueError(
+                    f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
+                )
         x = x if where is True else np.where(where, x, identity)
         x = x if dtype is None else np.astype(x, np.dtype(dtype))
-        axes = tuple(range(np.ndim(x))) if axis is None else normalized_axes(axis, np.ndim(x))
         for k in axes:
             x = halved(ufunc, identity, x, k)
         if not keepdims:
@@ -312,8 +332,8 @@ for ufunc, identity in [
     (np.logaddexp, -np.inf),
     (np.logaddexp2, -np.inf),
     (np.hypot, 0),
-    (np.fmax, -np.inf),
-    (np.fmin, np.inf),
+    (np.fmax, np.nan),
+    (np.fmin, np.nan),
     (np.maximum, -np.inf),
     (np.minimum, np.inf),
 ]:
