@@ -20,23 +20,21 @@ PUBLIC = {
     and callable(getattr(module, name))
     and not isinstance(getattr(module, name), type)
 }
-LISTED = [*CONSTANT_MAKERS, *OF_OTHERS, *" ".join(OUT_OF_SCOPE.values()).split()]
+LISTED = [*CONSTANT_MAKERS.split(), *OF_OTHERS, *" ".join(OUT_OF_SCOPE.values()).split()]
 
 
 # Without a rule so far.
-COMING = set(
-    """
+COMING = """
     apply_along_axis apply_over_axes asarray_chkfinite ascontiguousarray asfortranarray bincount convolve
     copyto correlate fill_diagonal histogram histogram2d histogram_bin_edges histogramdd insert interp
     nanmedian nanpercentile nanquantile place poly polyadd polyder polydiv polyfit polyint polymul polysub
     polyval put put_along_axis putmask require roots trim_zeros unwrap
-""".split()
-)
+"""
 
 
 def test_every_public_function_is_classified():
     unknown = [name for name, function in PUBLIC.items() if ld.supported(function).kind == "unsupported"]
-    unknown = set(unknown) - COMING
+    unknown = set(unknown) - set(COMING.split())
     assert not unknown, f"functions of NumPy {np.__version__} without a rule or a class: {unknown}"
 
 

@@ -26,7 +26,7 @@ CONSTANT_MAKERS = """
     arange bartlett blackman broadcast_shapes diag_indices diag_indices_from einsum_path empty eye
     fft.fftfreq fft.rfftfreq fromfunction hamming hanning identity indices ix_ kaiser mask_indices ones
     ravel_multi_index tri tril_indices tril_indices_from triu_indices triu_indices_from unravel_index zeros
-""".split()
+"""
 
 # Written in Python without a protocol, in functions that act on Variables.
 OF_OTHERS = {
@@ -145,7 +145,7 @@ def supported(function: Callable[..., Any] | str) -> Support:
 @functools.cache
 def _listed() -> dict[Any, Support]:
     """The functions of the lists above."""
-    listed = {name: Support("constant") for name in CONSTANT_MAKERS}
+    listed = {name: Support("constant") for name in CONSTANT_MAKERS.split()}
     listed |= {name: Support(kind) for name, kind in OF_OTHERS.items()}
     for reason, names in OUT_OF_SCOPE.items():
         for name in names.split():
