@@ -127,10 +127,7 @@ METHODS |= {
     "flatten": flatten,
     "reshape": reshape,
     "transpose": transpose,
-    "real": property(np.real),
-    "imag": property(np.imag),
     "mT": property(lambda self: np.matrix_transpose(self)),
-    "flat": property(np.ravel),
 }
 METHODS |= {name: _of_value(name) for name in ["device", "flags", "itemsize", "nbytes", "strides"]}
 METHODS |= {
