@@ -31,7 +31,7 @@ from lindiff.core.variable import refuse_subclass, use_operators
 from lindiff.rules.creation import stacked
 from lindiff.rules.indexing import has_repeats, is_advanced, last_written, replaced, scatter
 from lindiff.rules.methods import METHODS, attribute
-from lindiff.rules.ufuncs import operate, with_out
+from lindiff.rules.ufuncs import operate, place_of_out, with_out
 
 cnp.import_array()
 
@@ -755,8 +755,8 @@ cdef class HotOperators(Operators):
         return operate(ufunc, method, inputs, kwargs)
 
     cdef object function(self, object function, tuple args, dict kwargs):
-        if "out" in kwargs:
-            return with_out(function, args, dict(kwargs))
+        if "out" in kwargs or len(args) > 2 and len(args) > out_place(function):
+            return with_out(function, args, kwargs)
         return handle(function, args, kwargs)
 
     cdef object method(self, str name):
@@ -764,6 +764,17 @@ cdef class HotOperators(Operators):
 
     cdef object method_names(self):
         return METHODS
+
+
+cdef dict _out_places = {}
+
+
+cdef Py_ssize_t out_place(object function) except -1:
+    """At which place among its arguments ``function`` takes ``out``; one it never has where it does not."""
+    place = _out_places.get(function)
+    if place is None:
+        place = _out_places[function] = place_of_out(function)
+    return place
 
 
 _transposed = View(np.transpose, (), {})

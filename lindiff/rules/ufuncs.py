@@ -6,7 +6,9 @@ One mechanism each serves every ufunc.  Those with a function of the same meanin
 
 from __future__ import annotations
 
+import inspect
 import math
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -18,7 +20,7 @@ from lindiff.core.variable import Variable, value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import scatter
 
-__all__ = ["method_of_ufunc", "operate", "ufunc_method", "with_out"]
+__all__ = ["method_of_ufunc", "operate", "place_of_out", "ufunc_method", "with_out"]
 
 _methods: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 
@@ -76,15 +78,34 @@ def of_values(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 # -- out= and where= -------------------------------------------------------------------------------------
 
 
+def place_of_out(function: Callable[..., Any]) -> int:
+    """At which place among its arguments a NumPy function takes ``out``; ``sys.maxsize`` if at none."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:  # compiled, in older versions of NumPy
+        return sys.maxsize
+    if "out" not in parameters or parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY:
+        return sys.maxsize
+    return [*parameters].index("out")
+
+
 def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A NumPy function that is no ufunc, called with ``out=``."""
+    """A NumPy function that is no ufunc, called with ``out``; rules know nothing of it."""
+    place = place_of_out(function)
+    if len(args) > place:
+        names = [*inspect.signature(function).parameters][place:]
+        kwargs = dict(zip(names, args[place:], strict=False)) | kwargs
+        args = args[:place]
     if handler_kind(function) == "Constant" and not isinstance(kwargs["out"], Variable):
         return handle(function, args, kwargs)
+    kwargs = dict(kwargs)
     out = kwargs.pop("out")
     y = handle(function, args, kwargs)
-    if out is not None and function is np.clip and "where" in kwargs:
+    if out is None:
+        return y
+    if function is np.clip and "where" in kwargs:
         y = np.where(kwargs["where"], y, out)
-    return y if out is None else into((out,), function.__name__, "same_kind", y)
+    return into((out,), function.__name__, "same_kind", y)
 
 
 def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
