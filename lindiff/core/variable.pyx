@@ -450,7 +450,7 @@ cdef int watch(Variable base, object view, object window) except -1:
     if type(view) is not Variable:
         return 0
     v = view
-    if v.base is not None:
+    if v.base is not None or v is base:
         return 0
     v.base = base
     v.window = window
@@ -807,9 +807,9 @@ cdef class Variable:
     @property
     def flat(self):
         """All elements as a vector; what is written there is written here."""
-        cdef Variable vector = np.ravel(self)
+        cdef Variable vector = np.reshape(self, -1)
         if vector.base is None:  # NumPy copied
-            watch(self, vector, View(np.ravel, (), {}))
+            watch(self, vector, View(np.reshape, (-1,), {}))
         return vector
 
     @flat.setter

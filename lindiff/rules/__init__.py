@@ -13,6 +13,7 @@ from lindiff.rules import (  # noqa: F401
     selection,
     shape,
     views,
+    writers,
     zero_derivative,
 )
 from lindiff.rules.arithmetic import use_fast_paths

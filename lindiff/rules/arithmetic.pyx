@@ -535,7 +535,7 @@ cdef bint is_sole(Variable x):
 
 
 cdef object with_item(Variable x, object index, object y):
-    """The plain array of ``x`` with the plain ``y`` at ``index``; in its own memory where only ``x`` sees it."""
+    """The plain array of ``x`` with the plain ``y`` at ``index``; in place where only ``x`` sees it."""
     if not is_sole(x):
         value = x._value.copy()
         value[index] = y

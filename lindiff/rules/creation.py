@@ -30,10 +30,11 @@ def buffer_maker(function: Callable[..., Any]) -> None:
     composed(function)(make)
 
 
-for _function in [
+_makers: list[Callable[..., Any]] = [
     np.arange, np.empty, np.empty_like, np.eye, np.identity, np.ones, np.ones_like, np.tri, np.zeros,
     np.zeros_like,
-]:  # fmt: skip
+]  # fmt: skip
+for _function in _makers:
     buffer_maker(_function)
 
 
