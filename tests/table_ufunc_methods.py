@@ -102,6 +102,40 @@ def with_where(ufunc):
     )
 
 
+def written_at(ufunc):
+    """``ufunc.at`` on a copy."""
+
+    def call(x, indices, *y):
+        x = np.copy(x)
+        ufunc.at(x, indices, *y)
+        return x
+
+    return Operator(
+        f"{ufunc.__name__}.at",
+        ufunc,
+        places if ufunc.nin == 2 else some_places,
+        call=call,
+        domain=apart,
+        order=1,
+    )
+
+
+def places(rng):
+    x = rng.standard_normal((3, 2))
+    yield sample(rng.standard_normal(4), [0, 2, 0, 0], rng.standard_normal(4))
+    yield sample(x, (np.array([2, 0, 2]), np.array([1, 1, 1])), rng.standard_normal(()))
+    yield sample(x, np.array([1, 1]), rng.standard_normal((2, 2)))
+    yield sample(x, 1, rng.standard_normal(2))
+    yield sample(x, (slice(None), [0, 0]), rng.standard_normal(2))
+    yield sample(x, np.array([], int), 1.5)
+    yield sample(x, x > 0, 1.5)
+
+
+def some_places(rng):
+    yield sample(rng.standard_normal(4), [0, 2, 0])
+    yield sample(rng.standard_normal((3, 2)), (0, [1, 1]))
+
+
 def method(ufunc, name, samples, suffix="", **options):
     call = getattr(ufunc, name)
     return Operator(
@@ -127,5 +161,9 @@ OPERATORS = [
     *(method(f, "accumulate", accumulations, order=1) for f in ASSOCIATIVE + IN_ORDER),
     *(method(f, "reduceat", segments, order=1) for f in ASSOCIATIVE + IN_ORDER),
     *(method(f, "outer", pairs, order=1) for f in ASSOCIATIVE + IN_ORDER),
+    *map(
+        written_at,
+        [np.add, np.subtract, np.multiply, np.divide, np.power, np.maximum, np.hypot, np.negative, np.sqrt],
+    ),
     *map(with_where, [np.add, np.multiply, np.power, np.arctan2, np.log, np.sin]),
 ]

@@ -19,6 +19,7 @@ from lindiff.core.registry import handle, handler_kind, raise_unsupported
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import scatter
+from lindiff.rules.writers import destination
 
 __all__ = ["method_of_ufunc", "operate", "place_of_out", "ufunc_method", "with_out"]
 
@@ -260,11 +261,7 @@ def prepared(x: Any, axis: Any, dtype: Any, why: str) -> tuple[Any, Any]:
 
 def at(ufunc: np.ufunc, x: Any, indices: Any, /, *y: Any) -> None:
     """``x[indices] = ufunc(x[indices], y)``, as often as an index is given."""
-    if not isinstance(x, Variable):
-        raise TypeError(
-            f"np.{ufunc.__name__}.at cannot write Variables into a plain array: make the array with "
-            f"lindiff.numpy, or with like= a Variable"
-        )
+    x = destination(x, f"{ufunc.__name__}.at")
     places = np.arange(x.size).reshape(x.shape)[value(indices)]
     shape, places = places.shape, places.reshape(-1)
     operands = [np.reshape(np.broadcast_to(as_array(part), shape), -1) for part in y]
