@@ -99,18 +99,22 @@ def split_and_joined(x):
 
 OPERATIONS = [
     # elementwise
-    *of(1, any_shape, np.sin, np.tanh, np.arctan, np.arcsinh, np.square, np.negative, np.abs, np.sinc, np.expm1),
+    *of(1, any_shape, np.sin, np.tanh, np.arctan, np.arcsinh, np.square, np.negative, np.abs, np.sinc),
+    *of(1, any_shape, np.expm1),
     *of(1, any_shape, lambda x: np.exp(-x), lambda x: np.log(positive(x)), lambda x: np.sqrt(positive(x))),
     *of(1, any_shape, lambda x: np.clip(x, -0.7, 0.9), lambda x: np.where(x > 0, x, 0.1 * x)),
-    *of(1, any_shape, lambda x: positive(x) ** 1.3, lambda x: 1 / positive(x), lambda x: np.cbrt(positive(x))),
-    *of(1, any_shape, lambda x: np.sin(x, where=x > 0, out=np.copy(x)), lambda x: np.nan_to_num(x), lambda x: x**3),
+    *of(1, any_shape, lambda x: positive(x) ** 1.3, lambda x: 1 / positive(x)),
+    *of(1, any_shape, lambda x: np.cbrt(positive(x))),
+    *of(1, any_shape, lambda x: np.sin(x, where=x > 0, out=np.copy(x)), lambda x: np.nan_to_num(x)),
+    *of(1, any_shape, lambda x: x**3),
     *of(2, broadcasts, np.add, np.subtract, np.multiply, np.maximum, np.fmin, np.logaddexp),
     *of(2, broadcasts, lambda x, y: x / positive(y), lambda x, y: np.arctan2(x, positive(y))),
     *of(2, broadcasts, lambda x, y: np.hypot(x, positive(y)), lambda x, y: positive(x) ** y),
     # reductions
     *of(1, any_shape, np.sum, np.mean, np.max, np.var),
     *of(1, has_axes, lambda x: np.sum(x, axis=0), lambda x: np.mean(x, axis=-1, keepdims=True)),
-    *of(1, has_axes, lambda x: np.min(x, axis=-1), lambda x: np.prod(x, axis=0), lambda x: np.cumsum(x, axis=-1)),
+    *of(1, has_axes, lambda x: np.min(x, axis=-1), lambda x: np.prod(x, axis=0)),
+    *of(1, has_axes, lambda x: np.cumsum(x, axis=-1)),
     *of(1, has_axes, lambda x: np.cumprod(x, axis=0), lambda x: np.std(spaced(x), axis=-1)),
     *of(1, has_axes, lambda x: np.median(x, axis=0), lambda x: np.quantile(x, 0.3, axis=-1), np.ptp),
     *of(1, has_axes, lambda x: np.logaddexp.reduce(x, axis=-1), lambda x: np.add.reduceat(x, [0, 0])),
@@ -123,7 +127,8 @@ OPERATIONS = [
     *of(2, lambda x, y: has_axes(x), written),
     # shape
     *of(1, any_shape, np.ravel, np.transpose, np.atleast_2d, np.flip, lambda x: np.expand_dims(x, 0)),
-    *of(1, has_axes, np.squeeze, lambda x: np.roll(x, 1), lambda x: np.reshape(x, (-1, x.shape[0])), split_and_joined),
+    *of(1, has_axes, np.squeeze, lambda x: np.roll(x, 1)),
+    *of(1, has_axes, lambda x: np.reshape(x, (-1, x.shape[0])), split_and_joined),
     *of(1, lambda x: math.prod(x) <= LARGEST / 3, lambda x: np.tile(x, 2), lambda x: np.repeat(x, 2)),
     *of(1, lambda x: has_axes(x) and max(x) <= 3 and len(x) <= 2, lambda x: np.pad(x, 1, mode="edge")),
     *of(2, same, lambda x, y: np.stack([x, y], axis=-1)),
@@ -136,7 +141,8 @@ OPERATIONS = [
     # linear algebra
     *of(1, is_matrix, lambda x: np.linalg.cholesky(gram(x)), lambda x: np.linalg.inv(gram(x))),
     *of(1, is_matrix, lambda x: np.linalg.slogdet(gram(x))[1], lambda x: np.linalg.solve(gram(x), x)),
-    *of(1, is_matrix, lambda x: np.linalg.eigvalsh(spectrum(x)), lambda x: np.abs(np.linalg.eigh(spectrum(x))[1])),
+    *of(1, is_matrix, lambda x: np.linalg.eigvalsh(spectrum(x))),
+    *of(1, is_matrix, lambda x: np.abs(np.linalg.eigh(spectrum(x))[1])),
     *of(1, is_matrix, lambda x: np.linalg.norm(x, axis=1), lambda x: np.linalg.svd(spectrum(x))[1]),
     *of(1, is_matrix, lambda x: np.linalg.qr(gram(x))[1], lambda x: np.linalg.det(gram(x) / 3)),
     *of(1, is_matrix, lambda x: np.linalg.matrix_power(gram(x) / 3, 2), lambda x: np.linalg.pinv(gram(x))),
