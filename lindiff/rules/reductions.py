@@ -14,7 +14,7 @@ import numpy as np
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import alias, composed, rule
 from lindiff.core.variable import value
-from lindiff.rules._common import along, conj, normalized_axes
+from lindiff.rules._common import along, as_array, conj, normalized_axes
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.ufuncs import ufunc_method
 
@@ -402,12 +402,20 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 @composed(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    ary = as_array(ary)
     parts = [np.diff(np.ravel(ary))]
     if to_begin is not None:
-        parts.insert(0, np.ravel(to_begin))
+        parts.insert(0, end_of_differences(to_begin, ary.dtype, "to_begin"))
     if to_end is not None:
-        parts.append(np.ravel(to_end))
+        parts.append(end_of_differences(to_end, ary.dtype, "to_end"))
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def end_of_differences(given: Any, dtype: Any, name: str) -> Any:
+    given = np.ravel(given)
+    if not np.can_cast(given.dtype, dtype, "same_kind"):
+        raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+    return np.astype(given, dtype)
 
 
 @composed(np.gradient)
@@ -456,7 +464,8 @@ def gradient_along(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
         s_1, h_1 = s[along(axis, _one(beside))], h[along(axis, _one(beside))]
         return s_0 + (s_0 - s_1) * h_0 / (h_0 + h_1)
 
-    return np.concatenate([end(0, 1), inside, end(-1, -2)], axis=axis)
+    y = np.concatenate([end(0, 1), inside, end(-1, -2)], axis=axis)
+    return y if y.dtype == f.dtype or f.dtype.kind not in "fc" else np.astype(y, f.dtype)
 
 
 def _one(i: int) -> slice:
@@ -543,7 +552,10 @@ def without_nan(function: Callable[..., Any], meaning: Callable[..., Any]) -> No
 
     @composed(function)
     def of_numbers(a: Any, *args: Any, where: Any = True, **kwargs: Any) -> Any:
-        return meaning(a, *args, where=~np.isnan(value(a)) & where, **kwargs)
+        y = meaning(a, *args, where=~np.isnan(value(a)) & where, **kwargs)
+        if kwargs.get("mean") is not None and y.dtype.kind == a.dtype.kind:
+            y = np.astype(y, a.dtype)  # a mean of another dtype has no say in NumPy's nanvar
+        return y
 
 
 without_nan(np.nansum, np.sum)
