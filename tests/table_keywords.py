@@ -157,18 +157,21 @@ OPERATORS = [
         matrix(sorted=True),
     ),
     *(
-        keywords(
+        Operator(
+            f"{f.__name__} keywords",
             f,
-            vector(assume_unique=True),
-            vector(),
+            lambda rng: [sample(rng.standard_normal(5), assume_unique=True)],
             call=lambda x, f=f, **options: f(x, x[3:], **options),
         )
         for f in [np.setdiff1d, np.setxor1d]
     ),
-    keywords(
+    Operator(
+        "intersect1d keywords",
         np.intersect1d,
-        vector(assume_unique=True, return_indices=True),
-        vector(return_indices=True),
+        lambda rng: [
+            sample(rng.standard_normal(5), assume_unique=unique, return_indices=True)
+            for unique in (False, True)
+        ],
         call=lambda x, **options: np.intersect1d(x, x[3:], **options),
     ),
     keywords(np.reshape, matrix((4, 3), copy=True), matrix(order="F", shape=(2, 6), copy=None)),

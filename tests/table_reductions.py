@@ -214,6 +214,8 @@ OPERATORS = [
     Operator("mean", np.mean, reductions, complex=True),
     Operator("max", np.max, extremes),
     Operator("min", np.min, extremes),
+    Operator("amax", np.amax, extremes),
+    Operator("amin", np.amin, extremes),
     Operator("ptp", np.ptp, plain_reductions),
     Operator("var", np.var, variances, complex=True),
     Operator("var with mean", np.var, with_mean, complex=True),

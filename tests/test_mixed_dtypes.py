@@ -1,4 +1,6 @@
-"""NumPy's functions of arguments of different precision, real beside complex: dtypes as NumPy has them, gradients as the inputs."""
+"""NumPy's functions of single beside double precision, real beside complex: values have the dtypes that NumPy
+gives them, gradients those of the inputs.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from lindiff.core.registry import full_name
 
 COMBINATIONS = [("f4", "f8"), ("f8", "c16"), ("c8", "f4"), ("f4", "c16")]
 
-# NumPy's variance of real numbers around a complex mean is no real number; the rank that lstsq finds depends on
-# the precision.
+# NumPy's variance of real numbers around a complex mean is no real number; the rank that lstsq finds depends
+# on the precision.
 OF_ONE_DTYPE = {"var with mean", "std with mean", "lstsq (low rank)"}
 
 
