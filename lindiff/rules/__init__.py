@@ -9,6 +9,7 @@ from lindiff.rules import (  # noqa: F401
     linalg,
     norms,
     products,
+    quantiles,
     reductions,
     selection,
     shape,
