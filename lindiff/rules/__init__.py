@@ -2,10 +2,13 @@
 
 from lindiff.rules import (  # noqa: F401
     complex,
+    convolution,
     creation,
     elementwise,
     fft,
+    histograms,
     indexing,
+    interpolation,
     linalg,
     norms,
     products,
