@@ -112,11 +112,24 @@ OPERATORS = [
         for name in ["cumulative_sum", "cumulative_prod"]
         if hasattr(np, name)  # NumPy 2.1
     ),
-    keywords(
-        np.median,
-        matrix(axis=0, overwrite_input=True),
-        call=lambda x, **options: np.median(x.copy(), **options),
+    *(
+        keywords(
+            f,
+            matrix(q, overwrite_input=True, keepdims=True),
+            matrix(q, axis=1, method="inverted_cdf", weights=[[1.0, 2.0, 0.5, 0.0]] * 3),
+            call=lambda x, *args, f=f, **options: f(np.copy(x), *args, **options),
+        )
+        for f, q in [(np.quantile, 0.4), (np.percentile, 40), (np.nanquantile, 0.4), (np.nanpercentile, 40)]
     ),
+    *(
+        keywords(
+            f,
+            matrix(axis=0, overwrite_input=True, keepdims=True),
+            call=lambda x, f=f, **options: f(np.copy(x), **options),
+        )
+        for f in [np.median, np.nanmedian]
+    ),
+    keywords(np.histogram_bin_edges, vector(bins=3, weights=[1.0, 2.0, 3.0, 4.0, 5.0])),
     *(
         holed(
             f,

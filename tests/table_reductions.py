@@ -171,22 +171,6 @@ def trapezoids(rng):
     yield sample(y, np.cumsum(rng.random((3, 4)), axis=1), axis=-1)
 
 
-def quantiles(rng):
-    x = rng.standard_normal((3, 4))
-    yield sample(x, 0.3)
-    yield sample(x, 1.0, axis=0)
-    yield sample(x, [0.0, 0.25, 0.6], axis=1)
-    yield sample(x, 0.4, axis=(1, 0), keepdims=True)
-    yield sample(x, [[0.1, 0.5]], axis=0, keepdims=True)
-    yield sample(rng.standard_normal((2, 3, 4)), 0.4, axis=(0, 2))
-    yield sample(np.array([1.0, 3.0, 2.0]), np.array([0.3, 0.8]))
-
-
-def percentiles(rng):
-    yield sample(rng.standard_normal((3, 4)), 30.0, axis=1)
-    yield sample(rng.standard_normal(5), [10, 20.0])
-
-
 def covariances(rng):
     m = rng.standard_normal((3, 6))
     yield sample(m)
@@ -239,9 +223,6 @@ OPERATORS = [
     ),
     Operator("gradient", np.gradient, gradients, complex=True),
     Operator("trapezoid", np.trapezoid, trapezoids, complex=True),
-    Operator("median", np.median, plain_reductions),
-    Operator("quantile", np.quantile, quantiles),
-    Operator("percentile", np.percentile, percentiles),
     Operator("cov", np.cov, covariances, complex=True),
     Operator("cov with weights", np.cov, weighted_covariances),
     Operator("corrcoef", np.corrcoef, correlations, complex=True),

@@ -484,66 +484,6 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return np.sum(dx * (y[along(axis, slice(1, None))] + y[along(axis, slice(None, -1))]) / 2.0, axis=axis)
 
 
-# -- order statistics ------------------------------------------------------------------------------------
-
-
-def sorted_last(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """``a`` sorted along the last axis, which the reduced axes have become; and the shape with these as 1."""
-    axes = tuple(range(np.ndim(a))) if axis is None else normalized_axes(axis, np.ndim(a))
-    kept = [k for k in range(np.ndim(a)) if k not in axes]
-    shape = tuple(1 if k in axes else n for k, n in enumerate(np.shape(a)))
-    a = np.transpose(a, [*kept, *axes])
-    joined = [*np.shape(a)[: len(kept)], math.prod(np.shape(a)[len(kept) :])]
-    return np.sort(np.reshape(a, joined), axis=-1), shape
-
-
-@composed(np.quantile)
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    *,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    weights: Any = None,
-) -> Any:
-    """Between the two order statistics around q (n - 1), linearly: both are selected by the plain values."""
-    if method != "linear" or weights is not None:
-        raise TypeError('np.quantile on Variables: only method="linear" without weights has a derivative')
-    if not np.all((np.asarray(value(q)) >= 0) & (np.asarray(value(q)) <= 1)):
-        raise ValueError("Quantiles must be in the range [0, 1]")
-    ordered, shape = sorted_last(a, axis)
-    n = ordered.shape[-1]
-    position = np.multiply(q, n - 1)
-    part = position - np.floor(position)
-    below = np.floor(position).astype(int)
-    above = np.minimum(below + 1, n - 1)
-    moved = np.moveaxis(ordered, -1, 0)  # the quantiles become the first axes, as NumPy has them
-    weight = np.reshape(part, np.shape(part) + (1,) * (moved.ndim - 1))
-    y = moved[below] + weight * (moved[above] - moved[below])
-    if np.isnan(value(ordered)[..., -1:]).any():  # a NaN is sorted last, and makes its quantile NaN
-        y = np.where(np.isnan(value(moved)[-1]), np.nan, y)
-    if y.dtype != np.result_type(a) and np.result_type(a).kind == "f" and np.ndim(q) == 0:
-        y = y.astype(np.result_type(a))
-    return np.reshape(y, np.shape(q) + shape) if keepdims else y
-
-
-@composed(np.percentile)
-def percentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
-    return np.quantile(a, np.true_divide(q, 100), axis=axis, **kwargs)
-
-
-@composed(np.median)
-def median(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    ordered, shape = sorted_last(a, axis)
-    n = ordered.shape[-1]
-    y = np.mean(ordered[..., (n - 1) // 2 : n // 2 + 1], axis=-1)
-    if np.isnan(value(ordered)[..., -1:]).any():
-        y = np.where(np.isnan(value(ordered)[..., -1]), np.nan, y)
-    return np.reshape(y, shape) if keepdims else y
-
-
 # -- without NaNs ----------------------------------------------------------------------------------------
 
 
