@@ -19,7 +19,7 @@ from lindiff.core.differential cimport all_finite, chain_product, fit_to
 from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Tangent, Trace
 from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport (
-    Operators, Variable, View, as_value, constant_value, kept_constant, record, shares, value_of, watch,
+    Operators, Variable, View, as_value, constant_value, kept_constant, record, shares, watch,
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
@@ -33,6 +33,7 @@ from lindiff.core.variable import refuse_subclass, use_operators
 from lindiff.rules.creation import stacked
 from lindiff.rules.indexing import has_repeats, is_advanced, last_written, replaced, scatter
 from lindiff.rules.methods import METHODS, attribute
+from lindiff.rules.ufuncs import operate, place_of_out, with_out
 
 cnp.import_array()
 
@@ -815,43 +816,13 @@ cdef class HotOperators(Operators):
         return out
 
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs):
-        if method == "__call__":
-            if not kwargs:
-                return handle(ufunc, inputs, kwargs)
-            if "out" in kwargs:
-                if kwargs["out"] is not None and type(kwargs["out"][0]) is Variable:
-                    return written_to(kwargs.pop("out"), ufunc(*inputs, **kwargs))
-                kwargs = without_out(ufunc, inputs, kwargs)
-            if "where" in kwargs:
-                raise TypeError(
-                    f"np.{ufunc.__name__}(..., where=...) on Variables: write np.where(condition, "
-                    f"np.{ufunc.__name__}(...), otherwise)")
+        if not kwargs and method == "__call__":
             return handle(ufunc, inputs, kwargs)
-        if method == "outer":
-            x, y = inputs
-            return ufunc(np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y, **kwargs)
-        function = _reductions.get((ufunc, method))
-        if function is None:
-            raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule in lindiff; "
-                            f"use the function of that meaning (np.sum, np.cumsum, np.outer, ...)")
-        if kwargs.get("out") is not None and kwargs["out"] != (None,):
-            raise TypeError(
-                f"np.{ufunc.__name__}.{method}(..., out=...) on Variables: write the result to a name")
-        kwargs.pop("out", None)
-        if len(inputs) == 1:
-            kwargs.setdefault("axis", 0)
-        return function(*inputs, **kwargs)
+        return operate(ufunc, method, inputs, kwargs)
 
     cdef object function(self, object function, tuple args, dict kwargs):
-        if "out" in kwargs:
-            if type(kwargs["out"]) is Variable:
-                kwargs = dict(kwargs)
-                return written_to((kwargs.pop("out"),), function(*args, **kwargs))
-            if kwargs["out"] is not None:
-                raise TypeError(
-                    f"np.{function.__name__}(..., out=...) cannot write into an array when Variables "
-                    f"are among its inputs: write y = np.{function.__name__}(...)")
-            kwargs = {name: argument for name, argument in kwargs.items() if name != "out"}
+        if "out" in kwargs or len(args) > 2 and len(args) > out_place(function):
+            return with_out(function, args, kwargs)
         return handle(function, args, kwargs)
 
     cdef object method(self, str name):
@@ -861,50 +832,15 @@ cdef class HotOperators(Operators):
         return METHODS
 
 
-cdef object written_to(tuple out, object result):
-    """``out=`` a Variable: it takes the result in place."""
-    if len(out) == 1:
-        return (<Variable>out[0]).assign(result)
-    return tuple([part if target is None else (<Variable>target).assign(part)
-                  for target, part in zip(out, result, strict=True)])
+cdef dict _out_places = {}
 
 
-cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
-    """``a += v`` on a plain array comes as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes back."""
-    out = kwargs["out"]
-    if len(out) != 1 or not inputs or out[0] is not inputs[0] or type(out[0]) is Variable:
-        raise TypeError(
-            f"np.{ufunc.__name__}(..., out=...) cannot write into an array when Variables are among "
-            f"its inputs: write y = np.{ufunc.__name__}(...)")
-    if out[0].base is not None:
-        raise TypeError(
-            "this plain array is a view of another one, which would not see the change: write "
-            "a = a + v with the whole array instead of a += v")
-    if not np.can_cast(np.result_type(*[value_of(x) for x in inputs]), out[0].dtype, casting="same_kind"):
-        raise TypeError(f"a {out[0].dtype} array cannot take the result: write a = a + v instead of a += v")
-    result = np.broadcast_shapes(*[np.shape(value_of(x)) for x in inputs])
-    if ufunc.signature is None and result != out[0].shape:
-        raise ValueError(f"non-broadcastable output operand with shape {out[0].shape} doesn't match the "
-                         f"broadcast shape {result}")
-    return {name: argument for name, argument in kwargs.items() if name != "out"}
-
-
-# (ufunc, method) -> the function of the same meaning
-_reductions = {
-    (np.add, "reduce"): np.sum,
-    (np.multiply, "reduce"): np.prod,
-    (np.maximum, "reduce"): np.max,
-    (np.minimum, "reduce"): np.min,
-    (np.add, "accumulate"): np.cumsum,
-    (np.multiply, "accumulate"): np.cumprod,
-    (np.logical_and, "reduce"): np.all,
-    (np.logical_or, "reduce"): np.any,
-}
-
-
-def ufunc_method(ufunc, str method, function):
-    """Let ``ufunc.method(...)`` on Variables be ``function(...)``."""
-    _reductions[ufunc, method] = function
+cdef Py_ssize_t out_place(object function) except -1:
+    """At which place among its arguments ``function`` takes ``out``; one it never has where it does not."""
+    place = _out_places.get(function)
+    if place is None:
+        place = _out_places[function] = place_of_out(function)
+    return place
 
 
 _transposed = View(np.transpose, (), {})

@@ -77,11 +77,13 @@ def full_like(
 
 
 @composed(np.array)
-def array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
+def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, **kwargs: Any) -> Any:
     """Nested lists of Variables, given with ``like=``."""
     y = stacked(object)
-    y = np.copy(y) if isinstance(y, Variable) else np.array(y)
-    return y if dtype is None or y.dtype == dtype else np.astype(y, np.dtype(dtype))
+    if copy or not isinstance(y, Variable):
+        y = np.copy(y)
+    y = y if dtype is None or y.dtype == dtype else np.astype(y, np.dtype(dtype))
+    return np.reshape(y, (1,) * (ndmin - y.ndim) + y.shape) if y.ndim < ndmin else y
 
 
 def stacked(nested: Any) -> Any:
@@ -91,8 +93,8 @@ def stacked(nested: Any) -> Any:
 
 
 @composed(np.asarray)
-def asarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    y = stacked(a)
+def asarray(a: Any, dtype: Any = None, *, copy: bool | None = None, **kwargs: Any) -> Any:
+    y = np.copy(stacked(a)) if copy else stacked(a)
     return y if dtype is None or y.dtype == dtype else y.astype(np.dtype(dtype))
 
 
