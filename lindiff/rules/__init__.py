@@ -1,7 +1,9 @@
 """Which NumPy function has which differential: one file a family."""
 
 from lindiff.rules import (  # noqa: F401
+    applying,
     complex,
+    complex_domain,
     convolution,
     creation,
     elementwise,
@@ -11,11 +13,14 @@ from lindiff.rules import (  # noqa: F401
     interpolation,
     linalg,
     norms,
+    padding,
+    polynomials,
     products,
     quantiles,
     reductions,
     selection,
     shape,
+    windows,
     zero_derivative,
 )
 from lindiff.rules.arithmetic import use_fast_paths
