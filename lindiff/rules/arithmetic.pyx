@@ -30,7 +30,7 @@ from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.registry import fast_path
 from lindiff.core.variable import refuse_subclass, use_operators
-from lindiff.rules.creation import stacked
+from lindiff.rules._common import as_array
 from lindiff.rules.indexing import has_repeats, is_advanced, last_written, replaced, scatter
 from lindiff.rules.methods import METHODS, attribute
 from lindiff.rules.ufuncs import operate, place_of_out, with_out
@@ -774,7 +774,7 @@ cdef class HotOperators(Operators):
     cdef object setitem(self, Variable x, object index, object y):
         cdef SetItem node
         cdef Trace trace
-        y = stacked(y) if isinstance(y, (list, tuple)) else constant_value(y)
+        y = as_array(y) if isinstance(y, (list, tuple)) else constant_value(y)
         trace = trace_of(x, y)
         if type(y) is not Variable and x.node is CONSTANT:
             return with_item(x, index, y)
