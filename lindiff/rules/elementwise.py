@@ -131,8 +131,8 @@ elementwise(np.hypot, lambda z, x, y: cosine(z, x), lambda z, x, y: cosine(z, y)
 elementwise(np.sin, lambda y, x: np.cos(x))
 elementwise(np.cos, lambda y, x: -np.sin(x))
 elementwise(np.tan, lambda y: 1 + y * y)
-elementwise(np.arcsin, lambda y, x: 1 / np.sqrt((1 - x) * (1 + x)))
-elementwise(np.arccos, lambda y, x: -1 / np.sqrt((1 - x) * (1 + x)))
+elementwise(np.arcsin, lambda y, x: 1 / leg(x))
+elementwise(np.arccos, lambda y, x: -1 / leg(x))
 elementwise(np.arctan, lambda y, x: 1 / (1 + x * x))
 elementwise(np.sinh, lambda y, x: np.cosh(x))
 elementwise(np.cosh, lambda y, x: np.sinh(x))
@@ -140,6 +140,13 @@ elementwise(np.tanh, lambda y: 1 - y * y)
 elementwise(np.arcsinh, lambda y, x: 1 / np.sqrt(1 + x * x))
 elementwise(np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))  # on the principal branch
 elementwise(np.arctanh, lambda y, x: 1 / ((1 - x) * (1 + x)))
+
+
+def leg(x: Any) -> Any:
+    """``sqrt(1 - x²)``; on the cuts of complex arcsin the sign of the zero imaginary part says which side."""
+    if x.dtype.kind == "c":
+        return np.sqrt(-(x - 1)) * np.sqrt(x - (-1))
+    return np.sqrt((1 - x) * (1 + x))
 
 
 def over_squared_radius(x: Any, y: Any) -> Any:
