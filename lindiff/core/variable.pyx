@@ -654,6 +654,12 @@ cdef class Variable:
     def __ipow__(self, other):
         return self.assign(_operators.power(self, other))
 
+    def __imod__(self, other):
+        return self.assign(np.remainder(self, other))
+
+    def __ifloordiv__(self, other):
+        return self.assign(np.floor_divide(self, other))
+
     cdef object assign(self, object outcome):
         """``self op= other``: this Variable takes the result, as an array's memory would."""
         self.check_writable()
