@@ -74,8 +74,9 @@ cdef class Record:
     cpdef list push(self, list tangents)
 
 
-cdef Push EAGER
+cdef object observed_step
 
+cdef object push_at_once(Node node)
 cdef void doom(PyObject *parent) noexcept
 cdef object enter(Trace trace)
 cdef int leave(object token) except -1

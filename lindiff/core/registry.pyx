@@ -8,7 +8,7 @@ import functools
 import inspect
 
 from lindiff.core.differential cimport Differential
-from lindiff.core.record cimport Trace
+from lindiff.core.record cimport Trace, observed_step
 from lindiff.core.variable cimport Variable, as_value, innermost, kept_constant, record, value_of
 
 from lindiff.core import pytree
@@ -40,7 +40,11 @@ cdef class Rule(Handler):
         functools.update_wrapper(self, rule)
 
     def __call__(self, *args, **kwargs):
-        return self.call(args, kwargs)
+        if observed_step is None:
+            return self.call(args, kwargs)
+        with observed_step("operation", self, args) as step:
+            step.result = self.call(args, kwargs)
+        return step.result
 
     def __repr__(self):
         return f"<lindiff rule for {getattr(self.function, '__name__', self.function)}>"

@@ -15,7 +15,7 @@ import operator
 
 import numpy as np
 
-from lindiff.core.record cimport EAGER, Component, Leaf, Node, Tangent, Trace
+from lindiff.core.record cimport Component, Leaf, Node, Tangent, Trace, push_at_once
 from lindiff.kernels.elementwise cimport is_plain
 
 from lindiff.core.record import Record, current_trace, root_trace
@@ -79,9 +79,11 @@ cdef Operators _operators = Operators()
 
 
 def use_operators(Operators operators):
-    """Let Variables act through ``operators``."""
+    """Let Variables act through ``operators``; returns those they acted through before."""
     global _operators
+    before = _operators
     _operators = operators
+    return before
 
 
 cdef object as_value(object value):
@@ -99,7 +101,7 @@ cdef object record(Trace trace, Node node, object value):
     cdef Tangent tangent
     node.trace = trace
     if trace.forward:
-        y_dot = node.push(EAGER)
+        y_dot = push_at_once(node)
         if y_dot is None:
             return value
         tangent = Tangent.__new__(Tangent)
@@ -127,7 +129,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
     cdef list outputs = []
     node.trace = trace
     if trace.forward:
-        y_dots = node.push(EAGER)
+        y_dots = push_at_once(node)
         if y_dots is None:
             return values
     for i in range(count):
