@@ -148,6 +148,16 @@ cdef class ObservedOperators(Operators):
             step.result = _plain.getitem(x, index)
         return step.result
 
+    cdef object setitem(self, Variable x, object index, object y):
+        with Step("operation", "setitem", (x, y)) as step:
+            step.result = _plain.setitem(x, index, y)
+        return step.result
+
+    cdef object written(self, Variable x, Variable view):
+        with Step("operation", "setitem", (x, view)) as step:
+            step.result = _plain.written(x, view)
+        return step.result
+
     cdef object transpose(self, Variable x):
         with Step("operation", "transpose", (x,)) as step:
             step.result = _plain.transpose(x)

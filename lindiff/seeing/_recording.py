@@ -14,7 +14,7 @@ from lindiff.core.linearization import Linearization
 from lindiff.core.observer import Observer, Step, node_of
 from lindiff.core.record import Component, Node, Trace, current_trace
 from lindiff.core.registry import Rule
-from lindiff.core.variable import Variable, node_in, value
+from lindiff.core.variable import Variable, is_untraced, node_in, value
 from lindiff.seeing._memory import bytes_kept, memory
 from lindiff.seeing._source import Place, users_line
 from lindiff.transforms._arguments import select
@@ -128,7 +128,7 @@ class Recording(Observer):
             self._constants[memory(x)[0]] = x
 
     def _see_operation(self, step: Step) -> None:
-        results = [y for y in leaves(step.result) if isinstance(y, Variable)]
+        results = [y for y in leaves(step.result) if isinstance(y, Variable) and not is_untraced(y)]
         nodes = [operation_of(node_of(y)) for y in results]
         new = [node for node in nodes if id(node) not in self._seen and node not in self.input_nodes]
         if not new:
