@@ -15,7 +15,9 @@ __all__ = ["Explanation", "explain"]
 MOST_ROWS = 60  # a longer table is shown by its beginning and its end
 
 
-def explain(function: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Explanation]:
+def explain(
+    function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, repeats: int = 1
+) -> Callable[..., Explanation]:
     """What differentiating a function does, operation by operation, and what each operation costs.
 
     Parameters
@@ -24,6 +26,8 @@ def explain(function: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
         May be a derivative itself: ``ld.explain(ld.grad(f))`` lists the operations of the pullbacks as well.
     argnums : int or tuple of int
         The positional arguments that are differentiated, as for :func:`lindiff.grad`.
+    repeats : int
+        How often to run it; each time shown is the least.
 
     Returns
     -------
@@ -33,9 +37,9 @@ def explain(function: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
 
     Notes
     -----
-    The function runs once on Variables, then ones are pulled back through its record.  The times are those of
-    this one run: of an operation's value together with what it prepares for its derivative, and of its
-    pullback; a first call in a process may be slow.
+    The function runs on Variables, then ones are pulled back through its record.  The time forward is that of
+    an operation's value together with what it prepares for its derivative.  In a single run many operations
+    run for the first time, which takes longer; ``repeats=10`` shows what they take in a loop.
 
     Examples
     --------
@@ -49,8 +53,10 @@ def explain(function: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
 
     @functools.wraps(function)
     def explained(*args: Any, **kwargs: Any) -> Explanation:
-        recording, _ = record(function, argnums, args, kwargs, backward=True)
-        return Explanation([_row(i, op) for i, op in enumerate(recording.operations)])
+        runs = [record(function, argnums, args, kwargs, backward=True)[0].operations for _ in range(repeats)]
+        if len({tuple(op.name for op in run) for run in runs}) != 1:
+            raise ValueError(f"explain: the function did different operations in {repeats} runs")
+        return Explanation([_row(i, ops) for i, ops in enumerate(zip(*runs, strict=True))])
 
     return explained
 
@@ -99,7 +105,9 @@ class Operation:
         return "" if self.file is None else f"{self.file.rpartition('/')[2]}:{self.line}"
 
 
-def _row(number: int, op: Recorded) -> Operation:
+def _row(number: int, runs: tuple[Recorded, ...]) -> Operation:
+    """One operation, by its records in several runs."""
+    op = runs[0]
     place = op.place
     return Operation(
         number,
@@ -110,8 +118,8 @@ def _row(number: int, op: Recorded) -> Operation:
         None if place is None else place.file,
         None if place is None else place.line,
         "" if place is None else place.text,
-        op.forward,
-        op.backward,
+        min(run.forward for run in runs),
+        None if op.backward is None else min(run.backward or 0.0 for run in runs),
         op.kept,
         flops(op.name, [shape for shape, _ in op.inputs], op.outputs[0][0]),
     )

@@ -85,6 +85,7 @@ class Recording(Observer):
     output_nodes: list[Node | None] = field(default_factory=list)
     trace: Trace | None = None
     linearization: Linearization | None = None
+    _inputs: set[int] = field(default_factory=set)
     _by_node: dict[int, Recorded] = field(default_factory=dict)
     _seen: dict[int, _Seen] = field(default_factory=dict)
     _constants: dict[int, Any] = field(default_factory=dict)
@@ -95,6 +96,7 @@ class Recording(Observer):
         def watched(*arguments: Any) -> Any:
             self.trace = current_trace()
             self.input_nodes = [self._own(x) for x in pytree.flatten(arguments)[0]]  # type: ignore[misc]
+            self._inputs = set(map(id, self.input_nodes))
             result = function(*arguments)
             self.output_nodes = [self._own(y) for y in pytree.flatten(result)[0]]
             return result
@@ -130,7 +132,7 @@ class Recording(Observer):
     def _see_operation(self, step: Step) -> None:
         results = [y for y in leaves(step.result) if isinstance(y, Variable) and not is_untraced(y)]
         nodes = [operation_of(node_of(y)) for y in results]
-        new = [node for node in nodes if id(node) not in self._seen and node not in self.input_nodes]
+        new = [node for node in nodes if id(node) not in self._seen and id(node) not in self._inputs]
         if not new:
             return
         name, within = self._names(step)
