@@ -50,6 +50,7 @@ __all__ = [
     "vjp",
 ]
 
+
 def __getattr__(name: str) -> Any:
     if name == "testing":  # imported when it is first asked for
         return importlib.import_module("lindiff.testing")

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lindiff.core.record import Leaf, Node
-from lindiff.seeing._recording import Array, Recorded, Recording, operation_of
+from lindiff.seeing._naming import operation_of
+from lindiff.seeing._recording import Array, Recorded, Recording
 
 FEWEST = 5  # repetitions that are drawn as one
 LONGEST = 200  # operations in a repetition
@@ -61,13 +62,12 @@ def graph_of(recording: Recording, names: Sequence[str], collapse: bool) -> Grap
     """What the results of a recorded run depend on."""
     used = _ancestors([node for node in recording.output_nodes if node is not None])
     operations = [op for op in recording.operations if id(op.node) in used]
-    shapes = {id(node): x for node, x in zip(recording.input_nodes, _inputs(recording), strict=True)}
     boxes: list[Box] = []
     number: dict[int, int] = {}
-    for node, name in zip(recording.input_nodes, names, strict=True):
+    for node, name, array in zip(recording.input_nodes, names, recording.inputs, strict=True):
         if id(node) in used:
             number[id(node)] = len(boxes)
-            boxes.append(Box(name, _array(shapes[id(node)]), "input"))
+            boxes.append(Box(name, _array(array), "input"))
     for group in _groups([_signature(op) for op in operations]) if collapse else _single(operations):
         first = operations[group[0]]
         box = Box(first.name, "\n".join(map(_array, first.outputs)), "operation", _part(first))
@@ -81,10 +81,10 @@ def graph_of(recording: Recording, names: Sequence[str], collapse: bool) -> Grap
         for op in operations
         for parent in op.node.parents()
     )
-    for i, node in enumerate(recording.output_nodes):
+    for i, result in enumerate(recording.output_nodes):
         name = "result" if len(recording.output_nodes) == 1 else f"result[{i}]"
-        if node is not None:
-            edges[number[id(operation_of(node))], len(boxes)] = None
+        if result is not None:
+            edges[number[id(operation_of(result))], len(boxes)] = None
             boxes.append(Box(name, "", "output"))
     return Graph(boxes, [(start, end) for start, end in edges if start != end])
 
@@ -99,11 +99,6 @@ def _ancestors(nodes: list[Node]) -> dict[int, Node]:
             found[id(node)] = node
             stack.extend(node.parents() if type(node) is not Leaf else [])
     return found
-
-
-def _inputs(recording: Recording) -> list[Array]:
-    assert recording.linearization is not None
-    return [(x.shape, str(x.dtype)) for x in recording.linearization.inputs.arrays]
 
 
 def _array(array: Array) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from lindiff.seeing._graph import Graph, fill
@@ -18,18 +19,16 @@ _ROUND = {"operation": "round,pad=0,rounding_size=8", "repeated": "round,pad=0,r
 
 def _needs(package: str) -> ImportError:
     return ImportError(
-        f"pictures of graphs need {package}: pip install matplotlib igraph.  Without them, a file that ends "
-        f"in .dot holds the graph as text for Graphviz"
+        f"pictures of graphs need {package}: pip install 'lindiff[draw]', which is matplotlib and igraph.  "
+        f"Without them, a file that ends in .dot holds the graph as text for Graphviz"
     )
 
 
 def plot(graph: Graph, axes: Any) -> None:
     """Draw a graph into Matplotlib axes, in points, one unit a point."""
-    try:
-        from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, PathPatch
-        from matplotlib.path import Path
-    except ImportError:
-        raise _needs("matplotlib") from None
+    from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, PathPatch
+    from matplotlib.path import Path
+
     sizes = [_size(box.label, box.detail) for box in graph.boxes]
     points, routes = _places(graph, sizes)
     for (x, y), (width, height), box in zip(points, sizes, graph.boxes, strict=True):
@@ -117,7 +116,7 @@ def _apart(middles: list[float], widths: list[float]) -> list[float]:
 def _curve(points: list[tuple[float, float]], Path: Any) -> Any:
     """A smooth line down through the points, upright at each."""
     vertices, codes = [points[0]], [Path.MOVETO]
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
         middle = (y0 + y1) / 2
         vertices += [(x0, middle), (x1, middle), (x1, y1)]
         codes += [Path.CURVE4] * 3

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from lindiff.core.observer import Observer, Step, layers, node_of
-from lindiff.core.record import Node
-from lindiff.core.registry import Rule
+from lindiff.core.observer import Step, layers
 from lindiff.core.variable import Variable, value
-from lindiff.seeing._recording import leaves, name_of, operation_of
+from lindiff.seeing._naming import Naming, leaves, name_of
 from lindiff.seeing._source import Place, users_line
 
 __all__ = ["nan_check"]
@@ -63,94 +61,78 @@ def _not_nan(x: Any) -> Any:
     return np.logical_not(np.isnan(x))
 
 
-class _NanCheck(Observer):
-    def __init__(self, good: Any) -> None:
-        self.good = good
-        self.given_good = True
-        # by the identity of their nodes, which are not held: a later node takes the place of one that died
-        self.calls: dict[int, tuple[str, Place | None]] = {}
+class _NanCheck(Naming):
+    def __init__(self, good: Callable[[Any], Any]) -> None:
+        super().__init__(hold=False)
+        self._good = good
+        self._given_good = True  # what the running walk step was given
 
     def before(self, step: Step) -> None:
         if step.outer is None and step.kind != "operation":
-            self.given_good = all(self.is_good(part) for x in _arrays(step.inputs) for part in layers(x))
+            self._given_good = self._bad_part(step.inputs) is None
 
     def see(self, step: Step) -> None:
-        if step.outer is not None:  # a part of what is looked at as a whole
-            if step.kind == "operation":
-                self.remember(step)
-        elif step.kind == "operation":
+        """Steps that are part of others are judged by the outcome of these."""
+        if step.kind == "operation":
             self.remember(step)
-            self.look_at_operation(step)
-        else:
-            self.look_at_walk(step)
+        if step.outer is None and step.kind == "operation":
+            self._look_at_operation(step)
+        elif step.outer is None and self._given_good:
+            self._look_at_walk(step)
 
-    def remember(self, step: Step) -> None:
-        """The name and the line of an operation, for the walks over the record."""
-        call = None
-        for y in leaves(step.result):
-            if isinstance(y, Variable):
-                node = id(operation_of(node_of(y)))
-                call = call or (_outermost(step), users_line())
-                if node not in self.calls or step.outer is None:
-                    self.calls[node] = call
-
-    def look_at_operation(self, step: Step) -> None:
+    def _look_at_operation(self, step: Step) -> None:
+        name = name_of(step.what)
         for number, y in enumerate(leaves(step.result)):
             if not isinstance(y, Variable):
                 continue
             *tangents, y_value = layers(y)
-            if not self.is_good(y_value):
-                if all(self.is_good(value(x)) for x in leaves(step.inputs)):
-                    where = f"in its result {number}" if isinstance(step.result, (tuple, list)) else "in its result"
-                    self.stop(name_of(step.what), y_value, where, users_line())
-            elif not all(map(self.is_good, tangents)) and all(
-                self.is_good(part) for x in leaves(step.inputs) for part in layers(x)
-            ):
-                bad = next(part for part in tangents if not self.is_good(part))
-                self.stop(f"the derivative of {name_of(step.what)}", bad, "in its tangent", users_line())
+            count = f" {number}" if isinstance(step.result, (tuple, list)) else ""
+            if not self._is_good(y_value):
+                if all(self._is_good(value(x)) for x in leaves(step.inputs)):
+                    self._stop(name, y_value, f"in its result{count}", users_line())
+            else:
+                y_dot = self._bad_part(tangents)
+                if y_dot is not None and self._bad_part(leaves(step.inputs)) is None:
+                    self._stop(f"the derivative of {name}", y_dot, f"in its tangent{count}", users_line())
 
-    def look_at_walk(self, step: Step) -> None:
-        """Cotangents or tangents of one node."""
-        results = step.result if isinstance(step.result, list) else [step.result]
-        if not self.given_good:
+    def _look_at_walk(self, step: Step) -> None:
+        """The cotangents that one operation gives its inputs, or the tangent of its result."""
+        name, within, place, _ = self.call(step.what)
+        if within:
+            name += f" (in the {within})" if " of " in within else f" (in {within})"
+        if step.kind == "push":
+            y_dot = self._bad_part([step.result])
+            if y_dot is not None:
+                self._stop(f"the pushforward of {name}", y_dot, "in its tangent", place)
             return
-        walk, array = ("pullback", "cotangent of its input") if step.kind == "pull" else ("pushforward", "tangent")
-        for number, x_bar in enumerate(results):
-            for part in [part for x in _arrays([x_bar]) for part in layers(x)]:
-                if not self.is_good(part):
-                    name, place = self.call(step.what)
-                    where = f"in the {array} {number}" if step.kind == "pull" else f"in its {array}"
-                    self.stop(f"the {walk} of {name}", part, where, place)
+        for number, x_bar in enumerate(step.result):
+            part = self._bad_part([x_bar])
+            if part is not None:
+                self._stop(f"the pullback of {name}", part, f"in the cotangent of its input {number}", place)
 
-    def call(self, node: Node) -> tuple[str, Place | None]:
-        unknown = (type(node).__name__.lower(), None)
-        return self.calls.get(id(operation_of(node)), unknown)
+    def _bad_part(self, arrays: Any) -> Any:
+        """The first plain array with a NaN among (co)tangents; None if there is none."""
+        for x in arrays:
+            if isinstance(x, list):  # of several outputs
+                found = self._bad_part(x)
+                if found is not None:
+                    return found
+            elif x is not None:
+                for part in layers(x):
+                    if not self._is_good(part):
+                        return part
+        return None
 
-    def is_good(self, x: Any) -> bool:
-        return getattr(getattr(x, "dtype", None), "kind", "") not in tuple("fc") or bool(np.all(self.good(x)))
+    def _is_good(self, x: Any) -> bool:
+        kind = "f" if isinstance(x, (float, complex)) else getattr(getattr(x, "dtype", None), "kind", "")
+        return kind not in ("f", "c") or bool(np.all(self._good(x)))
 
-    def stop(self, what: str, array: Any, where: str, place: Place | None) -> None:
-        bad = np.argwhere(np.logical_not(self.good(array)))
+    def _stop(self, what: str, array: Any, where: str, place: Place | None) -> None:
+        bad = np.argwhere(np.logical_not(self._good(array)))
         index = tuple(map(int, bad[0]))
         kind = "a NaN" if np.isnan(array[index]) else "an infinity"
-        source = "" if place is None else f"\n  {place}\n    {place.text}"
         more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+        source = "" if place is None else f"\n  {place}\n    {place.text}"
         raise FloatingPointError(
             f"{what} makes {kind}: {where} of shape {np.shape(array)}, at index {index}{more}{source}"
         )
-
-
-def _outermost(step: Step) -> str:
-    """The name of the operation as the user called it."""
-    while isinstance(step.what, Rule) and step.outer is not None and step.outer.kind == "operation":
-        step = step.outer
-    return name_of(step.what)
-
-
-def _arrays(parts: Any) -> Iterator[Any]:
-    """The arrays among cotangents: None stands for zero, a list holds those of several outputs."""
-    for part in parts:
-        if isinstance(part, list):
-            yield from _arrays(part)
-        elif part is not None:
-            yield part
