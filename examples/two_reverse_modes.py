@@ -1,7 +1,8 @@
 """Two reverse modes make a forward mode: their computation graphs side by side.
 
 For y = f(x) the pullback g(v) = Jᵀ v is linear in v, whatever v is; its own pullback is u ↦ J u, the
-derivative of f in the direction u (J. Townsend, "A new trick for calculating Jacobian vector products", 2017).
+derivative of f in the direction u (J. Townsend, "A new trick for calculating Jacobian vector products",
+2017).
 Both programs are run here and drawn as they ran: the sines, and, in colour, what the derivative adds.
 """
 

@@ -31,7 +31,9 @@ def masked(x, mask):
 def gather(x, places, shape):
     """Elements of an array of this shape; `places` count through it."""
     y = np.reshape(x, -1)[places]
-    return y, ld.Linear(lambda x_dot: gather(x_dot, places, shape), lambda y_bar: scatter(y_bar, places, shape))
+    return y, ld.Linear(
+        lambda x_dot: gather(x_dot, places, shape), lambda y_bar: scatter(y_bar, places, shape)
+    )
 
 
 @ld.rule
@@ -39,7 +41,9 @@ def scatter(y, places, shape):
     """The transpose: zeros, and `y` at these places, no two of them alike."""
     x = np.zeros(shape, y.dtype)
     x.flat[places] = y
-    return x, ld.Linear(lambda y_dot: scatter(y_dot, places, shape), lambda x_bar: gather(x_bar, places, shape))
+    return x, ld.Linear(
+        lambda y_dot: scatter(y_dot, places, shape), lambda x_bar: gather(x_bar, places, shape)
+    )
 
 
 SIZES = (10_000, 1_000_000)

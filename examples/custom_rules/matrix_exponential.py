@@ -1,7 +1,7 @@
 """The exponential of a matrix: the derivative reuses the powers and the factor of the Padé approximant.
 
-Scaling and squaring, Higham (2005): with A = B 2ˢ and the Padé approximant of order 13, of numerator V + U and
-denominator V - U (U odd in B, V even),
+Scaling and squaring, Higham (2005): with A = B 2ˢ and the Padé approximant of order 13, of numerator V + U
+and denominator V - U (U odd in B, V even),
 
     exp(B) = (V - U)⁻¹ (V + U),   exp(A) = exp(B) squared s times.
 

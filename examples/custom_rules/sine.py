@@ -1,8 +1,8 @@
 """Sine and cosine from one tangent.
 
-The derivative of the sine is the cosine, of the same argument: work that value and derivative can share if the
-rule computes them together.  Processors do that in one instruction sequence ("sincos"), NumPy has no such
-function.  The tangent of the half angle gives both with one call instead of two:
+The derivative of the sine is the cosine, of the same argument: work that value and derivative can share if
+the rule computes them together.  Many libraries have one function for both ("sincos"), NumPy has not.  The
+tangent of the half angle gives both with one call instead of two:
 
     t = tan(x / 2),   sin x = 2 t / (1 + t²),   cos x = (1 - t²) / (1 + t²).
 
