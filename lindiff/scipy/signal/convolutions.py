@@ -172,7 +172,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     --------
     >>> import numpy as np, lindiff as ld
     >>> from lindiff.scipy.signal import fftconvolve
-    >>> ld.grad(lambda a: fftconvolve(a, np.array([1.0, 2.0]))[1])(np.zeros(3)).round(12)
+    >>> ld.grad(lambda a: fftconvolve(a, np.array([1.0, 2.0]))[1])(np.zeros(3)).round(12) + 0.0
     array([2., 1., 0.])
     """
     return _run("fftconvolve", in1, in2, mode, axes, "fft")
@@ -195,7 +195,7 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     --------
     >>> import numpy as np, lindiff as ld
     >>> from lindiff.scipy.signal import oaconvolve
-    >>> ld.grad(lambda a: oaconvolve(a, np.array([1.0, 2.0]))[1])(np.zeros(3)).round(12)
+    >>> ld.grad(lambda a: oaconvolve(a, np.array([1.0, 2.0]))[1])(np.zeros(3)).round(12) + 0.0
     array([2., 1., 0.])
     """
     return _run("oaconvolve", in1, in2, mode, axes, "overlap-add")

@@ -281,7 +281,7 @@ def savgol_filter(
     >>> import numpy as np, lindiff as ld
     >>> from lindiff.scipy.signal import savgol_filter
     >>> ld.grad(lambda x: savgol_filter(x, 3, 1)[1])(np.zeros(4)).round(6)
-    array([ 0.333333,  0.333333,  0.333333, -0.      ])
+    array([0.333333, 0.333333, 0.333333, 0.      ])
     """
     if mode not in ("mirror", "constant", "nearest", "wrap", "interp"):
         raise ValueError(f"savgol_filter: mode {mode!r} is none of SciPy's")
