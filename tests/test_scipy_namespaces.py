@@ -10,7 +10,7 @@ import pytest
 
 import lindiff as ld
 
-MODULES = ["integrate", "optimize", "signal"]
+MODULES = ["integrate", "optimize", "signal", "stats"]
 
 
 def both(module):
@@ -45,6 +45,7 @@ def test_documented(module, name):
     [
         ("signal", "hilbert", (np.ones(3),), "np.fft"),
         ("integrate", "nquad", (np.cos, [(0.0, 1.0)]), "quad"),
+        ("stats", "zscore", (np.arange(3.0),), "np.std"),
         ("optimize", "curve_fit", (lambda x, a: a * x, np.ones(3), np.ones(3)), "least_squares"),
     ],
 )

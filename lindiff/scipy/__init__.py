@@ -1,4 +1,4 @@
 """SciPy's functions with derivatives, under SciPy's names.
 
-``lindiff.scipy.integrate``, ``linalg``, ``optimize`` and ``signal`` stand in for SciPy's modules.
+``lindiff.scipy.integrate``, ``linalg``, ``optimize``, ``signal`` and ``stats`` stand in for SciPy's modules.
 """
