@@ -75,7 +75,10 @@ cdef class Record:
 
 
 cdef Push EAGER
+cdef Trace UNTRACED
+cdef Leaf CONSTANT
 
 cdef void doom(PyObject *parent) noexcept
+cdef void release_doomed() noexcept
 cdef object enter(Trace trace)
 cdef int leave(object token) except -1

@@ -94,6 +94,7 @@ cdef void doom(PyObject *parent) noexcept:
 
 
 cdef void release_doomed() noexcept:
+    """Release what is doomed, unless that is going on already."""
     global _doomed_count, _releasing
     if _releasing:
         return
@@ -309,6 +310,13 @@ cdef class Push:
         if node.position < self.record.size and self.record.order[node.position] == <PyObject *>node:
             return node.position
         return find(node, self.record.order, self.record.size)
+
+
+# The trace of constants that Variables hold, outside all others: nothing is recorded there.
+cdef Trace UNTRACED = Trace()
+UNTRACED.level = 0
+cdef Leaf CONSTANT = Leaf()
+CONSTANT.trace = UNTRACED
 
 
 # The walk of forward traces, whose nodes hold their tangents themselves.

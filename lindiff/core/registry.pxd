@@ -10,9 +10,11 @@ cdef class Handler:
 cdef class Rule(Handler):
     cdef readonly object rule
     cdef object signature
+    cdef int view
     cdef dict __dict__
     cdef object __weakref__
     cdef object apply(self, tuple args, dict kwargs)
+    cdef object seen(self, object result, tuple args, dict kwargs)
     cdef tuple outcome(self, tuple args, dict kwargs)
     cdef str name(self)
 

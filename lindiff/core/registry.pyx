@@ -9,10 +9,19 @@ import inspect
 
 from lindiff.core.differential cimport Differential
 from lindiff.core.record cimport Trace
-from lindiff.core.variable cimport Variable, as_value, innermost, kept_constant, record, value_of
+from lindiff.core.variable cimport (
+    Variable, View, as_value, constant_value, innermost, is_inexact, kept_constant, record, shares,
+    untraced_variable, value_of, watch,
+)
 
 from lindiff.core import pytree
 from lindiff.core.variable import record_outputs
+
+# What the result of a function is to its first argument.
+cdef enum:
+    NO_VIEW
+    VIEW
+    READ_ONLY_VIEW
 
 # function -> Handler; functions of one name in other array libraries get the handler of NumPy's
 cdef dict handlers = {}
@@ -49,7 +58,7 @@ cdef class Rule(Handler):
         if self.fast is not None:
             result = self.fast.call(args, kwargs)
             if result is not NotImplemented:
-                return result
+                return self.seen(result, args, kwargs)
         return self.apply(args, kwargs)
 
     cdef object apply(self, tuple args, dict kwargs):
@@ -73,13 +82,26 @@ cdef class Rule(Handler):
         places = []
         values = [strip(argument, trace, (i,), nodes, places) for i, argument in enumerate(args)]
         result, found = self.outcome(tuple(values), kwargs)
+        if trace.level == 0:
+            return self.seen(untraced_results(result), args, kwargs)
         if found is None:
             return result
         differential = found if isinstance(found, Differential) else Differential(pullback=found)
         differential.bind(trace, nodes, places, tuple(values), result)
         if isinstance(result, (tuple, list)):
             return pytree.rebuild(result, record_outputs(trace, differential, [as_value(y) for y in result]))
-        return record(trace, differential, result)
+        return self.seen(record(trace, differential, result), args, kwargs)
+
+    cdef object seen(self, object result, tuple args, dict kwargs):
+        """The result, known as a view of the first argument where it is one."""
+        cdef Variable x, view
+        if self.view == NO_VIEW or type(result) is not Variable or not args or type(args[0]) is not Variable:
+            return result
+        x = args[0]
+        view = result
+        if view.base is None and shares(view._value, x._value):
+            watch(x, view, View(self.function, args[1:], kwargs, self.view == VIEW))
+        return result
 
     cdef tuple outcome(self, tuple args, dict kwargs):
         """What the rule returns, checked."""
@@ -105,7 +127,7 @@ cdef object strip(object argument, Trace trace, tuple place, list nodes, list pl
     """``argument`` seen from outside ``trace``; appends the nodes found in it and their places."""
     if type(argument) is Variable:
         if (<Variable>argument).node.trace is not trace:
-            return argument
+            return constant_value(argument)
         nodes.append((<Variable>argument).node)
         places.append(place)
         return (<Variable>argument)._value
@@ -113,6 +135,14 @@ cdef object strip(object argument, Trace trace, tuple place, list nodes, list pl
         return pytree.rebuild(
             argument, [strip(item, trace, (*place, i), nodes, places) for i, item in enumerate(argument)])
     return kept_constant(argument)
+
+
+cdef object untraced_results(object result):
+    """Arrays of floating point numbers as untraced Variables."""
+    if isinstance(result, (tuple, list)):
+        return pytree.rebuild(result, [untraced_results(part) for part in result]) if result else result
+    result = as_value(result)
+    return untraced_variable(result) if is_inexact(result) else result
 
 
 cdef class Composed(Handler):
@@ -264,6 +294,12 @@ def fast_path(function, Handler fast):
     """Give the rule of ``function`` a compiled twin that is tried first."""
     cdef Handler readable = handlers[function]
     readable.fast = fast
+
+
+def gives_views(*functions, bint writable=True):
+    """Declare that these functions give views of their first argument, as NumPy does where it can."""
+    for function in functions:
+        (<Rule>handlers[function]).view = VIEW if writable else READ_ONLY_VIEW
 
 
 def has_handler(function):

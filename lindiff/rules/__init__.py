@@ -12,6 +12,8 @@ from lindiff.rules import (  # noqa: F401
     reductions,
     selection,
     shape,
+    views,
+    writers,
     zero_derivative,
 )
 from lindiff.rules.arithmetic import use_fast_paths

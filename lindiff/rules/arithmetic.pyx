@@ -7,15 +7,18 @@ do.
 
 cimport cython
 cimport numpy as cnp
+from cpython.object cimport PyObject
 
 import numpy as np
 
 from libc.math cimport isfinite
 
 from lindiff.core.differential cimport all_finite, chain_product, fit_to
-from lindiff.core.record cimport Node, Pull, Push, Trace
+from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler, handle
-from lindiff.core.variable cimport Operators, Variable, as_value, kept_constant, record, value_of
+from lindiff.core.variable cimport (
+    Operators, Variable, View, as_value, constant_value, kept_constant, record, shares, value_of, watch,
+)
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
     TANH, UnaryOp, add_into, binary, filled, is_plain, sum_all, unary,
@@ -25,7 +28,8 @@ from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.registry import fast_path
 from lindiff.core.variable import refuse_subclass, use_operators
-from lindiff.rules.indexing import is_advanced, scatter
+from lindiff.rules.creation import stacked
+from lindiff.rules.indexing import has_repeats, is_advanced, last_written, replaced, scatter
 from lindiff.rules.methods import METHODS, attribute
 
 cnp.import_array()
@@ -35,6 +39,7 @@ cnp.import_array()
 
 cdef inline object constant_operand(object x):
     """A constant as arithmetic takes it; object arrays, and arrays that multiply otherwise, are refused."""
+    x = constant_value(x)
     if isinstance(x, (list, tuple)):
         x = np.asarray(x)
     if not cnp.PyArray_Check(x):
@@ -476,6 +481,68 @@ cdef class GetItem(Node):
         return None if x_dot is None else x_dot[self.index]
 
 
+# -- x[index] = y ----------------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class SetItem(Node):
+    """The array ``a`` with ``b`` written at ``index``."""
+
+    cdef object index
+    cdef tuple shape
+    cdef object dtype
+    cdef tuple y_shape
+    cdef object y_dtype
+
+    cdef bint linear(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        """What was written takes its places of the cotangent, what was there before gets the others."""
+        cdef bint overwrite = walk.overwrite and is_plain(y_bar) \
+            and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>y_bar)
+        if self.b is not None:
+            part = y_bar[self.index]
+            if overwrite and cnp.PyArray_CheckExact(part):
+                part = part.copy()
+            if has_repeats(self.index):
+                part = np.where(last_written(self.index, self.shape), part, 0)
+            walk.add(self.b, fit_to(part, self.y_shape, self.y_dtype), overwrite)
+        if self.a is None:
+            return 0
+        if not overwrite:
+            return walk.add(self.a, replaced(y_bar, self.index, 0), is_plain(y_bar))
+        y_bar[self.index] = 0
+        return walk.add(self.a, y_bar, True)
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        y_dot = walk.tangent(self.b)
+        if x_dot is None and y_dot is None:
+            return None
+        if x_dot is None:
+            x_dot = np.zeros(self.shape, self.dtype)
+        return replaced(x_dot, self.index, 0 if y_dot is None else y_dot)
+
+
+cdef bint is_sole(Variable x):
+    """Whether nobody but ``x`` holds its plain array: no operation has kept it, there is no view of it."""
+    return (
+        cnp.PyArray_CheckExact(x._value) and (<PyObject *>x._value).ob_refcnt == 1
+        and cnp.PyArray_CHKFLAGS(<cnp.ndarray>x._value, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE)
+    )
+
+
+cdef object with_item(Variable x, object index, object y):
+    """The plain array of ``x`` with the plain ``y`` at ``index``; in place where only ``x`` sees it."""
+    if not is_sole(x):
+        value = x._value.copy()
+        value[index] = y
+        return value
+    x._value[index] = y
+    return x._value
+
+
 # -- y = sum of all of x ---------------------------------------------------------------------------------
 
 @cython.no_gc
@@ -624,24 +691,70 @@ cdef class HotOperators(Operators):
         cdef GetItem node
         value = x._value[index]
         if is_reshape(value, x._value):
-            return record_reshape(x, value)
+            out = record_reshape(x, value)
+            watch(x, out, index)
+            return out
         node = GetItem.__new__(GetItem)
         node.a = x.node
         node.index = kept_index(index)
         node.shape = x._value.shape
         node.dtype = x._value.dtype
-        return record(x.node.trace, node, value)
+        out = record(x.node.trace, node, value)
+        if shares(value, x._value):
+            watch(x, out, index)
+        return out
+
+    cdef object setitem(self, Variable x, object index, object y):
+        cdef SetItem node
+        cdef Trace trace
+        y = stacked(y) if isinstance(y, (list, tuple)) else constant_value(y)
+        trace = trace_of(x, y)
+        if type(y) is not Variable and x.node is CONSTANT:
+            return with_item(x, index, y)
+        if x._value.dtype.kind not in "fc":
+            raise TypeError(f"an array of {x._value.dtype} cannot hold Variables: make it one of floats")
+        node = SetItem.__new__(SetItem)
+        node.index = kept_index(index)
+        node.shape = x._value.shape
+        node.dtype = x._value.dtype
+        if x.node.trace is trace:
+            node.a = x.node
+        if type(y) is Variable and (<Variable>y).node.trace is trace:
+            node.b = (<Variable>y).node
+            y = (<Variable>y)._value
+            node.y_shape = y.shape
+            node.y_dtype = y.dtype
+        if type(y) is Variable or type(x._value) is Variable or node.a is None and x.node is not CONSTANT:
+            value = replaced(x._value if x.node.trace is trace else x, index, y)
+        else:
+            value = with_item(x, index, y)
+        return record(trace, node, value)
+
+    cdef object written(self, Variable x, Variable view):
+        cdef View by
+        if type(view.window) is not View:
+            return self.setitem(x, view.window, view)
+        by = view.window
+        if by.function is np.imag:
+            return np.real(x) + 1j * view
+        if by.function is np.real and x._value.dtype.kind == "c":
+            return view + 1j * np.imag(x)
+        return self.setitem(x, by.places(x._value.shape), view)
 
     cdef object transpose(self, Variable x):
         cdef Transpose node = Transpose.__new__(Transpose)
         node.a = x.node
-        return record(x.node.trace, node, x._value.T)
+        out = record(x.node.trace, node, x._value.T)
+        watch(x, out, _transposed)
+        return out
 
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs):
         if method == "__call__":
             if not kwargs:
                 return handle(ufunc, inputs, kwargs)
             if "out" in kwargs:
+                if kwargs["out"] is not None and type(kwargs["out"][0]) is Variable:
+                    return written_to(kwargs.pop("out"), ufunc(*inputs, **kwargs))
                 kwargs = without_out(ufunc, inputs, kwargs)
             if "where" in kwargs:
                 raise TypeError(
@@ -665,6 +778,9 @@ cdef class HotOperators(Operators):
 
     cdef object function(self, object function, tuple args, dict kwargs):
         if "out" in kwargs:
+            if type(kwargs["out"]) is Variable:
+                kwargs = dict(kwargs)
+                return written_to((kwargs.pop("out"),), function(*args, **kwargs))
             if kwargs["out"] is not None:
                 raise TypeError(
                     f"np.{function.__name__}(..., out=...) cannot write into an array when Variables "
@@ -677,6 +793,14 @@ cdef class HotOperators(Operators):
 
     cdef object method_names(self):
         return METHODS
+
+
+cdef object written_to(tuple out, object result):
+    """``out=`` a Variable: it takes the result in place."""
+    if len(out) == 1:
+        return (<Variable>out[0]).assign(result)
+    return tuple([part if target is None else (<Variable>target).assign(part)
+                  for target, part in zip(out, result, strict=True)])
 
 
 cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
@@ -717,6 +841,7 @@ def ufunc_method(ufunc, str method, function):
     _reductions[ufunc, method] = function
 
 
+_transposed = View(np.transpose, (), {})
 cdef HotOperators _hot = HotOperators()
 use_operators(_hot)
 

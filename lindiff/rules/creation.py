@@ -5,20 +5,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from lindiff.core.differential import Linear
-from lindiff.core.registry import composed, constant, rule
-from lindiff.core.variable import Variable, value
+from lindiff.core.pytree import tree_map
+from lindiff.core.registry import composed, rule
+from lindiff.core.variable import Variable, untraced, value
 
 __all__: list[str] = []
 
-constant(
+
+def buffer_maker(function: Callable[..., Any]) -> None:
+    """Let a maker of constants give arrays that Variables may be written into."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("like", None)
+        args, kwargs = tree_map(value, (args, kwargs))
+        made = function(*args, **kwargs)
+        return untraced(made) if made.dtype.kind in "fc" else made
+
+    composed(function)(make)
+
+
+_makers: list[Callable[..., Any]] = [
     np.arange, np.empty, np.empty_like, np.eye, np.identity, np.ones, np.ones_like, np.tri, np.zeros,
     np.zeros_like,
-)  # fmt: skip
+]  # fmt: skip
+for _function in _makers:
+    buffer_maker(_function)
 
 
 @rule(np.copy)

@@ -13,7 +13,7 @@ from lindiff.core.variable import value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import scatter
 
-__all__: list[str] = []
+__all__ = ["index_along"]
 
 
 @rule(np.where)
@@ -93,11 +93,16 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None:
         return np.ravel(arr)[indices]
+    return arr[index_along(arr, indices, axis)]
+
+
+def index_along(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+    """The index that takes ``indices`` along one axis, matching the others."""
     axis = normalized_axes(axis, arr.ndim)[0]
     if arr.ndim != np.ndim(indices):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     others = np.ogrid[tuple(slice(n) for n in arr.shape)]
-    return arr[tuple(indices if k == axis else grid for k, grid in enumerate(others))]
+    return tuple(indices if k == axis else grid for k, grid in enumerate(others))
 
 
 @composed(np.compress)

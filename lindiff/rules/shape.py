@@ -6,7 +6,7 @@ Most have a rule of one line each way; what is a combination of those is written
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -273,16 +273,6 @@ def joined(arrays: Any, depth: int, ndim: int) -> Any:
 # -- splitting -------------------------------------------------------------------------------------------
 
 
-@rule
-def split_at(x: Any, bounds: Sequence[int], axis: int) -> Any:
-    """The sections between successive ``bounds`` (rising from 0 to the length) along ``axis``, as a list."""
-
-    def sections(x: Any) -> list[Any]:
-        return [x[along(axis, slice(start, stop))] for start, stop in itertools.pairwise(bounds)]
-
-    return sections(x), Linear((sections,), (lambda y_bars: np.concatenate(y_bars, axis),))
-
-
 @composed(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     (axis,) = normalized_axes(axis, ary.ndim)
@@ -295,8 +285,6 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         bounds = [i * short + min(i, longer) for i in range(count + 1)]
     else:
         bounds = [0, *map(int, indices_or_sections), length]
-    if all(start <= stop for start, stop in itertools.pairwise(bounds)):
-        return split_at(ary, bounds, axis)
     return [ary[along(axis, slice(start, stop))] for start, stop in itertools.pairwise(bounds)]
 
 
@@ -330,12 +318,11 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 if hasattr(np, "unstack"):  # NumPy 2.1
 
-    @rule(np.unstack)
+    @composed(np.unstack)
     def unstack(x: Any, /, *, axis: int = 0) -> Any:
-        return np.unstack(x, axis=axis), Linear(
-            (lambda x_dot: np.unstack(x_dot, axis=axis),),
-            (lambda y_bars: np.stack(y_bars, axis) if y_bars else np.zeros_like(x),),
-        )
+        (axis,) = normalized_axes(axis, x.ndim)
+        places = [(*along(axis, i), ...) for i in range(x.shape[axis])]
+        return tuple(x[place] for place in places)
 
 
 # -- repeating -------------------------------------------------------------------------------------------
