@@ -124,8 +124,3 @@ def test_a_long_chain_of_joins_can_be_dropped():
     for _ in range(20_000):
         v = np.concatenate([v[1:], v[:1], np.zeros(0)])
     del v
-
-
-def test_insert_has_no_rule_and_says_what_has():
-    with pytest.raises(TypeError, match=r"write np\.concatenate"):
-        np.insert(ld.Variable(np.ones(3)), 1, 2.0)
