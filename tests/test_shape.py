@@ -124,3 +124,7 @@ def test_a_long_chain_of_joins_can_be_dropped():
     for _ in range(20_000):
         v = np.concatenate([v[1:], v[:1], np.zeros(0)])
     del v
+
+
+def test_resized_empty_array_is_zero():
+    np.testing.assert_array_equal(np.resize(ld.Variable(np.zeros(0)), (2, 1)), [[0], [0]])
