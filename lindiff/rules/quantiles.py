@@ -117,8 +117,8 @@ class Neighbours:
         if self._positions is None:  # there is one lane, the whole array
             return self._order[place]
         lane = np.indices(self._order.shape[:-1], sparse=True)
-        place = self._order[(*lane, place)]
-        return self._positions[(*lane, place)]
+        in_lane = self._order[lane + (place,)]  # noqa: RUF005, stars in an index came with Python 3.11
+        return self._positions[lane + (in_lane,)]  # noqa: RUF005
 
 
 def order_statistic(function: Callable[..., Any], skip_nan: bool) -> Callable[..., Any]:
