@@ -529,6 +529,8 @@ def extreme_without_nan(function: Callable[..., Any], meaning: Callable[..., Any
     def of_numbers(a: Any, axis: Any = None, *, keepdims: bool = False, **kwargs: Any) -> Any:
         plain = value(a)
         y = meaning(np.where(np.isnan(plain), worst, a), axis=axis, keepdims=keepdims, **kwargs)
+        if "initial" in kwargs:
+            return y
         empty = np.all(np.isnan(plain), axis=axis, keepdims=keepdims)
         return np.where(empty, np.nan, y) if np.any(empty) else y
 
