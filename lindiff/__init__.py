@@ -17,6 +17,7 @@ from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
+from lindiff.rules.classification import supported
 from lindiff.seeing import draw, explain, nan_check
 from lindiff.transforms.constants import stop_gradient
 from lindiff.transforms.forward import jvp
@@ -45,6 +46,7 @@ __all__ = [
     "nan_check",
     "rule",
     "stop_gradient",
+    "supported",
     "value",
     "value_and_grad",
     "vjp",

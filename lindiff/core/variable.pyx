@@ -119,7 +119,7 @@ cdef object record(Trace trace, Node node, object value):
             return value
         tangent = Tangent.__new__(Tangent)
         tangent.trace = trace
-        tangent.x_dot = constant_value(y_dot)
+        tangent.x_dot = as_value(y_dot)
         node = tangent
     elif trace.level == 0:
         node = CONSTANT
@@ -157,7 +157,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
                 outputs.append(values[i])
                 continue
             tangent = Tangent.__new__(Tangent)
-            tangent.x_dot = constant_value(y_dots[i])
+            tangent.x_dot = as_value(y_dots[i])
             tangent.trace = trace
             outputs.append(new_variable(tangent, values[i]))
         else:
@@ -655,6 +655,12 @@ cdef class Variable:
 
     def __ipow__(self, other):
         return self.assign(_operators.power(self, other))
+
+    def __imod__(self, other):
+        return self.assign(np.remainder(self, other))
+
+    def __ifloordiv__(self, other):
+        return self.assign(np.floor_divide(self, other))
 
     cdef object assign(self, object outcome):
         """``self op= other``: this Variable takes the result, as an array's memory would."""

@@ -1,18 +1,27 @@
 """Which NumPy function has which differential: one file a family."""
 
 from lindiff.rules import (  # noqa: F401
+    applying,
     complex,
+    complex_domain,
+    convolution,
     creation,
     elementwise,
     fft,
+    histograms,
     indexing,
+    interpolation,
     linalg,
     norms,
+    padding,
+    polynomials,
     products,
+    quantiles,
     reductions,
     selection,
     shape,
     views,
+    windows,
     writers,
     zero_derivative,
 )
