@@ -8,13 +8,15 @@ do.
 cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_REFCNT
 
 import numpy as np
 
 from libc.math cimport isfinite
+from libc.string cimport memcpy, memset
 
 from lindiff.core.differential cimport all_finite, chain_product, fit_to
-from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Trace
+from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Tangent, Trace
 from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport (
     Operators, Variable, View, as_value, constant_value, kept_constant, record, shares, value_of, watch,
@@ -441,6 +443,32 @@ cdef class Transpose(Node):
 
 # -- y = x[index] ----------------------------------------------------------------------------------------
 
+cdef inline char *element(cnp.ndarray x, object index) noexcept:
+    """Where ``x[index]`` lies, for a vector and an integer; NULL otherwise."""
+    cdef Py_ssize_t i
+    if type(index) is not int or cnp.PyArray_NDIM(x) != 1:
+        return NULL
+    i = index
+    if i < 0:
+        i += cnp.PyArray_DIM(x, 0)
+    if not 0 <= i < cnp.PyArray_DIM(x, 0):
+        return NULL
+    return <char *>cnp.PyArray_DATA(x) + i * cnp.PyArray_STRIDE(x, 0)
+
+
+cdef inline bint add_to_element(cnp.ndarray x, object index, object y) noexcept:
+    """``x[index] += y`` where ``y`` is one plain number of the dtype of ``x``; False where not."""
+    cdef char *at = element(x, index)
+    cdef int kind = cnp.PyArray_TYPE(x)
+    if at == NULL or not is_plain(y) or not is_plain(x) or cnp.PyArray_TYPE(<cnp.ndarray>y) != kind:
+        return False
+    if kind == cnp.NPY_DOUBLE:
+        (<double *>at)[0] += (<double *>cnp.PyArray_DATA(<cnp.ndarray>y))[0]
+    else:
+        (<float *>at)[0] += (<float *>cnp.PyArray_DATA(<cnp.ndarray>y))[0]
+    return True
+
+
 @cython.no_gc
 @cython.final
 cdef class GetItem(Node):
@@ -464,6 +492,8 @@ cdef class GetItem(Node):
             if x_bar is None:  # Variables there already
                 walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
                 return 0
+        if add_to_element(x_bar, self.index, y_bar):
+            return 0
         if type(self.index) is not int and is_advanced(self.index):
             np.add.at(x_bar, self.index, y_bar)
             return 0
@@ -501,6 +531,8 @@ cdef class SetItem(Node):
         """What was written takes its places of the cotangent, what was there before gets the others."""
         cdef bint overwrite = walk.overwrite and is_plain(y_bar) \
             and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>y_bar)
+        if overwrite and self.pull_element(walk, y_bar):
+            return 0
         if self.b is not None:
             part = y_bar[self.index]
             if overwrite and cnp.PyArray_CheckExact(part):
@@ -515,14 +547,48 @@ cdef class SetItem(Node):
         y_bar[self.index] = 0
         return walk.add(self.a, y_bar, True)
 
+    cdef bint pull_element(self, Pull walk, object y_bar) except -1:
+        """The same for one element of a vector that may be written to; False where it is not the case."""
+        cdef char *at = element(y_bar, self.index)
+        cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>y_bar)
+        cdef cnp.ndarray part
+        if at == NULL:
+            return False
+        if self.b is not None:
+            if self.y_shape or self.y_dtype.num != kind:
+                return False
+            part = cnp.PyArray_EMPTY(0, NULL, kind, 0)
+            memcpy(cnp.PyArray_DATA(part), at, cnp.PyArray_ITEMSIZE(part))
+            walk.add(self.b, part, True)
+        if self.a is not None:
+            memset(at, 0, cnp.PyArray_ITEMSIZE(<cnp.ndarray>y_bar))
+            walk.add(self.a, y_bar, True)
+        return True
+
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)
         y_dot = walk.tangent(self.b)
         if x_dot is None and y_dot is None:
             return None
+        if y_dot is None:
+            y_dot = 0
         if x_dot is None:
             x_dot = np.zeros(self.shape, self.dtype)
-        return replaced(x_dot, self.index, 0 if y_dot is None else y_dot)
+        elif not self.is_alone(x_dot):
+            return replaced(x_dot, self.index, y_dot)
+        if type(y_dot) is Variable:
+            return replaced(x_dot, self.index, y_dot)
+        x_dot[self.index] = y_dot
+        return x_dot
+
+    cdef bint is_alone(self, object x_dot):
+        """Whether a forward trace holds this tangent for nothing but the Variable that is written to."""
+        return (
+            type(self.a) is Tangent and (<PyObject *>self.a).ob_refcnt == 2 and Py_REFCNT(x_dot) == 2
+            and cnp.PyArray_CheckExact(x_dot)
+            and cnp.PyArray_CHKFLAGS(
+                <cnp.ndarray>x_dot, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE)
+        )
 
 
 cdef bint is_sole(Variable x):
