@@ -1,1 +1,1 @@
-"""SciPy's functions with derivatives, under SciPy's names: ``lindiff.scipy.linalg``."""
+"""SciPy's functions with derivatives, under SciPy's names: ``lindiff.scipy.linalg``, ``.special``."""
