@@ -158,6 +158,9 @@ def raise_unsupported(function):
     """Refuse a function that has no rule, at the call, and name the nearest that has one."""
     import difflib
     name = full_name(function)
+    if function in _refused:
+        raise TypeError(f"{name} has no derivative in lindiff: {_refused[function]}. Use "
+                        f"{name}(ld.value(v)) where its derivative does not matter")
     short = name.rpartition(".")[2]
     if short in _instead:
         hint = f"; write {_instead[short]}"
@@ -177,6 +180,20 @@ _instead = {}
 def suggest(str name, str instead):
     """Let the error for the function ``name`` recommend to write ``instead``."""
     _instead[name] = instead
+
+
+# functions that are not going to have a rule, and why
+_refused = {}
+
+
+def refuse(function, str reason):
+    """Let the error for ``function``, which has no rule, say why it has none and what to do instead."""
+    _refused[function] = reason
+
+
+def refused_functions():
+    """The functions that are refused on purpose, with the reasons."""
+    return dict(_refused)
 
 
 def full_name(function):

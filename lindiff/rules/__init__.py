@@ -12,6 +12,7 @@ from lindiff.rules import (  # noqa: F401
     reductions,
     selection,
     shape,
+    special,
     zero_derivative,
 )
 from lindiff.rules.arithmetic import use_fast_paths

@@ -6,6 +6,7 @@ infinity), what is written instead is said beside it.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -23,14 +24,21 @@ def elementwise(ufunc: Callable[..., Any], *partials: Callable[..., Any] | None)
     """Give an elementwise function its partial derivatives, each a function of the value and the arguments,
     or of the value alone: then the arguments are not kept.
     """
+    rule(ufunc)(elementwise_rule(ufunc, *partials))
 
-    def elementwise_rule(*args: Any, **kwargs: Any) -> Any:
+
+def elementwise_rule(
+    ufunc: Callable[..., Any], *partials: Callable[..., Any] | None
+) -> Callable[..., tuple[Any, Elementwise]]:
+    """The rule of such a function."""
+
+    def by_partials(*args: Any, **kwargs: Any) -> tuple[Any, Elementwise]:
         y = ufunc(*args, **kwargs)
         args = tuple(np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args)
         return y, Elementwise(*[None if p is None else _at(p, y, args) for p in partials])
 
-    elementwise_rule.__qualname__ = ufunc.__name__
-    rule(ufunc)(elementwise_rule)
+    by_partials.__qualname__ = ufunc.__name__
+    return by_partials
 
 
 def self_adjoint(ufunc: Callable[..., Any]) -> None:
@@ -44,7 +52,7 @@ def self_adjoint(ufunc: Callable[..., Any]) -> None:
 
 
 def _at(partial: Callable[..., Any], y: Any, args: tuple[Any, ...]) -> Callable[[], Any]:
-    if partial.__code__.co_argcount == 1:
+    if partial.__code__.co_argcount == 1 and not partial.__code__.co_flags & inspect.CO_VARARGS:
         return lambda: partial(y)
     return lambda: partial(y, *args)
 
