@@ -77,7 +77,7 @@ def test_what_has_a_rule_is_not_out_of_scope():
         (ld.linalg.potrf, "differentiable"),
         (lindiff.scipy.linalg.solve, "differentiable"),
     ],
-    ids=str,
+    ids=lambda x: getattr(x, "__name__", "x") if callable(x) else str(x),
 )
 def test_what_works_is_true(function, kind):
     assert ld.supported(function)
@@ -94,7 +94,7 @@ def test_what_works_is_true(function, kind):
         (np.sin.reduce, "unsupported", "np.sin.reduce"),
         (len, "unsupported", "builtins.len"),
     ],
-    ids=str,
+    ids=lambda x: getattr(x, "__name__", "x") if callable(x) else str(x),
 )
 def test_what_does_not_is_false_and_says_why(function, kind, note):
     found = ld.supported(function)
