@@ -299,7 +299,7 @@ def fast_path(function, Handler fast):
 def gives_views(*functions, bint writable=True):
     """Declare that these functions give views of their first argument, as NumPy does where it can."""
     for function in functions:
-        (<Rule>handlers[function]).view = VIEW if writable else READ_ONLY_VIEW
+        (<Rule?>handlers[function]).view = VIEW if writable else READ_ONLY_VIEW
 
 
 def has_handler(function):

@@ -9,7 +9,7 @@ from lindiff.core.registry import gives_views
 __all__: list[str] = []
 
 gives_views(
-    np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.flip,
+    np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.flip,
     np.rot90, np.real, np.imag,
 )  # fmt: skip
 gives_views(np.diagonal, np.broadcast_to, writable=False)
