@@ -14,6 +14,7 @@ from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
+from lindiff.rules.classification import supported
 from lindiff.transforms.constants import stop_gradient
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.jacobian import hessian, hvp, jacobian
@@ -36,6 +37,7 @@ __all__ = [
     "linearize",
     "rule",
     "stop_gradient",
+    "supported",
     "value",
     "value_and_grad",
     "vjp",

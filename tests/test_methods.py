@@ -97,7 +97,7 @@ def test_what_would_change_the_shape_raises():
 
 
 def test_bytes_are_not_seen_as_another_type():
-    with pytest.raises(TypeError, match="v.astype"):
+    with pytest.raises(TypeError, match=r"v\.astype"):
         ld.Variable(X).view(np.float32)
 
 

@@ -176,7 +176,7 @@ cdef object plain(object x):
     return x
 
 
-cdef object handle(object function, tuple args, dict kwargs):
+cpdef object handle(object function, tuple args, dict kwargs):
     """Call ``function`` on arguments with Variables among them."""
     cdef Handler handler = handlers.get(function)
     if handler is None:
@@ -305,6 +305,12 @@ def gives_views(*functions, bint writable=True):
 def has_handler(function):
     """Whether ``function`` may be called on Variables."""
     return function in handlers
+
+
+def handler_kind(function):
+    """"Rule", "Composed", "Constant", or None where the function has no handler."""
+    handler = handlers.get(function)
+    return None if handler is None else type(handler).__name__
 
 
 def handled_functions():

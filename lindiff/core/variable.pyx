@@ -120,7 +120,7 @@ cdef object record(Trace trace, Node node, object value):
             return value
         tangent = Tangent.__new__(Tangent)
         tangent.trace = trace
-        tangent.x_dot = constant_value(y_dot)
+        tangent.x_dot = as_value(y_dot)
         node = tangent
     elif trace.level == 0:
         node = CONSTANT
@@ -158,7 +158,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
                 outputs.append(values[i])
                 continue
             tangent = Tangent.__new__(Tangent)
-            tangent.x_dot = constant_value(y_dots[i])
+            tangent.x_dot = as_value(y_dots[i])
             tangent.trace = trace
             outputs.append(new_variable(tangent, values[i]))
         else:

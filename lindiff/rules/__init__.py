@@ -2,13 +2,17 @@
 
 from lindiff.rules import (  # noqa: F401
     complex,
+    convolution,
     creation,
     elementwise,
     fft,
+    histograms,
     indexing,
+    interpolation,
     linalg,
     norms,
     products,
+    quantiles,
     reductions,
     selection,
     shape,

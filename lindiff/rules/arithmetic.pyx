@@ -8,16 +8,18 @@ do.
 cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_REFCNT
 
 import numpy as np
 
 from libc.math cimport isfinite
+from libc.string cimport memcpy, memset
 
 from lindiff.core.differential cimport all_finite, chain_product, fit_to
-from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Trace
+from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Tangent, Trace
 from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport (
-    Operators, Variable, View, as_value, constant_value, kept_constant, record, shares, value_of, watch,
+    Operators, Variable, View, as_value, constant_value, kept_constant, record, shares, watch,
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
@@ -31,6 +33,7 @@ from lindiff.core.variable import refuse_subclass, use_operators
 from lindiff.rules.creation import stacked
 from lindiff.rules.indexing import has_repeats, is_advanced, last_written, replaced, scatter
 from lindiff.rules.methods import METHODS, attribute
+from lindiff.rules.ufuncs import operate, place_of_out, with_out
 
 cnp.import_array()
 
@@ -441,6 +444,32 @@ cdef class Transpose(Node):
 
 # -- y = x[index] ----------------------------------------------------------------------------------------
 
+cdef inline char *element(cnp.ndarray x, object index) noexcept:
+    """Where ``x[index]`` lies, for a vector and an integer; NULL otherwise."""
+    cdef Py_ssize_t i
+    if type(index) is not int or cnp.PyArray_NDIM(x) != 1:
+        return NULL
+    i = index
+    if i < 0:
+        i += cnp.PyArray_DIM(x, 0)
+    if not 0 <= i < cnp.PyArray_DIM(x, 0):
+        return NULL
+    return <char *>cnp.PyArray_DATA(x) + i * cnp.PyArray_STRIDE(x, 0)
+
+
+cdef inline bint add_to_element(cnp.ndarray x, object index, object y) noexcept:
+    """``x[index] += y`` where ``y`` is one plain number of the dtype of ``x``; False where not."""
+    cdef char *at = element(x, index)
+    cdef int kind = cnp.PyArray_TYPE(x)
+    if at == NULL or not is_plain(y) or not is_plain(x) or cnp.PyArray_TYPE(<cnp.ndarray>y) != kind:
+        return False
+    if kind == cnp.NPY_DOUBLE:
+        (<double *>at)[0] += (<double *>cnp.PyArray_DATA(<cnp.ndarray>y))[0]
+    else:
+        (<float *>at)[0] += (<float *>cnp.PyArray_DATA(<cnp.ndarray>y))[0]
+    return True
+
+
 @cython.no_gc
 @cython.final
 cdef class GetItem(Node):
@@ -464,6 +493,8 @@ cdef class GetItem(Node):
             if x_bar is None:  # Variables there already
                 walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
                 return 0
+        if add_to_element(x_bar, self.index, y_bar):
+            return 0
         if type(self.index) is not int and is_advanced(self.index):
             np.add.at(x_bar, self.index, y_bar)
             return 0
@@ -501,6 +532,8 @@ cdef class SetItem(Node):
         """What was written takes its places of the cotangent, what was there before gets the others."""
         cdef bint overwrite = walk.overwrite and is_plain(y_bar) \
             and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>y_bar)
+        if overwrite and self.pull_element(walk, y_bar):
+            return 0
         if self.b is not None:
             part = y_bar[self.index]
             if overwrite and cnp.PyArray_CheckExact(part):
@@ -515,14 +548,48 @@ cdef class SetItem(Node):
         y_bar[self.index] = 0
         return walk.add(self.a, y_bar, True)
 
+    cdef bint pull_element(self, Pull walk, object y_bar) except -1:
+        """The same for one element of a vector that may be written to; False where it is not the case."""
+        cdef char *at = element(y_bar, self.index)
+        cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>y_bar)
+        cdef cnp.ndarray part
+        if at == NULL:
+            return False
+        if self.b is not None:
+            if self.y_shape or self.y_dtype.num != kind:
+                return False
+            part = cnp.PyArray_EMPTY(0, NULL, kind, 0)
+            memcpy(cnp.PyArray_DATA(part), at, cnp.PyArray_ITEMSIZE(part))
+            walk.add(self.b, part, True)
+        if self.a is not None:
+            memset(at, 0, cnp.PyArray_ITEMSIZE(<cnp.ndarray>y_bar))
+            walk.add(self.a, y_bar, True)
+        return True
+
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)
         y_dot = walk.tangent(self.b)
         if x_dot is None and y_dot is None:
             return None
+        if y_dot is None:
+            y_dot = 0
         if x_dot is None:
             x_dot = np.zeros(self.shape, self.dtype)
-        return replaced(x_dot, self.index, 0 if y_dot is None else y_dot)
+        elif not self.is_alone(x_dot):
+            return replaced(x_dot, self.index, y_dot)
+        if type(y_dot) is Variable:
+            return replaced(x_dot, self.index, y_dot)
+        x_dot[self.index] = y_dot
+        return x_dot
+
+    cdef bint is_alone(self, object x_dot):
+        """Whether a forward trace holds this tangent for nothing but the Variable that is written to."""
+        return (
+            type(self.a) is Tangent and (<PyObject *>self.a).ob_refcnt == 2 and Py_REFCNT(x_dot) == 2
+            and cnp.PyArray_CheckExact(x_dot)
+            and cnp.PyArray_CHKFLAGS(
+                <cnp.ndarray>x_dot, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE)
+        )
 
 
 cdef bint is_sole(Variable x):
@@ -749,43 +816,13 @@ cdef class HotOperators(Operators):
         return out
 
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs):
-        if method == "__call__":
-            if not kwargs:
-                return handle(ufunc, inputs, kwargs)
-            if "out" in kwargs:
-                if kwargs["out"] is not None and type(kwargs["out"][0]) is Variable:
-                    return written_to(kwargs.pop("out"), ufunc(*inputs, **kwargs))
-                kwargs = without_out(ufunc, inputs, kwargs)
-            if "where" in kwargs:
-                raise TypeError(
-                    f"np.{ufunc.__name__}(..., where=...) on Variables: write np.where(condition, "
-                    f"np.{ufunc.__name__}(...), otherwise)")
+        if not kwargs and method == "__call__":
             return handle(ufunc, inputs, kwargs)
-        if method == "outer":
-            x, y = inputs
-            return ufunc(np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y, **kwargs)
-        function = _reductions.get((ufunc, method))
-        if function is None:
-            raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule in lindiff; "
-                            f"use the function of that meaning (np.sum, np.cumsum, np.outer, ...)")
-        if kwargs.get("out") is not None and kwargs["out"] != (None,):
-            raise TypeError(
-                f"np.{ufunc.__name__}.{method}(..., out=...) on Variables: write the result to a name")
-        kwargs.pop("out", None)
-        if len(inputs) == 1:
-            kwargs.setdefault("axis", 0)
-        return function(*inputs, **kwargs)
+        return operate(ufunc, method, inputs, kwargs)
 
     cdef object function(self, object function, tuple args, dict kwargs):
-        if "out" in kwargs:
-            if type(kwargs["out"]) is Variable:
-                kwargs = dict(kwargs)
-                return written_to((kwargs.pop("out"),), function(*args, **kwargs))
-            if kwargs["out"] is not None:
-                raise TypeError(
-                    f"np.{function.__name__}(..., out=...) cannot write into an array when Variables "
-                    f"are among its inputs: write y = np.{function.__name__}(...)")
-            kwargs = {name: argument for name, argument in kwargs.items() if name != "out"}
+        if "out" in kwargs or len(args) > 2 and len(args) > out_place(function):
+            return with_out(function, args, kwargs)
         return handle(function, args, kwargs)
 
     cdef object method(self, str name):
@@ -799,50 +836,15 @@ cdef class HotOperators(Operators):
         return refusal(x, wanted)
 
 
-cdef object written_to(tuple out, object result):
-    """``out=`` a Variable: it takes the result in place."""
-    if len(out) == 1:
-        return (<Variable>out[0]).assign(result)
-    return tuple([part if target is None else (<Variable>target).assign(part)
-                  for target, part in zip(out, result, strict=True)])
+cdef dict _out_places = {}
 
 
-cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
-    """``a += v`` on a plain array comes as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes back."""
-    out = kwargs["out"]
-    if len(out) != 1 or not inputs or out[0] is not inputs[0] or type(out[0]) is Variable:
-        raise TypeError(
-            f"np.{ufunc.__name__}(..., out=...) cannot write into an array when Variables are among "
-            f"its inputs: write y = np.{ufunc.__name__}(...)")
-    if out[0].base is not None:
-        raise TypeError(
-            "this plain array is a view of another one, which would not see the change: write "
-            "a = a + v with the whole array instead of a += v")
-    if not np.can_cast(np.result_type(*[value_of(x) for x in inputs]), out[0].dtype, casting="same_kind"):
-        raise TypeError(f"a {out[0].dtype} array cannot take the result: write a = a + v instead of a += v")
-    result = np.broadcast_shapes(*[np.shape(value_of(x)) for x in inputs])
-    if ufunc.signature is None and result != out[0].shape:
-        raise ValueError(f"non-broadcastable output operand with shape {out[0].shape} doesn't match the "
-                         f"broadcast shape {result}")
-    return {name: argument for name, argument in kwargs.items() if name != "out"}
-
-
-# (ufunc, method) -> the function of the same meaning
-_reductions = {
-    (np.add, "reduce"): np.sum,
-    (np.multiply, "reduce"): np.prod,
-    (np.maximum, "reduce"): np.max,
-    (np.minimum, "reduce"): np.min,
-    (np.add, "accumulate"): np.cumsum,
-    (np.multiply, "accumulate"): np.cumprod,
-    (np.logical_and, "reduce"): np.all,
-    (np.logical_or, "reduce"): np.any,
-}
-
-
-def ufunc_method(ufunc, str method, function):
-    """Let ``ufunc.method(...)`` on Variables be ``function(...)``."""
-    _reductions[ufunc, method] = function
+cdef Py_ssize_t out_place(object function) except -1:
+    """At which place among its arguments ``function`` takes ``out``; one it never has where it does not."""
+    place = _out_places.get(function)
+    if place is None:
+        place = _out_places[function] = place_of_out(function)
+    return place
 
 
 _transposed = View(np.transpose, (), {})

@@ -255,9 +255,18 @@ def clip_between(x: Any, lower: Any, upper: Any, **kwargs: Any) -> Any:
 
 @composed(np.clip)
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    where: Any = True,
+    **kwargs: Any,
 ) -> Any:
     lower, upper = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    if where is not True:  # elsewhere NumPy leaves memory uninitialized
+        return np.where(where, clip(a, lower, upper, **kwargs), 0)
     if lower is None and upper is None:
         return np.positive(a, **kwargs)
     if upper is None:
@@ -277,14 +286,15 @@ def divmod_(x: Any, y: Any, **kwargs: Any) -> Any:
     return np.floor_divide(x, y, **kwargs), np.remainder(x, y, **kwargs)
 
 
-@composed(np.modf)
-def modf(x: Any) -> Any:
-    return np.fmod(x, 1.0), np.trunc(x)
+@rule(np.modf)
+def modf(x: Any, **kwargs: Any) -> Any:
+    """The fractional part goes along with ``x``, the integral part is piecewise constant."""
+    return np.modf(x, **kwargs), Linear((lambda x_dot: (x_dot, None),), (lambda y_bars: y_bars[0],))
 
 
 @composed(np.frexp)
-def frexp(x: Any) -> Any:
-    exponent = np.frexp(value(x))[1]
+def frexp(x: Any, **kwargs: Any) -> Any:
+    exponent = np.frexp(value(x), **kwargs)[1]
     return np.ldexp(x, -exponent), exponent
 
 

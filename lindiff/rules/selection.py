@@ -188,9 +188,10 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 
 
 @composed(np.intersect1d)
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    first = np.unique(ar1)
-    return np.astype(first[np.isin(first, ar2)], np.result_type(as_array(ar1), as_array(ar2)))
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    _, first, second = np.intersect1d(value(ar1), value(ar2), assume_unique, True)
+    common = np.astype(np.ravel(ar1)[first], np.result_type(as_array(ar1), as_array(ar2)))
+    return (common, first, second) if return_indices else common
 
 
 @composed(np.setdiff1d)
