@@ -10,13 +10,12 @@ import functools
 cimport numpy as cnp
 
 from lindiff.core.registry cimport handle
-from lindiff.core.variable cimport Variable
+from lindiff.core.variable cimport Variable, untraced_variable
 
 import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.registry import has_handler
-from lindiff.core.variable import untraced
 from lindiff.rules.creation import stacked
 
 cnp.import_array()
@@ -147,20 +146,35 @@ cdef bint is_differentiable(object x):
         or cnp.PyTypeNum_ISCOMPLEX(kind) and kind != cnp.NPY_CLONGDOUBLE
 
 
+cdef object owner(object x):
+    """What holds the memory of an array."""
+    while cnp.PyArray_Check(x) and cnp.PyArray_BASE(<cnp.ndarray>x) != NULL:
+        x = <object>cnp.PyArray_BASE(<cnp.ndarray>x)
+    return x
+
+
+cdef bint is_new(object result, tuple args, dict kwargs) except -1:
+    """Whether an array is none of the arguments, nor a view of one or of foreign memory."""
+    cdef object x, memory = owner(result)
+    if not cnp.PyArray_Check(memory):
+        return False
+    for x in args:
+        if cnp.PyArray_Check(x) and owner(x) is memory:
+            return False
+    if not kwargs:
+        return True
+    for x in kwargs.values():
+        if cnp.PyArray_Check(x) and owner(x) is memory:
+            return False
+        if type(x) is tuple and any([part is result for part in x]):  # out=
+            return False
+    return True
+
+
 cdef object accepting(object result, tuple args, dict kwargs):
-    """New arrays of floating point numbers as untraced Variables: they own their memory and were not given."""
-    cdef object x
+    """New arrays of floating point numbers as untraced Variables."""
     if cnp.PyArray_CheckExact(result):
-        if not (cnp.PyArray_CHKFLAGS(<cnp.ndarray>result, cnp.NPY_ARRAY_OWNDATA) and is_differentiable(result)):
-            return result
-        for x in args:
-            if x is result:
-                return result
-        if kwargs:
-            for x in kwargs.values():
-                if x is result or (type(x) is tuple and any([part is result for part in x])):
-                    return result
-        return untraced(result)
+        return untraced_variable(result) if is_differentiable(result) and is_new(result, args, kwargs) else result
     if isinstance(result, (tuple, list)):
         return pytree.rebuild(result, [accepting(part, args, kwargs) for part in result])
     return result

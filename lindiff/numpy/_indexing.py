@@ -41,7 +41,7 @@ class vectorize(np.vectorize):
 
     def _filled(self, outcomes: Any, shape: tuple[int, ...], i: int) -> Any:
         """The results of all calls, the ``i``-th of each, as an array."""
-        y = stacked([*outcomes], self.otypes[i] if self.otypes else None)
+        y = accepting(stacked([*outcomes], self.otypes[i] if self.otypes else None))
         return np.reshape(y, shape + y.shape[1:])
 
 

@@ -195,12 +195,19 @@ class Place:
         return next(iter([n for n in known if n in arguments] + this + known), "v")
 
     def numpy(self) -> str:
-        """What NumPy is called here."""
+        """What NumPy is called here, or lindiff.numpy."""
+        return self._called("numpy") or self._called("lindiff.numpy") or "np"
+
+    def is_ours(self) -> bool:
+        """Whether the user has imported lindiff.numpy instead of NumPy."""
+        return bool(self._called("lindiff.numpy"))
+
+    def _called(self, module: str) -> str | None:
         for names in (self.frame.f_globals, self.frame.f_locals):
             for name, meaning in names.items():
-                if isinstance(meaning, types.ModuleType) and meaning.__name__ in ("numpy", "lindiff.numpy"):
+                if isinstance(meaning, types.ModuleType) and meaning.__name__ == module:
                     return name
-        return "np"
+        return None
 
     def made(self, array: ast.AST) -> ast.Assign | None:
         """The last statement before this place that gave ``array`` (an expression) its value."""
@@ -253,7 +260,8 @@ def _make_room(place: Place, array: ast.AST) -> str:
     else:
         made = None
     if made is None:
-        line = f"{name} = {numpy}.array({name}, like={like})  # before the assignment"
+        like = "" if place.is_ours() else f", like={like}"
+        line = f"{name} = {numpy}.array({name}{like})  # before the assignment"
         return f"{name} is a plain array; write\n    {line}"
     return f"write in line {made.lineno}\n    {line}\nor begin with `import lindiff.numpy as {numpy}`"
 
