@@ -1,8 +1,8 @@
 """NumPy's functions as ``lindiff.numpy`` has them.
 
-Three things differ from calling NumPy's own: Variables are found in lists, where NumPy's protocols do not look;
-new arrays of floating point numbers accept Variables; and calls with Variables go straight to their rules,
-without NumPy's dispatch in between.
+Three things differ from calling NumPy's own: Variables are found in lists, where NumPy's protocols do not
+look; new arrays of floating point numbers accept Variables; and calls with Variables go straight to their
+rules, without NumPy's dispatch in between.
 """
 
 import functools
@@ -39,8 +39,8 @@ cdef class Function:
     ----------
     function : callable
     lists : str
-        What lists among its arguments are: ``"arrays"``, ``"sequences"`` of arrays, or ``"nested"`` lists that
-        the function looks through itself.
+        What lists among its arguments are: ``"arrays"``, ``"sequences"`` of arrays, or ``"nested"`` lists
+        that the function looks through itself.
     wanted : callable, optional
         Whether new arrays are to accept Variables just now.
     """
@@ -174,7 +174,9 @@ cdef bint is_new(object result, tuple args, dict kwargs) except -1:
 cdef object accepting(object result, tuple args, dict kwargs):
     """New arrays of floating point numbers as untraced Variables."""
     if cnp.PyArray_CheckExact(result):
-        return untraced_variable(result) if is_differentiable(result) and is_new(result, args, kwargs) else result
+        if is_differentiable(result) and is_new(result, args, kwargs):
+            return untraced_variable(result)
+        return result
     if isinstance(result, (tuple, list)):
         return pytree.rebuild(result, [accepting(part, args, kwargs) for part in result])
     return result

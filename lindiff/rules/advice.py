@@ -195,8 +195,8 @@ class Place:
         return next(iter([n for n in known if n in arguments] + this + known), "v")
 
     def numpy(self) -> str:
-        """What NumPy is called here, or lindiff.numpy."""
-        return self._called("numpy") or self._called("lindiff.numpy") or "np"
+        """What lindiff.numpy is called here, else NumPy."""
+        return self._called("lindiff.numpy") or self._called("numpy") or "np"
 
     def is_ours(self) -> bool:
         """Whether the user has imported lindiff.numpy instead of NumPy."""
@@ -245,25 +245,27 @@ def _written(place: Place) -> str | None:
 
 def _make_room(place: Place, array: ast.AST) -> str:
     """A plain array that a Variable is written into: make it one that accepts Variables."""
-    name, like, numpy = place.text(array), place.like(), place.numpy()
+    name = place.text(array)
     made = place.made(array)
-    if made is not None and isinstance(made.value, ast.Call):
-        function = place.meaning(made.value.func)
-        if function in _MAKERS:
-            line = f"{name} = {_with_like(place, made.value, like)}"
-        elif function in _MAKERS_LIKE and made.value.args:
-            shape = f"{numpy}.shape({place.text(made.value.args[0])})"
-            fill = "".join(f", {place.text(argument)}" for argument in made.value.args[1:])
-            line = f"{name} = {numpy}.{_MAKERS_LIKE[function]}({shape}{fill}, like={like})"
-        else:
-            made = None
-    else:
-        made = None
-    if made is None:
-        like = "" if place.is_ours() else f", like={like}"
-        line = f"{name} = {numpy}.array({name}{like})  # before the assignment"
+    maker = _with_room(place, made.value) if made is not None else None
+    if made is None or maker is None:
+        like = "" if place.is_ours() else f", like={place.like()}"
+        line = f"{name} = {place.numpy()}.array({name}{like})  # before the assignment"
         return f"{name} is a plain array; write\n    {line}"
-    return f"write in line {made.lineno}\n    {line}\nor begin with `import lindiff.numpy as {numpy}`"
+    return _or_import(place, f"{name} = {maker}", f" in line {made.lineno}")
+
+
+def _with_room(place: Place, made: ast.AST) -> str | None:
+    """The call that makes an array, ``np.zeros(n)``, with ``like=`` a Variable."""
+    if not isinstance(made, ast.Call):
+        return None
+    function, like = place.meaning(made.func), place.like()
+    if function in _MAKERS:
+        return _with_like(place, made, like)
+    if function in _MAKERS_LIKE and made.args:
+        given = [f"{place.numpy()}.shape({place.text(made.args[0])})", *map(place.text, made.args[1:])]
+        return f"{place.numpy()}.{_MAKERS_LIKE[function]}({', '.join(given)}, like={like})"
+    return None
 
 
 def _call(place: Place, call: ast.Call) -> str | None:
@@ -307,8 +309,9 @@ def _constructor(place: Place, call: ast.Call) -> str:
     return _or_import(place, _with_like(place, call, place.like()))
 
 
-def _or_import(place: Place, line: str) -> str:
-    return f"write\n    {line}\nor begin with `import lindiff.numpy as {place.numpy()}`"
+def _or_import(place: Place, line: str, where: str = "") -> str:
+    text = f"write{where}\n    {line}"
+    return text if place.is_ours() else f"{text}\nor begin with `import lindiff.numpy as {place.numpy()}`"
 
 
 def _range(place: Place, call: ast.Call) -> str:
