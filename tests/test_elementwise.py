@@ -156,3 +156,12 @@ def test_linear_functions_are_linear():
     for f in [np.sort, np.abs, np.max, np.prod]:
         with pytest.raises(ValueError, match="not linear"):
             ld.linear_transpose(f, np.ones(4))
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+@pytest.mark.parametrize("x", [2.5, -4.0])
+def test_derivatives_of_arcsin_and_arccos_on_their_cuts(x, zero):
+    z = complex(x, zero)
+    expected = 1 / np.cos(np.arcsin(z))
+    assert_allclose(ld.grad(np.arcsin, holomorphic=True)(z), expected, rtol=1e-12)
+    assert_allclose(ld.grad(np.arccos, holomorphic=True)(z), -expected, rtol=1e-12)

@@ -8,7 +8,7 @@ import functools
 import inspect
 
 from lindiff.core.differential cimport Differential
-from lindiff.core.record cimport Trace
+from lindiff.core.record cimport Trace, observed_step
 from lindiff.core.variable cimport (
     Variable, View, as_value, constant_value, innermost, is_inexact, kept_constant, record, shares,
     untraced_variable, value_of, watch,
@@ -49,7 +49,11 @@ cdef class Rule(Handler):
         functools.update_wrapper(self, rule)
 
     def __call__(self, *args, **kwargs):
-        return self.call(args, kwargs)
+        if observed_step is None:
+            return self.call(args, kwargs)
+        with observed_step("operation", self, args) as step:
+            step.result = self.call(args, kwargs)
+        return step.result
 
     def __repr__(self):
         return f"<lindiff rule for {getattr(self.function, '__name__', self.function)}>"

@@ -216,7 +216,7 @@ cdef inline bint apply_unary(UnaryOp op, const floating *x, Py_ssize_t stride, f
             r = 2 * v
         elif op == SQRT:
             y[i] = <floating>sqrt(v)
-            r = 0.5 / y[i]
+            r = 0.5 / (y[i] + 0.0)  # from the right at -0.0 too
         elif op == RECIPROCAL:
             y[i] = 1 / u
             r = -1 / (v * v)
@@ -225,7 +225,7 @@ cdef inline bint apply_unary(UnaryOp op, const floating *x, Py_ssize_t stride, f
             r = y[i]
         elif op == LOG:
             y[i] = <floating>log(v)
-            r = 1 / v
+            r = 1 / (v + 0.0)
         elif op == LOG1P:
             y[i] = <floating>log1p(v)
             r = 1 / (1 + v)

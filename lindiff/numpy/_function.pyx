@@ -100,7 +100,9 @@ cdef class Function:
         if self.is_ufunc:
             direct = direct and len(args) == self.inputs and not kwargs
         else:
-            direct = direct and "out" not in kwargs and (self.dispatches or has_handler(self.function))
+            direct = direct and (self.dispatches or has_handler(self.function))
+            if kwargs and ("out" in kwargs or "like" in kwargs):
+                direct = False
         result = handle(self.function, args, kwargs) if direct else self.function(*args, **kwargs)
         if self.wanted is not None and not self.wanted():
             return result

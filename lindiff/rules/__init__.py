@@ -1,7 +1,9 @@
 """Which NumPy function has which differential: one file a family."""
 
 from lindiff.rules import (  # noqa: F401
+    applying,
     complex,
+    complex_domain,
     convolution,
     creation,
     elementwise,
@@ -11,12 +13,15 @@ from lindiff.rules import (  # noqa: F401
     interpolation,
     linalg,
     norms,
+    padding,
+    polynomials,
     products,
     quantiles,
     reductions,
     selection,
     shape,
     views,
+    windows,
     writers,
     zero_derivative,
 )

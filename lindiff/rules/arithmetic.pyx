@@ -30,7 +30,7 @@ from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.registry import fast_path
 from lindiff.core.variable import refuse_subclass, use_operators
-from lindiff.rules.creation import stacked
+from lindiff.rules._common import as_array
 from lindiff.rules.indexing import has_repeats, is_advanced, last_written, replaced, scatter
 from lindiff.rules.methods import METHODS, attribute
 from lindiff.rules.ufuncs import operate, place_of_out, with_out
@@ -651,6 +651,11 @@ cdef class FastSum(Handler):
 
 # -- what a Variable's operators do ----------------------------------------------------------------------
 
+cdef inline bint of_two(tuple args):
+    """Whether these are two operands, one of them a Variable (with ``out=`` one, both may be plain)."""
+    return len(args) == 2 and (type(args[0]) is Variable or type(args[1]) is Variable)
+
+
 cdef class BinaryUfunc(Handler):
     """np.add and its kin, called by name."""
 
@@ -661,7 +666,7 @@ cdef class BinaryUfunc(Handler):
         self.op = op
 
     cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 2:
+        if kwargs or not of_two(args):
             return NotImplemented
         if self.op == ADD:
             return _hot.add(args[0], args[1])
@@ -674,14 +679,14 @@ cdef class BinaryUfunc(Handler):
 
 cdef class MatmulUfunc(Handler):
     cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 2:
+        if kwargs or not of_two(args):
             return NotImplemented
         return _hot.matmul(args[0], args[1])
 
 
 cdef class NegativeUfunc(Handler):
     cdef object call(self, tuple args, dict kwargs):
-        return NotImplemented if kwargs else _hot.negative(args[0])
+        return NotImplemented if kwargs or type(args[0]) is not Variable else _hot.negative(args[0])
 
 
 cdef object kept_index(object index):
@@ -774,7 +779,7 @@ cdef class HotOperators(Operators):
     cdef object setitem(self, Variable x, object index, object y):
         cdef SetItem node
         cdef Trace trace
-        y = stacked(y) if isinstance(y, (list, tuple)) else constant_value(y)
+        y = as_array(y) if isinstance(y, (list, tuple)) else constant_value(y)
         trace = trace_of(x, y)
         if type(y) is not Variable and x.node is CONSTANT:
             return with_item(x, index, y)

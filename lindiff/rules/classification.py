@@ -34,6 +34,7 @@ OF_OTHERS = {
     "isscalar": "zero derivative",
     "iterable": "zero derivative",
     "row_stack": "differentiable",
+    "trapz": "differentiable",
 }
 
 # By the reason why there is no derivative.
@@ -58,6 +59,9 @@ OUT_OF_SCOPE = {
     """,
     "makes np.matrix, whose operators mean something else": """
         asmatrix bmat
+    """,
+    "has given way to np.isin": """
+        in1d
     """,
     "is about the library itself": """
         fft.test get_include getbufsize geterr geterrcall linalg.test setbufsize seterr seterrcall

@@ -14,6 +14,7 @@ from lindiff.core.differential import Linear
 from lindiff.core.pytree import tree_map
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, untraced, value
+from lindiff.rules._common import as_array
 
 __all__: list[str] = []
 
@@ -184,24 +185,7 @@ def asarray(
     return a if dtype is None or a.dtype == dtype else a.astype(np.dtype(dtype))
 
 
-_alike: list[Callable[..., Any]] = [np.asanyarray, np.asarray_chkfinite]
-for _function in _alike:
-    composed(_function)(asarray)
-
-
-def contiguous(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """np.ascontiguousarray and its kin: at least one axis; how memory lies is not for Variables to say."""
-    return np.atleast_1d(asarray(a, dtype))
-
-
-_contiguous: list[Callable[..., Any]] = [np.ascontiguousarray, np.asfortranarray]
-for _function in _contiguous:
-    composed(_function)(contiguous)
-
-
-@composed(np.require)
-def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
-    return asarray(a, dtype)
+composed(np.asanyarray)(asarray)
 
 
 @composed(np.fromiter)
@@ -221,6 +205,54 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, like: Any = None
     if plain.dtype.kind not in "fc" or not any(isinstance(x, Variable) for x in (start, step)):
         return accepting(plain)
     return np.astype(start + step * np.arange(plain.size), plain.dtype)
+
+
+@composed(np.asarray_chkfinite)
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    y = asarray(a, dtype)
+    if not np.all(np.isfinite(y)):
+        raise ValueError("array must not contain infs or NaNs")
+    return y if order is None else laid_out(y, order)
+
+
+def laid_out(y: Any, order: Any) -> Any:
+    """``y`` with its value contiguous in memory, by rows ("C") or by columns ("F")."""
+    return y if value(y).flags[f"{order}_CONTIGUOUS"] else np.copy(y, order=order)
+
+
+@composed(np.ascontiguousarray)
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+    return laid_out(np.atleast_1d(asarray(a, dtype)), "C")
+
+
+@composed(np.asfortranarray)
+def asfortranarray(a: Any, dtype: Any = None) -> Any:
+    return laid_out(np.atleast_1d(asarray(a, dtype)), "F")
+
+
+@composed(np.require)
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
+    """Variables are aligned and may be written to; layout and memory of its own are what can be asked for."""
+    flags = {flag.upper()[0] for flag in requirements or ()}
+    if not flags <= set("AWECFO"):
+        raise KeyError(f"requirements are A, W, E, C, F and O, got {requirements}")
+    if flags >= set("CF"):
+        raise ValueError('Cannot specify both "C" and "F" order')
+    y = asarray(a, dtype)
+    for order in flags & set("CF"):
+        y = laid_out(y, order)
+    return np.copy(y) if "O" in flags and not value(y).flags.owndata else y
+
+
+@composed(np.ix_)
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """An open mesh: arguments that are Variables keep their derivative, the others are indices."""
+    vectors = [as_array(x) for x in args]
+    if any(x.ndim != 1 for x in vectors):
+        raise ValueError("Cross index must be 1 dimensional")
+    vectors = [np.flatnonzero(x) if x.dtype.kind == "b" else x for x in vectors]
+    shapes = [[-1 if k == place else 1 for k in range(len(args))] for place in range(len(args))]
+    return tuple(np.reshape(x, shape) for x, shape in zip(vectors, shapes, strict=True))
 
 
 @composed(np.linspace)

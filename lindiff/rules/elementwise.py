@@ -68,10 +68,11 @@ elementwise(np.fmod, lambda z, x, y: 1.0, lambda z, x, y: -np.trunc(np.divide(x,
 elementwise(np.exp, lambda y: y)
 elementwise(np.expm1, lambda y, x: np.exp(x))  # y + 1 would cancel
 elementwise(np.exp2, lambda y: math.log(2) * y)
-elementwise(np.log, lambda y, x: 1 / x)
+# x + 0.0 is 0.0 for -0.0, where the slope is that from the right
+elementwise(np.log, lambda y, x: 1 / (x + 0.0))
 elementwise(np.log1p, lambda y, x: 1 / (1 + x))
-elementwise(np.log2, lambda y, x: 1 / (math.log(2) * x))
-elementwise(np.log10, lambda y, x: 1 / (math.log(10) * x))
+elementwise(np.log2, lambda y, x: 1 / (math.log(2) * x + 0.0))
+elementwise(np.log10, lambda y, x: 1 / (math.log(10) * x + 0.0))
 
 
 def excess(x: Any, y: Any) -> Any:
@@ -92,7 +93,7 @@ elementwise(
 
 # -- powers and roots ------------------------------------------------------------------------------------
 
-elementwise(np.sqrt, lambda y: 0.5 / y)
+elementwise(np.sqrt, lambda y: 0.5 / (y + 0.0))  # from the right at -0.0 too
 elementwise(np.cbrt, lambda y: 1 / (3 * y * y))
 
 
@@ -105,7 +106,8 @@ def power_by_base(z: Any, x: Any, y: Any) -> Any:
 
 def power_by_exponent(z: Any, x: Any, y: Any) -> Any:
     """``x^y log x``; zero where x = 0, NaN for real x < 0."""
-    return z * np.log(np.where(np.equal(x, 0), 1, x))
+    is_zero = np.equal(x, 0)
+    return np.where(is_zero, 0, z) * np.log(np.where(is_zero, 1, x))
 
 
 elementwise(np.power, power_by_base, power_by_exponent)
@@ -117,15 +119,20 @@ def nonzero(x: Any) -> Any:
     return np.where(np.equal(x, 0), 1, x)
 
 
-elementwise(np.hypot, lambda z, x, y: x / nonzero(z), lambda z, x, y: y / nonzero(z))  # 0 at the origin
+def cosine(z: Any, x: Any) -> Any:
+    """``x / z`` for the hypotenuse ``z``; 0 at the origin, ±1 for an infinite ``x``."""
+    return np.where(np.isinf(x), np.sign(x), x / nonzero(z))
+
+
+elementwise(np.hypot, lambda z, x, y: cosine(z, x), lambda z, x, y: cosine(z, y))
 
 # -- trigonometric and hyperbolic ------------------------------------------------------------------------
 
 elementwise(np.sin, lambda y, x: np.cos(x))
 elementwise(np.cos, lambda y, x: -np.sin(x))
 elementwise(np.tan, lambda y: 1 + y * y)
-elementwise(np.arcsin, lambda y, x: 1 / np.sqrt((1 - x) * (1 + x)))
-elementwise(np.arccos, lambda y, x: -1 / np.sqrt((1 - x) * (1 + x)))
+elementwise(np.arcsin, lambda y, x: 1 / leg(x))
+elementwise(np.arccos, lambda y, x: -1 / leg(x))
 elementwise(np.arctan, lambda y, x: 1 / (1 + x * x))
 elementwise(np.sinh, lambda y, x: np.cosh(x))
 elementwise(np.cosh, lambda y, x: np.sinh(x))
@@ -135,15 +142,23 @@ elementwise(np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))  # o
 elementwise(np.arctanh, lambda y, x: 1 / ((1 - x) * (1 + x)))
 
 
-def squared_radius(x: Any, y: Any) -> Any:
-    """``x² + y²``, with 1 at the origin: the angle has the derivative 0 there."""
-    return nonzero(np.square(x) + np.square(y))
+def leg(x: Any) -> Any:
+    """``sqrt(1 - x²)``; on the cuts of complex arcsin the sign of the zero imaginary part says which side."""
+    if x.dtype.kind == "c":
+        return np.sqrt(-(x - 1)) * np.sqrt(x - (-1))
+    return np.sqrt((1 - x) * (1 + x))
+
+
+def over_squared_radius(x: Any, y: Any) -> Any:
+    """``x / (x² + y²)``, without overflow; 0 at the origin and at infinity."""
+    r = np.hypot(x, y)
+    return np.where(np.isinf(r), 0, x / nonzero(r) / nonzero(r))
 
 
 elementwise(
     np.arctan2,
-    lambda z, y, x: x / squared_radius(x, y),
-    lambda z, y, x: -y / squared_radius(x, y),
+    lambda z, y, x: over_squared_radius(x, y),
+    lambda z, y, x: -over_squared_radius(y, x),
 )
 self_adjoint(np.deg2rad)
 self_adjoint(np.radians)

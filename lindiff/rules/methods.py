@@ -121,9 +121,9 @@ def namespace(self: Any, *, api_version: str | None = None) -> Any:
 
 
 def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
-    """The array itself, which is where it is."""
+    """The array itself: it is on the only device that it can be on."""
     if device != self.device or stream is not None:
-        raise ValueError(f"a Variable stays on its device, {self.device}")
+        raise ValueError(f"a Variable on the device {self.device!r} cannot be moved to {device!r}")
     return self
 
 
@@ -169,6 +169,7 @@ METHODS |= {
     "fill": fill,
     "partition": partition,
     "sort": sort,
+    "to_device": to_device,
     "view": view,
     "conj": METHODS["conjugate"],
     "flatten": flatten,
@@ -181,6 +182,7 @@ METHODS |= {name: _of_value(name) for name in ["device", "flags", "itemsize", "n
 METHODS |= {
     name: _refused(name, f"it would lose the derivative; write ld.value(v).{name}(...)")
     for name in [
+        "byteswap",
         "choose",
         "dump",
         "dumps",
@@ -193,7 +195,6 @@ METHODS |= {
 }
 METHODS |= {
     "resize": _refused("resize", "write v = np.reshape(v, shape), np.resize or np.pad"),
-    "byteswap": _refused("byteswap", "write ld.value(v).byteswap()"),
     "setfield": _refused("setfield", "write v[...] = new"),
     "setflags": _refused("setflags", "a Variable's array is not shared"),
 }

@@ -1,13 +1,10 @@
-"""Functions whose derivative is zero wherever they have one: they run on the plain values.
-
-And, for the functions that lindiff refuses, what to write instead.
-"""
+"""Functions whose derivative is zero wherever they have one: they run on the plain values."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lindiff.core.registry import constant, suggest
+from lindiff.core.registry import constant
 
 __all__: list[str] = []
 
@@ -35,24 +32,6 @@ constant(
 constant(
     np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition, np.argwhere, np.nonzero,
     np.flatnonzero, np.lexsort, np.searchsorted, np.digitize, np.linalg.matrix_rank,
-    np.einsum_path, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from,
+    np.einsum_path, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.ravel_multi_index,
+    np.unravel_index,
 )  # fmt: skip
-
-for name, instead in {
-    "apply_along_axis": "np.stack([f(row) for row in v])",
-    "apply_over_axes": "the function with axis=(...)",
-    "delete": "v[keep] with a mask",
-    "insert": "np.concatenate([v[:i], new, v[i:]])",
-    "ix_": "np.ix_ of integer arrays",
-    "polyadd": "the coefficients, padded with zeros, + each other",
-    "polyder": "v[:-1] * np.arange(n, 0, -1) for n + 1 coefficients",
-    "polyfit": "np.linalg.lstsq(np.vander(x, n), y)[0]",
-    "polyint": "np.append(v / np.arange(n, 0, -1), 0.0) for n coefficients",
-    "polymul": "a sum of products of slices",
-    "polysub": "the coefficients, padded with zeros, - each other",
-    "polyval": "np.vander(x, n) @ v for n coefficients",
-    "resize": "np.tile and np.reshape",
-    "roots": "np.linalg.eigvals of the companion matrix",
-    "trim_zeros": "v[first:last]",
-}.items():
-    suggest(name, instead)
