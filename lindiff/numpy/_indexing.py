@@ -11,11 +11,13 @@ import numpy as np
 from lindiff.core.variable import Variable, value
 from lindiff.rules.creation import accepting, stacked
 
-__all__ = ["broadcast", "c_", "fromiter", "mgrid", "ndenumerate", "ogrid", "r_", "vectorize"]
+__all__ = ["Rows", "broadcast", "c_", "fromiter", "mgrid", "ndenumerate", "ogrid", "r_", "vectorize"]
 
 
 class vectorize(np.vectorize):
     """A function of numbers as a function of arrays: numpy.vectorize, whose function may return Variables."""
+
+    wanted: Callable[[], bool] | None = None
 
     def _vectorize_call(self, func: Callable[..., Any], args: list[Any]) -> Any:
         if self.signature is None:
@@ -32,7 +34,7 @@ class vectorize(np.vectorize):
         if not outcomes:
             if not self.otypes:
                 raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-            empty = [accepting(np.empty(shape, kind)) for kind in self.otypes]
+            empty = [_accepting(np.empty(shape, kind), self.wanted) for kind in self.otypes]
             return empty[0] if len(empty) == 1 else tuple(empty)
         if isinstance(outcomes[0], tuple):
             columns = zip(*outcomes, strict=True)
@@ -41,15 +43,16 @@ class vectorize(np.vectorize):
 
     def _filled(self, outcomes: Any, shape: tuple[int, ...], i: int) -> Any:
         """The results of all calls, the ``i``-th of each, as an array."""
-        y = accepting(stacked([*outcomes], self.otypes[i] if self.otypes else None))
+        y = _accepting(stacked([*outcomes], self.otypes[i] if self.otypes else None), self.wanted)
         return np.reshape(y, shape + y.shape[1:])
 
 
-class _Rows:
+class Rows:
     """``np.r_`` and ``np.c_``, with Variables among what is put together."""
 
-    def __init__(self, original: Any):
+    def __init__(self, original: Any, wanted: Callable[[], bool] | None = None):
         self._original = original
+        self._wanted = wanted
 
     def __getitem__(self, key: Any) -> Any:
         parts = list(key) if isinstance(key, tuple) else [key]
@@ -57,7 +60,7 @@ class _Rows:
         plain = self._original[tuple(value(parts))]
         variables = [part for part in parts if isinstance(part, Variable)]
         if not variables:
-            return accepting(plain)
+            return _accepting(plain, self._wanted)
         # The same again with numbers of elements, 1, 2, ..., in the place of Variables and 0 elsewhere.
         ends = np.cumsum([0, *(part.size for part in variables)])
         numbers = iter([np.arange(a, b) + 1 for a, b in itertools.pairwise(ends)])
@@ -89,12 +92,17 @@ class _Grid:
         return _each_accepting(self._original[key])
 
 
+def _accepting(y: Any, wanted: Callable[[], bool] | None) -> Any:
+    """A new array as one that Variables may be written into, where that is wanted."""
+    return accepting(y) if wanted is None or wanted() else y
+
+
 def _each_accepting(made: Any) -> Any:
     return tuple(accepting(part) for part in made) if isinstance(made, tuple) else accepting(made)
 
 
-r_ = _Rows(np.r_)
-c_ = _Rows(np.c_)
+r_ = Rows(np.r_)
+c_ = Rows(np.c_)
 mgrid = _Grid(np.mgrid)
 ogrid = _Grid(np.ogrid)
 

@@ -169,7 +169,6 @@ METHODS |= {
     "fill": fill,
     "partition": partition,
     "sort": sort,
-    "to_device": to_device,
     "view": view,
     "conj": METHODS["conjugate"],
     "flatten": flatten,
