@@ -175,7 +175,7 @@ def is_recording():
 
 @cython.no_gc
 cdef class Leaf(Node):
-    """An input of the record; ``shape`` and ``dtype`` are those of its gradient, where it was made by hand."""
+    """An input of the record; if made by hand, ``shape`` and ``dtype`` are those of its gradient."""
 
     def __dealloc__(self):
         if self.shape is not None:
