@@ -239,6 +239,8 @@ def cov(
 ) -> Any:
     """X W Xᴴ / (Σw - ddof Σ w a / Σw) of the centered X, with w = fweights · aweights, as NumPy does it."""
     X = rows_are_variables(m, rowvar)
+    if X.shape[0] == 0:
+        return np.zeros((0, 0))
     if y is not None:
         X = np.concatenate([X, rows_are_variables(y, rowvar)])
     X = np.astype(X, np.result_type(X.dtype, np.float64) if dtype is None else np.dtype(dtype))
@@ -494,13 +496,14 @@ def _one(i: int) -> slice:
 
 @composed(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    axis = normalized_axes(axis, np.ndim(y))[0]
+    y = as_array(y)
+    along_y = normalized_axes(axis, y.ndim)[0]
     if x is not None:
         dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
         if np.ndim(x) == 1:
-            dx = np.reshape(dx, [-1 if k == axis else 1 for k in range(np.ndim(y))])
-    y = y if hasattr(y, "dtype") else np.asarray(y)
-    return np.sum(dx * (y[along(axis, slice(1, None))] + y[along(axis, slice(None, -1))]) / 2.0, axis=axis)
+            dx = np.reshape(dx, [-1 if k == along_y else 1 for k in range(y.ndim)])
+    right, left = along(along_y, slice(1, None)), along(along_y, slice(None, -1))
+    return np.sum(dx * (y[right] + y[left]) / 2.0, axis=axis)
 
 
 # -- without NaNs ----------------------------------------------------------------------------------------
