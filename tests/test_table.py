@@ -118,6 +118,9 @@ def test_every_rule_has_a_record():
     assert not missing, f"rules without a record in a table_*.py: {missing}"
 
 
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="older versions have parameters without effect"
+)
 def test_every_keyword_is_in_a_record():
     """``out`` has tests of its own; ``like`` brings functions here that have no argument to find them by."""
     elsewhere = {"out", "like", "order", "subok", "device", "einsum_call"}

@@ -19,7 +19,7 @@ import numpy as np
 from cpython.ref cimport Py_INCREF, Py_REFCNT
 
 from lindiff.core.record cimport (
-    CONSTANT, EAGER, Component, Leaf, Node, Tangent, Trace, doom, release_doomed,
+    CONSTANT, Component, Leaf, Node, Tangent, Trace, doom, push_at_once, release_doomed,
 )
 from lindiff.kernels.elementwise cimport is_plain
 
@@ -90,9 +90,11 @@ cdef Operators _operators = Operators()
 
 
 def use_operators(Operators operators):
-    """Let Variables act through ``operators``."""
+    """Let Variables act through ``operators``; returns those they acted through before."""
     global _operators
+    before = _operators
     _operators = operators
+    return before
 
 
 cdef object as_value(object value):
@@ -112,7 +114,7 @@ cdef object record(Trace trace, Node node, object value):
     cdef Tangent tangent
     node.trace = trace
     if trace.forward:
-        y_dot = node.push(EAGER)
+        y_dot = push_at_once(node)
         if y_dot is None:
             return value
         tangent = Tangent.__new__(Tangent)
@@ -144,7 +146,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
         return [untraced_variable(y) if is_inexact(y) else y for y in values]
     node.trace = trace
     if trace.forward:
-        y_dots = node.push(EAGER)
+        y_dots = push_at_once(node)
         if y_dots is None:
             return values
     for i in range(count):
@@ -653,6 +655,12 @@ cdef class Variable:
 
     def __ipow__(self, other):
         return self.assign(_operators.power(self, other))
+
+    def __imod__(self, other):
+        return self.assign(np.remainder(self, other))
+
+    def __ifloordiv__(self, other):
+        return self.assign(np.floor_divide(self, other))
 
     cdef object assign(self, object outcome):
         """``self op= other``: this Variable takes the result, as an array's memory would."""

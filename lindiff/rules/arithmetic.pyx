@@ -651,6 +651,11 @@ cdef class FastSum(Handler):
 
 # -- what a Variable's operators do ----------------------------------------------------------------------
 
+cdef inline bint of_two(tuple args):
+    """Whether these are two operands, one of them a Variable (with ``out=`` one, both may be plain)."""
+    return len(args) == 2 and (type(args[0]) is Variable or type(args[1]) is Variable)
+
+
 cdef class BinaryUfunc(Handler):
     """np.add and its kin, called by name."""
 
@@ -661,7 +666,7 @@ cdef class BinaryUfunc(Handler):
         self.op = op
 
     cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 2:
+        if kwargs or not of_two(args):
             return NotImplemented
         if self.op == ADD:
             return _hot.add(args[0], args[1])
@@ -674,14 +679,14 @@ cdef class BinaryUfunc(Handler):
 
 cdef class MatmulUfunc(Handler):
     cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 2:
+        if kwargs or not of_two(args):
             return NotImplemented
         return _hot.matmul(args[0], args[1])
 
 
 cdef class NegativeUfunc(Handler):
     cdef object call(self, tuple args, dict kwargs):
-        return NotImplemented if kwargs else _hot.negative(args[0])
+        return NotImplemented if kwargs or type(args[0]) is not Variable else _hot.negative(args[0])
 
 
 cdef object kept_index(object index):

@@ -110,6 +110,13 @@ def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     return self[...]
 
 
+def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+    """The array itself: it is on the only device that it can be on."""
+    if device != self.device or stream is not None:
+        raise ValueError(f"a Variable on the device {self.device!r} cannot be moved to {device!r}")
+    return self
+
+
 METHODS: dict[str, Any] = {
     name: _through(getattr(np, name))
     for name in [
@@ -151,6 +158,7 @@ METHODS |= {
     "fill": fill,
     "partition": partition,
     "sort": sort,
+    "to_device": to_device,
     "view": view,
     "conj": METHODS["conjugate"],
     "flatten": flatten,
@@ -162,6 +170,7 @@ METHODS |= {name: _of_value(name) for name in ["device", "flags", "itemsize", "n
 METHODS |= {
     name: _refused(name, f"it would lose the derivative; write ld.value(v).{name}(...)")
     for name in [
+        "byteswap",
         "choose",
         "dump",
         "dumps",
@@ -170,12 +179,10 @@ METHODS |= {
         "tobytes",
         "tofile",
         "tolist",
-        "to_device",
     ]
 }
 METHODS |= {
     "resize": _refused("resize", "write v = np.reshape(v, shape), np.resize or np.pad"),
-    "byteswap": _refused("byteswap", "write ld.value(v).byteswap()"),
     "setfield": _refused("setfield", "write v[...] = new"),
     "setflags": _refused("setflags", "a Variable's array is not shared"),
 }
