@@ -17,6 +17,7 @@ from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
+from lindiff.numpy._patch import patch_numpy
 from lindiff.rules.classification import supported
 from lindiff.seeing import draw, explain, nan_check
 from lindiff.transforms.constants import stop_gradient
@@ -44,6 +45,7 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "nan_check",
+    "patch_numpy",
     "rule",
     "stop_gradient",
     "supported",
