@@ -14,6 +14,7 @@ from lindiff.rules import (  # noqa: F401
     linalg,
     norms,
     padding,
+    polynomial_series,
     polynomials,
     products,
     quantiles,
