@@ -150,7 +150,7 @@ def test_several_outputs_and_pytrees():
 
 def test_results_of_integers():
     def f(x):
-        return np.sum(np.bincount([], x, 2))  # NumPy counts what has no weights in integers
+        return np.sum(np.bincount(np.zeros(0, int), x, 2))  # NumPy counts what has no weights in integers
 
     assert names(ld.explain(f)(np.ones(0))) == ["bincount", "sum"]
     assert labels_of(ld.draw(f)(np.ones(0))) == ["x", "bincount", "sum", "result"]
