@@ -286,7 +286,7 @@ cdef class Pull:
         if self.own[i] and Py_REFCNT(result) == 1:
             return result
         if cnp.PyArray_CheckExact(result):
-            return copy(<cnp.ndarray>result)
+            return copy(<cnp.ndarray>result, True)
         return result.copy() if hasattr(result, "copy") else result
 
 

@@ -19,6 +19,12 @@ cdef class Rule(Handler):
     cdef str name(self)
 
 
+cdef class ElementwiseRule(Rule):
+    cdef tuple partials
+    cdef bint of_value
+    cdef bint of_arguments
+
+
 cdef class Composed(Handler):
     cdef readonly object implementation
 

@@ -7,7 +7,9 @@ functions that have (:class:`Composed`), or its derivative is zero wherever it h
 import functools
 import inspect
 
-from lindiff.core.differential cimport Differential
+import numpy as np
+
+from lindiff.core.differential cimport Differential, elementwise_of, place_of
 from lindiff.core.record cimport Trace, observed_step
 from lindiff.core.variable cimport (
     Variable, View, as_value, constant_value, innermost, is_inexact, kept_constant, record, shares,
@@ -69,6 +71,7 @@ cdef class Rule(Handler):
         cdef Trace trace = None
         cdef Differential differential
         cdef list nodes, places, values
+        cdef tuple args_seen
         for argument in args:
             trace = innermost(argument, trace)
         if kwargs and innermost(tuple(kwargs.values()), None) is not None:
@@ -84,14 +87,15 @@ cdef class Rule(Handler):
             return self.outcome(args, kwargs)[0]
         nodes = []
         places = []
-        values = [strip(argument, trace, (i,), nodes, places) for i, argument in enumerate(args)]
-        result, found = self.outcome(tuple(values), kwargs)
+        values = [strip(argument, trace, place_of(i), nodes, places) for i, argument in enumerate(args)]
+        args_seen = tuple(values)
+        result, found = self.outcome(args_seen, kwargs)
         if trace.level == 0:
             return self.seen(untraced_results(result), args, kwargs)
         if found is None:
             return result
         differential = found if isinstance(found, Differential) else Differential(pullback=found)
-        differential.bind(trace, nodes, places, tuple(values), result)
+        differential.bind(trace, nodes, places, args_seen, result)
         if isinstance(result, (tuple, list)):
             return pytree.rebuild(result, record_outputs(trace, differential, [as_value(y) for y in result]))
         return self.seen(record(trace, differential, result), args, kwargs)
@@ -109,7 +113,7 @@ cdef class Rule(Handler):
 
     cdef tuple outcome(self, tuple args, dict kwargs):
         """What the rule returns, checked."""
-        outcome = self.rule(*args, **kwargs)
+        outcome = self.rule(*args, **kwargs) if kwargs else self.rule(*args)
         if not isinstance(outcome, tuple) or len(outcome) != 2 or not (
                 outcome[1] is None or isinstance(outcome[1], Differential) or callable(outcome[1])):
             raise TypeError(f"{self.name()}: a rule returns (value, pullback) or (value, Differential)")
@@ -125,6 +129,39 @@ cdef class Rule(Handler):
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.args, bound.kwargs
+
+
+cdef class ElementwiseRule(Rule):
+    """The rule of an elementwise function that is given by its partial derivatives."""
+
+    def __init__(self, function, tuple partials):
+        self.function = self.rule = function
+        functools.update_wrapper(self, function)
+        codes = [p.__code__ for p in partials if p is not None]
+        self.of_value = all([takes_value_alone(code) for code in codes])
+        self.of_arguments = all([code.co_varnames[0] == "_" for code in codes])
+        self.partials = partials if self.of_value else tuple([of_all(p) for p in partials])
+
+    cdef tuple outcome(self, tuple args, dict kwargs):
+        y = self.function(*args, **kwargs) if kwargs else self.function(*args)
+        if self.of_value:
+            return y, elementwise_of(self.partials, (y,))
+        given = [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args]
+        return y, elementwise_of(self.partials, (None if self.of_arguments else y, *given))
+
+    def by_position(self, tuple args, dict kwargs):
+        return args, kwargs
+
+
+def takes_value_alone(code):
+    return code.co_argcount == 1 and not code.co_flags & inspect.CO_VARARGS
+
+
+def of_all(partial):
+    """A function of the value alone as one of value and arguments."""
+    if partial is None or not takes_value_alone(partial.__code__):
+        return partial
+    return lambda y, *args: partial(y)
 
 
 cdef object strip(object argument, Trace trace, tuple place, list nodes, list places):
@@ -192,6 +229,9 @@ def raise_unsupported(function):
     """Refuse a function that has no rule, at the call, and name the nearest that has one."""
     import difflib
     name = full_name(function)
+    if function in _refused:
+        raise TypeError(f"{name} has no derivative in lindiff: {_refused[function]}. Use "
+                        f"{name}(ld.value(v)) where its derivative does not matter")
     short = name.rpartition(".")[2]
     if short in _instead:
         hint = f"; write {_instead[short]}"
@@ -211,6 +251,20 @@ _instead = {}
 def suggest(str name, str instead):
     """Let the error for the function ``name`` recommend to write ``instead``."""
     _instead[name] = instead
+
+
+# functions that are not going to have a rule, and why
+_refused = {}
+
+
+def refuse(function, str reason):
+    """Let the error for ``function``, which has no rule, say why it has none and what to do instead."""
+    _refused[function] = reason
+
+
+def refused_functions():
+    """The functions that are refused on purpose, with the reasons."""
+    return dict(_refused)
 
 
 def full_name(function):
@@ -275,6 +329,20 @@ def rule(function=None):
     return register
 
 
+def elementwise(function, *partials):
+    """Give an elementwise function its partial derivatives.
+
+    Each is a function of the value alone, or of the value and the arguments, or of the arguments: then the
+    first parameter, the value, is called ``_``.  What none of them needs is not kept.
+    """
+    handlers[function] = ElementwiseRule(function, partials)
+
+
+def elementwise_rule(function, *partials):
+    """The primitive that :func:`elementwise` registers."""
+    return ElementwiseRule(function, partials)
+
+
 def composed(function):
     """Decorator: ``function`` on Variables is the decorated function, written in functions with rules."""
     def register(implementation):
@@ -314,9 +382,9 @@ def has_handler(function):
 def handler_kind(function):
     """"Rule", "Composed", "Constant", or None where the function has no handler."""
     handler = handlers.get(function)
-    return None if handler is None else type(handler).__name__
+    return "Rule" if isinstance(handler, Rule) else None if handler is None else type(handler).__name__
 
 
 def handled_functions():
     """All functions that may be called on Variables, with the kind of their handler."""
-    return {function: type(handler).__name__ for function, handler in handlers.items()}
+    return {function: handler_kind(function) for function in handlers}

@@ -20,6 +20,7 @@ from lindiff.rules import (  # noqa: F401
     reductions,
     selection,
     shape,
+    special,
     views,
     windows,
     writers,

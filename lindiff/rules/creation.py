@@ -130,7 +130,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
     y = asarray(a, dtype)
     for order in flags & set("CF"):
         y = laid_out(y, order)
-    return np.copy(y) if "O" in flags and not value(y).flags.owndata else y
+    return np.copy(y) if "O" in flags else y
 
 
 @composed(np.ix_)

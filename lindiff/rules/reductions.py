@@ -26,8 +26,8 @@ __all__ = ["spread"]
 
 def spread(y_bar: Any, shape: tuple[int, ...], axis: Any, keepdims: bool, where: Any = True) -> Any:
     """A reduction's cotangent broadcast back to the shape before it; 0 where the mask leaves out."""
-    if axis is not None and not keepdims:
-        y_bar = np.expand_dims(y_bar, reduced_axes(axis, len(shape)))
+    if not keepdims:
+        y_bar = np.reshape(y_bar, kept_shape(shape, axis))
     y_bar = np.broadcast_to(y_bar, shape)
     return y_bar if where is True else np.where(where, y_bar, 0)
 
@@ -37,6 +37,12 @@ def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     return () if ndim == 0 and axis in (0, -1) else normalized_axes(axis, ndim)
+
+
+def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """The shape of a reduction's result with ``keepdims``."""
+    axes = reduced_axes(axis, len(shape))
+    return tuple([1 if k in axes else n for k, n in enumerate(shape)])
 
 
 def masking(where: Any) -> dict[str, Any]:
@@ -88,7 +94,8 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False,
         return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where))
 
     def pullback(y_bar: Any) -> Any:
-        n = np.maximum(count(shape, axis, keepdims, where), 1)
+        n = count(shape, axis, keepdims, where)
+        n = max(n, 1) if where is True else np.maximum(n, 1)
         return spread(y_bar / n, shape, axis, keepdims, where)
 
     return average_of(x), Linear((average_of,), (pullback,))
@@ -126,19 +133,31 @@ def extreme(function: Callable[..., Any]) -> None:
         x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = True, **initial: Any
     ) -> Any:
         y = function(x, axis=axis, keepdims=keepdims, **masking(where), **initial)
+        kept = kept_shape(x.shape, axis)
 
-        def shared(z: Any) -> Any:
-            """``z`` divided among the elements that attain the extreme, 0 elsewhere."""
-            attained = np.equal(x, spread(value(y), x.shape, axis, keepdims)) & where
-            n = np.sum(attained, axis=axis, keepdims=True)
+        def attaining() -> tuple[Any, Any]:
+            """Which elements attain the extreme, and how many of them share each result."""
+            extremes = np.reshape(value(y), kept)
+            attained = np.equal(x, extremes)
+            if where is not True:
+                attained = attained & where
+            if not initial and np.count_nonzero(attained) == extremes.size:  # no ties, or NaNs of as many
+                n = np.any(attained, axis=axis, keepdims=True)
+            else:
+                n = np.sum(attained, axis=axis, keepdims=True)
             if initial:
-                n = n + np.equal(np.reshape(value(y), n.shape), initial["initial"])
-            return np.where(attained, z / np.maximum(n, 1), 0)
+                n = n + np.equal(extremes, initial["initial"])
+            return attained, np.maximum(n, 1)
 
-        return y, Differential(
-            (lambda x_dot: np.sum(shared(x_dot), axis=axis, keepdims=keepdims),),
-            (lambda y_bar: shared(spread(y_bar, x.shape, axis, keepdims)),),
-        )
+        def pushforward(x_dot: Any) -> Any:
+            attained, n = attaining()
+            return np.sum(np.where(attained, x_dot / n, 0), axis=axis, keepdims=keepdims)
+
+        def pullback(y_bar: Any) -> Any:
+            attained, n = attaining()
+            return np.where(attained, np.reshape(y_bar, kept) / n, 0)
+
+        return y, Differential((pushforward,), (pullback,))
 
 
 extreme(np.max)
@@ -515,6 +534,8 @@ def extreme_without_nan(function: Callable[..., Any], meaning: Callable[..., Any
     def of_numbers(a: Any, axis: Any = None, *, keepdims: bool = False, **kwargs: Any) -> Any:
         plain = value(a)
         y = meaning(np.where(np.isnan(plain), worst, a), axis=axis, keepdims=keepdims, **kwargs)
+        if "initial" in kwargs:
+            return y
         empty = np.all(np.isnan(plain), axis=axis, keepdims=keepdims)
         return np.where(empty, np.nan, y) if np.any(empty) else y
 
