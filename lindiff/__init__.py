@@ -1,7 +1,7 @@
 """Exact derivatives for plain NumPy code, with linear algebra at the speed of LAPACK."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 try:
     from lindiff.core import record as _record
@@ -49,16 +49,21 @@ __all__ = [
     "rule",
     "stop_gradient",
     "supported",
+    "testing",
     "value",
     "value_and_grad",
     "vjp",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "testing":  # imported when it is first asked for
-        return importlib.import_module("lindiff.testing")
-    raise AttributeError(f"module 'lindiff' has no attribute {name!r}")
+if TYPE_CHECKING:
+    from lindiff import testing
+else:
+
+    def __getattr__(name):
+        if name == "testing":  # imported when it is first asked for
+            return importlib.import_module("lindiff.testing")
+        raise AttributeError(f"module 'lindiff' has no attribute {name!r}")
 
 
 del _record, _rules

@@ -418,7 +418,7 @@ cdef object stand_in(object x):
         return pytree.rebuild(x, [stand_in(part) for part in x]) if len(x) > 0 else x
     if not cnp.PyArray_CheckExact(x) or cnp.PyArray_NBYTES(<cnp.ndarray>x) <= LIGHT:
         return x
-    if not cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(<cnp.ndarray>x)) \
+    if not (cnp.PyArray_ISFLOAT(<cnp.ndarray>x) or cnp.PyArray_ISCOMPLEX(<cnp.ndarray>x)) \
             or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):
         return x
     return cnp.PyArray_New(cnp.ndarray, cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x),

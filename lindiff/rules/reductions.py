@@ -79,21 +79,24 @@ def sum_(
     def total(a: Any, **start: Any) -> Any:
         return np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where), **start)
 
+    shape = x.shape
     return total(x, **initial), Linear(
         (total,),
-        (lambda y_bar: spread(y_bar, x.shape, axis, keepdims, where),),
+        (lambda y_bar: spread(y_bar, shape, axis, keepdims, where),),
     )
 
 
 @rule(np.mean)
 def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
+    shape = x.shape
+
     def average_of(a: Any) -> Any:
         return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where))
 
     def pullback(y_bar: Any) -> Any:
-        n = count(x.shape, axis, keepdims, where)
+        n = count(shape, axis, keepdims, where)
         n = max(n, 1) if where is True else np.maximum(n, 1)
-        return spread(y_bar / n, x.shape, axis, keepdims, where)
+        return spread(y_bar / n, shape, axis, keepdims, where)
 
     return average_of(x), Linear((average_of,), (pullback,))
 
@@ -372,9 +375,11 @@ for ufunc, identity in [
 
 @rule(np.cumsum)
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    shape = x.shape
+
     def pullback(y_bar: Any) -> Any:
         k = 0 if axis is None else axis
-        return np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), x.shape)
+        return np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), shape)
 
     return np.cumsum(x, axis=axis, dtype=dtype), Linear(
         (lambda x_dot: np.cumsum(x_dot, axis=axis, dtype=dtype),), (pullback,)
