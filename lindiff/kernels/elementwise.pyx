@@ -446,28 +446,87 @@ cdef object chain_complex(object y_bar, object partial, bint conjugated):
     return out
 
 
-cpdef object repeated(object y, tuple shape, tuple axes):
-    """``y`` with new axes at ``axes`` (rising), repeated along them to ``shape``, in memory of its own."""
-    cdef cnp.npy_intp dims[32]
-    cdef int ndim = len(shape), k, at = 0, given = 0
+cdef object repeated(object y, tuple kept, tuple shape):
+    """``y`` in the shape ``kept`` repeated along its axes of length 1 to ``shape``, in memory of its own."""
+    cdef cnp.npy_intp dims[64]
+    cdef Py_ssize_t k, ndim = len(shape)
     cdef cnp.ndarray out
-    if not is_plain(y) or ndim > 32 or cnp.PyArray_NDIM(<cnp.ndarray>y) + len(axes) != ndim:
+    if not is_plain(y) or ndim > 64:
         return None
-    for k in range(ndim):
-        if at < len(axes) and axes[at] == k:
-            dims[k] = 1
-            at += 1
-        else:
-            dims[k] = cnp.PyArray_DIM(<cnp.ndarray>y, given)
-            given += 1
-    cdef cnp.PyArray_Dims new
-    new.ptr = dims
-    new.len = ndim
-    y = cnp.PyArray_Newshape(<cnp.ndarray>y, &new, cnp.NPY_CORDER)
+    y = cnp.PyArray_Reshape(<cnp.ndarray>y, kept)
     for k in range(ndim):
         dims[k] = shape[k]
-    out = cnp.PyArray_EMPTY(ndim, dims, cnp.PyArray_TYPE(<cnp.ndarray>y), 0)
+    out = cnp.PyArray_EMPTY(<int>ndim, dims, cnp.PyArray_TYPE(<cnp.ndarray>y), 0)
     cnp.PyArray_CopyInto(out, y)
+    return out
+
+
+cdef inline void share_frame(floating *out, const floating *x, const floating *y, const floating *y_bar,
+                             Py_ssize_t n, Py_ssize_t inner) noexcept nogil:
+    """One of the frames of ``n`` rows and ``inner`` columns, each column reduced to one ``y``.
+
+    ``out`` serves for the counts of those that attain it, in its last row, which is filled last.
+    """
+    cdef Py_ssize_t i, j
+    cdef floating count
+    if inner == 1:
+        count = 0
+        for i in range(n):
+            count += x[i] == y[0]
+        for i in range(n):
+            out[i] = y_bar[0] / count if x[i] == y[0] else 0
+        return
+    cdef floating *counts = out + (n - 1) * inner
+    for j in range(inner):
+        counts[j] = 0
+    for i in range(n):
+        for j in range(inner):
+            counts[j] += x[i * inner + j] == y[j]
+    for i in range(n):
+        for j in range(inner):
+            out[i * inner + j] = y_bar[j] / counts[j] if x[i * inner + j] == y[j] else 0
+
+
+cdef object shared_equally(object y_bar, object x, object y, tuple kept):
+    """``y_bar`` divided among the elements of ``x`` that equal ``y``, its extremes along axes that are next to
+    each other (of length 1 in ``kept``); 0 elsewhere."""
+    cdef Py_ssize_t outer = 1, n = 1, inner = 1, k, i
+    cdef cnp.ndarray a, out
+    if not is_plain(x) or not is_plain(y) or not is_plain(y_bar):
+        return None
+    a = x
+    cdef int kind = cnp.PyArray_TYPE(a)
+    if cnp.PyArray_TYPE(<cnp.ndarray>y) != kind or cnp.PyArray_TYPE(<cnp.ndarray>y_bar) != kind \
+            or not cnp.PyArray_IS_C_CONTIGUOUS(a) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y) \
+            or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y_bar):
+        return None
+    for k in range(cnp.PyArray_NDIM(a)):
+        if kept[k] == cnp.PyArray_DIM(a, k) and (n == 1 or kept[k] == 1):
+            if n == 1:
+                outer *= cnp.PyArray_DIM(a, k)
+        elif kept[k] == cnp.PyArray_DIM(a, k):
+            inner *= cnp.PyArray_DIM(a, k)
+        elif inner == 1:
+            n *= cnp.PyArray_DIM(a, k)
+        else:
+            return None  # axes that are not next to each other
+    if kind == cnp.NPY_FLOAT and n >= 1 << 24:  # where counting by floats ends
+        return None
+    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind, 0)
+    cdef char *to = <char *>cnp.PyArray_DATA(out)
+    cdef char *of = <char *>cnp.PyArray_DATA(a)
+    cdef char *values = <char *>cnp.PyArray_DATA(<cnp.ndarray>y)
+    cdef char *bars = <char *>cnp.PyArray_DATA(<cnp.ndarray>y_bar)
+    with nogil:
+        for i in range(outer):
+            if kind == cnp.NPY_DOUBLE:
+                share_frame[double](
+                    <double *>to + i * n * inner, <double *>of + i * n * inner,
+                    <double *>values + i * inner, <double *>bars + i * inner, n, inner)
+            else:
+                share_frame[float](
+                    <float *>to + i * n * inner, <float *>of + i * n * inner,
+                    <float *>values + i * inner, <float *>bars + i * inner, n, inner)
     return out
 
 
