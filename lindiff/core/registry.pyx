@@ -12,6 +12,7 @@ from lindiff.core.record cimport Trace
 from lindiff.core.variable cimport Variable, as_value, innermost, kept_constant, record, value_of
 
 from lindiff.core import pytree
+from lindiff.core.directions import Directions, one_by_one
 from lindiff.core.variable import record_outputs
 
 # function -> Handler; functions of one name in other array libraries get the handler of NumPy's
@@ -57,6 +58,8 @@ cdef class Rule(Handler):
         cdef Differential differential
         cdef list nodes, places, values
         for argument in args:
+            if type(argument) is Directions:
+                return one_by_one(self, args, kwargs)
             trace = innermost(argument, trace)
         if kwargs and innermost(tuple(kwargs.values()), None) is not None:
             args, kwargs = self.by_position(args, kwargs)

@@ -15,9 +15,10 @@ import operator
 
 import numpy as np
 
-from lindiff.core.record cimport EAGER, Component, Leaf, Node, Tangent, Trace
+from lindiff.core.record cimport EAGER, Component, Leaf, Node, Tangent, Trace, clock
 from lindiff.kernels.elementwise cimport is_plain
 
+from lindiff.core.directions import Directions
 from lindiff.core.record import Record, current_trace, root_trace
 
 cnp.import_array()
@@ -98,6 +99,7 @@ cdef object record(Trace trace, Node node, object value):
     cdef Variable out
     cdef Tangent tangent
     node.trace = trace
+    node.position = <Py_ssize_t>clock
     if trace.forward:
         y_dot = node.push(EAGER)
         if y_dot is None:
@@ -126,6 +128,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
     cdef Tangent tangent
     cdef list outputs = []
     node.trace = trace
+    node.position = <Py_ssize_t>clock
     if trace.forward:
         y_dots = node.push(EAGER)
         if y_dots is None:
@@ -144,6 +147,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
         else:
             part = Component.__new__(Component)
             part.trace = trace
+            part.position = node.position
             part.a = node
             part.index = i
             part.count = count
@@ -197,7 +201,7 @@ cdef object read_only(cnp.ndarray x):
     return view
 
 
-cdef object kept_constant(object x):
+cpdef object kept_constant(object x):
     """A constant as an operation keeps it: small arrays copied, so that loops may use them as buffers."""
     if cnp.PyArray_CheckExact(x) and cnp.PyArray_NBYTES(<cnp.ndarray>x) <= SMALL_CONSTANT \
             and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x):
@@ -361,7 +365,7 @@ cdef inline bint is_operand(object x):
     return (
         type(x) is Variable or cnp.PyArray_Check(x)
         or isinstance(x, (int, float, complex, np.generic, list, tuple))
-        or getattr(x, "__array_ufunc__", None) is not None
+        or (getattr(x, "__array_ufunc__", None) is not None and type(x) is not Directions)
     )
 
 
@@ -443,9 +447,14 @@ cdef class Variable:
     # -- NumPy's protocols -----------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc, str method, *inputs, **kwargs):
+        for x in inputs:
+            if type(x) is Directions:  # which hold Variables, not the other way round
+                return NotImplemented
         return _operators.ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function, types, args, kwargs):
+        if Directions in types:
+            return NotImplemented
         return _operators.function(function, args, kwargs)
 
     def __array__(self, dtype=None, copy=None):

@@ -3,6 +3,7 @@
 from lindiff.rules import (  # noqa: F401
     complex,
     creation,
+    directions,
     elementwise,
     fft,
     indexing,
