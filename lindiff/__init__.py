@@ -15,8 +15,9 @@ from lindiff.core.differential import Bilinear, Differential, Elementwise, Linea
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.transforms.constants import stop_gradient
+from lindiff.transforms.curvature import ggnvp, hvp
 from lindiff.transforms.forward import jvp
-from lindiff.transforms.jacobian import hessian, hvp, jacobian
+from lindiff.transforms.jacobian import hessian, jacobian
 from lindiff.transforms.linearize import linear_transpose, linearize
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
 
@@ -26,6 +27,7 @@ __all__ = [
     "Elementwise",
     "Linear",
     "Variable",
+    "ggnvp",
     "grad",
     "hessian",
     "hvp",
