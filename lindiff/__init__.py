@@ -14,6 +14,7 @@ from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
+from lindiff.transforms.checkpoint import checkpoint
 from lindiff.transforms.constants import stop_gradient
 from lindiff.transforms.curvature import ggnvp, hvp
 from lindiff.transforms.forward import jvp
@@ -27,6 +28,7 @@ __all__ = [
     "Elementwise",
     "Linear",
     "Variable",
+    "checkpoint",
     "ggnvp",
     "grad",
     "hessian",
