@@ -18,6 +18,7 @@ from lindiff.transforms.checkpoint import checkpoint
 from lindiff.transforms.constants import stop_gradient
 from lindiff.transforms.curvature import ggnvp, hvp
 from lindiff.transforms.forward import jvp
+from lindiff.transforms.implicit import implicit
 from lindiff.transforms.jacobian import hessian, jacobian
 from lindiff.transforms.linearize import linear_transpose, linearize
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
@@ -33,6 +34,7 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "implicit",
     "jacobian",
     "jvp",
     "linalg",
