@@ -104,7 +104,7 @@ def implicit(
     ... def fit(damping):
     ...     return np.linalg.solve(A.T @ A + damping * np.eye(2), A.T @ y)
     >>> ld.jacobian(fit)(0.1).round(3)
-    array([-0.345,  0.062])
+    array([-0.439,  0.108])
 
     A fixed point x = g(x, a) has the residual g(x, a) - x:
 
