@@ -1,5 +1,8 @@
 """Exact derivatives for plain NumPy code, with linear algebra at the speed of LAPACK."""
 
+import importlib
+from typing import Any
+
 try:
     from lindiff.core import record as _record
 except ImportError as error:
@@ -14,6 +17,8 @@ from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
+from lindiff.rules.classification import supported
+from lindiff.seeing import draw, explain, nan_check
 from lindiff.transforms.checkpoint import checkpoint
 from lindiff.transforms.constants import stop_gradient
 from lindiff.transforms.curvature import ggnvp, hvp
@@ -23,6 +28,8 @@ from lindiff.transforms.jacobian import hessian, jacobian
 from lindiff.transforms.linearize import linear_transpose, linearize
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Bilinear",
     "Differential",
@@ -30,6 +37,8 @@ __all__ = [
     "Linear",
     "Variable",
     "checkpoint",
+    "draw",
+    "explain",
     "ggnvp",
     "grad",
     "hessian",
@@ -40,11 +49,20 @@ __all__ = [
     "linalg",
     "linear_transpose",
     "linearize",
+    "nan_check",
     "rule",
     "stop_gradient",
+    "supported",
     "value",
     "value_and_grad",
     "vjp",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "testing":  # imported when it is first asked for
+        return importlib.import_module("lindiff.testing")
+    raise AttributeError(f"module 'lindiff' has no attribute {name!r}")
+
 
 del _record, _rules

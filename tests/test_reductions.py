@@ -84,16 +84,6 @@ def test_full_like_differentiates_its_fill_value():
     assert ld.grad(lambda c: np.sum(np.full_like(ld.Variable(np.ones(3)), c)))(2.0) == 3
 
 
-def test_quantiles_refuse_what_they_do_not_know():
-    x = ld.Variable([1.0, 2.0])
-    with pytest.raises(TypeError, match="linear"):
-        np.quantile(x, 0.5, method="nearest")
-    with pytest.raises(ValueError, match="range"):
-        np.quantile(x, 1.5)
-    assert np.isnan(ld.value(np.median(ld.Variable([1.0, np.nan]))))
-    assert np.isnan(ld.value(np.quantile(ld.Variable([1.0, np.nan]), 0.1)))
-
-
 def test_nan_reductions_of_variables_with_nans():
     x = np.array([1.0, np.nan, 3.0])
     assert_allclose(ld.grad(np.nansum)(x), [1, 0, 1])

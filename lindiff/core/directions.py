@@ -66,6 +66,14 @@ class Directions(np.lib.mixins.NDArrayOperatorsMixin):
     def T(self) -> Any:
         return np.transpose(self)
 
+    @property
+    def real(self) -> Any:
+        return np.real(self)
+
+    @property
+    def imag(self) -> Any:
+        return np.imag(self)
+
     def copy(self) -> Directions:
         return Directions(self.array.copy())
 

@@ -82,11 +82,15 @@ cdef class Record:
     cpdef list push(self, list tangents)
 
 
-cdef Push EAGER
 cdef unsigned long long clock
+cdef Trace UNTRACED
+cdef Leaf CONSTANT
+cdef object observed_step
 
 cdef unsigned long long tick() noexcept
 
+cdef object push_at_once(Node node)
 cdef void doom(PyObject *parent) noexcept
+cdef void release_doomed() noexcept
 cdef object enter(Trace trace)
 cdef int leave(object token) except -1

@@ -74,6 +74,16 @@ cdef int leave(object token) except -1:
     return PyContextVar_Reset(_current, token)
 
 
+# The class of the steps that observers are told of, while there are any (lindiff.core.observer); else None.
+cdef object observed_step = None
+
+
+def observe_steps(step):
+    """Let every step of a walk, and every call of a rule, run inside a ``step(...)``; None ends it."""
+    global observed_step
+    observed_step = step
+
+
 # Dropping the last node of a long chain must not recurse through it: parents that die with their child are
 # put on this stack and released one after the other.
 cdef PyObject **_doomed = NULL
@@ -97,6 +107,7 @@ cdef void doom(PyObject *parent) noexcept:
 
 
 cdef void release_doomed() noexcept:
+    """Release what is doomed, unless that is going on already."""
     global _doomed_count, _releasing
     if _releasing:
         return
@@ -137,6 +148,10 @@ cdef class Node:
     cdef int set_more(self, tuple parents) except -1:
         """Replace the parents that ``more`` answers with."""
         raise NotImplementedError(f"{type(self).__name__} has two parents at most")
+
+    def parents(self):
+        """The nodes of the inputs that are not constant."""
+        return [parent for parent in (self.a, self.b, *(self.more() or ())) if parent is not None]
 
     cdef bint linear(self):
         """Whether the operation itself is linear in its active inputs together."""
@@ -306,7 +321,7 @@ cdef class Pull:
         if result is None or (own and Py_REFCNT(result) == 1):
             return result
         if cnp.PyArray_CheckExact(result):
-            return copy(<cnp.ndarray>result)
+            return copy(<cnp.ndarray>result, True)
         return result.copy() if hasattr(result, "copy") else result
 
     cdef object taken(self, Node node):
@@ -332,13 +347,7 @@ cdef Py_ssize_t count_among(list leaves):
 cdef int pull_each(Node node, Pull walk, object y_bar) except -1:
     """``node.pull`` for one direction after the other."""
     cdef Py_ssize_t i, k, count = count_of(y_bar)
-    cdef Node parent
-    cdef list parents, x_bars
-    cdef dict distinct = {}
-    for parent in (node.a, node.b, *(node.more() or ())):
-        if parent is not None:
-            distinct[id(parent)] = parent
-    parents = list(distinct.values())
+    cdef list parents = list({id(parent): parent for parent in node.parents()}.values()), x_bars
     x_bars = [[None] * count for _ in parents]
     for k in range(count):
         node.pull(walk.each, part_of(y_bar, k))
@@ -402,8 +411,53 @@ cdef class Push:
         return find(node, self.record.order, self.record.size)
 
 
+# The trace of constants that Variables hold, outside all others: nothing is recorded there.
+cdef Trace UNTRACED = Trace()
+UNTRACED.level = 0
+cdef Leaf CONSTANT = Leaf()
+CONSTANT.trace = UNTRACED
+
+
 # The walk of forward traces, whose nodes hold their tangents themselves.
 cdef Push EAGER = Push()
+
+
+cdef inline int pull_node(Node node, Pull walk, object y_bar, bint many) except -1:
+    if many and not node.together() and count_of(y_bar) is not None:
+        return pull_each(node, walk, y_bar)
+    return node.pull(walk, y_bar)
+
+
+cdef inline object push_node(Node node, Push walk, Py_ssize_t many):
+    return push_each(node, walk, many) if many and not node.together() else node.push(walk)
+
+
+cdef object shown(object x):
+    """What an observer sees of a tangent or cotangent."""
+    return x.array if type(x) is Directions else x
+
+
+cdef int pull_observed(Node node, Pull walk, object y_bar, bint many) except -1:
+    cdef PyObject *x_bar
+    with observed_step("pull", node, [shown(y_bar)]) as step:
+        pull_node(node, walk, y_bar, many)
+        step.result = []
+        for parent in node.parents():
+            x_bar = walk.cotangent[walk.place(parent)]
+            step.result.append(None if x_bar == NULL else shown(<object>x_bar))
+    return 0
+
+
+cdef object push_at_once(Node node):
+    """The tangent of an operation in a forward trace."""
+    return node.push(EAGER) if observed_step is None else push_observed(node, EAGER, 0)
+
+
+cdef object push_observed(Node node, Push walk, Py_ssize_t many):
+    with observed_step("push", node, [shown(walk.tangent(parent)) for parent in node.parents()]) as step:
+        y_dot = push_node(node, walk, many)
+        step.result = shown(y_dot)
+    return y_dot
 
 
 cdef class Record:
@@ -504,10 +558,10 @@ cdef class Record:
                 Py_DECREF(y_bar)
                 walk.cotangent[i] = NULL
                 walk.overwrite = walk.own[i] and Py_REFCNT(y_bar) == 1
-                if many and not node.together() and count_of(y_bar) is not None:
-                    pull_each(node, walk, y_bar)
+                if observed_step is None:
+                    pull_node(node, walk, y_bar, many)
                 else:
-                    node.pull(walk, y_bar)
+                    pull_observed(node, walk, y_bar, many)
                 y_bar = None
             if consume:
                 walk.order[i] = NULL
@@ -534,10 +588,10 @@ cdef class Record:
             node = <Node>self.order[i]
             if type(node) is Leaf:
                 continue
-            if many and not node.together():
-                walk.tangents[i] = push_each(node, walk, many)
+            if observed_step is None:
+                walk.tangents[i] = push_node(node, walk, many)
             else:
-                walk.tangents[i] = node.push(walk)
+                walk.tangents[i] = push_observed(node, walk, many)
         return [None if node is None else walk.tangent(node) for node in self.results]
 
     def inputs(self):

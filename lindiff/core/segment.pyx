@@ -93,7 +93,7 @@ cdef int note_traces(object x, list traces) except -1:
         trace = (<Variable>x).node.trace
         if trace.forward:
             note_traces((<Tangent>(<Variable>x).node).x_dot, traces)
-        elif trace not in traces:
+        elif trace.level > 0 and trace not in traces:  # not that of untraced Variables
             traces.append(trace)
         x = (<Variable>x)._value
     return 0

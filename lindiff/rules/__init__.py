@@ -1,18 +1,29 @@
 """Which NumPy function has which differential: one file a family."""
 
 from lindiff.rules import (  # noqa: F401
+    applying,
     complex,
+    complex_domain,
+    convolution,
     creation,
     directions,
     elementwise,
     fft,
+    histograms,
     indexing,
+    interpolation,
     linalg,
     norms,
+    padding,
+    polynomials,
     products,
+    quantiles,
     reductions,
     selection,
     shape,
+    views,
+    windows,
+    writers,
     zero_derivative,
 )
 from lindiff.rules.arithmetic import use_fast_paths

@@ -5,20 +5,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from lindiff.core.differential import Linear
-from lindiff.core.registry import composed, constant, rule
-from lindiff.core.variable import Variable, value
+from lindiff.core.pytree import tree_map
+from lindiff.core.registry import composed, rule
+from lindiff.core.variable import Variable, untraced, value
+from lindiff.rules._common import as_array
 
 __all__: list[str] = []
 
-constant(
+
+def buffer_maker(function: Callable[..., Any]) -> None:
+    """Let a maker of constants give arrays that Variables may be written into."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("like", None)
+        args, kwargs = tree_map(value, (args, kwargs))
+        made = function(*args, **kwargs)
+        return untraced(made) if made.dtype.kind in "fc" else made
+
+    composed(function)(make)
+
+
+_makers: list[Callable[..., Any]] = [
     np.arange, np.empty, np.empty_like, np.eye, np.identity, np.ones, np.ones_like, np.tri, np.zeros,
     np.zeros_like,
-)  # fmt: skip
+]  # fmt: skip
+for _function in _makers:
+    buffer_maker(_function)
 
 
 @rule(np.copy)
@@ -60,26 +78,70 @@ def full_like(
 
 
 @composed(np.array)
-def array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
+def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, **kwargs: Any) -> Any:
     """Nested lists of Variables, given with ``like=``."""
-    y = stacked(object)
-    y = np.copy(y) if isinstance(y, Variable) else np.array(y)
-    return y if dtype is None or y.dtype == dtype else np.astype(y, np.dtype(dtype))
-
-
-def stacked(nested: Any) -> Any:
-    if isinstance(nested, (list, tuple)):
-        return np.stack([stacked(part) for part in nested]) if nested else np.array(nested)
-    return nested if hasattr(nested, "shape") else np.asarray(nested)
+    y = as_array(object)
+    if copy or not isinstance(y, Variable):
+        y = np.copy(y)
+    y = y if dtype is None or y.dtype == dtype else np.astype(y, np.dtype(dtype))
+    return np.reshape(y, (1,) * (ndmin - y.ndim) + y.shape) if y.ndim < ndmin else y
 
 
 @composed(np.asarray)
-def asarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    y = stacked(a)
+def asarray(a: Any, dtype: Any = None, *, copy: bool | None = None, **kwargs: Any) -> Any:
+    y = np.copy(as_array(a)) if copy else as_array(a)
     return y if dtype is None or y.dtype == dtype else y.astype(np.dtype(dtype))
 
 
 composed(np.asanyarray)(asarray)
+
+
+@composed(np.asarray_chkfinite)
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    y = asarray(a, dtype)
+    if not np.all(np.isfinite(y)):
+        raise ValueError("array must not contain infs or NaNs")
+    return y if order is None else laid_out(y, order)
+
+
+def laid_out(y: Any, order: Any) -> Any:
+    """``y`` with its value contiguous in memory, by rows ("C") or by columns ("F")."""
+    return y if value(y).flags[f"{order}_CONTIGUOUS"] else np.copy(y, order=order)
+
+
+@composed(np.ascontiguousarray)
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+    return laid_out(np.atleast_1d(asarray(a, dtype)), "C")
+
+
+@composed(np.asfortranarray)
+def asfortranarray(a: Any, dtype: Any = None) -> Any:
+    return laid_out(np.atleast_1d(asarray(a, dtype)), "F")
+
+
+@composed(np.require)
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
+    """Variables are aligned and may be written to; layout and memory of its own are what can be asked for."""
+    flags = {flag.upper()[0] for flag in requirements or ()}
+    if not flags <= set("AWECFO"):
+        raise KeyError(f"requirements are A, W, E, C, F and O, got {requirements}")
+    if flags >= set("CF"):
+        raise ValueError('Cannot specify both "C" and "F" order')
+    y = asarray(a, dtype)
+    for order in flags & set("CF"):
+        y = laid_out(y, order)
+    return np.copy(y) if "O" in flags and not value(y).flags.owndata else y
+
+
+@composed(np.ix_)
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """An open mesh: arguments that are Variables keep their derivative, the others are indices."""
+    vectors = [as_array(x) for x in args]
+    if any(x.ndim != 1 for x in vectors):
+        raise ValueError("Cross index must be 1 dimensional")
+    vectors = [np.flatnonzero(x) if x.dtype.kind == "b" else x for x in vectors]
+    shapes = [[-1 if k == place else 1 for k in range(len(args))] for place in range(len(args))]
+    return tuple(np.reshape(x, shape) for x, shape in zip(vectors, shapes, strict=True))
 
 
 @composed(np.linspace)

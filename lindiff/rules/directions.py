@@ -15,6 +15,7 @@ import numpy as np
 from lindiff.core.directions import Apart, Directions, aligned, count_of, functions, leading, methods, ufuncs
 from lindiff.rules._common import normalized_axes
 from lindiff.rules.methods import METHODS
+from lindiff.rules.reductions import reduced_axes
 
 
 def behind(function: Any) -> Callable[..., Any]:
@@ -29,6 +30,7 @@ def behind(function: Any) -> Callable[..., Any]:
 
 def _shifted(axis: Any, ndim: int) -> tuple[int, ...]:
     """Axes of an array, counted with the leading one."""
+    axis = list(axis) if isinstance(axis, range) else axis
     return tuple(a + 1 for a in normalized_axes(axis, ndim))
 
 
@@ -159,7 +161,7 @@ def _reduction(function: Any) -> None:
     def reduce(x: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
         if not isinstance(x, Directions) or any(isinstance(extra, Directions) for extra in kwargs.values()):
             return NotImplemented
-        axes = tuple(range(1, x.ndim + 1)) if axis is None else _shifted(axis, x.ndim)
+        axes = tuple(a + 1 for a in reduced_axes(axis, x.ndim))
         if dtype is not None:
             kwargs["dtype"] = dtype
         return Directions(function(x.array, axis=axes, **kwargs))

@@ -13,7 +13,7 @@ from lindiff.core.variable import value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import scatter
 
-__all__: list[str] = []
+__all__ = ["index_along"]
 
 
 @rule(np.where)
@@ -93,11 +93,16 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None:
         return np.ravel(arr)[indices]
+    return arr[index_along(arr, indices, axis)]
+
+
+def index_along(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+    """The index that takes ``indices`` along one axis, matching the others."""
     axis = normalized_axes(axis, arr.ndim)[0]
     if arr.ndim != np.ndim(indices):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     others = np.ogrid[tuple(slice(n) for n in arr.shape)]
-    return arr[tuple(indices if k == axis else grid for k, grid in enumerate(others))]
+    return tuple(indices if k == axis else grid for k, grid in enumerate(others))
 
 
 @composed(np.compress)
@@ -183,9 +188,10 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 
 
 @composed(np.intersect1d)
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    first = np.unique(ar1)
-    return np.astype(first[np.isin(first, ar2)], np.result_type(as_array(ar1), as_array(ar2)))
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    _, first, second = np.intersect1d(value(ar1), value(ar2), assume_unique, True)
+    common = np.astype(np.ravel(ar1)[first], np.result_type(as_array(ar1), as_array(ar2)))
+    return (common, first, second) if return_indices else common
 
 
 @composed(np.setdiff1d)

@@ -1,1 +1,4 @@
-"""SciPy's functions with derivatives, under SciPy's names: ``lindiff.scipy.linalg``."""
+"""SciPy's functions with derivatives, under SciPy's names.
+
+``lindiff.scipy.integrate``, ``linalg``, ``optimize``, ``signal`` and ``stats`` stand in for SciPy's modules.
+"""

@@ -14,7 +14,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.directions import Directions, one_by_one
 from lindiff.core.linearization import Linearization
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, differentiable_array
+from lindiff.core.variable import Variable, differentiable_array, is_untraced, value
 from lindiff.transforms.jacobian import is_complex, jacobian
 from lindiff.transforms.linearize import linearize
 from lindiff.transforms.reverse import grad, vjp
@@ -130,6 +130,7 @@ def implicit(
     @functools.wraps(solver)
     def solution(*args: Any, **kwargs: Any) -> Any:
         leaves, restore = pytree.flatten(args)
+        leaves = [value(leaf) if is_untraced(leaf) else leaf for leaf in leaves]
         if any(type(leaf) is Variable for leaf in pytree.flatten(kwargs)[0]):
             raise TypeError(
                 "an implicit function's keyword arguments go to its solver alone and are constant: pass what "
@@ -137,7 +138,7 @@ def implicit(
             )
         active = [i for i, leaf in enumerate(leaves) if type(leaf) is Variable]
         if not active:
-            found = find(*args, **kwargs)
+            found = find(*restore(leaves), **kwargs)
             _refuse_variables(found, "solver")
             return found
         rest: list[Any] = []  # what the rule says beside the leaves of x: their tree, and aux
