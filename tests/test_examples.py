@@ -106,6 +106,7 @@ def test_gains_of_custom_rules(tmp_path, monkeypatch, capsys):
 def test_long_loop():
     """One gradient in three ways; twice the states at four times the steps, and less than that by halves."""
     example = load("long_loop")
+    example.POINTS = 1000
     g, _, _ = example.measured(example.kept, 36)
     peaks = {}
     for simulate in (example.in_pieces, example.in_halves):

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Apart", "Directions", "array_of", "one_by_one"]
+__all__ = ["Apart", "Directions", "act", "array_of", "one_by_one"]
 
-# function -> how it acts on Directions; filled in by the rules
+# function (or primitive) -> how it acts on Directions; filled in by the rules
 functions: dict[Any, Callable[..., Any]] = {}
 # ufuncs that are not elementwise (with a signature) and methods of ufuncs, by (ufunc, method)
 ufuncs: dict[Any, Callable[..., Any]] = {}
@@ -98,12 +98,7 @@ class Directions(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        known = functions.get(function)
-        if known is not None:
-            result = known(*args, **kwargs)
-            if result is not NotImplemented:
-                return result
-        return one_by_one(function, args, kwargs)
+        return act(function, args, kwargs)
 
     def __getitem__(self, index: Any) -> Directions:
         within = index_within(index)
@@ -204,7 +199,18 @@ def array_of(x: Any, count: int) -> Any:
     """The array behind Directions; what is the same for all of them is repeated."""
     if isinstance(x, Directions):
         return x.array
-    return np.repeat(np.expand_dims(x, 0), count, axis=0)
+    x = np.reshape(x, (1, *np.shape(x)))
+    return x if count == 1 else np.repeat(x, count, axis=0)
+
+
+def act(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call ``function`` on Directions: as the rules say, or for one after the other."""
+    known = functions.get(function)
+    if known is not None:
+        result = known(*args, **kwargs)
+        if result is not NotImplemented:
+            return result
+    return one_by_one(function, args, kwargs)
 
 
 def one_by_one(function: Callable[..., Any], args: Any, kwargs: dict[str, Any] | None = None) -> Any:

@@ -143,10 +143,6 @@ cdef class Segment(Node):
     cdef bint together(self):
         return True
 
-    cdef list parents(self):
-        cdef list result = [self.a] if self.b is None else [self.a, self.b]
-        return result if self.rest is None else result + list(self.rest)
-
     cdef Record record_again(self):
         """Run the part once more: what it leaves, with leaves in the order of the parents."""
         cdef Py_ssize_t since = <Py_ssize_t>tick()

@@ -28,7 +28,7 @@ from lindiff.kernels.elementwise cimport (
 from lindiff.kernels.matmul cimport add_product, matmul as plain_matmul, sum_of_products
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
-from lindiff.core.directions import Directions, index_within, one_by_one
+from lindiff.core.directions import Directions, index_within
 from lindiff.core.registry import fast_path
 from lindiff.core.variable import refuse_subclass, use_operators
 from lindiff.rules._common import as_array
@@ -533,21 +533,18 @@ cdef class GetItem(Node):
         """The same for many: the index behind their axis."""
         cdef tuple shape = (y_bar.count, *self.shape)
         cdef object index = index_within(self.index)
-        if index is None:
-            return walk.add(self.a, one_by_one(scatter, (y_bar, self.index, self.shape, self.dtype)), True)
-        y_bar = y_bar.array
-        if not cnp.PyArray_CheckExact(y_bar):
-            return walk.add(self.a, Directions(scatter(y_bar, index, shape, self.dtype)), True)
+        if index is None or not cnp.PyArray_CheckExact(y_bar.array):
+            return walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
         x_bar = walk.directions_buffer(self.a)
         if x_bar is None:
             walk.add(self.a, Directions(np.zeros(shape, self.dtype)), True)
             x_bar = walk.directions_buffer(self.a)
             if x_bar is None:  # Variables there already
-                return walk.add(self.a, Directions(scatter(y_bar, index, shape, self.dtype)), True)
+                return walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
         if is_advanced(index):
-            np.add.at(x_bar, index, y_bar)
+            np.add.at(x_bar, index, y_bar.array)
         else:
-            x_bar[index] += y_bar
+            x_bar[index] += y_bar.array
         return 0
 
     cdef object push(self, Push walk):

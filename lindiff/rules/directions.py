@@ -12,9 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.directions import Apart, Directions, aligned, count_of, functions, leading, methods, ufuncs
+from lindiff.core.directions import (
+    Apart,
+    Directions,
+    aligned,
+    count_of,
+    functions,
+    index_within,
+    leading,
+    methods,
+    ufuncs,
+)
 from lindiff.rules._common import normalized_axes
+from lindiff.rules.indexing import scatter
 from lindiff.rules.methods import METHODS
+from lindiff.rules.products import on_diagonal
 from lindiff.rules.reductions import reduced_axes
 
 
@@ -151,6 +163,20 @@ def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
 @behind(np.where)
 def where(condition: Any, x: Any, y: Any) -> Any:
     return Directions(np.where(*aligned((condition, x, y))))
+
+
+@behind(scatter)
+def scatter_(y: Any, index: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    within = index_within(index)
+    if within is None:
+        return NotImplemented
+    return Directions(scatter(y.array, within, (y.count, *shape), dtype))
+
+
+@behind(on_diagonal)
+def on_diagonal_(y: Any, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> Any:
+    axes = _shifted((axis1, axis2), len(shape))
+    return Directions(on_diagonal(y.array, (y.count, *shape), offset, *axes))
 
 
 # -- sums and their kin ----------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ __all__ = ["hessian", "jacobian"]
 # What a walk carries of one array for all its directions together: so much stays in a cache.  A walk backward
 # may end in larger arrays, those of parameters, which it writes once.
 CHUNK_BYTES = 1 << 16
-LAST_BYTES = 1 << 20
+LAST_BYTES = 1 << 17
+FEWEST = 4  # directions that are worth to go together
 
 
 def jacobian(
@@ -181,7 +182,8 @@ def walked(
 ) -> list[Any]:
     """What a walk makes of ``entry`` at every element of ``starts[k]``: arrays with these in front."""
     start = starts[k]
-    step = max(1, min(CHUNK_BYTES // _bytes([start]), last_bytes // _bytes(ends)))
+    step = min(CHUNK_BYTES // _bytes([start]), last_bytes // _bytes(ends))
+    step = step if step >= FEWEST else 1
     chunks = [
         _walked_chunk(walk, len(starts), k, _units(start, first, min(first + step, start.size), entry))
         for first in range(0, start.size, step)
