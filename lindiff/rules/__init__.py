@@ -6,6 +6,7 @@ from lindiff.rules import (  # noqa: F401
     complex_domain,
     convolution,
     creation,
+    directions,
     elementwise,
     fft,
     histograms,
