@@ -426,9 +426,10 @@ def on_diagonal(y: Any, shape: tuple[int, ...], offset: int, axis1: int, axis2: 
 
 @rule(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    shape = a.shape
     return np.diagonal(a, offset, axis1, axis2), Linear(
         (lambda a_dot: np.diagonal(a_dot, offset, axis1, axis2),),
-        (lambda y_bar: on_diagonal(y_bar, a.shape, offset, axis1, axis2),),
+        (lambda y_bar: on_diagonal(y_bar, shape, offset, axis1, axis2),),
     )
 
 
@@ -454,11 +455,12 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 @rule(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    shape = a.shape
 
     def trace_pullback(y_bar: Any) -> Any:
-        rows, columns = a.shape[axis1] - max(-offset, 0), a.shape[axis2] - max(offset, 0)
+        rows, columns = shape[axis1] - max(-offset, 0), shape[axis2] - max(offset, 0)
         y_bar = np.broadcast_to(np.expand_dims(y_bar, -1), (*y_bar.shape, max(min(rows, columns), 0)))
-        return on_diagonal(y_bar, a.shape, offset, axis1, axis2)
+        return on_diagonal(y_bar, shape, offset, axis1, axis2)
 
     return np.trace(a, offset, axis1, axis2, dtype), Linear(
         (lambda a_dot: np.trace(a_dot, offset, axis1, axis2, dtype),),
