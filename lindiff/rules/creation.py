@@ -305,3 +305,12 @@ def geomspace(
     y = np.exp(np.linspace(np.log(sign * start), np.log(sign * stop), num, endpoint, axis=axis))
     y = (np.expand_dims(sign, axis) if np.ndim(sign) else sign) * y
     return np.astype(y, np.result_type(y.dtype, np.float64) if dtype is None else np.dtype(dtype))
+
+
+@composed(np.kaiser)
+def kaiser(M: Any, beta: Any) -> Any:
+    """``I_0(β sqrt(1 - x²)) / I_0(β)`` with x from -1 to 1."""
+    if M <= 1:
+        return np.ones(max(int(M), 0))
+    x = np.linspace(-1, 1, int(M))
+    return np.i0(beta * np.sqrt(1 - x * x)) / np.i0(beta)
