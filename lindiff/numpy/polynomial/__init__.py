@@ -1,6 +1,8 @@
 """``numpy.polynomial`` with derivatives: with respect to coefficients, points, roots and data.
 
-NumPy's own functions and classes turn coefficients into plain arrays, which no protocol can change.
+NumPy's own functions and classes turn coefficients into plain arrays, which no protocol can change.  (What
+NumPy's ``chebval(x, c)`` computes with ``x`` a Variable has its derivative for a vector ``c``; for columns of
+coefficients it tells arrays from numbers by their type, so take this module's.)
 
 Examples
 --------
