@@ -1,7 +1,7 @@
 """Exact derivatives for plain NumPy code, with linear algebra at the speed of LAPACK."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 try:
     from lindiff.core import record as _record
@@ -20,9 +20,12 @@ from lindiff.core.variable import Variable, value
 from lindiff.numpy._patch import patch_numpy
 from lindiff.rules.classification import supported
 from lindiff.seeing import draw, explain, nan_check
+from lindiff.transforms.checkpoint import checkpoint
 from lindiff.transforms.constants import stop_gradient
+from lindiff.transforms.curvature import ggnvp, hvp
 from lindiff.transforms.forward import jvp
-from lindiff.transforms.jacobian import hessian, hvp, jacobian
+from lindiff.transforms.implicit import implicit
+from lindiff.transforms.jacobian import hessian, jacobian
 from lindiff.transforms.linearize import linear_transpose, linearize
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
 
@@ -34,11 +37,14 @@ __all__ = [
     "Elementwise",
     "Linear",
     "Variable",
+    "checkpoint",
     "draw",
     "explain",
+    "ggnvp",
     "grad",
     "hessian",
     "hvp",
+    "implicit",
     "jacobian",
     "jvp",
     "linalg",
@@ -49,16 +55,21 @@ __all__ = [
     "rule",
     "stop_gradient",
     "supported",
+    "testing",
     "value",
     "value_and_grad",
     "vjp",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "testing":  # imported when it is first asked for
-        return importlib.import_module("lindiff.testing")
-    raise AttributeError(f"module 'lindiff' has no attribute {name!r}")
+if TYPE_CHECKING:
+    from lindiff import testing
+else:
+
+    def __getattr__(name):
+        if name == "testing":  # imported when it is first asked for
+            return importlib.import_module("lindiff.testing")
+        raise AttributeError(f"module 'lindiff' has no attribute {name!r}")
 
 
 del _record, _rules

@@ -19,10 +19,12 @@ import numpy as np
 from cpython.ref cimport Py_INCREF, Py_REFCNT
 
 from lindiff.core.record cimport (
-    CONSTANT, Component, Leaf, Node, Tangent, Trace, count_made_by_hand, doom, push_at_once, release_doomed,
+    CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, count_made_by_hand, doom, push_at_once,
+    release_doomed,
 )
 from lindiff.kernels.elementwise cimport is_plain
 
+from lindiff.core.directions import Directions
 from lindiff.core.record import Record, current_trace, root_trace
 
 cnp.import_array()
@@ -116,6 +118,7 @@ cdef object record(Trace trace, Node node, object value):
     cdef Variable out
     cdef Tangent tangent
     node.trace = trace
+    node.position = <Py_ssize_t>clock
     if trace.forward:
         y_dot = push_at_once(node)
         if y_dot is None:
@@ -148,6 +151,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
     if trace.level == 0:
         return [untraced_variable(y) if is_inexact(y) else y for y in values]
     node.trace = trace
+    node.position = <Py_ssize_t>clock
     if trace.forward:
         y_dots = push_at_once(node)
         if y_dots is None:
@@ -166,6 +170,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
         else:
             part = Component.__new__(Component)
             part.trace = trace
+            part.position = node.position
             part.a = node
             part.index = i
             part.count = count
@@ -246,7 +251,7 @@ cdef object read_only(cnp.ndarray x):
     return view
 
 
-cdef object kept_constant(object x):
+cpdef object kept_constant(object x):
     """A constant as an operation keeps it: small arrays copied, so that loops may use them as buffers."""
     if type(x) is Variable:
         return constant_value(x)
@@ -416,7 +421,7 @@ cdef inline bint is_operand(object x):
     return (
         type(x) is Variable or cnp.PyArray_Check(x)
         or isinstance(x, (int, float, complex, np.generic, list, tuple))
-        or getattr(x, "__array_ufunc__", None) is not None
+        or (getattr(x, "__array_ufunc__", None) is not None and type(x) is not Directions)
     )
 
 
@@ -562,9 +567,14 @@ cdef class Variable:
     # -- NumPy's protocols -----------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc, str method, *inputs, **kwargs):
+        for x in inputs:
+            if type(x) is Directions:  # which hold Variables, not the other way round
+                return NotImplemented
         return _operators.ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function, types, args, kwargs):
+        if Directions in types:
+            return NotImplemented
         return _operators.function(function, args, kwargs)
 
     def __array__(self, dtype=None, copy=None):

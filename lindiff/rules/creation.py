@@ -54,6 +54,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 
 
 def filled(fill_value: Any, shape: Any, dtype: Any) -> Any:
+    extra = np.ndim(fill_value) - np.size(shape)
+    if extra > 0:  # NumPy drops leading axes of length 1 where it writes
+        fill_value = np.squeeze(fill_value, tuple(range(extra)))
     y = np.broadcast_to(fill_value, shape)
     return np.copy(y) if dtype is None else np.astype(y, np.dtype(dtype))
 
@@ -298,7 +301,9 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Between real numbers of one sign."""
+    """Between real numbers of one sign, or along a logarithmic spiral between complex ones."""
+    if np.result_type(start, stop).kind == "c":
+        return logarithmic_spiral(start, stop, num, endpoint, dtype, axis)
     sign = np.sign(value(start))
     if np.any(sign * np.sign(value(stop)) <= 0):
         raise ValueError("np.geomspace on Variables: start and stop must be nonzero and of one sign")
@@ -314,3 +319,14 @@ def kaiser(M: Any, beta: Any) -> Any:
         return np.ones(max(int(M), 0))
     x = np.linspace(-1, 1, int(M))
     return np.i0(beta * np.sqrt(1 - x * x)) / np.i0(beta)
+
+
+def logarithmic_spiral(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
+    """``start (stop / start)^t``, by the principal logarithm."""
+    if not (np.all(value(start)) and np.all(value(stop))):
+        raise ValueError("Geometric sequence cannot include zero")
+    turn = np.log(np.divide(stop, start))
+    start = np.broadcast_to(start, np.shape(turn))
+    start = np.expand_dims(start, axis) if np.ndim(start) else start
+    y = start * np.exp(np.linspace(np.zeros_like(value(turn)), turn, num, endpoint, axis=axis))
+    return np.astype(y, np.result_type(y.dtype, np.complex128) if dtype is None else np.dtype(dtype))
