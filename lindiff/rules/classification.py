@@ -24,7 +24,7 @@ __all__ = ["Support", "supported"]
 # Made without Variables, or from their shapes alone.
 CONSTANT_MAKERS = """
     arange bartlett blackman broadcast_shapes diag_indices diag_indices_from einsum_path empty eye
-    fft.fftfreq fft.rfftfreq fromfunction hamming hanning identity indices ix_ kaiser mask_indices ones
+    fft.fftfreq fft.rfftfreq fromfunction hamming hanning identity indices mask_indices ones
     ravel_multi_index tri tril_indices tril_indices_from triu_indices triu_indices_from unravel_index zeros
 """
 
@@ -37,9 +37,9 @@ OF_OTHERS = {
     "trapz": "differentiable",
 }
 
-# Have a rule, but make arrays of anything: NumPy does not hand a Variable among their arguments over.
+# Have a rule, but make arrays of numbers or anything: NumPy does not hand a Variable among their arguments over.
 MAKERS_OF_ARRAYS = """
-    array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray full require
+    array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray fromiter full kaiser require
 """
 
 # By the reason why there is no derivative.
@@ -60,7 +60,7 @@ OUT_OF_SCOPE = {
         isdtype issubdtype min_scalar_type mintypecode promote_types typename
     """,
     "takes the memory of other objects, or Python objects, into plain arrays": """
-        from_dlpack frombuffer fromiter frompyfunc nested_iters
+        from_dlpack frombuffer frompyfunc nested_iters
     """,
     "makes np.matrix, whose operators mean something else": """
         asmatrix bmat

@@ -312,6 +312,15 @@ def geomspace(
     return np.astype(y, np.result_type(y.dtype, np.float64) if dtype is None else np.dtype(dtype))
 
 
+@composed(np.kaiser)
+def kaiser(M: Any, beta: Any) -> Any:
+    """``I_0(β sqrt(1 - x²)) / I_0(β)`` with x from -1 to 1."""
+    if M <= 1:
+        return np.ones(max(int(M), 0))
+    x = np.linspace(-1, 1, int(M))
+    return np.i0(beta * np.sqrt(1 - x * x)) / np.i0(beta)
+
+
 def logarithmic_spiral(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
     """``start (stop / start)^t``, by the principal logarithm."""
     if not (np.all(value(start)) and np.all(value(stop))):

@@ -486,7 +486,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 @rule
-def gradient_on_grid(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+def gradient_on_grid(f: Any, spacing: Any, axis: int, edge_order: Any) -> Any:
     """Along one axis with constant spacing: linear in ``f``."""
     return np.gradient(f, spacing, axis=axis, edge_order=edge_order), Linear(
         (lambda f_dot: np.gradient(f_dot, spacing, axis=axis, edge_order=edge_order),),
@@ -495,7 +495,7 @@ def gradient_on_grid(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
 
 
 @rule
-def gradient_adjoint(y: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+def gradient_adjoint(y: Any, spacing: Any, axis: int, edge_order: Any) -> Any:
     """The transpose: each y goes to the three points (at the ends, two) from which it was made."""
     if isinstance(y, Variable):  # of an outer trace
         x = gradient_adjoint(y, spacing, axis, edge_order)
