@@ -105,3 +105,18 @@ def test_gains_of_custom_rules(tmp_path, monkeypatch, capsys):
     assert sorted(row[0] for row in rows) == sorted(CUSTOM_RULES)
     assert all(float(figure) > 0 for row in rows for figure in row[2:])
     assert len(capsys.readouterr().out.splitlines()) == 1 + len(rows)
+
+
+def test_long_loop():
+    """One gradient in three ways; twice the states at four times the steps, and less than that by halves."""
+    example = load("long_loop")
+    example.POINTS = 1000
+    g, _, _ = example.measured(example.kept, 36)
+    peaks = {}
+    for simulate in (example.in_pieces, example.in_halves):
+        for steps in (36, 144):
+            found, peaks[simulate, steps], _ = example.measured(simulate, steps)
+            if steps == 36:
+                np.testing.assert_allclose(found, g, rtol=1e-12)
+    assert peaks[example.in_pieces, 144] < 2.2 * peaks[example.in_pieces, 36]
+    assert peaks[example.in_halves, 144] < peaks[example.in_halves, 36] + 8

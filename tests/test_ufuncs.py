@@ -185,4 +185,4 @@ def test_nan_to_num_in_place():
     x = np.array([1.0, 2.0, 4.0])
     assert_array_equal(ld.grad(f)(x), [1, 0, 3])
     with pytest.raises(TypeError, match=r"np\.where\(np\.isnan\(x\), v, x\)"):
-        ld.grad(lambda v: np.sum(np.nan_to_num(x, nan=v)))(0.0)
+        ld.grad(lambda v: np.sum(np.nan_to_num(v * x, nan=v)))(1.0)

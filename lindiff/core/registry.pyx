@@ -17,6 +17,7 @@ from lindiff.core.variable cimport (
 )
 
 from lindiff.core import pytree
+from lindiff.core.directions import Directions, act
 from lindiff.core.variable import record_outputs
 
 # What the result of a function is to its first argument.
@@ -73,6 +74,8 @@ cdef class Rule(Handler):
         cdef list nodes, places, values
         cdef tuple args_seen
         for argument in args:
+            if type(argument) is Directions:
+                return act(self, args, kwargs)
             trace = innermost(argument, trace)
         if kwargs and innermost(tuple(kwargs.values()), None) is not None:
             args, kwargs = self.by_position(args, kwargs)

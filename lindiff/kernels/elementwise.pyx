@@ -332,7 +332,8 @@ cdef object chosen(cnp.ndarray g, cnp.ndarray mask, bint overwrite):
 cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
     """``y_bar * partial`` with 0 * inf = 0, elementwise on a plain array of any size.
 
-    ``partial`` has the shape and dtype of ``y_bar``, or is a mask of its shape, or one number.
+    ``partial`` has the dtype of ``y_bar`` and its shape, or that of its last axes; or it is a mask of its
+    shape, or one number.
     """
     if not is_plain(y_bar):
         return None
@@ -341,17 +342,20 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
     cdef double number
     cdef float number_float
     cdef void *p_data
-    cdef Py_ssize_t stride = 1, n = cnp.PyArray_SIZE(g)
+    cdef Py_ssize_t stride = 1, n = cnp.PyArray_SIZE(g), rows = 1
     if not cnp.PyArray_IS_C_CONTIGUOUS(g):
         return None
     if is_plain(partial):
         p = partial
         if cnp.PyArray_TYPE(p) != kind or not cnp.PyArray_IS_C_CONTIGUOUS(p):
             return None
-        if not same_shape(g, p):
-            if cnp.PyArray_NDIM(p) != 0:
-                return None
+        if cnp.PyArray_NDIM(p) == 0:
             stride = 0
+        elif not same_shape(g, p):
+            if not same_last_axes(g, p) or n == 0:
+                return None
+            rows = n // cnp.PyArray_SIZE(p)
+            n = cnp.PyArray_SIZE(p)
         p_data = cnp.PyArray_DATA(p)
     elif python_number(partial, kind, &number):
         number_float = <float>number
@@ -367,20 +371,33 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
         out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(g), cnp.PyArray_DIMS(g), kind, 0)
     cdef void *out_data = cnp.PyArray_DATA(out)
     cdef void *g_data = cnp.PyArray_DATA(g)
-    if n <= SMALL:
-        chain_rows(out_data, g_data, p_data, stride, n, kind)
+    if n * rows <= SMALL:
+        chain_rows(out_data, g_data, p_data, stride, n, rows, kind)
     else:
         with nogil:
-            chain_rows(out_data, g_data, p_data, stride, n, kind)
+            chain_rows(out_data, g_data, p_data, stride, n, rows, kind)
     return out
 
 
-cdef inline void chain_rows(void *out, void *g, void *p, Py_ssize_t stride, Py_ssize_t n,
+cdef inline bint same_last_axes(cnp.ndarray g, cnp.ndarray p) noexcept:
+    """Whether ``g`` has the axes of ``p`` behind others."""
+    cdef int i, more = cnp.PyArray_NDIM(g) - cnp.PyArray_NDIM(p)
+    if more < 0:
+        return False
+    for i in range(cnp.PyArray_NDIM(p)):
+        if cnp.PyArray_DIM(g, more + i) != cnp.PyArray_DIM(p, i):
+            return False
+    return True
+
+
+cdef inline void chain_rows(void *out, void *g, void *p, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t rows,
                             int kind) noexcept nogil:
-    if kind == cnp.NPY_DOUBLE:
-        chain_row[double](<double *>out, <double *>g, <double *>p, stride, n)
-    else:
-        chain_row[float](<float *>out, <float *>g, <float *>p, stride, n)
+    cdef Py_ssize_t i
+    for i in range(rows):
+        if kind == cnp.NPY_DOUBLE:
+            chain_row[double](<double *>out + i * n, <double *>g + i * n, <double *>p, stride, n)
+        else:
+            chain_row[float](<float *>out + i * n, <float *>g + i * n, <float *>p, stride, n)
 
 
 cdef inline void chain_complex_row(floating *out, const floating *g, Py_ssize_t g_step, const floating *p,
@@ -446,28 +463,87 @@ cdef object chain_complex(object y_bar, object partial, bint conjugated):
     return out
 
 
-cpdef object repeated(object y, tuple shape, tuple axes):
-    """``y`` with new axes at ``axes`` (rising), repeated along them to ``shape``, in memory of its own."""
-    cdef cnp.npy_intp dims[32]
-    cdef int ndim = len(shape), k, at = 0, given = 0
+cdef object repeated(object y, tuple kept, tuple shape):
+    """``y`` in the shape ``kept`` repeated along its axes of length 1 to ``shape``, in memory of its own."""
+    cdef cnp.npy_intp dims[64]
+    cdef Py_ssize_t k, ndim = len(shape)
     cdef cnp.ndarray out
-    if not is_plain(y) or ndim > 32 or cnp.PyArray_NDIM(<cnp.ndarray>y) + len(axes) != ndim:
+    if not is_plain(y) or ndim > 64:
         return None
-    for k in range(ndim):
-        if at < len(axes) and axes[at] == k:
-            dims[k] = 1
-            at += 1
-        else:
-            dims[k] = cnp.PyArray_DIM(<cnp.ndarray>y, given)
-            given += 1
-    cdef cnp.PyArray_Dims new
-    new.ptr = dims
-    new.len = ndim
-    y = cnp.PyArray_Newshape(<cnp.ndarray>y, &new, cnp.NPY_CORDER)
+    y = cnp.PyArray_Reshape(<cnp.ndarray>y, kept)
     for k in range(ndim):
         dims[k] = shape[k]
-    out = cnp.PyArray_EMPTY(ndim, dims, cnp.PyArray_TYPE(<cnp.ndarray>y), 0)
+    out = cnp.PyArray_EMPTY(<int>ndim, dims, cnp.PyArray_TYPE(<cnp.ndarray>y), 0)
     cnp.PyArray_CopyInto(out, y)
+    return out
+
+
+cdef inline void share_frame(floating *out, const floating *x, const floating *y, const floating *y_bar,
+                             Py_ssize_t n, Py_ssize_t inner) noexcept nogil:
+    """One of the frames of ``n`` rows and ``inner`` columns, each column reduced to one ``y``.
+
+    ``out`` serves for the counts of those that attain it, in its last row, which is filled last.
+    """
+    cdef Py_ssize_t i, j
+    cdef floating count
+    if inner == 1:
+        count = 0
+        for i in range(n):
+            count += x[i] == y[0]
+        for i in range(n):
+            out[i] = y_bar[0] / count if x[i] == y[0] else 0
+        return
+    cdef floating *counts = out + (n - 1) * inner
+    for j in range(inner):
+        counts[j] = 0
+    for i in range(n):
+        for j in range(inner):
+            counts[j] += x[i * inner + j] == y[j]
+    for i in range(n):
+        for j in range(inner):
+            out[i * inner + j] = y_bar[j] / counts[j] if x[i * inner + j] == y[j] else 0
+
+
+cdef object shared_equally(object y_bar, object x, object y, tuple kept):
+    """``y_bar`` divided among the elements of ``x`` that equal ``y``, its extremes along axes that are next to
+    each other (of length 1 in ``kept``); 0 elsewhere."""
+    cdef Py_ssize_t outer = 1, n = 1, inner = 1, k, i
+    cdef cnp.ndarray a, out
+    if not is_plain(x) or not is_plain(y) or not is_plain(y_bar):
+        return None
+    a = x
+    cdef int kind = cnp.PyArray_TYPE(a)
+    if cnp.PyArray_TYPE(<cnp.ndarray>y) != kind or cnp.PyArray_TYPE(<cnp.ndarray>y_bar) != kind \
+            or not cnp.PyArray_IS_C_CONTIGUOUS(a) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y) \
+            or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y_bar):
+        return None
+    for k in range(cnp.PyArray_NDIM(a)):
+        if kept[k] == cnp.PyArray_DIM(a, k) and (n == 1 or kept[k] == 1):
+            if n == 1:
+                outer *= cnp.PyArray_DIM(a, k)
+        elif kept[k] == cnp.PyArray_DIM(a, k):
+            inner *= cnp.PyArray_DIM(a, k)
+        elif inner == 1:
+            n *= cnp.PyArray_DIM(a, k)
+        else:
+            return None  # axes that are not next to each other
+    if kind == cnp.NPY_FLOAT and n >= 1 << 24:  # where counting by floats ends
+        return None
+    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind, 0)
+    cdef char *to = <char *>cnp.PyArray_DATA(out)
+    cdef char *of = <char *>cnp.PyArray_DATA(a)
+    cdef char *values = <char *>cnp.PyArray_DATA(<cnp.ndarray>y)
+    cdef char *bars = <char *>cnp.PyArray_DATA(<cnp.ndarray>y_bar)
+    with nogil:
+        for i in range(outer):
+            if kind == cnp.NPY_DOUBLE:
+                share_frame[double](
+                    <double *>to + i * n * inner, <double *>of + i * n * inner,
+                    <double *>values + i * inner, <double *>bars + i * inner, n, inner)
+            else:
+                share_frame[float](
+                    <float *>to + i * n * inner, <float *>of + i * n * inner,
+                    <float *>values + i * inner, <float *>bars + i * inner, n, inner)
     return out
 
 

@@ -6,6 +6,7 @@ from lindiff.rules import (  # noqa: F401
     complex_domain,
     convolution,
     creation,
+    directions,
     elementwise,
     fft,
     histograms,
@@ -14,6 +15,7 @@ from lindiff.rules import (  # noqa: F401
     linalg,
     norms,
     padding,
+    polynomial_series,
     polynomials,
     products,
     quantiles,
@@ -30,10 +32,12 @@ from lindiff.rules.arithmetic import use_fast_paths
 from lindiff.rules.decompositions import use_decomposition_paths
 from lindiff.rules.factorizations import use_factorization_paths
 from lindiff.rules.gaussian import use_gaussian_path
+from lindiff.rules.reduced import use_reduction_paths
 from lindiff.rules.structure import use_structure_paths
 
 use_fast_paths()
 use_structure_paths()
+use_reduction_paths()
 use_factorization_paths()
 use_decomposition_paths()
 use_gaussian_path()

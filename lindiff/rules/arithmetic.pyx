@@ -28,6 +28,7 @@ from lindiff.kernels.elementwise cimport (
 from lindiff.kernels.matmul cimport add_product, matmul as plain_matmul, sum_of_products
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
+from lindiff.core.directions import Directions, index_within
 from lindiff.core.registry import fast_path
 from lindiff.core.variable import refuse_subclass, use_operators
 from lindiff.rules._common import as_array
@@ -96,6 +97,9 @@ cdef class Binary(Node):
             return (<Variable>y)._value
         return constant_operand(y)
 
+    cdef bint together(self):
+        return True
+
     cdef object finish(self, Trace trace, object x, object y, object value):
         """Note what broadcasting did, and record."""
         cdef bint differs = False
@@ -138,9 +142,13 @@ cdef inline object conjugate(object x):
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
-cdef inline object plus(object x, object y):
+cdef object plus(object x, object y):
     out = binary(ADD, x, y)
-    return x + y if out is None else out
+    if out is not None:
+        return out
+    if type(x) is Directions and type(y) is Directions and x.ndim == y.ndim:
+        return Directions(plus(x.array, y.array))
+    return x + y
 
 
 cdef inline object negated(object x):
@@ -289,6 +297,9 @@ cdef class Unary(Node):
     cdef bint linear(self):
         return self.is_linear
 
+    cdef bint together(self):
+        return True
+
     cdef int pull(self, Pull walk, object y_bar) except -1:
         walk.add(self.a, chain_product(y_bar, self.partial, walk.overwrite), True)
         return 0
@@ -326,6 +337,9 @@ cdef class FastUnary(Handler):
 @cython.final
 cdef class Negative(Node):
     cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
         return True
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
@@ -433,6 +447,9 @@ cdef class Transpose(Node):
     cdef bint linear(self):
         return True
 
+    cdef bint together(self):
+        return True
+
     cdef int pull(self, Pull walk, object y_bar) except -1:
         walk.add(self.a, y_bar.T, walk.overwrite)
         return 0
@@ -480,8 +497,13 @@ cdef class GetItem(Node):
     cdef bint linear(self):
         return True
 
+    cdef bint together(self):
+        return True
+
     cdef int pull(self, Pull walk, object y_bar) except -1:
         """Add into the cotangent's own memory: a loop over n elements costs n, not n²."""
+        if type(y_bar) is Directions:
+            return self.pull_directions(walk, y_bar)
         y_bar = as_value(y_bar)
         if not cnp.PyArray_CheckExact(y_bar):
             walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
@@ -505,6 +527,24 @@ cdef class GetItem(Node):
             x_bar[self.index] = part + y_bar
         elif not add_into(part, y_bar):
             np.add(part, y_bar, out=part)
+        return 0
+
+    cdef int pull_directions(self, Pull walk, object y_bar) except -1:
+        """The same for many: the index behind their axis."""
+        cdef tuple shape = (y_bar.count, *self.shape)
+        cdef object index = index_within(self.index)
+        if index is None or not cnp.PyArray_CheckExact(y_bar.array):
+            return walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
+        x_bar = walk.directions_buffer(self.a)
+        if x_bar is None:
+            walk.add(self.a, Directions(np.zeros(shape, self.dtype)), True)
+            x_bar = walk.directions_buffer(self.a)
+            if x_bar is None:  # Variables there already
+                return walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
+        if is_advanced(index):
+            np.add.at(x_bar, index, y_bar.array)
+        else:
+            x_bar[index] += y_bar.array
         return 0
 
     cdef object push(self, Push walk):
@@ -618,6 +658,9 @@ cdef class SumAll(Node):
     cdef tuple shape
 
     cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
         return True
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
@@ -835,6 +878,10 @@ cdef class HotOperators(Operators):
 
     cdef object method_names(self):
         return METHODS
+
+    cdef object refusal(self, Variable x, str wanted):
+        from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
+        return refusal(x, wanted)
 
 
 cdef dict _out_places = {}

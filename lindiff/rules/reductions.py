@@ -13,7 +13,7 @@ import numpy as np
 
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import alias, composed, rule
-from lindiff.core.variable import value
+from lindiff.core.variable import Variable, value
 from lindiff.rules._common import along, as_array, conj, normalized_axes
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.ufuncs import ufunc_method
@@ -125,6 +125,18 @@ def average(
 # -- extremes --------------------------------------------------------------------------------------------
 
 
+def attaining(
+    x: Any, y: Any, kept: tuple[int, ...], axis: Any, where: Any = True, **initial: Any
+) -> tuple[Any, Any]:
+    """Which elements attain their extreme ``y`` (of shape ``kept`` with its axes), and how many share it."""
+    extremes = np.reshape(value(y), kept)
+    attained = np.equal(x, extremes) & where
+    n = np.sum(attained, axis=axis, keepdims=True)
+    if initial:
+        n = n + np.equal(extremes, initial["initial"])
+    return attained, np.maximum(n, 1)
+
+
 def extreme(function: Callable[..., Any]) -> None:
     """Give np.max or np.min its rule: ties share equally, also with ``initial``."""
 
@@ -135,26 +147,12 @@ def extreme(function: Callable[..., Any]) -> None:
         y = function(x, axis=axis, keepdims=keepdims, **masking(where), **initial)
         kept = kept_shape(x.shape, axis)
 
-        def attaining() -> tuple[Any, Any]:
-            """Which elements attain the extreme, and how many of them share each result."""
-            extremes = np.reshape(value(y), kept)
-            attained = np.equal(x, extremes)
-            if where is not True:
-                attained = attained & where
-            if not initial and np.count_nonzero(attained) == extremes.size:  # no ties, or NaNs of as many
-                n = np.any(attained, axis=axis, keepdims=True)
-            else:
-                n = np.sum(attained, axis=axis, keepdims=True)
-            if initial:
-                n = n + np.equal(extremes, initial["initial"])
-            return attained, np.maximum(n, 1)
-
         def pushforward(x_dot: Any) -> Any:
-            attained, n = attaining()
+            attained, n = attaining(x, y, kept, axis, where, **initial)
             return np.sum(np.where(attained, x_dot / n, 0), axis=axis, keepdims=keepdims)
 
         def pullback(y_bar: Any) -> Any:
-            attained, n = attaining()
+            attained, n = attaining(x, y, kept, axis, where, **initial)
             return np.where(attained, np.reshape(y_bar, kept) / n, 0)
 
         return y, Differential((pushforward,), (pullback,))
@@ -242,6 +240,8 @@ def cov(
 ) -> Any:
     """X W Xᴴ / (Σw - ddof Σ w a / Σw) of the centered X, with w = fweights · aweights, as NumPy does it."""
     X = rows_are_variables(m, rowvar)
+    if X.shape[0] == 0:
+        return np.zeros((0, 0))
     if y is not None:
         X = np.concatenate([X, rows_are_variables(y, rowvar)])
     X = np.astype(X, np.result_type(X.dtype, np.float64) if dtype is None else np.dtype(dtype))
@@ -346,8 +346,29 @@ def associative(ufunc: Any, identity: float) -> tuple[Callable[..., Any], Callab
     return reduce, accumulate
 
 
-prod, cumprod = associative(np.multiply, 1)
-composed(np.prod)(prod)
+product_by_halves, cumprod = associative(np.multiply, 1)
+
+
+@rule
+def product_of_nonzero(x: Any, axis: Any, keepdims: bool) -> Any:
+    """``dy = y Σ dx / x``"""
+    y = np.prod(x, axis=axis, keepdims=keepdims)
+    return y, Differential(
+        (lambda x_dot: y * np.sum(x_dot / x, axis=axis, keepdims=keepdims),),
+        (lambda y_bar: spread(y_bar * conj(y), x.shape, axis, keepdims) / conj(x),),
+    )
+
+
+@composed(np.prod)
+def prod(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, **others: Any) -> Any:
+    if dtype is None and not others:
+        plain = value(x)
+        y = np.prod(plain, axis=axis, keepdims=True)
+        if np.all(np.isfinite(y)) and np.all(y != 0):
+            return product_of_nonzero(x, axis, keepdims)
+    return product_by_halves(x, axis, dtype, keepdims=keepdims, **others)
+
+
 composed(np.cumprod)(cumprod)
 
 for ufunc, identity in [
@@ -453,10 +474,55 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
     spacings = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
-    results = [gradient_along(f, h, k, edge_order) for k, h in zip(axes, spacings, strict=True)]
+    results = [
+        gradient_along(f, h, k, edge_order)
+        if isinstance(h, Variable)
+        else gradient_on_grid(f, h, k, edge_order)
+        for k, h in zip(axes, spacings, strict=True)
+    ]
     if len(results) == 1 and (axis is None or isinstance(axis, (int, np.integer))):
         return results[0]
     return tuple(results)
+
+
+@rule
+def gradient_on_grid(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+    """Along one axis with constant spacing: linear in ``f``."""
+    return np.gradient(f, spacing, axis=axis, edge_order=edge_order), Linear(
+        (lambda f_dot: np.gradient(f_dot, spacing, axis=axis, edge_order=edge_order),),
+        (lambda y_bar: gradient_adjoint(y_bar, spacing, axis, edge_order),),
+    )
+
+
+@rule
+def gradient_adjoint(y: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+    """The transpose: each y goes to the three points (at the ends, two) from which it was made."""
+    if isinstance(y, Variable):  # of an outer trace
+        x = gradient_adjoint(y, spacing, axis, edge_order)
+    else:
+        x = np.zeros_like(y)
+        x_last, y_last = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)
+        h = np.diff(spacing) if np.ndim(spacing) == 1 else np.broadcast_to(spacing, y_last.shape[-1] - 1)
+        left, right, inner = h[:-1], h[1:], y_last[..., 1:-1]
+        x_last[..., :-2] -= inner * (right / (left * (left + right)))
+        x_last[..., 1:-1] += inner * ((right - left) / (left * right))
+        x_last[..., 2:] += inner * (left / (right * (left + right)))
+        for side in (0, 1):
+            ends, end, h_ends = (
+                (x_last, y_last[..., 0], h) if side == 0 else (x_last[..., ::-1], y_last[..., -1], -h[::-1])
+            )
+            slope = end / h_ends[0]
+            if edge_order == 2:  # extrapolated from the first two divided differences
+                ratio = h_ends[0] / (h_ends[0] + h_ends[1])
+                ends[..., 1] += end * (ratio / h_ends[1])
+                ends[..., 2] -= end * (ratio / h_ends[1])
+                slope = slope * (1 + ratio)
+            ends[..., 0] -= slope
+            ends[..., 1] += slope
+    return x, Linear(
+        (lambda y_dot: gradient_adjoint(y_dot, spacing, axis, edge_order),),
+        (lambda x_bar: np.gradient(x_bar, spacing, axis=axis, edge_order=edge_order),),
+    )
 
 
 def gradient_along(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
@@ -499,13 +565,14 @@ def _one(i: int) -> slice:
 
 @composed(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    axis = normalized_axes(axis, np.ndim(y))[0]
+    y = as_array(y)
+    along_y = normalized_axes(axis, y.ndim)[0]
     if x is not None:
         dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
         if np.ndim(x) == 1:
-            dx = np.reshape(dx, [-1 if k == axis else 1 for k in range(np.ndim(y))])
-    y = y if hasattr(y, "dtype") else np.asarray(y)
-    return np.sum(dx * (y[along(axis, slice(1, None))] + y[along(axis, slice(None, -1))]) / 2.0, axis=axis)
+            dx = np.reshape(dx, [-1 if k == along_y else 1 for k in range(y.ndim)])
+    right, left = along(along_y, slice(1, None)), along(along_y, slice(None, -1))
+    return np.sum(dx * (y[right] + y[left]) / 2.0, axis=axis)
 
 
 # -- without NaNs ----------------------------------------------------------------------------------------

@@ -348,9 +348,15 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
 def repeat_each(a: Any, count: int, axis: int) -> Any:
     """Every element along ``axis`` ``count`` times."""
     shape = (*a.shape[: axis + 1], count, *a.shape[axis + 1 :])
+
+    def repeat_pullback(y_bar: Any) -> Any:
+        each = np.reshape(y_bar, shape)
+        if axis + 1 < a.ndim or not count:
+            return np.sum(each, axis=axis + 1)
+        return each @ np.ones(count, y_bar.dtype)  # NumPy's sum along a short last axis is slow
+
     return np.repeat(a, count, axis), Linear(
-        (lambda a_dot: np.repeat(a_dot, count, axis),),
-        (lambda y_bar: np.sum(np.reshape(y_bar, shape), axis=axis + 1),),
+        (lambda a_dot: np.repeat(a_dot, count, axis),), (repeat_pullback,)
     )
 
 

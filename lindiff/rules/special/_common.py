@@ -61,6 +61,7 @@ def outputs(
 
     def by_columns(*args: Any, **kwargs: Any) -> tuple[Any, Differential]:
         ys = ufunc(*args, **kwargs)
+        args = tuple(np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args)
         columns = [None if column is None else _once(column, ys, args) for column in known]
 
         def pushforward_by(column: Callable[[], tuple[Any, ...]]) -> Callable[[Any], tuple[Any, ...]]:

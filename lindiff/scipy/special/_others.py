@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.special
 
-from lindiff.core import pytree
-from lindiff.core.variable import Variable
+from lindiff.scipy._rest import plain_only
 
 __all__ = ["BY_THEMSELVES", "PLAIN_ONLY", "other"]
 
@@ -63,19 +60,6 @@ def other(name: str) -> Any:
     found = getattr(scipy.special, name)
     if isinstance(found, np.ufunc) or name in BY_THEMSELVES:
         return found
-    return _plain_only(name, found) if callable(found) and not inspect.isclass(found) else found
-
-
-def _plain_only(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def call(*args: Any, **options: Any) -> Any:
-        leaves = pytree.flatten((args, options))[0]
-        if any(isinstance(leaf, Variable) for leaf in leaves):
-            reason = _REASONS.get(name)
-            raise TypeError(
-                f"scipy.special.{name} has no derivative in lindiff{': ' + reason if reason else ''}. "
-                f"Where its derivative does not matter, give it ld.value(v)"
-            )
-        return function(*args, **options)
-
-    return call
+    if not callable(found) or inspect.isclass(found):
+        return found
+    return plain_only(f"scipy.special.{name}", found, _REASONS.get(name))
