@@ -418,7 +418,8 @@ cdef object stand_in(object x):
         return pytree.rebuild(x, [stand_in(part) for part in x]) if len(x) > 0 else x
     if not cnp.PyArray_CheckExact(x) or cnp.PyArray_NBYTES(<cnp.ndarray>x) <= LIGHT:
         return x
-    if not cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(<cnp.ndarray>x)) \
+    cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+    if not (cnp.PyTypeNum_ISFLOAT(kind) or cnp.PyTypeNum_ISCOMPLEX(kind)) \
             or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):
         return x
     return cnp.PyArray_New(cnp.ndarray, cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x),
