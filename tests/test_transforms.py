@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import doctest
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,7 +56,7 @@ def test_grad_of_arguments_by_number():
         (True, TypeError),
         (0.0, TypeError),
         ([0], TypeError),
-        ("x", TypeError),
+        ("x", ValueError),
     ):
         with pytest.raises(error, match="argnums"):
             ld.grad(f, argnums)(x, y)
@@ -136,6 +138,51 @@ def test_linear_operator_of_trees():
     np.testing.assert_allclose(A.rmatmat(np.eye(3)), dense.T)
 
 
+def test_linear_operator_in_scipy(rng):
+    linalg = pytest.importorskip("scipy.sparse.linalg")
+    A = rng.standard_normal((6, 4))
+
+    def f(x):
+        return np.sin(A @ x)
+
+    x = rng.standard_normal(4)
+    _, lin = ld.linearize(f, x)
+    J, dense = lin.as_linear_operator(), ld.jacobian(f)(x)
+    b = rng.standard_normal(6)
+    np.testing.assert_allclose(linalg.lsmr(J, b, atol=1e-14, btol=1e-14)[0], np.linalg.lstsq(dense, b)[0])
+    np.testing.assert_allclose(linalg.cg(J.H @ J, J.H @ b, rtol=1e-12)[0], np.linalg.lstsq(dense, b)[0])
+    s = np.linalg.svd(dense, compute_uv=False)
+    np.testing.assert_allclose(linalg.svds(J, 2, v0=np.ones(4))[1][::-1], s[:2])
+    np.testing.assert_allclose(linalg.eigsh(J.H @ J, 2, v0=np.ones(4))[0][::-1], s[:2] ** 2)
+    np.testing.assert_allclose(J.matmat(np.eye(4)), dense)
+    np.testing.assert_allclose(J.rmatmat(np.eye(6)), dense.T)
+    np.testing.assert_allclose(J @ (x + 1j * x), dense @ (x + 1j * x))
+    np.testing.assert_allclose(J.H @ (b + 1j * b), dense.T @ (b + 1j * b))
+    assert J.dtype == np.float64
+    with pytest.raises(ValueError, match="dimension mismatch"):
+        J @ np.ones(5)
+
+
+def test_linear_operator_of_complex_functions(rng):
+    z = rng.standard_normal(3) + 1j * rng.standard_normal(3)
+    U = rng.standard_normal((3, 2)) + 1j * rng.standard_normal((3, 2))
+    _, lin = ld.linearize(lambda z: np.exp(z) * z[0], z)
+    dense = ld.jacobian(lambda z: np.exp(z) * z[0], holomorphic=True)(z)
+    J = lin.as_linear_operator()
+    np.testing.assert_allclose(J @ U, dense @ U)
+    np.testing.assert_allclose(J.H @ U, dense.conj().T @ U)
+    # real to complex: as the matrix acts on complex vectors
+    _, lin = ld.linearize(lambda x: np.exp(1j * x) * x[0], z.real)
+    dense = ld.jacobian(lambda x: np.exp(1j * x) * x[0])(z.real)
+    J = lin.as_linear_operator()
+    np.testing.assert_allclose(J @ U, dense @ U)
+    np.testing.assert_allclose(J.H @ U, dense.conj().T @ U)
+    for f in (np.abs, np.conj):
+        _, lin = ld.linearize(f, z)
+        with pytest.raises(TypeError, match="linear"):
+            lin.as_linear_operator()
+
+
 def test_linear_transpose():
     A = np.arange(6.0).reshape(2, 3)
     transpose = ld.linear_transpose(lambda x, y: (A @ x - 2.0 * y, np.sum(y)), np.zeros(3), np.zeros(2))
@@ -167,7 +214,6 @@ CASES = {
     "named": (lambda p: Point(p.x * p.y, p.x), (Point(2.0, np.array([3.0, 4.0])),)),
     "constant": (lambda x: (np.ones(2), 3.0, x), (np.ones(2),)),
     "float32": (lambda x: x * np.float32(2), (np.ones(2, "f4"),)),
-    "complex": (lambda z: z * z[0] * (1 + 2j), (np.array([1 + 1j, 2 - 1j]),)),
     "real to complex": (lambda x: x * (1 + 2j) * x[0], (np.array([1.0, 2.0]),)),
     "integers": (lambda x: x * x, (np.array([1, 2]),)),
 }
@@ -192,6 +238,46 @@ def test_modes_of_jacobian_agree(case):
     assert ld.jacobian(f, (0,))(*args) is not None
 
 
+@pytest.mark.parametrize("chunk", [1, 200, 1 << 20])
+def test_jacobian_in_chunks(monkeypatch, rng, chunk):
+    """Directions one by one, a few at a time, all at once."""
+    for limit in ("CHUNK_BYTES", "LAST_BYTES"):
+        monkeypatch.setattr(f"lindiff.transforms.jacobian.{limit}", chunk)
+    A = rng.standard_normal((5, 5))
+
+    def f(x):
+        return np.tanh(A @ x) * x[::-1], np.sum(x * x)
+
+    x = rng.standard_normal(5)
+    y = np.tanh(A @ x)
+    dense = np.diag(x[::-1]) @ np.diag(1 - y**2) @ A + np.diag(y)[:, ::-1]
+    for mode in ("forward", "reverse"):
+        J, g = ld.jacobian(f, mode=mode)(x)
+        np.testing.assert_allclose(J, dense, rtol=1e-13, atol=1e-15)
+        np.testing.assert_array_equal(g, 2 * x)
+
+
+def test_jacobian_walks_with_many_directions(rng):
+    """A pullback and a pushforward are called once, not once for every direction."""
+    calls = []
+
+    @ld.rule
+    def triple(x):
+        def push(x_dot):
+            calls.append("push")
+            return 3.0 * x_dot
+
+        def pull(y_bar):
+            calls.append("pull")
+            return 3.0 * y_bar
+
+        return 3.0 * x, ld.Linear(push, pull)
+
+    for mode in ("forward", "reverse"):
+        np.testing.assert_array_equal(ld.jacobian(triple, mode=mode)(np.ones(4)), 3.0 * np.eye(4))
+    assert calls == ["push", "pull"]
+
+
 def test_jacobian_of_several_arguments():
     x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])
     for mode in ("forward", "reverse"):
@@ -211,11 +297,131 @@ def test_jacobian_of_a_real_function_of_complex_numbers():
 
 
 def test_holomorphic():
-    assert ld.grad(lambda z: z * z, holomorphic=True)(1 + 2j) == 2 + 4j
+    z = 1 + 2j
+    assert ld.grad(lambda z: z * z, holomorphic=True)(z) == 2 + 4j
+    value, slope = ld.value_and_grad(np.exp, holomorphic=True)(z)
+    assert value == np.exp(z)
+    np.testing.assert_allclose(slope, np.exp(z), rtol=1e-15)
+    np.testing.assert_allclose(
+        ld.grad(ld.grad(lambda z: z**3, holomorphic=True), holomorphic=True)(z), 6 * z, rtol=1e-15
+    )
     with pytest.raises(TypeError, match="complex"):
-        ld.grad(lambda z: z * z)(1 + 2j)
+        ld.grad(lambda z: z * z)(z)
     with pytest.raises(TypeError, match="holomorphic"):
         ld.grad(lambda z: z * z, holomorphic=True)(1.0)
+    with pytest.raises(TypeError, match="complex arguments"):
+        ld.grad(lambda x: x * 1j, holomorphic=True)(1.0)
+    for f in (lambda z: z * np.conj(z), lambda z: np.real(z) + 0j, lambda z: z * np.abs(z)):
+        with pytest.raises(TypeError, match="not complex-linear"):
+            ld.grad(f, holomorphic=True)(z)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_jacobian_of_a_holomorphic_function(mode):
+    z = np.array([1 + 1j, 2 - 1j])
+    J = ld.jacobian(lambda z: z * z[0] * 1j, mode=mode, holomorphic=True)(z)
+    np.testing.assert_allclose(J, 1j * np.array([[2 * z[0], 0], [z[1], z[0]]]), rtol=1e-15)
+    with pytest.raises(TypeError, match="holomorphic=True"):
+        ld.jacobian(lambda z: z * z, mode=mode)(z)
+    with pytest.raises(TypeError, match="not complex-linear"):
+        ld.jacobian(np.conj, mode=mode, holomorphic=True)(z)
+    with pytest.raises(TypeError, match="needs complex"):
+        ld.jacobian(np.real, mode=mode, holomorphic=True)(z)
+    dy = ld.jacobian(lambda x: x * (1 + 2j), mode=mode)(np.array([1.0, 2.0]))  # real to complex
+    np.testing.assert_array_equal(dy, (1 + 2j) * np.eye(2))
+
+
+def test_facts_of_complex_gradients():
+    """Under ⟨a, b⟩ = Re(aᴴ b) the gradient of a real f is 2 ∂f/∂z̄ (Wirtinger)."""
+    z = np.array([1 + 2j, -0.5 + 1j])
+    np.testing.assert_allclose(ld.grad(lambda z: np.sum(np.abs(z) ** 2))(z), 2 * z, rtol=1e-15)
+    np.testing.assert_allclose(ld.grad(lambda z: np.sum(np.real(z * z)))(z), 2 * np.conj(z), rtol=1e-15)
+    np.testing.assert_allclose(ld.grad(lambda z: np.sum(np.imag(np.exp(z))))(z), np.conj(-1j * np.exp(z)))
+    np.testing.assert_allclose(ld.grad(lambda z: np.sum(np.real(z)))(z), np.ones(2))
+    # f(z) of the parts: df = Re(conj(grad) dz) = grad.real dx + grad.imag dy
+    g = ld.grad(lambda z: np.sum(np.abs(z) * np.real(z)))(z)
+    gx, gy = ld.grad(lambda x, y: np.sum(np.hypot(x, y) * x), (0, 1))(z.real, z.imag)
+    np.testing.assert_allclose(g, gx + 1j * gy, rtol=1e-14)
+
+
+def test_second_derivatives_of_complex_arguments():
+    """The gradient of |z|² is 2z, complex-linear; that of Re(z³) is 3z̄², real-linear only."""
+    z, v = np.array([1 + 2j, -0.5 + 1j]), np.array([1j, 2 - 1j])
+    np.testing.assert_allclose(ld.hessian(lambda z: np.sum(np.abs(z) ** 2))(z), 2 * np.eye(2), atol=1e-15)
+
+    def cubic(z):
+        return np.sum(np.real(z**3))
+
+    with pytest.raises(TypeError, match="gradient of cubic is not complex-linear"):
+        ld.hessian(cubic)(z)
+    np.testing.assert_allclose(ld.hvp(cubic, (z,), (v,)), 6 * np.conj(z) * np.conj(v), rtol=1e-14)
+
+
+# -- what every transform takes ----------------------------------------------------------------------------
+
+
+def powers(x, y, *, scale=1.0):
+    return np.sum(scale * x**2 * y), {"x": x, "sum": np.sum(x * y)}
+
+
+def first(f):
+    return lambda *args, **kwargs: f(*args, **kwargs)[0]
+
+
+X, Y, S = np.array([1.0, 2.0]), np.array([3.0, 4.0]), 0.5
+
+
+@pytest.mark.parametrize("argnums", [0, 1, -1, (0,), (1, 0), "scale", (1, "scale")], ids=str)
+@pytest.mark.parametrize("transform", [ld.grad, ld.value_and_grad, ld.jacobian, ld.hessian])
+def test_argnums_aux_and_keywords(transform, argnums):
+    plain = transform(first(powers), argnums)(X, Y, scale=S)
+    with_aux = transform(powers, argnums, has_aux=True)(X, Y, scale=S)
+    if transform is ld.value_and_grad:
+        (value, aux), result = with_aux
+        assert value == plain[0]
+        plain = plain[1]
+    else:
+        result, aux = with_aux
+    assert type(result) is type(plain)
+    for a, b in zip(leaves(result), leaves(plain), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert aux["sum"] == 11.0
+    assert not any(isinstance(leaf, ld.Variable) for leaf in leaves(aux))
+    exact = {0: 2 * S * X * Y, 1: S * X**2, "scale": np.sum(X**2 * Y)}
+    if transform in (ld.grad, ld.value_and_grad, ld.jacobian):
+        given = argnums if isinstance(argnums, tuple) else (argnums,)
+        for a, place in zip(leaves(result), given, strict=True):
+            np.testing.assert_allclose(a, exact[1 if place == -1 else place])
+
+
+def test_aux_and_keywords_where_primals_are_given():
+    dx = np.array([1.0, -1.0])
+    y, y_dot, aux = ld.jvp(powers, (X, Y), (dx, 0 * Y), has_aux=True, scale=S)
+    assert (y, y_dot, aux["sum"]) == (*ld.jvp(first(powers), (X, Y), (dx, 0 * Y), scale=S), 11.0)
+    y, pullback, aux = ld.vjp(powers, X, Y, has_aux=True, scale=S)
+    np.testing.assert_array_equal(pullback(1.0)[0], 2 * S * X * Y)
+    assert aux["sum"] == 11.0
+    assert len(ld.vjp(first(powers), X, Y, scale=S)) == 2
+    y, lin, aux = ld.linearize(powers, X, Y, has_aux=True, scale=S)
+    assert (lin(dx, 0 * Y), aux["sum"]) == (y_dot, 11.0)
+    (product, _), aux = ld.hvp(powers, (X, Y), (dx, 0 * Y), has_aux=True, scale=S)
+    np.testing.assert_array_equal(product, 2 * S * Y * dx)
+    assert aux["sum"] == 11.0
+    with pytest.raises(TypeError, match=r"\(value, aux\)"):
+        ld.jvp(np.sin, (1.0,), (1.0,), has_aux=True)
+
+
+def test_wrong_argnums_are_explained():
+    for transform in (ld.grad, ld.value_and_grad, ld.jacobian, ld.hessian):
+        for argnums, error, message in [
+            (2, ValueError, "2 positional arguments"),
+            ((0, -2), ValueError, "twice"),
+            ("rate", ValueError, "without a keyword argument 'rate'"),
+            (1.0, TypeError, "argnums is an int"),
+            (True, TypeError, "argnums is an int"),
+        ]:
+            with pytest.raises(error, match=message):
+                transform(first(powers), argnums)(X, Y, scale=S)
 
 
 # -- trees -------------------------------------------------------------------------------------------------
@@ -366,3 +572,8 @@ def test_leaks_raise():
 
     with pytest.raises(RuntimeError, match="leaked"):
         ld.grad(outer)(2.0)
+
+
+def test_documentation():
+    page = Path(__file__).parent.parent / "docs" / "transforms.md"
+    assert doctest.testfile(str(page), module_relative=False).failed == 0

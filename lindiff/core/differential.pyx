@@ -29,6 +29,7 @@ from lindiff.core.variable cimport value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, is_plain
 
 from lindiff.core import pytree
+from lindiff.core.directions import Apart, Directions, one_by_one
 from lindiff.core.record import Record
 from lindiff.core.variable import node_in, trace_inputs
 
@@ -130,11 +131,18 @@ cdef class Differential(Node):
         self.result = stand_in(result)
         return 0
 
+    cdef bint together(self):
+        return True
+
     cdef bint linear(self):
         return self.linear_in is not None and all([place[0] in self.linear_in for place in self.places])
 
     cdef tuple more(self):
         return self.rest
+
+    cdef int set_more(self, tuple parents) except -1:
+        self.rest = parents
+        return 0
 
     cdef Node parent(self, Py_ssize_t i):
         if i == 0:
@@ -145,9 +153,12 @@ cdef class Differential(Node):
         cdef Py_ssize_t i
         if type(y_bar) is list:
             y_bar = self.fill_outputs(y_bar)
-        if type(self.pullback) is tuple and len(self.places) == 1:
-            return self.pull_one(walk, y_bar)
-        x_bars = self.pull_arguments(y_bar)
+        try:
+            if type(self.pullback) is tuple and len(self.places) == 1:
+                return self.pull_one(walk, y_bar)
+            x_bars = self.pull_arguments(y_bar)
+        except Apart:
+            x_bars = one_by_one(self._pull_arguments, (y_bar,))
         for i in range(len(self.places)):
             x_bar = self.cotangent(x_bars, <tuple>self.places[i])
             if x_bar is not None:
@@ -195,6 +206,9 @@ cdef class Differential(Node):
                 if y_bars[i] is None:
                     y_bars[i] = pytree.zeros_like(self.result[i])
         return pytree.rebuild(self.result, y_bars)
+
+    def _pull_arguments(self, y_bar):
+        return self.pull_arguments(y_bar)
 
     cdef object pull_arguments(self, object y_bar):
         """Cotangents by argument."""
@@ -256,6 +270,13 @@ cdef class Differential(Node):
         x_dots = self.tangents(walk)
         if all(x_dot is None for x_dot in x_dots):
             return None
+        try:
+            return self.push_tangents(list(x_dots))
+        except Apart:
+            return one_by_one(self.push_tangents, (x_dots,))
+
+    def push_tangents(self, list x_dots):
+        """The tangent of the result from those of all arguments, None where an argument is constant."""
         if self.pushforward is None:
             return self.push_by_transposition(x_dots)
         if type(self.pushforward) is tuple:
@@ -418,8 +439,7 @@ cdef object stand_in(object x):
         return pytree.rebuild(x, [stand_in(part) for part in x]) if len(x) > 0 else x
     if not cnp.PyArray_CheckExact(x) or cnp.PyArray_NBYTES(<cnp.ndarray>x) <= LIGHT:
         return x
-    cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
-    if not (cnp.PyTypeNum_ISFLOAT(kind) or cnp.PyTypeNum_ISCOMPLEX(kind)) \
+    if not (cnp.PyArray_ISFLOAT(<cnp.ndarray>x) or cnp.PyArray_ISCOMPLEX(<cnp.ndarray>x)) \
             or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):
         return x
     return cnp.PyArray_New(cnp.ndarray, cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x),
@@ -452,7 +472,14 @@ cdef object add_parts(list parts):
 cdef object chain_product(object g, object partial, bint overwrite, bint conjugated=False):
     """``g * partial``, or with the partial ``conjugated``, where 0 · ∞ = 0; looked at only where a value that
     is not finite shows up."""
-    cdef object out = chain(g, partial, overwrite)
+    cdef object array, out
+    if type(g) is Directions:
+        array = g.array
+        if not cnp.PyArray_CheckExact(partial) or cnp.PyArray_NDIM(<cnp.ndarray>partial) <= g.ndim:
+            out = chain(array, partial, overwrite and Py_REFCNT(array) == 2)  # its own and this name
+            if out is not None:
+                return g if out is array else Directions(out)
+    out = chain(g, partial, overwrite)
     if out is not None:
         return out
     out = chain_complex(g, partial, conjugated)
@@ -474,6 +501,8 @@ cdef object chain_product(object g, object partial, bint overwrite, bint conjuga
 
 
 cdef bint all_finite(object x) except -1:
+    if type(x) is Directions:
+        x = x.array
     return bool(np.isfinite(value_of(x)).all())
 
 

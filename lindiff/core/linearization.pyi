@@ -34,5 +34,8 @@ class Linearization:
     def push_leaves(self, x_dots: list[Any]) -> list[Any]: ...
 
 def push_forward(
-    function: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
-) -> tuple[Any, Any]: ...
+    function: Callable[..., Any],
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    has_aux: bool = False,
+) -> tuple[Any, Any, Any]: ...

@@ -245,13 +245,17 @@ cdef tuple split_aux(returned, Trace trace):
     return returned[0], unflatten([value_in(leaf, trace) for leaf in leaves])
 
 
-def push_forward(function, tuple primals, tuple tangents):
-    """Value and tangent of ``function``, pushed along with it; keeps no record."""
+def push_forward(function, tuple primals, tuple tangents, bint has_aux=False):
+    """Value, tangent and aux of ``function``, pushed along with it; keeps no record."""
     cdef Trace trace = Trace(forward=True)
     cdef Inputs inputs = Inputs(primals, "primal")
     cdef Outputs outputs
     cdef list y_dots
     variables = trace_tangents(trace, inputs.arrays, inputs.tangents(tangents))
-    outputs = Outputs(run(function, trace, variables, inputs), trace)
+    returned = run(function, trace, variables, inputs)
+    aux = None
+    if has_aux:
+        returned, aux = split_aux(returned, trace)
+    outputs = Outputs(returned, trace)
     y_dots = [own_tangent(tangent_in(v, trace), y) for v, y in zip(outputs.inside, outputs.arrays)]
-    return outputs.value, outputs.restore(y_dots)
+    return outputs.value, outputs.restore(y_dots), aux

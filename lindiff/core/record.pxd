@@ -1,6 +1,7 @@
 """The record of a computation: its nodes, their order, and the walks over them."""
 
 cimport cython
+cimport numpy as cnp
 from cpython.object cimport PyObject
 
 
@@ -18,7 +19,9 @@ cdef class Node:
     cdef Py_ssize_t position
     cdef Py_ssize_t visit
     cdef tuple more(self)
+    cdef int set_more(self, tuple parents) except -1
     cdef bint linear(self)
+    cdef bint together(self)
     cdef int pull(self, Pull walk, object y_bar) except -1
     cdef object push(self, Push walk)
 
@@ -48,17 +51,22 @@ cdef class Pull:
     cdef Py_ssize_t size
     cdef bint consume
     cdef bint overwrite
+    cdef Pull each
     cdef Py_ssize_t place(self, Node node) except -1
     cdef int add(self, Node node, object x_bar, bint own) except -1
+    cdef bint add_directions(self, Node node, object x_bar) except -1
     cdef int add_component(self, Node node, Py_ssize_t index, Py_ssize_t count, object y_bar) except -1
     cdef object buffer(self, Node node)
+    cdef cnp.ndarray directions_buffer(self, Node node)
     cdef void replace(self, Py_ssize_t i, object total)
     cdef object take(self, Node node)
+    cdef object taken(self, Node node)
 
 
 cdef class Push:
     cdef list tangents
     cdef Record record
+    cdef Py_ssize_t direction
     cdef object tangent(self, Node node)
     cdef Py_ssize_t place(self, Node node) except -1
 
@@ -74,11 +82,16 @@ cdef class Record:
     cpdef list push(self, list tangents)
 
 
-cdef Push EAGER
+cdef unsigned long long clock
 cdef Trace UNTRACED
 cdef Leaf CONSTANT
+cdef object observed_step
 
+cdef unsigned long long tick() noexcept
+
+cdef object push_at_once(Node node)
 cdef void doom(PyObject *parent) noexcept
 cdef void release_doomed() noexcept
 cdef object enter(Trace trace)
 cdef int leave(object token) except -1
+cdef void count_made_by_hand(Py_ssize_t change) noexcept

@@ -21,16 +21,19 @@ from lindiff.kernels.memory cimport copy
 
 import contextvars
 
+from lindiff.core.directions import Directions, count_of, part_of, stacked
+
 cnp.import_array()
 
-# Numbers traces and walks in the order of their beginning; changed with the GIL held.
-cdef unsigned long long _clock = 0
+# Numbers traces, walks and segments in the order of their beginning; changed with the GIL held.  A node has
+# its time in `position` until a walk gives it a place.
+clock = 0
 
 
-cdef inline unsigned long long tick() noexcept:
-    global _clock
-    _clock += 1
-    return _clock
+cdef unsigned long long tick() noexcept:
+    global clock
+    clock += 1
+    return clock
 
 
 cdef class Trace:
@@ -69,6 +72,16 @@ cdef object enter(Trace trace):
 cdef int leave(object token) except -1:
     """Restore what was current before the matching ``enter``."""
     return PyContextVar_Reset(_current, token)
+
+
+# The class of the steps that observers are told of, while there are any (lindiff.core.observer); else None.
+cdef object observed_step = None
+
+
+def observe_steps(step):
+    """Let every step of a walk, and every call of a rule, run inside a ``step(...)``; None ends it."""
+    global observed_step
+    observed_step = step
 
 
 # Dropping the last node of a long chain must not recurse through it: parents that die with their child are
@@ -132,8 +145,20 @@ cdef class Node:
         """Parents beyond ``a`` and ``b``; None where there are none."""
         return None
 
+    cdef int set_more(self, tuple parents) except -1:
+        """Replace the parents that ``more`` answers with."""
+        raise NotImplementedError(f"{type(self).__name__} has two parents at most")
+
+    def parents(self):
+        """The nodes of the inputs that are not constant."""
+        return [parent for parent in (self.a, self.b, *(self.more() or ())) if parent is not None]
+
     cdef bint linear(self):
         """Whether the operation itself is linear in its active inputs together."""
+        return False
+
+    cdef bint together(self):
+        """Whether ``pull`` and ``push`` take :class:`Directions`; else they are called for one by one."""
         return False
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
@@ -145,9 +170,27 @@ cdef class Node:
         raise NotImplementedError(f"{type(self).__name__} has no pushforward")
 
 
+# How many Variables made by hand there are; changed with the GIL held.
+cdef Py_ssize_t _made_by_hand = 0
+
+
+cdef void count_made_by_hand(Py_ssize_t change) noexcept:
+    global _made_by_hand
+    _made_by_hand += change
+
+
+def is_recording():
+    """Whether operations may be recorded: a transform is running, or there are Variables made by hand."""
+    return _made_by_hand > 0 or current_trace() is not root_trace
+
+
 @cython.no_gc
 cdef class Leaf(Node):
-    """An input of the record; ``shape`` and ``dtype`` are those of its gradient."""
+    """An input of the record; if made by hand, ``shape`` and ``dtype`` are those of its gradient."""
+
+    def __dealloc__(self):
+        if self.shape is not None:
+            count_made_by_hand(-1)
 
     cdef bint linear(self):
         return True
@@ -166,6 +209,9 @@ cdef class Component(Node):
     """One output of an operation with several; ``a`` is the operation."""
 
     cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
         return True
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
@@ -226,12 +272,22 @@ cdef class Pull:
         total = <object>self.cotangent[i]
         if self.own[i] and Py_REFCNT(total) == 2 and add_into(total, x_bar):  # its place here and `total`
             return 0
+        if type(x_bar) is Directions:
+            total = None  # its reference would hide that the walk alone has it
+            if self.add_directions(node, x_bar.array):
+                return 0
+            total = <object>self.cotangent[i]
         total = binary(ADD, total, x_bar)
         if total is None:
             total = <object>self.cotangent[i] + x_bar
         self.replace(i, total)
         self.own[i] = True
         return 0
+
+    cdef bint add_directions(self, Node node, object x_bar) except -1:
+        """Add to the cotangent of ``node`` in place; False where its memory is not for that."""
+        cdef cnp.ndarray total = self.directions_buffer(node)
+        return total is not None and add_into(total, x_bar)
 
     cdef void replace(self, Py_ssize_t i, object total):
         cdef PyObject *old = self.cotangent[i]
@@ -260,8 +316,34 @@ cdef class Pull:
             return <object>self.cotangent[i]
         return None
 
+    cdef cnp.ndarray directions_buffer(self, Node node):
+        """The same for the array behind Directions."""
+        cdef Py_ssize_t i = self.place(node)
+        cdef object total
+        if not self.own[i] or self.cotangent[i] == NULL or self.cotangent[i].ob_refcnt != 1:
+            return None
+        total = <object>self.cotangent[i]
+        if type(total) is not Directions:
+            return None
+        total = total.array
+        if cnp.PyArray_CheckExact(total) and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>total):
+            return total
+        return None
+
     cdef object take(self, Node node):
         """The cotangent of ``node``, given away as memory of its own; None where nothing arrived."""
+        cdef object result
+        cdef Py_ssize_t i = self.place(node)
+        cdef bint own = self.own[i]
+        result = self.taken(node)
+        if result is None or (own and Py_REFCNT(result) == 1):
+            return result
+        if cnp.PyArray_CheckExact(result):
+            return copy(<cnp.ndarray>result, True)
+        return result.copy() if hasattr(result, "copy") else result
+
+    cdef object taken(self, Node node):
+        """The cotangent of ``node``, which the walk forgets; None where nothing arrived."""
         cdef object result
         cdef Py_ssize_t i = self.place(node)
         if self.cotangent[i] == NULL:
@@ -269,11 +351,44 @@ cdef class Pull:
         result = <object>self.cotangent[i]
         Py_DECREF(result)
         self.cotangent[i] = NULL
-        if self.own[i] and Py_REFCNT(result) == 1:
-            return result
-        if cnp.PyArray_CheckExact(result):
-            return copy(<cnp.ndarray>result, True)
-        return result.copy() if hasattr(result, "copy") else result
+        return result
+
+
+cdef Py_ssize_t count_among(list leaves):
+    """How many directions these tangents or cotangents have; 0 for a single one."""
+    for leaf in leaves:
+        if type(leaf) is Directions:
+            return leaf.count
+    return 0
+
+
+cdef int pull_each(Node node, Pull walk, object y_bar) except -1:
+    """``node.pull`` for one direction after the other."""
+    cdef Py_ssize_t i, k, count = count_of(y_bar)
+    cdef list parents = list({id(parent): parent for parent in node.parents()}.values()), x_bars
+    x_bars = [[None] * count for _ in parents]
+    for k in range(count):
+        node.pull(walk.each, part_of(y_bar, k))
+        for i in range(len(parents)):
+            x_bars[i][k] = walk.each.taken(<Node>parents[i])
+    for i in range(len(parents)):
+        x_bar = stacked(x_bars[i])
+        if x_bar is not None:
+            walk.add(<Node>parents[i], x_bar, True)
+    return 0
+
+
+cdef object push_each(Node node, Push walk, Py_ssize_t count):
+    """``node.push`` for one direction after the other."""
+    cdef Py_ssize_t k
+    cdef list y_dots = []
+    try:
+        for k in range(count):
+            walk.direction = k
+            y_dots.append(node.push(walk))
+    finally:
+        walk.direction = -1
+    return stacked(y_dots)
 
 
 cdef void release(PyObject **order, Py_ssize_t size) noexcept:
@@ -304,6 +419,8 @@ cdef class Push:
             return None
         if self.tangents is None:  # a forward trace
             return node.push(self)
+        if self.direction >= 0:
+            return part_of(self.tangents[self.place(node)], self.direction)
         return self.tangents[self.place(node)]
 
     cdef Py_ssize_t place(self, Node node) except -1:
@@ -321,6 +438,44 @@ CONSTANT.trace = UNTRACED
 
 # The walk of forward traces, whose nodes hold their tangents themselves.
 cdef Push EAGER = Push()
+
+
+cdef inline int pull_node(Node node, Pull walk, object y_bar, bint many) except -1:
+    if many and not node.together() and count_of(y_bar) is not None:
+        return pull_each(node, walk, y_bar)
+    return node.pull(walk, y_bar)
+
+
+cdef inline object push_node(Node node, Push walk, Py_ssize_t many):
+    return push_each(node, walk, many) if many and not node.together() else node.push(walk)
+
+
+cdef object shown(object x):
+    """What an observer sees of a tangent or cotangent."""
+    return x.array if type(x) is Directions else x
+
+
+cdef int pull_observed(Node node, Pull walk, object y_bar, bint many) except -1:
+    cdef PyObject *x_bar
+    with observed_step("pull", node, [shown(y_bar)]) as step:
+        pull_node(node, walk, y_bar, many)
+        step.result = []
+        for parent in node.parents():
+            x_bar = walk.cotangent[walk.place(parent)]
+            step.result.append(None if x_bar == NULL else shown(<object>x_bar))
+    return 0
+
+
+cdef object push_at_once(Node node):
+    """The tangent of an operation in a forward trace."""
+    return node.push(EAGER) if observed_step is None else push_observed(node, EAGER, 0)
+
+
+cdef object push_observed(Node node, Push walk, Py_ssize_t many):
+    with observed_step("push", node, [shown(walk.tangent(parent)) for parent in node.parents()]) as step:
+        y_dot = push_node(node, walk, many)
+        step.result = shown(y_dot)
+    return y_dot
 
 
 cdef class Record:
@@ -391,7 +546,8 @@ cdef class Record:
         return 2 * room
 
     cpdef list pull(self, list cotangents, bint consume):
-        """Cotangents of the leaves from cotangents of the results (None stands for zero).
+        """Cotangents of the leaves from cotangents of the results (None stands for zero), or from
+        :class:`Directions` of them.
 
         With ``consume`` the record is released on the way and cannot be walked again.
         """
@@ -400,9 +556,12 @@ cdef class Record:
         cdef Py_ssize_t i
         cdef object y_bar
         cdef list results = self.results
+        cdef bint many = count_among(cotangents) > 0
         if self.order == NULL:
             raise RuntimeError("this record was released by an earlier backward walk")
+        each = Pull(self, False) if many else None
         walk = Pull(self, consume)
+        walk.each = each
         for i in range(len(results)):
             if results[i] is not None and cotangents[i] is not None:
                 walk.add(<Node>results[i], cotangents[i], False)
@@ -417,7 +576,10 @@ cdef class Record:
                 Py_DECREF(y_bar)
                 walk.cotangent[i] = NULL
                 walk.overwrite = walk.own[i] and Py_REFCNT(y_bar) == 1
-                node.pull(walk, y_bar)
+                if observed_step is None:
+                    pull_node(node, walk, y_bar, many)
+                else:
+                    pull_observed(node, walk, y_bar, many)
                 y_bar = None
             if consume:
                 walk.order[i] = NULL
@@ -426,21 +588,28 @@ cdef class Record:
         return [walk.take(<Node>leaf) for leaf in self.leaves]
 
     cpdef list push(self, list tangents):
-        """Tangents of the results from tangents of the leaves (None stands for zero)."""
+        """Tangents of the results from tangents of the leaves (None stands for zero), or from
+        :class:`Directions` of them."""
         cdef Push walk
         cdef Node node
         cdef Py_ssize_t i
+        cdef Py_ssize_t many = count_among(tangents)
         if self.order == NULL:
             raise RuntimeError("this record was released by an earlier backward walk")
         walk = Push.__new__(Push)
         walk.record = self
+        walk.direction = -1
         walk.tangents = [None] * self.size
         for node, x_dot in zip(self.leaves, tangents):
             walk.tangents[walk.place(node)] = x_dot
         for i in range(self.size):
             node = <Node>self.order[i]
-            if type(node) is not Leaf:
-                walk.tangents[i] = node.push(walk)
+            if type(node) is Leaf:
+                continue
+            if observed_step is None:
+                walk.tangents[i] = push_node(node, walk, many)
+            else:
+                walk.tangents[i] = push_observed(node, walk, many)
         return [None if node is None else walk.tangent(node) for node in self.results]
 
     def inputs(self):

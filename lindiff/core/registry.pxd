@@ -33,5 +33,5 @@ cdef class Constant(Handler):
     pass
 
 
-cdef object handle(object function, tuple args, dict kwargs)
+cpdef object handle(object function, tuple args, dict kwargs)
 cdef dict handlers

@@ -10,13 +10,14 @@ import inspect
 import numpy as np
 
 from lindiff.core.differential cimport Differential, elementwise_of, place_of
-from lindiff.core.record cimport Trace
+from lindiff.core.record cimport Trace, observed_step
 from lindiff.core.variable cimport (
     Variable, View, as_value, constant_value, innermost, is_inexact, kept_constant, record, shares,
     untraced_variable, value_of, watch,
 )
 
 from lindiff.core import pytree
+from lindiff.core.directions import Directions, act
 from lindiff.core.variable import record_outputs
 
 # What the result of a function is to its first argument.
@@ -51,7 +52,11 @@ cdef class Rule(Handler):
         functools.update_wrapper(self, rule)
 
     def __call__(self, *args, **kwargs):
-        return self.call(args, kwargs)
+        if observed_step is None:
+            return self.call(args, kwargs)
+        with observed_step("operation", self, args) as step:
+            step.result = self.call(args, kwargs)
+        return step.result
 
     def __repr__(self):
         return f"<lindiff rule for {getattr(self.function, '__name__', self.function)}>"
@@ -69,6 +74,8 @@ cdef class Rule(Handler):
         cdef list nodes, places, values
         cdef tuple args_seen
         for argument in args:
+            if type(argument) is Directions:
+                return act(self, args, kwargs)
             trace = innermost(argument, trace)
         if kwargs and innermost(tuple(kwargs.values()), None) is not None:
             args, kwargs = self.by_position(args, kwargs)
@@ -134,7 +141,7 @@ cdef class ElementwiseRule(Rule):
         self.function = self.rule = function
         functools.update_wrapper(self, function)
         codes = [p.__code__ for p in partials if p is not None]
-        self.of_value = all([code.co_argcount == 1 for code in codes])
+        self.of_value = all([takes_value_alone(code) for code in codes])
         self.of_arguments = all([code.co_varnames[0] == "_" for code in codes])
         self.partials = partials if self.of_value else tuple([of_all(p) for p in partials])
 
@@ -149,9 +156,13 @@ cdef class ElementwiseRule(Rule):
         return args, kwargs
 
 
+def takes_value_alone(code):
+    return code.co_argcount == 1 and not code.co_flags & inspect.CO_VARARGS
+
+
 def of_all(partial):
     """A function of the value alone as one of value and arguments."""
-    if partial is None or partial.__code__.co_argcount > 1:
+    if partial is None or not takes_value_alone(partial.__code__):
         return partial
     return lambda y, *args: partial(y)
 
@@ -209,7 +220,7 @@ cdef object plain(object x):
     return x
 
 
-cdef object handle(object function, tuple args, dict kwargs):
+cpdef object handle(object function, tuple args, dict kwargs):
     """Call ``function`` on arguments with Variables among them."""
     cdef Handler handler = handlers.get(function)
     if handler is None:
@@ -221,6 +232,9 @@ def raise_unsupported(function):
     """Refuse a function that has no rule, at the call, and name the nearest that has one."""
     import difflib
     name = full_name(function)
+    if function in _refused:
+        raise TypeError(f"{name} has no derivative in lindiff: {_refused[function]}. Use "
+                        f"{name}(ld.value(v)) where its derivative does not matter")
     short = name.rpartition(".")[2]
     if short in _instead:
         hint = f"; write {_instead[short]}"
@@ -240,6 +254,20 @@ _instead = {}
 def suggest(str name, str instead):
     """Let the error for the function ``name`` recommend to write ``instead``."""
     _instead[name] = instead
+
+
+# functions that are not going to have a rule, and why
+_refused = {}
+
+
+def refuse(function, str reason):
+    """Let the error for ``function``, which has no rule, say why it has none and what to do instead."""
+    _refused[function] = reason
+
+
+def refused_functions():
+    """The functions that are refused on purpose, with the reasons."""
+    return dict(_refused)
 
 
 def full_name(function):
@@ -313,6 +341,11 @@ def elementwise(function, *partials):
     handlers[function] = ElementwiseRule(function, partials)
 
 
+def elementwise_rule(function, *partials):
+    """The primitive that :func:`elementwise` registers."""
+    return ElementwiseRule(function, partials)
+
+
 def composed(function):
     """Decorator: ``function`` on Variables is the decorated function, written in functions with rules."""
     def register(implementation):
@@ -349,9 +382,12 @@ def has_handler(function):
     return function in handlers
 
 
+def handler_kind(function):
+    """"Rule", "Composed", "Constant", or None where the function has no handler."""
+    handler = handlers.get(function)
+    return "Rule" if isinstance(handler, Rule) else None if handler is None else type(handler).__name__
+
+
 def handled_functions():
     """All functions that may be called on Variables, with the kind of their handler."""
-    return {
-        function: "Rule" if isinstance(handler, Rule) else type(handler).__name__
-        for function, handler in handlers.items()
-    }
+    return {function: handler_kind(function) for function in handlers}

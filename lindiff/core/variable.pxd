@@ -49,6 +49,7 @@ cdef class Operators:
     cdef object function(self, object function, tuple args, dict kwargs)
     cdef object method(self, str name)
     cdef object method_names(self)
+    cdef object refusal(self, Variable x, str wanted)
 
 
 cdef object as_value(object value)
@@ -69,4 +70,4 @@ cpdef list trace_tangents(Trace trace, list arrays, list tangents)
 cpdef object node_in(object x, Trace trace)
 cpdef object tangent_in(object x, Trace trace)
 cpdef object value_in(object x, Trace trace)
-cdef object kept_constant(object x)
+cpdef object kept_constant(object x)

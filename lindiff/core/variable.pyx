@@ -19,10 +19,12 @@ import numpy as np
 from cpython.ref cimport Py_INCREF, Py_REFCNT
 
 from lindiff.core.record cimport (
-    CONSTANT, EAGER, Component, Leaf, Node, Tangent, Trace, doom, release_doomed,
+    CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, count_made_by_hand, doom, push_at_once,
+    release_doomed,
 )
 from lindiff.kernels.elementwise cimport is_plain
 
+from lindiff.core.directions import Directions
 from lindiff.core.record import Record, current_trace, root_trace
 
 cnp.import_array()
@@ -85,14 +87,19 @@ cdef class Operators:
     cdef object method_names(self):
         raise NotImplementedError
 
+    cdef object refusal(self, Variable x, str wanted):
+        raise NotImplementedError
+
 
 cdef Operators _operators = Operators()
 
 
 def use_operators(Operators operators):
-    """Let Variables act through ``operators``."""
+    """Let Variables act through ``operators``; returns those they acted through before."""
     global _operators
+    before = _operators
     _operators = operators
+    return before
 
 
 cdef object as_value(object value):
@@ -111,8 +118,9 @@ cdef object record(Trace trace, Node node, object value):
     cdef Variable out
     cdef Tangent tangent
     node.trace = trace
+    node.position = <Py_ssize_t>clock
     if trace.forward:
-        y_dot = node.push(EAGER)
+        y_dot = push_at_once(node)
         if y_dot is None:
             return value
         tangent = Tangent.__new__(Tangent)
@@ -143,8 +151,9 @@ cpdef list record_outputs(Trace trace, Node node, list values):
     if trace.level == 0:
         return [untraced_variable(y) if is_inexact(y) else y for y in values]
     node.trace = trace
+    node.position = <Py_ssize_t>clock
     if trace.forward:
-        y_dots = node.push(EAGER)
+        y_dots = push_at_once(node)
         if y_dots is None:
             return values
     for i in range(count):
@@ -161,6 +170,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
         else:
             part = Component.__new__(Component)
             part.trace = trace
+            part.position = node.position
             part.a = node
             part.index = i
             part.count = count
@@ -241,7 +251,7 @@ cdef object read_only(cnp.ndarray x):
     return view
 
 
-cdef object kept_constant(object x):
+cpdef object kept_constant(object x):
     """A constant as an operation keeps it: small arrays copied, so that loops may use them as buffers."""
     if type(x) is Variable:
         return constant_value(x)
@@ -411,7 +421,7 @@ cdef inline bint is_operand(object x):
     return (
         type(x) is Variable or cnp.PyArray_Check(x)
         or isinstance(x, (int, float, complex, np.generic, list, tuple))
-        or getattr(x, "__array_ufunc__", None) is not None
+        or (getattr(x, "__array_ufunc__", None) is not None and type(x) is not Directions)
     )
 
 
@@ -505,6 +515,7 @@ cdef class Variable:
         leaf = Leaf.__new__(Leaf)
         leaf.trace = tape_of(current_trace())
         leaf.shape = value.shape
+        count_made_by_hand(1)
         leaf.dtype = value.dtype
         self._value = value.copy()
         self.node = leaf
@@ -556,18 +567,20 @@ cdef class Variable:
     # -- NumPy's protocols -----------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc, str method, *inputs, **kwargs):
+        for x in inputs:
+            if type(x) is Directions:  # which hold Variables, not the other way round
+                return NotImplemented
         return _operators.ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function, types, args, kwargs):
+        if Directions in types:
+            return NotImplemented
         return _operators.function(function, args, kwargs)
 
     def __array__(self, dtype=None, copy=None):
         if self.node is CONSTANT:
             return np.array(self._value, dtype=dtype, copy=copy)
-        raise TypeError(
-            "a Variable does not turn into a plain array silently, because its derivative would be lost: "
-            "use ld.value(v) for the plain values; build arrays from Variables with np.stack([...]), "
-            "np.concatenate or np.block instead of np.array([...]) or a[i] = v")
+        raise _operators.refusal(self, "array")
 
     # -- operators -------------------------------------------------------------------------------------
 
@@ -654,6 +667,12 @@ cdef class Variable:
     def __ipow__(self, other):
         return self.assign(_operators.power(self, other))
 
+    def __imod__(self, other):
+        return self.assign(np.remainder(self, other))
+
+    def __ifloordiv__(self, other):
+        return self.assign(np.floor_divide(self, other))
+
     cdef object assign(self, object outcome):
         """``self op= other``: this Variable takes the result, as an array's memory would."""
         self.check_writable()
@@ -729,25 +748,22 @@ cdef class Variable:
     def __float__(self):
         if self.node is CONSTANT:
             return float(self._value)
-        raise TypeError(
-            "float(v) would lose the derivative: use ld.value(v) for the plain number, and NumPy's functions "
-            "(np.log(v), not math.log(v)) to go on computing; build arrays with np.stack([...]), "
-            "not a[i] = v")
+        raise _operators.refusal(self, "float")
 
     def __int__(self):
         if self.node is CONSTANT:
             return int(self._value)
-        raise TypeError("int(v) would lose the derivative: write int(ld.value(v))")
+        raise _operators.refusal(self, "int")
 
     def __complex__(self):
         if self.node is CONSTANT:
             return complex(self._value)
-        raise TypeError("complex(v) would lose the derivative: use ld.value(v), or v + 0j to go on computing")
+        raise _operators.refusal(self, "complex")
 
     def __index__(self):
         if self.node is CONSTANT:
             return operator.index(self._value)
-        raise TypeError("a Variable is no index: write int(ld.value(v))")
+        raise _operators.refusal(self, "index")
 
     def __bool__(self):
         return bool(value_of(self))
@@ -771,6 +787,9 @@ cdef class Variable:
         if not self._value.shape:
             raise TypeError("iteration over a 0-d array")
         return (self[i] for i in range(len(self._value)))
+
+    def __reversed__(self):
+        return (self[i] for i in reversed(range(len(self))))
 
     def __contains__(self, item):
         return item in value_of(self)
@@ -879,3 +898,16 @@ cdef backward(Variable y, object y_bar):
         if x_bar is None or leaf.shape is None:  # an input of a transform, not made by hand
             continue
         leaf.grad = as_value(x_bar if leaf.grad is None else leaf.grad + x_bar)
+
+
+# `a[i] = v` with a plain array asks `__float__`. NumPy shows our error only for what is no sequence to C code
+# and puts one of its own in its place otherwise; Python's `v[i]`, `len` and `iter` do without this slot.
+cdef extern from "Python.h":
+    ctypedef struct PySequenceMethods:
+        void *sq_item
+    ctypedef struct PyTypeObject:
+        PySequenceMethods *tp_as_sequence
+    void PyType_Modified(PyTypeObject *)
+
+(<PyTypeObject *>Variable).tp_as_sequence.sq_item = NULL
+PyType_Modified(<PyTypeObject *>Variable)

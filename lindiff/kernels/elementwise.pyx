@@ -232,7 +232,7 @@ cdef inline bint apply_unary(UnaryOp op, const floating *x, Py_ssize_t stride, f
             r = 2 * v
         elif op == SQRT:
             y[i] = <floating>sqrt(v)
-            r = 0.5 / y[i]
+            r = 0.5 / (y[i] + 0.0)  # from the right at -0.0 too
         elif op == RECIPROCAL:
             y[i] = 1 / u
             r = -1 / (v * v)
@@ -241,7 +241,7 @@ cdef inline bint apply_unary(UnaryOp op, const floating *x, Py_ssize_t stride, f
             r = y[i]
         elif op == LOG:
             y[i] = <floating>log(v)
-            r = 1 / v
+            r = 1 / (v + 0.0)
         elif op == LOG1P:
             y[i] = <floating>log1p(v)
             r = 1 / (1 + v)
@@ -348,7 +348,8 @@ cdef object chosen(cnp.ndarray g, cnp.ndarray mask, bint overwrite):
 cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
     """``y_bar * partial`` with 0 * inf = 0, elementwise on a plain array of any size.
 
-    ``partial`` has the shape and dtype of ``y_bar``, or is a mask of its shape, or one number.
+    ``partial`` has the dtype of ``y_bar`` and its shape, or that of its last axes; or it is a mask of its
+    shape, or one number.
     """
     if not is_plain(y_bar):
         return None
@@ -357,17 +358,20 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
     cdef double number
     cdef float number_float
     cdef void *p_data
-    cdef Py_ssize_t stride = 1, n = cnp.PyArray_SIZE(g)
+    cdef Py_ssize_t stride = 1, n = cnp.PyArray_SIZE(g), rows = 1
     if not cnp.PyArray_IS_C_CONTIGUOUS(g):
         return None
     if is_plain(partial):
         p = partial
         if cnp.PyArray_TYPE(p) != kind or not cnp.PyArray_IS_C_CONTIGUOUS(p):
             return None
-        if not same_shape(g, p):
-            if cnp.PyArray_NDIM(p) != 0:
-                return None
+        if cnp.PyArray_NDIM(p) == 0:
             stride = 0
+        elif not same_shape(g, p):
+            if not same_last_axes(g, p) or n == 0:
+                return None
+            rows = n // cnp.PyArray_SIZE(p)
+            n = cnp.PyArray_SIZE(p)
         p_data = cnp.PyArray_DATA(p)
     elif python_number(partial, kind, &number):
         number_float = <float>number
@@ -383,20 +387,33 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
         out = empty(cnp.PyArray_NDIM(g), cnp.PyArray_DIMS(g), kind)
     cdef void *out_data = cnp.PyArray_DATA(out)
     cdef void *g_data = cnp.PyArray_DATA(g)
-    if n <= SMALL:
-        chain_rows(out_data, g_data, p_data, stride, n, kind)
+    if n * rows <= SMALL:
+        chain_rows(out_data, g_data, p_data, stride, n, rows, kind)
     else:
         with nogil:
-            chain_rows(out_data, g_data, p_data, stride, n, kind)
+            chain_rows(out_data, g_data, p_data, stride, n, rows, kind)
     return out
 
 
-cdef inline void chain_rows(void *out, void *g, void *p, Py_ssize_t stride, Py_ssize_t n,
+cdef inline bint same_last_axes(cnp.ndarray g, cnp.ndarray p) noexcept:
+    """Whether ``g`` has the axes of ``p`` behind others."""
+    cdef int i, more = cnp.PyArray_NDIM(g) - cnp.PyArray_NDIM(p)
+    if more < 0:
+        return False
+    for i in range(cnp.PyArray_NDIM(p)):
+        if cnp.PyArray_DIM(g, more + i) != cnp.PyArray_DIM(p, i):
+            return False
+    return True
+
+
+cdef inline void chain_rows(void *out, void *g, void *p, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t rows,
                             int kind) noexcept nogil:
-    if kind == cnp.NPY_DOUBLE:
-        chain_row[double](<double *>out, <double *>g, <double *>p, stride, n)
-    else:
-        chain_row[float](<float *>out, <float *>g, <float *>p, stride, n)
+    cdef Py_ssize_t i
+    for i in range(rows):
+        if kind == cnp.NPY_DOUBLE:
+            chain_row[double](<double *>out + i * n, <double *>g + i * n, <double *>p, stride, n)
+        else:
+            chain_row[float](<float *>out + i * n, <float *>g + i * n, <float *>p, stride, n)
 
 
 cdef inline void chain_complex_row(floating *out, const floating *g, const floating *p, floating sign,

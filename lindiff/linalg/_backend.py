@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import lindiff.kernels
+from lindiff.core.directions import Directions, one_by_one
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 
@@ -64,6 +65,8 @@ def fused(formula: F) -> F:
 def _kernel_or(name: str, formula: F) -> F:
     @functools.wraps(formula)
     def call(*args: Any, **options: Any) -> Any:
+        if any(type(x) is Directions for x in args):
+            return one_by_one(call, args, options)
         kernel = getattr(kernels(*args, real=name in REAL_ONLY), name, None)
         if kernel is None:
             return formula(*args, **_without_overwrite(options))
@@ -97,7 +100,7 @@ def operator(formula: Callable[..., Any]) -> Callable[[F], F]:
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
             for x in (*args, *options.values()) if options else args:
-                if type(x) is Variable:
+                if type(x) is Variable:  # and `primitive` looks for Directions, as `value` does
                     break
             else:
                 return value(*args, **options)

@@ -19,7 +19,7 @@ from lindiff.core.differential cimport all_finite, chain_product, fit_to
 from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Tangent, Trace
 from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport (
-    Operators, Variable, View, as_value, constant_value, kept_constant, record, shares, value_of, watch,
+    Operators, Variable, View, as_value, constant_value, kept_constant, record, shares, watch,
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
@@ -28,11 +28,13 @@ from lindiff.kernels.elementwise cimport (
 from lindiff.kernels.matmul cimport add_product, matmul as plain_matmul, sum_of_products
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
+from lindiff.core.directions import Directions, index_within
 from lindiff.core.registry import fast_path
 from lindiff.core.variable import refuse_subclass, use_operators
-from lindiff.rules.creation import stacked
+from lindiff.rules._common import as_array
 from lindiff.rules.indexing import has_repeats, is_advanced, last_written, replaced, scatter
 from lindiff.rules.methods import METHODS, attribute
+from lindiff.rules.ufuncs import operate, place_of_out, with_out
 
 cnp.import_array()
 
@@ -95,6 +97,9 @@ cdef class Binary(Node):
             return (<Variable>y)._value
         return constant_operand(y)
 
+    cdef bint together(self):
+        return True
+
     cdef object finish(self, Trace trace, object x, object y, object value):
         """Note what broadcasting did, and record."""
         cdef bint differs = False
@@ -137,9 +142,13 @@ cdef inline object conjugate(object x):
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
-cdef inline object plus(object x, object y):
+cdef object plus(object x, object y):
     out = binary(ADD, x, y)
-    return x + y if out is None else out
+    if out is not None:
+        return out
+    if type(x) is Directions and type(y) is Directions and x.ndim == y.ndim:
+        return Directions(plus(x.array, y.array))
+    return x + y
 
 
 cdef inline object negated(object x):
@@ -288,6 +297,9 @@ cdef class Unary(Node):
     cdef bint linear(self):
         return self.is_linear
 
+    cdef bint together(self):
+        return True
+
     cdef int pull(self, Pull walk, object y_bar) except -1:
         walk.add(self.a, chain_product(y_bar, self.partial, walk.overwrite), True)
         return 0
@@ -325,6 +337,9 @@ cdef class FastUnary(Handler):
 @cython.final
 cdef class Negative(Node):
     cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
         return True
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
@@ -432,6 +447,9 @@ cdef class Transpose(Node):
     cdef bint linear(self):
         return True
 
+    cdef bint together(self):
+        return True
+
     cdef int pull(self, Pull walk, object y_bar) except -1:
         walk.add(self.a, y_bar.T, walk.overwrite)
         return 0
@@ -479,8 +497,13 @@ cdef class GetItem(Node):
     cdef bint linear(self):
         return True
 
+    cdef bint together(self):
+        return True
+
     cdef int pull(self, Pull walk, object y_bar) except -1:
         """Add into the cotangent's own memory: a loop over n elements costs n, not n²."""
+        if type(y_bar) is Directions:
+            return self.pull_directions(walk, y_bar)
         y_bar = as_value(y_bar)
         if not cnp.PyArray_CheckExact(y_bar):
             walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
@@ -504,6 +527,24 @@ cdef class GetItem(Node):
             x_bar[self.index] = part + y_bar
         elif not add_into(part, y_bar):
             np.add(part, y_bar, out=part)
+        return 0
+
+    cdef int pull_directions(self, Pull walk, object y_bar) except -1:
+        """The same for many: the index behind their axis."""
+        cdef tuple shape = (y_bar.count, *self.shape)
+        cdef object index = index_within(self.index)
+        if index is None or not cnp.PyArray_CheckExact(y_bar.array):
+            return walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
+        x_bar = walk.directions_buffer(self.a)
+        if x_bar is None:
+            walk.add(self.a, Directions(np.zeros(shape, self.dtype)), True)
+            x_bar = walk.directions_buffer(self.a)
+            if x_bar is None:  # Variables there already
+                return walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
+        if is_advanced(index):
+            np.add.at(x_bar, index, y_bar.array)
+        else:
+            x_bar[index] += y_bar.array
         return 0
 
     cdef object push(self, Push walk):
@@ -619,6 +660,9 @@ cdef class SumAll(Node):
     cdef bint linear(self):
         return True
 
+    cdef bint together(self):
+        return True
+
     cdef int pull(self, Pull walk, object y_bar) except -1:
         x_bar = filled(self.shape, y_bar)
         if x_bar is None:
@@ -650,6 +694,11 @@ cdef class FastSum(Handler):
 
 # -- what a Variable's operators do ----------------------------------------------------------------------
 
+cdef inline bint of_two(tuple args):
+    """Whether these are two operands, one of them a Variable (with ``out=`` one, both may be plain)."""
+    return len(args) == 2 and (type(args[0]) is Variable or type(args[1]) is Variable)
+
+
 cdef class BinaryUfunc(Handler):
     """np.add and its kin, called by name."""
 
@@ -660,7 +709,7 @@ cdef class BinaryUfunc(Handler):
         self.op = op
 
     cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 2:
+        if kwargs or not of_two(args):
             return NotImplemented
         if self.op == ADD:
             return _hot.add(args[0], args[1])
@@ -673,14 +722,14 @@ cdef class BinaryUfunc(Handler):
 
 cdef class MatmulUfunc(Handler):
     cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 2:
+        if kwargs or not of_two(args):
             return NotImplemented
         return _hot.matmul(args[0], args[1])
 
 
 cdef class NegativeUfunc(Handler):
     cdef object call(self, tuple args, dict kwargs):
-        return NotImplemented if kwargs else _hot.negative(args[0])
+        return NotImplemented if kwargs or type(args[0]) is not Variable else _hot.negative(args[0])
 
 
 cdef object kept_index(object index):
@@ -773,7 +822,7 @@ cdef class HotOperators(Operators):
     cdef object setitem(self, Variable x, object index, object y):
         cdef SetItem node
         cdef Trace trace
-        y = stacked(y) if isinstance(y, (list, tuple)) else constant_value(y)
+        y = as_array(y) if isinstance(y, (list, tuple)) else constant_value(y)
         trace = trace_of(x, y)
         if type(y) is not Variable and x.node is CONSTANT:
             return with_item(x, index, y)
@@ -815,43 +864,13 @@ cdef class HotOperators(Operators):
         return out
 
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs):
-        if method == "__call__":
-            if not kwargs:
-                return handle(ufunc, inputs, kwargs)
-            if "out" in kwargs:
-                if kwargs["out"] is not None and type(kwargs["out"][0]) is Variable:
-                    return written_to(kwargs.pop("out"), ufunc(*inputs, **kwargs))
-                kwargs = without_out(ufunc, inputs, kwargs)
-            if "where" in kwargs:
-                raise TypeError(
-                    f"np.{ufunc.__name__}(..., where=...) on Variables: write np.where(condition, "
-                    f"np.{ufunc.__name__}(...), otherwise)")
+        if not kwargs and method == "__call__":
             return handle(ufunc, inputs, kwargs)
-        if method == "outer":
-            x, y = inputs
-            return ufunc(np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y, **kwargs)
-        function = _reductions.get((ufunc, method))
-        if function is None:
-            raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule in lindiff; "
-                            f"use the function of that meaning (np.sum, np.cumsum, np.outer, ...)")
-        if kwargs.get("out") is not None and kwargs["out"] != (None,):
-            raise TypeError(
-                f"np.{ufunc.__name__}.{method}(..., out=...) on Variables: write the result to a name")
-        kwargs.pop("out", None)
-        if len(inputs) == 1:
-            kwargs.setdefault("axis", 0)
-        return function(*inputs, **kwargs)
+        return operate(ufunc, method, inputs, kwargs)
 
     cdef object function(self, object function, tuple args, dict kwargs):
-        if "out" in kwargs:
-            if type(kwargs["out"]) is Variable:
-                kwargs = dict(kwargs)
-                return written_to((kwargs.pop("out"),), function(*args, **kwargs))
-            if kwargs["out"] is not None:
-                raise TypeError(
-                    f"np.{function.__name__}(..., out=...) cannot write into an array when Variables "
-                    f"are among its inputs: write y = np.{function.__name__}(...)")
-            kwargs = {name: argument for name, argument in kwargs.items() if name != "out"}
+        if "out" in kwargs or len(args) > 2 and len(args) > out_place(function):
+            return with_out(function, args, kwargs)
         return handle(function, args, kwargs)
 
     cdef object method(self, str name):
@@ -860,51 +879,20 @@ cdef class HotOperators(Operators):
     cdef object method_names(self):
         return METHODS
 
-
-cdef object written_to(tuple out, object result):
-    """``out=`` a Variable: it takes the result in place."""
-    if len(out) == 1:
-        return (<Variable>out[0]).assign(result)
-    return tuple([part if target is None else (<Variable>target).assign(part)
-                  for target, part in zip(out, result, strict=True)])
+    cdef object refusal(self, Variable x, str wanted):
+        from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
+        return refusal(x, wanted)
 
 
-cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
-    """``a += v`` on a plain array comes as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes back."""
-    out = kwargs["out"]
-    if len(out) != 1 or not inputs or out[0] is not inputs[0] or type(out[0]) is Variable:
-        raise TypeError(
-            f"np.{ufunc.__name__}(..., out=...) cannot write into an array when Variables are among "
-            f"its inputs: write y = np.{ufunc.__name__}(...)")
-    if out[0].base is not None:
-        raise TypeError(
-            "this plain array is a view of another one, which would not see the change: write "
-            "a = a + v with the whole array instead of a += v")
-    if not np.can_cast(np.result_type(*[value_of(x) for x in inputs]), out[0].dtype, casting="same_kind"):
-        raise TypeError(f"a {out[0].dtype} array cannot take the result: write a = a + v instead of a += v")
-    result = np.broadcast_shapes(*[np.shape(value_of(x)) for x in inputs])
-    if ufunc.signature is None and result != out[0].shape:
-        raise ValueError(f"non-broadcastable output operand with shape {out[0].shape} doesn't match the "
-                         f"broadcast shape {result}")
-    return {name: argument for name, argument in kwargs.items() if name != "out"}
+cdef dict _out_places = {}
 
 
-# (ufunc, method) -> the function of the same meaning
-_reductions = {
-    (np.add, "reduce"): np.sum,
-    (np.multiply, "reduce"): np.prod,
-    (np.maximum, "reduce"): np.max,
-    (np.minimum, "reduce"): np.min,
-    (np.add, "accumulate"): np.cumsum,
-    (np.multiply, "accumulate"): np.cumprod,
-    (np.logical_and, "reduce"): np.all,
-    (np.logical_or, "reduce"): np.any,
-}
-
-
-def ufunc_method(ufunc, str method, function):
-    """Let ``ufunc.method(...)`` on Variables be ``function(...)``."""
-    _reductions[ufunc, method] = function
+cdef Py_ssize_t out_place(object function) except -1:
+    """At which place among its arguments ``function`` takes ``out``; one it never has where it does not."""
+    place = _out_places.get(function)
+    if place is None:
+        place = _out_places[function] = place_of_out(function)
+    return place
 
 
 _transposed = View(np.transpose, (), {})

@@ -48,10 +48,11 @@ elementwise(np.fmod, lambda _, x, y: 1.0, lambda _, x, y: -np.trunc(np.divide(x,
 elementwise(np.exp, lambda y: y)
 elementwise(np.expm1, lambda _, x: np.exp(x))  # y + 1 would cancel
 elementwise(np.exp2, lambda y: math.log(2) * y)
-elementwise(np.log, lambda _, x: 1 / x)
+# x + 0.0 is 0.0 for -0.0, where the slope is that from the right
+elementwise(np.log, lambda _, x: 1 / (x + 0.0))
 elementwise(np.log1p, lambda _, x: 1 / (1 + x))
-elementwise(np.log2, lambda _, x: 1 / (math.log(2) * x))
-elementwise(np.log10, lambda _, x: 1 / (math.log(10) * x))
+elementwise(np.log2, lambda _, x: 1 / (math.log(2) * x + 0.0))
+elementwise(np.log10, lambda _, x: 1 / (math.log(10) * x + 0.0))
 
 
 def excess(x: Any, y: Any) -> Any:
@@ -72,7 +73,7 @@ elementwise(
 
 # -- powers and roots ------------------------------------------------------------------------------------
 
-elementwise(np.sqrt, lambda y: 0.5 / y)
+elementwise(np.sqrt, lambda y: 0.5 / (y + 0.0))  # from the right at -0.0 too
 elementwise(np.cbrt, lambda y: 1 / (3 * y * y))
 
 
@@ -85,7 +86,8 @@ def power_by_base(_: Any, x: Any, y: Any) -> Any:
 
 def power_by_exponent(z: Any, x: Any, y: Any) -> Any:
     """``x^y log x``; zero where x = 0, NaN for real x < 0."""
-    return z * np.log(np.where(np.equal(x, 0), 1, x))
+    is_zero = np.equal(x, 0)
+    return np.where(is_zero, 0, z) * np.log(np.where(is_zero, 1, x))
 
 
 elementwise(np.power, power_by_base, power_by_exponent)
@@ -98,15 +100,20 @@ def nonzero(x: Any) -> Any:
     return np.where(zero, 1, x) if zero.any() else x
 
 
-elementwise(np.hypot, lambda z, x, y: x / nonzero(z), lambda z, x, y: y / nonzero(z))  # 0 at the origin
+def cosine(z: Any, x: Any) -> Any:
+    """``x / z`` for the hypotenuse ``z``; 0 at the origin, ±1 for an infinite ``x``."""
+    return np.where(np.isinf(x), np.sign(x), x / nonzero(z))
+
+
+elementwise(np.hypot, lambda z, x, y: cosine(z, x), lambda z, x, y: cosine(z, y))
 
 # -- trigonometric and hyperbolic ------------------------------------------------------------------------
 
 elementwise(np.sin, lambda _, x: np.cos(x))
 elementwise(np.cos, lambda _, x: -np.sin(x))
 elementwise(np.tan, lambda y: 1 + y * y)
-elementwise(np.arcsin, lambda _, x: 1 / np.sqrt((1 - x) * (1 + x)))
-elementwise(np.arccos, lambda _, x: -1 / np.sqrt((1 - x) * (1 + x)))
+elementwise(np.arcsin, lambda _, x: 1 / leg(x))
+elementwise(np.arccos, lambda _, x: -1 / leg(x))
 elementwise(np.arctan, lambda _, x: 1 / (1 + x * x))
 elementwise(np.sinh, lambda _, x: np.cosh(x))
 elementwise(np.cosh, lambda _, x: np.sinh(x))
@@ -116,15 +123,23 @@ elementwise(np.arccosh, lambda _, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))  # o
 elementwise(np.arctanh, lambda _, x: 1 / ((1 - x) * (1 + x)))
 
 
-def squared_radius(x: Any, y: Any) -> Any:
-    """``x² + y²``, with 1 at the origin: the angle has the derivative 0 there."""
-    return nonzero(np.square(x) + np.square(y))
+def leg(x: Any) -> Any:
+    """``sqrt(1 - x²)``; on the cuts of complex arcsin the sign of the zero imaginary part says which side."""
+    if x.dtype.kind == "c":
+        return np.sqrt(-(x - 1)) * np.sqrt(x - (-1))
+    return np.sqrt((1 - x) * (1 + x))
+
+
+def over_squared_radius(x: Any, y: Any) -> Any:
+    """``x / (x² + y²)``, without overflow; 0 at the origin and at infinity."""
+    r = np.hypot(x, y)
+    return np.where(np.isinf(r), 0, x / nonzero(r) / nonzero(r))
 
 
 elementwise(
     np.arctan2,
-    lambda _, y, x: x / squared_radius(x, y),
-    lambda _, y, x: -y / squared_radius(x, y),
+    lambda _, y, x: over_squared_radius(x, y),
+    lambda _, y, x: -over_squared_radius(y, x),
 )
 self_adjoint(np.deg2rad)
 self_adjoint(np.radians)
@@ -247,9 +262,18 @@ def clip_between(x: Any, lower: Any, upper: Any, **kwargs: Any) -> Any:
 
 @composed(np.clip)
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    where: Any = True,
+    **kwargs: Any,
 ) -> Any:
     lower, upper = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    if where is not True:  # elsewhere NumPy leaves memory uninitialized
+        return np.where(where, clip(a, lower, upper, **kwargs), 0)
     if lower is None and upper is None:
         return np.positive(a, **kwargs)
     if upper is None:
@@ -259,7 +283,25 @@ def clip(
     return clip_between(a, lower, upper, **kwargs)
 
 
-elementwise(np.nan_to_num, lambda _, x, *rest: np.isfinite(x))
+@rule
+def finite_numbers(x: Any, fills: dict[str, Any]) -> Any:
+    """What is replaced has the derivative 0."""
+    return np.nan_to_num(x, **fills), Elementwise(lambda: np.isfinite(x))
+
+
+@composed(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    if any(isinstance(fill, Variable) for fill in (nan, posinf, neginf)):
+        raise TypeError(
+            "np.nan_to_num: what replaces NaN and infinity cannot be a Variable; write "
+            "np.where(np.isnan(x), v, x)"
+        )
+    y = finite_numbers(x, {"nan": nan, "posinf": posinf, "neginf": neginf})
+    if copy:
+        return y
+    x[...] = y
+    return x
+
 
 # -- several results -------------------------------------------------------------------------------------
 
@@ -269,14 +311,15 @@ def divmod_(x: Any, y: Any, **kwargs: Any) -> Any:
     return np.floor_divide(x, y, **kwargs), np.remainder(x, y, **kwargs)
 
 
-@composed(np.modf)
-def modf(x: Any) -> Any:
-    return np.fmod(x, 1.0), np.trunc(x)
+@rule(np.modf)
+def modf(x: Any, **kwargs: Any) -> Any:
+    """The fractional part goes along with ``x``, the integral part is piecewise constant."""
+    return np.modf(x, **kwargs), Linear((lambda x_dot: (x_dot, None),), (lambda y_bars: y_bars[0],))
 
 
 @composed(np.frexp)
-def frexp(x: Any) -> Any:
-    exponent = np.frexp(value(x))[1]
+def frexp(x: Any, **kwargs: Any) -> Any:
+    exponent = np.frexp(value(x), **kwargs)[1]
     return np.ldexp(x, -exponent), exponent
 
 

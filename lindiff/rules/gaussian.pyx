@@ -35,6 +35,10 @@ cdef class LogDensity(Node):
     cdef tuple more(self):
         return self.rest
 
+    cdef int set_more(self, tuple parents) except -1:
+        self.rest = parents
+        return 0
+
     cdef int pull(self, Pull walk, object p_bar) except -1:
         if self.L is None:
             raise RuntimeError("this record was released by an earlier backward walk")

@@ -47,7 +47,7 @@ def replaced(x: Any, index: Any, y: Any) -> Any:
     if isinstance(x, Variable) or isinstance(y, Variable):
         x = copy.copy(x) if isinstance(x, Variable) else untraced(x)
     else:
-        x = x.copy()
+        x = np.copy(x)  # a number becomes an array
     x[index] = y
     return x
 

@@ -110,6 +110,23 @@ def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     return self[...]
 
 
+def namespace(self: Any, *, api_version: str | None = None) -> Any:
+    """``lindiff.numpy``, for functions written against the Array API standard."""
+    import lindiff.numpy  # a floor above, which few programs need
+
+    known = getattr(np, "__array_api_version__", "2022.12")
+    if api_version is not None and api_version > known:
+        raise ValueError(f"lindiff.numpy has version {known} of the Array API, not {api_version!r}")
+    return lindiff.numpy
+
+
+def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+    """The array itself: it is on the only device that it can be on."""
+    if device != self.device or stream is not None:
+        raise ValueError(f"a Variable on the device {self.device!r} cannot be moved to {device!r}")
+    return self
+
+
 METHODS: dict[str, Any] = {
     name: _through(getattr(np, name))
     for name in [
@@ -145,6 +162,7 @@ METHODS: dict[str, Any] = {
     ]
 }
 METHODS |= {
+    "__array_namespace__": namespace,
     "astype": astype,
     "clip": clip,
     "compress": compress,
@@ -155,6 +173,7 @@ METHODS |= {
     "conj": METHODS["conjugate"],
     "flatten": flatten,
     "reshape": reshape,
+    "to_device": to_device,
     "transpose": transpose,
     "mT": property(lambda self: np.matrix_transpose(self)),
 }
@@ -162,6 +181,7 @@ METHODS |= {name: _of_value(name) for name in ["device", "flags", "itemsize", "n
 METHODS |= {
     name: _refused(name, f"it would lose the derivative; write ld.value(v).{name}(...)")
     for name in [
+        "byteswap",
         "choose",
         "dump",
         "dumps",
@@ -170,12 +190,10 @@ METHODS |= {
         "tobytes",
         "tofile",
         "tolist",
-        "to_device",
     ]
 }
 METHODS |= {
     "resize": _refused("resize", "write v = np.reshape(v, shape), np.resize or np.pad"),
-    "byteswap": _refused("byteswap", "write ld.value(v).byteswap()"),
     "setfield": _refused("setfield", "write v[...] = new"),
     "setflags": _refused("setflags", "a Variable's array is not shared"),
 }

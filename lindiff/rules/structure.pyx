@@ -44,6 +44,9 @@ cdef class Reshape(Node):
     cdef bint linear(self):
         return True
 
+    cdef bint together(self):
+        return True
+
     cdef int pull(self, Pull walk, object y_bar) except -1:
         return walk.add(self.a, reshaped(y_bar, self.x_shape), walk.overwrite)
 
@@ -199,6 +202,9 @@ cdef class OfMatrix(Node):
 @cython.no_gc
 @cython.final
 cdef class Diagonal(OfMatrix):
+    cdef bint together(self):
+        return True
+
     cdef int pull(self, Pull walk, object y_bar) except -1:
         if not self.add_on_diagonal(walk, y_bar):
             walk.add(self.a, on_diagonal(y_bar, (self.shape[0], self.shape[1]), self.offset, 0, 1), True)
@@ -212,6 +218,9 @@ cdef class Diagonal(OfMatrix):
 @cython.no_gc
 @cython.final
 cdef class SumOfDiagonal(OfMatrix):
+    cdef bint together(self):
+        return True
+
     cdef int pull(self, Pull walk, object y_bar) except -1:
         if not self.add_on_diagonal(walk, y_bar):
             row = max(0, -self.offset)
@@ -233,6 +242,9 @@ cdef class OnDiagonal(Node):
     cdef Py_ssize_t offset
 
     cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
         return True
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
@@ -326,6 +338,10 @@ cdef class Join(Node):
     cdef tuple more(self):
         return self.rest
 
+    cdef int set_more(self, tuple parents) except -1:
+        self.rest = parents
+        return 0
+
     cdef bint linear(self):
         return True
 
@@ -333,6 +349,9 @@ cdef class Join(Node):
         if i == 0:
             return self.a
         return self.b if i == 1 else <Node>self.rest[i - 2]
+
+    cdef bint together(self):
+        return True
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
         """The parts do not overlap, so they share the memory of ``y_bar``."""
@@ -444,6 +463,9 @@ cdef class Outer(Node):
 
     cdef bint linear(self):
         return self.a is None or self.b is None
+
+    cdef bint together(self):
+        return True
 
     cdef int pull(self, Pull walk, object Z_bar) except -1:
         if self.a is not None:

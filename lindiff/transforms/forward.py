@@ -6,11 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lindiff.core.linearization import push_forward
+from lindiff.transforms._arguments import as_tuple, with_keywords
 
 __all__ = ["jvp"]
 
 
-def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(
+    function: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: bool = False,
+    **kwargs: Any,
+) -> tuple[Any, ...]:
     """The value of a function, and its derivative in one direction.
 
     The tangent is pushed along with the value: nothing is kept, memory does not grow with the number of
@@ -21,11 +28,16 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     function : callable
     primals, tangents : sequences of trees of arrays
         The positional arguments and the direction, one tree per argument, of one structure and shapes.
+    has_aux : bool
+        The function returns ``(value, aux)``; so does this, followed by aux.
+    **kwargs
+        Keyword arguments of the function, constant.
 
     Returns
     -------
     value, tangent
-        ``function(*primals)`` and J · tangents, in one structure.  Cost: about two times the function.
+        ``function(*primals)`` and J · tangents, in one structure; with ``has_aux`` ``value, tangent, aux``.
+        Cost: about two times the function.
 
     Examples
     --------
@@ -33,11 +45,10 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     >>> ld.jvp(np.sin, (0.0,), (1.0,))
     (np.float64(0.0), np.float64(1.0))
     """
-    return push_forward(function, as_tuple(primals, "primals"), as_tuple(tangents, "tangents"))
-
-
-def as_tuple(arguments: Sequence[Any], name: str) -> tuple[Any, ...]:
-    """``primals`` or ``tangents`` as a tuple; an array would be taken apart."""
-    if not isinstance(arguments, (tuple, list)):
-        raise TypeError(f"{name} is a tuple with one entry per argument of the function: write ({name},)")
-    return tuple(arguments)
+    value, tangent, aux = push_forward(
+        with_keywords(function, kwargs),
+        as_tuple(primals, "primals"),
+        as_tuple(tangents, "tangents"),
+        has_aux,
+    )
+    return (value, tangent, aux) if has_aux else (value, tangent)

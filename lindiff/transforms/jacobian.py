@@ -1,33 +1,48 @@
-"""Whole matrices of derivatives, and second order: ``jacobian``, ``hessian``, ``hvp``."""
+"""Whole matrices of derivatives: ``jacobian`` and ``hessian``."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
-from lindiff.transforms._arguments import one_or_all, select
-from lindiff.transforms.forward import as_tuple, jvp
+from lindiff.transforms._arguments import Argnums, check_complex_linear, one_or_all, select
 from lindiff.transforms.reverse import grad
 
-__all__ = ["hessian", "hvp", "jacobian"]
+__all__ = ["hessian", "jacobian"]
+
+# What a walk carries of one array for all its directions together: so much stays in a cache.  A walk backward
+# may end in larger arrays, those of parameters, which it writes once.
+CHUNK_BYTES = 1 << 16
+LAST_BYTES = 1 << 17
+FEWEST = 4  # directions that are worth to go together
 
 
 def jacobian(
-    function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, mode: str | None = None
+    function: Callable[..., Any],
+    argnums: Argnums = 0,
+    mode: str | None = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """All derivatives of a function's result with respect to its arguments.
 
     Parameters
     ----------
     function : callable
-    argnums : int or tuple of int
+    argnums : int, str or tuple of these
+        Positional arguments by number, keyword arguments by name.
     mode : {None, "forward", "reverse"}
         Push one tangent per input element, or pull one cotangent per output element; None takes the fewer.
+    has_aux : bool
+        The function returns ``(value, aux)``; the Jacobian function then returns ``(jacobian, aux)``.
+    holomorphic : bool
+        The function is a holomorphic function of complex arguments, with complex results.
 
     Returns
     -------
@@ -35,10 +50,18 @@ def jacobian(
         Of the same arguments; returns arrays of shape ``y.shape + x.shape``: in the structure of the result,
         and within it that of the argument (a tuple over arguments if ``argnums`` is a tuple).
 
+    Raises
+    ------
+    TypeError
+        From the returned function: a complex result of a complex argument without ``holomorphic=True``, or
+        with it where the derivative is not complex-linear.
+
     Notes
     -----
-    A complex argument is taken for that of a holomorphic function, or, of real results, dy = Re(J dx).  The
-    function runs once; then its record is walked min(x.size, y.size) times.
+    The function runs once; then its record is walked with many directions at once, as many as fit into a
+    cache: min(x.size, y.size) directions in all.
+
+    Of a complex argument of a real result, dy = Re(J dx).
 
     Examples
     --------
@@ -53,36 +76,63 @@ def jacobian(
     @functools.wraps(function)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         of_selected, selected = select(function, argnums, args, kwargs)
-        linearization = Linearization(of_selected, selected)
-        return _jacobian(linearization, argnums, mode)
+        linearization = Linearization(of_selected, selected, has_aux)
+        _check_complex(linearization, holomorphic, getattr(function, "__name__", "the function"))
+        result = _jacobian(linearization, argnums, mode)
+        return (result, linearization.aux) if has_aux else result
 
     return jacobian_of
 
 
-def _jacobian(linearization: Linearization, argnums: int | tuple[int, ...], mode: str | None) -> Any:
+def output_arrays(leaves: list[Any]) -> list[Any]:
+    """The leaves of a result as arrays; constants among them may be numbers."""
+    return [leaf if hasattr(leaf, "shape") else np.asarray(leaf) for leaf in leaves]
+
+
+def _check_complex(linearization: Linearization, holomorphic: bool, name: str) -> None:
+    """A complex matrix is the derivative between complex arrays only where that is complex-linear."""
+    inputs, outputs = linearization.inputs.arrays, output_arrays(linearization.outputs.arrays)
+    if not (any(map(is_complex, inputs)) and any(map(is_complex, outputs))):
+        if holomorphic:
+            raise TypeError(f"holomorphic=True needs complex arguments and results, {name} has not both")
+        return
+    if not holomorphic:
+        raise TypeError(
+            f"{name} takes complex arguments and returns complex results: give holomorphic=True if it is "
+            f"holomorphic; if not, its derivative is no complex matrix: use ld.jvp and ld.vjp, or "
+            f"differentiate with respect to real and imaginary parts"
+        )
+    check_linearization(linearization, name)
+
+
+def check_linearization(linearization: Linearization, name: str) -> None:
+    """Refuse a derivative between complex arrays that is not complex-linear, from one random direction."""
+    rng = np.random.default_rng(0)
+    directions = [
+        rng.standard_normal(x.shape).astype(x.dtype) if is_complex(x) else None
+        for x in linearization.inputs.arrays
+    ]
+    along = linearization.push_leaves(directions)
+    across = linearization.push_leaves([None if x_dot is None else 1j * x_dot for x_dot in directions])
+    complex_results = [k for k, y in enumerate(output_arrays(linearization.outputs.arrays)) if is_complex(y)]
+    check_complex_linear([along[k] for k in complex_results], [across[k] for k in complex_results], name)
+
+
+def _jacobian(linearization: Linearization, argnums: Argnums, mode: str | None) -> Any:
     inputs = linearization.inputs.arrays
-    outputs = [y if hasattr(y, "shape") else np.asarray(y) for y in linearization.outputs.arrays]
+    outputs = output_arrays(linearization.outputs.arrays)
     if mode is None:
         forward = sum(x.size for x in inputs) <= sum(y.size for y in outputs)
     else:
         forward = mode == "forward"
-    rows = (
-        _by_pushing(linearization, inputs, outputs)
-        if forward
-        else _by_pulling(linearization, inputs, outputs)
-    )
+    blocks = _by_pushing if forward else _by_pulling
+    rows = blocks(linearization, inputs, outputs)
     _, restore_outputs = pytree.flatten(linearization.value)
     _, restore_inputs = pytree.flatten(linearization.inputs.primals)
     return restore_outputs([one_or_all(argnums, restore_inputs(row)) for row in rows])
 
 
-def _unit(array: Any, i: int, entry: complex) -> Any:
-    e = np.zeros(array.size, array.dtype)
-    e[i] = entry
-    return np.reshape(e, array.shape)
-
-
-def _is_complex(array: Any) -> bool:
+def is_complex(array: Any) -> bool:
     return bool(array.dtype.kind == "c")
 
 
@@ -90,17 +140,15 @@ def _by_pushing(linearization: Linearization, inputs: list[Any], outputs: list[A
     """Columns, one tangent each; dy = Re(J dx) where only x is complex."""
     rows: list[list[Any]] = [[] for _ in outputs]
     for k, x in enumerate(inputs):
-
-        def push(entry: complex, k: int = k, x: Any = x) -> list[list[Any]]:
-            return [linearization.push_leaves(_at(inputs, k, _unit(x, i, entry))) for i in range(x.size)]
-
-        columns = push(1)
-        turned = push(1j) if _is_complex(x) and not all(map(_is_complex, outputs)) else []
+        columns = walked(linearization.push_leaves, inputs, k, outputs, 1, CHUNK_BYTES)
+        if is_complex(x) and not all(map(is_complex, outputs)):
+            turned = walked(linearization.push_leaves, inputs, k, outputs, 1j, CHUNK_BYTES)
+            columns = [
+                column if is_complex(y) else column - 1j * turned[j]
+                for j, (column, y) in enumerate(zip(columns, outputs, strict=True))
+            ]
         for j, y in enumerate(outputs):
-            block = _stacked([column[j] for column in columns], y, -1)
-            if turned and not _is_complex(y):
-                block = block - 1j * _stacked([column[j] for column in turned], y, -1)
-            rows[j].append(_block(block, x, y))
+            rows[j].append(_block(np.moveaxis(columns[j], 0, -1), x, y))
     return rows
 
 
@@ -108,28 +156,66 @@ def _by_pulling(linearization: Linearization, inputs: list[Any], outputs: list[A
     """Rows, one cotangent each, conjugated: Jᴴ against J (real x of complex y see one part at a time)."""
     rows: list[list[Any]] = []
     for j, y in enumerate(outputs):
-
-        def pull(entry: complex, j: int = j, y: Any = y) -> list[list[Any]]:
-            return [linearization.pull_arrays(_at(outputs, j, _unit(y, i, entry))) for i in range(y.size)]
-
-        pulled = pull(1)
-        turned = pull(1j) if _is_complex(y) and not all(map(_is_complex, inputs)) else []
+        pulled = walked(linearization.pull_arrays, outputs, j, inputs, 1, LAST_BYTES)
+        turned: list[Any] = []
+        if is_complex(y) and not all(map(is_complex, inputs)):
+            turned = walked(linearization.pull_arrays, outputs, j, inputs, 1j, LAST_BYTES)
         row = []
         for k, x in enumerate(inputs):
-            block = _stacked([p[k] for p in pulled], x, 0)
-            if _is_complex(x):
+            block = pulled[k]
+            if is_complex(x):
                 block = np.conjugate(block)
             elif turned:
-                block = block + 1j * _stacked([p[k] for p in turned], x, 0)
+                block = block + 1j * turned[k]
             row.append(_block(block, x, y))
         rows.append(row)
     return rows
 
 
-def _stacked(parts: list[Any], like: Any, axis: int) -> Any:
-    if parts:
-        return np.stack(parts, axis=axis)
-    return np.zeros((0, *like.shape) if axis == 0 else (*like.shape, 0), like.dtype)
+def walked(
+    walk: Callable[[list[Any]], list[Any]],
+    starts: list[Any],
+    k: int,
+    ends: list[Any],
+    entry: complex,
+    last_bytes: int,
+) -> list[Any]:
+    """What a walk makes of ``entry`` at every element of ``starts[k]``: arrays with these in front."""
+    start = starts[k]
+    step = min(CHUNK_BYTES // _bytes([start]), last_bytes // _bytes(ends))
+    step = step if step >= FEWEST else 1
+    chunks = [
+        _walked_chunk(walk, len(starts), k, _units(start, first, min(first + step, start.size), entry))
+        for first in range(0, start.size, step)
+    ]
+    return [_joined([chunk[i] for chunk in chunks], (0, *end.shape), end.dtype) for i, end in enumerate(ends)]
+
+
+def _bytes(arrays: list[Any]) -> int:
+    """Of the largest array."""
+    return max([1, *(array.size * array.dtype.itemsize for array in arrays)])
+
+
+def _units(like: Any, first: int, last: int, entry: complex) -> Any:
+    """Arrays like ``like``, stacked: the i-th, from ``first`` on, has ``entry`` at its element i."""
+    count = last - first
+    units = np.zeros((count, like.size), like.dtype)
+    units[np.arange(count), np.arange(first, last)] = entry
+    return units.reshape(count, *like.shape)
+
+
+def _walked_chunk(walk: Callable[[list[Any]], list[Any]], leaves: int, k: int, units: Any) -> list[Any]:
+    """One walk; None stands for zero at the leaves but one.  A single direction goes as it is."""
+    count = len(units)
+    start: list[Any] = [None] * leaves
+    start[k] = units[0] if count == 1 else Directions(units)
+    return [array_of(end, count) for end in walk(start)]
+
+
+def _joined(chunks: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    if len(chunks) == 1:
+        return chunks[0]
+    return np.concatenate(chunks) if chunks else np.zeros(shape, dtype)
 
 
 def _block(block: Any, x: Any, y: Any) -> Any:
@@ -138,26 +224,27 @@ def _block(block: Any, x: Any, y: Any) -> Any:
     return block if block.dtype == dtype else block.astype(dtype)
 
 
-def _at(arrays: list[Any], k: int, unit: Any) -> list[Any]:
-    """The unit among None, which stands for zero."""
-    leaves: list[Any] = [None] * len(arrays)
-    leaves[k] = unit
-    return leaves
-
-
-def hessian(function: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+def hessian(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """All second derivatives of a function that returns one real number (forward over reverse).
 
     Parameters
     ----------
     function : callable
-    argnums : int or tuple of int
+    argnums : int, str or tuple of these
+    has_aux : bool
+        The function returns ``(value, aux)``; the Hessian function then returns ``(hessian, aux)``.
 
     Returns
     -------
     callable
         Of the same arguments; returns an array of shape ``x.shape + x.shape`` (nested structures if the
-        argument is a tree or ``argnums`` a tuple).  Cost: about x.size gradients.
+        argument is a tree or ``argnums`` a tuple).  Cost: x.size gradients, many of them at once.
+
+    Notes
+    -----
+    The gradient of a real function of complex arguments is holomorphic only in special cases: its derivative
+    is real-linear, no complex matrix.  Then the function raises; differentiate with respect to real and
+    imaginary parts, or use :func:`lindiff.hvp`, which holds for complex arguments as well.
 
     Examples
     --------
@@ -166,30 +253,16 @@ def hessian(function: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacobian(grad(function, argnums), argnums, mode="forward")
+    gradient = grad(function, argnums, has_aux)
+    name = getattr(function, "__name__", "the function")
 
+    @functools.wraps(function)
+    def hessian_of(*args: Any, **kwargs: Any) -> Any:
+        of_selected, selected = select(gradient, argnums, args, kwargs)
+        linearization = Linearization(of_selected, selected, has_aux)
+        if any(map(is_complex, linearization.inputs.arrays)):
+            check_linearization(linearization, f"the gradient of {name}")
+        result = _jacobian(linearization, argnums, "forward")
+        return (result, linearization.aux) if has_aux else result
 
-def hvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-    """The Hessian of a function that returns one real number, times a vector (forward over reverse).
-
-    Parameters
-    ----------
-    function : callable
-    primals, tangents : sequences of trees of arrays
-        One tree per positional argument of ``function``.
-
-    Returns
-    -------
-    tree or tuple of trees
-        In the form of the primals: a tuple if there are several, else the one tree.  Cost: about two
-        gradients.
-
-    Examples
-    --------
-    >>> import numpy as np, lindiff as ld
-    >>> ld.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
-    array([ 6., 12.])
-    """
-    primals = as_tuple(primals, "primals")
-    argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
-    return jvp(grad(function, argnums), primals, tangents)[1]
+    return hessian_of

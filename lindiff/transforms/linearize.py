@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
 from lindiff.core.variable import value
+from lindiff.transforms._arguments import with_keywords
+from lindiff.transforms.jacobian import check_linearization, is_complex, output_arrays
 
 __all__ = ["LinearMap", "linear_transpose", "linearize"]
 
@@ -35,46 +38,95 @@ class LinearMap:
         """The map between flat vectors as a ``scipy.sparse.linalg.LinearOperator``.
 
         Its shape is (size of the result, size of all primals); trees are flattened leaf by leaf, C order.
+        Products with a matrix (``matmat``, ``rmatmat``) take all its columns in one walk.
+
+        Raises
+        ------
+        TypeError
+            The derivative is not linear over the complex numbers: a real result of a complex argument, or a
+            function that is not holomorphic.
 
         Examples
         --------
         >>> import numpy as np, lindiff as ld
         >>> y, lin = ld.linearize(lambda x: x**2, np.array([1.0, 2.0]))
-        >>> lin.as_linear_operator() @ np.array([1.0, 1.0])
+        >>> J = lin.as_linear_operator()
+        >>> J @ np.array([1.0, 1.0])
         array([2., 4.])
+        >>> from scipy.sparse.linalg import lsmr
+        >>> lsmr(J, np.array([2.0, 8.0]))[0].round(6)  # a Gauss-Newton step
+        array([1., 2.])
         """
         from scipy.sparse.linalg import LinearOperator
 
+        push, pull = _complex_linear(self._linearization)
         inputs = self._linearization.inputs.arrays
-        outputs = self._linearization.outputs.arrays
-        _, restore_inputs = pytree.flatten(self._linearization.inputs.primals)
-        _, restore_outputs = pytree.flatten(self._linearization.value)
-
-        def push(flat: Any) -> Any:
-            return _flat(self(*restore_inputs(_unflat(flat, inputs))))
-
-        def pull(flat: Any) -> Any:
-            return _flat(self.T(restore_outputs(_unflat(flat, outputs))))
-
+        outputs = output_arrays(self._linearization.outputs.arrays)
         return LinearOperator(
             shape=(sum(y.size for y in outputs), sum(x.size for x in inputs)),
-            matvec=push,
-            rmatvec=pull,
+            matvec=lambda v: push(np.reshape(v, (1, -1)))[0],
+            rmatvec=lambda u: pull(np.reshape(u, (1, -1)))[0],
+            matmat=lambda V: push(V.T).T,
+            rmatmat=lambda U: pull(U.T).T,
             dtype=np.result_type(*(array.dtype for array in [*inputs, *outputs])),
         )
 
 
-def _flat(tree: Any) -> Any:
-    leaves, _ = pytree.flatten(tree)
-    return np.concatenate([np.ravel(leaf) for leaf in leaves])
+def _complex_linear(linearization: Linearization) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """J and Jᴴ on the rows of plain matrices: linear over the complex numbers, as SciPy expects."""
+    inputs = linearization.inputs.arrays
+    outputs = output_arrays(linearization.outputs.arrays)
+    if any(map(is_complex, inputs)):
+        if not all(map(is_complex, [*inputs, *outputs])):
+            raise TypeError(
+                "as_linear_operator: the derivative of real results with respect to complex arguments, or of "
+                "real and complex ones together, is linear over the real numbers only: take real and "
+                "imaginary parts as arguments"
+            )
+        check_linearization(linearization, "the function")
+
+    def push(V: Any) -> Any:
+        return _rows(linearization.push_leaves, V, inputs, outputs)
+
+    def pull(U: Any) -> Any:
+        return _rows(linearization.pull_arrays, U, outputs, inputs)
+
+    if any(map(is_complex, inputs)):
+        return push, pull
+
+    def push_both(V: Any) -> Any:
+        return push(V.real) + 1j * push(V.imag) if is_complex(V) else push(V)
+
+    def pull_both(U: Any) -> Any:
+        """Re(Jᴴ u) is what is pulled back to real arguments, and Im(Jᴴ u) = Re(Jᴴ(-i u))."""
+        if not any(map(is_complex, outputs)):
+            return pull(U.real) + 1j * pull(U.imag) if is_complex(U) else pull(U)
+        return pull(U) + 1j * pull(-1j * U)
+
+    return push_both, pull_both
 
 
-def _unflat(flat: Any, likes: list[Any]) -> list[Any]:
-    parts = np.split(np.ravel(flat), np.cumsum([like.size for like in likes])[:-1])
-    return [part.reshape(like.shape).astype(like.dtype) for part, like in zip(parts, likes, strict=True)]
+def _rows(walk: Callable[[list[Any]], list[Any]], rows: Any, starts: list[Any], ends: list[Any]) -> Any:
+    """A walk from every row of a matrix."""
+    count = len(rows)
+    bounds = np.cumsum([0, *(start.size for start in starts)])
+    leaves = [
+        np.reshape(rows[:, bounds[k] : bounds[k + 1]], (count, *start.shape)).astype(start.dtype)
+        for k, start in enumerate(starts)
+    ]
+    results = walk([leaf[0] for leaf in leaves] if count == 1 else [Directions(leaf) for leaf in leaves])
+    return np.concatenate(
+        [
+            np.reshape(array_of(result, count), (count, end.size))
+            for result, end in zip(results, ends, strict=True)
+        ],
+        axis=1,
+    )
 
 
-def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
+def linearize(
+    function: Callable[..., Any], *primals: Any, has_aux: bool = False, **kwargs: Any
+) -> tuple[Any, ...]:
     """The value of a function, and its derivative as a linear map to apply again and again.
 
     The function runs once.
@@ -83,6 +135,10 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, LinearM
     ----------
     function : callable
     *primals : trees of arrays
+    has_aux : bool
+        The function returns ``(value, aux)``; then this returns ``value, lin, aux``.
+    **kwargs
+        Keyword arguments of the function, constant.
 
     Returns
     -------
@@ -102,7 +158,9 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, LinearM
     >>> lin(np.array([1.0, 0.0])), lin.T(np.array([0.0, 1.0]))
     (array([2., 0.]), (array([0., 4.]),))
     """
-    linearization = Linearization(function, primals, kept=True)
+    linearization = Linearization(with_keywords(function, kwargs), primals, has_aux, kept=True)
+    if has_aux:
+        return linearization.value, LinearMap(linearization), linearization.aux
     return linearization.value, LinearMap(linearization)
 
 

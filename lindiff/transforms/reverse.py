@@ -6,13 +6,22 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from lindiff.core import pytree
 from lindiff.core.linearization import Linearization
-from lindiff.transforms._arguments import one_or_all, select
+from lindiff.transforms._arguments import (
+    Argnums,
+    check_complex_linear,
+    one_or_all,
+    select,
+    with_keywords,
+)
 
 __all__ = ["grad", "value_and_grad", "vjp"]
 
 
-def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False, **kwargs: Any) -> tuple[Any, ...]:
     """The value of a function, and the pullback of its derivative there.
 
     Parameters
@@ -20,6 +29,10 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     function : callable
     *primals : trees of arrays
         The function's positional arguments.
+    has_aux : bool
+        The function returns ``(value, aux)``; then this returns ``value, pullback, aux``.
+    **kwargs
+        Keyword arguments of the function, constant.
 
     Returns
     -------
@@ -37,13 +50,15 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     (array([[1., 2.],
            [0., 0.]]), array([1., 0.]))
     """
-    linearization = Linearization(function, primals, kept=True)
+    linearization = Linearization(with_keywords(function, kwargs), primals, has_aux, kept=True)
+    if has_aux:
+        return linearization.value, linearization.pull, linearization.aux
     return linearization.value, linearization.pull
 
 
 def grad(
     function: Callable[..., Any],
-    argnums: int | tuple[int, ...] = 0,
+    argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
@@ -53,13 +68,14 @@ def grad(
     ----------
     function : callable
         Plain NumPy code.
-    argnums : int or tuple of int
-        The positional arguments to differentiate; any tree of arrays.
+    argnums : int, str or tuple of these
+        The arguments to differentiate, any trees of arrays: positional ones by number, keyword arguments by
+        name.  All others are passed on as they are.
     has_aux : bool
         The function returns ``(value, aux)``; the gradient function then returns ``(gradient, aux)``.
     holomorphic : bool
         The function is a holomorphic function of complex arguments: returns its complex derivative f′(z)
-        instead of the gradient under ⟨a, b⟩ = Re(aᴴ b), which is its conjugate.
+        instead of the gradient under ⟨a, b⟩ = Re(aᴴ b), which is its conjugate.  Checked, for one more walk.
 
     Returns
     -------
@@ -71,13 +87,21 @@ def grad(
     Raises
     ------
     TypeError
-        From the returned function, if ``function`` does not return one real number.
+        From the returned function, if ``function`` does not return one real number; with ``holomorphic``, if
+        its arguments or its result are not complex, or its derivative is not complex-linear.
 
     Examples
     --------
     >>> import numpy as np, lindiff as ld
     >>> ld.grad(lambda x: np.sum(np.sin(x)))(np.array([0.0, np.pi]))
     array([ 1., -1.])
+
+    By keyword:
+
+    >>> def energy(x, *, stiffness):
+    ...     return 0.5 * stiffness * x**2
+    >>> ld.grad(energy, argnums=(0, "stiffness"))(3.0, stiffness=2.0)
+    (np.float64(6.0), np.float64(4.5))
     """
     both = value_and_grad(function, argnums, has_aux, holomorphic=holomorphic)
 
@@ -91,7 +115,7 @@ def grad(
 
 def value_and_grad(
     function: Callable[..., Any],
-    argnums: int | tuple[int, ...] = 0,
+    argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
@@ -149,9 +173,12 @@ def _gradients(
             if is_complex
             else f"holomorphic=True needs a complex result, {name} returned {arrays[0].dtype}"
         )
-    gradients = linearization.pull_one(True)
     if not holomorphic:
-        return gradients
-    from lindiff.core.pytree import tree_map
-
-    return tree_map(lambda g: g.conj(), gradients)
+        return linearization.pull_one(True)
+    for x in linearization.inputs.arrays:
+        if x.dtype.kind != "c":
+            raise TypeError(f"holomorphic=True needs complex arguments, {name} was given {x.dtype}")
+    along, restore = pytree.flatten(linearization.pull(np.ones((), arrays[0].dtype)))
+    across, _ = pytree.flatten(linearization.pull(np.full((), 1j, arrays[0].dtype)))
+    check_complex_linear(along, across, name)
+    return restore([np.conjugate(x_bar) for x_bar in along])

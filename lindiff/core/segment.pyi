@@ -1,0 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
+class Segment: ...
+
+def run_segment(call: Callable[[], Any], inputs: list[Any]) -> Any: ...

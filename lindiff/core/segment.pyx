@@ -1,0 +1,230 @@
+"""A part of a computation that is run again in the walk instead of being kept on the record.
+
+The part runs on the Variables it is given; then the nodes that it has left are cut off from those that were
+there before, and dropped.  One :class:`Segment` takes their place.  Its parents are the older nodes that the
+part has touched: those of its arguments as of anything it closes over.  A walk that comes to a segment runs
+the part again, which leaves the same nodes, and walks these.
+"""
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_REFCNT
+
+from lindiff.core.record cimport Component, Leaf, Node, Pull, Push, Record, Tangent, Trace, doom, tick
+from lindiff.core.variable cimport Variable
+
+from lindiff.core import pytree
+
+
+cdef class Cut:
+    """The nodes made since ``since`` behind ``results``, with new leaves in place of the older ones.
+
+    ``older`` are those that were replaced, ``leaves`` what stands for them.
+    """
+
+    cdef list results
+    cdef dict leaf_of
+    cdef list older
+    cdef Py_ssize_t since
+
+    def __cinit__(self, list results, Py_ssize_t since):
+        cdef Node node
+        cdef list stack
+        cdef set seen = set()
+        cdef tuple more
+        self.since = since
+        self.leaf_of = {}
+        self.older = []
+        self.results = [self.kept(node) for node in results]
+        stack = list(self.results)
+        while stack:
+            node = <Node>stack.pop()
+            if type(node) is Leaf or id(node) in seen:
+                continue
+            seen.add(id(node))
+            if node.a is not None:
+                node.a = self.kept(node.a)
+                stack.append(node.a)
+            if node.b is not None:
+                node.b = self.kept(node.b)
+                stack.append(node.b)
+            more = node.more()
+            if more is not None:
+                more = tuple([self.kept(parent) for parent in more])
+                node.set_more(more)
+                stack.extend(more)
+
+    cdef Node kept(self, Node node):
+        """The node itself, or the leaf that stands for an older one."""
+        cdef Leaf leaf
+        if node.visit == 0 and node.position >= self.since:
+            return node
+        if id(node) in self.leaf_of:
+            return self.leaf_of[id(node)]
+        leaf = Leaf.__new__(Leaf)
+        leaf.trace = node.trace
+        leaf.position = self.since  # it belongs to this cut
+        self.leaf_of[id(node)] = leaf
+        self.older.append(node)
+        return leaf
+
+
+cdef list variables_of(list leaves, Trace trace):
+    """The Variables of ``trace`` in what a function returned, through values and tangents, in order."""
+    cdef list found = []
+    for x in leaves:
+        find(x, trace, found)
+    return found
+
+
+cdef int find(object x, Trace trace, list found) except -1:
+    while type(x) is Variable:
+        if (<Variable>x).node.trace is trace:
+            found.append(x)
+        elif (<Variable>x).node.trace.forward:
+            find((<Tangent>(<Variable>x).node).x_dot, trace, found)
+        x = (<Variable>x)._value
+    return 0
+
+
+cdef int note_traces(object x, list traces) except -1:
+    """Collect the traces in ``x`` that keep a record."""
+    cdef Trace trace
+    while type(x) is Variable:
+        trace = (<Variable>x).node.trace
+        if trace.forward:
+            note_traces((<Tangent>(<Variable>x).node).x_dot, traces)
+        elif trace.level > 0 and trace not in traces:  # not that of untraced Variables
+            traces.append(trace)
+        x = (<Variable>x)._value
+    return 0
+
+
+cdef object with_nodes(object x, dict nodes):
+    """``x`` with other nodes for the Variables in it."""
+    cdef Variable out
+    cdef Tangent tangent
+    if type(x) is not Variable:
+        return x
+    out = Variable.__new__(Variable)
+    out._value = with_nodes((<Variable>x)._value, nodes)
+    out.node = nodes.get(id(x), (<Variable>x).node)
+    if out.node.trace.forward:
+        tangent = Tangent.__new__(Tangent)
+        tangent.trace = out.node.trace
+        tangent.x_dot = with_nodes((<Tangent>out.node).x_dot, nodes)
+        out.node = tangent
+    return out
+
+
+cdef class Segment(Node):
+    """What stands on the record of one trace for all that ``call()`` does there.
+
+    Its parents stand for the ``older`` nodes that it touches (they are these, until a segment around it is
+    cut off in its turn); it has a result for every Variable of the trace in what it returns.
+    """
+
+    cdef object call
+    cdef tuple older
+    cdef tuple rest
+    cdef Py_ssize_t count
+
+    def __dealloc__(self):
+        if self.rest is not None and Py_REFCNT(self.rest) == 1:
+            Py_INCREF(self.rest)
+            doom(<PyObject *>self.rest)
+
+    cdef tuple more(self):
+        return self.rest
+
+    cdef int set_more(self, tuple parents) except -1:
+        self.rest = parents
+        return 0
+
+    cdef bint together(self):
+        return True
+
+    cdef Record record_again(self):
+        """Run the part once more: what it leaves, with leaves in the order of the parents."""
+        cdef Py_ssize_t since = <Py_ssize_t>tick()
+        cdef list found = variables_of(pytree.flatten(self.call())[0], self.trace)
+        cdef Cut cut = Cut([(<Variable>x).node for x in found], since)
+        if len(found) != self.count or {id(node) for node in self.older} != set(cut.leaf_of):
+            raise RuntimeError(
+                "a checkpointed function did something else when it ran again: it has to depend on nothing "
+                "but its arguments and what it closes over, and to leave these unchanged")
+        return Record([cut.leaf_of[id(node)] for node in self.older], cut.results)
+
+    cdef int pull(self, Pull walk, object y_bars) except -1:
+        cdef list parents = self.parents(), x_bars = self.record_again().pull(y_bars, True)
+        cdef Py_ssize_t i
+        for i in range(len(parents)):
+            if x_bars[i] is not None:
+                walk.add(<Node>parents[i], x_bars[i], True)
+        return 0
+
+    cdef object push(self, Push walk):
+        cdef list x_dots = [walk.tangent(<Node>node) for node in self.parents()]
+        if all([x_dot is None for x_dot in x_dots]):
+            return None
+        return self.record_again().push(x_dots)
+
+
+cdef list component_nodes(Segment segment, Py_ssize_t count):
+    cdef Component part
+    cdef Py_ssize_t i
+    cdef list parts = []
+    for i in range(count):
+        part = Component.__new__(Component)
+        part.trace = segment.trace
+        part.position = segment.position
+        part.a = segment
+        part.index = i
+        part.count = count
+        parts.append(part)
+    return parts
+
+
+def run_segment(call, list inputs):
+    """What ``call()`` returns, with one node on each record instead of its operations.
+
+    Parameters
+    ----------
+    call : callable
+        Without arguments; runs again in every walk.
+    inputs : list
+        Its Variables (and other leaves), which it must not change.
+    """
+    cdef Py_ssize_t since = <Py_ssize_t>tick()
+    cdef Segment segment
+    cdef Trace trace
+    cdef list found, nodes_before, traces = [], leaves
+    cdef dict nodes = {}
+    cdef Cut cut
+    nodes_before = [(<Variable>x).node if type(x) is Variable else None for x in inputs]
+    returned = call()
+    for x, node in zip(inputs, nodes_before):
+        if node is not None and (<Variable>x).node is not node:
+            raise TypeError("a checkpointed function changes its argument in place; it runs again in the "
+                            "backward walk: let it work on a copy, x = x.copy()")
+    leaves, unflatten = pytree.flatten(returned)
+    for x in leaves:
+        note_traces(x, traces)
+    for trace in traces:
+        found = variables_of(leaves, trace)
+        cut = Cut([(<Variable>x).node for x in found], since)
+        if not cut.older:
+            continue
+        segment = Segment.__new__(Segment)
+        segment.trace = trace
+        segment.position = <Py_ssize_t>tick()
+        segment.call = call
+        segment.count = len(found)
+        segment.older = tuple(cut.older)
+        segment.a = cut.older[0]
+        if len(cut.older) > 1:
+            segment.b = cut.older[1]
+        if len(cut.older) > 2:
+            segment.rest = tuple(cut.older[2:])
+        for x, node in zip(found, component_nodes(segment, len(found))):
+            nodes[id(x)] = node
+    return unflatten([with_nodes(x, nodes) for x in leaves])

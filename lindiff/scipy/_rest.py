@@ -1,0 +1,59 @@
+"""What a module of SciPy has besides our functions: its own, for plain arrays only."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from lindiff.core import pytree
+from lindiff.core.variable import Variable
+
+__all__ = ["has_variable", "plain_only", "rest_of"]
+
+
+def rest_of(module: ModuleType, reasons: Mapping[str, str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a namespace that stands in for a module of SciPy.
+
+    Parameters
+    ----------
+    module : module
+    reasons : mapping
+        Name of a function: why it has no derivative, or what to write instead.
+
+    Returns
+    -------
+    callable
+        SciPy's object of a name; a function refuses Variables and says why.  Raises AttributeError if SciPy
+        does not have it.
+    """
+
+    def other(name: str) -> Any:
+        found = getattr(module, name)
+        if not inspect.isroutine(found):
+            return found
+        return plain_only(f"{module.__name__}.{name}", found, reasons.get(name))
+
+    return other
+
+
+def plain_only(name: str, function: Callable[..., Any], reason: str | None = None) -> Callable[..., Any]:
+    """``function``, which refuses Variables."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        if has_variable((args, options)):
+            raise TypeError(
+                f"{name} has no derivative in lindiff{': ' + reason if reason else ''}. "
+                f"Where its derivative does not matter, give it ld.value(v)"
+            )
+        return function(*args, **options)
+
+    return call
+
+
+def has_variable(tree: Any) -> bool:
+    """Whether a Variable is among the leaves of a tree."""
+    return any(isinstance(leaf, Variable) for leaf in pytree.flatten(tree)[0])

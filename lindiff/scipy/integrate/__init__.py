@@ -1,0 +1,52 @@
+"""``scipy.integrate`` with derivatives: differential equations, quadrature, sampled functions.
+
+Solutions of differential equations have derivatives by the adjoint method (reverse mode) and by the
+variational equation (forward mode), integrals by the rule of Leibniz.  What SciPy has besides is here, too,
+for plain arrays.
+
+Examples
+--------
+>>> import numpy as np, lindiff as ld
+>>> from lindiff.scipy import integrate
+>>> def decayed(rate):
+...     return integrate.odeint(lambda y, t, k: -k * y, [1.0], np.array([0.0, 1.0]), (rate,))[-1, 0]
+>>> print(ld.grad(decayed)(2.0).round(6))
+-0.135335
+"""
+
+import scipy.integrate
+
+from lindiff.scipy._rest import rest_of
+from lindiff.scipy.integrate.initial_value import odeint, solve_ivp
+from lindiff.scipy.integrate.quadrature import fixed_quad, quad
+from lindiff.scipy.integrate.samples import (
+    cumulative_simpson,
+    cumulative_trapezoid,
+    romb,
+    simpson,
+    trapezoid,
+)
+
+__all__ = [
+    "cumulative_simpson",
+    "cumulative_trapezoid",
+    "fixed_quad",
+    "odeint",
+    "quad",
+    "romb",
+    "simpson",
+    "solve_ivp",
+    "trapezoid",
+]
+
+__getattr__ = rest_of(
+    scipy.integrate,
+    {
+        "dblquad": "nest quad",
+        "nquad": "nest quad",
+        "quad_vec": "use quad for each entry, or fixed_quad",
+        "tplquad": "nest quad",
+        "solve_bvp": "differentiate the equations that hold at its solution",
+        "ode": "use solve_ivp",
+    },
+)

@@ -1,0 +1,297 @@
+"""Initial value problems: ``solve_ivp`` and ``odeint``, with derivatives by the adjoint method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from lindiff.core import pytree
+from lindiff.core.variable import Variable, value
+from lindiff.scipy._rest import has_variable
+from lindiff.scipy.integrate._trajectory import Problem, Solve, as_vector, trajectory
+
+__all__ = ["odeint", "solve_ivp"]
+
+# Options of solve_ivp that speak of the one right-hand side they were given for.
+OF_ONE_FIELD = {"jac", "jac_sparsity", "lband", "uband", "first_step"}
+
+
+def solve_ivp(
+    fun: Callable[..., Any],
+    t_span: Any,
+    y0: Any,
+    method: Any = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: tuple[Any, ...] | None = None,
+    **options: Any,
+) -> Any:
+    """Solve an initial value problem, like ``scipy.integrate.solve_ivp``.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(t, y, *args)``, the right-hand side; returns an array or a list of numbers.
+    t_span : pair of numbers
+        Differentiable.
+    y0 : (n,) array
+        Differentiable; complex, too.
+    method : str or scipy.integrate.OdeSolver
+        Of SciPy's.
+    t_eval : (T,) array, optional
+        Times of the solution; differentiable.  Without it, the solver's own steps, which count as constant
+        but for the first and the last.
+    dense_output, events
+        For plain arrays.
+    vectorized : bool
+    args : tuple, optional
+        Trees of anything; the arrays among them are differentiable.
+    **options
+        ``rtol``, ``atol`` and SciPy's others.
+
+    Returns
+    -------
+    Bunch object
+        As SciPy returns it: ``t``, ``y`` of shape (n, T), ...
+
+    Raises
+    ------
+    TypeError
+        If `fun` uses Variables that do not come by `y0` or `args`, or events are asked for with Variables.
+    RuntimeError
+        With Variables, if the solver fails.
+
+    Notes
+    -----
+    Forward mode integrates the variational equation, reverse mode the adjoint equation along the solution
+    found before (a state of n plus the number of parameters, restarted at each time of `t_eval`), both by the
+    same method and with the same tolerances (of several `atol`, the least): the derivatives are as accurate
+    as the solution.  They may be differentiated again; then the solution is replayed beside its adjoint.
+    Memory: what the interpolant of the solution keeps; no record of the steps.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.integrate import solve_ivp
+    >>> def end(rate):
+    ...     return solve_ivp(lambda t, y, k: -k * y, (0.0, 2.0), [1.0], args=(rate,), rtol=1e-8).y[0, -1]
+    >>> print(ld.grad(end)(0.5).round(6), (-2 * np.exp(-1.0)).round(6))
+    -0.735759 -0.735759
+    """
+    if not has_variable((t_span, y0, t_eval, args)):
+        return scipy.integrate.solve_ivp(
+            fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
+        )
+    if events is not None:
+        raise TypeError(
+            "solve_ivp: events have no derivative in lindiff; solve for the time of an event, then give it "
+            "in t_span"
+        )
+    if dense_output:
+        raise TypeError("solve_ivp: dense_output has no derivative in lindiff; give the times in t_eval")
+    args = tuple(args) if args is not None else ()
+    t0, t1 = t_span
+    if t_eval is not None and np.size(value(t_eval)) == 0:
+        plain = value((t_span, y0, t_eval, args))
+        return scipy.integrate.solve_ivp(fun, *plain[:2], method, plain[2], args=plain[3], **options)
+    runs: list[Any] = []
+
+    def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> tuple[Any, Any]:
+        result = _run_ivp(
+            field, (t0, float(value(t1))), y0, ts, method, {**options, "vectorized": vectorized}
+        )
+        runs.append(result)
+        return result.y.T, lambda: result.sol
+
+    y0 = _state(y0)
+    field, params = _field(fun, args)
+    problem = Problem(field, solve, _of_others(method, options))
+    if t_eval is None:
+        problem.run(value(t0), None, value(y0), value(params))
+        t_eval = runs.pop().t
+        if has_variable((t0, t1)):
+            t_eval = np.concatenate([np.reshape(t0, (1,)), t_eval[1:-1], np.reshape(t1, (1,))])
+    Y = trajectory(t0, _times(t_eval), y0, params, problem)
+    found = type(runs[0])(runs[0])
+    found.update(t=t_eval, y=np.transpose(Y), sol=None)
+    return found
+
+
+def _run_ivp(
+    field: Callable[[float, Any], Any], t_span: Any, y0: Any, ts: Any, method: Any, options: dict[str, Any]
+) -> Any:
+    result = scipy.integrate.solve_ivp(field, t_span, y0, method, ts, dense_output=True, **options)
+    if result.status < 0:
+        raise RuntimeError(f"solve_ivp: {result.message}")
+    return result
+
+
+def _of_others(method: Any, options: dict[str, Any]) -> Solve:
+    """solve_ivp for the equations that derivatives make."""
+    options = {name: option for name, option in options.items() if name not in OF_ONE_FIELD}
+    if "atol" in options:
+        options["atol"] = float(np.min(options["atol"]))
+
+    def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> tuple[Any, Any]:
+        result = _run_ivp(field, (t0, float(ts[-1])), y0, ts, method, options)
+        return result.y.T, lambda: result.sol
+
+    return solve
+
+
+def odeint(
+    func: Callable[..., Any],
+    y0: Any,
+    t: Any,
+    args: tuple[Any, ...] = (),
+    Dfun: Any = None,
+    col_deriv: int = 0,
+    full_output: int = 0,
+    ml: int | None = None,
+    mu: int | None = None,
+    rtol: Any = None,
+    atol: Any = None,
+    tcrit: Any = None,
+    h0: float = 0.0,
+    hmax: float = 0.0,
+    hmin: float = 0.0,
+    ixpr: int = 0,
+    mxstep: int = 0,
+    mxhnil: int = 0,
+    mxordn: int = 12,
+    mxords: int = 5,
+    printmessg: int = 0,
+    tfirst: bool = False,
+) -> Any:
+    """Solve an initial value problem by LSODA, like ``scipy.integrate.odeint``.
+
+    Parameters
+    ----------
+    func : callable
+        ``func(y, t, *args)``, the right-hand side, or with `tfirst` ``func(t, y, *args)``.
+    y0 : (n,) array
+        At the time ``t[0]``; differentiable.
+    t : (T,) array
+        Differentiable.
+    args : tuple
+        Trees of anything; the arrays among them are differentiable.
+    Dfun, col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax, hmin, ixpr, mxstep, mxhnil, mxordn, \
+mxords, printmessg, tfirst
+        As in SciPy.
+
+    Returns
+    -------
+    (T, n) array
+        With `full_output` also a dict.
+
+    Raises
+    ------
+    TypeError
+        If `func` uses Variables that do not come by `y0` or `args`.
+
+    Notes
+    -----
+    Derivatives as for :func:`solve_ivp`, by LSODA with the same tolerances; the way back runs along the
+    interpolant of one more solution.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.integrate import odeint
+    >>> def end(rate):
+    ...     return odeint(lambda y, t, k: -k * y, [1.0], np.array([0.0, 2.0]), args=(rate,))[-1, 0]
+    >>> print(ld.grad(end)(0.5).round(6), (-2 * np.exp(-1.0)).round(6))
+    -0.735759 -0.735759
+    """
+    of_one = {"Dfun": Dfun, "col_deriv": col_deriv, "ml": ml, "mu": mu}
+    options = {
+        "rtol": rtol,
+        "atol": atol,
+        "tcrit": tcrit,
+        "h0": h0,
+        "hmax": hmax,
+        "hmin": hmin,
+        "ixpr": ixpr,
+        "mxstep": mxstep,
+        "mxhnil": mxhnil,
+        "mxordn": mxordn,
+        "mxords": mxords,
+        "printmessg": printmessg,
+    }
+    if not has_variable((y0, t, args)):
+        return scipy.integrate.odeint(
+            func, y0, t, args, full_output=full_output, tfirst=tfirst, **of_one, **options
+        )
+    args = args if isinstance(args, tuple) else (args,)
+    of_time = func if tfirst else lambda t, y, *rest: func(y, t, *rest)
+    field, params = _field(of_time, args)
+    report: dict[str, Any] = {}
+
+    def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> tuple[Any, Any]:
+        if Dfun is not None:
+            jacobian = Dfun if tfirst else lambda t, y, *rest: Dfun(y, t, *rest)
+            of_one["Dfun"] = lambda t, y: jacobian(t, y, *value(args))
+        Y, information = scipy.integrate.odeint(
+            field, y0, ts, tfirst=True, full_output=True, **of_one, **options
+        )
+        report.update(information)
+        return Y, lambda: _lsoda_interpolant(field, t0, ts, y0, options)
+
+    def of_others(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> tuple[Any, Any]:
+        given = {**options, "rtol": _least(rtol), "atol": _least(atol)}
+        times = ts if ts[0] == t0 else np.concatenate([[t0], ts])
+        Y = scipy.integrate.odeint(field, y0, times, tfirst=True, **given)
+        return Y[len(times) - len(ts) :], lambda: _lsoda_interpolant(field, t0, ts, y0, given)
+
+    times = _times(t)
+    Y = trajectory(times[0], times, _state(y0), params, Problem(field, solve, of_others))
+    return (Y, report) if full_output else Y
+
+
+def _least(tolerance: Any) -> float | None:
+    return None if tolerance is None else float(np.min(tolerance))
+
+
+def _lsoda_interpolant(
+    field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any, options: dict[str, Any]
+) -> Any:
+    """The solution as a function of time, which odeint itself does not give."""
+    tolerances = {
+        name: 1.49012e-8 if options[name] is None else options[name]  # odeint's default
+        for name in ("rtol", "atol")
+    }
+    span = (t0, float(ts[-1]))
+    return _run_ivp(field, span, y0, None, "LSODA", tolerances).sol
+
+
+def _field(fun: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    """The right-hand side as a function of the Variables among its extra arguments, and these."""
+    leaves, restore = pytree.flatten(args)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
+
+    def field(t: Any, y: Any, params: list[Any]) -> Any:
+        filled = [*leaves]
+        for i, p in zip(places, params, strict=True):
+            filled[i] = p
+        return as_vector(fun(t, y, *restore(filled)))
+
+    return field, [leaves[i] for i in places]
+
+
+def _times(t: Any) -> Any:
+    t = t if hasattr(t, "shape") else np.asarray(t)
+    return t if t.dtype == np.float64 else t.astype(np.float64)
+
+
+def _state(y0: Any) -> Any:
+    """An initial state in double precision, in which SciPy's solvers compute."""
+    if isinstance(y0, (list, tuple)):
+        y0 = np.stack(y0)
+    y0 = np.atleast_1d(y0)
+    dtype = np.result_type(y0.dtype, np.float64)
+    return y0 if y0.dtype == dtype else y0.astype(dtype)

@@ -1,0 +1,126 @@
+"""Trees of arrays as the flat vectors that SciPy searches among."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from lindiff.core import pytree
+from lindiff.core.variable import differentiable_array
+from lindiff.scipy._rest import has_variable
+from lindiff.transforms.linearize import linearize
+
+__all__ = [
+    "Flat",
+    "as_arguments",
+    "flat_callable",
+    "jacobian_matrix",
+    "linear_operator",
+    "matrix_of",
+    "refuse_variables",
+    "vector_of",
+]
+
+
+class Flat:
+    """The form of a tree of arrays, and the way to vectors of float64 and back.
+
+    Leaves follow each other in C order; a complex number counts as two, its real and imaginary part.
+
+    Parameters
+    ----------
+    tree : tree of arrays
+    """
+
+    def __init__(self, tree: Any) -> None:
+        leaves, self._restore = pytree.flatten(tree)
+        arrays = [differentiable_array(leaf) for leaf in leaves]
+        self.tree = tree
+        self.shapes = [array.shape for array in arrays]
+        self._is_complex = [array.dtype.kind == "c" for array in arrays]
+        sizes = [array.size * (2 if array.dtype.kind == "c" else 1) for array in arrays]
+        self._ends = np.cumsum(sizes)[:-1]
+        self.size = sum(sizes)
+
+    def flat(self, tree: Any) -> Any:
+        """The leaves of a tree of this form in one vector."""
+        leaves = pytree.flatten_like(tree, self.tree, "result", "argument")
+        parts = [
+            np.ravel(np.ascontiguousarray(leaf, np.complex128 if is_complex else np.float64)).view(np.float64)
+            for leaf, is_complex in zip(leaves, self._is_complex, strict=True)
+        ]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def tree_of(self, vector: Any) -> Any:
+        """The tree that a vector stands for."""
+        parts = np.split(np.asarray(vector, np.float64), self._ends)
+        leaves = []
+        for part, shape, is_complex in zip(parts, self.shapes, self._is_complex, strict=True):
+            array = np.ascontiguousarray(part).view(np.complex128) if is_complex else part
+            leaves.append(array.reshape(shape)[()])
+        return self._restore(leaves)
+
+    def bound(self, bound: Any) -> Any:
+        """A bound of a tree of this form: one number, or a tree whose leaves broadcast to its leaves."""
+        if any(self._is_complex):
+            raise TypeError("lindiff.scipy.optimize: complex arrays have no bounds")
+        if np.size(bound) == 1 and pytree.flatten(bound)[0] == [bound]:
+            return np.full(self.size, np.ravel(bound)[0], np.float64)
+        leaves = pytree.flatten_like(bound, self.tree, "bound", "argument")
+        parts = [np.ravel(np.broadcast_to(b, s)) for b, s in zip(leaves, self.shapes, strict=True)]
+        return np.concatenate(parts)
+
+
+def linear_operator(function: Callable[[Any], Any], x: Any, form: Flat) -> tuple[Any, LinearOperator, Flat]:
+    """The value of ``function`` at a tree ``x``, the derivative of flat vectors, and the value's form."""
+    y, linear = linearize(function, x)
+    y_form = Flat(y)
+    derivative = LinearOperator(
+        shape=(y_form.size, form.size),
+        matvec=lambda v: y_form.flat(linear(form.tree_of(np.ravel(v)))),
+        rmatvec=lambda v: form.flat(linear.T(y_form.tree_of(np.ravel(v)))[0]),
+        dtype=np.float64,
+    )
+    return y, derivative, y_form
+
+
+def matrix_of(derivative: LinearOperator) -> Any:
+    """A linear map as a matrix, from the fewer of its columns and its rows."""
+    m, n = derivative.shape
+    return derivative.matmat(np.eye(n)) if n <= m else derivative.rmatmat(np.eye(m)).T
+
+
+def jacobian_matrix(function: Callable[[Any], Any], x: Any, form: Flat) -> Any:
+    """The derivative of ``function`` at a tree ``x`` between flat vectors."""
+    return matrix_of(linear_operator(function, x, form)[1])
+
+
+def vector_of(y: Any) -> Any:
+    """What a function of several equations returns, as one vector."""
+    return np.concatenate([np.ravel(leaf) for leaf in pytree.flatten(y)[0]])
+
+
+def flat_callable(
+    function: Any, args: tuple[Any, ...], form: Flat, flat: Callable[[Any], Any] = lambda y: y
+) -> Any:
+    """A derivative that the user gives, as a function of flat vectors; names and strategies as they are."""
+    if not callable(function):
+        return function
+    return lambda x: flat(function(form.tree_of(x), *args))
+
+
+def as_arguments(args: Any) -> tuple[Any, ...]:
+    """Extra arguments of a function, where SciPy lets one stand without its tuple."""
+    return args if isinstance(args, tuple) else (args,)
+
+
+def refuse_variables(name: str, *trees: Any) -> None:
+    """What a search ends at is no sum of what it went through."""
+    if has_variable(trees):
+        raise TypeError(
+            f"lindiff.scipy.optimize.{name}: the derivative of what a search finds does not go through its "
+            f"steps: search with plain arrays, ld.value(v), and differentiate the equations that hold there"
+        )

@@ -1,0 +1,187 @@
+"""``least_squares`` and ``root``: SciPy searches, the Jacobians are exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+from lindiff.scipy.optimize._flat import (
+    Flat,
+    as_arguments,
+    flat_callable,
+    jacobian_matrix,
+    linear_operator,
+    refuse_variables,
+    vector_of,
+)
+
+__all__ = ["least_squares", "root"]
+
+WITH_JACOBIAN = {"hybr", "lm"}
+
+
+def least_squares(
+    fun: Callable[..., Any],
+    x0: Any,
+    jac: Any = None,
+    bounds: Any = (-np.inf, np.inf),
+    method: str = "trf",
+    *,
+    args: Any = (),
+    kwargs: dict[str, Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Minimize a sum of squares, like ``scipy.optimize.least_squares``, by the exact Jacobian.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x, *args, **kwargs)`` returns the residuals, any tree of real arrays; x has the form of `x0`.
+    x0 : tree of arrays
+        One array of any shape, or any nesting; complex arrays count as real and imaginary parts.
+    jac : callable or str, optional
+        Instead of the exact Jacobian, as SciPy takes it: a callable that returns the matrix for flat vectors,
+        or the name of a finite difference.
+    bounds : pair or scipy.optimize.Bounds
+        Lower and upper: numbers, or trees of the form of `x0` whose leaves broadcast to its leaves.
+    method : {'trf', 'dogbox', 'lm'}
+    args, kwargs : optional
+    **options
+        SciPy's others.  With ``tr_solver="lsmr"`` the Jacobian is never formed: it is a linear operator that
+        walks the record of one run.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        With ``x`` in the form of `x0`; what else it has is of flat vectors.
+
+    Raises
+    ------
+    TypeError
+        If what `fun` calls has no derivative, or Variables are given.
+
+    Notes
+    -----
+    The Jacobian is pushed or pulled, whichever are fewer, columns or rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.optimize import least_squares
+    >>> t = np.linspace(0.0, 1.0, 5)
+    >>> y = 2.0 * np.exp(-3.0 * t)
+    >>> found = least_squares(lambda p: p["scale"] * np.exp(-p["rate"] * t) - y, {"scale": 1.0, "rate": 1.0})
+    >>> print(found.x["scale"].round(6), found.x["rate"].round(6))
+    2.0 3.0
+    """
+    args, kwargs = as_arguments(args), kwargs or {}
+    refuse_variables("least_squares", x0, args, kwargs)
+    form = Flat(x0)
+
+    def residuals(x: Any) -> Any:
+        return vector_of(fun(x, *args, **kwargs))
+
+    if jac is not None:
+        flat_jac = flat_callable(
+            (lambda x, *rest: jac(x, *rest, **kwargs)) if callable(jac) else jac, args, form
+        )
+    elif options.get("tr_solver") == "lsmr":
+
+        def flat_jac(x: Any) -> Any:
+            return linear_operator(residuals, form.tree_of(x), form)[1]
+
+    else:
+
+        def flat_jac(x: Any) -> Any:
+            return jacobian_matrix(residuals, form.tree_of(x), form)
+
+    lower, upper = (
+        (bounds.lb, bounds.ub) if isinstance(bounds, scipy.optimize.Bounds) else (bounds[0], bounds[1])
+    )
+    found = scipy.optimize.least_squares(
+        lambda x: residuals(form.tree_of(x)),
+        form.flat(x0),
+        jac=flat_jac,
+        bounds=(form.bound(lower), form.bound(upper)),
+        method=method,
+        **options,
+    )
+    found.x = form.tree_of(found.x)
+    return found
+
+
+def root(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    method: str = "hybr",
+    jac: Any = None,
+    tol: float | None = None,
+    callback: Callable[..., Any] | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Solve a system of equations, like ``scipy.optimize.root``, by the exact Jacobian.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x, *args)`` returns as many real numbers as `x0` has, in any tree; x has the form of `x0`.
+    x0 : tree of arrays
+        One array of any shape, or any nesting.
+    args : tuple
+    method : str
+        One of SciPy's.  'hybr' and 'lm' get the exact Jacobian; the others use none.
+    jac : callable or bool, optional
+        Instead of the exact Jacobian: a callable that returns the matrix for flat vectors; ``True`` if `fun`
+        returns the equations and that matrix; ``False`` for finite differences.
+    tol, callback, options : optional
+        As SciPy takes them; `callback` gets x and the residuals, flat.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        With ``x`` in the form of `x0`; what else it has is of flat vectors.
+
+    Raises
+    ------
+    TypeError
+        If what `fun` calls has no derivative, or Variables are given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.scipy.optimize import root
+    >>> found = root(lambda x: np.cos(x) - x, np.array([0.5, 1.0]))
+    >>> print(found.x.round(6))
+    [0.739085 0.739085]
+    """
+    args = as_arguments(args)
+    refuse_variables("root", x0, args)
+    form = Flat(x0)
+
+    def equations(x: Any) -> Any:
+        return vector_of(fun(x, *args))
+
+    def flat_fun(x: Any) -> Any:
+        return equations(form.tree_of(x))
+
+    flat_jac = flat_callable(jac, args, form)
+    if jac is True:
+
+        def flat_fun(x: Any) -> Any:
+            y, matrix = fun(form.tree_of(x), *args)
+            return vector_of(y), matrix
+
+    elif jac is None and method.lower() in WITH_JACOBIAN:
+
+        def flat_jac(x: Any) -> Any:
+            return jacobian_matrix(equations, form.tree_of(x), form)
+
+    found = scipy.optimize.root(
+        flat_fun, form.flat(x0), method=method, jac=flat_jac, tol=tol, callback=callback, options=options
+    )
+    found.x = form.tree_of(found.x)
+    return found

@@ -1,0 +1,201 @@
+"""Convolution and correlation of arrays with any number of axes.
+
+One primitive: the full convolution over some axes, the others broadcast.  It is linear in each of its two
+arguments; its adjoint in one of them is the correlation of the cotangent with the other, which is again a
+convolution.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.signal
+
+from lindiff.core.differential import Bilinear
+from lindiff.core.registry import rule
+from lindiff.core.variable import Variable
+from lindiff.rules._common import as_array, conj, normalized_axes
+from lindiff.scipy.linalg._drop_in import drop_in
+
+__all__ = ["convolve", "correlate", "fftconvolve", "oaconvolve"]
+
+
+@rule
+def _convolve(a: Any, b: Any, mode: str, axes: tuple[int, ...], method: str) -> Any:
+    """``y_k = Σ a_l b_k-l``, by SciPy's function for the method; a part of the sums for other modes."""
+    if isinstance(a, Variable) or isinstance(b, Variable):  # of an outer trace
+        y = _convolve(a, b, mode, axes, method)
+    elif method == "overlap-add":
+        y = scipy.signal.oaconvolve(a, b, mode, axes)
+    elif len(axes) < a.ndim:
+        y = scipy.signal.fftconvolve(a, b, mode, axes)
+    else:
+        y = scipy.signal.convolve(a, b, mode, method)
+
+    def over_the_other(y_bar: Any, other: Any) -> Any:
+        full = _in_full(y_bar, a.shape, b.shape, mode, axes)
+        return _convolve(full, _reversed(other, axes), "valid", axes, method)
+
+    return y, Bilinear(
+        (
+            lambda a_dot: _convolve(a_dot, b, mode, axes, method),
+            lambda b_dot: _convolve(a, b_dot, mode, axes, method),
+        ),
+        (lambda y_bar: over_the_other(y_bar, b), lambda y_bar: over_the_other(y_bar, a)),
+    )
+
+
+def _reversed(x: Any, axes: tuple[int, ...]) -> Any:
+    return np.flip(conj(x), axes)
+
+
+def _in_full(y: Any, shape: tuple[int, ...], other: tuple[int, ...], mode: str, axes: tuple[int, ...]) -> Any:
+    """What a mode has cut out of the full convolution, with zeros around it."""
+    if mode == "full":
+        return y
+    widths = []
+    for axis, n in enumerate(y.shape):  # the mode 'same' cuts broadcast axes, too
+        full = shape[axis] + other[axis] - 1 if axis in axes else max(shape[axis], other[axis])
+        begin = (full - n) // 2
+        widths.append((begin, full - n - begin))
+    return np.pad(y, widths)
+
+
+def _run(name: str, in1: Any, in2: Any, mode: str, axes: Any, method: str) -> Any:
+    """A convolution of arguments with Variables among them; checks what SciPy checks."""
+    a, b = as_array(in1), as_array(in2)
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"{name}: mode is 'full', 'same' or 'valid', got {mode!r}")
+    if a.ndim != b.ndim:
+        raise ValueError(f"{name}: both must have as many axes, got shapes {a.shape} and {b.shape}")
+    if a.ndim == 0:
+        return a * b
+    if a.size == 0 or b.size == 0:
+        return np.array([])
+    over = tuple(sorted(normalized_axes(axes, a.ndim))) if axes is not None else tuple(range(a.ndim))
+    if mode == "valid":
+        larger = [a.shape[axis] >= b.shape[axis] for axis in over]
+        smaller = [a.shape[axis] <= b.shape[axis] for axis in over]
+        if not all(larger) and not all(smaller):
+            raise ValueError(
+                f"{name}: for mode 'valid' one must be at least as long as the other along every axis, got "
+                f"shapes {a.shape} and {b.shape}"
+            )
+    return _convolve(a, b, mode, over, method)
+
+
+@drop_in(scipy.signal.convolve)
+def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """Convolve two arrays, like ``scipy.signal.convolve``.
+
+    Parameters
+    ----------
+    in1, in2 : arrays
+        With as many axes.
+    mode : {'full', 'valid', 'same'}
+        All sums; those that need no zeros beyond the edges; those in the middle, as many as in `in1`.
+    method : {'auto', 'direct', 'fft'}
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not go together.
+
+    Notes
+    -----
+    Backward is one correlation for each differentiated argument, by the same method.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.signal import convolve
+    >>> ld.grad(lambda a: convolve(a, np.array([1.0, 2.0]))[1])(np.zeros(3))
+    array([2., 1., 0.])
+    """
+    if method not in ("auto", "direct", "fft"):
+        raise ValueError(f"convolve: method is 'auto', 'direct' or 'fft', got {method!r}")
+    return _run("convolve", in1, in2, mode, None, method)
+
+
+@drop_in(scipy.signal.correlate)
+def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """Correlate two arrays, like ``scipy.signal.correlate``: convolve with the reversed conjugate of `in2`.
+
+    Parameters
+    ----------
+    in1, in2, mode, method
+        As for :func:`convolve`.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not go together.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.signal import correlate
+    >>> ld.grad(lambda a: correlate(a, np.array([1.0, 2.0]))[1])(np.zeros(3))
+    array([1., 2., 0.])
+    """
+    if method not in ("auto", "direct", "fft"):
+        raise ValueError(f"correlate: method is 'auto', 'direct' or 'fft', got {method!r}")
+    in2 = as_array(in2)
+    return _run("correlate", in1, _reversed(in2, tuple(range(in2.ndim))), mode, None, method)
+
+
+@drop_in(scipy.signal.fftconvolve)
+def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+    """Convolve two arrays by FFT, like ``scipy.signal.fftconvolve``.
+
+    Parameters
+    ----------
+    in1, in2, mode
+        As for :func:`convolve`.
+    axes : int or tuple of int, optional
+        The axes to convolve along; the others are broadcast.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.signal import fftconvolve
+    >>> ld.grad(lambda a: fftconvolve(a, np.array([1.0, 2.0]))[1])(np.zeros(3)).round(12) + 0.0
+    array([2., 1., 0.])
+    """
+    return _run("fftconvolve", in1, in2, mode, axes, "fft")
+
+
+@drop_in(scipy.signal.oaconvolve)
+def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+    """Convolve two arrays by the overlap-add method, like ``scipy.signal.oaconvolve``.
+
+    Parameters
+    ----------
+    in1, in2, mode, axes
+        As for :func:`fftconvolve`.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.signal import oaconvolve
+    >>> ld.grad(lambda a: oaconvolve(a, np.array([1.0, 2.0]))[1])(np.zeros(3)).round(12) + 0.0
+    array([2., 1., 0.])
+    """
+    return _run("oaconvolve", in1, in2, mode, axes, "overlap-add")

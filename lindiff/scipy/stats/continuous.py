@@ -1,0 +1,994 @@
+"""Continuous distributions in their standard forms, formulas as in SciPy's documentation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from lindiff.core.variable import value
+from lindiff.scipy.stats._distribution import Continuous
+
+__all__ = [
+    "beta",
+    "cauchy",
+    "chi2",
+    "expon",
+    "f",
+    "gamma",
+    "gumbel_l",
+    "gumbel_r",
+    "halfcauchy",
+    "halfnorm",
+    "invgamma",
+    "laplace",
+    "logistic",
+    "lognorm",
+    "norm",
+    "pareto",
+    "powerlaw",
+    "rayleigh",
+    "skewnorm",
+    "t",
+    "uniform",
+    "weibull_min",
+]
+
+LOG_2 = math.log(2.0)
+LOG_PI = math.log(math.pi)
+LOG_2PI = math.log(2.0 * math.pi)
+EULER = float(np.euler_gamma)
+
+
+class Positive(Continuous):
+    """On the positive numbers."""
+
+    def _support(self, *shapes: Any) -> tuple[Any, Any]:
+        return 0.0, np.inf
+
+
+class UnitInterval(Continuous):
+    """On the interval from 0 to 1."""
+
+    def _support(self, *shapes: Any) -> tuple[Any, Any]:
+        return 0.0, 1.0
+
+
+def _downward(z: Any) -> Any:
+    """``-|z|``; at 0 with a derivative of one side."""
+    return np.where(value(z) > 0, -z, z)
+
+
+def _infinite_above(condition: Any, y: Any) -> Any:
+    """``y`` where a moment is finite."""
+    return y if np.all(condition) else np.where(condition, y, np.inf)
+
+
+# -- normal and its relatives ----------------------------------------------------------------------------
+
+
+class Normal(Continuous):
+    """Normal, like ``scipy.stats.norm``.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.stats import norm
+    >>> ld.grad(lambda scale: norm.logpdf(2.0, loc=1.0, scale=scale))(0.5)
+    np.float64(6.0)
+    >>> ld.grad(lambda loc: norm(loc, 2.0).logcdf(-100.0))(0.0).round(6)
+    np.float64(-25.009992)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return -0.5 * LOG_2PI - z * z / 2
+
+    def _cdf(self, z: Any) -> Any:
+        return special.ndtr(z)
+
+    def _logcdf(self, z: Any) -> Any:
+        return special.log_ndtr(z)
+
+    def _sf(self, z: Any) -> Any:
+        return special.ndtr(-z)
+
+    def _logsf(self, z: Any) -> Any:
+        return special.log_ndtr(-z)
+
+    def _ppf(self, q: Any) -> Any:
+        return special.ndtri(q)
+
+    def _isf(self, q: Any) -> Any:
+        return -special.ndtri(q)
+
+    def _mean(self) -> Any:
+        return 0.0
+
+    def _var(self) -> Any:
+        return 1.0
+
+    def _entropy(self) -> Any:
+        return 0.5 * (LOG_2PI + 1)
+
+
+class HalfNormal(Positive):
+    """Half-normal, like ``scipy.stats.halfnorm``.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import halfnorm
+    >>> ld.grad(lambda scale: halfnorm.logpdf(1.0, scale=scale))(0.5)
+    np.float64(6.0)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return 0.5 * (LOG_2 - LOG_PI) - z * z / 2
+
+    def _cdf(self, z: Any) -> Any:
+        return special.erf(z / math.sqrt(2.0))
+
+    def _sf(self, z: Any) -> Any:
+        return 2 * special.ndtr(-z)
+
+    def _ppf(self, q: Any) -> Any:
+        return special.ndtri((1 + q) / 2)
+
+    def _isf(self, q: Any) -> Any:
+        return -special.ndtri(q / 2)
+
+    def _mean(self) -> Any:
+        return math.sqrt(2.0 / math.pi)
+
+    def _var(self) -> Any:
+        return 1.0 - 2.0 / math.pi
+
+    def _entropy(self) -> Any:
+        return 0.5 * math.log(math.pi / 2) + 0.5
+
+
+class LogNormal(Positive):
+    """Log-normal, like ``scipy.stats.lognorm``: shape s, the standard deviation of the logarithm.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import lognorm
+    >>> ld.grad(lambda s: lognorm.logpdf(1.0, s))(0.5)
+    np.float64(-2.0)
+    """
+
+    shapes = ("s",)
+    has_ends = False
+
+    def _logpdf(self, z: Any, s: Any) -> Any:
+        log_z = np.log(z)
+        return -log_z * log_z / (2 * s * s) - np.log(s) - log_z - 0.5 * LOG_2PI
+
+    def _cdf(self, z: Any, s: Any) -> Any:
+        return special.ndtr(np.log(z) / s)
+
+    def _logcdf(self, z: Any, s: Any) -> Any:
+        return special.log_ndtr(np.log(z) / s)
+
+    def _sf(self, z: Any, s: Any) -> Any:
+        return special.ndtr(-np.log(z) / s)
+
+    def _logsf(self, z: Any, s: Any) -> Any:
+        return special.log_ndtr(-np.log(z) / s)
+
+    def _ppf(self, q: Any, s: Any) -> Any:
+        return np.exp(s * special.ndtri(q))
+
+    def _isf(self, q: Any, s: Any) -> Any:
+        return np.exp(-s * special.ndtri(q))
+
+    def _mean(self, s: Any) -> Any:
+        return np.exp(s * s / 2)
+
+    def _var(self, s: Any) -> Any:
+        return np.expm1(s * s) * np.exp(s * s)
+
+    def _entropy(self, s: Any) -> Any:
+        return 0.5 * (1 + LOG_2PI) + np.log(s)
+
+
+class SkewNormal(Continuous):
+    """Skew normal, like ``scipy.stats.skewnorm``: shape a; density and moments.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import skewnorm
+    >>> ld.grad(lambda a: skewnorm.logpdf(1.0, a))(0.0).round(6)
+    np.float64(0.797885)
+    """
+
+    shapes = ("a",)
+
+    def _valid(self, a: Any) -> Any:
+        return np.isfinite(a)
+
+    def _logpdf(self, z: Any, a: Any) -> Any:
+        return LOG_2 - 0.5 * LOG_2PI - z * z / 2 + special.log_ndtr(a * z)
+
+    def _mean(self, a: Any) -> Any:
+        return math.sqrt(2 / math.pi) * a / np.sqrt(1 + a * a)
+
+    def _var(self, a: Any) -> Any:
+        return 1 - 2 / math.pi * a * a / (1 + a * a)
+
+
+class StudentT(Continuous):
+    """Student's t, like ``scipy.stats.t``: shape df, degrees of freedom; infinity gives the normal.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import t
+    >>> ld.grad(lambda df: t.logpdf(1.0, df))(2.0).round(6)
+    np.float64(0.10412)
+    """
+
+    shapes = ("df",)
+
+    def _logpdf(self, z: Any, df: Any) -> Any:
+        is_normal = np.isinf(value(df))
+        if np.any(is_normal):
+            of_t = self._logpdf(z, np.where(is_normal, 1.0, df))
+            return np.where(is_normal, -0.5 * LOG_2PI - z * z / 2, of_t)
+        factor = np.log(special.poch(0.5 * df, 0.5)) - 0.5 * (np.log(df) + LOG_PI)
+        return factor - (df + 1) / 2 * np.log1p(z * z / df)
+
+    def _cdf(self, z: Any, df: Any) -> Any:
+        return special.stdtr(df, z)
+
+    def _sf(self, z: Any, df: Any) -> Any:
+        return special.stdtr(df, -z)
+
+    def _ppf(self, q: Any, df: Any) -> Any:
+        return special.stdtrit(df, q)
+
+    def _isf(self, q: Any, df: Any) -> Any:
+        return -special.stdtrit(df, q)
+
+    def _mean(self, df: Any) -> Any:
+        return _infinite_above(value(df) > 1, np.zeros_like(value(df)))
+
+    def _var(self, df: Any) -> Any:
+        """``df / (df - 2)``; infinite for df up to 2, none up to 1."""
+        is_normal = np.isinf(value(df))
+        df = np.where(is_normal, 3.0, df) if np.any(is_normal) else df
+        has = value(df) > 2
+        v = _infinite_above(has, 1 + 2 / (np.where(has, df, 3.0) - 2))
+        v = np.where(value(df) > 1, v, np.nan)
+        return np.where(is_normal, 1.0, v) if np.any(is_normal) else v
+
+    def _entropy(self, df: Any) -> Any:
+        half, more = df / 2, (df + 1) / 2
+        return more * (special.psi(more) - special.psi(half)) + np.log(df) / 2 + special.betaln(half, 0.5)
+
+
+# -- gamma and its relatives -----------------------------------------------------------------------------
+
+
+class Gamma(Positive):
+    """Gamma, like ``scipy.stats.gamma``: shape a.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import gamma
+    >>> ld.grad(lambda scale: gamma.logpdf(3.0, 2.0, scale=scale))(1.0)
+    np.float64(1.0)
+    """
+
+    shapes = ("a",)
+
+    def _logpdf(self, z: Any, a: Any) -> Any:
+        return special.xlogy(a - 1.0, z) - z - special.gammaln(a)
+
+    def _cdf(self, z: Any, a: Any) -> Any:
+        return special.gammainc(a, z)
+
+    def _sf(self, z: Any, a: Any) -> Any:
+        return special.gammaincc(a, z)
+
+    def _ppf(self, q: Any, a: Any) -> Any:
+        return special.gammaincinv(a, q)
+
+    def _isf(self, q: Any, a: Any) -> Any:
+        return special.gammainccinv(a, q)
+
+    def _mean(self, a: Any) -> Any:
+        return a
+
+    def _var(self, a: Any) -> Any:
+        return a
+
+    def _entropy(self, a: Any) -> Any:
+        return special.psi(a) * (1 - a) + a + special.gammaln(a)
+
+
+class ChiSquare(Positive):
+    """Chi-square, like ``scipy.stats.chi2``: shape df.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import chi2
+    >>> ld.grad(lambda x: chi2.logpdf(x, 4.0))(1.0)
+    np.float64(0.5)
+    """
+
+    shapes = ("df",)
+
+    def _logpdf(self, z: Any, df: Any) -> Any:
+        half = df / 2
+        return special.xlogy(half - 1, z) - z / 2 - special.gammaln(half) - LOG_2 * half
+
+    def _cdf(self, z: Any, df: Any) -> Any:
+        return special.gammainc(df / 2, z / 2)
+
+    def _sf(self, z: Any, df: Any) -> Any:
+        return special.gammaincc(df / 2, z / 2)
+
+    def _ppf(self, q: Any, df: Any) -> Any:
+        return 2 * special.gammaincinv(df / 2, q)
+
+    def _isf(self, q: Any, df: Any) -> Any:
+        return 2 * special.gammainccinv(df / 2, q)
+
+    def _mean(self, df: Any) -> Any:
+        return df
+
+    def _var(self, df: Any) -> Any:
+        return 2 * df
+
+    def _entropy(self, df: Any) -> Any:
+        half = df / 2
+        return half + LOG_2 + special.gammaln(half) + (1 - half) * special.psi(half)
+
+
+class InverseGamma(Positive):
+    """Inverse gamma, like ``scipy.stats.invgamma``: shape a.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import invgamma
+    >>> ld.grad(lambda x: invgamma.logpdf(x, 2.0))(1.0)
+    np.float64(-2.0)
+    """
+
+    shapes = ("a",)
+    has_ends = False
+
+    def _logpdf(self, z: Any, a: Any) -> Any:
+        return -(a + 1) * np.log(z) - special.gammaln(a) - 1.0 / z
+
+    def _cdf(self, z: Any, a: Any) -> Any:
+        return special.gammaincc(a, 1.0 / z)
+
+    def _sf(self, z: Any, a: Any) -> Any:
+        return special.gammainc(a, 1.0 / z)
+
+    def _ppf(self, q: Any, a: Any) -> Any:
+        return 1.0 / special.gammainccinv(a, q)
+
+    def _isf(self, q: Any, a: Any) -> Any:
+        return 1.0 / special.gammaincinv(a, q)
+
+    def _mean(self, a: Any) -> Any:
+        has = value(a) > 1
+        return _infinite_above(has, 1 / (np.where(has, a, 2.0) - 1))
+
+    def _var(self, a: Any) -> Any:
+        has = value(a) > 2
+        a = np.where(has, a, 3.0)
+        return _infinite_above(has, 1 / ((a - 1) ** 2 * (a - 2)))
+
+    def _entropy(self, a: Any) -> Any:
+        return a - (a + 1) * special.psi(a) + special.gammaln(a)
+
+
+class Exponential(Positive):
+    """Exponential, like ``scipy.stats.expon``.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import expon
+    >>> ld.grad(lambda scale: expon.logpdf(3.0, scale=scale))(1.0)
+    np.float64(2.0)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return -z
+
+    def _cdf(self, z: Any) -> Any:
+        return -np.expm1(-z)
+
+    def _sf(self, z: Any) -> Any:
+        return np.exp(-z)
+
+    def _logsf(self, z: Any) -> Any:
+        return -z
+
+    def _ppf(self, q: Any) -> Any:
+        return -np.log1p(-q)
+
+    def _isf(self, q: Any) -> Any:
+        return -np.log(q)
+
+    def _mean(self) -> Any:
+        return 1.0
+
+    def _var(self) -> Any:
+        return 1.0
+
+    def _entropy(self) -> Any:
+        return 1.0
+
+
+class WeibullMin(Positive):
+    """Weibull, like ``scipy.stats.weibull_min``: shape c.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import weibull_min
+    >>> ld.grad(lambda c: weibull_min.logpdf(1.0, c))(2.0)
+    np.float64(0.5)
+    """
+
+    shapes = ("c",)
+
+    def _logpdf(self, z: Any, c: Any) -> Any:
+        return np.log(c) + special.xlogy(c - 1, z) - z**c
+
+    def _cdf(self, z: Any, c: Any) -> Any:
+        return -np.expm1(-(z**c))
+
+    def _sf(self, z: Any, c: Any) -> Any:
+        return np.exp(-(z**c))
+
+    def _logsf(self, z: Any, c: Any) -> Any:
+        return -(z**c)
+
+    def _ppf(self, q: Any, c: Any) -> Any:
+        return (-np.log1p(-q)) ** (1.0 / c)
+
+    def _isf(self, q: Any, c: Any) -> Any:
+        return (-np.log(q)) ** (1.0 / c)
+
+    def _mean(self, c: Any) -> Any:
+        return special.gamma(1.0 + 1.0 / c)
+
+    def _var(self, c: Any) -> Any:
+        return special.gamma(1.0 + 2.0 / c) - special.gamma(1.0 + 1.0 / c) ** 2
+
+    def _entropy(self, c: Any) -> Any:
+        return -EULER / c - np.log(c) + EULER + 1
+
+
+class Rayleigh(Positive):
+    """Rayleigh, like ``scipy.stats.rayleigh``.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import rayleigh
+    >>> ld.grad(rayleigh.logpdf)(2.0)
+    np.float64(-1.5)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return special.xlogy(1.0, z) - 0.5 * z * z
+
+    def _pdf(self, z: Any) -> Any:
+        return z * np.exp(-0.5 * z * z)
+
+    def _cdf(self, z: Any) -> Any:
+        return -np.expm1(-0.5 * z * z)
+
+    def _sf(self, z: Any) -> Any:
+        return np.exp(-0.5 * z * z)
+
+    def _logsf(self, z: Any) -> Any:
+        return -0.5 * z * z
+
+    def _ppf(self, q: Any) -> Any:
+        return np.sqrt(-2 * np.log1p(-q))
+
+    def _isf(self, q: Any) -> Any:
+        return np.sqrt(-2 * np.log(q))
+
+    def _mean(self) -> Any:
+        return math.sqrt(math.pi / 2)
+
+    def _var(self) -> Any:
+        return 2 - math.pi / 2
+
+    def _entropy(self) -> Any:
+        return EULER / 2 + 1 - 0.5 * LOG_2
+
+
+# -- on an interval --------------------------------------------------------------------------------------
+
+
+class Beta(UnitInterval):
+    """Beta, like ``scipy.stats.beta``: shapes a and b.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import beta
+    >>> ld.grad(beta.logpdf)(0.25, 2.0, 3.0).round(6)
+    np.float64(1.333333)
+    """
+
+    shapes = ("a", "b")
+
+    def _logpdf(self, z: Any, a: Any, b: Any) -> Any:
+        return special.xlog1py(b - 1.0, -z) + special.xlogy(a - 1.0, z) - special.betaln(a, b)
+
+    def _cdf(self, z: Any, a: Any, b: Any) -> Any:
+        return special.betainc(a, b, z)
+
+    def _sf(self, z: Any, a: Any, b: Any) -> Any:
+        return special.betaincc(a, b, z)
+
+    def _ppf(self, q: Any, a: Any, b: Any) -> Any:
+        return special.betaincinv(a, b, q)
+
+    def _isf(self, q: Any, a: Any, b: Any) -> Any:
+        return special.betainccinv(a, b, q)
+
+    def _mean(self, a: Any, b: Any) -> Any:
+        return a / (a + b)
+
+    def _var(self, a: Any, b: Any) -> Any:
+        total = a + b
+        return a * b / (total * total * (total + 1))
+
+    def _entropy(self, a: Any, b: Any) -> Any:
+        total = a + b
+        return (
+            special.betaln(a, b)
+            - (a - 1) * special.psi(a)
+            - (b - 1) * special.psi(b)
+            + (total - 2) * special.psi(total)
+        )
+
+
+class Uniform(UnitInterval):
+    """Uniform between loc and loc + scale, like ``scipy.stats.uniform``.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import uniform
+    >>> ld.grad(lambda scale: uniform.logpdf(1.0, 0.0, scale))(4.0)
+    np.float64(-0.25)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return np.zeros_like(value(z))
+
+    def _cdf(self, z: Any) -> Any:
+        return z
+
+    def _ppf(self, q: Any) -> Any:
+        return q
+
+    def _mean(self) -> Any:
+        return 0.5
+
+    def _var(self) -> Any:
+        return 1.0 / 12
+
+    def _entropy(self) -> Any:
+        return 0.0
+
+
+class PowerLaw(UnitInterval):
+    """Power law on the interval from 0 to 1, like ``scipy.stats.powerlaw``: shape a.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import powerlaw
+    >>> ld.grad(lambda x: powerlaw.logpdf(x, 3.0))(0.5)
+    np.float64(4.0)
+    """
+
+    shapes = ("a",)
+
+    def _logpdf(self, z: Any, a: Any) -> Any:
+        return np.log(a) + special.xlogy(a - 1, z)
+
+    def _cdf(self, z: Any, a: Any) -> Any:
+        return z**a
+
+    def _logcdf(self, z: Any, a: Any) -> Any:
+        return a * np.log(z)
+
+    def _sf(self, z: Any, a: Any) -> Any:
+        return -np.expm1(a * np.log(z))
+
+    def _ppf(self, q: Any, a: Any) -> Any:
+        return q ** (1.0 / a)
+
+    def _mean(self, a: Any) -> Any:
+        return a / (a + 1)
+
+    def _var(self, a: Any) -> Any:
+        return a / ((a + 2) * (a + 1) ** 2)
+
+    def _entropy(self, a: Any) -> Any:
+        return 1 - 1 / a - np.log(a)
+
+
+# -- with heavier tails ----------------------------------------------------------------------------------
+
+
+class Laplace(Continuous):
+    """Laplace, like ``scipy.stats.laplace``.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import laplace
+    >>> ld.grad(lambda scale: laplace.logpdf(3.0, 0.0, scale))(1.0)
+    np.float64(2.0)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return -LOG_2 - np.abs(z)
+
+    def _cdf(self, z: Any) -> Any:
+        tail = 0.5 * np.exp(_downward(z))
+        return np.where(value(z) > 0, 1.0 - tail, tail)
+
+    def _sf(self, z: Any) -> Any:
+        return self._cdf(-z)
+
+    def _logcdf(self, z: Any) -> Any:
+        w = _downward(z)
+        return np.where(value(z) > 0, np.log1p(-0.5 * np.exp(w)), w - LOG_2)
+
+    def _logsf(self, z: Any) -> Any:
+        return self._logcdf(-z)
+
+    def _ppf(self, q: Any) -> Any:
+        upper = value(q) > 0.5
+        tail = np.log(2 * np.where(upper, 1 - q, q))
+        return np.where(upper, -tail, tail)
+
+    def _isf(self, q: Any) -> Any:
+        return -self._ppf(q)
+
+    def _mean(self) -> Any:
+        return 0.0
+
+    def _var(self) -> Any:
+        return 2.0
+
+    def _entropy(self) -> Any:
+        return LOG_2 + 1
+
+
+class Logistic(Continuous):
+    """Logistic, like ``scipy.stats.logistic``.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import logistic
+    >>> ld.grad(logistic.cdf)(0.0)
+    np.float64(0.25)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        w = _downward(z)
+        return w - 2.0 * np.log1p(np.exp(w))
+
+    def _cdf(self, z: Any) -> Any:
+        return special.expit(z)
+
+    def _logcdf(self, z: Any) -> Any:
+        return special.log_expit(z)
+
+    def _sf(self, z: Any) -> Any:
+        return special.expit(-z)
+
+    def _logsf(self, z: Any) -> Any:
+        return special.log_expit(-z)
+
+    def _ppf(self, q: Any) -> Any:
+        return special.logit(q)
+
+    def _isf(self, q: Any) -> Any:
+        return -special.logit(q)
+
+    def _mean(self) -> Any:
+        return 0.0
+
+    def _var(self) -> Any:
+        return math.pi**2 / 3
+
+    def _entropy(self) -> Any:
+        return 2.0
+
+
+class Cauchy(Continuous):
+    """Cauchy, like ``scipy.stats.cauchy``; it has no moments.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import cauchy
+    >>> ld.grad(lambda loc: cauchy.logpdf(1.0, loc))(0.0)
+    np.float64(1.0)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return -LOG_PI - np.log1p(z * z)
+
+    def _cdf(self, z: Any) -> Any:
+        return np.arctan2(1.0, -z) / math.pi
+
+    def _sf(self, z: Any) -> Any:
+        return np.arctan2(1.0, z) / math.pi
+
+    def _ppf(self, q: Any) -> Any:
+        return np.tan(math.pi * q - math.pi / 2)
+
+    def _isf(self, q: Any) -> Any:
+        return -self._ppf(q)
+
+    def _mean(self) -> Any:
+        return np.nan
+
+    def _var(self) -> Any:
+        return np.nan
+
+    def _entropy(self) -> Any:
+        return math.log(4 * math.pi)
+
+
+class HalfCauchy(Positive):
+    """Half-Cauchy, like ``scipy.stats.halfcauchy``; it has no moments.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import halfcauchy
+    >>> ld.grad(halfcauchy.logpdf)(1.0)
+    np.float64(-1.0)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return LOG_2 - LOG_PI - np.log1p(z * z)
+
+    def _cdf(self, z: Any) -> Any:
+        return 2 / math.pi * np.arctan(z)
+
+    def _sf(self, z: Any) -> Any:
+        return 2 / math.pi * np.arctan2(1.0, z)
+
+    def _ppf(self, q: Any) -> Any:
+        return np.tan(math.pi / 2 * q)
+
+    def _isf(self, q: Any) -> Any:
+        return 1.0 / np.tan(math.pi / 2 * q)
+
+    def _mean(self) -> Any:
+        return np.inf
+
+    def _var(self) -> Any:
+        return np.inf
+
+    def _entropy(self) -> Any:
+        return math.log(2 * math.pi)
+
+
+class Pareto(Continuous):
+    """Pareto, like ``scipy.stats.pareto``: shape b.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import pareto
+    >>> ld.grad(lambda b: pareto.logpdf(1.0, b))(2.0)
+    np.float64(0.5)
+    """
+
+    shapes = ("b",)
+
+    def _support(self, b: Any) -> tuple[Any, Any]:
+        return 1.0, np.inf
+
+    def _logpdf(self, z: Any, b: Any) -> Any:
+        return np.log(b) - (b + 1) * np.log(z)
+
+    def _cdf(self, z: Any, b: Any) -> Any:
+        return -np.expm1(-b * np.log(z))
+
+    def _sf(self, z: Any, b: Any) -> Any:
+        return z**-b
+
+    def _logsf(self, z: Any, b: Any) -> Any:
+        return -b * np.log(z)
+
+    def _ppf(self, q: Any, b: Any) -> Any:
+        return (1 - q) ** (-1.0 / b)
+
+    def _isf(self, q: Any, b: Any) -> Any:
+        return q ** (-1.0 / b)
+
+    def _mean(self, b: Any) -> Any:
+        has = value(b) > 1
+        b = np.where(has, b, 2.0)
+        return _infinite_above(has, b / (b - 1))
+
+    def _var(self, b: Any) -> Any:
+        has = value(b) > 2
+        b = np.where(has, b, 3.0)
+        return _infinite_above(has, b / (b - 1) ** 2 / (b - 2))
+
+    def _entropy(self, b: Any) -> Any:
+        return 1 + 1.0 / b - np.log(b)
+
+
+class GumbelR(Continuous):
+    """Gumbel, skewed to the right, like ``scipy.stats.gumbel_r``.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import gumbel_r
+    >>> ld.grad(gumbel_r.logcdf)(0.0)
+    np.float64(1.0)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return -z - np.exp(-z)
+
+    def _cdf(self, z: Any) -> Any:
+        return np.exp(-np.exp(-z))
+
+    def _logcdf(self, z: Any) -> Any:
+        return -np.exp(-z)
+
+    def _sf(self, z: Any) -> Any:
+        return -np.expm1(-np.exp(-z))
+
+    def _ppf(self, q: Any) -> Any:
+        return -np.log(-np.log(q))
+
+    def _isf(self, q: Any) -> Any:
+        return -np.log(-np.log1p(-q))
+
+    def _mean(self) -> Any:
+        return EULER
+
+    def _var(self) -> Any:
+        return math.pi**2 / 6
+
+    def _entropy(self) -> Any:
+        return EULER + 1.0
+
+
+class GumbelL(Continuous):
+    """Gumbel, skewed to the left, like ``scipy.stats.gumbel_l``.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import gumbel_l
+    >>> ld.grad(gumbel_l.logsf)(0.0)
+    np.float64(-1.0)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return z - np.exp(z)
+
+    def _cdf(self, z: Any) -> Any:
+        return -np.expm1(-np.exp(z))
+
+    def _sf(self, z: Any) -> Any:
+        return np.exp(-np.exp(z))
+
+    def _logsf(self, z: Any) -> Any:
+        return -np.exp(z)
+
+    def _ppf(self, q: Any) -> Any:
+        return np.log(-np.log1p(-q))
+
+    def _isf(self, q: Any) -> Any:
+        return np.log(-np.log(q))
+
+    def _mean(self) -> Any:
+        return -EULER
+
+    def _var(self) -> Any:
+        return math.pi**2 / 6
+
+    def _entropy(self) -> Any:
+        return EULER + 1.0
+
+
+class SnedecorF(Positive):
+    """F, like ``scipy.stats.f``: shapes dfn and dfd.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import f
+    >>> ld.grad(f.logpdf)(1.0, 4.0, 2.0)
+    np.float64(-1.0)
+    """
+
+    shapes = ("dfn", "dfd")
+
+    def _logpdf(self, z: Any, dfn: Any, dfd: Any) -> Any:
+        n, m = dfn / 2, dfd / 2
+        return (
+            m * np.log(dfd)
+            + n * np.log(dfn)
+            + special.xlogy(n - 1, z)
+            - (n + m) * np.log(dfd + dfn * z)
+            - special.betaln(n, m)
+        )
+
+    def _cdf(self, z: Any, dfn: Any, dfd: Any) -> Any:
+        return special.fdtr(dfn, dfd, z)
+
+    def _sf(self, z: Any, dfn: Any, dfd: Any) -> Any:
+        return special.fdtrc(dfn, dfd, z)
+
+    def _ppf(self, q: Any, dfn: Any, dfd: Any) -> Any:
+        p = special.betaincinv(dfn / 2, dfd / 2, q)
+        return dfd * p / (dfn * (1 - p))
+
+    def _isf(self, q: Any, dfn: Any, dfd: Any) -> Any:
+        p = special.betaincinv(dfd / 2, dfn / 2, q)
+        return dfd * (1 - p) / (dfn * p)
+
+    def _mean(self, dfn: Any, dfd: Any) -> Any:
+        has = value(dfd) > 2
+        dfd = np.where(has, dfd, 3.0)
+        return _infinite_above(has, dfd / (dfd - 2))
+
+    def _var(self, dfn: Any, dfd: Any) -> Any:
+        has = value(dfd) > 4
+        dfd = np.where(has, dfd, 5.0)
+        return _infinite_above(has, 2 * dfd**2 * (dfn + dfd - 2) / (dfn * (dfd - 2) ** 2 * (dfd - 4)))
+
+
+beta = Beta("beta")
+cauchy = Cauchy("cauchy")
+chi2 = ChiSquare("chi2")
+expon = Exponential("expon")
+f = SnedecorF("f")
+gamma = Gamma("gamma")
+gumbel_l = GumbelL("gumbel_l")
+gumbel_r = GumbelR("gumbel_r")
+halfcauchy = HalfCauchy("halfcauchy")
+halfnorm = HalfNormal("halfnorm")
+invgamma = InverseGamma("invgamma")
+laplace = Laplace("laplace")
+logistic = Logistic("logistic")
+lognorm = LogNormal("lognorm")
+norm = Normal("norm")
+pareto = Pareto("pareto")
+powerlaw = PowerLaw("powerlaw")
+rayleigh = Rayleigh("rayleigh")
+skewnorm = SkewNormal("skewnorm")
+t = StudentT("t")
+uniform = Uniform("uniform")
+weibull_min = WeibullMin("weibull_min")

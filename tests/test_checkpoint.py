@@ -1,0 +1,237 @@
+"""Functions that run again in the walk instead of being kept."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+from lindiff.core.linearization import Linearization
+from lindiff.testing import check_grads
+
+X = np.array([0.3, -0.7, 1.1])
+W = np.array([1.5, 0.5, -0.2])
+
+
+def same(a, b):
+    a, b = (ld.core.pytree.flatten(tree)[0] for tree in (a, b))
+    assert len(a) == len(b)
+    for left, right in zip(a, b, strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-13, atol=1e-14)
+        assert np.asarray(left).dtype == np.asarray(right).dtype
+
+
+def step(x, w, *, times=2, options=None):
+    for _ in range(times):
+        x = np.sin(x * w) + (0.0 if options is None else options["shift"]) * x
+    return x
+
+
+def plain_loss(x, w, wrap):
+    y = wrap(step)(x, w, times=3, options={"shift": 0.5, "name": "a string"})
+    y = wrap(step)(y, w)
+    return np.sum(y**2)
+
+
+def unchanged(function):
+    return function
+
+
+@pytest.mark.parametrize("transform", [ld.grad, ld.value_and_grad, ld.hessian, ld.jacobian])
+def test_derivatives_are_the_same(transform):
+    got = transform(lambda x, w: plain_loss(x, w, ld.checkpoint), (0, 1))(X, W)
+    same(got, transform(lambda x, w: plain_loss(x, w, unchanged), (0, 1))(X, W))
+
+
+def test_any_order_and_mode():
+    check_grads(lambda x, w: ld.checkpoint(step)(x, w), (X, W), order=3)
+    for outer in (
+        lambda f: ld.hvp(f, (X, W), (W, X)),
+        lambda f: ld.grad(lambda x: ld.jvp(f, (x, W), (W, X))[1])(X),
+        lambda f: ld.jvp(lambda x: ld.jvp(f, (x, W), (W, X))[1], (X,), (W,))[1],
+        lambda f: ld.grad(lambda x: np.sum(ld.grad(f)(x, W) ** 2))(X),
+        lambda f: ld.jacobian(ld.hessian(f))(X, W),
+        lambda f: ld.linearize(f, X, W)[1](W, X),
+        lambda f: ld.linearize(f, X, W)[1].T(2.0),
+    ):
+        same(
+            outer(lambda x, w: plain_loss(x, w, ld.checkpoint)),
+            outer(lambda x, w: plain_loss(x, w, unchanged)),
+        )
+
+
+def test_closed_over_variables_get_their_gradients():
+    def f(x, w, wrap):
+        scale = np.exp(w)
+        piece = wrap(lambda x: np.sin(scale * x) * w[0] + np.cumsum(np.log(scale)))
+        return np.sum(wrap(lambda: piece(piece(x)) * scale)() ** 2)
+
+    for transform in (ld.grad, ld.hessian):
+        same(
+            transform(lambda x, w: f(x, w, ld.checkpoint), (0, 1))(X, W),
+            transform(lambda x, w: f(x, w, unchanged), (0, 1))(X, W),
+        )
+
+
+def test_closed_over_variables_of_two_transforms():
+    def f(w, wrap):
+        def inner(x):
+            return np.sum(wrap(lambda: np.sin(x * w) * w)())
+
+        return np.sum(ld.grad(inner)(X) ** 2)
+
+    same(ld.grad(lambda w: f(w, ld.checkpoint))(W), ld.grad(lambda w: f(w, unchanged))(W))
+
+
+@dataclass
+class State:
+    position: object
+    history: list
+
+
+def test_trees_constants_and_no_variables():
+    @ld.checkpoint
+    def advance(state, dt):
+        """Moves on."""
+        moved = state.position + dt * np.cos(state.position)
+        return State(moved, [*state.history, np.sum(state.position)]), "aux", 7
+
+    assert advance.__name__ == "advance"
+    assert advance.__doc__ == "Moves on."
+    state, text, number = advance(State(X, [1.0]), 0.1)
+    assert type(state.position) is np.ndarray
+    assert (text, number) == ("aux", 7)
+
+    def f(x):
+        state, text, _ = advance(State(x, [1.0]), 0.1)
+        state, _, _ = advance(state, 0.2)
+        assert text == "aux"
+        return np.sum(state.position) * state.history[1] * state.history[2]
+
+    check_grads(f, (X,))
+    assert ld.grad(lambda x: ld.checkpoint(lambda x: 3.0)(x) * x)(2.0) == 3.0  # a constant
+    assert ld.grad(lambda x: ld.checkpoint(lambda x: x)(x) * x)(2.0) == 4.0  # its argument
+    z = np.array([1 + 2j, 0.5j])
+    g = ld.grad(lambda z: np.sum(np.abs(ld.checkpoint(lambda z: z * z)(z))))
+    np.testing.assert_allclose(g(z), ld.grad(lambda z: np.sum(np.abs(z * z)))(z))
+    assert ld.grad(lambda x: np.sum(ld.checkpoint(np.sin)(x)))(np.ones(2, "f4")).dtype == np.float32
+
+
+def test_variables_made_by_hand():
+    v = ld.Variable(X)
+    y = np.sum(ld.checkpoint(lambda x: np.sin(x) * v)(v * 2.0))
+    y.backward()
+    np.testing.assert_allclose(v.grad, 2 * np.cos(2 * X) * X + np.sin(2 * X))
+
+
+def test_how_often_it_runs():
+    runs = []
+
+    def counted(x):
+        runs.append(1)
+        return np.sin(x)
+
+    ld.grad(lambda x: np.sum(ld.checkpoint(counted)(x)))(X)
+    assert len(runs) == 2
+    runs.clear()
+    ld.jvp(ld.checkpoint(counted), (X,), (X,))
+    assert len(runs) == 1
+    runs.clear()
+    ld.jacobian(ld.checkpoint(counted))(X)  # all directions together
+    assert len(runs) == 2
+
+
+def test_what_it_must_not_do():
+    def in_place(x):
+        x += 1.0
+        return x * x
+
+    with pytest.raises(TypeError, match="in place"):
+        ld.grad(lambda x: np.sum(ld.checkpoint(in_place)(x * 1.0)))(X)
+    runs = []
+
+    def changing(x, w):
+        runs.append(1)
+        return x * w if len(runs) == 1 else np.sin(x)
+
+    with pytest.raises(RuntimeError, match="something else"):
+        ld.grad(lambda x, w: np.sum(ld.checkpoint(changing)(x, w)), (0, 1))(X, W)
+
+
+def test_constants_may_be_buffers():
+    """Small plain arguments are copied: a loop may write into them."""
+
+    def f(x):
+        buffer = np.zeros(3)
+        for k in range(3):
+            buffer[:] = k
+            x = ld.checkpoint(lambda x, b: np.sin(x) + b * x)(x, buffer)
+        return np.sum(x)
+
+    check_grads(f, (X,))
+
+
+def chain(x, steps):
+    for _ in range(steps):
+        x = np.sin(x)
+    return x
+
+
+def test_nodes_kept():
+    """What is kept of a piece is one operation and its result, however long it is."""
+
+    def nodes(pieces, steps, wrap):
+        def f(x):
+            for _ in range(pieces):
+                x = wrap(chain)(x, steps)
+            return x
+
+        return len(Linearization(f, (X,)).record)
+
+    assert nodes(4, 10, unchanged) == 1 + 40
+    assert nodes(4, 10, ld.checkpoint) == nodes(4, 100, ld.checkpoint) == 1 + 2 * 4
+
+
+def peak_arrays(run, size):
+    gc.collect()
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1] / size
+    finally:
+        tracemalloc.stop()
+
+
+def in_pieces(x, steps):
+    """√T pieces of √T steps."""
+    piece = ld.checkpoint(chain)
+    root = round(steps**0.5)
+    for _ in range(root):
+        x = piece(x, root)
+    return np.sum(x)
+
+
+def halved(x, steps):
+    """Halves of halves: log T levels."""
+    if steps == 1:
+        return np.sin(x)
+    return ld.checkpoint(halved)(ld.checkpoint(halved)(x, steps // 2), steps - steps // 2)
+
+
+def test_memory_of_a_loop():
+    x = np.linspace(0.0, 1.0, 8_000)
+    for T in (16, 144):
+        whole = peak_arrays(lambda T=T: ld.grad(lambda x: np.sum(chain(x, T)))(x), x.nbytes)
+        pieces = peak_arrays(lambda T=T: ld.grad(lambda x: in_pieces(x, T))(x), x.nbytes)
+        binary = peak_arrays(lambda T=T: ld.grad(lambda x: np.sum(halved(x, T)))(x), x.nbytes)
+        second = peak_arrays(lambda T=T: ld.hvp(lambda x: in_pieces(x, T), (x,), (x,)), x.nbytes)
+        assert whole > T
+        assert pieces < 2 * T**0.5 + 8
+        assert binary < 3 * np.log2(T) + 8
+        assert second < 6 * T**0.5 + 16
+    same(ld.grad(lambda x: in_pieces(x, 64))(X), ld.grad(lambda x: np.sum(chain(x, 64)))(X))
+    same(ld.grad(lambda x: np.sum(halved(x, 50)))(X), ld.grad(lambda x: np.sum(chain(x, 50)))(X))

@@ -1,0 +1,211 @@
+"""Derivatives of roots and minimizers from the equation that they solve."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy import optimize
+from scipy.sparse.linalg import gmres
+
+import lindiff as ld
+from lindiff.testing import check_grads
+
+WAYS = [None, "gmres", lambda A, b: gmres(A, b, rtol=1e-13)[0]]
+
+
+def newton(residual):
+    """A plain Newton iteration on a vector, for what ``residual`` is."""
+
+    def solver(*args):
+        x = np.ones(np.shape(args[0]))
+        for _ in range(50):
+            x = x - np.linalg.solve(ld.jacobian(residual)(x, *args), residual(x, *args))
+        return x
+
+    return solver
+
+
+def cubic(x, a, B):
+    """Strictly monotone: one root."""
+    return x**3 + x + B @ x - a
+
+
+@pytest.fixture
+def arguments(rng):
+    B = 0.3 * rng.standard_normal((3, 3))
+    return rng.standard_normal(3), B @ B.T
+
+
+@pytest.mark.parametrize("linear_solve", WAYS, ids=str)
+def test_root(arguments, linear_solve):
+    a, B = arguments
+    root = ld.implicit(newton(cubic), cubic, linear_solve=linear_solve)
+    x = root(a, B)
+    np.testing.assert_allclose(cubic(x, a, B), 0.0, atol=1e-14)
+    inverse = np.linalg.inv(np.diag(3 * x**2 + 1) + B)
+    for mode in ("forward", "reverse"):
+        np.testing.assert_allclose(ld.jacobian(root, mode=mode)(a, B), inverse, rtol=1e-8)
+    J_B = ld.jacobian(root, 1)(a, B)
+    np.testing.assert_allclose(J_B, -np.einsum("ij,k->ijk", inverse, x), rtol=1e-7, atol=1e-9)
+    tolerance = {} if linear_solve is None else {"adjoint_rtol": 1e-7}
+    check_grads(root, (a, B), order=2, **tolerance)
+
+
+def test_root_of_a_number():
+    """x = √a by bisection: 1/(2x), -1/(4x³), 3/(8x⁵)."""
+
+    def solver(a):
+        return optimize.bisect(lambda x: x * x - a, 0.0, 10.0, xtol=1e-15)
+
+    root = ld.implicit(solver, lambda x, a: x * x - a)
+    d1, d2, d3 = (
+        ld.grad(root)(4.0),
+        ld.grad(ld.grad(root))(4.0),
+        ld.jvp(ld.grad(ld.grad(root)), (4.0,), (1.0,))[1],
+    )
+    np.testing.assert_allclose([d1, d2, d3], [1 / 4, -1 / 32, 3 / 256], rtol=1e-12)
+    assert np.shape(root(4.0)) == ()
+
+
+def test_scipy_root_of_trees():
+    class Circle(NamedTuple):
+        radius: float
+        slope: float
+
+    def crossing(point, circle):
+        """Of the circle with the line y = slope x."""
+        return [point["x"] ** 2 + point["y"] ** 2 - circle.radius**2, point["y"] - circle.slope * point["x"]]
+
+    def solver(circle):
+        found = optimize.root(
+            lambda p: np.array(crossing({"x": p[0], "y": p[1]}, circle)), [1.0, 1.0], tol=1e-14
+        )
+        return {"x": found.x[0], "y": found.x[1]}
+
+    cross = ld.implicit(solver, crossing)
+    r, s = 2.0, 0.75
+    h = np.sqrt(1 + s * s)
+    point, dot = ld.jvp(cross, (Circle(r, s),), (Circle(0.0, 1.0),))
+    np.testing.assert_allclose([point["x"], point["y"]], [r / h, r * s / h])
+    np.testing.assert_allclose([dot["x"], dot["y"]], [-r * s / h**3, r / h**3])
+    g = ld.grad(lambda c: cross(c)["x"])(Circle(r, s))
+    np.testing.assert_allclose(g, (1 / h, -r * s / h**3))
+    H = ld.hessian(lambda s: cross(Circle(r, s))["x"])(s)
+    np.testing.assert_allclose(H, r * (2 * s * s - 1) / h**5)
+
+
+@pytest.mark.parametrize("linear_solve", [None, "cg"])
+def test_minimizer(rng, linear_solve):
+    """Ridge regression has a closed form."""
+    A, y = rng.standard_normal((8, 3)), rng.standard_normal(8)
+
+    def objective(w, damping, y):
+        return 0.5 * np.sum((A @ w - y) ** 2) + 0.5 * damping * np.sum(w**2)
+
+    def closed(damping, y):
+        return np.linalg.solve(A.T @ A + damping * np.eye(3), A.T @ y)
+
+    @ld.implicit(residual=objective, minimizer=True, linear_solve=linear_solve)
+    def fit(damping, y):
+        """Fits."""
+
+        def slope(w):
+            return A.T @ (A @ w - y) + damping * w
+
+        return optimize.minimize(
+            objective, np.zeros(3), (damping, y), jac=lambda w, *_: slope(w), tol=1e-12
+        ).x
+
+    assert fit.__doc__ == "Fits."
+    for got, exact in zip(ld.jacobian(fit, (0, 1))(0.5, y), ld.jacobian(closed, (0, 1))(0.5, y), strict=True):
+        np.testing.assert_allclose(got, exact, rtol=1e-7)
+
+    def test_error(damping):
+        return np.sum((fit(damping, y) - 1.0) ** 2)
+
+    np.testing.assert_allclose(
+        ld.hessian(test_error)(0.5), ld.hessian(lambda d: np.sum((closed(d, y) - 1.0) ** 2))(0.5), rtol=1e-6
+    )
+
+
+def test_fixed_point():
+    """x = cos(a x), of which sin(ax) a + 1 is the derivative."""
+
+    def g(x, a):
+        return np.cos(a * x)
+
+    def iterate(a, start):
+        x = start
+        for _ in range(500):
+            x = g(x, a)
+        return x
+
+    fixed = ld.implicit(iterate, lambda x, a, start: g(x, a) - x)
+    a = np.array([0.3, 0.9])
+    x = fixed(a, np.ones(2))
+    da, dstart = ld.jacobian(fixed, (0, 1))(a, np.ones(2))
+    np.testing.assert_allclose(da, np.diag(-np.sin(a * x) * x / (1 + np.sin(a * x) * a)), rtol=1e-12)
+    np.testing.assert_array_equal(dstart, 0.0)  # it does not matter where the iteration starts
+
+
+def test_complex_root():
+    """w² = z, holomorphic."""
+    root = ld.implicit(np.sqrt, lambda w, z: w * w - z)
+    z = np.array([1 + 2j, -3 + 0.5j])
+    J = ld.jacobian(root, holomorphic=True)(z)
+    np.testing.assert_allclose(J, np.diag(0.5 / np.sqrt(z)), rtol=1e-13)
+    check_grads(root, (z,))
+    with pytest.raises(TypeError, match="not complex-linear"):
+        ld.jvp(ld.implicit(np.conj, lambda w, z: np.conj(w) - z), (z,), (z,))
+
+
+def test_aux_keywords_and_plain_calls():
+    calls = []
+
+    def solver(a, *, start):
+        calls.append(type(a))
+        x = start
+        for _ in range(60):
+            x = (x + a / x) / 2
+        return x, {"steps": 60}
+
+    root = ld.implicit(solver, lambda x, a: x * x - a, has_aux=True)
+    assert root(9.0, start=1.0) == (3.0, {"steps": 60})
+    (x, aux), g = ld.value_and_grad(root, has_aux=True)(9.0, start=1.0)
+    assert (x, aux, g) == (3.0, {"steps": 60}, 1 / 6)
+    assert calls == [float, np.float64]  # plain numbers
+    with pytest.raises(TypeError, match="keyword arguments"):
+        ld.grad(lambda s: root(9.0, start=s)[0])(1.0)
+
+
+def test_solver_may_write_into_its_arguments():
+    def solver(a):
+        a -= 1.0
+        return a
+
+    shifted = ld.implicit(solver, lambda x, a: x - a + 1.0)
+    np.testing.assert_array_equal(ld.grad(lambda a: np.sum(shifted(a) * a))(np.array([2.0, 3.0])), [3.0, 5.0])
+
+
+def test_errors():
+    def solver(a):
+        return np.zeros(2) + a
+
+    with pytest.raises(TypeError, match="residual"):
+        ld.implicit(solver)
+    with pytest.raises(ValueError, match="linear_solve"):
+        ld.implicit(solver, lambda x, a: x - a, linear_solve="lu")
+    with pytest.raises(np.linalg.LinAlgError, match="no smooth function"):
+        ld.grad(lambda a: np.sum(ld.implicit(solver, lambda x, a: (x - a) ** 2)(a)))(1.0)
+    with pytest.raises(ValueError, match="1 elements, the solution 2"):
+        ld.grad(lambda a: np.sum(ld.implicit(solver, lambda x, a: x[:1] - a)(a)))(1.0)
+    with pytest.raises(TypeError, match="residual closes over a Variable"):
+        ld.grad(lambda a: np.sum(ld.implicit(solver, lambda x, b: x - a - b)(a)))(1.0)
+    with pytest.raises(TypeError, match="solver closes over a Variable"):
+        ld.grad(lambda a: np.sum(ld.implicit(lambda b: a + b, lambda x, b: x - b)(2.0)))(1.0)
+    R = np.array([[1.0, 9.0], [-9.0, 1.0]])
+    diverging = ld.implicit(solver, lambda x, a: R @ (x - a), linear_solve="cg")
+    with pytest.raises(np.linalg.LinAlgError, match="cg did not converge"):
+        ld.grad(lambda a: np.sum(diverging(a)))(1.0)

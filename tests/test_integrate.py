@@ -1,0 +1,280 @@
+"""``lindiff.scipy.integrate``: differential equations by the adjoint method, quadrature by Leibniz's rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import lindiff as ld
+from lindiff.scipy import integrate
+from lindiff.testing import check_grads
+
+TIGHT = {"rtol": 1e-10, "atol": 1e-11}
+TIMES = np.array([0.1, 0.3, 0.7, 1.1])
+Y0 = np.array([0.5, 0.2])
+
+
+def pendulum(t, y, params, q):
+    return [y[1] * params["k"], -q[0] * np.sin(y[0]) + 0.1 * np.cos(t) * params["k"]]
+
+
+def with_all(t0, t1, times, y0, k, q, method="DOP853"):
+    return integrate.solve_ivp(pendulum, (t0, t1), y0, method, times, args=({"k": k}, q), **TIGHT).y
+
+
+ALL = (0.1, 1.2, TIMES[1:], Y0, 1.1, np.array([0.8]))
+
+
+def test_solve_ivp_with_respect_to_everything():
+    check_grads(with_all, ALL, order=2, rtol=1e-6, adjoint_rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["RK45", "RK23", "LSODA", "Radau", "BDF"])
+def test_methods_of_solve_ivp(method):
+    tight = {"rtol": 1e-6, "atol": 1e-8} if method in ("RK23", "Radau", "BDF") else TIGHT
+
+    def solution(y0, k):
+        return integrate.solve_ivp(
+            pendulum, (0.1, 1.2), y0, method, TIMES[1:3], args=({"k": k}, [0.8]), **tight
+        ).y
+
+    check_grads(solution, (Y0, 1.1), order=1, rtol=1e-4, adjoint_rtol=1e-4)
+
+
+def test_value_and_report_are_scipys():
+    plain = scipy.integrate.solve_ivp(pendulum, (0.1, 1.2), Y0, args=({"k": 1.1}, [0.8]))
+
+    def solution(y0, k):
+        found = integrate.solve_ivp(pendulum, (0.1, 1.2), y0, args=({"k": k}, [0.8]))
+        assert (found.nfev, found.status, found.success) == (plain.nfev, plain.status, True)
+        assert found.sol is None
+        np.testing.assert_array_equal(found.t, plain.t)
+        return found.y
+
+    np.testing.assert_allclose(ld.vjp(solution, Y0, 1.1)[0], plain.y, rtol=1e-12)
+    np.testing.assert_allclose(ld.jvp(solution, (Y0, 1.1), (Y0, 1.0))[0], plain.y, rtol=1e-12)
+    ours = integrate.solve_ivp(pendulum, (0.1, 1.2), Y0, args=({"k": 1.1}, [0.8]), dense_output=True)
+    np.testing.assert_array_equal(ours.y, plain.y)
+    assert ours.sol is not None
+
+
+def test_ends_of_the_solvers_own_steps():
+    def last(t0, t1, y0):
+        found = integrate.solve_ivp(pendulum, (t0, t1), y0, "DOP853", args=({"k": 1.1}, [0.8]), **TIGHT)
+        return found.y[:, -1], found.t[-1]
+
+    check_grads(last, (0.1, 1.2, Y0), order=1, rtol=1e-6, adjoint_rtol=1e-6)
+
+
+def test_backward_in_time():
+    def first(y1, k):
+        return integrate.solve_ivp(
+            pendulum, (1.0, 0.0), y1, "DOP853", [0.5, 0.0], args=({"k": k}, [0.8]), **TIGHT
+        ).y
+
+    check_grads(first, (Y0, 1.1), order=1, rtol=1e-6, adjoint_rtol=1e-6)
+
+
+def test_complex_states():
+    def solution(y0, w):
+        return integrate.solve_ivp(
+            lambda t, y, w: 1j * w * y, (0.0, 1.0), y0, "DOP853", [0.5, 1.0], args=(w,), **TIGHT
+        ).y
+
+    check_grads(solution, (np.array([1.0 + 0.5j]), 0.7), order=2, rtol=1e-6, adjoint_rtol=1e-6)
+
+
+def test_a_stiff_equation_does_not_run_away_on_the_way_back():
+    """The fast mode decays 1e130 times; integrated back, it would grow as much."""
+
+    def end(rate):
+        return integrate.solve_ivp(
+            lambda t, y, k: np.stack([-300.0 * (y[0] - y[1]), -k * y[1]]),
+            (0.0, 1.0),
+            [1.0, 1.0],
+            "Radau",
+            [1.0],
+            args=(rate,),
+            rtol=1e-7,
+            atol=1e-9,
+        ).y[0, -1]
+
+    h = 1e-4
+    expected = (end(0.5 + h) - end(0.5 - h)) / (2 * h)
+    np.testing.assert_allclose(ld.grad(end)(0.5), expected, rtol=1e-4)
+
+
+def test_the_gradient_is_as_accurate_as_the_solution():
+    """dy/dk = -t y₀ exp(-k t)."""
+
+    def end(rate, tolerance):
+        return integrate.solve_ivp(
+            lambda t, y, k: -k * y, (0.0, 2.0), [1.0], args=(rate,), rtol=tolerance, atol=tolerance
+        ).y[0, -1]
+
+    errors = [abs(ld.grad(end)(0.5, tol) + 2 * np.exp(-1.0)) for tol in (1e-3, 1e-6, 1e-9)]
+    assert errors[0] < 5e-3
+    assert errors[1] < 5e-6
+    assert errors[2] < 5e-9
+
+
+def test_memory_does_not_hold_the_steps():
+    """One record node for the whole solution: the record does not grow with the number of steps."""
+    runs = 0
+
+    def f(t, y, k):
+        nonlocal runs
+        runs += isinstance(y, ld.Variable)
+        return -k * y
+
+    ld.vjp(lambda k: integrate.solve_ivp(f, (0.0, 2.0), [1.0], args=(k,), t_eval=[2.0], rtol=1e-8).y, 0.5)
+    assert runs == 0
+
+
+def test_odeint():
+    def solution(t, y0, k, q):
+        return integrate.odeint(pendulum, y0, t, args=({"k": k}, q), tfirst=True)
+
+    check_grads(solution, (TIMES, Y0, 1.1, np.array([0.8])), order=2, rtol=1e-5, adjoint_rtol=1e-5)
+    plain = scipy.integrate.odeint(pendulum, Y0, TIMES, args=({"k": 1.1}, [0.8]), tfirst=True)
+    assert np.array_equal(ld.vjp(lambda y0: solution(TIMES, y0, 1.1, [0.8]), Y0)[0], plain)
+
+
+def test_odeint_with_its_options():
+    def solution(k):
+        Y, report = integrate.odeint(
+            lambda y, t, k: -k * y,
+            [1.0, 2.0],
+            [0.0, 1.0, 2.0],
+            args=(k,),
+            Dfun=lambda y, t, k: -k * np.eye(2),
+            full_output=True,
+            rtol=[1e-8, 1e-7],
+            atol=[1e-8, 1e-7],
+        )
+        assert report["nfe"].shape == (2,)
+        return Y
+
+    expected = -np.array([0.0, 1.0, 2.0])[:, None] * solution(0.5)
+    np.testing.assert_allclose(ld.jacobian(solution)(0.5), expected, atol=1e-6)
+    scalar = integrate.odeint(lambda y, t: -y, 1.0, [0.0, 1.0])
+    got = ld.vjp(lambda y0: integrate.odeint(lambda y, t: -y, y0, [0.0, 1.0]), 1.0)[0]
+    np.testing.assert_allclose(got, scalar, rtol=1e-9)
+
+
+def test_what_equations_refuse():
+    def with_options(**options):
+        return ld.grad(
+            lambda k: integrate.solve_ivp(lambda t, y, k: -k * y, (0.0, 1.0), [1.0], args=(k,), **options).y[
+                0, -1
+            ]
+        )
+
+    with pytest.raises(TypeError, match="events"):
+        with_options(events=lambda t, y, k: y[0] - 0.5)(1.0)
+    with pytest.raises(TypeError, match="t_eval"):
+        with_options(dense_output=True)(1.0)
+    with pytest.raises(TypeError, match="through args"):
+        ld.grad(lambda k: integrate.solve_ivp(lambda t, y, c: -k * y, (0.0, 1.0), [1.0], args=(k,)).y[0, -1])(
+            1.0
+        )
+    with np.errstate(all="ignore"), pytest.raises(RuntimeError, match="solve_ivp: "):
+        ld.grad(
+            lambda k: integrate.solve_ivp(
+                lambda t, y, k: k * y**2, (0.0, 2.0), [1.0], "RK45", [2.0], args=(k,)
+            ).y[0, -1]
+        )(1.0)
+
+
+def test_no_times_asked_for():
+    got = ld.vjp(lambda y0: integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), y0, t_eval=[]).t, Y0)[0]
+    assert len(got) == 0
+
+
+# -- quadrature ------------------------------------------------------------------------------------------
+
+
+def bump(x, k, v):
+    return np.exp(-k * x) * np.sin(v["w"][0] * x) + v["w"][1]
+
+
+def test_quad_with_respect_to_everything():
+    def integral(a, b, k, w):
+        return integrate.quad(bump, a, b, args=(k, {"w": w}))[0]
+
+    args = (0.1, 1.3, 0.7, np.array([1.0, 0.4]))
+    check_grads(integral, args, order=2, rtol=1e-6, adjoint_rtol=1e-8)
+    expected = scipy.integrate.quad(bump, 0.1, 1.3, args=(0.7, {"w": args[-1]}))
+    assert integrate.quad(bump, 0.1, 1.3, args=(0.7, {"w": args[-1]})) == expected
+    assert ld.vjp(integral, *args)[0] == expected[0]
+
+
+def test_quad_with_infinite_limits_and_break_points():
+    def tail(a, k):
+        return integrate.quad(lambda x, k: np.exp(-k * x), a, np.inf, args=(k,))[0]
+
+    def kink(k):
+        return integrate.quad(lambda x, k: np.exp(-k * np.abs(x)), -1.0, 2.0, args=(k,), points=[0.0])[0]
+
+    check_grads(tail, (0.2, 0.7), order=2, rtol=1e-6, adjoint_rtol=1e-8)
+    check_grads(kink, (0.7,), order=1, rtol=1e-6, adjoint_rtol=1e-8)
+
+
+def test_nested_quad():
+    def double(k):
+        def inner(x, k):
+            return integrate.quad(lambda y, x, k: np.sin(k * x * y), 0, 1, args=(x, k))[0]
+
+        return integrate.quad(inner, 0, 1, args=(k,))[0]
+
+    check_grads(double, (0.9,), order=1, rtol=1e-6, adjoint_rtol=1e-8)
+
+
+def test_what_quad_refuses():
+    with pytest.raises(TypeError, match="weight"):
+        ld.grad(lambda b: integrate.quad(np.cos, 0.0, b, weight="cos", wvar=1.0)[0])(1.0)
+    with pytest.raises(TypeError, match="through args"):
+        ld.grad(lambda b: integrate.quad(lambda x: b * x, 0.0, b)[0])(1.0)
+
+
+def test_fixed_quad():
+    def integral(a, b, k):
+        return integrate.fixed_quad(lambda x, k: np.exp(-k * x), a, b, args=(k,), n=4)[0]
+
+    check_grads(integral, (0.2, 0.7, 0.5))
+    np.testing.assert_allclose(
+        integral(0.2, 0.7, 0.5),
+        scipy.integrate.fixed_quad(lambda x: np.exp(-0.5 * x), 0.2, 0.7, n=4)[0],
+        rtol=1e-14,
+    )
+    with pytest.raises(ValueError, match="finite limits"):
+        integrate.fixed_quad(np.cos, 0.0, np.inf)
+
+
+# -- samples ---------------------------------------------------------------------------------------------
+
+
+def test_empty_intervals_have_no_weight():
+    x, y = np.array([0.0, 1.0, 1.0, 2.0, 2.0]), np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    got, pullback = ld.vjp(lambda y: integrate.simpson(y, x), y)
+    np.testing.assert_allclose(got, scipy.integrate.simpson(y, x=x))
+    assert np.all(np.isfinite(pullback(1.0)[0]))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda y: integrate.trapezoid(y, np.ones(4)), "4 points for 3 samples"),
+        (lambda y: integrate.simpson(y, np.ones((1, 3))), "one axis, or those of y"),
+        (lambda y: integrate.cumulative_trapezoid(y, initial=1.0), "None or 0"),
+        (lambda y: integrate.cumulative_trapezoid(y[:0]), "at least one"),
+        (lambda y: integrate.cumulative_simpson(y, x=np.zeros(3)), "increase"),
+        (lambda y: integrate.romb(y[:2][[0, 1, 1, 0]]), "power of two"),
+    ],
+)
+def test_errors_of_samples(call, says):
+    with pytest.raises(ValueError, match=says):
+        ld.vjp(call, np.ones(3))
+    with pytest.raises(TypeError, match="table"):
+        ld.vjp(lambda y: integrate.romb(y, show=True), np.ones(3))

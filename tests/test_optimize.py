@@ -1,0 +1,265 @@
+"""``lindiff.scipy.optimize``: SciPy's searches with exact derivatives of functions of trees."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.optimize
+from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
+
+import lindiff as ld
+from lindiff.scipy.optimize import least_squares, minimize, root
+
+
+def rosenbrock(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def of_tree(x):
+    """A Rosenbrock function of a matrix and a number in a tree."""
+    return rosenbrock(np.concatenate([np.ravel(x["a"]), np.reshape(x["b"][0], (1,))]))
+
+
+START = {"a": np.full((2, 2), 0.5), "b": (0.3,)}
+
+METHODS = [
+    *("BFGS", "L-BFGS-B", "CG", "TNC", "SLSQP"),
+    *("Newton-CG", "trust-ncg", "trust-krylov", "trust-constr", "trust-exact", None),
+]
+
+
+@pytest.mark.filterwarnings("ignore:delta_grad == 0.0")
+@pytest.mark.parametrize("method", METHODS)
+def test_minimize_of_a_tree(method):
+    found = minimize(of_tree, START, method=method)
+    assert found.success
+    assert found.x["a"].shape == (2, 2)
+    np.testing.assert_allclose(found.x["a"], 1.0, atol=1e-2)
+    np.testing.assert_allclose(found.x["b"][0], 1.0, atol=2e-2)
+
+
+def test_dogleg():
+    found = minimize(lambda x: np.sum(np.cosh(x)), np.array([1.0, 2.0]), method="dogleg")
+    np.testing.assert_allclose(found.x, 0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["Nelder-Mead", "Powell", "COBYLA"])
+def test_methods_without_gradients_get_none(method):
+    found = minimize(lambda x: np.sum((x - 2.0) ** 2), np.zeros((1, 2)), method=method, tol=1e-8)
+    assert found.x.shape == (1, 2)
+    np.testing.assert_allclose(found.x, 2.0, atol=1e-4)
+
+
+def test_the_same_search_as_scipys_with_the_gradient():
+    x0 = np.tile([-1.2, 1.0], 5)
+    ours = minimize(rosenbrock, x0, method="BFGS")
+    theirs = scipy.optimize.minimize(rosenbrock, x0, method="BFGS", jac=scipy.optimize.rosen_der)
+    assert (ours.nit, ours.nfev) == (theirs.nit, theirs.nfev)
+    np.testing.assert_allclose(ours.x, theirs.x, rtol=1e-8)
+    assert ours.jac.shape == x0.shape
+
+
+def test_far_fewer_runs_than_finite_differences():
+    """50 unknowns: a gradient costs one run instead of 51."""
+    runs = {}
+    for name, module in [("exact", minimize), ("differences", scipy.optimize.minimize)]:
+        runs[name] = 0
+
+        def counted(x, name=name):
+            runs[name] += 1
+            return rosenbrock(x)
+
+        module(counted, np.tile([-1.2, 1.0], 25), method="BFGS", options={"maxiter": 20})
+    assert 40 * runs["exact"] < runs["differences"]
+
+
+def test_products_at_one_point_share_a_run():
+    runs = 0
+
+    def counted(x):
+        nonlocal runs
+        runs += 1
+        return rosenbrock(x)
+
+    found = minimize(counted, np.tile([-1.2, 1.0], 5), method="trust-ncg")
+    assert found.success
+    assert runs <= found.nfev + found.nhev
+
+
+def test_arguments_and_one_that_stands_alone():
+    for args in [(3.0,), 3.0]:
+        found = minimize(lambda x, c: (x - c) ** 2, 0.0, args=args)
+        assert np.shape(found.x) == ()
+        np.testing.assert_allclose(found.x, 3.0, atol=1e-6)
+
+
+def test_complex_unknowns():
+    target = np.array([1.0 + 2.0j, -0.5j])
+    found = minimize(lambda z: np.sum(np.abs(z - target) ** 2), np.zeros(2, complex), method="trust-ncg")
+    np.testing.assert_allclose(found.x, target, atol=1e-6)
+
+
+def test_bounds_of_a_tree_and_of_arrays():
+    def f(x):
+        return np.sum((x["a"] - 2.0) ** 2) + (x["b"] + 2.0) ** 2
+
+    x0 = {"a": np.zeros((2, 2)), "b": 0.0}
+    found = minimize(f, x0, bounds=({"a": -np.inf, "b": -1.0}, {"a": np.array([1.0, 5.0]), "b": np.inf}))
+    np.testing.assert_allclose(found.x["a"], [[1.0, 2.0], [1.0, 2.0]], atol=1e-5)
+    np.testing.assert_allclose(found.x["b"], -1.0)
+    square = np.zeros((2, 2))
+    found = minimize(lambda x: np.sum((x - 2.0) ** 2), square, bounds=Bounds(-1.0, [[1.0, 1.5], [3.0, 3.0]]))
+    np.testing.assert_allclose(found.x, [[1.0, 1.5], [2.0, 2.0]], atol=1e-5)
+    found = minimize(lambda x: np.sum((x - 2.0) ** 2), np.zeros(2), bounds=[(0, 1), (None, None)])
+    np.testing.assert_allclose(found.x, [1.0, 2.0], atol=1e-5)
+    with pytest.raises(TypeError, match="complex arrays have no bounds"):
+        minimize(lambda x: np.abs(x), 1j, bounds=Bounds(0, 1))
+
+
+def test_constraints_of_a_tree():
+    x0 = (np.array([2.0, 0.5]), 1.0)
+
+    def f(x):
+        return np.sum(x[0] ** 2) + x[1] ** 2
+
+    def on_plane(x):
+        return np.sum(x[0]) + x[1] - 3.0
+
+    expected = np.ones(3)
+    found = minimize(f, x0, constraints={"type": "eq", "fun": on_plane})
+    np.testing.assert_allclose(np.append(found.x[0], found.x[1]), expected, atol=1e-5)
+    given = {"type": "eq", "fun": on_plane, "jac": lambda x: np.ones((1, 3))}
+    found = minimize(f, x0, constraints=[given])
+    np.testing.assert_allclose(np.append(found.x[0], found.x[1]), expected, atol=1e-5)
+    found = minimize(f, x0, constraints=LinearConstraint(np.ones((1, 3)), 3.0, 3.0))
+    np.testing.assert_allclose(np.append(found.x[0], found.x[1]), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["trust-constr", "SLSQP"])
+def test_nonlinear_constraint_has_exact_derivatives(method):
+    circle = NonlinearConstraint(lambda x: [x["p"][0] ** 2 + x["p"][1] ** 2], 1.0, 1.0)
+    x0 = {"p": np.array([1.0, 0.2])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # trust-constr: delta_grad == 0.0
+        found = minimize(lambda x: x["p"][0] + 2 * x["p"][1], x0, method=method, constraints=circle)
+    np.testing.assert_allclose(found.x["p"], -np.array([1.0, 2.0]) / np.sqrt(5), atol=1e-4)
+
+
+def test_given_derivatives_are_used():
+    x0 = {"x": np.array([3.0, 1.0])}
+    asked = []
+
+    def f(x):
+        return np.sum(x["x"] ** 4)
+
+    def gradient(x):
+        asked.append("jac")
+        return {"x": 4 * x["x"] ** 3}
+
+    def product(x, p):
+        asked.append("hessp")
+        return {"x": 12 * x["x"] ** 2 * p["x"]}
+
+    def hessian(x):
+        asked.append("hess")
+        return np.diag(12 * x["x"] ** 2)
+
+    found = minimize(f, x0, method="trust-ncg", jac=gradient, hessp=product)
+    np.testing.assert_allclose(found.x["x"], 0, atol=0.1)
+    minimize(f, x0, method="trust-exact", jac=gradient, hess=hessian)
+    minimize(lambda x: (f(x), gradient(x)), x0, jac=True)
+    minimize(lambda x: float(np.sum(np.cosh(x["x"]))), x0, jac="2-point", method="L-BFGS-B")
+    assert set(asked) == {"jac", "hessp", "hess"}
+
+
+def test_callbacks_get_trees():
+    seen = []
+    minimize(of_tree, START, method="BFGS", callback=lambda xk: seen.append(xk["a"].shape))
+
+    def stop(intermediate_result):
+        seen.append(intermediate_result.x["a"].shape)
+        raise StopIteration
+
+    found = minimize(of_tree, START, method="BFGS", callback=stop)
+    assert found.nit == 1
+    assert set(seen) == {(2, 2)}
+
+
+def test_variables_are_refused():
+    with pytest.raises(TypeError, match="differentiate the equations"):
+        ld.grad(lambda c: minimize(lambda x, c: (x - c) ** 2, 0.0, args=(c,)).x)(1.0)
+    with pytest.raises(TypeError, match="differentiate the equations"):
+        ld.grad(lambda c: minimize(lambda x: (x - c) ** 2, 0.0).x)(1.0)
+    with pytest.raises(TypeError, match="differentiate the equations"):
+        ld.grad(lambda c: root(lambda x, c: x - c, 0.0, args=(c,)).x)(1.0)
+    with pytest.raises(TypeError, match="one number"):
+        minimize(lambda x: x**2, np.ones(2))
+
+
+# -- least squares and roots -----------------------------------------------------------------------------
+
+T = np.linspace(0.0, 1.0, 8)
+Y = 2.0 * np.exp(-3.0 * T) + 0.1
+
+
+def residuals(p, t=T):
+    return {"fit": p["scale"] * np.exp(-p["rates"][0] * t) + p["rates"][1] - Y}
+
+
+P0 = {"scale": 1.0, "rates": np.array([1.0, 0.0])}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"method": "lm"}, {"method": "dogbox"}, {"tr_solver": "lsmr"}, {"jac": "3-point"}, {"args": (T,)}],
+)
+def test_least_squares(options):
+    found = least_squares(residuals, P0, **options)
+    np.testing.assert_allclose(found.x["scale"], 2.0, rtol=1e-5)
+    np.testing.assert_allclose(found.x["rates"], [3.0, 0.1], rtol=1e-5)
+
+
+def test_least_squares_with_a_given_jacobian_and_bounds():
+    def jacobian(x, c, *, d=0.0):
+        return np.eye(2) * c + d
+
+    found = least_squares(
+        lambda x, c, *, d=0.0: c * x - 4.0,
+        np.zeros(2),
+        jacobian,
+        (-np.inf, 1.5),
+        args=(2.0,),
+        kwargs={"d": 0.0},
+    )
+    np.testing.assert_allclose(found.x, 1.5, atol=1e-6)
+    found = least_squares(residuals, P0, bounds=Bounds(-10.0, 2.5))
+    assert found.x["rates"][0] <= 2.5
+
+
+def test_jacobian_of_few_residuals_is_pulled():
+    found = least_squares(lambda x: [np.sum(x) - 1.0], np.zeros(4))
+    np.testing.assert_allclose(found.jac, np.ones((1, 4)))
+
+
+@pytest.mark.parametrize("method", ["hybr", "lm", "krylov", "broyden1"])
+def test_root_of_a_tree(method):
+    def equations(x):
+        return {"u": x["u"] ** 3 - 1.0 + 0.1 * x["v"], "v": x["v"] - x["u"][0]}
+
+    found = root(equations, {"u": np.full(2, 0.9), "v": 0.9}, method=method, tol=1e-9)
+    y = equations(found.x)
+    np.testing.assert_allclose(np.append(y["u"], y["v"]), 0.0, atol=1e-6)
+
+
+def test_root_with_given_jacobians():
+    def f(x):
+        return x**2 - 2.0
+
+    for jac, fun in [
+        (lambda x: np.diag(2 * x), f),
+        (True, lambda x: (f(x), np.diag(2 * x))),
+        (False, f),
+    ]:
+        np.testing.assert_allclose(root(fun, np.ones(2), jac=jac).x, np.sqrt(2.0))

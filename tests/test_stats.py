@@ -1,0 +1,327 @@
+"""``lindiff.scipy.stats``: edges of supports, parameters, frozen distributions, what is refused.
+
+Values and derivatives inside supports are in table_stats.py.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from table_stats import CONTINUOUS, DISCRETE
+
+import lindiff as ld
+from lindiff.scipy import stats
+from lindiff.testing import check_grads
+
+POINTS = np.array([-2.0, 0.3, 1.0, 1.7, 2.5, np.nan])  # with loc 0.3 and scale 1.4: ends of supports
+FUNCTIONS = ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"]
+
+
+def distributions(names):
+    for name, shapes in names.items():
+        for method in FUNCTIONS:
+            if hasattr(getattr(stats, name), "_cdf") or "pdf" in method:
+                yield name, shapes, method.replace("pdf", "pmf") if names is DISCRETE else method
+
+
+@pytest.mark.parametrize(("name", "shapes", "method"), list(distributions(CONTINUOUS)))
+def test_outside_of_the_support(name, shapes, method):
+    """SciPy's values there, and derivatives that are finite: zero where the value is constant."""
+    call = getattr(getattr(stats, name), method)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = getattr(getattr(scipy.stats, name), method)(POINTS, *shapes, 0.3, 1.4)
+    got, pullback = ld.vjp(lambda x, loc, scale: call(x, *shapes, loc, scale), POINTS, 0.3, 1.4)
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-15)
+    x_bar = pullback(np.where(POINTS < 0.3, 1.0, 0.0))[0]
+    if np.isfinite(getattr(stats, name).support(*shapes)[0]):
+        np.testing.assert_array_equal(x_bar, 0.0)
+    assert np.all(np.isfinite(x_bar))
+
+
+@pytest.mark.parametrize(("name", "shapes", "method"), list(distributions(CONTINUOUS)))
+def test_at_infinity_are_the_limits(name, shapes, method):
+    call = getattr(getattr(stats, name), method)
+    got, pullback = ld.vjp(lambda scale: call([-np.inf, np.inf], *shapes, 0.0, scale), 1.5)
+    below = {"pdf": 0, "logpdf": -np.inf, "cdf": 0, "logcdf": -np.inf, "sf": 1, "logsf": 0}[method]
+    above = {"pdf": 0, "logpdf": -np.inf, "cdf": 1, "logcdf": 0, "sf": 0, "logsf": -np.inf}[method]
+    np.testing.assert_array_equal(got, [below, above])
+    assert pullback(np.ones(2)) == (0.0,)
+
+
+@pytest.mark.parametrize(("name", "shapes", "method"), list(distributions(DISCRETE)))
+def test_outside_of_the_counts(name, shapes, method):
+    k = np.array([-1.0, 0.0, 0.5, 1.0, 3.0, 7.0, np.nan])
+    *constants, p = shapes
+    call = getattr(getattr(stats, name), method)
+    with np.errstate(divide="ignore"):
+        expected = getattr(getattr(scipy.stats, name), method)(k, *shapes)
+        located = getattr(getattr(scipy.stats, name), method)(k + 2, *shapes, 2)
+    np.testing.assert_array_equal(expected, located)
+    got, pullback = ld.vjp(lambda p: call(k, *constants, p), p)
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        ld.vjp(lambda p: call(k + 2, *constants, p, loc=2), p)[0], expected, rtol=1e-12
+    )
+    assert np.isfinite(pullback(np.where(np.isfinite(expected), 1.0, 0.0))[0])
+
+
+@pytest.mark.parametrize("name", sorted(CONTINUOUS))
+def test_parameters_outside_of_their_domain(name):
+    shapes = CONTINUOUS[name]
+    d = getattr(stats, name)
+    scale = np.array([1.0, 0.0, -1.0])
+    with np.errstate(divide="ignore"):
+        expected = getattr(scipy.stats, name).logpdf(1.2, *shapes, 0.0, scale)
+    got, pullback = ld.vjp(lambda scale: d.logpdf(1.2, *shapes, 0.0, scale), scale)
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+    gradient = pullback(np.ones(3))[0]
+    assert np.all(np.isfinite(gradient))
+    assert np.all(gradient[1:] == 0)
+    if shapes and name != "skewnorm":
+        bad = np.array([shapes[0], -1.0])
+        got = ld.vjp(lambda s: d.logpdf(1.2, s, *shapes[1:], scale=2.0), bad)[0]
+        np.testing.assert_array_equal(np.isnan(got), [False, True])
+
+
+@pytest.mark.parametrize(("name", "shapes"), CONTINUOUS.items())
+def test_edges_of_probabilities(name, shapes):
+    if name == "skewnorm":
+        return
+    q = np.array([-0.1, 0.0, 0.5, 1.0, 1.1, np.nan])
+    for method in ["ppf", "isf"]:
+        expected = getattr(getattr(scipy.stats, name), method)(q, *shapes, 0.3, 1.4)
+        got, pullback = ld.vjp(
+            lambda q, loc, method=method: getattr(getattr(stats, name), method)(q, *shapes, loc, 1.4), q, 0.3
+        )
+        np.testing.assert_allclose(got, expected, rtol=1e-12)
+        weights = np.isfinite(expected).astype(float)
+        np.testing.assert_allclose(pullback(weights)[1], weights.sum())
+
+
+def test_moments_that_are_infinite():
+    for name, shape in [
+        ("pareto", 1.5),
+        ("pareto", 0.5),
+        ("t", 1.5),
+        ("t", 0.5),
+        ("invgamma", 0.5),
+        ("f", 3.0),
+    ]:
+        shapes = (2.0, shape) if name == "f" else (shape,)
+        for moment in ["mean", "var", "std"]:
+            expected = getattr(getattr(scipy.stats, name), moment)(*shapes)
+            call = getattr(getattr(stats, name), moment)
+            got, pullback = ld.vjp(lambda s, call=call, first=shapes[:-1]: call(*first, s), shapes[-1])
+            np.testing.assert_allclose(got, expected, rtol=1e-12)
+            assert np.isfinite(pullback(0.0)[0])
+    assert np.isnan(ld.vjp(lambda scale: stats.cauchy.mean(0.0, scale), 1.0)[0])
+    assert np.isinf(ld.vjp(lambda scale: stats.halfcauchy.var(0.0, scale), 1.0)[0])
+
+
+def test_students_t_with_infinite_degrees_is_normal():
+    df = np.array([3.0, np.inf])
+    got, pullback = ld.vjp(lambda x: stats.t.logpdf(x, df), np.array([1.0, 1.0]))
+    np.testing.assert_allclose(got, scipy.stats.t.logpdf(1.0, df), rtol=1e-12)
+    np.testing.assert_allclose(pullback(np.ones(2))[0][1], -1.0)
+    np.testing.assert_allclose(ld.vjp(lambda s: stats.t.var(df, 0.0, s), 2.0)[0], scipy.stats.t.var(df, 0, 2))
+
+
+def test_kinks_have_derivatives_of_any_order():
+    """At the mode of functions that are smooth there, although |z| is in their formulas."""
+    assert ld.grad(ld.grad(stats.logistic.logpdf))(0.0) == -0.5
+    assert ld.grad(stats.laplace.cdf)(0.0) == 0.5
+    assert ld.grad(stats.laplace.logpdf)(0.0) == 0.0
+
+
+def test_tails():
+    """Where the probability itself would be 0, or 1, its logarithm has a derivative."""
+    np.testing.assert_allclose(ld.grad(stats.norm.logcdf)(-1e4), 1e4, rtol=1e-7)
+    np.testing.assert_allclose(ld.grad(stats.laplace.logcdf)(-1e4), 1.0)
+    np.testing.assert_allclose(ld.grad(stats.logistic.logsf)(1e4), -1.0)
+    np.testing.assert_allclose(ld.grad(stats.expon.logsf)(1e4), -1.0)
+    np.testing.assert_allclose(ld.grad(stats.gumbel_r.logcdf)(-7.0), np.exp(7.0))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from(sorted(CONTINUOUS)),
+    st.sampled_from([(), (3,), (2, 1), (0,)]),
+    st.sampled_from([(), (1,), (2, 3)]),
+    st.sampled_from([(), (3,), (2, 1)]),
+    st.sampled_from(["logpdf", "pdf", "cdf", "sf", "ppf", "isf"]),
+)
+def test_shapes_are_scipys(name, x_shape, loc_shape, scale_shape, method):
+    if name == "skewnorm" and "pdf" not in method:
+        return
+    try:
+        np.broadcast_shapes(x_shape, loc_shape, scale_shape)
+    except ValueError:
+        return
+    shapes = CONTINUOUS[name]
+    x, loc, scale = np.full(x_shape, 0.7), np.full(loc_shape, 0.1), np.full(scale_shape, 1.3)
+    expected = getattr(getattr(scipy.stats, name), method)(x, *shapes, loc, scale)
+    call = getattr(getattr(stats, name), method)
+    plain = call(x, *shapes, loc, scale)
+    assert type(plain) is type(expected)
+    np.testing.assert_array_equal(plain, expected)
+    got, pullback = ld.vjp(lambda x, loc, scale: call(x, *shapes, loc, scale), x, loc, scale)
+    assert (np.shape(got), np.result_type(got)) == (np.shape(expected), np.float64)
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+    bars = pullback(np.ones(np.shape(got)))
+    assert [np.shape(bar) for bar in bars] == [x_shape, loc_shape, scale_shape]
+
+
+# -- frozen, and named parameters ------------------------------------------------------------------------
+
+
+def test_frozen():
+    frozen = stats.gamma(2.0, scale=3.0)
+    assert frozen.logpdf(1.5) == scipy.stats.gamma(2.0, scale=3.0).logpdf(1.5)
+    assert frozen.interval(0.5) == scipy.stats.gamma(2.0, scale=3.0).interval(0.5)
+    assert frozen.rvs(size=3, random_state=1).shape == (3,)
+    assert "gamma" in repr(frozen)
+    expected = ld.grad(lambda x: stats.gamma.logpdf(x, 2.0, 0.0, 3.0))(1.5)
+    assert ld.grad(frozen.logpdf)(1.5) == expected
+    check_grads(lambda a, scale: stats.gamma(a, scale=scale).entropy(), (2.0, 3.0))
+    check_grads(lambda a, scale: stats.gamma(a, scale=scale).median(), (2.0, 3.0), rtol=1e-6)
+    assert stats.poisson(2.0).pmf(1) == scipy.stats.poisson(2.0).pmf(1)
+
+
+def test_quantiles_of_counts_are_constants():
+    for method in ["ppf", "isf"]:
+        got, pullback = ld.vjp(lambda mu, m=method: getattr(stats.poisson, m)(0.7, mu), 3.0)
+        assert got == getattr(scipy.stats.poisson, method)(0.7, 3.0)
+        assert pullback(1.0) == (0.0,)
+    assert ld.value(ld.vjp(lambda mu: stats.poisson.median(mu), 3.0)[0]) == scipy.stats.poisson.median(3.0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda v: stats.norm.logpdf(v, 0.0, 1.0, 2.0),
+        lambda v: stats.norm.logpdf(v, mean=1.0),
+        lambda v: stats.norm.logpdf(v, 0.0, loc=1.0),
+        lambda v: stats.gamma.logpdf(v),
+        lambda v: stats.gamma(),
+    ],
+)
+def test_wrong_parameters(call):
+    with pytest.raises(TypeError, match="has the parameters"):
+        ld.grad(call)(1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda v: stats.norm.rvs(loc=v), "transform them"),
+        (lambda v: stats.norm(v).rvs(), "transform them"),
+        (lambda v: stats.norm.fit([v]), "minimize"),
+        (lambda v: stats.skewnorm.cdf(1.0, v), "no derivative"),
+        (lambda v: stats.skewnorm.ppf(0.5, v), "no derivative"),
+        (lambda v: stats.poisson.entropy(v), "no derivative"),
+        (lambda v: stats.nakagami.pdf(1.0, v), "scipy.stats.nakagami.pdf has no derivative"),
+        (lambda v: stats.nakagami(v).pdf(1.0), "scipy.stats.nakagami has no derivative"),
+        (lambda v: stats.multivariate_normal.cdf([v, v], [0.0, 0.0]), "no derivative"),
+        (lambda v: stats.zscore([v]), "no derivative"),
+    ],
+)
+def test_what_is_refused(call, says):
+    with pytest.raises(TypeError, match=says):
+        ld.grad(call)(1.0)
+
+
+def test_the_rest_is_scipys():
+    assert stats.nakagami.pdf(1.0, 2.0) == scipy.stats.nakagami.pdf(1.0, 2.0)
+    assert stats.nakagami(2.0).pdf(1.0) == scipy.stats.nakagami.pdf(1.0, 2.0)
+    assert stats.norm.name == "norm"
+    assert stats.norm.numargs == 0
+    assert "lindiff" in repr(stats.norm)
+    assert "lindiff" in repr(stats.dirichlet)
+    assert stats.kstest([0.5, 0.6], "uniform") == scipy.stats.kstest([0.5, 0.6], "uniform")
+    with pytest.raises(AttributeError):
+        stats.no_such_distribution  # noqa: B018
+    with pytest.raises(AttributeError):
+        stats.norm.no_such_method  # noqa: B018
+
+
+@pytest.mark.parametrize("name", stats.__all__)
+def test_documented(name):
+    d = getattr(stats, name)
+    assert "Examples" in type(d).__doc__
+    for method, function in inspect.getmembers(type(d), inspect.isfunction):
+        assert method.startswith("_") or function.__doc__
+
+
+# -- vectors ---------------------------------------------------------------------------------------------
+
+
+def test_singular_normals():
+    cov = np.array([[1.0, 1.0], [1.0, 1.0]])
+    points = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 2.0]])
+    expected = scipy.stats.multivariate_normal.logpdf(points, [0.0, 0.0], cov, allow_singular=True)
+
+    def density(x, mean):
+        return stats.multivariate_normal(mean, cov, allow_singular=True).logpdf(x)
+
+    got, pullback = ld.vjp(density, points, np.zeros(2))
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+    np.testing.assert_allclose(pullback(np.ones(3))[0], [[-0.5, -0.5], [-1.0, -1.0], [0.0, 0.0]], atol=1e-12)
+    with pytest.raises(TypeError, match="singular covariance"):
+        ld.vjp(lambda cov: stats.multivariate_normal.logpdf(points, None, cov, allow_singular=True), cov)
+    with pytest.raises(np.linalg.LinAlgError):
+        ld.vjp(lambda cov: stats.multivariate_normal.logpdf(points, None, cov), cov)
+    full = np.array([[2.0, 0.5], [0.5, 1.0]])
+    got = ld.vjp(lambda cov: stats.multivariate_normal.logpdf(points, None, cov, True), full)[0]
+    np.testing.assert_allclose(got, scipy.stats.multivariate_normal.logpdf(points, None, full), rtol=1e-12)
+
+
+def test_covariance_objects():
+    cov = scipy.stats.Covariance.from_diagonal([2.0, 0.5])
+    x = np.array([1.0, 2.0])
+    got = ld.grad(lambda mean: stats.multivariate_normal.logpdf(x, mean, cov))(np.zeros(2))
+    np.testing.assert_allclose(got, [0.5, 4.0])
+
+
+def test_shapes_of_normals_that_do_not_fit():
+    with pytest.raises(ValueError, match="do not fit"):
+        ld.vjp(lambda m: stats.multivariate_normal.logpdf(np.ones(3), m, np.eye(2)), np.ones(3))
+
+
+def test_dirichlet_and_multinomial_check_as_scipy_does():
+    with pytest.raises(ValueError, match="simplex"):
+        ld.vjp(lambda a: stats.dirichlet.logpdf([0.5, 0.6], a), np.ones(2))
+    with pytest.raises(ValueError, match="greater than 0"):
+        ld.vjp(lambda a: stats.dirichlet.mean(a), -np.ones(2))
+    p = np.array([0.25, 0.75])
+    x = np.array([[1, 2], [2, 2], [-1, 4]])
+    got, pullback = ld.vjp(lambda p: stats.multinomial.logpmf(x, 3, p), p)
+    np.testing.assert_allclose(got, scipy.stats.multinomial.logpmf(x, 3, p), rtol=1e-12)
+    np.testing.assert_allclose(pullback(np.ones(3))[0], [4.0, 2 / 0.75])
+    plain = stats.multinomial(3, p)
+    assert plain.pmf([1, 2]) == scipy.stats.multinomial(3, p).pmf([1, 2])
+    np.testing.assert_array_equal(plain.cov(), scipy.stats.multinomial(3, p).cov())
+    np.testing.assert_array_equal(plain.mean(), scipy.stats.multinomial(3, p).mean())
+    for method in ["mean", "var", "entropy"]:
+        plain, expected = (getattr(m.dirichlet, method)([2.0, 1.0]) for m in (stats, scipy.stats))
+        np.testing.assert_array_equal(plain, expected)
+    assert stats.dirichlet.pdf(p, [2.0, 1.0]) == scipy.stats.dirichlet.pdf(p, [2.0, 1.0])
+    assert stats.dirichlet.rvs([1.0, 2.0], random_state=1).shape == (1, 2)
+
+
+def test_maximum_likelihood():
+    """The distributions, the search and the derivatives together."""
+    from lindiff.scipy.optimize import minimize
+
+    data = scipy.stats.gamma.rvs(2.0, scale=3.0, size=200, random_state=1)
+
+    def loss(p):
+        return -np.sum(stats.gamma.logpdf(data, np.exp(p["log_a"]), scale=np.exp(p["log_scale"])))
+
+    found = minimize(loss, {"log_a": 0.0, "log_scale": 0.0}, method="trust-ncg")
+    a, _, scale = scipy.stats.gamma.fit(data, floc=0)
+    np.testing.assert_allclose(np.exp([found.x["log_a"], found.x["log_scale"]]), [a, scale], rtol=1e-5)
