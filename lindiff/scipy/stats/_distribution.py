@@ -213,6 +213,18 @@ class PlainOnly:
         return plain_only(f"scipy.stats.{self.name}.{name}", found) if inspect.isroutine(found) else found
 
 
+def _log_of_probability(
+    probability: Callable[..., Any], complement: Callable[..., Any], z: Any, *shapes: Any
+) -> Any:
+    """``log p``, from 1 - p where that is the less."""
+    p = probability(z, *shapes)
+    is_likely = value(p) > 0.5
+    if not np.any(is_likely):
+        return np.log(p)
+    rest = np.where(is_likely, complement(z, *shapes), 0.5)
+    return np.where(is_likely, np.log1p(-rest), np.log(np.where(is_likely, 1.0, p)))
+
+
 class Continuous(Distribution):
     __doc__ = Distribution.__doc__
     # Whether the density at the ends of the support is that of SciPy's formula, or zero.
@@ -224,13 +236,13 @@ class Continuous(Distribution):
         return np.exp(self._logpdf(z, *shapes))
 
     def _logcdf(self, z: Any, *shapes: Any) -> Any:
-        return np.log(self._cdf(z, *shapes))
+        return _log_of_probability(self._cdf, self._sf, z, *shapes)
 
     def _sf(self, z: Any, *shapes: Any) -> Any:
         return 1.0 - self._cdf(z, *shapes)
 
     def _logsf(self, z: Any, *shapes: Any) -> Any:
-        return np.log(self._sf(z, *shapes))
+        return _log_of_probability(self._sf, self._cdf, z, *shapes)
 
     def _isf(self, q: Any, *shapes: Any) -> Any:
         return self._ppf(1.0 - q, *shapes)
@@ -362,13 +374,13 @@ class Discrete(Distribution):
         return np.exp(self._logpmf(k, *shapes))
 
     def _logcdf(self, k: Any, *shapes: Any) -> Any:
-        return np.log(self._cdf(k, *shapes))
+        return _log_of_probability(self._cdf, self._sf, k, *shapes)
 
     def _sf(self, k: Any, *shapes: Any) -> Any:
         return 1.0 - self._cdf(k, *shapes)
 
     def _logsf(self, k: Any, *shapes: Any) -> Any:
-        return np.log(self._sf(k, *shapes))
+        return _log_of_probability(self._sf, self._cdf, k, *shapes)
 
     # -- with location -------------------------------------------------------------------------------------
 
