@@ -227,6 +227,7 @@ def test_wrong_parameters(call):
         (lambda v: stats.skewnorm.cdf(1.0, v), "no derivative"),
         (lambda v: stats.skewnorm.ppf(0.5, v), "no derivative"),
         (lambda v: stats.poisson.entropy(v), "no derivative"),
+        (lambda v: stats.betabinom.logsf(1, 3, 1.0, v), "scipy.stats.betabinom.logsf has no derivative"),
         (lambda v: stats.nakagami.pdf(1.0, v), "scipy.stats.nakagami.pdf has no derivative"),
         (lambda v: stats.nakagami(v).pdf(1.0), "scipy.stats.nakagami has no derivative"),
         (lambda v: stats.multivariate_normal.cdf([v, v], [0.0, 0.0]), "no derivative"),

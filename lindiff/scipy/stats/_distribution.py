@@ -132,6 +132,13 @@ class Distribution:
         valid = self._valid(*map(value, shapes))
         return valid, [_where(valid, s, safe) for s, safe in zip(shapes, self.harmless, strict=False)]
 
+    def _formula(self, method: str) -> Callable[..., Any]:
+        """The method in standard form; all methods of a kind come from one that has to be there."""
+        source = {"ppf": "_ppf", "isf": "_ppf"}.get(method, "_cdf")
+        if method[-3:] not in ("pdf", "pmf") and not hasattr(self, source):
+            raise TypeError(f"scipy.stats.{self.name}.{method} has no derivative in lindiff")
+        return getattr(self, f"_{method}")
+
     def _plain(self, method: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
         return getattr(self._scipy, method)(*args, **kwds)
 
@@ -248,12 +255,6 @@ class Continuous(Distribution):
         return self._ppf(1.0 - q, *shapes)
 
     # -- with location and scale ---------------------------------------------------------------------------
-
-    def _formula(self, method: str) -> Callable[..., Any]:
-        source = {"pdf": "_logpdf", "logpdf": "_logpdf", "ppf": "_ppf", "isf": "_ppf"}.get(method, "_cdf")
-        if not hasattr(self, source):
-            raise TypeError(f"scipy.stats.{self.name}.{method} has no derivative in lindiff")
-        return getattr(self, f"_{method}")
 
     def _at(self, method: str, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
         """A function of points."""
@@ -395,7 +396,7 @@ class Discrete(Distribution):
             inside = (k >= low) & (k <= high) & (np.floor(k) == k)
         else:
             inside = (k >= low) & (k < high)
-        y = getattr(self, f"_{method}")(np.floor(_where(inside, k, low)), *safe)
+        y = self._formula(method)(np.floor(_where(inside, k, low)), *safe)
         y = _of_shape(y, k.shape, *(s.shape for s in shapes))
         below, above = BEYOND[method.replace("pmf", "pdf")]
         y = _where(inside, y, np.where(k >= high, above, below))
