@@ -12,8 +12,8 @@ import platform
 import sys
 from pathlib import Path
 
-SUITES = ("kalman", "overhead", "operators", "batches", "memory", "gp")
-PEERS = ("numpy", "lindiff", "jax", "torch", "autograd")
+SUITES = ("kalman", "overhead", "families", "networks", "operators", "batches", "memory", "gp")
+PEERS = ("numpy", "lindiff", "jax", "torch", "autograd", "advect", "mygrad")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -22,7 +22,7 @@ def main() -> None:
     options = _options()
     _set_threads(options.threads)
     from .harness import Settings, load_suite, run_suite
-    from .report import Report
+    from .report import report_of
 
     print(_environment(options.threads), flush=True)
     settings = Settings(options.seconds, options.rounds)
@@ -30,7 +30,7 @@ def main() -> None:
         suite = load_suite(name)
         print(f"\n## {name}: {suite.TITLE}\n", flush=True)
         records = run_suite(name, options.peers, settings, _note)
-        report = Report(name, suite.TITLE, records, options.threads)
+        report = report_of(name, suite.TITLE, records, options.threads)
         print(report.tables(), flush=True)
         for path in report.write(options.results):
             print(f"wrote {path}")

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,17 +34,26 @@ MIN_SAMPLES = 3
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to measure; cases of a family differ in size and share a line of the plot."""
+    """One thing to measure; cases of a family differ in size and share a line of the plot.
+
+    A family of many calls names the call as well.
+    """
 
     family: str
     size: int | None = None
+    call: str = ""
 
     def __str__(self) -> str:
-        return self.family if self.size is None else f"{self.family}, n={self.size}"
+        name = self.call or self.family
+        return name if self.size is None else f"{name}, n={self.size}"
 
 
 class Suite(Protocol):
-    """What each suite's module offers; `memory_cases()` and `memory_call(peer, case)` are optional."""
+    """What each suite's module offers.
+
+    `memory_cases()` and `memory_call(peer, case)` are optional, and so is `SHARE`: how much of the time that
+    is set for a measurement the suite takes.
+    """
 
     TITLE: str
     PEERS: tuple[str, ...]
@@ -70,6 +79,7 @@ class Record:
 
     suite: str
     family: str
+    call: str
     size: int | None
     quantity: str
     peer: str
@@ -84,6 +94,7 @@ class Record:
 def run_suite(name: str, peers: list[str], settings: Settings, note: Callable[[str], None]) -> list[Record]:
     """Measure one suite and return its records; `note` is told what was skipped and why."""
     suite = load_suite(name)
+    settings = replace(settings, seconds=settings.seconds * getattr(suite, "SHARE", 1.0))
     with _workers(name, [peer for peer in peers if peer in suite.PEERS], note) as workers:
         for worker in workers:
             note(f"{worker.peer} {worker.version}, threads: {worker.threads}")
@@ -190,18 +201,23 @@ def _run_case(
 def _record(worker: Worker, case: Case, quantity: str, samples: list[float], unit: str) -> Record:
     q25, median, q75 = (float(q) for q in np.percentile(samples, (25, 50, 75)))
     return Record(
-        worker.suite, case.family, case.size, quantity,
+        worker.suite, case.family, case.call, case.size, quantity,
         worker.peer, worker.version, unit, median, q25, q75, len(samples),
     )  # fmt: skip
 
 
 def _drop_disagreeing(case: Case, offers: dict[Worker, _Offer], note: Callable[[str], None]) -> None:
-    """Leave out whoever computes something else; the first peer that is not lindiff is the reference."""
-    reference = next((worker for worker in offers if worker.peer not in ("numpy", "lindiff")), None)
-    for worker in list(offers):
-        if reference is None or worker is reference:
-            continue
-        distance = disagreement(offers[worker].checked, offers[reference].checked)
+    """Leave out whoever computes something else than the reference: of the peers that are not lindiff, the
+    one that most others agree with."""
+    candidates = [worker for worker in offers if worker.peer not in ("numpy", "lindiff")]
+    distances = {
+        worker: [disagreement(offer.checked, offers[worker].checked) for offer in offers.values()]
+        for worker in candidates
+    }
+    if not candidates:
+        return
+    reference = max(candidates, key=lambda worker: sum(d <= TOLERANCE for d in distances[worker]))
+    for worker, distance in zip(list(offers), distances[reference], strict=True):
         if not distance <= TOLERANCE:
             note(f"{case}: {worker.peer} LEFT OUT, {distance:.1e} (relative) away from {reference.peer}")
             del offers[worker]
@@ -296,10 +312,10 @@ class _Session:
 
     def rest(self) -> None:
         """Wait until this process is idle: threads of BLAS and OpenMP spin a while before they sleep."""
-        for _ in range(10):
+        for _ in range(100):
             before = time.process_time()
-            time.sleep(0.02)
-            if time.process_time() - before < 0.001:
+            time.sleep(0.002)
+            if time.process_time() - before < 0.0005:
                 return
 
     def peak_memory(self, case: Case) -> int:

@@ -58,6 +58,11 @@ def _gradients(gradients: Sequence[Any]) -> dict[str, np.ndarray]:
     return {f"gradient {i}": np.array(gradient) for i, gradient in enumerate(gradients)}
 
 
+def _conjugate(y_bar: Any) -> Any:
+    """A cotangent, or a tuple of them, conjugated."""
+    return tuple(map(np.conj, y_bar)) if isinstance(y_bar, tuple) else np.conj(y_bar)
+
+
 class Peer(ABC):
     """A library that computes functions and, all but NumPy, their derivatives."""
 
@@ -65,10 +70,17 @@ class Peer(ABC):
     distribution: str
     xp: Any
     """The namespace that speaks NumPy's words (`sin`, `exp`, `linalg.cholesky`, ...)."""
+    scipy: str
+    """The name of the package that speaks SciPy's (`special.erf`, ...)."""
 
     @property
     def version(self) -> str:
         return version(self.distribution)
+
+    @property
+    def special(self) -> Any:
+        """The namespace of SciPy's special functions."""
+        return importlib.import_module(f"{self.scipy}.special")
 
     def asarray(self, x: Any) -> Any:
         """Turn a NumPy array or number into the library's own array."""
@@ -90,12 +102,21 @@ class Peer(ABC):
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
         """Give value and gradient (NumPy: the value) as one call that has not run yet."""
 
+    def gradients_at(self, f: Function, count: int) -> Function:
+        """Give the gradients of the scalar `f` as a function of its ``count`` arguments."""
+        raise NotImplementedError(f"{self.name} has no gradients")
+
+    def compiled(self, f: Function) -> Function:
+        """Compile a function where the library does that."""
+        return f
+
 
 class NumPy(Peer):
     """Plain NumPy: values only, for scale."""
 
     name = distribution = "numpy"
     xp = np
+    scipy = "scipy"
 
     def solve_lower(self, L: Any, b: Any) -> Any:
         return scipy.linalg.solve_triangular(L, b, lower=True)
@@ -116,6 +137,7 @@ class Lindiff(Peer):
 
     name = distribution = "lindiff"
     xp = np
+    scipy = "lindiff.scipy"
 
     def __init__(self) -> None:
         self.ld = importlib.import_module("lindiff")
@@ -146,11 +168,15 @@ class Lindiff(Peer):
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
         return partial(self.ld.value_and_grad(f, argnums=tuple(range(len(args)))), *args)
 
+    def gradients_at(self, f: Function, count: int) -> Function:
+        return self.ld.grad(f, argnums=tuple(range(count)))
+
 
 class Autograd(Peer):
-    """autograd, through its own namespace `autograd.numpy`."""
+    """autograd, through its own namespace `autograd.numpy`; its complex gradients are the conjugates."""
 
     name = distribution = "autograd"
+    scipy = "autograd.scipy"
 
     def __init__(self) -> None:
         self.autograd = importlib.import_module("autograd")
@@ -170,7 +196,7 @@ class Autograd(Peer):
 
         record = self.autograd.make_vjp(boxed, 0 if single else tuple(range(len(args))))
         pullback, y = record(*args)
-        y_bar = cotangent(y)
+        y_bar = _conjugate(cotangent(y))
 
         def both() -> Any:
             pullback, _ = record(*args)
@@ -181,7 +207,8 @@ class Autograd(Peer):
             "backward": partial(pullback, y_bar),
             "forward + backward": both,
         }
-        return Calls(timed, _gradients([both()] if single else both()))
+        gradients = [both()] if single else both()
+        return Calls(timed, _gradients([np.conj(gradient) for gradient in gradients]))
 
     def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
         both = self.gradient_once(f, args)
@@ -190,6 +217,92 @@ class Autograd(Peer):
 
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
         return partial(self.autograd.value_and_grad(f, tuple(range(len(args)))), *args)
+
+    def gradients_at(self, f: Function, count: int) -> Function:
+        return self.autograd.grad(f, tuple(range(count)))
+
+
+class Advect(Peer):
+    """advect, through its own namespace `advect.numpy`, traced anew in each call; a pullback runs once."""
+
+    name = distribution = "advect"
+    scipy = "advect.scipy"
+
+    def __init__(self) -> None:
+        self.advect = importlib.import_module("advect")
+        self.xp = importlib.import_module("advect.numpy")
+
+    def solve_lower(self, L: Any, b: Any) -> Any:
+        return self.xp.linalg.solve(L, b)
+
+    def vjp_calls(self, f: Function, args: Sequence[Any], cotangent: Cotangent) -> Calls:
+        record = self.advect.vjp(f, tuple(range(len(args))))
+        y_bar = cotangent(record(*args)[0])
+
+        def both() -> Any:
+            _, pullback = record(*args)
+            return pullback(y_bar)
+
+        return Calls({"forward": partial(record, *args), "forward + backward": both}, _gradients(both()))
+
+    def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
+        both = self.gradient_once(f, args)
+        value, gradients = both()
+        return Calls({"value + gradient": both}, {"value": np.array(value), **_gradients(gradients)})
+
+    def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
+        return partial(self.advect.value_and_grad(f, tuple(range(len(args)))), *args)
+
+    def gradients_at(self, f: Function, count: int) -> Function:
+        return self.advect.grad(f, tuple(range(count)))
+
+
+class MyGrad(Peer):
+    """MyGrad: tensors that know where they come from, first derivatives."""
+
+    name = distribution = "mygrad"
+
+    def __init__(self) -> None:
+        self.xp = importlib.import_module("mygrad")
+
+    def solve_lower(self, L: Any, b: Any) -> Any:
+        raise NotImplementedError("MyGrad has no solvers")
+
+    def vjp_calls(self, f: Function, args: Sequence[Any], cotangent: Cotangent) -> Calls:
+        leaves = self._leaves(args)
+        y_bar = cotangent(f(*leaves).data)
+
+        def both() -> Any:
+            f(*leaves).backward(y_bar)
+            return [leaf.grad for leaf in leaves]
+
+        return Calls({"forward": partial(f, *leaves), "forward + backward": both}, _gradients(both()))
+
+    def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
+        both = self.gradient_once(f, args)
+        value, gradients = both()
+        return Calls({"value + gradient": both}, {"value": np.array(value.data), **_gradients(gradients)})
+
+    def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
+        leaves = self._leaves(args)
+
+        def value_and_gradient() -> Any:
+            value = f(*leaves)
+            value.backward()
+            return value, [leaf.grad for leaf in leaves]
+
+        return value_and_gradient
+
+    def gradients_at(self, f: Function, count: int) -> Function:
+        def gradients(*args: Any) -> list[Any]:
+            leaves = self._leaves(args)
+            f(*leaves).backward()
+            return [leaf.grad for leaf in leaves]
+
+        return gradients
+
+    def _leaves(self, args: Sequence[Any]) -> list[Any]:
+        return [self.xp.tensor(arg) for arg in args]
 
 
 class Torch(Peer):
@@ -234,6 +347,13 @@ class Torch(Peer):
             return value, self.xp.autograd.grad(value, leaves)
 
         return value_and_gradient
+
+    def gradients_at(self, f: Function, count: int) -> Function:
+        def gradients(*args: Any) -> Any:
+            leaves = [arg.detach().requires_grad_() for arg in args]
+            return self.xp.autograd.grad(f(*leaves), leaves)
+
+        return gradients
 
     def _leaves(self, args: Sequence[Any]) -> list[Any]:
         return [arg.clone().requires_grad_() for arg in args]
@@ -296,6 +416,12 @@ class JAX(Peer):
         gradient = self.jax.jit(self.jax.value_and_grad(f, tuple(range(len(args)))))
         return self._waiting(gradient.lower(*args).compile(), *args)
 
+    def gradients_at(self, f: Function, count: int) -> Function:
+        return self.jax.grad(f, tuple(range(count)))
+
+    def compiled(self, f: Function) -> Function:
+        return self.jax.jit(f)
+
     def _waiting(self, f: Function, *args: Any) -> Callable[[], Any]:
         wait = self.jax.block_until_ready
         return lambda: wait(f(*args))
@@ -307,5 +433,7 @@ def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-PEERS: dict[str, type[Peer]] = {peer.name: peer for peer in (NumPy, Lindiff, JAX, Torch, Autograd)}
+PEERS: dict[str, type[Peer]] = {
+    peer.name: peer for peer in (NumPy, Lindiff, JAX, Torch, Autograd, Advect, MyGrad)
+}
 """All competitors, in the order of their turns and of the columns of the tables."""

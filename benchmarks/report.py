@@ -19,8 +19,11 @@ from .peers import PEERS
 
 COLOURS = {
     "numpy": "#7f7f7f", "lindiff": "#d62728", "jax": "#1f77b4", "torch": "#ff7f0e", "autograd": "#2ca02c",
+    "advect": "#9467bd", "mygrad": "#8c564b",
 }  # fmt: skip
-MARKERS = {"numpy": "s", "lindiff": "o", "jax": "^", "torch": "D", "autograd": "v"}
+MARKERS = {
+    "numpy": "s", "lindiff": "o", "jax": "^", "torch": "D", "autograd": "v", "advect": "P", "mygrad": "X",
+}  # fmt: skip
 PANELS_IN_A_ROW = 3
 UNITS = {"µs": ((1e6, "s"), (1e3, "ms"), (0, "µs")), "MB": ((0, "MB"),)}
 
@@ -33,7 +36,8 @@ class Report:
         self.frame = pd.DataFrame([asdict(record) for record in records])
         if not self.frame.empty:
             sizes = [None if np.isnan(size) else int(size) for size in self.frame["size"].astype(float)]
-            self.frame["case"] = [str(Case(*case)) for case in zip(self.frame["family"], sizes, strict=True)]
+            cases = zip(self.frame["family"], sizes, self.frame["call"], strict=True)
+            self.frame["case"] = [str(Case(*case)) for case in cases]
             self.frame.insert(0, "threads", threads)
 
     def tables(self) -> str:
@@ -49,9 +53,11 @@ class Report:
         folder.mkdir(parents=True, exist_ok=True)
         csv, png = folder / f"{self.name}.csv", folder / f"{self.name}.png"
         self.frame.drop(columns="case").to_csv(csv, index=False, float_format="%.6g")
-        figure = self._curves() if self.frame["size"].notna().any() else self._bars()
-        figure.savefig(png, dpi=150)
+        self._figure().savefig(png, dpi=150)
         return [csv, png]
+
+    def _figure(self) -> Figure:
+        return self._curves() if self.frame["size"].notna().any() else self._bars()
 
     def _quantities(self) -> list[str]:
         return list(self.frame["quantity"].unique())
@@ -141,6 +147,86 @@ class Report:
         return figure
 
 
+class CallReport(Report):
+    """The results of a suite of many calls in families: single calls, and what they come to by family."""
+
+    def tables(self) -> str:
+        """Return the times by family, and the times of each call with the ratios to lindiff."""
+        if self.frame.empty:
+            return "nothing was measured"
+        return "\n\n".join([self._by_family(), self._by_call(), self._slower()])
+
+    def _medians(self) -> pd.DataFrame:
+        """A row for each case, a column for each library."""
+        table = self.frame.pivot(index=["family", "call", "size"], columns="peer", values="median")
+        order = self.frame.set_index(["family", "call", "size"]).index.unique()
+        return table.reindex(index=order, columns=[peer for peer in PEERS if peer in table])
+
+    def _ratios(self) -> pd.DataFrame:
+        """Each library's time over lindiff's."""
+        medians = self._medians()
+        return medians.drop(columns="lindiff").div(medians["lindiff"], axis=0)
+
+    def _by_family(self) -> str:
+        families = self._medians().groupby(level=["family", "size"], sort=False)
+        ratios = self._ratios().groupby(level=["family", "size"], sort=False)
+        columns = {"calls": families.size()}
+        columns |= {f"{peer} µs": families[peer].median().map(_three_figures) for peer in families.first()}
+        for peer in ratios.first():
+            columns[f"{peer}/lindiff"] = ratios[peer].median().map(_ratio)
+            columns["least" + " " * len(columns)] = ratios[peer].min().map(_ratio)
+        return _table("median over the calls of a family; least ratio", pd.DataFrame(columns))
+
+    def _by_call(self) -> str:
+        table = pd.concat(
+            [
+                self._medians().map(_three_figures).add_suffix(" µs"),
+                self._ratios().map(_ratio).add_suffix("/lindiff"),
+            ],
+            axis=1,
+        )
+        return _table("each call", table)
+
+    def _slower(self) -> str:
+        """The calls that some other library differentiates faster than lindiff."""
+        ratios = self._ratios().drop(columns="numpy", errors="ignore")
+        slower = ratios[(ratios < 1).any(axis=1)]
+        return (
+            "no other library is faster at any call"
+            if slower.empty
+            else _table("calls that another library does faster", slower.map(_ratio))
+        )
+
+    def _figure(self) -> Figure:
+        """Ratios to lindiff's time: a panel for each size, a row for each family, a point for each call."""
+        ratios = self._ratios()
+        families = list(self.frame["family"].unique())
+        sizes = sorted(self.frame["size"].unique())
+        figure, axes = _panels(len(sizes), width=4.6, height=1.0 + 0.5 * len(families), share=True)
+        for axis, size in zip(axes, sizes, strict=True):
+            of_size = ratios.xs(size, level="size")
+            for i, peer in enumerate(ratios):
+                rows = of_size[peer].dropna()
+                heights = [families.index(family) + (i - 1) * 0.25 for family, _ in rows.index]
+                axis.scatter(
+                    rows, heights, s=12, alpha=0.6, linewidths=0, color=COLOURS[peer], marker=MARKERS[peer],
+                    label=peer,
+                )  # fmt: skip
+            axis.axvline(1, color=COLOURS["lindiff"], label="lindiff")
+            axis.set(xscale="log", title=f"{size:.0f} elements", xlabel="time / lindiff's time")
+            axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+            axis.set_yticks(range(len(families)), families)
+            axis.set_ylim(len(families) - 0.5, -0.5)
+            axis.grid(axis="x", alpha=0.3)
+        return self._finish(figure, axes)
+
+
+def report_of(name: str, title: str, records: list[Record], threads: int) -> Report:
+    """The report that suits the records."""
+    kind = CallReport if any(record.call for record in records) else Report
+    return kind(name, title, records, threads)
+
+
 def _panels(count: int, width: float, height: float, share: bool) -> tuple[Figure, list[Axes]]:
     columns = min(count, PANELS_IN_A_ROW)
     rows = ceil(count / columns)
@@ -184,6 +270,8 @@ def _with_unit(value: float, unit: str) -> str:
 
 
 def _three_figures(value: float) -> str:
+    if np.isnan(value):
+        return "–"
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 

@@ -1,5 +1,8 @@
 """Exact derivatives for plain NumPy code, with linear algebra at the speed of LAPACK."""
 
+import importlib
+from typing import TYPE_CHECKING
+
 try:
     from lindiff.core import record as _record
 except ImportError as error:
@@ -14,11 +17,16 @@ from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
+from lindiff.numpy._patch import patch_numpy
+from lindiff.rules.classification import supported
+from lindiff.seeing import draw, explain, nan_check
 from lindiff.transforms.constants import stop_gradient
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.jacobian import hessian, hvp, jacobian
 from lindiff.transforms.linearize import linear_transpose, linearize
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
+
+__version__ = "0.1.0"
 
 __all__ = [
     "Bilinear",
@@ -26,6 +34,8 @@ __all__ = [
     "Elementwise",
     "Linear",
     "Variable",
+    "draw",
+    "explain",
     "grad",
     "hessian",
     "hvp",
@@ -34,11 +44,26 @@ __all__ = [
     "linalg",
     "linear_transpose",
     "linearize",
+    "nan_check",
+    "patch_numpy",
     "rule",
     "stop_gradient",
+    "supported",
+    "testing",
     "value",
     "value_and_grad",
     "vjp",
 ]
+
+
+if TYPE_CHECKING:
+    from lindiff import testing
+else:
+
+    def __getattr__(name):
+        if name == "testing":  # imported when it is first asked for
+            return importlib.import_module("lindiff.testing")
+        raise AttributeError(f"module 'lindiff' has no attribute {name!r}")
+
 
 del _record, _rules

@@ -103,6 +103,8 @@ OPERATORS = [
     record(np.digitize, sample(B, SORTED)),
     record(np.result_type, sample(A, B), sample(A, np.dtype("f4"))),
     record(np.can_cast, sample(np.dtype("f4"), np.dtype("f8"))),
+    record(np.unravel_index, sample([1, 5], (2, 3))),
+    record(np.ravel_multi_index, sample(([0, 1], [2, 1]), (2, 3))),
     record(np.einsum_path, sample("ij,jk", np.ones((2, 2)), np.ones((2, 2)))),
     record(np.linalg.matrix_rank, sample(np.ones((2, 2)))),
     *(

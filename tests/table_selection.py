@@ -143,6 +143,24 @@ def with_like(function):
     return call
 
 
+def undispatched(function):
+    """``function``, which NumPy does not dispatch, as lindiff has it for Variables."""
+
+    def call(a, *args, **kwargs):
+        if isinstance(a, ld.Variable):
+            return a.__array_function__(function, (ld.Variable,), (a, *args), kwargs)
+        return function(a, *args, **kwargs)
+
+    return call
+
+
+def required(rng):
+    x = rng.standard_normal((3, 4))
+    yield sample(x)
+    yield sample(x, requirements="F")
+    yield sample(x, dtype=np.float64, requirements=["C_CONTIGUOUS", "OWNDATA", "W"])
+
+
 def filled_like(shape, fill_value, **kwargs):
     like = fill_value if isinstance(fill_value, ld.Variable) else None
     return np.full(shape, fill_value, like=like, **kwargs)
@@ -190,9 +208,24 @@ OPERATORS = [
     Operator("array", np.array, lists, call=with_like(np.array)),
     Operator("asarray", np.asarray, lists, call=with_like(np.asarray)),
     Operator("asanyarray", np.asanyarray, lists, call=with_like(np.asanyarray)),
+    Operator("ascontiguousarray", np.ascontiguousarray, one_matrix, call=with_like(np.ascontiguousarray)),
+    Operator("asfortranarray", np.asfortranarray, one_matrix, call=with_like(np.asfortranarray)),
+    Operator("require", np.require, required, call=with_like(np.require)),
+    Operator("asarray_chkfinite", np.asarray_chkfinite, one_matrix, call=undispatched(np.asarray_chkfinite)),
+    Operator("ix_", np.ix_, lambda rng: [sample(rng.standard_normal(3), [0, 1], rng.standard_normal(2))]),
     Operator("linspace", np.linspace, linear_grids),
     Operator("logspace", np.logspace, based_grids, domain=lambda x: x / (1 + np.abs(x)) + 1),
     Operator("geomspace", np.geomspace, lambda rng: list(grids(rng))[:4], domain=np.exp),
+    Operator(
+        "complex geomspace",
+        np.geomspace,
+        lambda rng: [
+            sample(rng.random(()) + 1 + 1j, rng.random(3) + 1, 4),
+            sample(1j, rng.random(2) + 2, axis=1),
+        ],
+        complex=True,
+        single=False,
+    ),
     Operator(
         "negative geomspace",
         np.geomspace,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from table import Operator, sample
+from table import Operator, accepted, sample
 
 
 def each(shape_of_array, *calls):
@@ -78,8 +78,40 @@ def concatenated_with_constants(rng):
 
 SHAPES = arrays_of((), (3,), (2, 3), (0, 3))
 TILES = [call(2), call((2,)), call((2, 1, 2)), call(()), call((0, 1)), call(reps=(1, 1))]
-PADDINGS = [call(1), call((2, 1)), call([(1, 2), (0, 1)]), call(pad_width=((0, 0), (3, 0)))]
-FILLINGS = [call(1, "constant", constant_values=2.0), call(1, constant_values=((1.0, 2.0), (3.0, 4.0)))]
+
+
+def insertions(rng):
+    x = rng.standard_normal((3, 4))
+    yield sample(x, 2, rng.standard_normal(()))
+    yield sample(x, [1, 1, 12], rng.standard_normal(3))
+    yield sample(x, 1, rng.standard_normal(4), 0)
+    yield sample(x, -1, rng.standard_normal(3), axis=1)
+    yield sample(x, [1], rng.standard_normal((3, 2)), axis=1)
+    yield sample(x, [3, 0], rng.standard_normal((3, 1)), axis=-1)
+    yield sample(x, slice(0, 3, 2), rng.standard_normal((2, 1)), axis=0)
+    yield sample(x, np.array([True, False, True]), 1.5, axis=0)
+    yield sample(x, [], rng.standard_normal((0, 4)), axis=0)
+    yield sample([1.0, 2.0], 1, rng.standard_normal(3))
+    yield sample(rng.standard_normal(()), 0, [1.0, 2.0])
+
+
+BORDERED = [[0, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 0]]
+
+
+def bordered(rng):
+    x = rng.standard_normal((4, 4))
+    yield sample(x[0], BORDERED[1])
+    yield sample(x[0], BORDERED[1], "f")
+    yield sample(x[0], BORDERED[2], trim="B")
+    yield sample(x[0], BORDERED[0])
+    for axis in [None, 1, (-1, 0)]:
+        yield from accepted(np.trim_zeros, sample(x, BORDERED, axis=axis))
+
+
+def trimmed(x, mask, *args, **kwargs):
+    """The zeros are no arguments: they stay zeros."""
+    return np.trim_zeros(np.where(mask, x, 0), *args, **kwargs)
+
 
 OPERATORS = [
     Operator(
@@ -196,18 +228,6 @@ OPERATORS = [
     ),
     Operator("tile", np.tile, several(each((2, 3), *TILES), each((), call(2)))),
     Operator(
-        "pad",
-        np.pad,
-        several(
-            each((2, 3), *PADDINGS),
-            each((2, 3), *FILLINGS),
-            *[
-                each((2, 3), *[(args, {**kwargs, "mode": mode}) for args, kwargs in PADDINGS])
-                for mode in ["edge", "reflect", "symmetric", "wrap"]
-            ],
-        ),
-    ),
-    Operator(
         "roll",
         np.roll,
         each(
@@ -229,6 +249,8 @@ OPERATORS = [
         np.delete,
         each((2, 3), call(1), call([0, 2], 1), call(slice(0, 5, 2)), call(obj=-1, axis=-1)),
     ),
+    Operator("insert", np.insert, insertions),
+    Operator("trim_zeros", np.trim_zeros, bordered, call=trimmed),
     Operator("tril", np.tril, several(arrays_of((3,), (2, 3), (0, 0)), each((2, 3, 3), call(-1), call(k=1)))),
     Operator("triu", np.triu, several(arrays_of((3,), (2, 3), (0, 0)), each((2, 3, 3), call(-1), call(k=1)))),
     Operator("vander", np.vander, each((3,), call(), call(2, increasing=True), call(N=0), call(1))),

@@ -1,22 +1,31 @@
-"""The main job: the example's estimates are the textbook's, its smoother is the smoother."""
+"""The examples do what they say."""
 
 import importlib.util
+import runpy
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 
+import lindiff as ld
+from lindiff.testing import check_rule
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def load(name):
+    mpl.use("Agg")
+    spec = importlib.util.spec_from_file_location(Path(name).stem, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def nile():
-    mpl.use("Agg")
-    spec = importlib.util.spec_from_file_location("nile", EXAMPLES / "nile.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("nile")
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +49,59 @@ def test_derivatives_by_the_data_smooth(nile, flow):
     level, level_std = nile.smooth(variances, flow)
     np.testing.assert_allclose(level, gain @ flow[:, 0], rtol=1e-4)
     np.testing.assert_allclose(level_std, np.sqrt(np.diag(prior - gain @ prior)), rtol=1e-4)
+
+
+def test_two_reverse_modes_are_the_forward_mode(tmp_path, capsys):
+    pytest.importorskip("igraph")
+    example = load("two_reverse_modes")
+    example.main(tmp_path)
+    forward, reverse, *_ = [
+        line.split("[")[1] for line in capsys.readouterr().out.splitlines() if "[" in line
+    ]
+    assert forward == reverse
+    assert (tmp_path / "two_reverse_modes.svg").exists()
+
+
+def test_two_reverse_modes_do_what_the_forward_mode_does():
+    example = load("two_reverse_modes")
+    x = np.ones(2)
+    forward, reverse = (
+        sorted(box.label for box in ld.draw(program, argnums=(0, 1))(x, x).boxes)
+        for program in (example.forward_mode, example.two_reverse_modes)
+    )
+    forward.remove("copy")
+    assert forward == reverse
+
+
+CUSTOM_RULES = {
+    "division": "divide",
+    "eigenvalues": "eigenvalues",
+    "masked": "masked",
+    "matrix_exponential": "matrix_exponential",
+    "sigmoid": "sigmoid",
+    "sine": "sine",
+}
+
+
+@pytest.mark.parametrize("name", CUSTOM_RULES)
+def test_custom_rules(name):
+    module = load(f"custom_rules/{name}")
+    args = module.arguments(6, np.random.default_rng(1))
+    if name == "masked":
+        args = args[0], np.array([True, False, False, True, True, False])
+    rule = getattr(module, CUSTOM_RULES[name])
+    check_rule(rule, *args)
+    check_rule(module.naive, *args, order=1, modes=["rev"])
+    np.testing.assert_allclose(rule(*args), module.naive(*args), rtol=1e-13, atol=1e-15)
+
+
+def test_gains_of_custom_rules(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "gains.csv"
+    monkeypatch.setattr(sys, "argv", ["custom_rules", "--small", "--seconds", "0.001", "--csv", str(file)])
+    monkeypatch.syspath_prepend(EXAMPLES / "custom_rules")
+    runpy.run_path(str(EXAMPLES / "custom_rules"), run_name="__main__")
+    title, *rows = [line.split(",") for line in file.read_text().splitlines()]
+    assert title == ["rule", "size", "naive_ms", "shared_ms", "gain"]
+    assert sorted(row[0] for row in rows) == sorted(CUSTOM_RULES)
+    assert all(float(figure) > 0 for row in rows for figure in row[2:])
+    assert len(capsys.readouterr().out.splitlines()) == 1 + len(rows)

@@ -17,6 +17,7 @@ cdef class Differential(Node):
     cdef object fill_outputs(self, list y_bars)
     cdef list tangents(self, Push walk)
     cdef object pull_arguments(self, object y_bar)
+    cdef int pull_one(self, Pull walk, object y_bar) except -1
     cdef object cotangent(self, object x_bars, tuple place)
     cdef object push_arguments(self, Push walk)
 
@@ -31,11 +32,16 @@ cdef class Bilinear(Differential):
 
 cdef class Elementwise(Differential):
     cdef list partials
+    cdef tuple given
     cdef object partial(self, Py_ssize_t place)
 
 
+cdef Elementwise elementwise_of(tuple partials, tuple given)
+cdef tuple place_of(Py_ssize_t i)
+cdef object hush()
+cdef int unhush(object token) except -1
 cdef bint all_finite(object x) except -1
 cdef object fit(object g, object like)
 cdef object fit_to(object g, tuple shape, object dtype)
-cdef object chain_product(object g, object partial, bint overwrite)
+cdef object chain_product(object g, object partial, bint overwrite, bint conjugated=*)
 cdef object stand_in(object x)

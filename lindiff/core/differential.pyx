@@ -14,8 +14,11 @@ A cotangent may come back wider than its input was (broadcasting) or complex whe
 adjoint of broadcasting (sum) and of real-to-complex (real part) is applied here, once, for all rules.
 """
 
+import contextvars
+
 import numpy as np
 
+from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_REFCNT
 
@@ -23,7 +26,7 @@ cimport numpy as cnp
 
 from lindiff.core.record cimport Node, Pull, Push, Trace, doom
 from lindiff.core.variable cimport value_of
-from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, is_plain
+from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, is_plain
 
 from lindiff.core import pytree
 from lindiff.core.record import Record
@@ -32,6 +35,7 @@ from lindiff.core.variable import node_in, trace_inputs
 
 cnp.import_array()
 
+
 # Arrays of up to so many bytes are kept rather than replaced by a stand-in.
 cdef enum:
     LIGHT = 4096
@@ -39,6 +43,37 @@ cdef enum:
 # What a stand-in points at: one zero, at every index.
 cdef cnp.npy_intp no_strides[64]
 cdef double no_data[4]
+
+
+cdef tuple quiet_setting():
+    """NumPy's context variable of ``np.errstate``, and its value where nothing warns."""
+    before = contextvars.copy_context()
+    quiet = before.copy()
+    quiet.run(np.seterr, all="ignore")
+    (found,) = [pair for pair in quiet.items() if before.get(pair[0]) is not pair[1]]
+    return found
+
+
+cdef object _errstate
+cdef object _nothing
+_errstate, _nothing = quiet_setting()
+
+
+cdef object hush():
+    """What entering ``np.errstate(all="ignore")`` does, at a tenth of its price; for ``unhush``."""
+    return PyContextVar_Set(_errstate, _nothing)
+
+
+cdef int unhush(object token) except -1:
+    return PyContextVar_Reset(_errstate, token)
+
+
+# The places of arguments that are no lists, by their number.
+cdef tuple SINGLE = tuple([(i,) for i in range(32)])
+
+
+cdef tuple place_of(Py_ssize_t i):
+    return SINGLE[i] if i < 32 else (i,)
 
 
 cdef class Differential(Node):
@@ -91,7 +126,7 @@ cdef class Differential(Node):
         if len(nodes) > 2:
             self.rest = tuple(nodes[2:])
         self.places = tuple(places)
-        self.values = tuple([stand_in(value) for value in values])
+        self.values = stand_ins(values)
         self.result = stand_in(result)
         return 0
 
@@ -110,11 +145,25 @@ cdef class Differential(Node):
         cdef Py_ssize_t i
         if type(y_bar) is list:
             y_bar = self.fill_outputs(y_bar)
+        if type(self.pullback) is tuple and len(self.places) == 1:
+            return self.pull_one(walk, y_bar)
         x_bars = self.pull_arguments(y_bar)
         for i in range(len(self.places)):
             x_bar = self.cotangent(x_bars, <tuple>self.places[i])
             if x_bar is not None:
                 walk.add(self.parent(i), x_bar, len(<tuple>self.places[i]) == 1 and is_ours(x_bar, x_bars))
+        return 0
+
+    cdef int pull_one(self, Pull walk, object y_bar) except -1:
+        """The same where one argument is active, and has a pullback of its own."""
+        cdef tuple place = <tuple>self.places[0]
+        pullback = one_of(self.pullback, place[0], "pullback")
+        if pullback is None:
+            return 0
+        cdef dict x_bars = {place[0]: pullback(y_bar)}
+        x_bar = self.cotangent(x_bars, place)
+        if x_bar is not None:
+            walk.add(self.a, x_bar, len(place) == 1 and is_ours(x_bar, x_bars))
         return 0
 
     cdef object cotangent(self, object x_bars, tuple place):
@@ -310,8 +359,11 @@ cdef class Elementwise(Differential):
     cdef object partial(self, Py_ssize_t place):
         value = self.partials[place] if place < len(self.partials) else None
         if callable(value):
-            with np.errstate(all="ignore"):
-                value = value()
+            token = hush()
+            try:
+                value = value() if self.given is None else value(*self.given)
+            finally:
+                unhush(token)
             self.partials[place] = value
         return value
 
@@ -323,7 +375,7 @@ cdef class Elementwise(Differential):
             partial = self.partial(place)
             if partial is None:
                 continue
-            x_bar = chain_product(y_bar, conjugate(partial), overwrite and i == last)
+            x_bar = chain_product(y_bar, partial, overwrite and i == last, True)
             fitted = fit(x_bar, self.values[place])
             walk.add(self.parent(i), fitted, fitted is x_bar)
         return 0
@@ -343,13 +395,30 @@ cdef class Elementwise(Differential):
         return None if y_dot is None else fit(y_dot, self.result)
 
 
+cdef Elementwise elementwise_of(tuple partials, tuple given):
+    """The differential whose partials are functions of what is ``given``, called when they are needed."""
+    cdef Elementwise differential = Elementwise.__new__(Elementwise)
+    differential.partials = list(partials)
+    differential.given = given
+    return differential
+
+
+cdef tuple stand_ins(tuple values):
+    """Stand-ins for all of ``values``; often that is what they are."""
+    cdef Py_ssize_t i
+    for i in range(len(values)):
+        if stand_in(values[i]) is not values[i]:
+            return tuple([stand_in(value) for value in values])
+    return values
+
+
 cdef object stand_in(object x):
     """What answers for the shape and dtype of ``x`` without holding the memory of large plain arrays."""
     if isinstance(x, (tuple, list)):
         return pytree.rebuild(x, [stand_in(part) for part in x]) if len(x) > 0 else x
     if not cnp.PyArray_CheckExact(x) or cnp.PyArray_NBYTES(<cnp.ndarray>x) <= LIGHT:
         return x
-    if not cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(<cnp.ndarray>x)) \
+    if not (cnp.PyArray_ISFLOAT(<cnp.ndarray>x) or cnp.PyArray_ISCOMPLEX(<cnp.ndarray>x)) \
             or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):
         return x
     return cnp.PyArray_New(cnp.ndarray, cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x),
@@ -379,16 +448,25 @@ cdef object add_parts(list parts):
     return total
 
 
-cdef object chain_product(object g, object partial, bint overwrite):
-    """``g * partial`` with 0 · ∞ = 0; looked at only where a value that is not finite shows up."""
+cdef object chain_product(object g, object partial, bint overwrite, bint conjugated=False):
+    """``g * partial``, or with the partial ``conjugated``, where 0 · ∞ = 0; looked at only where a value that
+    is not finite shows up."""
     cdef object out = chain(g, partial, overwrite)
     if out is not None:
         return out
+    out = chain_complex(g, partial, conjugated)
+    if out is not None:
+        return out
+    if conjugated:
+        partial = conjugate(partial)
     out = binary(MULTIPLY, g, partial)  # None as well where a product is not finite
     if out is not None:
         return out
-    with np.errstate(all="ignore"):
+    token = hush()
+    try:
         out = np.multiply(g, partial)
+    finally:
+        unhush(token)
     if all_finite(out):
         return out
     return np.where(np.logical_or(np.equal(g, 0), np.equal(partial, 0)), 0.0, out)

@@ -5,6 +5,7 @@ differentials, which is the linearized program: pushed through for ``jvp``, pull
 """
 
 cimport numpy as cnp
+from cpython.ref cimport Py_REFCNT
 
 from lindiff.core.differential cimport stand_in
 from lindiff.core.record cimport Record, Trace, enter, leave
@@ -25,6 +26,19 @@ cdef inline object copy_of(object x):
     if cnp.PyArray_CheckExact(x):
         return copy(<cnp.ndarray>x, True)
     return x.copy()
+
+
+cdef bint held_once(object y):
+    """Whether the large array ``y`` (an element of a list, and the value of a Variable about to go) and its
+    memory are known to nobody else, the record included."""
+    if not cnp.PyArray_CheckExact(y) or Py_REFCNT(y) > 3 or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>y):
+        return False
+    base = cnp.PyArray_BASE(<cnp.ndarray>y)
+    return base == NULL or (
+        cnp.PyArray_CheckExact(<object>base) and base.ob_refcnt == 1
+        and cnp.PyArray_CHKFLAGS(<cnp.ndarray>base, cnp.NPY_ARRAY_OWNDATA)
+        and cnp.PyArray_NBYTES(<cnp.ndarray>base) == cnp.PyArray_NBYTES(<cnp.ndarray>y)
+    )
 
 
 cdef class Inputs:
@@ -107,10 +121,11 @@ cdef class Outputs:
         self.arrays = [as_value(value_in(y, trace)) for y in self.inside]
         # the record and the caller's arrays must not change with what the caller does to the value
         values = [
-            copy_of(y) if cnp.PyArray_Check(y) and cnp.PyArray_NDIM(<cnp.ndarray>y) else y
-            for y in self.arrays
+            copy_of(y) if cnp.PyArray_Check(y) and cnp.PyArray_NDIM(<cnp.ndarray>y) and not held_once(y)
+            else y for y in self.arrays
         ]
         self.value = self.restore(values)
+        self.arrays = [stand_in(y) for y in self.arrays]
 
     cdef object restore(self, list leaves):
         """Leaves in the form of the function's result, 0-d arrays as NumPy scalars."""

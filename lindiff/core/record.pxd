@@ -74,8 +74,13 @@ cdef class Record:
     cpdef list push(self, list tangents)
 
 
-cdef Push EAGER
+cdef Trace UNTRACED
+cdef Leaf CONSTANT
+cdef object observed_step
 
+cdef object push_at_once(Node node)
 cdef void doom(PyObject *parent) noexcept
+cdef void release_doomed() noexcept
 cdef object enter(Trace trace)
 cdef int leave(object token) except -1
+cdef void count_made_by_hand(Py_ssize_t change) noexcept

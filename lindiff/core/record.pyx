@@ -71,6 +71,16 @@ cdef int leave(object token) except -1:
     return PyContextVar_Reset(_current, token)
 
 
+# The class of the steps that observers are told of, while there are any (lindiff.core.observer); else None.
+cdef object observed_step = None
+
+
+def observe_steps(step):
+    """Let every step of a walk, and every call of a rule, run inside a ``step(...)``; None ends it."""
+    global observed_step
+    observed_step = step
+
+
 # Dropping the last node of a long chain must not recurse through it: parents that die with their child are
 # put on this stack and released one after the other.
 cdef PyObject **_doomed = NULL
@@ -94,6 +104,7 @@ cdef void doom(PyObject *parent) noexcept:
 
 
 cdef void release_doomed() noexcept:
+    """Release what is doomed, unless that is going on already."""
     global _doomed_count, _releasing
     if _releasing:
         return
@@ -131,6 +142,10 @@ cdef class Node:
         """Parents beyond ``a`` and ``b``; None where there are none."""
         return None
 
+    def parents(self):
+        """The nodes of the inputs that are not constant."""
+        return [parent for parent in (self.a, self.b, *(self.more() or ())) if parent is not None]
+
     cdef bint linear(self):
         """Whether the operation itself is linear in its active inputs together."""
         return False
@@ -144,9 +159,27 @@ cdef class Node:
         raise NotImplementedError(f"{type(self).__name__} has no pushforward")
 
 
+# How many Variables made by hand there are; changed with the GIL held.
+cdef Py_ssize_t _made_by_hand = 0
+
+
+cdef void count_made_by_hand(Py_ssize_t change) noexcept:
+    global _made_by_hand
+    _made_by_hand += change
+
+
+def is_recording():
+    """Whether operations may be recorded: a transform is running, or there are Variables made by hand."""
+    return _made_by_hand > 0 or current_trace() is not root_trace
+
+
 @cython.no_gc
 cdef class Leaf(Node):
-    """An input of the record; ``shape`` and ``dtype`` are those of its gradient."""
+    """An input of the record; if made by hand, ``shape`` and ``dtype`` are those of its gradient."""
+
+    def __dealloc__(self):
+        if self.shape is not None:
+            count_made_by_hand(-1)
 
     cdef bint linear(self):
         return True
@@ -271,7 +304,7 @@ cdef class Pull:
         if self.own[i] and Py_REFCNT(result) == 1:
             return result
         if cnp.PyArray_CheckExact(result):
-            return copy(<cnp.ndarray>result)
+            return copy(<cnp.ndarray>result, True)
         return result.copy() if hasattr(result, "copy") else result
 
 
@@ -311,8 +344,37 @@ cdef class Push:
         return find(node, self.record.order, self.record.size)
 
 
+# The trace of constants that Variables hold, outside all others: nothing is recorded there.
+cdef Trace UNTRACED = Trace()
+UNTRACED.level = 0
+cdef Leaf CONSTANT = Leaf()
+CONSTANT.trace = UNTRACED
+
+
 # The walk of forward traces, whose nodes hold their tangents themselves.
 cdef Push EAGER = Push()
+
+
+cdef int pull_observed(Node node, Pull walk, object y_bar) except -1:
+    cdef PyObject *x_bar
+    with observed_step("pull", node, [y_bar]) as step:
+        node.pull(walk, y_bar)
+        step.result = []
+        for parent in node.parents():
+            x_bar = walk.cotangent[walk.place(parent)]
+            step.result.append(None if x_bar == NULL else <object>x_bar)
+    return 0
+
+
+cdef object push_at_once(Node node):
+    """The tangent of an operation in a forward trace."""
+    return node.push(EAGER) if observed_step is None else push_observed(node, EAGER)
+
+
+cdef object push_observed(Node node, Push walk):
+    with observed_step("push", node, [walk.tangent(parent) for parent in node.parents()]) as step:
+        step.result = node.push(walk)
+    return step.result
 
 
 cdef class Record:
@@ -409,7 +471,10 @@ cdef class Record:
                 Py_DECREF(y_bar)
                 walk.cotangent[i] = NULL
                 walk.overwrite = walk.own[i] and Py_REFCNT(y_bar) == 1
-                node.pull(walk, y_bar)
+                if observed_step is None:
+                    node.pull(walk, y_bar)
+                else:
+                    pull_observed(node, walk, y_bar)
                 y_bar = None
             if consume:
                 walk.order[i] = NULL
@@ -432,7 +497,7 @@ cdef class Record:
         for i in range(self.size):
             node = <Node>self.order[i]
             if type(node) is not Leaf:
-                walk.tangents[i] = node.push(walk)
+                walk.tangents[i] = node.push(walk) if observed_step is None else push_observed(node, walk)
         return [None if node is None else walk.tangent(node) for node in self.results]
 
     def inputs(self):

@@ -10,11 +10,19 @@ cdef class Handler:
 cdef class Rule(Handler):
     cdef readonly object rule
     cdef object signature
+    cdef int view
     cdef dict __dict__
     cdef object __weakref__
     cdef object apply(self, tuple args, dict kwargs)
+    cdef object seen(self, object result, tuple args, dict kwargs)
     cdef tuple outcome(self, tuple args, dict kwargs)
     cdef str name(self)
+
+
+cdef class ElementwiseRule(Rule):
+    cdef tuple partials
+    cdef bint of_value
+    cdef bint of_arguments
 
 
 cdef class Composed(Handler):
@@ -25,5 +33,5 @@ cdef class Constant(Handler):
     pass
 
 
-cdef object handle(object function, tuple args, dict kwargs)
+cpdef object handle(object function, tuple args, dict kwargs)
 cdef dict handlers

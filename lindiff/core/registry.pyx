@@ -7,12 +7,23 @@ functions that have (:class:`Composed`), or its derivative is zero wherever it h
 import functools
 import inspect
 
-from lindiff.core.differential cimport Differential
-from lindiff.core.record cimport Trace
-from lindiff.core.variable cimport Variable, as_value, innermost, kept_constant, record, value_of
+import numpy as np
+
+from lindiff.core.differential cimport Differential, elementwise_of, place_of
+from lindiff.core.record cimport Trace, observed_step
+from lindiff.core.variable cimport (
+    Variable, View, as_value, constant_value, innermost, is_inexact, kept_constant, record, shares,
+    untraced_variable, value_of, watch,
+)
 
 from lindiff.core import pytree
 from lindiff.core.variable import record_outputs
+
+# What the result of a function is to its first argument.
+cdef enum:
+    NO_VIEW
+    VIEW
+    READ_ONLY_VIEW
 
 # function -> Handler; functions of one name in other array libraries get the handler of NumPy's
 cdef dict handlers = {}
@@ -40,7 +51,11 @@ cdef class Rule(Handler):
         functools.update_wrapper(self, rule)
 
     def __call__(self, *args, **kwargs):
-        return self.call(args, kwargs)
+        if observed_step is None:
+            return self.call(args, kwargs)
+        with observed_step("operation", self, args) as step:
+            step.result = self.call(args, kwargs)
+        return step.result
 
     def __repr__(self):
         return f"<lindiff rule for {getattr(self.function, '__name__', self.function)}>"
@@ -49,13 +64,14 @@ cdef class Rule(Handler):
         if self.fast is not None:
             result = self.fast.call(args, kwargs)
             if result is not NotImplemented:
-                return result
+                return self.seen(result, args, kwargs)
         return self.apply(args, kwargs)
 
     cdef object apply(self, tuple args, dict kwargs):
         cdef Trace trace = None
         cdef Differential differential
         cdef list nodes, places, values
+        cdef tuple args_seen
         for argument in args:
             trace = innermost(argument, trace)
         if kwargs and innermost(tuple(kwargs.values()), None) is not None:
@@ -71,19 +87,33 @@ cdef class Rule(Handler):
             return self.outcome(args, kwargs)[0]
         nodes = []
         places = []
-        values = [strip(argument, trace, (i,), nodes, places) for i, argument in enumerate(args)]
-        result, found = self.outcome(tuple(values), kwargs)
+        values = [strip(argument, trace, place_of(i), nodes, places) for i, argument in enumerate(args)]
+        args_seen = tuple(values)
+        result, found = self.outcome(args_seen, kwargs)
+        if trace.level == 0:
+            return self.seen(untraced_results(result), args, kwargs)
         if found is None:
             return result
         differential = found if isinstance(found, Differential) else Differential(pullback=found)
-        differential.bind(trace, nodes, places, tuple(values), result)
+        differential.bind(trace, nodes, places, args_seen, result)
         if isinstance(result, (tuple, list)):
             return pytree.rebuild(result, record_outputs(trace, differential, [as_value(y) for y in result]))
-        return record(trace, differential, result)
+        return self.seen(record(trace, differential, result), args, kwargs)
+
+    cdef object seen(self, object result, tuple args, dict kwargs):
+        """The result, known as a view of the first argument where it is one."""
+        cdef Variable x, view
+        if self.view == NO_VIEW or type(result) is not Variable or not args or type(args[0]) is not Variable:
+            return result
+        x = args[0]
+        view = result
+        if view.base is None and shares(view._value, x._value):
+            watch(x, view, View(self.function, args[1:], kwargs, self.view == VIEW))
+        return result
 
     cdef tuple outcome(self, tuple args, dict kwargs):
         """What the rule returns, checked."""
-        outcome = self.rule(*args, **kwargs)
+        outcome = self.rule(*args, **kwargs) if kwargs else self.rule(*args)
         if not isinstance(outcome, tuple) or len(outcome) != 2 or not (
                 outcome[1] is None or isinstance(outcome[1], Differential) or callable(outcome[1])):
             raise TypeError(f"{self.name()}: a rule returns (value, pullback) or (value, Differential)")
@@ -101,11 +131,44 @@ cdef class Rule(Handler):
         return bound.args, bound.kwargs
 
 
+cdef class ElementwiseRule(Rule):
+    """The rule of an elementwise function that is given by its partial derivatives."""
+
+    def __init__(self, function, tuple partials):
+        self.function = self.rule = function
+        functools.update_wrapper(self, function)
+        codes = [p.__code__ for p in partials if p is not None]
+        self.of_value = all([takes_value_alone(code) for code in codes])
+        self.of_arguments = all([code.co_varnames[0] == "_" for code in codes])
+        self.partials = partials if self.of_value else tuple([of_all(p) for p in partials])
+
+    cdef tuple outcome(self, tuple args, dict kwargs):
+        y = self.function(*args, **kwargs) if kwargs else self.function(*args)
+        if self.of_value:
+            return y, elementwise_of(self.partials, (y,))
+        given = [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args]
+        return y, elementwise_of(self.partials, (None if self.of_arguments else y, *given))
+
+    def by_position(self, tuple args, dict kwargs):
+        return args, kwargs
+
+
+def takes_value_alone(code):
+    return code.co_argcount == 1 and not code.co_flags & inspect.CO_VARARGS
+
+
+def of_all(partial):
+    """A function of the value alone as one of value and arguments."""
+    if partial is None or not takes_value_alone(partial.__code__):
+        return partial
+    return lambda y, *args: partial(y)
+
+
 cdef object strip(object argument, Trace trace, tuple place, list nodes, list places):
     """``argument`` seen from outside ``trace``; appends the nodes found in it and their places."""
     if type(argument) is Variable:
         if (<Variable>argument).node.trace is not trace:
-            return argument
+            return constant_value(argument)
         nodes.append((<Variable>argument).node)
         places.append(place)
         return (<Variable>argument)._value
@@ -113,6 +176,14 @@ cdef object strip(object argument, Trace trace, tuple place, list nodes, list pl
         return pytree.rebuild(
             argument, [strip(item, trace, (*place, i), nodes, places) for i, item in enumerate(argument)])
     return kept_constant(argument)
+
+
+cdef object untraced_results(object result):
+    """Arrays of floating point numbers as untraced Variables."""
+    if isinstance(result, (tuple, list)):
+        return pytree.rebuild(result, [untraced_results(part) for part in result]) if result else result
+    result = as_value(result)
+    return untraced_variable(result) if is_inexact(result) else result
 
 
 cdef class Composed(Handler):
@@ -146,7 +217,7 @@ cdef object plain(object x):
     return x
 
 
-cdef object handle(object function, tuple args, dict kwargs):
+cpdef object handle(object function, tuple args, dict kwargs):
     """Call ``function`` on arguments with Variables among them."""
     cdef Handler handler = handlers.get(function)
     if handler is None:
@@ -258,6 +329,20 @@ def rule(function=None):
     return register
 
 
+def elementwise(function, *partials):
+    """Give an elementwise function its partial derivatives.
+
+    Each is a function of the value alone, or of the value and the arguments, or of the arguments: then the
+    first parameter, the value, is called ``_``.  What none of them needs is not kept.
+    """
+    handlers[function] = ElementwiseRule(function, partials)
+
+
+def elementwise_rule(function, *partials):
+    """The primitive that :func:`elementwise` registers."""
+    return ElementwiseRule(function, partials)
+
+
 def composed(function):
     """Decorator: ``function`` on Variables is the decorated function, written in functions with rules."""
     def register(implementation):
@@ -283,11 +368,23 @@ def fast_path(function, Handler fast):
     readable.fast = fast
 
 
+def gives_views(*functions, bint writable=True):
+    """Declare that these functions give views of their first argument, as NumPy does where it can."""
+    for function in functions:
+        (<Rule?>handlers[function]).view = VIEW if writable else READ_ONLY_VIEW
+
+
 def has_handler(function):
     """Whether ``function`` may be called on Variables."""
     return function in handlers
 
 
+def handler_kind(function):
+    """"Rule", "Composed", "Constant", or None where the function has no handler."""
+    handler = handlers.get(function)
+    return "Rule" if isinstance(handler, Rule) else None if handler is None else type(handler).__name__
+
+
 def handled_functions():
     """All functions that may be called on Variables, with the kind of their handler."""
-    return {function: type(handler).__name__ for function, handler in handlers.items()}
+    return {function: handler_kind(function) for function in handlers}

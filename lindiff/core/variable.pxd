@@ -2,6 +2,8 @@
 
 cimport cython
 
+from cpython.object cimport PyObject
+
 from lindiff.core.record cimport Node, Trace
 
 
@@ -11,7 +13,24 @@ cdef class Variable:
     cdef readonly object _value
     cdef Node node
     cdef dict shared
+    cdef Variable base
+    cdef object window
+    cdef PyObject *views
+    cdef PyObject *next
+    cdef PyObject *previous
     cdef object assign(self, object outcome)
+    cdef int take(self, object outcome) except -1
+    cdef int check_writable(self) except -1
+    cdef int tell(self) except -1
+    cdef int refresh(self, Variable but) except -1
+
+
+@cython.final
+cdef class View:
+    cdef readonly object function
+    cdef readonly tuple args
+    cdef readonly dict kwargs
+    cdef bint writable
 
 
 cdef class Operators:
@@ -23,17 +42,25 @@ cdef class Operators:
     cdef object matmul(self, object x, object y)
     cdef object negative(self, object x)
     cdef object getitem(self, Variable x, object index)
+    cdef object setitem(self, Variable x, object index, object y)
+    cdef object written(self, Variable x, Variable view)
     cdef object transpose(self, Variable x)
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs)
     cdef object function(self, object function, tuple args, dict kwargs)
     cdef object method(self, str name)
     cdef object method_names(self)
+    cdef object refusal(self, Variable x, str wanted)
 
 
 cdef object as_value(object value)
+cdef bint is_inexact(object x)
 cdef object record(Trace trace, Node node, object value)
 cpdef list record_outputs(Trace trace, Node node, list values)
 cdef object value_of(object x)
+cdef object constant_value(object x)
+cdef Variable untraced_variable(object value)
+cdef int watch(Variable base, object view, object window) except -1
+cdef bint shares(object value, object x)
 cpdef dict shared_of(Variable x)
 cdef Trace innermost(object x, Trace so_far)
 cdef object alike(object given, object like, str what, str like_what)

@@ -11,11 +11,16 @@ cimport cython
 cimport numpy as cnp
 from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
 
+import math
 import operator
 
 import numpy as np
 
-from lindiff.core.record cimport EAGER, Component, Leaf, Node, Tangent, Trace
+from cpython.ref cimport Py_INCREF, Py_REFCNT
+
+from lindiff.core.record cimport (
+    CONSTANT, Component, Leaf, Node, Tangent, Trace, count_made_by_hand, doom, push_at_once, release_doomed,
+)
 from lindiff.kernels.elementwise cimport is_plain
 
 from lindiff.core.record import Record, current_trace, root_trace
@@ -59,6 +64,12 @@ cdef class Operators:
     cdef object getitem(self, Variable x, object index):
         raise NotImplementedError
 
+    cdef object setitem(self, Variable x, object index, object y):
+        raise NotImplementedError
+
+    cdef object written(self, Variable x, Variable view):
+        raise NotImplementedError
+
     cdef object transpose(self, Variable x):
         raise NotImplementedError
 
@@ -74,20 +85,27 @@ cdef class Operators:
     cdef object method_names(self):
         raise NotImplementedError
 
+    cdef object refusal(self, Variable x, str wanted):
+        raise NotImplementedError
+
 
 cdef Operators _operators = Operators()
 
 
 def use_operators(Operators operators):
-    """Let Variables act through ``operators``."""
+    """Let Variables act through ``operators``; returns those they acted through before."""
     global _operators
+    before = _operators
     _operators = operators
+    return before
 
 
 cdef object as_value(object value):
     """A result as Variables hold it: scalars become arrays without axes."""
-    if cnp.PyArray_CheckExact(value) or type(value) is Variable:
+    if cnp.PyArray_CheckExact(value):
         return value
+    if type(value) is Variable:
+        return constant_value(value)
     if isinstance(value, (np.generic, float, complex, int)):
         return np.asarray(value)
     return value
@@ -99,20 +117,22 @@ cdef object record(Trace trace, Node node, object value):
     cdef Tangent tangent
     node.trace = trace
     if trace.forward:
-        y_dot = node.push(EAGER)
+        y_dot = push_at_once(node)
         if y_dot is None:
             return value
         tangent = Tangent.__new__(Tangent)
         tangent.trace = trace
-        tangent.x_dot = y_dot
+        tangent.x_dot = as_value(y_dot)
         node = tangent
+    elif trace.level == 0:
+        node = CONSTANT
     out = Variable.__new__(Variable)
     out._value = as_value(value)
     out.node = node
     return out
 
 
-cdef inline bint is_inexact(object x):
+cdef bint is_inexact(object x):
     """Whether an array is of real or complex floating point numbers."""
     if cnp.PyArray_CheckExact(x):
         return cnp.PyArray_ISFLOAT(<cnp.ndarray>x) or cnp.PyArray_ISCOMPLEX(<cnp.ndarray>x)
@@ -125,9 +145,11 @@ cpdef list record_outputs(Trace trace, Node node, list values):
     cdef Component part
     cdef Tangent tangent
     cdef list outputs = []
+    if trace.level == 0:
+        return [untraced_variable(y) if is_inexact(y) else y for y in values]
     node.trace = trace
     if trace.forward:
-        y_dots = node.push(EAGER)
+        y_dots = push_at_once(node)
         if y_dots is None:
             return values
     for i in range(count):
@@ -138,7 +160,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
                 outputs.append(values[i])
                 continue
             tangent = Tangent.__new__(Tangent)
-            tangent.x_dot = y_dots[i]
+            tangent.x_dot = as_value(y_dots[i])
             tangent.trace = trace
             outputs.append(new_variable(tangent, values[i]))
         else:
@@ -156,6 +178,33 @@ cdef Variable new_variable(Node node, object value):
     out._value = as_value(value)
     out.node = node
     return out
+
+
+cdef object constant_value(object x):
+    """The plain array of an untraced Variable; anything else as it is."""
+    if type(x) is Variable and (<Variable>x).node is CONSTANT:
+        return (<Variable>x)._value
+    return x
+
+
+cdef Variable untraced_variable(object value):
+    """A constant as a Variable: it belongs to no trace yet, and becomes part of the one whose Variables are
+    written into it."""
+    return new_variable(CONSTANT, value)
+
+
+def untraced(array):
+    """An array as a Variable that is no part of any trace: a buffer that Variables may be written into.
+
+    Operations among untraced Variables are not recorded and give untraced Variables.  Its memory is taken
+    over if nobody else holds it, copied at the first write otherwise.
+    """
+    return array if type(array) is Variable else untraced_variable(array)
+
+
+def is_untraced(x):
+    """Whether ``x`` is a Variable that is no part of any trace."""
+    return type(x) is Variable and (<Variable>x).node is CONSTANT
 
 
 cdef Trace innermost(object x, Trace so_far):
@@ -199,6 +248,8 @@ cdef object read_only(cnp.ndarray x):
 
 cdef object kept_constant(object x):
     """A constant as an operation keeps it: small arrays copied, so that loops may use them as buffers."""
+    if type(x) is Variable:
+        return constant_value(x)
     if cnp.PyArray_CheckExact(x) and cnp.PyArray_NBYTES(<cnp.ndarray>x) <= SMALL_CONSTANT \
             and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x):
         return cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
@@ -228,6 +279,8 @@ def value(x):
     array([2., 4.])
     """
     if type(x) is Variable:
+        if (<Variable>x).node is CONSTANT:
+            return (<Variable>x)._value
         x = value_of(x)
         return read_only(x) if cnp.PyArray_CheckExact(x) else x
     if isinstance(x, (list, tuple, dict)):
@@ -257,6 +310,7 @@ cdef Trace tape_of(Trace trace):
 
 cdef object alike(object given, object like, str what, str like_what):
     """``given`` as an array of the shape and dtype of ``like``."""
+    given = constant_value(given)
     if is_plain(given) and is_plain(like) \
             and cnp.PyArray_TYPE(<cnp.ndarray>given) == cnp.PyArray_TYPE(<cnp.ndarray>like) \
             and cnp.PyArray_SAMESHAPE(<cnp.ndarray>given, <cnp.ndarray>like):
@@ -282,6 +336,7 @@ def differentiable_array(x, str what="argument"):
     what : str
         How messages name it.
     """
+    x = constant_value(x)
     if type(x) is Variable:
         return x
     refuse_subclass(x, what)
@@ -337,7 +392,7 @@ cpdef object tangent_in(object x, Trace trace):
 
 cpdef object value_in(object x, Trace trace):
     """The value of ``x`` seen from outside ``trace``."""
-    x = off_tape(x, trace)
+    x = constant_value(off_tape(x, trace))
     if type(x) is not Variable:
         return x
     if (<Variable>x).node.trace is trace:
@@ -363,6 +418,52 @@ cdef inline bint is_operand(object x):
         or isinstance(x, (int, float, complex, np.generic, list, tuple))
         or getattr(x, "__array_ufunc__", None) is not None
     )
+
+
+@cython.final
+cdef class View:
+    """How a view sees its base: ``function(base, *args, **kwargs)``.  (Views by index hold the index.)"""
+
+    def __init__(self, function, tuple args, dict kwargs, bint writable=True):
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.writable = writable
+
+    def of(self, base):
+        return self.function(base, *self.args, **self.kwargs)
+
+    def places(self, tuple shape):
+        """Where the elements of the view lie in an array of ``shape``, as an index."""
+        return np.unravel_index(self.of(np.arange(math.prod(shape)).reshape(shape)), shape)
+
+
+cdef bint shares(object value, object x):
+    """Whether ``value``, made from ``x``, is a view of it or ``x`` itself."""
+    if cnp.PyArray_CheckExact(value):
+        if value is x:
+            return True
+        base = cnp.PyArray_BASE(<cnp.ndarray>value)
+        return base != NULL and cnp.PyArray_CheckExact(x) \
+            and (base == <PyObject *>x or base == cnp.PyArray_BASE(<cnp.ndarray>x))
+    return type(value) is Variable and (value is x or (<Variable>value).base is x)
+
+
+cdef int watch(Variable base, object view, object window) except -1:
+    """Let ``view`` see changes of ``base``, and ``base`` those of ``view``."""
+    cdef Variable v
+    if type(view) is not Variable:
+        return 0
+    v = view
+    if v.base is not None or v is base:
+        return 0
+    v.base = base
+    v.window = window
+    v.next = base.views
+    if base.views != NULL:
+        (<Variable>base.views).previous = <PyObject *>v
+    base.views = <PyObject *>v
+    return 0
 
 
 @cython.final
@@ -400,6 +501,7 @@ cdef class Variable:
 
     def __init__(self, array):
         cdef Leaf leaf
+        array = constant_value(array)
         if type(array) is Variable:
             raise TypeError(
                 "this is a Variable already; derivatives of derivatives are made with nested transforms "
@@ -408,9 +510,26 @@ cdef class Variable:
         leaf = Leaf.__new__(Leaf)
         leaf.trace = tape_of(current_trace())
         leaf.shape = value.shape
+        count_made_by_hand(1)
         leaf.dtype = value.dtype
         self._value = value.copy()
         self.node = leaf
+
+    def __dealloc__(self):
+        cdef Variable base = self.base
+        if base is None:
+            return
+        if self.previous != NULL:
+            (<Variable>self.previous).next = self.next
+        else:
+            base.views = self.next
+        if self.next != NULL:
+            (<Variable>self.next).previous = self.previous
+        if Py_REFCNT(base) == 2:  # this view and the local name: long chains of views must not recurse
+            Py_INCREF(base)
+            doom(<PyObject *>base)
+            self.base = base = None
+            release_doomed()
 
     # -- the tape by hand ------------------------------------------------------------------------------
 
@@ -449,10 +568,9 @@ cdef class Variable:
         return _operators.function(function, args, kwargs)
 
     def __array__(self, dtype=None, copy=None):
-        raise TypeError(
-            "a Variable does not turn into a plain array silently, because its derivative would be lost: "
-            "use ld.value(v) for the plain values; build arrays from Variables with np.stack([...]), "
-            "np.concatenate or np.block instead of np.array([...]) or a[i] = v")
+        if self.node is CONSTANT:
+            return np.array(self._value, dtype=dtype, copy=copy)
+        raise _operators.refusal(self, "array")
 
     # -- operators -------------------------------------------------------------------------------------
 
@@ -539,16 +657,16 @@ cdef class Variable:
     def __ipow__(self, other):
         return self.assign(_operators.power(self, other))
 
+    def __imod__(self, other):
+        return self.assign(np.remainder(self, other))
+
+    def __ifloordiv__(self, other):
+        return self.assign(np.floor_divide(self, other))
+
     cdef object assign(self, object outcome):
         """``self op= other``: this Variable takes the result, as an array's memory would."""
-        if type(self.node) is Leaf and (<Leaf>self.node).shape is not None:
-            raise TypeError(
-                "a Variable made by hand cannot be changed in place, its gradient would be lost: write "
-                "w = ld.Variable(ld.value(w) - step), or y = w + 1 to go on computing")
-        cdef Variable result
-        if type(outcome) is not Variable:  # does not depend on it any more
-            return outcome
-        result = outcome
+        self.check_writable()
+        result = outcome if type(outcome) is Variable else untraced_variable(as_value(outcome))
         if result.shape != self.shape:
             raise ValueError(
                 f"non-broadcastable output operand with shape {self.shape} doesn't match the broadcast "
@@ -557,10 +675,60 @@ cdef class Variable:
             raise TypeError(f"cannot cast the result from {result.dtype} to {self.dtype} in place")
         if result.dtype != self.dtype:
             result = result.astype(self.dtype)
-        self._value = result._value
-        self.node = result.node
-        self.shared = None
+        self.take(result)
+        self.tell()
         return self
+
+    cdef int take(self, object outcome) except -1:
+        """Become the Variable ``outcome``, or a constant."""
+        if type(outcome) is Variable:
+            self._value = (<Variable>outcome)._value
+            self.node = (<Variable>outcome).node
+        else:
+            self._value = as_value(outcome)
+            self.node = CONSTANT
+        self.shared = None
+        return 0
+
+    cdef int check_writable(self) except -1:
+        """Refuse to change what is not this Variable's to change, through views as well."""
+        cdef Variable x = self
+        while True:
+            if type(x.node) is Leaf and (<Leaf>x.node).shape is not None:
+                raise TypeError(
+                    "a Variable made by hand cannot be changed in place, its gradient would be lost: write "
+                    "w = ld.Variable(ld.value(w) - step), or y = w + 1 to go on computing")
+            if x.base is None:
+                return 0
+            if type(x.window) is View and not (<View>x.window).writable:
+                raise ValueError("assignment destination is read-only")
+            x = x.base
+
+    cdef int tell(self) except -1:
+        """Let all views of this Variable, what it is a view of, and the views of that see its change."""
+        cdef Variable view = self, base
+        self.refresh(None)
+        while view.base is not None:
+            base = view.base
+            base.take(_operators.written(base, view))
+            base.refresh(view)
+            view = base
+        return 0
+
+    cdef int refresh(self, Variable but) except -1:
+        """Take the views of this Variable anew."""
+        cdef PyObject *at = self.views
+        cdef Variable view
+        while at != NULL:
+            view = <Variable>at
+            if view is not but:
+                if type(view.window) is View:
+                    view.take((<View>view.window).of(self))
+                else:
+                    view.take(self[view.window])
+                view.refresh(None)
+            at = view.next
+        return 0
 
     def __richcmp__(self, other, int op):
         return _comparisons[op](value_of(self), value_of(other))
@@ -568,27 +736,34 @@ cdef class Variable:
     # -- what a plain array does and a Variable must not do silently -----------------------------------
 
     def __float__(self):
-        raise TypeError(
-            "float(v) would lose the derivative: use ld.value(v) for the plain number, and NumPy's functions "
-            "(np.log(v), not math.log(v)) to go on computing; build arrays with np.stack([...]), "
-            "not a[i] = v")
+        if self.node is CONSTANT:
+            return float(self._value)
+        raise _operators.refusal(self, "float")
 
     def __int__(self):
-        raise TypeError("int(v) would lose the derivative: write int(ld.value(v))")
+        if self.node is CONSTANT:
+            return int(self._value)
+        raise _operators.refusal(self, "int")
 
     def __complex__(self):
-        raise TypeError("complex(v) would lose the derivative: use ld.value(v), or v + 0j to go on computing")
+        if self.node is CONSTANT:
+            return complex(self._value)
+        raise _operators.refusal(self, "complex")
 
     def __index__(self):
-        raise TypeError("a Variable is no index: write int(ld.value(v))")
+        if self.node is CONSTANT:
+            return operator.index(self._value)
+        raise _operators.refusal(self, "index")
 
     def __bool__(self):
         return bool(value_of(self))
 
     def __setitem__(self, index, value):
-        raise TypeError(
-            "Variables cannot be assigned into (yet): build the array with np.where, np.stack, "
-            "np.concatenate or np.block")
+        if type(value) is Variable and (<Variable>value).base is self and (<Variable>value).window is index:
+            return  # v[i] += w: the view v[i] has told v already
+        self.check_writable()
+        self.take(_operators.setitem(self, index, value))
+        self.tell()
 
     # -- the ndarray it stands for ---------------------------------------------------------------------
 
@@ -603,6 +778,9 @@ cdef class Variable:
             raise TypeError("iteration over a 0-d array")
         return (self[i] for i in range(len(self._value)))
 
+    def __reversed__(self):
+        return (self[i] for i in reversed(range(len(self))))
+
     def __contains__(self, item):
         return item in value_of(self)
 
@@ -616,6 +794,36 @@ cdef class Variable:
     def T(self):
         """The transposed array."""
         return _operators.transpose(self)
+
+    @property
+    def real(self):
+        """The real part."""
+        return np.real(self)
+
+    @real.setter
+    def real(self, y):
+        np.real(self)[...] = y
+
+    @property
+    def imag(self):
+        """The imaginary part."""
+        return np.imag(self)
+
+    @imag.setter
+    def imag(self, y):
+        np.imag(self)[...] = y
+
+    @property
+    def flat(self):
+        """All elements as a vector; what is written there is written here."""
+        cdef Variable vector = np.reshape(self, -1)
+        if vector.base is None:  # NumPy copied
+            watch(self, vector, View(np.reshape, (-1,), {}))
+        return vector
+
+    @flat.setter
+    def flat(self, y):
+        self.flat[...] = np.resize(y, self.size)
 
     @property
     def shape(self):
@@ -634,6 +842,8 @@ cdef class Variable:
         return self._value.dtype
 
     def __repr__(self):
+        if self.node is CONSTANT:
+            return repr(self._value)
         text = repr(value_of(self))
         if text.startswith("array"):
             text = text[len("array"):].replace("\n     ", "\n        ")
@@ -654,6 +864,8 @@ cdef class Variable:
         return new_variable(self.node, self._value)
 
     def __reduce__(self):
+        if self.node is CONSTANT:
+            return untraced, (self._value,)
         raise TypeError("a Variable cannot be pickled; pickle ld.value(v)")
 
 
@@ -676,3 +888,16 @@ cdef backward(Variable y, object y_bar):
         if x_bar is None or leaf.shape is None:  # an input of a transform, not made by hand
             continue
         leaf.grad = as_value(x_bar if leaf.grad is None else leaf.grad + x_bar)
+
+
+# `a[i] = v` with a plain array asks `__float__`. NumPy shows our error only for what is no sequence to C code
+# and puts one of its own in its place otherwise; Python's `v[i]`, `len` and `iter` do without this slot.
+cdef extern from "Python.h":
+    ctypedef struct PySequenceMethods:
+        void *sq_item
+    ctypedef struct PyTypeObject:
+        PySequenceMethods *tp_as_sequence
+    void PyType_Modified(PyTypeObject *)
+
+(<PyTypeObject *>Variable).tp_as_sequence.sq_item = NULL
+PyType_Modified(<PyTypeObject *>Variable)

@@ -44,6 +44,8 @@ cdef inline bint has_shape_of(object x, cnp.ndarray like):
 cdef object binary(BinaryOp op, object x, object y)
 cdef object unary(UnaryOp op, object x, bint partial_too)
 cdef object chain(object y_bar, object partial, bint overwrite_y_bar)
+cdef object chain_complex(object y_bar, object partial, bint conjugated)
+cpdef object repeated(object y, tuple shape, tuple axes)
 cdef bint add_into(object total, object x)
 cdef object filled(tuple shape, object scalar)
 cdef object sum_all(object x)

@@ -216,7 +216,7 @@ cdef inline bint apply_unary(UnaryOp op, const floating *x, Py_ssize_t stride, f
             r = 2 * v
         elif op == SQRT:
             y[i] = <floating>sqrt(v)
-            r = 0.5 / y[i]
+            r = 0.5 / (y[i] + 0.0)  # from the right at -0.0 too
         elif op == RECIPROCAL:
             y[i] = 1 / u
             r = -1 / (v * v)
@@ -225,7 +225,7 @@ cdef inline bint apply_unary(UnaryOp op, const floating *x, Py_ssize_t stride, f
             r = y[i]
         elif op == LOG:
             y[i] = <floating>log(v)
-            r = 1 / v
+            r = 1 / (v + 0.0)
         elif op == LOG1P:
             y[i] = <floating>log1p(v)
             r = 1 / (1 + v)
@@ -306,10 +306,33 @@ cdef inline void chain_row(floating *out, const floating *g, const floating *p, 
             out[i] = 0 if (g[i] == 0) | (q == 0) else g[i] * q
 
 
+cdef inline void choose_row(floating *out, const floating *g, const char *mask, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        out[i] = g[i] if mask[i] else 0
+
+
+cdef object chosen(cnp.ndarray g, cnp.ndarray mask, bint overwrite):
+    """``g`` where the mask is true, 0 elsewhere; None where the mask does not have its shape."""
+    cdef int kind = cnp.PyArray_TYPE(g)
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(g)
+    if not same_shape(g, mask) or not cnp.PyArray_IS_C_CONTIGUOUS(mask):
+        return None
+    cdef cnp.ndarray out = g
+    if not overwrite or not cnp.PyArray_ISWRITEABLE(g):
+        out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(g), cnp.PyArray_DIMS(g), kind, 0)
+    cdef char *which = <char *>cnp.PyArray_DATA(mask)
+    if kind == cnp.NPY_DOUBLE:
+        choose_row[double](<double *>cnp.PyArray_DATA(out), <double *>cnp.PyArray_DATA(g), which, n)
+    else:
+        choose_row[float](<float *>cnp.PyArray_DATA(out), <float *>cnp.PyArray_DATA(g), which, n)
+    return out
+
+
 cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
     """``y_bar * partial`` with 0 * inf = 0, elementwise on a plain array of any size.
 
-    ``partial`` has the shape and dtype of ``y_bar``, or is one number.
+    ``partial`` has the shape and dtype of ``y_bar``, or is a mask of its shape, or one number.
     """
     if not is_plain(y_bar):
         return None
@@ -334,6 +357,8 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
         number_float = <float>number
         p_data = <void *>&number if kind == cnp.NPY_DOUBLE else <void *>&number_float
         stride = 0
+    elif cnp.PyArray_CheckExact(partial) and cnp.PyArray_TYPE(<cnp.ndarray>partial) == cnp.NPY_BOOL:
+        return chosen(g, partial, overwrite_y_bar)
     else:
         return None
     if overwrite_y_bar and cnp.PyArray_ISWRITEABLE(g):
@@ -356,6 +381,94 @@ cdef inline void chain_rows(void *out, void *g, void *p, Py_ssize_t stride, Py_s
         chain_row[double](<double *>out, <double *>g, <double *>p, stride, n)
     else:
         chain_row[float](<float *>out, <float *>g, <float *>p, stride, n)
+
+
+cdef inline void chain_complex_row(floating *out, const floating *g, Py_ssize_t g_step, const floating *p,
+                                   Py_ssize_t p_step, floating sign, Py_ssize_t n) noexcept nogil:
+    """``out = g (Re p + i sign Im p)``, pairs of real and imaginary part; a step of 1 means a real factor."""
+    cdef Py_ssize_t i
+    cdef floating a, b, c, d
+    for i in range(n):
+        a = g[i * g_step]
+        b = g[i * g_step + 1] if g_step == 2 else 0
+        c = p[i * p_step]
+        d = sign * p[i * p_step + 1] if p_step == 2 else 0
+        if ((a == 0) & (b == 0)) | ((c == 0) & (d == 0)):
+            out[2 * i] = out[2 * i + 1] = 0
+        elif g_step == 1:
+            out[2 * i] = a * c
+            out[2 * i + 1] = a * d
+        elif p_step == 1:
+            out[2 * i] = a * c
+            out[2 * i + 1] = b * c
+        else:
+            out[2 * i] = a * c - b * d
+            out[2 * i + 1] = a * d + b * c
+
+
+cdef inline int precision(object x, Py_ssize_t *step):
+    """The type number of the real parts of a contiguous array of real or complex numbers, and how many reals
+    an element has; -1 for anything else."""
+    if not cnp.PyArray_CheckExact(x) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>x):
+        return -1
+    cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+    step[0] = 2 if kind == cnp.NPY_CDOUBLE or kind == cnp.NPY_CFLOAT else 1
+    if kind == cnp.NPY_DOUBLE or kind == cnp.NPY_CDOUBLE:
+        return cnp.NPY_DOUBLE
+    return cnp.NPY_FLOAT if kind == cnp.NPY_FLOAT or kind == cnp.NPY_CFLOAT else -1
+
+
+cdef object chain_complex(object y_bar, object partial, bint conjugated):
+    """``y_bar * partial``, or times its conjugate, with 0 * inf = 0, where one of them is complex.
+
+    Contiguous arrays of one shape and precision, of any size.
+    """
+    cdef Py_ssize_t g_step, p_step, n
+    cdef int kind = precision(y_bar, &g_step)
+    if kind < 0 or precision(partial, &p_step) != kind or g_step + p_step == 2 \
+            or not same_shape(y_bar, partial):
+        return None
+    cdef cnp.ndarray out = cnp.PyArray_EMPTY(
+        cnp.PyArray_NDIM(<cnp.ndarray>y_bar), cnp.PyArray_DIMS(<cnp.ndarray>y_bar),
+        cnp.NPY_CDOUBLE if kind == cnp.NPY_DOUBLE else cnp.NPY_CFLOAT, 0)
+    cdef void *out_data = cnp.PyArray_DATA(out)
+    cdef void *g = cnp.PyArray_DATA(<cnp.ndarray>y_bar)
+    cdef void *p = cnp.PyArray_DATA(<cnp.ndarray>partial)
+    cdef double sign = -1 if conjugated else 1
+    n = cnp.PyArray_SIZE(out)
+    with nogil:
+        if kind == cnp.NPY_DOUBLE:
+            chain_complex_row[double](
+                <double *>out_data, <double *>g, g_step, <double *>p, p_step, sign, n)
+        else:
+            chain_complex_row[float](
+                <float *>out_data, <float *>g, g_step, <float *>p, p_step, <float>sign, n)
+    return out
+
+
+cpdef object repeated(object y, tuple shape, tuple axes):
+    """``y`` with new axes at ``axes`` (rising), repeated along them to ``shape``, in memory of its own."""
+    cdef cnp.npy_intp dims[32]
+    cdef int ndim = len(shape), k, at = 0, given = 0
+    cdef cnp.ndarray out
+    if not is_plain(y) or ndim > 32 or cnp.PyArray_NDIM(<cnp.ndarray>y) + len(axes) != ndim:
+        return None
+    for k in range(ndim):
+        if at < len(axes) and axes[at] == k:
+            dims[k] = 1
+            at += 1
+        else:
+            dims[k] = cnp.PyArray_DIM(<cnp.ndarray>y, given)
+            given += 1
+    cdef cnp.PyArray_Dims new
+    new.ptr = dims
+    new.len = ndim
+    y = cnp.PyArray_Newshape(<cnp.ndarray>y, &new, cnp.NPY_CORDER)
+    for k in range(ndim):
+        dims[k] = shape[k]
+    out = cnp.PyArray_EMPTY(ndim, dims, cnp.PyArray_TYPE(<cnp.ndarray>y), 0)
+    cnp.PyArray_CopyInto(out, y)
+    return out
 
 
 cdef bint add_into(object total, object x):

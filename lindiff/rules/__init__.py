@@ -1,18 +1,30 @@
 """Which NumPy function has which differential: one file a family."""
 
 from lindiff.rules import (  # noqa: F401
+    applying,
     complex,
+    complex_domain,
+    convolution,
     creation,
     elementwise,
     fft,
+    histograms,
     indexing,
+    interpolation,
     linalg,
     norms,
+    padding,
+    polynomial_series,
+    polynomials,
     products,
+    quantiles,
     reductions,
     selection,
     shape,
     special,
+    views,
+    windows,
+    writers,
     zero_derivative,
 )
 from lindiff.rules.arithmetic import use_fast_paths

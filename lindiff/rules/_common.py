@@ -16,8 +16,17 @@ def along(axis: int, part: Any) -> tuple[Any, ...]:
 
 
 def as_array(x: Any) -> Any:
-    """``x`` itself if it has a shape, otherwise (lists, numbers) as a plain array."""
-    return x if hasattr(x, "shape") else np.asarray(x)
+    """``x`` itself if it has a shape; numbers and lists as an array, also lists of Variables."""
+    if hasattr(x, "shape"):
+        return x
+    return np.stack([as_array(part) for part in x]) if _must_be_stacked(x) else np.asarray(x)
+
+
+def _must_be_stacked(x: Any) -> bool:
+    """Whether there are arrays in nested lists that do not turn into NumPy's: Variables and the like."""
+    if isinstance(x, (list, tuple)):
+        return any(map(_must_be_stacked, x))
+    return hasattr(x, "shape") and not isinstance(x, (np.ndarray, np.generic))
 
 
 def conj(x: Any) -> Any:

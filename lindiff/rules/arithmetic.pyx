@@ -7,15 +7,20 @@ do.
 
 cimport cython
 cimport numpy as cnp
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_REFCNT
 
 import numpy as np
 
 from libc.math cimport isfinite
+from libc.string cimport memcpy, memset
 
 from lindiff.core.differential cimport all_finite, chain_product, fit_to
-from lindiff.core.record cimport Node, Pull, Push, Trace
+from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Tangent, Trace
 from lindiff.core.registry cimport Handler, handle
-from lindiff.core.variable cimport Operators, Variable, as_value, kept_constant, record, value_of
+from lindiff.core.variable cimport (
+    Operators, Variable, View, as_value, constant_value, kept_constant, record, shares, watch,
+)
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
     TANH, UnaryOp, add_into, binary, filled, is_plain, sum_all, unary,
@@ -25,8 +30,10 @@ from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.registry import fast_path
 from lindiff.core.variable import refuse_subclass, use_operators
-from lindiff.rules.indexing import is_advanced, scatter
+from lindiff.rules._common import as_array
+from lindiff.rules.indexing import has_repeats, is_advanced, last_written, replaced, scatter
 from lindiff.rules.methods import METHODS, attribute
+from lindiff.rules.ufuncs import operate, place_of_out, with_out
 
 cnp.import_array()
 
@@ -35,6 +42,7 @@ cnp.import_array()
 
 cdef inline object constant_operand(object x):
     """A constant as arithmetic takes it; object arrays, and arrays that multiply otherwise, are refused."""
+    x = constant_value(x)
     if isinstance(x, (list, tuple)):
         x = np.asarray(x)
     if not cnp.PyArray_Check(x):
@@ -436,6 +444,32 @@ cdef class Transpose(Node):
 
 # -- y = x[index] ----------------------------------------------------------------------------------------
 
+cdef inline char *element(cnp.ndarray x, object index) noexcept:
+    """Where ``x[index]`` lies, for a vector and an integer; NULL otherwise."""
+    cdef Py_ssize_t i
+    if type(index) is not int or cnp.PyArray_NDIM(x) != 1:
+        return NULL
+    i = index
+    if i < 0:
+        i += cnp.PyArray_DIM(x, 0)
+    if not 0 <= i < cnp.PyArray_DIM(x, 0):
+        return NULL
+    return <char *>cnp.PyArray_DATA(x) + i * cnp.PyArray_STRIDE(x, 0)
+
+
+cdef inline bint add_to_element(cnp.ndarray x, object index, object y) noexcept:
+    """``x[index] += y`` where ``y`` is one plain number of the dtype of ``x``; False where not."""
+    cdef char *at = element(x, index)
+    cdef int kind = cnp.PyArray_TYPE(x)
+    if at == NULL or not is_plain(y) or not is_plain(x) or cnp.PyArray_TYPE(<cnp.ndarray>y) != kind:
+        return False
+    if kind == cnp.NPY_DOUBLE:
+        (<double *>at)[0] += (<double *>cnp.PyArray_DATA(<cnp.ndarray>y))[0]
+    else:
+        (<float *>at)[0] += (<float *>cnp.PyArray_DATA(<cnp.ndarray>y))[0]
+    return True
+
+
 @cython.no_gc
 @cython.final
 cdef class GetItem(Node):
@@ -459,6 +493,8 @@ cdef class GetItem(Node):
             if x_bar is None:  # Variables there already
                 walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
                 return 0
+        if add_to_element(x_bar, self.index, y_bar):
+            return 0
         if type(self.index) is not int and is_advanced(self.index):
             np.add.at(x_bar, self.index, y_bar)
             return 0
@@ -474,6 +510,104 @@ cdef class GetItem(Node):
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)
         return None if x_dot is None else x_dot[self.index]
+
+
+# -- x[index] = y ----------------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class SetItem(Node):
+    """The array ``a`` with ``b`` written at ``index``."""
+
+    cdef object index
+    cdef tuple shape
+    cdef object dtype
+    cdef tuple y_shape
+    cdef object y_dtype
+
+    cdef bint linear(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        """What was written takes its places of the cotangent, what was there before gets the others."""
+        cdef bint overwrite = walk.overwrite and is_plain(y_bar) \
+            and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>y_bar)
+        if overwrite and self.pull_element(walk, y_bar):
+            return 0
+        if self.b is not None:
+            part = y_bar[self.index]
+            if overwrite and cnp.PyArray_CheckExact(part):
+                part = part.copy()
+            if has_repeats(self.index):
+                part = np.where(last_written(self.index, self.shape), part, 0)
+            walk.add(self.b, fit_to(part, self.y_shape, self.y_dtype), overwrite)
+        if self.a is None:
+            return 0
+        if not overwrite:
+            return walk.add(self.a, replaced(y_bar, self.index, 0), is_plain(y_bar))
+        y_bar[self.index] = 0
+        return walk.add(self.a, y_bar, True)
+
+    cdef bint pull_element(self, Pull walk, object y_bar) except -1:
+        """The same for one element of a vector that may be written to; False where it is not the case."""
+        cdef char *at = element(y_bar, self.index)
+        cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>y_bar)
+        cdef cnp.ndarray part
+        if at == NULL:
+            return False
+        if self.b is not None:
+            if self.y_shape or self.y_dtype.num != kind:
+                return False
+            part = cnp.PyArray_EMPTY(0, NULL, kind, 0)
+            memcpy(cnp.PyArray_DATA(part), at, cnp.PyArray_ITEMSIZE(part))
+            walk.add(self.b, part, True)
+        if self.a is not None:
+            memset(at, 0, cnp.PyArray_ITEMSIZE(<cnp.ndarray>y_bar))
+            walk.add(self.a, y_bar, True)
+        return True
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        y_dot = walk.tangent(self.b)
+        if x_dot is None and y_dot is None:
+            return None
+        if y_dot is None:
+            y_dot = 0
+        if x_dot is None:
+            x_dot = np.zeros(self.shape, self.dtype)
+        elif not self.is_alone(x_dot):
+            return replaced(x_dot, self.index, y_dot)
+        if type(y_dot) is Variable:
+            return replaced(x_dot, self.index, y_dot)
+        x_dot[self.index] = y_dot
+        return x_dot
+
+    cdef bint is_alone(self, object x_dot):
+        """Whether a forward trace holds this tangent for nothing but the Variable that is written to."""
+        return (
+            type(self.a) is Tangent and (<PyObject *>self.a).ob_refcnt == 2 and Py_REFCNT(x_dot) == 2
+            and cnp.PyArray_CheckExact(x_dot)
+            and cnp.PyArray_CHKFLAGS(
+                <cnp.ndarray>x_dot, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE)
+        )
+
+
+cdef bint is_sole(Variable x):
+    """Whether nobody but ``x`` holds its plain array: no operation has kept it, there is no view of it."""
+    return (
+        cnp.PyArray_CheckExact(x._value) and (<PyObject *>x._value).ob_refcnt == 1
+        and cnp.PyArray_CHKFLAGS(<cnp.ndarray>x._value, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE)
+    )
+
+
+cdef object with_item(Variable x, object index, object y):
+    """The plain array of ``x`` with the plain ``y`` at ``index``; in place where only ``x`` sees it."""
+    if not is_sole(x):
+        value = x._value.copy()
+        value[index] = y
+        return value
+    x._value[index] = y
+    return x._value
 
 
 # -- y = sum of all of x ---------------------------------------------------------------------------------
@@ -517,6 +651,11 @@ cdef class FastSum(Handler):
 
 # -- what a Variable's operators do ----------------------------------------------------------------------
 
+cdef inline bint of_two(tuple args):
+    """Whether these are two operands, one of them a Variable (with ``out=`` one, both may be plain)."""
+    return len(args) == 2 and (type(args[0]) is Variable or type(args[1]) is Variable)
+
+
 cdef class BinaryUfunc(Handler):
     """np.add and its kin, called by name."""
 
@@ -527,7 +666,7 @@ cdef class BinaryUfunc(Handler):
         self.op = op
 
     cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 2:
+        if kwargs or not of_two(args):
             return NotImplemented
         if self.op == ADD:
             return _hot.add(args[0], args[1])
@@ -540,14 +679,14 @@ cdef class BinaryUfunc(Handler):
 
 cdef class MatmulUfunc(Handler):
     cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 2:
+        if kwargs or not of_two(args):
             return NotImplemented
         return _hot.matmul(args[0], args[1])
 
 
 cdef class NegativeUfunc(Handler):
     cdef object call(self, tuple args, dict kwargs):
-        return NotImplemented if kwargs else _hot.negative(args[0])
+        return NotImplemented if kwargs or type(args[0]) is not Variable else _hot.negative(args[0])
 
 
 cdef object kept_index(object index):
@@ -624,52 +763,71 @@ cdef class HotOperators(Operators):
         cdef GetItem node
         value = x._value[index]
         if is_reshape(value, x._value):
-            return record_reshape(x, value)
+            out = record_reshape(x, value)
+            watch(x, out, index)
+            return out
         node = GetItem.__new__(GetItem)
         node.a = x.node
         node.index = kept_index(index)
         node.shape = x._value.shape
         node.dtype = x._value.dtype
-        return record(x.node.trace, node, value)
+        out = record(x.node.trace, node, value)
+        if shares(value, x._value):
+            watch(x, out, index)
+        return out
+
+    cdef object setitem(self, Variable x, object index, object y):
+        cdef SetItem node
+        cdef Trace trace
+        y = as_array(y) if isinstance(y, (list, tuple)) else constant_value(y)
+        trace = trace_of(x, y)
+        if type(y) is not Variable and x.node is CONSTANT:
+            return with_item(x, index, y)
+        if x._value.dtype.kind not in "fc":
+            raise TypeError(f"an array of {x._value.dtype} cannot hold Variables: make it one of floats")
+        node = SetItem.__new__(SetItem)
+        node.index = kept_index(index)
+        node.shape = x._value.shape
+        node.dtype = x._value.dtype
+        if x.node.trace is trace:
+            node.a = x.node
+        if type(y) is Variable and (<Variable>y).node.trace is trace:
+            node.b = (<Variable>y).node
+            y = (<Variable>y)._value
+            node.y_shape = y.shape
+            node.y_dtype = y.dtype
+        if type(y) is Variable or type(x._value) is Variable or node.a is None and x.node is not CONSTANT:
+            value = replaced(x._value if x.node.trace is trace else x, index, y)
+        else:
+            value = with_item(x, index, y)
+        return record(trace, node, value)
+
+    cdef object written(self, Variable x, Variable view):
+        cdef View by
+        if type(view.window) is not View:
+            return self.setitem(x, view.window, view)
+        by = view.window
+        if by.function is np.imag:
+            return np.real(x) + 1j * view
+        if by.function is np.real and x._value.dtype.kind == "c":
+            return view + 1j * np.imag(x)
+        return self.setitem(x, by.places(x._value.shape), view)
 
     cdef object transpose(self, Variable x):
         cdef Transpose node = Transpose.__new__(Transpose)
         node.a = x.node
-        return record(x.node.trace, node, x._value.T)
+        out = record(x.node.trace, node, x._value.T)
+        watch(x, out, _transposed)
+        return out
 
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs):
-        if method == "__call__":
-            if not kwargs:
-                return handle(ufunc, inputs, kwargs)
-            if "out" in kwargs:
-                kwargs = without_out(ufunc, inputs, kwargs)
-            if "where" in kwargs:
-                raise TypeError(
-                    f"np.{ufunc.__name__}(..., where=...) on Variables: write np.where(condition, "
-                    f"np.{ufunc.__name__}(...), otherwise)")
+        if not kwargs and method == "__call__":
             return handle(ufunc, inputs, kwargs)
-        if method == "outer":
-            x, y = inputs
-            return ufunc(np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y, **kwargs)
-        function = _reductions.get((ufunc, method))
-        if function is None:
-            raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule in lindiff; "
-                            f"use the function of that meaning (np.sum, np.cumsum, np.outer, ...)")
-        if kwargs.get("out") is not None and kwargs["out"] != (None,):
-            raise TypeError(
-                f"np.{ufunc.__name__}.{method}(..., out=...) on Variables: write the result to a name")
-        kwargs.pop("out", None)
-        if len(inputs) == 1:
-            kwargs.setdefault("axis", 0)
-        return function(*inputs, **kwargs)
+        return operate(ufunc, method, inputs, kwargs)
 
     cdef object function(self, object function, tuple args, dict kwargs):
-        if "out" in kwargs:
-            if kwargs["out"] is not None:
-                raise TypeError(
-                    f"np.{function.__name__}(..., out=...) cannot write into an array when Variables "
-                    f"are among its inputs: write y = np.{function.__name__}(...)")
-            kwargs = {name: argument for name, argument in kwargs.items() if name != "out"}
+        if "out" in kwargs or len(args) > 2 and len(args) > out_place(function):
+            return with_out(function, args, kwargs)
         return handle(function, args, kwargs)
 
     cdef object method(self, str name):
@@ -678,45 +836,23 @@ cdef class HotOperators(Operators):
     cdef object method_names(self):
         return METHODS
 
-
-cdef dict without_out(object ufunc, tuple inputs, dict kwargs):
-    """``a += v`` on a plain array comes as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes back."""
-    out = kwargs["out"]
-    if len(out) != 1 or not inputs or out[0] is not inputs[0] or type(out[0]) is Variable:
-        raise TypeError(
-            f"np.{ufunc.__name__}(..., out=...) cannot write into an array when Variables are among "
-            f"its inputs: write y = np.{ufunc.__name__}(...)")
-    if out[0].base is not None:
-        raise TypeError(
-            "this plain array is a view of another one, which would not see the change: write "
-            "a = a + v with the whole array instead of a += v")
-    if not np.can_cast(np.result_type(*[value_of(x) for x in inputs]), out[0].dtype, casting="same_kind"):
-        raise TypeError(f"a {out[0].dtype} array cannot take the result: write a = a + v instead of a += v")
-    result = np.broadcast_shapes(*[np.shape(value_of(x)) for x in inputs])
-    if ufunc.signature is None and result != out[0].shape:
-        raise ValueError(f"non-broadcastable output operand with shape {out[0].shape} doesn't match the "
-                         f"broadcast shape {result}")
-    return {name: argument for name, argument in kwargs.items() if name != "out"}
+    cdef object refusal(self, Variable x, str wanted):
+        from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
+        return refusal(x, wanted)
 
 
-# (ufunc, method) -> the function of the same meaning
-_reductions = {
-    (np.add, "reduce"): np.sum,
-    (np.multiply, "reduce"): np.prod,
-    (np.maximum, "reduce"): np.max,
-    (np.minimum, "reduce"): np.min,
-    (np.add, "accumulate"): np.cumsum,
-    (np.multiply, "accumulate"): np.cumprod,
-    (np.logical_and, "reduce"): np.all,
-    (np.logical_or, "reduce"): np.any,
-}
+cdef dict _out_places = {}
 
 
-def ufunc_method(ufunc, str method, function):
-    """Let ``ufunc.method(...)`` on Variables be ``function(...)``."""
-    _reductions[ufunc, method] = function
+cdef Py_ssize_t out_place(object function) except -1:
+    """At which place among its arguments ``function`` takes ``out``; one it never has where it does not."""
+    place = _out_places.get(function)
+    if place is None:
+        place = _out_places[function] = place_of_out(function)
+    return place
 
 
+_transposed = View(np.transpose, (), {})
 cdef HotOperators _hot = HotOperators()
 use_operators(_hot)
 

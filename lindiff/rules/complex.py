@@ -29,7 +29,13 @@ def imag(z: Any) -> Any:
 def angle(z: Any, deg: bool = False) -> Any:
     """dθ = Re(-i dz / z); 0 at 0, and for real z."""
     unit = 180 / math.pi if deg else 1.0
-    return np.angle(z, deg), Elementwise(lambda: np.where(np.equal(z, 0), 0, -1j * unit / nonzero(z)))
+
+    def partial() -> Any:
+        """``-i / z = (z̄ / |z|) (-i / |z|)``"""
+        size = nonzero(np.abs(z))
+        return np.conjugate(z) * (1 / size) * (-1j * (unit / size))
+
+    return np.angle(z, deg), Elementwise(partial)
 
 
 @composed(np.real_if_close)

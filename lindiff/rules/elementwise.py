@@ -6,7 +6,6 @@ infinity), what is written instead is said beside it.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,31 +13,10 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Elementwise, Linear
-from lindiff.core.registry import composed, rule
+from lindiff.core.registry import composed, elementwise, rule
 from lindiff.core.variable import Variable, value
 
 __all__: list[str] = []
-
-
-def elementwise(ufunc: Callable[..., Any], *partials: Callable[..., Any] | None) -> None:
-    """Give an elementwise function its partial derivatives, each a function of the value and the arguments,
-    or of the value alone: then the arguments are not kept.
-    """
-    rule(ufunc)(elementwise_rule(ufunc, *partials))
-
-
-def elementwise_rule(
-    ufunc: Callable[..., Any], *partials: Callable[..., Any] | None
-) -> Callable[..., tuple[Any, Elementwise]]:
-    """The rule of such a function."""
-
-    def by_partials(*args: Any, **kwargs: Any) -> tuple[Any, Elementwise]:
-        y = ufunc(*args, **kwargs)
-        args = tuple(np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args)
-        return y, Elementwise(*[None if p is None else _at(p, y, args) for p in partials])
-
-    by_partials.__qualname__ = ufunc.__name__
-    return by_partials
 
 
 def self_adjoint(ufunc: Callable[..., Any]) -> None:
@@ -51,35 +29,30 @@ def self_adjoint(ufunc: Callable[..., Any]) -> None:
     rule(ufunc)(linear_rule)
 
 
-def _at(partial: Callable[..., Any], y: Any, args: tuple[Any, ...]) -> Callable[[], Any]:
-    if partial.__code__.co_argcount == 1 and not partial.__code__.co_flags & inspect.CO_VARARGS:
-        return lambda: partial(y)
-    return lambda: partial(y, *args)
-
-
 # -- arithmetic (called with keywords; otherwise their compiled twins act) --------------------------------
 
-elementwise(np.add, lambda z, x, y: 1.0, lambda z, x, y: 1.0)
-elementwise(np.subtract, lambda z, x, y: 1.0, lambda z, x, y: -1.0)
-elementwise(np.multiply, lambda z, x, y: y, lambda z, x, y: x)
-elementwise(np.divide, lambda z, x, y: 1.0 / y, lambda z, x, y: -z / y)
+elementwise(np.add, lambda _, x, y: 1.0, lambda _, x, y: 1.0)
+elementwise(np.subtract, lambda _, x, y: 1.0, lambda _, x, y: -1.0)
+elementwise(np.multiply, lambda _, x, y: y, lambda _, x, y: x)
+elementwise(np.divide, lambda _, x, y: 1.0 / y, lambda z, x, y: -z / y)
 self_adjoint(np.negative)
 self_adjoint(np.positive)
 self_adjoint(np.conjugate)
-elementwise(np.square, lambda y, x: 2 * x)
+elementwise(np.square, lambda _, x: 2 * x)
 elementwise(np.reciprocal, lambda y: -y * y)
-elementwise(np.remainder, lambda z, x, y: 1.0, lambda z, x, y: -np.floor_divide(x, y))
-elementwise(np.fmod, lambda z, x, y: 1.0, lambda z, x, y: -np.trunc(np.divide(x, y)))
+elementwise(np.remainder, lambda _, x, y: 1.0, lambda _, x, y: -np.floor_divide(x, y))
+elementwise(np.fmod, lambda _, x, y: 1.0, lambda _, x, y: -np.trunc(np.divide(x, y)))
 
 # -- exponentials and logarithms -------------------------------------------------------------------------
 
 elementwise(np.exp, lambda y: y)
-elementwise(np.expm1, lambda y, x: np.exp(x))  # y + 1 would cancel
+elementwise(np.expm1, lambda _, x: np.exp(x))  # y + 1 would cancel
 elementwise(np.exp2, lambda y: math.log(2) * y)
-elementwise(np.log, lambda y, x: 1 / x)
-elementwise(np.log1p, lambda y, x: 1 / (1 + x))
-elementwise(np.log2, lambda y, x: 1 / (math.log(2) * x))
-elementwise(np.log10, lambda y, x: 1 / (math.log(10) * x))
+# x + 0.0 is 0.0 for -0.0, where the slope is that from the right
+elementwise(np.log, lambda _, x: 1 / (x + 0.0))
+elementwise(np.log1p, lambda _, x: 1 / (1 + x))
+elementwise(np.log2, lambda _, x: 1 / (math.log(2) * x + 0.0))
+elementwise(np.log10, lambda _, x: 1 / (math.log(10) * x + 0.0))
 
 
 def excess(x: Any, y: Any) -> Any:
@@ -89,22 +62,22 @@ def excess(x: Any, y: Any) -> Any:
 
 elementwise(
     np.logaddexp,
-    lambda z, x, y: 1 / (1 + np.exp(excess(x, y))),
-    lambda z, x, y: 1 / (1 + np.exp(excess(y, x))),
+    lambda _, x, y: 1 / (1 + np.exp(excess(x, y))),
+    lambda _, x, y: 1 / (1 + np.exp(excess(y, x))),
 )
 elementwise(
     np.logaddexp2,
-    lambda z, x, y: 1 / (1 + np.exp2(excess(x, y))),
-    lambda z, x, y: 1 / (1 + np.exp2(excess(y, x))),
+    lambda _, x, y: 1 / (1 + np.exp2(excess(x, y))),
+    lambda _, x, y: 1 / (1 + np.exp2(excess(y, x))),
 )
 
 # -- powers and roots ------------------------------------------------------------------------------------
 
-elementwise(np.sqrt, lambda y: 0.5 / y)
+elementwise(np.sqrt, lambda y: 0.5 / (y + 0.0))  # from the right at -0.0 too
 elementwise(np.cbrt, lambda y: 1 / (3 * y * y))
 
 
-def power_by_base(z: Any, x: Any, y: Any) -> Any:
+def power_by_base(_: Any, x: Any, y: Any) -> Any:
     """``y x^(y-1)``; zero where x = y = 0."""
     if isinstance(y, (int, float)):
         return y * x ** (y - 1) if y != 0 else 0.0
@@ -113,7 +86,8 @@ def power_by_base(z: Any, x: Any, y: Any) -> Any:
 
 def power_by_exponent(z: Any, x: Any, y: Any) -> Any:
     """``x^y log x``; zero where x = 0, NaN for real x < 0."""
-    return z * np.log(np.where(np.equal(x, 0), 1, x))
+    is_zero = np.equal(x, 0)
+    return np.where(is_zero, 0, z) * np.log(np.where(is_zero, 1, x))
 
 
 elementwise(np.power, power_by_base, power_by_exponent)
@@ -125,33 +99,46 @@ def nonzero(x: Any) -> Any:
     return np.where(np.equal(x, 0), 1, x)
 
 
-elementwise(np.hypot, lambda z, x, y: x / nonzero(z), lambda z, x, y: y / nonzero(z))  # 0 at the origin
+def cosine(z: Any, x: Any) -> Any:
+    """``x / z`` for the hypotenuse ``z``; 0 at the origin, ±1 for an infinite ``x``."""
+    return np.where(np.isinf(x), np.sign(x), x / nonzero(z))
+
+
+elementwise(np.hypot, lambda z, x, y: cosine(z, x), lambda z, x, y: cosine(z, y))
 
 # -- trigonometric and hyperbolic ------------------------------------------------------------------------
 
-elementwise(np.sin, lambda y, x: np.cos(x))
-elementwise(np.cos, lambda y, x: -np.sin(x))
+elementwise(np.sin, lambda _, x: np.cos(x))
+elementwise(np.cos, lambda _, x: -np.sin(x))
 elementwise(np.tan, lambda y: 1 + y * y)
-elementwise(np.arcsin, lambda y, x: 1 / np.sqrt((1 - x) * (1 + x)))
-elementwise(np.arccos, lambda y, x: -1 / np.sqrt((1 - x) * (1 + x)))
-elementwise(np.arctan, lambda y, x: 1 / (1 + x * x))
-elementwise(np.sinh, lambda y, x: np.cosh(x))
-elementwise(np.cosh, lambda y, x: np.sinh(x))
+elementwise(np.arcsin, lambda _, x: 1 / leg(x))
+elementwise(np.arccos, lambda _, x: -1 / leg(x))
+elementwise(np.arctan, lambda _, x: 1 / (1 + x * x))
+elementwise(np.sinh, lambda _, x: np.cosh(x))
+elementwise(np.cosh, lambda _, x: np.sinh(x))
 elementwise(np.tanh, lambda y: 1 - y * y)
-elementwise(np.arcsinh, lambda y, x: 1 / np.sqrt(1 + x * x))
-elementwise(np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))  # on the principal branch
-elementwise(np.arctanh, lambda y, x: 1 / ((1 - x) * (1 + x)))
+elementwise(np.arcsinh, lambda _, x: 1 / np.sqrt(1 + x * x))
+elementwise(np.arccosh, lambda _, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))  # on the principal branch
+elementwise(np.arctanh, lambda _, x: 1 / ((1 - x) * (1 + x)))
 
 
-def squared_radius(x: Any, y: Any) -> Any:
-    """``x² + y²``, with 1 at the origin: the angle has the derivative 0 there."""
-    return nonzero(np.square(x) + np.square(y))
+def leg(x: Any) -> Any:
+    """``sqrt(1 - x²)``; on the cuts of complex arcsin the sign of the zero imaginary part says which side."""
+    if x.dtype.kind == "c":
+        return np.sqrt(-(x - 1)) * np.sqrt(x - (-1))
+    return np.sqrt((1 - x) * (1 + x))
+
+
+def over_squared_radius(x: Any, y: Any) -> Any:
+    """``x / (x² + y²)``, without overflow; 0 at the origin and at infinity."""
+    r = np.hypot(x, y)
+    return np.where(np.isinf(r), 0, x / nonzero(r) / nonzero(r))
 
 
 elementwise(
     np.arctan2,
-    lambda z, y, x: x / squared_radius(x, y),
-    lambda z, y, x: -y / squared_radius(x, y),
+    lambda _, y, x: over_squared_radius(x, y),
+    lambda _, y, x: -over_squared_radius(y, x),
 )
 self_adjoint(np.deg2rad)
 self_adjoint(np.radians)
@@ -161,32 +148,36 @@ self_adjoint(np.degrees)
 
 def sinc_series(x: Any, k: int) -> Any:
     """The k-th derivative of sinc at small x: Σₘ π^(k+m) cos((k+m) π/2) xᵐ / (m! (k+m+1))."""
-    total = np.zeros_like(x)
-    for m in range(k % 2, 24, 2):  # the cosine vanishes for odd k + m
+    total, square = 0.0, x * x
+    for m in range(22 + k % 2, -1, -2):  # the cosine vanishes for odd k + m
         sign = (-1) ** ((k + m) // 2)
-        total += sign * math.pi ** (k + m) / (math.factorial(m) * (k + m + 1)) * x**m
-    return total
+        total = total * square + sign * math.pi ** (k + m) / (math.factorial(m) * (k + m + 1))
+    return total * x if k % 2 else total
 
 
-@rule
-def sinc_derivative(x: Any, k: int) -> Any:
+def sinc_derivative_of_array(x: Any, k: int) -> Any:
     """The k-th derivative f⁽ᵏ⁾ of sinc.
 
     From k derivatives of ``x sinc(x) = sin(π x) / π``: x f⁽ᵏ⁾ + k f⁽ᵏ⁻¹⁾ = π^(k-1) sin(π x + k π/2), and from
     the power series where that cancels.
     """
     if k == 0:
-        y = np.sinc(x)
-    elif isinstance(x, Variable):  # of an outer trace
-        y = sinc_derivative(x, k)
-    else:
-        right = math.pi ** (k - 1) * np.sin(math.pi * x + k * math.pi / 2)
-        y = (right - k * sinc_derivative(x, k - 1)) / nonzero(x)
-        y = np.where(np.abs(x) < 0.5, sinc_series(np.where(np.abs(x) < 0.5, x, 0), k), y)
+        return np.sinc(x)
+    small = np.abs(x) < 0.5
+    some = small.any()
+    right = math.pi ** (k - 1) * np.sin(math.pi * x + k * math.pi / 2)
+    y = (right - k * sinc_derivative_of_array(x, k - 1)) / (nonzero(x) if some else x)
+    return np.where(small, sinc_series(np.where(small, x, 0), k), y) if some else y
+
+
+@rule
+def sinc_derivative(x: Any, k: int) -> Any:
+    of_outer_trace = isinstance(x, Variable)
+    y = sinc_derivative(x, k) if of_outer_trace else sinc_derivative_of_array(x, k)
     return y, Elementwise(lambda: sinc_derivative(x, k + 1))
 
 
-elementwise(np.sinc, lambda y, x: sinc_derivative(x, 1))
+elementwise(np.sinc, lambda _, x: sinc_derivative(x, 1))
 
 
 @rule
@@ -201,47 +192,47 @@ def bessel_i(x: Any, n: int) -> Any:
     return y, Elementwise(lambda: (bessel_i(x, n - 1) + bessel_i(x, n + 1)) / 2)
 
 
-elementwise(np.i0, lambda y, x: bessel_i(x, 1))
+elementwise(np.i0, lambda _, x: bessel_i(x, 1))
 
 # -- kinks: absolute value, extremes, clipping -----------------------------------------------------------
 
 
 def by_absolute(y: Any, x: Any) -> Any:
     """``sgn x``, for complex x ``x̄ / |x|``; 0 at 0."""
-    return np.conjugate(x) / nonzero(y) if x.dtype.kind == "c" else np.sign(x)
+    return np.conjugate(x) * (1 / nonzero(y)) if x.dtype.kind == "c" else np.sign(x)
 
 
 elementwise(np.absolute, by_absolute)
 elementwise(np.fabs, by_absolute)
-elementwise(np.copysign, lambda z, x, y: np.sign(x) * np.copysign(1.0, y), None)
-elementwise(np.heaviside, None, lambda z, x, y: np.equal(x, 0))
-elementwise(np.nextafter, lambda z, x, y: 1.0, None)
+elementwise(np.copysign, lambda _, x, y: np.sign(x) * np.copysign(1.0, y), None)
+elementwise(np.heaviside, None, lambda _, x, y: np.equal(x, 0))
+elementwise(np.nextafter, lambda _, x, y: 1.0, None)
 
 
 def share(wins: Any, ties: Any) -> Any:
     """1 where an argument is the result, 1/2 where both are."""
-    return np.where(ties, 0.5, wins)
+    return np.where(ties, 0.5, wins) if ties.any() else wins
 
 
-def larger(z: Any, x: Any, y: Any) -> Any:
+def larger(_: Any, x: Any, y: Any) -> Any:
     return share(np.greater(x, y), np.equal(x, y))
 
 
-def smaller(z: Any, x: Any, y: Any) -> Any:
+def smaller(_: Any, x: Any, y: Any) -> Any:
     return share(np.less(x, y), np.equal(x, y))
 
 
-elementwise(np.maximum, larger, lambda z, x, y: larger(z, y, x))
-elementwise(np.minimum, smaller, lambda z, x, y: smaller(z, y, x))
+elementwise(np.maximum, larger, lambda _, x, y: larger(None, y, x))
+elementwise(np.minimum, smaller, lambda _, x, y: smaller(None, y, x))
 elementwise(
     np.fmax,
-    lambda z, x, y: share(np.greater(x, y) | np.isnan(y), np.equal(x, y)),
-    lambda z, x, y: share(np.greater(y, x) | np.isnan(x), np.equal(x, y)),
+    lambda _, x, y: share(np.greater(x, y) | np.isnan(y), np.equal(x, y)),
+    lambda _, x, y: share(np.greater(y, x) | np.isnan(x), np.equal(x, y)),
 )
 elementwise(
     np.fmin,
-    lambda z, x, y: share(np.less(x, y) | np.isnan(y), np.equal(x, y)),
-    lambda z, x, y: share(np.less(y, x) | np.isnan(x), np.equal(x, y)),
+    lambda _, x, y: share(np.less(x, y) | np.isnan(y), np.equal(x, y)),
+    lambda _, x, y: share(np.less(y, x) | np.isnan(x), np.equal(x, y)),
 )
 
 
@@ -254,8 +245,15 @@ def clip_between(x: Any, lower: Any, upper: Any, **kwargs: Any) -> Any:
         """The part that the upper bound leaves."""
         return 1 - smaller(None, upper, np.maximum(value(x), value(lower)))
 
+    def between() -> Any:
+        """1 between the bounds; on them, what they leave."""
+        on_bound = np.equal(x, lower) | np.equal(x, upper)
+        if on_bound.any():
+            return inside() * larger(None, x, lower)
+        return np.greater(x, lower) & np.less(x, upper)
+
     return y, Elementwise(
-        lambda: inside() * larger(None, x, lower),
+        between,
         lambda: inside() * larger(None, lower, x),
         lambda: 1 - inside(),
     )
@@ -263,9 +261,18 @@ def clip_between(x: Any, lower: Any, upper: Any, **kwargs: Any) -> Any:
 
 @composed(np.clip)
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    where: Any = True,
+    **kwargs: Any,
 ) -> Any:
     lower, upper = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    if where is not True:  # elsewhere NumPy leaves memory uninitialized
+        return np.where(where, clip(a, lower, upper, **kwargs), 0)
     if lower is None and upper is None:
         return np.positive(a, **kwargs)
     if upper is None:
@@ -275,7 +282,25 @@ def clip(
     return clip_between(a, lower, upper, **kwargs)
 
 
-elementwise(np.nan_to_num, lambda y, x, *rest: np.isfinite(x))
+@rule
+def finite_numbers(x: Any, fills: dict[str, Any]) -> Any:
+    """What is replaced has the derivative 0."""
+    return np.nan_to_num(x, **fills), Elementwise(lambda: np.isfinite(x))
+
+
+@composed(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    if any(isinstance(fill, Variable) for fill in (nan, posinf, neginf)):
+        raise TypeError(
+            "np.nan_to_num: what replaces NaN and infinity cannot be a Variable; write "
+            "np.where(np.isnan(x), v, x)"
+        )
+    y = finite_numbers(x, {"nan": nan, "posinf": posinf, "neginf": neginf})
+    if copy:
+        return y
+    x[...] = y
+    return x
+
 
 # -- several results -------------------------------------------------------------------------------------
 
@@ -285,15 +310,16 @@ def divmod_(x: Any, y: Any, **kwargs: Any) -> Any:
     return np.floor_divide(x, y, **kwargs), np.remainder(x, y, **kwargs)
 
 
-@composed(np.modf)
-def modf(x: Any) -> Any:
-    return np.fmod(x, 1.0), np.trunc(x)
+@rule(np.modf)
+def modf(x: Any, **kwargs: Any) -> Any:
+    """The fractional part goes along with ``x``, the integral part is piecewise constant."""
+    return np.modf(x, **kwargs), Linear((lambda x_dot: (x_dot, None),), (lambda y_bars: y_bars[0],))
 
 
 @composed(np.frexp)
-def frexp(x: Any) -> Any:
-    exponent = np.frexp(value(x))[1]
+def frexp(x: Any, **kwargs: Any) -> Any:
+    exponent = np.frexp(value(x), **kwargs)[1]
     return np.ldexp(x, -exponent), exponent
 
 
-elementwise(np.ldexp, lambda y, x, i: np.ldexp(1.0, i), None)
+elementwise(np.ldexp, lambda _, x, i: np.ldexp(1.0, i), None)

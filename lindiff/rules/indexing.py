@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from typing import Any
 
 import numpy as np
 
 from lindiff.core.differential import Linear
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, untraced
 
-__all__ = ["is_advanced", "scatter"]
+__all__ = ["has_repeats", "is_advanced", "last_written", "replaced", "scatter"]
 
 
 def is_advanced(index: Any) -> bool:
@@ -38,3 +40,31 @@ def scatter(y: Any, index: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         (lambda y_dot: scatter(y_dot, index, shape, dtype),),
         (lambda x_bar: x_bar[index],),
     )
+
+
+def replaced(x: Any, index: Any, y: Any) -> Any:
+    """``x`` with ``y`` written at ``index``, as a new array."""
+    if isinstance(x, Variable) or isinstance(y, Variable):
+        x = copy.copy(x) if isinstance(x, Variable) else untraced(x)
+    else:
+        x = np.copy(x)  # a number becomes an array
+    x[index] = y
+    return x
+
+
+def has_repeats(index: Any) -> bool:
+    """Whether an index may name an element twice: it has arrays of integers."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(
+        isinstance(part, (list, tuple)) or (getattr(part, "ndim", 0) > 0 and part.dtype.kind in "iu")
+        for part in parts
+    )
+
+
+def last_written(index: Any, shape: tuple[int, ...]) -> Any:
+    """Of what is written at ``index`` into an array of ``shape``, that which is not written over."""
+    places = np.arange(math.prod(shape)).reshape(shape)[index]
+    turns = np.arange(places.size).reshape(places.shape)
+    last = np.zeros(math.prod(shape), int)
+    np.maximum.at(last, places, turns)
+    return last[places] == turns

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.variable import value
+from lindiff.core.variable import is_untraced, value
 
 __all__ = ["METHODS", "attribute"]
 
@@ -33,9 +33,11 @@ def _of_value(name: str) -> property:
 
 
 def _refused(name: str, instead: str) -> Callable[..., Any]:
-    """A method that would change the array in place, or lose the derivative."""
+    """A method that would lose the derivative; an untraced Variable has it from its array."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_untraced(self):
+            return getattr(value(self), name)(*args, **kwargs)
         raise TypeError(f"a Variable has no {name}(...): {instead}")
 
     method.__name__ = name
@@ -86,6 +88,45 @@ def clip(self: Any, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
     return np.clip(self, min, max, **kwargs)
 
 
+def fill(self: Any, value: Any) -> None:
+    """Write one number everywhere."""
+    self[...] = value
+
+
+def sort(self: Any, axis: int = -1, kind: Any = None, order: None = None, *, stable: Any = None) -> None:
+    """np.sort, in place."""
+    self[...] = np.sort(self, axis, kind, order, stable=stable)
+
+
+def partition(self: Any, kth: Any, axis: int = -1, kind: Any = "introselect", order: None = None) -> None:
+    """np.partition, in place."""
+    self[...] = np.partition(self, kth, axis, kind, order)
+
+
+def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
+    """The same array under another name; its bytes cannot be read as another dtype."""
+    if type is not None or (dtype is not None and np.dtype(dtype) != self.dtype):
+        raise TypeError("the bytes of a Variable cannot be seen as another type: write v.astype(dtype)")
+    return self[...]
+
+
+def namespace(self: Any, *, api_version: str | None = None) -> Any:
+    """``lindiff.numpy``, for functions written against the Array API standard."""
+    import lindiff.numpy  # a floor above, which few programs need
+
+    known = getattr(np, "__array_api_version__", "2022.12")
+    if api_version is not None and api_version > known:
+        raise ValueError(f"lindiff.numpy has version {known} of the Array API, not {api_version!r}")
+    return lindiff.numpy
+
+
+def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+    """The array itself: it is on the only device that it can be on."""
+    if device != self.device or stream is not None:
+        raise ValueError(f"a Variable on the device {self.device!r} cannot be moved to {device!r}")
+    return self
+
+
 METHODS: dict[str, Any] = {
     name: _through(getattr(np, name))
     for name in [
@@ -106,6 +147,7 @@ METHODS: dict[str, Any] = {
         "min",
         "nonzero",
         "prod",
+        "put",
         "ravel",
         "repeat",
         "round",
@@ -120,22 +162,26 @@ METHODS: dict[str, Any] = {
     ]
 }
 METHODS |= {
+    "__array_namespace__": namespace,
     "astype": astype,
     "clip": clip,
     "compress": compress,
+    "fill": fill,
+    "partition": partition,
+    "sort": sort,
+    "view": view,
     "conj": METHODS["conjugate"],
     "flatten": flatten,
     "reshape": reshape,
+    "to_device": to_device,
     "transpose": transpose,
-    "real": property(np.real),
-    "imag": property(np.imag),
     "mT": property(lambda self: np.matrix_transpose(self)),
-    "flat": property(np.ravel),
 }
 METHODS |= {name: _of_value(name) for name in ["device", "flags", "itemsize", "nbytes", "strides"]}
 METHODS |= {
     name: _refused(name, f"it would lose the derivative; write ld.value(v).{name}(...)")
     for name in [
+        "byteswap",
         "choose",
         "dump",
         "dumps",
@@ -144,18 +190,11 @@ METHODS |= {
         "tobytes",
         "tofile",
         "tolist",
-        "to_device",
-        "view",
     ]
 }
 METHODS |= {
-    "fill": _refused("fill", "write v = np.full_like(v, x)"),
-    "sort": _refused("sort", "it works in place; write v = np.sort(v)"),
-    "partition": _refused("partition", "it works in place; write v = np.partition(v, kth)"),
-    "put": _refused("put", "it works in place; write v = np.where(mask, new, v)"),
-    "resize": _refused("resize", "it works in place; write v = np.reshape(v, shape) or np.pad"),
-    "byteswap": _refused("byteswap", "write ld.value(v).byteswap()"),
-    "setfield": _refused("setfield", "it works in place; write v = np.where(mask, new, v)"),
+    "resize": _refused("resize", "write v = np.reshape(v, shape), np.resize or np.pad"),
+    "setfield": _refused("setfield", "write v[...] = new"),
     "setflags": _refused("setflags", "a Variable's array is not shared"),
 }
 

@@ -11,15 +11,34 @@ from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
 from lindiff.linalg._degeneracy import floor_of
 from lindiff.rules._common import normalized_axes
+from lindiff.rules.elementwise import nonzero
 
 Axes = tuple[int, ...]
+
+
+@rule
+def _two_norm(x: Any, axes: Axes, keepdims: bool) -> Any:
+    """``y = ‖x‖`` over ``axes``: y dy = Re⟨x, dx⟩, and 0 where y is 0."""
+    axis = axes[0] if len(axes) == 1 else axes
+    whole = len(axes) == x.ndim and not keepdims
+    y = np.linalg.norm(x) if whole else _p_norm_of_array(x, 2, axis, keepdims)
+    kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
+
+    def pushforward(x_dot: Any) -> Any:
+        terms = np.real(np.conjugate(x) * x_dot) if x.dtype.kind == "c" else x * x_dot
+        return np.sum(terms, axis=axis, keepdims=keepdims) / nonzero(y)
+
+    def pullback(y_bar: Any) -> Any:
+        return np.reshape(y_bar / nonzero(y), kept) * x
+
+    return y, Differential((pushforward,), (pullback,))
 
 
 @rule
 def _p_norm(x: Any, p: float, axes: Axes, keepdims: bool) -> Any:
     """The p-norm over ``axes``: its gradient is an array of the shape of x, 0 where the norm is 0."""
     axis = axes[0] if len(axes) == 1 else axes
-    y = _p_norm_of_array(x, p, axis)
+    y = _p_norm_of_array(x, p, axis, True)
     shape = y.shape
 
     def gradient() -> Any:
@@ -37,30 +56,26 @@ def _p_norm(x: Any, p: float, axes: Axes, keepdims: bool) -> Any:
     return reduced(y), Differential((pushforward,), (lambda y_bar: np.reshape(y_bar, shape) * gradient(),))
 
 
-def _p_norm_of_array(x: Any, p: float, axis: Any) -> Any:
-    """Axes are kept."""
-    size = np.abs(x)
+def _p_norm_of_array(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    size = np.abs(x) if p != 2 else x
     if p == np.inf:
-        return np.max(size, axis=axis, keepdims=True, initial=0)
+        return np.max(size, axis=axis, keepdims=keepdims, initial=0)
     if p == -np.inf:
-        return np.min(size, axis=axis, keepdims=True)
+        return np.min(size, axis=axis, keepdims=keepdims)
     if p == 0:
-        return np.sum((value(x) != 0).astype(size.dtype), axis=axis, keepdims=True)
+        return np.sum((value(x) != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
     if p == 1:
-        return np.sum(size, axis=axis, keepdims=True)
+        return np.sum(size, axis=axis, keepdims=keepdims)
     if p == 2:
-        return np.sqrt(
-            np.sum(size * size if x.dtype.kind != "c" else x.real**2 + x.imag**2, axis=axis, keepdims=True)
-        )
+        square = x * x if x.dtype.kind != "c" else x.real**2 + x.imag**2
+        return np.sqrt(np.sum(square, axis=axis, keepdims=keepdims))
     with np.errstate(divide="ignore"):
-        return np.sum(size**p, axis=axis, keepdims=True) ** (1 / p)
+        return np.sum(size**p, axis=axis, keepdims=keepdims) ** (1 / p)
 
 
 def _p_norm_gradient(x: Any, y: Any, p: float, axis: Any) -> Any:
     if p == 0:
         return np.zeros_like(x)
-    if p == 2:
-        return x / np.where(value(y) == 0, 1.0, y).astype(x.dtype)
     size = np.abs(x)
     direction = x / np.where(value(size) == 0, 1.0, size).astype(x.dtype)
     if p == 1:
@@ -77,6 +92,8 @@ def _vector_norm(x: Any, axes: Axes, p: Any, keepdims: bool) -> Any:
     p = 2 if p is None else p
     if isinstance(p, str):
         raise ValueError(f"Invalid norm order {p!r} for vectors")
+    if p == 2:
+        return _two_norm(x, axes, keepdims)
     return _p_norm(x, p, axes, keepdims)
 
 
@@ -85,7 +102,7 @@ def _matrix_norm(x: Any, axes: Axes, p: Any, keepdims: bool) -> Any:
     if row == column:
         raise ValueError("Duplicate axes given.")
     if p is None or p in ("fro", "f"):
-        return _p_norm(x, 2, axes, keepdims)
+        return _two_norm(x, axes, keepdims)
     if p in (1, -1, np.inf, -np.inf):
         summed, other = (row, column) if abs(p) == 1 else (column, row)
         sums = np.sum(np.abs(x), axis=summed, keepdims=True)
@@ -127,7 +144,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if axis is None:
         axes = tuple(range(x.ndim))
         if ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1):
-            return _p_norm(x, 2, axes, keepdims)
+            return _two_norm(x, axes, keepdims)
     else:
         axes = normalized_axes(axis, x.ndim)
     if len(axes) == 1:

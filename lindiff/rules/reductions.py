@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Differential, Linear
-from lindiff.core.registry import composed, rule
+from lindiff.core.registry import alias, composed, rule
 from lindiff.core.variable import value
-from lindiff.rules._common import along, conj, normalized_axes
-from lindiff.rules.arithmetic import ufunc_method
+from lindiff.rules._common import along, as_array, conj, normalized_axes
 from lindiff.rules.elementwise import nonzero
+from lindiff.rules.ufuncs import ufunc_method
 
 __all__ = ["spread"]
 
@@ -26,10 +26,23 @@ __all__ = ["spread"]
 
 def spread(y_bar: Any, shape: tuple[int, ...], axis: Any, keepdims: bool, where: Any = True) -> Any:
     """A reduction's cotangent broadcast back to the shape before it; 0 where the mask leaves out."""
-    if axis is not None and not keepdims:
-        y_bar = np.expand_dims(y_bar, normalized_axes(axis, len(shape)))
+    if not keepdims:
+        y_bar = np.reshape(y_bar, kept_shape(shape, axis))
     y_bar = np.broadcast_to(y_bar, shape)
     return y_bar if where is True else np.where(where, y_bar, 0)
+
+
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that a reduction reduces; of an array without any it may be told the first or the last."""
+    if axis is None:
+        return tuple(range(ndim))
+    return () if ndim == 0 and axis in (0, -1) else normalized_axes(axis, ndim)
+
+
+def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """The shape of a reduction's result with ``keepdims``."""
+    axes = reduced_axes(axis, len(shape))
+    return tuple([1 if k in axes else n for k, n in enumerate(shape)])
 
 
 def masking(where: Any) -> dict[str, Any]:
@@ -40,7 +53,7 @@ def masking(where: Any) -> dict[str, Any]:
 def count(shape: tuple[int, ...], axis: Any, keepdims: bool, where: Any) -> Any:
     """How many elements each result is reduced from."""
     if where is True:
-        return math.prod(shape if axis is None else [shape[a] for a in normalized_axes(axis, len(shape))])
+        return math.prod([shape[a] for a in reduced_axes(axis, len(shape))])
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
 
 
@@ -66,20 +79,24 @@ def sum_(
     def total(a: Any, **start: Any) -> Any:
         return np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where), **start)
 
+    shape = x.shape
     return total(x, **initial), Linear(
         (total,),
-        (lambda y_bar: spread(y_bar, x.shape, axis, keepdims, where),),
+        (lambda y_bar: spread(y_bar, shape, axis, keepdims, where),),
     )
 
 
 @rule(np.mean)
 def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
+    shape = x.shape
+
     def average_of(a: Any) -> Any:
         return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where))
 
     def pullback(y_bar: Any) -> Any:
-        n = np.maximum(count(x.shape, axis, keepdims, where), 1)
-        return spread(y_bar / n, x.shape, axis, keepdims, where)
+        n = count(shape, axis, keepdims, where)
+        n = max(n, 1) if where is True else np.maximum(n, 1)
+        return spread(y_bar / n, shape, axis, keepdims, where)
 
     return average_of(x), Linear((average_of,), (pullback,))
 
@@ -116,23 +133,37 @@ def extreme(function: Callable[..., Any]) -> None:
         x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = True, **initial: Any
     ) -> Any:
         y = function(x, axis=axis, keepdims=keepdims, **masking(where), **initial)
+        kept = kept_shape(x.shape, axis)
 
-        def shared(z: Any) -> Any:
-            """``z`` divided among the elements that attain the extreme, 0 elsewhere."""
-            attained = np.equal(x, spread(value(y), x.shape, axis, keepdims)) & where
-            n = np.sum(attained, axis=axis, keepdims=True)
+        def attaining() -> tuple[Any, Any]:
+            """Which elements attain the extreme, and how many of them share each result."""
+            extremes = np.reshape(value(y), kept)
+            attained = np.equal(x, extremes)
+            if where is not True:
+                attained = attained & where
+            if not initial and np.count_nonzero(attained) == extremes.size:  # no ties, or NaNs of as many
+                n = np.any(attained, axis=axis, keepdims=True)
+            else:
+                n = np.sum(attained, axis=axis, keepdims=True)
             if initial:
-                n = n + np.equal(np.reshape(value(y), n.shape), initial["initial"])
-            return np.where(attained, z / np.maximum(n, 1), 0)
+                n = n + np.equal(extremes, initial["initial"])
+            return attained, np.maximum(n, 1)
 
-        return y, Differential(
-            (lambda x_dot: np.sum(shared(x_dot), axis=axis, keepdims=keepdims),),
-            (lambda y_bar: shared(spread(y_bar, x.shape, axis, keepdims)),),
-        )
+        def pushforward(x_dot: Any) -> Any:
+            attained, n = attaining()
+            return np.sum(np.where(attained, x_dot / n, 0), axis=axis, keepdims=keepdims)
+
+        def pullback(y_bar: Any) -> Any:
+            attained, n = attaining()
+            return np.where(attained, np.reshape(y_bar, kept) / n, 0)
+
+        return y, Differential((pushforward,), (pullback,))
 
 
 extreme(np.max)
 extreme(np.min)
+alias(np.max, np.amax)
+alias(np.min, np.amin)
 
 
 @composed(np.ptp)
@@ -211,6 +242,8 @@ def cov(
 ) -> Any:
     """X W Xᴴ / (Σw - ddof Σ w a / Σw) of the centered X, with w = fweights · aweights, as NumPy does it."""
     X = rows_are_variables(m, rowvar)
+    if X.shape[0] == 0:
+        return np.zeros((0, 0))
     if y is not None:
         X = np.concatenate([X, rows_are_variables(y, rowvar)])
     X = np.astype(X, np.result_type(X.dtype, np.float64) if dtype is None else np.dtype(dtype))
@@ -281,9 +314,20 @@ def associative(ufunc: Any, identity: float) -> tuple[Callable[..., Any], Callab
         where: Any = True,
         initial: Any = None,
     ) -> Any:
+        axes = reduced_axes(axis, np.ndim(x))
+        left = [n for k, n in enumerate(np.shape(x)) if k not in axes]
+        if ufunc.identity is None and initial is None:
+            if where is not True:
+                raise ValueError(
+                    f"reduction operation {ufunc.__name__!r} does not have an identity, so to use a where "
+                    f"mask one has to specify 'initial'"
+                )
+            if np.size(x) == 0 and math.prod(left) > 0:
+                raise ValueError(
+                    f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
+                )
         x = x if where is True else np.where(where, x, identity)
         x = x if dtype is None else np.astype(x, np.dtype(dtype))
-        axes = tuple(range(np.ndim(x))) if axis is None else normalized_axes(axis, np.ndim(x))
         for k in axes:
             x = halved(ufunc, identity, x, k)
         if not keepdims:
@@ -312,8 +356,8 @@ for ufunc, identity in [
     (np.logaddexp, -np.inf),
     (np.logaddexp2, -np.inf),
     (np.hypot, 0),
-    (np.fmax, -np.inf),
-    (np.fmin, np.inf),
+    (np.fmax, np.nan),
+    (np.fmin, np.nan),
     (np.maximum, -np.inf),
     (np.minimum, np.inf),
 ]:
@@ -331,9 +375,11 @@ for ufunc, identity in [
 
 @rule(np.cumsum)
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    shape = x.shape
+
     def pullback(y_bar: Any) -> Any:
         k = 0 if axis is None else axis
-        return np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), x.shape)
+        return np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), shape)
 
     return np.cumsum(x, axis=axis, dtype=dtype), Linear(
         (lambda x_dot: np.cumsum(x_dot, axis=axis, dtype=dtype),), (pullback,)
@@ -382,12 +428,20 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 @composed(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    ary = as_array(ary)
     parts = [np.diff(np.ravel(ary))]
     if to_begin is not None:
-        parts.insert(0, np.ravel(to_begin))
+        parts.insert(0, end_of_differences(to_begin, ary.dtype, "to_begin"))
     if to_end is not None:
-        parts.append(np.ravel(to_end))
+        parts.append(end_of_differences(to_end, ary.dtype, "to_end"))
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def end_of_differences(given: Any, dtype: Any, name: str) -> Any:
+    given = np.ravel(given)
+    if not np.can_cast(given.dtype, dtype, "same_kind"):
+        raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+    return np.astype(given, dtype)
 
 
 @composed(np.gradient)
@@ -436,7 +490,8 @@ def gradient_along(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
         s_1, h_1 = s[along(axis, _one(beside))], h[along(axis, _one(beside))]
         return s_0 + (s_0 - s_1) * h_0 / (h_0 + h_1)
 
-    return np.concatenate([end(0, 1), inside, end(-1, -2)], axis=axis)
+    y = np.concatenate([end(0, 1), inside, end(-1, -2)], axis=axis)
+    return y if y.dtype == f.dtype or f.dtype.kind not in "fc" else np.astype(y, f.dtype)
 
 
 def _one(i: int) -> slice:
@@ -446,73 +501,14 @@ def _one(i: int) -> slice:
 
 @composed(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    axis = normalized_axes(axis, np.ndim(y))[0]
+    y = as_array(y)
+    along_y = normalized_axes(axis, y.ndim)[0]
     if x is not None:
         dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
         if np.ndim(x) == 1:
-            dx = np.reshape(dx, [-1 if k == axis else 1 for k in range(np.ndim(y))])
-    y = y if hasattr(y, "dtype") else np.asarray(y)
-    return np.sum(dx * (y[along(axis, slice(1, None))] + y[along(axis, slice(None, -1))]) / 2.0, axis=axis)
-
-
-# -- order statistics ------------------------------------------------------------------------------------
-
-
-def sorted_last(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """``a`` sorted along the last axis, which the reduced axes have become; and the shape with these as 1."""
-    axes = tuple(range(np.ndim(a))) if axis is None else normalized_axes(axis, np.ndim(a))
-    kept = [k for k in range(np.ndim(a)) if k not in axes]
-    shape = tuple(1 if k in axes else n for k, n in enumerate(np.shape(a)))
-    a = np.transpose(a, [*kept, *axes])
-    joined = [*np.shape(a)[: len(kept)], math.prod(np.shape(a)[len(kept) :])]
-    return np.sort(np.reshape(a, joined), axis=-1), shape
-
-
-@composed(np.quantile)
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    *,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    weights: Any = None,
-) -> Any:
-    """Between the two order statistics around q (n - 1), linearly: both are selected by the plain values."""
-    if method != "linear" or weights is not None:
-        raise TypeError('np.quantile on Variables: only method="linear" without weights has a derivative')
-    if not np.all((np.asarray(value(q)) >= 0) & (np.asarray(value(q)) <= 1)):
-        raise ValueError("Quantiles must be in the range [0, 1]")
-    ordered, shape = sorted_last(a, axis)
-    n = ordered.shape[-1]
-    position = np.multiply(q, n - 1)
-    part = position - np.floor(position)
-    below = np.floor(position).astype(int)
-    above = np.minimum(below + 1, n - 1)
-    moved = np.moveaxis(ordered, -1, 0)  # the quantiles become the first axes, as NumPy has them
-    weight = np.reshape(part, np.shape(part) + (1,) * (moved.ndim - 1))
-    y = moved[below] + weight * (moved[above] - moved[below])
-    if np.isnan(value(ordered)[..., -1:]).any():  # a NaN is sorted last, and makes its quantile NaN
-        y = np.where(np.isnan(value(moved)[-1]), np.nan, y)
-    if y.dtype != np.result_type(a) and np.result_type(a).kind == "f" and np.ndim(q) == 0:
-        y = y.astype(np.result_type(a))
-    return np.reshape(y, np.shape(q) + shape) if keepdims else y
-
-
-@composed(np.percentile)
-def percentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
-    return np.quantile(a, np.true_divide(q, 100), axis=axis, **kwargs)
-
-
-@composed(np.median)
-def median(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    ordered, shape = sorted_last(a, axis)
-    n = ordered.shape[-1]
-    y = np.mean(ordered[..., (n - 1) // 2 : n // 2 + 1], axis=-1)
-    if np.isnan(value(ordered)[..., -1:]).any():
-        y = np.where(np.isnan(value(ordered)[..., -1]), np.nan, y)
-    return np.reshape(y, shape) if keepdims else y
+            dx = np.reshape(dx, [-1 if k == along_y else 1 for k in range(y.ndim)])
+    right, left = along(along_y, slice(1, None)), along(along_y, slice(None, -1))
+    return np.sum(dx * (y[right] + y[left]) / 2.0, axis=axis)
 
 
 # -- without NaNs ----------------------------------------------------------------------------------------
@@ -523,7 +519,10 @@ def without_nan(function: Callable[..., Any], meaning: Callable[..., Any]) -> No
 
     @composed(function)
     def of_numbers(a: Any, *args: Any, where: Any = True, **kwargs: Any) -> Any:
-        return meaning(a, *args, where=~np.isnan(value(a)) & where, **kwargs)
+        y = meaning(a, *args, where=~np.isnan(value(a)) & where, **kwargs)
+        if kwargs.get("mean") is not None and y.dtype.kind == a.dtype.kind:
+            y = np.astype(y, a.dtype)  # a mean of another dtype has no say in NumPy's nanvar
+        return y
 
 
 without_nan(np.nansum, np.sum)
@@ -538,6 +537,8 @@ def extreme_without_nan(function: Callable[..., Any], meaning: Callable[..., Any
     def of_numbers(a: Any, axis: Any = None, *, keepdims: bool = False, **kwargs: Any) -> Any:
         plain = value(a)
         y = meaning(np.where(np.isnan(plain), worst, a), axis=axis, keepdims=keepdims, **kwargs)
+        if "initial" in kwargs:
+            return y
         empty = np.all(np.isnan(plain), axis=axis, keepdims=keepdims)
         return np.where(empty, np.nan, y) if np.any(empty) else y
 

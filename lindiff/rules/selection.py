@@ -13,7 +13,7 @@ from lindiff.core.variable import value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import scatter
 
-__all__: list[str] = []
+__all__ = ["index_along"]
 
 
 @rule(np.where)
@@ -31,6 +31,9 @@ def where(condition: Any, *branches: Any) -> Any:
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
+    for i, condition in enumerate(condlist):
+        if as_array(condition).dtype.kind != "b":
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     result = default
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         result = np.where(condition, choice, result)
@@ -40,6 +43,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 @composed(np.choose)
 def choose(a: Any, choices: Any, *, mode: str = "raise") -> Any:
     index, n = as_array(value(a)), len(choices)
+    if not np.can_cast(index.dtype, np.intp, "same_kind"):
+        raise TypeError(f"np.choose: the choices are picked by integers, not by {index.dtype} numbers")
     if mode == "raise" and (np.any(index < 0) or np.any(index >= n)):
         raise ValueError("invalid entry in choice array")
     index = index % n if mode == "wrap" else np.clip(index, 0, n - 1)
@@ -93,15 +98,22 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None:
         return np.ravel(arr)[indices]
+    return arr[index_along(arr, indices, axis)]
+
+
+def index_along(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+    """The index that takes ``indices`` along one axis, matching the others."""
     axis = normalized_axes(axis, arr.ndim)[0]
     if arr.ndim != np.ndim(indices):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     others = np.ogrid[tuple(slice(n) for n in arr.shape)]
-    return arr[tuple(indices if k == axis else grid for k, grid in enumerate(others))]
+    return tuple(indices if k == axis else grid for k, grid in enumerate(others))
 
 
 @composed(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+    if np.ndim(condition) != 1:
+        raise ValueError("condition must be a 1-d array")
     return np.take(a, np.flatnonzero(value(condition)), axis=axis)
 
 
@@ -174,7 +186,9 @@ for function in (np.unique_all, np.unique_counts, np.unique_inverse):
 
 @composed(np.unique_values)
 def unique_values(x: Any, /) -> Any:
-    return np.ravel(x)[np.unique_all(value(x)).indices]
+    """In the order in which NumPy finds them: not always a rising one."""
+    order = np.argsort(np.argsort(np.unique_values(value(x))))
+    return np.ravel(x)[np.unique_all(value(x)).indices[order]]
 
 
 @composed(np.union1d)
@@ -183,9 +197,10 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 
 
 @composed(np.intersect1d)
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    first = np.unique(ar1)
-    return np.astype(first[np.isin(first, ar2)], np.result_type(as_array(ar1), as_array(ar2)))
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    _, first, second = np.intersect1d(value(ar1), value(ar2), assume_unique, True)
+    common = np.astype(np.ravel(ar1)[first], np.result_type(as_array(ar1), as_array(ar2)))
+    return (common, first, second) if return_indices else common
 
 
 @composed(np.setdiff1d)

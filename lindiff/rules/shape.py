@@ -6,7 +6,7 @@ Most have a rule of one line each way; what is a combination of those is written
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,9 +39,10 @@ def reshape(
         raise TypeError("reshape() missing 1 required positional argument: 'shape'")
     order = memory_order(a, order)
     keywords: dict[str, Any] = {} if copy is None else {"copy": copy}
+    before = a.shape
     return np.reshape(a, shape, order=order, **keywords), Linear(
         (lambda a_dot: np.reshape(a_dot, shape, order=order),),
-        (lambda y_bar: np.reshape(y_bar, a.shape, order=order),),
+        (lambda y_bar: np.reshape(y_bar, before, order=order),),
     )
 
 
@@ -100,17 +101,19 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 @rule(np.squeeze)
 def squeeze(a: Any, axis: Any = None) -> Any:
+    before = a.shape
     return np.squeeze(a, axis), Linear(
         (lambda a_dot: np.squeeze(a_dot, axis),),
-        (lambda y_bar: np.reshape(y_bar, a.shape),),
+        (lambda y_bar: np.reshape(y_bar, before),),
     )
 
 
 @rule(np.expand_dims)
 def expand_dims(a: Any, axis: Any) -> Any:
+    before = a.shape
     return np.expand_dims(a, axis), Linear(
         (lambda a_dot: np.expand_dims(a_dot, axis),),
-        (lambda y_bar: np.reshape(y_bar, a.shape),),
+        (lambda y_bar: np.reshape(y_bar, before),),
     )
 
 
@@ -165,21 +168,21 @@ composed(np.atleast_3d)(at_least(3, lambda axes: 1))
 # -- joining ---------------------------------------------------------------------------------------------
 
 
-def like_list(pieces: list[Any], arrays: Any) -> Any:
-    """Cotangents in the form of ``arrays``: a list, or one array whose first axis was gone through."""
-    return pieces if isinstance(arrays, (list, tuple)) else np.stack(pieces)
+def like_arrays(pieces: list[Any], is_list: bool) -> Any:
+    """Cotangents in the form of what was joined: a list, or one array whose first axis was gone through."""
+    return pieces if is_list else np.stack(pieces)
 
 
 @rule(np.concatenate)
 def concatenate(
     arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Any:
+    shapes, is_list = [as_array(x).shape for x in arrays], isinstance(arrays, (list, tuple))
 
     def join(parts: Any) -> Any:
         return np.concatenate(parts, axis, dtype=dtype, casting=casting)
 
     def split_cotangent(y_bar: Any) -> Any:
-        shapes = [as_array(x).shape for x in arrays]
         if axis is None:
             lengths = [int(np.prod(shape)) for shape in shapes]
         else:
@@ -189,20 +192,21 @@ def concatenate(
         pieces = [y_bar[along(at, slice(start, stop))] for start, stop in itertools.pairwise(bounds)]
         if axis is None:
             pieces = [np.reshape(piece, shape) for piece, shape in zip(pieces, shapes, strict=True)]
-        return like_list(pieces, arrays)
+        return like_arrays(pieces, is_list)
 
     return join(arrays), Linear((join,), (split_cotangent,))
 
 
 @rule(np.stack)
 def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    count, is_list = len(arrays), isinstance(arrays, (list, tuple))
 
     def join(parts: Any) -> Any:
         return np.stack(parts, axis, dtype=dtype, casting=casting)
 
     def unstack_cotangent(y_bar: Any) -> Any:
         rows = np.moveaxis(y_bar, axis, 0)
-        return like_list([rows[i, ...] for i in range(len(arrays))], arrays)  # "...": no scalars
+        return like_arrays([rows[i, ...] for i in range(count)], is_list)  # "...": no scalars
 
     return join(arrays), Linear((join,), (unstack_cotangent,))
 
@@ -273,16 +277,6 @@ def joined(arrays: Any, depth: int, ndim: int) -> Any:
 # -- splitting -------------------------------------------------------------------------------------------
 
 
-@rule
-def split_at(x: Any, bounds: Sequence[int], axis: int) -> Any:
-    """The sections between successive ``bounds`` (rising from 0 to the length) along ``axis``, as a list."""
-
-    def sections(x: Any) -> list[Any]:
-        return [x[along(axis, slice(start, stop))] for start, stop in itertools.pairwise(bounds)]
-
-    return sections(x), Linear((sections,), (lambda y_bars: np.concatenate(y_bars, axis),))
-
-
 @composed(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     (axis,) = normalized_axes(axis, ary.ndim)
@@ -295,8 +289,6 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         bounds = [i * short + min(i, longer) for i in range(count + 1)]
     else:
         bounds = [0, *map(int, indices_or_sections), length]
-    if all(start <= stop for start, stop in itertools.pairwise(bounds)):
-        return split_at(ary, bounds, axis)
     return [ary[along(axis, slice(start, stop))] for start, stop in itertools.pairwise(bounds)]
 
 
@@ -330,12 +322,11 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 if hasattr(np, "unstack"):  # NumPy 2.1
 
-    @rule(np.unstack)
+    @composed(np.unstack)
     def unstack(x: Any, /, *, axis: int = 0) -> Any:
-        return np.unstack(x, axis=axis), Linear(
-            (lambda x_dot: np.unstack(x_dot, axis=axis),),
-            (lambda y_bars: np.stack(y_bars, axis) if y_bars else np.zeros_like(x),),
-        )
+        (axis,) = normalized_axes(axis, x.ndim)
+        places = [(*along(axis, i), ...) for i in range(x.shape[axis])]
+        return tuple(x[place] for place in places)
 
 
 # -- repeating -------------------------------------------------------------------------------------------
@@ -375,40 +366,6 @@ def tile(A: Any, reps: Any) -> Any:
     both = [n for pair in zip(reps, lengths, strict=True) for n in pair]
     tiled = np.broadcast_to(np.reshape(A, between), both)
     return np.reshape(tiled, [count * length for count, length in zip(reps, lengths, strict=True)])
-
-
-@composed(np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    widths = pad_widths(pad_width, array.ndim)
-    if mode == "constant":
-        return pad_with_constant(array, widths, **kwargs)
-    if mode not in ("edge", "reflect", "symmetric", "wrap") or kwargs.get("reflect_type", "even") != "even":
-        raise TypeError(
-            f"np.pad with mode={mode!r} {kwargs or ''} has no derivative rule in lindiff; "
-            f"it has one for constant, edge, reflect, symmetric and wrap"
-        )
-    for axis, width in enumerate(widths):  # these modes copy elements, along one axis after the other
-        if width != (0, 0):
-            index = np.pad(np.arange(array.shape[axis]), width, mode=mode, **kwargs)
-            array = array[along(axis, index)]
-    return array
-
-
-def pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
-    """The widths before and after every axis."""
-    if isinstance(pad_width, dict):  # NumPy 2.4
-        by_axis = {axis % ndim: np.broadcast_to(width, 2).tolist() for axis, width in pad_width.items()}
-        return [tuple(by_axis.get(axis, (0, 0))) for axis in range(ndim)]
-    return [(before, after) for before, after in np.broadcast_to(pad_width, (ndim, 2)).tolist()]
-
-
-@rule
-def pad_with_constant(array: Any, widths: list[tuple[int, int]], constant_values: Any = 0) -> Any:
-    inside = tuple(slice(before, before + n) for (before, _), n in zip(widths, array.shape, strict=True))
-    return np.pad(array, widths, constant_values=constant_values), Linear(
-        (lambda a_dot: np.pad(a_dot, widths),),
-        (lambda y_bar: y_bar[inside],),
-    )
 
 
 # -- reordering and masking ------------------------------------------------------------------------------
@@ -467,6 +424,8 @@ masked(np.triu)
 
 @composed(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
+    if a.size == 0:  # what is not there is 0
+        return np.zeros(new_shape, a.dtype)
     return np.ravel(a)[np.resize(np.arange(a.size), new_shape)]
 
 
@@ -476,6 +435,48 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
         arr, axis = np.ravel(arr), 0
     (axis,) = normalized_axes(axis, arr.ndim)
     return arr[along(axis, np.delete(np.arange(arr.shape[axis]), obj))]
+
+
+@composed(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """Gathered from ``arr`` and ``values`` side by side, in the order in which NumPy inserts places."""
+    arr, values = as_array(arr), as_array(values)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    (axis,) = normalized_axes(axis, arr.ndim)
+    n = arr.shape[axis]
+    places = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    if places.dtype.kind == "b":
+        places = np.flatnonzero(places)
+    if places.size == 1:
+        values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
+        if places.ndim == 0:
+            values = np.moveaxis(values, 0, axis)
+        count = values.shape[axis]
+    else:
+        count = places.size
+    shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
+    values = np.broadcast_to(np.astype(values, arr.dtype), shape)
+    order = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    return np.concatenate([arr, values], axis)[along(axis, order)]
+
+
+@composed(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """Along several axes at once since NumPy 2.2."""
+    sides = trim.lower()
+    if sides not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    axes = range(filt.ndim) if axis is None else normalized_axes(axis, filt.ndim)
+    nonzero = np.argwhere(filt)
+    index = [slice(None)] * filt.ndim
+    for k in axes:
+        if len(nonzero) == 0:
+            index[k] = slice(0, 0)
+        else:
+            first, last = nonzero[:, k].min(), nonzero[:, k].max()
+            index[k] = slice(first if "f" in sides else 0, last + 1 if "b" in sides else None)
+    return filt[tuple(index)]
 
 
 @composed(np.vander)

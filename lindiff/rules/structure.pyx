@@ -13,7 +13,7 @@ import numpy as np
 
 from lindiff.core.record cimport Node, Pull, Push, Trace, doom
 from lindiff.core.registry cimport Handler
-from lindiff.core.variable cimport Variable, record
+from lindiff.core.variable cimport Variable, constant_value, record
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.matmul cimport add_product, matmul
 
@@ -387,6 +387,7 @@ cdef class FastJoin(Handler):
         if type(at) is not int:
             return NotImplemented
         for i, x in enumerate(args[0]):
+            x = constant_value(x)
             if type(x) is Variable:
                 v = x
                 if trace is not None and v.node.trace is not trace:
@@ -479,8 +480,8 @@ cdef class FastOuter(Handler):
         if kwargs or len(args) != 2:
             return NotImplemented
         node = Outer.__new__(Outer)
-        x = args[0]
-        y = args[1]
+        x = constant_value(args[0])
+        y = constant_value(args[1])
         if type(x) is Variable:
             v = x
             trace = v.node.trace

@@ -1,13 +1,10 @@
-"""Functions whose derivative is zero wherever they have one: they run on the plain values.
-
-And, for the functions that lindiff refuses, what to write instead.
-"""
+"""Functions whose derivative is zero wherever they have one: they run on the plain values."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lindiff.core.registry import constant, suggest
+from lindiff.core.registry import constant
 
 __all__: list[str] = []
 
@@ -35,42 +32,6 @@ constant(
 constant(
     np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition, np.argwhere, np.nonzero,
     np.flatnonzero, np.lexsort, np.searchsorted, np.digitize, np.linalg.matrix_rank,
-    np.einsum_path, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from,
+    np.einsum_path, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.ravel_multi_index,
+    np.unravel_index,
 )  # fmt: skip
-
-for name, instead in {
-    "apply_along_axis": "np.stack([f(row) for row in v])",
-    "apply_over_axes": "the function with axis=(...)",
-    "bincount": "a matrix of zeros and ones @ weights",
-    "convolve": "a sum of products of slices, or np.fft",
-    "copyto": "np.where(mask, new, v), np.broadcast_to(v, shape) instead of np.full_like(plain, v)",
-    "correlate": "a sum of products of slices, or np.fft",
-    "delete": "v[keep] with a mask",
-    "fill_diagonal": "v + np.diag(d), or np.where(np.eye(n) == 1, d, v)",
-    "histogram": "np.searchsorted for the bins and a matrix of zeros and ones @ weights",
-    "histogram2d": "np.searchsorted for the bins and a matrix of zeros and ones @ weights",
-    "histogramdd": "np.searchsorted for the bins and a matrix of zeros and ones @ weights",
-    "histogram_bin_edges": "np.linspace(np.min(v), np.max(v), bins + 1)",
-    "insert": "np.concatenate([v[:i], new, v[i:]])",
-    "interp": "np.searchsorted for the interval and the line between its ends",
-    "ix_": "np.ix_ of integer arrays",
-    "nanmedian": "np.median(v[~np.isnan(v)])",
-    "nanpercentile": "np.percentile(v[~np.isnan(v)], q)",
-    "nanquantile": "np.quantile(v[~np.isnan(v)], q)",
-    "place": "np.where(mask, new, v)",
-    "polyadd": "the coefficients, padded with zeros, + each other",
-    "polyder": "v[:-1] * np.arange(n, 0, -1) for n + 1 coefficients",
-    "polyfit": "np.linalg.lstsq(np.vander(x, n), y)[0]",
-    "polyint": "np.append(v / np.arange(n, 0, -1), 0.0) for n coefficients",
-    "polymul": "a sum of products of slices",
-    "polysub": "the coefficients, padded with zeros, - each other",
-    "polyval": "np.vander(x, n) @ v for n coefficients",
-    "put": "np.where(mask, new, v)",
-    "put_along_axis": "np.where(mask, new, v)",
-    "putmask": "np.where(mask, new, v)",
-    "resize": "np.tile and np.reshape",
-    "roots": "np.linalg.eigvals of the companion matrix",
-    "trim_zeros": "v[first:last]",
-    "unwrap": "v plus a multiple of the period: v + (np.unwrap(ld.value(v)) - ld.value(v))",
-}.items():
-    suggest(name, instead)

@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from lindiff.core import registry
 from lindiff.core.differential import Differential, Elementwise
-from lindiff.core.registry import composed, full_name, rule
+from lindiff.core.registry import composed, elementwise_rule, full_name, rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array, conj
-from lindiff.rules.elementwise import elementwise_rule
 
 __all__ = [
     "INTEGER",
@@ -41,7 +41,10 @@ def elementwise(ufunc: Callable[..., Any], *partials: Partial | str | None) -> N
     """
     reasons = {i: partial for i, partial in enumerate(partials) if isinstance(partial, str)}
     known = [None if isinstance(partial, str) else partial for partial in partials]
-    _register(ufunc, elementwise_rule(ufunc, *known), reasons)
+    if reasons:
+        _refusing(ufunc, elementwise_rule(ufunc, *known), reasons)
+    else:
+        registry.elementwise(ufunc, *known)
 
 
 def outputs(
@@ -58,6 +61,7 @@ def outputs(
 
     def by_columns(*args: Any, **kwargs: Any) -> tuple[Any, Differential]:
         ys = ufunc(*args, **kwargs)
+        args = tuple(np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args)
         columns = [None if column is None else _once(column, ys, args) for column in known]
 
         def pushforward_by(column: Callable[[], tuple[Any, ...]]) -> Callable[[Any], tuple[Any, ...]]:
@@ -77,7 +81,10 @@ def outputs(
         )
 
     by_columns.__qualname__ = ufunc.__name__
-    _register(ufunc, by_columns, reasons, real)
+    if reasons or real:
+        _refusing(ufunc, rule(by_columns), reasons, real)
+    else:
+        rule(ufunc)(by_columns)
 
 
 class _Sum(tuple):
@@ -107,16 +114,10 @@ def times(g: Any, partial: Any) -> Any:
         return np.where(np.equal(g, 0) | np.equal(partial, 0), 0, np.multiply(g, partial))
 
 
-def _register(
-    ufunc: Callable[..., Any],
-    of_values: Callable[..., tuple[Any, Any]],
-    reasons: dict[int, str],
-    real: str = "",
+def _refusing(
+    ufunc: Callable[..., Any], primitive: Callable[..., Any], reasons: dict[int, str], real: str = ""
 ) -> None:
-    if not reasons and not real:
-        rule(ufunc)(of_values)
-        return
-    primitive = rule(of_values)
+    """Let `ufunc` on Variables be the primitive, after what it cannot take is refused."""
 
     @composed(ufunc)
     def checked(*args: Any, **kwargs: Any) -> Any:

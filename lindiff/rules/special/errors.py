@@ -99,32 +99,25 @@ elementwise(
 # -- Voigt's profile: Re w(z) / (σ √(2π)) for z = (x + iγ) / (σ √2) ---------------------------------------
 
 
-def voigt_slope(x: Any, sigma: Any, gamma: Any) -> Any:
-    """The derivative of ``w(z) / (σ √(2π))`` by x; by γ it is i times that.
+def voigt_derivative(x: Any, sigma: Any, gamma: Any, k: int) -> Any:
+    """The k-th derivative of ``w(z) / (σ √(2π))`` by x; by γ it is i times that.
 
-    Its limit for σ = 0 is ``-i / (π (x + iγ)²)``.
+    For σ = 0 that of its limit, ``i / (π (x + iγ))``.
     """
     sharp = np.equal(sigma, 0)
-    width = np.where(sharp, 1, sigma) if np.any(sharp) else sigma
-    z = (x + 1j * gamma) / (SQRT_2 * width)
-    slope = wofz_derivative(z, 1) / (2 * SQRT_PI * width * width)
-    return np.where(sharp, -1j / (math.pi * np.square(x + 1j * gamma)), slope) if np.any(sharp) else slope
-
-
-def voigt_by_sigma(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
-    """The profile spreads as heat does: ``∂V/∂σ = σ ∂²V/∂x²``."""
-    sharp = np.equal(sigma, 0)
-    width = np.where(sharp, 1, sigma) if np.any(sharp) else sigma
-    z = (x + 1j * gamma) / (SQRT_2 * width)
-    spread = np.real(wofz_derivative(z, 2)) / (2 * SQRT_2PI * width * width)
-    return np.where(sharp, 0, spread) if np.any(sharp) else spread
+    if not np.any(sharp):
+        scale = SQRT_2 * sigma
+        return wofz_derivative((x + 1j * gamma) / scale, k) / (SQRT_PI * scale ** (k + 1))
+    width = np.where(sharp, 1, sigma)
+    limit = (-1) ** k * math.factorial(k) * 1j / (math.pi * np.power(x + 1j * gamma, k + 1))
+    return np.where(sharp, limit, voigt_derivative(x, width, gamma, k))
 
 
 elementwise(
     special.voigt_profile,
-    lambda y, x, sigma, gamma: np.real(voigt_slope(x, sigma, gamma)),
-    voigt_by_sigma,
-    lambda y, x, sigma, gamma: -np.imag(voigt_slope(x, sigma, gamma)),
+    lambda y, x, sigma, gamma: np.real(voigt_derivative(x, sigma, gamma, 1)),
+    lambda y, x, sigma, gamma: sigma * np.real(voigt_derivative(x, sigma, gamma, 2)),  # as heat spreads
+    lambda y, x, sigma, gamma: -np.imag(voigt_derivative(x, sigma, gamma, 1)),
 )
 
 

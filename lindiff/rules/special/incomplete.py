@@ -68,7 +68,7 @@ def _is_nested(*args: Any) -> bool:
     return any(isinstance(x, Variable) for x in args)
 
 
-def _lowest(value: Any, *args: Any) -> Any:
+def _in_dtype_of_ufunc(value: Any, *args: Any) -> Any:
     """A float64 result in the dtype that a ufunc gives for these arguments."""
     return np.asarray(value, np.result_type(np.float32, *args) if _all_single(args) else np.float64)
 
@@ -82,13 +82,25 @@ def _all_single(args: Any) -> bool:
 
 
 def _gamma_density(a: Any, x: Any) -> Any:
-    """Without cancellation for large a and x (Loader, 2000)."""
+    a, x = np.broadcast_arrays(a, x)
     with np.errstate(all="ignore"):
-        direct = np.exp(special.xlogy(a - 1, x) - x) * special.rgamma(a)
-        direct = np.where(special.rgamma(a) == 0, 0.0, direct)
-        step = (x - a) / a
-        large = np.exp(-a * (step - np.log1p(step)) - stirling_error(a)) * np.sqrt(a / (2 * math.pi)) / x
-    return np.where(np.isinf(x), 0.0, np.where((a > 15) & (x > 0), large, direct))
+        large = (a > 15) & (x > 0) & np.isfinite(x)
+        if not np.any(large):
+            return _gamma_density_near_0(a, x)
+        far = _gamma_density_far(np.where(large, a, 15), np.where(large, x, 15))
+        return far if np.all(large) else np.where(large, far, _gamma_density_near_0(a, x))
+
+
+def _gamma_density_near_0(a: Any, x: Any) -> Any:
+    reciprocal = special.rgamma(a)
+    density = np.exp(special.xlogy(a - 1, x) - x) * reciprocal
+    return np.where((reciprocal == 0) | np.isinf(x), 0.0, density)
+
+
+def _gamma_density_far(a: Any, x: Any) -> Any:
+    """Without cancellation for large a and x (Loader, 2000)."""
+    step = (x - a) / a
+    return np.exp(-a * (step - np.log1p(step)) - stirling_error(a)) * np.sqrt(a / (2 * math.pi)) / x
 
 
 @rule
@@ -97,7 +109,7 @@ def gamma_density(a: Any, x: Any) -> Any:
     y = (
         gamma_density(a, x)
         if _is_nested(a, x)
-        else _lowest(_gamma_density(np.asarray(a), np.asarray(x)), a, x)
+        else _in_dtype_of_ufunc(_gamma_density(np.asarray(a), np.asarray(x)), a, x)
     )
     return y, Elementwise(
         lambda: gamma_density_derivative(a, x, 1),
@@ -141,25 +153,21 @@ def gamma_density_derivative(a: Any, x: Any, order: int) -> Any:
 def _gamma_derivative(a: Any, x: Any, order: int) -> Any:
     """The derivative of that order of P(a, x) by a, of plain arrays."""
     a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
+    inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+    outside = np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, np.nan)
+    if not np.any(inside):
+        return outside
+    a, x = np.where(inside, a, 1), np.where(inside, x, 1)
+    raised = np.where((a < 1) & (np.log(x) < special.psi(a + 1)), a + 1, a)
+    shifted = raised > a
+    below = np.log(x) < special.psi(raised)
+    cumulants = [-special.polygamma(k - 1, raised) for k in range(2, order + 1)]
     with np.errstate(all="ignore"):
-        cumulants = {k: -special.polygamma(k - 1, a) for k in range(1, order + 1)}
-        shifted = (a < 1) & (np.log(x) < special.psi(a + 1))
-        below = shifted | (np.log(x) < special.psi(a))
-        inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-        raised = np.where(shifted, a + 1, a)
-        shifted_cumulants = [
-            np.where(shifted, -special.polygamma(k - 1, a + 1), cumulants[k]) for k in range(1, order + 1)
-        ]
-        out = _gamma_integral(
-            np.where(inside, raised, 1), np.where(inside, x, 1), below, order, shifted_cumulants
-        )
+        out = _gamma_integral(raised, x, below, order, cumulants)
         if np.any(shifted):  # P(a, x) = P(a + 1, x) + p(x; a + 1)
-            of_edge = _gamma_density(a + 1, x) * _exponential_factor(
-                order, np.log(x) - special.psi(a + 1), lambda k: shifted_cumulants[k - 1]
-            )
-            out = np.where(shifted, out + of_edge, out)
-    outside = np.where((x == 0) | np.isinf(x) & (x > 0), 0.0, np.nan)
-    return np.where(inside, out, np.where(a > 0, outside, np.nan))
+            q = _exponential_factor(order, np.log(x) - special.psi(raised), lambda k: cumulants[k - 2])
+            out = np.where(shifted, out + _gamma_density(raised, x) * q, out)
+    return np.where(inside, out, outside)
 
 
 def _gamma_integral(a: Any, x: Any, below: Any, order: int, cumulants: list[Any]) -> Any:
@@ -168,9 +176,9 @@ def _gamma_integral(a: Any, x: Any, below: Any, order: int, cumulants: list[Any]
     def length(a: Any, x: Any, sign: Any, ratio: Any, *rest: Any) -> Any:
         left = _decay_length(a - x, x)
         right = (a - x + np.sqrt((a - x) ** 2 + 2 * LAST_EXPONENT * x)) / x
-        for _ in range(2):
-            right = np.log1p((LAST_EXPONENT + a * right) / x)
-        return np.where(sign < 0, left, np.minimum(right, (a - x + np.sqrt((a - x) ** 2 + 90 * x)) / x))
+        for _ in range(2):  # x (eᵛ - 1) = a v + last exponent, from above
+            right = np.minimum(right, np.log1p((LAST_EXPONENT + a * right) / x))
+        return np.where(sign < 0, left, right)
 
     def integrand(v: Any, a: Any, x: Any, sign: Any, ratio: Any, *rest: Any) -> Any:
         w = sign * v  # log t - log x
@@ -178,7 +186,7 @@ def _gamma_integral(a: Any, x: Any, below: Any, order: int, cumulants: list[Any]
         return np.exp(-exponent) * _exponential_factor(order, ratio + w, lambda k: rest[k - 2])
 
     sign = np.where(below, -1.0, 1.0)
-    integral = _integrate(integrand, length, a, x, sign, _log_ratio(a, x), *cumulants[1:])
+    integral = _integrate(integrand, length, a, x, sign, _log_ratio(a, x), *cumulants)
     return -sign * x * _gamma_density(a, x) * integral
 
 
@@ -186,7 +194,7 @@ def _gamma_integral(a: Any, x: Any, below: Any, order: int, cumulants: list[Any]
 def gamma_derivative(a: Any, x: Any, order: int) -> Any:
     """The derivative of that order of the regularized incomplete gamma function P(a, x) by a."""
     nested = _is_nested(a, x)
-    y = gamma_derivative(a, x, order) if nested else _lowest(_gamma_derivative(a, x, order), a, x)
+    y = gamma_derivative(a, x, order) if nested else _in_dtype_of_ufunc(_gamma_derivative(a, x, order), a, x)
     return y, Elementwise(
         lambda: gamma_derivative(a, x, order + 1), lambda: gamma_density_derivative(a, x, order)
     )
@@ -202,23 +210,36 @@ elementwise(
 
 
 def _beta_density(a: Any, b: Any, x: Any) -> Any:
-    """Without cancellation for large a and b (Loader, 2000)."""
+    a, b, x = np.broadcast_arrays(a, b, x)
     with np.errstate(all="ignore"):
-        n = a + b
-        direct = np.exp(special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b))
-        step = x * n - a
-        exponent = a * np.log1p(step / a) + b * np.log1p(-step / b)
-        exponent += stirling_error(n) - stirling_error(a) - stirling_error(b)
-        large = np.exp(exponent) * np.sqrt(a * b / (2 * math.pi * n)) / (x * (1 - x))
-        is_large = (np.minimum(a, b) > 5) & (x > 0) & (x < 1)
-    return np.where((x < 0) | (x > 1), 0.0, np.where(is_large, large, direct))
+        large = (np.minimum(a, b) > 5) & (x > 0) & (x < 1)
+        if np.all(large):
+            return _beta_density_far(a, b, x)
+        near = np.exp(special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b))
+        near = np.where((x < 0) | (x > 1), 0.0, near)
+        if not np.any(large):
+            return near
+        return np.where(large, _beta_density_far(*(np.where(large, t, 0.5) for t in (a, b, x))), near)
+
+
+def _beta_density_far(a: Any, b: Any, x: Any) -> Any:
+    """Without cancellation for large a and b (Loader, 2000)."""
+    n = a + b
+    step = x * n - a
+    exponent = a * np.log1p(step / a) + b * np.log1p(-step / b)
+    exponent += stirling_error(n) - stirling_error(a) - stirling_error(b)
+    return np.exp(exponent) * np.sqrt(a * b / (2 * math.pi * n)) / (x * (1 - x))
 
 
 @rule
 def beta_density(a: Any, b: Any, x: Any) -> Any:
     """``xᵃ⁻¹ (1 - x)ᵇ⁻¹ / B(a, b)``."""
     nested = _is_nested(a, b, x)
-    y = beta_density(a, b, x) if nested else _lowest(_beta_density(*map(np.asarray, (a, b, x))), a, b, x)
+    y = (
+        beta_density(a, b, x)
+        if nested
+        else _in_dtype_of_ufunc(_beta_density(*map(np.asarray, (a, b, x))), a, b, x)
+    )
     return y, Elementwise(
         lambda: beta_density_derivative(a, b, x, 1, 0),
         lambda: beta_density_derivative(a, b, x, 0, 1),
@@ -287,35 +308,37 @@ def beta_density_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
 def _beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
     """The derivative of I_x(a, b), i times by a and j times by b, of plain arrays."""
     a, b, x = np.broadcast_arrays(*(np.asarray(t, float) for t in (a, b, x)))
-    inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
-    outside = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), 0.0, np.nan)
-    a, b, x = np.where(inside, a, 1), np.where(inside, b, 1), np.where(inside, x, 0.5)
-    log_x, log_y = np.log(x), np.log1p(-x)
+    positive = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
+    out = np.where(positive & ((x == 0) | (x == 1)), 0.0, np.nan)
+    inside = positive & (x > 0) & (x < 1)
+    a_raised, b_raised = np.where(a < 1, a + 1, a), np.where(b < 1, b + 1, b)
     with np.errstate(all="ignore"):
-        a_raised, b_raised = np.where(a < 1, a + 1, a), np.where(b < 1, b + 1, b)
-        below = x < a_raised / (a_raised + b_raised)
-        # the left side by a, or the right side as the left one of 1 - x by b
-        out = np.where(
-            below,
-            _beta_side(a, b, log_x, log_y, i, j),
-            -_beta_side(b, a, log_y, log_x, j, i),
-        )
-    return np.where(inside, out, outside)
+        left = inside & (x < a_raised / (a_raised + b_raised))
+        right = inside & ~left
+        if np.any(left):
+            at, bt, xt = a[left], b[left], x[left]
+            out[left] = _beta_side(at, bt, np.log(xt), np.log1p(-xt), i, j)
+        if np.any(right):  # I_x(a, b) = 1 - I_{1-x}(b, a)
+            at, bt, xt = a[right], b[right], x[right]
+            out[right] = -_beta_side(bt, at, np.log1p(-xt), np.log(xt), j, i)
+    return out
 
 
 def _beta_side(a: Any, b: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
     """The derivative of I_x(a, b) from its integral over t < x, given log x and log(1 - x)."""
-    raised = np.where(a < 1, a + 1, a)
-    orders = range(i + j)
+    small = a < 1
+    raised = np.where(small, a + 1, a)
+    orders = range(1, i + j)
+    psis = [special.polygamma(k, t) for k in orders for t in (raised + b, raised, b)]
+    first, second = log_x + digamma_increment(raised, b), log_y + digamma_increment(b, raised)
 
     def integrand(v: Any, a: Any, b: Any, log_x: Any, log_y: Any, first: Any, second: Any, *psis: Any) -> Any:
         drop = np.log1p(np.exp(log_x) * np.expm1(-v))  # logit t = logit x - v
         p = np.exp(-(a * v + (a + b) * drop))
-        of_sum, of_a, of_b = (psis[s * len(orders) : (s + 1) * len(orders)] for s in range(3))
 
         def cumulant(m: int, n: int) -> Any:
-            k = m + n - 1
-            return _beta_cumulant(m, n, of_sum[k], of_a[k], of_b[k])
+            place = 3 * (m + n - 2)
+            return _beta_cumulant(m, n, *psis[place : place + 3])
 
         return p * _two_fold(i, j, first - v - drop, second - drop, cumulant)
 
@@ -325,24 +348,21 @@ def _beta_side(a: Any, b: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
         by_curvature = _decay_length(slope, (a + b) * x * y)
         return np.minimum(by_curvature, (LAST_EXPONENT - (a + b) * log_y) / a)
 
-    psis = [special.polygamma(k, t) for t in (raised + b, raised, b) for k in orders]
-    first, second = log_x + digamma_increment(raised, b), log_y + digamma_increment(b, raised)
     integral = _integrate(integrand, length, raised, b, log_x, log_y, first, second, *psis)
-    out = _beta_weight(raised, b, log_x, log_y) * integral
-    if np.any(
-        a < 1
-    ):  # I_x(a, b) = I_x(a + 1, b) + xᵃ (1 - x)ᵇ / (a B(a, b)), and a B(a, b) = (a + b) B(a + 1, b)
+    weight = _beta_weight(raised, b, log_x, log_y)
+    if not np.any(small):
+        return weight * integral
 
-        def cumulant(m: int, n: int) -> Any:
-            k = m + n - 1
-            factor = -((-1) ** k) * math.factorial(k) / (a + b) ** (k + 1)  # of 1 / (a + b)
-            return factor + _beta_cumulant(m, n, *(special.polygamma(k, t) for t in (a + 1 + b, a + 1, b)))
+    # I_x(a, b) = I_x(a + 1, b) + xᵃ (1 - x)ᵇ / (a B(a, b)), and a B(a, b) = (a + b) B(a + 1, b)
+    total = raised - 1 + b
 
-        edge = _beta_weight(a + 1, b, log_x, log_y) * np.exp(-log_x) / (a + b)
-        first = log_x + digamma_increment(a + 1, b) - 1 / (a + b)
-        second = log_y + digamma_increment(b, a + 1) - 1 / (a + b)
-        out = np.where(a < 1, out + edge * _two_fold(i, j, first, second, cumulant), out)
-    return out
+    def cumulant_of_edge(m: int, n: int) -> Any:
+        k, place = m + n - 1, 3 * (m + n - 2)
+        of_total = -((-1) ** k) * math.factorial(k) / total ** (k + 1)
+        return of_total + _beta_cumulant(m, n, *psis[place : place + 3])
+
+    q = _two_fold(i, j, first - 1 / total, second - 1 / total, cumulant_of_edge)
+    return weight * (integral + np.where(small, np.exp(-log_x) / total * q, 0))
 
 
 def _beta_weight(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
@@ -359,7 +379,11 @@ def _beta_weight(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
 def beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
     """The regularized incomplete beta function I_x(a, b), differentiated i times by a and j times by b."""
     nested = _is_nested(a, b, x)
-    y = beta_derivative(a, b, x, i, j) if nested else _lowest(_beta_derivative(a, b, x, i, j), a, b, x)
+    y = (
+        beta_derivative(a, b, x, i, j)
+        if nested
+        else _in_dtype_of_ufunc(_beta_derivative(a, b, x, i, j), a, b, x)
+    )
     return y, Elementwise(
         lambda: beta_derivative(a, b, x, i + 1, j),
         lambda: beta_derivative(a, b, x, i, j + 1),

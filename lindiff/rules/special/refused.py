@@ -16,11 +16,6 @@ for ufunc in (
 ):  # fmt: skip
     refuse(ufunc, NO_FORMULA)
 
-refuse(special.it2i0k0, "integrate (np.i0(t) - 1) / t and scipy.special.k0(t) / t by a quadrature instead")
-refuse(
-    special.it2j0y0,
-    "integrate (1 - scipy.special.j0(t)) / t and scipy.special.y0(t) / t by a quadrature instead",
-)
 refuse(special.smirnov, "its derivative is a sum over the sample; scipy.special.kolmogorov is its limit")
 refuse(special.smirnovi, "its derivative is a sum over the sample; scipy.special.kolmogi is its limit")
 for name, instead in {"btdtr": "betainc", "btdtri": "betaincinv", "sph_harm": "lpmv and np.exp"}.items():

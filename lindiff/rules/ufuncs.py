@@ -1,0 +1,310 @@
+"""What a ufunc does beside being called: its keywords ``out`` and ``where``, and its methods.
+
+One mechanism each serves every ufunc.  Those with a function of the same meaning (``np.add.reduce`` is
+``np.sum``), or with a better way, are registered with :func:`ufunc_method`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.registry import handle, handler_kind, raise_unsupported
+from lindiff.core.variable import Variable, value
+from lindiff.rules._common import along, as_array, normalized_axes
+from lindiff.rules.indexing import scatter
+from lindiff.rules.writers import destination
+
+__all__ = ["method_of_ufunc", "operate", "place_of_out", "ufunc_method", "with_out"]
+
+_methods: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
+
+
+def ufunc_method(ufunc: np.ufunc, method: str, function: Callable[..., Any]) -> None:
+    """Let ``ufunc.method(...)`` on Variables be ``function(...)``."""
+    _methods[ufunc, method] = function
+
+
+def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``ufunc(*inputs, **kwargs)`` or ``ufunc.method(...)`` with Variables among the arguments."""
+    function = method_of_ufunc(ufunc, method)
+    if function is None:
+        if handler_kind(ufunc) is None:
+            raise_unsupported(ufunc)
+        # NumPy says what is wrong with reductions of functions of one argument, or with two results
+        return getattr(ufunc, method)(*map(value, inputs), **kwargs)
+    if method in ("reduce", "accumulate", "reduceat"):
+        kwargs.setdefault("axis", 0)
+    if handler_kind(ufunc) == "Constant" and not any(isinstance(x, Variable) for x in kwargs.get("out", ())):
+        return of_values(ufunc if method == "__call__" else getattr(ufunc, method), *inputs, **kwargs)
+    out = kwargs.pop("out", (None,))
+    if all(target is None for target in out):
+        return function(*inputs, **kwargs)
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    if method == "__call__":
+        if len(out) == 1 and inputs and out[0] is inputs[0] and not isinstance(out[0], Variable):
+            return rebound(ufunc, inputs, kwargs)
+        kwargs.setdefault("otherwise", out)
+    return into(out, name, kwargs.pop("casting", "same_kind"), function(*inputs, **kwargs))
+
+
+def method_of_ufunc(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
+    """What ``ufunc.method`` is on Variables; None if it is nothing."""
+    kind = handler_kind(ufunc)
+    if kind is None:
+        return _methods.get((ufunc, method))
+    if method == "__call__":
+        return partial(called, ufunc)
+    if method == "at":
+        return partial(at, ufunc)
+    if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
+        return None
+    if kind == "Constant":
+        return partial(of_values, getattr(ufunc, method))
+    registered = _methods.get((ufunc, method))
+    return partial(GENERAL[method], ufunc) if registered is None else registered
+
+
+def of_values(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What has zero derivative."""
+    return function(*map(value, args), **kwargs)
+
+
+# -- out= and where= -------------------------------------------------------------------------------------
+
+
+def place_of_out(function: Callable[..., Any]) -> int:
+    """At which place among its arguments a NumPy function takes ``out``; ``sys.maxsize`` if at none."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:  # compiled, in older versions of NumPy
+        return sys.maxsize
+    if "out" not in parameters or parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY:
+        return sys.maxsize
+    return [*parameters].index("out")
+
+
+def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A NumPy function that is no ufunc, called with ``out``; rules know nothing of it."""
+    place = place_of_out(function)
+    if len(args) > place:
+        names = [*inspect.signature(function).parameters][place:]
+        kwargs = dict(zip(names, args[place:], strict=False)) | kwargs
+        args = args[:place]
+    if handler_kind(function) == "Constant" and not isinstance(kwargs["out"], Variable):
+        return handle(function, args, kwargs)
+    kwargs = dict(kwargs)
+    out = kwargs.pop("out")
+    y = handle(function, args, kwargs)
+    if out is None:
+        return y
+    if function is np.clip and "where" in kwargs:
+        y = np.where(kwargs["where"], y, out)
+    return into((out,), function.__name__, "same_kind", y)
+
+
+def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
+    """``results`` written into the Variables ``out``."""
+    several = isinstance(results, tuple)
+    parts = list(results) if several else [results]
+    for i, target in enumerate(out):
+        if target is None:
+            continue
+        if not isinstance(target, Variable):
+            raise TypeError(
+                f"np.{name}(..., out=...) cannot write into an array when Variables are among its inputs: "
+                f"write y = np.{name}(...)"
+            )
+        if np.broadcast_shapes(np.shape(parts[i]), target.shape) != target.shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {target.shape} doesn't match the broadcast "
+                f"shape {np.shape(parts[i])}"
+            )
+        if not np.can_cast(parts[i].dtype, target.dtype, casting):
+            raise TypeError(
+                f"cannot cast the result of np.{name} from {parts[i].dtype} to {target.dtype} with casting "
+                f"rule {casting!r}"
+            )
+        target[...] = parts[i]
+        parts[i] = target
+    return tuple(parts) if several else parts[0]
+
+
+def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``a += v`` on a plain array comes as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes back."""
+    a = inputs[0]
+    if a.base is not None:
+        raise TypeError(
+            "this plain array is a view of another one, which would not see the change: write "
+            "a = a + v with the whole array instead of a += v"
+        )
+    if not np.can_cast(np.result_type(*map(value, inputs)), a.dtype, casting="same_kind"):
+        raise TypeError(f"a {a.dtype} array cannot take the result: write a = a + v instead of a += v")
+    shape = np.broadcast_shapes(*[np.shape(value(x)) for x in inputs])
+    if ufunc.signature is None and shape != a.shape:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {a.shape} doesn't match the broadcast shape {shape}"
+        )
+    return called(ufunc, *inputs, otherwise=(a,), **kwargs)
+
+
+def called(
+    ufunc: np.ufunc, *inputs: Any, where: Any = True, otherwise: Sequence[Any] = (), **kwargs: Any
+) -> Any:
+    """``ufunc(*inputs)``; where the mask does not hold, it is not computed and ``otherwise`` (or 0) stays."""
+    if where is True:
+        return handle(ufunc, inputs, kwargs)
+    mask = np.asarray(value(where), bool)
+    shape = np.broadcast_shapes(mask.shape, *map(np.shape, inputs), *map(np.shape, otherwise))
+    chosen = np.flatnonzero(np.broadcast_to(mask, shape))
+    of_chosen = [np.reshape(np.broadcast_to(x, shape), -1)[chosen] if np.ndim(x) else x for x in inputs]
+    results = ufunc(*of_chosen, **kwargs)
+    several = isinstance(results, tuple)
+    stays = [*otherwise] + [None] * ufunc.nout
+    parts = []
+    for part, other in zip(results if several else (results,), stays, strict=False):
+        part = np.broadcast_to(part, chosen.shape)  # where all inputs have no axes
+        y = np.reshape(scatter(part, (chosen,), (math.prod(shape),), part.dtype), shape)
+        parts.append(y if other is None else np.where(mask, y, other))
+    return tuple(parts) if several else parts[0]
+
+
+# -- methods ---------------------------------------------------------------------------------------------
+
+
+def outer(ufunc: np.ufunc, x: Any, y: Any, /, **kwargs: Any) -> Any:
+    x, y = as_array(x), as_array(y)
+    return ufunc(np.reshape(x, x.shape + (1,) * y.ndim), y, **kwargs)
+
+
+def reduce(
+    ufunc: np.ufunc,
+    x: Any,
+    /,
+    axis: Any = 0,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: Any = np._NoValue,
+    where: Any = True,
+) -> Any:
+    """From left to right along one axis, as NumPy does it for functions whose order matters."""
+    x, axis = prepared(x, axis, dtype, f"reduction operation {ufunc.__name__!r} is not reorderable, so")
+    if axis is None:
+        return x if initial is np._NoValue else ufunc(initial, x)
+    mask = np.broadcast_to(np.asarray(where, bool), x.shape)
+    start = ufunc.identity if initial is np._NoValue else initial
+    if start is None and not mask.all():
+        raise ValueError(
+            f"reduction operation {ufunc.__name__!r} does not have an identity, so to use a where mask one "
+            f"has to specify 'initial'"
+        )
+    rows, masks = list(np.moveaxis(x, axis, 0)), list(np.moveaxis(mask, axis, 0))
+    if start is None and rows:
+        y = rows[0]
+        del rows[0], masks[0]
+    elif start is None and math.prod(x.shape[:axis] + x.shape[axis + 1 :]):
+        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+    else:
+        y = np.full(x.shape[:axis] + x.shape[axis + 1 :], 0 if start is None else start, x.dtype)
+    for row, here in zip(rows, masks, strict=True):
+        y = np.where(here, ufunc(y, row), y)
+    return np.expand_dims(y, axis) if keepdims else y
+
+
+def accumulate(ufunc: np.ufunc, x: Any, /, axis: int = 0, dtype: Any = None) -> Any:
+    """From left to right along one axis."""
+    x, axis = prepared(x, axis, dtype, "accumulate:")
+    if axis is None:
+        raise TypeError("cannot accumulate on a scalar")
+    results = [x[along(axis, slice(0, 1))]]
+    for k in range(1, x.shape[axis]):
+        results.append(ufunc(results[-1], x[along(axis, slice(k, k + 1))]))
+    return np.concatenate(results, axis=axis)
+
+
+def reduceat(ufunc: np.ufunc, x: Any, indices: Any, /, axis: int = 0, dtype: Any = None) -> Any:
+    """The reductions of ``x[i:j]`` for neighbours i, j in ``indices``; of ``x[i]`` alone where j <= i."""
+    x, axis = prepared(x, axis, dtype, "reduceat:")
+    starts, stops = segments(ufunc, x, indices, axis)
+    parts = [
+        ufunc.reduce(x[along(axis, slice(i, j))], axis=axis, keepdims=True)
+        for i, j in zip(starts, stops, strict=True)
+    ]
+    return np.concatenate(parts, axis=axis) if parts else x[along(axis, slice(0, 0))]
+
+
+def segments(ufunc: np.ufunc, x: Any, indices: Any, axis: int) -> tuple[Any, Any]:
+    """Where each of the parts begins and ends that ``reduceat`` reduces."""
+    n = x.shape[axis]
+    starts = np.asarray(indices, int)
+    for i in starts[(starts < 0) | (starts >= n)]:
+        raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
+    return starts, np.maximum(np.append(starts[1:], n)[: starts.size], starts + 1)
+
+
+def prepared(x: Any, axis: Any, dtype: Any, why: str) -> tuple[Any, Any]:
+    """``x`` in the given dtype, and the one axis; None for an array without axes."""
+    x = as_array(x)
+    x = x if dtype is None else np.astype(x, np.dtype(dtype))
+    axes = tuple(range(x.ndim)) if axis is None else normalized_axes(axis, max(x.ndim, 1))
+    if len(axes) > 1:
+        raise ValueError(f"{why} at most one axis may be specified")
+    return x, axes[0] if axes and x.ndim else None
+
+
+def at(ufunc: np.ufunc, x: Any, indices: Any, /, *y: Any) -> None:
+    """``x[indices] = ufunc(x[indices], y)``, as often as an index is given."""
+    x = destination(x, f"{ufunc.__name__}.at")
+    places = np.arange(x.size).reshape(x.shape)[value(indices)]
+    shape, places = places.shape, places.reshape(-1)
+    operands = [np.reshape(np.broadcast_to(as_array(part), shape), -1) for part in y]
+    flat = np.reshape(x, -1)
+    for now in rounds(places):
+        results = ufunc(flat[places[now]], *[part[now] for part in operands])
+        x[np.unravel_index(places[now], x.shape)] = results
+        flat = np.reshape(x, -1)
+
+
+def rounds(places: Any) -> list[Any]:
+    """Positions in ``places`` such that no round has a place twice, and each place has its turns in order."""
+    order = np.argsort(places, kind="stable")
+    arranged = places[order]
+    begins = np.flatnonzero(np.append(True, arranged[1:] != arranged[:-1])) if places.size else places
+    turns = np.empty(places.size, int)
+    turns[order] = np.arange(places.size) - np.repeat(begins, np.diff(np.append(begins, places.size)))
+    return [np.flatnonzero(turns == turn) for turn in range(turns.max(initial=-1) + 1)]
+
+
+GENERAL: dict[str, Callable[..., Any]] = {
+    "outer": outer,
+    "reduce": reduce,
+    "accumulate": accumulate,
+    "reduceat": reduceat,
+}
+
+
+def sums_of_segments(x: Any, indices: Any, /, axis: int = 0, dtype: Any = None) -> Any:
+    """np.add.reduceat: each element is added where the segments it is in have their sums."""
+    x, axis = prepared(x, axis, dtype, "reduceat:")
+    starts, stops = segments(np.add, x, indices, axis)
+    lengths = stops - starts
+    segment = np.repeat(np.arange(starts.size), lengths)
+    element = np.arange(segment.size) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    shape = (*x.shape[:axis], starts.size, *x.shape[axis + 1 :])
+    return scatter(np.take(x, element, axis), along(axis, segment), shape, x.dtype)
+
+
+ufunc_method(np.add, "reduce", np.sum)
+ufunc_method(np.multiply, "reduce", np.prod)
+ufunc_method(np.maximum, "reduce", np.max)
+ufunc_method(np.minimum, "reduce", np.min)
+ufunc_method(np.add, "accumulate", np.cumsum)
+ufunc_method(np.multiply, "accumulate", np.cumprod)
+ufunc_method(np.add, "reduceat", sums_of_segments)

@@ -1,0 +1,92 @@
+"""The functions that write into their first argument: copyto, fill_diagonal, put, putmask, place.
+
+Each finds the places it writes to and assigns there, which has its rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.registry import composed
+from lindiff.core.variable import Variable, value
+from lindiff.rules._common import as_array
+from lindiff.rules.selection import index_along
+
+__all__: list[str] = []
+
+
+def destination(x: Any, function: str) -> Variable:
+    """``x`` if Variables can be written into it."""
+    if isinstance(x, Variable):
+        return x
+    raise TypeError(
+        f"np.{function} cannot write Variables into a plain array: make it one that takes them, "
+        "np.zeros(n, like=v) or np.zeros_like(v) for some Variable v; np.full(3, v) and "
+        "np.full_like(plain, v) are v * np.ones(3)"
+    )
+
+
+def write_flat(a: Variable, places: Any, y: Any) -> None:
+    """``a.flat[places] = y``."""
+    a[np.unravel_index(places, a.shape)] = y
+
+
+@composed(np.copyto)
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    dst, src = destination(dst, "copyto"), as_array(src)
+    if not np.can_cast(src.dtype, dst.dtype, casting):
+        raise TypeError(
+            f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}"
+        )
+    where = value(where)
+    dst[...] = src if where is True else np.where(where, src, dst)
+
+
+@composed(np.fill_diagonal)
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    a = destination(a, "fill_diagonal")
+    on_diagonal = np.zeros(a.shape, bool)
+    np.fill_diagonal(on_diagonal, True, wrap=wrap)
+    places = np.flatnonzero(on_diagonal)
+    write_flat(a, places, np.resize(val, places.size))
+
+
+@composed(np.put)
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+    a = destination(a, "put")
+    places = np.ravel(np.take(np.arange(a.size), value(ind), mode=mode))
+    if np.size(v):
+        write_flat(a, places, np.resize(v, places.size))
+
+
+@composed(np.putmask)
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    a, values = destination(a, "putmask"), np.ravel(values)
+    if np.shape(mask) != a.shape:
+        raise ValueError("putmask: mask and data must be the same size")
+    places = np.flatnonzero(value(mask))
+    if values.size:
+        write_flat(a, places, values[places % values.size])
+
+
+@composed(np.place)
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    arr = destination(arr, "place")
+    if np.size(mask) != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    places = np.flatnonzero(value(mask))
+    if places.size and not np.size(vals):
+        raise ValueError("Cannot insert from an empty array!")
+    if places.size:
+        write_flat(arr, places, np.resize(vals, places.size))
+
+
+@composed(np.put_along_axis)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+    arr = destination(arr, "put_along_axis")
+    if axis is None:
+        write_flat(arr, value(indices), values)
+    else:
+        arr[index_along(arr, value(indices), axis)] = values

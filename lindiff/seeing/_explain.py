@@ -1,0 +1,327 @@
+"""``explain``: the operations of a computation and what each of them costs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, overload
+
+from lindiff.seeing._flops import flops
+from lindiff.seeing._recording import Array, Recorded, record
+
+__all__ = ["Explanation", "explain"]
+
+MOST_ROWS = 60  # a longer table is shown by its beginning and its end
+
+
+def explain(
+    function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, repeats: int = 1
+) -> Callable[..., Explanation]:
+    """What differentiating a function does, operation by operation, and what each operation costs.
+
+    Parameters
+    ----------
+    function : callable
+        May be a derivative itself: ``ld.explain(ld.grad(f))`` lists the operations of the pullbacks as well.
+    argnums : int or tuple of int
+        The positional arguments that are differentiated, as for :func:`lindiff.grad`.
+    repeats : int
+        How often to run it; each time shown is the least.
+
+    Returns
+    -------
+    callable
+        Of the same arguments; returns an :class:`lindiff.seeing.Explanation`: a table that prints, a sequence
+        of its rows, with ``total``, ``by_operation()``, ``by_line()`` and ``to_pandas()``.
+
+    Notes
+    -----
+    The function runs on Variables, then ones are pulled back through its record.  The time forward is that of
+    an operation's value together with what it prepares for its derivative.  In a single run many operations
+    run for the first time, which takes longer; ``repeats=10`` shows what they take in a loop.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> table = ld.explain(lambda x: np.sum(np.sin(x) * x))(np.ones(1000))
+    >>> [row.operation for row in table]
+    ['sin', 'multiply', 'sum']
+    >>> table[0].inputs, table[0].outputs, table[0].kept
+    ([((1000,), 'float64')], [((1000,), 'float64')], 8000)
+    """
+
+    @functools.wraps(function)
+    def explained(*args: Any, **kwargs: Any) -> Explanation:
+        runs = [record(function, argnums, args, kwargs, backward=True)[0].operations for _ in range(repeats)]
+        if len({tuple(op.name for op in run) for run in runs}) != 1:
+            raise ValueError(f"explain: the function did different operations in {repeats} runs")
+        return Explanation([_row(i, ops) for i, ops in enumerate(zip(*runs, strict=True))])
+
+    return explained
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of an explanation.
+
+    Attributes
+    ----------
+    number : int
+        In the order of recording.
+    operation : str
+        The name of the function.
+    within : str
+        What it is a part of: ``"pullback of exp"``, or a function that is composed of several.
+    inputs, outputs : list of (shape, dtype)
+        Of the arrays that it took and gave.
+    file, line, text
+        The user's source line that called it; None, None and "" where there is none.
+    forward, backward : float
+        Seconds for its value, and for its pullback; None where nothing was pulled back through it.
+    kept : int
+        Bytes of arrays that it keeps for its derivative, and no operation before it; arrays that came from
+        outside are not counted.
+    flops : float or None
+        Floating point operations of the value, for products and factorizations.
+    """
+
+    number: int
+    operation: str
+    within: str
+    inputs: list[Array]
+    outputs: list[Array]
+    file: str | None
+    line: int | None
+    text: str
+    forward: float
+    backward: float | None
+    kept: int
+    flops: float | None
+
+    @property
+    def source(self) -> str:
+        """``name.py:12``."""
+        return "" if self.file is None else f"{self.file.rpartition('/')[2]}:{self.line}"
+
+
+def _row(number: int, runs: tuple[Recorded, ...]) -> Operation:
+    """One operation, by its records in several runs."""
+    op = runs[0]
+    place = op.place
+    return Operation(
+        number,
+        op.name,
+        op.within,
+        op.inputs,
+        op.outputs,
+        None if place is None else place.file,
+        None if place is None else place.line,
+        "" if place is None else place.text,
+        min(run.forward for run in runs),
+        None if op.backward is None else min(run.backward or 0.0 for run in runs),
+        op.kept,
+        flops(op.name, [shape for shape, _ in op.inputs], op.outputs[0][0]),
+    )
+
+
+@dataclass(frozen=True)
+class Total:
+    """The sum over operations: their number, seconds, bytes, and flops where they are known."""
+
+    name: str
+    operations: int
+    forward: float
+    backward: float
+    kept: int
+    flops: float
+
+
+def _total(name: str, rows: Sequence[Operation]) -> Total:
+    return Total(
+        name,
+        len(rows),
+        sum(row.forward for row in rows),
+        sum(row.backward or 0.0 for row in rows),
+        sum(row.kept for row in rows),
+        sum(row.flops or 0.0 for row in rows),
+    )
+
+
+class Explanation(Sequence[Operation]):
+    """The operations of a computation, as a table.  Made by :func:`lindiff.explain`."""
+
+    def __init__(self, rows: list[Operation]) -> None:
+        self._rows = rows
+
+    @overload
+    def __getitem__(self, index: int) -> Operation: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Operation]: ...
+    def __getitem__(self, index: int | slice) -> Operation | Sequence[Operation]:
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def total(self) -> Total:
+        """The sum over all operations."""
+        return _total("total", self._rows)
+
+    def by_operation(self) -> Groups:
+        """The same, summed over operations of one name; the costliest first."""
+        return self._grouped(lambda row: row.operation)
+
+    def by_line(self) -> Groups:
+        """The same, summed over the operations of one source line; the costliest first."""
+        return self._grouped(lambda row: f"{row.source}  {row.text}" if row.source else "?")
+
+    def _grouped(self, key: Callable[[Operation], str]) -> Groups:
+        groups: dict[str, list[Operation]] = {}
+        for row in self._rows:
+            groups.setdefault(key(row), []).append(row)
+        totals = [_total(name, rows) for name, rows in groups.items()]
+        return Groups(sorted(totals, key=lambda t: t.forward + t.backward, reverse=True))
+
+    def to_pandas(self) -> Any:
+        """The rows as a ``pandas.DataFrame``, in seconds and bytes."""
+        pandas = _pandas()
+        return pandas.DataFrame(
+            [asdict(row) for row in self._rows], columns=[column.name for column in fields(Operation)]
+        )
+
+    def __str__(self) -> str:
+        titles = ["", "operation", "arrays", "forward", "backward", "kept", "flops", "line"]
+        rows: Sequence[Operation] = self._rows
+        if len(rows) > MOST_ROWS:
+            rows = [*rows[: MOST_ROWS // 2], *rows[-MOST_ROWS // 2 :]]
+        lines = _aligned(titles, [_cells(row) for row in rows], left={1, 2, 7})
+        if len(rows) < len(self._rows):
+            left_out = f"... {len(self) - len(rows)} operations left out, see .by_operation(), .by_line() ..."
+            lines.insert(1 + MOST_ROWS // 2, left_out)
+        return "\n".join([*lines, _sum_line(self.total)])
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, repr=False)
+class Groups(Sequence[Total]):
+    """Sums over groups of operations, as a table."""
+
+    rows: list[Total] = field(default_factory=list)
+
+    @overload
+    def __getitem__(self, index: int) -> Total: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Total]: ...
+    def __getitem__(self, index: int | slice) -> Total | Sequence[Total]:
+        return self.rows[index]
+
+    def __iter__(self) -> Iterator[Total]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_pandas(self) -> Any:
+        """The rows as a ``pandas.DataFrame``, in seconds and bytes."""
+        return _pandas().DataFrame([asdict(row) for row in self.rows])
+
+    def __str__(self) -> str:
+        everything = sum(row.forward + row.backward for row in self.rows) or 1.0
+        cells = [
+            [
+                str(row.operations),
+                _seconds(row.forward),
+                _seconds(row.backward),
+                f"{(row.forward + row.backward) / everything:.0%}",
+                _bytes(row.kept),
+                _count(row.flops or None),
+                row.name,
+            ]
+            for row in self.rows
+        ]
+        titles = ["operations", "forward", "backward", "share", "kept", "flops", ""]
+        return "\n".join(_aligned(titles, cells, left={6}))
+
+    __repr__ = __str__
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("to_pandas() needs pandas: pip install pandas") from None
+    return pandas
+
+
+def _cells(row: Operation) -> list[str]:
+    name = f"{row.operation} ({row.within})" if row.within else row.operation
+    text = row.text if len(row.text) <= 50 else row.text[:47] + "..."
+    return [
+        str(row.number),
+        name,
+        f"{_arrays(row.inputs)} → {_arrays(row.outputs)}",
+        _seconds(row.forward),
+        _seconds(row.backward),
+        _bytes(row.kept),
+        _count(row.flops),
+        f"{row.source}  {text}",
+    ]
+
+
+def _arrays(arrays: list[Array]) -> str:
+    """``(3, 4), (4,)``; dtypes only where they are not float64."""
+    parts = []
+    for shape, dtype in arrays:
+        if dtype in ("int", "float", "complex"):
+            parts.append(dtype)
+        else:
+            parts.append(str(shape) if dtype == "float64" else f"{shape} {dtype}")
+    return ", ".join(parts)
+
+
+def _aligned(titles: list[str], rows: list[list[str]], left: set[int]) -> list[str]:
+    """Lines of columns; a column without content is left out."""
+    shown = [i for i in range(len(titles)) if any(row[i] for row in rows)]
+    widths = {i: max(len(row[i]) for row in [titles, *rows]) for i in shown}
+    return [
+        "  ".join(row[i].ljust(widths[i]) if i in left else row[i].rjust(widths[i]) for i in shown).rstrip()
+        for row in [titles, *rows]
+    ]
+
+
+def _sum_line(total: Total) -> str:
+    parts = [
+        f"{total.operations} operations",
+        f"forward {_seconds(total.forward)}",
+        f"backward {_seconds(total.backward)}",
+        f"kept {_bytes(total.kept)}",
+    ]
+    return ", ".join(parts + ([f"{_count(total.flops)} flops"] if total.flops else []))
+
+
+def _seconds(t: float | None) -> str:
+    if t is None:
+        return ""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if t >= size:
+            return f"{t / size:.3g} {unit}" if t < 100 * size else f"{t / size:.0f} {unit}"
+    return f"{t / 1e-6:.1f} µs"
+
+
+def _bytes(n: int) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n >= size:
+            return f"{n / size:.3g} {unit}" if n < 100 * size else f"{n / size:.0f} {unit}"
+    return f"{n} B"
+
+
+def _count(n: float | None) -> str:
+    if n is None:
+        return ""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if n >= size:
+            return f"{n / size:.3g} {unit}"
+    return f"{n:.0f}"

@@ -1,0 +1,129 @@
+"""Every public function of NumPy is classified, and ``ld.supported`` answers from that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+
+import lindiff as ld
+import lindiff.scipy.linalg
+from lindiff.core.registry import handler_kind
+from lindiff.rules.classification import (
+    CONSTANT_MAKERS,
+    MAKERS_OF_ARRAYS,
+    OF_OTHERS,
+    OUT_OF_SCOPE,
+    SINCE,
+    UNTIL,
+)
+
+PUBLIC = {
+    prefix + name: getattr(module, name)
+    for module, prefix in [(np, ""), (np.linalg, "linalg."), (np.fft, "fft.")]
+    for name in dir(module)
+    if not name.startswith("_")
+    and callable(getattr(module, name))
+    and not isinstance(getattr(module, name), type)
+}
+LISTED = [
+    *CONSTANT_MAKERS.split(),
+    *MAKERS_OF_ARRAYS.split(),
+    *OF_OTHERS,
+    *" ".join(OUT_OF_SCOPE.values()).split(),
+]
+
+
+def test_every_public_function_is_classified():
+    unknown = [name for name, function in PUBLIC.items() if ld.supported(function).kind == "unsupported"]
+    assert not unknown, f"functions of NumPy {np.__version__} without a rule or a class: {unknown}"
+
+
+def test_no_name_is_listed_twice_or_of_no_version():
+    assert len(set(LISTED)) == len(LISTED)
+    assert {*LISTED, *SINCE, *UNTIL} - set(PUBLIC) <= {*SINCE, *UNTIL}
+
+
+def test_versions_of_names():
+    def version(text):
+        return tuple(map(int, text.split(".")[:2]))
+
+    installed = version(np.__version__)
+    for name, since in SINCE.items():
+        assert (name in PUBLIC) == (installed >= version(since)), name
+    for name, until in UNTIL.items():
+        assert (name in PUBLIC) == (installed <= version(until)), name
+
+
+def test_what_has_a_rule_is_not_out_of_scope():
+    for names in OUT_OF_SCOPE.values():
+        functions = [PUBLIC.get(name) for name in names.split()]
+        assert not [f for f in functions if handler_kind(f) in ("Rule", "Composed")]
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (np.sin, "differentiable"),
+        ("np.linalg.svd", "differentiable"),
+        ("numpy.vstack", "differentiable"),
+        (np.argsort, "zero derivative"),
+        (np.isscalar, "zero derivative"),
+        ("numpy.zeros", "constant"),
+        (np.add.reduceat, "differentiable"),
+        (np.logical_and.reduce, "zero derivative"),
+        (np.multiply.at, "differentiable"),
+        (ld.linalg.potrf, "differentiable"),
+        (lindiff.scipy.linalg.solve, "differentiable"),
+    ],
+    ids=lambda x: getattr(x, "__name__", "x") if callable(x) else str(x),
+)
+def test_what_works_is_true(function, kind):
+    assert ld.supported(function)
+    assert ld.supported(function).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "note"),
+    [
+        (np.gcd, "out of scope", "numpy.gcd acts on integers"),
+        ("numpy.save", "out of scope", "ld.value"),
+        (scipy.linalg.solve, "unsupported", "write lindiff.scipy.linalg.solve"),
+        ("scipy.special.spherical_jn", "unsupported", "write lindiff.scipy.special.spherical_jn"),
+        ("scipy.ndimage.gaussian_filter", "unsupported", "no derivative rule"),
+        (np.sin.reduce, "unsupported", "np.sin.reduce"),
+        (len, "unsupported", "builtins.len"),
+    ],
+    ids=lambda x: getattr(x, "__name__", "x") if callable(x) else str(x),
+)
+def test_what_does_not_is_false_and_says_why(function, kind, note):
+    found = ld.supported(function)
+    assert not found
+    assert found.kind == kind
+    assert note in found.note
+
+
+@pytest.mark.parametrize("name", MAKERS_OF_ARRAYS.split())
+def test_makers_of_arrays_are_supported_but_not_by_protocol(name):
+    v = ld.Variable([1.0, 2.0])
+    found = ld.supported(f"numpy.{name}")
+    assert found
+    assert f"lindiff.numpy.{name}" in found.note
+    with pytest.raises(TypeError, match="does not turn into a plain array"):
+        np.full(2, v) if name == "full" else PUBLIC[name](v)
+
+
+@pytest.mark.parametrize("name", ["numpy.sine", "no_such_package.f"])
+def test_names_of_nothing(name):
+    with pytest.raises(ValueError, match="nothing called"):
+        ld.supported(name)
+
+
+def test_rules_of_ones_own():
+    @ld.rule
+    def twice(x):
+        return 2 * x, lambda y_bar: 2 * y_bar
+
+    assert ld.supported(twice).kind == "differentiable"
+    assert not ld.supported(lambda x: x)

@@ -1,0 +1,457 @@
+"""Writing into Variables: assignment, in-place operators, views that see it, and untraced Variables."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lindiff as ld
+from lindiff.core.variable import is_untraced, untraced
+from lindiff.testing import check_grads
+
+rng = np.random.default_rng(4)
+x3 = rng.standard_normal(3)
+A34 = rng.standard_normal((3, 4))
+
+
+def same_as_numpy(f, *args, order=2):
+    """``f`` gives on Variables what it gives on arrays, and has its derivatives."""
+    expected = f(*[a.copy() for a in args])
+    np.testing.assert_allclose(ld.vjp(f, *args)[0], expected)
+    np.testing.assert_allclose(ld.jvp(f, args, args)[0], expected)
+    check_grads(f, args, order)
+
+
+INDICES = {
+    "integer": 1,
+    "negative": -1,
+    "slice": slice(1, None),
+    "step": slice(None, None, -2),
+    "ellipsis": ...,
+    "two": (1, 2),
+    "column": (slice(None), 1),
+    "new axis": (None, 1),
+    "rows": [0, 2],
+    "repeated rows": np.array([0, 2, 0]),
+    "pairs": (np.array([0, 1]), np.array([1, 1])),
+    "mask": A34 > 0,
+    "diagonal": np.diag_indices(3),
+    "nothing": slice(0, 0),
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_assignment(name):
+    index = INDICES[name]
+
+    def f(a, b):
+        a = np.sin(a)
+        a[index] = b * b
+        a = a * a
+        a[index] = 2.0
+        a[index] += b
+        return a
+
+    same_as_numpy(f, A34, rng.standard_normal(A34[index].shape))
+
+
+def test_what_is_assigned_is_broadcast():
+    def f(a, b):
+        a = a + 0
+        a[1:] = b
+        return a * b
+
+    same_as_numpy(f, A34, rng.standard_normal(4))
+    same_as_numpy(f, A34, np.array(0.3))
+
+
+def test_of_elements_named_twice_the_last_counts():
+    def f(b):
+        a = np.zeros_like(b)
+        a[[0, 1, 0]] = b
+        return a
+
+    np.testing.assert_array_equal(ld.jacobian(f)(x3), [[0, 0, 1], [0, 1, 0], [0, 0, 0]])
+
+
+def test_a_list_of_variables_is_assigned():
+    def f(x):
+        a = np.zeros_like(x)
+        a[:2] = [x[2], x[0] * x[1]]
+        return a
+
+    same_as_numpy(f, x3)
+
+
+def test_recursion_into_a_buffer():
+    def f(x):
+        y = np.empty_like(x)
+        y[0] = x[0]
+        for i in range(1, len(x)):
+            y[i] = np.sin(y[i - 1]) * x[i]
+        return y
+
+    same_as_numpy(f, rng.standard_normal(6))
+    gradient = ld.grad(lambda x: np.sum(f(x)))
+    np.testing.assert_allclose(ld.jacobian(gradient, mode="reverse")(x3), ld.jacobian(gradient)(x3))
+
+
+VIEWS = {
+    "row": lambda a: a[1],
+    "block": lambda a: a[1:, ::2],
+    "block of a block": lambda a: a[1:][:, 1:],
+    "T": lambda a: a.T,
+    "transpose": lambda a: np.transpose(a, (1, 0)),
+    "swapaxes": lambda a: a.swapaxes(0, 1),
+    "moveaxis": lambda a: np.moveaxis(a, 0, 1),
+    "matrix_transpose": lambda a: np.matrix_transpose(a),
+    "reshape": lambda a: a.reshape(4, 3),
+    "ravel": lambda a: a.ravel(),
+    "new axis": lambda a: a[:, None],
+    "expand_dims": lambda a: np.expand_dims(a, 0),
+    "squeeze": lambda a: a[None].squeeze(),
+    "flip": lambda a: np.flip(a),
+    "rot90": lambda a: np.rot90(a),
+    "fliplr": lambda a: np.fliplr(a),
+    "atleast_3d": lambda a: np.atleast_3d(a),
+    "split": lambda a: np.split(a, 2, axis=1)[1],
+    "element with an axis": lambda a: a[1, 2, ...],
+    "last of iteration": lambda a: list(a)[-1],
+    "real": lambda a: a.real,
+    "view": lambda a: a.view(),
+    "reshape of T": lambda a: a.T.reshape(3, 4),  # a copy
+    "ravel of T": lambda a: a.T.ravel(),  # a copy
+    "copy": lambda a: a[1].copy(),
+    "sum": lambda a: a[0] + 0,
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_and_what_they_are_views_of_see_each_other(name):
+    view_of = VIEWS[name]
+
+    def f(a, b):
+        a = a * 2
+        v = view_of(a)
+        w = view_of(a)
+        a[1, 1:] = b
+        v *= a[1, 2]
+        a[2] -= 1.0
+        v[...] = v + w
+        return np.concatenate([np.ravel(a), np.ravel(v), np.ravel(w)])
+
+    same_as_numpy(f, A34, rng.standard_normal(3))
+
+
+def test_read_only_views():
+    def f(a):
+        a = a * 2
+        d = np.diagonal(a)
+        a[0, 0] = 7.0
+        with pytest.raises(ValueError, match="read-only"):
+            d[0] = 1.0
+        with pytest.raises(ValueError, match="read-only"):
+            np.broadcast_to(a[0], (2, 4))[...] = 1.0
+        return d
+
+    np.testing.assert_array_equal(ld.vjp(f, A34)[0], [7.0, *(2 * np.diag(A34))[1:]])
+
+
+def test_parts_of_complex_arrays():
+    z = rng.standard_normal(3) + 1j * rng.standard_normal(3)
+
+    def f(z, x):
+        z = z * 1
+        re, im = z.real, z.imag
+        re += x
+        z.imag = x * x
+        z.real[1] = x[0]
+        return z * np.sum(im)
+
+    same_as_numpy(f, z, x3)
+
+
+def test_flat():
+    def f(a, b):
+        a = a * 1
+        a.flat[::5] += b
+        a.T.flat[1] = b[0]
+        return a + a.flat[3]
+
+    def g(a):
+        a = a * 1
+        a.flat = a[0]
+        return a
+
+    same_as_numpy(f, A34, x3)
+    same_as_numpy(g, A34)
+
+
+def test_a_view_is_written_once_by_an_operator():
+    def f(a):
+        a = a * 1
+        a[0] += a[1]
+        a[:, 1] *= 2
+        return a
+
+    same_as_numpy(f, A34)
+
+
+def test_long_chains_of_views_are_released():
+    v = untraced(np.zeros(1))
+    for _ in range(200_000):
+        v = v[:]
+    del v
+
+
+def test_views_that_are_gone_are_forgotten():
+    a = untraced(np.zeros(3))
+    views = [a[i:] for i in range(3)]
+    del views[1]
+    a[2] = 5.0
+    assert [float(v[-1]) for v in views] == [5.0, 5.0]
+    del views
+    a[2] = 6.0
+    assert float(a[2]) == 6.0
+
+
+def test_in_place_writes_do_not_reach_the_caller():
+    x = x3.copy()
+
+    def f(x):
+        x[0] = 5.0
+        x *= 2
+        return np.sum(x)
+
+    np.testing.assert_array_equal(ld.grad(f)(x), [0.0, 2.0, 2.0])
+    np.testing.assert_array_equal(x, x3)
+
+
+def test_what_was_recorded_before_a_write_is_kept():
+    def f(x):
+        a = np.exp(x)
+        b = a * a
+        a[0] = 0.0
+        a[1:] = a[1:] * b[1:]
+        return b + a
+
+    same_as_numpy(f, x3)
+
+
+def test_variables_made_by_hand_are_not_written_to():
+    v = ld.Variable(x3)
+    for write in (
+        lambda: v.__setitem__(0, 1.0),
+        lambda: v[1:].__setitem__(0, 1.0),
+        lambda: v.T.fill(0.0),
+    ):
+        with pytest.raises(TypeError, match="made by hand cannot be changed in place"):
+            write()
+    np.testing.assert_array_equal(ld.value(v), x3)
+    w = v + 0
+    w[0] = v[1] * 2
+    np.sum(w).backward()
+    np.testing.assert_array_equal(v.grad, [0.0, 3.0, 1.0])
+
+
+def test_shapes_that_do_not_fit_change_nothing():
+    def f(x):
+        a = x * 1
+        with pytest.raises(ValueError, match="broadcast"):
+            a[:2] = x
+        with pytest.raises(IndexError):
+            a[3] = 1.0
+        with pytest.raises(ValueError, match="broadcast"):
+            a += np.ones((2, 3))
+        return a
+
+    np.testing.assert_array_equal(ld.jacobian(f)(x3), np.eye(3))
+
+
+def test_dtypes():
+    def f(x):
+        a = np.zeros(3, np.float32, like=x)
+        a[:] = x
+        return a
+
+    y, pullback = ld.vjp(f, x3)
+    assert y.dtype == np.float32
+    assert pullback(np.ones(3, np.float32))[0].dtype == np.float64
+    v = ld.Variable(x3)
+    with pytest.raises(TypeError, match="cannot hold Variables"):
+        untraced(np.zeros(3, int))[0] = v[0]
+    with pytest.warns(np.exceptions.ComplexWarning):
+        (v + 0)[:] = v * 1j
+
+
+def test_inner_variables_written_into_outer_arrays():
+    def f(x):
+        K = np.outer(x, x)
+
+        def g(y):
+            L = K * 1
+            L[0] = y * x
+            return np.sum(L * L)
+
+        return ld.grad(g)(x * x)
+
+    same_as_numpy(lambda x: 2 * x**4, x3)
+    np.testing.assert_allclose(ld.vjp(f, x3)[0], 2 * x3**4)
+    np.testing.assert_allclose(ld.jacobian(f)(x3), np.diag(8 * x3**3))
+
+
+# -- functions and methods that write ---------------------------------------------------------------------
+
+MASK = np.array([[True, False, True, False]] * 3)
+
+WRITERS = {
+    "copyto": lambda a, b: np.copyto(a, b[:, None]),
+    "copyto where": lambda a, b: np.copyto(a, b[:, None], where=MASK),
+    "fill_diagonal": lambda a, b: np.fill_diagonal(a, b),
+    "fill_diagonal wrap": lambda a, b: np.fill_diagonal(a.T, b[:2], wrap=True),
+    "put": lambda a, b: np.put(a, [0, -1, 5, 7], b),
+    "put wrap": lambda a, b: np.put(a, [0, 14, -3], b, mode="wrap"),
+    "put clip": lambda a, b: a.put([1, 14, -3], b[0], mode="clip"),
+    "putmask": lambda a, b: np.putmask(a, MASK, b),
+    "place": lambda a, b: np.place(a, MASK, b[:2]),
+    "put_along_axis": lambda a, b: np.put_along_axis(a, np.array([[1], [0], [3]]), b[:, None], 1),
+    "put_along_axis of all": lambda a, b: np.put_along_axis(a, np.array([1, 11]), b[:2], None),
+    "fill": lambda a, b: a[1].fill(b[0]),
+    "sort": lambda a, b: a.sort(axis=0),
+    "partition": lambda a, b: a.partition(2),
+    "out": lambda a, b: np.multiply(b[0], a, out=a),
+    "out of a function": lambda a, b: np.cumsum(a, axis=1, out=a),
+    "jitter": lambda a, b: a.__setitem__(np.diag_indices(3), a[np.diag_indices(3)] + b),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_writers(name):
+    def f(a, b):
+        a = a * 1
+        assert WRITERS[name](a, b) is None or name.startswith("out")
+        return a * np.sum(b)
+
+    same_as_numpy(f, A34, x3)
+
+
+def test_writers_refuse_plain_arrays():
+    v = ld.Variable(x3)
+    for write in (
+        lambda: np.copyto(np.zeros(3), v),
+        lambda: np.full_like(np.zeros(3), v[0]),
+        lambda: np.put(np.zeros(3), [0], v[0]),
+        lambda: np.putmask(np.zeros(3), np.ones(3, bool), v),
+        lambda: np.place(np.zeros(3), np.ones(3, bool), v),
+        lambda: np.put_along_axis(np.zeros(3), np.arange(3), v, 0),
+    ):
+        with pytest.raises(TypeError, match="like=v"):
+            write()
+
+
+def test_writers_check_what_numpy_checks():
+    v = ld.Variable(A34) * 1
+    with pytest.raises(TypeError, match="Cannot cast"):
+        np.copyto(v, v + 1j)
+    with pytest.raises(ValueError, match="same size"):
+        np.putmask(v, np.ones(2, bool), v)
+    with pytest.raises(ValueError, match="empty"):
+        np.place(v, v > 0, [])
+    with pytest.raises(IndexError):
+        np.put(v, [12], v[0])
+    np.testing.assert_array_equal(ld.value(v), A34)
+
+
+# -- untraced Variables -----------------------------------------------------------------------------------
+
+
+def test_buffers_made_like_a_variable():
+    v = ld.Variable(x3)
+    for made in (
+        np.zeros(3, like=v),
+        np.ones((2, 2), like=v),
+        np.empty_like(v),
+        np.eye(3, like=v),
+        np.arange(3.0, like=v),
+    ):
+        assert is_untraced(made)
+    assert not isinstance(np.zeros(3, int, like=v), ld.Variable)
+
+
+def test_untraced_variables_are_their_arrays():
+    a = untraced(np.arange(3.0))
+    assert is_untraced(np.sin(a) + 1)
+    assert is_untraced(a.reshape(3, 1) @ a[None])
+    assert not isinstance(a > 1, ld.Variable)
+    assert (float(a[1]), int(a[2]), complex(a[1])) == (1.0, 2, 1 + 0j)
+    assert repr(a) == "array([0., 1., 2.])"
+    assert np.asarray(a) is ld.value(a)
+    assert a.tolist() == [0.0, 1.0, 2.0]
+    assert is_untraced(pickle.loads(pickle.dumps(a)))
+    np.testing.assert_array_equal(ld.value(copy.copy(a)), np.arange(3.0))
+
+
+def test_untraced_variables_are_constants_of_every_trace():
+    a = untraced(np.arange(3.0))
+    np.testing.assert_array_equal(ld.grad(lambda x: np.sum(np.concatenate([x, a]) * 2))(a), [2.0, 2.0, 2.0])
+    np.testing.assert_array_equal(ld.jacobian(lambda x: np.stack([a, x * a]))(x3)[1], np.diag(np.arange(3.0)))
+    np.testing.assert_array_equal(ld.grad(lambda x: np.outer(a, x)[1] @ a)(x3), np.arange(3.0))
+    y = ld.vjp(lambda x: (a, a * 2), x3)[0]
+    assert all(type(part) is np.ndarray for part in y)
+    np.testing.assert_array_equal(ld.hvp(lambda x: np.sum(a * x**2), (x3,), (a,)), 2 * np.arange(3.0) ** 2)
+
+
+def test_an_untraced_variable_leaves_the_array_it_was_made_of_alone():
+    array = np.zeros(3)
+    a = untraced(array)
+    a[0] = 1.0
+    np.testing.assert_array_equal(array, 0.0)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.data())
+def test_random_writes(data):
+    """Programs of writes to an array and its views give NumPy's result, and mode agrees with mode."""
+    steps = data.draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from(sorted(VIEWS)),
+                st.integers(0, 2),
+                st.integers(0, 2),
+                st.sampled_from(["set", "add", "times", "fill"]),
+            ),
+            min_size=1,
+            max_size=8,
+        )
+    )
+
+    def program(a):
+        a = a * 1
+        seen = [a]
+        for view, source, target, kind in steps:
+            v = seen[source % len(seen)]
+            if v.shape == (3, 4):
+                seen.append(VIEWS[view](v))
+            w = seen[-1 - target % len(seen)]
+            if kind == "set":
+                w[...] = np.sum(v) / 8
+            elif kind == "add":
+                w += np.cos(w)
+            elif kind == "times":
+                w *= 1.1
+            else:
+                w[0] = 0.5
+        return np.concatenate([np.ravel(part) for part in seen])
+
+    expected = program(A34.copy())
+    y, pullback = ld.vjp(program, A34)
+    np.testing.assert_allclose(y, expected)
+    direction = np.cos(np.arange(12.0)).reshape(3, 4)
+    y_dot = ld.jvp(program, (A34,), (direction,))[1]
+    y_bar = np.sin(np.arange(y.size))
+    np.testing.assert_allclose(np.vdot(y_bar, y_dot), np.vdot(pullback(y_bar)[0], direction), rtol=1e-9)

@@ -1,0 +1,78 @@
+"""NumPy's functions of single beside double precision, real beside complex: values have the dtypes that NumPy
+gives them, gradients those of the inputs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_table import CASES
+
+import lindiff as ld
+from lindiff.core import pytree
+from lindiff.core.registry import full_name
+
+COMBINATIONS = [("f4", "f8"), ("f8", "c16"), ("c8", "f4"), ("f4", "c16")]
+
+# NumPy's variance of real numbers around a complex mean is no real number; the rank that lstsq finds depends
+# on the precision.
+OF_ONE_DTYPE = {"var with mean", "std with mean", "lstsq (low rank)"}
+
+
+def mixed(case, combination):
+    """The arguments of ``case`` in these dtypes, taking turns."""
+    of_kind = {"f": case.arrays(), "c": case.arrays(np.complex128)}
+    turns = [np.dtype(combination[i % 2]) for i in range(len(of_kind["f"]))]
+    return tuple(of_kind[dtype.kind][i].astype(dtype) for i, dtype in enumerate(turns))
+
+
+def is_suitable(case, combination):
+    operator = case.operator
+    if not full_name(operator.function).startswith("numpy."):
+        return False
+    if operator.constant or operator.name in OF_ONE_DTYPE or len(case.arrays()) < 2:
+        return False
+    has_complex = any("c" in name for name in combination)
+    return (operator.complex or not has_complex) and (operator.single or "f4" not in combination)
+
+
+def random_like(tree, rng):
+    def one(x):
+        parts = rng.standard_normal((2, *np.shape(x)))
+        dtype = np.result_type(x)
+        return (parts[0] + 1j * parts[1] if dtype.kind == "c" else parts[0]).astype(dtype)
+
+    return pytree.tree_map(one, tree)
+
+
+def inner(a, b):
+    """Re(aᴴ b) over the floating parts of two trees."""
+    pairs = zip(pytree.flatten(a)[0], pytree.flatten(b)[0], strict=True)
+    return sum(np.vdot(x, y).real for x, y in pairs if np.result_type(x).kind in "fc")
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_mixed_dtypes(combination):
+    rng = np.random.default_rng(0)
+    tested = 0
+    for case in CASES:
+        if not is_suitable(case, combination):
+            continue
+        x = mixed(case, combination)
+        try:
+            expected = case.of_arrays(x, reference=True)
+        except TypeError:  # NumPy does not mix them
+            continue
+        tested += 1
+        y, pullback = ld.vjp(case, *x)
+        for got, wanted in zip(pytree.flatten(y)[0], pytree.flatten(expected)[0], strict=True):
+            assert np.shape(got) == np.shape(wanted), case.id
+            assert np.result_type(got) == np.result_type(wanted), case.id
+            np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+        y_bar, x_dot = random_like(y, rng), random_like(x, rng)
+        y_dot, x_bar = ld.jvp(case, x, x_dot)[1], pullback(y_bar)
+        for array, gradient in zip(x, x_bar, strict=True):
+            assert (gradient.shape, gradient.dtype) == (array.shape, array.dtype), case.id
+        assert inner(x_bar, x_dot) == pytest.approx(inner(y_bar, y_dot), rel=2e-3, abs=2e-3), case.id
+    assert tested > 100

@@ -1,0 +1,188 @@
+"""Keywords and methods of ufuncs: what the tables do not say of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import lindiff as ld
+
+X = np.array([[0.5, -1.5, 2.5], [1.25, 3.25, -0.5]])
+
+
+def test_out_may_be_none():
+    v = ld.Variable(X)
+    for call in [
+        lambda: np.exp(v, out=None),
+        lambda: np.exp(v, out=(None,)),
+        lambda: np.exp(v, None),
+        lambda: np.add.reduce(v, out=None),
+        lambda: np.sum(v, out=None),
+        lambda: np.sum(v, 0, None, None, True),
+        lambda: np.var(v, 0, None, None, 1),
+    ]:
+        assert isinstance(call(), ld.Variable)
+    assert_array_equal(ld.value(np.sum(v, 0, None, None, True)), np.sum(X, 0, None, None, True))
+    assert_array_equal(ld.value(np.var(v, 0, None, None, 1)), np.var(X, 0, None, None, 1))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda v, out: np.exp(v, out=out),
+        lambda v, out: np.exp(v, out),
+        lambda v, out: np.multiply(v, 3.0, out=out),
+        lambda v, out: np.multiply(v, v, out=out, where=X > 0),
+        lambda v, out: np.clip(v, 0.0, 1.0, out),
+        lambda v, out: np.clip(v, 0.0, 1.0, out=out, where=X > 0),
+        lambda v, out: np.cumsum(v, 0, None, out),
+        lambda v, out: np.add.accumulate(v, 1, out=out),
+        lambda v, out: np.floor(v, out=out),
+        lambda v, out: np.add(v[0], 1.0, out=out),
+    ],
+)
+def test_out_is_written_into(call):
+    def of(v, make):
+        out = make(2 * v)
+        assert call(v, out) is out
+        return out
+
+    expected = of(X, np.copy)
+    assert_allclose(ld.value(of(ld.Variable(X), np.copy)), expected)
+    out = ld.Variable(X) * 0
+    seen = out[1]
+    call(ld.Variable(X), out)
+    assert_allclose(ld.value(seen), ld.value(out)[1])
+    h = 1e-6
+    differences = (of(X + h, np.copy) - of(X - h, np.copy)) / (2 * h)
+    assert_allclose(ld.jvp(lambda x: of(x, np.copy), (X,), (np.ones_like(X),))[1], differences, atol=1e-8)
+
+
+def test_out_of_reductions_and_of_several_results():
+    def f(x):
+        total, part, whole = np.sum(x), x * 0, x * 0
+        assert np.add.reduce(x, axis=None, out=total) is total
+        assert np.modf(x, part, whole)[0] is part
+        np.divmod(x, 2.0, out=(None, whole))
+        return total * np.sum(part**2) + np.sum(whole)
+
+    part, rest = np.modf(X)[0], np.remainder(X, 2.0)
+    assert_allclose(ld.vjp(f, X)[0], np.sum(X) * np.sum(part**2) + np.sum(rest))
+    assert_allclose(ld.grad(f)(X), np.sum(part**2) + 2 * np.sum(X) * part + 1)
+
+
+def test_out_is_refused_where_it_cannot_take_the_result():
+    v = ld.Variable(X)
+    with pytest.raises(TypeError, match=r"write y = np\.exp"):
+        np.exp(v, out=np.zeros_like(X))
+    with pytest.raises(TypeError, match=r"write y = np\.add\.reduce"):
+        np.add.reduce(v, out=np.zeros(3))
+    with pytest.raises(TypeError, match=r"write y = np\.sum"):
+        np.sum(v, 0, None, np.zeros(3))
+    with pytest.raises(ValueError, match="non-broadcastable output"):
+        np.add(v, 1.0, out=v[0] * 1)
+    with pytest.raises(TypeError, match="complex128 to float64"):
+        np.add(v, 1j, out=v * 1)
+    with pytest.raises(TypeError, match="float64 to float32"):
+        np.add(v, 1.0, out=v.astype(np.float32), casting="equiv")
+
+
+def test_constants_are_written_into_plain_arrays():
+    out = np.zeros(X.shape, int)
+    assert np.argsort(ld.Variable(X)).tolist() == np.argsort(X).tolist()
+    assert np.sign(ld.Variable(X), out=out, casting="unsafe") is out
+    assert_array_equal(out, np.sign(X))
+    largest = np.zeros(2, int)
+    assert np.argmax(ld.Variable(X), 1, largest) is largest
+    assert largest.tolist() == [2, 1]
+
+
+def test_where_computes_only_what_it_chooses():
+    f = lambda x: np.sum(np.log(x, where=x > 0, out=x * 0))
+    assert_allclose(ld.grad(f)(X), np.where(X > 0, 1 / np.where(X > 0, X, 1), 0))
+    assert_allclose(ld.value(np.sqrt(ld.Variable(X), where=X > 0)), np.sqrt(np.maximum(X, 0)))
+    assert_array_equal(ld.grad(lambda x: np.sum(np.divide(1.0, x, where=x != 0)))(np.zeros(3)), 0)
+
+
+def test_where_in_place_on_a_plain_array_binds_the_result():
+    def f(x):
+        a = np.zeros(3)
+        a += x
+        np.add(a, 1.0, out=a, where=[True, False, True])
+        return np.sum(a * [1.0, 2.0, 3.0])
+
+    assert ld.vjp(f, np.ones(3))[0] == 10
+    assert_array_equal(ld.grad(f)(np.ones(3)), [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda x: np.sin.reduce(x), ValueError),
+        (lambda x: np.divmod.accumulate(x), ValueError),
+        (lambda x: np.matmul.outer(x, x), TypeError),
+        (lambda x: np.subtract.reduce(x, axis=None), ValueError),
+        (lambda x: np.subtract.reduce(x[:, :0], axis=1), ValueError),
+        (lambda x: np.fmax.reduce(x[:, :0], axis=1), ValueError),
+        (lambda x: np.fmax.reduce(x, where=X > 0), ValueError),
+        (lambda x: np.arctan2.reduce(x, where=X > 0), ValueError),
+        (lambda x: np.arctan2.accumulate(x[0, 0]), TypeError),
+        (lambda x: np.add.reduceat(x, [0, 2]), IndexError),
+        (lambda x: np.power.reduceat(x, [-1]), IndexError),
+        (lambda x: np.add.at(x, [7], 1.0), IndexError),
+        (lambda x: np.add.reduce(x, axis=2), np.exceptions.AxisError),
+    ],
+)
+def test_errors_are_numpys(call, error):
+    with pytest.raises(error) as of_numpy:
+        call(X.copy())
+    with pytest.raises(error) as ours:
+        call(ld.Variable(X) * 1)
+    assert str(ours.value)[:40] == str(of_numpy.value)[:40]
+
+
+def test_methods_of_functions_without_a_rule():
+    with pytest.raises(TypeError, match=r"numpy\.gcd has no derivative rule"):
+        np.gcd.reduce(ld.Variable(X))
+
+
+def test_writing_into_a_plain_array_is_refused():
+    with pytest.raises(TypeError, match=r"np\.add\.at cannot write Variables into a plain array"):
+        np.add.at(np.zeros(3), [0], ld.Variable(1.0))
+
+
+def test_ties_of_running_extremes_are_shared():
+    x = np.array([2.0, 2.0, 1.0])
+    assert_allclose(ld.jacobian(np.maximum.accumulate)(x), [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0.5, 0]])
+    assert_allclose(ld.grad(np.maximum.reduce)(x), [0.5, 0.5, 0])
+
+
+def test_reduction_of_an_array_without_axes():
+    for f in [
+        np.add.reduce,
+        np.maximum.reduce,
+        np.subtract.reduce,
+        lambda x: np.sum(x, axis=-1),
+        np.hypot.reduce,
+    ]:
+        assert ld.grad(f)(2.0) == 1
+
+
+def test_reduceat_of_many_segments_is_one_operation():
+    x = np.arange(1e4)
+    segments = np.arange(0, 10**4, 2)
+    gradient = ld.grad(lambda x: np.sum(np.add.reduceat(x, segments) ** 2))(x)
+    assert_allclose(gradient, 2 * np.repeat(x[::2] + x[1::2], 2))
+
+
+def test_nan_to_num_in_place():
+    def f(x):
+        y = np.array([1.0, np.nan, 1.0]) * x
+        assert np.nan_to_num(y, copy=False, nan=5.0) is y
+        return np.sum(y * [1.0, 2.0, 3.0])
+
+    x = np.array([1.0, 2.0, 4.0])
+    assert_array_equal(ld.grad(f)(x), [1, 0, 3])
+    with pytest.raises(TypeError, match=r"np\.where\(np\.isnan\(x\), v, x\)"):
+        ld.grad(lambda v: np.sum(np.nan_to_num(v * x, nan=v)))(1.0)
