@@ -8,6 +8,7 @@ from lindiff.rules.special import (  # noqa: F401
     errors,
     gamma,
     hypergeometric,
+    in_python,
     incomplete,
     information,
     integrals,
