@@ -1,7 +1,7 @@
 """The ufuncs of ``scipy.special``, where functions for any array library look for them.
 
-SciPy's own, under ``SCIPY_ARRAY_API=1``, ask an array's namespace for ``special``, a proposed extension of the
-Array API standard, and turn the array into NumPy's where it is missing.
+SciPy's own, under ``SCIPY_ARRAY_API=1``, ask an array's namespace for ``special``, a proposed extension of
+the Array API standard, and turn the array into NumPy's where it is missing.
 """
 
 from __future__ import annotations
