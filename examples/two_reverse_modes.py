@@ -42,7 +42,6 @@ def main(folder):
         (forward_mode, two_reverse_modes), ("forward mode", "two reverse modes"), axes, strict=True
     ):
         graph = ld.draw(program, argnums=(0, 1))(x, u)
-        graph.save(folder / f"{program.__name__}.dot")
         graph.plot(side)
         side.set_title(title)
         operations = sorted(box.label for box in graph.boxes if box.kind == "operation")
@@ -51,4 +50,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

@@ -1,7 +1,7 @@
 """Exact derivatives for plain NumPy code, with linear algebra at the speed of LAPACK."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 try:
     from lindiff.core import record as _record
@@ -17,6 +17,7 @@ from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
+from lindiff.numpy._patch import patch_numpy
 from lindiff.rules.classification import supported
 from lindiff.seeing import draw, explain, nan_check
 from lindiff.transforms.checkpoint import checkpoint
@@ -50,19 +51,25 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "nan_check",
+    "patch_numpy",
     "rule",
     "stop_gradient",
     "supported",
+    "testing",
     "value",
     "value_and_grad",
     "vjp",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "testing":  # imported when it is first asked for
-        return importlib.import_module("lindiff.testing")
-    raise AttributeError(f"module 'lindiff' has no attribute {name!r}")
+if TYPE_CHECKING:
+    from lindiff import testing
+else:
+
+    def __getattr__(name):
+        if name == "testing":  # imported when it is first asked for
+            return importlib.import_module("lindiff.testing")
+        raise AttributeError(f"module 'lindiff' has no attribute {name!r}")
 
 
 del _record, _rules

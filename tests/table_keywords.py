@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 from table import Operator, accepted, sample
+from table_selection import undispatched
 
 import lindiff as ld
 
@@ -193,6 +194,8 @@ OPERATORS = [
         for f in [np.stack, np.vstack, np.hstack, np.concatenate]
     ),
     keywords(np.pad, matrix(1, "constant", constant_values=2.0), matrix(2, "reflect", reflect_type="even")),
+    keywords(np.asarray_chkfinite, matrix(dtype=np.float64), call=undispatched(np.asarray_chkfinite)),
+    keywords(np.lib.stride_tricks.sliding_window_view, matrix(2, axis=1, writeable=False, subok=False)),
     # zero derivative, and constants
     *(
         constants(f, sample(A, axis=0, keepdims=True), sample(A, axis=1, where=A > 0))
@@ -201,6 +204,11 @@ OPERATORS = [
     constants(np.array_equal, sample(A, A, equal_nan=True)),
     *(constants(f, sample(A, A, rtol=1e-3, atol=0.1, equal_nan=True)) for f in [np.allclose, np.isclose]),
     constants(np.isin, sample(B, [0.5, 7], assume_unique=True, invert=True, kind="sort")),
+    constants(
+        np.ravel_multi_index,
+        sample((np.array([0, 5]), np.array([1, 2])), (3, 4), mode="clip"),
+        call=lambda index, dims, **options: np.ravel_multi_index(index, dims, **options),
+    ),
     constants(np.count_nonzero, sample(A, axis=0, keepdims=True)),
     constants(np.size, sample(A, axis=1)),
     constants(np.can_cast, sample(np.dtype("f8"), np.dtype("f4"), casting="same_kind")),

@@ -217,6 +217,16 @@ OPERATORS = [
     Operator("logspace", np.logspace, based_grids, domain=lambda x: x / (1 + np.abs(x)) + 1),
     Operator("geomspace", np.geomspace, lambda rng: list(grids(rng))[:4], domain=np.exp),
     Operator(
+        "complex geomspace",
+        np.geomspace,
+        lambda rng: [
+            sample(rng.random(()) + 1 + 1j, rng.random(3) + 1, 4),
+            sample(1j, rng.random(2) + 2, axis=1),
+        ],
+        complex=True,
+        single=False,
+    ),
+    Operator(
         "negative geomspace",
         np.geomspace,
         lambda rng: [sample(-rng.random(()) - 1, -rng.random(3) - 1, 4)],

@@ -73,7 +73,7 @@ def test_backward_in_time():
             pendulum, (1.0, 0.0), y1, "DOP853", [0.5, 0.0], args=({"k": k}, [0.8]), **TIGHT
         ).y
 
-    check_grads(first, (Y0, 1.1), order=2, rtol=1e-6, adjoint_rtol=1e-6)
+    check_grads(first, (Y0, 1.1), order=1, rtol=1e-6, adjoint_rtol=1e-6)
 
 
 def test_complex_states():
@@ -218,7 +218,7 @@ def test_quad_with_infinite_limits_and_break_points():
         return integrate.quad(lambda x, k: np.exp(-k * np.abs(x)), -1.0, 2.0, args=(k,), points=[0.0])[0]
 
     check_grads(tail, (0.2, 0.7), order=2, rtol=1e-6, adjoint_rtol=1e-8)
-    check_grads(kink, (0.7,), order=2, rtol=1e-6, adjoint_rtol=1e-8)
+    check_grads(kink, (0.7,), order=1, rtol=1e-6, adjoint_rtol=1e-8)
 
 
 def test_nested_quad():

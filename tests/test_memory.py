@@ -68,6 +68,44 @@ def test_linear_operations_keep_nothing():
     assert kept <= 6
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.sum(x, axis=0),
+        np.mean,
+        lambda x: np.cumsum(x, axis=1),
+        lambda x: np.reshape(x, (50, 200)),
+        lambda x: np.reshape(x, -1, order="F"),
+        np.ravel,
+        lambda x: np.squeeze(x[None]),
+        lambda x: np.expand_dims(x, (0, 3)),
+        lambda x: np.concatenate([x, x], 1),
+        lambda x: np.concatenate(x),
+        lambda x: np.stack([x, x], 1),
+        lambda x: np.broadcast_to(x, (2, 100, 100)),
+        lambda x: np.swapaxes(x, 0, 1),
+        lambda x: np.roll(x, 3),
+        lambda x: np.flip(x, 0),
+        lambda x: np.pad(x, 2),
+        lambda x: np.repeat(x, 2, 0),
+        lambda x: np.diff(x, axis=0),
+        lambda x: x[1:, ::2],
+        np.diagonal,
+        np.trace,
+        np.triu,
+        np.fft.fft,
+        np.fft.rfft,
+        np.fft.irfft,
+        ld.linalg.extractdiag,
+        ld.linalg.extracttrian,
+    ],
+)
+def test_linear_functions_do_not_keep_their_argument(function):
+    table = ld.explain(lambda x: function(x + 1.0))(np.ones((100, 100)))
+    assert len(table) > 1
+    assert table.total.kept < 80_000 // 2
+
+
 def test_a_gradient_frees_what_it_has_used():
     """The record shrinks while the cotangents of many branches are made."""
     x = np.ones(N)

@@ -151,19 +151,82 @@ OPERATIONS = [
 ]  # fmt: skip
 
 
-def run(program, *arrays):
-    """Each step applies one operation that fits to arrays computed before, and scales the result."""
-    pool = list(arrays)
-    for which, left, right in program:
+def write(x, statement, y):
+    """One of the statements that write into ``x``."""
+    number = np.mean(np.tanh(y))
+    match statement:
+        case 0:
+            x[0] *= 0.7
+        case 1:
+            x[..., -1] += number
+        case 2:
+            x += 0.1 * np.sin(x)
+        case 3:
+            x[[0, -1]] = x[[-1, 0]]
+        case 4:
+            x[x > 0.5] *= 0.5
+        case 5:
+            np.add.at(x, [0, 0, -1], number)
+        case 6:
+            np.copyto(x, 0.3 * x, where=ld.value(x) < 0)
+        case 7:
+            x.T[...] = 0.9 * x.T
+        case 8:
+            np.multiply(x, number, out=x)
+        case 9:
+            x[:] = x[::-1]
+        case 10:
+            x[1:] += x[:-1]
+        case 11:
+            np.put(x, [0], number)
+        case 12:
+            np.negative.at(x, [0, 0, 0])
+        case 13:
+            row = x[-1:]
+            row[...] = number * row
+        case 14:
+            x /= positive(x)
+        case _:
+            x.fill(number)
+
+
+VIEWS = [
+    lambda x: x[:],
+    lambda x: x[0],
+    lambda x: x[::-1],
+    lambda x: x[-1:],
+    lambda x: x[..., None],
+    lambda x: x[..., :1],
+    np.transpose,
+    lambda x: np.expand_dims(x, 0),
+    lambda x: np.swapaxes(x, 0, -1),
+    np.squeeze,
+    np.flip,
+]
+
+
+def run(program, *arrays, writes=False):
+    """Each step applies one operation that fits to arrays computed before, and scales the result.
+
+    With ``writes``, every other step writes into one of them, or makes a view.
+    """
+    pool = [1.0 * x for x in arrays]
+    for turn, (which, left, right) in enumerate(program):
         operands = [pool[-1 - left % len(pool)], pool[-1 - right % len(pool)]]
         shapes = [operand.shape for operand in operands]
         if math.prod(shapes[0]) > LARGEST or len(shapes[0]) > 4:
+            continue
+        if writes and turn % 2 and has_axes(shapes[0]):
+            if turn % 4 == 1:
+                pool.append(VIEWS[which % len(VIEWS)](operands[0]))
+            else:
+                write(operands[0], which % 16, operands[1])
             continue
         fitting = [f for f in OPERATIONS if f.fits(*shapes[: f.arity])]
         operation = fitting[which % len(fitting)]
         y = operation.call(*operands[: operation.arity])
         pool.append(y / np.sqrt(1 + np.mean(y * y)))
-    return tuple(pool[len(arrays) :])
+    return tuple(pool)
 
 
 steps = st.tuples(st.integers(0, 10**4), st.integers(0, 7), st.integers(0, 7))
@@ -194,13 +257,13 @@ def difference(f, x, x_dot, h):
 
 
 @quick
-@given(program=st.lists(steps, min_size=1, max_size=30), seed=st.integers(0, 10**6))
-def test_first_derivatives(program, seed):
+@given(program=st.lists(steps, min_size=1, max_size=30), seed=st.integers(0, 10**6), writes=st.booleans())
+def test_first_derivatives(program, seed, writes):
     x = arrays_like([(3, 3), (3,), (2, 3), ()], seed)
     x_dot = arrays_like([a.shape for a in x], seed + 1)
 
     def f(*arrays):
-        return run(program, *arrays)
+        return run(program, *arrays, writes=writes)
 
     y, y_dot = ld.jvp(f, x, x_dot)
     for got, expected in zip(y, f(*x), strict=True):
@@ -217,14 +280,14 @@ def test_first_derivatives(program, seed):
 
 
 @settings(quick, max_examples=60)
-@given(program=st.lists(steps, min_size=1, max_size=12), seed=st.integers(0, 10**6))
-def test_second_derivatives_mode_against_mode(program, seed):
+@given(program=st.lists(steps, min_size=1, max_size=12), seed=st.integers(0, 10**6), writes=st.booleans())
+def test_second_derivatives_mode_against_mode(program, seed, writes):
     """Forward over reverse, reverse over reverse and reverse over forward give one Hessian."""
     x = arrays_like([(2, 2), (2,)], seed)
     u, v = (arrays_like([a.shape for a in x], seed + k) for k in (1, 2))
 
     def f(*arrays):
-        return sum(np.sum(np.sin(y)) for y in run(program, *arrays))
+        return sum(np.sum(np.sin(y)) for y in run(program, *arrays, writes=writes))
 
     def slope(*arrays):
         return ld.jvp(f, arrays, u)[1]

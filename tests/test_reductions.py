@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import lindiff as ld
 from lindiff.testing import check_grads
@@ -125,3 +125,10 @@ def test_average_returns_the_sum_of_fixed_weights():
     assert (mean, total) == (1, 6)
     assert total.dtype == mean.dtype
     assert_allclose(pullback((1.0, 1.0))[0], np.arange(4) / 6)
+
+
+def test_extremes_without_nans_begin_with_the_initial_value():
+    x = np.array([[np.nan, np.nan], [3.0, np.nan]])
+    y, pullback = ld.vjp(lambda x: np.nanmax(x, axis=1, initial=0.5), x)
+    assert_array_equal(y, [0.5, 3])
+    assert_array_equal(pullback(np.ones(2))[0], [[0, 0], [1, 0]])

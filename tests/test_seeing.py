@@ -148,6 +148,14 @@ def test_several_outputs_and_pytrees():
     assert table[2].outputs == [((2,), "float64"), ((2, 2), "float64")]
 
 
+def test_results_of_integers():
+    def f(x):
+        return np.sum(np.bincount(np.zeros(0, int), x, 2))  # NumPy counts what has no weights in integers
+
+    assert names(ld.explain(f)(np.ones(0))) == ["bincount", "sum"]
+    assert labels_of(ld.draw(f)(np.ones(0))) == ["x", "bincount", "sum", "result"]
+
+
 def test_assignment_is_an_operation():
     def f(x):
         y = x * 2

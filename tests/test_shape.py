@@ -126,6 +126,48 @@ def test_a_long_chain_of_joins_can_be_dropped():
     del v
 
 
-def test_insert_has_no_rule_and_says_what_has():
-    with pytest.raises(TypeError, match=r"write np\.concatenate"):
-        np.insert(ld.Variable(np.ones(3)), 1, 2.0)
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (np.trapezoid, (np.arange(3.0), np.arange(6.0).reshape(2, 3) ** 2)),
+        (np.resize, (np.zeros(0), (2, 2))),
+        (np.cov, (np.zeros((0, 3)),)),
+        (np.cov, (np.zeros((0, 3)), np.zeros(3))),
+        (np.unique_values, (np.array([2 + 1j, 1 + 2j, 2 + 1j, 0.5j]),)),
+        (np.linalg.tensorsolve, (np.full((1, 1), 2.0), np.full((1, 1), 4.0))),
+        (np.full_like, (np.zeros(3), np.full((1, 1), 2.0))),
+        (np.full_like, (np.zeros(()), np.full((1, 1), 2.0))),
+        (np.geomspace, (1.0 + 1j, np.array([2.0, -1.0, 1j]), 4)),
+        (np.geomspace, (np.array([1j, 2.0]), 3.0, 3, False, np.complex64, -1)),
+    ],
+)
+def test_odd_shapes_give_what_numpy_gives(function, arguments):
+    expected = function(*arguments)
+    given = [
+        ld.Variable(x) * 1 if isinstance(x, np.ndarray) and x.dtype.kind in "fc" else x for x in arguments
+    ]
+    if not any(isinstance(x, ld.Variable) for x in given):
+        given[0] = ld.Variable(given[0])
+    got = ld.value(function(*given))
+    assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_allclose(got, expected, rtol=1e-6 if expected.dtype == np.complex64 else 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda x: np.choose(x, [1.0, 2.0]), TypeError),
+        (lambda x: np.compress([[True, False]], x), ValueError),
+        (lambda x: np.select([x], [x]), TypeError),
+        (lambda x: np.geomspace(0j, x[0], 3), ValueError),
+        (lambda x: np.vecdot(x, 1.0), ValueError),
+    ],
+)
+def test_what_numpy_refuses_is_refused(call, error):
+    for x in (np.ones(2), ld.Variable(np.ones(2))):
+        with pytest.raises(error):
+            call(x)
+
+
+def test_resized_empty_array_is_zero():
+    np.testing.assert_array_equal(np.resize(ld.Variable(np.zeros(0)), (2, 1)), [[0], [0]])

@@ -174,3 +174,15 @@ def test_reduceat_of_many_segments_is_one_operation():
     segments = np.arange(0, 10**4, 2)
     gradient = ld.grad(lambda x: np.sum(np.add.reduceat(x, segments) ** 2))(x)
     assert_allclose(gradient, 2 * np.repeat(x[::2] + x[1::2], 2))
+
+
+def test_nan_to_num_in_place():
+    def f(x):
+        y = np.array([1.0, np.nan, 1.0]) * x
+        assert np.nan_to_num(y, copy=False, nan=5.0) is y
+        return np.sum(y * [1.0, 2.0, 3.0])
+
+    x = np.array([1.0, 2.0, 4.0])
+    assert_array_equal(ld.grad(f)(x), [1, 0, 3])
+    with pytest.raises(TypeError, match=r"np\.where\(np\.isnan\(x\), v, x\)"):
+        ld.grad(lambda v: np.sum(np.nan_to_num(v * x, nan=v)))(1.0)

@@ -34,4 +34,6 @@ SIZES = (20, 200)
 
 def arguments(size, rng):
     A = rng.normal(size=(size, size))
-    return (A @ A.T / size + np.diag(np.arange(size)) + 0.01 * A,)  # real eigenvalues, apart from each other
+    return (
+        A @ A.T / size + np.diag(4.0 * np.arange(size)) + 0.01 * A,
+    )  # real eigenvalues, apart from each other

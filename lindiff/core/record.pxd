@@ -94,3 +94,4 @@ cdef void doom(PyObject *parent) noexcept
 cdef void release_doomed() noexcept
 cdef object enter(Trace trace)
 cdef int leave(object token) except -1
+cdef void count_made_by_hand(Py_ssize_t change) noexcept

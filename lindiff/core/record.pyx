@@ -170,9 +170,27 @@ cdef class Node:
         raise NotImplementedError(f"{type(self).__name__} has no pushforward")
 
 
+# How many Variables made by hand there are; changed with the GIL held.
+cdef Py_ssize_t _made_by_hand = 0
+
+
+cdef void count_made_by_hand(Py_ssize_t change) noexcept:
+    global _made_by_hand
+    _made_by_hand += change
+
+
+def is_recording():
+    """Whether operations may be recorded: a transform is running, or there are Variables made by hand."""
+    return _made_by_hand > 0 or current_trace() is not root_trace
+
+
 @cython.no_gc
 cdef class Leaf(Node):
-    """An input of the record; ``shape`` and ``dtype`` are those of its gradient."""
+    """An input of the record; if made by hand, ``shape`` and ``dtype`` are those of its gradient."""
+
+    def __dealloc__(self):
+        if self.shape is not None:
+            count_made_by_hand(-1)
 
     cdef bint linear(self):
         return True

@@ -141,7 +141,7 @@ cdef class ElementwiseRule(Rule):
         self.function = self.rule = function
         functools.update_wrapper(self, function)
         codes = [p.__code__ for p in partials if p is not None]
-        self.of_value = all([code.co_argcount == 1 for code in codes])
+        self.of_value = all([takes_value_alone(code) for code in codes])
         self.of_arguments = all([code.co_varnames[0] == "_" for code in codes])
         self.partials = partials if self.of_value else tuple([of_all(p) for p in partials])
 
@@ -156,9 +156,13 @@ cdef class ElementwiseRule(Rule):
         return args, kwargs
 
 
+def takes_value_alone(code):
+    return code.co_argcount == 1 and not code.co_flags & inspect.CO_VARARGS
+
+
 def of_all(partial):
     """A function of the value alone as one of value and arguments."""
-    if partial is None or partial.__code__.co_argcount > 1:
+    if partial is None or not takes_value_alone(partial.__code__):
         return partial
     return lambda y, *args: partial(y)
 
@@ -228,6 +232,9 @@ def raise_unsupported(function):
     """Refuse a function that has no rule, at the call, and name the nearest that has one."""
     import difflib
     name = full_name(function)
+    if function in _refused:
+        raise TypeError(f"{name} has no derivative in lindiff: {_refused[function]}. Use "
+                        f"{name}(ld.value(v)) where its derivative does not matter")
     short = name.rpartition(".")[2]
     if short in _instead:
         hint = f"; write {_instead[short]}"
@@ -247,6 +254,20 @@ _instead = {}
 def suggest(str name, str instead):
     """Let the error for the function ``name`` recommend to write ``instead``."""
     _instead[name] = instead
+
+
+# functions that are not going to have a rule, and why
+_refused = {}
+
+
+def refuse(function, str reason):
+    """Let the error for ``function``, which has no rule, say why it has none and what to do instead."""
+    _refused[function] = reason
+
+
+def refused_functions():
+    """The functions that are refused on purpose, with the reasons."""
+    return dict(_refused)
 
 
 def full_name(function):
@@ -318,6 +339,11 @@ def elementwise(function, *partials):
     first parameter, the value, is called ``_``.  What none of them needs is not kept.
     """
     handlers[function] = ElementwiseRule(function, partials)
+
+
+def elementwise_rule(function, *partials):
+    """The primitive that :func:`elementwise` registers."""
+    return ElementwiseRule(function, partials)
 
 
 def composed(function):

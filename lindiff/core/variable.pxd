@@ -49,6 +49,7 @@ cdef class Operators:
     cdef object function(self, object function, tuple args, dict kwargs)
     cdef object method(self, str name)
     cdef object method_names(self)
+    cdef object refusal(self, Variable x, str wanted)
 
 
 cdef object as_value(object value)

@@ -19,7 +19,8 @@ import numpy as np
 from cpython.ref cimport Py_INCREF, Py_REFCNT
 
 from lindiff.core.record cimport (
-    CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, doom, push_at_once, release_doomed,
+    CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, count_made_by_hand, doom, push_at_once,
+    release_doomed,
 )
 from lindiff.kernels.elementwise cimport is_plain
 
@@ -84,6 +85,9 @@ cdef class Operators:
         raise NotImplementedError
 
     cdef object method_names(self):
+        raise NotImplementedError
+
+    cdef object refusal(self, Variable x, str wanted):
         raise NotImplementedError
 
 
@@ -511,6 +515,7 @@ cdef class Variable:
         leaf = Leaf.__new__(Leaf)
         leaf.trace = tape_of(current_trace())
         leaf.shape = value.shape
+        count_made_by_hand(1)
         leaf.dtype = value.dtype
         self._value = value.copy()
         self.node = leaf
@@ -575,10 +580,7 @@ cdef class Variable:
     def __array__(self, dtype=None, copy=None):
         if self.node is CONSTANT:
             return np.array(self._value, dtype=dtype, copy=copy)
-        raise TypeError(
-            "a Variable does not turn into a plain array silently, because its derivative would be lost: "
-            "use ld.value(v) for the plain values; build arrays from Variables with np.stack([...]), "
-            "np.concatenate or np.block instead of np.array([...]) or a[i] = v")
+        raise _operators.refusal(self, "array")
 
     # -- operators -------------------------------------------------------------------------------------
 
@@ -746,25 +748,22 @@ cdef class Variable:
     def __float__(self):
         if self.node is CONSTANT:
             return float(self._value)
-        raise TypeError(
-            "float(v) would lose the derivative: use ld.value(v) for the plain number, and NumPy's functions "
-            "(np.log(v), not math.log(v)) to go on computing; build arrays with np.stack([...]), "
-            "not a[i] = v")
+        raise _operators.refusal(self, "float")
 
     def __int__(self):
         if self.node is CONSTANT:
             return int(self._value)
-        raise TypeError("int(v) would lose the derivative: write int(ld.value(v))")
+        raise _operators.refusal(self, "int")
 
     def __complex__(self):
         if self.node is CONSTANT:
             return complex(self._value)
-        raise TypeError("complex(v) would lose the derivative: use ld.value(v), or v + 0j to go on computing")
+        raise _operators.refusal(self, "complex")
 
     def __index__(self):
         if self.node is CONSTANT:
             return operator.index(self._value)
-        raise TypeError("a Variable is no index: write int(ld.value(v))")
+        raise _operators.refusal(self, "index")
 
     def __bool__(self):
         return bool(value_of(self))
@@ -788,6 +787,9 @@ cdef class Variable:
         if not self._value.shape:
             raise TypeError("iteration over a 0-d array")
         return (self[i] for i in range(len(self._value)))
+
+    def __reversed__(self):
+        return (self[i] for i in reversed(range(len(self))))
 
     def __contains__(self, item):
         return item in value_of(self)
@@ -896,3 +898,16 @@ cdef backward(Variable y, object y_bar):
         if x_bar is None or leaf.shape is None:  # an input of a transform, not made by hand
             continue
         leaf.grad = as_value(x_bar if leaf.grad is None else leaf.grad + x_bar)
+
+
+# `a[i] = v` with a plain array asks `__float__`. NumPy shows our error only for what is no sequence to C code
+# and puts one of its own in its place otherwise; Python's `v[i]`, `len` and `iter` do without this slot.
+cdef extern from "Python.h":
+    ctypedef struct PySequenceMethods:
+        void *sq_item
+    ctypedef struct PyTypeObject:
+        PySequenceMethods *tp_as_sequence
+    void PyType_Modified(PyTypeObject *)
+
+(<PyTypeObject *>Variable).tp_as_sequence.sq_item = NULL
+PyType_Modified(<PyTypeObject *>Variable)

@@ -45,8 +45,10 @@ def extractdiag(A: Any, offset: int = 0) -> Any:
     array([3.])
     """
 
+    n = A.shape[-1]
+
     def pullback(a_bar: Any) -> Any:
-        return None if A.shape[-1] < abs(offset) else makediag(a_bar, offset)
+        return None if n < abs(offset) else makediag(a_bar, offset)
 
     return extractdiag(A, offset), Linear(lambda A_dot: extractdiag(A_dot, offset), pullback)
 
@@ -123,8 +125,10 @@ def extracttrian(A: Any, offset: int = 0, lower: bool = True) -> Any:
     array([1., 3., 4.])
     """
 
+    n = A.shape[-1]
+
     def pullback(a_bar: Any) -> Any:
-        return None if A.shape[-1] < abs(offset) else maketrian(a_bar, offset, lower)
+        return None if n < abs(offset) else maketrian(a_bar, offset, lower)
 
     return extracttrian(A, offset, lower), Linear(lambda A_dot: extracttrian(A_dot, offset, lower), pullback)
 

@@ -879,6 +879,10 @@ cdef class HotOperators(Operators):
     cdef object method_names(self):
         return METHODS
 
+    cdef object refusal(self, Variable x, str wanted):
+        from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
+        return refusal(x, wanted)
+
 
 cdef dict _out_places = {}
 

@@ -37,6 +37,11 @@ OF_OTHERS = {
     "trapz": "differentiable",
 }
 
+# Have a rule, but make arrays of anything: NumPy does not hand a Variable among their arguments over.
+MAKERS_OF_ARRAYS = """
+    array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray full require
+"""
+
 # By the reason why there is no derivative.
 OUT_OF_SCOPE = {
     "acts on integers, bits or booleans": """
@@ -90,7 +95,7 @@ class Support:
         "differentiable"; "zero derivative": takes Variables and gives plain results; "constant": makes
         arrays that depend on no Variable; "out of scope" or "unsupported": does not take Variables.
     note : str
-        Where it does not: why, and what to write instead.
+        What to write instead, where it does not take Variables or NumPy does not hand them over.
     """
 
     kind: str
@@ -151,6 +156,9 @@ def _listed() -> dict[Any, Support]:
     """The functions of the lists above."""
     listed = {name: Support("constant") for name in CONSTANT_MAKERS.split()}
     listed |= {name: Support(kind) for name, kind in OF_OTHERS.items()}
+    for name in MAKERS_OF_ARRAYS.split():
+        note = f"use lindiff.numpy.{name}; NumPy's own sees Variables only with like= one, where it has that"
+        listed[name] = Support("differentiable", note)
     for reason, names in OUT_OF_SCOPE.items():
         for name in names.split():
             listed[name] = Support("out of scope", f"numpy.{name} {reason}; give it ld.value(v)")

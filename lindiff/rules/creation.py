@@ -26,13 +26,13 @@ def buffer_maker(function: Callable[..., Any]) -> None:
         kwargs.pop("like", None)
         args, kwargs = tree_map(value, (args, kwargs))
         made = function(*args, **kwargs)
-        return untraced(made) if made.dtype.kind in "fc" else made
+        return accepting(made)
 
     composed(function)(make)
 
 
 _makers: list[Callable[..., Any]] = [
-    np.arange, np.empty, np.empty_like, np.eye, np.identity, np.ones, np.ones_like, np.tri, np.zeros,
+    np.empty, np.empty_like, np.eye, np.identity, np.ones, np.ones_like, np.tri, np.zeros,
     np.zeros_like,
 ]  # fmt: skip
 for _function in _makers:
@@ -54,6 +54,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 
 
 def filled(fill_value: Any, shape: Any, dtype: Any) -> Any:
+    extra = np.ndim(fill_value) - np.size(shape)
+    if extra > 0:  # NumPy drops leading axes of length 1 where it writes
+        fill_value = np.squeeze(fill_value, tuple(range(extra)))
     y = np.broadcast_to(fill_value, shape)
     return np.copy(y) if dtype is None else np.astype(y, np.dtype(dtype))
 
@@ -77,23 +80,134 @@ def full_like(
     return filled(fill_value, np.shape(a) if shape is None else shape, a.dtype if dtype is None else dtype)
 
 
+class Layout:
+    """Where the parts of an array are: an array of the plain values, and the places of the Variables."""
+
+    def __init__(self, plain: Any, places: list[tuple[int, ...]]):
+        self.plain = plain
+        self.places = places
+
+
+@rule
+def assembled(parts: list[Any], layout: Layout) -> Any:
+    """The array of a layout, whose values it has already, as a function of its parts."""
+    y, places = layout.plain, layout.places
+    outer = [(place, part) for place, part in zip(places, parts, strict=True) if isinstance(part, Variable)]
+    if outer:
+        y = untraced(y)
+        for place, part in outer:
+            y[place] = part
+
+    def pushforward(parts_dot: list[Any]) -> Any:
+        y_dot = np.zeros_like(y)
+        if any(isinstance(part_dot, Variable) for part_dot in parts_dot):
+            y_dot = untraced(y_dot)
+        for place, part_dot in zip(places, parts_dot, strict=True):
+            y_dot[place] = part_dot
+        return y_dot
+
+    return y, Linear(pushforward, lambda y_bar: [y_bar[place] for place in places])
+
+
+def survey(nested: Any, place: tuple[int, ...], found: dict[tuple[int, ...], Any]) -> tuple[Any, Any]:
+    """Nested lists with the values of Variables in their places, and the shape that NumPy sees in them.
+
+    Collects the Variables and where they are.
+    """
+    if isinstance(nested, (list, tuple)):
+        plain, shape = [], None
+        for i, part in enumerate(nested):
+            part_plain, part_shape = survey(part, (*place, i), found)
+            plain.append(part_plain)
+            if i == 0:
+                shape = part_shape
+            elif part_shape != shape:
+                raise ValueError(
+                    f"the parts of an array must have the same shape; here {shape} is beside {part_shape}"
+                )
+        return plain, (len(plain), *(shape or ()))
+    if isinstance(nested, Variable):
+        found[place] = nested
+        return value(nested), nested.shape
+    return nested, () if isinstance(nested, (float, int)) else np.shape(nested)
+
+
+def stacked(nested: Any, dtype: Any = None) -> Any:
+    """An array from nested lists, with Variables among them at any depth; plain if there are none."""
+    if dtype is None and isinstance(nested, (list, tuple)) and {*map(type, nested)} == {Variable}:
+        return np.stack(nested)
+    found: dict[tuple[int, ...], Any] = {}
+    plain = np.array(survey(nested, (), found)[0], dtype=dtype)
+    if not found or plain.dtype.kind not in "fc":
+        return plain
+    return assembled([*found.values()], Layout(plain, [*found]))
+
+
+def accepting(plain: Any) -> Any:
+    """A new array as one that Variables may be written into, if it is of floating point numbers."""
+    return untraced(plain) if plain.dtype.kind in "fc" else plain
+
+
+def with_axes(y: Any, ndmin: int) -> Any:
+    """``y`` with axes of length 1 in front, up to ``ndmin``."""
+    return np.reshape(y, (1,) * (ndmin - y.ndim) + y.shape) if ndmin > y.ndim else y
+
+
 @composed(np.array)
-def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, **kwargs: Any) -> Any:
-    """Nested lists of Variables, given with ``like=``."""
-    y = as_array(object)
-    if copy or not isinstance(y, Variable):
-        y = np.copy(y)
-    y = y if dtype is None or y.dtype == dtype else np.astype(y, np.dtype(dtype))
-    return np.reshape(y, (1,) * (ndmin - y.ndim) + y.shape) if y.ndim < ndmin else y
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+    like: Any = None,
+) -> Any:
+    """Nested lists of Variables, or one Variable."""
+    if not isinstance(object, Variable):
+        return with_axes(accepting(stacked(object, dtype)), ndmin)
+    y = asarray(object, dtype)
+    if y is object and copy:
+        y = np.copy(y, order=order)
+    elif y is not object and copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested")
+    return with_axes(y, ndmin)
 
 
 @composed(np.asarray)
-def asarray(a: Any, dtype: Any = None, *, copy: bool | None = None, **kwargs: Any) -> Any:
-    y = np.copy(as_array(a)) if copy else as_array(a)
-    return y if dtype is None or y.dtype == dtype else y.astype(np.dtype(dtype))
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
+    """A Variable stays itself, or is cast."""
+    if copy is not None:
+        return array(a, dtype, copy=copy)
+    if not isinstance(a, Variable):
+        return accepting(stacked(a, dtype))
+    return a if dtype is None or a.dtype == dtype else a.astype(np.dtype(dtype))
 
 
 composed(np.asanyarray)(asarray)
+
+
+@composed(np.fromiter)
+def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    items = list(iter)
+    return accepting(stacked(items if count < 0 else items[:count], dtype))
+
+
+@composed(np.arange)
+def arange(*bounds: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any) -> Any:
+    """``start + step k``; how many there are is a constant."""
+    named = (
+        dict(zip(("stop",) if len(bounds) == 1 else ("start", "stop", "step"), bounds, strict=False)) | named
+    )
+    start, step = named.get("start", 0), named.get("step", 1)
+    plain = np.arange(value(start), value(named["stop"]), value(step), dtype=dtype)
+    if plain.dtype.kind not in "fc" or not any(isinstance(x, Variable) for x in (start, step)):
+        return accepting(plain)
+    return np.astype(start + step * np.arange(plain.size), plain.dtype)
 
 
 @composed(np.asarray_chkfinite)
@@ -130,7 +244,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
     y = asarray(a, dtype)
     for order in flags & set("CF"):
         y = laid_out(y, order)
-    return np.copy(y) if "O" in flags and not value(y).flags.owndata else y
+    return np.copy(y) if "O" in flags else y
 
 
 @composed(np.ix_)
@@ -187,10 +301,23 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Between real numbers of one sign."""
+    """Between real numbers of one sign, or along a logarithmic spiral between complex ones."""
+    if np.result_type(start, stop).kind == "c":
+        return logarithmic_spiral(start, stop, num, endpoint, dtype, axis)
     sign = np.sign(value(start))
     if np.any(sign * np.sign(value(stop)) <= 0):
         raise ValueError("np.geomspace on Variables: start and stop must be nonzero and of one sign")
     y = np.exp(np.linspace(np.log(sign * start), np.log(sign * stop), num, endpoint, axis=axis))
     y = (np.expand_dims(sign, axis) if np.ndim(sign) else sign) * y
     return np.astype(y, np.result_type(y.dtype, np.float64) if dtype is None else np.dtype(dtype))
+
+
+def logarithmic_spiral(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
+    """``start (stop / start)^t``, by the principal logarithm."""
+    if not (np.all(value(start)) and np.all(value(stop))):
+        raise ValueError("Geometric sequence cannot include zero")
+    turn = np.log(np.divide(stop, start))
+    start = np.broadcast_to(start, np.shape(turn))
+    start = np.expand_dims(start, axis) if np.ndim(start) else start
+    y = start * np.exp(np.linspace(np.zeros_like(value(turn)), turn, num, endpoint, axis=axis))
+    return np.astype(y, np.result_type(y.dtype, np.complex128) if dtype is None else np.dtype(dtype))

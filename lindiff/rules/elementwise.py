@@ -282,7 +282,25 @@ def clip(
     return clip_between(a, lower, upper, **kwargs)
 
 
-elementwise(np.nan_to_num, lambda _, x, *rest: np.isfinite(x))
+@rule
+def finite_numbers(x: Any, fills: dict[str, Any]) -> Any:
+    """What is replaced has the derivative 0."""
+    return np.nan_to_num(x, **fills), Elementwise(lambda: np.isfinite(x))
+
+
+@composed(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    if any(isinstance(fill, Variable) for fill in (nan, posinf, neginf)):
+        raise TypeError(
+            "np.nan_to_num: what replaces NaN and infinity cannot be a Variable; write "
+            "np.where(np.isnan(x), v, x)"
+        )
+    y = finite_numbers(x, {"nan": nan, "posinf": posinf, "neginf": neginf})
+    if copy:
+        return y
+    x[...] = y
+    return x
+
 
 # -- several results -------------------------------------------------------------------------------------
 

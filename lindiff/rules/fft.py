@@ -50,9 +50,10 @@ def weights(like: Any, n: int, axis: int, inner: float) -> Any:
 def complex_transform(transform: Callable[..., Any], inverse: Callable[..., Any]) -> None:
     @rule(transform)
     def transform_rule(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
+        before = a.shape[axis]
         return transform(a, n, axis, norm), Linear(
             (lambda a_dot: transform(a_dot, n, axis, norm),),
-            (lambda y_bar: of_length(inverse(y_bar, None, axis, exchanged(norm)), a.shape[axis], axis),),
+            (lambda y_bar: of_length(inverse(y_bar, None, axis, exchanged(norm)), before, axis),),
         )
 
 
@@ -62,12 +63,13 @@ complex_transform(np.fft.ifft, np.fft.fft)
 
 @rule(np.fft.rfft)
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    length = a.shape[axis] if n is None else n
+    before = a.shape[axis]
+    length = before if n is None else n
 
     def rfft_pullback(y_bar: Any) -> Any:
         """irfft adds the conjugate of every inner frequency, so these enter by half."""
         spectrum = y_bar * weights(y_bar, length, axis, 0.5)
-        return of_length(np.fft.irfft(spectrum, length, axis, exchanged(norm)), a.shape[axis], axis)
+        return of_length(np.fft.irfft(spectrum, length, axis, exchanged(norm)), before, axis)
 
     return np.fft.rfft(a, n, axis, norm), Linear(
         (lambda a_dot: np.fft.rfft(a_dot, n, axis, norm),),
@@ -77,12 +79,13 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any
 
 @rule(np.fft.irfft)
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    length = 2 * (a.shape[axis] - 1) if n is None else n
+    before = a.shape[axis]
+    length = 2 * (before - 1) if n is None else n
 
     def irfft_pullback(y_bar: Any) -> Any:
         """Every inner frequency entered twice, once as its conjugate."""
         spectrum = np.fft.rfft(y_bar, length, axis, exchanged(norm))
-        return of_length(spectrum * weights(spectrum, length, axis, 2), a.shape[axis], axis)
+        return of_length(spectrum * weights(spectrum, length, axis, 2), before, axis)
 
     return np.fft.irfft(a, n, axis, norm), Linear(
         (lambda a_dot: np.fft.irfft(a_dot, n, axis, norm),),

@@ -467,7 +467,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     if axes is not None:
         others = [k for k in range(a.ndim) if k not in axes]
         a = np.transpose(a, [*others, *axes])
-    shape = a.shape[b.ndim :]
+    shape = a.shape[-(a.ndim - b.ndim) :]  # all of it where they have equally many axes, as in NumPy
     n = int(np.prod(shape))
     if a.size != n * n or b.size != n:
         raise np.linalg.LinAlgError(

@@ -110,6 +110,16 @@ def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     return self[...]
 
 
+def namespace(self: Any, *, api_version: str | None = None) -> Any:
+    """``lindiff.numpy``, for functions written against the Array API standard."""
+    import lindiff.numpy  # a floor above, which few programs need
+
+    known = getattr(np, "__array_api_version__", "2022.12")
+    if api_version is not None and api_version > known:
+        raise ValueError(f"lindiff.numpy has version {known} of the Array API, not {api_version!r}")
+    return lindiff.numpy
+
+
 def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
     """The array itself: it is on the only device that it can be on."""
     if device != self.device or stream is not None:
@@ -152,17 +162,18 @@ METHODS: dict[str, Any] = {
     ]
 }
 METHODS |= {
+    "__array_namespace__": namespace,
     "astype": astype,
     "clip": clip,
     "compress": compress,
     "fill": fill,
     "partition": partition,
     "sort": sort,
-    "to_device": to_device,
     "view": view,
     "conj": METHODS["conjugate"],
     "flatten": flatten,
     "reshape": reshape,
+    "to_device": to_device,
     "transpose": transpose,
     "mT": property(lambda self: np.matrix_transpose(self)),
 }

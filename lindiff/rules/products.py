@@ -74,7 +74,9 @@ def linalg_outer(x1: Any, x2: Any, /) -> Any:
     return outer_product(x1, x2)
 
 
-def with_axes(product: Callable[..., Any], core: tuple[int, int, int]) -> Callable[..., Any]:
+def with_axes(
+    product: Callable[..., Any], core: tuple[int, int, int], vectors: bool = False
+) -> Callable[..., Any]:
     """A product over the last axes with the keyword arguments of a generalized ufunc.
 
     Parameters
@@ -83,7 +85,10 @@ def with_axes(product: Callable[..., Any], core: tuple[int, int, int]) -> Callab
         Of two arrays.
     core : tuple of int
         How many axes the product takes of each operand and how many it makes.
+    vectors : bool
+        Whether an operand may be a vector instead.
     """
+    least = (1, 1) if vectors else core[:2]
 
     def of_axes(
         x1: Any,
@@ -106,6 +111,12 @@ def with_axes(product: Callable[..., Any], core: tuple[int, int, int]) -> Callab
             x1, x2 = x1.astype(dtype), x2.astype(dtype)
         if axis is not None:
             axes = [axis, axis]
+        for i, x in enumerate((x1, x2)):
+            if x.ndim < least[i]:
+                raise ValueError(
+                    f"Input operand {i} does not have enough dimensions (has {x.ndim}, the product takes "
+                    f"{least[i]})"
+                )
         made = core[2]
         if axes is not None:
             axes = [a if isinstance(a, tuple) else (a,) for a in axes]
@@ -126,7 +137,7 @@ def to_the_end(x: Any, axes: tuple[int, ...]) -> Any:
     return np.moveaxis(x, axes, tuple(range(-len(axes), 0)))
 
 
-composed(np.matmul)(with_axes(lambda x1, x2: x1 @ x2, (2, 2, 2)))
+composed(np.matmul)(with_axes(lambda x1, x2: x1 @ x2, (2, 2, 2), vectors=True))
 
 
 @composed(np.linalg.matmul)
@@ -415,9 +426,10 @@ def on_diagonal(y: Any, shape: tuple[int, ...], offset: int, axis1: int, axis2: 
 
 @rule(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    shape = a.shape
     return np.diagonal(a, offset, axis1, axis2), Linear(
         (lambda a_dot: np.diagonal(a_dot, offset, axis1, axis2),),
-        (lambda y_bar: on_diagonal(y_bar, a.shape, offset, axis1, axis2),),
+        (lambda y_bar: on_diagonal(y_bar, shape, offset, axis1, axis2),),
     )
 
 
@@ -443,11 +455,12 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 @rule(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    shape = a.shape
 
     def trace_pullback(y_bar: Any) -> Any:
-        rows, columns = a.shape[axis1] - max(-offset, 0), a.shape[axis2] - max(offset, 0)
+        rows, columns = shape[axis1] - max(-offset, 0), shape[axis2] - max(offset, 0)
         y_bar = np.broadcast_to(np.expand_dims(y_bar, -1), (*y_bar.shape, max(min(rows, columns), 0)))
-        return on_diagonal(y_bar, a.shape, offset, axis1, axis2)
+        return on_diagonal(y_bar, shape, offset, axis1, axis2)
 
     return np.trace(a, offset, axis1, axis2, dtype), Linear(
         (lambda a_dot: np.trace(a_dot, offset, axis1, axis2, dtype),),

@@ -36,7 +36,9 @@ CONTINUOUS = {
 
 def lanes(a: Any, axis: Any) -> Any:
     """``a`` with the reduced axes joined to one, the last."""
-    axes = tuple(range(np.ndim(a))) if axis is None else normalized_axes(axis, np.ndim(a))
+    if axis is None:
+        return np.ravel(a)
+    axes = normalized_axes(axis, np.ndim(a))
     kept = [k for k in range(np.ndim(a)) if k not in axes]
     a = np.transpose(a, [*kept, *axes])
     return np.reshape(a, [*a.shape[: len(kept)], math.prod(a.shape[len(kept) :])])
@@ -52,30 +54,27 @@ def lanes_of_weights(weights: Any, a: Any, axis: Any) -> Any:
     return np.broadcast_to(np.reshape(weights, rows.shape[-1]), rows.shape)
 
 
-def places(rows: Any, q: Any, method: str, weights: Any, skip_nan: bool) -> Any:
-    """Where in every sorted lane the quantiles lie: numbers from 0 to n - 1, of shape (*q, *lanes)."""
-    n = rows.shape[-1]
-    holes = np.isnan(rows)
-    if weights is None and not (skip_nan and holes.any()):
-        of_places: Any = np.quantile  # NumPy's stubs name its methods one by one
-        place = of_places(np.arange(float(n)), q, method=method)
-        shape = np.shape(q) + rows.shape[:-1]
-        place = np.broadcast_to(np.reshape(place, np.shape(q) + (1,) * (rows.ndim - 1)), shape)
-    else:
-        ranks = np.argsort(np.argsort(rows, axis=-1), axis=-1).astype(float)
-        if skip_nan:
-            ranks[holes & ~holes.all(axis=-1, keepdims=True)] = np.nan
-        given = {} if weights is None else {"weights": weights}
-        function: Any = np.nanquantile if skip_nan else np.quantile
-        place = function(ranks, q, axis=-1, method=method, **given)
-    if not skip_nan:  # NaNs are sorted last, and make the quantile of their lane NaN
-        place = np.where(holes.any(axis=-1), n - 1, place)
-    return place
+def discontinuous_places(rows: Any, q: Any, method: str, weights: Any, skip_nan: bool) -> Any:
+    """Where in every sorted lane the quantiles lie, by NumPy's own quantiles of the ranks."""
+    given = {} if weights is None else {"weights": weights}
+    function: Any = np.nanquantile if skip_nan else np.quantile
+    if weights is None and not skip_nan:
+        ranks = np.arange(float(rows.shape[-1]))
+        return np.reshape(function(ranks, q, method=method), np.shape(q) + (1,) * (rows.ndim - 1))
+    ranks = np.argsort(np.argsort(rows, axis=-1), axis=-1).astype(float)
+    if skip_nan:
+        holes = np.isnan(rows)
+        ranks[holes & ~holes.all(axis=-1, keepdims=True)] = np.nan
+    return function(ranks, q, axis=-1, method=method, **given)
 
 
-def beside_lanes(q: Any, y: Any) -> Any:
-    """``q`` with an axis of length 1 for each axis of the lanes in ``y``, of shape (*q, *lanes)."""
-    return np.reshape(q, np.shape(q) + (1,) * (y.ndim - np.ndim(q)))
+def beside_lanes(q: Any, ndim: int) -> Any:
+    """``q`` with axes of length 1 for the lanes, as the shape (*q, *lanes) with ``ndim`` axes has them."""
+    return np.reshape(q, np.shape(q) + (1,) * (ndim - np.ndim(q))) if ndim > np.ndim(q) else q
+
+
+def of_shape(x: Any, shape: tuple[int, ...]) -> Any:
+    return x if np.shape(x) == shape else np.broadcast_to(x, shape)
 
 
 class Neighbours:
@@ -87,28 +86,39 @@ class Neighbours:
 
     def __init__(self, a: Any, q: Any, axis: Any, method: str, weights: Any, skip_nan: bool) -> None:
         rows = lanes(a, axis)
-        place = places(rows, q, method, weights, skip_nan)
-        count = np.sum(~np.isnan(rows), axis=-1) if skip_nan else rows.shape[-1]
-        last = np.maximum(np.subtract(count, 1), 0)
-        below = np.minimum(np.floor(place), np.maximum(last - 1, 0)).astype(int)
-        self.part = place - below
+        holes = np.isnan(rows)
+        has_holes = bool(holes.any())
+        count: Any = rows.shape[-1]
+        if skip_nan and has_holes:
+            count = count - np.sum(holes, axis=-1)
+        last = np.maximum(count - 1, 0)
+        shape = np.shape(q) + rows.shape[:-1]
         self.slope: Any = 0.0
         if method in CONTINUOUS:
             alpha, beta = CONTINUOUS[method]
             slope = count + (1 - alpha - beta)
-            unclipped = slope * beside_lanes(q, place) + alpha - 1
-            self.slope = np.where((unclipped >= 0) & (unclipped <= last), slope, 0.0)
-        order = np.argsort(rows, axis=-1)
-        positions = lanes(np.reshape(np.arange(a.size), a.shape), axis)
-        self._sorted = np.take_along_axis(positions, order, axis=-1)
-        self.below = self._positions(below)
-        self.above = self._positions(np.minimum(below + 1, last))
+            virtual = slope * beside_lanes(q, len(shape)) + (alpha - 1)
+            place = np.clip(virtual, 0, last)
+            self.slope = np.where(place == virtual, slope, 0.0)
+        else:
+            place = discontinuous_places(rows, q, method, weights, skip_nan and has_holes)
+        if has_holes and not skip_nan:  # NaNs are sorted last, and make the quantile of their lane NaN
+            place = np.where(holes.any(axis=-1), last, place)
+        below = np.minimum(np.floor(place), np.maximum(last - 1, 0)).astype(int)
+        above = np.minimum(below + 1, last)
+        self.part = of_shape(place - below, shape)
+        self._order = np.argsort(rows, axis=-1)
+        self._positions = None if axis is None else lanes(np.reshape(np.arange(a.size), a.shape), axis)
+        self.below = self._position(of_shape(below, shape))
+        self.above = self._position(of_shape(above, shape))
 
-    def _positions(self, place: Any) -> Any:
+    def _position(self, place: Any) -> Any:
         """Where in the array the elements at these places of their sorted lanes are."""
-        several = np.reshape(place, (-1, *self._sorted.shape[:-1]))
-        found = np.take_along_axis(self._sorted, np.moveaxis(several, 0, -1), axis=-1)
-        return np.reshape(np.moveaxis(found, -1, 0), place.shape)
+        if self._positions is None:  # there is one lane, the whole array
+            return self._order[place]
+        lane = np.indices(self._order.shape[:-1], sparse=True)
+        in_lane = self._order[lane + (place,)]  # noqa: RUF005, stars in an index came with Python 3.11
+        return self._positions[lane + (in_lane,)]  # noqa: RUF005
 
 
 def order_statistic(function: Callable[..., Any], skip_nan: bool) -> Callable[..., Any]:
@@ -123,9 +133,9 @@ def order_statistic(function: Callable[..., Any], skip_nan: bool) -> Callable[..
 
         @functools.cache
         def neighbours() -> Neighbours:
-            plain, plain_q = value(a), value(q)
-            if isinstance(plain_q, (int, float)) and plain.dtype.kind == "f":  # as NumPy does it
-                plain_q = np.asarray(plain_q, plain.dtype)
+            plain, plain_q = value(a), as_array(value(q))
+            if isinstance(q, (int, float)) and plain.dtype.kind == "f":  # as NumPy does it
+                plain_q = plain_q.astype(plain.dtype)
             w = None if weights is None else lanes_of_weights(value(weights), plain, axis)
             return Neighbours(plain, plain_q, axis, method, w, skip_nan)
 
@@ -133,7 +143,7 @@ def order_statistic(function: Callable[..., Any], skip_nan: bool) -> Callable[..
             """How far each quantile is from the one to the other, as a function of q."""
             near = neighbours()
             if isinstance(q, Variable):  # of an outer trace
-                return near.part + near.slope * beside_lanes(q - value(q), near.part)
+                return near.part + near.slope * beside_lanes(q - value(q), near.part.ndim)
             return near.part
 
         def push_a(a_dot: Any) -> Any:
@@ -155,7 +165,7 @@ def order_statistic(function: Callable[..., Any], skip_nan: bool) -> Callable[..
 
         def push_q(q_dot: Any) -> Any:
             partial = partial_q()
-            return np.reshape(partial * beside_lanes(q_dot, partial), np.shape(y))
+            return np.reshape(partial * beside_lanes(q_dot, partial.ndim), np.shape(y))
 
         def pull_q(y_bar: Any) -> Any:
             partial = partial_q()

@@ -79,21 +79,24 @@ def sum_(
     def total(a: Any, **start: Any) -> Any:
         return np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where), **start)
 
+    shape = x.shape
     return total(x, **initial), Linear(
         (total,),
-        (lambda y_bar: spread(y_bar, x.shape, axis, keepdims, where),),
+        (lambda y_bar: spread(y_bar, shape, axis, keepdims, where),),
     )
 
 
 @rule(np.mean)
 def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
+    shape = x.shape
+
     def average_of(a: Any) -> Any:
         return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where))
 
     def pullback(y_bar: Any) -> Any:
-        n = count(x.shape, axis, keepdims, where)
+        n = count(shape, axis, keepdims, where)
         n = max(n, 1) if where is True else np.maximum(n, 1)
-        return spread(y_bar / n, x.shape, axis, keepdims, where)
+        return spread(y_bar / n, shape, axis, keepdims, where)
 
     return average_of(x), Linear((average_of,), (pullback,))
 
@@ -239,6 +242,8 @@ def cov(
 ) -> Any:
     """X W Xᴴ / (Σw - ddof Σ w a / Σw) of the centered X, with w = fweights · aweights, as NumPy does it."""
     X = rows_are_variables(m, rowvar)
+    if X.shape[0] == 0:
+        return np.zeros((0, 0))
     if y is not None:
         X = np.concatenate([X, rows_are_variables(y, rowvar)])
     X = np.astype(X, np.result_type(X.dtype, np.float64) if dtype is None else np.dtype(dtype))
@@ -370,9 +375,11 @@ for ufunc, identity in [
 
 @rule(np.cumsum)
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    shape = x.shape
+
     def pullback(y_bar: Any) -> Any:
         k = 0 if axis is None else axis
-        return np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), x.shape)
+        return np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), shape)
 
     return np.cumsum(x, axis=axis, dtype=dtype), Linear(
         (lambda x_dot: np.cumsum(x_dot, axis=axis, dtype=dtype),), (pullback,)
@@ -494,13 +501,14 @@ def _one(i: int) -> slice:
 
 @composed(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    axis = normalized_axes(axis, np.ndim(y))[0]
+    y = as_array(y)
+    along_y = normalized_axes(axis, y.ndim)[0]
     if x is not None:
         dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
         if np.ndim(x) == 1:
-            dx = np.reshape(dx, [-1 if k == axis else 1 for k in range(np.ndim(y))])
-    y = y if hasattr(y, "dtype") else np.asarray(y)
-    return np.sum(dx * (y[along(axis, slice(1, None))] + y[along(axis, slice(None, -1))]) / 2.0, axis=axis)
+            dx = np.reshape(dx, [-1 if k == along_y else 1 for k in range(y.ndim)])
+    right, left = along(along_y, slice(1, None)), along(along_y, slice(None, -1))
+    return np.sum(dx * (y[right] + y[left]) / 2.0, axis=axis)
 
 
 # -- without NaNs ----------------------------------------------------------------------------------------
@@ -529,6 +537,8 @@ def extreme_without_nan(function: Callable[..., Any], meaning: Callable[..., Any
     def of_numbers(a: Any, axis: Any = None, *, keepdims: bool = False, **kwargs: Any) -> Any:
         plain = value(a)
         y = meaning(np.where(np.isnan(plain), worst, a), axis=axis, keepdims=keepdims, **kwargs)
+        if "initial" in kwargs:
+            return y
         empty = np.all(np.isnan(plain), axis=axis, keepdims=keepdims)
         return np.where(empty, np.nan, y) if np.any(empty) else y
 

@@ -31,6 +31,9 @@ def where(condition: Any, *branches: Any) -> Any:
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
+    for i, condition in enumerate(condlist):
+        if as_array(condition).dtype.kind != "b":
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     result = default
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         result = np.where(condition, choice, result)
@@ -40,6 +43,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 @composed(np.choose)
 def choose(a: Any, choices: Any, *, mode: str = "raise") -> Any:
     index, n = as_array(value(a)), len(choices)
+    if not np.can_cast(index.dtype, np.intp, "same_kind"):
+        raise TypeError(f"np.choose: the choices are picked by integers, not by {index.dtype} numbers")
     if mode == "raise" and (np.any(index < 0) or np.any(index >= n)):
         raise ValueError("invalid entry in choice array")
     index = index % n if mode == "wrap" else np.clip(index, 0, n - 1)
@@ -107,6 +112,8 @@ def index_along(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
 
 @composed(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+    if np.ndim(condition) != 1:
+        raise ValueError("condition must be a 1-d array")
     return np.take(a, np.flatnonzero(value(condition)), axis=axis)
 
 
@@ -179,7 +186,9 @@ for function in (np.unique_all, np.unique_counts, np.unique_inverse):
 
 @composed(np.unique_values)
 def unique_values(x: Any, /) -> Any:
-    return np.ravel(x)[np.unique_all(value(x)).indices]
+    """In the order in which NumPy finds them: not always a rising one."""
+    order = np.argsort(np.argsort(np.unique_values(value(x))))
+    return np.ravel(x)[np.unique_all(value(x)).indices[order]]
 
 
 @composed(np.union1d)

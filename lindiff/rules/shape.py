@@ -39,9 +39,10 @@ def reshape(
         raise TypeError("reshape() missing 1 required positional argument: 'shape'")
     order = memory_order(a, order)
     keywords: dict[str, Any] = {} if copy is None else {"copy": copy}
+    before = a.shape
     return np.reshape(a, shape, order=order, **keywords), Linear(
         (lambda a_dot: np.reshape(a_dot, shape, order=order),),
-        (lambda y_bar: np.reshape(y_bar, a.shape, order=order),),
+        (lambda y_bar: np.reshape(y_bar, before, order=order),),
     )
 
 
@@ -100,17 +101,19 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 @rule(np.squeeze)
 def squeeze(a: Any, axis: Any = None) -> Any:
+    before = a.shape
     return np.squeeze(a, axis), Linear(
         (lambda a_dot: np.squeeze(a_dot, axis),),
-        (lambda y_bar: np.reshape(y_bar, a.shape),),
+        (lambda y_bar: np.reshape(y_bar, before),),
     )
 
 
 @rule(np.expand_dims)
 def expand_dims(a: Any, axis: Any) -> Any:
+    before = a.shape
     return np.expand_dims(a, axis), Linear(
         (lambda a_dot: np.expand_dims(a_dot, axis),),
-        (lambda y_bar: np.reshape(y_bar, a.shape),),
+        (lambda y_bar: np.reshape(y_bar, before),),
     )
 
 
@@ -165,21 +168,21 @@ composed(np.atleast_3d)(at_least(3, lambda axes: 1))
 # -- joining ---------------------------------------------------------------------------------------------
 
 
-def like_list(pieces: list[Any], arrays: Any) -> Any:
-    """Cotangents in the form of ``arrays``: a list, or one array whose first axis was gone through."""
-    return pieces if isinstance(arrays, (list, tuple)) else np.stack(pieces)
+def like_arrays(pieces: list[Any], is_list: bool) -> Any:
+    """Cotangents in the form of what was joined: a list, or one array whose first axis was gone through."""
+    return pieces if is_list else np.stack(pieces)
 
 
 @rule(np.concatenate)
 def concatenate(
     arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Any:
+    shapes, is_list = [as_array(x).shape for x in arrays], isinstance(arrays, (list, tuple))
 
     def join(parts: Any) -> Any:
         return np.concatenate(parts, axis, dtype=dtype, casting=casting)
 
     def split_cotangent(y_bar: Any) -> Any:
-        shapes = [as_array(x).shape for x in arrays]
         if axis is None:
             lengths = [int(np.prod(shape)) for shape in shapes]
         else:
@@ -189,20 +192,21 @@ def concatenate(
         pieces = [y_bar[along(at, slice(start, stop))] for start, stop in itertools.pairwise(bounds)]
         if axis is None:
             pieces = [np.reshape(piece, shape) for piece, shape in zip(pieces, shapes, strict=True)]
-        return like_list(pieces, arrays)
+        return like_arrays(pieces, is_list)
 
     return join(arrays), Linear((join,), (split_cotangent,))
 
 
 @rule(np.stack)
 def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    count, is_list = len(arrays), isinstance(arrays, (list, tuple))
 
     def join(parts: Any) -> Any:
         return np.stack(parts, axis, dtype=dtype, casting=casting)
 
     def unstack_cotangent(y_bar: Any) -> Any:
         rows = np.moveaxis(y_bar, axis, 0)
-        return like_list([rows[i, ...] for i in range(len(arrays))], arrays)  # "...": no scalars
+        return like_arrays([rows[i, ...] for i in range(count)], is_list)  # "...": no scalars
 
     return join(arrays), Linear((join,), (unstack_cotangent,))
 
@@ -420,6 +424,8 @@ masked(np.triu)
 
 @composed(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
+    if a.size == 0:  # what is not there is 0
+        return np.zeros(new_shape, a.dtype)
     return np.ravel(a)[np.resize(np.arange(a.size), new_shape)]
 
 

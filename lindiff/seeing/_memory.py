@@ -27,8 +27,13 @@ def memory(array: Any) -> tuple[int, int]:
 
 def arrays_kept(node: Node) -> Iterator[Any]:
     """The arrays that the differential of an operation holds on to."""
+    return arrays_in(_fields(node))
+
+
+def arrays_in(tree: Any) -> Iterator[Any]:
+    """The arrays that can be reached from something: what it contains, what functions close over."""
     seen: set[int] = set()
-    stack: list[Any] = [_fields(node)]
+    stack: list[Any] = [tree]
     while stack:
         x = stack.pop()
         if x is None or isinstance(x, _EMPTY) or id(x) in seen:

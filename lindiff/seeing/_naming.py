@@ -33,11 +33,13 @@ def leaves(tree: Any) -> Iterator[Any]:
     if isinstance(tree, (list, tuple)):
         for part in tree:
             yield from leaves(part)
-    elif isinstance(tree, (float, complex)) or getattr(getattr(tree, "dtype", None), "kind", "") in (
-        "f",
-        "c",
-    ):
+    elif isinstance(tree, Variable) or kind_of(tree) in ("f", "c"):
         yield tree
+
+
+def kind_of(x: Any) -> str:
+    """The kind of the dtype of an array, "f" of a number; empty for anything else."""
+    return "f" if isinstance(x, (float, complex)) else getattr(getattr(x, "dtype", None), "kind", "")
 
 
 def operation_of(node: Node) -> Node:

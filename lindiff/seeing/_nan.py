@@ -10,7 +10,7 @@ import numpy as np
 
 from lindiff.core.observer import Step, layers
 from lindiff.core.variable import Variable, value
-from lindiff.seeing._naming import Naming, leaves, name_of
+from lindiff.seeing._naming import Naming, kind_of, leaves, name_of
 from lindiff.seeing._source import Place, users_line
 
 __all__ = ["nan_check"]
@@ -124,8 +124,7 @@ class _NanCheck(Naming):
         return None
 
     def _is_good(self, x: Any) -> bool:
-        kind = "f" if isinstance(x, (float, complex)) else getattr(getattr(x, "dtype", None), "kind", "")
-        return kind not in ("f", "c") or bool(np.all(self._good(x)))
+        return kind_of(x) not in ("f", "c") or bool(np.all(self._good(x)))
 
     def _stop(self, what: str, array: Any, where: str, place: Place | None) -> None:
         bad = np.argwhere(np.logical_not(self._good(array)))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from lindiff.core.variable import value
+from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array
 from lindiff.scipy._rest import has_variable, plain_only
 
@@ -40,9 +40,23 @@ def double(x: Any) -> Any:
     return x if x.dtype == np.float64 else x.astype(np.float64)
 
 
+def _everywhere(condition: Any) -> bool:
+    """Whether a condition, a NumPy boolean or an array of them, holds everywhere."""
+    return bool(condition.all() if condition.ndim else condition)
+
+
 def _where(condition: Any, y: Any, otherwise: Any) -> Any:
     """``y`` where the condition holds; itself if that is everywhere."""
-    return y if np.all(condition) else np.where(condition, y, otherwise)
+    return y if _everywhere(condition) else np.where(condition, y, otherwise)
+
+
+def _of_shape(y: Any, *shapes: tuple[int, ...]) -> Any:
+    """``y`` broadcast to these shapes together."""
+    shape = y.shape if hasattr(y, "shape") else ()
+    if all(other == shape or other == () for other in shapes):
+        return y
+    common = np.broadcast_shapes(*shapes)
+    return y if shape == common else np.broadcast_to(y, common)
 
 
 class Distribution:
@@ -86,7 +100,7 @@ class Distribution:
 
     def _valid(self, *shapes: Any) -> Any:
         """Where (plain) shape parameters are in their domain."""
-        valid = np.True_
+        valid: Any = np.True_
         for shape in shapes:
             valid = valid & (shape > 0)
         return valid
@@ -136,8 +150,8 @@ class Distribution:
         scale = scales[0] if scales and scales[0] is not None else 1.0
         valid = valid & (value(scale) > 0)
         y = located(formula(*safe), 0.0 if loc is None else loc, _where(valid, scale, 1.0))
-        shape = np.broadcast_shapes(*(np.shape(p) for p in (*shapes, loc, scale) if p is not None))
-        return _where(valid, y if np.shape(y) == shape else np.broadcast_to(y, shape), np.nan)
+        given = [np.shape(p) for p in (*shapes, loc, scale) if p is not None]
+        return _where(valid, _of_shape(y, *given), np.nan)
 
     def mean(self, *args: Any, **kwds: Any) -> Any:
         """The mean, a function of the parameters."""
@@ -231,7 +245,7 @@ class Continuous(Distribution):
 
     def _at(self, method: str, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
         """A function of points."""
-        if not has_variable((x, args, kwds)):
+        if type(x) is not Variable and not has_variable((x, args, kwds)):
             return self._plain(method, (x, *args), kwds)
         formula = self._formula(method)
         shapes, (loc, scale) = self._parameters(args, kwds)
@@ -246,16 +260,17 @@ class Continuous(Distribution):
         low, high = self._support(*map(value, safe))
         at = value(z)
         is_density = method in ("pdf", "logpdf")
-        inside = (at >= low) & (at <= high) if is_density and self.has_ends else (at > low) & (at < high)
-        inside = inside & np.isfinite(at)
-        y = formula(_where(inside, z, _between(low, high)), *safe)
+        inside = _is_inside(at, low, high, is_density and self.has_ends)
+        all_inside = _everywhere(inside)
+        y = formula(z if all_inside else np.where(inside, z, _between(low, high)), *safe)
         if scale is not None and is_density:
             y = y / scale if method == "pdf" else y - np.log(scale)
-        shape = np.broadcast_shapes(np.shape(at), np.shape(valid))
-        y = y if np.shape(y) == shape else np.broadcast_to(y, shape)
-        below, above = BEYOND[method]
-        y = _where(inside, y, np.where(at >= high, above, below))
-        return _where(valid & ~np.isnan(at), y, np.nan)
+        y = _of_shape(y, at.shape, np.shape(valid))
+        if not all_inside:
+            below, above = BEYOND[method]
+            y = np.where(inside, y, np.where(at >= high, above, below))
+            valid = valid & ~np.isnan(at)
+        return _where(valid, y, np.nan)
 
     def pdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
         """The density at x."""
@@ -302,8 +317,7 @@ class Continuous(Distribution):
         z = _where(inside, z, np.where(at == 0, first, np.where(at == 1, last, np.nan)))
         x = z if scale is None else z * scale
         x = x if loc is None else x + loc
-        shape = np.broadcast_shapes(np.shape(x), np.shape(valid), at.shape)
-        return _where(valid, x if np.shape(x) == shape else np.broadcast_to(x, shape), np.nan)
+        return _where(valid, _of_shape(x, np.shape(x), np.shape(valid), at.shape), np.nan)
 
     def ppf(self, q: Any, *args: Any, **kwds: Any) -> Any:
         """The point up to which the probability is q, the inverse of `cdf`."""
@@ -318,11 +332,21 @@ class Continuous(Distribution):
         return self.ppf(0.5, *args, **kwds)
 
 
-def _between(low: Any, high: Any) -> Any:
+def _is_inside(at: Any, low: float, high: float, with_ends: bool) -> Any:
+    """Which points are finite and in the support."""
+    inside = np.isfinite(at)
+    if low > -np.inf:
+        inside = inside & (at >= low if with_ends else at > low)
+    if high < np.inf:
+        inside = inside & (at <= high if with_ends else at < high)
+    return inside
+
+
+def _between(low: float, high: float) -> float:
     """A point inside the support."""
-    if np.all(np.isfinite(low)) and np.all(np.isfinite(high)):
-        return 0.5 * (low + high)
-    return low + 1.0 if np.all(np.isfinite(low)) else 0.0
+    if low > -np.inf:
+        return 0.5 * (low + high) if high < np.inf else low + 1.0
+    return 0.0
 
 
 class Discrete(Distribution):
@@ -360,8 +384,7 @@ class Discrete(Distribution):
         else:
             inside = (k >= low) & (k < high)
         y = getattr(self, f"_{method}")(np.floor(_where(inside, k, low)), *safe)
-        shape = np.broadcast_shapes(k.shape, *(s.shape for s in shapes))
-        y = y if np.shape(y) == shape else np.broadcast_to(y, shape)
+        y = _of_shape(y, k.shape, *(s.shape for s in shapes))
         below, above = BEYOND[method.replace("pmf", "pdf")]
         y = _where(inside, y, np.where(k >= high, above, below))
         return _where(valid & ~np.isnan(k), y, np.nan)

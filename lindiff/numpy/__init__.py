@@ -1,0 +1,46 @@
+"""NumPy with derivatives for code that fills arrays: ``import lindiff.numpy as np``.
+
+All of NumPy's public names, with three differences.  The arrays of floating point numbers that its functions
+make accept Variables (``K = np.zeros((n, n)); K[i, j] = v``).  Lists may hold Variables wherever NumPy takes
+lists (``np.array([[1.0, v], [0.0, w]])``, ``np.sum([v, w])``).  And a call goes to its rule without NumPy's
+dispatch in between, which saves about a microsecond.
+
+Types and constants (``np.ndarray``, ``np.float64``, ``np.pi``) are NumPy's own, so are ``np.random`` and the
+other submodules except ``linalg`` and ``fft``.  It is also the namespace that
+``v.__array_namespace__()`` gives, in the sense of the Array API standard.
+
+Examples
+--------
+>>> import lindiff as ld
+>>> import lindiff.numpy as np
+>>> def f(a):
+...     x = np.zeros(4)
+...     x[0] = a
+...     for i in range(1, 4):
+...         x[i] = x[i - 1] * a
+...     return np.sum(x)
+>>> ld.grad(f)(2.0)
+np.float64(49.0)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from lindiff.numpy import fft, linalg
+from lindiff.numpy._indexing import broadcast, c_, fromiter, mgrid, ndenumerate, ogrid, r_, vectorize
+from lindiff.numpy._names import public_names, take_over
+
+__all__ = public_names(numpy)
+
+_OWN = (broadcast, c_, fft, fromiter, linalg, mgrid, ndenumerate, ogrid, r_, vectorize)
+
+
+def __getattr__(name: str) -> Any:
+    return take_over(numpy, name, globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,184 @@
+"""NumPy's functions as ``lindiff.numpy`` has them.
+
+Three things differ from calling NumPy's own: Variables are found in lists, where NumPy's protocols do not
+look; new arrays of floating point numbers accept Variables; and calls with Variables go straight to their
+rules, without NumPy's dispatch in between.
+"""
+
+import functools
+
+cimport numpy as cnp
+
+from lindiff.core.registry cimport handle
+from lindiff.core.variable cimport Variable, untraced_variable
+
+import numpy as np
+
+from lindiff.core import pytree
+from lindiff.core.registry import has_handler
+from lindiff.rules.creation import stacked
+
+cnp.import_array()
+
+# What has no say in what becomes of a call with Variables.
+cdef tuple _PLAIN = (int, float, complex, str, np.generic, np.dtype, type)
+
+# What lists are to a function.
+cdef enum:
+    ARRAYS = 0     # arrays: np.sum([v, w])
+    SEQUENCES = 1  # sequences of arrays: np.concatenate([v, w])
+    NESTED = 2     # its own affair: np.array([[v, 0.0], [0.0, w]])
+
+
+cdef class Function:
+    """A function of NumPy that also takes lists of Variables, and whose new arrays accept Variables.
+
+    It equals NumPy's function, and hashes as it does: what is registered for one is found for the other.
+
+    Parameters
+    ----------
+    function : callable
+    lists : str
+        What lists among its arguments are: ``"arrays"``, ``"sequences"`` of arrays, or ``"nested"`` lists
+        that the function looks through itself.
+    wanted : callable, optional
+        Whether new arrays are to accept Variables just now.
+    """
+
+    cdef object function
+    cdef bint is_ufunc
+    cdef bint dispatches
+    cdef Py_ssize_t inputs
+    cdef int lists
+    cdef object wanted
+    cdef dict __dict__
+
+    def __init__(self, function, str lists="arrays", wanted=None):
+        self.function = function
+        self.is_ufunc = isinstance(function, np.ufunc)
+        self.dispatches = self.is_ufunc or isinstance(function, type(np.sum))
+        self.inputs = function.nin if self.is_ufunc else -1
+        self.lists = ("arrays", "sequences", "nested").index(lists)
+        self.wanted = wanted
+        functools.update_wrapper(self, function)
+        self.__module__ = f"lindiff.{getattr(function, '__module__', None) or 'numpy'}"
+
+    def __call__(self, *args, **kwargs):
+        cdef bint varies = False, simple = True
+        cdef object x
+        for x in args:
+            if type(x) is Variable:
+                varies = True
+            elif isinstance(x, (list, tuple)):
+                if hides(x):
+                    return self.of_lists(args, kwargs)
+            elif not (cnp.PyArray_CheckExact(x) or x is None or isinstance(x, _PLAIN)):
+                simple = False
+        if kwargs:
+            for x in kwargs.values():
+                if type(x) is Variable:
+                    varies = True
+                elif isinstance(x, (list, tuple)) and hides(x):
+                    return self.of_lists(args, kwargs)
+        return self.apply(args, kwargs, varies and simple)
+
+    cdef object of_lists(self, tuple args, dict kwargs):
+        """Called with lists that have Variables in them."""
+        return self.apply(
+            tuple([self.seen(x) for x in args]), {name: self.seen(x) for name, x in kwargs.items()}, True)
+
+    cdef object seen(self, object x):
+        if self.lists == NESTED or not isinstance(x, (list, tuple)) or not hides(x):
+            return x
+        if self.lists == SEQUENCES:
+            return [stacked(part) if isinstance(part, (list, tuple)) and hides(part) else part
+                    for part in x]
+        return stacked(x)
+
+    cdef object apply(self, tuple args, dict kwargs, bint direct):
+        """The result; ``direct`` where only Variables can have a say in it."""
+        if self.is_ufunc:
+            direct = direct and len(args) == self.inputs and not kwargs
+        else:
+            direct = direct and (self.dispatches or has_handler(self.function))
+            if kwargs and ("out" in kwargs or "like" in kwargs):
+                direct = False
+        result = handle(self.function, args, kwargs) if direct else self.function(*args, **kwargs)
+        if self.wanted is not None and not self.wanted():
+            return result
+        return accepting(result, args, kwargs)
+
+    @property
+    def __class__(self):
+        """A ufunc is one to ``isinstance`` here, too."""
+        return np.ufunc if self.is_ufunc else Function
+
+    def __getattr__(self, str name):
+        found = getattr(self.function, name)
+        return Function(found) if name in ("reduce", "accumulate", "reduceat", "outer") else found
+
+    def __eq__(self, other):
+        if type(other) is Function:
+            other = (<Function>other).function
+        return self.function is other or self.function == other
+
+    def __hash__(self):
+        return hash(self.function)
+
+    def __repr__(self):
+        return repr(self.function)
+
+    def __reduce__(self):
+        return self.__name__
+
+
+cdef bint hides(object nested) except -1:
+    """Whether there is a Variable in nested lists."""
+    cdef object x
+    for x in nested:
+        if type(x) is Variable or (isinstance(x, (list, tuple)) and hides(x)):
+            return True
+    return False
+
+
+cdef bint is_differentiable(object x):
+    """Whether an array is of floating point numbers that have derivatives; ``longdouble`` has none."""
+    cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+    return cnp.PyTypeNum_ISFLOAT(kind) and kind != cnp.NPY_LONGDOUBLE \
+        or cnp.PyTypeNum_ISCOMPLEX(kind) and kind != cnp.NPY_CLONGDOUBLE
+
+
+cdef object owner(object x):
+    """What holds the memory of an array."""
+    while cnp.PyArray_Check(x) and cnp.PyArray_BASE(<cnp.ndarray>x) != NULL:
+        x = <object>cnp.PyArray_BASE(<cnp.ndarray>x)
+    return x
+
+
+cdef bint is_new(object result, tuple args, dict kwargs) except -1:
+    """Whether an array is none of the arguments, nor a view of one or of foreign memory."""
+    cdef object x, memory = owner(result)
+    if not cnp.PyArray_Check(memory):
+        return False
+    for x in args:
+        if cnp.PyArray_Check(x) and owner(x) is memory:
+            return False
+    if not kwargs:
+        return True
+    for x in kwargs.values():
+        if cnp.PyArray_Check(x) and owner(x) is memory:
+            return False
+        if type(x) is tuple and any([part is result for part in x]):  # out=
+            return False
+    return True
+
+
+cdef object accepting(object result, tuple args, dict kwargs):
+    """New arrays of floating point numbers as untraced Variables."""
+    if cnp.PyArray_CheckExact(result):
+        if is_differentiable(result) and is_new(result, args, kwargs):
+            return untraced_variable(result)
+        return result
+    if isinstance(result, (tuple, list)):
+        return pytree.rebuild(result, [accepting(part, args, kwargs) for part in result])
+    return result

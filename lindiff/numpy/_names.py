@@ -1,0 +1,106 @@
+"""How each of NumPy's names is taken over."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from lindiff.numpy._function import Function
+
+__all__ = ["public_names", "take_over", "taken_over"]
+
+# Functions that NumPy does not dispatch and that make arrays.
+_MAKERS: list[Callable[..., Any]] = [
+    np.arange,
+    np.array,
+    np.asanyarray,
+    np.asarray,
+    np.asarray_chkfinite,
+    np.ascontiguousarray,
+    np.asfortranarray,
+    np.bartlett,
+    np.blackman,
+    np.empty,
+    np.eye,
+    np.from_dlpack,
+    np.frombuffer,
+    np.fromfile,
+    np.fromfunction,
+    np.fromiter,
+    np.fromregex,
+    np.fromstring,
+    np.full,
+    np.genfromtxt,
+    np.hamming,
+    np.hanning,
+    np.identity,
+    np.indices,
+    np.kaiser,
+    np.loadtxt,
+    np.ones,
+    np.require,
+    np.tri,
+    np.zeros,
+]
+
+# What lists are to a function, where they are not arrays themselves.
+_LISTS: dict[Callable[..., Any], str] = dict.fromkeys(
+    [
+        np.choose,
+        np.column_stack,
+        np.concatenate,
+        np.dstack,
+        np.histogramdd,
+        np.hstack,
+        np.lexsort,
+        np.linalg.multi_dot,
+        np.piecewise,
+        np.select,
+        np.stack,
+        np.vstack,
+    ],
+    "sequences",
+)
+_LISTS |= dict.fromkeys(
+    [
+        np.array,
+        np.asanyarray,
+        np.asarray,
+        np.asarray_chkfinite,
+        np.ascontiguousarray,
+        np.asfortranarray,
+        np.block,
+        np.fromiter,
+        np.require,
+    ],
+    "nested",
+)
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """What ``dir`` shows of a module, without the private."""
+    return [name for name in dir(module) if not name.startswith("_")]
+
+
+@functools.cache
+def _kinds() -> tuple[type, ...]:
+    return np.ufunc, type(np.sum)
+
+
+def taken_over(original: Any, wanted: Callable[[], bool] | None = None) -> Any:
+    """NumPy's ``original`` as it is in ``lindiff.numpy``: functions of arrays wrapped, the rest as it is."""
+    if isinstance(original, _kinds()) or any(original is maker for maker in _MAKERS):
+        return Function(original, _LISTS.get(original, "arrays"), wanted)
+    return original
+
+
+def take_over(
+    module: ModuleType, name: str, names: dict[str, Any], wanted: Callable[[], bool] | None = None
+) -> Any:
+    """What ``module`` has under ``name``, taken over and kept in ``names``."""
+    names[name] = found = taken_over(getattr(module, name), wanted)
+    return found

@@ -1,0 +1,19 @@
+"""``numpy.fft`` as part of ``lindiff.numpy``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.numpy._names import public_names, take_over
+
+__all__ = public_names(np.fft)
+
+
+def __getattr__(name: str) -> Any:
+    return take_over(np.fft, name, globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,471 @@
+"""What to write instead, where a Variable would have lost its derivative.
+
+NumPy's C code and Python's ``math`` ask a Variable for a plain array or number in calls that no protocol lets
+us answer.  :func:`refusal` makes the error for them: it finds the line of the user's code, and for the calls
+it knows the line that works.  It only reads source text and names; nothing is evaluated twice.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import cmath
+import functools
+import importlib
+import inspect
+import itertools
+import linecache
+import math
+import os
+import sys
+import sysconfig
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.variable import Variable
+
+__all__ = ["refusal"]
+
+_REFUSED = {
+    "array": "a Variable does not turn into a plain array silently, because its derivative would be lost",
+    "float": "a Variable does not turn into a plain number silently, because its derivative would be lost",
+    "complex": "a Variable does not turn into a plain number silently, because its derivative would be lost",
+    "int": "int(v) would lose the derivative",
+    "index": "a Variable is no index",
+}
+
+_IN_GENERAL = {
+    "array": "use ld.value(v) for the plain values; build arrays from Variables with np.stack([...]), "
+    "np.concatenate, np.block or np.array([...], like=v), fill np.zeros(n, like=v), or "
+    "`import lindiff.numpy as np`",
+    "float": "use ld.value(v) for the plain number, and NumPy's functions (np.log(v), not math.log(v)) to go "
+    "on computing; fill np.zeros(n, like=v) rather than np.zeros(n)",
+    "complex": "use ld.value(v), or v + 0j to go on computing",
+    "int": "write int(ld.value(v))",
+    "index": "write int(ld.value(v))",
+}
+
+
+def refusal(variable: Any, wanted: str) -> TypeError:
+    """The error for a Variable asked to become a plain ``"array"``, ``"float"``, ``"int"``, ....
+
+    Parameters
+    ----------
+    variable : Variable
+    wanted : str
+        What NumPy or Python asked for.
+
+    Returns
+    -------
+    TypeError
+        To be raised; its text shows the user's line and what to write there.
+    """
+    message = _REFUSED[wanted]
+    frame = _users_frame()
+    if frame is None:
+        return TypeError(f"{message}: {_IN_GENERAL[wanted]}")
+    place = Place(frame, variable)
+    message += f'\n  File "{frame.f_code.co_filename}", line {frame.f_lineno}'
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+    if line:
+        message += f"\n    {line}"
+    try:
+        written = _written(place)
+    except Exception:  # advice that fails must not hide the error it was for
+        written = None
+    return TypeError(f"{message}\n{written or _IN_GENERAL[wanted]}")
+
+
+_RANDOM = (np.random.Generator, np.random.RandomState)
+_KNOWN = (types.ModuleType, type, np.ndarray, *_RANDOM)
+
+
+# -- the user's line -----------------------------------------------------------------------------------
+
+_LIBRARIES = ("lindiff", "numpy", "scipy")
+
+
+def _users_frame() -> types.FrameType | None:
+    """The innermost frame of the user's own code, else the innermost one outside our libraries."""
+    frames = [frame for frame in _stack() if _package(frame) not in _LIBRARIES]
+    for frame in frames:
+        if not is_installed(frame.f_code.co_filename):
+            return frame
+    return frames[0] if frames else None
+
+
+def _stack() -> Iterator[types.FrameType]:
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _package(frame: types.FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+@functools.cache
+def is_installed(filename: str) -> bool:
+    """Whether a file belongs to an installed package or the standard library."""
+    parts = os.path.normpath(filename).split(os.sep)
+    if "site-packages" in parts or "dist-packages" in parts or filename.startswith("<frozen"):
+        return True
+    return filename.startswith((sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")))
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except SyntaxError:
+        return None
+
+
+class Place:
+    """The expression that a frame is at, and what its names mean there."""
+
+    def __init__(self, frame: types.FrameType, variable: Any):
+        self.frame = frame
+        self.variable = variable
+        self.source = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
+        self.tree = _parsed(self.source)
+        self.node = self._find() if self.tree is not None else None
+
+    def _find(self) -> ast.AST | None:
+        """The node whose evaluation is under way."""
+        assert self.tree is not None
+        if sys.version_info >= (3, 11):
+            positions = self.frame.f_code.co_positions()
+            at = next(itertools.islice(positions, self.frame.f_lasti // 2, None))
+            for node in ast.walk(self.tree):
+                if isinstance(node, ast.expr) and at == (
+                    node.lineno,
+                    node.end_lineno,
+                    node.col_offset,
+                    node.end_col_offset,
+                ):
+                    return node
+        return self._likely()
+
+    def _likely(self) -> ast.AST | None:
+        """Without positions: the first assignment into an array on the line, else the first call."""
+        line = self.frame.f_lineno
+        nodes = [node for node in ast.walk(self.tree) if getattr(node, "lineno", None) == line]  # type: ignore[arg-type]
+        stores: list[ast.AST] = [
+            n for n in nodes if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)
+        ]
+        calls: list[ast.AST] = [
+            n for n in nodes if isinstance(n, ast.Call) and self.meaning(n.func) is not None
+        ]
+        return next(iter(stores + calls), None)
+
+    def text(self, node: ast.AST) -> str:
+        return " ".join((ast.get_source_segment(self.source, node) or ast.unparse(node)).split())
+
+    def meaning(self, node: ast.AST) -> Any:
+        """What a dotted name stands for in the frame; None for other expressions."""
+        if isinstance(node, ast.Name):
+            for names in (self.frame.f_locals, self.frame.f_globals, vars(builtins)):
+                if node.id in names:
+                    return names[node.id]
+        if isinstance(node, ast.Attribute):
+            owner = self.meaning(node.value)
+            if isinstance(owner, _KNOWN):
+                return getattr(owner, node.attr, None)
+            if owner is not None:  # no code of the user's objects is run
+                return inspect.getattr_static(owner, node.attr, None)
+        return None
+
+    def may_vary(self, node: ast.AST) -> bool:
+        """Whether a Variable is named in an expression, or something that may be one."""
+        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        return any(type(self.meaning(name)) in (Variable, type(None)) for name in names)
+
+    def like(self) -> str:
+        """The name of a Variable to give as ``like=``: an argument of the function if there is one."""
+        code = self.frame.f_code
+        names = {**self.frame.f_globals, **self.frame.f_locals}
+        arguments = [name for name in code.co_varnames[: code.co_argcount] if name in names]
+        known = [name for name in (*arguments, *names) if type(names[name]) is Variable]
+        this = [name for name in known if names[name] is self.variable]
+        return next(iter([n for n in known if n in arguments] + this + known), "v")
+
+    def numpy(self) -> str:
+        """What lindiff.numpy is called here, else NumPy."""
+        return self._called("lindiff.numpy") or self._called("numpy") or "np"
+
+    def is_ours(self) -> bool:
+        """Whether the user has imported lindiff.numpy instead of NumPy."""
+        return bool(self._called("lindiff.numpy"))
+
+    def _called(self, module: str) -> str | None:
+        for names in (self.frame.f_globals, self.frame.f_locals):
+            for name, meaning in names.items():
+                if isinstance(meaning, types.ModuleType) and meaning.__name__ == module:
+                    return name
+        return None
+
+    def made(self, array: ast.AST) -> ast.Assign | None:
+        """The last statement before this place that gave ``array`` (an expression) its value."""
+        name = ast.unparse(array)
+        first = self.frame.f_code.co_firstlineno
+        assignments = [
+            node
+            for node in ast.walk(self.tree)  # type: ignore[arg-type]
+            if isinstance(node, ast.Assign)
+            and first <= node.lineno <= self.frame.f_lineno
+            and any(ast.unparse(target) == name for target in node.targets)
+        ]
+        return max(assignments, key=lambda node: node.lineno, default=None)
+
+
+# -- the line that works -------------------------------------------------------------------------------
+
+
+def _written(place: Place) -> str | None:
+    """Advice for the expression at a place; None where none is known."""
+    node = place.node
+    if isinstance(node, ast.Subscript):
+        if isinstance(node.ctx, ast.Load):
+            if isinstance(place.meaning(node.value), (type(np.r_), type(np.c_))):
+                numpy = place.numpy()
+                return f"write {numpy}.concatenate or begin with `import lindiff.numpy as {numpy}`"
+            return f"write {place.text(node.value)}[int(ld.value(...))]; an index has no derivative"
+        return _make_room(place, node.value)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return f"write {place.text(node.left)} % ld.value({place.text(node.right)})"
+    if isinstance(node, ast.Call):
+        return _call(place, node)
+    return None
+
+
+def _make_room(place: Place, array: ast.AST) -> str:
+    """A plain array that a Variable is written into: make it one that accepts Variables."""
+    name = place.text(array)
+    made = place.made(array)
+    maker = _with_room(place, made.value) if made is not None else None
+    if made is None or maker is None:
+        like = "" if place.is_ours() else f", like={place.like()}"
+        line = f"{name} = {place.numpy()}.array({name}{like})  # before the assignment"
+        return f"{name} is a plain array; write\n    {line}"
+    return _or_import(place, f"{name} = {maker}", f" in line {made.lineno}")
+
+
+def _with_room(place: Place, made: ast.AST) -> str | None:
+    """The call that makes an array, ``np.zeros(n)``, with ``like=`` a Variable."""
+    if not isinstance(made, ast.Call):
+        return None
+    function, like = place.meaning(made.func), place.like()
+    if function in _MAKERS:
+        return _with_like(place, made, like)
+    if function in _MAKERS_LIKE and made.args:
+        given = [f"{place.numpy()}.shape({place.text(made.args[0])})", *map(place.text, made.args[1:])]
+        return f"{place.numpy()}.{_MAKERS_LIKE[function]}({', '.join(given)}, like={like})"
+    return None
+
+
+def _call(place: Place, call: ast.Call) -> str | None:
+    if isinstance(call.func, ast.Call) and place.meaning(call.func.func) is np.vectorize:
+        return _vectorized(place, call)
+    function = place.meaning(call.func)
+    if function is None:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "dot":
+            return _method(place, call, call.func)
+        return None
+    try:
+        advise = _ADVICE.get(function)
+    except TypeError:  # not hashable
+        advise = None
+    if advise is not None:
+        return advise(place, call)
+    if isinstance(function, np.vectorize):
+        return _vectorized(place, call)
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, _RANDOM):
+        return _draw(place, call, function.__name__)
+    if isinstance(owner, np.ndarray) and isinstance(call.func, ast.Attribute):
+        return _method(place, call, call.func)
+    module, _, _ = (getattr(function, "__module__", None) or "").partition("._")
+    if module.startswith("scipy"):
+        return _scipy(place, call, function, module)
+    if module == "numpy" or module.startswith("numpy."):
+        return _lists(place, call)
+    return None
+
+
+def _with_like(place: Place, call: ast.Call, like: str) -> str:
+    return f"{place.text(call)[:-1].rstrip().rstrip(',')}, like={like})"
+
+
+def _constructor(place: Place, call: ast.Call) -> str:
+    """``np.array([v, 1.0])``."""
+    first = call.args[0] if call.args else None
+    if isinstance(first, ast.Name) and place.meaning(first) is place.variable:
+        return f"{first.id} is an array already: write {first.id}, or ld.value({first.id}) for its numbers"
+    return _or_import(place, _with_like(place, call, place.like()))
+
+
+def _or_import(place: Place, line: str, where: str = "") -> str:
+    text = f"write{where}\n    {line}"
+    return text if place.is_ours() else f"{text}\nor begin with `import lindiff.numpy as {place.numpy()}`"
+
+
+def _range(place: Place, call: ast.Call) -> str:
+    numpy = place.numpy()
+    return (
+        f"write start + step * {numpy}.arange(n) with a plain n, or {place.text(call.func)}(ld.value(...)) "
+        f"where its derivative does not matter; `import lindiff.numpy as {numpy}` has an arange of Variables"
+    )
+
+
+def _vectorized(place: Place, call: ast.Call) -> str:
+    return _or_import(place, f"{place.numpy()}.stack([f(x) for x in {place.text(call.args[-1])}])")
+
+
+def _into(position: int) -> Callable[[Place, ast.Call], str]:
+    """A function that writes into its argument at ``position``."""
+    return lambda place, call: _make_room(place, call.args[position])
+
+
+def _mathematics(place: Place, call: ast.Call, function: str) -> str:
+    arguments = ", ".join(place.text(argument) for argument in call.args)
+    return f"write\n    {function.format(np=place.numpy())}({arguments})"
+
+
+def _number(place: Place, call: ast.Call) -> str:
+    v = place.text(call.args[0]) if call.args else "v"
+    of = f"{place.text(call.func)}(ld.value({v}))"
+    if place.meaning(call.func) is complex:
+        return f"write {v} + 0j to go on computing, or {of} for the plain number"
+    return f"write {v} itself to go on computing, or {of} for the plain number"
+
+
+def _method(place: Place, call: ast.Call, method: ast.Attribute) -> str:
+    """``plain.dot(v)``, ``plain.fill(v)``."""
+    array = place.text(method.value)
+    arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
+    if method.attr == "dot" and len(call.args) == 1:
+        return f"write\n    {array} @ {arguments}"
+    if method.attr in ("fill", "put", "itemset", "setfield", "partition", "sort"):
+        return _make_room(place, method.value)
+    return f"write\n    {place.numpy()}.{method.attr}({array}, {arguments})"
+
+
+# The distributions of NumPy that are a plain draw, shifted and scaled: parameters with their defaults.
+_DRAWS: dict[str, tuple[dict[str, str], str]] = {
+    "exponential": ({"scale": "1.0"}, "{0} * {rng}.standard_exponential({size})"),
+    "gumbel": ({"loc": "0.0", "scale": "1.0"}, "{0} + {1} * {rng}.gumbel({size=})"),
+    "laplace": ({"loc": "0.0", "scale": "1.0"}, "{0} + {1} * {rng}.laplace({size=})"),
+    "logistic": ({"loc": "0.0", "scale": "1.0"}, "{0} + {1} * {rng}.logistic({size=})"),
+    "lognormal": (
+        {"mean": "0.0", "sigma": "1.0"},
+        "{np}.exp({0} + {1} * {rng}.standard_normal({size}))",
+    ),
+    "multivariate_normal": (
+        {"mean": "mean", "cov": "cov"},
+        "{0} + {np}.linalg.cholesky({1}) @ {rng}.standard_normal(len({0}))",
+    ),
+    "normal": ({"loc": "0.0", "scale": "1.0"}, "{0} + {1} * {rng}.standard_normal({size})"),
+    "rayleigh": ({"scale": "1.0"}, "{0} * {rng}.rayleigh({size=})"),
+    "uniform": ({"low": "0.0", "high": "1.0"}, "{0} + ({1} - {0}) * {rng}.random({size})"),
+}
+
+
+def _draw(place: Place, call: ast.Call, name: str) -> str:
+    """``rng.normal(loc=v)``: a plain draw, shifted and scaled by Variables."""
+    rng = place.text(call.func.value) if isinstance(call.func, ast.Attribute) else f"{place.numpy()}.random"
+    if name not in _DRAWS:
+        return f"write {rng}.{name}(ld.value(...)): this draw has no derivative by its parameters"
+    parameters, formula = _DRAWS[name]
+    names = [*parameters, "size"]
+    given = {**parameters, "size": ""}
+    given |= {parameter: place.text(x) for parameter, x in zip(names, call.args, strict=False)}
+    given |= {keyword.arg: place.text(keyword.value) for keyword in call.keywords if keyword.arg}
+    size = given["size"]
+    by_name = f"size={size}" if size else ""
+    values = [given[parameter] for parameter in parameters]
+    line = formula.replace("{size=}", by_name).format(*values, rng=rng, np=place.numpy(), size=size)
+    return f"write\n    {line}"
+
+
+def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | None:
+    """``scipy.linalg.expm(v)``: the function of that name in ``lindiff.scipy``."""
+    name = function.__name__
+    family = ".".join(module.split(".")[:2])
+    try:
+        ours = hasattr(importlib.import_module(f"lindiff.{family}"), name)
+    except ImportError:
+        ours = False
+    arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
+    if ours:
+        return f"write\n    lindiff.{family}.{name}({arguments})"
+    return f"lindiff has no {family}.{name}; use ld.value(v) where its derivative does not matter"
+
+
+def _lists(place: Place, call: ast.Call) -> str | None:
+    """``np.sum([v, w])``: lists that hide Variables where NumPy wants an array."""
+    numpy = place.numpy()
+    given = [place.text(argument) for argument in [*call.args, *call.keywords]]
+    found = False
+    for i, argument in enumerate(call.args):
+        if not isinstance(argument, (ast.List, ast.Tuple, ast.ListComp)) or not place.may_vary(argument):
+            continue
+        found = True
+        items = [argument.elt] if isinstance(argument, ast.ListComp) else argument.elts
+        if any(isinstance(item, (ast.List, ast.Tuple)) for item in items):
+            given[i] = f"{numpy}.array({given[i]}, like={place.like()})"
+        else:
+            given[i] = f"{numpy}.stack({given[i]})"
+    return _or_import(place, f"{place.text(call.func)}({', '.join(given)})") if found else None
+
+
+_MAKERS = {np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.array, np.asarray, np.arange}
+_MAKERS_LIKE = {np.zeros_like: "zeros", np.ones_like: "ones", np.empty_like: "empty", np.full_like: "full"}
+
+_ADVICE: dict[Any, Callable[[Place, ast.Call], str | None]] = {
+    float: _number,
+    int: _number,
+    complex: _number,
+    np.float64: _number,
+    np.float32: _number,
+    np.complex128: _number,
+    np.full: lambda place, call: _or_import(place, _with_like(place, call, place.like())),
+    np.arange: _range,
+    np.copyto: _into(0),
+    np.fill_diagonal: _into(0),
+    np.place: _into(0),
+    np.put: _into(0),
+    np.putmask: _into(0),
+    np.put_along_axis: _into(0),
+    np.ndenumerate: lambda place, call: f"write np.ndindex(np.shape({place.text(call.args[0])}))",
+}
+_CONSTRUCTORS: list[Any] = [
+    np.array,
+    np.asanyarray,
+    np.asarray,
+    np.asarray_chkfinite,
+    np.ascontiguousarray,
+    np.asfortranarray,
+    np.asmatrix,
+    np.fromiter,
+    np.matrix,
+    np.require,
+]
+_ADVICE |= dict.fromkeys(_CONSTRUCTORS, _constructor)
+# Functions of math that have another name elsewhere; the others have NumPy's.
+_OTHER_NAMES = {
+    "erf": "scipy.special.erf",
+    "erfc": "scipy.special.erfc",
+    "fsum": "sum",
+    "gamma": "scipy.special.gamma",
+    "lgamma": "scipy.special.gammaln",
+}
+for _module, _name in itertools.product((math, cmath), [*vars(np), *_OTHER_NAMES]):
+    if callable(getattr(_module, _name, None)):
+        _ADVICE[getattr(_module, _name)] = functools.partial(
+            _mathematics, function=_OTHER_NAMES.get(_name, "{np}." + _name)
+        )

@@ -1,0 +1,185 @@
+"""The gamma function and its kin: gamma, digamma, polygamma, beta, Pochhammer's symbol, binomials."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from lindiff.core.differential import Elementwise
+from lindiff.core.registry import constant, rule
+from lindiff.core.variable import Variable
+from lindiff.rules._common import as_array
+from lindiff.rules.special._common import elementwise, is_complex
+
+__all__ = ["bernoulli", "digamma_increment", "polygamma", "stirling_error"]
+
+
+def bernoulli(count: int) -> list[float]:
+    """The Bernoulli numbers B₂, B₄, …, B₂ₖ for ``k = count``."""
+    return [float(b) for b in special.bernoulli(2 * count)[2::2]]
+
+
+def pole(x: Any) -> Any:
+    """Where the gamma function has its poles: 0, -1, -2, …"""
+    return np.less_equal(x, 0) & np.equal(x, np.floor(x))
+
+
+# -- polygamma -------------------------------------------------------------------------------------------
+
+
+@rule
+def polygamma(n: Any, x: Any) -> Any:
+    """ψ⁽ⁿ⁾(x) for non-negative integers n, of real or complex x."""
+    if isinstance(x, Variable):  # of an outer trace
+        y = polygamma(n, x)
+    elif is_complex(x):
+        y = _complex_polygamma(n, np.asarray(x))
+    else:
+        y = special.polygamma(n, x)
+    return y, Elementwise(None, lambda: polygamma(np.add(n, 1), x))
+
+
+def _complex_polygamma(n: Any, z: Any) -> Any:
+    """ψ⁽ⁿ⁾ for one n, by reflection, recurrence and Stirling's series (DLMF 5.15.5, 5.15.6, 5.15.8)."""
+    n = int(n)
+    if n == 0:
+        return special.psi(z)
+    left = z.real < 0.5
+    with np.errstate(all="ignore"):
+        right_half = _polygamma_of_right_half(n, np.where(left, 1 - z, z))
+        reflected = (-1) ** n * right_half - math.pi * _cotangent_derivative(n, z)
+    return np.where(left, reflected, right_half).astype(z.dtype)
+
+
+def _polygamma_of_right_half(n: int, z: Any) -> Any:
+    """``(-1)ⁿ⁺¹ ψ⁽ⁿ⁾ = n! Σ (z + m)⁻ⁿ⁻¹``, of which the first terms are added up."""
+    total = 0
+    for _ in range(20):
+        total = total + math.factorial(n) * z ** -(n + 1)
+        z = z + 1
+    tail = math.factorial(n - 1) * z**-n + math.factorial(n) / 2 * z ** -(n + 1)
+    for j, b in enumerate(bernoulli(12), start=1):
+        tail = tail + b * math.factorial(2 * j + n - 1) / math.factorial(2 * j) * z ** -(2 * j + n)
+    return (-1) ** (n + 1) * (total + tail)
+
+
+def _cotangent_derivative(n: int, z: Any) -> Any:
+    """The n-th derivative of cot(π z), a polynomial in c = cot(π z): c' = -π (1 + c²)."""
+    p = np.polynomial.Polynomial([0, 1])
+    for _ in range(n):
+        p = -math.pi * np.polynomial.Polynomial([1, 0, 1]) * p.deriv()
+    return p(1 / np.tan(math.pi * z))
+
+
+# -- gamma and its logarithm -----------------------------------------------------------------------------
+
+
+def rgamma_derivative(y: Any, x: Any) -> Any:
+    """``-ψ(x) / Γ(x)``; around the poles of ψ from ``1/Γ(x) = sin(π x) Γ(1 - x) / π``."""
+    real, imaginary = np.real(x), np.imag(x) if is_complex(x) else 0.0
+    near = np.less(real, 0.5) & np.less(np.abs(imaginary), 1)
+    if not np.any(near):
+        return -special.psi(x) * y
+    t = np.where(near, x, 0.25)
+    sine, cosine = np.sin(math.pi * t) / math.pi, np.cos(math.pi * t)
+    reflected = special.gamma(1 - t) * (cosine - sine * special.psi(1 - t))
+    return np.where(near, reflected, -special.psi(np.where(near, 1, x)) * y)
+
+
+elementwise(special.gamma, lambda y, x: y * special.psi(x))
+elementwise(special.gammaln, lambda y, x: special.psi(x))
+elementwise(special.loggamma, lambda y, x: special.psi(x))
+elementwise(special.rgamma, rgamma_derivative)
+elementwise(special.psi, lambda y, x: polygamma(1, x))
+constant(special.gammasgn)
+
+
+# -- of two arguments ------------------------------------------------------------------------------------
+
+
+def digamma_excess(x: Any) -> Any:
+    """``ψ(x) - log x`` for x ≥ 20 (DLMF 5.11.2)."""
+    t = 1 / (x * x)
+    return -0.5 / x - t * (1 / 12 - t * (1 / 120 - t * (1 / 252 - t * (1 / 240 - t / 132))))
+
+
+def digamma_increment(a: Any, b: Any) -> Any:
+    """``ψ(a + b) - ψ(a)``, without cancellation where a is large."""
+    large = np.greater(a, 20) & np.greater(np.add(a, b), 20)
+    if not np.any(large):
+        return special.psi(np.add(a, b)) - special.psi(a)
+    start = np.where(large, a, 20.0)
+    end = np.where(large, np.add(a, b), 20.0)
+    far = np.log1p(np.where(large, b, 0) / start) + digamma_excess(end) - digamma_excess(start)
+    return np.where(large, far, special.psi(np.add(a, b)) - special.psi(a))
+
+
+def stirling_error(a: Any) -> Any:
+    """``log Γ(a) - (a - 1/2) log a + a - log(2π) / 2`` for plain a > 0 (DLMF 5.11.1)."""
+    a = np.asarray(a)
+    with np.errstate(all="ignore"):
+        direct = special.gammaln(a) - (a - 0.5) * np.log(a) + a - 0.5 * math.log(2 * math.pi)
+        t = 1 / (a * a)
+        series = (1 / 12 - t * (1 / 360 - t * (1 / 1260 - t * (1 / 1680 - t / 1188)))) / a
+    return np.where(a > 15, series, direct)
+
+
+elementwise(
+    special.beta,
+    lambda y, a, b: -y * digamma_increment(a, b),
+    lambda y, a, b: -y * digamma_increment(b, a),
+)
+elementwise(
+    special.betaln,
+    lambda y, a, b: -digamma_increment(a, b),
+    lambda y, a, b: -digamma_increment(b, a),
+)
+
+
+def _rgamma_slope(x: Any) -> Any:
+    return rgamma_derivative(special.rgamma(x), x)
+
+
+def poch_by_start(y: Any, z: Any, m: Any) -> Any:
+    """``(ψ(z + m) - ψ(z)) Γ(z + m) / Γ(z)``; at the poles of Γ(z) from 1/Γ, or by reflection."""
+    plain = y * digamma_increment(z, m)
+    at_pole = pole(z)
+    if not np.any(at_pole):
+        return plain
+    end = np.add(z, m)
+    both = at_pole & pole(end)
+    crossing = special.gamma(np.where(both, 1, end)) * _rgamma_slope(z)
+    below = y * (special.psi(np.where(both, 1 - end, 1)) - special.psi(np.where(both, np.subtract(1, z), 1)))
+    return np.where(both, below, np.where(at_pole, crossing, plain))
+
+
+elementwise(special.poch, poch_by_start, lambda y, z, m: y * special.psi(np.add(z, m)))
+
+
+def _binom_at_pole(n: Any, k: Any, left: Any) -> Any:
+    """``∂ Γ(n + 1) / (Γ(k + 1) Γ(left))`` by ``left``."""
+    return special.gamma(np.add(n, 1)) * special.rgamma(np.add(k, 1)) * _rgamma_slope(left)
+
+
+def binom_by_number(y: Any, n: Any, k: Any) -> Any:
+    left = np.subtract(n, k) + 1
+    plain = y * digamma_increment(left, k)
+    at_pole = pole(left)
+    return np.where(at_pole, _binom_at_pole(n, k, left), plain) if np.any(at_pole) else plain
+
+
+def binom_by_part(y: Any, n: Any, k: Any) -> Any:
+    left, part = np.subtract(n, k) + 1, np.add(k, 1)
+    slope = y * digamma_increment(part, np.subtract(left, part))
+    if np.any(pole(left)):
+        slope = np.where(pole(left), -_binom_at_pole(n, k, left), slope)
+    if np.any(pole(part)):
+        outside = special.gamma(np.add(n, 1)) * special.rgamma(left) * _rgamma_slope(as_array(part))
+        slope = np.where(pole(part), outside, slope)
+    return slope
+
+
+elementwise(special.binom, binom_by_number, binom_by_part)

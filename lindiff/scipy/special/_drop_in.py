@@ -1,0 +1,39 @@
+"""Taking the place of a function of ``scipy.special`` written in Python."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from lindiff.core.variable import Variable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+__all__ = ["drop_in", "refuse_variable"]
+
+
+def drop_in(original: Callable[..., Any]) -> Callable[[F], F]:
+    """Let the decorated function take the place of SciPy's, which plain arguments go to."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            for x in (*args, *options.values()):
+                if isinstance(x, Variable):
+                    return function(*args, **options)
+            return original(*args, **options)
+
+        call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def refuse_variable(name: str, argument: str, x: Any, reason: str) -> None:
+    if isinstance(x, Variable):
+        raise TypeError(
+            f"scipy.special.{name} has no derivative with respect to {argument} in lindiff: {reason}. Give "
+            f"ld.value(v) there if that derivative does not matter"
+        )

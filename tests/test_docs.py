@@ -1,0 +1,38 @@
+"""The examples of the documentation run as written, and the figures it cites are the measured ones."""
+
+from __future__ import annotations
+
+import csv
+import doctest
+import importlib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if ">>> " in page.read_text(encoding="utf-8")]
+MODULES = ["seeing._draw", "seeing._explain", "seeing._nan", "testing"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages(page):
+    result = doctest.testfile(
+        str(page), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8"
+    )
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    result = doctest.testmod(importlib.import_module(f"lindiff.{name}"), optionflags=doctest.ELLIPSIS)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_gains_of_custom_rules():
+    page = (ROOT / "docs" / "custom_rules.md").read_text(encoding="utf-8")
+    with open(ROOT / "benchmarks" / "results" / "custom_rules.csv", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            cited = next(line for line in page.splitlines() if f"/{row['rule']}.py)" in line)
+            assert f"{row['gain']}× (n = {int(row['size']):_})".replace("_", " ") in cited

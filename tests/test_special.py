@@ -1,0 +1,398 @@
+"""scipy.special: edges of domains, accuracy against mpmath, errors, classification of every function."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import special
+
+import lindiff as ld
+import lindiff.scipy.special as functions
+from lindiff.core.registry import handled_functions, refused_functions
+from lindiff.rules.special.gamma import polygamma
+from lindiff.rules.special.incomplete import beta_derivative, gamma_derivative
+from lindiff.scipy.special._others import BY_THEMSELVES, PLAIN_ONLY
+
+inf = math.inf
+PUBLIC = {
+    name: getattr(special, name)
+    for name in dir(special)
+    if not name.startswith("_")
+    and callable(getattr(special, name))
+    and not isinstance(getattr(special, name), type)
+}
+
+
+# -- edges -----------------------------------------------------------------------------------------------
+
+EDGES = [
+    # function, arguments, differentiated argument, derivative
+    (special.xlogy, (0.0, 2.0), 0, math.log(2)),
+    (special.xlogy, (0.0, 0.0), 0, -inf),
+    (special.xlogy, (0.0, 0.0), 1, 0.0),
+    (special.xlog1py, (0.0, -1.0), 1, 0.0),
+    (special.entr, (0.0,), 0, inf),
+    (special.rel_entr, (0.0, 2.0), 0, -inf),
+    (special.rel_entr, (0.0, 2.0), 1, 0.0),
+    (special.rel_entr, (0.0, 0.0), 0, 0.0),
+    (special.kl_div, (0.0, 0.0), 0, 0.0),
+    (special.kl_div, (0.0, 0.0), 1, 1.0),
+    (special.expit, (inf,), 0, 0.0),
+    (special.expit, (-inf,), 0, 0.0),
+    (special.expit, (50.0,), 0, math.exp(-50)),
+    (special.log_expit, (-inf,), 0, 1.0),
+    (special.logit, (0.0,), 0, inf),
+    (special.erfinv, (1.0,), 0, inf),
+    (special.erfinv, (-1.0,), 0, inf),
+    (special.ndtri, (0.0,), 0, inf),
+    (special.log_ndtr, (-1e8,), 0, 1e8),
+    (special.log_ndtr, (40.0,), 0, 0.0),
+    (special.ndtri_exp, (-inf,), 0, 0.0),
+    (special.erf, (inf,), 0, 0.0),
+    (special.dawsn, (1e8,), 0, -0.5e-16),
+    (special.erfcx, (1e8,), 0, -1e-16 / math.sqrt(math.pi)),
+    (special.gammaln, (1e300,), 0, math.log(1e300)),
+    (special.gammaln, (inf,), 0, inf),
+    (special.rgamma, (0.0,), 0, 1.0),
+    (special.rgamma, (-3.0,), 0, -6.0),
+    (special.poch, (0.0, 2.0), 0, 1.0),
+    (special.poch, (-4.0, 2.0), 0, -7.0),
+    (special.binom, (3.0, 5.0), 0, -0.05),
+    (special.gammainc, (1.0, 0.0), 1, 1.0),
+    (special.gammainc, (2.0, 0.0), 1, 0.0),
+    (special.gammainc, (0.5, 0.0), 1, inf),
+    (special.gammainc, (2.0, 0.0), 0, 0.0),
+    (special.gammainc, (2.0, inf), 0, 0.0),
+    (special.gammainc, (2.0, inf), 1, 0.0),
+    (special.betainc, (1.0, 3.0, 0.0), 2, 3.0),
+    (special.betainc, (2.0, 3.0, 1.0), 2, 0.0),
+    (special.betainc, (2.0, 3.0, 0.0), 0, 0.0),
+    (special.betainc, (2.0, 3.0, 1.0), 1, 0.0),
+    (special.stdtr, (3.0, 0.0), 0, 0.0),
+    (special.stdtr, (inf, 1.0), 1, math.exp(-0.5) / math.sqrt(2 * math.pi)),
+    (special.stdtr, (inf, 1.0), 0, 0.0),
+    (special.boxcox, (3.0, 0.0), 1, math.log(3) ** 2 / 2),
+    (special.boxcox, (0.0, 2.0), 1, 0.25),
+    (special.boxcox1p, (2.0, 0.0), 1, math.log(3) ** 2 / 2),
+    (special.inv_boxcox, (2.0, 0.0), 0, math.exp(2)),
+    (special.inv_boxcox, (2.0, 0.0), 1, -2 * math.exp(2)),
+    (special.inv_boxcox1p, (2.0, 0.0), 1, -2 * math.exp(2)),
+    (special.exprel, (0.0,), 0, 0.5),
+    (special.cosm1, (0.0,), 0, 0.0),
+    (special.huber, (1.0, 0.0), 1, 0.0),
+    (special.huber, (1.0, 3.0), 0, 2.0),
+    (special.pseudo_huber, (0.0, 3.0), 0, 3.0),
+    (special.pseudo_huber, (0.0, 0.0), 1, 0.0),
+    (special.spence, (1.0,), 0, -1.0),
+    (special.lambertw, (0.0,), 0, 1.0),
+    (special.wrightomega, (-inf,), 0, 0.0),
+    (special.wrightomega, (inf,), 0, 1.0),
+    (special.j1, (0.0,), 0, 0.5),
+    (special.i1, (0.0,), 0, 0.5),
+    (special.beip, (0.0,), 0, 0.5),
+    (special.k0, (0.0,), 0, -inf),
+    (special.ellipk, (0.0,), 0, math.pi / 8),
+    (special.ellipe, (0.0,), 0, -math.pi / 8),
+    (special.ellipkinc, (1.0, 0.0), 1, (1 - math.sin(1) * math.cos(1)) / 4),
+    (special.agm, (2.0, 2.0), 0, 0.5),
+    (special.owens_t, (0.0, 1.0), 0, 0.0),
+    (special.voigt_profile, (1.0, 0.0, 2.0), 0, -4 / (25 * math.pi)),
+    (special.voigt_profile, (1.0, 0.0, 2.0), 2, -3 / (25 * math.pi)),
+    (special.kolmogorov, (0.0,), 0, 0.0),
+    (special.kolmogorov, (-1.0,), 0, 0.0),
+    (special.tklmbda, (3.0, 2.0), 0, 0.0),
+    (special.chndtr, (2.0, 3.0, 0.0), 0, math.exp(-1) / math.sqrt(math.pi)),
+    (special.eval_legendre, (0, 0.5), 1, 0.0),
+    (special.eval_legendre, (3, 1.0), 1, 6.0),
+    (special.expn, (0, 1.0), 1, -2 * math.exp(-1)),
+    (functions.spherical_jn, (1, 0.0), 1, 1 / 3),
+    (functions.polygamma, (0, 1.0), 1, math.pi**2 / 6),
+]
+
+
+@pytest.mark.parametrize(("function", "args", "argnum", "expected"), EDGES)
+def test_edges(function, args, argnum, expected):
+    def of_one(x):
+        return np.real(function(*args[:argnum], x, *args[argnum + 1 :]))
+
+    assert_allclose(ld.grad(of_one)(args[argnum]), expected, rtol=1e-13, atol=1e-300)
+    assert_allclose(ld.jvp(of_one, (args[argnum],), (1.0,))[1], expected, rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "expected"),
+    [
+        (special.exprel, 0.0, [1 / 2, 1 / 3, 1 / 4]),
+        (special.entr, 2.0, [-1 - math.log(2), -1 / 2, 1 / 4]),
+        (special.spence, 1.0, [-1, 1 / 2, -2 / 3]),
+        (special.rgamma, 0.0, [1, 2 * np.euler_gamma, 3 * np.euler_gamma**2 - math.pi**2 / 2]),
+        (special.j1, 0.0, [1 / 2, 0, -3 / 8]),
+        (special.ellipk, 0.0, [math.pi / 8, 9 * math.pi / 64, 75 * math.pi / 256]),
+        (special.log_ndtr, -1e3, [1000.000999998, -0.999999000006, 2e-9]),
+        (
+            lambda lmbda: special.boxcox(3.0, lmbda),
+            0.0,
+            [math.log(3) ** (k + 1) / (k + 1) for k in (1, 2, 3)],
+        ),
+        (lambda t: special.stdtr(5.0, t), 0.0, [0.37960668982249457, 0, -0.4555280277869935]),
+    ],
+)
+def test_first_derivatives_at_a_point(function, x, expected):
+    for k, value in enumerate(expected):
+        function = ld.grad(function)
+        assert_allclose(function(x), value, rtol=1e-6 if k == 2 else 1e-11, atol=1e-12)
+
+
+def test_mixed_derivative_of_student_at_the_center():
+    mixed = ld.grad(lambda v: ld.grad(special.stdtr, 1)(v, 0.0))(3.0)
+    density = ld.grad(lambda v: special.gamma((v + 1) / 2) / special.gamma(v / 2) / np.sqrt(v * np.pi))(3.0)
+    assert_allclose(mixed, density, rtol=1e-12)
+    assert_allclose(ld.grad(lambda t: ld.grad(special.stdtr)(3.0, t))(0.0), density, rtol=1e-12)
+
+
+def test_orders_of_zero_and_entries_of_empty_arrays():
+    for name in ("gamma", "erf", "j0", "ellipk", "expit", "entr", "zetac"):
+        assert ld.grad(lambda x, f=PUBLIC[name]: np.sum(f(x)))(np.zeros(0)).shape == (0,)
+    for name in ("gammainc", "beta", "xlogy", "boxcox", "ellipkinc", "stdtr"):
+        gradient = ld.grad(lambda x, f=PUBLIC[name]: np.sum(f(np.full((2, 1), 0.5), x)))(np.zeros((0,)))
+        assert gradient.shape == (0,)
+    assert ld.grad(lambda x: np.sum(special.betainc(1.0, 2.0, x)))(np.zeros((2, 0))).shape == (2, 0)
+    assert ld.grad(lambda x: np.sum(special.airy(x)[0]))(np.zeros((2, 0))).shape == (2, 0)
+
+
+def test_in_where_a_branch_not_taken_does_not_matter():
+    x = np.array([-1.0, 0.0, 2.0])
+    gradient = ld.grad(lambda x: np.sum(np.where(x > 0, special.gammaln(x) + special.xlogy(x, x), 0)))(x)
+    assert_allclose(gradient, [0, 0, special.psi(2) + math.log(2) + 1])
+
+
+# -- accuracy --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mp():
+    mpmath = pytest.importorskip("mpmath")
+    with mpmath.workdps(40):
+        yield mpmath
+
+
+def derivative(mp, f, x, h=1e-12):
+    h = mp.mpf(h) * max(abs(x), 1e-3)
+    return float((f(x + h) - f(x - h)) / (2 * h))
+
+
+def test_incomplete_gamma_by_its_parameter(mp):
+    for a in (1e-3, 0.3, 1.0, 3.0, 40.0, 2000.0):
+        for r in (1e-8, 0.1, 0.7, 1.0, 1.2, 4.0):
+            x = max(a, 0.3) * r if a < 100 else a + 3 * (r - 1) * math.sqrt(a)
+            ends, sign = ((0, x), 1) if x < a else ((x, mp.inf), -1)
+            expected = sign * derivative(
+                mp, lambda t, ends=ends: mp.gammainc(t, *ends, regularized=True), mp.mpf(a)
+            )
+            assert_allclose(ld.grad(special.gammainc)(a, x), expected, rtol=2e-12, atol=1e-290)
+            assert_allclose(ld.grad(special.gammaincc)(a, x), -expected, rtol=2e-12, atol=1e-290)
+
+
+def test_incomplete_beta_by_its_parameters(mp):
+    for a, b in [(0.01, 0.5), (1.0, 1.0), (3.0, 0.2), (40.0, 5.0), (700.0, 300.0)]:
+        mean, deviation = a / (a + b), math.sqrt(a * b / (a + b + 1)) / (a + b)
+        for x in (1e-6, mean - deviation, mean, mean + deviation, 0.99):
+            if not 0 < x < 1:
+                continue
+            for i in (0, 1):
+
+                def integral(t, x=x, i=i, a=a, b=b):
+                    return mp.betainc(*((t, b) if i == 0 else (a, t)), 0, x, regularized=True)
+
+                expected = derivative(mp, integral, mp.mpf((a, b)[i]))
+                assert_allclose(ld.grad(special.betainc, i)(a, b, x), expected, rtol=2e-11, atol=1e-250)
+
+
+@pytest.mark.parametrize(
+    ("function", "reference", "points"),
+    [
+        (special.psi, "digamma", (0.01, 2.5, 1e5, -3.3)),
+        (special.zeta, "zeta", (1.01, 2.5, 20.0, 0.3, -0.5, -3.7)),
+        (special.rgamma, "rgamma", (-7.999, -0.2, 0.4, 12.5)),
+        (special.erfcx, lambda mp, x: mp.exp(x * x) * mp.erfc(x), (-3.0, 0.5, 9.9, 10.1, 300.0)),
+        (special.log_ndtr, lambda mp, x: mp.log(mp.ncdf(x)), (-30.0, -3.0, 0.5, 6.0)),
+        (special.ellipk, "ellipk", (-30.0, 1e-9, 0.5, 0.999999)),
+        (special.ellipe, "ellipe", (-30.0, 1e-9, 0.5, 0.999999)),
+        (special.k0e, lambda mp, x: mp.exp(x) * mp.besselk(0, x), (0.1, 3.0, 50.0)),
+        (special.i0e, lambda mp, x: mp.exp(-x) * mp.besseli(0, x), (0.1, 3.0, 50.0)),
+        (special.exprel, lambda mp, x: mp.expm1(x) / x, (-40.0, -0.9, 1e-5, 2.0)),
+        (special.spence, lambda mp, x: mp.polylog(2, 1 - x), (0.2, 0.99, 1.01, 5.0)),
+    ],
+)
+def test_accuracy(mp, function, reference, points):
+    f = getattr(mp, reference) if isinstance(reference, str) else lambda x: reference(mp, x)
+    for x in points:
+        assert_allclose(ld.grad(function)(x), derivative(mp, f, mp.mpf(x)), rtol=1e-12)
+
+
+def test_zeta_by_both_arguments_and_twice(mp):
+    assert_allclose(ld.grad(special.zeta)(2.5, 0.3), float(mp.diff(lambda s: mp.zeta(s, mp.mpf("0.3")), 2.5)))
+    twice = ld.grad(ld.grad(special.zeta))
+    assert_allclose(twice(2.5, 1.3), float(mp.diff(lambda s: mp.zeta(s, mp.mpf("1.3")), 2.5, 2)), rtol=1e-10)
+
+
+def test_polygamma_of_complex_arguments(mp):
+    for z in (1 + 2j, -3.3 + 0.1j, -3.2 - 8j, 30 + 1j):
+        for n in (1, 2, 4):
+            assert_allclose(polygamma(n, z), complex(mp.diff(mp.digamma, z, n)), rtol=1e-12)
+
+
+def test_large_parameters_do_not_cancel():
+    assert_allclose(ld.grad(special.betaln)(1e8, 3.0), -3 / (1e8 + 1), rtol=1e-8)
+    a = 1e8
+    density = ld.grad(special.gammainc, 1)(a, a)
+    assert_allclose(density, math.exp(-1 / (12 * a)) / math.sqrt(2 * math.pi * a), rtol=1e-12)
+    assert_allclose(ld.grad(special.gammainc)(a, a), -density, rtol=1e-4)
+
+
+def test_second_derivatives_by_parameters_are_symmetric():
+    hessian = ld.hessian(lambda p: special.betainc(p[0], p[1], p[2]))(np.array([2.5, 0.7, 0.4]))
+    assert_allclose(hessian, hessian.T, rtol=1e-10)
+    assert_allclose(hessian[0, 1], beta_derivative(2.5, 0.7, 0.4, 1, 1))
+    hessian = ld.hessian(lambda p: special.gammainc(p[0], p[1]))(np.array([2.5, 0.7]))
+    assert_allclose(hessian, hessian.T, rtol=1e-12)
+    assert_allclose(hessian[0, 0], gamma_derivative(2.5, 0.7, 2))
+
+
+# -- errors and classification ---------------------------------------------------------------------------
+
+
+def test_arguments_without_derivative_are_refused_at_the_call():
+    v = ld.Variable(1.5)
+    with pytest.raises(TypeError, match=r"jv has no derivative with respect to argument 0 .* ld\.value"):
+        special.jv(v, 2.0)
+    with pytest.raises(TypeError, match="hyp2f1 has no derivative with respect to argument 2"):
+        special.hyp2f1(1.0, 2.0, v, 0.5)
+    with pytest.raises(TypeError, match="jve has no derivative with respect to argument 0"):
+        special.jve(v, 2.0)
+    with pytest.raises(TypeError, match="an integer"):
+        special.kn(v, 2.0)
+    with pytest.raises(TypeError, match=r"airye of complex arguments is not holomorphic"):
+        special.airye(ld.Variable(1.0 + 1.0j))
+    for call in (
+        lambda: functions.polygamma(v, 2.0),
+        lambda: functions.spherical_jn(v, 2.0),
+        lambda: functions.multigammaln(3.0, v),
+        lambda: functions.diric(2.0, v),
+    ):
+        with pytest.raises(TypeError, match="an integer"):
+            call()
+
+
+def test_refused_functions_say_why():
+    v = ld.Variable(1.5)
+    with pytest.raises(
+        TypeError, match=r"scipy\.special\.smirnov has no derivative in lindiff: .*kolmogorov"
+    ):
+        special.smirnov(3, v)
+    with pytest.raises(
+        TypeError, match="riccati_jn has no derivative in lindiff: write it with spherical_jn"
+    ):
+        functions.riccati_jn(2, v)
+    with pytest.raises(ValueError, match="leave out exact"):
+        functions.factorial(v, exact=True)
+    with pytest.raises(AttributeError):
+        functions.no_such_function  # noqa: B018
+
+
+def test_every_public_function_is_classified():
+    ruled, refused = handled_functions(), refused_functions()
+    plain_only = set(" ".join(PLAIN_ONLY.values()).split())
+    for name, function in PUBLIC.items():
+        classes = [
+            function in ruled,
+            function in refused,
+            name in functions.__all__,
+            name in BY_THEMSELVES and function not in ruled,
+            name in plain_only,
+        ]
+        assert sum(classes) == 1, f"{name} is in {sum(classes)} classes"
+
+
+def test_lists_hold_no_function_twice():
+    names = " ".join(PLAIN_ONLY.values()).split()
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", sorted(BY_THEMSELVES & set(PUBLIC)))
+def test_python_functions_that_dispatch(name):
+    args = {
+        "assoc_laguerre": (0.5, 3),
+        "lambertw": (0.5,),
+        "sinc": (0.5,),
+        "softplus": (0.5,),
+        "zeta": (2.5,),
+    }
+    function = getattr(functions, name)
+    before, x = ((), args[name]) if name in args else ((1.5,), (0.5, 2))
+    assert function is getattr(special, name)
+    h = 1e-5
+    expected = (function(*before, x[0] + h, *x[1:]) - function(*before, x[0] - h, *x[1:])) / (2 * h)
+    got = ld.jvp(lambda t: function(*before, t, *x[1:]), (x[0],), (1.0,))[1]
+    assert_allclose(got, expected, rtol=1e-7)
+
+
+# -- the namespace ---------------------------------------------------------------------------------------
+
+
+def test_namespace_is_scipys_on_plain_arrays():
+    x = np.array([[0.5, -inf, 3.0], [1.0, 2.0, 0.0]], np.float32)
+    for f, g in [(functions.logsumexp, special.logsumexp), (functions.softmax, special.softmax)]:
+        for axis in (None, 0, (0, 1)):
+            assert_allclose(f(x, axis), g(x, axis))
+            assert f(x, axis).dtype == g(x, axis).dtype
+    assert functions.gammaln is special.gammaln
+    assert functions.comb(5, 2, exact=True) == 10
+    assert functions.ai_zeros(2)[0].shape == (2,)
+    assert functions.SpecialFunctionWarning is special.SpecialFunctionWarning
+
+
+def test_logsumexp_of_infinite_terms():
+    gradient = ld.jacobian(lambda a: functions.logsumexp(a, axis=1))
+    a = np.array([[-inf, 0.0], [-inf, -inf], [inf, inf], [inf, 0.0]])
+    expected = [[0, 1], [0.5, 0.5], [0.5, 0.5], [1, 0]]
+    assert_allclose(np.einsum("iij->ij", gradient(a)), expected)
+    assert_allclose(ld.value(functions.logsumexp(ld.Variable(a), axis=1)), special.logsumexp(a, axis=1))
+
+
+def test_logsumexp_with_factors():
+    a, b = np.array([1.0, 2.0, 500.0]), np.array([1.0, -3.0, 0.0])
+    by_a, by_b = ld.grad(lambda a, b: functions.logsumexp(a, b=b, return_sign=True)[0], (0, 1))(a, b)
+    total = math.e - 3 * math.e**2
+    expected = np.array([math.e, -3 * math.e**2, 0]) / total
+    assert_allclose(by_a, expected)
+    assert_allclose(by_b[:2], np.exp(a[:2]) / total)
+    y, sign = functions.logsumexp(ld.Variable(a), b=b, return_sign=True)
+    assert sign == -1
+    assert_allclose(ld.value(y), math.log(-total))
+
+
+def test_logsumexp_of_complex():
+    z = np.array([1.0 + 2.0j, -0.5j, 0.3])
+    gradient = ld.grad(functions.logsumexp, holomorphic=True)(z)
+    assert_allclose(gradient, np.exp(z) / np.sum(np.exp(z)))
+    y, sign = functions.logsumexp(ld.Variable(z), return_sign=True)
+    expected = special.logsumexp(z, return_sign=True)
+    assert_allclose(ld.value(y), expected[0])
+    assert_allclose(ld.value(sign), expected[1])
+
+
+def test_softmax_far_out():
+    x = np.array([1e4, 0.0, -1e4])
+    assert_allclose(ld.grad(lambda x: functions.log_softmax(x)[2])(x), [-1, 0, 1])
+    assert_allclose(ld.grad(lambda x: functions.softmax(x)[0])(x), 0)
+
+
+def test_derivatives_by_counts_are_zero_and_of_inverses_are_not():
+    assert ld.grad(special.pdtr)(2.3, 1.5) == 0
+    assert ld.grad(special.bdtr)(2.3, 5, 0.4) == 0
+    k = special.pdtrik(0.6, 3.0)
+    assert_allclose(ld.grad(special.pdtrik)(0.6, 3.0), -1 / gamma_derivative(k + 1, 3.0, 1))
