@@ -209,6 +209,18 @@ cdef class Component(Node):
         return None if y_dots is None else y_dots[self.index]
 
 
+cdef inline bint base_is_alone(object x):
+    """Whether the memory that ``x`` is a view of, if it is one, is seen by ``x`` alone.
+
+    NumPy lets a view of a view refer to the memory itself: references to the one do not show the other.
+    """
+    cdef PyObject *base
+    if not cnp.PyArray_CheckExact(x):
+        return True
+    base = <PyObject *>cnp.PyArray_BASE(<cnp.ndarray>x)
+    return base == NULL or base.ob_refcnt == 1
+
+
 cdef class Pull:
     """A walk backward: the cotangent of every node so far, and whether the walk made its memory.
 
@@ -256,7 +268,8 @@ cdef class Pull:
             self.own[i] = own
             return 0
         total = <object>self.cotangent[i]
-        if self.own[i] and Py_REFCNT(total) == 2 and add_into(total, x_bar):  # its place here and `total`
+        # one reference is its place here, one is `total`
+        if self.own[i] and Py_REFCNT(total) == 2 and base_is_alone(total) and add_into(total, x_bar):
             return 0
         total = binary(ADD, total, x_bar)
         if total is None:
@@ -288,6 +301,7 @@ cdef class Pull:
         cdef Py_ssize_t i = self.place(node)
         if self.own[i] and self.cotangent[i] != NULL and self.cotangent[i].ob_refcnt == 1 \
                 and cnp.PyArray_CheckExact(<object>self.cotangent[i]) \
+                and base_is_alone(<object>self.cotangent[i]) \
                 and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>self.cotangent[i]):
             return <object>self.cotangent[i]
         return None
@@ -301,7 +315,7 @@ cdef class Pull:
         result = <object>self.cotangent[i]
         Py_DECREF(result)
         self.cotangent[i] = NULL
-        if self.own[i] and Py_REFCNT(result) == 1:
+        if self.own[i] and Py_REFCNT(result) == 1 and base_is_alone(result):
             return result
         if cnp.PyArray_CheckExact(result):
             return copy(<cnp.ndarray>result, True)
@@ -470,7 +484,7 @@ cdef class Record:
                 y_bar = <object>walk.cotangent[i]
                 Py_DECREF(y_bar)
                 walk.cotangent[i] = NULL
-                walk.overwrite = walk.own[i] and Py_REFCNT(y_bar) == 1
+                walk.overwrite = walk.own[i] and Py_REFCNT(y_bar) == 1 and base_is_alone(y_bar)
                 if observed_step is None:
                     node.pull(walk, y_bar)
                 else:
