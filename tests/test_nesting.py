@@ -183,3 +183,18 @@ def test_order_2_of_a_rule_with_only_a_pullback():
         for way in ways:
             derivative = way(derivative)
         assert derivative(5.0) == 6.0
+
+
+def test_cotangents_that_are_views_of_one_memory():
+    """A reshaped cotangent and what is broadcast from it share memory: neither may be overwritten."""
+    a, y = np.array([1.2, 1.5, 1.9]), np.array([1.0, 2.0, 3.0])
+
+    def f(a):
+        t = np.sum(a)
+        return (t - a) * (t * t)
+
+    def pulled(a):
+        return ld.vjp(f, a)[1](y)[0]
+
+    forward, reverse = (ld.jacobian(pulled, mode=mode)(a) for mode in ("forward", "reverse"))
+    np.testing.assert_allclose(reverse, forward, rtol=1e-12)

@@ -223,6 +223,22 @@ cdef class Component(Node):
         return None if y_dots is None else y_dots[self.index]
 
 
+cdef inline bint base_is_alone(object x):
+    """Whether the memory that ``x`` is a view of, if it is one, is seen by ``x`` alone.
+
+    NumPy lets a view of a view refer to the memory itself: references to the one do not show the other.
+    """
+    cdef PyObject *base
+    if type(x) is Directions:
+        x = x.array
+        if Py_REFCNT(x) > 2:  # its place there, and `x`
+            return False
+    if not cnp.PyArray_CheckExact(x):
+        return True
+    base = <PyObject *>cnp.PyArray_BASE(<cnp.ndarray>x)
+    return base == NULL or base.ob_refcnt == 1
+
+
 cdef class Pull:
     """A walk backward: the cotangent of every node so far, and whether the walk made its memory.
 
@@ -270,7 +286,8 @@ cdef class Pull:
             self.own[i] = own
             return 0
         total = <object>self.cotangent[i]
-        if self.own[i] and Py_REFCNT(total) == 2 and add_into(total, x_bar):  # its place here and `total`
+        # one reference is its place here, one is `total`
+        if self.own[i] and Py_REFCNT(total) == 2 and base_is_alone(total) and add_into(total, x_bar):
             return 0
         if type(x_bar) is Directions:
             total = None  # its reference would hide that the walk alone has it
@@ -312,6 +329,7 @@ cdef class Pull:
         cdef Py_ssize_t i = self.place(node)
         if self.own[i] and self.cotangent[i] != NULL and self.cotangent[i].ob_refcnt == 1 \
                 and cnp.PyArray_CheckExact(<object>self.cotangent[i]) \
+                and base_is_alone(<object>self.cotangent[i]) \
                 and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>self.cotangent[i]):
             return <object>self.cotangent[i]
         return None
@@ -326,7 +344,8 @@ cdef class Pull:
         if type(total) is not Directions:
             return None
         total = total.array
-        if cnp.PyArray_CheckExact(total) and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>total):
+        if cnp.PyArray_CheckExact(total) and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>total) \
+                and Py_REFCNT(total) == 2 and base_is_alone(total):  # its place in the Directions, and `total`
             return total
         return None
 
@@ -336,7 +355,7 @@ cdef class Pull:
         cdef Py_ssize_t i = self.place(node)
         cdef bint own = self.own[i]
         result = self.taken(node)
-        if result is None or (own and Py_REFCNT(result) == 1):
+        if result is None or (own and Py_REFCNT(result) == 1 and base_is_alone(result)):
             return result
         if cnp.PyArray_CheckExact(result):
             return copy(<cnp.ndarray>result, True)
@@ -575,7 +594,7 @@ cdef class Record:
                 y_bar = <object>walk.cotangent[i]
                 Py_DECREF(y_bar)
                 walk.cotangent[i] = NULL
-                walk.overwrite = walk.own[i] and Py_REFCNT(y_bar) == 1
+                walk.overwrite = walk.own[i] and Py_REFCNT(y_bar) == 1 and base_is_alone(y_bar)
                 if observed_step is None:
                     pull_node(node, walk, y_bar, many)
                 else:
