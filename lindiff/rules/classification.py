@@ -37,7 +37,7 @@ OF_OTHERS = {
     "trapz": "differentiable",
 }
 
-# Have a rule, but make arrays of numbers or anything: NumPy does not hand a Variable among their arguments over.
+# Have a rule, but make arrays of numbers or anything: NumPy hands no Variable among their arguments over.
 MAKERS_OF_ARRAYS = """
     array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray fromiter full kaiser require
 """
