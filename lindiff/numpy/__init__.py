@@ -29,13 +29,13 @@ from typing import Any
 
 import numpy
 
-from lindiff.numpy import fft, linalg, polynomial
+from lindiff.numpy import fft, linalg, polynomial, special
 from lindiff.numpy._indexing import broadcast, c_, fromiter, mgrid, ndenumerate, ogrid, r_, vectorize
 from lindiff.numpy._names import public_names, take_over
 
 __all__ = public_names(numpy)
 
-_OWN = (broadcast, c_, fft, fromiter, linalg, mgrid, ndenumerate, ogrid, polynomial, r_, vectorize)
+_OWN = (broadcast, c_, fft, fromiter, linalg, mgrid, ndenumerate, ogrid, polynomial, r_, special, vectorize)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.registry import Rule, handler_kind, raise_unsupported
+from lindiff.core.registry import Rule, handler_kind, raise_unsupported, suggest
 from lindiff.rules.ufuncs import method_of_ufunc
 
 __all__ = ["Support", "supported"]
@@ -37,7 +37,7 @@ OF_OTHERS = {
     "trapz": "differentiable",
 }
 
-# Have a rule, but make arrays of numbers or anything: NumPy hands no Variable among their arguments over.
+# Have a rule, but make arrays of anything: NumPy does not hand a Variable among their arguments over.
 MAKERS_OF_ARRAYS = """
     array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray fromiter full kaiser require
 """
@@ -161,12 +161,16 @@ def _listed() -> dict[Any, Support]:
         listed[name] = Support("differentiable", note)
     for reason, names in OUT_OF_SCOPE.items():
         for name in names.split():
-            listed[name] = Support("out of scope", f"numpy.{name} {reason}; give it ld.value(v)")
+            listed[name] = Support("out of scope", f"write {_of_value(name, reason)}")
     return {
         _named(f"numpy.{name}"): support
         for name, support in listed.items()
         if hasattr(np, name) or not (name in SINCE or name in UNTIL)
     }
+
+
+def _of_value(name: str, reason: str) -> str:
+    return f"numpy.{name}(ld.value(v)), which {reason}"
 
 
 def _named(name: str) -> Any:
@@ -204,3 +208,8 @@ def _instead_of(function: Any, module: str) -> str:
         raise_unsupported(function)
     except TypeError as error:
         return str(error)
+
+
+for _reason, _names in OUT_OF_SCOPE.items():
+    for _name in _names.split():
+        suggest(_name.rpartition(".")[2], _of_value(_name, _reason))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, overload
@@ -102,7 +103,7 @@ class Operation:
     @property
     def source(self) -> str:
         """``name.py:12``."""
-        return "" if self.file is None else f"{self.file.rpartition('/')[2]}:{self.line}"
+        return "" if self.file is None else f"{os.path.basename(self.file)}:{self.line}"
 
 
 def _row(number: int, runs: tuple[Recorded, ...]) -> Operation:

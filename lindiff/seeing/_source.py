@@ -13,8 +13,8 @@ import lindiff.core
 
 # Code below these folders calls operations on the user's behalf.
 _LIBRARIES = tuple(
-    os.path.join(os.path.dirname(os.path.dirname(path)), "")
-    for path in (lindiff.core.__file__, os.path.join(os.path.dirname(np.__file__), "x"))
+    os.path.join(folder, "")
+    for folder in (os.path.dirname(os.path.dirname(lindiff.core.__file__)), os.path.dirname(np.__file__))
 )
 
 
@@ -32,11 +32,6 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return f'File "{self.file}", line {self.line}, in {self.function}'
-
-    @property
-    def short(self) -> str:
-        """``name.py:12``."""
-        return f"{os.path.basename(self.file)}:{self.line}"
 
 
 def users_line() -> Place | None:
