@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.variable import Variable
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,18 @@ def _fits(signature: inspect.Signature, sample: Sample) -> bool:
     except TypeError:
         return False
     return True
+
+
+def undispatched(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, which NumPy does not dispatch, as lindiff has it for Variables."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for leaf in pytree.flatten((args, kwargs))[0]:
+            if isinstance(leaf, Variable):
+                return leaf.__array_function__(function, (Variable,), args, kwargs)
+        return function(*args, **kwargs)
+
+    return call
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from table import Operator, sample
+from table import Operator, sample, undispatched
 
-import lindiff as ld
-from lindiff.core import pytree
 from lindiff.rules.polynomial_series import BASES
-
-
-def undispatched(function):
-    """``function``, which NumPy does not dispatch, as lindiff has it for Variables."""
-
-    def call(*args, **kwargs):
-        for leaf in pytree.flatten((args, kwargs))[0]:
-            if isinstance(leaf, ld.Variable):
-                return leaf.__array_function__(function, (ld.Variable,), args, kwargs)
-        return function(*args, **kwargs)
-
-    return call
 
 
 def values(rng):

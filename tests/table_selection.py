@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from table import Operator, accepted, sample
+from table import Operator, accepted, sample, undispatched
 
 import lindiff as ld
 
@@ -139,18 +139,6 @@ def with_like(function):
         while isinstance(first, list):
             first = first[0]
         return function(a, like=first if isinstance(first, ld.Variable) else None, **kwargs)
-
-    return call
-
-
-def undispatched(function):
-    """``function``, which NumPy does not dispatch, as lindiff has it for Variables."""
-
-    def call(*args, **kwargs):
-        for a in args:
-            if isinstance(a, ld.Variable):
-                return a.__array_function__(function, (ld.Variable,), args, kwargs)
-        return function(*args, **kwargs)
 
     return call
 
