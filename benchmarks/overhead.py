@@ -37,6 +37,10 @@ def near_one(*shape: int) -> np.ndarray:
     return _rng().uniform(0.9, 1.1, shape)
 
 
+def unit_circle(n: int) -> np.ndarray:
+    return np.exp(1j * _rng().uniform(0, 2 * np.pi, n))
+
+
 def orthogonal(n: int) -> np.ndarray:
     return np.linalg.qr(_rng().standard_normal((n, n)))[0]
 
@@ -49,11 +53,26 @@ CHAINS = {
     "np.sin(x), 4-vectors": Chain(lambda xp, x: xp.sin(x), (near_one(4),)),
     "np.exp(-x), 4-vectors": Chain(lambda xp, x: xp.exp(-x), (near_one(4),), operations=2),
     "np.tanh(x), 4-vectors": Chain(lambda xp, x: xp.tanh(x), (near_one(4),)),
+    "np.arctan(x), 4-vectors": Chain(lambda xp, x: xp.arctan(x), (near_one(4),)),
+    "np.maximum(x, y), 4-vectors": Chain(lambda xp, x, y: xp.maximum(x, y), (near_one(4), near_one(4))),
+    "np.where(x > 1, x, y), 4-vectors": Chain(
+        lambda xp, x, y: xp.where(x > 1.0, x, y), (near_one(4), near_one(4))
+    ),
+    "z * w, complex 4-vectors": Chain(lambda xp, x, y: x * y, (unit_circle(4), unit_circle(4))),
+    "np.fft.fft(z), 4-vectors": Chain(lambda xp, x: xp.fft.fft(x, norm="ortho"), (unit_circle(4),)),
+    "np.linalg.solve(A, x), 4×4": Chain(lambda xp, x, A: xp.linalg.solve(A, x), (near_one(4), orthogonal(4))),
     "A @ x, 4×4": Chain(lambda xp, x, A: A @ x, (near_one(4), orthogonal(4))),
     "A @ B, 4×4": Chain(lambda xp, A, B: A @ B, (near_one(4, 4), orthogonal(4))),
     "A.T + B, 4×4": Chain(lambda xp, A, B: A.T + B, (near_one(4, 4), near_one(4, 4)), operations=2),
     "s + x[i]": Chain(lambda xp, s, x: s + x[1], (np.float64(1.0), near_one(4)), operations=2),
     "s + np.sum(x)": Chain(lambda xp, s, x: s + xp.sum(x), (np.float64(1.0), near_one(4)), operations=2),
+    "x - np.max(x)": Chain(lambda xp, x: x - xp.max(x), (near_one(4),), operations=2),
+    "A / np.mean(A, axis=0), 4×4": Chain(
+        lambda xp, A: A / xp.mean(A, axis=0), (near_one(4, 4),), operations=2
+    ),
+    "np.concatenate([x[:2], y])": Chain(
+        lambda xp, x, y: xp.concatenate([x[:2], y]), (near_one(4), near_one(2)), operations=2
+    ),
     "x.reshape(2, 2).reshape(4)": Chain(
         lambda xp, x: x.reshape(2, 2).reshape(4), (near_one(4),), operations=2
     ),

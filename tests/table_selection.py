@@ -146,10 +146,11 @@ def with_like(function):
 def undispatched(function):
     """``function``, which NumPy does not dispatch, as lindiff has it for Variables."""
 
-    def call(a, *args, **kwargs):
-        if isinstance(a, ld.Variable):
-            return a.__array_function__(function, (ld.Variable,), (a, *args), kwargs)
-        return function(a, *args, **kwargs)
+    def call(*args, **kwargs):
+        for a in args:
+            if isinstance(a, ld.Variable):
+                return a.__array_function__(function, (ld.Variable,), args, kwargs)
+        return function(*args, **kwargs)
 
     return call
 
@@ -213,6 +214,13 @@ OPERATORS = [
     Operator("require", np.require, required, call=with_like(np.require)),
     Operator("asarray_chkfinite", np.asarray_chkfinite, one_matrix, call=undispatched(np.asarray_chkfinite)),
     Operator("ix_", np.ix_, lambda rng: [sample(rng.standard_normal(3), [0, 1], rng.standard_normal(2))]),
+    Operator(
+        "kaiser",
+        np.kaiser,
+        lambda rng: [sample(7, np.array(2.5))],
+        call=undispatched(np.kaiser),
+        single=False,
+    ),
     Operator("linspace", np.linspace, linear_grids),
     Operator("logspace", np.logspace, based_grids, domain=lambda x: x / (1 + np.abs(x)) + 1),
     Operator("geomspace", np.geomspace, lambda rng: list(grids(rng))[:4], domain=np.exp),

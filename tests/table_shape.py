@@ -89,7 +89,7 @@ def insertions(rng):
     yield sample(x, [1], rng.standard_normal((3, 2)), axis=1)
     yield sample(x, [3, 0], rng.standard_normal((3, 1)), axis=-1)
     yield sample(x, slice(0, 3, 2), rng.standard_normal((2, 1)), axis=0)
-    yield sample(x, np.array([True, False, True]), 1.5, axis=0)
+    yield sample(x, slice(1, 2), rng.standard_normal((2, 4)), axis=0)
     yield sample(x, [], rng.standard_normal((0, 4)), axis=0)
     yield sample([1.0, 2.0], 1, rng.standard_normal(3))
     yield sample(rng.standard_normal(()), 0, [1.0, 2.0])

@@ -177,6 +177,15 @@ REAL = {
     "yn": [2, (0.8, 5)],
     "yv": [1.5, (0.8, 5)],
     "yve": [1.5, (0.8, 5)],
+    # written in Python
+    "assoc_laguerre": [(0.5, 2), 3],
+    "h1vp": [1.5, (0.5, 5), 2],
+    "h2vp": [1.5, (0.5, 5), 2],
+    "ivp": [1.5, (0.5, 3), 2],
+    "jvp": [1.5, (0.5, 5), 2],
+    "kvp": [1.5, (0.5, 3), 2],
+    "softplus": [(-3, 3)],
+    "yvp": [1.5, (0.8, 5), 2],
     # elliptic
     "ellipe": [(-2, 0.8)],
     "ellipeinc": [(-4, 4), (-1, 0.8)],
@@ -341,13 +350,20 @@ OPERATORS = [
         complex=True,
         single=False,
     ),
-    Operator("special.zeta", _ufuncs._zeta, in_intervals((1.5, 5), (0.5, 3)), call=special.zeta),
+    Operator(
+        "special.zeta",
+        _ufuncs._zeta,
+        in_intervals((1.5, 5), (0.5, 3)),
+        call=special.zeta,
+        also=(special.zeta,),
+    ),
     Operator("special.zeta of Riemann", _ufuncs._riemann_zeta, in_intervals((-2, 0.5)), call=special.zeta),
     Operator(
         "special.lambertw",
         _ufuncs._lambertw,
         in_intervals((0.5, 2)),
         call=special.lambertw,
+        also=(special.lambertw,),
         domain=near_the_real_axis,
         complex=True,
         single=False,
@@ -377,6 +393,11 @@ OPERATORS = [
     drop_in("multigammaln", (2, 4), 3),
     drop_in("perm", (4, 6), (1, 3)),
     drop_in("polygamma", [0, 2], (1, 3), single=False),
+    *(
+        [drop_in("sph_harm_y", [2, 3], [-1, 3], (0.3, 2), (-2, 2), single=False)]
+        if hasattr(special, "sph_harm_y")
+        else []
+    ),
     drop_in("spherical_in", 2, (0.5, 3), complex=True),
     drop_in("spherical_jn", [0, 2], (0.5, 3), complex=True),
     drop_in("spherical_jn", 2, (0.5, 3), label=" derivative", options={"derivative": True}),

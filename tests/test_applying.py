@@ -75,6 +75,13 @@ def test_inserted_values_take_the_dtype_of_the_array():
         np.insert(ld.Variable(np.ones(3)), [0, 1], [1.0, 2.0, 3.0])
 
 
+@pytest.mark.filterwarnings("ignore:in the future insert:FutureWarning")
+def test_booleans_say_where_to_insert_as_numpy_reads_them():
+    mask = np.array([True, False, True])
+    inserted = np.insert(ld.Variable(X), mask, 1.5, axis=1)
+    assert_array_equal(ld.value(inserted), np.insert(X, mask, 1.5, axis=1))
+
+
 def test_trim_zeros_refuses_other_sides():
     with pytest.raises(ValueError, match="unexpected"):
         np.trim_zeros(ld.Variable(X[0]), "x")

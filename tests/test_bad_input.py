@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -30,7 +31,7 @@ LEAKS = {
     "range": (lambda v: range(v), "ld.value"),
     "asarray": (np.asarray, "np.stack"),
     "array": (np.array, "ld.value"),
-    "array of a list": (lambda v: np.array([v, 1.0]), "np.stack"),
+    "array of a list": (lambda v: np.array([v, 1.0]), "np.array([v, 1.0], like=v)"),
     "asarray with dtype": (lambda v: np.asarray(v, dtype=float), "ld.value"),
     "slice": (lambda v: np.zeros(2).__setitem__(slice(0, 1), v), "np.stack"),
     "fancy": (lambda v: np.zeros(2).__setitem__([0], v), "np.stack"),
@@ -42,26 +43,22 @@ LEAKS = {
 def test_leaks_say_what_to_write(leak):
     function, hint = LEAKS[leak]
     for f in (function, lambda v: function(v * 1.0)):
-        with pytest.raises(TypeError, match=hint.replace(".", r"\.")):
+        with pytest.raises(TypeError, match=re.escape(hint)):
             ld.grad(f)(2.0)
-        with pytest.raises(TypeError, match=hint.replace(".", r"\.")):
+        with pytest.raises(TypeError, match=re.escape(hint)):
             ld.jvp(f, (2.0,), (1.0,))
-        with pytest.raises(TypeError, match=hint.replace(".", r"\.")):
+        with pytest.raises(TypeError, match=re.escape(hint)):
             f(ld.Variable(2.0))
 
 
 def test_assignment_of_one_element():
-    """NumPy chains the message onto its own."""
-
     def f(v):
         a = np.zeros(3)
         a[0] = v
         return a
 
-    with pytest.raises((TypeError, ValueError)) as caught:
+    with pytest.raises(TypeError, match=r"a = np\.zeros\(3, like=v\)"):
         ld.grad(f)(2.0)
-    chained = f"{caught.value} {caught.value.__cause__}"
-    assert "np.stack" in chained
 
 
 def test_control_flow_on_values():

@@ -11,6 +11,8 @@ import pytest
 
 import lindiff as ld
 from lindiff.core.linearization import Linearization
+from lindiff.core.record import is_recording
+from lindiff.core.variable import untraced
 from lindiff.testing import check_grads
 
 X = np.array([0.3, -0.7, 1.1])
@@ -143,6 +145,30 @@ def test_how_often_it_runs():
     runs.clear()
     ld.jacobian(ld.checkpoint(counted))(X)  # all directions together
     assert len(runs) == 2
+
+
+def test_it_runs_again_in_the_same_surroundings():
+    """Functions that make arrays ask whether operations are recorded."""
+    seen = []
+
+    def f(x):
+        seen.append(is_recording())
+        return np.sin(x)
+
+    ld.grad(lambda x: np.sum(ld.checkpoint(f)(x)))(X)
+    assert seen == [True, True]
+
+
+def test_in_place_writes_inside():
+    def f(x):
+        y = x * 1.0
+        y[0] = y[1] * y[2]
+        buffer = untraced(np.zeros(2))
+        buffer[1:] = y[:1]
+        return np.sum(np.sin(y)) * buffer
+
+    check_grads(ld.checkpoint(f), (X,))
+    same(ld.hessian(lambda x: ld.checkpoint(f)(x)[1])(X), ld.hessian(lambda x: f(x)[1])(X))
 
 
 def test_what_it_must_not_do():

@@ -87,7 +87,7 @@ def test_what_works_is_true(function, kind):
 @pytest.mark.parametrize(
     ("function", "kind", "note"),
     [
-        (np.gcd, "out of scope", "numpy.gcd acts on integers"),
+        (np.gcd, "out of scope", "write numpy.gcd(ld.value(v)), which acts on integers"),
         ("numpy.save", "out of scope", "ld.value"),
         (scipy.linalg.solve, "unsupported", "write lindiff.scipy.linalg.solve"),
         ("scipy.special.spherical_jn", "unsupported", "write lindiff.scipy.special.spherical_jn"),

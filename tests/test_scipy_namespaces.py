@@ -59,3 +59,37 @@ def test_the_rest_is_scipys_for_plain_arrays(module, name, args, says):
         function(*args[:-1], [ld.Variable(1.0)])
     with pytest.raises(AttributeError):
         ours.no_such_function  # noqa: B018
+
+
+def test_functions_written_in_lindiff_numpy():
+    """Their arrays are untraced Variables, which count as plain arrays."""
+    import lindiff.numpy as lnp
+    from lindiff.scipy import integrate, optimize, stats
+
+    def oscillator(t, y, k):
+        y_dot = lnp.zeros(2)
+        y_dot[0], y_dot[1] = y[1], -k * y[0]
+        return y_dot
+
+    def position(k):
+        times = np.array([1.0])
+        return integrate.solve_ivp(
+            oscillator, (0.0, 1.0), lnp.array([1.0, 0.0]), "DOP853", times, args=(k,)
+        ).y[0, 0]
+
+    np.testing.assert_allclose(ld.grad(position)(1.0), -0.5 * np.sin(1.0), rtol=1e-3)
+    np.testing.assert_allclose(ld.value(position(1.0)), np.cos(1.0), rtol=1e-3)
+
+    def integral(k):
+        return integrate.quad(lambda x, k: lnp.array([1.0, k]) @ lnp.array([1.0, x]), 0.0, 1.0, args=(k,))[0]
+
+    np.testing.assert_allclose(ld.grad(integral)(1.0), 0.5)
+
+    def bowl(x):
+        y = lnp.zeros(2)
+        y[:] = x - 1.0
+        return y @ y
+
+    np.testing.assert_allclose(optimize.minimize(bowl, lnp.zeros(2)).x, 1.0, rtol=1e-6)
+    got = ld.grad(lambda m: lnp.sum(stats.norm.logpdf(lnp.array([1.0, 2.0]), m)))(0.0)
+    np.testing.assert_allclose(got, 3.0)

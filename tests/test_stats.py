@@ -145,6 +145,9 @@ def test_tails():
     np.testing.assert_allclose(ld.grad(stats.logistic.logsf)(1e4), -1.0)
     np.testing.assert_allclose(ld.grad(stats.expon.logsf)(1e4), -1.0)
     np.testing.assert_allclose(ld.grad(stats.gumbel_r.logcdf)(-7.0), np.exp(7.0))
+    logcdf, pullback = ld.vjp(lambda x: stats.gamma.logcdf(x, 2.0), 50.0)  # log1p of minus 51 exp(-50)
+    np.testing.assert_allclose(logcdf, -51 * np.exp(-50.0), rtol=1e-12)
+    np.testing.assert_allclose(pullback(1.0)[0], 50 * np.exp(-50.0), rtol=1e-12)
 
 
 @settings(max_examples=30, deadline=None)
@@ -224,6 +227,7 @@ def test_wrong_parameters(call):
         (lambda v: stats.skewnorm.cdf(1.0, v), "no derivative"),
         (lambda v: stats.skewnorm.ppf(0.5, v), "no derivative"),
         (lambda v: stats.poisson.entropy(v), "no derivative"),
+        (lambda v: stats.betabinom.logsf(1, 3, 1.0, v), "scipy.stats.betabinom.logsf has no derivative"),
         (lambda v: stats.nakagami.pdf(1.0, v), "scipy.stats.nakagami.pdf has no derivative"),
         (lambda v: stats.nakagami(v).pdf(1.0), "scipy.stats.nakagami has no derivative"),
         (lambda v: stats.multivariate_normal.cdf([v, v], [0.0, 0.0]), "no derivative"),

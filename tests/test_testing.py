@@ -189,10 +189,10 @@ def test_rules_that_do_not_dispatch():
     refused(
         through_math,
         1.0,
-        match="(?s)through_math, all arguments: differentiating twice raised TypeError: .*math's",
+        match="through_math, all arguments: differentiating twice raised TypeError: (?s:.*)math's",
     )
     check_rule(through_asarray, X, order=1)
-    refused(through_asarray, X, match="(?s)through_asarray, all arguments: .*no np.asarray")
+    refused(through_asarray, X, match="through_asarray, all arguments: (?s:.*)no np.asarray")
 
 
 def test_a_wrong_second_order_of_a_rule():

@@ -186,3 +186,15 @@ def test_nan_to_num_in_place():
     assert_array_equal(ld.grad(f)(x), [1, 0, 3])
     with pytest.raises(TypeError, match=r"np\.where\(np\.isnan\(x\), v, x\)"):
         ld.grad(lambda v: np.sum(np.nan_to_num(v * x, nan=v)))(1.0)
+
+
+def test_add_at_of_many_to_one_place_is_one_operation(rng):
+    index, weights = rng.integers(0, 3, 20_000), rng.standard_normal(20_000)
+
+    def f(weights):
+        counts = np.zeros(3, like=weights)
+        np.add.at(counts, index, weights)
+        np.subtract.at(counts, index, 2 * weights)
+        return np.sum(counts * [1.0, 2.0, 3.0])
+
+    assert_allclose(ld.grad(f)(weights), -(index + 1.0))

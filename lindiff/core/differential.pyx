@@ -29,7 +29,7 @@ from lindiff.core.variable cimport value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, is_plain
 
 from lindiff.core import pytree
-from lindiff.core.directions import Apart, Directions, one_by_one
+from lindiff.core.directions import Directions, count_of, one_by_one
 from lindiff.core.record import Record
 from lindiff.core.variable import node_in, trace_inputs
 
@@ -157,8 +157,10 @@ cdef class Differential(Node):
             if type(self.pullback) is tuple and len(self.places) == 1:
                 return self.pull_one(walk, y_bar)
             x_bars = self.pull_arguments(y_bar)
-        except Apart:
-            x_bars = one_by_one(self._pull_arguments, (y_bar,))
+        except Exception:
+            if count_of(y_bar) is None:
+                raise
+            x_bars = one_by_one(self._pull_arguments, (y_bar,))  # a rule that does not take Directions
         for i in range(len(self.places)):
             x_bar = self.cotangent(x_bars, <tuple>self.places[i])
             if x_bar is not None:
@@ -272,7 +274,9 @@ cdef class Differential(Node):
             return None
         try:
             return self.push_tangents(list(x_dots))
-        except Apart:
+        except Exception:
+            if count_of(x_dots) is None:
+                raise
             return one_by_one(self.push_tangents, (x_dots,))
 
     def push_tangents(self, list x_dots):

@@ -25,7 +25,10 @@ methods: dict[str, Any] = {}
 
 
 class Apart(Exception):
-    """A rule wants to know more of its tangents than holds for all directions: they go one by one."""
+    """A rule wants to know more of its tangents than holds for all directions.
+
+    This, as any other error of a rule that does not take Directions, has it called for one by one.
+    """
 
 
 class Directions(np.lib.mixins.NDArrayOperatorsMixin):

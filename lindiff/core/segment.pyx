@@ -9,10 +9,13 @@ the part again, which leaves the same nodes, and walks these.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_REFCNT
 
-from lindiff.core.record cimport Component, Leaf, Node, Pull, Push, Record, Tangent, Trace, doom, tick
+from lindiff.core.record cimport (
+    Component, Leaf, Node, Pull, Push, Record, Tangent, Trace, doom, enter, leave, tick,
+)
 from lindiff.core.variable cimport Variable
 
 from lindiff.core import pytree
+from lindiff.core.record import current_trace
 
 
 cdef class Cut:
@@ -124,6 +127,7 @@ cdef class Segment(Node):
     """
 
     cdef object call
+    cdef Trace current  # when it ran first
     cdef tuple older
     cdef tuple rest
     cdef Py_ssize_t count
@@ -146,8 +150,14 @@ cdef class Segment(Node):
     cdef Record record_again(self):
         """Run the part once more: what it leaves, with leaves in the order of the parents."""
         cdef Py_ssize_t since = <Py_ssize_t>tick()
-        cdef list found = variables_of(pytree.flatten(self.call())[0], self.trace)
-        cdef Cut cut = Cut([(<Variable>x).node for x in found], since)
+        cdef list found
+        cdef Cut cut
+        token = enter(self.current)
+        try:
+            found = variables_of(pytree.flatten(self.call())[0], self.trace)
+        finally:
+            leave(token)
+        cut = Cut([(<Variable>x).node for x in found], since)
         if len(found) != self.count or {id(node) for node in self.older} != set(cut.leaf_of):
             raise RuntimeError(
                 "a checkpointed function did something else when it ran again: it has to depend on nothing "
@@ -218,6 +228,7 @@ def run_segment(call, list inputs):
         segment.trace = trace
         segment.position = <Py_ssize_t>tick()
         segment.call = call
+        segment.current = current_trace()
         segment.count = len(found)
         segment.older = tuple(cut.older)
         segment.a = cut.older[0]
@@ -227,4 +238,4 @@ def run_segment(call, list inputs):
             segment.rest = tuple(cut.older[2:])
         for x, node in zip(found, component_nodes(segment, len(found))):
             nodes[id(x)] = node
-    return unflatten([with_nodes(x, nodes) for x in leaves])
+    return unflatten([with_nodes(x, nodes) for x in leaves]) if nodes else returned

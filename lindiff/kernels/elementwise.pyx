@@ -4,6 +4,10 @@ cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
 from libc.math cimport cos, exp, expm1, fabs, log, log1p, sin, sqrt, tanh
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from lindiff.kernels.memory cimport empty
 
 cnp.import_array()
 
@@ -63,12 +67,26 @@ cdef inline void frame(cnp.ndarray x, int kind, Operand *operand):
         operand.row = cnp.PyArray_STRIDE(x, 0) // size
 
 
+cdef inline bint all_finite(const floating *x, Py_ssize_t n) noexcept nogil:
+    """Whether no exponent is all ones: then adding 1 to it carries into the sign, integers that vectorize."""
+    cdef Py_ssize_t i
+    cdef uint64_t wide, seen_wide = 0
+    cdef uint32_t narrow, seen_narrow = 0
+    if floating is double:
+        for i in range(n):
+            memcpy(&wide, &x[i], 8)
+            seen_wide |= (wide & <uint64_t>0x7FF0000000000000) + <uint64_t>0x0010000000000000
+        return seen_wide >> 63 == 0
+    for i in range(n):
+        memcpy(&narrow, &x[i], 4)
+        seen_narrow |= (narrow & <uint32_t>0x7F800000) + <uint32_t>0x00800000
+    return seen_narrow >> 31 == 0
+
+
 cdef inline bint combine(floating *out, const floating *x, Py_ssize_t sx, const floating *y, Py_ssize_t sy,
                          Py_ssize_t n, BinaryOp op) noexcept nogil:
     """One row of ``out = x op y``; False where a result is not finite (NumPy then says so its own way)."""
     cdef Py_ssize_t i
-    cdef floating largest = <floating>LARGEST if floating is double else LARGEST_FLOAT
-    cdef bint finite = True
     if op == ADD:
         if sx == 1 and sy == 1:
             for i in range(n):
@@ -93,9 +111,7 @@ cdef inline bint combine(floating *out, const floating *x, Py_ssize_t sx, const 
     else:
         for i in range(n):
             out[i] = x[i * sx] / y[i * sy]
-    for i in range(n):
-        finite &= (out[i] <= largest) & (out[i] >= -largest)
-    return finite
+    return all_finite(out, n)
 
 
 cdef bint combine_frames(void *out, Operand *x, Operand *y, Py_ssize_t rows, Py_ssize_t columns, int kind,
@@ -320,7 +336,7 @@ cdef object chosen(cnp.ndarray g, cnp.ndarray mask, bint overwrite):
         return None
     cdef cnp.ndarray out = g
     if not overwrite or not cnp.PyArray_ISWRITEABLE(g):
-        out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(g), cnp.PyArray_DIMS(g), kind, 0)
+        out = empty(cnp.PyArray_NDIM(g), cnp.PyArray_DIMS(g), kind)
     cdef char *which = <char *>cnp.PyArray_DATA(mask)
     if kind == cnp.NPY_DOUBLE:
         choose_row[double](<double *>cnp.PyArray_DATA(out), <double *>cnp.PyArray_DATA(g), which, n)
@@ -368,7 +384,7 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
     if overwrite_y_bar and cnp.PyArray_ISWRITEABLE(g):
         out = g
     else:
-        out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(g), cnp.PyArray_DIMS(g), kind, 0)
+        out = empty(cnp.PyArray_NDIM(g), cnp.PyArray_DIMS(g), kind)
     cdef void *out_data = cnp.PyArray_DATA(out)
     cdef void *g_data = cnp.PyArray_DATA(g)
     if n * rows <= SMALL:
@@ -400,27 +416,42 @@ cdef inline void chain_rows(void *out, void *g, void *p, Py_ssize_t stride, Py_s
             chain_row[float](<float *>out + i * n, <float *>g + i * n, <float *>p, stride, n)
 
 
-cdef inline void chain_complex_row(floating *out, const floating *g, Py_ssize_t g_step, const floating *p,
-                                   Py_ssize_t p_step, floating sign, Py_ssize_t n) noexcept nogil:
-    """``out = g (Re p + i sign Im p)``, pairs of real and imaginary part; a step of 1 means a real factor."""
+cdef inline void chain_complex_row(floating *out, const floating *g, const floating *p, floating sign,
+                                   Py_ssize_t n) noexcept nogil:
+    """``out = g (Re p + i sign Im p)`` of pairs of real and imaginary part."""
     cdef Py_ssize_t i
-    cdef floating a, b, c, d
     for i in range(n):
-        a = g[i * g_step]
-        b = g[i * g_step + 1] if g_step == 2 else 0
-        c = p[i * p_step]
-        d = sign * p[i * p_step + 1] if p_step == 2 else 0
-        if ((a == 0) & (b == 0)) | ((c == 0) & (d == 0)):
+        out[2 * i] = g[2 * i] * p[2 * i] - g[2 * i + 1] * (sign * p[2 * i + 1])
+        out[2 * i + 1] = g[2 * i] * (sign * p[2 * i + 1]) + g[2 * i + 1] * p[2 * i]
+    if all_finite(out, 2 * n):
+        return
+    for i in range(n):
+        if (g[2 * i] == 0 and g[2 * i + 1] == 0) or (p[2 * i] == 0 and p[2 * i + 1] == 0):
             out[2 * i] = out[2 * i + 1] = 0
-        elif g_step == 1:
-            out[2 * i] = a * c
-            out[2 * i + 1] = a * d
-        elif p_step == 1:
-            out[2 * i] = a * c
-            out[2 * i + 1] = b * c
-        else:
-            out[2 * i] = a * c - b * d
-            out[2 * i + 1] = a * d + b * c
+
+
+cdef inline void chain_mixed_row(floating *out, const floating *r, const floating *z, floating sign,
+                                 Py_ssize_t n) noexcept nogil:
+    """The same with a real factor ``r``."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        out[2 * i] = r[i] * z[2 * i]
+        out[2 * i + 1] = r[i] * (sign * z[2 * i + 1])
+    if all_finite(out, 2 * n):
+        return
+    for i in range(n):
+        if r[i] == 0 or (z[2 * i] == 0 and z[2 * i + 1] == 0):
+            out[2 * i] = out[2 * i + 1] = 0
+
+
+cdef inline void chain_complex_rows(floating *out, const floating *g, bint g_real, const floating *p,
+                                    bint p_real, floating sign, Py_ssize_t n) noexcept nogil:
+    if g_real:
+        chain_mixed_row[floating](out, g, p, sign, n)
+    elif p_real:
+        chain_mixed_row[floating](out, p, g, 1, n)
+    else:
+        chain_complex_row[floating](out, g, p, sign, n)
 
 
 cdef inline int precision(object x, Py_ssize_t *step):
@@ -445,9 +476,9 @@ cdef object chain_complex(object y_bar, object partial, bint conjugated):
     if kind < 0 or precision(partial, &p_step) != kind or g_step + p_step == 2 \
             or not same_shape(y_bar, partial):
         return None
-    cdef cnp.ndarray out = cnp.PyArray_EMPTY(
+    cdef cnp.ndarray out = empty(
         cnp.PyArray_NDIM(<cnp.ndarray>y_bar), cnp.PyArray_DIMS(<cnp.ndarray>y_bar),
-        cnp.NPY_CDOUBLE if kind == cnp.NPY_DOUBLE else cnp.NPY_CFLOAT, 0)
+        cnp.NPY_CDOUBLE if kind == cnp.NPY_DOUBLE else cnp.NPY_CFLOAT)
     cdef void *out_data = cnp.PyArray_DATA(out)
     cdef void *g = cnp.PyArray_DATA(<cnp.ndarray>y_bar)
     cdef void *p = cnp.PyArray_DATA(<cnp.ndarray>partial)
@@ -455,11 +486,11 @@ cdef object chain_complex(object y_bar, object partial, bint conjugated):
     n = cnp.PyArray_SIZE(out)
     with nogil:
         if kind == cnp.NPY_DOUBLE:
-            chain_complex_row[double](
-                <double *>out_data, <double *>g, g_step, <double *>p, p_step, sign, n)
+            chain_complex_rows[double](
+                <double *>out_data, <double *>g, g_step == 1, <double *>p, p_step == 1, sign, n)
         else:
-            chain_complex_row[float](
-                <float *>out_data, <float *>g, g_step, <float *>p, p_step, <float>sign, n)
+            chain_complex_rows[float](
+                <float *>out_data, <float *>g, g_step == 1, <float *>p, p_step == 1, <float>sign, n)
     return out
 
 
@@ -473,7 +504,7 @@ cdef object repeated(object y, tuple kept, tuple shape):
     y = cnp.PyArray_Reshape(<cnp.ndarray>y, kept)
     for k in range(ndim):
         dims[k] = shape[k]
-    out = cnp.PyArray_EMPTY(<int>ndim, dims, cnp.PyArray_TYPE(<cnp.ndarray>y), 0)
+    out = empty(<int>ndim, dims, cnp.PyArray_TYPE(<cnp.ndarray>y))
     cnp.PyArray_CopyInto(out, y)
     return out
 
@@ -505,8 +536,8 @@ cdef inline void share_frame(floating *out, const floating *x, const floating *y
 
 
 cdef object shared_equally(object y_bar, object x, object y, tuple kept):
-    """``y_bar`` divided among the elements of ``x`` that equal ``y``, its extremes along axes that are next to
-    each other (of length 1 in ``kept``); 0 elsewhere."""
+    """``y_bar`` divided among the elements of ``x`` that equal ``y``, its extremes along axes that are next
+    to each other (of length 1 in ``kept``); 0 elsewhere."""
     cdef Py_ssize_t outer = 1, n = 1, inner = 1, k, i
     cdef cnp.ndarray a, out
     if not is_plain(x) or not is_plain(y) or not is_plain(y_bar):
@@ -529,7 +560,7 @@ cdef object shared_equally(object y_bar, object x, object y, tuple kept):
             return None  # axes that are not next to each other
     if kind == cnp.NPY_FLOAT and n >= 1 << 24:  # where counting by floats ends
         return None
-    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind, 0)
+    out = empty(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind)
     cdef char *to = <char *>cnp.PyArray_DATA(out)
     cdef char *of = <char *>cnp.PyArray_DATA(a)
     cdef char *values = <char *>cnp.PyArray_DATA(<cnp.ndarray>y)
@@ -605,7 +636,7 @@ cdef object filled(tuple shape, object scalar):
     for k in range(axes):
         dims[k] = shape[k]
         n *= dims[k]
-    out = cnp.PyArray_EMPTY(axes, dims, kind, 0)
+    out = empty(axes, dims, kind)
     if kind == cnp.NPY_DOUBLE:
         value_d = (<double *>cnp.PyArray_DATA(<cnp.ndarray>scalar))[0]
         for i in range(n):

@@ -74,7 +74,6 @@ _LISTS |= dict.fromkeys(
         np.ascontiguousarray,
         np.asfortranarray,
         np.block,
-        np.fromiter,
         np.require,
     ],
     "nested",

@@ -79,6 +79,7 @@ def refusal(variable: Any, wanted: str) -> TypeError:
     return TypeError(f"{message}\n{written or _IN_GENERAL[wanted]}")
 
 
+_DISPLAYS = (ast.List, ast.Tuple, ast.ListComp)
 _RANDOM = (np.random.Generator, np.random.RandomState)
 _KNOWN = (types.ModuleType, type, np.ndarray, *_RANDOM)
 
@@ -166,7 +167,7 @@ class Place:
     def text(self, node: ast.AST) -> str:
         return " ".join((ast.get_source_segment(self.source, node) or ast.unparse(node)).split())
 
-    def meaning(self, node: ast.AST) -> Any:
+    def meaning(self, node: ast.AST | None) -> Any:
         """What a dotted name stands for in the frame; None for other expressions."""
         if isinstance(node, ast.Name):
             for names in (self.frame.f_locals, self.frame.f_globals, vars(builtins)):
@@ -304,8 +305,9 @@ def _with_like(place: Place, call: ast.Call, like: str) -> str:
 def _constructor(place: Place, call: ast.Call) -> str:
     """``np.array([v, 1.0])``."""
     first = call.args[0] if call.args else None
-    if isinstance(first, ast.Name) and place.meaning(first) is place.variable:
-        return f"{first.id} is an array already: write {first.id}, or ld.value({first.id}) for its numbers"
+    if not isinstance(first, _DISPLAYS) and not isinstance(place.meaning(first), (list, tuple)):
+        v = place.text(first) if first is not None else "v"
+        return f"{v} is an array already: write {v}, or ld.value({v}) for its numbers; np.stack for several"
     return _or_import(place, _with_like(place, call, place.like()))
 
 
@@ -412,7 +414,7 @@ def _lists(place: Place, call: ast.Call) -> str | None:
     given = [place.text(argument) for argument in [*call.args, *call.keywords]]
     found = False
     for i, argument in enumerate(call.args):
-        if not isinstance(argument, (ast.List, ast.Tuple, ast.ListComp)) or not place.may_vary(argument):
+        if not isinstance(argument, _DISPLAYS) or not place.may_vary(argument):
             continue
         found = True
         items = [argument.elt] if isinstance(argument, ast.ListComp) else argument.elts

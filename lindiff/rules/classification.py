@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.registry import Rule, handler_kind, raise_unsupported
+from lindiff.core.registry import Rule, handler_kind, raise_unsupported, suggest
 from lindiff.rules.ufuncs import method_of_ufunc
 
 __all__ = ["Support", "supported"]
@@ -24,7 +24,7 @@ __all__ = ["Support", "supported"]
 # Made without Variables, or from their shapes alone.
 CONSTANT_MAKERS = """
     arange bartlett blackman broadcast_shapes diag_indices diag_indices_from einsum_path empty eye
-    fft.fftfreq fft.rfftfreq fromfunction hamming hanning identity indices ix_ kaiser mask_indices ones
+    fft.fftfreq fft.rfftfreq fromfunction hamming hanning identity indices mask_indices ones
     ravel_multi_index tri tril_indices tril_indices_from triu_indices triu_indices_from unravel_index zeros
 """
 
@@ -39,7 +39,7 @@ OF_OTHERS = {
 
 # Have a rule, but make arrays of anything: NumPy does not hand a Variable among their arguments over.
 MAKERS_OF_ARRAYS = """
-    array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray full require
+    array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray fromiter full kaiser require
 """
 
 # By the reason why there is no derivative.
@@ -60,7 +60,7 @@ OUT_OF_SCOPE = {
         isdtype issubdtype min_scalar_type mintypecode promote_types typename
     """,
     "takes the memory of other objects, or Python objects, into plain arrays": """
-        from_dlpack frombuffer fromiter frompyfunc nested_iters
+        from_dlpack frombuffer frompyfunc nested_iters
     """,
     "makes np.matrix, whose operators mean something else": """
         asmatrix bmat
@@ -161,12 +161,16 @@ def _listed() -> dict[Any, Support]:
         listed[name] = Support("differentiable", note)
     for reason, names in OUT_OF_SCOPE.items():
         for name in names.split():
-            listed[name] = Support("out of scope", f"numpy.{name} {reason}; give it ld.value(v)")
+            listed[name] = Support("out of scope", f"write {_of_value(name, reason)}")
     return {
         _named(f"numpy.{name}"): support
         for name, support in listed.items()
         if hasattr(np, name) or not (name in SINCE or name in UNTIL)
     }
+
+
+def _of_value(name: str, reason: str) -> str:
+    return f"numpy.{name}(ld.value(v)), which {reason}"
 
 
 def _named(name: str) -> Any:
@@ -204,3 +208,8 @@ def _instead_of(function: Any, module: str) -> str:
         raise_unsupported(function)
     except TypeError as error:
         return str(error)
+
+
+for _reason, _names in OUT_OF_SCOPE.items():
+    for _name in _names.split():
+        suggest(_name.rpartition(".")[2], _of_value(_name, _reason))

@@ -31,9 +31,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     unit = 180 / math.pi if deg else 1.0
 
     def partial() -> Any:
-        """``-i / z = (z̄ / |z|) (-i / |z|)``"""
-        size = nonzero(np.abs(z))
-        return np.conjugate(z) * (1 / size) * (-1j * (unit / size))
+        zero = np.equal(z, 0)
+        return np.where(zero, 0, -1j * unit / nonzero(z)) if zero.any() else -1j * unit / z
 
     return np.angle(z, deg), Elementwise(partial)
 

@@ -191,12 +191,6 @@ def asarray(
 composed(np.asanyarray)(asarray)
 
 
-@composed(np.fromiter)
-def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
-    items = list(iter)
-    return accepting(stacked(items if count < 0 else items[:count], dtype))
-
-
 @composed(np.arange)
 def arange(*bounds: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any) -> Any:
     """``start + step k``; how many there are is a constant."""
@@ -310,6 +304,15 @@ def geomspace(
     y = np.exp(np.linspace(np.log(sign * start), np.log(sign * stop), num, endpoint, axis=axis))
     y = (np.expand_dims(sign, axis) if np.ndim(sign) else sign) * y
     return np.astype(y, np.result_type(y.dtype, np.float64) if dtype is None else np.dtype(dtype))
+
+
+@composed(np.kaiser)
+def kaiser(M: Any, beta: Any) -> Any:
+    """``I_0(β sqrt(1 - x²)) / I_0(β)`` with x from -1 to 1."""
+    if M <= 1:
+        return np.ones(max(int(M), 0))
+    x = np.linspace(-1, 1, int(M))
+    return np.i0(beta * np.sqrt(1 - x * x)) / np.i0(beta)
 
 
 def logarithmic_spiral(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:

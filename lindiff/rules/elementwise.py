@@ -96,7 +96,8 @@ elementwise(np.float_power, power_by_base, power_by_exponent)
 
 def nonzero(x: Any) -> Any:
     """``x`` with 1 for 0, to divide by where 0/0 is to be 0."""
-    return np.where(np.equal(x, 0), 1, x)
+    zero = np.equal(x, 0)
+    return np.where(zero, 1, x) if zero.any() else x
 
 
 def cosine(z: Any, x: Any) -> Any:

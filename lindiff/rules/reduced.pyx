@@ -14,7 +14,7 @@ from lindiff.core.variable cimport Variable, as_value, record
 from lindiff.kernels.elementwise cimport DIVIDE, binary, is_plain, repeated, shared_equally
 
 from lindiff.core.registry import fast_path
-from lindiff.rules.reductions import attaining
+from lindiff.rules.reductions import attaining as attaining_and_number
 
 cnp.import_array()
 
@@ -71,7 +71,7 @@ cdef class Extreme(Reduction):
 
     cdef tuple attaining(self):
         """Which elements attain the extreme, and how many share it."""
-        attained, n = attaining(self.x, self.y, self.kept, self.axis)
+        attained, n = attaining_and_number(self.x, self.y, self.kept, self.axis)
         return attained, n.astype(self.x.dtype)
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
@@ -90,7 +90,7 @@ cdef class Extreme(Reduction):
 
 
 cdef class FastReduction(Handler):
-    """For plain arrays that are not empty: all axes, one, or a tuple of them, with or without ``keepdims``."""
+    """For plain arrays that are not empty: all axes, one, or a tuple of them, kept or not."""
 
     cdef object reduce
     cdef bint extreme

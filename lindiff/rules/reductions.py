@@ -352,10 +352,10 @@ product_by_halves, cumprod = associative(np.multiply, 1)
 @rule
 def product_of_nonzero(x: Any, axis: Any, keepdims: bool) -> Any:
     """``dy = y Σ dx / x``"""
-    y = np.prod(x, axis=axis, keepdims=keepdims)
+    y, kept = np.prod(x, axis=axis, keepdims=keepdims), kept_shape(x.shape, axis)
     return y, Differential(
         (lambda x_dot: y * np.sum(x_dot / x, axis=axis, keepdims=keepdims),),
-        (lambda y_bar: spread(y_bar * conj(y), x.shape, axis, keepdims) / conj(x),),
+        (lambda y_bar: np.reshape(y_bar * conj(y), kept) / conj(x),),
     )
 
 
@@ -364,7 +364,7 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False,
     if dtype is None and not others:
         plain = value(x)
         y = np.prod(plain, axis=axis, keepdims=True)
-        if np.all(np.isfinite(y)) and np.all(y != 0):
+        if (np.isfinite(y) & (y != 0)).all():
             return product_of_nonzero(x, axis, keepdims)
     return product_by_halves(x, axis, dtype, keepdims=keepdims, **others)
 
@@ -486,7 +486,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 @rule
-def gradient_on_grid(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+def gradient_on_grid(f: Any, spacing: Any, axis: int, edge_order: Any) -> Any:
     """Along one axis with constant spacing: linear in ``f``."""
     return np.gradient(f, spacing, axis=axis, edge_order=edge_order), Linear(
         (lambda f_dot: np.gradient(f_dot, spacing, axis=axis, edge_order=edge_order),),
@@ -495,34 +495,43 @@ def gradient_on_grid(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
 
 
 @rule
-def gradient_adjoint(y: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+def gradient_adjoint(y: Any, spacing: Any, axis: int, edge_order: Any) -> Any:
     """The transpose: each y goes to the three points (at the ends, two) from which it was made."""
     if isinstance(y, Variable):  # of an outer trace
         x = gradient_adjoint(y, spacing, axis, edge_order)
     else:
         x = np.zeros_like(y)
         x_last, y_last = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)
-        h = np.diff(spacing) if np.ndim(spacing) == 1 else np.broadcast_to(spacing, y_last.shape[-1] - 1)
-        left, right, inner = h[:-1], h[1:], y_last[..., 1:-1]
-        x_last[..., :-2] -= inner * (right / (left * (left + right)))
-        x_last[..., 1:-1] += inner * ((right - left) / (left * right))
-        x_last[..., 2:] += inner * (left / (right * (left + right)))
-        for side in (0, 1):
-            ends, end, h_ends = (
-                (x_last, y_last[..., 0], h) if side == 0 else (x_last[..., ::-1], y_last[..., -1], -h[::-1])
-            )
-            slope = end / h_ends[0]
-            if edge_order == 2:  # extrapolated from the first two divided differences
-                ratio = h_ends[0] / (h_ends[0] + h_ends[1])
-                ends[..., 1] += end * (ratio / h_ends[1])
-                ends[..., 2] -= end * (ratio / h_ends[1])
-                slope = slope * (1 + ratio)
-            ends[..., 0] -= slope
-            ends[..., 1] += slope
+        if np.ndim(spacing) == 1:
+            h = np.diff(spacing)
+            left, right, first, last = h[:-1], h[1:], h[:2], -h[:-3:-1]
+        else:
+            left = right = spacing
+            first, last = (spacing, spacing), (-spacing, -spacing)
+        inner = y_last[..., 1:-1]
+        below, above = right / (left * (left + right)), left / (right * (left + right))
+        x_last[..., :-2] -= inner * below
+        x_last[..., 2:] += inner * above
+        if left is not right:
+            x_last[..., 1:-1] += inner * (below - above)
+        add_end_adjoint(x_last, y_last[..., 0], first, edge_order)
+        add_end_adjoint(x_last[..., ::-1], y_last[..., -1], last, edge_order)
     return x, Linear(
         (lambda y_dot: gradient_adjoint(y_dot, spacing, axis, edge_order),),
         (lambda x_bar: np.gradient(x_bar, spacing, axis=axis, edge_order=edge_order),),
     )
+
+
+def add_end_adjoint(x: Any, end: Any, h: Any, edge_order: int) -> None:
+    """Add what the derivative at the start of the last axis gives to the first points, ``h`` apart."""
+    slope = end / h[0]
+    if edge_order == 2:  # extrapolated from the first two divided differences
+        ratio = h[0] / (h[0] + h[1])
+        x[..., 1] += end * (ratio / h[1])
+        x[..., 2] -= end * (ratio / h[1])
+        slope = slope * (1 + ratio)
+    x[..., 0] -= slope
+    x[..., 1] += slope
 
 
 def gradient_along(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:

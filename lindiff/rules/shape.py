@@ -451,16 +451,12 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         arr, axis = np.ravel(arr), 0
     (axis,) = normalized_axes(axis, arr.ndim)
     n = arr.shape[axis]
-    places = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
-    if places.dtype.kind == "b":
-        places = np.flatnonzero(places)
-    if places.size == 1:
+    count = len(np.insert(np.arange(n), obj, 0)) - n
+    if count == 1:  # one place may get several values
         values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
-        if places.ndim == 0:
+        if np.ndim(obj) == 0 and not isinstance(obj, slice):
             values = np.moveaxis(values, 0, axis)
         count = values.shape[axis]
-    else:
-        count = places.size
     shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
     values = np.broadcast_to(np.astype(values, arr.dtype), shape)
     order = np.insert(np.arange(n), obj, np.arange(n, n + count))

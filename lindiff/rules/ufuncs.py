@@ -62,7 +62,7 @@ def method_of_ufunc(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
     if method == "__call__":
         return partial(called, ufunc)
     if method == "at":
-        return partial(at, ufunc)
+        return _methods.get((ufunc, "at")) or partial(at, ufunc)
     if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
         return None
     if kind == "Constant":
@@ -301,6 +301,15 @@ def sums_of_segments(x: Any, indices: Any, /, axis: int = 0, dtype: Any = None) 
     return scatter(np.take(x, element, axis), along(axis, segment), shape, x.dtype)
 
 
+def sums_written_at(ufunc: np.ufunc, x: Any, indices: Any, y: Any, /) -> None:
+    """np.add.at and np.subtract.at: what comes to one place is summed first."""
+    x, index = destination(x, f"{ufunc.__name__}.at"), value(indices)
+    y = np.broadcast_to(as_array(y), np.empty(x.shape, bool)[index].shape)
+    x[...] = ufunc(x, scatter(y, index, x.shape, x.dtype))
+
+
+ufunc_method(np.add, "at", partial(sums_written_at, np.add))
+ufunc_method(np.subtract, "at", partial(sums_written_at, np.subtract))
 ufunc_method(np.add, "reduce", np.sum)
 ufunc_method(np.multiply, "reduce", np.prod)
 ufunc_method(np.maximum, "reduce", np.max)

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from lindiff.core import pytree
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, is_untraced
 
 __all__ = ["has_variable", "plain_only", "rest_of"]
 
@@ -55,5 +55,5 @@ def plain_only(name: str, function: Callable[..., Any], reason: str | None = Non
 
 
 def has_variable(tree: Any) -> bool:
-    """Whether a Variable is among the leaves of a tree."""
-    return any(isinstance(leaf, Variable) for leaf in pytree.flatten(tree)[0])
+    """Whether a Variable is among the leaves of a tree; untraced ones are plain arrays."""
+    return any(isinstance(leaf, Variable) and not is_untraced(leaf) for leaf in pytree.flatten(tree)[0])

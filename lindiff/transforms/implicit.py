@@ -154,7 +154,10 @@ def implicit(
             found = solution(*with_active([_for_solver(x) for x in values]), **kwargs)
             x, aux = found if has_aux else (found, None)
             x_leaves, restore_x = pytree.flatten(x)
-            x_leaves = [differentiable_array(leaf, "the solution") for leaf in x_leaves]
+            x_leaves = [
+                differentiable_array(value(leaf) if is_untraced(leaf) else leaf, "the solution")
+                for leaf in x_leaves
+            ]
             rest.extend((restore_x, aux))
             at = _Solution(equation, solve, restore_x, x_leaves, with_active, list(values))
             return tuple(x_leaves), Differential(at.push, at.pull)
@@ -173,7 +176,7 @@ def _for_solver(x: Any) -> Any:
 
 
 def _refuse_variables(tree: Any, what: str) -> None:
-    if any(type(leaf) is Variable for leaf in pytree.flatten(tree)[0]):
+    if any(type(leaf) is Variable and not is_untraced(leaf) for leaf in pytree.flatten(tree)[0]):
         raise TypeError(
             f"implicit: the {what} closes over a Variable: make it an argument of solver and residual, to "
             f"differentiate with respect to it, or take ld.value(v)"

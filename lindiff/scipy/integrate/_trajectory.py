@@ -57,12 +57,12 @@ class Problem:
 
         def field(t: float, y: Any) -> Any:
             y_dot = self.field(t, y, numbers)
-            if isinstance(y_dot, Variable):
+            if has_variable(y_dot):
                 raise TypeError(
                     "the right-hand side uses a Variable that is neither in y0 nor in args: its derivative "
                     "would be lost; give it through args"
                 )
-            return y_dot
+            return np.asarray(y_dot)
 
         return self.solve(field, float(t0), ts, y0)
 

@@ -45,12 +45,12 @@ class _Integrand:
 
         def of_number(x: float) -> Any:
             y = self.function(x, numbers)
-            if isinstance(y, Variable):
+            if has_variable(y):
                 raise TypeError(
                     "the integrand uses a Variable that is not in args: its derivative would be lost; give "
                     "it through args"
                 )
-            return y
+            return np.asarray(y)[()]
 
         return self.integrate(of_number, float(a), float(b))
 

@@ -14,8 +14,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 __all__ = ["drop_in", "refuse_variable"]
 
 
-def drop_in(original: Callable[..., Any]) -> Callable[[F], F]:
-    """Let the decorated function take the place of SciPy's, which plain arguments go to."""
+def drop_in(original: Callable[..., Any] | None) -> Callable[[F], F]:
+    """Let the decorated function take the place of SciPy's, which plain arguments go to.
+
+    None where the installed SciPy does not have it: then the function is not public.
+    """
 
     def decorate(function: F) -> F:
         @functools.wraps(function)
@@ -23,7 +26,7 @@ def drop_in(original: Callable[..., Any]) -> Callable[[F], F]:
             for x in (*args, *options.values()):
                 if isinstance(x, Variable):
                     return function(*args, **options)
-            return original(*args, **options)
+            return original(*args, **options)  # type: ignore[misc]
 
         call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]

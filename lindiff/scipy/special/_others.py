@@ -1,4 +1,4 @@
-"""What ``scipy.special`` has besides: ufuncs, which dispatch, and functions for plain arrays."""
+"""What ``scipy.special`` has besides: what acts on Variables as it is, and functions for plain arrays."""
 
 from __future__ import annotations
 
@@ -8,19 +8,16 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from lindiff.core.registry import has_handler
 from lindiff.scipy._rest import plain_only
+from lindiff.scipy.special.harmonics import sph_harm_y
 
-__all__ = ["BY_THEMSELVES", "PLAIN_ONLY", "other"]
+__all__ = ["PLAIN_ONLY", "other"]
 
-# Written in Python, in functions that have rules.
-BY_THEMSELVES = {
-    "assoc_laguerre", "h1vp", "h2vp", "ivp", "jvp", "kvp", "lambertw", "sinc", "softplus", "yvp", "zeta",
-}  # fmt: skip
-
-# The rest by the reason why it takes no Variables.
+# What takes no Variables, by the reason why.
 PLAIN_ONLY = {
     "write it with scipy.special.eval_legendre, lpmv and np.exp": """
-        assoc_legendre_p assoc_legendre_p_all clpmn legendre_p legendre_p_all lpmn lpn sph_harm_y
+        assoc_legendre_p assoc_legendre_p_all clpmn legendre_p legendre_p_all lpmn lpn
         sph_harm_y_all sph_legendre_p sph_legendre_p_all
     """,
     "write it with spherical_jn and spherical_yn": "riccati_jn riccati_yn",
@@ -58,8 +55,8 @@ def other(name: str) -> Any:
         If SciPy does not have it.
     """
     found = getattr(scipy.special, name)
-    if isinstance(found, np.ufunc) or name in BY_THEMSELVES:
-        return found
-    if not callable(found) or inspect.isclass(found):
+    if name == "sph_harm_y":  # since SciPy 1.15
+        return sph_harm_y
+    if not callable(found) or inspect.isclass(found) or isinstance(found, np.ufunc) or has_handler(found):
         return found
     return plain_only(f"scipy.special.{name}", found, _REASONS.get(name))

@@ -132,6 +132,13 @@ class Distribution:
         valid = self._valid(*map(value, shapes))
         return valid, [_where(valid, s, safe) for s, safe in zip(shapes, self.harmless, strict=False)]
 
+    def _formula(self, method: str) -> Callable[..., Any]:
+        """The method in standard form; all methods of a kind come from one that has to be there."""
+        source = {"ppf": "_ppf", "isf": "_ppf"}.get(method, "_cdf")
+        if method[-3:] not in ("pdf", "pmf") and not hasattr(self, source):
+            raise TypeError(f"scipy.stats.{self.name}.{method} has no derivative in lindiff")
+        return getattr(self, f"_{method}")
+
     def _plain(self, method: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
         return getattr(self._scipy, method)(*args, **kwds)
 
@@ -213,6 +220,18 @@ class PlainOnly:
         return plain_only(f"scipy.stats.{self.name}.{name}", found) if inspect.isroutine(found) else found
 
 
+def _log_of_probability(
+    probability: Callable[..., Any], complement: Callable[..., Any], z: Any, *shapes: Any
+) -> Any:
+    """``log p``, from 1 - p where that is the less."""
+    p = probability(z, *shapes)
+    is_likely = value(p) > 0.5
+    if not np.any(is_likely):
+        return np.log(p)
+    rest = np.where(is_likely, complement(z, *shapes), 0.5)
+    return np.where(is_likely, np.log1p(-rest), np.log(np.where(is_likely, 1.0, p)))
+
+
 class Continuous(Distribution):
     __doc__ = Distribution.__doc__
     # Whether the density at the ends of the support is that of SciPy's formula, or zero.
@@ -224,24 +243,18 @@ class Continuous(Distribution):
         return np.exp(self._logpdf(z, *shapes))
 
     def _logcdf(self, z: Any, *shapes: Any) -> Any:
-        return np.log(self._cdf(z, *shapes))
+        return _log_of_probability(self._cdf, self._sf, z, *shapes)
 
     def _sf(self, z: Any, *shapes: Any) -> Any:
         return 1.0 - self._cdf(z, *shapes)
 
     def _logsf(self, z: Any, *shapes: Any) -> Any:
-        return np.log(self._sf(z, *shapes))
+        return _log_of_probability(self._sf, self._cdf, z, *shapes)
 
     def _isf(self, q: Any, *shapes: Any) -> Any:
         return self._ppf(1.0 - q, *shapes)
 
     # -- with location and scale ---------------------------------------------------------------------------
-
-    def _formula(self, method: str) -> Callable[..., Any]:
-        source = {"pdf": "_logpdf", "logpdf": "_logpdf", "ppf": "_ppf", "isf": "_ppf"}.get(method, "_cdf")
-        if not hasattr(self, source):
-            raise TypeError(f"scipy.stats.{self.name}.{method} has no derivative in lindiff")
-        return getattr(self, f"_{method}")
 
     def _at(self, method: str, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
         """A function of points."""
@@ -362,13 +375,13 @@ class Discrete(Distribution):
         return np.exp(self._logpmf(k, *shapes))
 
     def _logcdf(self, k: Any, *shapes: Any) -> Any:
-        return np.log(self._cdf(k, *shapes))
+        return _log_of_probability(self._cdf, self._sf, k, *shapes)
 
     def _sf(self, k: Any, *shapes: Any) -> Any:
         return 1.0 - self._cdf(k, *shapes)
 
     def _logsf(self, k: Any, *shapes: Any) -> Any:
-        return np.log(self._sf(k, *shapes))
+        return _log_of_probability(self._sf, self._cdf, k, *shapes)
 
     # -- with location -------------------------------------------------------------------------------------
 
@@ -383,7 +396,7 @@ class Discrete(Distribution):
             inside = (k >= low) & (k <= high) & (np.floor(k) == k)
         else:
             inside = (k >= low) & (k < high)
-        y = getattr(self, f"_{method}")(np.floor(_where(inside, k, low)), *safe)
+        y = self._formula(method)(np.floor(_where(inside, k, low)), *safe)
         y = _of_shape(y, k.shape, *(s.shape for s in shapes))
         below, above = BEYOND[method.replace("pmf", "pdf")]
         y = _where(inside, y, np.where(k >= high, above, below))

@@ -745,7 +745,9 @@ class Cauchy(Continuous):
         return np.arctan2(1.0, z) / math.pi
 
     def _ppf(self, q: Any) -> Any:
-        return np.tan(math.pi * q - math.pi / 2)
+        upper = value(q) > 0.5
+        x = 1.0 / np.tan(math.pi * np.where(upper, 1 - q, q))
+        return np.where(upper, x, -x)
 
     def _isf(self, q: Any) -> Any:
         return -self._ppf(q)
@@ -952,12 +954,14 @@ class SnedecorF(Positive):
         return special.fdtrc(dfn, dfd, z)
 
     def _ppf(self, q: Any, dfn: Any, dfd: Any) -> Any:
-        p = special.betaincinv(dfn / 2, dfd / 2, q)
-        return dfd * p / (dfn * (1 - p))
+        n, m = dfn / 2, dfd / 2
+        odds = special.betaincinv(n, m, q) / special.betainccinv(m, n, q)
+        return dfd / dfn * odds
 
     def _isf(self, q: Any, dfn: Any, dfd: Any) -> Any:
-        p = special.betaincinv(dfd / 2, dfn / 2, q)
-        return dfd * (1 - p) / (dfn * p)
+        n, m = dfn / 2, dfd / 2
+        odds = special.betainccinv(n, m, q) / special.betaincinv(m, n, q)
+        return dfd / dfn * odds
 
     def _mean(self, dfn: Any, dfd: Any) -> Any:
         has = value(dfd) > 2
