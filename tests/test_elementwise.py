@@ -136,7 +136,7 @@ def test_complex_parts():
 
 def test_unsupported_functions_say_what_to_write():
     x = ld.Variable([1.0, 2.0])
-    with pytest.raises(TypeError, match=r"numpy\.packbits has no derivative rule.*which acts on integers"):
+    with pytest.raises(TypeError, match=r"numpy\.packbits.*acts on integers.*ld\.value"):
         np.packbits(x)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.registry import Rule, handler_kind, raise_unsupported, suggest
+from lindiff.core.registry import Rule, handler_kind, raise_unsupported, refuse
 from lindiff.rules.ufuncs import method_of_ufunc
 
 __all__ = ["Support", "supported"]
@@ -212,4 +212,5 @@ def _instead_of(function: Any, module: str) -> str:
 
 for _reason, _names in OUT_OF_SCOPE.items():
     for _name in _names.split():
-        suggest(_name.rpartition(".")[2], _of_value(_name, _reason))
+        if hasattr(_named("numpy"), _name):
+            refuse(_named(f"numpy.{_name}"), f"it {_reason}")
