@@ -161,7 +161,7 @@ def check_rule(
         except Exception as error:
             raise AssertionError(
                 f"{about}: differentiating {'twice ' if order > 1 else ''}raised {type(error).__name__}: "
-                f"{error}.{_WRITE_DISPATCHING if isinstance(error, (TypeError, AttributeError)) else ''}"
+                f"{error}{_WRITE_DISPATCHING if isinstance(error, (TypeError, AttributeError)) else ''}"
             ) from error
 
     places = [place for place, argument in enumerate(args) if _is_float(argument)]
@@ -173,7 +173,7 @@ def check_rule(
 
 
 _WRITE_DISPATCHING = (
-    "  Write the rule in functions that take Variables (NumPy's and those of lindiff, not math's; no "
+    "\nWrite the rule in functions that take Variables (NumPy's and those of lindiff, not math's; no "
     "np.asarray, no writing into plain arrays)"
 )
 

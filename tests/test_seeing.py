@@ -624,6 +624,17 @@ def test_steps_that_fail_are_left():
     assert [step.outer for step in seen.steps] == [None]
 
 
+def test_refusals_are_the_same_while_somebody_looks():
+    def refused():
+        with pytest.raises(TypeError) as found:
+            np.asarray(ld.Variable(1.0))
+        return str(found.value)
+
+    before = refused()
+    with Seen():
+        assert refused().partition(":")[0] == before.partition(":")[0]
+
+
 def test_derivatives_are_the_same_while_somebody_looks(x):
     def f(x):
         y = np.stack([x, x[::-1]]) @ x

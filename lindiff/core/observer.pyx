@@ -163,6 +163,9 @@ cdef class ObservedOperators(Operators):
             step.result = _plain.transpose(x)
         return step.result
 
+    cdef object refusal(self, Variable x, str wanted):
+        return _plain.refusal(x, wanted)
+
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs):
         with Step("operation", ufunc, inputs) as step:
             step.result = _plain.ufunc(ufunc, method, inputs, kwargs)

@@ -351,7 +351,7 @@ def repeat_each(a: Any, count: int, axis: int) -> Any:
 
     def repeat_pullback(y_bar: Any) -> Any:
         each = np.reshape(y_bar, shape)
-        if axis + 1 < a.ndim or not count:
+        if axis + 2 < len(shape) or not count:
             return np.sum(each, axis=axis + 1)
         return each @ np.ones(count, y_bar.dtype)  # NumPy's sum along a short last axis is slow
 
