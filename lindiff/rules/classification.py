@@ -39,7 +39,7 @@ OF_OTHERS = {
 
 # Have a rule, but make arrays of anything: NumPy does not hand a Variable among their arguments over.
 MAKERS_OF_ARRAYS = """
-    array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray full require
+    array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray fromiter full require
 """
 
 # By the reason why there is no derivative.
@@ -60,7 +60,7 @@ OUT_OF_SCOPE = {
         isdtype issubdtype min_scalar_type mintypecode promote_types typename
     """,
     "takes the memory of other objects, or Python objects, into plain arrays": """
-        from_dlpack frombuffer fromiter frompyfunc nested_iters
+        from_dlpack frombuffer frompyfunc nested_iters
     """,
     "makes np.matrix, whose operators mean something else": """
         asmatrix bmat
