@@ -200,6 +200,15 @@ OPERATORS = [
     Operator("ascontiguousarray", np.ascontiguousarray, one_matrix, call=with_like(np.ascontiguousarray)),
     Operator("asfortranarray", np.asfortranarray, one_matrix, call=with_like(np.asfortranarray)),
     Operator("require", np.require, required, call=with_like(np.require)),
+    Operator(
+        "fromiter",
+        np.fromiter,
+        lambda rng: [sample(rng.standard_normal((3, 4)))],
+        call=lambda a: np.fromiter(
+            (x[0] for x in a), a.dtype, count=2, like=a if isinstance(a, ld.Variable) else None
+        ),
+        reference=lambda a: a[:2, 0],
+    ),
     Operator("asarray_chkfinite", np.asarray_chkfinite, one_matrix, call=undispatched(np.asarray_chkfinite)),
     Operator("ix_", np.ix_, lambda rng: [sample(rng.standard_normal(3), [0, 1], rng.standard_normal(2))]),
     Operator(

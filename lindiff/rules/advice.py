@@ -307,7 +307,10 @@ def _constructor(place: Place, call: ast.Call) -> str:
     first = call.args[0] if call.args else None
     if not isinstance(first, _DISPLAYS) and not isinstance(place.meaning(first), (list, tuple)):
         v = place.text(first) if first is not None else "v"
-        return f"{v} is an array already: write {v}, or ld.value({v}) for its numbers; np.stack for several"
+        return (
+            f"{v} is an array already: write {v}, or ld.value({v}) for its numbers; several are put together "
+            f"by np.stack([...]) or np.array([...], like=v)"
+        )
     return _or_import(place, _with_like(place, call, place.like()))
 
 

@@ -191,6 +191,12 @@ def asarray(
 composed(np.asanyarray)(asarray)
 
 
+@composed(np.fromiter)
+def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    items = list(iter)
+    return accepting(stacked(items if count < 0 else items[:count], dtype))
+
+
 @composed(np.arange)
 def arange(*bounds: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any) -> Any:
     """``start + step k``; how many there are is a constant."""
