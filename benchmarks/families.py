@@ -391,7 +391,6 @@ FAMILIES = {
     "creation": Family({
         "np.linspace(a, b, n)": Call(
             lambda np, a, b, n: np.linspace(a, b, n), (number, lambda n: np.array(2.5)), (length,)),
-        "np.full_like(x, a)": Call(lambda np, a, x: np.full_like(x, a), (number,), (vector,)),
         "np.copy(x)": Call(lambda np, x: np.copy(x), V),
     }),
     "scipy.special": Family({

@@ -67,8 +67,8 @@ CHAINS = {
     "s + x[i]": Chain(lambda xp, s, x: s + x[1], (np.float64(1.0), near_one(4)), operations=2),
     "s + np.sum(x)": Chain(lambda xp, s, x: s + xp.sum(x), (np.float64(1.0), near_one(4)), operations=2),
     "x - np.max(x)": Chain(lambda xp, x: x - xp.max(x), (near_one(4),), operations=2),
-    "A / np.mean(A, axis=0), 4×4": Chain(
-        lambda xp, A: A / xp.mean(A, axis=0), (near_one(4, 4),), operations=2
+    "np.mean(A, axis=0) * B, 4×4": Chain(
+        lambda xp, A, B: xp.mean(A, axis=0) * B, (near_one(4, 4), near_one(4, 4)), operations=2
     ),
     "np.concatenate([x[:2], y])": Chain(
         lambda xp, x, y: xp.concatenate([x[:2], y]), (near_one(4), near_one(2)), operations=2

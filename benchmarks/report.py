@@ -289,4 +289,5 @@ def _pivot(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _table(heading: str, table: pd.DataFrame) -> str:
-    return f"{heading}\n{table.rename_axis(index=None, columns=None).to_string()}"
+    nameless = table.rename_axis(index=[None] * table.index.nlevels, columns=None)
+    return f"{heading}\n{nameless.to_string()}"
