@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import doctest
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -572,8 +570,3 @@ def test_leaks_raise():
 
     with pytest.raises(RuntimeError, match="leaked"):
         ld.grad(outer)(2.0)
-
-
-def test_documentation():
-    page = Path(__file__).parent.parent / "docs" / "transforms.md"
-    assert doctest.testfile(str(page), module_relative=False).failed == 0
