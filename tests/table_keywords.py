@@ -66,13 +66,6 @@ def like(function, *args, **kwargs):
     return Operator(name, function, lambda rng: [sample(np.ones(2))], call=call, constant=True)
 
 
-def from_numbers(vectors, dtype, count):
-    numbers = [vector[0] for vector in vectors]
-    if isinstance(numbers[0], ld.Variable):
-        return np.fromiter(numbers, dtype, count, like=numbers[0])
-    return np.fromiter(numbers, dtype, count)
-
-
 A = np.array([[0.5, -1.5, 2.5], [np.inf, 0.0, -0.5]])
 B = np.array([0.5, 0.0, 2.5])
 
@@ -203,13 +196,6 @@ OPERATORS = [
     keywords(np.pad, matrix(1, "constant", constant_values=2.0), matrix(2, "reflect", reflect_type="even")),
     keywords(np.asarray_chkfinite, matrix(dtype=np.float64), call=undispatched(np.asarray_chkfinite)),
     keywords(np.lib.stride_tricks.sliding_window_view, matrix(2, axis=1, writeable=False, subok=False)),
-    Operator(
-        "fromiter",
-        np.fromiter,
-        lambda rng: [sample([*rng.standard_normal((3, 1))], np.float64, count=3)],
-        call=from_numbers,
-        single=False,
-    ),
     # zero derivative, and constants
     *(
         constants(f, sample(A, axis=0, keepdims=True), sample(A, axis=1, where=A > 0))
