@@ -38,7 +38,7 @@ def arguments(rng):
     return rng.standard_normal(3), B @ B.T
 
 
-@pytest.mark.parametrize("linear_solve", WAYS, ids=str)
+@pytest.mark.parametrize("linear_solve", WAYS, ids=["dense", "gmres", "own"])
 def test_root(arguments, linear_solve):
     a, B = arguments
     root = ld.implicit(newton(cubic), cubic, linear_solve=linear_solve)

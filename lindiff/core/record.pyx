@@ -345,7 +345,7 @@ cdef class Pull:
             return None
         total = total.array
         if cnp.PyArray_CheckExact(total) and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>total) \
-                and Py_REFCNT(total) == 2 and base_is_alone(total):  # its place in the Directions, and `total`
+                and Py_REFCNT(total) == 2 and base_is_alone(total):  # there, and `total`
             return total
         return None
 

@@ -235,25 +235,12 @@ def raise_unsupported(function):
     if function in _refused:
         raise TypeError(f"{name} has no derivative in lindiff: {_refused[function]}. Use "
                         f"{name}(ld.value(v)) where its derivative does not matter")
-    short = name.rpartition(".")[2]
-    if short in _instead:
-        hint = f"; write {_instead[short]}"
-    else:
-        known = {full_name(other).rpartition(".")[2]: full_name(other) for other in handlers}
-        near = difflib.get_close_matches(short, known, n=1, cutoff=0.75)
-        hint = f"; the nearest function that has one: {known[near[0]]}" if near else ""
+    known = {full_name(other).rpartition(".")[2]: full_name(other) for other in handlers}
+    near = difflib.get_close_matches(name.rpartition(".")[2], known, n=1, cutoff=0.75)
+    hint = f"; the nearest function that has one: {known[near[0]]}" if near else ""
     raise TypeError(
         f"{name} has no derivative rule in lindiff{hint}. Give it one with @ld.rule({name}), or use "
         f"{name}(ld.value(v)) where its derivative does not matter")
-
-
-# what the error for a function without a rule recommends
-_instead = {}
-
-
-def suggest(str name, str instead):
-    """Let the error for the function ``name`` recommend to write ``instead``."""
-    _instead[name] = instead
 
 
 # functions that are not going to have a rule, and why
