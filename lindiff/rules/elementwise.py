@@ -131,9 +131,18 @@ def leg(x: Any) -> Any:
 
 
 def over_squared_radius(x: Any, y: Any) -> Any:
-    """``x / (x² + y²)``, without overflow; 0 at the origin and at infinity."""
-    r = np.hypot(x, y)
+    """``x / (x² + y²)``; 0 at the origin and at infinity."""
+    square = np.square(x) + np.square(y)
+    if is_ordinary(square):
+        return x / square
+    r = np.hypot(x, y)  # does not overflow
     return np.where(np.isinf(r), 0, x / nonzero(r) / nonzero(r))
+
+
+def is_ordinary(x: Any) -> bool:
+    """Whether all of ``x`` are positive, normal numbers."""
+    x = value(x)
+    return x.size > 0 and x.min() >= np.finfo(x.dtype).tiny and x.max() <= np.finfo(x.dtype).max
 
 
 elementwise(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import operator
 import string
 from collections.abc import Callable
@@ -17,7 +18,7 @@ import numpy as np
 from lindiff.core.differential import Bilinear, Linear
 from lindiff.core.registry import composed, constant, rule
 from lindiff.core.variable import Variable
-from lindiff.rules._common import as_array, conj, inverse_permutation, normalized_axes
+from lindiff.rules._common import as_array, conj, normalized_axes
 from lindiff.rules.indexing import scatter
 
 __all__: list[str] = []
@@ -235,28 +236,20 @@ def matrix_power(a: Any, n: int) -> Any:
 # -- tensordot -------------------------------------------------------------------------------------------
 
 
-@rule(np.tensordot)
+@composed(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """A matrix product of the free axes of ``a`` by those of ``b``."""
     a, b = as_array(a), as_array(b)
     axes_a, axes_b = contracted_axes(axes, a.ndim, b.ndim)
+    if [a.shape[axis] for axis in axes_a] != [b.shape[axis] for axis in axes_b]:
+        raise ValueError("shape-mismatch for sum")
     free_a = [axis for axis in range(a.ndim) if axis not in axes_a]
     free_b = [axis for axis in range(b.ndim) if axis not in axes_b]
-
-    def pull_a(y_bar: Any) -> Any:
-        a_bar = np.tensordot(y_bar, conj(b), axes=(range(len(free_a), y_bar.ndim), free_b))
-        return np.transpose(a_bar, inverse_permutation([*free_a, *in_order_of(axes_a, axes_b)]))
-
-    def pull_b(y_bar: Any) -> Any:
-        b_bar = np.tensordot(conj(a), y_bar, axes=(free_a, range(len(free_a))))
-        return np.transpose(b_bar, inverse_permutation([*in_order_of(axes_b, axes_a), *free_b]))
-
-    return np.tensordot(a, b, (axes_a, axes_b)), Bilinear(
-        (
-            lambda a_dot: np.tensordot(a_dot, b, (axes_a, axes_b)),
-            lambda b_dot: np.tensordot(a, b_dot, (axes_a, axes_b)),
-        ),
-        (pull_a, pull_b),
-    )
+    shape_a, shape_b = [a.shape[axis] for axis in free_a], [b.shape[axis] for axis in free_b]
+    summed = math.prod(a.shape[axis] for axis in axes_a)
+    rows = np.reshape(np.transpose(a, (*free_a, *axes_a)), (math.prod(shape_a), summed))
+    columns = np.reshape(np.transpose(b, (*axes_b, *free_b)), (summed, math.prod(shape_b)))
+    return np.reshape(rows @ columns, (*shape_a, *shape_b))
 
 
 def contracted_axes(axes: Any, ndim_a: int, ndim_b: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -265,11 +258,6 @@ def contracted_axes(axes: Any, ndim_a: int, ndim_b: int) -> tuple[tuple[int, ...
         return tuple(range(ndim_a - int(axes), ndim_a)), tuple(range(int(axes)))
     axes_a, axes_b = (list(part) if np.ndim(part) else [int(part)] for part in axes)
     return normalized_axes(axes_a, ndim_a), normalized_axes(axes_b, ndim_b)
-
-
-def in_order_of(axes: tuple[int, ...], keys: tuple[int, ...]) -> list[int]:
-    """``axes`` sorted by ``keys``."""
-    return [axis for _, axis in sorted(zip(keys, axes, strict=True))]
 
 
 @composed(np.linalg.tensordot)
