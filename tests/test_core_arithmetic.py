@@ -472,3 +472,15 @@ def test_in_place_on_a_plain_array_binds_a_variable():
     v = ld.Variable([1.0, 2.0])
     with pytest.raises(TypeError, match="made by hand"):
         np.add(np.ones(2), np.ones(2), out=v)
+
+
+@pytest.mark.parametrize("shape", [(7,), (1, 7), (300, 1), (1, 1), (), (300, 7)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_adjoint_of_broadcasting_to_a_thin_matrix(shape, order):
+    z_bar = np.asarray(np.random.default_rng(0).standard_normal((300, 7)), order=order)
+    x_bar = ld.vjp(lambda x: x + z_bar, np.ones(shape))[1](z_bar)[0]
+    axes = tuple(axis for axis, n in enumerate((300, 7)[2 - len(shape) :]) if shape[axis] != n)
+    leading = tuple(range(2 - len(shape)))
+    expected = z_bar.sum(axis=leading).sum(axis=axes, keepdims=True)
+    np.testing.assert_allclose(x_bar, expected, rtol=1e-12, atol=1e-12)
+    assert np.shape(x_bar) == shape

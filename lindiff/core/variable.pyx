@@ -9,7 +9,7 @@ The value may itself be a Variable of an outer trace: that is how derivatives ne
 
 cimport cython
 cimport numpy as cnp
-from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
+from cpython.object cimport PyObject_GenericGetAttr, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
 
 import math
 import operator
@@ -92,13 +92,15 @@ cdef class Operators:
 
 
 cdef Operators _operators = Operators()
+cdef dict _methods = {}
 
 
 def use_operators(Operators operators):
     """Let Variables act through ``operators``; returns those they acted through before."""
-    global _operators
+    global _operators, _methods
     before = _operators
     _operators = operators
+    _methods = operators.method_names()
     return before
 
 
@@ -793,6 +795,11 @@ cdef class Variable:
 
     def __contains__(self, item):
         return item in value_of(self)
+
+    def __getattribute__(self, str name):
+        # methods first: to find that the type itself has none of that name costs a microsecond
+        method = _methods.get(name)
+        return PyObject_GenericGetAttr(self, name) if method is None else method.__get__(self, Variable)
 
     def __getattr__(self, str name):
         return _operators.method(name).__get__(self, Variable)
