@@ -179,9 +179,6 @@ cdef class ObservedOperators(Operators):
     cdef object method(self, str name):
         return _plain.method(name)
 
-    cdef object method_names(self):
-        return _plain.method_names()
-
 
 def node_of(Variable x):
     """The node of ``x`` in its own trace."""

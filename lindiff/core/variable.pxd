@@ -48,7 +48,6 @@ cdef class Operators:
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs)
     cdef object function(self, object function, tuple args, dict kwargs)
     cdef object method(self, str name)
-    cdef object method_names(self)
     cdef object refusal(self, Variable x, str wanted)
 
 

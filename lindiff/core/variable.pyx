@@ -84,9 +84,6 @@ cdef class Operators:
     cdef object method(self, str name):
         raise NotImplementedError
 
-    cdef object method_names(self):
-        raise NotImplementedError
-
     cdef object refusal(self, Variable x, str wanted):
         raise NotImplementedError
 
@@ -97,11 +94,16 @@ cdef dict _methods = {}
 
 def use_operators(Operators operators):
     """Let Variables act through ``operators``; returns those they acted through before."""
-    global _operators, _methods
+    global _operators
     before = _operators
     _operators = operators
-    _methods = operators.method_names()
     return before
+
+
+def use_methods(dict methods):
+    """Give Variables these methods and properties, by name."""
+    global _methods
+    _methods = methods
 
 
 cdef object as_value(object value):
@@ -805,7 +807,7 @@ cdef class Variable:
         return _operators.method(name).__get__(self, Variable)
 
     def __dir__(self):
-        return sorted({*object.__dir__(self), *_operators.method_names()})
+        return sorted({*object.__dir__(self), *_methods})
 
     @property
     def T(self):

@@ -30,7 +30,7 @@ from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.directions import Directions, index_within
 from lindiff.core.registry import fast_path
-from lindiff.core.variable import refuse_subclass, use_operators
+from lindiff.core.variable import refuse_subclass, use_methods, use_operators
 from lindiff.rules._common import as_array
 from lindiff.rules.indexing import has_repeats, is_advanced, last_written, replaced, scatter
 from lindiff.rules.methods import METHODS, attribute
@@ -876,9 +876,6 @@ cdef class HotOperators(Operators):
     cdef object method(self, str name):
         return attribute(name)
 
-    cdef object method_names(self):
-        return METHODS
-
     cdef object refusal(self, Variable x, str wanted):
         from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
         return refusal(x, wanted)
@@ -898,6 +895,7 @@ cdef Py_ssize_t out_place(object function) except -1:
 _transposed = View(np.transpose, (), {})
 cdef HotOperators _hot = HotOperators()
 use_operators(_hot)
+use_methods(METHODS)
 
 
 def use_fast_paths():
