@@ -117,11 +117,12 @@ print("all right")
 @pytest.mark.skipif(
     tuple(map(int, __import__("scipy").__version__.split(".")[:2])) < (1, 16), reason="fewer of its functions"
 )
-def test_scipy_with_array_api():
+def test_scipy_with_array_api(tmp_path):
     """SciPy's functions for any array library; the switch is read when SciPy is imported."""
     run = subprocess.run(
         [sys.executable, "-c", SCIPY],
-        env={**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "SCIPY_ARRAY_API": "1"},
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
