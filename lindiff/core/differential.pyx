@@ -26,8 +26,7 @@ cimport numpy as cnp
 
 from lindiff.core.record cimport Node, Pull, Push, Trace, doom
 from lindiff.core.variable cimport value_of
-from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, is_plain
-from lindiff.kernels.matmul cimport matmul
+from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, is_plain, sum_of_thin
 
 from lindiff.core import pytree
 from lindiff.core.directions import Directions, count_of, one_by_one
@@ -41,9 +40,6 @@ cnp.import_array()
 # Arrays of up to so many bytes are kept rather than replaced by a stand-in.
 cdef enum:
     LIGHT = 4096
-# Matrices of fewer elements are summed by NumPy.
-cdef enum:
-    THIN = 256
 
 # What a stand-in points at: one zero, at every index.
 cdef cnp.npy_intp no_strides[64]
@@ -537,27 +533,9 @@ cdef object fit_to(object g, tuple shape, object dtype):
     return g if g.dtype == dtype else g.astype(dtype)
 
 
-cdef object summed_matrix(object g, tuple shape):
-    """The sums over the rows or over the columns of a thin matrix, as a product with ones: NumPy's loop over
-    the short axis takes several times as long.  None where that is not what leads to ``shape``."""
-    cdef Py_ssize_t rows, columns
-    if not is_plain(g) or cnp.PyArray_TYPE(<cnp.ndarray>g) != cnp.NPY_DOUBLE \
-            or cnp.PyArray_NDIM(<cnp.ndarray>g) != 2 or cnp.PyArray_SIZE(<cnp.ndarray>g) < THIN:
-        return None
-    rows = cnp.PyArray_DIM(<cnp.ndarray>g, 0)
-    columns = cnp.PyArray_DIM(<cnp.ndarray>g, 1)
-    if rows > 1 and columns > 1 and shape == (rows, 1):
-        total = matmul(g, np.ones(columns))
-    elif rows > 1 and columns > 1 and (shape == (columns,) or shape == (1, columns)):
-        total = matmul(np.ones(rows), g)
-    else:
-        return None
-    return None if total is None else cnp.PyArray_Reshape(<cnp.ndarray>total, shape)
-
-
 cdef object fit_shape(object g, tuple shape):
     cdef Py_ssize_t extra = len(g.shape) - len(shape)
-    cdef object total = summed_matrix(g, shape)
+    cdef object total = sum_of_thin(g, shape)
     if total is not None:
         return total
     if extra > 0:

@@ -674,3 +674,59 @@ cdef object sum_all(object x):
             return None
         (<float *>cnp.PyArray_DATA(out))[0] = total_f
     return out
+
+
+cdef enum:
+    THIN = 64  # columns at the most
+
+
+cdef void sum_columns(const double *x, Py_ssize_t rows, Py_ssize_t columns, double *out) noexcept nogil:
+    cdef Py_ssize_t i, j
+    for j in range(columns):
+        out[j] = 0
+    for i in range(rows):
+        for j in range(columns):
+            out[j] += x[i * columns + j]
+
+
+cdef void sum_rows(const double *x, Py_ssize_t rows, Py_ssize_t columns, double *out) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef double even, odd
+    for i in range(rows):
+        even = 0
+        odd = 0
+        for j in range(0, columns - 1, 2):
+            even += x[j]
+            odd += x[j + 1]
+        if columns % 2:
+            even += x[columns - 1]
+        out[i] = even + odd
+        x += columns
+
+
+cdef object sum_of_thin(object x, tuple shape):
+    """The sums of a matrix of few columns over one axis, in ``shape``; NumPy's own loop over short rows takes
+    several times as long.  None where that is not what leads to ``shape``."""
+    cdef cnp.ndarray a, out
+    cdef Py_ssize_t rows, columns
+    cdef cnp.npy_intp dims[2]
+    cdef bint over_rows
+    if not is_plain(x) or cnp.PyArray_TYPE(<cnp.ndarray>x) != cnp.NPY_DOUBLE \
+            or cnp.PyArray_NDIM(<cnp.ndarray>x) != 2 or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x):
+        return None
+    a = x
+    rows = cnp.PyArray_DIM(a, 0)
+    columns = cnp.PyArray_DIM(a, 1)
+    if not 1 < columns <= THIN or rows < 2:
+        return None
+    over_rows = shape == (columns,) or shape == (1, columns)
+    if not over_rows and shape != (rows, 1):
+        return None
+    dims[0] = shape[0]
+    dims[1] = shape[1] if len(shape) == 2 else 1
+    out = cnp.PyArray_EMPTY(len(shape), dims, cnp.NPY_DOUBLE, 0)
+    if over_rows:
+        sum_columns(<double *>cnp.PyArray_DATA(a), rows, columns, <double *>cnp.PyArray_DATA(out))
+    else:
+        sum_rows(<double *>cnp.PyArray_DATA(a), rows, columns, <double *>cnp.PyArray_DATA(out))
+    return out
