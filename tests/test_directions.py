@@ -48,7 +48,7 @@ DIFFERENTIABLE = [operator for operator in OPERATORS if not operator.constant]
 @pytest.mark.parametrize("operator", DIFFERENTIABLE, ids=lambda operator: operator.name)
 def test_together_as_apart(operator, rng):
     cases = operator.cases()
-    for case in cases[:: -(-len(cases) // 4)]:
+    for case in cases[:: max(1, -(-len(cases) // 4))]:  # none where the installed SciPy is wrong
         assert_walks(case, case.arrays(np.complex128 if operator.complex else np.float64), rng)
 
 
