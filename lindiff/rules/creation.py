@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Linear
-from lindiff.core.pytree import tree_map
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, untraced, value
 from lindiff.rules._common import as_array
@@ -24,9 +23,10 @@ def buffer_maker(function: Callable[..., Any]) -> None:
 
     def make(*args: Any, **kwargs: Any) -> Any:
         kwargs.pop("like", None)
-        args, kwargs = tree_map(value, (args, kwargs))
-        made = function(*args, **kwargs)
-        return accepting(made)
+        # of their arguments only the array to be like, and a Variable as a number, are Variables: no tree
+        plain = [value(x) if isinstance(x, Variable) else x for x in args]
+        named = {name: value(x) if isinstance(x, Variable) else x for name, x in kwargs.items()}
+        return accepting(function(*plain, **named))
 
     composed(function)(make)
 
