@@ -1,19 +1,17 @@
 """Differentials of rules written in Python."""
 
-from lindiff.core.record cimport Node, Pull, Push, Trace
+from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace
 
 
-cdef class Differential(Node):
+cdef class Differential(NodeOfMany):
     cdef public object pushforward
     cdef public object pullback
     cdef public bint symbolic_zeros
     cdef tuple linear_in
     cdef tuple places
     cdef tuple values
-    cdef tuple rest
     cdef object result
     cdef int bind(self, Trace trace, list nodes, list places, tuple values, object result) except -1
-    cdef Node parent(self, Py_ssize_t i)
     cdef object fill_outputs(self, list y_bars)
     cdef list tangents(self, Push walk)
     cdef object pull_arguments(self, object y_bar)

@@ -19,12 +19,11 @@ import contextvars
 import numpy as np
 
 from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_REFCNT
+from cpython.ref cimport Py_REFCNT
 
 cimport numpy as cnp
 
-from lindiff.core.record cimport Node, Pull, Push, Trace, doom
+from lindiff.core.record cimport NodeOfMany, Pull, Push, Trace
 from lindiff.core.variable cimport value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, is_plain, sum_of_thin
 
@@ -77,7 +76,7 @@ cdef tuple place_of(Py_ssize_t i):
     return SINGLE[i] if i < 32 else (i,)
 
 
-cdef class Differential(Node):
+cdef class Differential(NodeOfMany):
     """The differential of an operation, from its two expressions.
 
     Parameters
@@ -111,21 +110,12 @@ cdef class Differential(Node):
         self.symbolic_zeros = symbolic_zeros
         self.linear_in = linear_in
 
-    def __dealloc__(self):
-        if self.rest is not None and Py_REFCNT(self.rest) == 1:
-            Py_INCREF(self.rest)
-            doom(<PyObject *>self.rest)
-
     cdef int bind(self, Trace trace, list nodes, list places, tuple values, object result) except -1:
         """Take a place in the record: ``nodes`` of the active inputs, where each sits in the arguments."""
         if self.trace is not None:
             raise ValueError("a rule returned the same differential twice; make a new one in every call")
         self.trace = trace
-        self.a = nodes[0]
-        if len(nodes) > 1:
-            self.b = nodes[1]
-        if len(nodes) > 2:
-            self.rest = tuple(nodes[2:])
+        self.take_parents(nodes)
         self.places = tuple(places)
         self.values = stand_ins(values)
         self.result = stand_in(result)
@@ -136,18 +126,6 @@ cdef class Differential(Node):
 
     cdef bint linear(self):
         return self.linear_in is not None and all([place[0] in self.linear_in for place in self.places])
-
-    cdef tuple more(self):
-        return self.rest
-
-    cdef int set_more(self, tuple parents) except -1:
-        self.rest = parents
-        return 0
-
-    cdef Node parent(self, Py_ssize_t i):
-        if i == 0:
-            return self.a
-        return self.b if i == 1 else <Node>self.rest[i - 2]
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
         cdef Py_ssize_t i

@@ -153,9 +153,9 @@ cdef class ObservedOperators(Operators):
             step.result = _plain.setitem(x, index, y)
         return step.result
 
-    cdef object written(self, Variable x, Variable view):
+    cdef object written(self, Variable x, Variable view, object window):
         with Step("operation", "setitem", (x, view)) as step:
-            step.result = _plain.written(x, view)
+            step.result = _plain.written(x, view, window)
         return step.result
 
     cdef object transpose(self, Variable x):

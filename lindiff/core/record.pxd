@@ -27,6 +27,13 @@ cdef class Node:
 
 
 @cython.no_gc
+cdef class NodeOfMany(Node):
+    cdef tuple rest
+    cdef int take_parents(self, list nodes) except -1
+    cdef Node parent(self, Py_ssize_t i)
+
+
+@cython.no_gc
 cdef class Leaf(Node):
     cdef readonly object shape
     cdef readonly object dtype

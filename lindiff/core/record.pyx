@@ -170,6 +170,37 @@ cdef class Node:
         raise NotImplementedError(f"{type(self).__name__} has no pushforward")
 
 
+@cython.no_gc
+cdef class NodeOfMany(Node):
+    """An operation that may have more than two active inputs: ``rest`` are the nodes after ``a``, ``b``."""
+
+    def __dealloc__(self):
+        if self.rest is not None and Py_REFCNT(self.rest) == 1:
+            Py_INCREF(self.rest)
+            doom(<PyObject *>self.rest)
+
+    cdef tuple more(self):
+        return self.rest
+
+    cdef int set_more(self, tuple parents) except -1:
+        self.rest = parents
+        return 0
+
+    cdef int take_parents(self, list nodes) except -1:
+        """The nodes of the active inputs, one at least."""
+        self.a = nodes[0]
+        if len(nodes) > 1:
+            self.b = nodes[1]
+        if len(nodes) > 2:
+            self.rest = tuple(nodes[2:])
+        return 0
+
+    cdef Node parent(self, Py_ssize_t i):
+        if i == 0:
+            return self.a
+        return self.b if i == 1 else <Node>self.rest[i - 2]
+
+
 # How many Variables made by hand there are; changed with the GIL held.
 cdef Py_ssize_t _made_by_hand = 0
 
@@ -223,20 +254,25 @@ cdef class Component(Node):
         return None if y_dots is None else y_dots[self.index]
 
 
+cdef object _directions = Directions  # as a C variable: looked at for every cotangent
+
+
 cdef inline bint base_is_alone(object x):
     """Whether the memory that ``x`` is a view of, if it is one, is seen by ``x`` alone.
 
     NumPy lets a view of a view refer to the memory itself: references to the one do not show the other.
     """
     cdef PyObject *base
-    if type(x) is Directions:
-        x = x.array
-        if Py_REFCNT(x) > 2:  # its place there, and `x`
-            return False
     if not cnp.PyArray_CheckExact(x):
-        return True
+        return array_is_alone(x) if <object>type(x) is _directions else True
     base = <PyObject *>cnp.PyArray_BASE(<cnp.ndarray>x)
     return base == NULL or base.ob_refcnt == 1
+
+
+cdef bint array_is_alone(object directions):
+    """Whether the array behind Directions is seen through them alone."""
+    array = directions.array
+    return Py_REFCNT(array) == 2 and base_is_alone(array)  # its place there, and `array`
 
 
 cdef class Pull:

@@ -110,7 +110,7 @@ cdef class Rule(Handler):
             return result
         x = args[0]
         view = result
-        if view.base is None and shares(view._value, x._value):
+        if view.tie is None and shares(view._value, x._value):
             watch(x, view, View(self.function, args[1:], kwargs, self.view == VIEW))
         return result
 

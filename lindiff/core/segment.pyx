@@ -6,11 +6,8 @@ part has touched: those of its arguments as of anything it closes over.  A walk 
 the part again, which leaves the same nodes, and walks these.
 """
 
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_REFCNT
-
 from lindiff.core.record cimport (
-    Component, Leaf, Node, Pull, Push, Record, Tangent, Trace, doom, enter, leave, tick,
+    Component, Leaf, Node, NodeOfMany, Pull, Push, Record, Tangent, Trace, enter, leave, tick,
 )
 from lindiff.core.variable cimport Variable
 
@@ -119,7 +116,7 @@ cdef object with_nodes(object x, dict nodes):
     return out
 
 
-cdef class Segment(Node):
+cdef class Segment(NodeOfMany):
     """What stands on the record of one trace for all that ``call()`` does there.
 
     Its parents stand for the ``older`` nodes that it touches (they are these, until a segment around it is
@@ -129,20 +126,7 @@ cdef class Segment(Node):
     cdef object call
     cdef Trace current  # when it ran first
     cdef tuple older
-    cdef tuple rest
     cdef Py_ssize_t count
-
-    def __dealloc__(self):
-        if self.rest is not None and Py_REFCNT(self.rest) == 1:
-            Py_INCREF(self.rest)
-            doom(<PyObject *>self.rest)
-
-    cdef tuple more(self):
-        return self.rest
-
-    cdef int set_more(self, tuple parents) except -1:
-        self.rest = parents
-        return 0
 
     cdef bint together(self):
         return True
@@ -231,11 +215,7 @@ def run_segment(call, list inputs):
         segment.current = current_trace()
         segment.count = len(found)
         segment.older = tuple(cut.older)
-        segment.a = cut.older[0]
-        if len(cut.older) > 1:
-            segment.b = cut.older[1]
-        if len(cut.older) > 2:
-            segment.rest = tuple(cut.older[2:])
+        segment.take_parents(cut.older)
         for x, node in zip(found, component_nodes(segment, len(found))):
             nodes[id(x)] = node
     return unflatten([with_nodes(x, nodes) for x in leaves]) if nodes else returned

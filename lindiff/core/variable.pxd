@@ -13,16 +13,23 @@ cdef class Variable:
     cdef readonly object _value
     cdef Node node
     cdef dict shared
-    cdef Variable base
-    cdef object window
+    cdef Tie tie
     cdef PyObject *views
-    cdef PyObject *next
-    cdef PyObject *previous
     cdef object assign(self, object outcome)
     cdef int take(self, object outcome) except -1
     cdef int check_writable(self) except -1
     cdef int tell(self) except -1
     cdef int refresh(self, Variable but) except -1
+
+
+@cython.final
+@cython.no_gc
+cdef class Tie:
+    cdef Variable base
+    cdef object window
+    cdef PyObject *view
+    cdef PyObject *next
+    cdef PyObject *previous
 
 
 @cython.final
@@ -43,7 +50,7 @@ cdef class Operators:
     cdef object negative(self, object x)
     cdef object getitem(self, Variable x, object index)
     cdef object setitem(self, Variable x, object index, object y)
-    cdef object written(self, Variable x, Variable view)
+    cdef object written(self, Variable x, Variable view, object window)
     cdef object transpose(self, Variable x)
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs)
     cdef object function(self, object function, tuple args, dict kwargs)

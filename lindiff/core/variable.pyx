@@ -69,7 +69,7 @@ cdef class Operators:
     cdef object setitem(self, Variable x, object index, object y):
         raise NotImplementedError
 
-    cdef object written(self, Variable x, Variable view):
+    cdef object written(self, Variable x, Variable view, object window):
         raise NotImplementedError
 
     cdef object transpose(self, Variable x):
@@ -455,23 +455,52 @@ cdef bint shares(object value, object x):
         base = cnp.PyArray_BASE(<cnp.ndarray>value)
         return base != NULL and cnp.PyArray_CheckExact(x) \
             and (base == <PyObject *>x or base == cnp.PyArray_BASE(<cnp.ndarray>x))
-    return type(value) is Variable and (value is x or (<Variable>value).base is x)
+    return type(value) is Variable and (value is x or base_of(value) is x)
+
+
+cdef Variable base_of(object x):
+    """What the Variable ``x`` is a view of; None where it is none."""
+    return None if (<Variable>x).tie is None else (<Variable>x).tie.base
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(256)
+cdef class Tie:
+    """What makes ``view`` a view of ``base``: each sees what is written to the other.
+
+    The view holds its tie, the tie its base; the base knows its views by a list of ties it does not hold.
+    """
+
+    def __dealloc__(self):
+        cdef Variable base = self.base
+        if self.previous != NULL:
+            (<Tie>self.previous).next = self.next
+        else:
+            base.views = self.next
+        if self.next != NULL:
+            (<Tie>self.next).previous = self.previous
+        if Py_REFCNT(base) == 2:  # this tie and the local name: long chains of views must not recurse
+            Py_INCREF(base)
+            doom(<PyObject *>base)
+            self.base = base = None
+            release_doomed()
 
 
 cdef int watch(Variable base, object view, object window) except -1:
     """Let ``view`` see changes of ``base``, and ``base`` those of ``view``."""
-    cdef Variable v
-    if type(view) is not Variable:
+    cdef Tie tie
+    if type(view) is not Variable or (<Variable>view).tie is not None or view is base:
         return 0
-    v = view
-    if v.base is not None or v is base:
-        return 0
-    v.base = base
-    v.window = window
-    v.next = base.views
+    tie = Tie.__new__(Tie)
+    tie.base = base
+    tie.window = window
+    tie.view = <PyObject *>view
+    tie.next = base.views
     if base.views != NULL:
-        (<Variable>base.views).previous = <PyObject *>v
-    base.views = <PyObject *>v
+        (<Tie>base.views).previous = <PyObject *>tie
+    base.views = <PyObject *>tie
+    (<Variable>view).tie = tie
     return 0
 
 
@@ -523,22 +552,6 @@ cdef class Variable:
         leaf.dtype = value.dtype
         self._value = value.copy()
         self.node = leaf
-
-    def __dealloc__(self):
-        cdef Variable base = self.base
-        if base is None:
-            return
-        if self.previous != NULL:
-            (<Variable>self.previous).next = self.next
-        else:
-            base.views = self.next
-        if self.next != NULL:
-            (<Variable>self.next).previous = self.previous
-        if Py_REFCNT(base) == 2:  # this view and the local name: long chains of views must not recurse
-            Py_INCREF(base)
-            doom(<PyObject *>base)
-            self.base = base = None
-            release_doomed()
 
     # -- the tape by hand ------------------------------------------------------------------------------
 
@@ -712,19 +725,19 @@ cdef class Variable:
                 raise TypeError(
                     "a Variable made by hand cannot be changed in place, its gradient would be lost: write "
                     "w = ld.Variable(ld.value(w) - step), or y = w + 1 to go on computing")
-            if x.base is None:
+            if x.tie is None:
                 return 0
-            if type(x.window) is View and not (<View>x.window).writable:
+            if type(x.tie.window) is View and not (<View>x.tie.window).writable:
                 raise ValueError("assignment destination is read-only")
-            x = x.base
+            x = x.tie.base
 
     cdef int tell(self) except -1:
         """Let all views of this Variable, what it is a view of, and the views of that see its change."""
         cdef Variable view = self, base
         self.refresh(None)
-        while view.base is not None:
-            base = view.base
-            base.take(_operators.written(base, view))
+        while view.tie is not None:
+            base = view.tie.base
+            base.take(_operators.written(base, view, view.tie.window))
             base.refresh(view)
             view = base
         return 0
@@ -733,15 +746,14 @@ cdef class Variable:
         """Take the views of this Variable anew."""
         cdef PyObject *at = self.views
         cdef Variable view
+        cdef Tie tie
         while at != NULL:
-            view = <Variable>at
+            tie = <Tie>at
+            view = <Variable>tie.view
             if view is not but:
-                if type(view.window) is View:
-                    view.take((<View>view.window).of(self))
-                else:
-                    view.take(self[view.window])
+                view.take((<View>tie.window).of(self) if type(tie.window) is View else self[tie.window])
                 view.refresh(None)
-            at = view.next
+            at = tie.next
         return 0
 
     def __richcmp__(self, other, int op):
@@ -773,7 +785,7 @@ cdef class Variable:
         return bool(value_of(self))
 
     def __setitem__(self, index, value):
-        if type(value) is Variable and (<Variable>value).base is self and (<Variable>value).window is index:
+        if type(value) is Variable and base_of(value) is self and (<Variable>value).tie.window is index:
             return  # v[i] += w: the view v[i] has told v already
         self.check_writable()
         self.take(_operators.setitem(self, index, value))
@@ -836,7 +848,7 @@ cdef class Variable:
     def flat(self):
         """All elements as a vector; what is written there is written here."""
         cdef Variable vector = np.reshape(self, -1)
-        if vector.base is None:  # NumPy copied
+        if vector.tie is None:  # NumPy copied
             watch(self, vector, View(np.reshape, (-1,), {}))
         return vector
 

@@ -1,4 +1,4 @@
-"""Compiled rules of the hottest operations: arithmetic, matmul, transpose, indexing, sum.
+"""Compiled rules of the hottest operations: arithmetic, matmul, transpose, indexing.
 
 Each class is a differential: what it keeps, its pullback, its pushforward, each formula once in operators
 that dispatch.  Small plain arrays take the kernels instead.  ``HotOperators`` is what a Variable's operators
@@ -23,7 +23,7 @@ from lindiff.core.variable cimport (
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
-    TANH, UnaryOp, add_into, binary, filled, is_plain, sum_all, unary,
+    TANH, UnaryOp, add_into, binary, is_plain, unary,
 )
 from lindiff.kernels.matmul cimport add_product, matmul as plain_matmul, sum_of_products
 from lindiff.rules.structure cimport is_reshape, record_reshape
@@ -650,48 +650,6 @@ cdef object with_item(Variable x, object index, object y):
     return x._value
 
 
-# -- y = sum of all of x ---------------------------------------------------------------------------------
-
-@cython.no_gc
-@cython.final
-cdef class SumAll(Node):
-    cdef tuple shape
-
-    cdef bint linear(self):
-        return True
-
-    cdef bint together(self):
-        return True
-
-    cdef int pull(self, Pull walk, object y_bar) except -1:
-        x_bar = filled(self.shape, y_bar)
-        if x_bar is None:
-            walk.add(self.a, np.broadcast_to(y_bar, self.shape), False)
-        else:
-            walk.add(self.a, x_bar, True)
-        return 0
-
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        return None if x_dot is None else np.sum(x_dot)
-
-
-cdef class FastSum(Handler):
-    cdef object call(self, tuple args, dict kwargs):
-        cdef SumAll node
-        cdef Variable x
-        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
-            return NotImplemented
-        x = args[0]
-        if not is_plain(x._value):
-            return NotImplemented
-        value = sum_all(x._value)
-        node = SumAll.__new__(SumAll)
-        node.a = x.node
-        node.shape = x._value.shape
-        return record(x.node.trace, node, np.add.reduce(x._value, axis=None) if value is None else value)
-
-
 # -- what a Variable's operators do ----------------------------------------------------------------------
 
 cdef inline bint of_two(tuple args):
@@ -845,11 +803,11 @@ cdef class HotOperators(Operators):
             value = with_item(x, index, y)
         return record(trace, node, value)
 
-    cdef object written(self, Variable x, Variable view):
+    cdef object written(self, Variable x, Variable view, object window):
         cdef View by
-        if type(view.window) is not View:
-            return self.setitem(x, view.window, view)
-        by = view.window
+        if type(window) is not View:
+            return self.setitem(x, window, view)
+        by = window
         if by.function is np.imag:
             return np.real(x) + 1j * view
         if by.function is np.real and x._value.dtype.kind == "c":
@@ -905,7 +863,6 @@ def use_fast_paths():
         (np.log1p, LOG1P), (np.expm1, EXPM1), (np.sin, SIN), (np.cos, COS), (np.tanh, TANH),
     ]:
         fast_path(function, FastUnary(function, op))
-    fast_path(np.sum, FastSum(np.sum))
     for function, op in [
         (np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE),
     ]:

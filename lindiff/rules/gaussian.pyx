@@ -2,10 +2,9 @@
 
 cimport cython
 cimport numpy as cnp
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_REFCNT
+from cpython.ref cimport Py_REFCNT
 
-from lindiff.core.record cimport Node, Pull, Push, Trace, doom
+from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport innermost, node_in, record, value_in
 from lindiff.kernels.elementwise cimport is_plain
@@ -20,24 +19,11 @@ cnp.import_array()
 
 @cython.no_gc
 @cython.final
-cdef class LogDensity(Node):
+cdef class LogDensity(NodeOfMany):
     """``a`` is the covariance's node, ``b`` that of the residuals, ``rest`` holds that of the noise."""
 
     cdef cnp.ndarray L
     cdef cnp.ndarray Z
-    cdef tuple rest
-
-    def __dealloc__(self):
-        if self.rest is not None and Py_REFCNT(self.rest) == 1:
-            Py_INCREF(self.rest)
-            doom(<PyObject *>self.rest)
-
-    cdef tuple more(self):
-        return self.rest
-
-    cdef int set_more(self, tuple parents) except -1:
-        self.rest = parents
-        return 0
 
     cdef int pull(self, Pull walk, object p_bar) except -1:
         if self.L is None:

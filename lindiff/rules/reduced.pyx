@@ -11,13 +11,49 @@ import numpy as np
 from lindiff.core.record cimport Node, Pull, Push
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, as_value, record
-from lindiff.kernels.elementwise cimport DIVIDE, binary, is_plain, repeated, shared_equally
+from lindiff.kernels.elementwise cimport DIVIDE, binary, filled, is_plain, repeated, shared_equally, sum_all
 
 from lindiff.core.registry import fast_path
 from lindiff.rules.reductions import attaining as attaining_and_number
 
 cnp.import_array()
 
+
+# -- y = sum of all of x ---------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class SumAll(Node):
+    cdef tuple shape
+
+    cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        x_bar = filled(self.shape, y_bar)
+        if x_bar is None:
+            walk.add(self.a, np.broadcast_to(y_bar, self.shape), False)
+        else:
+            walk.add(self.a, x_bar, True)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        return None if x_dot is None else np.sum(x_dot)
+
+
+cdef object record_sum(Variable x):
+    cdef SumAll node = SumAll.__new__(SumAll)
+    value = sum_all(x._value)
+    node.a = x.node
+    node.shape = x._value.shape
+    return record(x.node.trace, node, np.add.reduce(x._value, axis=None) if value is None else value)
+
+
+# -- y = x reduced along axes -----------------------------------------------------------------------------
 
 @cython.no_gc
 cdef class Reduction(Node):
@@ -90,7 +126,7 @@ cdef class Extreme(Reduction):
 
 
 cdef class FastReduction(Handler):
-    """For plain arrays that are not empty: all axes, one, or a tuple of them, kept or not."""
+    """For plain arrays: all axes, one, or a tuple of them, kept or not."""
 
     cdef object reduce
     cdef bint extreme
@@ -108,6 +144,9 @@ cdef class FastReduction(Handler):
         cdef list kept
         cdef bint keepdims = False
         cdef Py_ssize_t count, axes
+        if len(args) == 1 and not kwargs and self.function is np.sum \
+                and type(args[0]) is Variable and is_plain((<Variable>args[0])._value):
+            return record_sum(args[0])
         axis = args[1] if len(args) == 2 else None
         for name, argument in kwargs.items():
             if name == "axis" and len(args) == 1:

@@ -6,12 +6,10 @@ rules of shape.py and products.py, and answer NotImplemented where the call is n
 
 cimport cython
 cimport numpy as cnp
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_REFCNT
 
 import numpy as np
 
-from lindiff.core.record cimport Node, Pull, Push, Trace, doom
+from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, constant_value, record
 from lindiff.kernels.elementwise cimport is_plain
@@ -320,35 +318,17 @@ cdef class FastOnDiagonal(Handler):
 # -- y = parts side by side -------------------------------------------------------------------------------
 
 @cython.no_gc
-cdef class Join(Node):
+cdef class Join(NodeOfMany):
     """Parts joined along an axis: an existing one (concatenate); with ``bounds`` None a new one (stack)."""
 
-    cdef tuple rest
     cdef tuple places  # of each parent among the parts
     cdef list shapes  # of the parts
     cdef list bounds
     cdef Py_ssize_t axis
     cdef object dtype
 
-    def __dealloc__(self):
-        if self.rest is not None and Py_REFCNT(self.rest) == 1:
-            Py_INCREF(self.rest)
-            doom(<PyObject *>self.rest)
-
-    cdef tuple more(self):
-        return self.rest
-
-    cdef int set_more(self, tuple parents) except -1:
-        self.rest = parents
-        return 0
-
     cdef bint linear(self):
         return True
-
-    cdef Node parent(self, Py_ssize_t i):
-        if i == 0:
-            return self.a
-        return self.b if i == 1 else <Node>self.rest[i - 2]
 
     cdef bint together(self):
         return True
@@ -442,11 +422,7 @@ cdef class FastJoin(Handler):
             for shape in shapes:
                 stop += shape[axis]
                 node.bounds.append(stop)
-        node.a = nodes[0]
-        if len(nodes) > 1:
-            node.b = nodes[1]
-        if len(nodes) > 2:
-            node.rest = tuple(nodes[2:])
+        node.take_parents(nodes)
         node.places = tuple(places)
         node.shapes = shapes
         node.dtype = value.dtype
