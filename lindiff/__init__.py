@@ -53,6 +53,7 @@ __all__ = [
     "nan_check",
     "patch_numpy",
     "rule",
+    "statespace",
     "stop_gradient",
     "supported",
     "testing",
@@ -63,12 +64,12 @@ __all__ = [
 
 
 if TYPE_CHECKING:
-    from lindiff import testing
+    from lindiff import statespace, testing
 else:
 
     def __getattr__(name):
-        if name == "testing":  # imported when it is first asked for
-            return importlib.import_module("lindiff.testing")
+        if name in ("statespace", "testing"):  # imported when it is first asked for
+            return importlib.import_module(f"lindiff.{name}")
         raise AttributeError(f"module 'lindiff' has no attribute {name!r}")
 
 

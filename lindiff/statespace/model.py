@@ -1,0 +1,437 @@
+"""The system matrices of a state-space model: as users give them, and in the form that is computed with."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lindiff.core.variable import value
+from lindiff.linalg import makediag
+
+__all__ = ["Model", "System", "canonical", "series_by_pattern"]
+
+
+class Model(NamedTuple):
+    """System matrices of a linear Gaussian state-space model, in the order of the functions' arguments.
+
+    ::
+
+        x[t+1] = transition x[t] + state_intercept + h[t],   h[t] ~ N(0, state_cov)
+        y[t]   = design x[t] + obs_intercept + v[t],         v[t] ~ N(0, obs_cov)
+        x[0] ~ N(initial_state, initial_state_cov)
+
+    so that ``loglikelihood(y, *model)`` works.  Models add up by block: ``a + b`` observes the sum of what a
+    and b observe.
+
+    Parameters
+    ----------
+    transition : (n, n), (T, n, n) or (S, T, n, n) array
+        ``transition[t]`` leads from step t to t + 1; the last one is used for the prediction after the data.
+        An axis of series S needs the time axis, which has length 1 for what is constant.
+    design : (p, n), (T, p, n) or (S, T, p, n) array
+    state_cov : (n, n), (T, n, n) or (S, T, n, n) array
+    obs_cov : (p, p), (T, p, p) or (S, T, p, p) array; or (p,), (1, p), (T, 1, p) or (S, T, 1, p)
+        Variances in a row stand for independent errors.
+    initial_state : (n,) or (S, n) array, optional
+        Mean of ``x[0]``, the state that ``y[0]`` observes.  May be None where `diffuse` covers all states.
+    initial_state_cov : (n, n) or (S, n, n) array, optional
+    state_intercept : (n,), (T, n) or (S, T, n) array, optional
+    obs_intercept : (p,), (T, p) or (S, T, p) array, optional
+    diffuse : bool or (n,) array of bool, optional
+        States of which nothing is known at the start; True stands for all.  What `initial_state` and
+        `initial_state_cov` say of them is not used.
+
+    Notes
+    -----
+    A sum of models has the states side by side: ``transition``, ``state_cov`` and ``initial_state_cov`` are
+    block diagonal, ``obs_cov`` and ``obs_intercept`` are added.  Where one model has an initial state and the
+    other none, which then must be diffuse, that one's part is zero; where both have none, so has the sum.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> one = np.eye(1)
+    >>> level = ld.statespace.Model(one, one, 0.1 * one, one, diffuse=True)
+    >>> noise = ld.statespace.Model(0.5 * one, one, one, 0 * one, np.zeros(1), 4 / 3 * one)
+    >>> both = level + noise
+    >>> both.transition
+    array([[1. , 0. ],
+           [0. , 0.5]])
+    >>> both.diffuse
+    array([ True, False])
+    >>> round(float(ld.statespace.loglikelihood(np.array([1.0, 3.0, 2.0]), *both)), 6)
+    -4.499683
+    """
+
+    transition: Any
+    design: Any
+    state_cov: Any
+    obs_cov: Any
+    initial_state: Any = None
+    initial_state_cov: Any = None
+    state_intercept: Any = None
+    obs_intercept: Any = None
+    diffuse: Any = None
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, Model):
+            return NotImplemented
+        a, b = _checked_summand(self), _checked_summand(other)
+        p, q = a.design.shape[-2], b.design.shape[-2]
+        if p != q:
+            raise ValueError(
+                f"Model + Model: designs of shapes {a.design.shape} and {b.design.shape} observe {p} and {q} "
+                f"numbers a step; both models must observe the same ones"
+            )
+        n, m = a.transition.shape[-1], b.transition.shape[-1]
+        return Model(
+            _block_diagonal(a.transition, b.transition),
+            _side_by_side(a.design, b.design),
+            _block_diagonal(a.state_cov, b.state_cov),
+            _sum_of_obs_covs(a.obs_cov, b.obs_cov),
+            _joined(a.initial_state, b.initial_state, n, m, _side_by_side, (None,)),
+            _joined(a.initial_state_cov, b.initial_state_cov, n, m, _block_diagonal, (None, None)),
+            _joined(a.state_intercept, b.state_intercept, n, m, _side_by_side, (None,)),
+            _sum_or_none(a.obs_intercept, b.obs_intercept),
+            _joined_diffuse(a, b),
+        )
+
+
+def _checked_summand(model: Model) -> Model:
+    """With arrays for its parts; what has no initial state must be diffuse."""
+    diffuse = _diffuse("Model + Model", model.diffuse, np.shape(model.transition)[-1:])
+    for argument in ("initial_state", "initial_state_cov"):
+        if getattr(model, argument) is None and (diffuse is None or not diffuse.all()):
+            raise ValueError(f"Model + Model: {argument} is missing, and diffuse does not cover all states")
+    arrays = {
+        argument: None if part is None else _real("Model + Model", argument, part)
+        for argument, part in zip(Model._fields[:-1], model[:-1], strict=True)
+    }
+    return Model(**arrays, diffuse=diffuse)
+
+
+def _joined(a: Any, b: Any, n: int, m: int, join: Any, axes: tuple[None, ...]) -> Any:
+    """``join(a, b)``, where one that is None is zero; None if both are."""
+    if a is None and b is None:
+        return None
+    zeros = [np.zeros((size,) * len(axes)) for size in (n, m)]
+    return join(zeros[0] if a is None else a, zeros[1] if b is None else b)
+
+
+def _joined_diffuse(a: Model, b: Model) -> Any:
+    if a.diffuse is None and b.diffuse is None:
+        return None
+    return np.concatenate(
+        [np.zeros(x.transition.shape[-1], bool) if x.diffuse is None else x.diffuse for x in (a, b)]
+    )
+
+
+def _sum_or_none(a: Any, b: Any) -> Any:
+    return b if a is None else a if b is None else a + b
+
+
+def _side_by_side(a: Any, b: Any) -> Any:
+    """Along the last axis, the others broadcast."""
+    lead = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    parts = [np.broadcast_to(x, (*lead, x.shape[-1])) for x in (a, b)]
+    return np.concatenate(parts, axis=-1)
+
+
+def _block_diagonal(a: Any, b: Any) -> Any:
+    n, m = a.shape[-1], b.shape[-1]
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b))
+    right, left = np.zeros((*lead, n, m), b.dtype), np.zeros((*lead, m, n), a.dtype)
+    return np.concatenate([np.concatenate([a, right], axis=-1), np.concatenate([left, b], axis=-1)], axis=-2)
+
+
+def _sum_of_obs_covs(a: Any, b: Any) -> Any:
+    """Variances in a row stay so, if both are."""
+    a, b = (x[None] if x.ndim == 1 else x for x in (a, b))
+    if a.shape[-2] != b.shape[-2]:
+        a, b = (x if x.shape[-2] == x.shape[-1] else makediag(x[..., 0, :]) for x in (a, b))
+    return a + b
+
+
+# -- one form ----------------------------------------------------------------------------------------------
+
+
+class System(NamedTuple):
+    """Data and system matrices with all their axes, checked: S series (or 1), T steps (or 1).
+
+    y (S, T, p); transition (S, T, n, n), design (S, T, p, n), state_cov (S, T, n, n), obs_cov (S, T, p, p)
+    or the row (S, T, 1, p) of variances; initial_state (S, n), initial_state_cov (S, n, n) with a finite
+    variance for the diffuse states; state_intercept (S, T, n) and obs_intercept (S, T, p), or None; diffuse:
+    the plain places of the diffuse states; many: whether results have an axis of series.
+
+    In each but y, 1 stands for S where the series share it, and for T where it is constant.  Covariances are
+    symmetric, and so are their gradients.
+    """
+
+    y: Any
+    transition: Any
+    design: Any
+    state_cov: Any
+    obs_cov: Any
+    initial_state: Any
+    initial_state_cov: Any
+    state_intercept: Any
+    obs_intercept: Any
+    diffuse: tuple[int, ...]
+    many: bool
+
+
+def canonical(
+    name: str,
+    y: Any,
+    transition: Any,
+    design: Any,
+    state_cov: Any,
+    obs_cov: Any,
+    initial_state: Any = None,
+    initial_state_cov: Any = None,
+    state_intercept: Any = None,
+    obs_intercept: Any = None,
+    diffuse: Any = None,
+) -> System:
+    """Arguments of the public function `name`, checked, in their one form.
+
+    Raises
+    ------
+    TypeError
+        If an array is complex.
+    ValueError
+        If shapes do not fit, numbers are not finite (NaN in y is missing), or a covariance is not symmetric
+        or has a negative variance or a correlation beyond 1.
+    """
+    transition, design = _real(name, "transition", transition), _real(name, "design", design)
+    if transition.ndim < 2 or transition.shape[-1] != transition.shape[-2]:
+        raise ValueError(
+            f"{name}: transition of shape {transition.shape} must be (n, n), (T, n, n) or (S, T, n, n)"
+        )
+    n = transition.shape[-1]
+    if design.ndim < 2 or design.shape[-1] != n:
+        raise ValueError(
+            f"{name}: design of shape {design.shape} does not fit transition of shape {transition.shape}: "
+            f"write it as (p, {n}), (T, p, {n}) or (S, T, p, {n})"
+        )
+    p = design.shape[-2]
+    y = _real(name, "y", y)
+    many = y.ndim == 3
+    y = _data(name, y, design)
+    place = _Placing(name, y)
+    mask = _diffuse(name, diffuse, (n,))
+    places = () if mask is None else tuple(int(i) for i in np.flatnonzero(mask))
+    if len(places) < n:
+        for argument, x in (("initial_state", initial_state), ("initial_state_cov", initial_state_cov)):
+            if x is None:
+                raise ValueError(
+                    f"{name}: {argument} is missing; give it, take it from stationary_initialization, or "
+                    f"write diffuse=True"
+                )
+    arrays = {
+        "transition": place(transition, "transition", (n, n)),
+        "design": place(design, "design", (p, n)),
+        "state_cov": _covariance(name, "state_cov", place(state_cov, "state_cov", (n, n))),
+        "obs_cov": _covariance(name, "obs_cov", place(obs_cov, "obs_cov", (p, p), row=True)),
+        "initial_state": place(initial_state, "initial_state", (n,), timed=False),
+        "initial_state_cov": place(initial_state_cov, "initial_state_cov", (n, n), timed=False),
+        "state_intercept": place(state_intercept, "state_intercept", (n,)),
+        "obs_intercept": place(obs_intercept, "obs_intercept", (p,)),
+    }
+    if arrays["initial_state_cov"] is not None:
+        cov = _covariance(name, "initial_state_cov", arrays["initial_state_cov"])
+        arrays["initial_state_cov"] = cov
+    arrays = _of_one_dtype(y, arrays)
+    y = arrays.pop("y")
+    if place.series is not None:
+        y = np.broadcast_to(y, (place.series, *y.shape[1:])) if y.shape[0] != place.series else y
+    if places:
+        arrays.update(_proper_start(mask, **arrays))
+    return System(y, **arrays, diffuse=places, many=many or place.owned)
+
+
+def _data(name: str, y: Any, design: Any) -> Any:
+    """y as (S, T, p)."""
+    p = design.shape[-2]
+    if y.ndim == 1 and p == 1:
+        y = y[None, :, None]
+    elif y.ndim == 2:
+        y = y[None]
+    if y.ndim != 3 or y.shape[-1] != p:
+        one = ", or (T,)" if p == 1 else ""
+        raise ValueError(
+            f"{name}: y of shape {y.shape} does not fit design of shape {design.shape}: write it as "
+            f"(T, {p}), or (S, T, {p}) for many series{one}"
+        )
+    if np.any(np.isinf(value(y))):
+        raise ValueError(f"{name}: y holds infinite numbers; write NaN for what is missing")
+    return y
+
+
+class _Placing:
+    """Gives an array its axes of series and time, and says what does not fit."""
+
+    def __init__(self, name: str, y: Any) -> None:
+        self.name, self.y = name, y
+        self.steps: int = y.shape[1]
+        self.series: int | None = y.shape[0] if y.shape[0] != 1 else None  # 1: not known yet
+        self.owned = False  # whether an array has its own axis of series
+
+    def __call__(
+        self, x: Any, argument: str, core: tuple[int, ...], *, timed: bool = True, row: bool = False
+    ) -> Any:
+        if x is None:
+            return None
+        x = _real(self.name, argument, x)
+        if row and x.shape == core[-1:]:
+            x = x[None]
+        given, k = x.shape, len(core)
+        lead, found = given[: max(x.ndim - k, 0)], given[max(x.ndim - k, 0) :]
+        if (found != core and not (row and found == (1, core[-1]))) or len(lead) > 1 + timed:
+            self.refuse(argument, given, core, timed, row)
+        if timed and len(lead) == 0:
+            x = x[None]
+        if timed and x.shape[-k - 1] not in (1, self.steps):
+            self.refuse(argument, given, core, timed, row)
+        if len(lead) < 1 + timed:
+            return self.finite(x[None], argument)
+        if x.shape[0] not in (1, self.series) and self.series is not None:
+            self.refuse(argument, given, core, timed, row)
+        self.owned = True
+        if x.shape[0] != 1:
+            self.series = x.shape[0]
+        return self.finite(x, argument)
+
+    def finite(self, x: Any, argument: str) -> Any:
+        if not np.all(np.isfinite(value(x))):
+            raise ValueError(
+                f"{self.name}: {argument} holds NaN or infinite numbers; only y may, for missing ones"
+            )
+        return x
+
+    def refuse(self, argument: str, given: Any, core: tuple[int, ...], timed: bool, row: bool) -> None:
+        cores = [core, (1, core[-1])] if row and core[-1] != 1 else [core]
+        leads = [(), (self.steps,), ("S", self.steps)] if timed else [(), ("S",)]
+        forms = [_form(*lead, *c) for c in cores for lead in leads]
+        raise ValueError(
+            f"{self.name}: {argument} of shape {given} does not fit y of {self.y.shape[0]} series, "
+            f"{self.steps} steps and {self.y.shape[2]} numbers a step, shape {self.y.shape}: write it as "
+            f"{', '.join(forms[:-1])} or {forms[-1]}" + (", with 1 for T if constant" if timed else "")
+        )
+
+
+def _form(*axes: Any) -> str:
+    return "(" + ", ".join(map(str, axes)) + ("," if len(axes) == 1 else "") + ")"
+
+
+def _real(name: str, argument: str, x: Any) -> Any:
+    x = x if hasattr(x, "shape") else np.asarray(x)
+    if x.dtype.kind == "f":
+        return x
+    if x.dtype.kind in "iub":
+        return x.astype(np.float64)
+    raise TypeError(f"{name}: {argument} has dtype {x.dtype}, real numbers are needed")
+
+
+def _of_one_dtype(y: Any, arrays: dict[str, Any]) -> dict[str, Any]:
+    arrays = {"y": y, **arrays}
+    dtype = np.result_type(np.float32, *(x.dtype for x in arrays.values() if x is not None))
+    return {k: x if x is None or x.dtype == dtype else x.astype(dtype) for k, x in arrays.items()}
+
+
+def _diffuse(name: str, diffuse: Any, shape: tuple[int, ...]) -> Any:
+    """None, or the mask of the diffuse states."""
+    if diffuse is None or diffuse is False:
+        return None
+    mask = np.asarray(value(diffuse))
+    if mask.dtype != bool or mask.shape not in ((), shape):
+        raise ValueError(
+            f"{name}: diffuse of shape {mask.shape} and dtype {mask.dtype} must be True, or one boolean for "
+            f"each of the {shape[0]} states, shape {shape}"
+        )
+    mask = np.broadcast_to(mask, shape)
+    return mask if mask.any() else None
+
+
+def _covariance(name: str, argument: str, X: Any) -> Any:
+    """Symmetric to the last bit; a row of variances as it is."""
+    plain = value(X)
+    row = plain.shape[-2] != plain.shape[-1]
+    variances = plain[..., 0, :] if row else np.diagonal(plain, axis1=-2, axis2=-1)
+    if plain.size == 0:
+        return X
+    eps = float(np.finfo(plain.dtype).eps)
+    scale = float(np.max(np.abs(plain)))
+    if float(np.min(variances)) < -eps * scale:
+        raise ValueError(
+            f"{name}: {argument} of shape {plain.shape} has a negative variance, {np.min(variances)}"
+        )
+    if row or plain.shape[-1] == 1:
+        return X
+    if float(np.max(np.abs(plain - np.swapaxes(plain, -1, -2)))) > eps**0.5 * scale:
+        raise ValueError(
+            f"{name}: {argument} of shape {plain.shape} is not symmetric; write "
+            f"0.5 * (X + np.swapaxes(X, -1, -2))"
+        )
+    bound = np.sqrt(np.abs(variances))
+    excess = np.abs(plain) - bound[..., :, None] * bound[..., None, :]
+    if float(np.max(excess)) > eps**0.5 * scale:
+        raise ValueError(
+            f"{name}: {argument} of shape {plain.shape} is indefinite: it has a correlation beyond 1"
+        )
+    return 0.5 * (X + np.swapaxes(X, -1, -2))
+
+
+def _proper_start(
+    mask: Any,
+    *,
+    design: Any,
+    state_cov: Any,
+    obs_cov: Any,
+    initial_state: Any,
+    initial_state_cov: Any,
+    **others: Any,
+) -> dict[str, Any]:
+    """Mean zero and a moderate variance for diffuse states.
+
+    Nothing that is computed depends on that variance: it is of the noise's size, in each state's units, to
+    keep rounding small, and the covariances of the observations regular where obs_cov is zero.
+    """
+    n, dtype = mask.shape[0], design.dtype
+    known = (~mask).astype(dtype)
+    observed, moving = (value(x) for x in (obs_cov, state_cov))
+    if observed.shape[-2] == observed.shape[-1]:
+        observed = np.diagonal(observed, axis1=-2, axis2=-1)
+    sizes = [observed, np.diagonal(moving, axis1=-2, axis2=-1)]
+    size = sum(float(np.mean(x)) for x in sizes if x.size) or 1.0
+    loadings = value(design)
+    gain = np.mean(np.sum(loadings**2, axis=-2), axis=(0, 1)) if loadings.size else np.zeros(n, dtype)
+    variances = (size / np.where(gain > 0, gain, 1)).astype(dtype)
+    start = np.zeros((1, n), dtype) if initial_state is None else initial_state * known
+    cov = np.diag(variances * mask)[None]
+    if initial_state_cov is not None:
+        cov = cov + initial_state_cov * np.outer(known, known)
+    return {"initial_state": start, "initial_state_cov": cov}
+
+
+# -- missing values ----------------------------------------------------------------------------------------
+
+
+def series_by_pattern(y: Any) -> list[tuple[Any, Any]]:
+    """The series of y (S, T, p) in groups with the same missing values.
+
+    Returns
+    -------
+    list of (series, observed)
+        Places of the group's series, ascending, and where they are observed, (T, p) of bool.
+    """
+    observed = ~np.isnan(value(y))
+    groups: dict[bytes, list[int]] = {}
+    if len(observed) == 0:
+        return [(np.arange(0), np.ones(observed.shape[1:], bool))]
+    flat = observed.reshape(len(observed), observed[0].size)
+    for series, row in enumerate(np.packbits(flat, axis=1)):
+        groups.setdefault(row.tobytes(), []).append(series)
+    return [(np.array(series), observed[series[0]]) for series in groups.values()]
