@@ -74,8 +74,8 @@ def stationary_initialization(
     if not np.all(radii < 1):
         raise ValueError(
             f"{name}: transition has an eigenvalue of size {np.max(radii):.6g}; a stationary distribution "
-            f"needs all of them inside the unit circle; give initial_state and initial_state_cov yourself, or "
-            f"write diffuse=True"
+            f"needs all of them inside the unit circle; give initial_state and initial_state_cov otherwise, "
+            f"or write diffuse=True"
         )
     P = solve_discrete_lyapunov(A, hermitian_part(Q))
     dtype = np.result_type(A.dtype, Q.dtype)

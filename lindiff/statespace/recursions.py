@@ -112,7 +112,7 @@ def _group(system: System, series: Any, observed: Any) -> Group:
         x = np.swapaxes(chosen(x), 0, 1)
         return x if shared else x[:, :, None, :]
 
-    y = rows(chosen(system.y))
+    y = rows(system.y)
     level = [None] * steps
     if system.obs_intercept is not None:
         y = y - rows(system.obs_intercept)
