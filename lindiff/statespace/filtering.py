@@ -124,7 +124,8 @@ def filter_result(system: System, name: str) -> FilterResult:
     """The results of a filter; `name` is the public function that errors speak of."""
     found = groups(system)
     parts = [_of_group(group, name, system.y.shape[-1]) for group in found]
-    joined = [in_order(list(field), found) for field in zip(*parts, strict=True)]
+    order = [group.series for group in found]
+    joined = [in_order(list(field), order) for field in zip(*parts, strict=True)]
     return FilterResult(*(joined if system.many else [x[0] for x in joined]))
 
 

@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.variable import Variable, value
 from lindiff.linalg import potrf, sumlogdiag, trsm
+from lindiff.linalg._backend import kernels
+from lindiff.statespace.compiled import compiled, compiled_steps
 from lindiff.statespace.initialization import Information, information
 from lindiff.statespace.model import System, canonical
 from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order
@@ -23,7 +26,7 @@ def composed(system: System, per_step: bool, name: str) -> Any:
     for group in found:
         run = filtered(group, name)
         parts.append(group_loglikelihood(group, run, information(group, run, name), per_step))
-    return in_order(parts, found)
+    return in_order(parts, [group.series for group in found])
 
 
 def group_loglikelihood(
@@ -89,6 +92,8 @@ def loglikelihood(
     diffuse: Any = None,
     *,
     per_step: bool = False,
+    method: str | None = None,
+    steady_tol: float | None = None,
 ) -> Any:
     """Log likelihood of a linear Gaussian state-space model.
 
@@ -106,6 +111,13 @@ def loglikelihood(
         As :class:`Model` describes them: ``loglikelihood(y, *model)``.
     per_step : bool
         The log densities of each step given those before, instead of their sum.
+    method : {None, "composed"}
+        None: a compiled sweep each way, with derivatives to the second order.  "composed": a loop over time
+        in public operators, with derivatives of any order, some 50 times slower.
+    steady_tol : float, optional
+        When a step changes no entry of the predicted covariance by more than this, relative to the largest,
+        it is taken as constant until a value is missing; the same holds for the sweep backward.  0: never.
+        By default 50 units in the last place: no gradient shows it.
 
     Returns
     -------
@@ -158,5 +170,28 @@ def loglikelihood(
         obs_intercept,
         diffuse,
     )
-    result = composed(system, per_step, "loglikelihood")
+    result = _by_method(system, per_step, method, steady_tol, "loglikelihood")
     return result if system.many else result[0]
+
+
+def _by_method(system: System, per_step: bool, method: Any, steady_tol: Any, name: str) -> Any:
+    if method not in (None, "composed"):
+        raise ValueError(f'{name}: method must be None or "composed", not {method!r}')
+    arrays = [value(x) for x in system[:9] if x is not None]
+    if method is not None or getattr(kernels(*arrays), "Sweep", None) is None:
+        return composed(system, per_step, name)
+    tolerance = resting_tolerance(steady_tol, system.y.dtype, name)
+    if not per_step:
+        return compiled(system, tolerance, name)
+    if system.diffuse or any(type(x) is Variable for x in system[:9]):
+        return composed(system, True, name)
+    return compiled_steps(system, tolerance, name)
+
+
+def resting_tolerance(steady_tol: Any, dtype: Any, name: str) -> float:
+    """The kernel's tolerance of the steady state: negative for never."""
+    if steady_tol is None:
+        return 50 * float(np.finfo(dtype).eps)
+    if not isinstance(steady_tol, float | int) or not 0 <= steady_tol < 1:
+        raise ValueError(f"{name}: steady_tol must be a number from 0 (never) to 1, not {steady_tol!r}")
+    return float(steady_tol) if steady_tol > 0 else -1.0

@@ -186,11 +186,11 @@ def _with_rows(x: Any, more: Any) -> Any:
     return np.concatenate([x, np.broadcast_to(more, (*x.shape[:-2], *more.shape))], axis=-2)
 
 
-def in_order(parts: Sequence[Any], found: Sequence[Group]) -> Any:
-    """Results (k, ...) of the groups as one array, in the order of the series."""
+def in_order(parts: Sequence[Any], places: Sequence[Any]) -> Any:
+    """Results (k, ...) of groups as one array, in the order of the series, of which each has these."""
     if len(parts) == 1:
         return parts[0]
-    order = np.argsort(np.concatenate([group.series for group in found]))
+    order = np.argsort(np.concatenate(places))
     return np.concatenate(parts, axis=0)[order]
 
 
@@ -264,14 +264,14 @@ def _observed(group: Group, places: _Places, m: Any, P: Any, t: int, name: str) 
         if not np.all(np.isfinite(value(S))):
             raise OverflowError(_overflows(name, t, group, S)) from error
         raise np.linalg.LinAlgError(
-            f"{name}: the covariance of the observations at step {t}{_which(group, value(S))} is not "
+            f"{name}{_which(group, value(S))}: the covariance of the observations at step {t} is not "
             f"positive definite: obs_cov and the states leave a combination of them without variance"
         ) from error
     return Observed(o, B, v, L, trsm(L, C), trsm(L, v, transpose=True, rightside=True))
 
 
 def _which(group: Group, S: Any) -> str:
-    """`` of series 3``: the first of the group, or the worst, if each has its own S (S, m, m)."""
+    """`` (series 3)``: the first of the group, or the worst, if each has its own S (S, m, m)."""
     place = 0
     if not group.shared:
         finite = np.all(np.isfinite(S), axis=(-2, -1))
@@ -279,7 +279,7 @@ def _which(group: Group, S: Any) -> str:
             place = int(np.argmin(np.linalg.eigvalsh(S)[..., 0]))
         else:
             place = int(np.argmin(finite))
-    return f" of series {group.series[place]}"
+    return f" (series {group.series[place]})"
 
 
 def _refuse_overflow(group: Group, run: Filtered, name: str) -> None:
@@ -293,7 +293,7 @@ def _refuse_overflow(group: Group, run: Filtered, name: str) -> None:
 
 
 def _overflows(name: str, t: int, group: Group, x: Any) -> str:
-    return f"{name}: the state predicted for step {t}{_which(group, x)}, or its covariance, overflows"
+    return f"{name}{_which(group, x)}: the state predicted for step {t}, or its covariance, overflows"
 
 
 # -- smoother ----------------------------------------------------------------------------------------------

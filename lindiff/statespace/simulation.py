@@ -182,7 +182,7 @@ def simulate_smoother(
     for group in found:
         draws = _given_data(group, math.prod(shape), rng)
         parts.append(np.moveaxis(_draws(draws, group, shape, True, system.transition.shape[-1]), -3, 0))
-    states = np.moveaxis(in_order(parts, found), 0, -3)
+    states = np.moveaxis(in_order(parts, [group.series for group in found]), 0, -3)
     return states if system.many else states[..., 0, :, :]
 
 

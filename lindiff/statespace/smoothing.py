@@ -100,7 +100,8 @@ def kalman_smoother(
     )
     found = groups(system)
     parts = [_of_group(group) for group in found]
-    joined = [in_order(list(field), found) for field in zip(*parts, strict=True)]
+    order = [group.series for group in found]
+    joined = [in_order(list(field), order) for field in zip(*parts, strict=True)]
     return SmootherResult(*(joined if system.many else [x[0] for x in joined]))
 
 
