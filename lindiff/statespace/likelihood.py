@@ -10,9 +10,9 @@ from lindiff.core.variable import Variable, value
 from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.linalg._backend import kernels
 from lindiff.statespace.compiled import compiled, compiled_steps
-from lindiff.statespace.initialization import Information, data_rows, information
+from lindiff.statespace.initialization import Information, information
 from lindiff.statespace.model import System, canonical
-from lindiff.statespace.recursions import Filtered, Group, filtered, groups, in_order
+from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order
 
 __all__ = ["composed", "group_loglikelihood", "loglikelihood"]
 
@@ -22,16 +22,18 @@ LOG_TWO_PI = float(np.log(2 * np.pi))
 def composed(system: System, per_step: bool, name: str) -> Any:
     """The log likelihoods (S,) or (S, T) in functions that dispatch."""
     found = groups(system)
-    return in_order(
-        [group_loglikelihood(group, filtered(group, name), per_step, name) for group in found],
-        [group.series for group in found],
-    )
+    parts = []
+    for group in found:
+        run = filtered(group, name)
+        parts.append(group_loglikelihood(group, run, information(group, run, name), per_step))
+    return in_order(parts, [group.series for group in found])
 
 
-def group_loglikelihood(group: Group, run: Filtered, per_step: bool, name: str) -> Any:
+def group_loglikelihood(
+    group: Group, run: Filtered, known: Information | None, per_step: bool = False
+) -> Any:
     """(k,), or (k, T) step by step."""
     shape = (len(group.series),)
-    known = information(group, run, name) if group.diffuse else None
     terms: list[Any] = []
     for t, step in enumerate(run.observed):
         if step is None:
