@@ -21,7 +21,7 @@ def rng():
     return np.random.default_rng(0)
 
 
-@pytest.fixture(params=[None, "composed"])
+@pytest.fixture(params=[None, "composed", "square_root"])
 def loglikelihood(request):
     return functools.partial(compiled, method=request.param)
 
