@@ -8,10 +8,99 @@ import numpy as np
 
 from lindiff.core.variable import value
 from lindiff.linalg import potrf, trsm
-from lindiff.linalg._matrices import transposed
-from lindiff.statespace.recursions import Filtered, Group
+from lindiff.linalg._matrices import hermitian_part, transposed
+from lindiff.scipy.linalg import solve_discrete_lyapunov
+from lindiff.statespace.model import real
+from lindiff.statespace.recursions import Filtered, Group, data_rows
 
-__all__ = ["Information", "conditioned", "data_rows", "information", "regular"]
+__all__ = ["Information", "conditioned", "information", "regular", "stationary_initialization"]
+
+
+# -- the stationary distribution ---------------------------------------------------------------------------
+
+
+def stationary_initialization(
+    transition: Any, state_cov: Any, state_intercept: Any = None
+) -> tuple[Any, Any]:
+    """Mean and covariance of the state of a stationary model, which start its filter.
+
+    Parameters
+    ----------
+    transition : (n, n), (1, n, n) or (S, 1, n, n) array
+        With all eigenvalues inside the unit circle.
+    state_cov : (n, n), (1, n, n) or (S, 1, n, n) array
+    state_intercept : (n,), (1, n) or (S, 1, n) array, optional
+
+    Returns
+    -------
+    initial_state : (n,) or (S, n) array
+        ``(I - transition)⁻¹ state_intercept``.
+    initial_state_cov : (n, n) or (S, n, n) array
+        The solution of ``P = transition P transitionᵀ + state_cov``.
+
+    Raises
+    ------
+    TypeError
+        If an array is complex.
+    ValueError
+        If transition has an eigenvalue of size 1 or more, an array varies over time, or shapes do not fit.
+
+    Notes
+    -----
+    `lindiff.scipy.linalg.solve_discrete_lyapunov`, about 40n³ flops; the gradient is one more such equation.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> def autoregression(phi):
+    ...     return ld.statespace.stationary_initialization(phi * np.eye(1), np.eye(1))
+    >>> autoregression(0.5)
+    (array([0.]), array([[1.33333333]]))
+    >>> round(float(ld.grad(lambda phi: autoregression(phi)[1][0, 0])(0.5)), 6)
+    1.777778
+    """
+    name = "stationary_initialization"
+    A = _constant(name, "transition", real(name, "transition", transition), 2)
+    Q = _constant(name, "state_cov", real(name, "state_cov", state_cov), 2)
+    n = A.shape[-1]
+    if A.shape[-2] != n:
+        raise ValueError(f"{name}: transition of shape {A.shape} must be square in its last two axes")
+    if Q.shape[-2:] != (n, n):
+        raise ValueError(
+            f"{name}: state_cov of shape {Q.shape} does not fit transition of shape {A.shape}: "
+            f"write it as ({n}, {n}), (1, {n}, {n}) or (S, 1, {n}, {n})"
+        )
+    radii = np.max(np.abs(np.linalg.eigvals(value(A))), axis=-1, initial=0.0)
+    if not np.all(radii < 1):
+        raise ValueError(
+            f"{name}: transition has an eigenvalue of size {np.max(radii):.6g}; a stationary distribution "
+            f"needs all of them inside the unit circle; give initial_state and initial_state_cov otherwise, "
+            f"or write diffuse=True"
+        )
+    P = solve_discrete_lyapunov(A, hermitian_part(Q))
+    dtype = np.result_type(A.dtype, Q.dtype)
+    P = hermitian_part(P if P.dtype == dtype else P.astype(dtype))
+    if state_intercept is None:
+        return np.zeros(P.shape[:-1], dtype), P
+    c = _constant(name, "state_intercept", real(name, "state_intercept", state_intercept), 1)
+    if c.shape[-1] != n:
+        raise ValueError(
+            f"{name}: state_intercept of shape {c.shape} does not fit transition of shape {A.shape}: "
+            f"write it as ({n},), (1, {n}) or (S, 1, {n})"
+        )
+    return np.linalg.solve(np.eye(n, dtype=A.dtype) - A, c[..., None])[..., 0], P
+
+
+def _constant(name: str, argument: str, x: Any, core: int) -> Any:
+    """Without its axis of time, which must have length 1."""
+    if x.ndim <= core:
+        return x
+    if x.ndim > core + 2 or x.shape[-core - 1] != 1:
+        raise ValueError(
+            f"{name}: {argument} of shape {x.shape} varies over time; a stationary distribution needs a "
+            f"constant one, with 1 for T"
+        )
+    return x[..., 0, :, :] if core == 2 else x[..., 0, :]
 
 
 # -- diffuse states ----------------------------------------------------------------------------------------
@@ -35,14 +124,11 @@ class Information(NamedTuple):
     C: list[Any]  # (..., d, d)
 
 
-def data_rows(x: Any, group: Group) -> Any:
-    """The rows of the data, without those of the diffuse states."""
-    return x[..., : x.shape[-2] - group.diffuse, :] if group.diffuse else x
-
-
-def information(group: Group, run: Filtered, name: str) -> Information:
-    """What the data say of the diffuse states; `name` is the public function that errors speak of."""
+def information(group: Group, run: Filtered, name: str) -> Information | None:
+    """What the data say of the diffuse states, if there are any; `name` is the function errors speak of."""
     d = group.diffuse
+    if d == 0:
+        return None
     z = [None if step is None else data_rows(step.z, group) for step in run.observed]
     Z = [None if step is None else step.z[..., -d:, :] for step in run.observed]
     products = [None if x is None else x @ transposed(x) for x in Z]

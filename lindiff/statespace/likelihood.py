@@ -10,28 +10,31 @@ from lindiff.core.variable import Variable, value
 from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.linalg._backend import kernels
 from lindiff.statespace.compiled import compiled, compiled_steps
-from lindiff.statespace.initialization import Information, data_rows, information
+from lindiff.statespace.initialization import Information, information
 from lindiff.statespace.model import System, canonical
-from lindiff.statespace.recursions import Filtered, Group, filtered, groups, in_order
+from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order
+from lindiff.statespace.square_root import check_method, square_roots
 
-__all__ = ["composed", "group_loglikelihood", "loglikelihood"]
+__all__ = ["composed", "group_loglikelihood", "loglikelihood", "resting_tolerance"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
-def composed(system: System, per_step: bool, name: str) -> Any:
+def composed(system: System, per_step: bool, name: str, method: str | None = None) -> Any:
     """The log likelihoods (S,) or (S, T) in functions that dispatch."""
     found = groups(system)
-    return in_order(
-        [group_loglikelihood(group, filtered(group, name), per_step, name) for group in found],
-        [group.series for group in found],
-    )
+    parts = []
+    for group in found:
+        run = filtered(group, name, square_roots(group, method, name))
+        parts.append(group_loglikelihood(group, run, information(group, run, name), per_step))
+    return in_order(parts, [group.series for group in found])
 
 
-def group_loglikelihood(group: Group, run: Filtered, per_step: bool, name: str) -> Any:
+def group_loglikelihood(
+    group: Group, run: Filtered, known: Information | None, per_step: bool = False
+) -> Any:
     """(k,), or (k, T) step by step."""
     shape = (len(group.series),)
-    known = information(group, run, name) if group.diffuse else None
     terms: list[Any] = []
     for t, step in enumerate(run.observed):
         if step is None:
@@ -110,9 +113,11 @@ def loglikelihood(
         As :class:`Model` describes them: ``loglikelihood(y, *model)``.
     per_step : bool
         The log densities of each step given those before, instead of their sum.
-    method : {None, "composed"}
+    method : {None, "composed", "square_root"}
         None: a compiled sweep each way, with derivatives to the second order.  "composed": a loop over time
-        in public operators, with derivatives of any order, some 50 times slower.
+        in public operators, with derivatives of any order, some 50 times slower.  "square_root": that loop
+        with LQ factorizations of factors of the covariances, whose condition is the square root of
+        theirs, for ill-conditioned models.
     steady_tol : float, optional
         When a step changes no entry of the predicted covariance by more than this, relative to the largest,
         it is taken as constant until a value is missing; the same holds for the sweep backward.  0: never.
@@ -179,11 +184,10 @@ def loglikelihood(
 def _by_method(
     system: System, per_step: bool, method: Any, steady_tol: Any, checkpoint: bool, name: str
 ) -> Any:
-    if method not in (None, "composed"):
-        raise ValueError(f'{name}: method must be None or "composed", not {method!r}')
+    check_method(name, method)
     arrays = [value(x) for x in system[:9] if x is not None]
     if method is not None or getattr(kernels(*arrays), "Sweep", None) is None:
-        return composed(system, per_step, name)
+        return composed(system, per_step, name, method)
     tolerance = resting_tolerance(steady_tol, system.y.dtype, name)
     if not per_step:
         return compiled(system, tolerance, checkpoint, name)

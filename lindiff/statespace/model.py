@@ -9,7 +9,7 @@ import numpy as np
 from lindiff.core.variable import value
 from lindiff.linalg import makediag
 
-__all__ = ["Model", "System", "canonical", "series_by_pattern"]
+__all__ = ["Model", "System", "canonical", "real", "series_by_pattern"]
 
 
 class Model(NamedTuple):
@@ -105,7 +105,7 @@ def _checked_summand(model: Model) -> Model:
         if getattr(model, argument) is None and (diffuse is None or not diffuse.all()):
             raise ValueError(f"Model + Model: {argument} is missing, and diffuse does not cover all states")
     arrays = {
-        argument: None if part is None else _real("Model + Model", argument, part)
+        argument: None if part is None else real("Model + Model", argument, part)
         for argument, part in zip(Model._fields[:-1], model[:-1], strict=True)
     }
     return Model(**arrays, diffuse=diffuse)
@@ -205,7 +205,7 @@ def canonical(
         If shapes do not fit, numbers are not finite (NaN in y is missing), or a covariance is not symmetric
         or has a negative variance or a correlation beyond 1.
     """
-    transition, design = _real(name, "transition", transition), _real(name, "design", design)
+    transition, design = real(name, "transition", transition), real(name, "design", design)
     if transition.ndim < 2 or transition.shape[-1] != transition.shape[-2]:
         raise ValueError(
             f"{name}: transition of shape {transition.shape} must be (n, n), (T, n, n) or (S, T, n, n)"
@@ -217,7 +217,7 @@ def canonical(
             f"write it as (p, {n}), (T, p, {n}) or (S, T, p, {n})"
         )
     p = design.shape[-2]
-    y = _real(name, "y", y)
+    y = real(name, "y", y)
     many = y.ndim == 3
     y = _data(name, y, design)
     place = _Placing(name, y)
@@ -254,7 +254,7 @@ def canonical(
 
 def _data(name: str, y: Any, design: Any) -> Any:
     """y as (S, T, p)."""
-    p = design.shape[-2]
+    p, given = design.shape[-2], y.shape
     if y.ndim == 1 and p == 1:
         y = y[None, :, None]
     elif y.ndim == 2:
@@ -262,7 +262,7 @@ def _data(name: str, y: Any, design: Any) -> Any:
     if y.ndim != 3 or y.shape[-1] != p:
         one = ", or (T,)" if p == 1 else ""
         raise ValueError(
-            f"{name}: y of shape {y.shape} does not fit design of shape {design.shape}: write it as "
+            f"{name}: y of shape {given} does not fit design of shape {design.shape}: write it as "
             f"(T, {p}), or (S, T, {p}) for many series{one}"
         )
     if np.any(np.isinf(value(y))):
@@ -284,7 +284,7 @@ class _Placing:
     ) -> Any:
         if x is None:
             return None
-        x = _real(self.name, argument, x)
+        x = real(self.name, argument, x)
         if row and x.shape == core[-1:]:
             x = x[None]
         given, k = x.shape, len(core)
@@ -326,7 +326,8 @@ def _form(*axes: Any) -> str:
     return "(" + ", ".join(map(str, axes)) + ("," if len(axes) == 1 else "") + ")"
 
 
-def _real(name: str, argument: str, x: Any) -> Any:
+def real(name: str, argument: str, x: Any) -> Any:
+    """An array of floating point numbers, which integers become."""
     x = x if hasattr(x, "shape") else np.asarray(x)
     if x.dtype.kind == "f":
         return x

@@ -22,7 +22,18 @@ from lindiff.linalg import makediag, potrf, trsm
 from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.statespace.model import System, series_by_pattern
 
-__all__ = ["Filtered", "Group", "Smoothed", "filtered", "groups", "in_order", "smoothed"]
+__all__ = [
+    "Filtered",
+    "Group",
+    "Smoothed",
+    "data_rows",
+    "filtered",
+    "groups",
+    "in_order",
+    "matrices_over_time",
+    "rows_over_time",
+    "smoothed",
+]
 
 
 class Group(NamedTuple):
@@ -41,13 +52,10 @@ class Group(NamedTuple):
     state_cov: list[Any]
     obs_cov: list[Any]
     state_intercept: list[Any]  # (..., k + d, n), or None
+    obs_intercept: list[Any]  # (..., k, p), or None
     initial_state: Any  # (..., k + d, n)
     initial_state_cov: Any
-
-    @property
-    def diffuse(self) -> int:
-        """How many states are diffuse."""
-        return self.initial_state.shape[-2] - (len(self.series) if self.shared else 1)
+    diffuse: int  # d
 
 
 class Observed(NamedTuple):
@@ -104,9 +112,11 @@ def _group(system: System, series: Any, observed: Any) -> Group:
         x = np.swapaxes(chosen(x), 0, 1)
         return x if shared else x[:, :, None, :]
 
-    y = rows(chosen(system.y))
+    y = rows(system.y)
+    level = [None] * steps
     if system.obs_intercept is not None:
         y = y - rows(system.obs_intercept)
+        level = _over_time(rows(system.obs_intercept), steps)
     intercept = [None] * steps
     if system.state_intercept is not None:
         c = rows(system.state_intercept)
@@ -130,13 +140,38 @@ def _group(system: System, series: Any, observed: Any) -> Group:
         matrices(system.state_cov),
         matrices(obs_cov),
         intercept,
+        level,
         _with_rows(start, np.eye(n, dtype=start.dtype)[list(system.diffuse)]),
         cov,
+        d,
     )
 
 
 def _rows_shape(shared: bool, k: int) -> tuple[int, ...]:
     return (k,) if shared else (k, 1)
+
+
+def data_rows(x: Any, group: Group) -> Any:
+    """The rows of the data, without those of the diffuse states."""
+    return x[..., : x.shape[-2] - group.diffuse, :] if group.diffuse else x
+
+
+def rows_over_time(parts: Sequence[Any], group: Group, width: int) -> Any:
+    """Row matrices, one a step, as (series, T, width)."""
+    k = len(group.series)
+    if not parts:
+        return np.zeros((k, 0, width), group.initial_state_cov.dtype)
+    return np.swapaxes(np.reshape(np.stack(parts), (len(parts), k, width)), 0, 1)
+
+
+def matrices_over_time(parts: Sequence[Any], group: Group, width: int) -> Any:
+    """Matrices, one a step, as (series, T, width, width); those that series share are repeated as views."""
+    shape = len(group.series), len(parts), width, width
+    if not parts:
+        return np.zeros(shape, group.initial_state_cov.dtype)
+    if group.shared:
+        return np.broadcast_to(np.stack(parts), shape)
+    return np.stack([np.broadcast_to(x, (shape[0], width, width)) for x in parts], axis=1)
 
 
 def _over_time(x: Any, steps: int) -> list[Any]:
@@ -162,8 +197,8 @@ def in_order(parts: Sequence[Any], places: Sequence[Any]) -> Any:
 # -- filter ------------------------------------------------------------------------------------------------
 
 
-def filtered(group: Group, name: str) -> Filtered:
-    """The Kalman filter; `name` is the public function that errors speak of.
+def filtered(group: Group, name: str, roots: Any = None) -> Filtered:
+    """The Kalman filter; `name` is the public function that errors speak of, `roots` may know values better.
 
     With ``C = B P``, ``S = C Bᵀ + R = L Lᵀ``, ``W = L⁻¹ C``, ``z = L⁻¹ (y - B m)``::
 
@@ -179,15 +214,19 @@ def filtered(group: Group, name: str) -> Filtered:
         for t, A in enumerate(group.transition):
             run.predicted.append(m)
             run.predicted_cov.append(P)
-            step = _observed(group, places, m, P, t, name)
+            step = _observed(group, places, m, P, t, name, roots)
             if step is not None:
                 m, P = m + step.z @ step.W, P - transposed(step.W) @ step.W
+                P = P if roots is None else roots.substituted(P)
             run.state.append(m)
             run.cov.append(P)
             run.observed.append(step)
             m, c = m @ transposed(A), group.state_intercept[t]
             m = m if c is None else m + c
             P = hermitian_part(A @ P @ transposed(A)) + group.state_cov[t]
+            if roots is not None:
+                roots.predict(t)
+                P = roots.substituted(P)
     run.predicted.append(m)
     run.predicted_cov.append(P)
     _refuse_overflow(group, run, name)
@@ -214,7 +253,9 @@ class _Places:
         return self.known[key]
 
 
-def _observed(group: Group, places: _Places, m: Any, P: Any, t: int, name: str) -> Observed | None:
+def _observed(
+    group: Group, places: _Places, m: Any, P: Any, t: int, name: str, roots: Any
+) -> Observed | None:
     o, B, R = places.at(t)
     if o is None:
         return None
@@ -224,19 +265,25 @@ def _observed(group: Group, places: _Places, m: Any, P: Any, t: int, name: str) 
     C = B @ P
     S = C @ transposed(B) + R
     try:
-        L = potrf(S)
+        L, W = _factored(S, C) if roots is None else roots.observed(S, C, t, o)
     except np.linalg.LinAlgError as error:
         if not np.all(np.isfinite(value(S))):
             raise OverflowError(_overflows(name, t, group, S)) from error
         raise np.linalg.LinAlgError(
-            f"{name}: the covariance of the observations at step {t}{_which(group, value(S))} is not "
+            f"{name}{_which(group, value(S))}: the covariance of the observations at step {t} is not "
             f"positive definite: obs_cov and the states leave a combination of them without variance"
         ) from error
-    return Observed(o, B, v, L, trsm(L, C), trsm(L, v, transpose=True, rightside=True))
+    return Observed(o, B, v, L, W, trsm(L, v, transpose=True, rightside=True))
+
+
+def _factored(S: Any, C: Any) -> tuple[Any, Any]:
+    """L and W."""
+    L = potrf(S)
+    return L, trsm(L, C)
 
 
 def _which(group: Group, S: Any) -> str:
-    """`` of series 3``: the first of the group, or the worst, if each has its own S (S, m, m)."""
+    """`` (series 3)``: the first of the group, or the worst, if each has its own S (S, m, m)."""
     place = 0
     if not group.shared:
         finite = np.all(np.isfinite(S), axis=(-2, -1))
@@ -244,7 +291,7 @@ def _which(group: Group, S: Any) -> str:
             place = int(np.argmin(np.linalg.eigvalsh(S)[..., 0]))
         else:
             place = int(np.argmin(finite))
-    return f" of series {group.series[place]}"
+    return f" (series {group.series[place]})"
 
 
 def _refuse_overflow(group: Group, run: Filtered, name: str) -> None:
@@ -258,7 +305,7 @@ def _refuse_overflow(group: Group, run: Filtered, name: str) -> None:
 
 
 def _overflows(name: str, t: int, group: Group, x: Any) -> str:
-    return f"{name}: the state predicted for step {t}{_which(group, x)}, or its covariance, overflows"
+    return f"{name}{_which(group, x)}: the state predicted for step {t}, or its covariance, overflows"
 
 
 # -- smoother ----------------------------------------------------------------------------------------------

@@ -1,0 +1,139 @@
+"""The states given all the data."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from lindiff.statespace.compiled_moments import compiled_smoother, has_sweep
+from lindiff.statespace.initialization import conditioned, information
+from lindiff.statespace.likelihood import group_loglikelihood, resting_tolerance
+from lindiff.statespace.model import canonical
+from lindiff.statespace.recursions import (
+    Filtered,
+    Group,
+    Smoothed,
+    filtered,
+    groups,
+    in_order,
+    matrices_over_time,
+    rows_over_time,
+    smoothed,
+)
+from lindiff.statespace.square_root import check_method, square_roots
+
+__all__ = ["SmootherResult", "kalman_smoother", "smoothed_with_diffuse"]
+
+
+class SmootherResult(NamedTuple):
+    """What :func:`kalman_smoother` returns; for many series with an axis of series in front.
+
+    Attributes
+    ----------
+    loglikelihood : number
+    smoothed_state : (T, n) array
+        Means of the states given all the data.
+    smoothed_state_cov : (T, n, n) array
+    """
+
+    loglikelihood: Any
+    smoothed_state: Any
+    smoothed_state_cov: Any
+
+
+def kalman_smoother(
+    y: Any,
+    transition: Any,
+    design: Any,
+    state_cov: Any,
+    obs_cov: Any,
+    initial_state: Any = None,
+    initial_state_cov: Any = None,
+    state_intercept: Any = None,
+    obs_intercept: Any = None,
+    diffuse: Any = None,
+    *,
+    method: str | None = None,
+) -> SmootherResult:
+    """States of a linear Gaussian state-space model given all the data.
+
+    Parameters
+    ----------
+    y : (T, p), (S, T, p) or, for p = 1, (T,) array
+        Observations, of one series or of many; NaN is missing, element by element.
+    transition, ..., diffuse
+        As :class:`Model` describes them: ``kalman_smoother(y, *model)``.
+    method : {None, "composed", "square_root"}
+        None: the compiled sweep for plain arrays, a loop over time in public operators for Variables.
+        "composed": that loop.  "square_root": the loop with factors of the covariances, for ill-conditioned
+        models; see :func:`loglikelihood`.
+
+    Returns
+    -------
+    SmootherResult
+
+    Raises
+    ------
+    TypeError, ValueError, numpy.linalg.LinAlgError, OverflowError
+        As :func:`loglikelihood` does.
+
+    Notes
+    -----
+    Differentiable to any order with respect to every array.  Neither obs_cov nor state_cov is inverted: both
+    may be singular.
+
+    A filter, and about 12n³ + 4n²p flops a step backward, once for all series that share the system matrices
+    and the missing values; 4n² + 4np more for each series.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> one = np.eye(1)
+    >>> model = ld.statespace.Model(one, one, 0.5 * one, one, np.zeros(1), one)
+    >>> result = ld.statespace.kalman_smoother(np.array([1.0, np.nan, 3.0]), *model)
+    >>> result.smoothed_state[:, 0].round(6)
+    array([1. , 1.5, 2. ])
+    """
+    check_method("kalman_smoother", method)
+    system = canonical(
+        "kalman_smoother",
+        y,
+        transition,
+        design,
+        state_cov,
+        obs_cov,
+        initial_state,
+        initial_state_cov,
+        state_intercept,
+        obs_intercept,
+        diffuse,
+    )
+    name = "kalman_smoother"
+    if method is None and has_sweep(system):
+        joined = compiled_smoother(system, resting_tolerance(None, system.y.dtype, name), name)
+    else:
+        found = groups(system)
+        parts = [_of_group(group, method) for group in found]
+        order = [group.series for group in found]
+        joined = tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
+    return SmootherResult(*(joined if system.many else [x[0] for x in joined]))
+
+
+def _of_group(group: Group, method: str | None) -> tuple[Any, ...]:
+    run = filtered(group, "kalman_smoother", square_roots(group, method, "kalman_smoother"))
+    result, known = smoothed_with_diffuse(group, run, "kalman_smoother")
+    n = group.initial_state.shape[-1]
+    return (
+        group_loglikelihood(group, run, known),
+        rows_over_time(result.state, group, n),
+        matrices_over_time(result.cov, group, n),
+    )
+
+
+def smoothed_with_diffuse(group: Group, run: Filtered, name: str) -> tuple[Smoothed, Any]:
+    """The smoothed rows of the data, and what they say of the diffuse states (None if there are none)."""
+    known, result = information(group, run, name), smoothed(group, run)
+    if known is None:
+        return result, None
+    last = len(result.state) - 1
+    pairs = [conditioned(m, P, known, last) for m, P in zip(result.state, result.cov, strict=True)]
+    return Smoothed([m for m, _ in pairs], [P for _, P in pairs]), known
