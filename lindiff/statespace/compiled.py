@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ __all__ = ["compiled", "compiled_steps"]
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
-def compiled(system: System, tolerance: float, name: str) -> Any:
+def compiled(system: System, tolerance: float, checkpoint: bool, name: str) -> Any:
     """The log likelihoods (S,)."""
     found = _groups(system)
-    parts = [_of_group(system, series, observed, tolerance, name) for series, observed in found]
+    block = math.isqrt(system.y.shape[1]) if checkpoint else 0
+    parts = [_of_group(system, series, observed, tolerance, block, name) for series, observed in found]
     return in_order(parts, [series for series, _ in found])
 
 
@@ -30,7 +32,7 @@ def compiled_steps(system: System, tolerance: float, name: str) -> Any:
     found = _groups(system)
     parts = []
     for series, observed in found:
-        arrays, options = _operands(system, series, observed, tolerance, name)
+        arrays, options = _operands(system, series, observed, tolerance, 0, name)
         sweep = sweep_of(arrays, options)
         counts = observed.sum(axis=-1)
         parts.append(-0.5 * (sweep.quad + (sweep.logdet + counts * LOG_TWO_PI)[:, None]).T)
@@ -47,7 +49,7 @@ def _groups(system: System) -> list[tuple[Any, Any]]:
 
 
 def _operands(
-    system: System, series: Any, observed: Any, tolerance: float, name: str
+    system: System, series: Any, observed: Any, tolerance: float, block: int, name: str
 ) -> tuple[tuple[Any, ...], Options]:
     """The arrays of ``filter_sums`` for a group, without diffuse states."""
 
@@ -65,11 +67,11 @@ def _operands(
     arrays = (y, *matrices, R, start, chosen(system.initial_state_cov), chosen(system.state_intercept))
     independent = R.shape[-2] == 1  # a row of variances, or the only one
     everything = None if observed.all() else observed
-    return arrays, Options(everything, independent, tolerance, 0, name, series)
+    return arrays, Options(everything, independent, tolerance, 0, block, name, series)
 
 
-def _of_group(system: System, series: Any, observed: Any, tolerance: float, name: str) -> Any:
-    arrays, options = _operands(system, series, observed, tolerance, name)
+def _of_group(system: System, series: Any, observed: Any, tolerance: float, block: int, name: str) -> Any:
+    arrays, options = _operands(system, series, observed, tolerance, block, name)
     constant = float(observed.sum()) * LOG_TWO_PI
     d, k = len(system.diffuse), len(series)
     if d:

@@ -95,6 +95,7 @@ def loglikelihood(
     per_step: bool = False,
     method: str | None = None,
     steady_tol: float | None = None,
+    checkpoint: bool = False,
 ) -> Any:
     """Log likelihood of a linear Gaussian state-space model.
 
@@ -122,6 +123,9 @@ def loglikelihood(
         When a step changes no entry of the predicted covariance by more than this, relative to the largest,
         it is taken as constant until a value is missing; the same holds for the sweep backward.  0: never.
         By default 50 units in the last place: no gradient shows it.
+    checkpoint : bool
+        Keep what the gradient needs of about √T steps at a time, and run the filter again in blocks on the
+        way back: for series so long that memory does not hold n² + np + p² numbers a step.
 
     Returns
     -------
@@ -174,11 +178,13 @@ def loglikelihood(
         obs_intercept,
         diffuse,
     )
-    result = _by_method(system, per_step, method, steady_tol, "loglikelihood")
+    result = _by_method(system, per_step, method, steady_tol, checkpoint, "loglikelihood")
     return result if system.many else result[0]
 
 
-def _by_method(system: System, per_step: bool, method: Any, steady_tol: Any, name: str) -> Any:
+def _by_method(
+    system: System, per_step: bool, method: Any, steady_tol: Any, checkpoint: bool, name: str
+) -> Any:
     if method not in (None, "composed", "square_root"):
         raise ValueError(f'{name}: method must be None, "composed" or "square_root", not {method!r}')
     arrays = [value(x) for x in system[:9] if x is not None]
@@ -186,7 +192,7 @@ def _by_method(system: System, per_step: bool, method: Any, steady_tol: Any, nam
         return composed(system, per_step, name, method)
     tolerance = resting_tolerance(steady_tol, system.y.dtype, name)
     if not per_step:
-        return compiled(system, tolerance, name)
+        return compiled(system, tolerance, checkpoint, name)
     if system.diffuse or any(type(x) is Variable for x in system[:9]):
         return composed(system, True, name)
     return compiled_steps(system, tolerance, name)

@@ -430,8 +430,8 @@ def series_by_pattern(y: Any) -> list[tuple[Any, Any]]:
     """
     observed = ~np.isnan(value(y))
     groups: dict[bytes, list[int]] = {}
-    if len(observed) == 0:
-        return [(np.arange(0), np.ones(observed.shape[1:], bool))]
+    if observed.all():
+        return [(np.arange(len(observed)), np.ones(observed.shape[1:], bool))]
     flat = observed.reshape(len(observed), observed[0].size)
     for series, row in enumerate(np.packbits(flat, axis=1)):
         groups.setdefault(row.tobytes(), []).append(series)
