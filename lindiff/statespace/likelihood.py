@@ -116,8 +116,9 @@ def loglikelihood(
     method : {None, "composed", "square_root"}
         None: a compiled sweep each way, with derivatives to the second order.  "composed": a loop over time
         in public operators, with derivatives of any order, some 50 times slower.  "square_root": that loop
-        with LQ factorizations of factors of the covariances, whose condition is the square root of
-        theirs, for ill-conditioned models.
+        with LQ factorizations of factors of the covariances, whose condition number is the square root
+        of theirs: for models so ill-conditioned that covariances become indefinite.  Derivatives are of
+        any order, too, but no more precise than those of the other forms.
     steady_tol : float, optional
         When a step changes no entry of the predicted covariance by more than this, relative to the largest,
         it is taken as constant until a value is missing; the same holds for the sweep backward.  0: never.
