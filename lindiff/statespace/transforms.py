@@ -76,26 +76,36 @@ def _stationary(x: Any) -> Any:
     return ar
 
 
-def _unconstrained_of_stationary(ar: Any, name: str = "stationary") -> Any:
+def _unconstrained_of_stationary(ar: Any) -> Any:
     """The recursion backward: ``ar_i ← (ar_i + r ar_{k-i}) / (1 - r²)`` with the last coefficient r."""
     ar = given = np.asarray(ar)
-    partial = []
+    if not ar.ndim:
+        raise ValueError(f"stationary: coefficients are a vector: write [{ar}]")
+    partial: list[Any] = []
     while ar.shape[-1]:
         last, ar = ar[..., -1:], ar[..., :-1]
         if not np.all(np.abs(last) < 1):
-            raise ValueError(f"{name}: the coefficients {given} are not {name}")
+            raise ValueError(f"stationary: the coefficients {given} are not those of a stationary process")
         partial.append(last / np.sqrt(1 - last * last))
         ar = (ar + last * ar[..., ::-1]) / (1 - last * last)
     return np.concatenate([given[..., :0], *partial[::-1]], axis=-1)
+
+
+def _unconstrained_of_invertible(ma: Any) -> Any:
+    ma = np.asarray(ma)
+    try:
+        return _unconstrained_of_stationary(-ma)
+    except ValueError:
+        raise ValueError(
+            f"invertible: the coefficients {ma} are not those of an invertible process"
+        ) from None
 
 
 stationary = Transform(_stationary, _unconstrained_of_stationary)
 """Autoregressive coefficients (..., p) of stationary processes: ``1 - Σ ar_i zⁱ`` has its roots outside of
 the unit circle.  By partial autocorrelations, Monahan (1984)."""
 
-invertible = Transform(
-    lambda x: -_stationary(x), lambda ma: _unconstrained_of_stationary(-np.asarray(ma), "invertible")
-)
+invertible = Transform(lambda x: -_stationary(x), _unconstrained_of_invertible)
 """Moving average coefficients (..., q) of invertible processes: ``1 + Σ ma_j zʲ`` has its roots outside of
 the unit circle.  The map of `stationary`, with the other sign."""
 
