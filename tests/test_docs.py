@@ -11,7 +11,11 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if ">>> " in page.read_text(encoding="utf-8")]
-MODULES = ["seeing._draw", "seeing._explain", "seeing._nan", "testing"]
+MODULES = [
+    *("seeing._draw", "seeing._explain", "seeing._nan", "testing"),
+    *("statespace.filtering", "statespace.forecasting", "statespace.initialization", "statespace.likelihood"),
+    *("statespace.model", "statespace.simulation", "statespace.smoothing"),
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

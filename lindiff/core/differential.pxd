@@ -7,12 +7,14 @@ cdef class Differential(NodeOfMany):
     cdef public object pushforward
     cdef public object pullback
     cdef public bint symbolic_zeros
+    cdef public bint selective
     cdef tuple linear_in
     cdef tuple places
     cdef tuple values
     cdef object result
     cdef int bind(self, Trace trace, list nodes, list places, tuple values, object result) except -1
     cdef object fill_outputs(self, list y_bars)
+    cdef tuple active(self)
     cdef list tangents(self, Push walk)
     cdef object pull_arguments(self, object y_bar)
     cdef int pull_one(self, Pull walk, object y_bar) except -1

@@ -18,6 +18,7 @@ class Differential(Node):
         *,
         symbolic_zeros: bool = False,
         linear_in: tuple[int, ...] = (),
+        selective: bool = False,
     ) -> None: ...
 
 class Linear(Differential): ...

@@ -94,6 +94,9 @@ cdef class Differential(NodeOfMany):
     symbolic_zeros : bool
         For operations with several outputs: give the pullback None instead of zeros for an output that
         nothing depends on.
+    selective : bool
+        One callable as pullback takes a second argument: the places of the active arguments, ascending.  It
+        may return None for all others, and leave out the work for them.
     linear_in : tuple of int
         Positional arguments in which the operation is linear together, while all others are constant: the
         right-hand side of a solve.
@@ -104,9 +107,11 @@ cdef class Differential(NodeOfMany):
     (two reverse modes make a forward mode).
     """
 
-    def __init__(self, pushforward=None, pullback=None, *, bint symbolic_zeros=False, tuple linear_in=()):
+    def __init__(self, pushforward=None, pullback=None, *, bint symbolic_zeros=False, tuple linear_in=(),
+                 bint selective=False):
         self.pushforward = pushforward
         self.pullback = pullback
+        self.selective = selective
         self.symbolic_zeros = symbolic_zeros
         self.linear_in = linear_in
 
@@ -202,8 +207,8 @@ cdef class Differential(NodeOfMany):
                     x_bars[i] = pullback[i](y_bar)
             return x_bars
         if type(pullback) is dict:
-            return pullback[tuple(sorted({place[0] for place in self.places}))](y_bar)
-        x_bars = pullback(y_bar)
+            return pullback[self.active()](y_bar)
+        x_bars = pullback(y_bar, self.active()) if self.selective else pullback(y_bar)
         if type(x_bars) is not tuple:
             x_bars = (x_bars,)
         if any([x_bar is not None for x_bar in x_bars[len(self.values):]]) \
@@ -213,6 +218,10 @@ cdef class Differential(NodeOfMany):
                 f"arguments, of which {sorted({place[0] for place in self.places})} are differentiated: "
                 f"return a tuple with one per positional argument (None for zero)")
         return x_bars
+
+    cdef tuple active(self):
+        """The places of the active arguments."""
+        return tuple(sorted({place[0] for place in self.places}))
 
     cdef list tangents(self, Push walk):
         """A tangent for every argument, in its structure; None where the whole argument is constant."""

@@ -35,6 +35,7 @@ from lindiff.kernels.inverse import (
     slogdet,
     slogdet_pullback,
 )
+from lindiff.kernels.kalman import Sweep
 from lindiff.kernels.lq import (
     gelqf,
     gelqf_l,
@@ -50,6 +51,7 @@ from lindiff.kernels.triangles import copyltu
 from lindiff.kernels.triangular import trmm, trmm_pullback, trsm, trsm_pullback
 
 __all__ = [
+    "Sweep",
     "copyltu",
     "det",
     "eigh",

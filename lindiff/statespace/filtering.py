@@ -20,6 +20,7 @@ from lindiff.statespace.recursions import (
     matrices_over_time,
     rows_over_time,
 )
+from lindiff.statespace.square_root import check_method, square_roots
 
 __all__ = ["FilterResult", "filter_result", "kalman_filter"]
 
@@ -65,6 +66,8 @@ def kalman_filter(
     state_intercept: Any = None,
     obs_intercept: Any = None,
     diffuse: Any = None,
+    *,
+    method: str | None = None,
 ) -> FilterResult:
     """States of a linear Gaussian state-space model given the data before and up to each step.
 
@@ -74,6 +77,8 @@ def kalman_filter(
         Observations, of one series or of many; NaN is missing, element by element.
     transition, ..., diffuse
         As :class:`Model` describes them: ``kalman_filter(y, *model)``.
+    method : {None, "square_root"}
+        "square_root": with factors of the covariances, for ill-conditioned models; see :func:`loglikelihood`.
 
     Returns
     -------
@@ -87,7 +92,7 @@ def kalman_filter(
     Notes
     -----
     Differentiable to any order with respect to every array.  With diffuse states, what is not determined by
-    the data so far has no finite covariance: predictions are NaN up to and including the first step whose data
+    the data so far has no finite covariance: predictions are NaN up to the first step whose data
     determine all of them, filtered states before it.
 
     The flops of the likelihood, and as many numbers as the results hold; derivatives keep about 5n² + 4np
@@ -117,30 +122,33 @@ def kalman_filter(
         obs_intercept,
         diffuse,
     )
-    return filter_result(system, "kalman_filter")
+    return filter_result(system, "kalman_filter", method)
 
 
-def filter_result(system: System, name: str) -> FilterResult:
+def filter_result(system: System, name: str, method: str | None = None) -> FilterResult:
     """The results of a filter; `name` is the public function that errors speak of."""
+    check_method(name, method)
     found = groups(system)
-    parts = [_of_group(group, name) for group in found]
-    joined = [in_order(list(field), found) for field in zip(*parts, strict=True)]
+    parts = [_of_group(group, name, method, system.y.shape[-1]) for group in found]
+    order = [group.series for group in found]
+    joined = [in_order(list(field), order) for field in zip(*parts, strict=True)]
     return FilterResult(*(joined if system.many else [x[0] for x in joined]))
 
 
-def _of_group(group: Group, name: str) -> tuple[Any, ...]:
-    run = filtered(group, name)
+def _of_group(group: Group, name: str, method: str | None, p: int) -> tuple[Any, ...]:
+    run = filtered(group, name, square_roots(group, method, name))
     known = information(group, run, name)
     states = run if known is None else _with_diffuse(run, known)
     forecasts, errors, covs = [], [], []
-    steps = len(group.design)
-    for t in range(steps):
-        B, level = group.design[t], group.obs_intercept[t]
-        mean = states.predicted[t] @ transposed(B)
+    for t, B in enumerate(group.design):
+        mean, cov = states.predicted[t] @ transposed(B), B @ states.predicted_cov[t] @ transposed(B)
+        if known is not None and t <= known.first:  # NaN, which gradients are not to go through
+            mean, cov = np.full_like(value(mean), np.nan), np.full_like(value(cov), np.nan)
+        level = group.obs_intercept[t]
         forecasts.append(mean if level is None else mean + level)
         errors.append(group.y[t] - mean)
-        covs.append(B @ states.predicted_cov[t] @ transposed(B) + group.obs_cov[t])
-    p, n = (steps and group.y[0].shape[-1]), group.initial_state.shape[-1]
+        covs.append(cov + group.obs_cov[t])
+    n = group.initial_state.shape[-1]
     return (
         group_loglikelihood(group, run, known),
         rows_over_time(states.predicted, group, n),
@@ -162,8 +170,8 @@ def _with_diffuse(run: Filtered, known: Information) -> Filtered:
             return np.full_like(rows, np.nan), np.full_like(value(P), np.nan)
         return conditioned(m, P, known, t)
 
-    steps = enumerate(zip(run.predicted, run.predicted_cov, strict=True))
-    predicted = [given(m, P, t - 1) for t, (m, P) in steps]
+    both = enumerate(zip(run.predicted, run.predicted_cov, strict=True))
+    predicted = [given(m, P, t - 1) for t, (m, P) in both]
     states = [given(m, P, t) for t, (m, P) in enumerate(zip(run.state, run.cov, strict=True))]
     return Filtered(
         [m for m, _ in predicted],

@@ -13,7 +13,7 @@ from lindiff.scipy.linalg import solve_discrete_lyapunov
 from lindiff.statespace.model import real
 from lindiff.statespace.recursions import Filtered, Group, data_rows
 
-__all__ = ["Information", "conditioned", "information", "stationary_initialization"]
+__all__ = ["Information", "conditioned", "information", "regular", "stationary_initialization"]
 
 
 # -- the stationary distribution ---------------------------------------------------------------------------
@@ -74,8 +74,8 @@ def stationary_initialization(
     if not np.all(radii < 1):
         raise ValueError(
             f"{name}: transition has an eigenvalue of size {np.max(radii):.6g}; a stationary distribution "
-            f"needs all of them inside the unit circle; give initial_state and initial_state_cov yourself, or "
-            f"write diffuse=True"
+            f"needs all of them inside the unit circle; give initial_state and initial_state_cov otherwise, "
+            f"or write diffuse=True"
         )
     P = solve_discrete_lyapunov(A, hermitian_part(Q))
     dtype = np.result_type(A.dtype, Q.dtype)
@@ -162,16 +162,19 @@ def _running_sums(terms: list[Any]) -> list[Any]:
 
 
 def _first_regular(matrices: list[Any]) -> int | None:
-    """The first step with a regular matrix, in the units of its diagonal."""
-    for t, C in enumerate(matrices):
-        if C is None or not np.all(np.isfinite(C)):
-            continue
-        scale = np.sqrt(np.diagonal(C, axis1=-2, axis2=-1))
-        if np.all(scale > 0):
-            least = np.linalg.eigvalsh(C / (scale[..., :, None] * scale[..., None, :]))[..., 0]
-            if np.all(least > 1e3 * C.shape[-1] * np.finfo(C.dtype).eps):
-                return t
-    return None
+    """The first step with a regular matrix."""
+    return next((t for t, C in enumerate(matrices) if C is not None and regular(C)), None)
+
+
+def regular(C: Any) -> bool:
+    """Whether the information C is regular, in the units of its diagonal."""
+    if not np.all(np.isfinite(C)):
+        return False
+    scale = np.sqrt(np.diagonal(C, axis1=-2, axis2=-1))
+    if not np.all(scale > 0):
+        return False
+    least = np.linalg.eigvalsh(C / (scale[..., :, None] * scale[..., None, :]))[..., 0]
+    return bool(np.all(least > 1e3 * C.shape[-1] * np.finfo(C.dtype).eps))
 
 
 def conditioned(m: Any, P: Any, found: Information, t: int) -> tuple[Any, Any]:

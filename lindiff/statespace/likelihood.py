@@ -6,24 +6,28 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.variable import Variable, value
 from lindiff.linalg import potrf, sumlogdiag, trsm
+from lindiff.linalg._backend import kernels
+from lindiff.statespace.compiled import compiled, compiled_steps
 from lindiff.statespace.initialization import Information, information
 from lindiff.statespace.model import System, canonical
 from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order
+from lindiff.statespace.square_root import square_roots
 
 __all__ = ["composed", "group_loglikelihood", "loglikelihood"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
-def composed(system: System, per_step: bool, name: str) -> Any:
+def composed(system: System, per_step: bool, name: str, method: str | None = None) -> Any:
     """The log likelihoods (S,) or (S, T) in functions that dispatch."""
     found = groups(system)
     parts = []
     for group in found:
-        run = filtered(group, name)
+        run = filtered(group, name, square_roots(group, method, name))
         parts.append(group_loglikelihood(group, run, information(group, run, name), per_step))
-    return in_order(parts, found)
+    return in_order(parts, [group.series for group in found])
 
 
 def group_loglikelihood(
@@ -89,6 +93,8 @@ def loglikelihood(
     diffuse: Any = None,
     *,
     per_step: bool = False,
+    method: str | None = None,
+    steady_tol: float | None = None,
 ) -> Any:
     """Log likelihood of a linear Gaussian state-space model.
 
@@ -106,6 +112,15 @@ def loglikelihood(
         As :class:`Model` describes them: ``loglikelihood(y, *model)``.
     per_step : bool
         The log densities of each step given those before, instead of their sum.
+    method : {None, "composed", "square_root"}
+        None: a compiled sweep each way, with derivatives to the second order.  "composed": a loop over time
+        in public operators, with derivatives of any order, some 50 times slower.  "square_root": that loop
+        with LQ factorizations of factors of the covariances, whose condition is the square root of
+        theirs, for ill-conditioned models.
+    steady_tol : float, optional
+        When a step changes no entry of the predicted covariance by more than this, relative to the largest,
+        it is taken as constant until a value is missing; the same holds for the sweep backward.  0: never.
+        By default 50 units in the last place: no gradient shows it.
 
     Returns
     -------
@@ -158,5 +173,28 @@ def loglikelihood(
         obs_intercept,
         diffuse,
     )
-    result = composed(system, per_step, "loglikelihood")
+    result = _by_method(system, per_step, method, steady_tol, "loglikelihood")
     return result if system.many else result[0]
+
+
+def _by_method(system: System, per_step: bool, method: Any, steady_tol: Any, name: str) -> Any:
+    if method not in (None, "composed", "square_root"):
+        raise ValueError(f'{name}: method must be None, "composed" or "square_root", not {method!r}')
+    arrays = [value(x) for x in system[:9] if x is not None]
+    if method is not None or getattr(kernels(*arrays), "Sweep", None) is None:
+        return composed(system, per_step, name, method)
+    tolerance = resting_tolerance(steady_tol, system.y.dtype, name)
+    if not per_step:
+        return compiled(system, tolerance, name)
+    if system.diffuse or any(type(x) is Variable for x in system[:9]):
+        return composed(system, True, name)
+    return compiled_steps(system, tolerance, name)
+
+
+def resting_tolerance(steady_tol: Any, dtype: Any, name: str) -> float:
+    """The kernel's tolerance of the steady state: negative for never."""
+    if steady_tol is None:
+        return 50 * float(np.finfo(dtype).eps)
+    if not isinstance(steady_tol, float | int) or not 0 <= steady_tol < 1:
+        raise ValueError(f"{name}: steady_tol must be a number from 0 (never) to 1, not {steady_tol!r}")
+    return float(steady_tol) if steady_tol > 0 else -1.0

@@ -254,7 +254,7 @@ def canonical(
 
 def _data(name: str, y: Any, design: Any) -> Any:
     """y as (S, T, p)."""
-    p = design.shape[-2]
+    p, given = design.shape[-2], y.shape
     if y.ndim == 1 and p == 1:
         y = y[None, :, None]
     elif y.ndim == 2:
@@ -262,7 +262,7 @@ def _data(name: str, y: Any, design: Any) -> Any:
     if y.ndim != 3 or y.shape[-1] != p:
         one = ", or (T,)" if p == 1 else ""
         raise ValueError(
-            f"{name}: y of shape {y.shape} does not fit design of shape {design.shape}: write it as "
+            f"{name}: y of shape {given} does not fit design of shape {design.shape}: write it as "
             f"(T, {p}), or (S, T, {p}) for many series{one}"
         )
     if np.any(np.isinf(value(y))):

@@ -112,7 +112,7 @@ def _group(system: System, series: Any, observed: Any) -> Group:
         x = np.swapaxes(chosen(x), 0, 1)
         return x if shared else x[:, :, None, :]
 
-    y = rows(chosen(system.y))
+    y = rows(system.y)
     level = [None] * steps
     if system.obs_intercept is not None:
         y = y - rows(system.obs_intercept)
@@ -186,19 +186,19 @@ def _with_rows(x: Any, more: Any) -> Any:
     return np.concatenate([x, np.broadcast_to(more, (*x.shape[:-2], *more.shape))], axis=-2)
 
 
-def in_order(parts: Sequence[Any], found: Sequence[Group]) -> Any:
-    """Results (k, ...) of the groups as one array, in the order of the series."""
+def in_order(parts: Sequence[Any], places: Sequence[Any]) -> Any:
+    """Results (k, ...) of groups as one array, in the order of the series, of which each has these."""
     if len(parts) == 1:
         return parts[0]
-    order = np.argsort(np.concatenate([group.series for group in found]))
+    order = np.argsort(np.concatenate(places))
     return np.concatenate(parts, axis=0)[order]
 
 
 # -- filter ------------------------------------------------------------------------------------------------
 
 
-def filtered(group: Group, name: str) -> Filtered:
-    """The Kalman filter; `name` is the public function that errors speak of.
+def filtered(group: Group, name: str, roots: Any = None) -> Filtered:
+    """The Kalman filter; `name` is the public function that errors speak of, `roots` may know values better.
 
     With ``C = B P``, ``S = C Bᵀ + R = L Lᵀ``, ``W = L⁻¹ C``, ``z = L⁻¹ (y - B m)``::
 
@@ -214,15 +214,19 @@ def filtered(group: Group, name: str) -> Filtered:
         for t, A in enumerate(group.transition):
             run.predicted.append(m)
             run.predicted_cov.append(P)
-            step = _observed(group, places, m, P, t, name)
+            step = _observed(group, places, m, P, t, name, roots)
             if step is not None:
                 m, P = m + step.z @ step.W, P - transposed(step.W) @ step.W
+                P = P if roots is None else roots.substituted(P)
             run.state.append(m)
             run.cov.append(P)
             run.observed.append(step)
             m, c = m @ transposed(A), group.state_intercept[t]
             m = m if c is None else m + c
             P = hermitian_part(A @ P @ transposed(A)) + group.state_cov[t]
+            if roots is not None:
+                roots.predict(t)
+                P = roots.substituted(P)
     run.predicted.append(m)
     run.predicted_cov.append(P)
     _refuse_overflow(group, run, name)
@@ -249,7 +253,9 @@ class _Places:
         return self.known[key]
 
 
-def _observed(group: Group, places: _Places, m: Any, P: Any, t: int, name: str) -> Observed | None:
+def _observed(
+    group: Group, places: _Places, m: Any, P: Any, t: int, name: str, roots: Any
+) -> Observed | None:
     o, B, R = places.at(t)
     if o is None:
         return None
@@ -259,19 +265,25 @@ def _observed(group: Group, places: _Places, m: Any, P: Any, t: int, name: str) 
     C = B @ P
     S = C @ transposed(B) + R
     try:
-        L = potrf(S)
+        L, W = _factored(S, C) if roots is None else roots.observed(S, C, t, o)
     except np.linalg.LinAlgError as error:
         if not np.all(np.isfinite(value(S))):
             raise OverflowError(_overflows(name, t, group, S)) from error
         raise np.linalg.LinAlgError(
-            f"{name}: the covariance of the observations at step {t}{_which(group, value(S))} is not "
+            f"{name}{_which(group, value(S))}: the covariance of the observations at step {t} is not "
             f"positive definite: obs_cov and the states leave a combination of them without variance"
         ) from error
-    return Observed(o, B, v, L, trsm(L, C), trsm(L, v, transpose=True, rightside=True))
+    return Observed(o, B, v, L, W, trsm(L, v, transpose=True, rightside=True))
+
+
+def _factored(S: Any, C: Any) -> tuple[Any, Any]:
+    """L and W."""
+    L = potrf(S)
+    return L, trsm(L, C)
 
 
 def _which(group: Group, S: Any) -> str:
-    """`` of series 3``: the first of the group, or the worst, if each has its own S (S, m, m)."""
+    """`` (series 3)``: the first of the group, or the worst, if each has its own S (S, m, m)."""
     place = 0
     if not group.shared:
         finite = np.all(np.isfinite(S), axis=(-2, -1))
@@ -279,7 +291,7 @@ def _which(group: Group, S: Any) -> str:
             place = int(np.argmin(np.linalg.eigvalsh(S)[..., 0]))
         else:
             place = int(np.argmin(finite))
-    return f" of series {group.series[place]}"
+    return f" (series {group.series[place]})"
 
 
 def _refuse_overflow(group: Group, run: Filtered, name: str) -> None:
@@ -293,7 +305,7 @@ def _refuse_overflow(group: Group, run: Filtered, name: str) -> None:
 
 
 def _overflows(name: str, t: int, group: Group, x: Any) -> str:
-    return f"{name}: the state predicted for step {t}{_which(group, x)}, or its covariance, overflows"
+    return f"{name}{_which(group, x)}: the state predicted for step {t}, or its covariance, overflows"
 
 
 # -- smoother ----------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from lindiff.statespace.recursions import (
     rows_over_time,
     smoothed,
 )
+from lindiff.statespace.square_root import check_method, square_roots
 
 __all__ = ["SmootherResult", "kalman_smoother", "smoothed_with_diffuse"]
 
@@ -49,6 +50,8 @@ def kalman_smoother(
     state_intercept: Any = None,
     obs_intercept: Any = None,
     diffuse: Any = None,
+    *,
+    method: str | None = None,
 ) -> SmootherResult:
     """States of a linear Gaussian state-space model given all the data.
 
@@ -58,6 +61,8 @@ def kalman_smoother(
         Observations, of one series or of many; NaN is missing, element by element.
     transition, ..., diffuse
         As :class:`Model` describes them: ``kalman_smoother(y, *model)``.
+    method : {None, "square_root"}
+        "square_root": with factors of the covariances, for ill-conditioned models; see :func:`loglikelihood`.
 
     Returns
     -------
@@ -85,6 +90,7 @@ def kalman_smoother(
     >>> result.smoothed_state[:, 0].round(6)
     array([1. , 1.5, 2. ])
     """
+    check_method("kalman_smoother", method)
     system = canonical(
         "kalman_smoother",
         y,
@@ -99,13 +105,14 @@ def kalman_smoother(
         diffuse,
     )
     found = groups(system)
-    parts = [_of_group(group) for group in found]
-    joined = [in_order(list(field), found) for field in zip(*parts, strict=True)]
+    parts = [_of_group(group, method) for group in found]
+    order = [group.series for group in found]
+    joined = [in_order(list(field), order) for field in zip(*parts, strict=True)]
     return SmootherResult(*(joined if system.many else [x[0] for x in joined]))
 
 
-def _of_group(group: Group) -> tuple[Any, ...]:
-    run = filtered(group, "kalman_smoother")
+def _of_group(group: Group, method: str | None) -> tuple[Any, ...]:
+    run = filtered(group, "kalman_smoother", square_roots(group, method, "kalman_smoother"))
     result, known = smoothed_with_diffuse(group, run, "kalman_smoother")
     n = group.initial_state.shape[-1]
     return (

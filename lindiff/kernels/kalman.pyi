@@ -1,0 +1,31 @@
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+class Sweep:
+    quad: NDArray[Any]
+    logdet: NDArray[Any]
+    gram: NDArray[Any]
+    means: NDArray[Any]
+    slots: NDArray[Any]
+    def __init__(
+        self,
+        y: NDArray[Any],
+        A: NDArray[Any],
+        B: NDArray[Any],
+        Q: NDArray[Any],
+        R: NDArray[Any],
+        m: NDArray[Any],
+        P: NDArray[Any],
+        c: NDArray[Any] | None = None,
+        observed: NDArray[Any] | None = None,
+        independent: bool = False,
+        tolerance: float = 1e-14,
+        mixed: int = 0,
+    ) -> None: ...
+    def filtered_covariances(self) -> NDArray[Any]: ...
+    def pull(
+        self, quad_bar: Any, gram_bar: Any, logdet_bar: Any, wanted: Sequence[bool]
+    ) -> tuple[NDArray[Any] | None, ...]: ...
+    def smooth(self) -> tuple[NDArray[Any], NDArray[Any]]: ...

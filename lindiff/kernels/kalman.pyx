@@ -1,0 +1,888 @@
+"""The Kalman filter, the gradient of its log-likelihood and the smoother: one sweep each way.
+
+    x_{t+1} = A x_t + c_t + h_t,  h ~ N(0, Q);    y_t = B x_t + v_t,  v ~ N(0, R);    x_0 ~ N(m, P).
+
+Forward (Durbin & Koopman 2012, section 4.3), over the rows of y_t that are observed:
+
+    v = y - B m,  S = B P Bᵀ + R,  K = P Bᵀ S⁻¹,  w = S⁻¹ v,  m_f = m + K v,  P_f = P - K S Kᵀ,
+    m := A m_f + c,  P := A P_f Aᵀ + Q.
+
+Backward, with the r and N of the disturbance smoother (ibid., 4.4-4.5); r = 0 and N = 0 after the last step:
+
+    u = Aᵀ r,  F = Aᵀ N A,  M = m_f + P_f u (the smoothed mean),  e = w - Kᵀ u,  D = S⁻¹ + Kᵀ F K,
+    Q̄ += ½ (r rᵀ - N),  Ā += r Mᵀ - N A P_f,  c̄ += r,
+    R̄ += ½ (e eᵀ - D),  B̄ += e Mᵀ + Kᵀ F P_f - Kᵀ,  ȳ = -e,
+    r := u + Bᵀ e,  N := F + Bᵀ Z + Zᵀ B  with  Z = ½ D B - Kᵀ F;
+
+at the end m̄ = r, P̄ = ½ (r rᵀ - N).  So r and N together are the adjoint of the predicted moments, and no
+inverse but S⁻¹ appears.  Where the errors of y_t are independent (R diagonal) its elements are taken one
+after the other, each with a number for S (Koopman & Durbin 2000): p n² instead of p³ and p² n.
+
+P, S, K and N do not depend on y: series that share parameters and gaps share them, and are the columns of m,
+v, w, r and e.  When P comes to rest it is not computed again, and neither is N: then a step costs n² for each
+series.
+
+What is differentiated is -½ Σ_ij Ω_ij vᵢᵀ S⁻¹ vⱼ - ½ ω log |S| for series i and j: then r rᵀ stands for
+r Ω rᵀ, and N for ω N.  Ω is diagonal but for the last d columns, those of an unknown start (de Jong 1991).
+
+All formulas are analytic in every argument, and nothing here conjugates: in complex arithmetic the imaginary
+part of a sweep is the derivative of its real part, exact to rounding (Squire & Trapp 1998).
+"""
+
+cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport fabs, isfinite, log, sqrt
+from libc.string cimport memcpy
+
+from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE
+from lindiff.kernels.scalar cimport complex64, complex128, real_part, scalar
+from lindiff.kernels.small cimport product, symmetric_product
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+cdef extern from "<complex.h>" nogil:
+    complex128 csqrt(complex128)
+    complex128 clog(complex128)
+
+cnp.import_array()
+
+# Multiplications between two looks for Ctrl-C.
+cdef double CHUNK = 2e7
+
+
+cdef struct Model:
+    Py_ssize_t steps
+    Py_ssize_t n
+    Py_ssize_t p
+    Py_ssize_t series
+    Py_ssize_t mixed   # how many series, the last ones, have products with all
+    void *y   # (steps, p, series)
+    void *A   # (n, n), each with the distance from one step to the next: 0 where constant
+    void *B
+    void *Q
+    void *R   # (p, p); independent: (p,)
+    void *c   # (n, c_width), c_width being 1 or series; NULL for none
+    Py_ssize_t A_step
+    Py_ssize_t B_step
+    Py_ssize_t Q_step
+    Py_ssize_t R_step
+    Py_ssize_t c_step
+    Py_ssize_t c_width
+    const unsigned char *observed   # (steps, p); NULL: everything is
+    bint independent
+    bint constant   # no matrix changes in time
+    double tolerance
+
+
+cdef struct Kept:
+    # what the way back needs; covariances in slots, one slot for all steps at rest
+    void *m      # (steps, n, series): m_f
+    void *w      # (steps, p, series)
+    void *P      # (slots, n, n): P_f
+    void *K      # (slots, p, n): Kᵀ
+    void *L      # (slots, p, p): L⁻¹ with S = L Lᵀ; independent: (slots, p), the variances
+    Py_ssize_t *slot
+
+
+cdef struct Forward:
+    # where the filter stands: predicted moments, and whether P rests
+    Py_ssize_t slot
+    bint resting
+    void *m
+    void *P
+
+
+cdef struct Backward:
+    # where the way back stands; `count` steps of a resting N are not added up yet
+    bint resting
+    Py_ssize_t count
+    Py_ssize_t at
+    void *r
+    void *N
+
+
+cdef struct Bars:
+    # cotangents and smoothed moments that are wanted; NULL: not
+    void *y
+    void *A
+    void *B
+    void *Q
+    void *R
+    void *c
+    void *M
+    void *V
+    void *own        # (series,): the diagonal of Ω, zero for mixed series; NULL: no gradient is wanted
+    void *mixing     # (series, mixed): their columns of Ω
+    bint covariances   # whether N is needed
+    bint means         # whether M is
+
+
+# ---- small things --------------------------------------------------------------------------------
+
+cdef inline scalar square_root(scalar x) noexcept nogil:
+    if scalar is complex64 or scalar is complex128:
+        return <scalar> csqrt(<complex128> x)
+    else:
+        return <scalar> sqrt(x)
+
+
+cdef inline scalar logarithm(scalar x) noexcept nogil:
+    if scalar is complex64 or scalar is complex128:
+        return <scalar> clog(<complex128> x)
+    else:
+        return <scalar> log(x)
+
+
+cdef inline bint positive(scalar x) noexcept nogil:
+    return real_part(x) > 0 and isfinite(real_part(x))
+
+
+cdef bint at_rest(const scalar *new, const scalar *old, Py_ssize_t count, double tolerance) noexcept nogil:
+    """Whether new = old within `tolerance` of the largest entry, imaginary parts by their own measure."""
+    cdef Py_ssize_t i
+    cdef double change = 0, largest = 0, imaginary_change = 0, imaginary_largest = 0
+    for i in range(count):
+        if scalar is complex64 or scalar is complex128:
+            change = max(change, fabs(new[i].real - old[i].real))
+            largest = max(largest, fabs(new[i].real))
+            imaginary_change = max(imaginary_change, fabs(new[i].imag - old[i].imag))
+            imaginary_largest = max(imaginary_largest, fabs(new[i].imag))
+        else:
+            change = max(change, fabs(new[i] - old[i]))
+            largest = max(largest, fabs(new[i]))
+    return change <= tolerance * largest and imaginary_change <= tolerance * imaginary_largest
+
+
+cdef bint inverse_factor(Py_ssize_t p, scalar *S, scalar *inverse) noexcept nogil:
+    """S := its Cholesky factor L, inverse := L⁻¹, both lower triangles, the upper of L⁻¹ zero; False where a
+    pivot is not positive."""
+    cdef Py_ssize_t i, j, k
+    cdef scalar x
+    for i in range(p):
+        for j in range(i + 1):
+            x = S[i * p + j]
+            for k in range(j):
+                x -= S[i * p + k] * S[j * p + k]
+            if j < i:
+                S[i * p + j] = x * inverse[j * p + j]
+            elif positive(x):
+                S[i * p + i] = square_root(x)
+                inverse[i * p + i] = 1 / S[i * p + i]
+            else:
+                return False
+    for i in range(p):
+        for j in range(i):
+            inverse[i * p + j] = 0
+        for k in range(i):
+            x = S[i * p + k]
+            for j in range(k + 1):
+                inverse[i * p + j] -= x * inverse[k * p + j]
+        x = inverse[i * p + i]
+        for j in range(i):
+            inverse[i * p + j] *= x
+        for j in range(i + 1, p):
+            inverse[i * p + j] = 0
+    return True
+
+
+cdef inline void add_rows(Py_ssize_t rows, Py_ssize_t n, const scalar *X, const Py_ssize_t *index,
+                          scalar *onto) noexcept nogil:
+    """onto[index[i]] += X[i]."""
+    cdef Py_ssize_t i, j
+    for i in range(rows):
+        for j in range(n):
+            onto[index[i] * n + j] += X[i * n + j]
+
+
+cdef void weigh(Py_ssize_t rows, const scalar *X, Model *g, Bars *b, scalar *out) noexcept nogil:
+    """out := X Ω."""
+    cdef Py_ssize_t _, j, l, series = g.series, d = g.mixed, first = g.series - g.mixed
+    cdef const scalar *own = <scalar *> b.own
+    cdef const scalar *mixing = <scalar *> b.mixing
+    for _ in range(rows):
+        for j in range(series):
+            out[j] = X[j] * own[j]
+        if d > 0:
+            for j in range(series):
+                for l in range(d):
+                    out[first + l] += X[j] * mixing[j * d + l]
+            for j in range(first):
+                for l in range(d):
+                    out[j] += X[first + l] * mixing[j * d + l]
+        X += series
+        out += series
+
+
+# ---- the observed part of a step -------------------------------------------------------------------
+
+cdef struct Observed:
+    Py_ssize_t p         # how many elements
+    Py_ssize_t *index    # which
+    void *B              # their rows of B and R; copied where some are missing
+    void *R
+
+
+cdef void observe(scalar *room, Model *g, Py_ssize_t t, Observed *o) noexcept nogil:
+    """Fill in `o`, whose B and R have room for copies there."""
+    cdef Py_ssize_t i, j, n = g.n, p = g.p, count = 0
+    cdef scalar *B = <scalar *> g.B + t * g.B_step
+    cdef scalar *R = <scalar *> g.R + t * g.R_step
+    cdef scalar *R_o
+    for i in range(p):
+        if g.observed == NULL or g.observed[t * p + i]:
+            o.index[count] = i
+            count += 1
+    o.p = count
+    o.B = B
+    o.R = R
+    if count == p:
+        return
+    o.B = room
+    R_o = room + p * n
+    o.R = R_o
+    for i in range(count):
+        memcpy(room + i * n, B + o.index[i] * n, n * sizeof(scalar))
+        if g.independent:
+            R_o[i] = R[o.index[i]]
+            continue
+        for j in range(count):
+            R_o[i * count + j] = R[o.index[i] * p + o.index[j]]
+
+
+# ---- forward ---------------------------------------------------------------------------------------
+
+cdef bint update_covariance(Observed *o, Py_ssize_t n, const scalar *P, scalar *P_f, scalar *Kt,
+                            scalar *inverse, scalar *logdet, scalar *room) noexcept nogil:
+    """P_f, Kᵀ and L⁻¹ of a step; False where S is not positive definite."""
+    cdef Py_ssize_t i, p = o.p
+    cdef scalar *B = <scalar *> o.B
+    cdef scalar *C = room
+    cdef scalar *S = C + p * n
+    cdef scalar *W = S + p * p
+    product(PLAIN, PLAIN, p, n, n, 1, B, P, False, C)               # C = B P
+    memcpy(S, o.R, p * p * sizeof(scalar))
+    product(PLAIN, TRANSPOSE, p, n, p, 1, C, B, True, S)
+    if not inverse_factor(p, S, inverse):
+        return False
+    product(PLAIN, PLAIN, p, p, n, 1, inverse, C, False, W)         # L⁻¹ C
+    memcpy(P_f, P, n * n * sizeof(scalar))
+    symmetric_product(TRANSPOSE, PLAIN, n, p, -1, W, W, True, P_f)
+    product(TRANSPOSE, PLAIN, p, p, n, 1, inverse, W, False, Kt)    # S⁻¹ C
+    logdet[0] = 0
+    for i in range(p):
+        logdet[0] += 2 * logarithm(S[i * p + i])
+    return True
+
+
+cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar *P, scalar *P_f, scalar *Kt,
+                                        scalar *variance, scalar *logdet) noexcept nogil:
+    """P_f, the gains and variances of the elements one after the other; False where a variance is not
+    positive."""
+    cdef Py_ssize_t i, j, k
+    cdef scalar *B = <scalar *> o.B
+    cdef scalar *R = <scalar *> o.R
+    cdef scalar *gain
+    cdef scalar f, x
+    memcpy(P_f, P, n * n * sizeof(scalar))
+    logdet[0] = 0
+    for i in range(o.p):
+        gain = Kt + i * n
+        product(PLAIN, PLAIN, n, n, 1, 1, P_f, B + i * n, False, gain)
+        f = R[i]
+        for j in range(n):
+            f += gain[j] * B[i * n + j]
+        if not positive(f):
+            return False
+        for j in range(n):
+            x = gain[j] / f
+            for k in range(j + 1):
+                P_f[j * n + k] -= x * gain[k]
+        for j in range(n):
+            for k in range(j):
+                P_f[k * n + j] = P_f[j * n + k]
+        for j in range(n):
+            gain[j] /= f
+        variance[i] = f
+        logdet[0] += logarithm(f)
+    return True
+
+
+cdef void update_mean(Model *g, Observed *o, Py_ssize_t t, const scalar *Kt, const scalar *inverse, scalar *m,
+                      scalar *w, scalar *quad, scalar *gram, scalar *room) noexcept nogil:
+    """m := m_f, and w, of all series; quad := vᵀ w, gram += its products with mixed series."""
+    cdef Py_ssize_t i, j, k, n = g.n, p = o.p, series = g.series, d = g.mixed
+    cdef scalar *B = <scalar *> o.B
+    cdef scalar *y = <scalar *> g.y + t * g.p * series
+    cdef scalar *v = room
+    cdef scalar *z = v + g.p * series
+    cdef scalar x
+    for i in range(p):
+        memcpy(v + i * series, y + o.index[i] * series, series * sizeof(scalar))
+    for j in range(series):
+        quad[j] = 0
+    if not g.independent:
+        product(PLAIN, PLAIN, p, n, series, -1, B, m, True, v)
+        product(PLAIN, PLAIN, p, p, series, 1, inverse, v, False, z)
+        product(TRANSPOSE, PLAIN, p, p, series, 1, inverse, z, False, w)
+        product(TRANSPOSE, PLAIN, n, p, series, 1, Kt, v, True, m)
+        for i in range(p):
+            for j in range(series):
+                quad[j] += z[i * series + j] * z[i * series + j]
+    else:
+        for i in range(p):
+            product(PLAIN, PLAIN, 1, n, series, -1, B + i * n, m, True, v + i * series)
+            for j in range(series):
+                w[i * series + j] = v[i * series + j] / inverse[i]
+                quad[j] += v[i * series + j] * w[i * series + j]
+            for k in range(n):
+                x = Kt[i * n + k]
+                for j in range(series):
+                    m[k * series + j] += x * v[i * series + j]
+    if d > 0:
+        for i in range(p):
+            for j in range(series):
+                for k in range(d):
+                    gram[j * d + k] += v[i * series + j] * w[(i + 1) * series - d + k]
+
+
+cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observed *o, Py_ssize_t begin,
+                             Py_ssize_t end, scalar *quad, scalar *logdet, scalar *gram) noexcept nogil:
+    """Steps begin to end; the step where S is not positive definite, or -1."""
+    cdef Py_ssize_t t, i, j, n = g.n, p = g.p, series = g.series, width = p * (1 if g.independent else p)
+    cdef scalar *m = <scalar *> s.m
+    cdef scalar *P = <scalar *> s.P
+    cdef scalar *P_new = P + n * n
+    cdef scalar *rows = room
+    cdef scalar *A
+    cdef scalar *Q
+    cdef scalar *c
+    cdef scalar *P_f
+    cdef scalar *Kt
+    cdef scalar *inverse
+    cdef scalar *m_f
+    cdef bint full
+    room += p * n + p * p
+    for t in range(begin, end):
+        observe(rows, g, t, o)
+        full = o.p == p
+        if not (s.resting and full):
+            s.resting = False
+            s.slot += 1
+        P_f = <scalar *> k.P + s.slot * n * n
+        Kt = <scalar *> k.K + s.slot * p * n
+        inverse = <scalar *> k.L + s.slot * width
+        k.slot[t] = s.slot
+        if s.resting:
+            logdet[t] = logdet[t - 1]
+        elif g.independent:
+            if not update_covariance_by_elements(o, n, P, P_f, Kt, inverse, logdet + t):
+                return t
+        elif not update_covariance(o, n, P, P_f, Kt, inverse, logdet + t, room):
+            return t
+        update_mean(g, o, t, Kt, inverse, m, <scalar *> k.w + t * p * series, quad + t * series, gram, room)
+        m_f = <scalar *> k.m + t * n * series
+        memcpy(m_f, m, n * series * sizeof(scalar))
+        if t == g.steps - 1:
+            break
+        A = <scalar *> g.A + t * g.A_step
+        product(PLAIN, PLAIN, n, n, series, 1, A, m_f, False, m)
+        if g.c != NULL:
+            c = <scalar *> g.c + t * g.c_step
+            for i in range(n):
+                for j in range(series):
+                    m[i * series + j] += c[i * g.c_width + (j if g.c_width > 1 else 0)]
+        if s.resting:
+            continue
+        Q = <scalar *> g.Q + t * g.Q_step
+        product(PLAIN, PLAIN, n, n, n, 1, A, P_f, False, room)
+        memcpy(P_new, Q, n * n * sizeof(scalar))
+        symmetric_product(PLAIN, TRANSPOSE, n, n, 1, room, A, True, P_new)
+        s.resting = full and g.constant and at_rest(P_new, P, n * n, g.tolerance)
+        memcpy(P, P_new, n * n * sizeof(scalar))
+    return -1
+
+
+# ---- backward --------------------------------------------------------------------------------------
+
+cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ssize_t t, scalar factor,
+                          scalar *N) noexcept nogil:
+    """Add `factor` times what the covariances give to the gradient of step t; N := that before the step."""
+    cdef scalar half = 0.5
+    cdef Py_ssize_t i, n = g.n, p = o.p, width = g.p * (1 if g.independent else g.p)
+    cdef scalar *A = <scalar *> g.A + t * g.A_step
+    cdef scalar *P_f = <scalar *> k.P + k.slot[t] * n * n
+    cdef scalar *Kt = <scalar *> k.K + k.slot[t] * g.p * n
+    cdef scalar *inverse = <scalar *> k.L + k.slot[t] * width
+    cdef scalar *X = room
+    cdef scalar *F = X + n * n
+    cdef scalar *bar
+    room = F + n * n
+    product(PLAIN, PLAIN, n, n, n, 1, N, A, False, X)
+    symmetric_product(TRANSPOSE, PLAIN, n, n, 1, A, X, False, F)
+    if b.Q != NULL:
+        bar = <scalar *> b.Q + t * g.Q_step
+        for i in range(n * n):
+            bar[i] -= half * factor * N[i]
+    if b.A != NULL:
+        bar = <scalar *> b.A + t * g.A_step
+        product(PLAIN, PLAIN, n, n, n, 1, X, P_f, False, N)
+        for i in range(n * n):
+            bar[i] -= factor * N[i]
+    if b.V != NULL:
+        bar = <scalar *> b.V + t * n * n
+        memcpy(bar, P_f, n * n * sizeof(scalar))
+        product(PLAIN, PLAIN, n, n, n, 1, P_f, F, False, X)
+        symmetric_product(PLAIN, PLAIN, n, n, -1, X, P_f, True, bar)
+    memcpy(N, F, n * n * sizeof(scalar))
+    if g.independent:
+        back_by_elements(room, g, o, b, t, factor, P_f, Kt, inverse, N)
+    elif p > 0:
+        back_together(room, g, o, b, t, factor, P_f, Kt, inverse, N)
+
+
+cdef void back_together(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t t, scalar factor,
+                        const scalar *P_f, const scalar *Kt, const scalar *inverse, scalar *N) noexcept nogil:
+    """N: from F to that before the step; and its part of B̄ and R̄."""
+    cdef scalar half = 0.5
+    cdef Py_ssize_t i, j, n = g.n, p = o.p
+    cdef scalar *G = room              # Kᵀ F
+    cdef scalar *D = G + p * n
+    cdef scalar *Z = D + p * p
+    cdef scalar *square = Z + p * n
+    cdef scalar *bar
+    product(PLAIN, PLAIN, p, n, n, 1, Kt, N, False, G)
+    product(TRANSPOSE, PLAIN, p, p, p, 1, inverse, inverse, False, D)
+    symmetric_product(PLAIN, TRANSPOSE, p, n, 1, G, Kt, True, D)
+    if b.R != NULL:
+        bar = <scalar *> b.R + t * g.R_step
+        for i in range(p):
+            for j in range(p):
+                bar[o.index[i] * g.p + o.index[j]] -= half * factor * D[i * p + j]
+    if b.B != NULL:
+        for i in range(p * n):
+            Z[i] = -Kt[i]
+        product(PLAIN, PLAIN, p, n, n, 1, G, P_f, True, Z)
+        for i in range(p * n):
+            Z[i] *= factor
+        add_rows(p, n, Z, o.index, <scalar *> b.B + t * g.B_step)
+    for i in range(p * p):
+        D[i] *= half
+    for i in range(p * n):
+        Z[i] = -G[i]
+    product(PLAIN, PLAIN, p, p, n, 1, D, <scalar *> o.B, True, Z)
+    product(TRANSPOSE, PLAIN, n, p, n, 1, <scalar *> o.B, Z, False, square)
+    for i in range(n):
+        for j in range(i + 1):
+            N[i * n + j] += square[i * n + j] + square[j * n + i]
+            N[j * n + i] = N[i * n + j]
+
+
+cdef void back_by_elements(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t t, scalar factor,
+                           const scalar *P_f, const scalar *Kt, const scalar *variance,
+                           scalar *N) noexcept nogil:
+    """The same, element after element, with P as it was after each."""
+    cdef scalar half = 0.5
+    cdef Py_ssize_t i, j, k, n = g.n
+    cdef scalar *B = <scalar *> o.B
+    cdef scalar *nu = room
+    cdef scalar *P = nu + n
+    cdef scalar *out = P + n * n
+    cdef scalar *bar
+    cdef const scalar *gain
+    cdef scalar delta, x
+    if b.B != NULL:
+        memcpy(P, P_f, n * n * sizeof(scalar))
+    for i in range(o.p - 1, -1, -1):
+        gain = Kt + i * n
+        product(PLAIN, PLAIN, n, n, 1, 1, N, gain, False, nu)
+        delta = 1 / variance[i]
+        for j in range(n):
+            delta += gain[j] * nu[j]
+        if b.R != NULL:
+            (<scalar *> b.R)[t * g.R_step + o.index[i]] -= half * factor * delta
+        if b.B != NULL:
+            product(PLAIN, PLAIN, n, n, 1, 1, P, nu, False, out)
+            bar = <scalar *> b.B + t * g.B_step + o.index[i] * n
+            for j in range(n):
+                bar[j] += factor * (out[j] - gain[j])
+                x = gain[j] * variance[i]
+                for k in range(n):
+                    P[j * n + k] += x * gain[k]
+        for j in range(n):
+            nu[j] = half * delta * B[i * n + j] - nu[j]
+        for j in range(n):
+            for k in range(n):
+                N[j * n + k] += B[i * n + j] * nu[k] + nu[j] * B[i * n + k]
+
+
+cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ssize_t t,
+                    scalar *r) noexcept nogil:
+    """Add what the data give to the gradient of step t; r := that before the step."""
+    cdef scalar half = 0.5
+    cdef Py_ssize_t i, j, l, n = g.n, p = o.p, series = g.series
+    cdef scalar *A = <scalar *> g.A + t * g.A_step
+    cdef scalar *B = <scalar *> o.B
+    cdef scalar *P_f = <scalar *> k.P + k.slot[t] * n * n
+    cdef scalar *Kt = <scalar *> k.K + k.slot[t] * g.p * n
+    cdef scalar *w = <scalar *> k.w + t * g.p * series
+    cdef scalar *u = room
+    cdef scalar *M = u + n * series
+    cdef scalar *weighted = M + n * series
+    cdef scalar *e = weighted + max(n, g.p) * series
+    cdef scalar *square = e + g.p * series
+    cdef scalar *bar
+    cdef scalar x
+    product(TRANSPOSE, PLAIN, n, n, series, 1, A, r, False, u)
+    if b.means:
+        memcpy(M, <scalar *> k.m + t * n * series, n * series * sizeof(scalar))
+        product(PLAIN, PLAIN, n, n, series, 1, P_f, u, True, M)
+        if b.M != NULL:
+            memcpy(<scalar *> b.M + t * n * series, M, n * series * sizeof(scalar))
+    if b.own != NULL:
+        weigh(n, r, g, b, weighted)
+    if b.Q != NULL:
+        product(PLAIN, TRANSPOSE, n, series, n, 1, weighted, r, False, square)
+        bar = <scalar *> b.Q + t * g.Q_step
+        for i in range(n * n):
+            bar[i] += half * square[i]
+    if b.A != NULL:
+        product(PLAIN, TRANSPOSE, n, series, n, 1, weighted, M, True, <scalar *> b.A + t * g.A_step)
+    if b.c != NULL:
+        bar = <scalar *> b.c + t * g.c_step
+        for i in range(n):
+            for j in range(series):
+                bar[i * g.c_width + (j if g.c_width > 1 else 0)] += weighted[i * series + j]
+    # r = u + Bᵀ e, e = w - Kᵀ u
+    memcpy(e, w, p * series * sizeof(scalar))
+    memcpy(r, u, n * series * sizeof(scalar))
+    if not g.independent:
+        product(PLAIN, PLAIN, p, n, series, -1, Kt, u, True, e)
+        product(TRANSPOSE, PLAIN, n, p, series, 1, B, e, True, r)
+    else:
+        for i in range(p - 1, -1, -1):
+            product(PLAIN, PLAIN, 1, n, series, -1, Kt + i * n, r, True, e + i * series)
+            for l in range(n):
+                x = B[i * n + l]
+                for j in range(series):
+                    r[l * series + j] += x * e[i * series + j]
+    if b.own == NULL:
+        return
+    weigh(p, e, g, b, weighted)
+    if b.y != NULL:
+        bar = <scalar *> b.y + t * g.p * series
+        for i in range(p):
+            for j in range(series):
+                bar[o.index[i] * series + j] = -weighted[i * series + j]
+    if b.B != NULL:
+        product(PLAIN, TRANSPOSE, p, series, n, 1, weighted, M, False, square)
+        add_rows(p, n, square, o.index, <scalar *> b.B + t * g.B_step)
+    if b.R != NULL:
+        bar = <scalar *> b.R + t * g.R_step
+        if g.independent:
+            for i in range(p):
+                x = 0
+                for j in range(series):
+                    x += weighted[i * series + j] * e[i * series + j]
+                bar[o.index[i]] += half * x
+        else:
+            product(PLAIN, TRANSPOSE, p, series, p, 1, weighted, e, False, square)
+            for i in range(p):
+                for j in range(p):
+                    bar[o.index[i] * g.p + o.index[j]] += half * square[i * p + j]
+
+
+cdef void add_resting(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Backward *s,
+                      scalar omega) noexcept nogil:
+    """Add what the covariances gave in the steps where N rested."""
+    cdef scalar *N = room
+    if s.count > 0:
+        observe(room + g.n * g.n, g, s.at, o)
+        memcpy(N, s.N, g.n * g.n * sizeof(scalar))
+        covariance_step(room + g.n * g.n + g.p * (g.n + g.p), g, k, o, b, s.at, <scalar> s.count * omega, N)
+    s.count = 0
+    s.resting = False
+
+
+cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, Bars *b, Py_ssize_t begin,
+                     Py_ssize_t end, scalar omega) noexcept nogil:
+    """Steps end to begin, backward."""
+    cdef Py_ssize_t t, n = g.n
+    cdef scalar *N = <scalar *> s.N
+    cdef scalar *before = room
+    cdef scalar *rows = before + n * n
+    cdef scalar *rest = rows + g.p * (n + g.p)
+    for t in range(end - 1, begin - 1, -1):
+        if b.covariances and s.resting and k.slot[t] != k.slot[s.at]:
+            add_resting(before, g, k, o, b, s, omega)
+        observe(rows, g, t, o)
+        mean_step(rest, g, k, o, b, t, <scalar *> s.r)
+        if not b.covariances:
+            continue
+        if s.resting:
+            s.count += 1
+            if b.V != NULL:
+                memcpy(<scalar *> b.V + t * n * n, <scalar *> b.V + (t + 1) * n * n, n * n * sizeof(scalar))
+            continue
+        memcpy(before, N, n * n * sizeof(scalar))
+        covariance_step(rest, g, k, o, b, t, omega, N)
+        s.resting = g.constant and t > 0 and k.slot[t - 1] == k.slot[t] \
+            and at_rest(N, before, n * n, g.tolerance)
+        s.at = t
+    if begin == 0 and b.covariances:
+        add_resting(before, g, k, o, b, s, omega)
+
+
+# ---- arrays --------------------------------------------------------------------------------------
+
+cdef Py_ssize_t step_of(cnp.ndarray x, int axes):
+    """The distance from one step to the next, in elements: 0 where there is no axis of time."""
+    return x.strides[0] // x.itemsize if x.ndim > axes and x.shape[0] != 1 else 0
+
+
+cdef class Sweep:
+    """The filter run over series that share parameters and gaps; keeps what the way back needs.
+
+    Parameters
+    ----------
+    y : (T, p, s) array
+        All arrays are C-contiguous and of one dtype, float32, float64, complex64 or complex128.
+    A, B, Q : (n, n), (p, n), (n, n) arrays
+        Or with an axis of T steps in front.
+    R : (p, p) array, or (p,) if independent
+        The same.
+    m, P : (n, s), (n, n) arrays
+    c : (1 or T, n, 1 or s) array or None
+    observed : (T, p) array of bool or None
+        None: everything is.
+    independent : bool
+        R holds variances; elements are taken one after the other.
+    tolerance : float
+        P and N rest when a step changes no entry by more, relative to the largest; negative: never.
+    mixed : int
+        How many series, the last ones, are wanted in products with all.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If S is not positive definite; names the step.
+    OverflowError
+        If predictions overflow; names a step.
+
+    Attributes
+    ----------
+    quad : (T, s) array
+        vᵀ S⁻¹ v.
+    gram : (s, mixed) array
+        Sums over steps of vᵢᵀ S⁻¹ vⱼ for all series i and the mixed j.
+    logdet : (T,) array
+        log |S|.
+
+    Notes
+    -----
+    With symmetric halves counted once a step costs 3n³ + 4n²p + 3np² + p³/3 flops, independent 3n³ + 6n²p,
+    and each series 4n² + 6np + 2p²; at rest the latter alone. Memory: n² + np + p² a step, not at rest, and
+    n + p for each series.
+    """
+
+    cdef Model g
+    cdef Kept k
+    cdef int kind
+    cdef tuple arrays
+    cdef object dtype
+    cdef cnp.ndarray index
+    cdef readonly cnp.ndarray quad
+    cdef readonly cnp.ndarray logdet
+    cdef readonly cnp.ndarray gram
+    cdef readonly cnp.ndarray means         # (T, n, s): m_f
+    cdef readonly cnp.ndarray slots         # (T,)
+    cdef cnp.ndarray covariances            # (slots, n, n): P_f
+
+    def __init__(self, cnp.ndarray y, cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R,
+                 cnp.ndarray m, cnp.ndarray P, c=None, observed=None, bint independent=False, double tolerance=1e-14,
+                 Py_ssize_t mixed=0):
+        cdef Model *g = &self.g
+        cdef Py_ssize_t T = y.shape[0], p = y.shape[1], s = y.shape[2], n = A.shape[A.ndim - 1]
+        cdef Py_ssize_t width = p if independent else p * p
+        cdef cnp.ndarray w, K, L, mask
+        self.kind = cnp.PyArray_TYPE(y)
+        self.dtype = y.dtype
+        g.steps, g.n, g.p, g.series, g.mixed = T, n, p, s, mixed
+        g.y, g.A, g.B = cnp.PyArray_DATA(y), cnp.PyArray_DATA(A), cnp.PyArray_DATA(B)
+        g.Q, g.R = cnp.PyArray_DATA(Q), cnp.PyArray_DATA(R)
+        g.A_step, g.B_step, g.Q_step = step_of(A, 2), step_of(B, 2), step_of(Q, 2)
+        g.R_step = step_of(R, 1 if independent else 2)
+        g.constant = not (g.A_step or g.B_step or g.Q_step or g.R_step)
+        g.c = NULL
+        g.c_step = g.c_width = 0
+        if c is not None:
+            g.c = cnp.PyArray_DATA(<cnp.ndarray> c)
+            g.c_step = step_of(c, 2)
+            g.c_width = c.shape[2]
+        g.observed = NULL
+        if observed is not None:
+            observed = mask = np.ascontiguousarray(observed, dtype=bool)
+            g.observed = <const unsigned char *> cnp.PyArray_DATA(mask)
+        g.independent = independent
+        g.tolerance = tolerance
+        self.means = np.empty((T, n, s), dtype=self.dtype)
+        w = np.empty((T, p, s), dtype=self.dtype)
+        self.covariances = np.empty((T, n, n), dtype=self.dtype)   # memory that is not touched costs nothing
+        K = np.empty((T, p, n), dtype=self.dtype)
+        L = np.empty((T, width), dtype=self.dtype)
+        self.slots = np.empty(T, dtype=np.intp)
+        self.k.m, self.k.w = cnp.PyArray_DATA(self.means), cnp.PyArray_DATA(w)
+        self.k.P, self.k.K = cnp.PyArray_DATA(self.covariances), cnp.PyArray_DATA(K)
+        self.k.L = cnp.PyArray_DATA(L)
+        self.k.slot = <Py_ssize_t *> cnp.PyArray_DATA(self.slots)
+        self.index = np.empty(p, dtype=np.intp)
+        self.arrays = (y, A, B, Q, R, c, observed, w, K, L)
+        self.quad = np.empty((T, s), dtype=self.dtype)
+        self.logdet = np.empty(T, dtype=self.dtype)
+        self.gram = np.zeros((s, mixed), dtype=self.dtype)
+        self.run(m, P)
+
+    cdef Py_ssize_t chunk(self):
+        """Steps between two looks for Ctrl-C."""
+        cdef Model *g = &self.g
+        cdef double step = 4.0 * g.n * g.n * (g.n + g.p) + <double> g.series * g.n * (g.n + g.p) + 100
+        return <Py_ssize_t> max(CHUNK / step, 1)
+
+    cdef run(self, cnp.ndarray m, cnp.ndarray P):
+        cdef Model *g = &self.g
+        cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, failed, chunk = self.chunk()
+        cdef Forward state
+        cdef Observed o
+        cdef cnp.ndarray means = m.copy(), covariances = np.empty((2, n, n), dtype=self.dtype)
+        cdef cnp.ndarray room = np.empty(3 * p * n + 2 * p * p + 2 * p * s + n * n, dtype=self.dtype)
+        covariances[0] = P
+        state.slot = -1
+        state.resting = False
+        state.m, state.P = cnp.PyArray_DATA(means), cnp.PyArray_DATA(covariances)
+        o.index = <Py_ssize_t *> cnp.PyArray_DATA(self.index)
+        for begin in range(0, g.steps, chunk):
+            end = min(begin + chunk, g.steps)
+            failed = self.filter(cnp.PyArray_DATA(room), &state, &o, begin, end)
+            if failed >= 0 and np.isfinite(covariances[0]).all():
+                raise LinAlgError(
+                    f"the covariance of the observations at step {failed} is not positive definite: obs_cov and "
+                    f"the states leave a combination of them without variance")
+            if failed >= 0 or not (np.isfinite(means).all() and np.isfinite(covariances[0]).all()):
+                raise OverflowError(f"the state predicted for step {failed if failed >= 0 else end}, or its "
+                                    f"covariance, overflows")
+            PyErr_CheckSignals()
+
+    cdef Py_ssize_t filter(self, void *room, Forward *state, Observed *o, Py_ssize_t begin, Py_ssize_t end):
+        cdef void *quad = cnp.PyArray_DATA(self.quad)
+        cdef void *logdet = cnp.PyArray_DATA(self.logdet)
+        cdef void *gram = cnp.PyArray_DATA(self.gram)
+        cdef Py_ssize_t failed
+        cdef int kind = self.kind
+        with nogil:
+            if kind == cnp.NPY_DOUBLE:
+                failed = filter_steps(<double *> room, &self.g, &self.k, state, o, begin, end,
+                                      <double *> quad, <double *> logdet, <double *> gram)
+            elif kind == cnp.NPY_FLOAT:
+                failed = filter_steps(<float *> room, &self.g, &self.k, state, o, begin, end,
+                                      <float *> quad, <float *> logdet, <float *> gram)
+            elif kind == cnp.NPY_CDOUBLE:
+                failed = filter_steps(<complex128 *> room, &self.g, &self.k, state, o, begin, end,
+                                      <complex128 *> quad, <complex128 *> logdet, <complex128 *> gram)
+            else:
+                failed = filter_steps(<complex64 *> room, &self.g, &self.k, state, o, begin, end,
+                                      <complex64 *> quad, <complex64 *> logdet, <complex64 *> gram)
+        return failed
+
+    def filtered_covariances(self):
+        """P_f of every step, (T, n, n)."""
+        return self.covariances[self.slots]
+
+    def pull(self, quad_bar, gram_bar, logdet_bar, tuple wanted):
+        """Pull cotangents of `gram` and of the sums over steps of `quad` and `logdet` back.
+
+        Parameters
+        ----------
+        quad_bar : (s,) array
+            Zero for mixed series.
+        gram_bar : (s, mixed) array
+        logdet_bar : number
+        wanted : tuple of 8 bool
+            For which of y, A, B, Q, R, m, P, c.
+
+        Returns
+        -------
+        tuple of 8
+            Arrays in the shapes of the arguments, or None.
+        """
+        cdef Bars b
+        cdef list bars = [np.zeros_like(x) if want and x is not None else None
+                          for x, want in zip((*self.arrays[:5], self.arrays[5]), (*wanted[:5], wanted[7]))]
+        cdef cnp.ndarray own = np.multiply(quad_bar, -2, dtype=self.dtype)
+        cdef cnp.ndarray mixing = -np.asarray(gram_bar, dtype=self.dtype)
+        first = self.g.series - self.g.mixed
+        mixing[first:] += mixing[first:].T.copy()
+        b.y, b.A, b.B = memory(bars[0]), memory(bars[1]), memory(bars[2])
+        b.Q, b.R, b.c = memory(bars[3]), memory(bars[4]), memory(bars[5])
+        b.M = b.V = NULL
+        b.own, b.mixing = cnp.PyArray_DATA(own), cnp.PyArray_DATA(mixing)
+        b.covariances = any(wanted[1:5]) or wanted[6]
+        b.means = wanted[1] or wanted[2]
+        omega = -2 * logdet_bar
+        r, N = self.back(&b, omega)
+        weighted = r * own
+        weighted[:, first:] += r @ mixing
+        weighted[:, :first] += r[:, first:] @ mixing[:first].T
+        m_bar = weighted if wanted[5] else None
+        P_bar = 0.5 * (weighted @ r.T - omega * N) if wanted[6] else None
+        return (*bars[:5], m_bar, P_bar, bars[5])
+
+    def smooth(self):
+        """The smoothed means (T, n, s) and covariances (T, n, n)."""
+        cdef Bars b
+        cdef cnp.ndarray M = np.empty_like(self.means)
+        cdef cnp.ndarray V = np.empty((self.g.steps, self.g.n, self.g.n), dtype=self.dtype)
+        b.y = b.A = b.B = b.Q = b.R = b.c = b.own = b.mixing = NULL
+        b.M, b.V = cnp.PyArray_DATA(M), cnp.PyArray_DATA(V)
+        b.covariances = b.means = True
+        self.back(&b, 1)
+        return M, V
+
+    cdef tuple back(self, Bars *b, omega):
+        """The sweep backward: r and N before the first step."""
+        cdef Model *g = &self.g
+        cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, chunk = self.chunk()
+        cdef Backward state
+        cdef Observed o
+        cdef cnp.ndarray r = np.zeros((n, s), dtype=self.dtype), N = np.zeros((n, n), dtype=self.dtype)
+        cdef Py_ssize_t most = max(n, p)
+        cdef cnp.ndarray room = np.empty(
+            5 * n * n + 3 * p * n + 3 * p * p + n + (2 * n + p + most) * s + most * most, dtype=self.dtype)
+        cdef cnp.ndarray factor = np.full(1, omega, dtype=self.dtype)
+        state.resting = False
+        state.count = state.at = 0
+        state.r, state.N = cnp.PyArray_DATA(r), cnp.PyArray_DATA(N)
+        o.index = <Py_ssize_t *> cnp.PyArray_DATA(self.index)
+        for end in range(g.steps, 0, -chunk):
+            begin = max(end - chunk, 0)
+            self.go_back(cnp.PyArray_DATA(room), &state, &o, b, begin, end, cnp.PyArray_DATA(factor))
+            PyErr_CheckSignals()
+        return r, N
+
+    cdef void go_back(self, void *room, Backward *state, Observed *o, Bars *b, Py_ssize_t begin,
+                      Py_ssize_t end, void *omega):
+        cdef int kind = self.kind
+        with nogil:
+            if kind == cnp.NPY_DOUBLE:
+                back_steps(<double *> room, &self.g, &self.k, state, o, b, begin, end, (<double *> omega)[0])
+            elif kind == cnp.NPY_FLOAT:
+                back_steps(<float *> room, &self.g, &self.k, state, o, b, begin, end, (<float *> omega)[0])
+            elif kind == cnp.NPY_CDOUBLE:
+                back_steps(<complex128 *> room, &self.g, &self.k, state, o, b, begin, end,
+                           (<complex128 *> omega)[0])
+            else:
+                back_steps(<complex64 *> room, &self.g, &self.k, state, o, b, begin, end,
+                           (<complex64 *> omega)[0])
+
+
+cdef void *memory(x):
+    return NULL if x is None else cnp.PyArray_DATA(<cnp.ndarray> x)
