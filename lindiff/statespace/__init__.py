@@ -1,23 +1,60 @@
 """Linear Gaussian state-space models: likelihoods, filters and smoothers with derivatives."""
 
+from lindiff.statespace.builders import (
+    arma,
+    dynamic_factor,
+    local_level,
+    local_linear_trend,
+    regression,
+    sarima,
+    seasonal,
+    trigonometric_seasonal,
+    var,
+)
 from lindiff.statespace.filtering import FilterResult, kalman_filter
+from lindiff.statespace.fitting import FitResult, fit
 from lindiff.statespace.forecasting import ForecastResult, forecast
 from lindiff.statespace.initialization import stationary_initialization
 from lindiff.statespace.likelihood import loglikelihood
 from lindiff.statespace.model import Model
 from lindiff.statespace.simulation import simulate, simulate_smoother
 from lindiff.statespace.smoothing import SmootherResult, kalman_smoother
+from lindiff.statespace.transforms import (
+    Transform,
+    correlation,
+    covariance,
+    invertible,
+    positive,
+    stationary,
+)
 
 __all__ = [
     "FilterResult",
+    "FitResult",
     "ForecastResult",
     "Model",
     "SmootherResult",
+    "Transform",
+    "arma",
+    "correlation",
+    "covariance",
+    "dynamic_factor",
+    "fit",
     "forecast",
+    "invertible",
     "kalman_filter",
     "kalman_smoother",
+    "local_level",
+    "local_linear_trend",
     "loglikelihood",
+    "positive",
+    "regression",
+    "sarima",
+    "seasonal",
     "simulate",
     "simulate_smoother",
+    "stationary",
     "stationary_initialization",
+    "trigonometric_seasonal",
+    "var",
 ]

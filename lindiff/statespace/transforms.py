@@ -1,0 +1,185 @@
+"""Maps from unconstrained numbers to parameters that obey constraints, and back.
+
+A search over all real numbers thereby finds positive variances, stationary autoregressions, invertible moving
+averages and positive definite matrices.  All maps are smooth, one to one and onto the open set of what they
+allow, so a maximum on its boundary (a variance of zero) is approached, not reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lindiff.linalg import makediag
+
+__all__ = ["Transform", "correlation", "covariance", "invertible", "positive", "stationary", "unconstrained"]
+
+
+class Transform(NamedTuple):
+    """A map from unconstrained numbers and its inverse.
+
+    Parameters
+    ----------
+    constrain : callable
+        Takes an array of any real numbers, gives parameters; written in functions that have derivatives.
+    unconstrain : callable
+        The inverse, for plain arrays.  Raises ValueError for parameters outside of what is allowed.
+
+    Examples
+    --------
+    A probability:
+
+    >>> import numpy as np
+    >>> from lindiff.statespace import Transform, fit
+    >>> probability = Transform(lambda x: 1 / (1 + np.exp(-x)), lambda p: np.log(p / (1 - p)))
+    >>> probability.constrain(0.0)
+    np.float64(0.5)
+    """
+
+    constrain: Callable[[Any], Any]
+    unconstrain: Callable[[Any], Any]
+
+
+# -- variances -------------------------------------------------------------------------------------------
+
+
+def _log_of_positive(variance: Any) -> Any:
+    variance = np.asarray(variance)
+    if not np.all(variance > 0):
+        raise ValueError(f"positive: all of {variance} must be greater than 0")
+    return np.log(variance)
+
+
+positive = Transform(np.exp, _log_of_positive)
+"""Positive numbers: ``exp(x)``, elementwise."""
+
+unconstrained = Transform(np.positive, np.positive)
+"""Any real numbers, as they are."""
+
+
+# -- autoregressions and moving averages -----------------------------------------------------------------
+
+
+def _stationary(x: Any) -> Any:
+    """Partial autocorrelations ``r = x / √(1 + x²)`` to coefficients by Durbin and Levinson's recursion.
+
+    Monahan (1984), A note on enforcing stationarity in autoregressive-moving average models, Biometrika 71,
+    403-404; Jones (1980), Technometrics 22, 389-395.
+    """
+    r = x / np.sqrt(1 + x * x)
+    ar = r[..., :0]
+    for k in range(r.shape[-1]):
+        last = r[..., k : k + 1]
+        ar = np.concatenate([ar - last * ar[..., ::-1], last], axis=-1)
+    return ar
+
+
+def _unconstrained_of_stationary(ar: Any) -> Any:
+    """The recursion backward: ``ar_i ← (ar_i + r ar_{k-i}) / (1 - r²)`` with the last coefficient r."""
+    ar = given = np.asarray(ar)
+    if not ar.ndim:
+        raise ValueError(f"stationary: coefficients are a vector: write [{ar}]")
+    partial: list[Any] = []
+    while ar.shape[-1]:
+        last, ar = ar[..., -1:], ar[..., :-1]
+        if not np.all(np.abs(last) < 1):
+            raise ValueError(f"stationary: the coefficients {given} are not those of a stationary process")
+        partial.append(last / np.sqrt(1 - last * last))
+        ar = (ar + last * ar[..., ::-1]) / (1 - last * last)
+    return np.concatenate([given[..., :0], *partial[::-1]], axis=-1)
+
+
+def _unconstrained_of_invertible(ma: Any) -> Any:
+    ma = np.asarray(ma)
+    try:
+        return _unconstrained_of_stationary(-ma)
+    except ValueError:
+        raise ValueError(
+            f"invertible: the coefficients {ma} are not those of an invertible process"
+        ) from None
+
+
+stationary = Transform(_stationary, _unconstrained_of_stationary)
+"""Autoregressive coefficients (..., p) of stationary processes: ``1 - Σ ar_i zⁱ`` has its roots outside of
+the unit circle.  By partial autocorrelations, Monahan (1984)."""
+
+invertible = Transform(lambda x: -_stationary(x), _unconstrained_of_invertible)
+"""Moving average coefficients (..., q) of invertible processes: ``1 + Σ ma_j zʲ`` has its roots outside of
+the unit circle.  The map of `stationary`, with the other sign."""
+
+
+# -- matrices --------------------------------------------------------------------------------------------
+
+
+def _size_of_triangle(x: Any, name: str, offset: int) -> int:
+    """n of a vector of ``n (n + offset) / 2`` numbers."""
+    m = x.shape[-1]
+    n = (int(np.sqrt(8 * m + 1)) - offset) // 2
+    if n * (n + offset) != 2 * m:
+        raise ValueError(f"{name}: {m} numbers fill no triangle, x has shape {x.shape}")
+    return n
+
+
+def _strict_triangle(x: Any, n: int) -> Any:
+    """The matrix that has x row by row below its diagonal, and zeros."""
+    places = np.full((n, n), x.shape[-1])
+    places[np.tril_indices(n, -1)] = np.arange(x.shape[-1])
+    return np.concatenate([x, np.zeros((*x.shape[:-1], 1), x.dtype)], axis=-1)[..., places]
+
+
+def _cholesky(matrix: Any, name: str) -> Any:
+    matrix = np.asarray(matrix)
+    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
+        raise ValueError(f"{name}: a square matrix is needed, got shape {matrix.shape}")
+    if not np.allclose(matrix, np.swapaxes(matrix, -1, -2)):
+        raise ValueError(f"{name}: {matrix} is not symmetric")
+    try:
+        return np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        raise ValueError(f"{name}: {matrix} is not positive definite") from None
+
+
+def _covariance(x: Any) -> Any:
+    """``L Lᵀ`` with a triangle L, given by the logarithms of its diagonal and then what is below.
+
+    Pinheiro & Bates (1996), Unconstrained parametrizations for variance-covariance matrices, Statistics and
+    Computing 6, 289-296, section 2.2.
+    """
+    n = _size_of_triangle(x, "covariance", 1)
+    L = makediag(np.exp(x[..., :n])) + _strict_triangle(x[..., n:], n)
+    return L @ np.swapaxes(L, -1, -2)
+
+
+def _unconstrained_of_covariance(cov: Any) -> Any:
+    L = _cholesky(cov, "covariance")
+    rows, columns = np.tril_indices(L.shape[-1], -1)
+    log_diagonal = np.log(np.diagonal(L, axis1=-2, axis2=-1))
+    return np.concatenate([log_diagonal, L[..., rows, columns]], axis=-1)
+
+
+covariance = Transform(_covariance, _unconstrained_of_covariance)
+"""Positive definite matrices (..., n, n) from ``n (n + 1) / 2`` numbers, by their Cholesky factors; Pinheiro
+& Bates (1996)."""
+
+
+def _correlation(x: Any) -> Any:
+    """``L Lᵀ`` with a triangle L of rows of length one: the directions of (x below the diagonal, 1)."""
+    n = _size_of_triangle(x, "correlation", -1)
+    M = _strict_triangle(x, n) + np.eye(n, dtype=x.dtype)
+    L = M / np.sqrt(np.sum(M * M, axis=-1, keepdims=True))
+    return L @ np.swapaxes(L, -1, -2)
+
+
+def _unconstrained_of_correlation(correlations: Any) -> Any:
+    L = _cholesky(correlations, "correlation")
+    if not np.allclose(np.sum(L * L, axis=-1), 1):
+        raise ValueError(f"correlation: the diagonal of {correlations} is not one")
+    rows, columns = np.tril_indices(L.shape[-1], -1)
+    return L[..., rows, columns] / L[..., rows, rows]
+
+
+correlation = Transform(_correlation, _unconstrained_of_correlation)
+"""Positive definite matrices (..., n, n) with ones on the diagonal, from ``n (n - 1) / 2`` numbers, by
+Cholesky factors whose rows have length one."""
