@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.core.variable import value
+from lindiff.core.variable import Variable, value
 from lindiff.linalg import makediag
 
 __all__ = ["Model", "System", "canonical", "real", "series_by_pattern"]
@@ -265,7 +265,7 @@ def _data(name: str, y: Any, design: Any) -> Any:
             f"{name}: y of shape {given} does not fit design of shape {design.shape}: write it as "
             f"(T, {p}), or (S, T, {p}) for many series{one}"
         )
-    if np.any(np.isinf(value(y))):
+    if np.isinf(value(y)).any():
         raise ValueError(f"{name}: y holds infinite numbers; write NaN for what is missing")
     return y
 
@@ -305,7 +305,7 @@ class _Placing:
         return self.finite(x, argument)
 
     def finite(self, x: Any, argument: str) -> Any:
-        if not np.all(np.isfinite(value(x))):
+        if not np.isfinite(value(x)).all():
             raise ValueError(
                 f"{self.name}: {argument} holds NaN or infinite numbers; only y may, for missing ones"
             )
@@ -359,30 +359,41 @@ def _diffuse(name: str, diffuse: Any, shape: tuple[int, ...]) -> Any:
 def _covariance(name: str, argument: str, X: Any) -> Any:
     """Symmetric to the last bit; a row of variances as it is."""
     plain = value(X)
-    row = plain.shape[-2] != plain.shape[-1]
-    variances = plain[..., 0, :] if row else np.diagonal(plain, axis1=-2, axis2=-1)
     if plain.size == 0:
         return X
-    eps = float(np.finfo(plain.dtype).eps)
-    scale = float(np.max(np.abs(plain)))
-    if float(np.min(variances)) < -eps * scale:
-        raise ValueError(
-            f"{name}: {argument} of shape {plain.shape} has a negative variance, {np.min(variances)}"
-        )
-    if row or plain.shape[-1] == 1:
+    if plain.shape[-2] != plain.shape[-1] or plain.shape[-1] == 1:
+        _check_variances(name, argument, plain, plain)
         return X
-    if float(np.max(np.abs(plain - np.swapaxes(plain, -1, -2)))) > eps**0.5 * scale:
+    symmetric = bool((plain == plain.swapaxes(-1, -2)).all())
+    variances = plain.diagonal(axis1=-2, axis2=-1)
+    least = variances[..., :, None] * variances[..., None, :]
+    if not symmetric or variances.min() < 0 or (plain * plain > least).any():  # rounding may be the reason
+        _check_covariance(name, argument, plain, variances)
+    return X if symmetric and type(X) is not Variable else 0.5 * (X + np.swapaxes(X, -1, -2))
+
+
+def _check_variances(name: str, argument: str, X: Any, variances: Any) -> None:
+    if variances.min() < -np.finfo(X.dtype).eps * np.max(np.abs(X)):
         raise ValueError(
-            f"{name}: {argument} of shape {plain.shape} is not symmetric; write "
+            f"{name}: {argument} of shape {X.shape} has a negative variance, {np.min(variances)}"
+        )
+
+
+def _check_covariance(name: str, argument: str, X: Any, variances: Any) -> None:
+    """Raise an error where X is by more than rounding no covariance."""
+    _check_variances(name, argument, X, variances)
+    eps, scale = float(np.finfo(X.dtype).eps), float(np.max(np.abs(X)))
+    if float(np.max(np.abs(X - np.swapaxes(X, -1, -2)))) > eps**0.5 * scale:
+        raise ValueError(
+            f"{name}: {argument} of shape {X.shape} is not symmetric; write "
             f"0.5 * (X + np.swapaxes(X, -1, -2))"
         )
     bound = np.sqrt(np.abs(variances))
-    excess = np.abs(plain) - bound[..., :, None] * bound[..., None, :]
+    excess = np.abs(X) - bound[..., :, None] * bound[..., None, :]
     if float(np.max(excess)) > eps**0.5 * scale:
         raise ValueError(
-            f"{name}: {argument} of shape {plain.shape} is indefinite: it has a correlation beyond 1"
+            f"{name}: {argument} of shape {X.shape} is indefinite: it has a correlation beyond 1"
         )
-    return 0.5 * (X + np.swapaxes(X, -1, -2))
 
 
 def _proper_start(
