@@ -101,6 +101,25 @@ def test_fit_of_the_airline_model():
     assert found.model.transition.shape == (27, 27)
 
 
+def test_fit_of_a_vector_autoregression():
+    """The exact likelihood, over stationary coefficients, is at least that of least squares."""
+    rng = np.random.default_rng(7)
+    y = np.zeros((60, 2))
+    for t in range(1, 60):
+        y[t] = np.array([[0.6, 0.3], [-0.2, 0.8]]) @ y[t - 1] + rng.normal(size=2)
+    A = np.linalg.lstsq(y[:-1], y[1:])[0].T
+    errors = y[1:] - y[:-1] @ A.T
+    start = {"coefficients": A, "innovation_cov": errors.T @ errors / 59}
+    transforms = {"coefficients": statespace.stationary_var, "innovation_cov": statespace.covariance}
+    found = statespace.fit(statespace.var, y, start, transforms=transforms, progress=False)
+    assert found.loglikelihood > statespace.loglikelihood(y, *statespace.var(**start))
+    np.testing.assert_allclose(found.params["coefficients"], A, atol=0.05)
+    # Asymptotically the covariance of vec(A) is kron(Cov(y)⁻¹, Cov(e)) / T; Lütkepohl (2005), section 3.2.
+    expected = np.kron(np.linalg.inv(found.model.initial_state_cov), found.params["innovation_cov"]) / 60
+    errors = np.sqrt(np.diag(expected)).reshape(2, 2).T
+    np.testing.assert_allclose(found.standard_errors["coefficients"], errors, rtol=0.25)
+
+
 def test_missing_and_many_series(level):
     y = np.stack([level, -level])[:, :, None]
     y[:, 4:7] = np.nan

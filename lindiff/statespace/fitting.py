@@ -362,7 +362,8 @@ def _covariance_of_estimates(
         label = _labels(free)[int(np.argmax(np.abs(V[:, 0])))]
         note = (
             f"No standard errors: the observed information is not positive definite, by {label} most of all. "
-            f"If that is at a boundary, a variance of zero for instance, fix it there and fit the others"
+            f"If it is at a boundary, a variance of zero for instance, fix it there and fit the others; if the "
+            f"data do not determine it, restrict the model"
         )
         return np.full((params_form.size, params_form.size), np.nan), (note,)
     half = J / scale @ (V / np.sqrt(eigenvalues))
