@@ -6,11 +6,13 @@ import functools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from statespace_reference import of_series, posterior, random_model, symmetric, with_missing
 
 import lindiff as ld
-from lindiff.statespace import Model, stationary_initialization
+from lindiff.statespace import Model, kalman_smoother, stationary_initialization
 from lindiff.statespace import loglikelihood as compiled
 from lindiff.statespace.model import series_by_pattern
 from lindiff.testing import check_grads
@@ -108,6 +110,25 @@ def test_one_argument_of_each_series_own(rng, name, loglikelihood):
     assert_allclose(loglikelihood(y, *model), alone, rtol=1e-10)
     alone = [posterior(y[0], of_series(model, s))[0] for s in range(3)]
     assert_allclose(loglikelihood(y[0], *model), alone, rtol=1e-10)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_any_mix_of_shapes(data):
+    """Each argument constant, varying over time, or each series' own, whatever the others are."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    n, p, steps, series = (data.draw(st.integers(1, 3)) for _ in range(4))
+    leads = [(), (1,), (steps,), (1, steps), (series, 1), (series, steps)]
+    sources = {lead: random_model(rng, n, p, lead) for lead in leads}
+    model = Model(*(getattr(sources[data.draw(st.sampled_from(leads))], name) for name in Model._fields[:-1]))
+    y = with_missing(rng, rng.standard_normal((series, steps, p)), data.draw(st.sampled_from([0.0, 0.5])))
+    expected = [posterior(y[s], of_series(model, s)) for s in range(series)]
+    for method in (None, "composed", "square_root"):
+        assert_allclose(compiled(y, *model, method=method), [loglik for loglik, _, _ in expected], rtol=1e-8)
+    for method in (None, "square_root"):
+        result = kalman_smoother(y, *model, method=method)
+        assert_allclose(result.smoothed_state, [mean for _, mean, _ in expected], rtol=1e-7, atol=1e-8)
+        assert_allclose(result.smoothed_state_cov, [cov for _, _, cov in expected], rtol=1e-7, atol=1e-8)
 
 
 def test_no_series_at_all(rng, loglikelihood):

@@ -106,12 +106,21 @@ def test_sum_of_starts(rng):
     assert plain.obs_intercept is plain.diffuse is None
 
 
+def test_sums_keep_single_precision(rng):
+    a = Model(*(np.float32(x) for x in random_model(rng, 2, 1)[:-1]))
+    b = a._replace(initial_state=None, initial_state_cov=None, state_intercept=None, diffuse=True)
+    for x in (a + b)[:-1]:
+        assert x.dtype == np.float32
+
+
 def test_sums_that_cannot_be(rng):
     a, b = random_model(rng, 2, 1), random_model(rng, 1, 2)
     with pytest.raises(ValueError, match=r"designs of shapes \(1, 2\) and \(2, 1\) observe 1 and 2 numbers"):
         a + b
     with pytest.raises(ValueError, match="initial_state is missing, and diffuse does not cover all states"):
         a + a._replace(initial_state=None, diffuse=[True, False])
+    with pytest.raises(ValueError, match=r"design of shapes \(4, 1, 2\) and \(5, 1, 2\) have 4 and 5 steps"):
+        a._replace(design=np.ones((4, 1, 2))) + a._replace(design=np.ones((5, 1, 2)))
     with pytest.raises(TypeError, match="unsupported operand"):
         a + 1
     with pytest.raises(TypeError, match="complex128"):

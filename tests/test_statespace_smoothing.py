@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from duck import DuckArray
 from numpy.testing import assert_allclose, assert_array_equal
 from statespace_reference import (
     conditioned,
@@ -173,6 +174,24 @@ def test_diffuse_forecasts_and_draws(rng):
     assert_allclose(np.mean(draws, axis=0), result.smoothed_state, atol=0.05)
     for t in (0, 3, 7):
         assert_allclose(np.cov(draws[:, t].T), result.smoothed_state_cov[t], atol=0.06)
+
+
+# -- arrays of other libraries -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("diffuse", [None, True])
+def test_arrays_that_speak_the_protocols(rng, diffuse):
+    model, y = random_model(rng, 2, 2), with_missing(rng, rng.standard_normal((3, 5, 2)), 0.2)
+    ducks = [DuckArray(x) for x in (y, *model[:-1])]
+    for function in (kalman_filter, kalman_smoother):
+        for got, expected in zip(function(*ducks, diffuse), function(y, *model[:-1], diffuse), strict=True):
+            assert type(got) is DuckArray
+            assert_allclose(got.array, expected, rtol=1e-9, atol=1e-12)
+    got = ld.grad(lambda *args: np.sum(loglikelihood(*args, diffuse)), (1, 4))(*ducks)
+    expected = ld.grad(lambda *args: np.sum(loglikelihood(*args, diffuse)), (1, 4))(y, *model[:-1])
+    for x, wanted in zip(got, expected, strict=True):
+        assert type(x) is DuckArray
+        assert_allclose(x.array, wanted, rtol=1e-9)
 
 
 # -- derivatives -------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ class Sweep:
     logdet: NDArray[Any]
     gram: NDArray[Any]
     means: NDArray[Any]
-    slots: NDArray[Any]
     def __init__(
         self,
         y: NDArray[Any],
@@ -23,6 +22,7 @@ class Sweep:
         independent: bool = False,
         tolerance: float = 1e-14,
         mixed: int = 0,
+        block: int = 0,
     ) -> None: ...
     def filtered_covariances(self) -> NDArray[Any]: ...
     def pull(

@@ -76,7 +76,8 @@ cdef struct Model:
 
 
 cdef struct Kept:
-    # what the way back needs; covariances in slots, one slot for all steps at rest
+    # what the way back needs of a block of steps; covariances in slots, one slot for all steps at rest
+    Py_ssize_t first   # the step where the block begins
     void *m      # (steps, n, series): m_f
     void *w      # (steps, p, series)
     void *P      # (slots, n, n): P_f
@@ -372,7 +373,7 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
         P_f = <scalar *> k.P + s.slot * n * n
         Kt = <scalar *> k.K + s.slot * p * n
         inverse = <scalar *> k.L + s.slot * width
-        k.slot[t] = s.slot
+        k.slot[t - k.first] = s.slot
         if s.resting:
             logdet[t] = logdet[t - 1]
         elif g.independent:
@@ -380,8 +381,9 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
                 return t
         elif not update_covariance(o, n, P, P_f, Kt, inverse, logdet + t, room):
             return t
-        update_mean(g, o, t, Kt, inverse, m, <scalar *> k.w + t * p * series, quad + t * series, gram, room)
-        m_f = <scalar *> k.m + t * n * series
+        update_mean(g, o, t, Kt, inverse, m, <scalar *> k.w + (t - k.first) * p * series, quad + t * series,
+                    gram, room)
+        m_f = <scalar *> k.m + (t - k.first) * n * series
         memcpy(m_f, m, n * series * sizeof(scalar))
         if t == g.steps - 1:
             break
@@ -411,9 +413,9 @@ cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b,
     cdef scalar half = 0.5
     cdef Py_ssize_t i, n = g.n, p = o.p, width = g.p * (1 if g.independent else g.p)
     cdef scalar *A = <scalar *> g.A + t * g.A_step
-    cdef scalar *P_f = <scalar *> k.P + k.slot[t] * n * n
-    cdef scalar *Kt = <scalar *> k.K + k.slot[t] * g.p * n
-    cdef scalar *inverse = <scalar *> k.L + k.slot[t] * width
+    cdef scalar *P_f = <scalar *> k.P + k.slot[t - k.first] * n * n
+    cdef scalar *Kt = <scalar *> k.K + k.slot[t - k.first] * g.p * n
+    cdef scalar *inverse = <scalar *> k.L + k.slot[t - k.first] * width
     cdef scalar *X = room
     cdef scalar *F = X + n * n
     cdef scalar *bar
@@ -523,9 +525,9 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
     cdef Py_ssize_t i, j, l, n = g.n, p = o.p, series = g.series
     cdef scalar *A = <scalar *> g.A + t * g.A_step
     cdef scalar *B = <scalar *> o.B
-    cdef scalar *P_f = <scalar *> k.P + k.slot[t] * n * n
-    cdef scalar *Kt = <scalar *> k.K + k.slot[t] * g.p * n
-    cdef scalar *w = <scalar *> k.w + t * g.p * series
+    cdef scalar *P_f = <scalar *> k.P + k.slot[t - k.first] * n * n
+    cdef scalar *Kt = <scalar *> k.K + k.slot[t - k.first] * g.p * n
+    cdef scalar *w = <scalar *> k.w + (t - k.first) * g.p * series
     cdef scalar *u = room
     cdef scalar *M = u + n * series
     cdef scalar *weighted = M + n * series
@@ -535,7 +537,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
     cdef scalar x
     product(TRANSPOSE, PLAIN, n, n, series, 1, A, r, False, u)
     if b.means:
-        memcpy(M, <scalar *> k.m + t * n * series, n * series * sizeof(scalar))
+        memcpy(M, <scalar *> k.m + (t - k.first) * n * series, n * series * sizeof(scalar))
         product(PLAIN, PLAIN, n, n, series, 1, P_f, u, True, M)
         if b.M != NULL:
             memcpy(<scalar *> b.M + t * n * series, M, n * series * sizeof(scalar))
@@ -613,7 +615,7 @@ cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, 
     cdef scalar *rows = before + n * n
     cdef scalar *rest = rows + g.p * (n + g.p)
     for t in range(end - 1, begin - 1, -1):
-        if b.covariances and s.resting and k.slot[t] != k.slot[s.at]:
+        if b.covariances and s.resting and k.slot[t - k.first] != k.slot[s.at - k.first]:
             add_resting(before, g, k, o, b, s, omega)
         observe(rows, g, t, o)
         mean_step(rest, g, k, o, b, t, <scalar *> s.r)
@@ -626,10 +628,10 @@ cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, 
             continue
         memcpy(before, N, n * n * sizeof(scalar))
         covariance_step(rest, g, k, o, b, t, omega, N)
-        s.resting = g.constant and t > 0 and k.slot[t - 1] == k.slot[t] \
+        s.resting = g.constant and t > k.first and k.slot[t - k.first - 1] == k.slot[t - k.first] \
             and at_rest(N, before, n * n, g.tolerance)
         s.at = t
-    if begin == 0 and b.covariances:
+    if begin == k.first and b.covariances:
         add_resting(before, g, k, o, b, s, omega)
 
 
@@ -661,6 +663,9 @@ cdef class Sweep:
         P and N rest when a step changes no entry by more, relative to the largest; negative: never.
     mixed : int
         How many series, the last ones, are wanted in products with all.
+    block : int
+        Keep what the way back needs for so many steps, the start of each block of them, and run the others
+        again; 0: keep all.
 
     Raises
     ------
@@ -677,6 +682,8 @@ cdef class Sweep:
         Sums over steps of vᵢᵀ S⁻¹ vⱼ for all series i and the mixed j.
     logdet : (T,) array
         log |S|.
+    means : (T, n, s) array
+        m_f, where all is kept.
 
     Notes
     -----
@@ -694,13 +701,15 @@ cdef class Sweep:
     cdef readonly cnp.ndarray quad
     cdef readonly cnp.ndarray logdet
     cdef readonly cnp.ndarray gram
-    cdef readonly cnp.ndarray means         # (T, n, s): m_f
-    cdef readonly cnp.ndarray slots         # (T,)
-    cdef cnp.ndarray covariances            # (slots, n, n): P_f
+    cdef readonly cnp.ndarray means
+    cdef cnp.ndarray slots
+    cdef cnp.ndarray covariances   # (slots, n, n): P_f
+    cdef Py_ssize_t block
+    cdef list starts   # predicted moments at the beginning of each block
 
     def __init__(self, cnp.ndarray y, cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R,
-                 cnp.ndarray m, cnp.ndarray P, c=None, observed=None, bint independent=False, double tolerance=1e-14,
-                 Py_ssize_t mixed=0):
+                 cnp.ndarray m, cnp.ndarray P, c=None, observed=None, bint independent=False,
+                 double tolerance=1e-14, Py_ssize_t mixed=0, Py_ssize_t block=0):
         cdef Model *g = &self.g
         cdef Py_ssize_t T = y.shape[0], p = y.shape[1], s = y.shape[2], n = A.shape[A.ndim - 1]
         cdef Py_ssize_t width = p if independent else p * p
@@ -725,12 +734,13 @@ cdef class Sweep:
             g.observed = <const unsigned char *> cnp.PyArray_DATA(mask)
         g.independent = independent
         g.tolerance = tolerance
-        self.means = np.empty((T, n, s), dtype=self.dtype)
-        w = np.empty((T, p, s), dtype=self.dtype)
-        self.covariances = np.empty((T, n, n), dtype=self.dtype)   # memory that is not touched costs nothing
-        K = np.empty((T, p, n), dtype=self.dtype)
-        L = np.empty((T, width), dtype=self.dtype)
-        self.slots = np.empty(T, dtype=np.intp)
+        self.block = block = min(block, T) if block > 0 else T
+        self.means = np.empty((block, n, s), dtype=self.dtype)
+        w = np.empty((block, p, s), dtype=self.dtype)
+        self.covariances = np.empty((block, n, n), dtype=self.dtype)   # untouched memory costs nothing
+        K = np.empty((block, p, n), dtype=self.dtype)
+        L = np.empty((block, width), dtype=self.dtype)
+        self.slots = np.empty(block, dtype=np.intp)
         self.k.m, self.k.w = cnp.PyArray_DATA(self.means), cnp.PyArray_DATA(w)
         self.k.P, self.k.K = cnp.PyArray_DATA(self.covariances), cnp.PyArray_DATA(K)
         self.k.L = cnp.PyArray_DATA(L)
@@ -740,7 +750,9 @@ cdef class Sweep:
         self.quad = np.empty((T, s), dtype=self.dtype)
         self.logdet = np.empty(T, dtype=self.dtype)
         self.gram = np.zeros((s, mixed), dtype=self.dtype)
-        self.run(m, P)
+        self.starts = [(m.copy(), P.copy())]
+        for begin in range(0, T, max(block, 1)):
+            self.starts.append(self.run(begin, self.gram))
 
     cdef Py_ssize_t chunk(self):
         """Steps between two looks for Ctrl-C."""
@@ -748,34 +760,39 @@ cdef class Sweep:
         cdef double step = 4.0 * g.n * g.n * (g.n + g.p) + <double> g.series * g.n * (g.n + g.p) + 100
         return <Py_ssize_t> max(CHUNK / step, 1)
 
-    cdef run(self, cnp.ndarray m, cnp.ndarray P):
+    cdef tuple run(self, Py_ssize_t first, cnp.ndarray gram):
+        """The filter over the block that begins there; the moments predicted after it."""
         cdef Model *g = &self.g
         cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, failed, chunk = self.chunk()
+        cdef Py_ssize_t last = min(first + self.block, g.steps)
         cdef Forward state
         cdef Observed o
-        cdef cnp.ndarray means = m.copy(), covariances = np.empty((2, n, n), dtype=self.dtype)
+        cdef cnp.ndarray means, covariances = np.empty((2, n, n), dtype=self.dtype)
         cdef cnp.ndarray room = np.empty(3 * p * n + 2 * p * p + 2 * p * s + n * n, dtype=self.dtype)
-        covariances[0] = P
+        start, covariances[0] = self.starts[first // self.block]
+        means = start.copy()
+        self.k.first = first
         state.slot = -1
         state.resting = False
         state.m, state.P = cnp.PyArray_DATA(means), cnp.PyArray_DATA(covariances)
         o.index = <Py_ssize_t *> cnp.PyArray_DATA(self.index)
-        for begin in range(0, g.steps, chunk):
-            end = min(begin + chunk, g.steps)
-            failed = self.filter(cnp.PyArray_DATA(room), &state, &o, begin, end)
+        for begin in range(first, last, chunk):
+            end = min(begin + chunk, last)
+            failed = self.filter(cnp.PyArray_DATA(room), &state, &o, begin, end, cnp.PyArray_DATA(gram))
             if failed >= 0 and np.isfinite(covariances[0]).all():
                 raise LinAlgError(
-                    f"the covariance of the observations at step {failed} is not positive definite: obs_cov and "
-                    f"the states leave a combination of them without variance")
+                    f"the covariance of the observations at step {failed} is not positive definite: obs_cov "
+                    f"and the states leave a combination of them without variance")
             if failed >= 0 or not (np.isfinite(means).all() and np.isfinite(covariances[0]).all()):
                 raise OverflowError(f"the state predicted for step {failed if failed >= 0 else end}, or its "
                                     f"covariance, overflows")
             PyErr_CheckSignals()
+        return means, covariances[0]
 
-    cdef Py_ssize_t filter(self, void *room, Forward *state, Observed *o, Py_ssize_t begin, Py_ssize_t end):
+    cdef Py_ssize_t filter(self, void *room, Forward *state, Observed *o, Py_ssize_t begin, Py_ssize_t end,
+                           void *gram):
         cdef void *quad = cnp.PyArray_DATA(self.quad)
         cdef void *logdet = cnp.PyArray_DATA(self.logdet)
-        cdef void *gram = cnp.PyArray_DATA(self.gram)
         cdef Py_ssize_t failed
         cdef int kind = self.kind
         with nogil:
@@ -839,7 +856,7 @@ cdef class Sweep:
     def smooth(self):
         """The smoothed means (T, n, s) and covariances (T, n, n)."""
         cdef Bars b
-        cdef cnp.ndarray M = np.empty_like(self.means)
+        cdef cnp.ndarray M = np.empty((self.g.steps, self.g.n, self.g.series), dtype=self.dtype)
         cdef cnp.ndarray V = np.empty((self.g.steps, self.g.n, self.g.n), dtype=self.dtype)
         b.y = b.A = b.B = b.Q = b.R = b.c = b.own = b.mixing = NULL
         b.M, b.V = cnp.PyArray_DATA(M), cnp.PyArray_DATA(V)
@@ -862,10 +879,13 @@ cdef class Sweep:
         state.count = state.at = 0
         state.r, state.N = cnp.PyArray_DATA(r), cnp.PyArray_DATA(N)
         o.index = <Py_ssize_t *> cnp.PyArray_DATA(self.index)
-        for end in range(g.steps, 0, -chunk):
-            begin = max(end - chunk, 0)
-            self.go_back(cnp.PyArray_DATA(room), &state, &o, b, begin, end, cnp.PyArray_DATA(factor))
-            PyErr_CheckSignals()
+        for first in range((g.steps - 1) // max(self.block, 1) * self.block, -1, -max(self.block, 1)):
+            if first != self.k.first:
+                self.run(first, np.empty_like(self.gram))
+            for end in range(min(first + self.block, g.steps), first, -chunk):
+                begin = max(end - chunk, first)
+                self.go_back(cnp.PyArray_DATA(room), &state, &o, b, begin, end, cnp.PyArray_DATA(factor))
+                PyErr_CheckSignals()
         return r, N
 
     cdef void go_back(self, void *room, Backward *state, Observed *o, Bars *b, Py_ssize_t begin,

@@ -87,7 +87,7 @@ cdef extern from * nogil:
 
 # Up to this many multiplications plain loops beat a BLAS call.
 cdef enum:
-    SMALL = 1000
+    SMALL = 600
 
 
 cdef inline void product(int transpose_a, int transpose_b, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, int sign,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,31 +14,39 @@ from lindiff.statespace.model import System, series_by_pattern
 from lindiff.statespace.recursions import in_order
 from lindiff.statespace.sweep import Options, filter_sums, sweep_of
 
-__all__ = ["compiled", "compiled_steps"]
+__all__ = [
+    "LOG_TWO_PI",
+    "compiled",
+    "compiled_steps",
+    "group_loglikelihood_of",
+    "group_operands",
+    "series_groups",
+]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
-def compiled(system: System, tolerance: float, name: str) -> Any:
+def compiled(system: System, tolerance: float, checkpoint: bool, name: str) -> Any:
     """The log likelihoods (S,)."""
-    found = _groups(system)
-    parts = [_of_group(system, series, observed, tolerance, name) for series, observed in found]
+    found = series_groups(system)
+    block = math.isqrt(system.y.shape[1]) if checkpoint else 0
+    parts = [_of_group(system, series, observed, tolerance, block, name) for series, observed in found]
     return in_order(parts, [series for series, _ in found])
 
 
 def compiled_steps(system: System, tolerance: float, name: str) -> Any:
     """The log densities (S, T) of each step given those before; for plain arrays, without diffuse states."""
-    found = _groups(system)
+    found = series_groups(system)
     parts = []
     for series, observed in found:
-        arrays, options = _operands(system, series, observed, tolerance, name)
+        arrays, options = group_operands(system, series, observed, tolerance, 0, name)
         sweep = sweep_of(arrays, options)
         counts = observed.sum(axis=-1)
         parts.append(-0.5 * (sweep.quad + (sweep.logdet + counts * LOG_TWO_PI)[:, None]).T)
     return in_order(parts, [series for series, _ in found]).astype(system.y.dtype, copy=False)
 
 
-def _groups(system: System) -> list[tuple[Any, Any]]:
+def series_groups(system: System) -> list[tuple[Any, Any]]:
     """Series with the same missing values, or, where they have their own covariances, every one."""
     found = series_by_pattern(system.y)
     covs = (system.transition, system.design, system.state_cov, system.obs_cov, system.initial_state_cov)
@@ -46,10 +55,10 @@ def _groups(system: System) -> list[tuple[Any, Any]]:
     return [(series[i : i + 1], observed) for series, observed in found for i in range(len(series))]
 
 
-def _operands(
-    system: System, series: Any, observed: Any, tolerance: float, name: str
+def group_operands(
+    system: System, series: Any, observed: Any, tolerance: float, block: int, name: str
 ) -> tuple[tuple[Any, ...], Options]:
-    """The arrays of ``filter_sums`` for a group, without diffuse states."""
+    """The arrays and options of a sweep over a group, with the unit vectors of the diffuse states."""
 
     def chosen(x: Any) -> Any:
         return x if x is None or x.shape[0] == 1 or len(series) == system.y.shape[0] else x[series]
@@ -65,25 +74,27 @@ def _operands(
     arrays = (y, *matrices, R, start, chosen(system.initial_state_cov), chosen(system.state_intercept))
     independent = R.shape[-2] == 1  # a row of variances, or the only one
     everything = None if observed.all() else observed
-    return arrays, Options(everything, independent, tolerance, 0, name, series)
+    options = Options(everything, independent, tolerance, len(system.diffuse), block, name, series)
+    if not system.diffuse:
+        return arrays, options
+    return _shifted(_with_unit_starts(arrays, system.diffuse), options), options
 
 
-def _of_group(system: System, series: Any, observed: Any, tolerance: float, name: str) -> Any:
-    arrays, options = _operands(system, series, observed, tolerance, name)
-    constant = float(observed.sum()) * LOG_TWO_PI
-    d, k = len(system.diffuse), len(series)
-    if d:
-        arrays = _with_unit_starts(arrays, system.diffuse)
-        options = options._replace(mixed=d)
-        arrays = _shifted(arrays, options)
+def _of_group(system: System, series: Any, observed: Any, tolerance: float, block: int, name: str) -> Any:
+    arrays, options = group_operands(system, series, observed, tolerance, block, name)
     quad, gram, logdet = filter_sums(*arrays, options=options)
-    result = -0.5 * ((quad[:k] if d else quad) + (logdet + constant))
-    if not d:
-        return result
-    # ½ s C⁻¹ sᵀ - ½ log |C| (de Jong 1991, eq. 4.3)
+    return group_loglikelihood_of(quad, gram, logdet, observed, options)
+
+
+def group_loglikelihood_of(quad: Any, gram: Any, logdet: Any, observed: Any, options: Options) -> Any:
+    """Log likelihoods (k,) from the sums of a sweep, its last series being those of the diffuse states."""
+    constant, k = float(observed.sum()) * LOG_TWO_PI, len(options.series)
+    if not options.mixed:
+        return -0.5 * (quad + (logdet + constant))
+    # ½ s C⁻¹ sᵀ - ½ log |C| more (de Jong 1991, eq. 4.3)
     L = potrf(gram[k:])
     q = trsm(L, gram[:k], transpose=True, rightside=True)
-    return result + 0.5 * np.sum(q * q, axis=-1) - sumlogdiag(L)
+    return -0.5 * (quad[:k] + (logdet + constant)) + 0.5 * np.sum(q * q, axis=-1) - sumlogdiag(L)
 
 
 # -- diffuse states ----------------------------------------------------------------------------------------
@@ -112,7 +123,7 @@ def _shifted(arrays: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
     plain = tuple(value(x) for x in arrays)
     while True:
         seen = None if options.observed is None else options.observed[:steps]
-        gram = sweep_of(_first(plain, steps), options._replace(observed=seen)).gram
+        gram = sweep_of(_first(plain, steps), options._replace(observed=seen, block=0)).gram
         if regular(gram[-d:]):
             shift = -np.linalg.solve(gram[-d:], gram[:-d].T).T
             move = np.concatenate([shift @ plain[5][-d:], np.zeros((d, m.shape[-1]))])

@@ -8,8 +8,9 @@ import numpy as np
 
 from lindiff.core.variable import value
 from lindiff.linalg._matrices import transposed
+from lindiff.statespace.compiled_moments import compiled_filter, has_sweep
 from lindiff.statespace.initialization import Information, conditioned, information
-from lindiff.statespace.likelihood import group_loglikelihood
+from lindiff.statespace.likelihood import group_loglikelihood, resting_tolerance
 from lindiff.statespace.model import System, canonical
 from lindiff.statespace.recursions import (
     Filtered,
@@ -128,10 +129,13 @@ def kalman_filter(
 def filter_result(system: System, name: str, method: str | None = None) -> FilterResult:
     """The results of a filter; `name` is the public function that errors speak of."""
     check_method(name, method)
-    found = groups(system)
-    parts = [_of_group(group, name, method, system.y.shape[-1]) for group in found]
-    order = [group.series for group in found]
-    joined = [in_order(list(field), order) for field in zip(*parts, strict=True)]
+    if method is None and not system.diffuse and has_sweep(system):
+        joined = compiled_filter(system, resting_tolerance(None, system.y.dtype, name), name)
+    else:
+        found = groups(system)
+        parts = [_of_group(group, name, method, system.y.shape[-1]) for group in found]
+        order = [group.series for group in found]
+        joined = tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
     return FilterResult(*(joined if system.many else [x[0] for x in joined]))
 
 

@@ -13,9 +13,9 @@ from lindiff.statespace.compiled import compiled, compiled_steps
 from lindiff.statespace.initialization import Information, information
 from lindiff.statespace.model import System, canonical
 from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order
-from lindiff.statespace.square_root import square_roots
+from lindiff.statespace.square_root import check_method, square_roots
 
-__all__ = ["composed", "group_loglikelihood", "loglikelihood"]
+__all__ = ["composed", "group_loglikelihood", "loglikelihood", "resting_tolerance"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
@@ -95,6 +95,7 @@ def loglikelihood(
     per_step: bool = False,
     method: str | None = None,
     steady_tol: float | None = None,
+    checkpoint: bool = False,
 ) -> Any:
     """Log likelihood of a linear Gaussian state-space model.
 
@@ -115,12 +116,16 @@ def loglikelihood(
     method : {None, "composed", "square_root"}
         None: a compiled sweep each way, with derivatives to the second order.  "composed": a loop over time
         in public operators, with derivatives of any order, some 50 times slower.  "square_root": that loop
-        with LQ factorizations of factors of the covariances, whose condition is the square root of
-        theirs, for ill-conditioned models.
+        with LQ factorizations of factors of the covariances, whose condition number is the square root
+        of theirs: for models so ill-conditioned that covariances become indefinite.  Derivatives are of
+        any order, too, but no more precise than those of the other forms.
     steady_tol : float, optional
         When a step changes no entry of the predicted covariance by more than this, relative to the largest,
         it is taken as constant until a value is missing; the same holds for the sweep backward.  0: never.
         By default 50 units in the last place: no gradient shows it.
+    checkpoint : bool
+        Keep what the gradient needs of about √T steps at a time, and run the filter again in blocks on the
+        way back: for series so long that memory does not hold n² + np + p² numbers a step.
 
     Returns
     -------
@@ -173,19 +178,20 @@ def loglikelihood(
         obs_intercept,
         diffuse,
     )
-    result = _by_method(system, per_step, method, steady_tol, "loglikelihood")
+    result = _by_method(system, per_step, method, steady_tol, checkpoint, "loglikelihood")
     return result if system.many else result[0]
 
 
-def _by_method(system: System, per_step: bool, method: Any, steady_tol: Any, name: str) -> Any:
-    if method not in (None, "composed", "square_root"):
-        raise ValueError(f'{name}: method must be None, "composed" or "square_root", not {method!r}')
+def _by_method(
+    system: System, per_step: bool, method: Any, steady_tol: Any, checkpoint: bool, name: str
+) -> Any:
+    check_method(name, method)
     arrays = [value(x) for x in system[:9] if x is not None]
     if method is not None or getattr(kernels(*arrays), "Sweep", None) is None:
         return composed(system, per_step, name, method)
     tolerance = resting_tolerance(steady_tol, system.y.dtype, name)
     if not per_step:
-        return compiled(system, tolerance, name)
+        return compiled(system, tolerance, checkpoint, name)
     if system.diffuse or any(type(x) is Variable for x in system[:9]):
         return composed(system, True, name)
     return compiled_steps(system, tolerance, name)

@@ -262,23 +262,23 @@ def _observed(
     y = group.y[t][..., o]
     d = group.diffuse
     v = _with_rows(y, np.zeros((d, y.shape[-1]), y.dtype)) - m @ transposed(B)
-    C = B @ P
-    S = C @ transposed(B) + R
     try:
-        L, W = _factored(S, C) if roots is None else roots.observed(S, C, t, o)
+        L, W = _factored(B, P, R) if roots is None else roots.observed(B, P, R, t, o)
     except np.linalg.LinAlgError as error:
-        if not np.all(np.isfinite(value(S))):
+        S = value(B @ P @ transposed(B) + R)
+        if not np.all(np.isfinite(S)):
             raise OverflowError(_overflows(name, t, group, S)) from error
         raise np.linalg.LinAlgError(
-            f"{name}{_which(group, value(S))}: the covariance of the observations at step {t} is not "
+            f"{name}{_which(group, S)}: the covariance of the observations at step {t} is not "
             f"positive definite: obs_cov and the states leave a combination of them without variance"
         ) from error
     return Observed(o, B, v, L, W, trsm(L, v, transpose=True, rightside=True))
 
 
-def _factored(S: Any, C: Any) -> tuple[Any, Any]:
+def _factored(B: Any, P: Any, R: Any) -> tuple[Any, Any]:
     """L and W."""
-    L = potrf(S)
+    C = B @ P
+    L = potrf(C @ transposed(B) + R)
     return L, trsm(L, C)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from lindiff.statespace.compiled_moments import compiled_smoother, has_sweep
 from lindiff.statespace.initialization import conditioned, information
-from lindiff.statespace.likelihood import group_loglikelihood
+from lindiff.statespace.likelihood import group_loglikelihood, resting_tolerance
 from lindiff.statespace.model import canonical
 from lindiff.statespace.recursions import (
     Filtered,
@@ -61,8 +62,10 @@ def kalman_smoother(
         Observations, of one series or of many; NaN is missing, element by element.
     transition, ..., diffuse
         As :class:`Model` describes them: ``kalman_smoother(y, *model)``.
-    method : {None, "square_root"}
-        "square_root": with factors of the covariances, for ill-conditioned models; see :func:`loglikelihood`.
+    method : {None, "composed", "square_root"}
+        None: the compiled sweep for plain arrays, a loop over time in public operators for Variables.
+        "composed": that loop.  "square_root": the loop with factors of the covariances, for ill-conditioned
+        models; see :func:`loglikelihood`.
 
     Returns
     -------
@@ -104,10 +107,14 @@ def kalman_smoother(
         obs_intercept,
         diffuse,
     )
-    found = groups(system)
-    parts = [_of_group(group, method) for group in found]
-    order = [group.series for group in found]
-    joined = [in_order(list(field), order) for field in zip(*parts, strict=True)]
+    name = "kalman_smoother"
+    if method is None and has_sweep(system):
+        joined = compiled_smoother(system, resting_tolerance(None, system.y.dtype, name), name)
+    else:
+        found = groups(system)
+        parts = [_of_group(group, method) for group in found]
+        order = [group.series for group in found]
+        joined = tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
     return SmootherResult(*(joined if system.many else [x[0] for x in joined]))
 
 

@@ -2,7 +2,8 @@
 
 A factor has the square root of its covariance's condition number, and what it is the factor of cannot become
 indefinite.  Values come from the factors.  Derivatives are those of the recursion for covariances, taken at
-these values, so that they hold where a covariance is singular and has no differentiable factor.
+these values: they hold where a covariance is singular and has no differentiable factor, and rounding touches
+them as it does those of the covariance form.
 """
 
 from __future__ import annotations
@@ -40,6 +41,21 @@ def factor_with_value(S: Any, *, known: Any) -> Any:
     )
 
 
+@rule
+def solved_with_value(L: Any, C: Any, *, known: Any) -> Any:
+    """``W = L⁻¹ C``, of which the value is known better."""
+    W = solved_with_value(L, C, known=known) if Variable in (type(L), type(C)) else known
+
+    def pushforward(L_dot: Any, C_dot: Any) -> Any:
+        return trsm(L, C_dot - np.tril(L_dot) @ W)
+
+    def pullback(W_bar: Any) -> Any:
+        C_bar = trsm(L, W_bar, transpose=True)
+        return -np.tril(C_bar @ transposed(W)), C_bar
+
+    return W, Differential(pushforward, pullback)
+
+
 class SquareRoots:
     """The factors of a group's covariances, one step after the other; plain arrays.
 
@@ -58,12 +74,12 @@ class SquareRoots:
         self.of_state = factors([value(x) for x in group.state_cov], name, "state_cov")
         self.of_obs = factors([value(x) for x in group.obs_cov], name, "obs_cov")
 
-    def observed(self, S: Any, C: Any, t: int, o: Any) -> tuple[Any, Any]:
-        """L and W of the observed places o, with derivatives by S and C."""
-        B, R = value(self.group.design[t])[..., o, :], self.of_obs[t][..., o, :]
-        U = self.U
-        top = _side_by_side(R, B @ U)
-        below = _side_by_side(np.zeros((U.shape[-2], R.shape[-1]), U.dtype), U)
+    def observed(self, B: Any, P: Any, R: Any, t: int, o: Any) -> tuple[Any, Any]:
+        """L and W of the observed places o, and their derivatives by B, P and R."""
+        noise, U = self.of_obs[t][..., o, :], self.U
+        loaded = value(B) @ U
+        top = _side_by_side(noise, loaded)
+        below = _side_by_side(np.zeros((U.shape[-2], noise.shape[-1]), U.dtype), U)
         lead = top.shape[:-2]
         L = gelqf_l(np.concatenate([top, np.broadcast_to(below, (*lead, *below.shape[-2:]))], axis=-2))
         m = top.shape[-2]
@@ -72,8 +88,9 @@ class SquareRoots:
         if not np.all(pivots > rounding):
             raise np.linalg.LinAlgError("a combination of the observations has no variance")
         self.U = L[..., m:, m:]
-        factor = factor_with_value(S, known=L[..., :m, :m])
-        return factor, with_value(trsm(factor, C), known=transposed(L[..., m:, :m]))
+        C = with_value(B @ P, known=loaded @ transposed(U))
+        factor = factor_with_value(C @ transposed(B) + R, known=L[..., :m, :m])
+        return factor, solved_with_value(factor, C, known=transposed(L[..., m:, :m]))
 
     def predict(self, t: int) -> None:
         """From the state of step t to the next."""
@@ -85,9 +102,9 @@ class SquareRoots:
 
 
 def check_method(name: str, method: Any) -> None:
-    """Raise an error unless it is None or "square_root"."""
-    if method not in (None, "square_root"):
-        raise ValueError(f'{name}: method must be None or "square_root", not {method!r}')
+    """Raise an error unless it is None, "composed" or "square_root"."""
+    if method not in (None, "composed", "square_root"):
+        raise ValueError(f'{name}: method must be None, "composed" or "square_root", not {method!r}')
 
 
 def square_roots(group: Group, method: str | None, name: str) -> SquareRoots | None:

@@ -28,14 +28,16 @@ class Options(NamedTuple):
     """What of a sweep is no array to differentiate.
 
     observed (T, p) of bool, or None if everything is; independent: obs_cov is a row of variances; tolerance
-    of the steady state; mixed: how many series, the last ones, have products with all; name: the public
-    function that errors speak of, series: the places of the series.
+    of the steady state; mixed: how many series, the last ones, have products with all; block: of how many
+    steps all is kept, 0 for all of them; name: the public function that errors speak of, series: the places
+    of the series.
     """
 
     observed: Any
     independent: bool
     tolerance: float
     mixed: int
+    block: int
     name: str
     series: Any
 
@@ -54,6 +56,7 @@ def sweep_of(arrays: tuple[Any, ...], options: Options) -> Any:
             options.independent,
             options.tolerance,
             options.mixed,
+            options.block,
         )
     except (np.linalg.LinAlgError, OverflowError) as error:
         which = f" (series {options.series[0]})" if len(options.series) else ""

@@ -1,0 +1,247 @@
+"""The compiled sweep against the composed filter: values, gradients, second derivatives, rest, blocks."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lindiff as ld
+
+loglikelihood = ld.statespace.loglikelihood
+COVARIANCES = (3, 4, 6)
+NAMES = (
+    *("y", "transition", "design", "state_cov", "obs_cov", "initial_state", "initial_state_cov"),
+    *("state_intercept", "obs_intercept"),
+)
+
+
+def spd(rng, k, *lead):
+    X = rng.standard_normal((*lead, k, k))
+    return X @ np.swapaxes(X, -1, -2) + np.eye(k)
+
+
+def system(rng, T, n, p, series=None, missing=0.0, timed=False, own=False, row=False):
+    """y, transition ... obs_intercept with the axes asked for."""
+    lead = (series, T if timed else 1) if own else (T,) if timed else ()
+    y = rng.standard_normal((T, p) if series is None else (series, T, p))
+    y[rng.random(y.shape) < missing] = np.nan
+    A = 0.5 * rng.standard_normal((*lead, n, n)) / np.sqrt(n)
+    R = np.abs(rng.standard_normal((*lead, 1, p))) + 0.3 if row else spd(rng, p, *lead)
+    start = (n,) if series is None else (series, n)
+    P = spd(rng, n, *((series,) if own else ()))
+    intercepts = rng.standard_normal((*lead, n)), rng.standard_normal((*lead, p))
+    B = rng.standard_normal((*lead, p, n))
+    return [y, A, B, spd(rng, n, *lead), R, rng.standard_normal(start), P, *intercepts]
+
+
+def direction(rng, arrays):
+    """Tangents, symmetric for covariances."""
+    dots = [rng.standard_normal(x.shape) for x in arrays]
+    for i in COVARIANCES:
+        if arrays[i].shape[-1] == arrays[i].shape[-2]:
+            dots[i] = dots[i] + np.swapaxes(dots[i], -1, -2)
+    return dots
+
+
+def close(x, y, tol=1e-10):
+    x, y = np.asarray(x), np.asarray(y)
+    assert x.shape == y.shape
+    assert x.dtype == y.dtype
+    assert np.max(np.abs(x - y), initial=0) <= tol * max(1, np.max(np.abs(y), initial=0))
+
+
+def total(**options):
+    return lambda *arrays: np.sum(loglikelihood(*arrays, **options))
+
+
+@st.composite
+def systems(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, p, T = draw(st.integers(1, 5)), draw(st.integers(1, 4)), draw(st.integers(1, 9))
+    series = draw(st.sampled_from([None, 1, 3]))
+    own = series is not None and draw(st.booleans())
+    missing = draw(st.sampled_from([0.0, 0.0, 0.3]))
+    timed, row = draw(st.booleans()), draw(st.booleans())
+    return rng, system(rng, T, n, p, series, missing, timed, own, row)
+
+
+@settings(max_examples=30, deadline=None)
+@given(systems())
+def test_equal_to_composed_to_second_order(case):
+    rng, arrays = case
+    every = tuple(range(len(arrays)))
+    dots = direction(rng, arrays)
+    fast, slow = total(), total(method="composed")
+    close(loglikelihood(*arrays), loglikelihood(*arrays, method="composed"))
+    close(loglikelihood(*arrays, per_step=True), loglikelihood(*arrays, method="composed", per_step=True))
+    gradient = ld.grad(slow, every)(*arrays)
+    for x, y in zip(ld.grad(fast, every)(*arrays), gradient, strict=True):
+        close(x, y)
+    close(ld.jvp(fast, tuple(arrays), tuple(dots))[1], ld.jvp(slow, tuple(arrays), tuple(dots))[1])
+    second = ld.jvp(ld.grad(slow, every), tuple(arrays), tuple(dots))[1]
+    for x, y in zip(ld.jvp(ld.grad(fast, every), tuple(arrays), tuple(dots))[1], second, strict=True):
+        close(x, y)
+
+    def slope(*arrays):
+        return sum(np.sum(g * u) for g, u in zip(ld.grad(fast, every)(*arrays), dots, strict=True))
+
+    for x, y in zip(ld.grad(slope, every)(*arrays), second, strict=True):
+        close(x, y)
+
+
+@pytest.mark.parametrize("active", range(9), ids=NAMES)
+@pytest.mark.parametrize("row", [False, True], ids=["full", "independent"])
+def test_each_gradient_alone(active, row):
+    arrays = system(np.random.default_rng(active), 7, 3, 2, missing=0.2, row=row)
+    every = ld.grad(total(), tuple(range(9)))(*arrays)
+    close(ld.grad(total(), active)(*arrays), every[active], 1e-13)
+
+
+@pytest.mark.parametrize("diffuse", [True, np.array([True, False, True])], ids=["all", "some"])
+@pytest.mark.parametrize(("series", "missing"), [(None, 0.0), (None, 0.3), (3, 0.0), (3, 0.2)])
+def test_diffuse_start(diffuse, series, missing):
+    rng = np.random.default_rng(5)
+    arrays = system(rng, 12, 3, 2, series, missing)
+    arrays[0] += 1000.0  # far from the prior mean: nothing may cancel
+    fast, slow = total(diffuse=diffuse), total(diffuse=diffuse, method="composed")
+    every, dots = tuple(range(9)), direction(rng, arrays)
+    close(fast(*arrays), slow(*arrays))
+    for x, y in zip(ld.grad(fast, every)(*arrays), ld.grad(slow, every)(*arrays), strict=True):
+        close(x, y, 1e-8)
+    second = [ld.jvp(ld.grad(f, every), tuple(arrays), tuple(dots))[1] for f in (fast, slow)]
+    for x, y in zip(*second, strict=True):
+        close(x, y, 1e-8)
+
+
+def test_diffuse_states_that_data_do_not_determine():
+    arrays = system(np.random.default_rng(0), 6, 3, 2)
+    arrays[0][:] = np.nan
+    with pytest.raises(ValueError, match="never determine the 3 diffuse states"):
+        loglikelihood(*arrays, diffuse=True)
+
+
+def test_many_directions_at_once():
+    arrays = system(np.random.default_rng(3), 6, 2, 2, series=3)
+    for argnum in (1, 4, 5):
+        fast = ld.jacobian(loglikelihood, argnum)(*arrays)
+        close(fast, ld.jacobian(lambda *a: loglikelihood(*a, method="composed"), argnum)(*arrays))
+    hessian = ld.hessian(total(), 1)(*arrays)
+    close(hessian, ld.hessian(total(method="composed"), 1)(*arrays))
+
+
+def test_third_derivatives_say_what_to_write():
+    arrays = system(np.random.default_rng(3), 4, 2, 1)
+
+    def third(method):
+        def f(a):
+            return loglikelihood(arrays[0], a * arrays[1], *arrays[2:], method=method)
+
+        return ld.grad(ld.grad(ld.grad(f)))(1.0)
+
+    with pytest.raises(TypeError, match='method="composed"'):
+        third(None)
+    assert np.isfinite(third("composed"))
+
+
+# -- rest --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [False, True], ids=["full", "independent"])
+def test_rest_changes_no_gradient(row):
+    rng = np.random.default_rng(8)
+    arrays = system(rng, 400, 4, 2, row=row)
+    arrays[0][150, 0] = arrays[0][151] = np.nan  # wakes P and N
+    every, dots = tuple(range(9)), direction(rng, arrays)
+    for transform in (
+        lambda f: ld.grad(f, every)(*arrays),
+        lambda f: ld.jvp(ld.grad(f, every), tuple(arrays), tuple(dots))[1],
+    ):
+        for x, y in zip(transform(total()), transform(total(steady_tol=0)), strict=True):
+            close(x, y, 1e-12)
+
+
+def test_rest_is_used():
+    """With a wide tolerance the likelihood changes a little."""
+    arrays = system(np.random.default_rng(8), 60, 4, 2)
+    exact = loglikelihood(*arrays, steady_tol=0)
+    difference = abs(loglikelihood(*arrays, steady_tol=1e-3) - exact)
+    assert 0 < difference < 1e-2 * abs(exact)
+
+
+@pytest.mark.parametrize("tol", [-1e-3, 1.0, "small"])
+def test_tolerance_is_checked(tol):
+    with pytest.raises(ValueError, match="steady_tol must be"):
+        loglikelihood(*system(np.random.default_rng(8), 3, 2, 1), steady_tol=tol)
+
+
+def test_unknown_method():
+    with pytest.raises(ValueError, match="method must be"):
+        loglikelihood(*system(np.random.default_rng(8), 3, 2, 1), method="fast")
+
+
+# -- blocks ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("T", [0, 1, 2, 10, 50])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_checkpoint_changes_nothing(T, missing):
+    rng = np.random.default_rng(T)
+    arrays = system(rng, T, 3, 2, missing=missing)
+    every, dots = tuple(range(9)), direction(rng, arrays)
+    keeping, running_again = total(), total(checkpoint=True)
+    for x, y in zip(ld.grad(keeping, every)(*arrays), ld.grad(running_again, every)(*arrays), strict=True):
+        close(x, y, 1e-12)
+    second = [ld.jvp(ld.grad(f, every), tuple(arrays), tuple(dots))[1] for f in (keeping, running_again)]
+    for x, y in zip(*second, strict=True):
+        close(x, y, 1e-12)
+
+
+# -- float32, errors, interrupts ---------------------------------------------------------------------------
+
+
+def test_float32():
+    arrays = [x.astype(np.float32) for x in system(np.random.default_rng(1), 30, 3, 2, missing=0.1)]
+    value, gradient = ld.value_and_grad(total(), tuple(range(9)))(*arrays)
+    assert value.dtype == np.float32
+    exact = ld.grad(total(), tuple(range(9)))(*(x.astype(float) for x in arrays))
+    for x, y in zip(gradient, exact, strict=True):
+        assert x.dtype == np.float32
+        close(x.astype(float), y, 1e-4)
+
+
+def test_error_names_step_and_series():
+    arrays = system(np.random.default_rng(2), 6, 2, 2, series=3, own=True)
+    one = np.ones((1, 1, 2, 2))
+    arrays[4] = np.concatenate([arrays[4][:1], 0 * one, arrays[4][2:]])
+    arrays[2] = np.concatenate([arrays[2][:1], one, arrays[2][2:]])  # twice the same observation
+    with pytest.raises(np.linalg.LinAlgError, match=r"series 1.*step 0 is not positive definite"):
+        loglikelihood(*arrays)
+    arrays = system(np.random.default_rng(2), 900, 2, 2)
+    arrays[1] = 10.0 * np.eye(2)
+    arrays[0][:] = np.nan
+    with pytest.raises(OverflowError, match=r"loglikelihood.*overflows"):
+        loglikelihood(*arrays)
+
+
+def test_inputs_stay_as_they_are():
+    arrays = system(np.random.default_rng(2), 8, 3, 2, missing=0.2)
+    before = [x.copy() for x in arrays]
+    ld.grad(total(), tuple(range(9)))(*arrays)
+    for x, y in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals to a thread")
+def test_interrupt_ends_a_long_sweep():
+    arrays = system(np.random.default_rng(2), 60, 60, 5)
+    arrays[0] = np.zeros((200_000, 5))
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.05, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        loglikelihood(*arrays, steady_tol=0, checkpoint=True)
+    timer.join()
+    assert np.isfinite(loglikelihood(arrays[0][:5], *arrays[1:]))
