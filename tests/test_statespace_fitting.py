@@ -263,6 +263,13 @@ def test_integers_and_lists_start(level):
     assert found.params["level_var"].dtype == np.float64
 
 
+def test_data_frames(level):
+    pandas = pytest.importorskip("pandas")
+    expected = fit_level(level).loglikelihood
+    assert fit_level(pandas.Series(level)).loglikelihood == expected
+    assert fit_level(pandas.DataFrame({"y": level})).loglikelihood == expected
+
+
 def test_table(fitted):
     lines = str(fitted).splitlines()
     assert lines[1].split() == ["level_var", "1469.2", "1.28e+03"]

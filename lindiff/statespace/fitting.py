@@ -12,7 +12,7 @@ import scipy.optimize
 from lindiff.core.variable import value
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix, linear_operator, matrix_of
 from lindiff.statespace.likelihood import loglikelihood
-from lindiff.statespace.model import Model
+from lindiff.statespace.model import Model, real
 from lindiff.statespace.transforms import Transform, unconstrained
 from lindiff.transforms.reverse import grad, value_and_grad
 
@@ -153,6 +153,7 @@ def fit(
         )
     start = dict(start)
     transforms = _one_for_each(start, transforms or {})
+    y = real("fit", "y", y)
     count = int(np.sum(~np.isnan(value(y))))
     if not count:
         raise ValueError("fit: y has no observations, all of it is NaN or it is empty")
@@ -199,7 +200,7 @@ def fit(
     diffuse = (
         0 if model.diffuse is None else np.sum(np.broadcast_to(model.diffuse, model.transition.shape[-1:]))
     )
-    degrees = form.size + int(diffuse) * (np.shape(y)[0] if np.ndim(y) == 3 else 1)
+    degrees = form.size + int(diffuse) * (y.shape[0] if y.ndim == 3 else 1)
     return FitResult(
         params=params,
         standard_errors=Flat(params).tree_of(np.sqrt(np.diag(cov))),
@@ -362,8 +363,8 @@ def _covariance_of_estimates(
         label = _labels(free)[int(np.argmax(np.abs(V[:, 0])))]
         note = (
             f"No standard errors: the observed information is not positive definite, by {label} most of all. "
-            f"If it is at a boundary, a variance of zero for instance, fix it there and fit the others; if the "
-            f"data do not determine it, restrict the model"
+            f"If it is at a boundary, a variance of zero for instance, fix it there and fit the others; if "
+            f"the data do not determine it, restrict the model"
         )
         return np.full((params_form.size, params_form.size), np.nan), (note,)
     half = J / scale @ (V / np.sqrt(eigenvalues))

@@ -192,9 +192,9 @@ def _unconstrained_of_stationary_var(coefficients: Any) -> Any:
 
 
 stationary_var = Transform(_stationary_var, _unconstrained_of_stationary_var)
-"""Coefficients (k, p, p), or (p, p), of stationary vector autoregressions: all roots of ``|I - Σ A_i zⁱ|`` lie
-outside of the unit circle.  By partial autocorrelation matrices, Ansley & Kohn (1986); it is `stationary` for
-p = 1."""
+"""Coefficients (k, p, p), or (p, p), of stationary vector autoregressions: all roots of ``|I - Σ A_i zⁱ|``
+lie outside of the unit circle.  By partial autocorrelation matrices, Ansley & Kohn (1986); it is `stationary`
+for p = 1."""
 
 
 # -- matrices --------------------------------------------------------------------------------------------
