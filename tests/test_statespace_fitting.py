@@ -42,7 +42,7 @@ def fitted(nile):
 
 
 def fit_level(y, build=statespace.local_level, *, start=None, transforms=LEVEL, progress=False, **options):
-    start = start or {"level_var": 0.5, "obs_var": 0.5}
+    start = {"level_var": 0.5, "obs_var": 0.5} if start is None else start
     return statespace.fit(build, y, start, transforms=transforms, progress=progress, **options)
 
 
@@ -283,6 +283,7 @@ def test_table(fitted):
 @pytest.mark.parametrize(
     ("changes", "error", "says"),
     [
+        ({"build": lambda: None, "start": {}, "transforms": None}, ValueError, "start has no parameters"),
         ({"transforms": {"var": positive}}, ValueError, r"transforms has \['var'\], which start has not"),
         (
             {"start": {"level_var": 1.0, "obs_var": 0.0}},
