@@ -342,8 +342,8 @@ def _form(*axes: Any) -> str:
 
 
 def real(name: str, argument: str, x: Any) -> Any:
-    """An array of floating point numbers, which integers become."""
-    x = x if hasattr(x, "shape") else np.asarray(x)
+    """An array of floating point numbers, which integers become; data frames and lists are made arrays."""
+    x = x if hasattr(x, "__array_function__") else np.asarray(x)
     if x.dtype.kind == "f":
         return x
     if x.dtype.kind in "iub":
