@@ -376,37 +376,38 @@ def _covariance(name: str, argument: str, X: Any) -> Any:
     plain = value(X)
     row = plain.shape[-2] != plain.shape[-1]
     variances = plain[..., 0, :] if row else np.diagonal(plain, axis1=-2, axis2=-1)
-    if not (variances >= 0).all() or not (row or _is_correlation(plain, variances, 0)):
-        _refuse_all_but_rounding(name, argument, plain, variances, row)
-    elif plain is X:
+    if row or plain.shape[-1] == 1:
+        if not (variances >= 0).all():
+            _check_covariance(name, argument, plain, variances, row)
         return X
-    return X if row else hermitian_part(X)
+    symmetric = bool((plain == transposed(plain)).all())
+    if not (symmetric and (variances >= 0).all() and _has_correlations(plain, variances, 0)):
+        _check_covariance(name, argument, plain, variances, row)  # rounding may be the reason
+    return X if symmetric and plain is X else hermitian_part(X)
 
 
-def _is_correlation(plain: Any, variances: Any, rounding: Any) -> bool:
-    """Whether a matrix is symmetric and none of its correlations is beyond 1."""
-    if not (np.abs(plain - transposed(plain)) <= rounding).all():
-        return False
+def _has_correlations(plain: Any, variances: Any, rounding: Any) -> bool:
+    """Whether none of the correlations is beyond 1."""
     deviations = np.sqrt(np.abs(variances))
     return bool((np.abs(plain) <= deviations[..., :, None] * deviations[..., None, :] + rounding).all())
 
 
-def _refuse_all_but_rounding(name: str, argument: str, plain: Any, variances: Any, row: bool) -> None:
+def _check_covariance(name: str, argument: str, plain: Any, variances: Any, row: bool) -> None:
+    """Raise an error where it is by more than rounding no covariance."""
     largest, eps = np.max(np.abs(plain)), np.finfo(plain.dtype).eps
-    if np.any(variances < -eps * largest):
+    if (variances < -eps * largest).any():
         least = np.min(variances)
         raise ValueError(f"{name}: {argument} of shape {plain.shape} has a negative variance, {least}")
     rounding = eps**0.5 * largest
-    if row or _is_correlation(plain, variances, rounding):
-        return
-    if np.any(np.abs(plain - transposed(plain)) > rounding):
+    if not row and (np.abs(plain - transposed(plain)) > rounding).any():
         raise ValueError(
             f"{name}: {argument} of shape {plain.shape} is not symmetric; write "
             f"0.5 * (X + np.swapaxes(X, -1, -2))"
         )
-    raise ValueError(
-        f"{name}: {argument} of shape {plain.shape} is indefinite: it has a correlation beyond 1"
-    )
+    if not row and not _has_correlations(plain, variances, rounding):
+        raise ValueError(
+            f"{name}: {argument} of shape {plain.shape} is indefinite: it has a correlation beyond 1"
+        )
 
 
 def _proper_start(
