@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.core.variable import value
+from lindiff.core.variable import refuse_subclass, value
 from lindiff.linalg import makediag
 from lindiff.linalg._matrices import hermitian_part, transposed
 
@@ -248,8 +248,12 @@ def canonical(
     arrays = {
         "transition": place(transition, "transition", (n, n)),
         "design": place(design, "design", (p, n)),
-        "state_cov": _covariance(name, "state_cov", place(state_cov, "state_cov", (n, n))),
-        "obs_cov": _covariance(name, "obs_cov", place(obs_cov, "obs_cov", (p, p), row=True)),
+        "state_cov": _covariance(
+            name, "state_cov", place(real(name, "state_cov", state_cov), "state_cov", (n, n))
+        ),
+        "obs_cov": _covariance(
+            name, "obs_cov", place(real(name, "obs_cov", obs_cov), "obs_cov", (p, p), row=True)
+        ),
         "initial_state": place(initial_state, "initial_state", (n,), timed=False),
         "initial_state_cov": place(initial_state_cov, "initial_state_cov", (n, n), timed=False),
         "state_intercept": place(state_intercept, "state_intercept", (n,)),
@@ -343,12 +347,17 @@ def _form(*axes: Any) -> str:
 
 def real(name: str, argument: str, x: Any) -> Any:
     """An array of floating point numbers, which integers become."""
-    x = x if hasattr(x, "shape") else np.asarray(x)
-    if x.dtype.kind == "f":
+    if x is None:
+        raise TypeError(f"{name}: {argument} is None; an array is needed")
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{name}: {argument} is a masked array; write {argument}.filled(np.nan)")
+    refuse_subclass(x, f"{name}: {argument}")
+    x = x if hasattr(x, "__array_function__") else np.asarray(x)
+    if x.dtype.kind == "f" and x.dtype.itemsize <= 8:
         return x
     if x.dtype.kind in "iub":
         return x.astype(np.float64)
-    raise TypeError(f"{name}: {argument} has dtype {x.dtype}, real numbers are needed")
+    raise TypeError(f"{name}: {argument} has dtype {x.dtype}, real numbers of up to 64 bits are needed")
 
 
 def _of_one_dtype(y: Any, arrays: dict[str, Any]) -> dict[str, Any]:
