@@ -235,6 +235,7 @@ def test_complex_arrays_are_refused(name):
             {"y": np.ma.masked_array(np.zeros((5, 3)), np.ones((5, 3), bool))},
             r"y is a masked array; .*filled",
         ),
+        ({"transition": np.asmatrix(ONE)}, "transition is a matrix; give a plain array"),
         ({"y": np.full((5, 3), "a")}, "y has dtype <U1, real numbers"),
     ],
 )
@@ -245,7 +246,7 @@ def test_what_is_no_array_of_numbers_is_named(changes, message):
 
 @pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="longdouble is double")
 def test_extended_precision_is_refused():
-    with pytest.raises(TypeError, match="design has dtype (float128|longdouble).*, real numbers of up to 64"):
+    with pytest.raises(TypeError, match=r"design has dtype .*, real numbers of up to 64"):
         call(design=np.ones((3, 2), np.longdouble))
 
 
