@@ -9,7 +9,7 @@ import numpy as np
 
 from lindiff.core.variable import value
 from lindiff.linalg import potrf, sumlogdiag, trsm
-from lindiff.statespace.initialization import regular
+from lindiff.statespace.initialization import prior_variances, regular
 from lindiff.statespace.model import System, series_by_pattern
 from lindiff.statespace.recursions import in_order
 from lindiff.statespace.sweep import Options, filter_sums, sweep_of
@@ -121,10 +121,11 @@ def _shifted(arrays: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
     T, d = y.shape[1], options.mixed
     steps = min(T, 2 * d + 8)
     plain = tuple(value(x) for x in arrays)
+    variances = prior_variances(plain[5], plain[6][0], d)
     while True:
         seen = None if options.observed is None else options.observed[:steps]
         gram = sweep_of(_first(plain, steps), options._replace(observed=seen, block=0)).gram
-        if regular(gram[-d:]):
+        if regular(gram[-d:], variances):
             shift = -np.linalg.solve(gram[-d:], gram[:-d].T).T
             move = np.concatenate([shift @ plain[5][-d:], np.zeros((d, m.shape[-1]))])
             return y, A, B, Q, R, m + move.astype(m.dtype), P, c
