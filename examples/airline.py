@@ -6,8 +6,8 @@ The logarithm of the monthly numbers, fitted to the first ten years, forecasts t
     structural                        y_t = level_t + season_t + noise, the level with a constant slope
 
 Both are state-space models, exactly diffuse where they are not stationary; SciPy gets exact gradients of
-their likelihoods.  Box & Jenkins, Time Series Analysis (1976), chapter 9; Harvey, Forecasting, Structural Time
-Series Models and the Kalman Filter (1989), section 4.5.
+their likelihoods.  Box & Jenkins, Time Series Analysis (1976), chapter 9; Harvey, Forecasting, Structural
+Time Series Models and the Kalman Filter (1989), section 4.5.
 """
 
 from pathlib import Path

@@ -42,7 +42,7 @@ def fitted(nile):
 
 
 def fit_level(y, build=statespace.local_level, *, start=None, transforms=LEVEL, progress=False, **options):
-    start = start or {"level_var": 0.5, "obs_var": 0.5}
+    start = {"level_var": 0.5, "obs_var": 0.5} if start is None else start
     return statespace.fit(build, y, start, transforms=transforms, progress=progress, **options)
 
 
@@ -99,6 +99,25 @@ def test_fit_of_the_airline_model():
     assert found.params["seasonal_ma"] == pytest.approx([-0.5569], abs=2e-4)
     assert found.params["innovation_var"] == pytest.approx(1.348e-3, rel=1e-3)
     assert found.model.transition.shape == (27, 27)
+
+
+def test_fit_of_a_vector_autoregression():
+    """The exact likelihood, over stationary coefficients, is at least that of least squares."""
+    rng = np.random.default_rng(7)
+    y = np.zeros((60, 2))
+    for t in range(1, 60):
+        y[t] = np.array([[0.6, 0.3], [-0.2, 0.8]]) @ y[t - 1] + rng.normal(size=2)
+    A = np.linalg.lstsq(y[:-1], y[1:])[0].T
+    errors = y[1:] - y[:-1] @ A.T
+    start = {"coefficients": A, "innovation_cov": errors.T @ errors / 59}
+    transforms = {"coefficients": statespace.stationary_var, "innovation_cov": statespace.covariance}
+    found = statespace.fit(statespace.var, y, start, transforms=transforms, progress=False)
+    assert found.loglikelihood > statespace.loglikelihood(y, *statespace.var(**start))
+    np.testing.assert_allclose(found.params["coefficients"], A, atol=0.05)
+    # Asymptotically the covariance of vec(A) is kron(Cov(y)⁻¹, Cov(e)) / T; Lütkepohl (2005), section 3.2.
+    expected = np.kron(np.linalg.inv(found.model.initial_state_cov), found.params["innovation_cov"]) / 60
+    errors = np.sqrt(np.diag(expected)).reshape(2, 2).T
+    np.testing.assert_allclose(found.standard_errors["coefficients"], errors, rtol=0.25)
 
 
 def test_missing_and_many_series(level):
@@ -244,6 +263,13 @@ def test_integers_and_lists_start(level):
     assert found.params["level_var"].dtype == np.float64
 
 
+def test_data_frames(level):
+    pandas = pytest.importorskip("pandas")
+    expected = fit_level(level).loglikelihood
+    assert fit_level(pandas.Series(level)).loglikelihood == expected
+    assert fit_level(pandas.DataFrame({"y": level})).loglikelihood == expected
+
+
 def test_table(fitted):
     lines = str(fitted).splitlines()
     assert lines[1].split() == ["level_var", "1469.2", "1.28e+03"]
@@ -257,6 +283,7 @@ def test_table(fitted):
 @pytest.mark.parametrize(
     ("changes", "error", "says"),
     [
+        ({"build": lambda: None, "start": {}, "transforms": None}, ValueError, "start has no parameters"),
         ({"transforms": {"var": positive}}, ValueError, r"transforms has \['var'\], which start has not"),
         (
             {"start": {"level_var": 1.0, "obs_var": 0.0}},

@@ -65,6 +65,33 @@ def test_leading_axes_and_dtype(name, size):
     np.testing.assert_allclose(back, x, rtol=2e-2, atol=1e-3)
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 2), (1, 3, 3), (2, 2, 2), (3, 2, 2)])
+def test_stationary_vector_autoregressions(shape):
+    x = np.random.default_rng(5).normal(size=shape)
+    coefficients = statespace.stationary_var.constrain(x)
+    assert coefficients.shape == shape
+    model = statespace.var(coefficients, np.eye(shape[-1]))  # which refuses what is not stationary
+    assert np.linalg.eigvalsh(model.initial_state_cov)[0] > 0
+    np.testing.assert_allclose(statespace.stationary_var.unconstrain(coefficients), x, rtol=1e-9, atol=1e-9)
+    check_grads(statespace.stationary_var.constrain, [x], order=2)
+
+
+def test_partial_autocorrelations_of_vectors_are_regressions():
+    """x of a vector autoregression of one lag, from the definition by autocovariances."""
+    A = np.array([[0.5, 0.3], [-0.2, 0.7]])
+    G = statespace.var(A, np.eye(2)).initial_state_cov
+    L = np.linalg.cholesky(G)
+    P = np.linalg.solve(L, A @ L)  # of y_t and y_{t-1}, both whitened by L
+    C = np.linalg.cholesky(np.eye(2) - P @ P.T)
+    np.testing.assert_allclose(statespace.stationary_var.unconstrain(A), np.linalg.solve(C, P), rtol=1e-12)
+
+
+def test_stationary_var_of_one_series_is_stationary():
+    x = np.random.default_rng(6).normal(size=4)
+    of_matrices = statespace.stationary_var.constrain(x[:, None, None])[:, 0, 0]
+    np.testing.assert_allclose(of_matrices, statespace.stationary.constrain(x), rtol=1e-12)
+
+
 def test_stationary_is_statsmodels():
     """Whose partial autocorrelations have the other sign."""
     tools = pytest.importorskip("statsmodels.tsa.statespace.tools")
@@ -107,6 +134,8 @@ def test_models_of_transformed_parameters():
         ("stationary", np.array([0.6, 0.6]), r"\[0.6 0.6\] are not those of a stationary"),
         ("invertible", np.array([-2.0, 1.0]), r"\[-2.  1.\] are not those of an invertible"),
         ("stationary", 0.5, r"write \[0.5\]"),
+        ("stationary_var", np.eye(2), "are not those of a stationary process"),
+        ("stationary_var", np.ones(3), r"are \(k, p, p\) or \(p, p\), got shape \(3,\)"),
         ("covariance", np.ones((2, 2)), "is not positive definite"),
         ("covariance", np.array([[1.0, 0.5], [0.0, 1.0]]), "is not symmetric"),
         ("covariance", np.ones(3), r"a square matrix is needed, got shape \(3,\)"),

@@ -12,7 +12,7 @@ import scipy.optimize
 from lindiff.core.variable import value
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix, linear_operator, matrix_of
 from lindiff.statespace.likelihood import loglikelihood
-from lindiff.statespace.model import Model
+from lindiff.statespace.model import Model, real
 from lindiff.statespace.transforms import Transform, unconstrained
 from lindiff.transforms.reverse import grad, value_and_grad
 
@@ -114,8 +114,8 @@ def fit(
     Raises
     ------
     TypeError, ValueError
-        If `start` and `transforms` do not fit together, a start is not allowed by its transform, or
-        `build` returns no Model.
+        If `start` and `transforms` do not fit together, a start is not allowed by its transform, `build`
+        returns no Model, or `method` uses no gradient.
     numpy.linalg.LinAlgError, ValueError
         If the likelihood cannot be computed at the start.
 
@@ -145,14 +145,9 @@ def fit(
     obs_var                   0.95087        0.189
     log-likelihood -381.4437, AIC 768.89, BIC 778.78
     """
-    name = method.lower()
-    if name not in WITH_GRADIENT | WITH_PRODUCTS | WITH_HESSIAN:
-        methods = sorted(WITH_GRADIENT | WITH_PRODUCTS | WITH_HESSIAN)
-        raise ValueError(
-            f"fit: method {method!r} is none of SciPy's that use a gradient: {', '.join(methods)}"
-        )
     start = dict(start)
     transforms = _one_for_each(start, transforms or {})
+    y = real("fit", "y", y)
     count = int(np.sum(~np.isnan(value(y))))
     if not count:
         raise ValueError("fit: y has no observations, all of it is NaN or it is empty")
@@ -169,21 +164,8 @@ def fit(
     callback = _callback(
         progress, lambda x: -count * objective.value_at(x), lambda x: constrain(form.tree_of(x))
     )
-    if name == "l-bfgs-b" and tol is None:
-        options = {"gtol": 1e-5, "ftol": 1e-13, **(options or {})}
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        search = scipy.optimize.minimize(
-            objective,
-            form.flat(free),
-            jac=True,
-            method=method,
-            hessp=objective.product if name in WITH_PRODUCTS else None,
-            hess=objective.hessian if name in WITH_HESSIAN else None,
-            tol=tol,
-            callback=callback,
-            options=options,
-        )
-    free = form.tree_of(objective.best[0] if objective.best else search.x)
+    search = _minimize(objective, form.flat(free), method, tol, options, callback)
+    free = form.tree_of(search.x if objective.best is None else objective.best[0])
     params = constrain(free)
     model = _built(build, params)
     maximum = float(total(params))
@@ -191,18 +173,16 @@ def fit(
     if not search.success:
         reason = f"; on its way: {objective.failure}" if objective.failure else ""
         notes = (f"The search did not converge: {search.message}{reason}",)
-    size = Flat(params).size
-    cov = np.full((size, size), np.nan)
+    params_form = Flat(params)
     if standard_errors:
         cov, indefinite = _covariance_of_estimates(total, constrain, free, form)
         notes += indefinite
-    diffuse = (
-        0 if model.diffuse is None else np.sum(np.broadcast_to(model.diffuse, model.transition.shape[-1:]))
-    )
-    degrees = form.size + int(diffuse) * (np.shape(y)[0] if np.ndim(y) == 3 else 1)
+    else:
+        cov = np.full((params_form.size, params_form.size), np.nan)
+    degrees = form.size + _diffuse_states(model) * (y.shape[0] if y.ndim == 3 else 1)
     return FitResult(
         params=params,
-        standard_errors=Flat(params).tree_of(np.sqrt(np.diag(cov))),
+        standard_errors=params_form.tree_of(np.sqrt(np.diag(cov))),
         cov=cov,
         loglikelihood=maximum,
         aic=2 * degrees - 2 * maximum,
@@ -213,10 +193,18 @@ def fit(
     )
 
 
+def _diffuse_states(model: Model) -> int:
+    if model.diffuse is None:
+        return 0
+    return int(np.sum(np.broadcast_to(model.diffuse, model.transition.shape[-1:])))
+
+
 # -- parameters --------------------------------------------------------------------------------------------
 
 
 def _one_for_each(start: dict[str, Any], transforms: Mapping[str, Transform]) -> dict[str, Transform]:
+    if not start:
+        raise ValueError("fit: start has no parameters: there is nothing to fit")
     others = [name for name in transforms if name not in start]
     if others:
         raise ValueError(f"fit: transforms has {others}, which start has not; it has {list(start)}")
@@ -309,6 +297,32 @@ class _Objective:
         return self._derivative(x) @ np.eye(x.size)
 
 
+def _minimize(
+    objective: _Objective, start: Any, method: str, tol: float | None, options: Any, callback: Any
+) -> Any:
+    """SciPy's search, with the derivatives that it uses."""
+    name = method.lower()
+    if name not in WITH_GRADIENT | WITH_PRODUCTS | WITH_HESSIAN:
+        methods = sorted(WITH_GRADIENT | WITH_PRODUCTS | WITH_HESSIAN)
+        raise ValueError(
+            f"fit: method {method!r} is none of SciPy's that use a gradient: {', '.join(methods)}"
+        )
+    if name == "l-bfgs-b" and tol is None:
+        options = {"gtol": 1e-5, "ftol": 1e-13, **(options or {})}
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return scipy.optimize.minimize(
+            objective,
+            start,
+            jac=True,
+            method=method,
+            hessp=objective.product if name in WITH_PRODUCTS else None,
+            hess=objective.hessian if name in WITH_HESSIAN else None,
+            tol=tol,
+            callback=callback,
+            options=options,
+        )
+
+
 def _callback(
     progress: bool | Callable[[int, float, dict[str, Any]], Any],
     loglikelihood_at: Callable[[Any], float],
@@ -354,6 +368,7 @@ def _covariance_of_estimates(
         return total(params) - np.concatenate(parts) @ slopes
 
     information = -matrix_of(linear_operator(grad(without_slope), free, form)[1])
+    information = np.nan_to_num(information, posinf=0.0, neginf=0.0)  # what overflows is not determined
     J = jacobian_matrix(constrain, free, form)
     scale = np.sqrt(np.abs(np.diag(information)))
     scale[scale == 0] = 1
@@ -362,7 +377,8 @@ def _covariance_of_estimates(
         label = _labels(free)[int(np.argmax(np.abs(V[:, 0])))]
         note = (
             f"No standard errors: the observed information is not positive definite, by {label} most of all. "
-            f"If that is at a boundary, a variance of zero for instance, fix it there and fit the others"
+            f"If it is at a boundary, a variance of zero for instance, fix it there and fit the others; if "
+            f"the data do not determine it, restrict the model"
         )
         return np.full((params_form.size, params_form.size), np.nan), (note,)
     half = J / scale @ (V / np.sqrt(eigenvalues))

@@ -346,7 +346,7 @@ def _form(*axes: Any) -> str:
 
 
 def real(name: str, argument: str, x: Any) -> Any:
-    """An array of floating point numbers, which integers become."""
+    """An array of floating point numbers, which integers become; data frames and lists are made arrays."""
     if x is None:
         raise TypeError(f"{name}: {argument} is None; an array is needed")
     if isinstance(x, np.ma.MaskedArray):

@@ -19,7 +19,7 @@ def reals(function: str, **arguments: Any) -> tuple[Any, ...]:
     TypeError
         If one is complex, or no array of numbers; names it.
     """
-    arrays = {name: x if hasattr(x, "dtype") else np.asarray(x) for name, x in arguments.items()}
+    arrays = {name: x if hasattr(x, "__array_function__") else np.asarray(x) for name, x in arguments.items()}
     for name, x in arrays.items():
         if x.dtype.kind not in "fiub":
             raise TypeError(f"{function}: {name} has dtype {x.dtype}, real numbers are needed")
