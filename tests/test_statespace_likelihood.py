@@ -341,6 +341,26 @@ def test_data_that_do_not_determine_the_diffuse_states(rng, loglikelihood):
     twice = Model(one, np.ones((1, 2)), one, np.eye(1), diffuse=True)  # two levels, only their sum is seen
     with pytest.raises(ValueError, match="never determine"):
         loglikelihood(rng.standard_normal((30, 1)), *twice)
+    c, s = np.cos(np.pi), np.sin(np.pi)  # not zero
+    wave = Model(np.array([[c, s], [-s, c]]), np.eye(1, 2), one, np.eye(1), diffuse=True)
+    with pytest.raises(ValueError, match="never determine"):
+        loglikelihood(rng.standard_normal((30, 1)), *wave)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_units_of_diffuse_states_and_regressors(rng, unit):
+    """The density of the data in other units of a coefficient: ``log p + log unit``."""
+    y, x = rng.standard_normal(20), rng.standard_normal(20)
+    one = np.eye(2)
+
+    def of_regressor(x, loglikelihood):
+        design = np.stack([np.ones(20), x], axis=-1)[:, None]
+        return loglikelihood(y, one, design, np.diag([0.1, 0.0]), np.eye(1), diffuse=True)
+
+    for method in (None, "composed", "square_root"):
+        loglikelihood = functools.partial(compiled, method=method)
+        expected = of_regressor(x, loglikelihood) - np.log(unit)
+        assert_allclose(of_regressor(unit * x, loglikelihood), expected, rtol=1e-10)
 
 
 # -- the stationary start ----------------------------------------------------------------------------------

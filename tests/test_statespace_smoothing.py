@@ -295,6 +295,12 @@ def test_shapes_of_draws(rng):
     assert [x.shape for x in simulate(0, *model, rng=rng, size=3)] == [(3, 0, 2), (3, 0, 1)]
     assert simulate_smoother(y, *model, rng=rng).shape == (4, 2)
     assert simulate_smoother(np.stack([y, y])[..., None], *model, rng=rng).shape == (2, 4, 2)
+    seeded = simulate(5, *model, rng=7)
+    for a, b in zip(seeded, simulate(5, *model, rng=np.random.default_rng(7)), strict=True):
+        assert_array_equal(a, b)
+    several = np.array([[1.0, 2.0, 3.0], [1.0, np.nan, 3.0]])[..., None]  # two groups, one seed
+    deviations = simulate_smoother(several, *model, rng=7) - kalman_smoother(several, *model).smoothed_state
+    assert not np.any(np.isclose(deviations[0], deviations[1]))
     single = [np.float32(x) for x in model[:-1]]
     assert {x.dtype for x in simulate(5, *single, rng=rng)} == {np.dtype(np.float32)}
     assert simulate_smoother(np.float32(y), *single, rng=rng).dtype == np.float32

@@ -89,10 +89,12 @@ def _shift_of_group(arrays: tuple[Any, ...], plan: Plan) -> Any:
     ((series, observed),) = plan.groups
     T, d, k = arrays[0].shape[1], len(plan.diffuse), len(series)
     steps = min(T, 2 * d + 8)
+    P = arrays[6][0 if len(arrays[6]) == 1 else series[0]]
+    variances = np.diagonal(P)[list(plan.diffuse)]
     while True:
         seen = None if observed is None else observed[:steps]
         gram = Sweeps(_first(arrays, steps), plan._replace(groups=((series, seen),))).sweeps[0].gram
-        if regular(gram[k:]):
+        if regular(gram[k:], variances):
             return -np.linalg.solve(gram[k:], gram[:k].T).T
         if steps == T:
             which = f" of series {series[0]}" if k else ""

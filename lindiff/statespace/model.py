@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.core.variable import value
+from lindiff.core.variable import refuse_subclass, value
 from lindiff.linalg import makediag
 from lindiff.linalg._matrices import hermitian_part, transposed
 
@@ -248,8 +248,12 @@ def canonical(
     arrays = {
         "transition": place(transition, "transition", (n, n)),
         "design": place(design, "design", (p, n)),
-        "state_cov": _covariance(name, "state_cov", place(state_cov, "state_cov", (n, n))),
-        "obs_cov": _covariance(name, "obs_cov", place(obs_cov, "obs_cov", (p, p), row=True)),
+        "state_cov": _covariance(
+            name, "state_cov", place(real(name, "state_cov", state_cov), "state_cov", (n, n))
+        ),
+        "obs_cov": _covariance(
+            name, "obs_cov", place(real(name, "obs_cov", obs_cov), "obs_cov", (p, p), row=True)
+        ),
         "initial_state": place(initial_state, "initial_state", (n,), timed=False),
         "initial_state_cov": place(initial_state_cov, "initial_state_cov", (n, n), timed=False),
         "state_intercept": place(state_intercept, "state_intercept", (n,)),
@@ -343,12 +347,17 @@ def _form(*axes: Any) -> str:
 
 def real(name: str, argument: str, x: Any) -> Any:
     """An array of floating point numbers, which integers become; data frames and lists are made arrays."""
+    if x is None:
+        raise TypeError(f"{name}: {argument} is None; an array is needed")
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{name}: {argument} is a masked array; write {argument}.filled(np.nan)")
+    refuse_subclass(x, f"{name}: {argument}")
     x = x if hasattr(x, "__array_function__") else np.asarray(x)
-    if x.dtype.kind == "f":
+    if x.dtype.kind == "f" and x.dtype.itemsize <= 8:
         return x
     if x.dtype.kind in "iub":
         return x.astype(np.float64)
-    raise TypeError(f"{name}: {argument} has dtype {x.dtype}, real numbers are needed")
+    raise TypeError(f"{name}: {argument} has dtype {x.dtype}, real numbers of up to 64 bits are needed")
 
 
 def _of_one_dtype(y: Any, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -376,37 +385,38 @@ def _covariance(name: str, argument: str, X: Any) -> Any:
     plain = value(X)
     row = plain.shape[-2] != plain.shape[-1]
     variances = plain[..., 0, :] if row else np.diagonal(plain, axis1=-2, axis2=-1)
-    if not (variances >= 0).all() or not (row or _is_correlation(plain, variances, 0)):
-        _refuse_all_but_rounding(name, argument, plain, variances, row)
-    elif plain is X:
+    if row or plain.shape[-1] == 1:
+        if not (variances >= 0).all():
+            _check_covariance(name, argument, plain, variances, row)
         return X
-    return X if row else hermitian_part(X)
+    symmetric = bool((plain == transposed(plain)).all())
+    if not (symmetric and (variances >= 0).all() and _has_correlations(plain, variances, 0)):
+        _check_covariance(name, argument, plain, variances, row)  # rounding may be the reason
+    return X if symmetric and plain is X else hermitian_part(X)
 
 
-def _is_correlation(plain: Any, variances: Any, rounding: Any) -> bool:
-    """Whether a matrix is symmetric and none of its correlations is beyond 1."""
-    if not (np.abs(plain - transposed(plain)) <= rounding).all():
-        return False
+def _has_correlations(plain: Any, variances: Any, rounding: Any) -> bool:
+    """Whether none of the correlations is beyond 1."""
     deviations = np.sqrt(np.abs(variances))
     return bool((np.abs(plain) <= deviations[..., :, None] * deviations[..., None, :] + rounding).all())
 
 
-def _refuse_all_but_rounding(name: str, argument: str, plain: Any, variances: Any, row: bool) -> None:
+def _check_covariance(name: str, argument: str, plain: Any, variances: Any, row: bool) -> None:
+    """Raise an error where it is by more than rounding no covariance."""
     largest, eps = np.max(np.abs(plain)), np.finfo(plain.dtype).eps
-    if np.any(variances < -eps * largest):
+    if (variances < -eps * largest).any():
         least = np.min(variances)
         raise ValueError(f"{name}: {argument} of shape {plain.shape} has a negative variance, {least}")
     rounding = eps**0.5 * largest
-    if row or _is_correlation(plain, variances, rounding):
-        return
-    if np.any(np.abs(plain - transposed(plain)) > rounding):
+    if not row and (np.abs(plain - transposed(plain)) > rounding).any():
         raise ValueError(
             f"{name}: {argument} of shape {plain.shape} is not symmetric; write "
             f"0.5 * (X + np.swapaxes(X, -1, -2))"
         )
-    raise ValueError(
-        f"{name}: {argument} of shape {plain.shape} is indefinite: it has a correlation beyond 1"
-    )
+    if not row and not _has_correlations(plain, variances, rounding):
+        raise ValueError(
+            f"{name}: {argument} of shape {plain.shape} is indefinite: it has a correlation beyond 1"
+        )
 
 
 def _proper_start(

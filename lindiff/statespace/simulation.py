@@ -40,7 +40,8 @@ def simulate(
         T.
     transition, ..., diffuse
         As :class:`Model` describes them: ``simulate(100, *model, rng=rng)``.  No state may be diffuse.
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator, or int
+        Or the seed of one.
     size : int or tuple of int, optional
         Shape of independent draws.
 
@@ -95,7 +96,7 @@ def simulate(
             f"simulate: the diffuse states {system.diffuse} have no distribution to draw from; give "
             f"initial_state and initial_state_cov for them, and write diffuse=None"
         )
-    shape = _shape(size)
+    shape, rng = _shape(size), np.random.default_rng(rng)
     (group,) = groups(system)
     states, observations = _centred_draws(group, math.prod(shape), rng, "simulate")
     m = group.initial_state
@@ -136,7 +137,8 @@ def simulate_smoother(
         Observations, of one series or of many; NaN is missing, element by element.
     transition, ..., diffuse
         As :class:`Model` describes them: ``simulate_smoother(y, *model, rng=rng)``.
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator, or int
+        Or the seed of one.
     size : int or tuple of int, optional
         Shape of independent draws.
 
@@ -177,7 +179,7 @@ def simulate_smoother(
         obs_intercept,
         diffuse,
     )
-    shape = _shape(size)
+    shape, rng = _shape(size), np.random.default_rng(rng)
     found, parts = groups(system), []
     for group in found:
         draws = _given_data(group, math.prod(shape), rng)
