@@ -58,6 +58,9 @@ class DuckArray(np.lib.mixins.NDArrayOperatorsMixin):
     def astype(self, dtype):
         return DuckArray(self.array.astype(dtype))
 
+    def tolist(self):
+        return self.array.tolist()
+
     def sum(self, axis=None, keepdims=False):
         return np.sum(self, axis=axis, keepdims=keepdims)
 
@@ -66,6 +69,9 @@ class DuckArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def all(self):
         return np.all(self)
+
+    def any(self):
+        return np.any(self)
 
 
 def unwrap(x):

@@ -15,6 +15,9 @@ MODULES = [
     *("seeing._draw", "seeing._explain", "seeing._nan", "testing"),
     *("statespace.filtering", "statespace.forecasting", "statespace.initialization", "statespace.likelihood"),
     *("statespace.model", "statespace.simulation", "statespace.smoothing"),
+    *("statespace.builders.autoregressive", "statespace.builders.explanatory"),
+    *("statespace.builders.structural", "statespace.builders.vector"),
+    *("statespace.fitting", "statespace.transforms"),
 ]
 
 

@@ -51,6 +51,34 @@ def test_derivatives_by_the_data_smooth(nile, flow):
     np.testing.assert_allclose(level_std, np.sqrt(np.diag(prior - gain @ prior)), rtol=1e-4)
 
 
+def test_gaps_of_the_nile_are_bridged(tmp_path, capsys, flow):
+    """The smoothed level is straight in a gap, and known worst in its middle."""
+    example = load("nile_with_gaps")
+    years = np.arange(1871, 1971)
+    y = example.with_gaps(years, flow[:, 0])
+    assert np.isnan(y).sum() == 40
+    model = example.statespace.local_level(1469.1, 15099.0)
+    smoothed = example.statespace.kalman_smoother(y, *model)
+    gap = slice(1891 - 1871, 1911 - 1871)
+    np.testing.assert_allclose(np.diff(smoothed.smoothed_state[gap, 0], 2), 0, atol=1e-9)
+    assert np.argmax(smoothed.smoothed_state_cov[gap, 0, 0]) in (9, 10)
+    example.main(tmp_path)
+    assert "log-likelihood -380.9267" in capsys.readouterr().out
+    assert (tmp_path / "nile_with_gaps.png").exists()
+
+
+def test_airline(tmp_path, capsys):
+    """Trend and season make up the data but for noise; both models forecast within their bands."""
+    example = load("airline")
+    y = np.log(np.loadtxt(EXAMPLES / "data" / "airline.csv", delimiter=",", skiprows=1, usecols=1))
+    (trend, _), (season, _) = example.components(y, example.structural(7e-4, 6e-5, 1.3e-4))
+    assert np.std(y - trend - season) < 0.02
+    example.main(tmp_path)
+    out = capsys.readouterr().out
+    assert out.count("24 of 24 inside") == 2
+    assert (tmp_path / "airline.png").exists()
+
+
 def test_two_reverse_modes_are_the_forward_mode(tmp_path, capsys):
     pytest.importorskip("igraph")
     example = load("two_reverse_modes")

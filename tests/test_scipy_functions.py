@@ -354,8 +354,12 @@ def test_funm_refuses(rng):
     with pytest.warns(RuntimeWarning, match="nearly parallel eigenvectors"):
         got = pullback(np.eye(2))[0]
     close(got, ld.linalg.expm_frechet(near.T, np.eye(2)), 1e-5)
-    with pytest.raises(TypeError):
-        ld.grad(lambda t: np.sum(functions.funm(np.eye(2), lambda x: t * x)))(1.0)
+    try:  # SciPy's loop assigns what the function returns to a plain array, but for older versions
+        slope = ld.grad(lambda t: np.sum(functions.funm(np.eye(2), lambda x: t * x)))(1.0)
+    except TypeError:
+        pass
+    else:
+        assert slope == 2.0
 
 
 def test_symmetric_to_rounding(rng):

@@ -505,7 +505,10 @@ def test_pinvh_of_a_matrix_that_is_not_square():
 )
 def test_systems_without_unknowns(function, shapes):
     arrays = [np.ones(shape) for shape in shapes]
-    expected = np.zeros_like(function(*arrays))
+    try:
+        expected = np.zeros_like(function(*arrays))
+    except ValueError as refusal:
+        pytest.skip(f"this SciPy refuses them: {refusal}")
     x, x_dot = ld.jvp(function, arrays, arrays)
     np.testing.assert_array_equal(x, expected)
     np.testing.assert_array_equal(x_dot, expected)

@@ -6,11 +6,13 @@ import functools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from statespace_reference import of_series, posterior, random_model, symmetric, with_missing
 
 import lindiff as ld
-from lindiff.statespace import Model, stationary_initialization
+from lindiff.statespace import Model, kalman_smoother, stationary_initialization
 from lindiff.statespace import loglikelihood as compiled
 from lindiff.statespace.model import series_by_pattern
 from lindiff.testing import check_grads
@@ -21,7 +23,7 @@ def rng():
     return np.random.default_rng(0)
 
 
-@pytest.fixture(params=[None, "composed"])
+@pytest.fixture(params=[None, "composed", "square_root"])
 def loglikelihood(request):
     return functools.partial(compiled, method=request.param)
 
@@ -108,6 +110,25 @@ def test_one_argument_of_each_series_own(rng, name, loglikelihood):
     assert_allclose(loglikelihood(y, *model), alone, rtol=1e-10)
     alone = [posterior(y[0], of_series(model, s))[0] for s in range(3)]
     assert_allclose(loglikelihood(y[0], *model), alone, rtol=1e-10)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_any_mix_of_shapes(data):
+    """Each argument constant, varying over time, or each series' own, whatever the others are."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    n, p, steps, series = (data.draw(st.integers(1, 3)) for _ in range(4))
+    leads = [(), (1,), (steps,), (1, steps), (series, 1), (series, steps)]
+    sources = {lead: random_model(rng, n, p, lead) for lead in leads}
+    model = Model(*(getattr(sources[data.draw(st.sampled_from(leads))], name) for name in Model._fields[:-1]))
+    y = with_missing(rng, rng.standard_normal((series, steps, p)), data.draw(st.sampled_from([0.0, 0.5])))
+    expected = [posterior(y[s], of_series(model, s)) for s in range(series)]
+    for method in (None, "composed", "square_root"):
+        assert_allclose(compiled(y, *model, method=method), [loglik for loglik, _, _ in expected], rtol=1e-8)
+    for method in (None, "square_root"):
+        result = kalman_smoother(y, *model, method=method)
+        assert_allclose(result.smoothed_state, [mean for _, mean, _ in expected], rtol=1e-7, atol=1e-8)
+        assert_allclose(result.smoothed_state_cov, [cov for _, _, cov in expected], rtol=1e-7, atol=1e-8)
 
 
 def test_no_series_at_all(rng, loglikelihood):
@@ -320,6 +341,26 @@ def test_data_that_do_not_determine_the_diffuse_states(rng, loglikelihood):
     twice = Model(one, np.ones((1, 2)), one, np.eye(1), diffuse=True)  # two levels, only their sum is seen
     with pytest.raises(ValueError, match="never determine"):
         loglikelihood(rng.standard_normal((30, 1)), *twice)
+    c, s = np.cos(np.pi), np.sin(np.pi)  # not zero
+    wave = Model(np.array([[c, s], [-s, c]]), np.eye(1, 2), one, np.eye(1), diffuse=True)
+    with pytest.raises(ValueError, match="never determine"):
+        loglikelihood(rng.standard_normal((30, 1)), *wave)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_units_of_diffuse_states_and_regressors(rng, unit):
+    """The density of the data in other units of a coefficient: ``log p + log unit``."""
+    y, x = rng.standard_normal(20), rng.standard_normal(20)
+    one = np.eye(2)
+
+    def of_regressor(x, loglikelihood):
+        design = np.stack([np.ones(20), x], axis=-1)[:, None]
+        return loglikelihood(y, one, design, np.diag([0.1, 0.0]), np.eye(1), diffuse=True)
+
+    for method in (None, "composed", "square_root"):
+        loglikelihood = functools.partial(compiled, method=method)
+        expected = of_regressor(x, loglikelihood) - np.log(unit)
+        assert_allclose(of_regressor(unit * x, loglikelihood), expected, rtol=1e-10)
 
 
 # -- the stationary start ----------------------------------------------------------------------------------

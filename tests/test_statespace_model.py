@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from statespace_reference import random_model, symmetric
@@ -106,12 +107,21 @@ def test_sum_of_starts(rng):
     assert plain.obs_intercept is plain.diffuse is None
 
 
+def test_sums_keep_single_precision(rng):
+    a = Model(*(np.float32(x) for x in random_model(rng, 2, 1)[:-1]))
+    b = a._replace(initial_state=None, initial_state_cov=None, state_intercept=None, diffuse=True)
+    for x in (a + b)[:-1]:
+        assert x.dtype == np.float32
+
+
 def test_sums_that_cannot_be(rng):
     a, b = random_model(rng, 2, 1), random_model(rng, 1, 2)
     with pytest.raises(ValueError, match=r"designs of shapes \(1, 2\) and \(2, 1\) observe 1 and 2 numbers"):
         a + b
     with pytest.raises(ValueError, match="initial_state is missing, and diffuse does not cover all states"):
         a + a._replace(initial_state=None, diffuse=[True, False])
+    with pytest.raises(ValueError, match=r"design of shapes \(4, 1, 2\) and \(5, 1, 2\) have 4 and 5 steps"):
+        a._replace(design=np.ones((4, 1, 2))) + a._replace(design=np.ones((5, 1, 2)))
     with pytest.raises(TypeError, match="unsupported operand"):
         a + 1
     with pytest.raises(TypeError, match="complex128"):
@@ -214,6 +224,37 @@ def test_complex_arrays_are_refused(name):
     x = good.get(name, np.zeros(2))
     with pytest.raises(TypeError, match=f"^loglikelihood: {name} has dtype complex128, real numbers"):
         call(**{name: x + 0j})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"transition": None}, "transition is None; an array is needed"),
+        ({"obs_cov": None}, "obs_cov is None; an array is needed"),
+        (
+            {"y": np.ma.masked_array(np.zeros((5, 3)), np.ones((5, 3), bool))},
+            r"y is a masked array; .*filled",
+        ),
+        ({"transition": np.asmatrix(ONE)}, "transition is a matrix; give a plain array"),
+        ({"y": np.full((5, 3), "a")}, "y has dtype <U1, real numbers"),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_named(changes, message):
+    with pytest.raises(TypeError, match=f"^loglikelihood: {message}"):
+        call(**changes)
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="longdouble is double")
+def test_extended_precision_is_refused():
+    with pytest.raises(TypeError, match=r"design has dtype .*, real numbers of up to 64"):
+        call(design=np.ones((3, 2), np.longdouble))
+
+
+def test_data_frames_are_arrays(rng):
+    model, y = random_model(rng, 2, 2), rng.standard_normal((5, 2))
+    assert loglikelihood(pandas.DataFrame(y), *model) == loglikelihood(y, *model)
+    model = random_model(rng, 2, 1)
+    assert loglikelihood(pandas.Series(y[:, 0]), *model) == loglikelihood(y[:, 0], *model)
 
 
 def test_faults_are_found_in_variables_too():

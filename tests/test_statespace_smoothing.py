@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from duck import DuckArray
 from numpy.testing import assert_allclose, assert_array_equal
 from statespace_reference import (
     conditioned,
@@ -175,6 +176,24 @@ def test_diffuse_forecasts_and_draws(rng):
         assert_allclose(np.cov(draws[:, t].T), result.smoothed_state_cov[t], atol=0.06)
 
 
+# -- arrays of other libraries -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("diffuse", [None, True])
+def test_arrays_that_speak_the_protocols(rng, diffuse):
+    model, y = random_model(rng, 2, 2), with_missing(rng, rng.standard_normal((3, 5, 2)), 0.2)
+    ducks = [DuckArray(x) for x in (y, *model[:-1])]
+    for function in (kalman_filter, kalman_smoother):
+        for got, expected in zip(function(*ducks, diffuse), function(y, *model[:-1], diffuse), strict=True):
+            assert type(got) is DuckArray
+            assert_allclose(got.array, expected, rtol=1e-9, atol=1e-12)
+    got = ld.grad(lambda *args: np.sum(loglikelihood(*args, diffuse)), (1, 4))(*ducks)
+    expected = ld.grad(lambda *args: np.sum(loglikelihood(*args, diffuse)), (1, 4))(y, *model[:-1])
+    for x, wanted in zip(got, expected, strict=True):
+        assert type(x) is DuckArray
+        assert_allclose(x.array, wanted, rtol=1e-9)
+
+
 # -- derivatives -------------------------------------------------------------------------------------------
 
 
@@ -276,6 +295,12 @@ def test_shapes_of_draws(rng):
     assert [x.shape for x in simulate(0, *model, rng=rng, size=3)] == [(3, 0, 2), (3, 0, 1)]
     assert simulate_smoother(y, *model, rng=rng).shape == (4, 2)
     assert simulate_smoother(np.stack([y, y])[..., None], *model, rng=rng).shape == (2, 4, 2)
+    seeded = simulate(5, *model, rng=7)
+    for a, b in zip(seeded, simulate(5, *model, rng=np.random.default_rng(7)), strict=True):
+        assert_array_equal(a, b)
+    several = np.array([[1.0, 2.0, 3.0], [1.0, np.nan, 3.0]])[..., None]  # two groups, one seed
+    deviations = simulate_smoother(several, *model, rng=7) - kalman_smoother(several, *model).smoothed_state
+    assert not np.any(np.isclose(deviations[0], deviations[1]))
     single = [np.float32(x) for x in model[:-1]]
     assert {x.dtype for x in simulate(5, *single, rng=rng)} == {np.dtype(np.float32)}
     assert simulate_smoother(np.float32(y), *single, rng=rng).dtype == np.float32

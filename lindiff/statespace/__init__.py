@@ -26,6 +26,7 @@ from lindiff.statespace.transforms import (
     invertible,
     positive,
     stationary,
+    stationary_var,
 )
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "simulate_smoother",
     "stationary",
     "stationary_initialization",
+    "stationary_var",
     "trigonometric_seasonal",
     "var",
 ]

@@ -1,4 +1,4 @@
-"""Log likelihoods by the compiled sweep: groups of series, and the diffuse start."""
+"""Log likelihoods by the compiled sweep."""
 
 from __future__ import annotations
 
@@ -9,120 +9,97 @@ import numpy as np
 
 from lindiff.core.variable import value
 from lindiff.linalg import potrf, sumlogdiag, trsm
+from lindiff.statespace.filter_sums import filter_sums
 from lindiff.statespace.initialization import regular
 from lindiff.statespace.model import System, series_by_pattern
-from lindiff.statespace.recursions import in_order
-from lindiff.statespace.sweep import Options, filter_sums, sweep_of
+from lindiff.statespace.sweeps import Plan, Sweeps
 
-__all__ = ["compiled", "compiled_steps"]
+__all__ = ["compiled", "compiled_steps", "from_sums", "operands"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
 def compiled(system: System, tolerance: float, checkpoint: bool, name: str) -> Any:
     """The log likelihoods (S,)."""
-    found = _groups(system)
     block = math.isqrt(system.y.shape[1]) if checkpoint else 0
-    parts = [_of_group(system, series, observed, tolerance, block, name) for series, observed in found]
-    return in_order(parts, [series for series, _ in found])
+    arrays, plan = operands(system, tolerance, name, block)
+    quad, cross, info, logdet = filter_sums(*arrays, plan=plan)
+    return from_sums(quad, cross, info, logdet, system)
+
+
+def from_sums(quad: Any, cross: Any, info: Any, logdet: Any, system: System) -> Any:
+    """Log likelihoods from the sums over steps; with diffuse states ½ s C⁻¹ sᵀ - ½ log |C| more (de Jong
+    1991, eq. 4.3).
+    """
+    counts = np.sum(~np.isnan(value(system.y)), axis=(1, 2))
+    result = -0.5 * (quad + (logdet + (LOG_TWO_PI * counts).astype(system.y.dtype)))
+    if not system.diffuse:
+        return result
+    L = potrf(info)
+    q = trsm(L, cross[:, None], transpose=True, rightside=True)[:, 0]
+    return result + 0.5 * np.sum(q * q, axis=-1) - sumlogdiag(L)
 
 
 def compiled_steps(system: System, tolerance: float, name: str) -> Any:
     """The log densities (S, T) of each step given those before; for plain arrays, without diffuse states."""
-    found = _groups(system)
-    parts = []
-    for series, observed in found:
-        arrays, options = _operands(system, series, observed, tolerance, 0, name)
-        sweep = sweep_of(arrays, options)
-        counts = observed.sum(axis=-1)
-        parts.append(-0.5 * (sweep.quad + (sweep.logdet + counts * LOG_TWO_PI)[:, None]).T)
-    return in_order(parts, [series for series, _ in found]).astype(system.y.dtype, copy=False)
+    arrays, plan = operands(system, tolerance, name)
+    counts = np.sum(~np.isnan(system.y), axis=2)
+    result = np.empty(counts.shape, system.y.dtype)
+    for (series, _), sweep in zip(plan.groups, Sweeps(arrays, plan).sweeps, strict=True):
+        result[series] = -0.5 * (sweep.quad.T + sweep.logdet + LOG_TWO_PI * counts[series])
+    return result
 
 
-def _groups(system: System) -> list[tuple[Any, Any]]:
+def operands(system: System, tolerance: float, name: str, block: int = 0) -> tuple[tuple[Any, ...], Plan]:
+    """The arrays of sweeps over a system, and their plan."""
+    _, A, B, Q, R, m, P, c, level, diffuse, _ = system
+    y = system.y if level is None else system.y - level
+    arrays = y, A, B, Q, R, m, P, c
+    independent = R.shape[-2] == 1  # a row of variances, or the only one
+    plan = Plan(_groups(system), independent, tolerance, block, name, diffuse)
+    return arrays, plan._replace(shift=_shift(arrays, plan)) if diffuse else plan
+
+
+def _groups(system: System) -> tuple[tuple[Any, Any], ...]:
     """Series with the same missing values, or, where they have their own covariances, every one."""
-    found = series_by_pattern(system.y)
+    found = [
+        (series, None if observed.all() else observed) for series, observed in series_by_pattern(system.y)
+    ]
     covs = (system.transition, system.design, system.state_cov, system.obs_cov, system.initial_state_cov)
     if all(x.shape[0] == 1 for x in covs):
-        return found
-    return [(series[i : i + 1], observed) for series, observed in found for i in range(len(series))]
-
-
-def _operands(
-    system: System, series: Any, observed: Any, tolerance: float, block: int, name: str
-) -> tuple[tuple[Any, ...], Options]:
-    """The arrays of ``filter_sums`` for a group, without diffuse states."""
-
-    def chosen(x: Any) -> Any:
-        return x if x is None or x.shape[0] == 1 or len(series) == system.y.shape[0] else x[series]
-
-    y = chosen(system.y)
-    if system.obs_intercept is not None:
-        y = y - chosen(system.obs_intercept)
-    start = chosen(system.initial_state)
-    if start.shape[0] != len(series):
-        start = np.broadcast_to(start, (len(series), start.shape[1]))
-    R = chosen(system.obs_cov)
-    matrices = (chosen(x) for x in (system.transition, system.design, system.state_cov))
-    arrays = (y, *matrices, R, start, chosen(system.initial_state_cov), chosen(system.state_intercept))
-    independent = R.shape[-2] == 1  # a row of variances, or the only one
-    everything = None if observed.all() else observed
-    return arrays, Options(everything, independent, tolerance, 0, block, name, series)
-
-
-def _of_group(system: System, series: Any, observed: Any, tolerance: float, block: int, name: str) -> Any:
-    arrays, options = _operands(system, series, observed, tolerance, block, name)
-    constant = float(observed.sum()) * LOG_TWO_PI
-    d, k = len(system.diffuse), len(series)
-    if d:
-        arrays = _with_unit_starts(arrays, system.diffuse)
-        options = options._replace(mixed=d)
-        arrays = _shifted(arrays, options)
-    quad, gram, logdet = filter_sums(*arrays, options=options)
-    result = -0.5 * ((quad[:k] if d else quad) + (logdet + constant))
-    if not d:
-        return result
-    # ½ s C⁻¹ sᵀ - ½ log |C| (de Jong 1991, eq. 4.3)
-    L = potrf(gram[k:])
-    q = trsm(L, gram[:k], transpose=True, rightside=True)
-    return result + 0.5 * np.sum(q * q, axis=-1) - sumlogdiag(L)
+        return tuple(found)
+    return tuple((series[i : i + 1], observed) for series, observed in found for i in range(len(series)))
 
 
 # -- diffuse states ----------------------------------------------------------------------------------------
 
 
-def _with_unit_starts(arrays: tuple[Any, ...], places: tuple[int, ...]) -> tuple[Any, ...]:
-    """More series: zero data from the unit vectors of the diffuse states."""
-    y, A, B, Q, R, m, P, c = arrays
-    d, n = len(places), m.shape[-1]
-    y = np.concatenate([y, np.zeros((d, *y.shape[1:]), y.dtype)])
-    units = np.eye(n, dtype=m.dtype)[list(places)]
-    if c is not None:
-        c = np.broadcast_to(c, (m.shape[0], *c.shape[1:]))
-        c = np.concatenate([c, np.zeros((d, *c.shape[1:]), c.dtype)])
-    return y, A, B, Q, R, np.concatenate([m, units]), P, c
-
-
-def _shifted(arrays: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
-    """With diffuse states that start near what the data say of them, so that large numbers do not cancel.
-
-    No result depends on where they start: the shift is a constant, found from as few steps as determine them.
+def _shift(arrays: tuple[Any, ...], plan: Plan) -> Any:
+    """Where diffuse states start, (S, d): near what the data say of them, so that large numbers do not
+    cancel.  No result depends on it: it is a constant, found from as few steps as determine them.
     """
-    y, A, B, Q, R, m, P, c = arrays
-    T, d = y.shape[1], options.mixed
+    arrays = tuple(value(x) for x in arrays)
+    shift = np.zeros((len(arrays[0]), len(plan.diffuse)), arrays[0].dtype)
+    for group in plan.groups:
+        shift[group[0]] = _shift_of_group(arrays, plan._replace(groups=(group,), shift=shift, block=0))
+    return shift
+
+
+def _shift_of_group(arrays: tuple[Any, ...], plan: Plan) -> Any:
+    ((series, observed),) = plan.groups
+    T, d, k = arrays[0].shape[1], len(plan.diffuse), len(series)
     steps = min(T, 2 * d + 8)
-    plain = tuple(value(x) for x in arrays)
+    P = arrays[6][0 if len(arrays[6]) == 1 else series[0]]
+    variances = np.diagonal(P)[list(plan.diffuse)]
     while True:
-        seen = None if options.observed is None else options.observed[:steps]
-        gram = sweep_of(_first(plain, steps), options._replace(observed=seen)).gram
-        if regular(gram[-d:]):
-            shift = -np.linalg.solve(gram[-d:], gram[:-d].T).T
-            move = np.concatenate([shift @ plain[5][-d:], np.zeros((d, m.shape[-1]))])
-            return y, A, B, Q, R, m + move.astype(m.dtype), P, c
+        seen = None if observed is None else observed[:steps]
+        gram = Sweeps(_first(arrays, steps), plan._replace(groups=((series, seen),))).sweeps[0].gram
+        if regular(gram[k:], variances):
+            return -np.linalg.solve(gram[k:], gram[:k].T).T
         if steps == T:
-            which = f" of series {options.series[0]}" if len(options.series) else ""
+            which = f" of series {series[0]}" if k else ""
             raise ValueError(
-                f"{options.name}: the data{which} never determine the {d} diffuse states; give initial_state "
+                f"{plan.name}: the data{which} never determine the {d} diffuse states; give initial_state "
                 f"and initial_state_cov for those that they say nothing about"
             )
         steps = min(T, 2 * steps)
@@ -131,5 +108,5 @@ def _shifted(arrays: tuple[Any, ...], options: Options) -> tuple[Any, ...]:
 def _first(arrays: tuple[Any, ...], steps: int) -> tuple[Any, ...]:
     """The first steps of data and system."""
     y, A, B, Q, R, m, P, c = arrays
-    cut = (x if x is None or x.shape[1] == 1 else x[:, :steps] for x in (A, B, Q, R))
-    return y[:, :steps], *cut, m, P, c if c is None or c.shape[1] == 1 else c[:, :steps]
+    cut = [x if x is None or x.shape[1] == 1 else x[:, :steps] for x in (A, B, Q, R, c)]
+    return y[:, :steps], *cut[:4], m, P, cut[4]

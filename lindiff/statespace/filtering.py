@@ -8,8 +8,9 @@ import numpy as np
 
 from lindiff.core.variable import value
 from lindiff.linalg._matrices import transposed
+from lindiff.statespace.compiled_moments import compiled_filter, has_sweep
 from lindiff.statespace.initialization import Information, conditioned, information
-from lindiff.statespace.likelihood import group_loglikelihood
+from lindiff.statespace.likelihood import group_loglikelihood, resting_tolerance
 from lindiff.statespace.model import System, canonical
 from lindiff.statespace.recursions import (
     Filtered,
@@ -20,6 +21,7 @@ from lindiff.statespace.recursions import (
     matrices_over_time,
     rows_over_time,
 )
+from lindiff.statespace.square_root import check_method, square_roots
 
 __all__ = ["FilterResult", "filter_result", "kalman_filter"]
 
@@ -65,6 +67,8 @@ def kalman_filter(
     state_intercept: Any = None,
     obs_intercept: Any = None,
     diffuse: Any = None,
+    *,
+    method: str | None = None,
 ) -> FilterResult:
     """States of a linear Gaussian state-space model given the data before and up to each step.
 
@@ -74,6 +78,8 @@ def kalman_filter(
         Observations, of one series or of many; NaN is missing, element by element.
     transition, ..., diffuse
         As :class:`Model` describes them: ``kalman_filter(y, *model)``.
+    method : {None, "square_root"}
+        "square_root": with factors of the covariances, for ill-conditioned models; see :func:`loglikelihood`.
 
     Returns
     -------
@@ -117,20 +123,24 @@ def kalman_filter(
         obs_intercept,
         diffuse,
     )
-    return filter_result(system, "kalman_filter")
+    return filter_result(system, "kalman_filter", method)
 
 
-def filter_result(system: System, name: str) -> FilterResult:
+def filter_result(system: System, name: str, method: str | None = None) -> FilterResult:
     """The results of a filter; `name` is the public function that errors speak of."""
-    found = groups(system)
-    parts = [_of_group(group, name, system.y.shape[-1]) for group in found]
-    order = [group.series for group in found]
-    joined = [in_order(list(field), order) for field in zip(*parts, strict=True)]
+    check_method(name, method)
+    if method is None and not system.diffuse and has_sweep(system):
+        joined = compiled_filter(system, resting_tolerance(None, system.y.dtype, name), name)
+    else:
+        found = groups(system)
+        parts = [_of_group(group, name, method, system.y.shape[-1]) for group in found]
+        order = [group.series for group in found]
+        joined = tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
     return FilterResult(*(joined if system.many else [x[0] for x in joined]))
 
 
-def _of_group(group: Group, name: str, p: int) -> tuple[Any, ...]:
-    run = filtered(group, name)
+def _of_group(group: Group, name: str, method: str | None, p: int) -> tuple[Any, ...]:
+    run = filtered(group, name, square_roots(group, method, name))
     known = information(group, run, name)
     states = run if known is None else _with_diffuse(run, known)
     forecasts, errors, covs = [], [], []

@@ -12,14 +12,16 @@ import scipy.optimize
 from lindiff.core.variable import value
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix, linear_operator, matrix_of
 from lindiff.statespace.likelihood import loglikelihood
-from lindiff.statespace.model import Model
+from lindiff.statespace.model import Model, real
 from lindiff.statespace.transforms import Transform, unconstrained
 from lindiff.transforms.reverse import grad, value_and_grad
 
 __all__ = ["FitResult", "fit"]
 
+WITH_GRADIENT = {"bfgs", "cg", "l-bfgs-b", "tnc", "slsqp"}
 WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
 WITH_HESSIAN = {"dogleg", "trust-exact"}
+FAILURES = (ValueError, ArithmeticError)  # of a filter; LinAlgError is a ValueError
 
 
 class FitResult(NamedTuple):
@@ -75,7 +77,7 @@ def fit(
     start: Mapping[str, Any],
     *,
     transforms: Mapping[str, Transform] | None = None,
-    method: str = "BFGS",
+    method: str = "L-BFGS-B",
     tol: float | None = None,
     options: dict[str, Any] | None = None,
     progress: bool | Callable[[int, float, dict[str, Any]], Any] = True,
@@ -94,10 +96,11 @@ def fit(
     transforms : dict, optional
         Name of the parameter to `Transform` (`positive`, `stationary`, …); the others may take any values.
     method : str
-        One of SciPy's that use a gradient.  "BFGS" suits most; "L-BFGS-B" hundreds of parameters;
-        "trust-exact", "trust-krylov", "trust-ncg" and "Newton-CG" use exact second derivatives.
+        One of SciPy's that use a gradient.  "trust-exact", "trust-krylov", "trust-ncg" and "Newton-CG" use
+        exact second derivatives: fewer steps, each with several products.
     tol, options : optional
-        As ``scipy.optimize.minimize`` takes them.  Gradients are those of the log-likelihood per observation.
+        As ``scipy.optimize.minimize`` takes them.  Slopes are those of the log-likelihood per observation; by
+        default "L-BFGS-B" goes on until the largest is 1e-5.
     progress : bool or callable
         True prints a line for each iteration; ``progress(iteration, loglikelihood, params)`` is called
         instead.
@@ -111,8 +114,8 @@ def fit(
     Raises
     ------
     TypeError, ValueError
-        If `start` and `transforms` do not fit together, a start is not allowed by its transform, or
-        `build` returns no Model.
+        If `start` and `transforms` do not fit together, a start is not allowed by its transform, `build`
+        returns no Model, or `method` uses no gradient.
     numpy.linalg.LinAlgError, ValueError
         If the likelihood cannot be computed at the start.
 
@@ -144,6 +147,7 @@ def fit(
     """
     start = dict(start)
     transforms = _one_for_each(start, transforms or {})
+    y = real("fit", "y", y)
     count = int(np.sum(~np.isnan(value(y))))
     if not count:
         raise ValueError("fit: y has no observations, all of it is NaN or it is empty")
@@ -160,36 +164,25 @@ def fit(
     callback = _callback(
         progress, lambda x: -count * objective.value_at(x), lambda x: constrain(form.tree_of(x))
     )
-    name = method.lower()
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        search = scipy.optimize.minimize(
-            objective,
-            form.flat(free),
-            jac=True,
-            method=method,
-            hessp=objective.product if name in WITH_PRODUCTS else None,
-            hess=objective.hessian if name in WITH_HESSIAN else None,
-            tol=tol,
-            callback=callback,
-            options=options,
-        )
-    free = form.tree_of(search.x)
+    search = _minimize(objective, form.flat(free), method, tol, options, callback)
+    free = form.tree_of(search.x if objective.best is None else objective.best[0])
     params = constrain(free)
     model = _built(build, params)
     maximum = float(total(params))
-    notes: tuple[str, ...] = () if search.success else (f"The search did not converge: {search.message}",)
-    size = Flat(params).size
-    cov = np.full((size, size), np.nan)
+    notes: tuple[str, ...] = ()
+    if not search.success:
+        reason = f"; on its way: {objective.failure}" if objective.failure else ""
+        notes = (f"The search did not converge: {search.message}{reason}",)
+    params_form = Flat(params)
     if standard_errors:
         cov, indefinite = _covariance_of_estimates(total, constrain, free, form)
         notes += indefinite
-    diffuse = (
-        0 if model.diffuse is None else np.sum(np.broadcast_to(model.diffuse, model.transition.shape[-1:]))
-    )
-    degrees = form.size + int(diffuse) * (np.shape(y)[0] if np.ndim(y) == 3 else 1)
+    else:
+        cov = np.full((params_form.size, params_form.size), np.nan)
+    degrees = form.size + _diffuse_states(model) * (y.shape[0] if y.ndim == 3 else 1)
     return FitResult(
         params=params,
-        standard_errors=Flat(params).tree_of(np.sqrt(np.diag(cov))),
+        standard_errors=params_form.tree_of(np.sqrt(np.diag(cov))),
         cov=cov,
         loglikelihood=maximum,
         aic=2 * degrees - 2 * maximum,
@@ -200,10 +193,18 @@ def fit(
     )
 
 
+def _diffuse_states(model: Model) -> int:
+    if model.diffuse is None:
+        return 0
+    return int(np.sum(np.broadcast_to(model.diffuse, model.transition.shape[-1:])))
+
+
 # -- parameters --------------------------------------------------------------------------------------------
 
 
 def _one_for_each(start: dict[str, Any], transforms: Mapping[str, Transform]) -> dict[str, Transform]:
+    if not start:
+        raise ValueError("fit: start has no parameters: there is nothing to fit")
     others = [name for name in transforms if name not in start]
     if others:
         raise ValueError(f"fit: transforms has {others}, which start has not; it has {list(start)}")
@@ -246,49 +247,80 @@ class _Objective:
         self._both = value_and_grad(function)
         self._gradient = grad(function)
         self._form = form
-        self._best: tuple[Any, float, Any] | None = None
+        self.best: tuple[Any, float, Any] | None = None  # the point of the lowest value, that, its gradient
+        self.failure: Exception | None = None
         self._last: tuple[Any, Any] | None = None
 
     def __call__(self, x: Any) -> tuple[float, Any]:
         try:
             f, gradient = self._both(self._form.tree_of(x))
-        except (ValueError, ArithmeticError):  # LinAlgError is a ValueError
-            if self._best is None:
+            f, gradient = float(f), self._form.flat(gradient)
+            if not (np.isfinite(f) and np.all(np.isfinite(gradient))):
+                raise ValueError(f"fit: minus the mean log-likelihood is {f}, its gradient {gradient}")
+        except FAILURES as error:
+            if self.best is None:  # at the start
                 raise
-            return self._beyond(x)
-        f, gradient = float(f), self._form.flat(gradient)
-        if not (np.isfinite(f) and np.all(np.isfinite(gradient))):
-            if self._best is None:
-                raise ValueError(
-                    f"fit: at the start, minus the mean log-likelihood is {f}, its gradient {gradient}"
-                )
-            return self._beyond(x)
-        if self._best is None or f < self._best[1]:
-            self._best = np.copy(x), f, gradient
+            self.failure = error
+            best, f, gradient = self.best
+            return f + abs(float(gradient @ (x - best))), -gradient
+        if self.best is None or f < self.best[1]:
+            self.best = np.copy(x), f, gradient
         return f, gradient
-
-    def _beyond(self, x: Any) -> tuple[float, Any]:
-        best, f, gradient = self._best  # type: ignore[misc]
-        return f + abs(float(gradient @ (x - best))), -gradient
 
     def value_at(self, x: Any) -> float:
         """At a point that the search has come to, the best one most often."""
-        if self._best is not None and np.array_equal(x, self._best[0]):
-            return self._best[1]
+        if self.best is not None and np.array_equal(x, self.best[0]):
+            return self.best[1]
         return self(x)[0]
 
     def _derivative(self, x: Any) -> Any:
-        """The Hessian as an operator; products at one point share one linearization."""
-        if self._last is None or not np.array_equal(x, self._last[0]):
-            operator = linear_operator(self._gradient, self._form.tree_of(x), self._form)[1]
-            self._last = np.copy(x), operator
-        return self._last[1]
+        """The Hessian as an operator; products at one point share one linearization.
+
+        Searches among regions of trust ask for it before they know the value; where there is none it is zero.
+        """
+        if self._last is not None and np.array_equal(x, self._last[0]):
+            return self._last[1]
+        try:
+            gradient, operator, _ = linear_operator(self._gradient, self._form.tree_of(x), self._form)
+            computed = bool(np.all(np.isfinite(self._form.flat(gradient))))
+        except FAILURES:
+            computed = False
+        if not computed:
+            operator = np.zeros((x.size, x.size))
+        self._last = np.copy(x), operator
+        return operator
 
     def product(self, x: Any, p: Any) -> Any:
         return self._derivative(x) @ p
 
     def hessian(self, x: Any) -> Any:
-        return matrix_of(self._derivative(x))
+        return self._derivative(x) @ np.eye(x.size)
+
+
+def _minimize(
+    objective: _Objective, start: Any, method: str, tol: float | None, options: Any, callback: Any
+) -> Any:
+    """SciPy's search, with the derivatives that it uses."""
+    name = method.lower()
+    if name not in WITH_GRADIENT | WITH_PRODUCTS | WITH_HESSIAN:
+        methods = sorted(WITH_GRADIENT | WITH_PRODUCTS | WITH_HESSIAN)
+        raise ValueError(
+            f"fit: method {method!r} is none of SciPy's that use a gradient: {', '.join(methods)}"
+        )
+    if name == "l-bfgs-b" and tol is None:
+        options = {"gtol": 1e-5, "ftol": 1e-13, **(options or {})}
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return scipy.optimize.minimize(
+            objective,
+            start,
+            jac=True,
+            method=method,
+            hessp=objective.product if name in WITH_PRODUCTS else None,
+            hess=objective.hessian if name in WITH_HESSIAN else None,
+            tol=tol,
+            callback=callback,
+            options=options,
+        )
 
 
 def _callback(
@@ -336,6 +368,7 @@ def _covariance_of_estimates(
         return total(params) - np.concatenate(parts) @ slopes
 
     information = -matrix_of(linear_operator(grad(without_slope), free, form)[1])
+    information = np.nan_to_num(information, posinf=0.0, neginf=0.0)  # what overflows is not determined
     J = jacobian_matrix(constrain, free, form)
     scale = np.sqrt(np.abs(np.diag(information)))
     scale[scale == 0] = 1
@@ -344,7 +377,8 @@ def _covariance_of_estimates(
         label = _labels(free)[int(np.argmax(np.abs(V[:, 0])))]
         note = (
             f"No standard errors: the observed information is not positive definite, by {label} most of all. "
-            f"If that is at a boundary, a variance of zero for instance, fix it there and fit the others"
+            f"If it is at a boundary, a variance of zero for instance, fix it there and fit the others; if "
+            f"the data do not determine it, restrict the model"
         )
         return np.full((params_form.size, params_form.size), np.nan), (note,)
     half = J / scale @ (V / np.sqrt(eigenvalues))

@@ -13,7 +13,14 @@ from lindiff.scipy.linalg import solve_discrete_lyapunov
 from lindiff.statespace.model import real
 from lindiff.statespace.recursions import Filtered, Group, data_rows
 
-__all__ = ["Information", "conditioned", "information", "regular", "stationary_initialization"]
+__all__ = [
+    "Information",
+    "conditioned",
+    "information",
+    "prior_variances",
+    "regular",
+    "stationary_initialization",
+]
 
 
 # -- the stationary distribution ---------------------------------------------------------------------------
@@ -133,7 +140,8 @@ def information(group: Group, run: Filtered, name: str) -> Information | None:
     Z = [None if step is None else step.z[..., -d:, :] for step in run.observed]
     products = [None if x is None else x @ transposed(x) for x in Z]
     C = _running_sums(products)
-    first = _first_regular([None if x is None else value(x) for x in C])
+    variances = prior_variances(value(group.initial_state), value(group.initial_state_cov), d)
+    first = next((t for t, x in enumerate(C) if x is not None and regular(value(x), variances)), None)
     if first is None:
         raise ValueError(
             f"{name}: the data{_of_series(group)} never determine the {d} diffuse states; "
@@ -161,20 +169,26 @@ def _running_sums(terms: list[Any]) -> list[Any]:
     return sums
 
 
-def _first_regular(matrices: list[Any]) -> int | None:
-    """The first step with a regular matrix."""
-    return next((t for t, C in enumerate(matrices) if C is not None and regular(C)), None)
+def prior_variances(m: Any, P: Any, d: int) -> Any:
+    """The variances that the filter starts diffuse states with, (..., d); their unit vectors end m."""
+    return np.sum(np.diagonal(P, axis1=-2, axis2=-1)[..., None, :] * m[..., -d:, :], axis=-1)
 
 
-def regular(C: Any) -> bool:
-    """Whether the information C is regular, in the units of its diagonal."""
+def regular(C: Any, variances: Any) -> bool:
+    """Whether the information C (..., d, d) determines every diffuse state.
+
+    ``1 - variance * information`` is what the data leave of a state's prior variance: one that they say
+    nothing about may seem to be observed by rounding, as by ``sin(π)``.  All together are determined if C is
+    regular in the units of its diagonal.
+    """
     if not np.all(np.isfinite(C)):
         return False
-    scale = np.sqrt(np.diagonal(C, axis1=-2, axis2=-1))
-    if not np.all(scale > 0):
+    information, rounding = np.diagonal(C, axis1=-2, axis2=-1), 1e3 * np.finfo(C.dtype).eps
+    if not np.all(information * variances > rounding**2):
         return False
+    scale = np.sqrt(information)
     least = np.linalg.eigvalsh(C / (scale[..., :, None] * scale[..., None, :]))[..., 0]
-    return bool(np.all(least > 1e3 * C.shape[-1] * np.finfo(C.dtype).eps))
+    return bool(np.all(least > rounding * C.shape[-1]))
 
 
 def conditioned(m: Any, P: Any, found: Information, t: int) -> tuple[Any, Any]:

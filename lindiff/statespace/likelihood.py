@@ -13,18 +13,19 @@ from lindiff.statespace.compiled import compiled, compiled_steps
 from lindiff.statespace.initialization import Information, information
 from lindiff.statespace.model import System, canonical
 from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order
+from lindiff.statespace.square_root import check_method, square_roots
 
-__all__ = ["composed", "group_loglikelihood", "loglikelihood"]
+__all__ = ["composed", "group_loglikelihood", "loglikelihood", "resting_tolerance"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
-def composed(system: System, per_step: bool, name: str) -> Any:
+def composed(system: System, per_step: bool, name: str, method: str | None = None) -> Any:
     """The log likelihoods (S,) or (S, T) in functions that dispatch."""
     found = groups(system)
     parts = []
     for group in found:
-        run = filtered(group, name)
+        run = filtered(group, name, square_roots(group, method, name))
         parts.append(group_loglikelihood(group, run, information(group, run, name), per_step))
     return in_order(parts, [group.series for group in found])
 
@@ -112,9 +113,12 @@ def loglikelihood(
         As :class:`Model` describes them: ``loglikelihood(y, *model)``.
     per_step : bool
         The log densities of each step given those before, instead of their sum.
-    method : {None, "composed"}
+    method : {None, "composed", "square_root"}
         None: a compiled sweep each way, with derivatives to the second order.  "composed": a loop over time
-        in public operators, with derivatives of any order, some 50 times slower.
+        in public operators, with derivatives of any order, a hundred times slower.  "square_root": that loop
+        with LQ factorizations of factors of the covariances, whose condition number is the square root
+        of theirs: for models so ill-conditioned that covariances become indefinite.  Derivatives are of
+        any order, too, but no more precise than those of the other forms.
     steady_tol : float, optional
         When a step changes no entry of the predicted covariance by more than this, relative to the largest,
         it is taken as constant until a value is missing; the same holds for the sweep backward.  0: never.
@@ -181,11 +185,10 @@ def loglikelihood(
 def _by_method(
     system: System, per_step: bool, method: Any, steady_tol: Any, checkpoint: bool, name: str
 ) -> Any:
-    if method not in (None, "composed"):
-        raise ValueError(f'{name}: method must be None or "composed", not {method!r}')
+    check_method(name, method)
     arrays = [value(x) for x in system[:9] if x is not None]
     if method is not None or getattr(kernels(*arrays), "Sweep", None) is None:
-        return composed(system, per_step, name)
+        return composed(system, per_step, name, method)
     tolerance = resting_tolerance(steady_tol, system.y.dtype, name)
     if not per_step:
         return compiled(system, tolerance, checkpoint, name)

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.core.variable import value
+from lindiff.core.variable import refuse_subclass, value
 from lindiff.linalg import makediag
+from lindiff.linalg._matrices import hermitian_part, transposed
 
 __all__ = ["Model", "System", "canonical", "real", "series_by_pattern"]
 
@@ -85,14 +86,17 @@ class Model(NamedTuple):
                 f"numbers a step; both models must observe the same ones"
             )
         n, m = a.transition.shape[-1], b.transition.shape[-1]
+        for argument, x, z in zip(Model._fields[:-1], a[:-1], b[:-1], strict=True):
+            if x is not None and z is not None:
+                _check_leading_axes(argument, x.shape, z.shape)
         return Model(
             _block_diagonal(a.transition, b.transition),
             _side_by_side(a.design, b.design),
             _block_diagonal(a.state_cov, b.state_cov),
             _sum_of_obs_covs(a.obs_cov, b.obs_cov),
-            _joined(a.initial_state, b.initial_state, n, m, _side_by_side, (None,)),
-            _joined(a.initial_state_cov, b.initial_state_cov, n, m, _block_diagonal, (None, None)),
-            _joined(a.state_intercept, b.state_intercept, n, m, _side_by_side, (None,)),
+            _joined(a.initial_state, b.initial_state, (n,), (m,), _side_by_side),
+            _joined(a.initial_state_cov, b.initial_state_cov, (n, n), (m, m), _block_diagonal),
+            _joined(a.state_intercept, b.state_intercept, (n,), (m,), _side_by_side),
             _sum_or_none(a.obs_intercept, b.obs_intercept),
             _joined_diffuse(a, b),
         )
@@ -111,12 +115,23 @@ def _checked_summand(model: Model) -> Model:
     return Model(**arrays, diffuse=diffuse)
 
 
-def _joined(a: Any, b: Any, n: int, m: int, join: Any, axes: tuple[None, ...]) -> Any:
+def _check_leading_axes(argument: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    """Axes of series and time must be the same, or of length 1."""
+    core = 1 if argument in ("initial_state", "state_intercept", "obs_intercept") else 2
+    for x, z in zip(reversed(a[:-core]), reversed(b[:-core]), strict=False):
+        if x != z and 1 not in (x, z):
+            raise ValueError(
+                f"Model + Model: {argument} of shapes {a} and {b} have {x} and {z} steps or series in front; "
+                f"both must have as many, or 1"
+            )
+
+
+def _joined(a: Any, b: Any, of_a: tuple[int, ...], of_b: tuple[int, ...], join: Any) -> Any:
     """``join(a, b)``, where one that is None is zero; None if both are."""
     if a is None and b is None:
         return None
-    zeros = [np.zeros((size,) * len(axes)) for size in (n, m)]
-    return join(zeros[0] if a is None else a, zeros[1] if b is None else b)
+    dtype = (b if a is None else a).dtype
+    return join(np.zeros(of_a, dtype) if a is None else a, np.zeros(of_b, dtype) if b is None else b)
 
 
 def _joined_diffuse(a: Model, b: Model) -> Any:
@@ -233,8 +248,12 @@ def canonical(
     arrays = {
         "transition": place(transition, "transition", (n, n)),
         "design": place(design, "design", (p, n)),
-        "state_cov": _covariance(name, "state_cov", place(state_cov, "state_cov", (n, n))),
-        "obs_cov": _covariance(name, "obs_cov", place(obs_cov, "obs_cov", (p, p), row=True)),
+        "state_cov": _covariance(
+            name, "state_cov", place(real(name, "state_cov", state_cov), "state_cov", (n, n))
+        ),
+        "obs_cov": _covariance(
+            name, "obs_cov", place(real(name, "obs_cov", obs_cov), "obs_cov", (p, p), row=True)
+        ),
         "initial_state": place(initial_state, "initial_state", (n,), timed=False),
         "initial_state_cov": place(initial_state_cov, "initial_state_cov", (n, n), timed=False),
         "state_intercept": place(state_intercept, "state_intercept", (n,)),
@@ -265,7 +284,7 @@ def _data(name: str, y: Any, design: Any) -> Any:
             f"{name}: y of shape {given} does not fit design of shape {design.shape}: write it as "
             f"(T, {p}), or (S, T, {p}) for many series{one}"
         )
-    if np.any(np.isinf(value(y))):
+    if np.isinf(value(y)).any():
         raise ValueError(f"{name}: y holds infinite numbers; write NaN for what is missing")
     return y
 
@@ -305,7 +324,7 @@ class _Placing:
         return self.finite(x, argument)
 
     def finite(self, x: Any, argument: str) -> Any:
-        if not np.all(np.isfinite(value(x))):
+        if not np.isfinite(value(x)).all():
             raise ValueError(
                 f"{self.name}: {argument} holds NaN or infinite numbers; only y may, for missing ones"
             )
@@ -327,13 +346,18 @@ def _form(*axes: Any) -> str:
 
 
 def real(name: str, argument: str, x: Any) -> Any:
-    """An array of floating point numbers, which integers become."""
-    x = x if hasattr(x, "shape") else np.asarray(x)
-    if x.dtype.kind == "f":
+    """An array of floating point numbers, which integers become; data frames and lists are made arrays."""
+    if x is None:
+        raise TypeError(f"{name}: {argument} is None; an array is needed")
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{name}: {argument} is a masked array; write {argument}.filled(np.nan)")
+    refuse_subclass(x, f"{name}: {argument}")
+    x = x if hasattr(x, "__array_function__") else np.asarray(x)
+    if x.dtype.kind == "f" and x.dtype.itemsize <= 8:
         return x
     if x.dtype.kind in "iub":
         return x.astype(np.float64)
-    raise TypeError(f"{name}: {argument} has dtype {x.dtype}, real numbers are needed")
+    raise TypeError(f"{name}: {argument} has dtype {x.dtype}, real numbers of up to 64 bits are needed")
 
 
 def _of_one_dtype(y: Any, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -361,28 +385,38 @@ def _covariance(name: str, argument: str, X: Any) -> Any:
     plain = value(X)
     row = plain.shape[-2] != plain.shape[-1]
     variances = plain[..., 0, :] if row else np.diagonal(plain, axis1=-2, axis2=-1)
-    if plain.size == 0:
-        return X
-    eps = float(np.finfo(plain.dtype).eps)
-    scale = float(np.max(np.abs(plain)))
-    if float(np.min(variances)) < -eps * scale:
-        raise ValueError(
-            f"{name}: {argument} of shape {plain.shape} has a negative variance, {np.min(variances)}"
-        )
     if row or plain.shape[-1] == 1:
+        if not (variances >= 0).all():
+            _check_covariance(name, argument, plain, variances, row)
         return X
-    if float(np.max(np.abs(plain - np.swapaxes(plain, -1, -2)))) > eps**0.5 * scale:
+    symmetric = bool((plain == transposed(plain)).all())
+    if not (symmetric and (variances >= 0).all() and _has_correlations(plain, variances, 0)):
+        _check_covariance(name, argument, plain, variances, row)  # rounding may be the reason
+    return X if symmetric and plain is X else hermitian_part(X)
+
+
+def _has_correlations(plain: Any, variances: Any, rounding: Any) -> bool:
+    """Whether none of the correlations is beyond 1."""
+    deviations = np.sqrt(np.abs(variances))
+    return bool((np.abs(plain) <= deviations[..., :, None] * deviations[..., None, :] + rounding).all())
+
+
+def _check_covariance(name: str, argument: str, plain: Any, variances: Any, row: bool) -> None:
+    """Raise an error where it is by more than rounding no covariance."""
+    largest, eps = np.max(np.abs(plain)), np.finfo(plain.dtype).eps
+    if (variances < -eps * largest).any():
+        least = np.min(variances)
+        raise ValueError(f"{name}: {argument} of shape {plain.shape} has a negative variance, {least}")
+    rounding = eps**0.5 * largest
+    if not row and (np.abs(plain - transposed(plain)) > rounding).any():
         raise ValueError(
             f"{name}: {argument} of shape {plain.shape} is not symmetric; write "
             f"0.5 * (X + np.swapaxes(X, -1, -2))"
         )
-    bound = np.sqrt(np.abs(variances))
-    excess = np.abs(plain) - bound[..., :, None] * bound[..., None, :]
-    if float(np.max(excess)) > eps**0.5 * scale:
+    if not row and not _has_correlations(plain, variances, rounding):
         raise ValueError(
             f"{name}: {argument} of shape {plain.shape} is indefinite: it has a correlation beyond 1"
         )
-    return 0.5 * (X + np.swapaxes(X, -1, -2))
 
 
 def _proper_start(
@@ -406,12 +440,12 @@ def _proper_start(
     if observed.shape[-2] == observed.shape[-1]:
         observed = np.diagonal(observed, axis1=-2, axis2=-1)
     sizes = [observed, np.diagonal(moving, axis1=-2, axis2=-1)]
-    size = sum(float(np.mean(x)) for x in sizes if x.size) or 1.0
+    size = sum(np.mean(x) for x in sizes if x.size)
     loadings = value(design)
     gain = np.mean(np.sum(loadings**2, axis=-2), axis=(0, 1)) if loadings.size else np.zeros(n, dtype)
-    variances = (size / np.where(gain > 0, gain, 1)).astype(dtype)
+    variances = np.where(size > 0, size, 1) / np.where(gain > 0, gain, 1)
     start = np.zeros((1, n), dtype) if initial_state is None else initial_state * known
-    cov = np.diag(variances * mask)[None]
+    cov = np.diag(variances.astype(dtype) * mask)[None]
     if initial_state_cov is not None:
         cov = cov + initial_state_cov * np.outer(known, known)
     return {"initial_state": start, "initial_state_cov": cov}
@@ -432,6 +466,8 @@ def series_by_pattern(y: Any) -> list[tuple[Any, Any]]:
     groups: dict[bytes, list[int]] = {}
     if observed.all():
         return [(np.arange(len(observed)), np.ones(observed.shape[1:], bool))]
+    if not isinstance(observed, np.ndarray):  # decisions are made on the host
+        observed = np.array(observed.tolist())
     flat = observed.reshape(len(observed), observed[0].size)
     for series, row in enumerate(np.packbits(flat, axis=1)):
         groups.setdefault(row.tobytes(), []).append(series)

@@ -197,8 +197,8 @@ def in_order(parts: Sequence[Any], places: Sequence[Any]) -> Any:
 # -- filter ------------------------------------------------------------------------------------------------
 
 
-def filtered(group: Group, name: str) -> Filtered:
-    """The Kalman filter; `name` is the public function that errors speak of.
+def filtered(group: Group, name: str, roots: Any = None) -> Filtered:
+    """The Kalman filter; `name` is the public function that errors speak of, `roots` may know values better.
 
     With ``C = B P``, ``S = C Bᵀ + R = L Lᵀ``, ``W = L⁻¹ C``, ``z = L⁻¹ (y - B m)``::
 
@@ -214,15 +214,19 @@ def filtered(group: Group, name: str) -> Filtered:
         for t, A in enumerate(group.transition):
             run.predicted.append(m)
             run.predicted_cov.append(P)
-            step = _observed(group, places, m, P, t, name)
+            step = _observed(group, places, m, P, t, name, roots)
             if step is not None:
                 m, P = m + step.z @ step.W, P - transposed(step.W) @ step.W
+                P = P if roots is None else roots.substituted(P)
             run.state.append(m)
             run.cov.append(P)
             run.observed.append(step)
             m, c = m @ transposed(A), group.state_intercept[t]
             m = m if c is None else m + c
             P = hermitian_part(A @ P @ transposed(A)) + group.state_cov[t]
+            if roots is not None:
+                roots.predict(t)
+                P = roots.substituted(P)
     run.predicted.append(m)
     run.predicted_cov.append(P)
     _refuse_overflow(group, run, name)
@@ -249,25 +253,33 @@ class _Places:
         return self.known[key]
 
 
-def _observed(group: Group, places: _Places, m: Any, P: Any, t: int, name: str) -> Observed | None:
+def _observed(
+    group: Group, places: _Places, m: Any, P: Any, t: int, name: str, roots: Any
+) -> Observed | None:
     o, B, R = places.at(t)
     if o is None:
         return None
     y = group.y[t][..., o]
     d = group.diffuse
     v = _with_rows(y, np.zeros((d, y.shape[-1]), y.dtype)) - m @ transposed(B)
-    C = B @ P
-    S = C @ transposed(B) + R
     try:
-        L = potrf(S)
+        L, W = _factored(B, P, R) if roots is None else roots.observed(B, P, R, t, o)
     except np.linalg.LinAlgError as error:
-        if not np.all(np.isfinite(value(S))):
+        S = value(B @ P @ transposed(B) + R)
+        if not np.all(np.isfinite(S)):
             raise OverflowError(_overflows(name, t, group, S)) from error
         raise np.linalg.LinAlgError(
-            f"{name}{_which(group, value(S))}: the covariance of the observations at step {t} is not "
+            f"{name}{_which(group, S)}: the covariance of the observations at step {t} is not "
             f"positive definite: obs_cov and the states leave a combination of them without variance"
         ) from error
-    return Observed(o, B, v, L, trsm(L, C), trsm(L, v, transpose=True, rightside=True))
+    return Observed(o, B, v, L, W, trsm(L, v, transpose=True, rightside=True))
+
+
+def _factored(B: Any, P: Any, R: Any) -> tuple[Any, Any]:
+    """L and W."""
+    C = B @ P
+    L = potrf(C @ transposed(B) + R)
+    return L, trsm(L, C)
 
 
 def _which(group: Group, S: Any) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.variable import value
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace.model import canonical, real
 from lindiff.statespace.recursions import Group, data_rows, filtered, groups, in_order
+from lindiff.statespace.semidefinite import factors, semidefinite_factor
 from lindiff.statespace.smoothing import smoothed_with_diffuse
 
 __all__ = ["simulate", "simulate_smoother"]
@@ -40,7 +40,8 @@ def simulate(
         T.
     transition, ..., diffuse
         As :class:`Model` describes them: ``simulate(100, *model, rng=rng)``.  No state may be diffuse.
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator, or int
+        Or the seed of one.
     size : int or tuple of int, optional
         Shape of independent draws.
 
@@ -95,7 +96,7 @@ def simulate(
             f"simulate: the diffuse states {system.diffuse} have no distribution to draw from; give "
             f"initial_state and initial_state_cov for them, and write diffuse=None"
         )
-    shape = _shape(size)
+    shape, rng = _shape(size), np.random.default_rng(rng)
     (group,) = groups(system)
     states, observations = _centred_draws(group, math.prod(shape), rng, "simulate")
     m = group.initial_state
@@ -136,7 +137,8 @@ def simulate_smoother(
         Observations, of one series or of many; NaN is missing, element by element.
     transition, ..., diffuse
         As :class:`Model` describes them: ``simulate_smoother(y, *model, rng=rng)``.
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator, or int
+        Or the seed of one.
     size : int or tuple of int, optional
         Shape of independent draws.
 
@@ -177,7 +179,7 @@ def simulate_smoother(
         obs_intercept,
         diffuse,
     )
-    shape = _shape(size)
+    shape, rng = _shape(size), np.random.default_rng(rng)
     found, parts = groups(system), []
     for group in found:
         draws = _given_data(group, math.prod(shape), rng)
@@ -220,8 +222,8 @@ def _repeated(x: Any, k: int, group: Group) -> Any:
 
 def _centred_draws(group: Group, k: int, rng: Any, name: str) -> tuple[list[Any], list[Any]]:
     """k draws of states and observations of every series, with means zero: (k, series, n) a step."""
-    of_state = _factors(group.state_cov, name, "state_cov")
-    of_obs = _factors(group.obs_cov, name, "obs_cov")
+    of_state = factors(group.state_cov, name, "state_cov")
+    of_obs = factors(group.obs_cov, name, "obs_cov")
     rows = (len(group.series),) if group.shared else (len(group.series), 1)
     dtype = group.initial_state_cov.dtype
 
@@ -229,46 +231,12 @@ def _centred_draws(group: Group, k: int, rng: Any, name: str) -> tuple[list[Any]
         return rng.standard_normal((k, *rows, L.shape[-1])).astype(dtype, copy=False) @ transposed(L)
 
     states, observations = [], []
-    x = noise(_factor(group.initial_state_cov, name, "initial_state_cov"))
+    x = noise(semidefinite_factor(group.initial_state_cov, name, "initial_state_cov"))
     for t, A in enumerate(group.transition):
         states.append(x)
         observations.append(x @ transposed(group.design[t]) + noise(of_obs[t]))
         x = x @ transposed(A) + noise(of_state[t])
     return states, observations
-
-
-def _factors(covs: list[Any], name: str, argument: str) -> list[Any]:
-    """The factor of every step's covariance, computed once if that is constant."""
-    if all(cov is covs[0] for cov in covs):
-        return [_factor(cov, name, argument) for cov in covs[:1]] * len(covs)
-    L = _factor(np.stack(covs), name, argument)
-    return [L[t] for t in range(len(covs))]
-
-
-def _factor(cov: Any, name: str, argument: str) -> Any:
-    """Lower L with ``cov = L Lᵀ``, cov positive semidefinite: zero pivots have zero columns.
-
-    Cholesky's algorithm column by column; its derivatives hold along changes that keep the zero pivots.
-    """
-    n = cov.shape[-1]
-    plain = value(cov)
-    scale = np.max(np.diagonal(plain, axis1=-2, axis2=-1), axis=-1, initial=0.0)
-    tolerance = 10 * n * float(np.finfo(plain.dtype).eps) * scale
-    columns: list[Any] = []
-    for j in range(n):
-        rest = cov[..., :, j]
-        for column in columns:
-            rest = rest - column * column[..., j : j + 1]
-        rest = rest * (np.arange(n) >= j).astype(plain.dtype)
-        pivot = value(rest)[..., j]
-        positive = (pivot > tolerance)[..., None]
-        # a zero pivot of a semidefinite matrix has nothing below it, within the square root of rounding
-        below = np.max(np.abs(value(rest)), axis=-1)
-        if np.any(pivot < -tolerance) or np.any(~positive[..., 0] & (below > np.sqrt(tolerance * scale))):
-            raise np.linalg.LinAlgError(f"{name}: {argument} is indefinite")
-        root = np.sqrt(np.where(positive, rest[..., j : j + 1], 1))
-        columns.append(np.where(positive, rest / root, 0))
-    return np.stack(columns, axis=-1) if columns else cov
 
 
 def _shape(size: Any) -> tuple[int, ...]:

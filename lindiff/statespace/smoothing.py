@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from lindiff.statespace.compiled_moments import compiled_smoother, has_sweep
 from lindiff.statespace.initialization import conditioned, information
-from lindiff.statespace.likelihood import group_loglikelihood
+from lindiff.statespace.likelihood import group_loglikelihood, resting_tolerance
 from lindiff.statespace.model import canonical
 from lindiff.statespace.recursions import (
     Filtered,
@@ -18,6 +19,7 @@ from lindiff.statespace.recursions import (
     rows_over_time,
     smoothed,
 )
+from lindiff.statespace.square_root import check_method, square_roots
 
 __all__ = ["SmootherResult", "kalman_smoother", "smoothed_with_diffuse"]
 
@@ -49,6 +51,8 @@ def kalman_smoother(
     state_intercept: Any = None,
     obs_intercept: Any = None,
     diffuse: Any = None,
+    *,
+    method: str | None = None,
 ) -> SmootherResult:
     """States of a linear Gaussian state-space model given all the data.
 
@@ -58,6 +62,10 @@ def kalman_smoother(
         Observations, of one series or of many; NaN is missing, element by element.
     transition, ..., diffuse
         As :class:`Model` describes them: ``kalman_smoother(y, *model)``.
+    method : {None, "composed", "square_root"}
+        None: the compiled sweep for plain arrays, a loop over time in public operators for Variables.
+        "composed": that loop.  "square_root": the loop with factors of the covariances, for ill-conditioned
+        models; see :func:`loglikelihood`.
 
     Returns
     -------
@@ -85,6 +93,7 @@ def kalman_smoother(
     >>> result.smoothed_state[:, 0].round(6)
     array([1. , 1.5, 2. ])
     """
+    check_method("kalman_smoother", method)
     system = canonical(
         "kalman_smoother",
         y,
@@ -98,15 +107,19 @@ def kalman_smoother(
         obs_intercept,
         diffuse,
     )
-    found = groups(system)
-    parts = [_of_group(group) for group in found]
-    order = [group.series for group in found]
-    joined = [in_order(list(field), order) for field in zip(*parts, strict=True)]
+    name = "kalman_smoother"
+    if method is None and has_sweep(system):
+        joined = compiled_smoother(system, resting_tolerance(None, system.y.dtype, name), name)
+    else:
+        found = groups(system)
+        parts = [_of_group(group, method) for group in found]
+        order = [group.series for group in found]
+        joined = tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
     return SmootherResult(*(joined if system.many else [x[0] for x in joined]))
 
 
-def _of_group(group: Group) -> tuple[Any, ...]:
-    run = filtered(group, "kalman_smoother")
+def _of_group(group: Group, method: str | None) -> tuple[Any, ...]:
+    run = filtered(group, "kalman_smoother", square_roots(group, method, "kalman_smoother"))
     result, known = smoothed_with_diffuse(group, run, "kalman_smoother")
     n = group.initial_state.shape[-1]
     return (

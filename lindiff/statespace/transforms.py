@@ -12,9 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.linalg import makediag
+from lindiff.linalg import makediag, potrf, trsm
+from lindiff.scipy.linalg import solve_discrete_lyapunov
 
-__all__ = ["Transform", "correlation", "covariance", "invertible", "positive", "stationary", "unconstrained"]
+__all__ = [
+    "Transform",
+    "correlation",
+    "covariance",
+    "invertible",
+    "positive",
+    "stationary",
+    "stationary_var",
+    "unconstrained",
+]
 
 
 class Transform(NamedTuple):
@@ -76,28 +86,115 @@ def _stationary(x: Any) -> Any:
     return ar
 
 
-def _unconstrained_of_stationary(ar: Any, name: str = "stationary") -> Any:
+def _unconstrained_of_stationary(ar: Any) -> Any:
     """The recursion backward: ``ar_i ← (ar_i + r ar_{k-i}) / (1 - r²)`` with the last coefficient r."""
     ar = given = np.asarray(ar)
-    partial = []
+    if not ar.ndim:
+        raise ValueError(f"stationary: coefficients are a vector: write [{ar}]")
+    partial: list[Any] = []
     while ar.shape[-1]:
         last, ar = ar[..., -1:], ar[..., :-1]
         if not np.all(np.abs(last) < 1):
-            raise ValueError(f"{name}: the coefficients {given} are not {name}")
+            raise ValueError(f"stationary: the coefficients {given} are not those of a stationary process")
         partial.append(last / np.sqrt(1 - last * last))
         ar = (ar + last * ar[..., ::-1]) / (1 - last * last)
     return np.concatenate([given[..., :0], *partial[::-1]], axis=-1)
+
+
+def _unconstrained_of_invertible(ma: Any) -> Any:
+    ma = np.asarray(ma)
+    try:
+        return _unconstrained_of_stationary(-ma)
+    except ValueError:
+        raise ValueError(
+            f"invertible: the coefficients {ma} are not those of an invertible process"
+        ) from None
 
 
 stationary = Transform(_stationary, _unconstrained_of_stationary)
 """Autoregressive coefficients (..., p) of stationary processes: ``1 - Σ ar_i zⁱ`` has its roots outside of
 the unit circle.  By partial autocorrelations, Monahan (1984)."""
 
-invertible = Transform(
-    lambda x: -_stationary(x), lambda ma: _unconstrained_of_stationary(-np.asarray(ma), "invertible")
-)
+invertible = Transform(lambda x: -_stationary(x), _unconstrained_of_invertible)
 """Moving average coefficients (..., q) of invertible processes: ``1 + Σ ma_j zʲ`` has its roots outside of
 the unit circle.  The map of `stationary`, with the other sign."""
+
+
+# -- vector autoregressions ------------------------------------------------------------------------------
+
+
+class _Prediction(NamedTuple):
+    """Coefficients of the best predictions from the s values before and after, factors of their errors."""
+
+    before: list[Any]
+    after: list[Any]
+    L: Any  # Cholesky factor of the covariance of the errors of `before`
+    M: Any  # of `after`
+
+    def longer(self, P: Any) -> _Prediction:
+        """From one value more, whose partial autocorrelations are P: Whittle's recursion."""
+        before, after, L, M = self
+        identity = np.eye(P.shape[-1], dtype=P.dtype)
+        last = trsm(M, L @ P, rightside=True)
+        first = trsm(L, M @ P.T, rightside=True)
+        return _Prediction(
+            [*(a - last @ b for a, b in zip(before, after[::-1], strict=True)), last],
+            [*(b - first @ a for a, b in zip(before[::-1], after, strict=True)), first],
+            L @ potrf(identity - P @ P.T),
+            M @ potrf(identity - P.T @ P),
+        )
+
+
+def _stationary_var(x: Any) -> Any:
+    """Partial autocorrelations ``P = B⁻¹ A``, ``B Bᵀ = I + A Aᵀ``, to coefficients for innovations N(0, I).
+
+    Ansley & Kohn (1986), A note on reparameterizing a vector autoregressive moving average model to enforce
+    stationarity, Journal of Statistical Computation and Simulation 24, 99-106.
+    """
+    if x.ndim == 2:
+        return _stationary_var(x[None])[0]
+    identity = np.eye(x.shape[-1], dtype=x.dtype)
+    prediction = _Prediction([], [], identity, identity)
+    for A in x:
+        prediction = prediction.longer(trsm(potrf(identity + A @ A.T), A))
+    L = prediction.L
+    return np.stack([trsm(L, a) @ L for a in prediction.before])
+
+
+def _unconstrained_of_stationary_var(coefficients: Any) -> Any:
+    """From the autocovariances ``G_h = E y_t y_{t-h}ᵀ``: ``A = C⁻¹ P`` with ``C Cᵀ = I - P Pᵀ``."""
+    coefficients = np.asarray(coefficients)
+    if coefficients.ndim == 2:
+        return _unconstrained_of_stationary_var(coefficients[None])[0]
+    if coefficients.ndim != 3 or coefficients.shape[1] != coefficients.shape[2] or not coefficients.size:
+        raise ValueError(
+            f"stationary_var: coefficients are (k, p, p) or (p, p), got shape {coefficients.shape}"
+        )
+    k, p, _ = coefficients.shape
+    companion = np.eye(k * p, k=-p, dtype=coefficients.dtype)
+    companion[:p] = np.concatenate(list(coefficients), axis=1)
+    if not np.max(np.abs(np.linalg.eigvals(companion))) < 1:
+        raise ValueError(
+            f"stationary_var: the coefficients {coefficients} are not those of a stationary process"
+        )
+    identity = np.eye(p, dtype=coefficients.dtype)
+    X = solve_discrete_lyapunov(companion, np.pad(identity, (0, (k - 1) * p)))
+    G = [*np.split(X[:p], k, axis=1), (companion @ X)[:p, -p:]]
+    L = potrf(G[0])
+    prediction = _Prediction([], [], L, L)
+    free = []
+    for s in range(k):
+        rest = G[s + 1] - sum(a @ g for a, g in zip(prediction.before, G[s:0:-1], strict=True))
+        P = trsm(prediction.M, trsm(prediction.L, rest), transpose=True, rightside=True)
+        free.append(trsm(potrf(identity - P @ P.T), P))
+        prediction = prediction.longer(P)
+    return np.stack(free)
+
+
+stationary_var = Transform(_stationary_var, _unconstrained_of_stationary_var)
+"""Coefficients (k, p, p), or (p, p), of stationary vector autoregressions: all roots of ``|I - Σ A_i zⁱ|``
+lie outside of the unit circle.  By partial autocorrelation matrices, Ansley & Kohn (1986); it is `stationary`
+for p = 1."""
 
 
 # -- matrices --------------------------------------------------------------------------------------------

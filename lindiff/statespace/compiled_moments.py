@@ -1,0 +1,103 @@
+"""Filtered and smoothed moments of plain arrays by the compiled sweep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.variable import Variable
+from lindiff.linalg import makediag
+from lindiff.linalg._backend import kernels
+from lindiff.linalg._matrices import transposed
+from lindiff.statespace.compiled import from_sums, operands
+from lindiff.statespace.model import System
+from lindiff.statespace.recursions import in_order
+from lindiff.statespace.sweeps import Sweeps
+
+__all__ = ["compiled_filter", "compiled_forecast", "compiled_smoother", "has_sweep"]
+
+
+def has_sweep(system: System) -> bool:
+    """Whether the arrays of a system are plain, and have a compiled sweep."""
+    arrays = [x for x in system[:9] if x is not None]
+    return not any(type(x) is Variable for x in arrays) and hasattr(kernels(*arrays), "Sweep")
+
+
+def compiled_smoother(system: System, tolerance: float, name: str) -> tuple[Any, ...]:
+    """Log likelihoods (S,), smoothed means (S, T, n) and covariances (S, T, n, n)."""
+    arrays, plan = operands(system, tolerance, name)
+    sweeps = Sweeps(arrays, plan)
+    found = zip(plan.groups, sweeps.sweeps, strict=True)
+    parts = [_smoothed(sweep, len(series)) for (series, _), sweep in found]
+    return from_sums(*sweeps.sums(), system), *_joined(parts, plan)
+
+
+def _joined(parts: list[tuple[Any, ...]], plan: Any) -> tuple[Any, ...]:
+    order = [series for series, _ in plan.groups]
+    return tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
+
+
+def _smoothed(sweep: Any, k: int) -> tuple[Any, Any]:
+    """Means (k, T, n) and covariances (k, T, n, n) of a group's series."""
+    M, V = sweep.smooth()
+    states, units = M[..., :k], M[..., k:]
+    if units.shape[-1]:  # the diffuse states given the data: δ̂ = -s C⁻¹, of covariance C⁻¹ (de Jong 1991)
+        s, C = sweep.gram[:k], sweep.gram[k:]
+        states = states - units @ np.linalg.solve(C, s.T)
+        V = V + units @ np.linalg.solve(C, transposed(units))
+    return np.transpose(states, (2, 0, 1)), np.broadcast_to(V, (k, *V.shape))
+
+
+def compiled_filter(system: System, tolerance: float, name: str) -> tuple[Any, ...]:
+    """The fields of `FilterResult` with an axis of series; without diffuse states."""
+    arrays, plan = operands(system, tolerance, name)
+    sweeps = Sweeps(arrays, plan)
+    parts = [
+        (np.transpose(sweep.means, (2, 0, 1)), _for_each(sweep.filtered_covariances(), len(series)))
+        for (series, _), sweep in zip(plan.groups, sweeps.sweeps, strict=True)
+    ]
+    states, covs = _joined(parts, plan)
+    y, A, B, Q, R, m, P, c = arrays
+    S, n = len(y), A.shape[-1]
+    following = (A @ states[..., None])[..., 0]
+    following = following if c is None else following + c
+    predicted = np.concatenate([np.broadcast_to(m[:, None], (S, 1, n)), following], axis=1)
+    following_covs = A @ covs @ transposed(A) + Q
+    start = np.broadcast_to(P[:, None], (S, 1, n, n))
+    predicted_covs = np.concatenate([start, following_covs], axis=1)
+    forecasts = (B @ predicted[:, :-1, :, None])[..., 0]
+    error_covs = B @ predicted_covs[:, :-1] @ transposed(B)
+    error_covs = error_covs + (makediag(R[..., 0, :]) if R.shape[-2] != R.shape[-1] else R)
+    level = system.obs_intercept
+    return (
+        from_sums(*sweeps.sums(), system),
+        predicted,
+        predicted_covs,
+        states,
+        covs,
+        forecasts if level is None else forecasts + level,
+        y - forecasts,
+        error_covs,
+    )
+
+
+def compiled_forecast(system: System, steps: int, tolerance: float, name: str) -> tuple[Any, ...]:
+    """Means and covariances of the observations and of the states in the last steps, which have no data.
+
+    They are the smoother's, which diffuse states do not trouble.
+    """
+    _, states, covs = compiled_smoother(system, tolerance, name)
+    first = states.shape[1] - steps
+    B, R, level = (
+        x if x is None or x.shape[1] == 1 else x[:, first:]
+        for x in (system.design, system.obs_cov, system.obs_intercept)
+    )
+    states, covs = states[:, first:], covs[:, first:]
+    mean = (B @ states[..., None])[..., 0]
+    noise = makediag(R[..., 0, :]) if R.shape[-2] != R.shape[-1] else R
+    return mean if level is None else mean + level, B @ covs @ transposed(B) + noise, states, covs
+
+
+def _for_each(x: Any, k: int) -> Any:
+    return np.broadcast_to(x, (k, *x.shape))

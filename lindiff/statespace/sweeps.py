@@ -1,0 +1,160 @@
+"""The compiled sweeps over all series of a system: plain arrays, group by group, on several threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lindiff.kernels.threads import available
+from lindiff.linalg._backend import kernels
+
+__all__ = ["Plan", "Sweeps"]
+
+# A thread is worth it from so many multiplications in each group (about half a millisecond); larger matrices
+# keep BLAS's own threads busy.
+WORTH_A_THREAD = 1e6
+LARGE = 64
+
+
+class Plan(NamedTuple):
+    """How a system is swept; nothing of it is differentiated.
+
+    groups: the places of series that share covariances, and where they are observed, (T, p) of bool, or None
+    for everywhere.  independent: obs_cov is a row of variances.  tolerance: of the steady state.  block: of
+    how many steps all is kept, 0 for all of them.  name: the public function that errors speak of.  diffuse:
+    places of the diffuse states; shift (S, d): where they start.
+    """
+
+    groups: tuple[tuple[Any, Any], ...]
+    independent: bool
+    tolerance: float
+    block: int
+    name: str
+    diffuse: tuple[int, ...] = ()
+    shift: Any = None
+
+
+class Sweeps:
+    """The filter run over every group.
+
+    Parameters
+    ----------
+    arrays : tuple
+        y (S, T, p); transition, design, state_cov, obs_cov (1 or S, 1 or T, ...); initial_state (1 or S, n),
+        initial_state_cov (1 or S, n, n); state_intercept (1 or S, 1 or T, n) or None.  All of one dtype,
+        which may be complex.
+    plan : Plan
+    """
+
+    def __init__(self, arrays: tuple[Any, ...], plan: Plan) -> None:
+        self.arrays, self.plan = arrays, plan
+        self.sweeps = self._each(self._sweep, plan.groups)
+
+    def sums(self) -> tuple[Any, Any, Any, Any]:
+        """Sums over steps for each series: vᵀ S⁻¹ v (S,), vᵀ S⁻¹ V (S, d), Vᵀ S⁻¹ V (S, d, d), log |S| (S,).
+
+        V are the innovations from zero data and the unit vectors of the d diffuse states.
+        """
+        y, d = self.arrays[0], len(self.plan.diffuse)
+        S = y.shape[0]
+        quad, logdet = np.empty(S, y.dtype), np.empty(S, y.dtype)
+        cross, info = np.empty((S, d), y.dtype), np.empty((S, d, d), y.dtype)
+        for (series, _), sweep in zip(self.plan.groups, self.sweeps, strict=True):
+            k = len(series)
+            quad[series] = sweep.quad.sum(axis=0)[:k]
+            cross[series], info[series] = sweep.gram[:k], sweep.gram[k:]
+            logdet[series] = sweep.logdet.sum()
+        return quad, cross, info, logdet
+
+    def pull(self, bars: tuple[Any, ...], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        """Cotangents of the wanted arrays from those of the sums; None for the others."""
+        quad_bar, cross_bar, info_bar, logdet_bar = bars
+        nothing = np.zeros(len(self.plan.diffuse))
+
+        def pulled(item: Any) -> Any:
+            (series, _), sweep = item
+            return sweep.pull(
+                np.concatenate([quad_bar[series], nothing]),
+                np.concatenate([cross_bar[series], info_bar[series].sum(axis=0)]),
+                logdet_bar[series].sum(),
+                wanted,
+            )
+
+        found = self._each(pulled, list(zip(self.plan.groups, self.sweeps, strict=True)))
+        dtype = self.arrays[0].dtype
+        result = [
+            np.zeros(x.shape, dtype) if want and x is not None else None
+            for x, want in zip(self.arrays, wanted, strict=True)
+        ]
+        for (series, _), parts in zip(self.plan.groups, found, strict=True):
+            for place, (total, part) in enumerate(zip(result, parts, strict=True)):
+                if total is not None:
+                    _add(total, part, place, series)
+        return tuple(result)
+
+    def _sweep(self, group: tuple[Any, Any]) -> Any:
+        series, observed = group
+        y, A, B, Q, R, m, P, c = self.arrays
+        plan, k = self.plan, len(series)
+        A, B, Q, R, P = (x[0] if x.shape[0] == 1 else x[series[0]] for x in (A, B, Q, R, P))
+        everyone = k == y.shape[0]
+        y, m, c = (x if x is None or everyone or x.shape[0] == 1 else x[series] for x in (y, m, c))
+        m = np.broadcast_to(m, (k, m.shape[1]))
+        if plan.diffuse:
+            y, m, c = self._with_unit_starts(y, m, c, plan.shift[series])
+        try:
+            return kernels(y).Sweep(
+                _contiguous(np.transpose(y, (1, 2, 0))),
+                *(_contiguous(x) for x in (A, B, Q, R[:, 0] if plan.independent else R, m.T, P)),
+                None if c is None else _contiguous(np.transpose(c, (1, 2, 0))),
+                observed,
+                plan.independent,
+                plan.tolerance,
+                len(plan.diffuse),
+                plan.block,
+            )
+        except (np.linalg.LinAlgError, OverflowError) as error:
+            which = f" (series {series[0]})" if k else ""
+            raise type(error)(f"{plan.name}{which}: {error}") from None
+
+    def _with_unit_starts(self, y: Any, m: Any, c: Any, shift: Any) -> tuple[Any, Any, Any]:
+        """Further series: zero data from the unit vectors of the diffuse states."""
+        d, k = len(self.plan.diffuse), len(m)
+        units = np.eye(m.shape[1], dtype=m.dtype)[list(self.plan.diffuse)]
+        y = np.concatenate([y, np.zeros((d, *y.shape[1:]), y.dtype)])
+        if c is not None:
+            c = np.broadcast_to(c, (k, *c.shape[1:]))
+            c = np.concatenate([c, np.zeros((d, *c.shape[1:]), c.dtype)])
+        return y, np.concatenate([m + shift @ units, units]).astype(y.dtype, copy=False), c
+
+    def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        y, n = self.arrays[0], self.arrays[1].shape[-1]
+        work = 2.0 * y.shape[1] * n * n * (n + y.shape[2])
+        threads = min(available(), len(items))
+        if threads < 2 or work < WORTH_A_THREAD or n >= LARGE:
+            return [function(item) for item in items]
+        pool = ThreadPoolExecutor(threads)
+        try:
+            return list(pool.map(function, items))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _contiguous(x: Any) -> Any:
+    return np.ascontiguousarray(x)
+
+
+def _add(total: Any, part: Any, place: int, series: Any) -> None:
+    """Add what the sweep over `series` gives for the array at `place` of the arguments."""
+    k = len(series)
+    if place in (0, 5, 7):  # data, start, intercept: series in the last axis, after them the diffuse states
+        if total.shape[0] != 1 or k == 1:
+            rows = np.moveaxis(part[..., :k], -1, 0)
+            total[series if total.shape[0] != 1 else slice(None)] += rows
+        else:
+            total[0] += part[..., :k].sum(axis=-1)
+    else:
+        total[0 if total.shape[0] == 1 else series[0]] += part.reshape(total.shape[1:])
