@@ -29,6 +29,7 @@ LONG = "T=10000, 30 states, 6 observed, no steady state"
 
 VALUE, GRADIENT = "value", "value + gradient"
 PLAIN = f"{GRADIENT}, plain NumPy filter"
+COMPOSED = f"{GRADIENT}, composed"
 NO_STEADY = ", no steady state"
 ONE_BY_ONE = ", one by one"
 OF_ONE = ", of one series"
@@ -129,6 +130,7 @@ def small(peer: Peer, size: None) -> Calls:
     if isinstance(peer, Lindiff):
         plain = partial(kalman.negative_log_likelihood, observations=y)
         calls.timed[PLAIN] = peer.gradient_once(plain, args)
+        calls.timed[COMPOSED] = peer.gradient_once(of_lindiff(peer, y, method="composed"), args)
     return calls
 
 
@@ -385,6 +387,8 @@ def _ratios() -> list[Ratio]:
         Ratio("dynamax's value and gradient / value and gradient", (SMALL, "dynamax", GRADIENT), (gradient,)),
         Ratio("PyTorch's value and gradient / value and gradient", (SMALL, "torch", GRADIENT), (gradient,)),
         Ratio("plain NumPy filter under value_and_grad / value and gradient", (SMALL, "lindiff", PLAIN),
+              (gradient,)),
+        Ratio("composed value and gradient / value and gradient", (SMALL, "lindiff", COMPOSED),
               (gradient,)),
     ]  # fmt: skip
     for n in SIZES[STATES]:
