@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 import lindiff as ld
 from lindiff.statespace import (
     Model,
+    dynamic_factor,
     forecast,
     kalman_filter,
     kalman_smoother,
@@ -119,3 +120,23 @@ def test_vector_arma_with_missing_elements():
     model = of_statsmodels(theirs.ssm)
     start = stationary_initialization(model.transition, model.state_cov)
     compare(model._replace(initial_state=start[0], initial_state_cov=start[1]), y, result)
+
+
+def test_dynamic_factor_model_with_244_parameters():
+    rng = np.random.default_rng(4)
+    k, p = 8, 20
+    y = rng.standard_normal((30, p))
+    y[rng.random(y.shape) < 0.1] = np.nan
+    theirs = sm.tsa.DynamicFactor(y, k_factors=k, factor_order=1)
+    lag = 0.5 * rng.standard_normal((k, k)) / np.sqrt(k)
+    params = np.concatenate([rng.standard_normal(p * k), rng.uniform(0.5, 2.0, p), lag.ravel()])
+    assert len(params) == len(theirs.param_names) == 244
+
+    def of_params(x):
+        loadings, variances = np.reshape(x[: p * k], (p, k)), x[p * k : p * k + p]
+        return loglikelihood(y, *dynamic_factor(loadings, [np.reshape(x[p * k + p :], (k, k))], variances))
+
+    value, gradient = ld.value_and_grad(of_params)(params)
+    assert_allclose(value, theirs.loglike(params), rtol=1e-9)
+    score = theirs.score(params, approx_complex_step=True, transformed=True)
+    assert_allclose(gradient, score, rtol=1e-6, atol=1e-6 * np.max(np.abs(score)))

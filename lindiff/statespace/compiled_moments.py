@@ -15,7 +15,7 @@ from lindiff.statespace.model import System
 from lindiff.statespace.recursions import in_order
 from lindiff.statespace.sweeps import Sweeps
 
-__all__ = ["compiled_filter", "compiled_smoother", "has_sweep"]
+__all__ = ["compiled_filter", "compiled_forecast", "compiled_smoother", "has_sweep"]
 
 
 def has_sweep(system: System) -> bool:
@@ -80,6 +80,23 @@ def compiled_filter(system: System, tolerance: float, name: str) -> tuple[Any, .
         y - forecasts,
         error_covs,
     )
+
+
+def compiled_forecast(system: System, steps: int, tolerance: float, name: str) -> tuple[Any, ...]:
+    """Means and covariances of the observations and of the states in the last steps, which have no data.
+
+    They are the smoother's, which diffuse states do not trouble.
+    """
+    _, states, covs = compiled_smoother(system, tolerance, name)
+    first = states.shape[1] - steps
+    B, R, level = (
+        x if x is None or x.shape[1] == 1 else x[:, first:]
+        for x in (system.design, system.obs_cov, system.obs_intercept)
+    )
+    states, covs = states[:, first:], covs[:, first:]
+    mean = (B @ states[..., None])[..., 0]
+    noise = makediag(R[..., 0, :]) if R.shape[-2] != R.shape[-1] else R
+    return mean if level is None else mean + level, B @ covs @ transposed(B) + noise, states, covs
 
 
 def _for_each(x: Any, k: int) -> Any:

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lindiff.statespace.compiled_moments import compiled_forecast, has_sweep
 from lindiff.statespace.filtering import filter_result
+from lindiff.statespace.likelihood import resting_tolerance
 from lindiff.statespace.model import canonical, real
 
 __all__ = ["ForecastResult", "forecast"]
@@ -67,7 +69,8 @@ def forecast(
 
     Notes
     -----
-    A filter over data that go on with missing values; differentiable as :func:`kalman_filter` is.
+    A filter, for plain arrays a smoother, over data that go on with missing values; differentiable as
+    :func:`kalman_filter` is.
 
     Examples
     --------
@@ -99,6 +102,10 @@ def forecast(
         obs_intercept,
         diffuse,
     )
+    if has_sweep(system):
+        tolerance = resting_tolerance(None, system.y.dtype, "forecast")
+        fields = compiled_forecast(system, steps, tolerance, "forecast")
+        return ForecastResult(*(fields if system.many else (x[0] for x in fields)))
     result = filter_result(system, "forecast")
     start = y.shape[after] - steps
     return ForecastResult(

@@ -116,7 +116,7 @@ def loglikelihood(
         The log densities of each step given those before, instead of their sum.
     method : {None, "composed", "square_root"}
         None: a compiled sweep each way, with derivatives to the second order.  "composed": a loop over time
-        in public operators, with derivatives of any order, some 50 times slower.  "square_root": that loop
+        in public operators, with derivatives of any order, a hundred times slower.  "square_root": that loop
         with LQ factorizations of factors of the covariances, whose condition number is the square root
         of theirs: for models so ill-conditioned that covariances become indefinite.  Derivatives are of
         any order, too, but no more precise than those of the other forms.

@@ -6,20 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.variable import is_untraced, value
+from lindiff.numpy import asarray
+
 __all__ = ["check_integer", "check_shape", "reals"]
 
 
 def reals(function: str, **arguments: Any) -> tuple[Any, ...]:
     """The arguments as arrays of their common dtype, float64 if that is none of floating point.
 
-    Python's numbers and lists take the dtype of the arrays.
+    Python's numbers and lists, of Variables too, take the dtype of the arrays.
 
     Raises
     ------
     TypeError
         If one is complex, or no array of numbers; names it.
     """
-    arrays = {name: x if hasattr(x, "__array_function__") else np.asarray(x) for name, x in arguments.items()}
+    arrays = {name: x if hasattr(x, "__array_function__") else _array(x) for name, x in arguments.items()}
     for name, x in arrays.items():
         if x.dtype.kind not in "fiub":
             raise TypeError(f"{function}: {name} has dtype {x.dtype}, real numbers are needed")
@@ -28,6 +31,12 @@ def reals(function: str, **arguments: Any) -> tuple[Any, ...]:
     if dtype.kind != "f":
         dtype = np.dtype(np.float64)
     return tuple(x if x.dtype == dtype else x.astype(dtype) for x in arrays.values())
+
+
+def _array(x: Any) -> Any:
+    """Numbers and lists as an array; a Variable, if they have Variables among them."""
+    result = asarray(x)
+    return value(result) if is_untraced(result) else result
 
 
 def check_shape(function: str, name: str, x: Any, *shapes: str) -> None:
