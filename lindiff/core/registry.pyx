@@ -323,7 +323,8 @@ def elementwise(function, *partials):
     """Give an elementwise function its partial derivatives.
 
     Each is a function of the value alone, or of the value and the arguments, or of the arguments: then the
-    first parameter, the value, is called ``_``.  What none of them needs is not kept.
+    first parameter, the value, is called ``_``.  What none of them needs is not kept.  Formulas that call
+    nothing but ufuncs and np.where are compiled (see :mod:`lindiff.core.formula`).
     """
     handlers[function] = ElementwiseRule(function, partials)
 
@@ -331,6 +332,11 @@ def elementwise(function, *partials):
 def elementwise_rule(function, *partials):
     """The primitive that :func:`elementwise` registers."""
     return ElementwiseRule(function, partials)
+
+
+def elementwise_rules():
+    """The rules that :func:`elementwise` has registered, by function."""
+    return {function: handler for function, handler in handlers.items() if type(handler) is ElementwiseRule}
 
 
 def composed(function):

@@ -41,6 +41,7 @@ cdef inline bint has_shape_of(object x, cnp.ndarray like):
         and cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, like)
 
 
+cdef bint finite(cnp.ndarray x)
 cdef object binary(BinaryOp op, object x, object y)
 cdef object unary(UnaryOp op, object x, bint partial_too)
 cdef object chain(object y_bar, object partial, bint overwrite_y_bar)

@@ -83,6 +83,17 @@ cdef inline bint all_finite(const floating *x, Py_ssize_t n) noexcept nogil:
     return seen_narrow >> 31 == 0
 
 
+cdef bint finite(cnp.ndarray x):
+    """Whether all numbers in a contiguous array are finite; of real, complex or truth values."""
+    cdef int kind = cnp.PyArray_TYPE(x)
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
+    if kind == cnp.NPY_DOUBLE or kind == cnp.NPY_CDOUBLE:
+        return all_finite(<double *>cnp.PyArray_DATA(x), n if kind == cnp.NPY_DOUBLE else 2 * n)
+    if kind == cnp.NPY_FLOAT or kind == cnp.NPY_CFLOAT:
+        return all_finite(<float *>cnp.PyArray_DATA(x), n if kind == cnp.NPY_FLOAT else 2 * n)
+    return True
+
+
 cdef inline bint combine(floating *out, const floating *x, Py_ssize_t sx, const floating *y, Py_ssize_t sy,
                          Py_ssize_t n, BinaryOp op) noexcept nogil:
     """One row of ``out = x op y``; False where a result is not finite (NumPy then says so its own way)."""

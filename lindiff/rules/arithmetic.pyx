@@ -25,6 +25,7 @@ from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
     TANH, UnaryOp, add_into, binary, is_plain, unary,
 )
+from lindiff.kernels.loops cimport kind_of
 from lindiff.kernels.matmul cimport add_product, matmul as plain_matmul, sum_of_products
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
@@ -56,7 +57,7 @@ cdef inline object constant_operand(object x):
     return x
 
 
-cdef inline Trace trace_of(object x, object y):
+cdef Trace trace_of(object x, object y):
     """The innermost trace of two operands."""
     if type(x) is Variable:
         if type(y) is Variable and (<Variable>y).node.trace.level > (<Variable>x).node.trace.level:
@@ -67,8 +68,9 @@ cdef inline Trace trace_of(object x, object y):
 
 cdef inline bint alike(object x, object value):
     """Whether an input has the shape and dtype of the result."""
-    if is_plain(x) and is_plain(value):
-        return cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.PyArray_TYPE(<cnp.ndarray>value) \
+    cdef int kind = kind_of(x)
+    if kind >= 0 and kind_of(value) >= 0:
+        return cnp.PyArray_TYPE(<cnp.ndarray>value) == kind \
             and cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, <cnp.ndarray>value)
     return x.shape == value.shape and x.dtype == value.dtype
 
@@ -78,20 +80,14 @@ cdef class Binary(Node):
     """An operation on two operands ``x`` and ``y``; ``fit_x``, ``fit_y`` hold shape and dtype of an active
     operand that differs from the result in them."""
 
-    cdef object x
-    cdef object y
-    cdef tuple fit_x
-    cdef tuple fit_y
-    cdef tuple fit_result
-
-    cdef inline object left(self, object x, Trace trace):
+    cdef object left(self, object x, Trace trace):
         """The first operand seen from outside ``trace``."""
         if type(x) is Variable and (<Variable>x).node.trace is trace:
             self.a = (<Variable>x).node
             return (<Variable>x)._value
         return constant_operand(x)
 
-    cdef inline object right(self, object y, Trace trace):
+    cdef object right(self, object y, Trace trace):
         if type(y) is Variable and (<Variable>y).node.trace is trace:
             self.b = (<Variable>y).node
             return (<Variable>y)._value
@@ -115,26 +111,26 @@ cdef class Binary(Node):
             self.fit_result = (value.shape, value.dtype)
         return record(trace, self, value)
 
-    cdef inline int add_a(self, Pull walk, object x_bar, bint own) except -1:
+    cdef int add_a(self, Pull walk, object x_bar, bint own) except -1:
         if self.fit_x is not None:
             x_bar = fit_to(x_bar, self.fit_x[0], self.fit_x[1])
             own = False
         return walk.add(self.a, x_bar, own)
 
-    cdef inline int add_b(self, Pull walk, object y_bar, bint own) except -1:
+    cdef int add_b(self, Pull walk, object y_bar, bint own) except -1:
         if self.fit_y is not None:
             y_bar = fit_to(y_bar, self.fit_y[0], self.fit_y[1])
             own = False
         return walk.add(self.b, y_bar, own)
 
-    cdef inline object fitted(self, object z_dot):
+    cdef object fitted(self, object z_dot):
         """A tangent in the shape and dtype of the result."""
         if self.fit_result is None or z_dot is None:
             return z_dot
         return fit_to(z_dot, self.fit_result[0], self.fit_result[1])
 
 
-cdef inline object conjugate(object x):
+cdef object conjugate(object x):
     if is_plain(x) or isinstance(x, (float, int)):
         return x
     if isinstance(x, complex):
@@ -310,7 +306,7 @@ cdef class Unary(Node):
 
 
 cdef class FastUnary(Handler):
-    """The compiled twin of an elementwise rule, for small plain arrays."""
+    """The compiled twin of an elementwise rule, for small plain arrays; the general one takes the others."""
 
     cdef UnaryOp op
 
@@ -326,7 +322,7 @@ cdef class FastUnary(Handler):
         x = args[0]
         both = unary(self.op, x._value, True)
         if both is None:
-            return NotImplemented
+            return self.fast.call(args, kwargs)
         node = Unary.__new__(Unary)
         node.a = x.node
         node.partial = (<tuple>both)[1]
@@ -652,7 +648,7 @@ cdef object with_item(Variable x, object index, object y):
 
 # -- what a Variable's operators do ----------------------------------------------------------------------
 
-cdef inline bint of_two(tuple args):
+cdef bint of_two(tuple args):
     """Whether these are two operands, one of them a Variable (with ``out=`` one, both may be plain)."""
     return len(args) == 2 and (type(args[0]) is Variable or type(args[1]) is Variable)
 

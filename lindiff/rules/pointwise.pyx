@@ -1,0 +1,254 @@
+"""The compiled way of all elementwise rules of one or two arguments: plain arrays of one type.
+
+Values come from the inner loops of the ufuncs, partial derivatives from the formulas of the readable rules,
+which are read once for each type of numbers (see formula.py).  A formula that cannot be read is called.
+"""
+
+cimport cython
+cimport numpy as cnp
+
+import numpy as np
+
+from lindiff.core.differential cimport chain_product, hush, unhush
+from lindiff.core.record cimport Pull, Push, Trace
+from lindiff.core.registry cimport ElementwiseRule, Handler
+from lindiff.core.variable cimport Variable, as_value, kept_constant
+from lindiff.kernels.loops cimport (
+    Loop, Operand, Program, apply, common_frame, common_kind, find_loop, kind_of, read_operand,
+)
+from lindiff.rules.arithmetic cimport Binary, of_two, plus, trace_of
+
+from lindiff.core.formula import read
+from lindiff.core.registry import elementwise_rules
+
+cnp.import_array()
+
+# The types of numbers, as they are counted here.
+cdef enum:
+    KINDS = 4
+    NEW = -2          # a loop that has not been looked for
+    NONE = -1         # there is none
+
+
+cdef inline int place_of_kind(int kind) noexcept:
+    if kind == cnp.NPY_DOUBLE:
+        return 0
+    if kind == cnp.NPY_FLOAT:
+        return 1
+    return 2 if kind == cnp.NPY_CDOUBLE else 3
+
+
+@cython.no_gc
+@cython.final
+cdef class Pointwise(Binary):
+    """``z = f(x)`` or ``z = f(x, y)``; holds of ``x``, ``y`` and ``z`` what the formulas need."""
+
+    cdef FastElementwise rule
+    cdef object z
+    cdef int kind
+    cdef object by_x
+    cdef object by_y
+
+    cdef object partial(self, Py_ssize_t i):
+        """The partial derivative by the i-th argument; None where it is zero."""
+        found = self.by_x if i == 0 else self.by_y
+        if found is None:
+            found = self.rule.partial(i, self)
+            if i == 0:
+                self.by_x = found
+            else:
+                self.by_y = found
+        return found
+
+    cdef int pull(self, Pull walk, object z_bar) except -1:
+        cdef bint overwrite = walk.overwrite
+        if self.a is not None:
+            partial = self.partial(0)
+            if partial is not None:
+                self.add_a(walk, chain_product(z_bar, partial, overwrite and self.b is None, True), True)
+        if self.b is not None:
+            partial = self.partial(1)
+            if partial is not None:
+                self.add_b(walk, chain_product(z_bar, partial, overwrite, True), True)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        y_dot = walk.tangent(self.b)
+        z_dot = None
+        if x_dot is not None:
+            partial = self.partial(0)
+            if partial is not None:
+                z_dot = chain_product(x_dot, partial, False)
+        if y_dot is not None:
+            partial = self.partial(1)
+            if partial is not None:
+                term = chain_product(y_dot, partial, False)
+                z_dot = term if z_dot is None else plus(z_dot, term)
+        return self.fitted(z_dot)
+
+
+@cython.final
+cdef class FastElementwise(Handler):
+    """The compiled twin of an elementwise rule; of a function that is no ufunc it takes only the formulas."""
+
+    cdef ElementwiseRule readable
+    cdef int count
+    cdef Loop loops[KINDS]
+    cdef list programs     # of each kind of numbers: the programs of the partials, or None
+
+    def __init__(self, ElementwiseRule readable):
+        cdef int i
+        self.function = readable.function
+        self.readable = readable
+        self.count = len(readable.partials)
+        self.programs = [None] * KINDS
+        for i in range(KINDS):
+            self.loops[i].kind = NEW
+
+    cdef int prepare(self, int k, int kind) except -1:
+        """Look for the loop of these numbers, and read the formulas for them."""
+        cdef str letters
+        self.programs[k] = []
+        if not isinstance(self.function, np.ufunc):
+            self.loops[k].kind = kind
+        elif not find_loop(self.function, kind, &self.loops[k]):
+            self.loops[k].kind = NONE
+            return 0
+        of_arguments = np.dtype(cnp.PyArray_DescrFromType(kind)).char * self.count
+        letters = np.dtype(cnp.PyArray_DescrFromType(self.loops[k].kind)).char + of_arguments
+        for formula in self.readable.partials:
+            program = None
+            if formula is not None:
+                assembled = read(formula, letters, 1 if self.readable.of_value else 1 + self.count)
+                program = None if assembled is None else Program(*assembled)
+            self.programs[k].append(program)
+        return 0
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Pointwise node
+        cdef Variable v
+        cdef Trace trace
+        cdef int kind, k
+        if kwargs:
+            return NotImplemented
+        node = Pointwise.__new__(Pointwise)
+        y = None
+        if self.count == 1:
+            if len(args) != 1 or type(args[0]) is not Variable:
+                return NotImplemented
+            v = args[0]
+            x = v._value
+            trace = v.node.trace
+            node.a = v.node
+            kind = kind_of(x)
+        else:
+            if not of_two(args):
+                return NotImplemented
+            trace = trace_of(args[0], args[1])
+            x = node.left(args[0], trace)
+            y = node.right(args[1], trace)
+            kind = common_kind(x, y)
+        if kind < 0:
+            return NotImplemented
+        k = place_of_kind(kind)
+        if self.loops[k].kind == NEW:
+            self.prepare(k, kind)
+        if self.loops[k].kind == NONE or (self.count == 2 and not self.fit(kind, x, y)):
+            return NotImplemented
+        value = None if self.loops[k].function == NULL else apply(&self.loops[k], self.count, x, y)
+        if value is None:
+            value = as_value(self.function(x) if self.count == 1 else self.function(x, y))
+            if kind_of(value) != self.loops[k].kind:
+                return NotImplemented
+        node.rule = self
+        node.kind = kind
+        self.keep(node, k, x, y, value)
+        return node.finish(trace, x, y, value)
+
+    cdef bint fit(self, int kind, object x, object y):
+        """Whether two operands are of one shape, or one of them is a number."""
+        cdef Operand operand
+        cdef cnp.ndarray frame = common_frame(x, y)
+        return read_operand(x, kind, frame, &operand) and read_operand(y, kind, frame, &operand)
+
+    cdef int keep(self, Pointwise node, int k, object x, object y, object value) except -1:
+        """Let the node hold what the partials with respect to its active arguments need."""
+        cdef int uses = 0
+        if node.a is not None:
+            uses |= self.uses(k, 0)
+        if node.b is not None:
+            uses |= self.uses(k, 1)
+        if uses & 1:
+            node.z = value
+        if uses & 2:
+            node.x = x if node.a is not None else kept_constant(x)
+        if uses & 4:
+            node.y = y if node.b is not None else kept_constant(y)
+        return 0
+
+    cdef int uses(self, int k, Py_ssize_t i):
+        """The bits of what a partial needs, of the value and the arguments."""
+        if self.readable.partials[i] is None:
+            return 0
+        program = (<list>self.programs[k])[i]
+        if program is not None:
+            return (<Program>program).uses
+        return 1 if self.readable.of_value else 6 if self.readable.of_arguments else 7
+
+    cdef object partial(self, Py_ssize_t i, Pointwise node):
+        """The i-th partial derivative at the point of ``node``; None where it is zero."""
+        cdef Operand given[3]
+        cdef Program program
+        cdef object frame
+        if self.readable.partials[i] is None:
+            return None
+        program = (<list>self.programs[place_of_kind(node.kind)])[i]
+        if program is None:
+            return self.called(self.readable.partials[i], node)
+        if program.number is not None:
+            return program.number
+        if program.count == 0:
+            return node.z if program.result == 0 else node.x if program.result == 1 else node.y
+        frame = node.z if program.uses & 1 else common_frame(node.x, node.y) if program.uses & 6 == 6 \
+            else node.x if program.uses & 2 else node.y
+        if not cnp.PyArray_CheckExact(frame) \
+                or (program.uses & 1 and not read_operand(node.z, node.kind, frame, &given[0])) \
+                or (program.uses & 2 and not read_operand(node.x, node.kind, frame, &given[1])) \
+                or (program.uses & 4 and not read_operand(node.y, node.kind, frame, &given[2])):
+            return self.called(self.readable.partials[i], node)
+        return program.run(given, frame)
+
+    cdef object called(self, object formula, Pointwise node):
+        """What a formula gives that is called, in the precision of the arguments."""
+        token = hush()
+        try:
+            if self.readable.of_value:
+                partial = formula(node.z)
+            else:
+                partial = formula(node.z, node.x) if self.count == 1 else formula(node.z, node.x, node.y)
+        finally:
+            unhush(token)
+        if isinstance(partial, (float, complex, int)) and not isinstance(partial, np.generic):
+            return partial
+        partial = as_value(partial)
+        if (node.kind == cnp.NPY_FLOAT or node.kind == cnp.NPY_CFLOAT) and cnp.PyArray_CheckExact(partial):
+            kind = kind_of(partial)
+            if kind == cnp.NPY_DOUBLE:
+                return partial.astype(np.float32)
+            if kind == cnp.NPY_CDOUBLE:
+                return partial.astype(np.complex64)
+        return partial
+
+
+def use_pointwise_paths():
+    """Give the elementwise rules of one or two arguments their compiled twins."""
+    cdef ElementwiseRule readable
+    for function, readable in elementwise_rules().items():
+        if len(readable.partials) <= 2 and (
+                not isinstance(function, np.ufunc)
+                or function.nout == 1 and function.nin == len(readable.partials)):
+            if readable.fast is None:
+                readable.fast = FastElementwise(readable)
+            elif len(readable.partials) == 1:
+                readable.fast.fast = FastElementwise(readable)
