@@ -23,9 +23,9 @@ from lindiff.core.variable cimport (
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
-    TANH, UnaryOp, add_into, binary, is_plain, unary,
+    TANH, BinaryOp, UnaryOp, add_into, binary, is_plain, unary,
 )
-from lindiff.kernels.loops cimport kind_of
+from lindiff.kernels.loops cimport Loop, apply, common_kind, find_loop, kind_of
 from lindiff.kernels.matmul cimport add_product, matmul as plain_matmul, sum_of_products
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
@@ -133,13 +133,48 @@ cdef class Binary(Node):
 cdef object conjugate(object x):
     if is_plain(x) or isinstance(x, (float, int)):
         return x
+    cdef int kind = kind_of(x)
+    if kind >= 0:
+        out = apply(&complex_conjugates[kind == cnp.NPY_CFLOAT], 1, x, None)
+        if out is not None:
+            return out
     if isinstance(x, complex):
         return x.conjugate()
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
+# The loops of NumPy's arithmetic on complex numbers of two precisions, by operation.
+cdef Loop[2][4] complex_loops
+cdef Loop[2] complex_conjugates
+
+
+cdef int find_complex_loops(int k, int kind) except -1:
+    find_loop(np.conjugate, kind, &complex_conjugates[k])
+    find_loop(np.add, kind, &complex_loops[k][<int>ADD])
+    find_loop(np.subtract, kind, &complex_loops[k][<int>SUBTRACT])
+    find_loop(np.multiply, kind, &complex_loops[k][<int>MULTIPLY])
+    find_loop(np.divide, kind, &complex_loops[k][<int>DIVIDE])
+    return 0
+
+
+find_complex_loops(0, cnp.NPY_CDOUBLE)
+find_complex_loops(1, cnp.NPY_CFLOAT)
+
+
+cdef object combined(BinaryOp op, object x, object y):
+    """``x op y`` for few real or complex numbers; None where that is not the case."""
+    cdef int kind
+    out = binary(op, x, y)
+    if out is not None:
+        return out
+    kind = common_kind(x, y)
+    if kind == cnp.NPY_CDOUBLE or kind == cnp.NPY_CFLOAT:
+        return apply(&complex_loops[kind == cnp.NPY_CFLOAT][<int>op], 2, x, y)
+    return None
+
+
 cdef object plus(object x, object y):
-    out = binary(ADD, x, y)
+    out = combined(ADD, x, y)
     if out is not None:
         return out
     if type(x) is Directions and type(y) is Directions and x.ndim == y.ndim:
@@ -209,9 +244,9 @@ cdef class Multiply(Binary):
     cdef int pull(self, Pull walk, object z_bar) except -1:
         cdef bint overwrite = walk.overwrite
         if self.a is not None and not self.pull_number(walk, self.a, self.fit_x, z_bar, self.y):
-            self.add_a(walk, chain_product(z_bar, conjugate(self.y), overwrite and self.b is None), True)
+            self.add_a(walk, chain_product(z_bar, self.y, overwrite and self.b is None, True), True)
         if self.b is not None and not self.pull_number(walk, self.b, self.fit_y, z_bar, self.x):
-            self.add_b(walk, chain_product(z_bar, conjugate(self.x), overwrite), True)
+            self.add_b(walk, chain_product(z_bar, self.x, overwrite, True), True)
         return 0
 
     cdef bint pull_number(self, Pull walk, Node parent, tuple fit, object z_bar, object other) except -1:
@@ -238,7 +273,7 @@ cdef class Multiply(Binary):
 
 cdef object quotient(object g, object y):
     """``g / y`` with 0 / 0 = 0."""
-    out = binary(DIVIDE, g, y)
+    out = combined(DIVIDE, g, y)
     if out is not None:
         return out
     with np.errstate(all="ignore"):
@@ -257,7 +292,7 @@ cdef class Divide(Binary):
         return self.b is None
 
     cdef object partial_y(self):
-        cdef object quotient = binary(DIVIDE, self.z, self.y)
+        cdef object quotient = combined(DIVIDE, self.z, self.y)
         if quotient is None:
             with np.errstate(all="ignore"):
                 quotient = self.z / self.y
@@ -267,7 +302,7 @@ cdef class Divide(Binary):
         if self.a is not None:
             self.add_a(walk, quotient(z_bar, conjugate(self.y)), True)
         if self.b is not None:
-            self.add_b(walk, chain_product(z_bar, conjugate(self.partial_y()), False), True)
+            self.add_b(walk, chain_product(z_bar, self.partial_y(), False, True), True)
         return 0
 
     cdef object push(self, Push walk):
@@ -603,6 +638,7 @@ cdef class SetItem(Node):
         return True
 
     cdef object push(self, Push walk):
+        cdef bint writable
         x_dot = walk.tangent(self.a)
         y_dot = walk.tangent(self.b)
         if x_dot is None and y_dot is None:
@@ -611,9 +647,10 @@ cdef class SetItem(Node):
             y_dot = 0
         if x_dot is None:
             x_dot = np.zeros(self.shape, self.dtype)
-        elif not self.is_alone(x_dot):
-            return replaced(x_dot, self.index, y_dot)
-        if type(y_dot) is Variable:
+            writable = True
+        else:
+            writable = self.is_alone(x_dot)
+        if not writable or type(y_dot) is Variable:
             return replaced(x_dot, self.index, y_dot)
         x_dot[self.index] = y_dot
         return x_dot
@@ -698,7 +735,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = binary(ADD, x, y)
+        value = combined(ADD, x, y)
         return node.finish(trace, x, y, x + y if value is None else value)
 
     cdef object subtract(self, object x, object y):
@@ -706,7 +743,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = binary(SUBTRACT, x, y)
+        value = combined(SUBTRACT, x, y)
         return node.finish(trace, x, y, x - y if value is None else value)
 
     cdef object multiply(self, object x, object y):
@@ -714,7 +751,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = binary(MULTIPLY, x, y)
+        value = combined(MULTIPLY, x, y)
         if node.a is not None:
             node.y = y if node.b is not None else kept_constant(y)
         if node.b is not None:
@@ -726,7 +763,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = binary(DIVIDE, x, y)
+        value = combined(DIVIDE, x, y)
         if value is None:
             value = x / y
         node.y = y if node.b is not None else kept_constant(y)
