@@ -208,8 +208,13 @@ cdef class Constant(Handler):
     """A function whose derivative is zero wherever it has one: runs on the plain values."""
 
     cdef object call(self, tuple args, dict kwargs):
-        return self.function(*[plain(argument) for argument in args],
-                             **{name: plain(argument) for name, argument in kwargs.items()})
+        return on_values(self.function, args, kwargs)
+
+
+cpdef object on_values(object function, tuple args, dict kwargs):
+    """``function(*args, **kwargs)`` of the plain values of Variables, also of those in lists and tuples."""
+    return function(*[plain(argument) for argument in args],
+                    **{name: plain(argument) for name, argument in kwargs.items()})
 
 
 cdef object plain(object x):
