@@ -265,6 +265,14 @@ cpdef object kept_constant(object x):
     return x
 
 
+def call(function, tuple args, dict kwargs):
+    """``function(*args, **kwargs)`` with a Variable first: what NumPy's protocol leads to, without its price."""
+    for x in args:
+        if type(x) is Directions:
+            return function(*args, **kwargs)
+    return _operators.function(function, args, kwargs)
+
+
 def value(x):
     """The plain array (or NumPy scalar) that a Variable holds; anything else as it is.
 
@@ -664,7 +672,7 @@ cdef class Variable:
         return new_variable(self.node, self._value)
 
     def __abs__(self):
-        return np.absolute(self)
+        return _operators.ufunc(np.absolute, "__call__", (self,), {})
 
     def __iadd__(self, other):
         return self.assign(_operators.add(self, other))

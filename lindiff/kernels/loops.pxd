@@ -36,6 +36,8 @@ cdef int common_kind(object x, object y)
 cdef cnp.ndarray common_frame(object x, object y)
 cdef bint read_operand(object x, int kind, cnp.ndarray frame, Operand *operand)
 cdef object apply(const Loop *loop, int count, object x, object y)
+cdef object merge(object mask, object x, object y)
+cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, bint from_zero)
 
 
 cdef struct Step

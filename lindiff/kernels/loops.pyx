@@ -7,6 +7,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from libc.math cimport fabs
+from libc.string cimport memcpy, memset
 
 from lindiff.kernels.elementwise cimport finite
 from lindiff.kernels.memory cimport empty
@@ -152,6 +153,66 @@ cdef object apply(const Loop *loop, int count, object x, object y):
     return out if finite(out) else None
 
 
+cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, bint from_zero):
+    """The reduction of few numbers in a contiguous array along one axis (None: all), as NumPy does it.
+
+    ``from_zero``: the result starts as zero, not as the first of the numbers.  None where the call is another.
+    """
+    cdef cnp.npy_intp shape[8]
+    cdef cnp.npy_intp steps[3]
+    cdef cnp.npy_intp n = cnp.PyArray_SIZE(x), inner = 1, outer = 1, one
+    cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(x), i, k
+    cdef int axes = cnp.PyArray_NDIM(x), along = 0, left = 0
+    cdef char *args[3]
+    cdef char *of
+    cdef cnp.ndarray out
+    if not 0 < n <= SMALL or axes > 8 or not cnp.PyArray_IS_C_CONTIGUOUS(x):
+        return None
+    if axis is None:
+        if keepdims:
+            for k in range(axes):
+                shape[k] = 1
+            left = axes
+    else:
+        along = axis
+        if along < 0:
+            along += axes
+        if not 0 <= along < axes:
+            return None
+        n = cnp.PyArray_DIM(x, along)
+        for k in range(axes):
+            if k < along:
+                outer *= cnp.PyArray_DIM(x, k)
+            elif k > along:
+                inner *= cnp.PyArray_DIM(x, k)
+            if k != along or keepdims:
+                shape[left] = 1 if k == along else cnp.PyArray_DIM(x, k)
+                left += 1
+    out = cnp.PyArray_EMPTY(left, shape, loop.kind, 0)
+    args[0] = args[2] = cnp.PyArray_BYTES(out)
+    of = cnp.PyArray_BYTES(x)
+    if from_zero:
+        memset(args[0], 0, outer * inner * size)
+    for i in range(outer):
+        if not from_zero:
+            memcpy(args[0], of, inner * size)
+        args[1] = of if from_zero else of + inner * size
+        one = n if from_zero else n - 1
+        if inner == 1:  # onto one number
+            steps[0] = steps[2] = 0
+            steps[1] = size
+            loop.function(args, &one, steps, loop.data)
+        else:
+            steps[0] = steps[1] = steps[2] = size
+            for k in range(one):
+                loop.function(args, &inner, steps, loop.data)
+                args[1] += inner * size
+        of += n * inner * size
+        args[0] += inner * size
+        args[2] = args[0]
+    return out if finite(out) else None
+
+
 # -- programs ----------------------------------------------------------------------------------------------
 
 cdef enum Operation:
@@ -186,6 +247,18 @@ cdef inline void choose(char **args, const cnp.npy_intp *steps, word *out, Py_ss
             out[i] = (<word *>(args[2] + i * steps[2]))[0]
 
 
+cdef inline void choose_any(char **args, const cnp.npy_intp *steps, int size, Py_ssize_t n) noexcept nogil:
+    """The same onto ``args[3]``, for elements of so many bytes."""
+    if size == 1:
+        choose[char](args, steps, args[3], n)
+    elif size == 4:
+        choose[float](args, steps, <float *>args[3], n)
+    elif size == 8:
+        choose[double](args, steps, <double *>args[3], n)
+    else:
+        choose["double complex"](args, steps, <double complex *>args[3], n)
+
+
 cdef inline void cast_to(const char *x, cnp.npy_intp step, int kind, word *out, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
@@ -212,6 +285,31 @@ cdef inline void cast(const char *x, cnp.npy_intp step, const int *kinds, char *
             (<float *>out)[2 * i] = (<float *>(x + i * step))[0] if kinds[0] == cnp.NPY_FLOAT \
                 else x[i * step] != 0
             (<float *>out)[2 * i + 1] = 0
+
+
+cdef object merge(object mask, object x, object y):
+    """``where(mask, x, y)`` for few numbers in arrays of one type and shape, or single ones."""
+    cdef Operand operands[3]
+    cdef char *args[4]
+    cdef cnp.npy_intp steps[3]
+    cdef cnp.ndarray frame, out
+    cdef int kind = common_kind(x, y), k
+    cdef Py_ssize_t n
+    if kind < 0 or not cnp.PyArray_CheckExact(mask) or cnp.PyArray_TYPE(<cnp.ndarray>mask) != cnp.NPY_BOOL:
+        return None
+    frame = common_frame(mask, common_frame(x, y))
+    n = cnp.PyArray_SIZE(frame)
+    if n > SMALL or not read_operand(mask, kind, frame, &operands[0]) \
+            or not read_operand(x, kind, frame, &operands[1]) \
+            or not read_operand(y, kind, frame, &operands[2]):
+        return None
+    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(frame), cnp.PyArray_DIMS(frame), kind, 0)
+    for k in range(3):
+        args[k] = operands[k].data
+        steps[k] = operands[k].step
+    args[3] = cnp.PyArray_BYTES(out)
+    choose_any(args, steps, cnp.PyArray_ITEMSIZE(out), n)
+    return out
 
 
 cdef class Program:
@@ -340,13 +438,7 @@ cdef class Program:
                     step.loop.function(args, &length, steps, step.loop.data)
                 elif step.operation == CAST:
                     cast(args[0], steps[0], step.kinds, args[1], length)
-                elif step.sizes[3] == 1:
-                    choose[char](args, steps, args[3], length)
-                elif step.sizes[3] == 4:
-                    choose[float](args, steps, <float *>args[3], length)
-                elif step.sizes[3] == 8:
-                    choose[double](args, steps, <double *>args[3], length)
                 else:
-                    choose["double complex"](args, steps, <double complex *>args[3], length)
+                    choose_any(args, steps, step.sizes[3], length)
             start += length
         return 0

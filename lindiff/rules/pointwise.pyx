@@ -1,4 +1,4 @@
-"""The compiled way of all elementwise rules of one or two arguments: plain arrays of one type.
+"""The compiled way of all elementwise rules of one or two arguments, on plain arrays of one type; where, clip.
 
 Values come from the inner loops of the ufuncs, partial derivatives from the formulas of the readable rules,
 which are read once for each type of numbers (see formula.py).  A formula that cannot be read is called.
@@ -10,16 +10,18 @@ cimport numpy as cnp
 import numpy as np
 
 from lindiff.core.differential cimport chain_product, hush, unhush
-from lindiff.core.record cimport Pull, Push, Trace
+from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport ElementwiseRule, Handler
-from lindiff.core.variable cimport Variable, as_value, kept_constant
+from lindiff.core.variable cimport Variable, as_value, kept_constant, record
+from lindiff.kernels.elementwise cimport chosen, clipped
 from lindiff.kernels.loops cimport (
-    Loop, Operand, Program, apply, common_frame, common_kind, find_loop, kind_of, read_operand,
+    Loop, Operand, Program, apply, common_frame, common_kind, find_loop, kind_of, merge,
+    read_operand,
 )
 from lindiff.rules.arithmetic cimport Binary, of_two, plus, trace_of
 
 from lindiff.core.formula import read
-from lindiff.core.registry import elementwise_rules
+from lindiff.core.registry import elementwise_rules, fast_path
 
 cnp.import_array()
 
@@ -241,6 +243,102 @@ cdef class FastElementwise(Handler):
         return partial
 
 
+# -- z = x where a mask holds, y elsewhere ---------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class Where(Binary):
+    """Each branch gets the derivative where it is taken, and exactly 0 elsewhere."""
+
+    cdef object mask
+
+    cdef bint linear(self):
+        return True
+
+    cdef object part(self, object t, bint wanted, bint overwrite):
+        """``t`` where the mask is as ``wanted``."""
+        out = chosen(t, self.mask, wanted, overwrite)
+        if out is not None:
+            return out
+        return np.where(self.mask, t, 0) if wanted else np.where(self.mask, 0, t)
+
+    cdef int pull(self, Pull walk, object z_bar) except -1:
+        if self.a is not None:
+            self.add_a(walk, self.part(z_bar, True, walk.overwrite and self.b is None), True)
+        if self.b is not None:
+            self.add_b(walk, self.part(z_bar, False, walk.overwrite), True)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        y_dot = walk.tangent(self.b)
+        if x_dot is None:
+            return None if y_dot is None else self.fitted(self.part(y_dot, False, False))
+        if y_dot is None:
+            return self.fitted(self.part(x_dot, True, False))
+        z_dot = merge(self.mask, x_dot, y_dot)
+        return self.fitted(np.where(self.mask, x_dot, y_dot) if z_dot is None else z_dot)
+
+
+cdef class FastWhere(Handler):
+    """For a plain mask, and plain arrays of one type or numbers."""
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Where node
+        cdef Trace trace
+        if kwargs or len(args) != 3 or not cnp.PyArray_CheckExact(args[0]) \
+                or cnp.PyArray_TYPE(<cnp.ndarray>args[0]) != cnp.NPY_BOOL \
+                or (type(args[1]) is not Variable and type(args[2]) is not Variable):
+            return NotImplemented
+        node = Where.__new__(Where)
+        trace = trace_of(args[1], args[2])
+        x = node.left(args[1], trace)
+        y = node.right(args[2], trace)
+        if common_kind(x, y) < 0:
+            return NotImplemented
+        value = merge(args[0], x, y)
+        if value is None:
+            value = np.where(args[0], x, y)
+        node.mask = kept_constant(args[0])
+        return node.finish(trace, x, y, value)
+
+
+# -- y = x clipped between two numbers -------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class Clip(Node):
+    cdef object partial
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        return walk.add(self.a, chain_product(y_bar, self.partial, walk.overwrite), True)
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        return None if x_dot is None else chain_product(x_dot, self.partial, False)
+
+
+cdef class FastClip(Handler):
+    """For a plain array and Python numbers."""
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Variable x
+        cdef Clip node
+        if kwargs or len(args) != 3 or type(args[0]) is not Variable:
+            return NotImplemented
+        x = args[0]
+        both = clipped(x._value, args[1], args[2])
+        if both is None:
+            return NotImplemented
+        node = Clip.__new__(Clip)
+        node.a = x.node
+        node.partial = (<tuple>both)[1]
+        return record(x.node.trace, node, (<tuple>both)[0])
+
+
 def use_pointwise_paths():
     """Give the elementwise rules of one or two arguments their compiled twins."""
     cdef ElementwiseRule readable
@@ -252,3 +350,5 @@ def use_pointwise_paths():
                 readable.fast = FastElementwise(readable)
             elif len(readable.partials) == 1:
                 readable.fast.fast = FastElementwise(readable)
+    fast_path(np.where, FastWhere(np.where))
+    fast_path(np.clip, FastClip(np.clip))
