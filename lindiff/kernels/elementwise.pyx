@@ -420,7 +420,7 @@ cdef inline void clip_row(const floating *x, floating lower, floating upper, flo
 
 
 cdef object clipped(object x, object lower, object upper):
-    """``x`` clipped between two Python numbers, and the derivative: 1 between them, 1/2 on them, 0 outside."""
+    """``x`` clipped between two Python numbers, and the derivative: 1 between, 1/2 on them, 0 outside."""
     cdef double low, high
     cdef cnp.ndarray a, y, partial
     cdef int kind
@@ -541,18 +541,50 @@ cdef object chain_complex(object y_bar, object partial, bint conjugated):
     return out
 
 
+cdef inline void repeat_frame(floating *out, const floating *y, Py_ssize_t n,
+                              Py_ssize_t inner) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef floating number
+    if inner == 1:
+        number = y[0]
+        for i in range(n):
+            out[i] = number
+        return
+    for i in range(n):
+        memcpy(out + i * inner, y, inner * sizeof(floating))
+
+
 cdef object repeated(object y, tuple kept, tuple shape):
     """``y`` in the shape ``kept`` repeated along its axes of length 1 to ``shape``, in memory of its own."""
     cdef cnp.npy_intp dims[64]
-    cdef Py_ssize_t k, ndim = len(shape)
+    cdef Py_ssize_t k, ndim = len(shape), outer = 1, n = 1, inner = 1, size, i
     cdef cnp.ndarray out
+    cdef bint apart = False
+    cdef int kind
     if not is_plain(y) or ndim > 64:
         return None
-    y = cnp.PyArray_Reshape(<cnp.ndarray>y, kept)
+    kind = cnp.PyArray_TYPE(<cnp.ndarray>y)
     for k in range(ndim):
         dims[k] = shape[k]
-    out = empty(<int>ndim, dims, cnp.PyArray_TYPE(<cnp.ndarray>y))
-    cnp.PyArray_CopyInto(out, y)
+        size = kept[k]
+        if size != dims[k]:
+            apart |= inner > 1  # axes that are not next to each other
+            n *= dims[k]
+        elif n > 1:
+            inner *= dims[k]
+        else:
+            outer *= dims[k]
+    out = empty(<int>ndim, dims, kind)
+    if apart or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y) or n * inner * outer == 0:
+        cnp.PyArray_CopyInto(out, cnp.PyArray_Reshape(<cnp.ndarray>y, kept))
+        return out
+    cdef char *to = cnp.PyArray_BYTES(out)
+    cdef char *of = cnp.PyArray_BYTES(<cnp.ndarray>y)
+    for i in range(outer):
+        if kind == cnp.NPY_DOUBLE:
+            repeat_frame[double](<double *>to + i * n * inner, <double *>of + i * inner, n, inner)
+        else:
+            repeat_frame[float](<float *>to + i * n * inner, <float *>of + i * inner, n, inner)
     return out
 
 
@@ -798,8 +830,10 @@ cdef void sum_rows(const double *x, Py_ssize_t rows, Py_ssize_t columns, double 
 
 
 cdef object sum_of_thin(object x, tuple shape):
-    """The sums of few numbers, or of a matrix of few columns over one axis, in ``shape``; NumPy's own loop over
-    short rows takes several times as long.  None where that is not what leads to ``shape``."""
+    """The sums of few numbers, or of a matrix of few columns over one axis, in ``shape``.
+
+    NumPy's own loop over short rows takes several times as long.  None where that does not lead to ``shape``.
+    """
     cdef cnp.ndarray a, out
     cdef Py_ssize_t rows, columns
     cdef cnp.npy_intp dims[2]

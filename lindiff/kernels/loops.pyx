@@ -156,12 +156,12 @@ cdef object apply(const Loop *loop, int count, object x, object y):
 cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, bint from_zero):
     """The reduction of few numbers in a contiguous array along one axis (None: all), as NumPy does it.
 
-    ``from_zero``: the result starts as zero, not as the first of the numbers.  None where the call is another.
+    ``from_zero``: the result starts as zero, not as the first number.  None where the call is another.
     """
     cdef cnp.npy_intp shape[8]
     cdef cnp.npy_intp steps[3]
     cdef cnp.npy_intp n = cnp.PyArray_SIZE(x), inner = 1, outer = 1, one
-    cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(x), i, k
+    cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(x), k, _i, _k
     cdef int axes = cnp.PyArray_NDIM(x), along = 0, left = 0
     cdef char *args[3]
     cdef char *of
@@ -193,7 +193,7 @@ cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, 
     of = cnp.PyArray_BYTES(x)
     if from_zero:
         memset(args[0], 0, outer * inner * size)
-    for i in range(outer):
+    for _i in range(outer):
         if not from_zero:
             memcpy(args[0], of, inner * size)
         args[1] = of if from_zero else of + inner * size
@@ -204,7 +204,7 @@ cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, 
             loop.function(args, &one, steps, loop.data)
         else:
             steps[0] = steps[1] = steps[2] = size
-            for k in range(one):
+            for _k in range(one):
                 loop.function(args, &inner, steps, loop.data)
                 args[1] += inner * size
         of += n * inner * size

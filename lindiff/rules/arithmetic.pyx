@@ -518,6 +518,16 @@ cdef inline bint add_to_element(cnp.ndarray x, object index, object y) noexcept:
     return True
 
 
+cdef object zeros(tuple shape, cnp.dtype dtype):
+    cdef cnp.npy_intp dims[64]
+    cdef int k, axes = len(shape)
+    if axes > 64 or not dtype.isnative:
+        return np.zeros(shape, dtype)
+    for k in range(axes):
+        dims[k] = shape[k]
+    return cnp.PyArray_ZEROS(axes, dims, dtype.type_num, 0)
+
+
 @cython.no_gc
 @cython.final
 cdef class GetItem(Node):
@@ -541,7 +551,7 @@ cdef class GetItem(Node):
             return 0
         x_bar = walk.buffer(self.a)
         if x_bar is None:
-            walk.add(self.a, np.zeros(self.shape, self.dtype), True)
+            walk.add(self.a, zeros(self.shape, self.dtype), True)
             x_bar = walk.buffer(self.a)
             if x_bar is None:  # Variables there already
                 walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)

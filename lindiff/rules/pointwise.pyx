@@ -1,4 +1,4 @@
-"""The compiled way of all elementwise rules of one or two arguments, on plain arrays of one type; where, clip.
+"""The compiled way of all elementwise rules of one or two arguments, on plain arrays of a type; where, clip.
 
 Values come from the inner loops of the ufuncs, partial derivatives from the formulas of the readable rules,
 which are read once for each type of numbers (see formula.py).  A formula that cannot be read is called.
