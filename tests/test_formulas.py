@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import lindiff as ld
 from lindiff.core.formula import read, some
@@ -67,6 +68,28 @@ def test_blocks(n: int) -> None:
     np.testing.assert_array_equal(x_bar, 1 / (1 + x * x))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.arctan,
+        np.sinc,
+        special.expit,
+        special.psi,
+        lambda x: np.arctan2(x, 0.5),
+        lambda x: x**3,
+        lambda x: np.maximum(x, 0.5),
+        lambda x: np.logaddexp(x, 2 * x),
+    ],
+)
+def test_many_numbers_as_few(function: Any) -> None:
+    """Large arrays take other ways, to the same derivatives."""
+    x = np.append(np.random.default_rng(0).uniform(0.1, 40, 2990), [0.5, 1e-200, 1e90, 1.0, 1e-8])
+    whole = ld.vjp(function, x)[1](np.ones_like(x))[0]
+    parts = [ld.vjp(function, x[k::31])[1](np.ones_like(x[k::31]))[0] for k in range(31)]
+    for k, part in enumerate(parts):
+        np.testing.assert_allclose(whole[k::31], part, rtol=1e-12)
+
+
 @pytest.mark.parametrize("x", [np.linspace(0.5, 2, 12)[::3], np.linspace(0.5, 2, 12).reshape(3, 4).T, 0.7])
 def test_strided_and_single_numbers(x: Any) -> None:
     (x_bar,) = ld.vjp(np.arctan, x)[1](np.ones(np.shape(x)))
@@ -83,10 +106,10 @@ def test_number_beside_array() -> None:
 
 
 def test_read_tells_the_steps() -> None:
-    constants, steps, slots, _, kind = read(lambda y, x: 1 / (1 + x * x), "ddd", 2)  # type: ignore[misc]
+    constants, steps, slots, _, kind, asks = read(lambda y, x: 1 / (1 + x * x), "ddd", 2)  # type: ignore[misc]
     assert [step[0] for step in steps] == [np.multiply, np.add, np.divide]
     assert constants == [(1, np.dtype("d").num)]
-    assert (slots, kind) == (2, np.dtype("d").num)
+    assert (slots, kind, asks) == (2, np.dtype("d").num, False)
 
 
 def test_read_leaves_out_what_the_result_does_not_need() -> None:
@@ -121,12 +144,13 @@ def test_question_that_only_saves_work() -> None:
     assert [step[0] for step in read(formula, "dd", 1)[1]] == [  # type: ignore[index]
         np.less, np.negative, "where"
     ]  # fmt: skip
+    assert read(formula, "dd", 1)[-1] is True  # type: ignore[index]
     assert some(np.array([False, True]))
     assert not some(np.array([False, False]))
 
 
 def test_single_precision_stays() -> None:
-    assert read(lambda y: np.where(y < 0, 0.5, y > 1), "ff", 1)[-1] == np.dtype("f").num  # type: ignore[index]
+    assert read(lambda y: np.where(y < 0, 0.5, y > 1), "ff", 1)[4] == np.dtype("f").num  # type: ignore[index]
 
 
 def test_warnings_and_errors_of_values_are_numpys() -> None:

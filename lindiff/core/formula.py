@@ -61,15 +61,22 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
 
 def some(mask: Any) -> bool:
     """Whether a mask holds anywhere, asked to save work where it does not; of a formula that is read, yes."""
-    return isinstance(mask, Symbol) or bool(mask.any())
+    if isinstance(mask, Symbol):
+        mask.formula.asks = True
+        return True
+    return bool(mask.any())
 
 
 class Formula:
-    """The steps of a formula so far: what is called, of which operands, and the Symbol of its result."""
+    """The steps of a formula so far: what is called, of which operands, and the Symbol of its result.
+
+    ``asks``: it has asked what saves work.
+    """
 
     def __init__(self, precision: str) -> None:
         self.steps: list[tuple[Any, tuple[Any, ...], Symbol]] = []
         self.precision = precision
+        self.asks = False
 
     def call(self, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Symbol:
         operands = self.alike(inputs)
@@ -147,7 +154,7 @@ def read(partial: Callable[..., Any], dtypes: str, given: int) -> tuple[Any, ...
             result = (as_number(result), "d")
     except Exception:  # whatever is wrong with it, calling it with arrays will tell
         return None
-    return Assembly(symbols, needed(formula.steps, result), result).program()
+    return (*Assembly(symbols, needed(formula.steps, result), result).program(), formula.asks)
 
 
 def needed(steps: list[tuple[Any, tuple[Any, ...], Symbol]], result: Any) -> list[Any]:

@@ -46,6 +46,7 @@ cdef struct Step
 cdef class Program:
     cdef readonly int uses
     cdef readonly int kind
+    cdef readonly bint asks
     cdef readonly object number
     cdef Step *steps
     cdef char *constants

@@ -328,6 +328,8 @@ cdef class Program:
         The register of the result, if there are no steps: something given, or a constant.
     kind : int
         The type number of the result.
+    asks : bool
+        Whether the formula does without some of the steps where it can.
 
     Attributes
     ----------
@@ -337,7 +339,7 @@ cdef class Program:
         The result, where it is a constant.
     """
 
-    def __cinit__(self, list constants, list steps, int slots, int result, int kind):
+    def __cinit__(self, list constants, list steps, int slots, int result, int kind, bint asks):
         cdef int i, k
         cdef Step *step
         self.count = len(steps)
@@ -345,6 +347,7 @@ cdef class Program:
         self.slots = slots
         self.result = result
         self.kind = kind
+        self.asks = asks
         if GIVEN + self.constant_count + slots > REGISTERS:
             raise ValueError("a formula with too many constants and intermediate results")
         self.steps = <Step *>PyMem_Calloc(max(self.count, 1), sizeof(Step))

@@ -28,6 +28,7 @@ cnp.import_array()
 # The types of numbers, as they are counted here.
 cdef enum:
     KINDS = 4
+    MANY = 2048       # elements
     NEW = -2          # a loop that has not been looked for
     NONE = -1         # there is none
 
@@ -177,10 +178,11 @@ cdef class FastElementwise(Handler):
     cdef int keep(self, Pointwise node, int k, object x, object y, object value) except -1:
         """Let the node hold what the partials with respect to its active arguments need."""
         cdef int uses = 0
+        cdef bint many = cnp.PyArray_SIZE(<cnp.ndarray>value) > MANY
         if node.a is not None:
-            uses |= self.uses(k, 0)
+            uses |= self.uses(k, 0, many)
         if node.b is not None:
-            uses |= self.uses(k, 1)
+            uses |= self.uses(k, 1, many)
         if uses & 1:
             node.z = value
         if uses & 2:
@@ -189,13 +191,14 @@ cdef class FastElementwise(Handler):
             node.y = y if node.b is not None else kept_constant(y)
         return 0
 
-    cdef int uses(self, int k, Py_ssize_t i):
+    cdef int uses(self, int k, Py_ssize_t i, bint many):
         """The bits of what a partial needs, of the value and the arguments."""
+        cdef Program program
         if self.readable.partials[i] is None:
             return 0
         program = (<list>self.programs[k])[i]
-        if program is not None:
-            return (<Program>program).uses
+        if program is not None and not (many and program.asks):
+            return program.uses
         return 1 if self.readable.of_value else 6 if self.readable.of_arguments else 7
 
     cdef object partial(self, Py_ssize_t i, Pointwise node):
@@ -214,12 +217,18 @@ cdef class FastElementwise(Handler):
             return node.z if program.result == 0 else node.x if program.result == 1 else node.y
         frame = node.z if program.uses & 1 else common_frame(node.x, node.y) if program.uses & 6 == 6 \
             else node.x if program.uses & 2 else node.y
-        if not cnp.PyArray_CheckExact(frame) \
+        if not cnp.PyArray_CheckExact(frame) or self.saves_work(program, frame, node) \
                 or (program.uses & 1 and not read_operand(node.z, node.kind, frame, &given[0])) \
                 or (program.uses & 2 and not read_operand(node.x, node.kind, frame, &given[1])) \
                 or (program.uses & 4 and not read_operand(node.y, node.kind, frame, &given[2])):
             return self.called(self.readable.partials[i], node)
         return program.run(given, frame)
+
+    cdef bint saves_work(self, Program program, cnp.ndarray frame, Pointwise node):
+        """Whether calling the formula rather than running its program is worth the price: where it looks at
+        many numbers first, or at an exponent."""
+        return cnp.PyArray_SIZE(frame) > MANY and (
+            program.asks or (self.function is np.power and isinstance(node.y, (int, float))))
 
     cdef object called(self, object formula, Pointwise node):
         """What a formula gives that is called, in the precision of the arguments."""

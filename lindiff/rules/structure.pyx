@@ -100,9 +100,16 @@ cdef class FastExpandDims(Handler):
         return record_reshape(x, reshaped(x._value, shape[:axis] + (1,) + shape[axis:]))
 
 
+cdef tuple reversed_axes(object x):
+    return tuple(range(x.ndim - 1, -1, -1))
+
+
 cdef class FastTranspose(Handler):
     cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
+        if kwargs or not 1 <= len(args) <= 2 or type(args[0]) is not Variable:
+            return NotImplemented
+        if len(args) == 2 and args[1] is not None and (
+                type(args[1]) is not tuple or args[1] != reversed_axes((<Variable>args[0])._value)):
             return NotImplemented
         return args[0].T
 
