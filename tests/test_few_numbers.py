@@ -163,3 +163,27 @@ def test_adjoint_of_broadcasting(shape, to, dtype):
             kept = np.sum(kept, axis=axis, keepdims=True)
     assert x_bar.dtype == dtype
     np.testing.assert_allclose(x_bar, np.reshape(kept, to), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+@pytest.mark.parametrize(
+    "shapes", [((3, 4), (4, 2)), ((3, 4), (4,)), ((4,), (4, 2)), ((4,), (4,)), ((12, 12), (12, 12))]
+)
+@pytest.mark.parametrize("real", ["", "x", "y"])
+def test_complex_products(shapes, dtype, real):
+    """Also with a real operand, of a transposed one, and pushed forward."""
+    x, y = (numbers(shape, dtype, seed) for seed, shape in enumerate(shapes))
+    x, y = (x.real.copy() if real == "x" else x), (y.real.copy() if real == "y" else y)
+    tolerance = 1e-12 if dtype is np.complex128 else 1e-4
+    value, pullback = ld.vjp(np.matmul, x, y)
+    np.testing.assert_allclose(value, x @ y, rtol=tolerance)
+    z_bar = numbers(np.shape(value), dtype, 2)
+    x_dot, y_dot = numbers(shapes[0], x.dtype, 3), numbers(shapes[1], y.dtype, 4)
+    z_dot = ld.jvp(np.matmul, (x, y), (x_dot, y_dot))[1]
+    np.testing.assert_allclose(z_dot, x_dot @ y + x @ y_dot, rtol=tolerance)
+    x_bar, y_bar = pullback(z_bar)
+    assert (x_bar.dtype, y_bar.dtype) == (x.dtype, y.dtype)
+    adjoint = np.sum(np.conj(x_bar) * x_dot) + np.sum(np.conj(y_bar) * y_dot)
+    np.testing.assert_allclose(adjoint.real, np.sum(np.conj(z_bar) * z_dot).real, rtol=10 * tolerance)
+    (of_transposed,) = ld.vjp(lambda xt: np.matmul(xt.T, y), x.T.copy())[1](z_bar)
+    np.testing.assert_allclose(of_transposed, x_bar.T, rtol=tolerance)

@@ -42,7 +42,7 @@ cdef bint find_loop(cnp.ufunc ufunc, int kind, Loop *loop):
     """The loop of a ufunc whose inputs all have the type ``kind``; False where there is none."""
     cdef int i, k
     cdef const char *types
-    if ufunc.nout != 1:
+    if ufunc.nout != 1 or ufunc.functions == NULL:
         return False
     for i in range(ufunc.ntypes):
         types = ufunc.types + i * ufunc.nargs

@@ -26,7 +26,9 @@ from lindiff.kernels.elementwise cimport (
     TANH, BinaryOp, UnaryOp, add_into, binary, is_plain, unary,
 )
 from lindiff.kernels.loops cimport Loop, apply, common_kind, find_loop, kind_of
-from lindiff.kernels.matmul cimport add_product, matmul as plain_matmul, sum_of_products
+from lindiff.kernels.matmul cimport (
+    add_product, complex_matmul, matmul as plain_matmul, sum_of_products,
+)
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.directions import Directions, index_within
@@ -392,9 +394,15 @@ cdef class Matmul(Binary):
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
         if self.a is not None and not self.pull_small(walk, self.a, z_bar, self.x, self.y, True):
-            walk.add(self.a, fit_to(matmul_pull_x(z_bar, self.x, self.y), self.x.shape, self.x.dtype), True)
+            x_bar = complex_matmul(z_bar, self.y, False, True) if self.y.ndim == 2 else None
+            if x_bar is None:
+                x_bar = matmul_pull_x(z_bar, self.x, self.y)
+            walk.add(self.a, fit_to(x_bar, self.x.shape, self.x.dtype), True)
         if self.b is not None and not self.pull_small(walk, self.b, z_bar, self.x, self.y, False):
-            walk.add(self.b, fit_to(matmul_pull_y(z_bar, self.x, self.y), self.y.shape, self.y.dtype), True)
+            y_bar = complex_matmul(self.x, z_bar, True, False) if self.x.ndim == 2 else None
+            if y_bar is None:
+                y_bar = matmul_pull_y(z_bar, self.x, self.y)
+            walk.add(self.b, fit_to(y_bar, self.y.shape, self.y.dtype), True)
         return 0
 
     cdef bint pull_small(self, Pull walk, Node parent, object z_bar, object x, object y, bint to_x) except -1:
@@ -445,6 +453,8 @@ cdef object matmul_onto(object total, object matrix, object vector, bint transpo
 
 cdef inline object times(object x, object y):
     out = plain_matmul(x, y)
+    if out is None:
+        out = complex_matmul(x, y, False, False)
     return x @ y if out is None else out
 
 
@@ -791,9 +801,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = plain_matmul(x, y)
-        if value is None:
-            value = x @ y
+        value = times(x, y)
         node.x = x if node.a is not None else kept_constant(x)
         node.y = y if node.b is not None else kept_constant(y)
         return record(trace, node, value)
