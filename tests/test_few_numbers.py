@@ -187,3 +187,18 @@ def test_complex_products(shapes, dtype, real):
     np.testing.assert_allclose(adjoint.real, np.sum(np.conj(z_bar) * z_dot).real, rtol=10 * tolerance)
     (of_transposed,) = ld.vjp(lambda xt: np.matmul(xt.T, y), x.T.copy())[1](z_bar)
     np.testing.assert_allclose(of_transposed, x_bar.T, rtol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.complex64])
+@pytest.mark.parametrize("function", [np.conjugate, np.positive, np.deg2rad, np.degrees])
+def test_functions_that_are_their_own_adjoint(function, dtype):
+    x, t = numbers(5, dtype), numbers(5, dtype, 1)
+    if np.dtype(dtype).kind == "c" and function in (np.deg2rad, np.degrees):
+        with pytest.raises(TypeError, match="not supported for the input types"):
+            ld.vjp(function, x)
+        return
+    value, pullback = ld.vjp(function, x)
+    assert_identical(value, function(x))
+    assert_identical(pullback(t)[0], function(t))
+    assert_identical(ld.jvp(function, (x,), (t,))[1], function(t))
+    assert_identical(ld.vjp(function, x[::2])[1](t[:3])[0], function(t[:3]))

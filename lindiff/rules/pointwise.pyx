@@ -312,6 +312,65 @@ cdef class FastWhere(Handler):
         return node.finish(trace, x, y, value)
 
 
+# -- y = f(x) linear and its own adjoint: the conjugate, degrees ---------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class SelfAdjoint(Node):
+    cdef FastSelfAdjoint rule
+
+    cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        return walk.add(self.a, self.rule.image(y_bar), True)
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        return None if x_dot is None else self.rule.image(x_dot)
+
+
+@cython.final
+cdef class FastSelfAdjoint(Handler):
+    """For plain arrays."""
+
+    cdef Loop loops[KINDS]
+
+    def __init__(self, function):
+        cdef int i
+        cdef int *kinds = [cnp.NPY_DOUBLE, cnp.NPY_FLOAT, cnp.NPY_CDOUBLE, cnp.NPY_CFLOAT]
+        self.function = function
+        for i in range(KINDS):
+            if not find_loop(function, kinds[i], &self.loops[i]):
+                self.loops[i].kind = NONE
+
+    cdef object image(self, object x):
+        cdef int kind = kind_of(x)
+        y = None
+        if kind >= 0 and self.loops[place_of_kind(kind)].kind == kind:
+            y = apply(&self.loops[place_of_kind(kind)], 1, x, None)
+        return as_value(self.function(x)) if y is None else y
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Variable x
+        cdef SelfAdjoint node
+        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
+            return NotImplemented
+        x = args[0]
+        if kind_of(x._value) < 0:
+            return NotImplemented
+        value = self.image(x._value)
+        if kind_of(value) != cnp.PyArray_TYPE(<cnp.ndarray>x._value):
+            return NotImplemented
+        node = SelfAdjoint.__new__(SelfAdjoint)
+        node.a = x.node
+        node.rule = self
+        return record(x.node.trace, node, value)
+
+
 # -- y = x clipped between two numbers -------------------------------------------------------------------
 
 @cython.no_gc
@@ -359,5 +418,7 @@ def use_pointwise_paths():
                 readable.fast = FastElementwise(readable)
             elif len(readable.partials) == 1:
                 readable.fast.fast = FastElementwise(readable)
+    for function in (np.conjugate, np.positive, np.deg2rad, np.radians, np.rad2deg, np.degrees):
+        fast_path(function, FastSelfAdjoint(function))
     fast_path(np.where, FastWhere(np.where))
     fast_path(np.clip, FastClip(np.clip))
