@@ -112,11 +112,13 @@ def test_arma(tsa, nile):
         ((0, 1, 1), (0, 1, 1, 12), [[], [-0.4], [], [-0.6]]),
         ((2, 2, 1), (1, 1, 0, 4), [[0.3, 0.2], [-0.4], [0.3], []]),
         ((1, 0, 0), (1, 0, 2, 4), [[0.5], [], [0.3], [0.2, 0.1]]),
+        ((1, 1, 1), (1, 0, 2, 4), [[0.5], [0.4], [0.3], [0.2, 0.1]]),
         ((0, 1, 0), (0, 0, 0, 0), [[], [], [], []]),
     ],
 )
 def test_sarima(tsa, airline, order, seasonal_order, parts):
     y = airline - 5.5
+    y[[40, 41, 42, 90]] = np.nan
     theirs = tsa.SARIMAX(y, order=order, seasonal_order=seasonal_order, use_exact_diffuse=True)
     ar, ma, seasonal_ar, seasonal_ma = parts
     model = statespace.sarima(
