@@ -100,3 +100,20 @@ def test_values_cannot_be_written_to():
     with pytest.raises(ValueError, match="read-only"):
         ld.grad(total)(x)
     np.testing.assert_array_equal(x, 1.0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda v: np.isin(v, [v[0], 3.0]),
+        lambda v: np.floor(v, where=v > 0, out=np.zeros(2)),
+        lambda v: np.less(v, 0.0, where=v > 0, out=np.zeros(2, bool)),
+        lambda v: np.greater.outer(v, v),
+        lambda v: np.zeros_like(v, shape=(np.ndim(v), 2)),
+        lambda v: np.eye(2, like=v),
+    ],
+)
+def test_constants_take_variables_for_their_values(call):
+    """In lists, in keywords, in methods of ufuncs, and where arrays to be filled are made."""
+    x = np.array([2.0, -1.5])
+    np.testing.assert_array_equal(ld.value(call(ld.Variable(x))), call(x))

@@ -252,3 +252,21 @@ def test_a_fast_path_equals_its_rule():
         whole = ld.grad(lambda x, ufunc=ufunc: np.sum(ufunc(x)))(x)
         part = ld.grad(lambda x, ufunc=ufunc: np.sum(ufunc(x)))(x[:10])
         np.testing.assert_allclose(part, whole[:10], rtol=1e-14)
+
+
+def test_warnings_are_hushed_wherever_numpy_keeps_its_errstate():
+    """NumPy's context variable is found by its effect; where there is none, np.errstate itself is entered."""
+    script = """
+import numpy as np
+seterr, np.seterr = np.seterr, lambda **kwargs: {}
+import lindiff as ld
+np.seterr = seterr
+np.seterr(all="raise")
+print(ld.grad(lambda x: np.sum(np.where(x > 0, np.sqrt(np.hypot(x, 0.0)), 0.0)))(np.array([0.0, 4.0])))
+try:
+    np.array([1.0]) / 0
+except FloatingPointError:
+    print("restored")
+"""
+    result = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines() == ["[0.   0.25]", "restored"]

@@ -119,6 +119,27 @@ def test_values_that_differ_send_a_rule_apart(rng):
     assert set(seen) == {(4,)}
 
 
+@pytest.mark.parametrize("error", [RuntimeError, ZeroDivisionError, KeyError, ValueError, TypeError])
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_errors_of_a_rule_are_its_own(error, mode):
+    """They are seen as they are: not hidden behind a second try for one direction after the other."""
+    calls = []
+
+    def failing(*_):
+        calls.append(1)
+        raise error("the rule's own message")
+
+    @ld.rule
+    def broken(x):
+        return 1.0 * x, ld.Differential(failing, failing)
+
+    with pytest.raises(error, match="the rule's own message") as caught:
+        ld.jacobian(broken, mode=mode)(V)
+    assert caught.value.__context__ is None
+    if error not in (ValueError, TypeError):  # which code that takes no Directions may raise as well
+        assert len(calls) == 1
+
+
 def test_directions_as_one_array(rng):
     x = Directions(rng.standard_normal((3, 2, 4)))
     assert (x.count, x.shape, x.ndim, x.size, len(x)) == (3, (2, 4), 2, 8, 2)

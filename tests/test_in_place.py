@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lindiff as ld
+import lindiff.numpy as lnp
 from lindiff.core.variable import is_untraced, untraced
 from lindiff.testing import check_grads
 
@@ -455,3 +456,26 @@ def test_random_writes(data):
     y_dot = ld.jvp(program, (A34,), (direction,))[1]
     y_bar = np.sin(np.arange(y.size))
     np.testing.assert_allclose(np.vdot(y_bar, y_dot), np.vdot(pullback(y_bar)[0], direction), rtol=1e-9)
+
+
+@pytest.mark.parametrize("written", ["constant", "variable", "variable of an outer trace"])
+@pytest.mark.parametrize("into", ["constant", "variable"])
+def test_tangents_of_writes(written, into):
+    """The tangent is written into where nobody else has it, and replaced where it or what is written is a
+    Variable of an outer trace."""
+
+    def f(x):
+        y = x * x if into == "variable" else lnp.zeros(3)
+        y[1] = 5.0 if written == "constant" else 3.0 * x[0]
+        return y * x
+
+    x, x_dot = np.array([2.0, 3.0, 4.0]), np.array([1.0, 10.0, 100.0])
+    y = x * x if into == "variable" else np.zeros(3)
+    y_dot = 2 * x * x_dot if into == "variable" else np.zeros(3)
+    y[1], y_dot[1] = (5.0, 0.0) if written == "constant" else (3 * x[0], 3 * x_dot[0])
+    expected = y_dot * x + y * x_dot
+    if written == "variable of an outer trace":
+        jacobian = ld.jacobian(lambda x_dot: ld.jvp(f, (x,), (x_dot,))[1])(x_dot)
+        np.testing.assert_allclose(jacobian @ x_dot, expected)
+    else:
+        np.testing.assert_allclose(ld.jvp(f, (x,), (x_dot,))[1], expected)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from duck import DuckArray
@@ -163,6 +165,39 @@ def test_diffuse_states_are_the_limit_of_large_variances(rng, mask):
             assert np.all(np.isnan(a[:start]))
             assert_array_equal(np.isnan(a[start:]), np.isnan(b[start:]))
             assert_allclose(a[start:], ((10 * c - b) / 9)[start:], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("lead", [(), (40,), (3, 1)])
+def test_diffuse_models_are_proper_once_the_data_determine_them(rng, lead):
+    """By the compiled sweep from there on, as in the loop over all steps."""
+    transition = np.broadcast_to([[1.0, 1.0], [0.0, 0.9]], (*lead, 2, 2))
+    model = random_model(rng, 2, 1, lead)._replace(transition=transition, diffuse=[True, True])
+    y = rng.standard_normal((3, 40, 1))
+    y[1, :20] = y[2, 30] = np.nan
+    got = kalman_filter(y, *model)
+    # Variables take the loop
+    expected = ld.jvp(lambda y: kalman_filter(y, *model), (y,), (np.zeros_like(y),))[0]
+    for name, a, b in zip(got._fields, got, expected, strict=True):
+        assert_allclose(a, b, rtol=1e-9, atol=1e-10, err_msg=name)
+    for per_step in (False, True):
+        a, b = (loglikelihood(y, *model, per_step=per_step, method=m) for m in (None, "composed"))
+        assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+def test_faults_of_diffuse_models_name_step_and_series(rng):
+    one, nothing = np.eye(1), np.zeros((1, 1))
+    variances = np.array([8.0, 0.0])[:, None, None, None]
+    model = Model(one, one, nothing, variances, diffuse=True)  # known from its first observation on
+    y = rng.standard_normal((2, 5, 1))
+    y[:, 1] = np.nan
+    y[0, 2] = np.nan
+    for call in (kalman_filter, functools.partial(loglikelihood, per_step=True)):
+        with pytest.raises(np.linalg.LinAlgError, match=r"\(series 1\): .* at step 2 is not positive"):
+            call(y, *model)
+        with pytest.raises(ValueError, match="the data of series 1 never determine"):
+            call(np.where([[[False]], [[True]]], np.nan, y), *model._replace(obs_cov=one))
+        empty = call(y[:0], *model._replace(obs_cov=one))
+        assert len(empty[0] if isinstance(empty, tuple) else empty) == 0
 
 
 def test_diffuse_forecasts_and_draws(rng):

@@ -28,7 +28,7 @@ from lindiff.core.variable cimport value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, is_plain, sum_of_thin
 
 from lindiff.core import pytree
-from lindiff.core.directions import Directions, count_of, one_by_one
+from lindiff.core.directions import TAKES_ONE, Directions, count_of, one_by_one
 from lindiff.core.record import Record
 from lindiff.core.variable import node_in, trace_inputs
 
@@ -46,12 +46,13 @@ cdef double no_data[4]
 
 
 cdef tuple quiet_setting():
-    """NumPy's context variable of ``np.errstate``, and its value where nothing warns."""
+    """NumPy's context variable of ``np.errstate``, and its value where nothing warns; None if it keeps that
+    elsewhere."""
     before = contextvars.copy_context()
     quiet = before.copy()
     quiet.run(np.seterr, all="ignore")
-    (found,) = [pair for pair in quiet.items() if before.get(pair[0]) is not pair[1]]
-    return found
+    changed = [pair for pair in quiet.items() if before.get(pair[0]) is not pair[1]]
+    return changed[0] if len(changed) == 1 else (None, None)
 
 
 cdef object _errstate
@@ -61,11 +62,18 @@ _errstate, _nothing = quiet_setting()
 
 cdef object hush():
     """What entering ``np.errstate(all="ignore")`` does, at a tenth of its price; for ``unhush``."""
-    return PyContextVar_Set(_errstate, _nothing)
+    if _errstate is not None:
+        return PyContextVar_Set(_errstate, _nothing)
+    state = np.errstate(all="ignore")
+    state.__enter__()
+    return state
 
 
 cdef int unhush(object token) except -1:
-    return PyContextVar_Reset(_errstate, token)
+    if _errstate is not None:
+        return PyContextVar_Reset(_errstate, token)
+    token.__exit__(None, None, None)
+    return 0
 
 
 # The places of arguments that are no lists, by their number.
@@ -134,16 +142,20 @@ cdef class Differential(NodeOfMany):
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
         cdef Py_ssize_t i
+        cdef object x_bars
+        cdef bint apart = False
         if type(y_bar) is list:
             y_bar = self.fill_outputs(y_bar)
         try:
             if type(self.pullback) is tuple and len(self.places) == 1:
                 return self.pull_one(walk, y_bar)
             x_bars = self.pull_arguments(y_bar)
-        except Exception:
+        except TAKES_ONE:
             if count_of(y_bar) is None:
                 raise
-            x_bars = one_by_one(self._pull_arguments, (y_bar,))  # a rule that does not take Directions
+            apart = True
+        if apart:
+            x_bars = one_by_one(self._pull_arguments, (y_bar,))
         for i in range(len(self.places)):
             x_bar = self.cotangent(x_bars, <tuple>self.places[i])
             if x_bar is not None:
@@ -261,10 +273,10 @@ cdef class Differential(NodeOfMany):
             return None
         try:
             return self.push_tangents(list(x_dots))
-        except Exception:
+        except TAKES_ONE:
             if count_of(x_dots) is None:
                 raise
-            return one_by_one(self.push_tangents, (x_dots,))
+        return one_by_one(self.push_tangents, (x_dots,))
 
     def push_tangents(self, list x_dots):
         """The tangent of the result from those of all arguments, None where an argument is constant."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Apart", "Directions", "act", "array_of", "one_by_one"]
+__all__ = ["TAKES_ONE", "Apart", "Directions", "act", "array_of", "one_by_one"]
 
 # function (or primitive) -> how it acts on Directions; filled in by the rules
 functions: dict[Any, Callable[..., Any]] = {}
@@ -27,8 +27,12 @@ methods: dict[str, Any] = {}
 class Apart(Exception):
     """A rule wants to know more of its tangents than holds for all directions.
 
-    This, as any other error of a rule that does not take Directions, has it called for one by one.
+    It is then called for one by one.
     """
+
+
+# What code that knows nothing of Directions raises when it meets them; any other error of a rule is its own.
+TAKES_ONE = (Apart, AttributeError, TypeError, ValueError)
 
 
 class Directions(np.lib.mixins.NDArrayOperatorsMixin):

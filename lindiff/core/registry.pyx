@@ -208,8 +208,13 @@ cdef class Constant(Handler):
     """A function whose derivative is zero wherever it has one: runs on the plain values."""
 
     cdef object call(self, tuple args, dict kwargs):
-        return self.function(*[plain(argument) for argument in args],
-                             **{name: plain(argument) for name, argument in kwargs.items()})
+        return on_values(self.function, args, kwargs)
+
+
+cpdef object on_values(object function, tuple args, dict kwargs):
+    """``function(*args, **kwargs)`` of the plain values of Variables, also of those in lists and tuples."""
+    return function(*[plain(argument) for argument in args],
+                    **{name: plain(argument) for name, argument in kwargs.items()})
 
 
 cdef object plain(object x):
@@ -323,7 +328,8 @@ def elementwise(function, *partials):
     """Give an elementwise function its partial derivatives.
 
     Each is a function of the value alone, or of the value and the arguments, or of the arguments: then the
-    first parameter, the value, is called ``_``.  What none of them needs is not kept.
+    first parameter, the value, is called ``_``.  What none of them needs is not kept.  Formulas that call
+    nothing but ufuncs and np.where are compiled (see :mod:`lindiff.core.formula`).
     """
     handlers[function] = ElementwiseRule(function, partials)
 
@@ -331,6 +337,11 @@ def elementwise(function, *partials):
 def elementwise_rule(function, *partials):
     """The primitive that :func:`elementwise` registers."""
     return ElementwiseRule(function, partials)
+
+
+def elementwise_rules():
+    """The rules that :func:`elementwise` has registered, by function."""
+    return {function: handler for function, handler in handlers.items() if type(handler) is ElementwiseRule}
 
 
 def composed(function):

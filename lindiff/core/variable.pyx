@@ -23,6 +23,7 @@ from lindiff.core.record cimport (
     release_doomed,
 )
 from lindiff.kernels.elementwise cimport is_plain
+from lindiff.kernels.loops cimport Loop, apply, common_frame, common_kind, find_loop
 
 from lindiff.core.directions import Directions
 from lindiff.core.record import Record, current_trace, root_trace
@@ -33,10 +34,36 @@ cnp.import_array()
 cdef enum:
     SMALL_CONSTANT = 32768
 
-cdef object _comparisons = {
+cdef dict _comparisons = {
     Py_EQ: operator.eq, Py_NE: operator.ne, Py_LT: operator.lt,
     Py_LE: operator.le, Py_GT: operator.gt, Py_GE: operator.ge,
 }
+cdef dict _ufuncs = {
+    Py_EQ: np.equal, Py_NE: np.not_equal, Py_LT: np.less,
+    Py_LE: np.less_equal, Py_GT: np.greater, Py_GE: np.greater_equal,
+}
+
+
+# The loops of the comparisons of real numbers of two precisions.
+cdef Loop[6][2] _comparing
+
+
+cdef int find_comparisons() except -1:
+    cdef int op
+    for op in range(6):
+        find_loop(_ufuncs[op], cnp.NPY_DOUBLE, &_comparing[op][0])
+        find_loop(_ufuncs[op], cnp.NPY_FLOAT, &_comparing[op][1])
+    return 0
+
+
+cdef object compared(object x, object y, int op):
+    """A comparison of plain arrays or numbers, which gives a plain array."""
+    cdef int kind = common_kind(x, y)
+    if (kind == cnp.NPY_DOUBLE or kind == cnp.NPY_FLOAT) and cnp.PyArray_NDIM(common_frame(x, y)) > 0:
+        out = apply(&_comparing[op][kind == cnp.NPY_FLOAT], 2, x, y)
+        if out is not None:
+            return out
+    return _comparisons[op](x, y)
 
 
 cdef class Operators:
@@ -104,6 +131,9 @@ def use_methods(dict methods):
     """Give Variables these methods and properties, by name."""
     global _methods
     _methods = methods
+
+
+find_comparisons()
 
 
 cdef object as_value(object value):
@@ -263,6 +293,14 @@ cpdef object kept_constant(object x):
             and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x):
         return cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
     return x
+
+
+def call(function, tuple args, dict kwargs):
+    """``function(*args, **kwargs)`` with a Variable first, as by NumPy's protocol but without its price."""
+    for x in args:
+        if type(x) is Directions:
+            return function(*args, **kwargs)
+    return _operators.function(function, args, kwargs)
 
 
 def value(x):
@@ -664,7 +702,7 @@ cdef class Variable:
         return new_variable(self.node, self._value)
 
     def __abs__(self):
-        return np.absolute(self)
+        return _operators.ufunc(np.absolute, "__call__", (self,), {})
 
     def __iadd__(self, other):
         return self.assign(_operators.add(self, other))
@@ -757,7 +795,7 @@ cdef class Variable:
         return 0
 
     def __richcmp__(self, other, int op):
-        return _comparisons[op](value_of(self), value_of(other))
+        return compared(value_of(self), value_of(other), op)
 
     # -- what a plain array does and a Variable must not do silently -----------------------------------
 

@@ -41,8 +41,11 @@ cdef inline bint has_shape_of(object x, cnp.ndarray like):
         and cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, like)
 
 
+cdef bint finite(cnp.ndarray x)
 cdef object binary(BinaryOp op, object x, object y)
 cdef object unary(UnaryOp op, object x, bint partial_too)
+cdef object chosen(object y_bar, object of, bint wanted, bint overwrite)
+cdef object clipped(object x, object lower, object upper)
 cdef object chain(object y_bar, object partial, bint overwrite_y_bar)
 cdef object chain_complex(object y_bar, object partial, bint conjugated)
 cdef object repeated(object y, tuple kept, tuple shape)

@@ -83,6 +83,17 @@ cdef inline bint all_finite(const floating *x, Py_ssize_t n) noexcept nogil:
     return seen_narrow >> 31 == 0
 
 
+cdef bint finite(cnp.ndarray x):
+    """Whether all numbers in a contiguous array are finite; of real, complex or truth values."""
+    cdef int kind = cnp.PyArray_TYPE(x)
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
+    if kind == cnp.NPY_DOUBLE or kind == cnp.NPY_CDOUBLE:
+        return all_finite(<double *>cnp.PyArray_DATA(x), n if kind == cnp.NPY_DOUBLE else 2 * n)
+    if kind == cnp.NPY_FLOAT or kind == cnp.NPY_CFLOAT:
+        return all_finite(<float *>cnp.PyArray_DATA(x), n if kind == cnp.NPY_FLOAT else 2 * n)
+    return True
+
+
 cdef inline bint combine(floating *out, const floating *x, Py_ssize_t sx, const floating *y, Py_ssize_t sy,
                          Py_ssize_t n, BinaryOp op) noexcept nogil:
     """One row of ``out = x op y``; False where a result is not finite (NumPy then says so its own way)."""
@@ -322,26 +333,31 @@ cdef inline void chain_row(floating *out, const floating *g, const floating *p, 
             out[i] = 0 if (g[i] == 0) | (q == 0) else g[i] * q
 
 
-cdef inline void choose_row(floating *out, const floating *g, const char *mask, Py_ssize_t n) noexcept nogil:
+cdef inline void choose_row(floating *out, const floating *g, const char *mask, bint wanted,
+                            Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
-        out[i] = g[i] if mask[i] else 0
+        out[i] = g[i] if (mask[i] != 0) == wanted else 0
 
 
-cdef object chosen(cnp.ndarray g, cnp.ndarray mask, bint overwrite):
-    """``g`` where the mask is true, 0 elsewhere; None where the mask does not have its shape."""
+cdef object chosen(object y_bar, object of, bint wanted, bint overwrite):
+    """``y_bar`` where the mask is as ``wanted``, 0 elsewhere, for contiguous plain arrays of one shape."""
+    if not is_plain(y_bar) or not cnp.PyArray_CheckExact(of):
+        return None
+    cdef cnp.ndarray g = y_bar, mask = of
     cdef int kind = cnp.PyArray_TYPE(g)
     cdef Py_ssize_t n = cnp.PyArray_SIZE(g)
-    if not same_shape(g, mask) or not cnp.PyArray_IS_C_CONTIGUOUS(mask):
+    if not same_shape(g, mask) or not cnp.PyArray_IS_C_CONTIGUOUS(mask) \
+            or not cnp.PyArray_IS_C_CONTIGUOUS(g) or cnp.PyArray_TYPE(mask) != cnp.NPY_BOOL:
         return None
     cdef cnp.ndarray out = g
     if not overwrite or not cnp.PyArray_ISWRITEABLE(g):
         out = empty(cnp.PyArray_NDIM(g), cnp.PyArray_DIMS(g), kind)
     cdef char *which = <char *>cnp.PyArray_DATA(mask)
     if kind == cnp.NPY_DOUBLE:
-        choose_row[double](<double *>cnp.PyArray_DATA(out), <double *>cnp.PyArray_DATA(g), which, n)
+        choose_row[double](<double *>cnp.PyArray_DATA(out), <double *>cnp.PyArray_DATA(g), which, wanted, n)
     else:
-        choose_row[float](<float *>cnp.PyArray_DATA(out), <float *>cnp.PyArray_DATA(g), which, n)
+        choose_row[float](<float *>cnp.PyArray_DATA(out), <float *>cnp.PyArray_DATA(g), which, wanted, n)
     return out
 
 
@@ -378,7 +394,7 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
         p_data = <void *>&number if kind == cnp.NPY_DOUBLE else <void *>&number_float
         stride = 0
     elif cnp.PyArray_CheckExact(partial) and cnp.PyArray_TYPE(<cnp.ndarray>partial) == cnp.NPY_BOOL:
-        return chosen(g, partial, overwrite_y_bar)
+        return chosen(g, partial, True, overwrite_y_bar)
     else:
         return None
     if overwrite_y_bar and cnp.PyArray_ISWRITEABLE(g):
@@ -393,6 +409,37 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
         with nogil:
             chain_rows(out_data, g_data, p_data, stride, n, rows, kind)
     return out
+
+
+cdef inline void clip_row(const floating *x, floating lower, floating upper, floating *y, floating *partial,
+                          Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        y[i] = lower if x[i] < lower else upper if x[i] > upper else x[i]
+        partial[i] = <floating>0.5 * (((x[i] > lower) & (x[i] < upper)) + ((x[i] >= lower) & (x[i] <= upper)))
+
+
+cdef object clipped(object x, object lower, object upper):
+    """``x`` clipped between two Python numbers, and the derivative: 1 between, 1/2 on them, 0 outside."""
+    cdef double low, high
+    cdef cnp.ndarray a, y, partial
+    cdef int kind
+    if not is_plain(x):
+        return None
+    a = x
+    kind = cnp.PyArray_TYPE(a)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(a) or not python_number(lower, kind, &low) \
+            or not python_number(upper, kind, &high) or not low < high:
+        return None
+    y = empty(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind)
+    partial = empty(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind)
+    if kind == cnp.NPY_DOUBLE:
+        clip_row[double](<double *>cnp.PyArray_DATA(a), low, high, <double *>cnp.PyArray_DATA(y),
+                         <double *>cnp.PyArray_DATA(partial), cnp.PyArray_SIZE(a))
+    else:
+        clip_row[float](<float *>cnp.PyArray_DATA(a), <float>low, <float>high, <float *>cnp.PyArray_DATA(y),
+                        <float *>cnp.PyArray_DATA(partial), cnp.PyArray_SIZE(a))
+    return y, partial
 
 
 cdef inline bint same_last_axes(cnp.ndarray g, cnp.ndarray p) noexcept:
@@ -494,18 +541,50 @@ cdef object chain_complex(object y_bar, object partial, bint conjugated):
     return out
 
 
+cdef inline void repeat_frame(floating *out, const floating *y, Py_ssize_t n,
+                              Py_ssize_t inner) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef floating number
+    if inner == 1:
+        number = y[0]
+        for i in range(n):
+            out[i] = number
+        return
+    for i in range(n):
+        memcpy(out + i * inner, y, inner * sizeof(floating))
+
+
 cdef object repeated(object y, tuple kept, tuple shape):
     """``y`` in the shape ``kept`` repeated along its axes of length 1 to ``shape``, in memory of its own."""
     cdef cnp.npy_intp dims[64]
-    cdef Py_ssize_t k, ndim = len(shape)
+    cdef Py_ssize_t k, ndim = len(shape), outer = 1, n = 1, inner = 1, size, i
     cdef cnp.ndarray out
+    cdef bint apart = False
+    cdef int kind
     if not is_plain(y) or ndim > 64:
         return None
-    y = cnp.PyArray_Reshape(<cnp.ndarray>y, kept)
+    kind = cnp.PyArray_TYPE(<cnp.ndarray>y)
     for k in range(ndim):
         dims[k] = shape[k]
-    out = empty(<int>ndim, dims, cnp.PyArray_TYPE(<cnp.ndarray>y))
-    cnp.PyArray_CopyInto(out, y)
+        size = kept[k]
+        if size != dims[k]:
+            apart |= inner > 1  # axes that are not next to each other
+            n *= dims[k]
+        elif n > 1:
+            inner *= dims[k]
+        else:
+            outer *= dims[k]
+    out = empty(<int>ndim, dims, kind)
+    if apart or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y) or n * inner * outer == 0:
+        cnp.PyArray_CopyInto(out, cnp.PyArray_Reshape(<cnp.ndarray>y, kept))
+        return out
+    cdef char *to = cnp.PyArray_BYTES(out)
+    cdef char *of = cnp.PyArray_BYTES(<cnp.ndarray>y)
+    for i in range(outer):
+        if kind == cnp.NPY_DOUBLE:
+            repeat_frame[double](<double *>to + i * n * inner, <double *>of + i * inner, n, inner)
+        else:
+            repeat_frame[float](<float *>to + i * n * inner, <float *>of + i * inner, n, inner)
     return out
 
 
@@ -676,6 +755,52 @@ cdef object sum_all(object x):
     return out
 
 
+cdef inline void add_up(const floating *x, Py_ssize_t rows, Py_ssize_t columns, floating *out,
+                        bint over_columns) noexcept nogil:
+    """Sums of a matrix over its rows, or over all."""
+    cdef Py_ssize_t i, j
+    cdef floating total
+    if over_columns:
+        total = 0
+        for i in range(rows * columns):
+            total += x[i]
+        out[0] = total
+        return
+    for j in range(columns):
+        out[j] = 0
+    for i in range(rows):
+        for j in range(columns):
+            out[j] += x[i * columns + j]
+
+
+cdef object sum_of_few(cnp.ndarray x, tuple shape):
+    """The sums of a few plain numbers over their first axes, in ``shape``, which ends with the other axes or
+    is that of a single number."""
+    cdef cnp.npy_intp dims[8]
+    cdef int axes = len(shape), kind = cnp.PyArray_TYPE(x), more = cnp.PyArray_NDIM(x) - axes, k
+    cdef Py_ssize_t n = 1
+    cdef cnp.ndarray out
+    if cnp.PyArray_SIZE(x) > 64 or axes > 8 or more < 0 or not cnp.PyArray_IS_C_CONTIGUOUS(x):
+        return None
+    for k in range(axes):
+        dims[k] = shape[k]
+        n *= dims[k]
+    if n == 0:
+        return None
+    if n > 1:
+        for k in range(axes):
+            if dims[k] != cnp.PyArray_DIM(x, more + k):
+                return None
+    out = cnp.PyArray_EMPTY(axes, dims, kind, 0)
+    if kind == cnp.NPY_DOUBLE:
+        add_up[double](<double *>cnp.PyArray_DATA(x), cnp.PyArray_SIZE(x) // n, n,
+                       <double *>cnp.PyArray_DATA(out), n == 1)
+    else:
+        add_up[float](<float *>cnp.PyArray_DATA(x), cnp.PyArray_SIZE(x) // n, n,
+                      <float *>cnp.PyArray_DATA(out), n == 1)
+    return out
+
+
 cdef enum:
     THIN = 64  # columns at the most
 
@@ -705,13 +830,20 @@ cdef void sum_rows(const double *x, Py_ssize_t rows, Py_ssize_t columns, double 
 
 
 cdef object sum_of_thin(object x, tuple shape):
-    """The sums of a matrix of few columns over one axis, in ``shape``; NumPy's own loop over short rows takes
-    several times as long.  None where that is not what leads to ``shape``."""
+    """The sums of few numbers, or of a matrix of few columns over one axis, in ``shape``.
+
+    NumPy's own loop over short rows takes several times as long.  None where that does not lead to ``shape``.
+    """
     cdef cnp.ndarray a, out
     cdef Py_ssize_t rows, columns
     cdef cnp.npy_intp dims[2]
     cdef bint over_rows
-    if not is_plain(x) or cnp.PyArray_TYPE(<cnp.ndarray>x) != cnp.NPY_DOUBLE \
+    if not is_plain(x):
+        return None
+    few = sum_of_few(x, shape)
+    if few is not None:
+        return few
+    if cnp.PyArray_TYPE(<cnp.ndarray>x) != cnp.NPY_DOUBLE \
             or cnp.PyArray_NDIM(<cnp.ndarray>x) != 2 or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x):
         return None
     a = x

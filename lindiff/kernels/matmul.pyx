@@ -38,7 +38,7 @@ cdef inline void transpose(Frame *f) noexcept:
 
 
 cdef inline void frame(cnp.ndarray x, int kind, bint vector_is_row, Frame *f) noexcept:
-    cdef Py_ssize_t size = 8 if kind == cnp.NPY_DOUBLE else 4
+    cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(x)
     f.data = cnp.PyArray_DATA(x)
     if cnp.PyArray_NDIM(x) == 2:
         f.rows = cnp.PyArray_DIM(x, 0)
@@ -200,6 +200,79 @@ cdef object matmul(object x, object y):
     result.row = right.columns
     result.column = 1
     return out if any_product(&result, &left, &right, kind, False) else None
+
+
+ctypedef fused complexes:
+    float complex
+    double complex
+
+
+cdef inline void complex_product(complexes *out, const complexes *x, Py_ssize_t xr, Py_ssize_t xc,
+                                 bint conjugate_x, const complexes *y, Py_ssize_t yr, Py_ssize_t yc,
+                                 bint conjugate_y, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i, j, p
+    cdef complexes total, factor, other
+    for i in range(m):
+        for j in range(n):
+            total = 0
+            for p in range(k):
+                factor = x[i * xr + p * xc]
+                other = y[p * yr + j * yc]
+                total += (factor.conjugate() if conjugate_x else factor) \
+                    * (other.conjugate() if conjugate_y else other)
+            out[i * n + j] = total
+
+
+cdef inline bint of_few_complex(object x, int kind):
+    """Whether this is a plain complex vector or matrix of the type ``kind`` whose strides count elements."""
+    cdef int k
+    if not cnp.PyArray_CheckExact(x) or cnp.PyArray_TYPE(<cnp.ndarray>x) != kind \
+            or not cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>x) or not 1 <= cnp.PyArray_NDIM(<cnp.ndarray>x) <= 2:
+        return False
+    for k in range(cnp.PyArray_NDIM(<cnp.ndarray>x)):
+        if cnp.PyArray_STRIDE(<cnp.ndarray>x, k) % cnp.PyArray_ITEMSIZE(<cnp.ndarray>x) != 0:
+            return False
+    return True
+
+
+cdef object complex_matmul(object x, object y, bint adjoint_x, bint adjoint_y):
+    """``x @ y`` for few complex numbers, or with the adjoint of a matrix in place of it."""
+    cdef Frame left, right
+    cdef int kind, axes = 0
+    cdef cnp.npy_intp shape[2]
+    cdef cnp.ndarray out
+    if not cnp.PyArray_CheckExact(x):
+        return None
+    kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+    if kind != cnp.NPY_CDOUBLE and kind != cnp.NPY_CFLOAT or not of_few_complex(x, kind) \
+            or not of_few_complex(y, kind):
+        return None
+    frame(x, kind, True, &left)
+    frame(y, kind, False, &right)
+    if adjoint_x:
+        transpose(&left)
+    if adjoint_y:
+        transpose(&right)
+    if left.columns != right.rows or left.rows * left.columns * right.columns > SMALL:
+        return None
+    if cnp.PyArray_NDIM(<cnp.ndarray>x) == 2:
+        shape[axes] = left.rows
+        axes += 1
+    if cnp.PyArray_NDIM(<cnp.ndarray>y) == 2:
+        shape[axes] = right.columns
+        axes += 1
+    out = cnp.PyArray_EMPTY(axes, shape, kind, 0)
+    if kind == cnp.NPY_CDOUBLE:
+        complex_product["double complex"](
+            <double complex *>cnp.PyArray_DATA(out), <double complex *>left.data, left.row, left.column,
+            adjoint_x, <double complex *>right.data, right.row, right.column, adjoint_y, left.rows,
+            left.columns, right.columns)
+    else:
+        complex_product["float complex"](
+            <float complex *>cnp.PyArray_DATA(out), <float complex *>left.data, left.row, left.column,
+            adjoint_x, <float complex *>right.data, right.row, right.column, adjoint_y, left.rows,
+            left.columns, right.columns)
+    return out
 
 
 cdef object add_product(object total, object x, object y, bint transpose_x, bint transpose_y):

@@ -32,10 +32,12 @@ from lindiff.rules.arithmetic import use_fast_paths
 from lindiff.rules.decompositions import use_decomposition_paths
 from lindiff.rules.factorizations import use_factorization_paths
 from lindiff.rules.gaussian import use_gaussian_path
+from lindiff.rules.pointwise import use_pointwise_paths
 from lindiff.rules.reduced import use_reduction_paths
 from lindiff.rules.structure import use_structure_paths
 
 use_fast_paths()
+use_pointwise_paths()
 use_structure_paths()
 use_reduction_paths()
 use_factorization_paths()

@@ -23,9 +23,12 @@ from lindiff.core.variable cimport (
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
-    TANH, UnaryOp, add_into, binary, is_plain, unary,
+    TANH, BinaryOp, UnaryOp, add_into, binary, is_plain, unary,
 )
-from lindiff.kernels.matmul cimport add_product, matmul as plain_matmul, sum_of_products
+from lindiff.kernels.loops cimport Loop, apply, common_kind, find_loop, kind_of
+from lindiff.kernels.matmul cimport (
+    add_product, complex_matmul, matmul as plain_matmul, sum_of_products,
+)
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.directions import Directions, index_within
@@ -56,7 +59,7 @@ cdef inline object constant_operand(object x):
     return x
 
 
-cdef inline Trace trace_of(object x, object y):
+cdef Trace trace_of(object x, object y):
     """The innermost trace of two operands."""
     if type(x) is Variable:
         if type(y) is Variable and (<Variable>y).node.trace.level > (<Variable>x).node.trace.level:
@@ -67,8 +70,9 @@ cdef inline Trace trace_of(object x, object y):
 
 cdef inline bint alike(object x, object value):
     """Whether an input has the shape and dtype of the result."""
-    if is_plain(x) and is_plain(value):
-        return cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.PyArray_TYPE(<cnp.ndarray>value) \
+    cdef int kind = kind_of(x)
+    if kind >= 0 and kind_of(value) >= 0:
+        return cnp.PyArray_TYPE(<cnp.ndarray>value) == kind \
             and cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, <cnp.ndarray>value)
     return x.shape == value.shape and x.dtype == value.dtype
 
@@ -78,20 +82,14 @@ cdef class Binary(Node):
     """An operation on two operands ``x`` and ``y``; ``fit_x``, ``fit_y`` hold shape and dtype of an active
     operand that differs from the result in them."""
 
-    cdef object x
-    cdef object y
-    cdef tuple fit_x
-    cdef tuple fit_y
-    cdef tuple fit_result
-
-    cdef inline object left(self, object x, Trace trace):
+    cdef object left(self, object x, Trace trace):
         """The first operand seen from outside ``trace``."""
         if type(x) is Variable and (<Variable>x).node.trace is trace:
             self.a = (<Variable>x).node
             return (<Variable>x)._value
         return constant_operand(x)
 
-    cdef inline object right(self, object y, Trace trace):
+    cdef object right(self, object y, Trace trace):
         if type(y) is Variable and (<Variable>y).node.trace is trace:
             self.b = (<Variable>y).node
             return (<Variable>y)._value
@@ -115,35 +113,70 @@ cdef class Binary(Node):
             self.fit_result = (value.shape, value.dtype)
         return record(trace, self, value)
 
-    cdef inline int add_a(self, Pull walk, object x_bar, bint own) except -1:
+    cdef int add_a(self, Pull walk, object x_bar, bint own) except -1:
         if self.fit_x is not None:
             x_bar = fit_to(x_bar, self.fit_x[0], self.fit_x[1])
             own = False
         return walk.add(self.a, x_bar, own)
 
-    cdef inline int add_b(self, Pull walk, object y_bar, bint own) except -1:
+    cdef int add_b(self, Pull walk, object y_bar, bint own) except -1:
         if self.fit_y is not None:
             y_bar = fit_to(y_bar, self.fit_y[0], self.fit_y[1])
             own = False
         return walk.add(self.b, y_bar, own)
 
-    cdef inline object fitted(self, object z_dot):
+    cdef object fitted(self, object z_dot):
         """A tangent in the shape and dtype of the result."""
         if self.fit_result is None or z_dot is None:
             return z_dot
         return fit_to(z_dot, self.fit_result[0], self.fit_result[1])
 
 
-cdef inline object conjugate(object x):
+cdef object conjugate(object x):
     if is_plain(x) or isinstance(x, (float, int)):
         return x
+    cdef int kind = kind_of(x)
+    if kind >= 0:
+        out = apply(&complex_conjugates[kind == cnp.NPY_CFLOAT], 1, x, None)
+        if out is not None:
+            return out
     if isinstance(x, complex):
         return x.conjugate()
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
+# The loops of NumPy's arithmetic on complex numbers of two precisions, by operation.
+cdef Loop[2][4] complex_loops
+cdef Loop[2] complex_conjugates
+
+
+cdef int find_complex_loops(int k, int kind) except -1:
+    find_loop(np.conjugate, kind, &complex_conjugates[k])
+    find_loop(np.add, kind, &complex_loops[k][<int>ADD])
+    find_loop(np.subtract, kind, &complex_loops[k][<int>SUBTRACT])
+    find_loop(np.multiply, kind, &complex_loops[k][<int>MULTIPLY])
+    find_loop(np.divide, kind, &complex_loops[k][<int>DIVIDE])
+    return 0
+
+
+find_complex_loops(0, cnp.NPY_CDOUBLE)
+find_complex_loops(1, cnp.NPY_CFLOAT)
+
+
+cdef object combined(BinaryOp op, object x, object y):
+    """``x op y`` for few real or complex numbers; None where that is not the case."""
+    cdef int kind
+    out = binary(op, x, y)
+    if out is not None:
+        return out
+    kind = common_kind(x, y)
+    if kind == cnp.NPY_CDOUBLE or kind == cnp.NPY_CFLOAT:
+        return apply(&complex_loops[kind == cnp.NPY_CFLOAT][<int>op], 2, x, y)
+    return None
+
+
 cdef object plus(object x, object y):
-    out = binary(ADD, x, y)
+    out = combined(ADD, x, y)
     if out is not None:
         return out
     if type(x) is Directions and type(y) is Directions and x.ndim == y.ndim:
@@ -213,9 +246,9 @@ cdef class Multiply(Binary):
     cdef int pull(self, Pull walk, object z_bar) except -1:
         cdef bint overwrite = walk.overwrite
         if self.a is not None and not self.pull_number(walk, self.a, self.fit_x, z_bar, self.y):
-            self.add_a(walk, chain_product(z_bar, conjugate(self.y), overwrite and self.b is None), True)
+            self.add_a(walk, chain_product(z_bar, self.y, overwrite and self.b is None, True), True)
         if self.b is not None and not self.pull_number(walk, self.b, self.fit_y, z_bar, self.x):
-            self.add_b(walk, chain_product(z_bar, conjugate(self.x), overwrite), True)
+            self.add_b(walk, chain_product(z_bar, self.x, overwrite, True), True)
         return 0
 
     cdef bint pull_number(self, Pull walk, Node parent, tuple fit, object z_bar, object other) except -1:
@@ -242,7 +275,7 @@ cdef class Multiply(Binary):
 
 cdef object quotient(object g, object y):
     """``g / y`` with 0 / 0 = 0."""
-    out = binary(DIVIDE, g, y)
+    out = combined(DIVIDE, g, y)
     if out is not None:
         return out
     with np.errstate(all="ignore"):
@@ -261,7 +294,7 @@ cdef class Divide(Binary):
         return self.b is None
 
     cdef object partial_y(self):
-        cdef object quotient = binary(DIVIDE, self.z, self.y)
+        cdef object quotient = combined(DIVIDE, self.z, self.y)
         if quotient is None:
             with np.errstate(all="ignore"):
                 quotient = self.z / self.y
@@ -271,7 +304,7 @@ cdef class Divide(Binary):
         if self.a is not None:
             self.add_a(walk, quotient(z_bar, conjugate(self.y)), True)
         if self.b is not None:
-            self.add_b(walk, chain_product(z_bar, conjugate(self.partial_y()), False), True)
+            self.add_b(walk, chain_product(z_bar, self.partial_y(), False, True), True)
         return 0
 
     cdef object push(self, Push walk):
@@ -310,7 +343,7 @@ cdef class Unary(Node):
 
 
 cdef class FastUnary(Handler):
-    """The compiled twin of an elementwise rule, for small plain arrays."""
+    """The compiled twin of an elementwise rule, for small plain arrays; the general one takes the others."""
 
     cdef UnaryOp op
 
@@ -326,7 +359,7 @@ cdef class FastUnary(Handler):
         x = args[0]
         both = unary(self.op, x._value, True)
         if both is None:
-            return NotImplemented
+            return self.fast.call(args, kwargs)
         node = Unary.__new__(Unary)
         node.a = x.node
         node.partial = (<tuple>both)[1]
@@ -361,9 +394,15 @@ cdef class Matmul(Binary):
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
         if self.a is not None and not self.pull_small(walk, self.a, z_bar, self.x, self.y, True):
-            walk.add(self.a, fit_to(matmul_pull_x(z_bar, self.x, self.y), self.x.shape, self.x.dtype), True)
+            x_bar = complex_matmul(z_bar, self.y, False, True) if self.y.ndim == 2 else None
+            if x_bar is None:
+                x_bar = matmul_pull_x(z_bar, self.x, self.y)
+            walk.add(self.a, fit_to(x_bar, self.x.shape, self.x.dtype), True)
         if self.b is not None and not self.pull_small(walk, self.b, z_bar, self.x, self.y, False):
-            walk.add(self.b, fit_to(matmul_pull_y(z_bar, self.x, self.y), self.y.shape, self.y.dtype), True)
+            y_bar = complex_matmul(self.x, z_bar, True, False) if self.x.ndim == 2 else None
+            if y_bar is None:
+                y_bar = matmul_pull_y(z_bar, self.x, self.y)
+            walk.add(self.b, fit_to(y_bar, self.y.shape, self.y.dtype), True)
         return 0
 
     cdef bint pull_small(self, Pull walk, Node parent, object z_bar, object x, object y, bint to_x) except -1:
@@ -414,6 +453,8 @@ cdef object matmul_onto(object total, object matrix, object vector, bint transpo
 
 cdef inline object times(object x, object y):
     out = plain_matmul(x, y)
+    if out is None:
+        out = complex_matmul(x, y, False, False)
     return x @ y if out is None else out
 
 
@@ -487,6 +528,16 @@ cdef inline bint add_to_element(cnp.ndarray x, object index, object y) noexcept:
     return True
 
 
+cdef object zeros(tuple shape, cnp.dtype dtype):
+    cdef cnp.npy_intp dims[64]
+    cdef int k, axes = len(shape)
+    if axes > 64 or not dtype.isnative:
+        return np.zeros(shape, dtype)
+    for k in range(axes):
+        dims[k] = shape[k]
+    return cnp.PyArray_ZEROS(axes, dims, dtype.type_num, 0)
+
+
 @cython.no_gc
 @cython.final
 cdef class GetItem(Node):
@@ -510,7 +561,7 @@ cdef class GetItem(Node):
             return 0
         x_bar = walk.buffer(self.a)
         if x_bar is None:
-            walk.add(self.a, np.zeros(self.shape, self.dtype), True)
+            walk.add(self.a, zeros(self.shape, self.dtype), True)
             x_bar = walk.buffer(self.a)
             if x_bar is None:  # Variables there already
                 walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
@@ -607,6 +658,7 @@ cdef class SetItem(Node):
         return True
 
     cdef object push(self, Push walk):
+        cdef bint writable
         x_dot = walk.tangent(self.a)
         y_dot = walk.tangent(self.b)
         if x_dot is None and y_dot is None:
@@ -615,9 +667,10 @@ cdef class SetItem(Node):
             y_dot = 0
         if x_dot is None:
             x_dot = np.zeros(self.shape, self.dtype)
-        elif not self.is_alone(x_dot):
-            return replaced(x_dot, self.index, y_dot)
-        if type(y_dot) is Variable:
+            writable = True
+        else:
+            writable = self.is_alone(x_dot)
+        if not writable or type(y_dot) is Variable:
             return replaced(x_dot, self.index, y_dot)
         x_dot[self.index] = y_dot
         return x_dot
@@ -652,7 +705,7 @@ cdef object with_item(Variable x, object index, object y):
 
 # -- what a Variable's operators do ----------------------------------------------------------------------
 
-cdef inline bint of_two(tuple args):
+cdef bint of_two(tuple args):
     """Whether these are two operands, one of them a Variable (with ``out=`` one, both may be plain)."""
     return len(args) == 2 and (type(args[0]) is Variable or type(args[1]) is Variable)
 
@@ -702,7 +755,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = binary(ADD, x, y)
+        value = combined(ADD, x, y)
         return node.finish(trace, x, y, x + y if value is None else value)
 
     cdef object subtract(self, object x, object y):
@@ -710,7 +763,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = binary(SUBTRACT, x, y)
+        value = combined(SUBTRACT, x, y)
         return node.finish(trace, x, y, x - y if value is None else value)
 
     cdef object multiply(self, object x, object y):
@@ -718,7 +771,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = binary(MULTIPLY, x, y)
+        value = combined(MULTIPLY, x, y)
         if node.a is not None:
             node.y = y if node.b is not None else kept_constant(y)
         if node.b is not None:
@@ -730,7 +783,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = binary(DIVIDE, x, y)
+        value = combined(DIVIDE, x, y)
         if value is None:
             value = x / y
         node.y = y if node.b is not None else kept_constant(y)
@@ -748,9 +801,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace = trace_of(x, y)
         x = node.left(x, trace)
         y = node.right(y, trace)
-        value = plain_matmul(x, y)
-        if value is None:
-            value = x @ y
+        value = times(x, y)
         node.x = x if node.a is not None else kept_constant(x)
         node.y = y if node.b is not None else kept_constant(y)
         return record(trace, node, value)

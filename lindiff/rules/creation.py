@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Linear
-from lindiff.core.registry import composed, rule
+from lindiff.core.registry import composed, on_values, rule
 from lindiff.core.variable import Variable, untraced, value
 from lindiff.rules._common import as_array
 
@@ -23,10 +23,7 @@ def buffer_maker(function: Callable[..., Any]) -> None:
 
     def make(*args: Any, **kwargs: Any) -> Any:
         kwargs.pop("like", None)
-        # of their arguments only the array to be like, and a Variable as a number, are Variables: no tree
-        plain = [value(x) if isinstance(x, Variable) else x for x in args]
-        named = {name: value(x) if isinstance(x, Variable) else x for name, x in kwargs.items()}
-        return accepting(function(*plain, **named))
+        return accepting(on_values(function, args, kwargs))
 
     composed(function)(make)
 

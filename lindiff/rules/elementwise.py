@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Elementwise, Linear
+from lindiff.core.formula import some
 from lindiff.core.registry import composed, elementwise, rule
 from lindiff.core.variable import Variable, value
 
@@ -57,7 +58,7 @@ elementwise(np.log10, lambda _, x: 1 / (math.log(10) * x + 0.0))
 
 def excess(x: Any, y: Any) -> Any:
     """``y - x``, zero where both are the same infinity."""
-    return np.where(np.isinf(x) & np.equal(x, y), 0.0, np.subtract(y, x))
+    return np.where(np.equal(x, y), 0.0, np.subtract(y, x))
 
 
 elementwise(
@@ -97,7 +98,7 @@ elementwise(np.float_power, power_by_base, power_by_exponent)
 def nonzero(x: Any) -> Any:
     """``x`` with 1 for 0, to divide by where 0/0 is to be 0."""
     zero = np.equal(x, 0)
-    return np.where(zero, 1, x) if zero.any() else x
+    return np.where(zero, 1, x) if some(zero) else x
 
 
 def cosine(z: Any, x: Any) -> Any:
@@ -133,16 +134,12 @@ def leg(x: Any) -> Any:
 def over_squared_radius(x: Any, y: Any) -> Any:
     """``x / (x² + y²)``; 0 at the origin and at infinity."""
     square = np.square(x) + np.square(y)
-    if is_ordinary(square):
+    limits = np.finfo(square.dtype)
+    ordinary = np.greater_equal(square, float(limits.tiny)) & np.less_equal(square, float(limits.max))
+    if not some(~ordinary):
         return x / square
     r = np.hypot(x, y)  # does not overflow
     return np.where(np.isinf(r), 0, x / nonzero(r) / nonzero(r))
-
-
-def is_ordinary(x: Any) -> bool:
-    """Whether all of ``x`` are positive, normal numbers."""
-    x = value(x)
-    return x.size > 0 and x.min() >= np.finfo(x.dtype).tiny and x.max() <= np.finfo(x.dtype).max
 
 
 elementwise(
@@ -174,10 +171,11 @@ def sinc_derivative_of_array(x: Any, k: int) -> Any:
     if k == 0:
         return np.sinc(x)
     small = np.abs(x) < 0.5
-    some = small.any()
     right = math.pi ** (k - 1) * np.sin(math.pi * x + k * math.pi / 2)
-    y = (right - k * sinc_derivative_of_array(x, k - 1)) / (nonzero(x) if some else x)
-    return np.where(small, sinc_series(np.where(small, x, 0), k), y) if some else y
+    if not some(small):
+        return (right - k * sinc_derivative_of_array(x, k - 1)) / x
+    y = (right - k * sinc_derivative_of_array(x, k - 1)) / nonzero(x)
+    return np.where(small, sinc_series(np.where(small, x, 0), k), y)
 
 
 @rule
@@ -221,7 +219,7 @@ elementwise(np.nextafter, lambda _, x, y: 1.0, None)
 
 def share(wins: Any, ties: Any) -> Any:
     """1 where an argument is the result, 1/2 where both are."""
-    return np.where(ties, 0.5, wins) if ties.any() else wins
+    return np.where(ties, 0.5, wins) if some(ties) else wins
 
 
 def larger(_: Any, x: Any, y: Any) -> Any:
@@ -258,7 +256,7 @@ def clip_between(x: Any, lower: Any, upper: Any, **kwargs: Any) -> Any:
     def between() -> Any:
         """1 between the bounds; on them, what they leave."""
         on_bound = np.equal(x, lower) | np.equal(x, upper)
-        if on_bound.any():
+        if some(on_bound):
             return inside() * larger(None, x, lower)
         return np.greater(x, lower) & np.less(x, upper)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.variable import is_untraced, value
+from lindiff.core.variable import call, is_untraced, value
 
 __all__ = ["METHODS", "attribute"]
 
@@ -20,7 +20,7 @@ def _through(function: Callable[..., Any]) -> Callable[..., Any]:
     """A method that is a NumPy function of the same arguments."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
+        return call(function, (self, *args), kwargs)
 
     method.__name__ = function.__name__
     method.__doc__ = function.__doc__
@@ -51,14 +51,12 @@ def _unpacked(arguments: tuple[Any, ...]) -> Any:
 
 def reshape(self: Any, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
     """``v.reshape(2, 3)`` or ``v.reshape((2, 3))``: np.reshape."""
-    if order == "C":
-        return np.reshape(self, _unpacked(shape))
-    return np.reshape(self, _unpacked(shape), order=order)
+    return call(np.reshape, (self, _unpacked(shape)), {} if order == "C" else {"order": order})
 
 
 def transpose(self: Any, *axes: Any) -> Any:
     """``v.transpose(1, 0)`` or ``v.transpose((1, 0))``: np.transpose."""
-    return np.transpose(self, _unpacked(axes) if axes else None)
+    return call(np.transpose, (self, _unpacked(axes)) if axes else (self,), {})
 
 
 def flatten(self: Any, order: Any = "C") -> Any:

@@ -12,11 +12,43 @@ from lindiff.core.record cimport Node, Pull, Push
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, as_value, record
 from lindiff.kernels.elementwise cimport DIVIDE, binary, filled, is_plain, repeated, shared_equally, sum_all
+from lindiff.kernels.loops cimport Loop, find_loop, reduce
 
 from lindiff.core.registry import fast_path
 from lindiff.rules.reductions import attaining as attaining_and_number
 
 cnp.import_array()
+
+
+# The loops that NumPy reduces by, for two precisions.
+cdef enum Function:
+    ADDITION
+    MAXIMUM
+    MINIMUM
+
+cdef Loop[3][2] loops
+cdef list ufuncs = [np.add, np.maximum, np.minimum]
+
+
+cdef int find_loops() except -1:
+    cdef int i
+    for i in range(3):
+        find_loop(ufuncs[i], cnp.NPY_DOUBLE, &loops[i][0])
+        find_loop(ufuncs[i], cnp.NPY_FLOAT, &loops[i][1])
+    return 0
+
+
+find_loops()
+
+
+cdef object reduced(Function function, object x, object axis, bint keepdims):
+    """A plain array reduced along an axis, several or all."""
+    if axis is None or type(axis) is int:
+        value = reduce(&loops[<int>function][cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.NPY_FLOAT], x, axis,
+                       keepdims, function == ADDITION)
+        if value is not None:
+            return value
+    return as_value(ufuncs[<int>function].reduce(x, axis, None, None, keepdims))
 
 
 # -- y = sum of all of x ---------------------------------------------------------------------------------
@@ -48,9 +80,11 @@ cdef class SumAll(Node):
 cdef object record_sum(Variable x):
     cdef SumAll node = SumAll.__new__(SumAll)
     value = sum_all(x._value)
+    if value is None:
+        value = reduced(ADDITION, x._value, None, False)
     node.a = x.node
     node.shape = x._value.shape
-    return record(x.node.trace, node, np.add.reduce(x._value, axis=None) if value is None else value)
+    return record(x.node.trace, node, value)
 
 
 # -- y = x reduced along axes -----------------------------------------------------------------------------
@@ -128,14 +162,12 @@ cdef class Extreme(Reduction):
 cdef class FastReduction(Handler):
     """For plain arrays: all axes, one, or a tuple of them, kept or not."""
 
-    cdef object reduce
-    cdef bint extreme
+    cdef Function by
     cdef bint averaging
 
-    def __init__(self, function, reduce, bint extreme=False, bint averaging=False):
+    def __init__(self, function, int by, bint averaging=False):
         self.function = function
-        self.reduce = reduce
-        self.extreme = extreme
+        self.by = <Function>by
         self.averaging = averaging
 
     cdef object call(self, tuple args, dict kwargs):
@@ -170,10 +202,9 @@ cdef class FastReduction(Handler):
                 if type(k) is not int or not -axes <= k < axes:
                     return NotImplemented
                 kept[k] = 1
-        value = self.reduce(x._value, axis, None, None, keepdims)
-        if self.extreme:
+        value = reduced(self.by, x._value, axis, keepdims)
+        if self.by != ADDITION:
             node = Extreme.__new__(Extreme)
-            value = as_value(value)
             (<Extreme>node).x = x._value
             (<Extreme>node).y = value
         else:
@@ -184,7 +215,7 @@ cdef class FastReduction(Handler):
                 for n in kept:
                     count //= max(<Py_ssize_t>n, 1)
                 (<Total>node).count = count
-                value = value / count
+                value = (<Total>node).divided(value)
         node.a = x.node
         node.shape = shape
         node.kept = tuple(kept)
@@ -195,7 +226,7 @@ cdef class FastReduction(Handler):
 
 def use_reduction_paths():
     """Give the readable rules of these functions their compiled twins."""
-    fast_path(np.sum, FastReduction(np.sum, np.add.reduce))
-    fast_path(np.mean, FastReduction(np.mean, np.add.reduce, averaging=True))
-    fast_path(np.max, FastReduction(np.max, np.maximum.reduce, extreme=True))
-    fast_path(np.min, FastReduction(np.min, np.minimum.reduce, extreme=True))
+    fast_path(np.sum, FastReduction(np.sum, ADDITION))
+    fast_path(np.mean, FastReduction(np.mean, ADDITION, averaging=True))
+    fast_path(np.max, FastReduction(np.max, MAXIMUM))
+    fast_path(np.min, FastReduction(np.min, MINIMUM))

@@ -9,11 +9,14 @@ cimport numpy as cnp
 
 import numpy as np
 
+from libc.string cimport memcpy
+
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, constant_value, record
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.matmul cimport add_product, matmul
+from lindiff.kernels.memory cimport empty
 
 from lindiff.core.registry import fast_path
 from lindiff.rules.products import on_diagonal, outer_product
@@ -97,9 +100,16 @@ cdef class FastExpandDims(Handler):
         return record_reshape(x, reshaped(x._value, shape[:axis] + (1,) + shape[axis:]))
 
 
+cdef tuple reversed_axes(object x):
+    return tuple(range(x.ndim - 1, -1, -1))
+
+
 cdef class FastTranspose(Handler):
     cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
+        if kwargs or not 1 <= len(args) <= 2 or type(args[0]) is not Variable:
+            return NotImplemented
+        if len(args) == 2 and args[1] is not None and (
+                type(args[1]) is not tuple or args[1] != reversed_axes((<Variable>args[0])._value)):
             return NotImplemented
         return args[0].T
 
@@ -341,6 +351,8 @@ cdef class Join(NodeOfMany):
             place = self.places[i]
             if self.bounds is None:
                 part = y_bar[before + (place, Ellipsis)]
+            elif self.axis == 0:
+                part = y_bar[self.bounds[place]:self.bounds[place + 1]]
             else:
                 part = y_bar[before + (slice(self.bounds[place], self.bounds[place + 1]),)]
             walk.add(self.parent(i), part, walk.overwrite)
@@ -361,6 +373,23 @@ cdef class Join(NodeOfMany):
             if parts[i] is None:
                 parts[i] = np.zeros(self.shapes[i], self.dtype)
         return np.stack(parts, self.axis) if self.bounds is None else np.concatenate(parts, self.axis)
+
+
+cdef object vectors_joined(list vectors):
+    """Contiguous vectors of one plain dtype behind each other; None where they are not such."""
+    cdef cnp.npy_intp n = 0
+    cdef cnp.ndarray x, out
+    cdef char *to
+    for x in vectors:
+        if cnp.PyArray_NDIM(x) != 1 or not cnp.PyArray_IS_C_CONTIGUOUS(x):
+            return None
+        n += cnp.PyArray_DIM(x, 0)
+    out = empty(1, &n, cnp.PyArray_TYPE(<cnp.ndarray>vectors[0]))
+    to = cnp.PyArray_BYTES(out)
+    for x in vectors:
+        memcpy(to, cnp.PyArray_BYTES(x), cnp.PyArray_NBYTES(x))
+        to += cnp.PyArray_NBYTES(x)
+    return out
 
 
 cdef class FastJoin(Handler):
@@ -415,7 +444,9 @@ cdef class FastJoin(Handler):
                 return NotImplemented
             single = shapes[0][:axis] + (1,) + shapes[0][axis:]
             values = [cnp.PyArray_Reshape(<cnp.ndarray>x, single) for x in values]
-        value = cnp.PyArray_Concatenate(values, <int>axis)
+        value = vectors_joined(values) if axes == 1 else None
+        if value is None:
+            value = cnp.PyArray_Concatenate(values, <int>axis)
         if not self.stacking:
             stop = 0
             node.bounds = [stop]

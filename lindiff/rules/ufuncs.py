@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.registry import handle, handler_kind, raise_unsupported
+from lindiff.core.registry import handle, handler_kind, on_values, raise_unsupported
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import scatter
@@ -42,7 +42,7 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
     if method in ("reduce", "accumulate", "reduceat"):
         kwargs.setdefault("axis", 0)
     if handler_kind(ufunc) == "Constant" and not any(isinstance(x, Variable) for x in kwargs.get("out", ())):
-        return of_values(ufunc if method == "__call__" else getattr(ufunc, method), *inputs, **kwargs)
+        return on_values(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
     out = kwargs.pop("out", (None,))
     if all(target is None for target in out):
         return function(*inputs, **kwargs)
@@ -66,14 +66,10 @@ def method_of_ufunc(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
     if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
         return None
     if kind == "Constant":
-        return partial(of_values, getattr(ufunc, method))
+        plain = getattr(ufunc, method)
+        return lambda *args, **kwargs: on_values(plain, args, kwargs)
     registered = _methods.get((ufunc, method))
     return partial(GENERAL[method], ufunc) if registered is None else registered
-
-
-def of_values(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What has zero derivative."""
-    return function(*map(value, args), **kwargs)
 
 
 # -- out= and where= -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 
 from lindiff.core.variable import value
 from lindiff.linalg._matrices import transposed
+from lindiff.statespace.collapsed import FAILURES, Parts, collapsed
 from lindiff.statespace.compiled_moments import compiled_filter, has_sweep
 from lindiff.statespace.initialization import Information, conditioned, information
 from lindiff.statespace.likelihood import group_loglikelihood, resting_tolerance
@@ -129,14 +130,41 @@ def kalman_filter(
 def filter_result(system: System, name: str, method: str | None = None) -> FilterResult:
     """The results of a filter; `name` is the public function that errors speak of."""
     check_method(name, method)
-    if method is None and not system.diffuse and has_sweep(system):
-        joined = compiled_filter(system, resting_tolerance(None, system.y.dtype, name), name)
+    if method is None and has_sweep(system):
+        joined = _compiled(system, name)
     else:
-        found = groups(system)
-        parts = [_of_group(group, name, method, system.y.shape[-1]) for group in found]
-        order = [group.series for group in found]
-        joined = tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
+        joined = _composed(system, name, method)
     return FilterResult(*(joined if system.many else [x[0] for x in joined]))
+
+
+def _composed(system: System, name: str, method: str | None) -> tuple[Any, ...]:
+    found = groups(system)
+    parts = [_of_group(group, name, method, system.y.shape[-1]) for group in found]
+    order = [group.series for group in found]
+    return tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
+
+
+def _compiled(system: System, name: str) -> tuple[Any, ...]:
+    tolerance = resting_tolerance(None, system.y.dtype, name)
+    if not system.diffuse:
+        return compiled_filter(system, tolerance, name)
+    try:
+        return _of_parts(collapsed(system, name), tolerance, name)
+    except FAILURES:  # they name steps and series of a part
+        return _composed(system, name, None)
+
+
+def _of_parts(found: Parts, tolerance: float, name: str) -> tuple[Any, ...]:
+    """The results for the steps before and after the diffuse states are determined, joined."""
+    parts = []
+    for _, head, tail in found:
+        first, then = _composed(head, name, None), compiled_filter(tail, tolerance, name)
+        # the prediction after the head is where the tail starts
+        before = (x[:, :-1] if i < 2 else x for i, x in enumerate(first[1:]))
+        joined = [np.concatenate(both, axis=1) for both in zip(before, then[1:], strict=True)]
+        parts.append((first[0] + then[0], *joined))
+    order = [series for series, _, _ in found]
+    return tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
 
 
 def _of_group(group: Group, name: str, method: str | None, p: int) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from lindiff.statespace.recursions import Filtered, Group, data_rows
 __all__ = [
     "Information",
     "conditioned",
+    "determined_at",
     "information",
     "prior_variances",
     "regular",
@@ -140,8 +141,7 @@ def information(group: Group, run: Filtered, name: str) -> Information | None:
     Z = [None if step is None else step.z[..., -d:, :] for step in run.observed]
     products = [None if x is None else x @ transposed(x) for x in Z]
     C = _running_sums(products)
-    variances = prior_variances(value(group.initial_state), value(group.initial_state_cov), d)
-    first = next((t for t, x in enumerate(C) if x is not None and regular(value(x), variances)), None)
+    first = determined_at(group, run)
     if first is None:
         raise ValueError(
             f"{name}: the data{_of_series(group)} never determine the {d} diffuse states; "
@@ -154,6 +154,19 @@ def information(group: Group, run: Filtered, name: str) -> Information | None:
     s = _running_sums([None if x is None else x @ transposed(y) for x, y in zip(z, Z, strict=True)])
     nothing: list[Any] = [None] * first
     return Information(first, shift, z, nothing + s[first:], nothing + C[first:])
+
+
+def determined_at(group: Group, run: Filtered) -> int | None:
+    """The first step whose data determine all diffuse states, if there is one."""
+    d, C = group.diffuse, 0
+    variances = prior_variances(value(group.initial_state), value(group.initial_state_cov), d)
+    for t, step in enumerate(run.observed):
+        if step is not None:
+            Z = value(step.z)[..., -d:, :]
+            C = C + Z @ transposed(Z)
+            if regular(C, variances):
+                return t
+    return None
 
 
 def _of_series(group: Group) -> str:

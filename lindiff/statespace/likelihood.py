@@ -9,6 +9,7 @@ import numpy as np
 from lindiff.core.variable import Variable, value
 from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.linalg._backend import kernels
+from lindiff.statespace.collapsed import FAILURES, collapsed
 from lindiff.statespace.compiled import compiled, compiled_steps
 from lindiff.statespace.initialization import Information, information
 from lindiff.statespace.model import System, canonical
@@ -192,9 +193,22 @@ def _by_method(
     tolerance = resting_tolerance(steady_tol, system.y.dtype, name)
     if not per_step:
         return compiled(system, tolerance, checkpoint, name)
-    if system.diffuse or any(type(x) is Variable for x in system[:9]):
+    if any(type(x) is Variable for x in system[:9]):
         return composed(system, True, name)
-    return compiled_steps(system, tolerance, name)
+    return compiled_steps(system, tolerance, name) if not system.diffuse else _steps(system, tolerance, name)
+
+
+def _steps(system: System, tolerance: float, name: str) -> Any:
+    """Step by step, by the compiled sweep once the diffuse states are determined."""
+    try:
+        found = collapsed(system, name)
+        parts = [
+            np.concatenate([composed(head, True, name), compiled_steps(tail, tolerance, name)], axis=1)
+            for _, head, tail in found
+        ]
+        return in_order(parts, [series for series, _, _ in found])
+    except FAILURES:  # they name steps and series of a part
+        return composed(system, True, name)
 
 
 def resting_tolerance(steady_tol: Any, dtype: Any, name: str) -> float:

@@ -93,7 +93,7 @@ elementwise(special.gamma, lambda y, x: y * special.psi(x))
 elementwise(special.gammaln, lambda y, x: special.psi(x))
 elementwise(special.loggamma, lambda y, x: special.psi(x))
 elementwise(special.rgamma, rgamma_derivative)
-elementwise(special.psi, lambda y, x: polygamma(1, x))
+elementwise(special.psi, lambda y, x: polygamma(1, x) if x.dtype.kind == "c" else special.zeta(2, x))
 constant(special.gammasgn)
 
 

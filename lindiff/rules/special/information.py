@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from lindiff.core.formula import some
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.special._common import by_quotient, derivatives_of, elementwise
 
@@ -15,7 +16,16 @@ __all__ = ["boxcox_by_lambda", "exprel", "log1p_over_x"]
 
 # -- logistic --------------------------------------------------------------------------------------------
 
-elementwise(special.expit, lambda y, x: y * special.expit(-x))
+
+def expit_slope(y: Any, x: Any) -> Any:
+    """``y (1 - y)`` for ``y = 1 / (1 + exp(-x))``; where that cancels, by ``t = exp(-|x|)``."""
+    if not some(np.greater(y, 0.9)):
+        return y * (1 - y)
+    t = np.exp(-np.abs(x))
+    return t / np.square(1 + t)
+
+
+elementwise(special.expit, expit_slope)
 elementwise(special.logit, lambda y, x: 1 / (x * (1 - x)))
 elementwise(special.log_expit, lambda y, x: special.expit(-x))
 

@@ -1,0 +1,58 @@
+"""The inner loops of NumPy's ufuncs, called without the ufunc around them, and programs of such calls.
+
+Finding out what a call is about takes a ufunc several times as long as a few numbers need; what is found out
+once is kept here. `Program` runs the steps of a formula one after the other over blocks that stay in the
+cache.
+"""
+
+cimport numpy as cnp
+
+ctypedef void (*Function)(char **args, const cnp.npy_intp *dims, const cnp.npy_intp *steps,
+                          void *data) noexcept nogil
+
+cdef struct Loop:
+    Function function
+    void *data
+    int kind                # the type number of the result
+
+cdef struct Operand:
+    char *data
+    cnp.npy_intp step       # bytes from one element to the next; 0 for a number
+    double number[2]        # where `data` points to for a Python number
+
+
+cdef inline int kind_of(object x):
+    """The type number of a plain array of real or complex numbers; -1 for anything else."""
+    if not cnp.PyArray_CheckExact(x) or not cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>x):
+        return -1
+    cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+    if kind == cnp.NPY_DOUBLE or kind == cnp.NPY_FLOAT or kind == cnp.NPY_CDOUBLE or kind == cnp.NPY_CFLOAT:
+        return kind
+    return -1
+
+
+cdef bint find_loop(cnp.ufunc ufunc, int kind, Loop *loop)
+cdef int common_kind(object x, object y)
+cdef cnp.ndarray common_frame(object x, object y)
+cdef bint read_operand(object x, int kind, cnp.ndarray frame, Operand *operand)
+cdef object apply(const Loop *loop, int count, object x, object y)
+cdef object merge(object mask, object x, object y)
+cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, bint from_zero)
+
+
+cdef struct Step
+
+
+cdef class Program:
+    cdef readonly int uses
+    cdef readonly int kind
+    cdef readonly bint asks
+    cdef readonly object number
+    cdef Step *steps
+    cdef char *constants
+    cdef int count
+    cdef int constant_count
+    cdef int slots
+    cdef int result
+    cdef object run(self, Operand *given, cnp.ndarray frame)
+    cdef int over_blocks(self, Operand *given, Py_ssize_t n, char *out, char *memory) noexcept nogil

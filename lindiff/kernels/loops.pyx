@@ -1,0 +1,447 @@
+"""The inner loops of NumPy's ufuncs (see loops.pxd)."""
+
+cimport numpy as cnp
+from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
+from cpython.exc cimport PyErr_Occurred
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
+from libc.math cimport fabs
+from libc.string cimport memcpy, memset
+
+from lindiff.kernels.elementwise cimport finite
+from lindiff.kernels.memory cimport empty
+
+cnp.import_array()
+
+cdef enum:
+    SMALL = 2048      # above this many elements the price of a ufunc does not show
+    BLOCK = 512       # elements that a program works on at a time
+    LONG = 1024       # from here on other threads may run meanwhile
+    GIVEN = 3         # the first registers of a program: the value and two arguments
+    REGISTERS = 64
+
+cdef double LARGEST_FLOAT = 3.4028234663852886e38
+
+
+# -- one loop ----------------------------------------------------------------------------------------------
+
+cdef inline bint is_complex(int kind) noexcept nogil:
+    return kind == cnp.NPY_CDOUBLE or kind == cnp.NPY_CFLOAT
+
+
+cdef inline int size_of(int kind) noexcept nogil:
+    if kind == cnp.NPY_BOOL:
+        return 1
+    if kind == cnp.NPY_FLOAT:
+        return 4
+    return 16 if kind == cnp.NPY_CDOUBLE else 8
+
+
+cdef bint find_loop(cnp.ufunc ufunc, int kind, Loop *loop):
+    """The loop of a ufunc whose inputs all have the type ``kind``; False where there is none."""
+    cdef int i, k
+    cdef const char *types
+    if ufunc.nout != 1 or ufunc.functions == NULL:
+        return False
+    for i in range(ufunc.ntypes):
+        types = ufunc.types + i * ufunc.nargs
+        for k in range(ufunc.nin):
+            if types[k] != kind:
+                break
+        else:
+            loop.function = <Function>ufunc.functions[i]
+            loop.data = ufunc.data[i]
+            loop.kind = types[ufunc.nin]
+            return loop.kind == cnp.NPY_BOOL or loop.kind == cnp.NPY_DOUBLE or loop.kind == cnp.NPY_FLOAT \
+                or is_complex(loop.kind)
+    return False
+
+
+cdef int common_kind(object x, object y):
+    """The type number of the array among two operands; -1 where there is none or they have different ones."""
+    cdef int of_x = kind_of(x), of_y = kind_of(y)
+    if of_x < 0:
+        return -1 if cnp.PyArray_Check(x) else of_y
+    if of_y < 0:
+        return -1 if cnp.PyArray_Check(y) else of_x
+    return of_x if of_x == of_y else -1
+
+
+cdef cnp.ndarray common_frame(object x, object y):
+    """The one of two operands that has the shape of the result, if one of them has."""
+    if not cnp.PyArray_CheckExact(x):
+        return y
+    if not cnp.PyArray_CheckExact(y) or cnp.PyArray_NDIM(<cnp.ndarray>y) <= cnp.PyArray_NDIM(<cnp.ndarray>x):
+        return x
+    return y
+
+
+cdef bint store(double first, double second, int kind, double *number) noexcept:
+    """Write a number in the type ``kind``; False where it is too large for that."""
+    if kind == cnp.NPY_DOUBLE or kind == cnp.NPY_CDOUBLE:
+        number[0] = first
+        number[1] = second
+        return True
+    (<float *>number)[0] = <float>first
+    (<float *>number)[1] = <float>second
+    return fabs(first) <= LARGEST_FLOAT and fabs(second) <= LARGEST_FLOAT
+
+
+cdef bint read_operand(object x, int kind, cnp.ndarray frame, Operand *operand):
+    """Read a contiguous array of the shape of ``frame``, or a number that broadcasts to it; False if it is
+    neither."""
+    cdef cnp.ndarray a
+    operand.step = 0
+    if cnp.PyArray_CheckExact(x):
+        a = x
+        operand.data = cnp.PyArray_BYTES(a)
+        if cnp.PyArray_NDIM(a) == 0:
+            return True
+        if a is not frame and not cnp.PyArray_SAMESHAPE(a, frame):
+            return False
+        if cnp.PyArray_IS_C_CONTIGUOUS(a):
+            operand.step = cnp.PyArray_ITEMSIZE(a)
+        elif cnp.PyArray_NDIM(a) == 1:
+            operand.step = cnp.PyArray_STRIDE(a, 0)
+        else:
+            return False
+        return True
+    operand.data = <char *>operand.number
+    if PyFloat_CheckExact(x) or (
+            PyFloat_Check(x) and (kind == cnp.NPY_DOUBLE or kind == cnp.NPY_CDOUBLE)):  # NumPy's float64
+        return store(PyFloat_AS_DOUBLE(x), 0, kind, operand.number)
+    if PyLong_CheckExact(x) and -(1 << 53) <= x <= (1 << 53):
+        return store(<double>PyLong_AsLongLong(x), 0, kind, operand.number)
+    if PyComplex_CheckExact(x) and is_complex(kind):
+        return store(PyComplex_RealAsDouble(x), PyComplex_ImagAsDouble(x), kind, operand.number)
+    return False
+
+
+cdef inline int raise_pending() except? -1:
+    """Raise what a loop of scipy.special has raised, under its ``errstate``."""
+    return 0 if PyErr_Occurred() == NULL else -1
+
+
+cdef object apply(const Loop *loop, int count, object x, object y):
+    """The result of a loop on one or two operands, the arrays among which have its type and one shape.
+
+    None where they are not the loop's case, are many, or a result is not finite (NumPy then says so its own
+    way).
+    """
+    cdef Operand left, right
+    cdef char *args[3]
+    cdef cnp.npy_intp steps[3]
+    cdef cnp.npy_intp n
+    cdef cnp.ndarray frame = x if count == 1 else common_frame(x, y), out
+    cdef int kind = cnp.PyArray_TYPE(frame)
+    n = cnp.PyArray_SIZE(frame)
+    if n > SMALL or not read_operand(x, kind, frame, &left):
+        return None
+    args[0] = left.data
+    steps[0] = left.step
+    if count == 2:
+        if not read_operand(y, kind, frame, &right):
+            return None
+        args[1] = right.data
+        steps[1] = right.step
+    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(frame), cnp.PyArray_DIMS(frame), loop.kind, 0)
+    args[count] = cnp.PyArray_BYTES(out)
+    steps[count] = cnp.PyArray_ITEMSIZE(out)
+    loop.function(args, &n, steps, loop.data)
+    raise_pending()
+    return out if finite(out) else None
+
+
+cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, bint from_zero):
+    """The reduction of few numbers in a contiguous array along one axis (None: all), as NumPy does it.
+
+    ``from_zero``: the result starts as zero, not as the first number.  None where the call is another.
+    """
+    cdef cnp.npy_intp shape[8]
+    cdef cnp.npy_intp steps[3]
+    cdef cnp.npy_intp n = cnp.PyArray_SIZE(x), inner = 1, outer = 1, one
+    cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(x), k, _i, _k
+    cdef int axes = cnp.PyArray_NDIM(x), along = 0, left = 0
+    cdef char *args[3]
+    cdef char *of
+    cdef cnp.ndarray out
+    if not 0 < n <= SMALL or axes > 8 or not cnp.PyArray_IS_C_CONTIGUOUS(x):
+        return None
+    if axis is None:
+        if keepdims:
+            for k in range(axes):
+                shape[k] = 1
+            left = axes
+    else:
+        along = axis
+        if along < 0:
+            along += axes
+        if not 0 <= along < axes:
+            return None
+        n = cnp.PyArray_DIM(x, along)
+        for k in range(axes):
+            if k < along:
+                outer *= cnp.PyArray_DIM(x, k)
+            elif k > along:
+                inner *= cnp.PyArray_DIM(x, k)
+            if k != along or keepdims:
+                shape[left] = 1 if k == along else cnp.PyArray_DIM(x, k)
+                left += 1
+    out = cnp.PyArray_EMPTY(left, shape, loop.kind, 0)
+    args[0] = args[2] = cnp.PyArray_BYTES(out)
+    of = cnp.PyArray_BYTES(x)
+    if from_zero:
+        memset(args[0], 0, outer * inner * size)
+    for _i in range(outer):
+        if not from_zero:
+            memcpy(args[0], of, inner * size)
+        args[1] = of if from_zero else of + inner * size
+        one = n if from_zero else n - 1
+        if inner == 1:  # onto one number
+            steps[0] = steps[2] = 0
+            steps[1] = size
+            loop.function(args, &one, steps, loop.data)
+        else:
+            steps[0] = steps[1] = steps[2] = size
+            for _k in range(one):
+                loop.function(args, &inner, steps, loop.data)
+                args[1] += inner * size
+        of += n * inner * size
+        args[0] += inner * size
+        args[2] = args[0]
+    return out if finite(out) else None
+
+
+# -- programs ----------------------------------------------------------------------------------------------
+
+cdef enum Operation:
+    LOOP
+    WHERE
+    CAST
+
+cdef struct Step:
+    Operation operation
+    Loop loop
+    int sources[3]
+    int sizes[4]            # bytes of an element of each source, and of the target
+    int kinds[2]            # of a cast
+    int count
+    int target              # a register; of the last step the result
+
+
+ctypedef fused word:
+    char
+    float
+    double
+    double complex
+
+
+cdef inline void choose(char **args, const cnp.npy_intp *steps, word *out, Py_ssize_t n) noexcept nogil:
+    """``out = where(mask, x, y)``"""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if (args[0] + i * steps[0])[0]:
+            out[i] = (<word *>(args[1] + i * steps[1]))[0]
+        else:
+            out[i] = (<word *>(args[2] + i * steps[2]))[0]
+
+
+cdef inline void choose_any(char **args, const cnp.npy_intp *steps, int size, Py_ssize_t n) noexcept nogil:
+    """The same onto ``args[3]``, for elements of so many bytes."""
+    if size == 1:
+        choose[char](args, steps, args[3], n)
+    elif size == 4:
+        choose[float](args, steps, <float *>args[3], n)
+    elif size == 8:
+        choose[double](args, steps, <double *>args[3], n)
+    else:
+        choose["double complex"](args, steps, <double complex *>args[3], n)
+
+
+cdef inline void cast_to(const char *x, cnp.npy_intp step, int kind, word *out, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if kind == cnp.NPY_BOOL:
+            out[i] = <word>(x[i * step] != 0)
+        elif kind == cnp.NPY_FLOAT:
+            out[i] = <word>(<float *>(x + i * step))[0]
+        else:
+            out[i] = <word>(<double *>(x + i * step))[0]
+
+
+cdef inline void cast(const char *x, cnp.npy_intp step, const int *kinds, char *out,
+                      Py_ssize_t n) noexcept nogil:
+    """Truth values and real numbers as real or complex ones."""
+    cdef Py_ssize_t i
+    if kinds[1] == cnp.NPY_DOUBLE:
+        cast_to[double](x, step, kinds[0], <double *>out, n)
+    elif kinds[1] == cnp.NPY_FLOAT:
+        cast_to[float](x, step, kinds[0], <float *>out, n)
+    elif kinds[1] == cnp.NPY_CDOUBLE:
+        cast_to["double complex"](x, step, kinds[0], <double complex *>out, n)
+    else:
+        for i in range(n):
+            (<float *>out)[2 * i] = (<float *>(x + i * step))[0] if kinds[0] == cnp.NPY_FLOAT \
+                else x[i * step] != 0
+            (<float *>out)[2 * i + 1] = 0
+
+
+cdef object merge(object mask, object x, object y):
+    """``where(mask, x, y)`` for few numbers in arrays of one type and shape, or single ones."""
+    cdef Operand operands[3]
+    cdef char *args[4]
+    cdef cnp.npy_intp steps[3]
+    cdef cnp.ndarray frame, out
+    cdef int kind = common_kind(x, y), k
+    cdef Py_ssize_t n
+    if kind < 0 or not cnp.PyArray_CheckExact(mask) or cnp.PyArray_TYPE(<cnp.ndarray>mask) != cnp.NPY_BOOL:
+        return None
+    frame = common_frame(mask, common_frame(x, y))
+    n = cnp.PyArray_SIZE(frame)
+    if n > SMALL or not read_operand(mask, kind, frame, &operands[0]) \
+            or not read_operand(x, kind, frame, &operands[1]) \
+            or not read_operand(y, kind, frame, &operands[2]):
+        return None
+    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(frame), cnp.PyArray_DIMS(frame), kind, 0)
+    for k in range(3):
+        args[k] = operands[k].data
+        steps[k] = operands[k].step
+    args[3] = cnp.PyArray_BYTES(out)
+    choose_any(args, steps, cnp.PyArray_ITEMSIZE(out), n)
+    return out
+
+
+cdef class Program:
+    """A formula as the loops that compute it, one after the other.
+
+    Its registers are what is given (the value, then two arguments), constants, and blocks of memory for what
+    comes between.
+
+    Parameters
+    ----------
+    constants : list of (number, type number)
+    steps : list of (ufunc or "where" or "cast", sources, their type numbers, target, its type number)
+    slots : int
+        How many blocks.
+    result : int
+        The register of the result, if there are no steps: something given, or a constant.
+    kind : int
+        The type number of the result.
+    asks : bool
+        Whether the formula does without some of the steps where it can.
+
+    Attributes
+    ----------
+    uses : int
+        The bits of the given registers that are needed.
+    number : float or None
+        The result, where it is a constant.
+    """
+
+    def __cinit__(self, list constants, list steps, int slots, int result, int kind, bint asks):
+        cdef int i, k
+        cdef Step *step
+        self.count = len(steps)
+        self.constant_count = len(constants)
+        self.slots = slots
+        self.result = result
+        self.kind = kind
+        self.asks = asks
+        if GIVEN + self.constant_count + slots > REGISTERS:
+            raise ValueError("a formula with too many constants and intermediate results")
+        self.steps = <Step *>PyMem_Calloc(max(self.count, 1), sizeof(Step))
+        self.constants = <char *>PyMem_Calloc(max(self.constant_count, 1), 16)
+        if self.steps == NULL or self.constants == NULL:
+            raise MemoryError()
+        for i, (number, number_kind) in enumerate(constants):
+            number = complex(number)
+            if number_kind == cnp.NPY_BOOL:
+                self.constants[16 * i] = number != 0
+            elif not store(number.real, number.imag, number_kind, <double *>(self.constants + 16 * i)):
+                raise ValueError("a constant too large for its type")
+        for i, (what, sources, kinds, target, target_kind) in enumerate(steps):
+            step = &self.steps[i]
+            step.count = len(sources)
+            step.target = target
+            for k in range(step.count):
+                step.sources[k] = sources[k]
+                step.sizes[k] = size_of(kinds[k])
+                if sources[k] < GIVEN:
+                    self.uses |= 1 << <int>sources[k]
+            step.sizes[step.count] = size_of(target_kind)
+            if what == "where":
+                step.operation = WHERE
+            elif what == "cast":
+                step.operation = CAST
+                step.kinds[0] = kinds[0]
+                step.kinds[1] = target_kind
+            elif not find_loop(what, kinds[0], &step.loop) or step.loop.kind != target_kind:
+                raise ValueError(f"{what} has no loop for these types")
+        if self.count == 0:
+            if result < GIVEN:
+                self.uses = 1 << result
+            else:
+                self.number = constants[result - GIVEN][0]
+
+    def __dealloc__(self):
+        PyMem_Free(self.steps)
+        PyMem_Free(self.constants)
+
+    cdef object run(self, Operand *given, cnp.ndarray frame):
+        """The result, an array of the shape of ``frame``.  There has to be a step."""
+        cdef Py_ssize_t n = cnp.PyArray_SIZE(frame)
+        cdef cnp.ndarray out = empty(cnp.PyArray_NDIM(frame), cnp.PyArray_DIMS(frame), self.kind)
+        cdef char *to = cnp.PyArray_BYTES(out)
+        cdef char small[4096]
+        cdef char *memory = small
+        cdef size_t needed = <size_t>self.slots * min(n, <Py_ssize_t>BLOCK) * 16
+        if needed > sizeof(small):
+            memory = <char *>PyMem_Malloc(needed)
+            if memory == NULL:
+                raise MemoryError()
+        if n < LONG:
+            self.over_blocks(given, n, to, memory)
+        else:
+            with nogil:
+                self.over_blocks(given, n, to, memory)
+        if memory != small:
+            PyMem_Free(memory)
+        raise_pending()
+        return out
+
+    cdef int over_blocks(self, Operand *given, Py_ssize_t n, char *out, char *memory) noexcept nogil:
+        cdef char *at[REGISTERS]
+        cdef char *args[4]
+        cdef cnp.npy_intp steps[4]
+        cdef cnp.npy_intp length
+        cdef int i, k, r, first = GIVEN + self.constant_count
+        cdef Py_ssize_t start = 0
+        cdef Step *step
+        for r in range(self.constant_count):
+            at[GIVEN + r] = self.constants + 16 * r
+        for r in range(self.slots):
+            at[first + r] = memory + r * min(n, <Py_ssize_t>BLOCK) * 16
+        while start < n:
+            length = min(n - start, <Py_ssize_t>BLOCK)
+            for r in range(GIVEN):
+                if self.uses >> r & 1:
+                    at[r] = given[r].data + start * given[r].step
+            for i in range(self.count):
+                step = &self.steps[i]
+                for k in range(step.count):
+                    r = step.sources[k]
+                    args[k] = at[r]
+                    steps[k] = given[r].step if r < GIVEN else 0 if r < first else step.sizes[k]
+                args[step.count] = at[step.target]
+                if i == self.count - 1:
+                    args[step.count] = out + start * step.sizes[step.count]
+                steps[step.count] = step.sizes[step.count]
+                if step.operation == LOOP:
+                    step.loop.function(args, &length, steps, step.loop.data)
+                elif step.operation == CAST:
+                    cast(args[0], steps[0], step.kinds, args[1], length)
+                else:
+                    choose_any(args, steps, step.sizes[3], length)
+            start += length
+        return 0

@@ -1,0 +1,161 @@
+"""The compiled twins of elementwise rules: formulas that are read once, and repeated by loops of ufuncs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+
+import lindiff as ld
+from lindiff.core.formula import read, some
+from lindiff.core.registry import elementwise_rules, full_name
+
+TYPES = {"d": np.float64, "f": np.float32, "D": np.complex128, "F": np.complex64}
+RULES = {
+    full_name(f): (f, rule)
+    for f, rule in elementwise_rules().items()
+    if type(rule.fast).__name__ in ("FastElementwise", "FastUnary")
+}
+CASES = [
+    (name, kind)
+    for name, (f, rule) in RULES.items()
+    for kind in TYPES
+    if any(types.startswith(kind * len(types.partition("-")[0]) + "->") for types in getattr(f, "types", []))
+]
+
+
+def numbers(kind: str, seed: int, n: int = 40) -> Any:
+    """Ordinary numbers, and those at which formulas are likely to differ."""
+    rng = np.random.default_rng(seed)
+    x = np.append(rng.uniform(-2, 2, n), [0.0, -0.0, 1.0, -1.0, 2.0, 1.0, np.inf, -np.inf, np.nan, 1e-30])
+    if kind in "DF":
+        x = x + 1j * rng.permutation(np.where(np.isfinite(x), x, 0.5))
+    return x.astype(TYPES[kind])
+
+
+def derivatives(function: Any, args: list[Any]) -> list[Any]:
+    """Value, gradients and tangent."""
+    value, pullback = ld.vjp(function, *args)
+    weights = np.linspace(-1, 1, value.size).reshape(value.shape).astype(value.dtype)
+    tangents = tuple(np.cos(np.arange(x.size)).astype(x.dtype) for x in args)
+    return [value, *pullback(weights), ld.jvp(function, tuple(args), tangents)[1]]
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_twin_agrees_with_readable_rule(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, rule = RULES[name]
+    args = [numbers(kind, seed) for seed in range(function.nin)]
+    args[-1][1] = args[0][1]  # a tie
+    with np.errstate(all="ignore"):
+        found = derivatives(function, args)
+        monkeypatch.setattr(rule, "fast", None)
+        expected = derivatives(function, args)
+    for got, wanted in zip(found, expected, strict=True):
+        assert got.dtype == wanted.dtype
+        if kind in "dD":
+            np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)
+        else:  # rounded at every step, where NumPy's float64 scalars made the readable rule do more
+            both = np.isfinite(got) & np.isfinite(wanted)
+            np.testing.assert_allclose(got[both], wanted[both], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [0, 1, 511, 512, 513, 5000])
+def test_blocks(n: int) -> None:
+    x = np.linspace(-3, 3, n)
+    (x_bar,) = ld.vjp(np.arctan, x)[1](np.ones(n))
+    np.testing.assert_array_equal(x_bar, 1 / (1 + x * x))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.arctan,
+        np.sinc,
+        special.expit,
+        special.psi,
+        lambda x: np.arctan2(x, 0.5),
+        lambda x: x**3,
+        lambda x: np.maximum(x, 0.5),
+        lambda x: np.logaddexp(x, 2 * x),
+    ],
+)
+def test_many_numbers_as_few(function: Any) -> None:
+    """Large arrays take other ways, to the same derivatives."""
+    x = np.append(np.random.default_rng(0).uniform(0.1, 40, 2990), [0.5, 1e-200, 1e90, 1.0, 1e-8])
+    whole = ld.vjp(function, x)[1](np.ones_like(x))[0]
+    parts = [ld.vjp(function, x[k::31])[1](np.ones_like(x[k::31]))[0] for k in range(31)]
+    for k, part in enumerate(parts):
+        np.testing.assert_allclose(whole[k::31], part, rtol=1e-12)
+
+
+@pytest.mark.parametrize("x", [np.linspace(0.5, 2, 12)[::3], np.linspace(0.5, 2, 12).reshape(3, 4).T, 0.7])
+def test_strided_and_single_numbers(x: Any) -> None:
+    (x_bar,) = ld.vjp(np.arctan, x)[1](np.ones(np.shape(x)))
+    np.testing.assert_array_equal(x_bar, 1 / (1 + np.asarray(x) * x))
+
+
+def test_number_beside_array() -> None:
+    x = np.linspace(0.5, 2, 4)
+    for number in (1.0, 1, np.float64(1.0), np.array(1.0)):
+        (x_bar,) = ld.vjp(lambda x: np.hypot(x, number), x)[1](np.ones(4))  # noqa: B023
+        np.testing.assert_allclose(x_bar, x / np.hypot(x, 1))
+    (y_bar,) = ld.vjp(lambda y: np.hypot(x, y), 1.0)[1](np.ones(4))
+    np.testing.assert_allclose(y_bar, np.sum(1 / np.hypot(x, 1)))
+
+
+def test_read_tells_the_steps() -> None:
+    constants, steps, slots, _, kind, asks = read(lambda y, x: 1 / (1 + x * x), "ddd", 2)  # type: ignore[misc]
+    assert [step[0] for step in steps] == [np.multiply, np.add, np.divide]
+    assert constants == [(1, np.dtype("d").num)]
+    assert (slots, kind, asks) == (2, np.dtype("d").num, False)
+
+
+def test_read_leaves_out_what_the_result_does_not_need() -> None:
+    def formula(y: Any) -> Any:
+        np.exp(y)
+        return -y
+
+    assert [step[0] for step in read(formula, "dd", 1)[1]] == [np.negative]  # type: ignore[index]
+
+
+def asks_by_bool(y: Any) -> Any:
+    return -y if (y < 0).any() else y
+
+
+def sums(y: Any) -> Any:
+    return y / np.sum(y)
+
+
+def takes_an_array(y: Any) -> Any:
+    return y * np.ones(3)
+
+
+@pytest.mark.parametrize("formula", [asks_by_bool, sums, takes_an_array])
+def test_what_cannot_be_read_is_called(formula: Any) -> None:
+    assert read(formula, "dd", 1) is None
+
+
+def test_question_that_only_saves_work() -> None:
+    def formula(y: Any) -> Any:
+        return np.where(y < 0, -y, y) if some(y < 0) else y
+
+    assert [step[0] for step in read(formula, "dd", 1)[1]] == [  # type: ignore[index]
+        np.less, np.negative, "where"
+    ]  # fmt: skip
+    assert read(formula, "dd", 1)[-1] is True  # type: ignore[index]
+    assert some(np.array([False, True]))
+    assert not some(np.array([False, False]))
+
+
+def test_single_precision_stays() -> None:
+    assert read(lambda y: np.where(y < 0, 0.5, y > 1), "ff", 1)[4] == np.dtype("f").num  # type: ignore[index]
+
+
+def test_warnings_and_errors_of_values_are_numpys() -> None:
+    x = np.array([2.0, 0.5])
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in arcsin"):
+        ld.vjp(np.arcsin, x)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="arcsin"):
+        ld.vjp(np.arcsin, x)
