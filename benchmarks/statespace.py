@@ -304,7 +304,7 @@ def factors_of_statsmodels(peer: Statsmodels) -> Calls:
 
     def fitted() -> dict[str, float]:
         start = vector(factor_start(y))
-        found = model.fit(start, maxiter=FIT_ITERATIONS, disp=False, cov_type="none")
+        found = model.fit(start, maxiter=FIT_ITERATIONS, disp=False, cov_type="none", warn_convergence=False)
         return {"iterations": found.mle_retvals["iterations"], "minus log likelihood": -found.llf}
 
     calls = peer.gradient_calls(lambda: -model.loglike(vector(parameters)), [])
