@@ -12,8 +12,8 @@ import platform
 import sys
 from pathlib import Path
 
-SUITES = ("kalman", "overhead", "families", "networks", "operators", "batches", "memory", "gp")
-PEERS = ("numpy", "lindiff", "jax", "torch", "autograd", "advect", "mygrad")
+SUITES = ("kalman", "statespace", "overhead", "families", "networks", "operators", "batches", "memory", "gp")
+PEERS = ("numpy", "lindiff", "statsmodels", "dynamax", "jax", "torch", "autograd", "advect", "mygrad")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -30,7 +30,7 @@ def main() -> None:
         suite = load_suite(name)
         print(f"\n## {name}: {suite.TITLE}\n", flush=True)
         records = run_suite(name, options.peers, settings, _note)
-        report = report_of(name, suite.TITLE, records, options.threads)
+        report = report_of(name, suite, records, options.threads)
         print(report.tables(), flush=True)
         for path in report.write(options.results):
             print(f"wrote {path}")

@@ -48,11 +48,24 @@ class Case:
         return name if self.size is None else f"{name}, n={self.size}"
 
 
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of times that a suite is about; `over` and `under` are places: (case, peer, quantity)."""
+
+    label: str
+    over: tuple[str, str, str]
+    under: tuple[tuple[str, str, str], ...]
+    """Times that are added up."""
+    times: float = 1
+    """How often `over` happens."""
+    goal: str = ""
+
+
 class Suite(Protocol):
     """What each suite's module offers.
 
-    `memory_cases()` and `memory_call(peer, case)` are optional, and so is `SHARE`: how much of the time that
-    is set for a measurement the suite takes.
+    `memory_cases()` and `memory_call(peer, case)` are optional, and so are `SHARE`: how much of the time that
+    is set for a measurement the suite takes; `RATIOS`: the `Ratio`s that the report names.
     """
 
     TITLE: str
@@ -193,6 +206,11 @@ def _run_case(
         for worker, seconds in _take_turns(offering, quantity, settings).items():
             records.append(record(worker, quantity, seconds))
     for worker, offer in offers.items():
+        for quantity in offer.once:
+            seconds, figures = worker.ask("once", quantity)
+            records.append(record(worker, quantity, [seconds]))
+            for figure, number in figures.items():
+                records.append(_record(worker, case, f"{quantity}: {figure}", [number], ""))
         for quantity, seconds in offer.first_call.items():
             records.append(record(worker, f"first call of {quantity}", [seconds]))
     return records
@@ -253,13 +271,13 @@ def _run_memory(worker: Worker, case: Case, note: Callable[[str], None]) -> list
     """Measure peak memory in a fresh process of the same competitor."""
     fresh = Worker(worker.suite, worker.peer)
     try:
-        megabytes = fresh.ask("peak_memory", case) / 1e6
+        peak = fresh.ask("peak_memory", case)
     except WorkerError as error:
         note(f"peak memory of {case}: {worker.peer} skipped: {error}")
         return []
     finally:
         fresh.close()
-    return [_record(worker, case, "peak memory over start", [megabytes], "MB")]
+    return [] if peak is None else [_record(worker, case, "peak memory over start", [peak / 1e6], "MB")]
 
 
 @dataclass(frozen=True)
@@ -269,6 +287,7 @@ class _Offer:
     quantities: tuple[str, ...]
     checked: dict[str, np.ndarray]
     first_call: dict[str, float]
+    once: tuple[str, ...]
 
 
 class _Session:
@@ -295,7 +314,7 @@ class _Session:
         self._calls = calls
         self._repeats = {quantity: _repeats(call) for quantity, call in calls.timed.items()}
         self.rest()
-        return _Offer(tuple(calls.timed), calls.checked, calls.first_call)
+        return _Offer(tuple(calls.timed), calls.checked, calls.first_call, tuple(calls.once))
 
     def turn(self, quantity: str, seconds: float) -> list[float]:
         """Time one call for this long, at least once; return seconds for an operation, sample by sample."""
@@ -310,6 +329,12 @@ class _Session:
             if time.perf_counter() >= end:
                 return samples
 
+    def once(self, quantity: str) -> tuple[float, dict[str, float]]:
+        """Time a long call; return seconds and its figures."""
+        start = time.perf_counter()
+        figures = self._calls.once[quantity]()
+        return time.perf_counter() - start, figures
+
     def rest(self) -> None:
         """Wait until this process is idle: threads of BLAS and OpenMP spin a while before they sleep."""
         for _ in range(100):
@@ -318,9 +343,14 @@ class _Session:
             if time.process_time() - before < 0.0005:
                 return
 
-    def peak_memory(self, case: Case) -> int:
-        """Return the bytes that one call needs at its peak, over what the process held before it."""
+    def peak_memory(self, case: Case) -> int | None:
+        """Return the bytes that one call needs at its peak, over what the process held before it.
+
+        None where the library lacks the operation.
+        """
         call = self._suite.memory_call(self._peer, case)
+        if call is None:
+            return None
         before = _reset_peak()
         call()
         return _memory("VmHWM") - before

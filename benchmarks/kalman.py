@@ -46,8 +46,8 @@ def update(design, obs_cov, mean, cov, observation, xp):
     L = xp.linalg.cholesky(design @ cross + obs_cov)
     gain = xp.linalg.solve(L.T, xp.linalg.solve(L, cross.T)).T
     whitened = xp.linalg.solve(L, residual)
-    rest = xp.eye(STATES) - gain @ design
-    term = 0.5 * (whitened @ whitened) + xp.sum(xp.log(xp.diag(L))) + 0.5 * OBSERVED * np.log(2 * np.pi)
+    rest = xp.eye(len(mean)) - gain @ design
+    term = 0.5 * (whitened @ whitened) + xp.sum(xp.log(xp.diag(L))) + 0.5 * len(residual) * np.log(2 * np.pi)
     return mean + gain @ residual, rest @ cov @ rest.T + gain @ obs_cov @ gain.T, term
 
 

@@ -36,12 +36,16 @@ class Calls:
         How many operations one call performs; times are divided by it.
     first_call
         Seconds of the first call of each compiled quantity, compilation included.
+    once
+        Quantity to a call that is too long to be repeated: timed once.  It returns figures that go with its
+        time, by name.
     """
 
     timed: dict[str, Callable[[], Any]]
     checked: dict[str, np.ndarray] = field(default_factory=dict)
     operations: int = 1
     first_call: dict[str, float] = field(default_factory=dict)
+    once: dict[str, Callable[[], dict[str, float]]] = field(default_factory=dict)
 
     def symmetrize(self, *positions: int) -> Calls:
         """Compare the gradients at these argument positions by their symmetric parts.
@@ -130,6 +134,16 @@ class NumPy(Peer):
 
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
         return partial(f, *args)
+
+
+class Statsmodels(NumPy):
+    """statsmodels, whose state-space models are compiled for the CPU: values only."""
+
+    name = distribution = "statsmodels"
+
+    def __init__(self) -> None:
+        self.kalman_filter = importlib.import_module("statsmodels.tsa.statespace.kalman_filter")
+        self.dynamic_factor = importlib.import_module("statsmodels.tsa.statespace.dynamic_factor")
 
 
 class Lindiff(Peer):
@@ -427,6 +441,16 @@ class JAX(Peer):
         return lambda: wait(f(*args))
 
 
+class Dynamax(JAX):
+    """dynamax: state-space models in JAX, compiled and differentiated by it."""
+
+    name = distribution = "dynamax"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inference = importlib.import_module("dynamax.linear_gaussian_ssm.inference")
+
+
 def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
     start = time.perf_counter()
     result = call()
@@ -434,6 +458,6 @@ def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 PEERS: dict[str, type[Peer]] = {
-    peer.name: peer for peer in (NumPy, Lindiff, JAX, Torch, Autograd, Advect, MyGrad)
+    peer.name: peer for peer in (NumPy, Lindiff, Statsmodels, Dynamax, JAX, Torch, Autograd, Advect, MyGrad)
 }
 """All competitors, in the order of their turns and of the columns of the tables."""

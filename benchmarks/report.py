@@ -14,18 +14,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from .harness import Case, Record
+from .harness import Case, Ratio, Record, Suite
 from .peers import PEERS
 
 COLOURS = {
     "numpy": "#7f7f7f", "lindiff": "#d62728", "jax": "#1f77b4", "torch": "#ff7f0e", "autograd": "#2ca02c",
-    "advect": "#9467bd", "mygrad": "#8c564b",
+    "advect": "#9467bd", "mygrad": "#8c564b", "statsmodels": "#e377c2", "dynamax": "#17becf",
 }  # fmt: skip
 MARKERS = {
     "numpy": "s", "lindiff": "o", "jax": "^", "torch": "D", "autograd": "v", "advect": "P", "mygrad": "X",
+    "statsmodels": "h", "dynamax": "<",
 }  # fmt: skip
 PANELS_IN_A_ROW = 3
-UNITS = {"µs": ((1e6, "s"), (1e3, "ms"), (0, "µs")), "MB": ((0, "MB"),)}
+UNITS = {"µs": ((1e6, "s"), (1e3, "ms"), (0, "µs")), "MB": ((0, "MB"),), "": ((0, ""),)}
 
 
 class Report:
@@ -221,10 +222,105 @@ class CallReport(Report):
         return self._finish(figure, axes)
 
 
-def report_of(name: str, title: str, records: list[Record], threads: int) -> Report:
-    """The report that suits the records."""
+class RatioReport(Report):
+    """The results of a suite that is about certain ratios."""
+
+    def __init__(
+        self, name: str, title: str, records: Iterable[Record], threads: int, ratios: Iterable[Ratio]
+    ) -> None:
+        super().__init__(name, title, records, threads)
+        self.ratios = list(ratios)
+
+    def tables(self) -> str:
+        """Return the times of each case, and the ratios."""
+        if self.frame.empty:
+            return "nothing was measured"
+        return "\n\n".join([*self._by_case(), _table("ratios", self._ratios().set_index("ratio"))])
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the CSV files of times and of ratios, and the plot; return their paths."""
+        paths = super().write(folder)
+        if paths:
+            csv = folder / f"{self.name}_ratios.csv"
+            self._ratios().to_csv(csv, index=False)
+            paths.insert(1, csv)
+        return paths
+
+    def _by_case(self) -> Iterator[str]:
+        for case, rows in self.frame.groupby("case", sort=False):
+            measured = [
+                _with_unit(row.median, row.unit) + (f" ±{_spread(row):.0%}" if row.samples > 1 else "")
+                for row in rows.itertuples()
+            ]
+            names = [f"{row.peer}: {row.quantity}" for row in rows.itertuples()]
+            yield _table(case, pd.DataFrame({"median ± half the interquartile range": measured}, names))
+
+    def _ratios(self) -> pd.DataFrame:
+        """A row for each ratio of what was measured."""
+        medians = self.frame.set_index(["case", "peer", "quantity"])["median"]
+        rows = []
+        for ratio in self.ratios:
+            if all(place in medians.index for place in (ratio.over, *ratio.under)):
+                under = sum(medians[place] for place in ratio.under)
+                value = _three_figures(ratio.times * medians[ratio.over] / under)
+                rows.append((ratio.label, value, ratio.goal))
+        return pd.DataFrame(rows, columns=["ratio", "is", "goal"])
+
+    def _figure(self) -> Figure:
+        """A panel for each case or family: bars, or lines against the size."""
+        times = self.frame[
+            (self.frame["unit"] == "µs") & ~self.frame["quantity"].str.startswith("first call")
+        ]
+        families = list(times.groupby("family", sort=False))
+        figure, axes = _panels(len(families), width=6.0, height=4.2, share=False)
+        for axis, (family, rows) in zip(axes, families, strict=True):
+            draw = _quantity_bars if rows["size"].isna().all() else _quantity_curves
+            draw(axis, rows)
+            axis.set_title(family, fontsize="medium")
+            axis.grid(alpha=0.3)
+            axis.set_axisbelow(True)
+        return self._finish(figure, axes)
+
+
+def _quantity_bars(axis: Axes, rows: pd.DataFrame) -> None:
+    rows = rows.sort_values("median", ascending=False)
+    for peer in PEERS:
+        places = np.flatnonzero(rows["peer"] == peer)
+        if len(places):
+            medians = rows["median"].iloc[places]
+            drawn = axis.barh(places, medians, color=COLOURS[peer], label=peer)
+            axis.bar_label(
+                drawn, [_with_unit(median, "µs") for median in medians], padding=3, fontsize="x-small"
+            )
+    axis.set_yticks(range(len(rows)), rows["quantity"], fontsize="x-small")
+    axis.set(xscale="log", xlim=(rows["median"].min() / 2, rows["median"].max() * 8))
+    _time_axis(axis.xaxis)
+
+
+def _quantity_curves(axis: Axes, rows: pd.DataFrame) -> None:
+    styles = ("-", "--", ":", "-.", (0, (1, 4)))
+    quantities = list(rows["quantity"].unique())
+    lines = {}
+    for (peer, quantity), line in rows.groupby(["peer", "quantity"], sort=False):
+        style = styles[quantities.index(quantity) % len(styles)]
+        (lines[f"{peer}: {quantity}"],) = axis.plot(
+            line["size"], line["median"], color=COLOURS[peer], marker=MARKERS[peer], linestyle=style,
+            label=peer,
+        )  # fmt: skip
+    axis.legend(lines.values(), lines, fontsize="xx-small")
+    sizes = sorted(rows["size"].unique())
+    axis.set(xscale="log", yscale="log", xlabel="n")
+    axis.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
+    axis.minorticks_off()
+    _time_axis(axis.yaxis)
+
+
+def report_of(name: str, suite: Suite, records: list[Record], threads: int) -> Report:
+    """The report that suits the suite and its records."""
+    if hasattr(suite, "RATIOS"):
+        return RatioReport(name, suite.TITLE, records, threads, suite.RATIOS)
     kind = CallReport if any(record.call for record in records) else Report
-    return kind(name, title, records, threads)
+    return kind(name, suite.TITLE, records, threads)
 
 
 def _panels(count: int, width: float, height: float, share: bool) -> tuple[Figure, list[Axes]]:

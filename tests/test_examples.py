@@ -135,6 +135,41 @@ def test_gains_of_custom_rules(tmp_path, monkeypatch, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 1 + len(rows)
 
 
+def test_dynamic_factor(tmp_path, capsys):
+    """The factors behind the data are found, as far as their bands say."""
+    example = load("dynamic_factor")
+    example.main(tmp_path)
+    for line in capsys.readouterr().out.splitlines():
+        if line.startswith("factor"):
+            _, _, estimate, error, true, correlation, inside = line.split()
+            assert abs(float(estimate) - float(true)) < 3 * float(error)
+            assert float(correlation) > 0.95
+            assert float(inside.rstrip("%")) > 70
+    assert (tmp_path / "dynamic_factor.png").exists()
+
+
+def test_many_series(tmp_path, monkeypatch, capsys):
+    example = load("many_series")
+    monkeypatch.setattr(example, "SERIES", 60)
+    example.main(tmp_path)
+    assert "one by one" in capsys.readouterr().out
+    assert (tmp_path / "many_series.png").exists()
+
+
+def test_many_series_are_the_sum_of_single_ones(monkeypatch):
+    example = load("many_series")
+    monkeypatch.setattr(example, "SERIES", 12)
+    y = example.simulate(np.random.default_rng(0))
+    value, gradient = ld.value_and_grad(example.loglikelihood)(example.TRUTH, y)
+    single = [ld.value_and_grad(example.loglikelihood)(example.TRUTH, one) for one in y]
+    np.testing.assert_allclose(value, sum(of_one for of_one, _ in single), rtol=1e-12)
+    for name, slope in gradient.items():
+        np.testing.assert_allclose(slope, sum(of_one[name] for _, of_one in single), rtol=1e-9)
+    found = example.fit(example.simulate(np.random.default_rng(1)))
+    for name, estimate in found.params.items():
+        assert np.all(np.abs(estimate - example.TRUTH[name]) < 4 * found.standard_errors[name])
+
+
 def test_long_loop():
     """One gradient in three ways; twice the states at four times the steps, and less than that by halves."""
     example = load("long_loop")

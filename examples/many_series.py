@@ -1,0 +1,123 @@
+"""A thousand short series with the same parameters, at once.
+
+    y_t = level_t + c_t,  level_{t+1} = level_t + N(0, level_var),  c_t = ar c_{t-1} + N(0, innovation_var)
+
+The covariances of the filter depend on the parameters, not on the data: for all series that miss the same
+values they are computed once, and each series adds a few products of a matrix and a vector.
+"""
+
+import time
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import lindiff as ld
+from lindiff import statespace
+
+HERE = Path(__file__).parent
+SERIES, STEPS = 1000, 60
+TRUTH = {"level_var": 0.05, "ar": np.array([0.6]), "innovation_var": 0.5}
+
+
+def build(level_var, ar, innovation_var):
+    """A random walk plus an autoregression; the level starts anywhere."""
+    return statespace.local_level(level_var) + statespace.arma(ar, (), innovation_var)
+
+
+def simulate(rng):
+    """(1000, 60) observations; a quarter of the series begins at step 20, another has no steps 30 to 39."""
+    model = build(**TRUTH)._replace(
+        initial_state_cov=np.diag([100.0, TRUTH["innovation_var"] / (1 - TRUTH["ar"][0] ** 2)]), diffuse=None
+    )
+    _, y = statespace.simulate(STEPS, *model, rng=rng, size=SERIES)
+    y[::4, :20] = np.nan
+    y[1::4, 30:40] = np.nan
+    return y
+
+
+def loglikelihood(params, y):
+    """Of one series or of many."""
+    return np.sum(statespace.loglikelihood(y, *build(**params)))
+
+
+def seconds(function):
+    """Of the fastest run, among those of the first third of a second."""
+    runs = []
+    while sum(runs) < 0.3:
+        begin = time.perf_counter()
+        function()
+        runs.append(time.perf_counter() - begin)
+    return min(runs)
+
+
+def times(y):
+    """Seconds of value and gradient: number of series, at once, one by one."""
+    both = ld.value_and_grad(loglikelihood)
+    rows = []
+    for count in (10**k for k in range(4) if 10**k <= len(y)):
+        some = y[:count]
+        rows.append(
+            (
+                count,
+                seconds(lambda some=some: both(TRUTH, some)),
+                seconds(lambda some=some: [both(TRUTH, one) for one in some]),
+            )
+        )
+    return np.array(rows)
+
+
+def fit(y):
+    """The three parameters that all series share."""
+    start = {"level_var": 0.5, "ar": np.array([0.1]), "innovation_var": 0.5}
+    transforms = {
+        "level_var": statespace.positive,
+        "ar": statespace.stationary,
+        "innovation_var": statespace.positive,
+    }
+    return statespace.fit(build, y, start, transforms=transforms, progress=False)
+
+
+def plot(y, found, timed, path):
+    """Smoothed levels of three series, and the times."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), width_ratios=(1.6, 1), layout="constrained")
+    smooth = statespace.kalman_smoother(y[:3], *found.model)
+    level = smooth.smoothed_state[..., 0]
+    std = np.sqrt(smooth.smoothed_state_cov[..., 0, 0])
+    steps = np.arange(STEPS)
+    for i, colour in enumerate(("tab:blue", "tab:red", "tab:green")):
+        left.plot(steps, y[i, :, 0], ".", color=colour, markersize=4)
+        left.plot(steps, level[i], color=colour)
+        left.fill_between(
+            steps, level[i] - 1.645 * std[i], level[i] + 1.645 * std[i], color=colour, alpha=0.2, linewidth=0
+        )
+    left.set(xlabel="time", title="three of the series, levels with 90 % bands")
+    right.loglog(timed[:, 0], timed[:, 1], "o-", label="at once")
+    right.loglog(timed[:, 0], timed[:, 2], "s-", label="one by one")
+    right.set(xlabel="number of series", ylabel="seconds", title="value and gradient")
+    right.legend(frameon=False)
+    figure.savefig(path, dpi=130)
+
+
+def main(folder=HERE):
+    """Simulate, measure, fit, print, draw."""
+    y = simulate(np.random.default_rng(0))
+    value, gradient = ld.value_and_grad(loglikelihood)(TRUTH, y)
+    print(f"log likelihood of the true parameters {value:.2f}, its gradient")
+    for name, slope in gradient.items():
+        print(f"    {name:15s} {float(np.sum(slope)):10.2f}")
+
+    timed = times(y)
+    print(f"\n{'series':>8s} {'at once':>10s} {'one by one':>11s} {'ratio':>7s}")
+    for count, at_once, one_by_one in timed:
+        print(f"{count:8.0f} {at_once:8.4f} s {one_by_one:9.4f} s {one_by_one / at_once:6.1f}×")
+
+    found = fit(y)
+    print(f"\n{found}\n{found.search.nit} iterations; true: {TRUTH}")
+    path = folder / "many_series.png"
+    plot(y, found, timed, path)
+    print(f"picture: {path}")
+
+
+if __name__ == "__main__":
+    main()
