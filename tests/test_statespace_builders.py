@@ -112,11 +112,13 @@ def test_arma(tsa, nile):
         ((0, 1, 1), (0, 1, 1, 12), [[], [-0.4], [], [-0.6]]),
         ((2, 2, 1), (1, 1, 0, 4), [[0.3, 0.2], [-0.4], [0.3], []]),
         ((1, 0, 0), (1, 0, 2, 4), [[0.5], [], [0.3], [0.2, 0.1]]),
+        ((1, 1, 1), (1, 0, 2, 4), [[0.5], [0.4], [0.3], [0.2, 0.1]]),
         ((0, 1, 0), (0, 0, 0, 0), [[], [], [], []]),
     ],
 )
 def test_sarima(tsa, airline, order, seasonal_order, parts):
     y = airline - 5.5
+    y[[40, 41, 42, 90]] = np.nan
     theirs = tsa.SARIMAX(y, order=order, seasonal_order=seasonal_order, use_exact_diffuse=True)
     ar, ma, seasonal_ar, seasonal_ma = parts
     model = statespace.sarima(
@@ -251,6 +253,17 @@ def test_constant_coefficients_are_least_squares():
     smoothed = statespace.kalman_smoother(y, *statespace.regression(EXOG, obs_var=0.7))
     np.testing.assert_allclose(smoothed.smoothed_state[50], np.linalg.lstsq(EXOG, y)[0], rtol=1e-9)
     np.testing.assert_allclose(smoothed.smoothed_state_cov[50], 0.7 * np.linalg.inv(EXOG.T @ EXOG), rtol=1e-9)
+
+
+def test_forecasts_of_a_regression():
+    """The explanatory variables of the forecasts are given with the others."""
+    rng = np.random.default_rng(8)
+    exog = rng.normal(size=(25, 2))
+    y = exog[:20] @ [2.0, -1.0] + rng.normal(size=20)
+    ahead = statespace.forecast(5, y, *statespace.regression(exog, obs_var=0.7))
+    np.testing.assert_allclose(ahead.mean[:, 0], exog[20:] @ np.linalg.lstsq(exog[:20], y)[0], rtol=1e-9)
+    leverage = np.einsum("ti,ij,tj->t", exog[20:], np.linalg.inv(exog[:20].T @ exog[:20]), exog[20:])
+    np.testing.assert_allclose(ahead.cov[:, 0, 0], 0.7 * (1 + leverage), rtol=1e-9)
 
 
 def test_regression_of_several_series():

@@ -98,7 +98,7 @@ def test_fit_of_the_airline_model():
     assert found.params["ma"] == pytest.approx([-0.4018], abs=2e-4)
     assert found.params["seasonal_ma"] == pytest.approx([-0.5569], abs=2e-4)
     assert found.params["innovation_var"] == pytest.approx(1.348e-3, rel=1e-3)
-    assert found.model.transition.shape == (27, 27)
+    assert found.model.transition.shape == (14, 14)
 
 
 def test_fit_of_a_vector_autoregression():

@@ -95,8 +95,9 @@ def sarima(
     Returns
     -------
     Model
-        First the ``d + sD`` observations before now, diffuse; then ``max(p + sP, q + sQ + 1)`` states of
-        the ARMA process of the differences, from their stationary distribution on.
+        With m = d + sD: ``max(m, q + sQ)`` states of what past and innovations up to now say of y now and in
+        future steps, the first m of them diffuse; and ``max(p + sP, 1)`` of the autoregression, stationary.
+        Without differencing, that of :func:`arma`.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def sarima(
     >>> model = statespace.sarima(
     ...     (), [-0.4], 1.3e-3, difference=1, period=12, seasonal_ma=[-0.6], seasonal_difference=1)
     >>> model.transition.shape, int(model.diffuse.sum())
-    ((27, 27), 13)
+    ((14, 14), 13)
     """
     ar, ma, innovation_var, obs_var, seasonal_ar, seasonal_ma = reals(
         "sarima",
@@ -140,34 +141,67 @@ def sarima(
     elif seasonal_difference or seasonal_ar.size or seasonal_ma.size:
         raise ValueError("sarima: seasonal_ar, seasonal_ma and seasonal_difference need a period")
     period = period or 1
-    differences = _arma(
-        "sarima",
-        -_product(-ar, -seasonal_ar, period),
-        _product(ma, seasonal_ma, period),
-        innovation_var,
-        obs_var,
-    )
-    weights = _weights_of_the_past(difference, seasonal_difference, period).astype(ar.dtype)
-    return _integrated(weights, differences) if len(weights) else differences
+    ar, ma = -_product(-ar, -seasonal_ar, period), _product(ma, seasonal_ma, period)
+    past = _weights_of_the_past(difference, seasonal_difference, period).astype(ar.dtype)
+    if not past.size:
+        return _arma("sarima", ar, ma, innovation_var, obs_var)
+    return _integrated(past, ma, _arma("sarima", ar, ma[:0], innovation_var, obs_var))
 
 
 def _arma(name: str, ar: Any, ma: Any, innovation_var: Any, obs_var: Any) -> Model:
     check_shape(name, "innovation_var", innovation_var, "")
     check_shape(name, "obs_var", obs_var, "")
-    n, dtype = max(ar.size, ma.size + 1), ar.dtype
-    column = np.concatenate([ar, np.zeros(n - ar.size, dtype)])[:, None]
-    loading = np.concatenate([np.ones(1, dtype), ma, np.zeros(n - 1 - ma.size, dtype)])
-    transition = np.concatenate([column, np.eye(n, n - 1, dtype=dtype)], axis=1)
+    n = max(ar.size, ma.size + 1)
+    loading = np.concatenate([np.ones(1, ar.dtype), _padded(ma, n - 1)])
+    transition = _chain(_padded(ar, n))
     state_cov = innovation_var * loading[:, None] * loading
     initial_state, initial_state_cov = stationary_initialization(transition, state_cov)
     return Model(
         transition=transition,
-        design=np.eye(1, n, dtype=dtype),
+        design=np.eye(1, n, dtype=ar.dtype),
         state_cov=state_cov,
         obs_cov=obs_var[None],
         initial_state=initial_state,
         initial_state_cov=initial_state_cov,
     )
+
+
+def _integrated(past: Any, ma: Any, innovations: Model) -> Model:
+    """``y_t = Σ past_i y_{t-i} + v_t + Σ ma_j v_{t-j}`` for a model of v.
+
+    The first state, z¹, is what the past says of y: ``y_t = z¹_t + v_t``.  The i-th becomes the one before,
+    ``zⁱ_{t+1} = zⁱ⁺¹_t + past_i y_t + ma_i v_t``.  In the first m states the weights of ``y_{-1}, …, y_{-m}``
+    are a triangle with determinant ±1: if that past is diffuse, so are these states, and what they hold
+    besides does not matter.  The others are stationary.
+    """
+    m, r, n = past.size, max(past.size, ma.size), len(innovations.transition)
+    past, ma, dtype = _padded(past, r), _padded(ma, r), past.dtype
+    above = np.concatenate([_chain(past), (past + ma)[:, None] * innovations.design], axis=1)
+    below = np.concatenate([np.zeros((n, r), dtype), innovations.transition], axis=1)
+    transition = np.concatenate([above, below])
+    state_cov = np.pad(innovations.state_cov, (r, 0))
+    initial_state, initial_state_cov = innovations.initial_state, innovations.initial_state_cov
+    if r > m:
+        initial_state, initial_state_cov = stationary_initialization(transition[m:, m:], state_cov[m:, m:])
+    return innovations._replace(
+        transition=transition,
+        design=np.concatenate([np.eye(1, r, dtype=dtype), innovations.design], axis=1),
+        state_cov=state_cov,
+        initial_state=np.pad(initial_state, (m, 0)),
+        initial_state_cov=np.pad(initial_state_cov, (m, 0)),
+        diffuse=np.arange(r + n) < m,
+    )
+
+
+def _chain(column: Any) -> Any:
+    """The matrix with this first column and ones above the diagonal."""
+    n = column.size
+    return np.concatenate([column[:, None], np.eye(n, n - 1, dtype=column.dtype)], axis=1)
+
+
+def _padded(x: Any, n: int) -> Any:
+    """With zeros up to length n."""
+    return np.concatenate([x, np.zeros(n - x.size, x.dtype)])
 
 
 def _product(a: Any, b: Any, period: int) -> Any:
@@ -184,19 +218,3 @@ def _weights_of_the_past(difference: int, seasonal_difference: int, period: int)
         factor = np.eye(1, lag + 1)[0] - np.eye(1, lag + 1, lag)[0]
         polynomial = np.convolve(polynomial, factor)
     return -polynomial[1:]
-
-
-def _integrated(weights: Any, differences: Model) -> Model:
-    """``y_t = Σ w_i y_{t-i} + u_t`` for a model of u; the states ``y_{t-1}, y_{t-2}, …`` come first."""
-    m, n, dtype = len(weights), len(differences.transition), weights.dtype
-    design = np.concatenate([weights[None], differences.design], axis=1)
-    shift = np.eye(m - 1, m + n, dtype=dtype)
-    below = np.concatenate([np.zeros((n, m), dtype), differences.transition], axis=1)
-    return differences._replace(
-        transition=np.concatenate([design, shift, below]),
-        design=design,
-        state_cov=np.pad(differences.state_cov, (m, 0)),
-        initial_state=np.pad(differences.initial_state, (m, 0)),
-        initial_state_cov=np.pad(differences.initial_state_cov, (m, 0)),
-        diffuse=np.arange(m + n) < m,
-    )
