@@ -203,7 +203,7 @@ def test_messages_name_the_function(function, name):
         ({"y": np.full((5, 3), np.inf)}, "y holds infinite numbers; write NaN for what is missing"),
         (
             {"state_cov": np.array([[1.0, 0.5], [0.4, 1.0]])},
-            r"state_cov of shape .* is not symmetric; write 0.5",
+            r"state_cov of shape \(2, 2\) is not symmetric; write 0.5",
         ),
         (
             {"initial_state_cov": np.diag([1.0, -0.1])},

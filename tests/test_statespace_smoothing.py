@@ -205,8 +205,8 @@ def test_diffuse_forecasts_and_draws(rng):
     y = 3.0 * np.arange(8.0) + rng.standard_normal(8)
     ahead = forecast(3, y, *model)
     assert_allclose(ahead.mean[:, 0], 3.0 * np.arange(8, 11), atol=3)
-    result, draws = kalman_smoother(y, *model), simulate_smoother(y, *model, rng=rng, size=20_000)
-    assert_allclose(np.mean(draws, axis=0), result.smoothed_state, atol=0.05)
+    result, draws = kalman_smoother(y, *model), simulate_smoother(y, *model, rng=rng, size=10_000)
+    assert_allclose(np.mean(draws, axis=0), result.smoothed_state, atol=0.06)
     for t in (0, 3, 7):
         assert_allclose(np.cov(draws[:, t].T), result.smoothed_state_cov[t], atol=0.06)
 
@@ -296,14 +296,14 @@ def test_forecasts_of_flat_data_and_none_at_all(rng):
 @pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
 def test_draws_have_the_moments_of_the_model(rng, lead):
     model = random_model(rng, 2, 1, lead, diagonal=True)
-    states, y = simulate(3, *model, rng=rng, size=(4, 10_000))
+    states, y = simulate(3, *model, rng=rng, size=(4, 5000))
     series = lead[:1] if len(lead) == 2 else ()
-    assert states.shape == (4, 10_000, *series, 3, 2)
-    assert y.shape == (4, 10_000, *series, 3, 1)
+    assert states.shape == (4, 5000, *series, 3, 2)
+    assert y.shape == (4, 5000, *series, 3, 1)
     for s in range(2 if series else 1):
         mean, cov, y_mean, y_cov, _ = dense(of_series(model, s), 3)
-        x = (states[:, :, s] if series else states).reshape(40_000, 6)
-        z = (y[:, :, s] if series else y).reshape(40_000, 3)
+        x = (states[:, :, s] if series else states).reshape(20_000, 6)
+        z = (y[:, :, s] if series else y).reshape(20_000, 3)
         for draws, m, V in ((x, mean, cov), (z, y_mean, y_cov)):
             assert_allclose(np.mean(draws, axis=0), m, atol=0.06)
             assert_allclose(np.cov(draws.T), V, atol=0.06 * np.max(V))

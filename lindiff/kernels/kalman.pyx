@@ -690,6 +690,17 @@ cdef class Sweep:
     With symmetric halves counted once a step costs 3n³ + 4n²p + 3np² + p³/3 flops, independent 3n³ + 6n²p,
     and each series 4n² + 6np + 2p²; at rest the latter alone. Memory: n² + np + p² a step, not at rest, and
     n + p for each series.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one, y = np.eye(1), np.array([[[1.0]], [[3.0]]])
+    >>> sweep = Sweep(y, one, one, one, one, np.zeros((1, 1)), one)
+    >>> sweep.quad[:, 0]
+    array([0.5, 2.5])
+    >>> means, covariances = sweep.smooth()
+    >>> means[:, 0, 0]
+    array([1., 2.])
     """
 
     cdef Model g

@@ -1,14 +1,15 @@
-"""The compiled filter as an operation with derivatives to second order.
+"""The compiled filter as an operation with compiled derivatives to second order.
 
 ``filter_sums`` is the forward sweep.  Its pullback, ``filter_gradient``, is the sweep backward, and an
 operation of its own: that gives second derivatives.  Both are analytic, so a tangent is the imaginary part of
 the same sweep at ``x + i h x_dot``, exact to rounding (Squire & Trapp 1998, "Using complex variables to
 estimate derivatives of real functions").  The Hessian is symmetric: the same serves the pullback of the
-gradient.
+gradient.  Beyond that, and where forward mode is nested in forward mode, the composed sums take over.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
+from lindiff.statespace.composed_sums import composed_gradient, composed_sums, pulled, pushed
 from lindiff.statespace.sweeps import Plan, Sweeps
 
 __all__ = ["filter_sums"]
@@ -37,8 +39,9 @@ def filter_sums(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, 
         sums = filter_sums(*arrays, plan=plan)
 
     def pushforward(*arrays_dot: Any) -> Any:
-        moved = _moved(plan, arrays, arrays_dot)
-        return tuple(map(_tangent, moved.sums(), sums))
+        if not _is_plain(*arrays, *arrays_dot):
+            return pushed(partial(composed_sums, plan=plan), arrays, arrays_dot)
+        return tuple(map(_tangent, _moved(plan, arrays, arrays_dot).sums(), sums))
 
     def pullback(bars: Any, active: tuple[int, ...]) -> Any:
         wanted = _wanted(active)
@@ -54,20 +57,26 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
     those over these arrays.
     """
     bars, arrays = args[:SUMS], args[SUMS:]
+    composed = partial(composed_gradient, wanted=wanted, plan=plan)
     if _is_plain(*args):
         gradient = _given((Sweeps(arrays, plan) if sweeps is None else sweeps).pull(bars, wanted))
     else:
         gradient = filter_gradient(*args, wanted=wanted, plan=plan, sweeps=sweeps)
 
     def pushforward(*dots: Any) -> Any:
-        moved = _moved(plan, arrays, dots[SUMS:], *bars, *dots)
+        if not _is_plain(*args, *dots):
+            return pushed(composed, args, dots)
+        moved = _moved(plan, arrays, dots[SUMS:])
         found = _given(moved.pull(tuple(map(_complex, bars, dots[:SUMS])), wanted))
         return tuple(map(_tangent, found, gradient))
 
     def pullback(gradient_bar: Any, active: tuple[int, ...]) -> Any:
+        if not _is_plain(*args, *gradient_bar):
+            parts = iter(pulled(composed, args, gradient_bar, active))
+            return tuple(next(parts) if i in active else None for i in range(len(args)))
         given = iter(gradient_bar)
         direction = tuple(next(given) if want else None for want in wanted)
-        moved = _moved(plan, arrays, direction, *bars)
+        moved = _moved(plan, arrays, direction)
         of_bars = map(_tangent, moved.sums(), bars)
         second = _wanted(active, SUMS)
         found = moved.pull(bars, second) if any(second) else (None,) * ARRAYS
@@ -91,13 +100,8 @@ def _is_plain(*arrays: Any) -> bool:
     return not any(type(x) is Variable for x in arrays)
 
 
-def _moved(plan: Plan, arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...], *others: Any) -> Sweeps:
+def _moved(plan: Plan, arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...]) -> Sweeps:
     """The sweeps at ``arrays + i h arrays_dot``; None among tangents stands for zero."""
-    if not _is_plain(*arrays, *arrays_dot, *others):
-        raise TypeError(
-            f"{plan.name} has compiled derivatives up to the second order; for higher ones write "
-            f'{plan.name}(..., method="composed")'
-        )
     return Sweeps(tuple(map(_complex, arrays, arrays_dot)), plan)
 
 

@@ -79,8 +79,10 @@ def kalman_filter(
         Observations, of one series or of many; NaN is missing, element by element.
     transition, ..., diffuse
         As :class:`Model` describes them: ``kalman_filter(y, *model)``.
-    method : {None, "square_root"}
-        "square_root": with factors of the covariances, for ill-conditioned models; see :func:`loglikelihood`.
+    method : {None, "composed", "square_root"}
+        None: the compiled sweep for plain arrays, a loop over time in public operators for Variables.
+        "composed": that loop.  "square_root": the loop with factors of the covariances, for ill-conditioned
+        models; see :func:`loglikelihood`.
 
     Returns
     -------

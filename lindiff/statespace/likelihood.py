@@ -115,11 +115,11 @@ def loglikelihood(
     per_step : bool
         The log densities of each step given those before, instead of their sum.
     method : {None, "composed", "square_root"}
-        None: a compiled sweep each way, with derivatives to the second order.  "composed": a loop over time
-        in public operators, with derivatives of any order, a hundred times slower.  "square_root": that loop
-        with LQ factorizations of factors of the covariances, whose condition number is the square root
-        of theirs: for models so ill-conditioned that covariances become indefinite.  Derivatives are of
-        any order, too, but no more precise than those of the other forms.
+        None: a compiled sweep each way and for Hessian products; a loop over time for higher derivatives.
+        "composed": that loop for everything, in public operators, a hundred times slower.
+        "square_root": that loop with LQ factorizations of factors of the covariances, whose condition number
+        is the square root of theirs: for models so ill-conditioned that covariances become indefinite.
+        Derivatives are no more precise than those of the other forms.
     steady_tol : float, optional
         When a step changes no entry of the predicted covariance by more than this, relative to the largest,
         it is taken as constant until a value is missing; the same holds for the sweep backward.  0: never.

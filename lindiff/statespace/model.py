@@ -248,20 +248,13 @@ def canonical(
     arrays = {
         "transition": place(transition, "transition", (n, n)),
         "design": place(design, "design", (p, n)),
-        "state_cov": _covariance(
-            name, "state_cov", place(real(name, "state_cov", state_cov), "state_cov", (n, n))
-        ),
-        "obs_cov": _covariance(
-            name, "obs_cov", place(real(name, "obs_cov", obs_cov), "obs_cov", (p, p), row=True)
-        ),
+        "state_cov": _covariance(place, real(name, "state_cov", state_cov), "state_cov", (n, n)),
+        "obs_cov": _covariance(place, real(name, "obs_cov", obs_cov), "obs_cov", (p, p), row=True),
         "initial_state": place(initial_state, "initial_state", (n,), timed=False),
-        "initial_state_cov": place(initial_state_cov, "initial_state_cov", (n, n), timed=False),
+        "initial_state_cov": _covariance(place, initial_state_cov, "initial_state_cov", (n, n), timed=False),
         "state_intercept": place(state_intercept, "state_intercept", (n,)),
         "obs_intercept": place(obs_intercept, "obs_intercept", (p,)),
     }
-    if arrays["initial_state_cov"] is not None:
-        cov = _covariance(name, "initial_state_cov", arrays["initial_state_cov"])
-        arrays["initial_state_cov"] = cov
     arrays = _of_one_dtype(y, arrays)
     y = arrays.pop("y")
     if place.series is not None:
@@ -380,18 +373,21 @@ def _diffuse(name: str, diffuse: Any, shape: tuple[int, ...]) -> Any:
     return mask if mask.any() else None
 
 
-def _covariance(name: str, argument: str, X: Any) -> Any:
-    """Symmetric to the last bit; a row of variances as it is."""
-    plain = value(X)
+def _covariance(place: _Placing, given: Any, argument: str, core: tuple[int, ...], **options: bool) -> Any:
+    """In its place, and symmetric to the last bit; a row of variances as it is."""
+    X = place(given, argument, core, **options)
+    if X is None:
+        return None
+    plain, about = value(X), f"{place.name}: {argument} of shape {np.shape(value(given))}"
     row = plain.shape[-2] != plain.shape[-1]
     variances = plain[..., 0, :] if row else np.diagonal(plain, axis1=-2, axis2=-1)
     if row or plain.shape[-1] == 1:
         if not (variances >= 0).all():
-            _check_covariance(name, argument, plain, variances, row)
+            _check_covariance(about, plain, variances, row)
         return X
     symmetric = bool((plain == transposed(plain)).all())
     if not (symmetric and (variances >= 0).all() and _has_correlations(plain, variances, 0)):
-        _check_covariance(name, argument, plain, variances, row)  # rounding may be the reason
+        _check_covariance(about, plain, variances, row)  # rounding may be the reason
     return X if symmetric and plain is X else hermitian_part(X)
 
 
@@ -401,22 +397,17 @@ def _has_correlations(plain: Any, variances: Any, rounding: Any) -> bool:
     return bool((np.abs(plain) <= deviations[..., :, None] * deviations[..., None, :] + rounding).all())
 
 
-def _check_covariance(name: str, argument: str, plain: Any, variances: Any, row: bool) -> None:
+def _check_covariance(about: str, plain: Any, variances: Any, row: bool) -> None:
     """Raise an error where it is by more than rounding no covariance."""
     largest, eps = np.max(np.abs(plain)), np.finfo(plain.dtype).eps
     if (variances < -eps * largest).any():
         least = np.min(variances)
-        raise ValueError(f"{name}: {argument} of shape {plain.shape} has a negative variance, {least}")
+        raise ValueError(f"{about} has a negative variance, {least}")
     rounding = eps**0.5 * largest
     if not row and (np.abs(plain - transposed(plain)) > rounding).any():
-        raise ValueError(
-            f"{name}: {argument} of shape {plain.shape} is not symmetric; write "
-            f"0.5 * (X + np.swapaxes(X, -1, -2))"
-        )
+        raise ValueError(f"{about} is not symmetric; write 0.5 * (X + np.swapaxes(X, -1, -2))")
     if not row and not _has_correlations(plain, variances, rounding):
-        raise ValueError(
-            f"{name}: {argument} of shape {plain.shape} is indefinite: it has a correlation beyond 1"
-        )
+        raise ValueError(f"{about} is indefinite: it has a correlation beyond 1")
 
 
 def _proper_start(

@@ -71,8 +71,8 @@ class SquareRoots:
     def __init__(self, group: Group, name: str) -> None:
         self.group = group
         self.U = semidefinite_factor(value(group.initial_state_cov), name, "initial_state_cov")
-        self.of_state = factors([value(x) for x in group.state_cov], name, "state_cov")
-        self.of_obs = factors([value(x) for x in group.obs_cov], name, "obs_cov")
+        self.of_state = factors(_values(group.state_cov), name, "state_cov")
+        self.of_obs = factors(_values(group.obs_cov), name, "obs_cov")
 
     def observed(self, B: Any, P: Any, R: Any, t: int, o: Any) -> tuple[Any, Any]:
         """L and W of the observed places o, and their derivatives by B, P and R."""
@@ -110,6 +110,12 @@ def check_method(name: str, method: Any) -> None:
 def square_roots(group: Group, method: str | None, name: str) -> SquareRoots | None:
     """What `method` asks for."""
     return SquareRoots(group, name) if method == "square_root" else None
+
+
+def _values(covs: list[Any]) -> list[Any]:
+    """Plain arrays; one for what is constant."""
+    known = {id(cov): value(cov) for cov in covs}
+    return [known[id(cov)] for cov in covs]
 
 
 def _side_by_side(a: Any, b: Any) -> Any:

@@ -1,0 +1,77 @@
+"""The sums of the compiled sweeps in functions that dispatch: their derivatives of any order, in any mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.linalg import sumlogdiag
+from lindiff.linalg._matrices import transposed
+from lindiff.statespace.model import System
+from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order
+from lindiff.statespace.sweeps import Plan
+from lindiff.transforms.forward import jvp
+from lindiff.transforms.reverse import vjp
+
+__all__ = ["composed_gradient", "composed_sums", "pulled", "pushed"]
+
+
+def composed_sums(*arrays: Any, plan: Plan) -> tuple[Any, ...]:
+    """What ``Sweeps(arrays, plan).sums()`` is."""
+    y, A, B, Q, R, m, P, c = arrays
+    found = groups(System(y, A, B, Q, R, m, P, c, None, plan.diffuse, many=True))
+    parts = [_sums(group, filtered(group, plan.name), plan) for group in found]
+    order = [group.series for group in found]
+    return tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
+
+
+def _sums(group: Group, run: Filtered, plan: Plan) -> tuple[Any, ...]:
+    k, d = len(group.series), group.diffuse
+    zero = np.zeros(k, group.initial_state_cov.dtype)
+    quad, logdet = zero, zero
+    cross, info = np.zeros((k, d), zero.dtype), np.zeros((k, d, d), zero.dtype)
+    for step in run.observed:
+        if step is None:
+            continue
+        z = data_rows(step.z, group)
+        if d:
+            Z = step.z[..., -d:, :]
+            shift = plan.shift[group.series]
+            z = z + (shift if group.shared else shift[:, None]) @ Z
+            cross = cross + np.reshape(z @ transposed(Z), (k, d))
+            info = info + Z @ transposed(Z)
+        quad = quad + np.reshape(np.sum(z * z, axis=-1), (k,))
+        logdet = logdet + 2 * sumlogdiag(step.L)
+    return quad, cross, info, logdet
+
+
+def composed_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan) -> Any:
+    """The cotangents of the wanted arrays, of ``(*bars, *arrays)``."""
+    bars, arrays = args[: -len(wanted)], args[-len(wanted) :]
+    active = tuple(i for i, want in enumerate(wanted) if want)
+    return pulled(lambda *a: composed_sums(*a, plan=plan), arrays, bars, active)
+
+
+def pushed(function: Any, args: tuple[Any, ...], dots: tuple[Any, ...]) -> Any:
+    """The tangent of a function; None among arguments or tangents is constant."""
+    pairs = enumerate(zip(args, dots, strict=True))
+    active = tuple(i for i, (x, x_dot) in pairs if x is not None and x_dot is not None)
+    return jvp(_of(function, args, active), tuple(args[i] for i in active), tuple(dots[i] for i in active))[1]
+
+
+def pulled(function: Any, args: tuple[Any, ...], bars: Any, active: tuple[int, ...]) -> tuple[Any, ...]:
+    """The cotangents of the active arguments of a function."""
+    return vjp(_of(function, args, active), *(args[i] for i in active))[1](tuple(bars))
+
+
+def _of(function: Any, args: tuple[Any, ...], active: tuple[int, ...]) -> Any:
+    """As a function of the active arguments alone."""
+
+    def of_active(*chosen: Any) -> Any:
+        full = list(args)
+        for i, x in zip(active, chosen, strict=True):
+            full[i] = x
+        return function(*full)
+
+    return of_active
