@@ -309,3 +309,13 @@ def test_table(fitted):
 def test_bad_input(level, changes, error, says):
     with pytest.raises(error, match=says):
         fit_level(**{"y": level, **changes})
+
+
+def test_transform_by_its_name_says_what_to_give():
+    with pytest.raises(TypeError, match=r"no lindiff\.statespace\.Transform but a str"):
+        statespace.fit(
+            statespace.local_level,
+            np.ones(5),
+            {"level_var": 1.0, "obs_var": 1.0},
+            transforms={"obs_var": "positive"},
+        )

@@ -373,3 +373,9 @@ def test_derivatives_of_draws(rng):
 
     rest = model.transition, model.design, model.obs_cov, model.initial_state, model.initial_state_cov
     check_grads(drawn, (np.array([1.0, 0.5]), *rest), 2, rtol=1e-6)
+
+
+def test_forecast_of_swapped_arguments_says_what_to_write(rng):
+    model = random_model(rng, 2, 1)
+    with pytest.raises(TypeError, match=r"write forecast\(steps, y, \*model\)"):
+        forecast(rng.standard_normal((5, 1)), 3, *model)

@@ -175,6 +175,37 @@ def test_third_derivatives_and_nested_forward_mode_are_those_of_the_loop(diffuse
     close(of(None), of("composed"))
 
 
+def test_gradients_by_a_model():
+    y = np.random.default_rng(6).standard_normal(20)
+    model = ld.statespace.local_level(0.5, 1.0)
+    found = ld.grad(lambda m: loglikelihood(y, *m))(model)
+    assert type(found) is ld.statespace.Model
+    assert found.diffuse is model.diffuse
+    close(
+        found.design, ld.grad(lambda design: loglikelihood(y, *model._replace(design=design)))(model.design)
+    )
+
+
+def test_models_in_a_list_add_up():
+    parts = [ld.statespace.local_level(0.5, 1.0), ld.statespace.seasonal(4, 0.1)]
+    for x, y in zip(sum(parts), parts[0] + parts[1], strict=True):
+        np.testing.assert_array_equal(x, y)
+    with pytest.raises(TypeError):
+        1 + parts[0]
+
+
+def test_filter_of_many_series_with_gaps():
+    rng = np.random.default_rng(9)
+    arrays = system(rng, 7, 3, 2, series=4)
+    arrays[0][1, 3] = np.nan
+    for x, y in zip(
+        ld.statespace.kalman_filter(*arrays),
+        ld.statespace.kalman_filter(*arrays, method="composed"),
+        strict=True,
+    ):
+        np.testing.assert_allclose(x, y, atol=1e-12)
+
+
 # -- rest --------------------------------------------------------------------------------------------------
 
 
@@ -198,6 +229,11 @@ def test_rest_is_used():
     exact = loglikelihood(*arrays, steady_tol=0)
     difference = abs(loglikelihood(*arrays, steady_tol=1e-3) - exact)
     assert 0 < difference < 1e-2 * abs(exact)
+
+
+def test_tolerance_of_any_real_type():
+    arrays = system(np.random.default_rng(8), 3, 2, 1)
+    assert loglikelihood(*arrays, steady_tol=np.float32(1e-6)) == loglikelihood(*arrays, steady_tol=0)
 
 
 @pytest.mark.parametrize("tol", [-1e-3, 1.0, "small"])

@@ -1,6 +1,7 @@
 """Nestings of tuples, lists, dicts, named tuples and dataclasses with arrays at the leaves.
 
-Everything that a transform takes or returns may be such a tree.  None is an empty tree.
+Everything that a transform takes or returns may be such a tree.  None is an empty tree.  What the class of a
+named tuple lists as ``constant_fields`` stays as it is, and is no part of the tree.
 """
 
 from __future__ import annotations
@@ -78,7 +79,11 @@ def flatten_like(tree: Any, like: Any, what: str, like_what: str) -> list[Any]:
 
 def _is_flat(tree: Any) -> bool:
     """Whether this is a sequence of leaves, of types seen before: what most functions return."""
-    return isinstance(tree, (tuple, list)) and _leaf_types.issuperset(map(type, tree))
+    return (
+        isinstance(tree, (tuple, list))
+        and _leaf_types.issuperset(map(type, tree))
+        and not hasattr(tree, "constant_fields")
+    )
 
 
 def _children_like(tree: Any, like: Any, like_children: list[Any]) -> list[Any] | None:
@@ -107,6 +112,12 @@ def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
         return None
     if tree is None:
         return [], lambda _: None
+    if hasattr(tree, "constant_fields") and hasattr(tree, "_replace"):
+        named = [name for name in tree._fields if name not in tree.constant_fields]
+        return (
+            [getattr(tree, name) for name in named],
+            lambda children: tree._replace(**dict(zip(named, children, strict=True))),
+        )
     if isinstance(tree, (tuple, list)):
         return list(tree), lambda children: rebuild(tree, children)
     if isinstance(tree, dict):

@@ -54,21 +54,16 @@ def compiled_filter(system: System, tolerance: float, name: str) -> tuple[Any, .
     arrays, plan = operands(system, tolerance, name)
     sweeps = Sweeps(arrays, plan)
     parts = [
-        (np.transpose(sweep.means, (2, 0, 1)), _for_each(sweep.filtered_covariances(), len(series)))
+        (np.transpose(sweep.means, (2, 0, 1)), *_covariances(sweep, sweeps.parameters(series), len(series)))
         for (series, _), sweep in zip(plan.groups, sweeps.sweeps, strict=True)
     ]
-    states, covs = _joined(parts, plan)
-    y, A, B, Q, R, m, P, c = arrays
-    S, n = len(y), A.shape[-1]
+    states, covs, predicted_covs, error_covs = _joined(parts, plan)
+    y, A, B, _, _, m, _, c = arrays
     following = (A @ states[..., None])[..., 0]
     following = following if c is None else following + c
-    predicted = np.concatenate([np.broadcast_to(m[:, None], (S, 1, n)), following], axis=1)
-    following_covs = A @ covs @ transposed(A) + Q
-    start = np.broadcast_to(P[:, None], (S, 1, n, n))
-    predicted_covs = np.concatenate([start, following_covs], axis=1)
+    start = np.broadcast_to(m[:, None], (len(y), 1, m.shape[-1]))
+    predicted = np.concatenate([start, following], axis=1)
     forecasts = (B @ predicted[:, :-1, :, None])[..., 0]
-    error_covs = B @ predicted_covs[:, :-1] @ transposed(B)
-    error_covs = error_covs + (makediag(R[..., 0, :]) if R.shape[-2] != R.shape[-1] else R)
     level = system.obs_intercept
     return (
         from_sums(*sweeps.sums(), system),
@@ -80,6 +75,20 @@ def compiled_filter(system: System, tolerance: float, name: str) -> tuple[Any, .
         y - forecasts,
         error_covs,
     )
+
+
+def _covariances(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, Any, Any]:
+    """Those of the filtered and predicted states and of the observations of k series, views of one array."""
+    A, B, Q, R, P = parameters
+    covs = sweep.filtered_covariances()
+    predicted = np.concatenate([P[None], A @ covs @ transposed(A) + Q])
+    errors = B @ predicted[:-1] @ transposed(B) + _full(R)
+    return _for_each(covs, k), _for_each(predicted, k), _for_each(errors, k)
+
+
+def _full(R: Any) -> Any:
+    """obs_cov as matrices."""
+    return makediag(R[..., 0, :]) if R.shape[-2] != R.shape[-1] else R
 
 
 def compiled_forecast(system: System, steps: int, tolerance: float, name: str) -> tuple[Any, ...]:
@@ -95,8 +104,7 @@ def compiled_forecast(system: System, steps: int, tolerance: float, name: str) -
     )
     states, covs = states[:, first:], covs[:, first:]
     mean = (B @ states[..., None])[..., 0]
-    noise = makediag(R[..., 0, :]) if R.shape[-2] != R.shape[-1] else R
-    return mean if level is None else mean + level, B @ covs @ transposed(B) + noise, states, covs
+    return mean if level is None else mean + level, B @ covs @ transposed(B) + _full(R), states, covs
 
 
 def _for_each(x: Any, k: int) -> Any:

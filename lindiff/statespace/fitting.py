@@ -208,6 +208,12 @@ def _one_for_each(start: dict[str, Any], transforms: Mapping[str, Transform]) ->
     others = [name for name in transforms if name not in start]
     if others:
         raise ValueError(f"fit: transforms has {others}, which start has not; it has {list(start)}")
+    for name, transform in transforms.items():
+        if not isinstance(transform, Transform):
+            raise TypeError(
+                f"fit: the transform of {name!r} is no lindiff.statespace.Transform but a "
+                f"{type(transform).__name__}: give one as lindiff.statespace.positive"
+            )
     return {name: transforms.get(name, unconstrained) for name in start}
 
 

@@ -81,6 +81,10 @@ def forecast(
     >>> ahead.mean[:, 0], ahead.cov[:, 0, 0]
     (array([4., 2., 1.]), array([1.    , 1.25  , 1.3125]))
     """
+    if not isinstance(steps, int | np.integer):
+        raise TypeError(
+            f"forecast: steps is an integer, got {type(steps).__name__}: write forecast(steps, y, *model)"
+        )
     steps = operator.index(steps)
     if steps < 0:
         raise ValueError(f"forecast: steps must not be negative, got {steps}")

@@ -45,6 +45,9 @@ class Model(NamedTuple):
 
     Notes
     -----
+    Transforms take a model as the tuple of its arrays, without `diffuse`:
+    ``ld.grad(lambda model: loglikelihood(y, *model))(model)`` is a Model of gradients.
+
     A sum of models has the states side by side: ``transition``, ``state_cov`` and ``initial_state_cov`` are
     block diagonal, ``obs_cov`` and ``obs_intercept`` are added.  Where one model has an initial state and the
     other none, which then must be diffuse, that one's part is zero; where both have none, so has the sum.
@@ -74,6 +77,11 @@ class Model(NamedTuple):
     state_intercept: Any = None
     obs_intercept: Any = None
     diffuse: Any = None
+
+    constant_fields = ("diffuse",)  # transforms leave it as it is
+
+    def __radd__(self, other: Any) -> Any:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # sum([...]) begins with 0
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, Model):

@@ -95,11 +95,16 @@ class Sweeps:
                     _add(total, part, place, series)
         return tuple(result)
 
+    def parameters(self, series: Any) -> tuple[Any, ...]:
+        """transition, design, state_cov, obs_cov (1 or T, ...), initial_state_cov that series share."""
+        _, A, B, Q, R, _, P, _ = self.arrays
+        return tuple(x[0] if x.shape[0] == 1 else x[series[0]] for x in (A, B, Q, R, P))
+
     def _sweep(self, group: tuple[Any, Any]) -> Any:
         series, observed = group
-        y, A, B, Q, R, m, P, c = self.arrays
+        y, *_, m, _, c = self.arrays
+        A, B, Q, R, P = self.parameters(series)
         plan, k = self.plan, len(series)
-        A, B, Q, R, P = (x[0] if x.shape[0] == 1 else x[series[0]] for x in (A, B, Q, R, P))
         everyone = k == y.shape[0]
         y, m, c = (x if x is None or everyone or x.shape[0] == 1 else x[series] for x in (y, m, c))
         m = np.broadcast_to(m, (k, m.shape[1]))

@@ -124,9 +124,11 @@ def dynamic_factor(
         If the arguments are no real arrays, their shapes do not fit together, or the factors or idiosyncratic
         parts are not stationary.
 
-    Notes ----- Factors and loadings are determined up to an invertible matrix, orthogonal if `factor_cov`
-    is the unit matrix: restrict the loadings, to a lower triangle with positive diagonal for instance, or
-    read nothing into single factors.
+    Notes
+    -----
+    Factors and loadings are determined up to an invertible matrix, orthogonal if `factor_cov` is the unit
+    matrix: restrict the loadings, to a lower triangle with positive diagonal for instance, or read nothing
+    into single factors.
 
     Examples
     --------
