@@ -9,8 +9,8 @@ import pytest
 from scipy import special
 
 import lindiff as ld
-from lindiff.core.formula import read, some
 from lindiff.core.registry import elementwise_rules, full_name
+from lindiff.rules._formula import read, some
 
 TYPES = {"d": np.float64, "f": np.float32, "D": np.complex128, "F": np.complex64}
 RULES = {

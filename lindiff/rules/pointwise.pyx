@@ -1,7 +1,7 @@
 """The compiled way of all elementwise rules of one or two arguments, on plain arrays of a type; where, clip.
 
 Values come from the inner loops of the ufuncs, partial derivatives from the formulas of the readable rules,
-which are read once for each type of numbers (see formula.py).  A formula that cannot be read is called.
+which are read once for each type of numbers (see _formula.py).  A formula that cannot be read is called.
 """
 
 cimport cython
@@ -20,7 +20,7 @@ from lindiff.kernels.loops cimport (
 )
 from lindiff.rules.arithmetic cimport Binary, of_two, plus, trace_of
 
-from lindiff.core.formula import read
+from lindiff.rules._formula import read
 from lindiff.core.registry import elementwise_rules, fast_path
 
 cnp.import_array()

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import special
 
 from lindiff.core.differential import Elementwise
-from lindiff.core.formula import some
 from lindiff.core.registry import constant, rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array
+from lindiff.rules._formula import some
 from lindiff.rules.special._common import elementwise, is_complex
 
 __all__ = ["bernoulli", "digamma_increment", "polygamma", "stirling_error"]
