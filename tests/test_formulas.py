@@ -9,8 +9,8 @@ import pytest
 from scipy import special
 
 import lindiff as ld
-from lindiff.core.formula import read, some
 from lindiff.core.registry import elementwise_rules, full_name
+from lindiff.rules._formula import read, some
 
 TYPES = {"d": np.float64, "f": np.float32, "D": np.complex128, "F": np.complex64}
 RULES = {
@@ -94,6 +94,19 @@ def test_many_numbers_as_few(function: Any) -> None:
 def test_strided_and_single_numbers(x: Any) -> None:
     (x_bar,) = ld.vjp(np.arctan, x)[1](np.ones(np.shape(x)))
     np.testing.assert_array_equal(x_bar, 1 / (1 + np.asarray(x) * x))
+
+
+@pytest.mark.parametrize("function", [special.expit, np.tan, np.arctan, np.exp, np.sinc, special.psi, np.abs])
+def test_transposed(function: Any) -> None:
+    """Formulas are called then: with what the program does not need as well."""
+    x = np.random.default_rng(0).uniform(0.1, 2, (3, 4))
+    weights = np.arange(12.0).reshape(3, 4)
+    (x_bar,) = ld.vjp(function, x)[1](weights)
+    for transposed in (x.T, np.asfortranarray(x).T):
+        (xt_bar,) = ld.vjp(function, transposed)[1](weights.T)
+        np.testing.assert_allclose(xt_bar, x_bar.T, rtol=1e-13)
+    (through,) = ld.vjp(lambda x: function(x.T), x)[1](weights.T)
+    np.testing.assert_allclose(through, x_bar, rtol=1e-13)
 
 
 def test_number_beside_array() -> None:

@@ -329,7 +329,7 @@ def elementwise(function, *partials):
 
     Each is a function of the value alone, or of the value and the arguments, or of the arguments: then the
     first parameter, the value, is called ``_``.  What none of them needs is not kept.  Formulas that call
-    nothing but ufuncs and np.where are compiled (see :mod:`lindiff.core.formula`).
+    nothing but ufuncs and np.where are repeated by compiled code.
     """
     handlers[function] = ElementwiseRule(function, partials)
 

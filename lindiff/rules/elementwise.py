@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Elementwise, Linear
-from lindiff.core.formula import some
 from lindiff.core.registry import composed, elementwise, rule
 from lindiff.core.variable import Variable, value
+from lindiff.rules._formula import some
 
 __all__: list[str] = []
 

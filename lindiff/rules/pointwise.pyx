@@ -1,7 +1,7 @@
 """The compiled way of all elementwise rules of one or two arguments, on plain arrays of a type; where, clip.
 
 Values come from the inner loops of the ufuncs, partial derivatives from the formulas of the readable rules,
-which are read once for each type of numbers (see formula.py).  A formula that cannot be read is called.
+which are read once for each type of numbers (see _formula.py).  A formula that cannot be read is called.
 """
 
 cimport cython
@@ -20,8 +20,8 @@ from lindiff.kernels.loops cimport (
 )
 from lindiff.rules.arithmetic cimport Binary, of_two, plus, trace_of
 
-from lindiff.core.formula import read
 from lindiff.core.registry import elementwise_rules, fast_path
+from lindiff.rules._formula import read
 
 cnp.import_array()
 
@@ -39,6 +39,12 @@ cdef inline int place_of_kind(int kind) noexcept:
     if kind == cnp.NPY_FLOAT:
         return 1
     return 2 if kind == cnp.NPY_CDOUBLE else 3
+
+
+cdef inline bint has_one_step(object x):
+    """Whether a loop can go through all elements by one step."""
+    return not cnp.PyArray_CheckExact(x) or cnp.PyArray_NDIM(<cnp.ndarray>x) <= 1 \
+        or cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x)
 
 
 @cython.no_gc
@@ -110,22 +116,24 @@ cdef class FastElementwise(Handler):
             self.loops[i].kind = NEW
 
     cdef int prepare(self, int k, int kind) except -1:
-        """Look for the loop of these numbers, and read the formulas for them."""
-        cdef str letters
-        self.programs[k] = []
-        if not isinstance(self.function, np.ufunc):
-            self.loops[k].kind = kind
-        elif not find_loop(self.function, kind, &self.loops[k]):
+        """Look for the loop of these numbers and read the formulas; other threads see all or nothing."""
+        cdef Loop loop
+        cdef list programs = []
+        loop.function = NULL
+        loop.kind = kind
+        if isinstance(self.function, np.ufunc) and not find_loop(self.function, kind, &loop):
             self.loops[k].kind = NONE
             return 0
-        of_arguments = np.dtype(cnp.PyArray_DescrFromType(kind)).char * self.count
-        letters = np.dtype(cnp.PyArray_DescrFromType(self.loops[k].kind)).char + of_arguments
+        letters = "".join([np.dtype(cnp.PyArray_DescrFromType(of)).char
+                           for of in [loop.kind] + [kind] * self.count])
         for formula in self.readable.partials:
             program = None
             if formula is not None:
                 assembled = read(formula, letters, 1 if self.readable.of_value else 1 + self.count)
                 program = None if assembled is None else Program(*assembled)
-            self.programs[k].append(program)
+            programs.append(program)
+        self.programs[k] = programs
+        self.loops[k] = loop
         return 0
 
     cdef object call(self, tuple args, dict kwargs):
@@ -179,10 +187,11 @@ cdef class FastElementwise(Handler):
         """Let the node hold what the partials with respect to its active arguments need."""
         cdef int uses = 0
         cdef bint many = cnp.PyArray_SIZE(<cnp.ndarray>value) > MANY
+        cdef bint in_order = has_one_step(x) and has_one_step(y) and has_one_step(value)
         if node.a is not None:
-            uses |= self.uses(k, 0, many)
+            uses |= self.uses(k, 0, many, in_order)
         if node.b is not None:
-            uses |= self.uses(k, 1, many)
+            uses |= self.uses(k, 1, many, in_order)
         if uses & 1:
             node.z = value
         if uses & 2:
@@ -191,13 +200,13 @@ cdef class FastElementwise(Handler):
             node.y = y if node.b is not None else kept_constant(y)
         return 0
 
-    cdef int uses(self, int k, Py_ssize_t i, bint many):
-        """The bits of what a partial needs, of the value and the arguments."""
+    cdef int uses(self, int k, Py_ssize_t i, bint many, bint in_order):
+        """The bits of what a partial needs, of the value and the arguments: as a program, or to be called."""
         cdef Program program
         if self.readable.partials[i] is None:
             return 0
         program = (<list>self.programs[k])[i]
-        if program is not None and not (many and program.asks):
+        if program is not None and in_order and not (many and program.asks):
             return program.uses
         return 1 if self.readable.of_value else 6 if self.readable.of_arguments else 7
 

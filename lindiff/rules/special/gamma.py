@@ -12,6 +12,7 @@ from lindiff.core.differential import Elementwise
 from lindiff.core.registry import constant, rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array
+from lindiff.rules._formula import some
 from lindiff.rules.special._common import elementwise, is_complex
 
 __all__ = ["bernoulli", "digamma_increment", "polygamma", "stirling_error"]
@@ -74,6 +75,25 @@ def _cotangent_derivative(n: int, z: Any) -> Any:
     return p(1 / np.tan(math.pi * z))
 
 
+def trigamma(x: Any) -> Any:
+    """ψ'(x); for real x > 0 by ten steps of ``ψ'(x) = 1/x² + ψ'(x + 1)`` (DLMF 5.15.5) and the series
+    ``1/z + 1/(2z²) + Σ B₂ₘ / z²ᵐ⁺¹`` (DLMF 5.15.8), at a fraction of the cost of Hurwitz's zeta function."""
+    if isinstance(x, Variable) or x.dtype.kind == "c":
+        return polygamma(1, x)
+    positive = np.greater(x, 0)
+    z, total = x, 0.0
+    for _ in range(10):
+        total = total + 1 / (z * z)
+        z = z + 1
+    t, series = 1 / (z * z), 0.0
+    for b in reversed(bernoulli(7)):
+        series = (series + b) * t
+    total = total + ((series + 1) / z + 0.5 * t)
+    if not some(~positive):
+        return total
+    return np.where(positive, total, special.zeta(2, np.where(positive, 1e9, x)))  # where zeta is cheap
+
+
 # -- gamma and its logarithm -----------------------------------------------------------------------------
 
 
@@ -93,7 +113,7 @@ elementwise(special.gamma, lambda y, x: y * special.psi(x))
 elementwise(special.gammaln, lambda y, x: special.psi(x))
 elementwise(special.loggamma, lambda y, x: special.psi(x))
 elementwise(special.rgamma, rgamma_derivative)
-elementwise(special.psi, lambda y, x: polygamma(1, x) if x.dtype.kind == "c" else special.zeta(2, x))
+elementwise(special.psi, lambda y, x: trigamma(x))
 constant(special.gammasgn)
 
 
@@ -109,7 +129,7 @@ def digamma_excess(x: Any) -> Any:
 def digamma_increment(a: Any, b: Any) -> Any:
     """``ψ(a + b) - ψ(a)``, without cancellation where a is large."""
     large = np.greater(a, 20) & np.greater(np.add(a, b), 20)
-    if not np.any(large):
+    if not some(large):
         return special.psi(np.add(a, b)) - special.psi(a)
     start = np.where(large, a, 20.0)
     end = np.where(large, np.add(a, b), 20.0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from lindiff.core.formula import some
+from lindiff.rules._formula import some
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.special._common import by_quotient, derivatives_of, elementwise
 
