@@ -1,7 +1,7 @@
 """Nestings of tuples, lists, dicts, named tuples and dataclasses with arrays at the leaves.
 
-Everything that a transform takes or returns may be such a tree.  None is an empty tree.  What the class of a
-named tuple lists as ``constant_fields`` stays as it is, and is no part of the tree.
+Everything that a transform takes or returns may be such a tree.  None is an empty tree.  What a named tuple
+says to be its ``constant_fields()`` stays as it is, and is no part of the tree.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     if tree is None:
         return [], lambda _: None
     if hasattr(tree, "constant_fields") and hasattr(tree, "_replace"):
-        named = [name for name in tree._fields if name not in tree.constant_fields]
+        named = [name for name in tree._fields if name not in tree.constant_fields()]
         return (
             [getattr(tree, name) for name in named],
             lambda children: tree._replace(**dict(zip(named, children, strict=True))),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -216,6 +215,6 @@ def resting_tolerance(steady_tol: Any, dtype: Any, name: str) -> float:
     """The kernel's tolerance of the steady state: negative for never."""
     if steady_tol is None:
         return 50 * float(np.finfo(dtype).eps)
-    if not isinstance(steady_tol, numbers.Real) or not 0 <= steady_tol < 1:
+    if not isinstance(steady_tol, float | int | np.floating) or not 0 <= steady_tol < 1:
         raise ValueError(f"{name}: steady_tol must be a number from 0 (never) to 1, not {steady_tol!r}")
     return float(steady_tol) if steady_tol > 0 else -1.0

@@ -78,7 +78,9 @@ class Model(NamedTuple):
     obs_intercept: Any = None
     diffuse: Any = None
 
-    constant_fields = ("diffuse",)  # transforms leave it as it is
+    def constant_fields(self) -> tuple[str, ...]:
+        """What transforms leave as it is."""
+        return ("diffuse",)
 
     def __radd__(self, other: Any) -> Any:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # sum([...]) begins with 0
