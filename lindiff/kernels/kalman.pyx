@@ -38,6 +38,8 @@ from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, real_part, scalar
 from lindiff.kernels.small cimport product, symmetric_product
 
+import threading
+
 import numpy as np
 from numpy.linalg import LinAlgError
 
@@ -49,6 +51,8 @@ cnp.import_array()
 
 # Multiplications between two looks for Ctrl-C.
 cdef double CHUNK = 2e7
+cdef double EPS = np.finfo(np.float64).eps
+cdef double EPS_FLOAT = np.finfo(np.float32).eps
 
 
 cdef struct Model:
@@ -86,17 +90,26 @@ cdef struct Kept:
     Py_ssize_t *slot
 
 
-cdef struct Forward:
-    # where the filter stands: predicted moments, and whether P rests
-    Py_ssize_t slot
+cdef struct Rest:
+    # whether a covariance rests, by its last change and its scale
     bint resting
+    double change
+    double *peak    # (n,) of its diagonal so far
+    double *scale   # (n,)
+    double *moved   # (n,) the imaginary parts' own scale
+
+
+cdef struct Forward:
+    # where the filter stands: predicted moments
+    Py_ssize_t slot
+    Rest rest
     void *m
     void *P
 
 
 cdef struct Backward:
     # where the way back stands; `count` steps of a resting N are not added up yet
-    bint resting
+    Rest rest
     Py_ssize_t count
     Py_ssize_t at
     void *r
@@ -139,35 +152,84 @@ cdef inline bint positive(scalar x) noexcept nogil:
     return real_part(x) > 0 and isfinite(real_part(x))
 
 
-cdef bint at_rest(const scalar *new, const scalar *old, Py_ssize_t count, double tolerance) noexcept nogil:
-    """Whether new = old within `tolerance` of the largest entry, imaginary parts by their own measure."""
-    cdef Py_ssize_t i
-    cdef double change = 0, largest = 0, imaginary_change = 0, imaginary_largest = 0
-    for i in range(count):
-        if scalar is complex64 or scalar is complex128:
-            change = max(change, fabs(new[i].real - old[i].real))
-            largest = max(largest, fabs(new[i].real))
-            imaginary_change = max(imaginary_change, fabs(new[i].imag - old[i].imag))
-            imaginary_largest = max(imaginary_largest, fabs(new[i].imag))
-        else:
-            change = max(change, fabs(new[i] - old[i]))
-            largest = max(largest, fabs(new[i]))
-    return change <= tolerance * largest and imaginary_change <= tolerance * imaginary_largest
+cdef inline double unit(const scalar *unused) noexcept nogil:
+    """The distance from 1 to the next number."""
+    if scalar is float or scalar is complex64:
+        return EPS_FLOAT
+    else:
+        return EPS
 
 
-cdef bint inverse_factor(Py_ssize_t p, scalar *S, scalar *inverse) noexcept nogil:
+cdef double scaled_change(bint transpose, Py_ssize_t n, const scalar *A, const scalar *new, const scalar *old,
+                          double enough, Rest *rest) noexcept nogil:
+    """The largest change of an entry of new = A X Aᵀ + …, X from old (`transpose`: Aᵀ X A), measured by the
+    rounding of its own computation; or twice `enough`, where it is more than that.
+
+    The scales g_i g_j, g_i the largest of Σ_k |a_ik| √old_kk, √new_ii and √(ε peak_i), change with the units
+    of the states as the entries do: a small variance beside a large one counts as much.
+    """
+    cdef Py_ssize_t i, j
+    cdef double change = 0, total, x
+    cdef double *g = rest.scale
+    for i in range(n):
+        rest.peak[i] = max(rest.peak[i], fabs(real_part(new[i * (n + 1)])))
+        total = 0
+        for j in range(n):
+            x = fabs(real_part(A[j * n + i] if transpose else A[i * n + j]))
+            if x > 0:
+                total += x * sqrt(fabs(real_part(old[j * (n + 1)])))
+        g[i] = max(max(total, sqrt(fabs(real_part(new[i * (n + 1)])))), sqrt(unit(new) * rest.peak[i]))
+        x = fabs(real_part(new[i * (n + 1)]) - real_part(old[i * (n + 1)]))
+        if x > enough * g[i] * g[i]:
+            return 2 * enough
+    for i in range(n):
+        rest.moved[i] = 0
+        for j in range(n):
+            x = fabs(real_part(new[i * n + j]) - real_part(old[i * n + j]))
+            if x > 0:
+                change = max(change, x / (g[i] * g[j]))
+            if scalar is complex64 or scalar is complex128:
+                x = fabs(new[i * n + j].imag)
+                if x > 0:
+                    rest.moved[i] = max(rest.moved[i], x / (g[i] * g[j]))
+    if scalar is complex64 or scalar is complex128:
+        for i in range(n):
+            for j in range(n):
+                x = fabs(new[i * n + j].imag - old[i * n + j].imag)
+                if x > 0:
+                    change = max(change, x / (g[i] * g[j] * max(rest.moved[i], rest.moved[j])))
+    return change
+
+
+cdef bint comes_to_rest(bint transpose, Model *g, const scalar *A, const scalar *new, const scalar *old,
+                        Rest *rest) noexcept nogil:
+    """Whether what is still to come of a geometric approach stays within the tolerance."""
+    cdef double change, ratio
+    if g.tolerance < 0:
+        return False
+    change = scaled_change(transpose, g.n, A, new, old, g.tolerance, rest)
+    ratio = change / rest.change if rest.change > 0 else 1
+    rest.change = change
+    if change > g.tolerance:
+        return False
+    return change <= 2 * unit(new) or (ratio < 1 and change * ratio <= g.tolerance * (1 - ratio))
+
+
+cdef bint inverse_factor(Py_ssize_t p, double rounding, scalar *S, scalar *inverse) noexcept nogil:
     """S := its Cholesky factor L, inverse := L⁻¹, both lower triangles, the upper of L⁻¹ zero; False where a
-    pivot is not positive."""
+    pivot is no more than `rounding` of its variance."""
     cdef Py_ssize_t i, j, k
+    cdef double variance
     cdef scalar x
     for i in range(p):
+        variance = real_part(S[i * (p + 1)])
         for j in range(i + 1):
             x = S[i * p + j]
             for k in range(j):
                 x -= S[i * p + k] * S[j * p + k]
             if j < i:
                 S[i * p + j] = x * inverse[j * p + j]
-            elif positive(x):
+            elif positive(x) and real_part(x) > rounding * variance:
                 S[i * p + i] = square_root(x)
                 inverse[i * p + i] = 1 / S[i * p + i]
             else:
@@ -264,7 +326,7 @@ cdef bint update_covariance(Observed *o, Py_ssize_t n, const scalar *P, scalar *
     product(PLAIN, PLAIN, p, n, n, 1, B, P, False, C)               # C = B P
     memcpy(S, o.R, p * p * sizeof(scalar))
     product(PLAIN, TRANSPOSE, p, n, p, 1, C, B, True, S)
-    if not inverse_factor(p, S, inverse):
+    if not inverse_factor(p, 10 * (p + n) * unit(S), S, inverse):
         return False
     product(PLAIN, PLAIN, p, p, n, 1, inverse, C, False, W)         # L⁻¹ C
     memcpy(P_f, P, n * n * sizeof(scalar))
@@ -274,6 +336,21 @@ cdef bint update_covariance(Observed *o, Py_ssize_t n, const scalar *P, scalar *
     for i in range(p):
         logdet[0] += 2 * logarithm(S[i * p + i])
     return True
+
+
+cdef bint is_rounding(Py_ssize_t i, Py_ssize_t n, scalar f, scalar noise, const scalar *Kt,
+                      const scalar *variance, const scalar *b, double rounding) noexcept nogil:
+    """Whether the variance f of element i, given those before, is rounding of what it was without them."""
+    cdef Py_ssize_t j, k
+    cdef double x, total = real_part(f)
+    if real_part(noise) > rounding * total:
+        return False
+    for j in range(i):
+        x = 0
+        for k in range(n):
+            x += real_part(Kt[j * n + k]) * real_part(b[k])
+        total += x * x * real_part(variance[j])
+    return real_part(f) <= rounding * total
 
 
 cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar *P, scalar *P_f, scalar *Kt,
@@ -293,7 +370,7 @@ cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar 
         f = R[i]
         for j in range(n):
             f += gain[j] * B[i * n + j]
-        if not positive(f):
+        if not positive(f) or is_rounding(i, n, f, R[i], Kt, variance, B + i * n, 10 * (o.p + n) * unit(B)):
             return False
         for j in range(n):
             x = gain[j] / f
@@ -367,14 +444,14 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
     for t in range(begin, end):
         observe(rows, g, t, o)
         full = o.p == p
-        if not (s.resting and full):
-            s.resting = False
+        if not (s.rest.resting and full):
+            s.rest.resting = False
             s.slot += 1
         P_f = <scalar *> k.P + s.slot * n * n
         Kt = <scalar *> k.K + s.slot * p * n
         inverse = <scalar *> k.L + s.slot * width
         k.slot[t - k.first] = s.slot
-        if s.resting:
+        if s.rest.resting:
             logdet[t] = logdet[t - 1]
         elif g.independent:
             if not update_covariance_by_elements(o, n, P, P_f, Kt, inverse, logdet + t):
@@ -394,13 +471,13 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
             for i in range(n):
                 for j in range(series):
                     m[i * series + j] += c[i * g.c_width + (j if g.c_width > 1 else 0)]
-        if s.resting:
+        if s.rest.resting:
             continue
         Q = <scalar *> g.Q + t * g.Q_step
         product(PLAIN, PLAIN, n, n, n, 1, A, P_f, False, room)
         memcpy(P_new, Q, n * n * sizeof(scalar))
         symmetric_product(PLAIN, TRANSPOSE, n, n, 1, room, A, True, P_new)
-        s.resting = full and g.constant and at_rest(P_new, P, n * n, g.tolerance)
+        s.rest.resting = full and g.constant and comes_to_rest(False, g, A, P_new, P, &s.rest)
         memcpy(P, P_new, n * n * sizeof(scalar))
     return -1
 
@@ -603,7 +680,7 @@ cdef void add_resting(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Bac
         memcpy(N, s.N, g.n * g.n * sizeof(scalar))
         covariance_step(room + g.n * g.n + g.p * (g.n + g.p), g, k, o, b, s.at, <scalar> s.count * omega, N)
     s.count = 0
-    s.resting = False
+    s.rest.resting = False
 
 
 cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, Bars *b, Py_ssize_t begin,
@@ -615,21 +692,21 @@ cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, 
     cdef scalar *rows = before + n * n
     cdef scalar *rest = rows + g.p * (n + g.p)
     for t in range(end - 1, begin - 1, -1):
-        if b.covariances and s.resting and k.slot[t - k.first] != k.slot[s.at - k.first]:
+        if b.covariances and s.rest.resting and k.slot[t - k.first] != k.slot[s.at - k.first]:
             add_resting(before, g, k, o, b, s, omega)
         observe(rows, g, t, o)
         mean_step(rest, g, k, o, b, t, <scalar *> s.r)
         if not b.covariances:
             continue
-        if s.resting:
+        if s.rest.resting:
             s.count += 1
             if b.V != NULL:
                 memcpy(<scalar *> b.V + t * n * n, <scalar *> b.V + (t + 1) * n * n, n * n * sizeof(scalar))
             continue
         memcpy(before, N, n * n * sizeof(scalar))
         covariance_step(rest, g, k, o, b, t, omega, N)
-        s.resting = g.constant and t > k.first and k.slot[t - k.first - 1] == k.slot[t - k.first] \
-            and at_rest(N, before, n * n, g.tolerance)
+        s.rest.resting = g.constant and t > k.first and k.slot[t - k.first - 1] == k.slot[t - k.first] \
+            and comes_to_rest(True, g, <scalar *> g.A, N, before, &s.rest)
         s.at = t
     if begin == k.first and b.covariances:
         add_resting(before, g, k, o, b, s, omega)
@@ -660,7 +737,7 @@ cdef class Sweep:
     independent : bool
         R holds variances; elements are taken one after the other.
     tolerance : float
-        P and N rest when a step changes no entry by more, relative to the largest; negative: never.
+        P and N rest when no entry will change by more, relative to its own scale; negative: never.
     mixed : int
         How many series, the last ones, are wanted in products with all.
     block : int
@@ -672,7 +749,7 @@ cdef class Sweep:
     numpy.linalg.LinAlgError
         If S is not positive definite; names the step.
     OverflowError
-        If predictions overflow; names a step.
+        If predictions overflow; names the step, and has the column of the series as `series`.
 
     Attributes
     ----------
@@ -708,7 +785,8 @@ cdef class Sweep:
     cdef int kind
     cdef tuple arrays
     cdef object dtype
-    cdef cnp.ndarray index
+    cdef object lock     # of the block that is kept, where it changes
+    cdef Py_ssize_t kept   # the step where the complete block begins that is kept; -1: none is complete
     cdef readonly cnp.ndarray quad
     cdef readonly cnp.ndarray logdet
     cdef readonly cnp.ndarray gram
@@ -756,7 +834,8 @@ cdef class Sweep:
         self.k.P, self.k.K = cnp.PyArray_DATA(self.covariances), cnp.PyArray_DATA(K)
         self.k.L = cnp.PyArray_DATA(L)
         self.k.slot = <Py_ssize_t *> cnp.PyArray_DATA(self.slots)
-        self.index = np.empty(p, dtype=np.intp)
+        self.lock = threading.Lock()
+        self.kept = -1
         self.arrays = (y, A, B, Q, R, c, observed, w, K, L)
         self.quad = np.empty((T, s), dtype=self.dtype)
         self.logdet = np.empty(T, dtype=self.dtype)
@@ -780,13 +859,15 @@ cdef class Sweep:
         cdef Observed o
         cdef cnp.ndarray means, covariances = np.empty((2, n, n), dtype=self.dtype)
         cdef cnp.ndarray room = np.empty(3 * p * n + 2 * p * p + 2 * p * s + n * n, dtype=self.dtype)
+        cdef cnp.ndarray index = np.empty(p, dtype=np.intp), scales = np.zeros((3, n))
         start, covariances[0] = self.starts[first // self.block]
         means = start.copy()
         self.k.first = first
+        self.kept = -1
         state.slot = -1
-        state.resting = False
+        start_rest(&state.rest, scales)
         state.m, state.P = cnp.PyArray_DATA(means), cnp.PyArray_DATA(covariances)
-        o.index = <Py_ssize_t *> cnp.PyArray_DATA(self.index)
+        o.index = <Py_ssize_t *> cnp.PyArray_DATA(index)
         for begin in range(first, last, chunk):
             end = min(begin + chunk, last)
             failed = self.filter(cnp.PyArray_DATA(room), &state, &o, begin, end, cnp.PyArray_DATA(gram))
@@ -795,10 +876,22 @@ cdef class Sweep:
                     f"the covariance of the observations at step {failed} is not positive definite: obs_cov "
                     f"and the states leave a combination of them without variance")
             if failed >= 0 or not (np.isfinite(means).all() and np.isfinite(covariances[0]).all()):
-                raise OverflowError(f"the state predicted for step {failed if failed >= 0 else end}, or its "
-                                    f"covariance, overflows")
+                raise self.overflow(first, end if failed < 0 else failed)
             PyErr_CheckSignals()
+        self.kept = first
         return means, covariances[0]
+
+    cdef object overflow(self, Py_ssize_t first, Py_ssize_t end):
+        """The error for what overflows before step `end` of the block; its `series` is the column."""
+        found, series = end, 0
+        for t in range(first, end):
+            finite = np.isfinite(self.means[t - first]).all(axis=0)
+            if not finite.all() or not np.isfinite(self.covariances[self.slots[t - first]]).all():
+                found, series = t, int(np.argmin(finite))
+                break
+        error = OverflowError(f"the state predicted for step {found}, or its covariance, overflows")
+        error.series = series
+        return error
 
     cdef Py_ssize_t filter(self, void *room, Forward *state, Observed *o, Py_ssize_t begin, Py_ssize_t end,
                            void *gram):
@@ -877,6 +970,12 @@ cdef class Sweep:
 
     cdef tuple back(self, Bars *b, omega):
         """The sweep backward: r and N before the first step."""
+        if self.block >= self.g.steps:
+            return self.back_over_blocks(b, omega)
+        with self.lock:
+            return self.back_over_blocks(b, omega)
+
+    cdef tuple back_over_blocks(self, Bars *b, omega):
         cdef Model *g = &self.g
         cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, chunk = self.chunk()
         cdef Backward state
@@ -886,12 +985,13 @@ cdef class Sweep:
         cdef cnp.ndarray room = np.empty(
             5 * n * n + 3 * p * n + 3 * p * p + n + (2 * n + p + most) * s + most * most, dtype=self.dtype)
         cdef cnp.ndarray factor = np.full(1, omega, dtype=self.dtype)
-        state.resting = False
+        cdef cnp.ndarray index = np.empty(p, dtype=np.intp), scales = np.zeros((3, n))
+        start_rest(&state.rest, scales)
         state.count = state.at = 0
         state.r, state.N = cnp.PyArray_DATA(r), cnp.PyArray_DATA(N)
-        o.index = <Py_ssize_t *> cnp.PyArray_DATA(self.index)
-        for first in range((g.steps - 1) // max(self.block, 1) * self.block, -1, -max(self.block, 1)):
-            if first != self.k.first:
+        o.index = <Py_ssize_t *> cnp.PyArray_DATA(index)
+        for first in reversed(range(0, g.steps, max(self.block, 1))):
+            if first != self.kept:
                 self.run(first, np.empty_like(self.gram))
             for end in range(min(first + self.block, g.steps), first, -chunk):
                 begin = max(end - chunk, first)
@@ -913,6 +1013,14 @@ cdef class Sweep:
             else:
                 back_steps(<complex64 *> room, &self.g, &self.k, state, o, b, begin, end,
                            (<complex64 *> omega)[0])
+
+
+cdef void start_rest(Rest *rest, cnp.ndarray scales):
+    cdef double *scale = <double *> cnp.PyArray_DATA(scales)
+    cdef Py_ssize_t n = scales.shape[1]
+    rest.resting = False
+    rest.change = 0
+    rest.peak, rest.scale, rest.moved = scale, scale + n, scale + 2 * n
 
 
 cdef void *memory(x):

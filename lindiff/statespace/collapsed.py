@@ -16,6 +16,10 @@ from lindiff.statespace.recursions import filtered, groups
 
 __all__ = ["FAILURES", "Parts", "collapsed"]
 
+# The least eigenvalue of the information, in the units of its diagonal, from which the tail starts: with
+# less, its start would hold large variances that lose digits.
+WELL_DETERMINED = 1e-4
+
 Parts = list[tuple[Any, System, System]]
 FAILURES = (ValueError, np.linalg.LinAlgError, OverflowError)
 
@@ -34,13 +38,13 @@ def _split(system: System, name: str) -> tuple[System, System]:
     while True:
         (group,) = groups(_steps(system, 0, steps))
         run = filtered(group, name)
-        first = determined_at(group, run)
+        first = determined_at(group, run, WELL_DETERMINED)
         if first is not None or steps == T:
             break
         steps = min(T, 2 * steps)
     known = information(group, run, name)  # raises the error, if the data do not determine them
-    assert first is not None
-    assert known is not None
+    if first is None or known is None:
+        raise ValueError("the data determine the diffuse states badly")
     m, P = conditioned(run.predicted[first + 1], run.predicted_cov[first + 1], known, first)
     tail = _steps(system, first + 1, T)._replace(
         initial_state=np.reshape(m, (k, m.shape[-1])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from lindiff.statespace.initialization import regular
 from lindiff.statespace.model import System, series_by_pattern
 from lindiff.statespace.sweeps import Plan, Sweeps
 
-__all__ = ["compiled", "compiled_steps", "from_sums", "operands"]
+__all__ = ["compiled", "compiled_steps", "from_sums", "operands", "settled"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
@@ -23,7 +24,7 @@ def compiled(system: System, tolerance: float, checkpoint: bool, name: str) -> A
     """The log likelihoods (S,)."""
     block = math.isqrt(system.y.shape[1]) if checkpoint else 0
     arrays, plan = operands(system, tolerance, name, block)
-    quad, cross, info, logdet = filter_sums(*arrays, plan=plan)
+    (quad, cross, info, logdet), _ = settled(plan, lambda plan: (filter_sums(*arrays, plan=plan), None))
     return from_sums(quad, cross, info, logdet, system)
 
 
@@ -103,6 +104,25 @@ def _shift_of_group(arrays: tuple[Any, ...], plan: Plan) -> Any:
                 f"and initial_state_cov for those that they say nothing about"
             )
         steps = min(T, 2 * steps)
+
+
+def settled(plan: Plan, run: Callable[[Plan], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """What ``run(plan)`` gives, sums and more, from a shift of the diffuse states at which no digits cancel.
+
+    The few steps that determine them may do so badly: then they start where all the data put them.
+    """
+    sums, more = run(plan)
+    for _ in range(3):
+        if not plan.diffuse:
+            break
+        quad, s, C, _ = (value(x) for x in sums)
+        move = -np.linalg.solve(C, s[..., None])[..., 0]
+        explained = -np.sum(s * move, axis=-1)
+        if np.all(explained <= 100 * np.abs(quad - explained)):
+            break
+        plan = plan._replace(shift=plan.shift + move)
+        sums, more = run(plan)
+    return sums, more
 
 
 def _first(arrays: tuple[Any, ...], steps: int) -> tuple[Any, ...]:

@@ -10,10 +10,10 @@ from lindiff.core.variable import Variable
 from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import transposed
-from lindiff.statespace.compiled import from_sums, operands
+from lindiff.statespace.compiled import from_sums, operands, settled
 from lindiff.statespace.model import System
 from lindiff.statespace.recursions import in_order
-from lindiff.statespace.sweeps import Sweeps
+from lindiff.statespace.sweeps import Plan, Sweeps
 
 __all__ = ["compiled_filter", "compiled_forecast", "compiled_smoother", "has_sweep"]
 
@@ -27,10 +27,15 @@ def has_sweep(system: System) -> bool:
 def compiled_smoother(system: System, tolerance: float, name: str) -> tuple[Any, ...]:
     """Log likelihoods (S,), smoothed means (S, T, n) and covariances (S, T, n, n)."""
     arrays, plan = operands(system, tolerance, name)
-    sweeps = Sweeps(arrays, plan)
+
+    def run(plan: Plan) -> tuple[Any, Sweeps]:
+        sweeps = Sweeps(arrays, plan)
+        return sweeps.sums(), sweeps
+
+    (quad, cross, info, logdet), sweeps = settled(plan, run)
     found = zip(plan.groups, sweeps.sweeps, strict=True)
     parts = [_smoothed(sweep, len(series)) for (series, _), sweep in found]
-    return from_sums(*sweeps.sums(), system), *_joined(parts, plan)
+    return from_sums(quad, cross, info, logdet, system), *_joined(parts, plan)
 
 
 def _joined(parts: list[tuple[Any, ...]], plan: Any) -> tuple[Any, ...]:

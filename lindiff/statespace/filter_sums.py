@@ -22,8 +22,8 @@ from lindiff.statespace.sweeps import Plan, Sweeps
 
 __all__ = ["filter_sums"]
 
-# The h of the tangents: h² vanishes beside 1 in double precision, in which all are computed.
-STEP = 1e-30
+# h x_dot is so small beside x that its square vanishes in double precision, in which tangents are computed.
+STEP = 1e-20
 SUMS, ARRAYS = 4, 8
 
 
@@ -41,7 +41,8 @@ def filter_sums(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, 
     def pushforward(*arrays_dot: Any) -> Any:
         if not _is_plain(*arrays, *arrays_dot):
             return pushed(partial(composed_sums, plan=plan), arrays, arrays_dot)
-        return tuple(map(_tangent, _moved(plan, arrays, arrays_dot).sums(), sums))
+        h = _step(arrays, arrays_dot)
+        return _tangents(_moved(plan, arrays, arrays_dot, h).sums(), sums, h)
 
     def pullback(bars: Any, active: tuple[int, ...]) -> Any:
         wanted = _wanted(active)
@@ -66,9 +67,10 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
     def pushforward(*dots: Any) -> Any:
         if not _is_plain(*args, *dots):
             return pushed(composed, args, dots)
-        moved = _moved(plan, arrays, dots[SUMS:])
-        found = _given(moved.pull(tuple(map(_complex, bars, dots[:SUMS])), wanted))
-        return tuple(map(_tangent, found, gradient))
+        h = _step(args, dots)
+        moved = _moved(plan, arrays, dots[SUMS:], h)
+        complex_bars = tuple(_complex(bar, dot, h) for bar, dot in zip(bars, dots[:SUMS], strict=True))
+        return _tangents(_given(moved.pull(complex_bars, wanted)), gradient, h)
 
     def pullback(gradient_bar: Any, active: tuple[int, ...]) -> Any:
         if not _is_plain(*args, *gradient_bar):
@@ -76,14 +78,11 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
             return tuple(next(parts) if i in active else None for i in range(len(args)))
         given = iter(gradient_bar)
         direction = tuple(next(given) if want else None for want in wanted)
-        moved = _moved(plan, arrays, direction)
-        of_bars = map(_tangent, moved.sums(), bars)
+        h = _step(arrays, direction)
+        moved = _moved(plan, arrays, direction, h)
         second = _wanted(active, SUMS)
         found = moved.pull(bars, second) if any(second) else (None,) * ARRAYS
-        of_arrays = (
-            None if x_bar is None else _tangent(x_bar, x) for x, x_bar in zip(arrays, found, strict=True)
-        )
-        return *of_bars, *of_arrays
+        return *_tangents(moved.sums(), bars, h), *_tangents(found, arrays, h)
 
     return gradient, Differential(pushforward, pullback, selective=True)
 
@@ -100,19 +99,34 @@ def _is_plain(*arrays: Any) -> bool:
     return not any(type(x) is Variable for x in arrays)
 
 
-def _moved(plan: Plan, arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...]) -> Sweeps:
+def _step(arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...]) -> float:
+    """h, for tangents of any size."""
+    pairs = zip(arrays, arrays_dot, strict=True)
+    ratios = [_largest(x_dot) / (_largest(x) or 1.0) for x, x_dot in pairs if x_dot is not None]
+    return STEP / (max(ratios, default=0.0) or 1.0)
+
+
+def _largest(x: Any) -> float:
+    """The largest size among its numbers; missing data are none."""
+    sizes = np.abs(x)
+    return float(np.max(sizes, initial=0.0, where=~np.isnan(sizes)))
+
+
+def _moved(plan: Plan, arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...], h: float) -> Sweeps:
     """The sweeps at ``arrays + i h arrays_dot``; None among tangents stands for zero."""
-    return Sweeps(tuple(map(_complex, arrays, arrays_dot)), plan)
+    return Sweeps(tuple(_complex(x, x_dot, h) for x, x_dot in zip(arrays, arrays_dot, strict=True)), plan)
 
 
-def _complex(x: Any, x_dot: Any) -> Any:
+def _complex(x: Any, x_dot: Any, h: float) -> Any:
     if x is None:
         return None
     result = np.array(x, dtype=np.complex128)
     if x_dot is not None:
-        result.imag = STEP * x_dot
+        result.imag = np.multiply(h, x_dot, dtype=np.float64)
     return result
 
 
-def _tangent(x: Any, like: Any) -> Any:
-    return (x.imag / STEP).astype(like.dtype)
+def _tangents(found: tuple[Any, ...], like: tuple[Any, ...], h: float) -> tuple[Any, ...]:
+    """The imaginary parts over h, in the dtypes of ``like``; None where there is none."""
+    pairs = zip(found, like, strict=True)
+    return tuple(None if x is None else (x.imag / h).astype(y.dtype) for x, y in pairs)

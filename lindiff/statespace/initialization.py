@@ -156,15 +156,15 @@ def information(group: Group, run: Filtered, name: str) -> Information | None:
     return Information(first, shift, z, nothing + s[first:], nothing + C[first:])
 
 
-def determined_at(group: Group, run: Filtered) -> int | None:
-    """The first step whose data determine all diffuse states, if there is one."""
+def determined_at(group: Group, run: Filtered, least: float = 0.0) -> int | None:
+    """The first step whose data determine all diffuse states, if there is one; see :func:`regular`."""
     d, C = group.diffuse, 0
     variances = prior_variances(value(group.initial_state), value(group.initial_state_cov), d)
     for t, step in enumerate(run.observed):
         if step is not None:
             Z = value(step.z)[..., -d:, :]
             C = C + Z @ transposed(Z)
-            if regular(C, variances):
+            if regular(C, variances, least):
                 return t
     return None
 
@@ -187,8 +187,9 @@ def prior_variances(m: Any, P: Any, d: int) -> Any:
     return np.sum(np.diagonal(P, axis1=-2, axis2=-1)[..., None, :] * m[..., -d:, :], axis=-1)
 
 
-def regular(C: Any, variances: Any) -> bool:
-    """Whether the information C (..., d, d) determines every diffuse state.
+def regular(C: Any, variances: Any, least: float = 0.0) -> bool:
+    """Whether the information C (..., d, d) determines every diffuse state, with an eigenvalue of `least` in
+    the units of its diagonal at the least.
 
     ``1 - variance * information`` is what the data leave of a state's prior variance: one that they say
     nothing about may seem to be observed by rounding, as by ``sin(π)``.  All together are determined if C is
@@ -200,8 +201,8 @@ def regular(C: Any, variances: Any) -> bool:
     if not np.all(information * variances > rounding**2):
         return False
     scale = np.sqrt(information)
-    least = np.linalg.eigvalsh(C / (scale[..., :, None] * scale[..., None, :]))[..., 0]
-    return bool(np.all(least > rounding * C.shape[-1]))
+    found = np.linalg.eigvalsh(C / (scale[..., :, None] * scale[..., None, :]))[..., 0]
+    return bool(np.all(found > max(rounding * C.shape[-1], least)))
 
 
 def conditioned(m: Any, P: Any, found: Information, t: int) -> tuple[Any, Any]:

@@ -121,9 +121,9 @@ def loglikelihood(
         is the square root of theirs: for models so ill-conditioned that covariances become indefinite.
         Derivatives are no more precise than those of the other forms.
     steady_tol : float, optional
-        When a step changes no entry of the predicted covariance by more than this, relative to the largest,
-        it is taken as constant until a value is missing; the same holds for the sweep backward.  0: never.
-        By default 50 units in the last place: no gradient shows it.
+        When no entry of the predicted covariance is going to change by more than this, relative to its own
+        scale, it is taken as constant until a value is missing; the same holds for the sweep backward.  0:
+        never.  By default 50 units in the last place (float32: 4), which gradients hardly show.
     checkpoint : bool
         Keep what the gradient needs of about √T steps at a time, and run the filter again in blocks on the
         way back: for series so long that memory does not hold n² + np + p² numbers a step.
@@ -213,8 +213,8 @@ def _steps(system: System, tolerance: float, name: str) -> Any:
 
 def resting_tolerance(steady_tol: Any, dtype: Any, name: str) -> float:
     """The kernel's tolerance of the steady state: negative for never."""
-    if steady_tol is None:
-        return 50 * float(np.finfo(dtype).eps)
+    if steady_tol is None:  # float32 has no digits to spare
+        return (4 if dtype == np.float32 else 50) * float(np.finfo(dtype).eps)
     if not isinstance(steady_tol, float | int | np.floating) or not 0 <= steady_tol < 1:
         raise ValueError(f"{name}: steady_tol must be a number from 0 (never) to 1, not {steady_tol!r}")
     return float(steady_tol) if steady_tol > 0 else -1.0

@@ -409,14 +409,18 @@ def _has_correlations(plain: Any, variances: Any, rounding: Any) -> bool:
 
 def _check_covariance(about: str, plain: Any, variances: Any, row: bool) -> None:
     """Raise an error where it is by more than rounding no covariance."""
-    largest, eps = np.max(np.abs(plain)), np.finfo(plain.dtype).eps
+    eps = float(np.finfo(plain.dtype).eps)
+    largest = 0 * variances if row else np.max(np.abs(plain), axis=(-2, -1))[..., None]
     if (variances < -eps * largest).any():
         least = np.min(variances)
         raise ValueError(f"{about} has a negative variance, {least}")
-    rounding = eps**0.5 * largest
-    if not row and (np.abs(plain - transposed(plain)) > rounding).any():
+    if row:
+        return
+    deviations = np.sqrt(np.abs(variances))
+    rounding = eps**0.5 * deviations[..., :, None] * deviations[..., None, :] + eps * largest[..., None]
+    if (np.abs(plain - transposed(plain)) > rounding).any():
         raise ValueError(f"{about} is not symmetric; write 0.5 * (X + np.swapaxes(X, -1, -2))")
-    if not row and not _has_correlations(plain, variances, rounding):
+    if not _has_correlations(plain, variances, rounding):
         raise ValueError(f"{about} is indefinite: it has a correlation beyond 1")
 
 

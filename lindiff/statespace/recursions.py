@@ -278,7 +278,12 @@ def _observed(
 def _factored(B: Any, P: Any, R: Any) -> tuple[Any, Any]:
     """L and W."""
     C = B @ P
-    L = potrf(C @ transposed(B) + R)
+    S = C @ transposed(B) + R
+    L = potrf(S)
+    pivots, variances = (np.diagonal(value(x), axis1=-2, axis2=-1) for x in (L, S))
+    rounding = 10 * (B.shape[-2] + B.shape[-1]) * np.finfo(pivots.dtype).eps
+    if not np.all(pivots**2 > rounding * variances):
+        raise np.linalg.LinAlgError("a combination of the observations has no variance")
     return L, trsm(L, C)
 
 

@@ -122,7 +122,8 @@ class Sweeps:
                 plan.block,
             )
         except (np.linalg.LinAlgError, OverflowError) as error:
-            which = f" (series {series[0]})" if k else ""
+            column = min(getattr(error, "series", 0), k - 1)  # of a diffuse state: the last series
+            which = f" (series {series[column]})" if k else ""
             raise type(error)(f"{plan.name}{which}: {error}") from None
 
     def _with_unit_starts(self, y: Any, m: Any, c: Any, shift: Any) -> tuple[Any, Any, Any]:
