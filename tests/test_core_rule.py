@@ -254,7 +254,7 @@ def test_a_fast_path_equals_its_rule():
         np.testing.assert_allclose(part, whole[:10], rtol=1e-14)
 
 
-def test_warnings_are_hushed_wherever_numpy_keeps_its_errstate():
+def test_warnings_are_hushed_wherever_numpy_keeps_its_errstate(tmp_path):
     """NumPy's context variable is found by its effect; where there is none, np.errstate itself is entered."""
     script = """
 import numpy as np
@@ -268,5 +268,6 @@ try:
 except FloatingPointError:
     print("restored")
 """
-    result = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert result.stdout.splitlines() == ["[0.   0.25]", "restored"]
