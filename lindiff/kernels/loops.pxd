@@ -31,7 +31,7 @@ cdef inline int kind_of(object x):
     return -1
 
 
-cdef bint find_loop(cnp.ufunc ufunc, int kind, Loop *loop)
+cdef bint find_loop(object function, int kind, Loop *loop)
 cdef int common_kind(object x, object y)
 cdef cnp.ndarray common_frame(object x, object y)
 cdef bint read_operand(object x, int kind, cnp.ndarray frame, Operand *operand)

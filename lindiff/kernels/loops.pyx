@@ -5,6 +5,7 @@ from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyCom
 from cpython.exc cimport PyErr_Occurred
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
+from cpython.object cimport PyObject
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from libc.math cimport fabs
 from libc.string cimport memcpy, memset
@@ -20,6 +21,17 @@ cdef enum:
     LONG = 1024       # from here on other threads may run meanwhile
     GIVEN = 3         # the first registers of a program: the value and two arguments
     REGISTERS = 64
+
+# Declared here: the members that NumPy's own declarations for Cython show change with its version.
+cdef extern from "numpy/ufuncobject.h":
+    ctypedef struct UFunc "PyUFuncObject":
+        int nin
+        int nout
+        int nargs
+        int ntypes
+        Function *functions
+        void **data
+        const char *types
 
 cdef double LARGEST_FLOAT = 3.4028234663852886e38
 
@@ -38,8 +50,9 @@ cdef inline int size_of(int kind) noexcept nogil:
     return 16 if kind == cnp.NPY_CDOUBLE else 8
 
 
-cdef bint find_loop(cnp.ufunc ufunc, int kind, Loop *loop):
+cdef bint find_loop(object function, int kind, Loop *loop):
     """The loop of a ufunc whose inputs all have the type ``kind``; False where there is none."""
+    cdef UFunc *ufunc = <UFunc *><PyObject *>function
     cdef int i, k
     cdef const char *types
     if ufunc.nout != 1 or ufunc.functions == NULL:
@@ -50,7 +63,7 @@ cdef bint find_loop(cnp.ufunc ufunc, int kind, Loop *loop):
             if types[k] != kind:
                 break
         else:
-            loop.function = <Function>ufunc.functions[i]
+            loop.function = ufunc.functions[i]
             loop.data = ufunc.data[i]
             loop.kind = types[ufunc.nin]
             return loop.kind == cnp.NPY_BOOL or loop.kind == cnp.NPY_DOUBLE or loop.kind == cnp.NPY_FLOAT \
