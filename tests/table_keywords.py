@@ -163,7 +163,7 @@ OPERATORS = [
             rng.standard_normal(4), [[True, False, True, False]], [lambda x, a, b: a * x + b, 2.0], 3.0, b=1.0
         ),
     ),
-    keywords(np.sort, matrix(axis=1, kind="mergesort", order=None)),
+    keywords(np.sort, matrix(axis=1, kind="mergesort", order=None), matrix(axis=1, descending=True)),
     keywords(np.partition, matrix(1, axis=0, kind="introselect", order=None), domain=apart),
     keywords(
         np.unique,
@@ -222,7 +222,7 @@ OPERATORS = [
         sample(A, 20, 3, True, " ", prefix="a", formatter=None, threshold=3, edgeitems=1, sign="+"),
         sample(A, floatmode="fixed", suffix="b", legacy=False),
     ),
-    constants(np.argsort, sample(A, order=None, stable=True)),
+    constants(np.argsort, sample(A, order=None, stable=True), sample(A, descending=True)),
     constants(np.argpartition, sample(A, 1, axis=0, kind="introselect", order=None)),
     constants(np.lexsort, sample(A, axis=0)),
     constants(np.searchsorted, sample(B, 0.3, sorter=np.array([1, 0, 2]))),

@@ -6,6 +6,7 @@ import inspect
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from test_table import CASES
 
 import lindiff as ld
@@ -26,6 +27,7 @@ def is_suitable(case):
     return operator.call is None and takes_out(operator.function) and not {"out", "where"} & {*kwargs}
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
 def test_out_takes_the_result_and_its_derivative(rng):
     tested = set()
     for case in CASES:

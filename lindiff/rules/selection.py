@@ -142,9 +142,15 @@ def in_order(x: Any, axis: int | None, order_of: Callable[[Any, int], Any]) -> A
 
 @composed(np.sort)
 def sort(
-    a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: bool | None = None
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    **descending: Any,  # of that name, since NumPy 2.5
 ) -> Any:
-    return in_order(a, axis, lambda x, axis: np.argsort(x, axis=axis, kind=kind, stable=stable))
+    return in_order(a, axis, lambda x, axis: np.argsort(x, axis=axis, kind=kind, stable=stable, **descending))
 
 
 @composed(np.partition)
