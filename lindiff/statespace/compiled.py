@@ -10,14 +10,13 @@ import numpy as np
 
 from lindiff.core.variable import value
 from lindiff.linalg import potrf, sumlogdiag, trsm
+from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.filter_sums import filter_sums
-from lindiff.statespace.initialization import regular
+from lindiff.statespace.initialization import never_determined, regular
 from lindiff.statespace.model import System, series_by_pattern
 from lindiff.statespace.sweeps import Plan, Sweeps
 
 __all__ = ["compiled", "compiled_steps", "from_sums", "operands", "settled"]
-
-LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
 def compiled(system: System, tolerance: float, checkpoint: bool, name: str) -> Any:
@@ -66,8 +65,7 @@ def _groups(system: System) -> tuple[tuple[Any, Any], ...]:
     found = [
         (series, None if observed.all() else observed) for series, observed in series_by_pattern(system.y)
     ]
-    covs = (system.transition, system.design, system.state_cov, system.obs_cov, system.initial_state_cov)
-    if all(x.shape[0] == 1 for x in covs):
+    if system.shares_covariances:
         return tuple(found)
     return tuple((series[i : i + 1], observed) for series, observed in found for i in range(len(series)))
 
@@ -98,11 +96,7 @@ def _shift_of_group(arrays: tuple[Any, ...], plan: Plan) -> Any:
         if regular(gram[k:], variances):
             return -np.linalg.solve(gram[k:], gram[:k].T).T
         if steps == T:
-            which = f" of series {series[0]}" if k else ""
-            raise ValueError(
-                f"{plan.name}: the data{which} never determine the {d} diffuse states; give initial_state "
-                f"and initial_state_cov for those that they say nothing about"
-            )
+            raise never_determined(plan.name, series, d)
         steps = min(T, 2 * steps)
 
 

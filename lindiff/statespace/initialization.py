@@ -18,6 +18,7 @@ __all__ = [
     "conditioned",
     "determined_at",
     "information",
+    "never_determined",
     "prior_variances",
     "regular",
     "stationary_initialization",
@@ -143,10 +144,7 @@ def information(group: Group, run: Filtered, name: str) -> Information | None:
     C = _running_sums(products)
     first = determined_at(group, run)
     if first is None:
-        raise ValueError(
-            f"{name}: the data{_of_series(group)} never determine the {d} diffuse states; "
-            f"give initial_state and initial_state_cov for those that they say nothing about"
-        )
+        raise never_determined(name, group.series, d)
     plain = [(value(x), value(y)) for x, y in zip(z, Z, strict=True) if x is not None]
     total = sum(x @ transposed(y) for x, y in plain)
     shift = -transposed(np.linalg.solve(value(C[-1]), transposed(total)))
@@ -169,8 +167,13 @@ def determined_at(group: Group, run: Filtered, least: float = 0.0) -> int | None
     return None
 
 
-def _of_series(group: Group) -> str:
-    return f" of series {group.series[0]}" if len(group.series) else ""
+def never_determined(name: str, series: Any, d: int) -> ValueError:
+    """The error for d diffuse states of which the data of these series say too little."""
+    which = f" of series {series[0]}" if len(series) else ""
+    return ValueError(
+        f"{name}: the data{which} never determine the {d} diffuse states; give initial_state "
+        f"and initial_state_cov for those that they say nothing about"
+    )
 
 
 def _running_sums(terms: list[Any]) -> list[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from lindiff.core.variable import Variable, value
 from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.linalg._backend import kernels
+from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.collapsed import FAILURES, collapsed
 from lindiff.statespace.compiled import compiled, compiled_steps
 from lindiff.statespace.initialization import Information, information
@@ -17,8 +18,6 @@ from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, 
 from lindiff.statespace.square_root import check_method, square_roots
 
 __all__ = ["composed", "group_loglikelihood", "loglikelihood", "resting_tolerance"]
-
-LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
 def composed(system: System, per_step: bool, name: str, method: str | None = None) -> Any:

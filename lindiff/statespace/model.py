@@ -206,6 +206,12 @@ class System(NamedTuple):
     diffuse: tuple[int, ...]
     many: bool
 
+    @property
+    def shares_covariances(self) -> bool:
+        """Whether no matrix has an axis of series, so that series with the same gaps share covariances."""
+        matrices = (self.transition, self.design, self.state_cov, self.obs_cov, self.initial_state_cov)
+        return all(x.shape[0] == 1 for x in matrices)
+
 
 def canonical(
     name: str,

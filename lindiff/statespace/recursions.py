@@ -95,8 +95,7 @@ def groups(system: System) -> list[Group]:
 
 
 def _group(system: System, series: Any, observed: Any) -> Group:
-    covs = (system.transition, system.design, system.state_cov, system.obs_cov, system.initial_state_cov)
-    shared = all(x.shape[0] == 1 for x in covs)
+    shared = system.shares_covariances
     everyone = len(series) == system.y.shape[0]
     k, steps, d = len(series), len(observed), len(system.diffuse)
 
