@@ -1,0 +1,87 @@
+"""NVIDIA's runtime compiler by ctypes: it compiles for any device and needs none."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import importlib.util
+import os
+from pathlib import Path
+
+from standin.compiled import folder
+
+__all__ = ["available", "knows", "log_of"]
+
+
+@functools.cache
+def library():
+    """The library of the package nvidia-cuda-nvrtc, or None."""
+    for package in ("nvidia.cuda_nvrtc", "nvidia.cu13"):
+        try:
+            spec = importlib.util.find_spec(package)
+        except ModuleNotFoundError:
+            continue
+        for place in spec.submodule_search_locations if spec else ():
+            for part in sorted(Path(place).glob("lib/libnvrtc-builtins.so.*")):
+                ctypes.CDLL(str(part), ctypes.RTLD_GLOBAL)
+            for path in sorted(Path(place).glob("lib/libnvrtc.so.*")):
+                return ctypes.CDLL(str(path))
+    return None
+
+
+def available():
+    return library() is not None
+
+
+def log_of(text, options):
+    """What the compiler says of a text; RuntimeError if it does not compile.
+
+    Kept where the stand-in keeps its libraries: a text that has compiled does so again.
+    """
+    key = hashlib.sha256("\0".join([text, *options, version()]).encode()).hexdigest()
+    target = folder() / f"{key}.log"
+    if not target.exists():
+        place = target.with_suffix(f".{os.getpid()}")
+        place.write_text(compile_text(text, options), encoding="utf-8")
+        place.replace(target)
+    return target.read_text(encoding="utf-8")
+
+
+def knows(device):
+    """Whether it compiles for ``sm_…`` or ``compute_…``."""
+    count = ctypes.c_int()
+    check(library().nvrtcGetNumSupportedArchs(ctypes.byref(count)))
+    numbers = (ctypes.c_int * count.value)()
+    check(library().nvrtcGetSupportedArchs(numbers))
+    return int(device.partition("_")[2]) in list(numbers)
+
+
+def version():
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    check(library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
+    return f"{major.value}.{minor.value}"
+
+
+def compile_text(text, options):
+    """The compiler's log."""
+    nvrtc = library()
+    program = ctypes.c_void_p()
+    check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None))
+    try:
+        given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+        failed = nvrtc.nvrtcCompileProgram(program, len(options), given)
+        size = ctypes.c_size_t()
+        check(nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size)))
+        log = ctypes.create_string_buffer(size.value)
+        check(nvrtc.nvrtcGetProgramLog(program, log))
+        if failed:
+            raise RuntimeError(log.value.decode())
+        return log.value.decode()
+    finally:
+        nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def check(status):
+    if status:
+        raise RuntimeError(f"NVRTC's error {status}")
