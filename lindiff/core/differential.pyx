@@ -24,10 +24,11 @@ from cpython.ref cimport Py_REFCNT
 cimport numpy as cnp
 
 from lindiff.core.record cimport NodeOfMany, Pull, Push, Trace
-from lindiff.core.variable cimport value_of
+from lindiff.core.variable cimport Variable, value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, is_plain, sum_of_thin
 
 from lindiff.core import pytree
+from lindiff.core.arrays import by_kernel, placed
 from lindiff.core.directions import TAKES_ONE, Directions, count_of, one_by_one
 from lindiff.core.record import Record
 from lindiff.core.variable import node_in, trace_inputs
@@ -440,13 +441,34 @@ cdef object stand_in(object x):
     """What answers for the shape and dtype of ``x`` without holding the memory of large plain arrays."""
     if isinstance(x, (tuple, list)):
         return pytree.rebuild(x, [stand_in(part) for part in x]) if len(x) > 0 else x
-    if not cnp.PyArray_CheckExact(x) or cnp.PyArray_NBYTES(<cnp.ndarray>x) <= LIGHT:
+    if not cnp.PyArray_CheckExact(x):
+        return foreign_stand_in(x)
+    if cnp.PyArray_NBYTES(<cnp.ndarray>x) <= LIGHT:
         return x
     if not (cnp.PyArray_ISFLOAT(<cnp.ndarray>x) or cnp.PyArray_ISCOMPLEX(<cnp.ndarray>x)) \
             or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):
         return x
     return cnp.PyArray_New(cnp.ndarray, cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x),
                            cnp.PyArray_TYPE(<cnp.ndarray>x), no_strides, &no_data[0], 0, 0, None)
+
+
+cdef dict zeros_of_dtype = {}
+
+
+cdef object foreign_stand_in(object x):
+    """The same for an array that knows the device it is on: there is one zero of each dtype on each."""
+    cdef object device, zero
+    cdef tuple key
+    if type(x) is Variable or cnp.PyArray_Check(x):
+        return x
+    device = getattr(getattr(x, "device", None), "id", None)
+    if device is None or x.dtype.kind not in "fc" or x.nbytes <= LIGHT:
+        return x
+    key = type(x), device, x.dtype
+    zero = zeros_of_dtype.get(key)
+    if zero is None:
+        zero = zeros_of_dtype[key] = np.zeros_like(x, shape=())
+    return np.broadcast_to(zero, x.shape)
 
 
 cdef inline bint is_ours(object x_bar, object x_bars):
@@ -473,8 +495,12 @@ cdef object add_parts(list parts):
 
 
 cdef object chain_product(object g, object partial, bint overwrite, bint conjugated=False):
-    """``g * partial``, or with the partial ``conjugated``, where 0 · ∞ = 0; looked at only where a value that
-    is not finite shows up."""
+    """``g * partial``, or with the partial ``conjugated``, where 0 · ∞ = 0.
+
+    NumPy's arrays are looked at only where a value that is not finite shows up; those of another library
+    always, since to ask is to wait for a device.  Zeros are put in place of NaNs alone: everywhere else the
+    product keeps its own derivatives.
+    """
     cdef object array, out
     if type(g) is Directions:
         array = g.array
@@ -488,6 +514,10 @@ cdef object chain_product(object g, object partial, bint overwrite, bint conjuga
     out = chain_complex(g, partial, conjugated)
     if out is not None:
         return out
+    if not cnp.PyArray_Check(g):
+        out = by_kernel("product", g, partial, conjugated, overwrite)
+        if out is not None:
+            return out
     if conjugated:
         partial = conjugate(partial)
     out = binary(MULTIPLY, g, partial)  # None as well where a product is not finite
@@ -500,13 +530,18 @@ cdef object chain_product(object g, object partial, bint overwrite, bint conjuga
         unhush(token)
     if all_finite(out):
         return out
-    return np.where(np.logical_or(np.equal(g, 0), np.equal(partial, 0)), 0.0, out)
+    return np.where(np.isnan(out) & (np.equal(g, 0) | np.equal(partial, 0)), 0.0, out)
 
 
 cdef bint all_finite(object x) except -1:
+    """Whether all elements are finite, asked to save work where they are.
+
+    Of arrays of other libraries than NumPy, no: to read an answer from a device is to wait for it.
+    """
     if type(x) is Directions:
         x = x.array
-    return bool(np.isfinite(value_of(x)).all())
+    x = value_of(x)
+    return isinstance(x, (np.ndarray, np.generic)) and bool(np.isfinite(x).all())
 
 
 cdef object fit(object g, object like):
@@ -519,12 +554,12 @@ cdef object fit(object g, object like):
     if shape is None:
         like = np.asarray(like)
         shape = like.shape
+    if not hasattr(g, "dtype"):
+        g = placed(np.asarray(g), like)
     return fit_to(g, shape, like.dtype)
 
 
 cdef object fit_to(object g, tuple shape, object dtype):
-    if not hasattr(g, "dtype"):
-        g = np.asarray(g)
     if g.dtype.kind == "c" and dtype.kind != "c":
         g = g.real
     if g.shape != shape:

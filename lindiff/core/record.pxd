@@ -64,6 +64,7 @@ cdef class Pull:
     cdef bint add_directions(self, Node node, object x_bar) except -1
     cdef int add_component(self, Node node, Py_ssize_t index, Py_ssize_t count, object y_bar) except -1
     cdef object buffer(self, Node node)
+    cdef object foreign_buffer(self, Node node)
     cdef cnp.ndarray directions_buffer(self, Node node)
     cdef void replace(self, Py_ssize_t i, object total)
     cdef object take(self, Node node)
@@ -96,6 +97,7 @@ cdef object observed_step
 
 cdef unsigned long long tick() noexcept
 
+cdef bint is_whole(object x)
 cdef object push_at_once(Node node)
 cdef void doom(PyObject *parent) noexcept
 cdef void release_doomed() noexcept

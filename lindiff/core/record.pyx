@@ -269,6 +269,11 @@ cdef inline bint base_is_alone(object x):
     return base == NULL or base.ob_refcnt == 1
 
 
+cdef bint is_whole(object x):
+    """Whether an array of another library says that it is nobody's view."""
+    return not cnp.PyArray_Check(x) and getattr(x, "base", x) is None
+
+
 cdef bint array_is_alone(object directions):
     """Whether the array behind Directions is seen through them alone."""
     array = directions.array
@@ -367,6 +372,14 @@ cdef class Pull:
                 and cnp.PyArray_CheckExact(<object>self.cotangent[i]) \
                 and base_is_alone(<object>self.cotangent[i]) \
                 and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>self.cotangent[i]):
+            return <object>self.cotangent[i]
+        return None
+
+    cdef object foreign_buffer(self, Node node):
+        """The same for an array of another library that says to be nobody's view."""
+        cdef Py_ssize_t i = self.place(node)
+        if self.own[i] and self.cotangent[i] != NULL and self.cotangent[i].ob_refcnt == 1 \
+                and is_whole(<object>self.cotangent[i]):
             return <object>self.cotangent[i]
         return None
 

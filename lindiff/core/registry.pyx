@@ -17,6 +17,7 @@ from lindiff.core.variable cimport (
 )
 
 from lindiff.core import pytree
+from lindiff.core.arrays import explain_mixture, placed
 from lindiff.core.directions import Directions, act
 from lindiff.core.variable import record_outputs
 
@@ -149,7 +150,7 @@ cdef class ElementwiseRule(Rule):
         y = self.function(*args, **kwargs) if kwargs else self.function(*args)
         if self.of_value:
             return y, elementwise_of(self.partials, (y,))
-        given = [np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args]
+        given = [placed(np.asarray(x), *args) if isinstance(x, (list, tuple)) else x for x in args]
         return y, elementwise_of(self.partials, (None if self.of_arguments else y, *given))
 
     def by_position(self, tuple args, dict kwargs):
@@ -230,7 +231,11 @@ cpdef object handle(object function, tuple args, dict kwargs):
     cdef Handler handler = handlers.get(function)
     if handler is None:
         raise_unsupported(function)
-    return handler.call(args, kwargs)
+    try:
+        return handler.call(args, kwargs)
+    except (TypeError, ValueError) as error:
+        explain_mixture((args, kwargs), error)
+        raise
 
 
 def raise_unsupported(function):

@@ -133,6 +133,15 @@ def use_methods(dict methods):
     _methods = methods
 
 
+# functions that make arrays ``like`` others
+cdef set _makers = set()
+
+
+def use_makers(*functions):
+    """Let these functions know a Variable of another library's array that they were given as ``like``."""
+    _makers.update(functions)
+
+
 find_comparisons()
 
 
@@ -264,6 +273,11 @@ cdef object value_of(object x):
     return x
 
 
+cpdef object inside(object x):
+    """The plain array inside, itself: for looking at, never to be handed out."""
+    return value_of(x)
+
+
 cpdef dict shared_of(Variable x):
     """What operations on the plain array inside ``x`` share, as its factors: theirs to fill in.
 
@@ -355,6 +369,16 @@ cdef Trace tape_of(Trace trace):
     return trace.tape
 
 
+cdef object of_its_library(object given, object like):
+    """A number or a list as an array of the library of ``like``."""
+    like = value_of(like)
+    return np.asarray(given) if isinstance(like, (np.ndarray, np.generic)) else np.asarray(given, like=like)
+
+
+cdef str library_name(object x):
+    return f"{type(x).__module__}.{type(x).__qualname__}"
+
+
 cdef object alike(object given, object like, str what, str like_what):
     """``given`` as an array of the shape and dtype of ``like``."""
     given = constant_value(given)
@@ -363,8 +387,11 @@ cdef object alike(object given, object like, str what, str like_what):
             and cnp.PyArray_SAMESHAPE(<cnp.ndarray>given, <cnp.ndarray>like):
         return given
     if not hasattr(given, "__array_function__") or isinstance(given, np.generic):
-        given = np.asarray(given)
+        given = np.asarray(given) if cnp.PyArray_Check(like) else of_its_library(given, like)
     refuse_subclass(given, f"the {what}")
+    if cnp.PyArray_Check(given) != cnp.PyArray_Check(value_of(like)) and type(given) is not Variable:
+        raise TypeError(
+            f"the {what} is a {library_name(given)}, the {like_what} a {library_name(value_of(like))}")
     if given.shape != like.shape:
         raise ValueError(f"the {what} has shape {given.shape}, the {like_what} {like.shape}")
     if given.dtype == like.dtype:
@@ -493,7 +520,12 @@ cdef bint shares(object value, object x):
         base = cnp.PyArray_BASE(<cnp.ndarray>value)
         return base != NULL and cnp.PyArray_CheckExact(x) \
             and (base == <PyObject *>x or base == cnp.PyArray_BASE(<cnp.ndarray>x))
-    return type(value) is Variable and (value is x or base_of(value) is x)
+    if value is x:
+        return True
+    if type(value) is Variable:
+        return base_of(value) is x
+    whole = getattr(value, "base", None)  # of another library
+    return whole is not None and (whole is x or whole is getattr(x, "base", None))
 
 
 cdef Variable base_of(object x):
@@ -630,6 +662,8 @@ cdef class Variable:
     def __array_function__(self, function, types, args, kwargs):
         if Directions in types:
             return NotImplemented
+        if not cnp.PyArray_CheckExact(self._value) and function in _makers:
+            kwargs = {**kwargs, "like": self}  # NumPy has taken it away
         return _operators.function(function, args, kwargs)
 
     def __array__(self, dtype=None, copy=None):

@@ -1,0 +1,157 @@
+"""Arrays of other libraries than NumPy: what NumPy's protocols leave open about them.
+
+Rules are written in functions that dispatch, and their constants are NumPy's: an index, an identity matrix, a
+list turned into an array.  CuPy refuses to compute with those; :func:`placed` makes them its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import sys
+from typing import Any
+
+import numpy as np
+
+from lindiff.core import pytree
+from lindiff.core.directions import Directions
+from lindiff.core.variable import Variable, inside, value
+
+__all__ = [
+    "add_at",
+    "by_kernel",
+    "counterpart",
+    "explain_mixture",
+    "foreign",
+    "on_host",
+    "placed",
+    "zeros_beside",
+]
+
+NUMPY = (np.ndarray, np.generic)
+
+
+def foreign(x: Any) -> Any:
+    """The plain array inside ``x`` if another library than NumPy made it; None otherwise."""
+    if type(x) is np.ndarray:
+        return None
+    if type(x) is Directions:
+        x = x.array
+    if type(x) is Variable:
+        x = inside(x)
+    if isinstance(x, NUMPY) or not hasattr(x, "__array_function__"):
+        return None
+    return x
+
+
+def placed(constant: Any, *others: Any) -> Any:
+    """An array that NumPy made, as one of the library of ``others``, which it is going to meet.
+
+    Anything else than an array of NumPy's is given back as it is, and so is that where all ``others`` are
+    NumPy's or numbers.
+    """
+    for x in others:
+        like = foreign(x)
+        if like is not None:
+            return np.asarray(constant, like=like) if isinstance(constant, np.ndarray) else constant
+    return constant
+
+
+def zeros_beside(x: Any, shape: Any, dtype: Any) -> Any:
+    """``np.zeros(shape, dtype)`` of the library of ``x``."""
+    like = foreign(x)
+    return np.zeros(shape, dtype) if like is None else np.zeros_like(like, shape=shape, dtype=dtype)
+
+
+def on_host(x: Any) -> Any:
+    """The plain values in ``x`` as an array of NumPy's, for what is decided by them.
+
+    Of an array on a device it waits for the device, and copies: meant for indices, sizes and masks.
+    """
+    plain = foreign(x)
+    if plain is None:
+        return np.asarray(value(x))
+    if hasattr(plain, "get"):
+        return plain.get()
+    return np.reshape(np.asarray(plain.tolist(), plain.dtype), plain.shape)
+
+
+def counterpart(function: Any, *arrays: Any) -> Any:
+    """The function to call on these arrays for one of SciPy's, which does not dispatch.
+
+    For CuPy's that is the one of its name in ``cupyx.scipy``, where there is one; SciPy's own otherwise.
+    """
+    for x in arrays:
+        like = foreign(x)
+        if like is not None and type(like).__module__.partition(".")[0] == "cupy":
+            public = itertools.takewhile(lambda part: part[0] != "_", function.__module__.split("."))
+            module = importlib.import_module(".".join(("cupyx", *public)))
+            return getattr(module, function.__name__, function)
+    return function
+
+
+class Mixture(TypeError):
+    """Arrays of different libraries have met."""
+
+
+def explain_mixture(arguments: Any, error: Exception) -> None:
+    """Raise a TypeError that names both where arrays of NumPy have met those of another library.
+
+    Parameters
+    ----------
+    arguments : nested lists, tuples and dicts
+        Of the call that has failed.
+    error : Exception
+        What it has failed with.
+    """
+    if isinstance(error, Mixture):
+        raise error
+    types = {type(value(leaf)) for leaf in pytree.flatten(arguments)[0] if hasattr(leaf, "dtype")}
+    others = sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in types if not issubclass(kind, NUMPY))
+    if others and np.ndarray in types:
+        raise Mixture(
+            f"numpy.ndarray and {' and '.join(others)} do not mix ({error}): make all arrays of one library, "
+            "with CuPy by cupy.asarray(a), or by a.get() for NumPy's"
+        ) from error
+
+
+def by_kernel(name: str, g: Any, other: Any, *options: Any) -> Any:
+    """A kernel of ``lindiff_cuda.elementwise`` on plain arrays of CuPy's, or Directions of them.
+
+    None where there is no kernel for what it gets.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None:
+        return None
+    if type(g) is Directions:
+        if np.ndim(other) > g.ndim:
+            return None
+        out = by_kernel(name, g.array, other, *options)
+        return None if out is None else Directions(out)
+    if type(g) is not cupy.ndarray or not isinstance(other, (cupy.ndarray, float, int, complex, np.generic)):
+        return None
+    if np.result_type(g, other).char not in "fdFD":
+        return None
+    from lindiff_cuda import elementwise
+
+    return getattr(elementwise, name)(g, other, *options)
+
+
+def add_at(x: Any, index: Any, y: Any) -> None:
+    """``np.add.at(x, index, y)``.
+
+    Where the arrays have a method for it, by that: CuPy's ``np.add.at`` takes no index of several parts, and
+    a GPU adds no complex numbers and no signed ones of 64 bits at once.
+    """
+    scatter_add = getattr(x, "scatter_add", None)
+    if scatter_add is None:
+        np.add.at(x, index, y)
+    elif x.dtype.kind == "c":
+        add_at(x.real, index, y.real)
+        if y.dtype.kind == "c":
+            add_at(x.imag, index, y.imag)
+    elif x.dtype == np.int64:  # of the same bits
+        scatter_add_unsigned = x.view(np.uint64).scatter_add
+        scatter_add_unsigned(index, y.astype(np.int64).view(np.uint64))
+    else:
+        scatter_add(index, y)
