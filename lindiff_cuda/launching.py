@@ -1,0 +1,120 @@
+"""RawKernels: the sources of this package put together, compiled where they are first needed, launched.
+
+A kernel works on many items of one kind, each with `WIDTH` lanes of a warp (``sources/tile.cuh``). Its text
+is one file of ``sources`` with the headers that it includes; element type and sizes are given as macros.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from importlib.resources import files
+from typing import Any
+
+import cupy
+import numpy as np
+
+__all__ = ["ALL_SHARED", "NOWHERE", "ORDER", "SHARED", "kernel", "launch", "source_text", "width_of"]
+
+ORDER = 32  # of the largest matrices that one tile works on
+THREADS = 128
+SHARED = 48 * 1024  # bytes of shared memory that a block has on every device without asking
+ALL_SHARED = 64 * 1024  # and that it may have there
+RESERVED = 1024  # of them for each block, on newer devices
+
+NOWHERE = np.uintp(0)  # the argument for a pointer that the kernel must not follow
+
+SCALARS = {"f": "float", "d": "double", "F": "complex64", "D": "complex128"}
+REALS = {"f": "float", "d": "double", "F": "float", "D": "double"}
+COMMENT = re.compile(r"//.*")
+INCLUDE = re.compile(r'^#include "(.+)"\n', re.MULTILINE)
+
+
+@functools.cache
+def source_text(source: str) -> str:
+    """The text of ``sources/<source>``, every header that it includes in its place, once.
+
+    Without its comments, whose formulas are not ASCII.
+    """
+    seen = set()
+
+    def text(name: str) -> str:
+        if name in seen:
+            return ""
+        seen.add(name)
+        own = (files("lindiff_cuda") / "sources" / name).read_text(encoding="utf-8")
+        return INCLUDE.sub(lambda include: text(include[1]), own)
+
+    return COMMENT.sub("", text(source))
+
+
+def width_of(n: int) -> int:
+    """Lanes for a matrix of order n <= ORDER: the least power of two that is not smaller."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def options_of(dtype: Any, constants: Any) -> tuple[str, ...]:
+    """What the compiler is told: C++17, `SCALAR` and `REAL` of a dtype, and constants as macros."""
+    macros = {"SCALAR": SCALARS[dtype.char], "REAL": REALS[dtype.char], **constants}
+    return ("-std=c++17", *(f"-D{name}={int(x) if isinstance(x, bool) else x}" for name, x in macros.items()))
+
+
+@functools.cache
+def _module(source: str, dtype: Any, constants: Any) -> Any:
+    return cupy.RawModule(code=source_text(source), options=options_of(dtype, dict(constants)))
+
+
+@functools.cache
+def _kernel(source: str, name: str, dtype: Any, constants: Any) -> Any:
+    return _module(source, dtype, constants).get_function(name)
+
+
+def kernel(source: str, name: str, dtype: Any, **constants: Any) -> Any:
+    """The kernel `name` of a source file, compiled for an element type and constants.
+
+    Parameters
+    ----------
+    source : str
+        File name in ``sources``, such as "cholesky.cu".
+    name : str
+        An ``extern "C" __global__`` function.
+    dtype : dtype
+        float32, float64, complex64 or complex128: the macros `SCALAR` and `REAL`.
+    **constants : int or str
+        Further macros, such as ``WIDTH=8``.
+
+    Returns
+    -------
+    cupy.RawKernel
+        Compiled once for each device (CuPy keeps the binary on disk, too).
+    """
+    return _kernel(source, name, np.dtype(dtype), tuple(sorted(constants.items())))
+
+
+def launch(function: Any, count: int, width: int, arguments: Any, shared: int = 0) -> None:
+    """Run a kernel on `count` items, `width` lanes for each, in the current stream.
+
+    Parameters
+    ----------
+    function : cupy.RawKernel
+    count, width : int
+    arguments : sequence
+        CuPy arrays, NumPy scalars of the parameters' types, and Python's integers and booleans for ``int``.
+    shared : int
+        Bytes of dynamic shared memory for one item.
+
+    Notes
+    -----
+    A block has THREADS threads; fewer where its items' shared memory would exceed what a block has on every
+    device, or, from less than a warp on, what it may have there. Without items nothing is launched.
+    """
+    if count == 0:
+        return
+    threads = THREADS
+    while threads > width and threads // width * shared > (SHARED if threads > 32 else ALL_SHARED):
+        threads //= 2
+    items = threads // width
+    if items * shared > SHARED - RESERVED:
+        function.max_dynamic_shared_size_bytes = ALL_SHARED  # one value, whatever thread sets it
+    arguments = tuple(np.int32(x) if isinstance(x, (int, np.bool_)) else x for x in arguments)
+    function((-(-count // items),), (threads,), arguments, shared_mem=items * shared)

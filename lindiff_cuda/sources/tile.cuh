@@ -1,0 +1,53 @@
+// A tile: WIDTH lanes of one warp (a power of two, at most 32) that work on one item together.
+// A block has blockDim.x / WIDTH tiles; a tile past the last item must leave the kernel as a whole.
+#pragma once
+#include "scalar.cuh"
+
+DEVICE int lane() { return threadIdx.x & (WIDTH - 1); }
+
+// This tile's number in its block, and the item it works on
+DEVICE int tile() { return threadIdx.x / WIDTH; }
+DEVICE int item() { return blockIdx.x * (blockDim.x / WIDTH) + tile(); }
+
+// The lanes of this tile among those of the warp
+DEVICE unsigned tile_mask() {
+    return (0xffffffffu >> (32 - WIDTH)) << (threadIdx.x & 31 & ~(WIDTH - 1));
+}
+
+// All lanes arrive, and see what the others have written to memory before
+DEVICE void sync() { __syncwarp(tile_mask()); }
+
+// x of lane `from`
+template <class T> DEVICE T broadcast(T x, int from) { return __shfl_sync(tile_mask(), x, from, WIDTH); }
+template <class R> DEVICE Complex<R> broadcast(Complex<R> x, int from) {
+    return {broadcast(x.re, from), broadcast(x.im, from)};
+}
+
+// x of the lane whose number differs in the bits of `other`
+template <class T> DEVICE T exchange(T x, int other) { return __shfl_xor_sync(tile_mask(), x, other, WIDTH); }
+template <class R> DEVICE Complex<R> exchange(Complex<R> x, int other) {
+    return {exchange(x.re, other), exchange(x.im, other)};
+}
+
+// Σ x over the lanes, for every lane
+template <class T> DEVICE T sum(T x) {
+#pragma unroll
+    for (int other = WIDTH / 2; other > 0; other /= 2) x += exchange(x, other);
+    return x;
+}
+
+// The largest x, for every lane; NaN of one lane may be lost
+template <class T> DEVICE T largest(T x) {
+#pragma unroll
+    for (int other = WIDTH / 2; other > 0; other /= 2) {
+        T y = exchange(x, other);
+        x = y > x ? y : x;
+    }
+    return x;
+}
+
+// This tile's part of the dynamic shared memory: `size` entries for every tile of the block
+template <class T> DEVICE T *shared_of_tile(int size) {
+    extern __shared__ __align__(16) unsigned char dynamic_memory[];
+    return reinterpret_cast<T *>(dynamic_memory) + tile() * size;
+}
