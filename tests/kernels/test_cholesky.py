@@ -5,8 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lindiff import kernels
-
 from .helpers import (
     adjoint,
     assert_adjoint,
@@ -26,7 +24,7 @@ def dirty(X, lower):
     return np.where(tri(np.ones(X.shape), lower) > 0, X, np.nan).astype(X.dtype)
 
 
-def test_potrf(rng, dtype, lower, n, batch):
+def test_potrf(kernels, rng, dtype, lower, n, batch):
     A = spd(rng, batch, n, dtype)
     L = np.linalg.cholesky(A)
     given = dirty(A, lower)
@@ -35,7 +33,7 @@ def test_potrf(rng, dtype, lower, n, batch):
     assert_close(kernels.potrf(given, lower=lower), L if lower else adjoint(L), dtype)
 
 
-def test_potrf_derivatives(rng, dtype, lower, n, batch):
+def test_potrf_derivatives(kernels, rng, dtype, lower, n, batch):
     L = real_diagonal(triangular(rng, batch, n, dtype, lower))
     A_dot, L_bar = symmetric(rng, L.shape, dtype), general(rng, L.shape, dtype)
     L_dot = kernels.potrf_pushforward(L, dirty(A_dot, lower), lower=lower)
@@ -46,7 +44,7 @@ def test_potrf_derivatives(rng, dtype, lower, n, batch):
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.complex128])
-def test_potrf_pullback_is_the_papers_expression(rng, lower, kind):
+def test_potrf_pullback_is_the_papers_expression(kernels, rng, lower, kind):
     L = real_diagonal(triangular(rng, (), 90, kind, lower=lower))
     L_bar = general(rng, (90, 90), kind)
     F, F_bar = (L, L_bar) if lower else (adjoint(L), adjoint(L_bar))
@@ -56,7 +54,7 @@ def test_potrf_pullback_is_the_papers_expression(rng, lower, kind):
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.complex128])
-def test_potrf_pushforward_by_differences(rng, lower, kind):
+def test_potrf_pushforward_by_differences(kernels, rng, lower, kind):
     A, A_dot = spd(rng, (2,), 5, kind), symmetric(rng, (2, 5, 5), kind)
     L_dot = kernels.potrf_pushforward(kernels.potrf(A, lower=lower), A_dot, lower=lower)
     assert_pushforward(lambda X: (kernels.potrf(X, lower=lower),), A, A_dot, (L_dot,))
@@ -64,7 +62,7 @@ def test_potrf_pushforward_by_differences(rng, lower, kind):
 
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(n=st.integers(0, 140), lower=st.booleans(), kind=st.sampled_from([np.float64, np.complex128]))
-def test_potrf_of_any_order(n, lower, kind):
+def test_potrf_of_any_order(kernels, n, lower, kind):
     rng = np.random.default_rng(n)
     A, A_dot, L_bar = spd(rng, (), n, kind), symmetric(rng, (n, n), kind), general(rng, (n, n), kind)
     L = kernels.potrf(A, lower=lower)
@@ -73,7 +71,7 @@ def test_potrf_of_any_order(n, lower, kind):
     assert_adjoint([(kernels.potrf_pullback(L, L_bar, lower=lower), A_dot)], [(L_bar, L_dot)], kind)
 
 
-def test_potri(rng, dtype, lower, n, batch):
+def test_potri(kernels, rng, dtype, lower, n, batch):
     L = triangular(rng, batch, n, dtype, lower)
     A = L @ adjoint(L) if lower else adjoint(L) @ L
     B = kernels.potri(dirty(L, lower), lower=lower)
@@ -81,7 +79,7 @@ def test_potri(rng, dtype, lower, n, batch):
     np.testing.assert_array_equal(B, adjoint(B))
 
 
-def test_potri_derivatives(rng, dtype, lower, n, batch):
+def test_potri_derivatives(kernels, rng, dtype, lower, n, batch):
     L = triangular(rng, batch, n, dtype, lower)
     L_dot, B_bar = general(rng, (2, *L.shape), dtype)  # with a complex diagonal, too
     B = kernels.potri(L, lower=lower)
@@ -92,14 +90,14 @@ def test_potri_derivatives(rng, dtype, lower, n, batch):
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.complex128])
-def test_potri_pushforward_by_differences(rng, lower, kind):
+def test_potri_pushforward_by_differences(kernels, rng, lower, kind):
     L, L_dot = triangular(rng, (), 5, kind, lower), triangular(rng, (), 5, kind, lower)
     B_dot = kernels.potri_pushforward(L, kernels.potri(L, lower=lower), L_dot, lower=lower)
     assert_pushforward(lambda X: (kernels.potri(X, lower=lower),), L, L_dot, (B_dot,))
 
 
 @pytest.mark.parametrize("order", [3, 12, 40, 70])
-def test_not_positive_definite(rng, dtype, lower, order):
+def test_not_positive_definite(kernels, rng, dtype, lower, order):
     A = spd(rng, (2, 2), order, dtype)
     A[1, 0, order - 1, order - 1] = -7
     message = rf"potrf: the leading minor of order {order} is not positive .*pivot -.*batch index \(1, 0\)"
@@ -111,14 +109,14 @@ def test_not_positive_definite(rng, dtype, lower, order):
 
 @pytest.mark.parametrize("order", [3, 12, 40, 70])
 @pytest.mark.parametrize("bad", [np.nan, -np.inf])
-def test_nan_and_infinity_raise(rng, dtype, lower, order, bad):
+def test_nan_and_infinity_raise(kernels, rng, dtype, lower, order, bad):
     A = spd(rng, (), order, dtype)
     A[order // 2, order // 2] = bad
     with pytest.raises(np.linalg.LinAlgError, match=f"order {order // 2 + 1} .*{bad}"):
         kernels.potrf(A, lower=lower)
 
 
-def test_overwriting(rng, dtype):
+def test_overwriting(kernels, rng, dtype):
     A = spd(rng, (3,), 6, dtype)
     want = np.linalg.cholesky(A)
     L = kernels.potrf(A, overwrite_a=True)
@@ -133,7 +131,7 @@ def test_overwriting(rng, dtype):
     assert_close(L, want, dtype)
 
 
-def test_singular_factor(dtype):
+def test_singular_factor(kernels, dtype):
     L = np.diag([1.0, 0.0]).astype(dtype)
     for call in (
         lambda: kernels.potri(L),

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from lindiff import kernels
-
 from .helpers import adjoint, assert_adjoint, assert_close, assert_pushforward, general, inner, t
 
 SIZES = pytest.mark.parametrize("n", [0, 1, 2, 5, 12, 13, 17, 40])
@@ -16,7 +14,7 @@ def regular(rng, batch, n, dtype=np.float64):
 
 
 @SIZES
-def test_inverse(rng, dtype, n, batch):
+def test_inverse(kernels, rng, dtype, n, batch):
     A = regular(rng, batch, n, dtype)
     B = kernels.inverse(A)
     assert_close(A @ B, np.broadcast_to(np.eye(n), A.shape), dtype)
@@ -25,14 +23,14 @@ def test_inverse(rng, dtype, n, batch):
     assert_adjoint([(A_bar, A_dot)], [(B_bar, B_dot)], dtype)
 
 
-def test_inverse_by_differences(rng):
+def test_inverse_by_differences(kernels, rng):
     A, A_dot = regular(rng, (2,), 5), general(rng, (2, 5, 5))
     B_dot = kernels.inverse_pushforward(kernels.inverse(A), A_dot)
     assert_pushforward(lambda A: (kernels.inverse(A),), A, A_dot, (B_dot,))
 
 
 @SIZES
-def test_determinant(rng, dtype, n, batch):
+def test_determinant(kernels, rng, dtype, n, batch):
     A = regular(rng, batch, n, dtype)
     d, LU, piv = kernels.det(A)
     sign, log, also_LU, also_piv = kernels.slogdet(A)
@@ -47,13 +45,13 @@ def test_determinant(rng, dtype, n, batch):
     assert_close(A_bar, log_bar[..., None, None] * adjoint(np.linalg.inv(A)), dtype)
 
 
-def test_log_determinant_by_differences(rng):
+def test_log_determinant_by_differences(kernels, rng):
     A, A_dot = regular(rng, (), 4), general(rng, (4, 4))
     A_bar = kernels.slogdet_pullback(*kernels.slogdet(A)[2:], 1.0)
     assert_pushforward(lambda A: kernels.slogdet(A)[1:2], A, A_dot, [inner((A_bar, A_dot))[0]])
 
 
-def test_overwriting(rng):
+def test_overwriting(kernels, rng):
     B, B_bar = general(rng, (2, 3, 6, 6))
     want = -t(B) @ B_bar @ t(B)
     given = B_bar.copy()
@@ -63,7 +61,7 @@ def test_overwriting(rng):
     assert_close(given, want)
 
 
-def test_singular(rng):
+def test_singular(kernels, rng):
     A = general(rng, (2, 3, 3))
     A[1, 1] = 0
     with pytest.raises(np.linalg.LinAlgError, match=r"inverse: singular.*entry 1 .*batch index \(1,\)"):

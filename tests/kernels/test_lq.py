@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from lindiff import kernels
-
 from .helpers import assert_adjoint, assert_close, assert_pushforward, general, t
 
 
@@ -20,7 +18,7 @@ def problem(request, rng, dtype, n, batch):
     return A
 
 
-def test_factors(problem, dtype):
+def test_factors(kernels, problem, dtype):
     n = problem.shape[-2]
     Q, L = kernels.gelqf(problem)
     assert_close(L @ Q, problem, dtype)
@@ -31,7 +29,7 @@ def test_factors(problem, dtype):
 
 
 @pytest.mark.parametrize("given", ["both", "Q", "L"])
-def test_adjoint(problem, rng, dtype, given):
+def test_adjoint(kernels, problem, rng, dtype, given):
     Q, L = kernels.gelqf(problem)
     A_dot, Q_bar = general(rng, (2, *problem.shape), dtype)
     L_bar = general(rng, L.shape, dtype)
@@ -49,12 +47,12 @@ def test_adjoint(problem, rng, dtype, given):
         assert_close(kernels.gelqf_l_pushforward(L, problem, A_dot), L_dot, dtype)
 
 
-def test_pushforward_by_differences(rng):
+def test_pushforward_by_differences(kernels, rng):
     A, A_dot = general(rng, (2, 2, 4, 6))
     assert_pushforward(kernels.gelqf, A, A_dot, kernels.gelqf_pushforward(*kernels.gelqf(A), A_dot))
 
 
-def test_scaling_is_safe(rng):
+def test_scaling_is_safe(kernels, rng):
     A = general(rng, (3, 5))
     for scale in (1e-300, 1e300):
         Q, L = kernels.gelqf(A * scale)
@@ -62,7 +60,7 @@ def test_scaling_is_safe(rng):
         assert_close(L / scale, kernels.gelqf(A)[1])
 
 
-def test_overwriting(rng):
+def test_overwriting(kernels, rng):
     A = general(rng, (2, 3, 5))
     Q_want, L_want = kernels.gelqf(A)
     Q, L = kernels.gelqf(A, overwrite_a=True)
@@ -76,7 +74,7 @@ def test_overwriting(rng):
 
 
 @pytest.mark.parametrize("n", [3, 12])
-def test_errors(rng, n):
+def test_errors(kernels, rng, n):
     with pytest.raises(ValueError, match=r"A must not have more rows than columns, got shape \(3, 2\)"):
         kernels.gelqf(np.ones((3, 2)))
     Q, L = kernels.gelqf(general(rng, (n, n)))
@@ -89,7 +87,7 @@ def test_errors(rng, n):
 
 @pytest.mark.parametrize("shape", [(9, 150), (33, 33), (64, 64), (65, 90), (100, 101)])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_blocks_of_reflections(rng, shape, kind):
+def test_blocks_of_reflections(kernels, rng, shape, kind):
     A = general(rng, (2, *shape), kind)
     A[1, 3:6] = 0  # reflections that are none
     Q, L = kernels.gelqf(A)

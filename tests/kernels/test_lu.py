@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from lindiff import kernels
-
 from .helpers import assert_close, general, op
 
 
@@ -14,7 +12,7 @@ def regular(rng, batch, n, dtype):
     return (X + 2 * np.eye(n)[::-1]).astype(dtype)
 
 
-def test_factors(rng, dtype, n, batch):
+def test_factors(kernels, rng, dtype, n, batch):
     A = regular(rng, batch, n, dtype)
     LU, piv = kernels.getrf(A)
     L, U = np.tril(LU), np.triu(LU, 1) + np.eye(n, dtype=dtype)
@@ -27,18 +25,18 @@ def test_factors(rng, dtype, n, batch):
 
 
 @pytest.mark.parametrize("transpose", [False, True, "C"])
-def test_solve(rng, dtype, n, batch, transpose):
+def test_solve(kernels, rng, dtype, n, batch, transpose):
     A, X = regular(rng, batch, n, dtype), general(rng, (*batch, n, 3), dtype)
     B = op(A, transpose) @ X
     assert_close(kernels.getrs(*kernels.getrf(A), B, transpose=transpose), X, dtype)
 
 
-def test_inverse(rng, dtype, n, batch):
+def test_inverse(kernels, rng, dtype, n, batch):
     A = regular(rng, batch, n, dtype)
     assert_close(kernels.getri(*kernels.getrf(A)), np.linalg.inv(A), dtype, factor=10)
 
 
-def test_broadcasting_and_overwriting(rng, dtype):
+def test_broadcasting_and_overwriting(kernels, rng, dtype):
     A, B = regular(rng, (), 4, dtype), general(rng, (3, 4, 2), dtype)
     want = np.linalg.solve(A, B)
     LU, piv = kernels.getrf(A, overwrite_a=True)
@@ -50,7 +48,7 @@ def test_broadcasting_and_overwriting(rng, dtype):
 
 
 @pytest.mark.parametrize("n", [3, 12])
-def test_singular(rng, dtype, n):
+def test_singular(kernels, rng, dtype, n):
     A = general(rng, (2, n, n), dtype)
     A[1, 1] = A[1, 0]
     A[1, 1, :] = 0
@@ -60,7 +58,7 @@ def test_singular(rng, dtype, n):
             call()
 
 
-def test_bad_pivots(rng):
+def test_bad_pivots(kernels, rng):
     LU, piv = kernels.getrf(regular(rng, (), 3, float))
     with pytest.raises(ValueError, match="getrs: piv holds the index 7"):
         kernels.getrs(LU, [7, 1, 2], LU)

@@ -1,0 +1,224 @@
+"""General and symmetric products. Formulas: Seeger et al. (2017), section 4.2, "gemm2" and "syrk"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lindiff_cuda import rowmajor
+from lindiff_cuda.arrays import Batch, misfit, transposition
+from lindiff_cuda.structure import mirror
+from lindiff_cuda.triangles import adjoint
+
+__all__ = ["gemm", "gemm2", "syrk", "syrk_pullback"]
+
+# Order up to which one gemm is taken for a product of which one triangle is wanted: on a GPU that cannot fill
+# itself with a smaller block, the wasted half is cheaper than more launches.
+GEMMT_LEAF = 1024
+# Order from which cuBLAS's syrk, one call for each matrix, saves more than batched gemm's one call.
+SYRK_ALONE = 512
+
+
+# ---- stacks --------------------------------------------------------------------------------------------
+
+
+def gemmt(
+    lower: bool,
+    A: Any,
+    B: Any,
+    C: Any,
+    transpose_a: bool | str = False,
+    transpose_b: bool | str = False,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+) -> None:
+    """tri(C) := alpha op(A) op(B) + beta C in one triangle of the square C; the other triangle is scratch.
+
+    Halving C leaves one full block to gemm, so that the flops of the other triangle are saved.
+    """
+    n = C.shape[1]
+    if n <= GEMMT_LEAF:
+        rowmajor.gemm(A, B, C, transpose_a, transpose_b, alpha, beta)
+        return
+    h = n // 2
+    rows = (A[:, :, :h], A[:, :, h:]) if transpose_a else (A[:, :h], A[:, h:])
+    columns = (B[:, :h], B[:, h:]) if transpose_b else (B[:, :, :h], B[:, :, h:])
+    flags = transpose_a, transpose_b, alpha, beta
+    gemmt(lower, rows[0], columns[0], C[:, :h, :h], *flags)
+    gemmt(lower, rows[1], columns[1], C[:, h:, h:], *flags)
+    i, j = (1, 0) if lower else (0, 1)
+    block = C[:, h:, :h] if lower else C[:, :h, h:]
+    rowmajor.gemm(rows[i], columns[j], block, *flags)
+
+
+def gram(A: Any, C: Any, transpose: bool | str = False, alpha: float = 1.0) -> None:
+    """C := alpha A Aᵀ, alpha Aᵀ A or alpha Aᴴ A, exactly symmetric; both triangles."""
+    count, n = C.shape[:2]
+    hermitian = transpose == "C"
+    is_complex = C.dtype.kind == "c"
+    if (count == 1 or n >= SYRK_ALONE) and not (hermitian and is_complex):
+        rowmajor.syrk(A, C, bool(transpose), alpha)
+    else:  # CuPy's bindings have no herk, and no library a batched one
+        gemmt(True, A, A, C, transpose, not transpose, alpha)
+    mirror(C, hermitian=hermitian)
+
+
+def pull_gram(A: Any, B_bar: Any, A_bar: Any, transpose: bool | str, alpha: float) -> None:
+    """A_bar := alpha (B_bar + B_barᵀ) Ā, alpha Ā (B_bar + B_barᵀ), or alpha A (B_bar + B_barᴴ)."""
+    if transpose == "C":
+        rowmajor.gemm(A, B_bar + adjoint(B_bar), A_bar, alpha=alpha)
+        return
+    S = (B_bar + B_bar.swapaxes(1, 2)).conj()
+    rowmajor.gemm(*((A, S) if transpose else (S, A)), A_bar, alpha=alpha)
+    if A_bar.dtype.kind == "c":
+        A_bar[...] = A_bar.conj()
+
+
+# ---- arrays --------------------------------------------------------------------------------------------
+
+
+def fit(batch: Batch, A: Any, B: Any, transpose_a: bool | str, transpose_b: bool | str) -> tuple[int, int]:
+    """The shape of op(A) op(B)."""
+    m, k = A.shape[:-3:-1] if transpose_a else A.shape[-2:]
+    of_b, n = B.shape[:-3:-1] if transpose_b else B.shape[-2:]
+    if k != of_b:
+        raise misfit(batch.operator, "A", A, "B", B)
+    return m, n
+
+
+def gemm2(
+    A: Any, B: Any, transpose_a: bool | str = False, transpose_b: bool | str = False, alpha: float = 1.0
+) -> Any:
+    """Matrix product alpha t(A) t(B).
+
+    Parameters
+    ----------
+    A : (..., m, k) cupy.ndarray, or (..., k, m) if `transpose_a`
+    B : (..., k, n) cupy.ndarray, or (..., n, k) if `transpose_b`
+    transpose_a, transpose_b : bool or "C"
+        t(X) is X, Xᵀ, or Xᴴ for "C".
+    alpha : float
+
+    Returns
+    -------
+    C : (..., m, n) cupy.ndarray
+        Leading axes are broadcast.
+
+    Notes
+    -----
+    2mnk flops, no memory but the result. Seeger et al. (2017), section 4.2.
+    """
+    batch = Batch("gemm2")
+    transpose_a = transposition(transpose_a, "gemm2", "transpose_a")
+    transpose_b = transposition(transpose_b, "gemm2", "transpose_b")
+    A, B = batch.enter(A, "A"), batch.enter(B, "B")
+    shape = fit(batch, A, B, transpose_a, transpose_b)
+    C = batch.empty(*shape)
+    rowmajor.gemm(batch.read(A), batch.read(B), C, transpose_a, transpose_b, float(alpha))
+    return batch.result(C)
+
+
+def gemm(
+    A: Any,
+    B: Any,
+    C: Any,
+    transpose_a: bool | str = False,
+    transpose_b: bool | str = False,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    overwrite_c: bool = False,
+) -> Any:
+    """Matrix product added to a matrix, alpha t(A) t(B) + beta C.
+
+    Parameters
+    ----------
+    A : (..., m, k) cupy.ndarray, or (..., k, m) if `transpose_a`
+    B : (..., k, n) cupy.ndarray, or (..., n, k) if `transpose_b`
+    C : (..., m, n) cupy.ndarray
+    transpose_a, transpose_b : bool or "C"
+        t(X) is X, Xᵀ, or Xᴴ for "C".
+    alpha, beta : float
+        With beta = 0, C is not read.
+    overwrite_c : bool
+        The result may overwrite C.
+
+    Returns
+    -------
+    C : (..., m, n) cupy.ndarray
+        Leading axes are broadcast.
+
+    Notes
+    -----
+    2mnk flops, no memory but the result.
+    """
+    batch = Batch("gemm")
+    transpose_a = transposition(transpose_a, "gemm", "transpose_a")
+    transpose_b = transposition(transpose_b, "gemm", "transpose_b")
+    A, B, C = batch.enter(A, "A"), batch.enter(B, "B"), batch.enter(C, "C")
+    shape = fit(batch, A, B, transpose_a, transpose_b)
+    if C.shape[-2:] != shape:
+        raise ValueError(f"gemm: C of shape {C.shape} does not fit a product of shape {shape}")
+    batch.keep(A, B)
+    X, Y, result = batch.read(A), batch.read(B), batch.own(C, overwrite_c)
+    rowmajor.gemm(X, Y, batch.stack(result), transpose_a, transpose_b, float(alpha), float(beta))
+    return result
+
+
+def syrk(A: Any, transpose: bool | str = False, alpha: float = 1.0) -> Any:
+    """Product of a matrix with its own transpose, alpha A Aᵀ, alpha Aᵀ A or alpha Aᴴ A; the full matrix.
+
+    Parameters
+    ----------
+    A : (..., n, k) cupy.ndarray, or (..., k, n) if `transpose`
+    transpose : bool or "C"
+        False: A Aᵀ; True: Aᵀ A; "C": Aᴴ A.
+    alpha : float
+
+    Returns
+    -------
+    B : (..., n, n) cupy.ndarray
+
+    Notes
+    -----
+    n²k flops, twice as many for batches of matrices below order 512, which take one call of a general
+    product. Seeger et al. (2017), section 4.2.
+    """
+    batch = Batch("syrk")
+    transpose = transposition(transpose, "syrk")
+    X = batch.read(batch.enter(A, "A"))
+    n = X.shape[2 if transpose else 1]
+    C = batch.empty(n, n)
+    gram(X, C, transpose, float(alpha))
+    return batch.result(C)
+
+
+def syrk_pullback(A: Any, B_bar: Any, transpose: bool | str = False, alpha: float = 1.0) -> Any:
+    """Pullback of `syrk`: A_bar = 2 alpha sym(B_bar) A, or 2 alpha A sym(B_bar).
+
+    For complex A: alpha (B_bar + B_barᵀ) Ā, alpha Ā (B_bar + B_barᵀ), or alpha A (B_bar + B_barᴴ).
+
+    Parameters
+    ----------
+    A : cupy.ndarray
+        As given to `syrk`.
+    B_bar : (..., n, n) cupy.ndarray
+        Need not be symmetric.
+    transpose, alpha :
+        As given to `syrk`.
+
+    Returns
+    -------
+    A_bar : cupy.ndarray, of the shape of A
+
+    Notes
+    -----
+    2n²k flops, one temporary n × n matrix. Seeger et al. (2017), section 4.2.
+    """
+    batch = Batch("syrk_pullback")
+    transpose = transposition(transpose, "syrk_pullback")
+    A, B_bar = batch.enter(A, "A"), batch.enter(B_bar, "B_bar")
+    n = A.shape[-1 if transpose else -2]
+    if B_bar.shape[-2:] != (n, n):
+        raise misfit("syrk_pullback", "A", A, "B_bar", B_bar)
+    A_bar = batch.empty(*A.shape[-2:])
+    pull_gram(batch.read(A), batch.read(B_bar), A_bar, transpose, float(alpha))
+    return batch.result(A_bar)
