@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.arrays import foreign, placed
 from lindiff.core.registry import full_name
 from lindiff.core.variable import value
 from lindiff.transforms.forward import jvp
@@ -294,7 +295,7 @@ class _Check:
         r = self.rng.standard_normal(shape)
         if dtype.kind == "c":
             r = r + 1j * self.rng.standard_normal(shape)
-        return np.asarray(r, dtype)
+        return placed(np.asarray(r, dtype), a)
 
     def differences(self, f: Callable[..., tuple[Any, ...]], x: list[Any], x_dot: list[Any]) -> list[Any]:
         """Central differences of 4th order along ``x_dot``, in double precision."""
@@ -341,7 +342,8 @@ def _as_float(leaf: Any) -> Any:
 
 
 def _double(a: Any) -> Any:
-    return np.asarray(a, np.complex128 if np.result_type(a).kind == "c" else np.float64)
+    dtype = np.complex128 if np.result_type(a).kind == "c" else np.float64
+    return np.asarray(a, dtype) if foreign(a) is None else a.astype(dtype)
 
 
 def _lowest(arrays: Sequence[Any]) -> Any:
@@ -355,7 +357,7 @@ def _precision(a: Any) -> Any:
 
 
 def _largest(a: Any) -> float:
-    return float(np.max(np.abs(a), initial=0.0))
+    return float(np.max(np.abs(a))) if np.size(a) else 0.0
 
 
 def _inner(a: Sequence[Any], b: Sequence[Any]) -> tuple[float, float]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import foreign, on_host, placed
+
 __all__ = ["along", "as_array", "conj", "inverse_permutation", "normalized_axes"]
 
 
@@ -19,7 +21,11 @@ def as_array(x: Any) -> Any:
     """``x`` itself if it has a shape; numbers and lists as an array, also lists of Variables."""
     if hasattr(x, "shape"):
         return x
-    return np.stack([as_array(part) for part in x]) if _must_be_stacked(x) else np.asarray(x)
+    if not _must_be_stacked(x):
+        return np.asarray(x)
+    parts = [as_array(part) for part in x]
+    like = next((part for part in parts if foreign(part) is not None), None)
+    return np.stack([placed(part, like) for part in parts])
 
 
 def _must_be_stacked(x: Any) -> bool:
@@ -36,8 +42,9 @@ def conj(x: Any) -> Any:
 
 def normalized_axes(axes: Any, ndim: int) -> tuple[int, ...]:
     """One axis or several (a sequence or an array) as a tuple of numbers from 0 to ``ndim - 1``."""
-    several = isinstance(axes, (tuple, list)) or getattr(axes, "ndim", 0) > 0
-    given = axes if several else (axes,)
+    if getattr(axes, "ndim", 0) > 0:
+        axes = on_host(axes).tolist()
+    given = axes if isinstance(axes, (tuple, list)) else (axes,)
     return tuple(np.lib.array_utils.normalize_axis_index(axis, ndim) for axis in given)
 
 

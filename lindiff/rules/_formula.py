@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["read", "some"]
+from lindiff.core.arrays import foreign
+
+__all__ = ["perhaps", "read", "some"]
 
 # What the loops of a program take: truth values, and real and complex numbers of two precisions.
 _TYPES = "?fdFD"
@@ -60,11 +62,24 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def some(mask: Any) -> bool:
-    """Whether a mask holds anywhere, asked to save work where it does not; of a formula that is read, yes."""
+    """Whether a mask holds anywhere, asked to save work where it does not.
+
+    Of a formula that is read, yes; of an array on a device as well, whose answer would have to be waited for.
+    """
     if isinstance(mask, Symbol):
         mask.formula.asks = True
         return True
-    return bool(mask.any())
+    return foreign(mask) is not None or bool(mask.any())
+
+
+def perhaps(mask: Any) -> bool:
+    """``np.any(mask)``, to save work where it holds nowhere; of an array on a device, yes.
+
+    Unlike :func:`some`, for code that tells its steps to nobody.
+    """
+    if isinstance(mask, Symbol):
+        raise Unreadable
+    return foreign(mask) is not None or bool(np.any(mask))
 
 
 class Formula:

@@ -10,13 +10,15 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_REFCNT
 
+import operator
+
 import numpy as np
 
 from libc.math cimport isfinite
 from libc.string cimport memcpy, memset
 
 from lindiff.core.differential cimport all_finite, chain_product, fit_to
-from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Tangent, Trace
+from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Tangent, Trace, is_whole
 from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport (
     Operators, Variable, View, as_value, constant_value, kept_constant, record, shares, watch,
@@ -31,6 +33,7 @@ from lindiff.kernels.matmul cimport (
 )
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
+from lindiff.core.arrays import add_at, by_kernel, explain_mixture, placed, zeros_beside
 from lindiff.core.directions import Directions, index_within
 from lindiff.core.registry import fast_path
 from lindiff.core.variable import refuse_subclass, use_methods, use_operators
@@ -175,6 +178,15 @@ cdef object combined(BinaryOp op, object x, object y):
     return None
 
 
+cdef object by_operator(object operation, object x, object y):
+    """``operation(x, y)``, with an error that says so where arrays of two libraries meet."""
+    try:
+        return operation(x, y)
+    except (TypeError, ValueError) as error:
+        explain_mixture((x, y), error)
+        raise
+
+
 cdef object plus(object x, object y):
     out = combined(ADD, x, y)
     if out is not None:
@@ -278,9 +290,13 @@ cdef object quotient(object g, object y):
     out = combined(DIVIDE, g, y)
     if out is not None:
         return out
+    if not cnp.PyArray_Check(g):
+        out = by_kernel("quotient", g, y)
+        if out is not None:
+            return out
     with np.errstate(all="ignore"):
         out = np.divide(g, y)
-    return out if all_finite(out) else np.where(np.equal(g, 0), 0.0, out)
+    return out if all_finite(out) else np.where(np.isnan(out) & np.equal(g, 0), 0.0, out)
 
 
 # -- z = x / y: dz = dx / y - z dy / y -------------------------------------------------------------------
@@ -455,7 +471,7 @@ cdef inline object times(object x, object y):
     out = plain_matmul(x, y)
     if out is None:
         out = complex_matmul(x, y, False, False)
-    return x @ y if out is None else out
+    return by_operator(operator.matmul, x, y) if out is None else out
 
 
 def matmul_pull_x(z_bar, x, y):
@@ -557,8 +573,7 @@ cdef class GetItem(Node):
             return self.pull_directions(walk, y_bar)
         y_bar = as_value(y_bar)
         if not cnp.PyArray_CheckExact(y_bar):
-            walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
-            return 0
+            return self.pull_foreign(walk, y_bar)
         x_bar = walk.buffer(self.a)
         if x_bar is None:
             walk.add(self.a, zeros(self.shape, self.dtype), True)
@@ -578,6 +593,18 @@ cdef class GetItem(Node):
             x_bar[self.index] = part + y_bar
         elif not add_into(part, y_bar):
             np.add(part, y_bar, out=part)
+        return 0
+
+    cdef int pull_foreign(self, Pull walk, object y_bar) except -1:
+        """The same for arrays of other libraries; Variables are not written to."""
+        x_bar = None if type(y_bar) is Variable else walk.foreign_buffer(self.a)
+        if x_bar is None:
+            return walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
+        if is_advanced(self.index):
+            add_at(x_bar, self.index, y_bar)
+        else:
+            part = x_bar[self.index]
+            part += y_bar
         return 0
 
     cdef int pull_directions(self, Pull walk, object y_bar) except -1:
@@ -621,16 +648,16 @@ cdef class SetItem(Node):
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
         """What was written takes its places of the cotangent, what was there before gets the others."""
-        cdef bint overwrite = walk.overwrite and is_plain(y_bar) \
-            and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>y_bar)
-        if overwrite and self.pull_element(walk, y_bar):
+        cdef bint overwrite = walk.overwrite and (
+            cnp.PyArray_ISWRITEABLE(<cnp.ndarray>y_bar) if is_plain(y_bar) else is_whole(y_bar))
+        if overwrite and cnp.PyArray_CheckExact(y_bar) and self.pull_element(walk, y_bar):
             return 0
         if self.b is not None:
             part = y_bar[self.index]
-            if overwrite and cnp.PyArray_CheckExact(part):
+            if overwrite and not isinstance(part, np.generic):
                 part = part.copy()
             if has_repeats(self.index):
-                part = np.where(last_written(self.index, self.shape), part, 0)
+                part = np.where(placed(last_written(self.index, self.shape), part), part, 0)
             walk.add(self.b, fit_to(part, self.y_shape, self.y_dtype), overwrite)
         if self.a is None:
             return 0
@@ -666,7 +693,7 @@ cdef class SetItem(Node):
         if y_dot is None:
             y_dot = 0
         if x_dot is None:
-            x_dot = np.zeros(self.shape, self.dtype)
+            x_dot = zeros_beside(y_dot, self.shape, self.dtype)
             writable = True
         else:
             writable = self.is_alone(x_dot)
@@ -679,27 +706,39 @@ cdef class SetItem(Node):
         """Whether a forward trace holds this tangent for nothing but the Variable that is written to."""
         return (
             type(self.a) is Tangent and (<PyObject *>self.a).ob_refcnt == 2 and Py_REFCNT(x_dot) == 2
-            and cnp.PyArray_CheckExact(x_dot)
-            and cnp.PyArray_CHKFLAGS(
-                <cnp.ndarray>x_dot, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE)
+            and owns_its_memory(x_dot)
         )
+
+
+cdef bint owns_its_memory(object x):
+    """Whether an array may be written to where nobody else holds it."""
+    if cnp.PyArray_CheckExact(x):
+        return cnp.PyArray_CHKFLAGS(<cnp.ndarray>x, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE)
+    return is_whole(x)
 
 
 cdef bint is_sole(Variable x):
     """Whether nobody but ``x`` holds its plain array: no operation has kept it, there is no view of it."""
-    return (
-        cnp.PyArray_CheckExact(x._value) and (<PyObject *>x._value).ob_refcnt == 1
-        and cnp.PyArray_CHKFLAGS(<cnp.ndarray>x._value, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE)
-    )
+    return (<PyObject *>x._value).ob_refcnt == 1 and owns_its_memory(x._value)
+
+
+cdef int store(object value, object index, object y) except -1:
+    """``value[index] = y``, with an error that says so where arrays of two libraries meet."""
+    try:
+        value[index] = y
+    except (TypeError, ValueError) as error:
+        explain_mixture((value, y), error)
+        raise
+    return 0
 
 
 cdef object with_item(Variable x, object index, object y):
     """The plain array of ``x`` with the plain ``y`` at ``index``; in place where only ``x`` sees it."""
     if not is_sole(x):
         value = x._value.copy()
-        value[index] = y
+        store(value, index, y)
         return value
-    x._value[index] = y
+    store(x._value, index, y)
     return x._value
 
 
@@ -756,7 +795,7 @@ cdef class HotOperators(Operators):
         x = node.left(x, trace)
         y = node.right(y, trace)
         value = combined(ADD, x, y)
-        return node.finish(trace, x, y, x + y if value is None else value)
+        return node.finish(trace, x, y, by_operator(operator.add, x, y) if value is None else value)
 
     cdef object subtract(self, object x, object y):
         cdef Subtract node = Subtract.__new__(Subtract)
@@ -764,7 +803,7 @@ cdef class HotOperators(Operators):
         x = node.left(x, trace)
         y = node.right(y, trace)
         value = combined(SUBTRACT, x, y)
-        return node.finish(trace, x, y, x - y if value is None else value)
+        return node.finish(trace, x, y, by_operator(operator.sub, x, y) if value is None else value)
 
     cdef object multiply(self, object x, object y):
         cdef Multiply node = Multiply.__new__(Multiply)
@@ -776,7 +815,7 @@ cdef class HotOperators(Operators):
             node.y = y if node.b is not None else kept_constant(y)
         if node.b is not None:
             node.x = x if node.a is not None else kept_constant(x)
-        return node.finish(trace, x, y, x * y if value is None else value)
+        return node.finish(trace, x, y, by_operator(operator.mul, x, y) if value is None else value)
 
     cdef object divide(self, object x, object y):
         cdef Divide node = Divide.__new__(Divide)
@@ -785,7 +824,7 @@ cdef class HotOperators(Operators):
         y = node.right(y, trace)
         value = combined(DIVIDE, x, y)
         if value is None:
-            value = x / y
+            value = by_operator(operator.truediv, x, y)
         node.y = y if node.b is not None else kept_constant(y)
         if node.b is not None:
             node.z = value
@@ -875,7 +914,11 @@ cdef class HotOperators(Operators):
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs):
         if not kwargs and method == "__call__":
             return handle(ufunc, inputs, kwargs)
-        return operate(ufunc, method, inputs, kwargs)
+        try:
+            return operate(ufunc, method, inputs, kwargs)
+        except (TypeError, ValueError) as error:
+            explain_mixture((inputs, kwargs), error)
+            raise
 
     cdef object function(self, object function, tuple args, dict kwargs):
         if "out" in kwargs or len(args) > 2 and len(args) > out_place(function):

@@ -10,6 +10,7 @@ import numpy as np
 from lindiff.core.differential import Elementwise, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
+from lindiff.rules._formula import some
 from lindiff.rules.elementwise import nonzero
 
 __all__: list[str] = []
@@ -32,7 +33,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
     def partial() -> Any:
         zero = np.equal(z, 0)
-        return np.where(zero, 0, -1j * unit / nonzero(z)) if zero.any() else -1j * unit / z
+        return np.where(zero, 0, -1j * unit / nonzero(z)) if some(zero) else -1j * unit / z
 
     return np.angle(z, deg), Elementwise(partial)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Bilinear
 from lindiff.core.registry import rule
 from lindiff.rules._common import as_array, conj
@@ -21,7 +22,7 @@ def completed(y_bar: Any, start: int, length: int) -> Any:
 @rule(np.convolve)
 def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     """``y_k = Σ a_{k-j} v_j``; the adjoint in each of the two is correlation with the other."""
-    a, v = np.atleast_1d(as_array(a)), np.atleast_1d(as_array(v))
+    a, v = np.atleast_1d(placed(as_array(a), v)), np.atleast_1d(placed(as_array(v), a))
     y = np.convolve(a, v, mode)
     length = a.size + v.size - 1
     shorter = min(a.size, v.size)
@@ -38,7 +39,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 @rule(np.correlate)
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     """``y_k = Σ a_{j+k} conj(v_j)``: the convolution of ``a`` with the conjugate of ``v`` turned around."""
-    a, v = as_array(a), as_array(v)
+    a, v = placed(as_array(a), v), placed(as_array(v), a)
     y = np.correlate(a, v, mode)
     length = a.size + v.size - 1
     shorter = min(a.size, v.size)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, on_values, rule
-from lindiff.core.variable import Variable, untraced, value
+from lindiff.core.variable import Variable, untraced, use_makers, value
 from lindiff.rules._common import as_array
 
 __all__: list[str] = []
@@ -22,8 +23,8 @@ def buffer_maker(function: Callable[..., Any]) -> None:
     """Let a maker of constants give arrays that Variables may be written into."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        kwargs.pop("like", None)
-        return accepting(on_values(function, args, kwargs))
+        like = kwargs.pop("like", None)
+        return accepting(placed(on_values(function, args, kwargs), like))
 
     composed(function)(make)
 
@@ -34,6 +35,7 @@ _makers: list[Callable[..., Any]] = [
 ]  # fmt: skip
 for _function in _makers:
     buffer_maker(_function)
+use_makers(*_makers, np.arange, np.array, np.asanyarray, np.asarray, np.fromiter)
 
 
 @rule(np.copy)
@@ -50,11 +52,12 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     return y, Linear((lambda x_dot: x_dot.astype(dtype),), (lambda y_bar: y_bar,))
 
 
-def filled(fill_value: Any, shape: Any, dtype: Any) -> Any:
+def filled(fill_value: Any, shape: Any, dtype: Any, like: Any = None) -> Any:
     extra = np.ndim(fill_value) - np.size(shape)
     if extra > 0:  # NumPy drops leading axes of length 1 where it writes
         fill_value = np.squeeze(fill_value, tuple(range(extra)))
     y = np.broadcast_to(fill_value, shape)
+    y = y if like is None else placed(y, like)
     return np.copy(y) if dtype is None else np.astype(y, np.dtype(dtype))
 
 
@@ -74,7 +77,7 @@ def full_like(
     *,
     device: Any = None,
 ) -> Any:
-    return filled(fill_value, np.shape(a) if shape is None else shape, a.dtype if dtype is None else dtype)
+    return filled(fill_value, np.shape(a) if shape is None else shape, a.dtype if dtype is None else dtype, a)
 
 
 class Layout:
@@ -134,7 +137,11 @@ def stacked(nested: Any, dtype: Any = None) -> Any:
     if dtype is None and isinstance(nested, (list, tuple)) and {*map(type, nested)} == {Variable}:
         return np.stack(nested)
     found: dict[tuple[int, ...], Any] = {}
-    plain = np.array(survey(nested, (), found)[0], dtype=dtype)
+    values = survey(nested, (), found)[0]
+    if any(foreign(x) is not None for x in found.values()):
+        y = as_array(nested)
+        return y if dtype is None else np.astype(y, np.dtype(dtype))
+    plain = np.array(values, dtype=dtype)
     if not found or plain.dtype.kind not in "fc":
         return plain
     return assembled([*found.values()], Layout(plain, [*found]))
@@ -164,7 +171,7 @@ def array(
 ) -> Any:
     """Nested lists of Variables, or one Variable."""
     if not isinstance(object, Variable):
-        return with_axes(accepting(stacked(object, dtype)), ndmin)
+        return with_axes(accepting(placed(stacked(object, dtype), like)), ndmin)
     y = asarray(object, dtype)
     if y is object and copy:
         y = np.copy(y, order=order)
@@ -179,9 +186,9 @@ def asarray(
 ) -> Any:
     """A Variable stays itself, or is cast."""
     if copy is not None:
-        return array(a, dtype, copy=copy)
+        return array(a, dtype, copy=copy, like=like)
     if not isinstance(a, Variable):
-        return accepting(stacked(a, dtype))
+        return accepting(placed(stacked(a, dtype), like))
     return a if dtype is None or a.dtype == dtype else a.astype(np.dtype(dtype))
 
 
@@ -191,7 +198,7 @@ composed(np.asanyarray)(asarray)
 @composed(np.fromiter)
 def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
     items = list(iter)
-    return accepting(stacked(items if count < 0 else items[:count], dtype))
+    return accepting(placed(stacked(items if count < 0 else items[:count], dtype), like))
 
 
 @composed(np.arange)
@@ -203,7 +210,7 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, like: Any = None
     start, step = named.get("start", 0), named.get("step", 1)
     plain = np.arange(value(start), value(named["stop"]), value(step), dtype=dtype)
     if plain.dtype.kind not in "fc" or not any(isinstance(x, Variable) for x in (start, step)):
-        return accepting(plain)
+        return accepting(placed(plain, like))
     return np.astype(start + step * np.arange(plain.size), plain.dtype)
 
 
@@ -247,7 +254,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
 @composed(np.ix_)
 def ix_(*args: Any) -> tuple[Any, ...]:
     """An open mesh: arguments that are Variables keep their derivative, the others are indices."""
-    vectors = [as_array(x) for x in args]
+    vectors = [placed(as_array(x), *args) for x in args]
     if any(x.ndim != 1 for x in vectors):
         raise ValueError("Cross index must be 1 dimensional")
     vectors = [np.flatnonzero(x) if x.dtype.kind == "b" else x for x in vectors]
@@ -271,7 +278,7 @@ def linspace(
     parts = num - 1 if endpoint else num
     difference = np.subtract(stop, start)
     found = np.result_type(start, stop, float(num))
-    t = np.arange(num, dtype=found) / max(parts, 1)
+    t = placed(np.arange(num, dtype=found) / max(parts, 1), difference)
     t = np.reshape(t, (num,) + (1,) * np.ndim(difference))
     y = np.moveaxis(start * (1 - t) + stop * t, 0, axis)
     y = np.astype(y, found if dtype is None else np.dtype(dtype))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import foreign
 from lindiff.core.differential import Elementwise, Linear
 from lindiff.core.registry import composed, elementwise, rule
 from lindiff.core.variable import Variable, value
@@ -188,15 +189,34 @@ def sinc_derivative(x: Any, k: int) -> Any:
 elementwise(np.sinc, lambda _, x: sinc_derivative(x, 1))
 
 
+def bessel_i_by_recurrence(x: Any, n: int) -> Any:
+    """Iₙ for libraries that have I₀ and I₁: Iₙ = Iₙ₋₂ - 2 (n - 1) Iₙ₋₁ / x, which cancels at small x; there
+    the power series Σₘ (x/2)^(2m+n) / (m! (m+n)!) (Abramowitz and Stegun 9.6.26, 9.6.10)."""
+    from scipy import special
+
+    if abs(n) < 2:
+        return special.i1(x) if n else special.i0(x)
+    n = abs(n)
+    small = np.abs(x) < 2 * n
+    half = np.where(small, x, 0) / 2
+    term = half**n / math.factorial(n)
+    series = term
+    for m in range(1, 10 + 6 * n):
+        term = term * (half * half / (m * (m + n)))
+        series = series + term
+    below, before = bessel_i_by_recurrence(x, n - 1), bessel_i_by_recurrence(x, n - 2)
+    return np.where(small, series, before - 2 * (n - 1) * below / np.where(small, 1, x))
+
+
 @rule
 def bessel_i(x: Any, n: int) -> Any:
     """The modified Bessel function Iₙ: Iₙ' = (Iₙ₋₁ + Iₙ₊₁) / 2."""
     if isinstance(x, Variable):  # of an outer trace
         y = bessel_i(x, n)
     else:
-        from scipy.special import iv
+        from scipy import special
 
-        y = iv(n, x)
+        y = special.iv(n, x) if foreign(x) is None else bessel_i_by_recurrence(x, n)
     return y, Elementwise(lambda: (bessel_i(x, n - 1) + bessel_i(x, n + 1)) / 2)
 
 

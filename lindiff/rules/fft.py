@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
 from lindiff.rules._common import along, conj, normalized_axes
@@ -44,7 +45,7 @@ def weights(like: Any, n: int, axis: int, inner: float) -> Any:
     w[0] = 1
     if n % 2 == 0:
         w[-1] = 1
-    return w.reshape(-1, *[1] * (like.ndim - 1 - axis % like.ndim))
+    return placed(w.reshape(-1, *[1] * (like.ndim - 1 - axis % like.ndim)), like)
 
 
 def complex_transform(transform: Callable[..., Any], inverse: Callable[..., Any]) -> None:

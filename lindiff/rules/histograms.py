@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
@@ -26,11 +27,18 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
         return np.bincount(bins, minlength=minlength), None
     return np.bincount(bins, weights, minlength), Linear(
         (None, lambda weights_dot: np.bincount(bins, weights_dot, minlength)),
-        (None, lambda y_bar: y_bar[np.asarray(bins)]),
+        (None, lambda y_bar: y_bar[as_array(bins)]),
     )
 
 
 # -- where the bins are ----------------------------------------------------------------------------------
+
+
+def edges_of(a: Any, bins: Any, range: Any, weights: Any) -> Any:
+    """The plain edges; CuPy tells them with the counts alone."""
+    if foreign(a) is None:
+        return np.histogram_bin_edges(value(a), value(bins), range, value(weights))
+    return np.histogram(value(a), value(bins), range)[1]
 
 
 def edges_along(a: Any, bins: Any, range: Any, plain_edges: Any) -> Any:
@@ -50,8 +58,8 @@ def edges_along(a: Any, bins: Any, range: Any, plain_edges: Any) -> Any:
 
 @composed(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    a = as_array(a)
-    plain_edges = np.histogram_bin_edges(value(a), value(bins), range, value(weights))
+    a = placed(as_array(a), weights)
+    plain_edges = edges_of(a, bins, range, weights)
     return edges_along(a, bins, range, plain_edges)
 
 
@@ -72,13 +80,13 @@ def sums(weights: Any, bins: Any, inside: Any, number: int, dtype: Any) -> Any:
 
 @composed(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    a = as_array(a)
-    plain_edges = np.histogram_bin_edges(value(a), value(bins), range, value(weights))
+    a = placed(as_array(a), weights)
+    plain_edges = edges_of(a, bins, range, weights)
     edges = edges_along(a, bins, range, plain_edges)
     if weights is None:
         counts: Any = np.histogram(value(a), value(bins), range)[0]
     else:
-        weights = as_array(weights)
+        weights = placed(as_array(weights), a)
         if weights.shape != a.shape:
             raise ValueError("weights should have the same shape as a.")
         found = bins_of(np.ravel(value(a)), plain_edges)
@@ -105,6 +113,7 @@ def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
     columns = columns_of(sample)
+    columns = [placed(x, *columns, weights) for x in columns]
     counts: Any
     plain_edges: Any
     counts, plain_edges = np.histogramdd(

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import add_at, on_host
 from lindiff.core.differential import Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, untraced
 
-__all__ = ["has_repeats", "is_advanced", "last_written", "replaced", "scatter"]
+__all__ = ["has_repeats", "host_parts", "is_advanced", "last_written", "replaced", "scatter"]
 
 
 def is_advanced(index: Any) -> bool:
@@ -33,7 +34,7 @@ def scatter(y: Any, index: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     else:
         x = np.zeros_like(y, shape=shape, dtype=dtype)
         if is_advanced(index):
-            np.add.at(x, index, y)
+            add_at(x, index, y)
         else:
             x[index] += y
     return x, Linear(
@@ -61,9 +62,15 @@ def has_repeats(index: Any) -> bool:
     )
 
 
+def host_parts(index: Any) -> tuple[Any, ...]:
+    """An index whose arrays are NumPy's."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return tuple(on_host(part) if hasattr(part, "ndim") else part for part in parts)
+
+
 def last_written(index: Any, shape: tuple[int, ...]) -> Any:
     """Of what is written at ``index`` into an array of ``shape``, that which is not written over."""
-    places = np.arange(math.prod(shape)).reshape(shape)[index]
+    places = np.arange(math.prod(shape)).reshape(shape)[host_parts(index)]
     turns = np.arange(places.size).reshape(places.shape)
     last = np.zeros(math.prod(shape), int)
     np.maximum.at(last, places, turns)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import foreign
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
@@ -25,7 +26,8 @@ def piecewise_linear(x: Any, xp: Any, fp: Any) -> Any:
     piece to the right, at the last the one to the left.
     """
     x, xp, fp = as_array(x), as_array(xp), as_array(fp)
-    y = np.interp(x, xp, fp)
+    # CuPy takes points in no other layout
+    y = np.interp(x if foreign(x) is None else np.copy(x, order="C"), xp, fp)
     n = xp.shape[0]
     knots, at = value(xp), value(x)
     i = np.clip(np.searchsorted(knots, at, side="right") - 1, 0, max(n - 2, 0))

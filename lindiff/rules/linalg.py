@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
+from lindiff.core.arrays import zeros_beside
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
@@ -262,7 +263,7 @@ def svdvals(x: Any, /) -> Any:
     """
     check_stacked(x, "svdvals")
     if type(x) is Variable and type(x._value) is Variable:
-        s = np.linalg.svdvals(value(x))
+        s = np.linalg.svd(value(x), compute_uv=False)
         if has_equal(np.concatenate([s, np.zeros_like(s[..., :1])], axis=-1)):
             w = _eigenvalues_of_both_signs(x)
             return w + (s - value(w))
@@ -271,8 +272,8 @@ def svdvals(x: Any, /) -> Any:
 
 def _eigenvalues_of_both_signs(x: Any) -> Any:
     m, n = x.shape[-2:]
-    above = np.concatenate([np.zeros((*x.shape[:-2], m, m), x.dtype), x], axis=-1)
-    below = np.concatenate([adjoint(x), np.zeros((*x.shape[:-2], n, n), x.dtype)], axis=-1)
+    above = np.concatenate([zeros_beside(x, (*x.shape[:-2], m, m), x.dtype), x], axis=-1)
+    below = np.concatenate([adjoint(x), zeros_beside(x, (*x.shape[:-2], n, n), x.dtype)], axis=-1)
     w = np.linalg.eigvalsh(np.concatenate([above, below], axis=-2))
     return np.flip(w, axis=-1)[..., : min(m, n)]
 
@@ -419,7 +420,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         if isinstance(a, Variable):
             return np.linalg.pinv(a, _cut_after(int(rank), value(s)))
         U, s_of_a, Vh = decomposition()
-        return (adjoint(Vh[:rank]) / s_of_a[:rank]) @ adjoint(U[:, :rank])
+        kept = slice(int(rank))
+        return (adjoint(Vh[kept]) / s_of_a[kept]) @ adjoint(U[:, kept])
 
     def pushforward(a_dot: Any, b_dot: Any, _: Any = None) -> Any:
         P = pseudoinverse()

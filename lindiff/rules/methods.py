@@ -213,7 +213,8 @@ def attribute(name: str) -> Any:
     if not name.startswith("_"):  # protocols look for such names, often
         known = [*METHODS, "T", "shape", "ndim", "size", "dtype", "grad", "backward"]
         near = difflib.get_close_matches(name, known, n=2)
-        if hasattr(np.empty(0), name):  # the class also lists names that have expired
+        # the class also lists names that have expired; "get" brings CuPy's arrays to the host
+        if name == "get" or hasattr(np.empty(0), name):
             message += f"; its plain array has: ld.value(v).{name}"
         elif near:
             message += f"; near: {', '.join(near)}"

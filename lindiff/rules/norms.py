@@ -10,6 +10,7 @@ from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
 from lindiff.linalg._degeneracy import floor_of
+from lindiff.linalg._matrices import largest
 from lindiff.rules._common import normalized_axes
 from lindiff.rules.elementwise import nonzero
 
@@ -59,7 +60,7 @@ def _p_norm(x: Any, p: float, axes: Axes, keepdims: bool) -> Any:
 def _p_norm_of_array(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     size = np.abs(x) if p != 2 else x
     if p == np.inf:
-        return np.max(size, axis=axis, keepdims=keepdims, initial=0)
+        return largest(size, axis=axis, keepdims=keepdims)
     if p == -np.inf:
         return np.min(size, axis=axis, keepdims=keepdims)
     if p == 0:
@@ -106,10 +107,8 @@ def _matrix_norm(x: Any, axes: Axes, p: Any, keepdims: bool) -> Any:
     if p in (1, -1, np.inf, -np.inf):
         summed, other = (row, column) if abs(p) == 1 else (column, row)
         sums = np.sum(np.abs(x), axis=summed, keepdims=True)
-        if p > 0:
-            y = np.max(sums, axis=other, keepdims=True, initial=0)
-        else:
-            y = np.min(sums, axis=other, keepdims=True)
+        reduce = largest if p > 0 else np.min
+        y = reduce(sums, axis=other, keepdims=True)
         return y if keepdims else np.squeeze(y, axis=axes)
     if p in (2, -2, "nuc"):
         s = _without_rounding(np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1))))
@@ -127,13 +126,13 @@ def _without_rounding(s: Any) -> Any:
 
 
 @rule
-def _extreme(s: Any, largest: bool) -> Any:
+def _extreme(s: Any, maximum: bool) -> Any:
     """The largest or smallest singular value; those equal to it, to rounding, share its derivative."""
     plain = value(s)
-    plain_y = np.max(plain, axis=-1, initial=0) if largest else np.min(plain, axis=-1)
+    plain_y = largest(plain, axis=-1) if maximum else np.min(plain, axis=-1)
     equal = (np.abs(plain - plain_y[..., None]) <= floor_of(plain)[..., None]).astype(plain.dtype)
     share = equal / np.maximum(np.sum(equal, axis=-1, keepdims=True), 1)
-    y = plain_y if s is plain else _extreme(s, largest)
+    y = plain_y if s is plain else _extreme(s, maximum)
     return y, Linear(
         (lambda s_dot: np.sum(share * s_dot, axis=-1),), (lambda y_bar: y_bar[..., None] * share,)
     )

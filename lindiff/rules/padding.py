@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable
@@ -80,6 +81,8 @@ def pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
 @rule
 def pad_with_constant(array: Any, widths: list[tuple[int, int]], constant_values: Any) -> Any:
     inside = tuple(slice(before, before + n) for (before, _), n in zip(widths, array.shape, strict=True))
+    if isinstance(constant_values, np.ndarray):
+        constant_values = constant_values.tolist()  # as every library takes them
     return np.pad(array, widths, constant_values=constant_values), Linear(
         (lambda a_dot: np.pad(a_dot, widths),),
         (lambda y_bar: y_bar[inside],),
@@ -119,7 +122,7 @@ def between(array: Any, axis: int, width: tuple[int, int], before: Any, after: A
     parts = []
     for side, count in ((before, width[0]), (after, width[1])):
         shape = (*array.shape[:axis], count, *array.shape[axis + 1 :])
-        parts.append(np.astype(np.broadcast_to(side, shape), array.dtype))
+        parts.append(np.astype(np.broadcast_to(placed(side, array), shape), array.dtype))
     return np.concatenate([parts[0], array, parts[1]], axis)
 
 
@@ -145,7 +148,9 @@ def with_ramps(array: Any, axis: int, width: tuple[int, int], ends: tuple[Any, A
     n = array.shape[axis]
     parts = []
     for edge, end, count in zip((0, n - 1), ends, width, strict=True):
-        ramp = np.linspace(end, array[along(axis, edge)], count, endpoint=False, dtype=array.dtype, axis=axis)
+        ramp = np.linspace(
+            placed(end, array), array[along(axis, edge)], count, endpoint=False, dtype=array.dtype, axis=axis
+        )
         parts.append(ramp)
     return np.concatenate([parts[0], array, np.flip(parts[1], axis)], axis)
 
@@ -162,6 +167,7 @@ def reflect_odd(array: Any, axis: int, width: tuple[int, int], mode: str) -> Any
     q = np.reshape(np.floor_divide(np.arange(-width[0], n + width[1]), period), shape)
     if mode == "reflect":  # the last edge belongs to the axis itself
         q[along(axis, width[0] + n - 1)] = 0
+    q = placed(q, array)
     odd = (q % 2).astype(array.real.dtype)
     first, last = array[along(axis, slice(0, 1))], array[along(axis, slice(n - 1, n))]
     copied = array[along(axis, places(n, width, mode))]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import on_host, placed
 from lindiff.core.differential import Differential
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
@@ -24,7 +25,7 @@ def coefficients(p: Any) -> Any:
 
 def without_leading_zeros(p: Any) -> Any:
     """As ``np.poly1d`` takes coefficients; of zeros one is left."""
-    nonzero = np.flatnonzero(value(p))
+    nonzero = np.flatnonzero(on_host(p))
     return p[nonzero[0] if nonzero.size else -1 :]
 
 
@@ -122,7 +123,7 @@ def polyder(p: Any, m: int = 1) -> Any:
         raise ValueError("Order of derivative must be positive (see polyint)")
     p = as_array(p)
     for _ in range(m):
-        p = p[:-1] * np.arange(len(p) - 1, 0, -1)
+        p = p[:-1] * placed(np.arange(len(p) - 1, 0, -1), p)
     return p
 
 
@@ -138,7 +139,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     p = as_array(p)
     for i in range(m):
-        p = np.concatenate([p / np.arange(len(p), 0, -1), k[i : i + 1]])
+        p = np.concatenate([p / placed(np.arange(len(p), 0, -1), p), placed(k[i : i + 1], p)])
     return p
 
 
@@ -148,10 +149,10 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 @rule
 def values(p: Any, x: Any) -> Any:
     """``y = Σ p_k x^{n-1-k}``."""
-    p, x = as_array(p), as_array(x)
+    p, x = as_array(p), placed(as_array(x), p)
 
     def slope() -> Any:
-        return np.polyval(np.polyder(p), x)
+        return np.polyval(polyder(p), x)
 
     def powers() -> Any:
         return np.vander(np.astype(np.ravel(x), np.result_type(p, x)), len(p))
@@ -164,7 +165,7 @@ def values(p: Any, x: Any) -> Any:
 
 @composed(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
-    p = coefficients(p)
+    p = placed(coefficients(p), x)
     if isinstance(x, np.poly1d):  # a polynomial of a polynomial
         y = np.poly1d([0])
         for coefficient in p:
@@ -186,7 +187,7 @@ def poly(seq_of_zeros: Any) -> Any:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if len(z) == 0:
         return 1.0
-    factors = np.stack([np.ones(len(z), z.dtype), -z], axis=1)
+    factors = np.stack([placed(np.ones(len(z), z.dtype), z), -z], axis=1)
     p = factors[0]
     for i in range(1, len(z)):
         p = np.convolve(p, factors[i])
@@ -205,7 +206,7 @@ def roots(p: Any) -> Any:
     r = np.roots(p)
 
     def slope() -> Any:
-        return np.polyval(np.polyder(p), r)
+        return np.polyval(polyder(p), r)
 
     def roots_pullback(r_bar: Any) -> Any:
         moved = np.where(value(r_bar) == 0, 0, -r_bar / np.where(value(r_bar) == 0, 1, conj(slope())))
@@ -223,13 +224,13 @@ def polyfit(
 ) -> Any:
     """Least squares with columns scaled to length 1, as NumPy does it."""
     order = int(deg) + 1
-    x, y = as_array(x) + 0.0, as_array(y) + 0.0
+    x, y = placed(as_array(x), y) + 0.0, placed(as_array(y), x) + 0.0
     check_fit(order, x, y, w)
     if rcond is None:
         rcond = len(x) * np.finfo(x.dtype).eps
     columns, targets = np.vander(x, order), y
     if w is not None:
-        w = as_array(w) + 0.0
+        w = placed(as_array(w), x) + 0.0
         columns = columns * w[:, None]
         targets = targets * (w[:, None] if y.ndim == 2 else w)
     lengths = np.sqrt(np.sum(columns * columns, axis=0))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Bilinear, Linear
 from lindiff.core.registry import composed, constant, rule
 from lindiff.core.variable import Variable
@@ -222,7 +223,7 @@ def matrix_power(a: Any, n: int) -> Any:
     if n < 0:
         a, n = np.linalg.inv(a), -n
     if n == 0:
-        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape).copy()
+        return np.broadcast_to(placed(np.eye(a.shape[-1], dtype=a.dtype), a), a.shape).copy()
     power = None
     while True:
         n, odd = divmod(n, 2)

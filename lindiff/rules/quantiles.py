@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array, normalized_axes
+from lindiff.rules._formula import some
 from lindiff.rules.indexing import scatter
 
 __all__: list[str] = []
@@ -59,7 +61,7 @@ def discontinuous_places(rows: Any, q: Any, method: str, weights: Any, skip_nan:
     given = {} if weights is None else {"weights": weights}
     function: Any = np.nanquantile if skip_nan else np.quantile
     if weights is None and not skip_nan:
-        ranks = np.arange(float(rows.shape[-1]))
+        ranks = placed(np.arange(float(rows.shape[-1])), rows)
         return np.reshape(function(ranks, q, method=method), np.shape(q) + (1,) * (rows.ndim - 1))
     ranks = np.argsort(np.argsort(rows, axis=-1), axis=-1).astype(float)
     if skip_nan:
@@ -87,7 +89,7 @@ class Neighbours:
     def __init__(self, a: Any, q: Any, axis: Any, method: str, weights: Any, skip_nan: bool) -> None:
         rows = lanes(a, axis)
         holes = np.isnan(rows)
-        has_holes = bool(holes.any())
+        has_holes = some(holes)
         count: Any = rows.shape[-1]
         if skip_nan and has_holes:
             count = count - np.sum(holes, axis=-1)
@@ -108,7 +110,9 @@ class Neighbours:
         above = np.minimum(below + 1, last)
         self.part = of_shape(place - below, shape)
         self._order = np.argsort(rows, axis=-1)
-        self._positions = None if axis is None else lanes(np.reshape(np.arange(a.size), a.shape), axis)
+        self._positions = (
+            None if axis is None else lanes(np.reshape(placed(np.arange(a.size), a), a.shape), axis)
+        )
         self.below = self._position(of_shape(below, shape))
         self.above = self._position(of_shape(above, shape))
 
@@ -126,7 +130,7 @@ def order_statistic(function: Callable[..., Any], skip_nan: bool) -> Callable[..
 
     @rule
     def quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any) -> Any:
-        a = as_array(a)
+        a = placed(as_array(a), q)
         y = function(a, q, axis, method, keepdims, weights)
         if a.size == 0:
             return y, None
@@ -136,6 +140,7 @@ def order_statistic(function: Callable[..., Any], skip_nan: bool) -> Callable[..
             plain, plain_q = value(a), as_array(value(q))
             if isinstance(q, (int, float)) and plain.dtype.kind == "f":  # as NumPy does it
                 plain_q = plain_q.astype(plain.dtype)
+            plain_q = placed(np.asarray(plain_q) if isinstance(plain_q, np.generic) else plain_q, plain)
             w = None if weights is None else lanes_of_weights(value(weights), plain, axis)
             return Neighbours(plain, plain_q, axis, method, w, skip_nan)
 

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import alias, composed, rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import along, as_array, conj, normalized_axes
+from lindiff.rules._formula import some
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.ufuncs import ufunc_method
 
@@ -50,6 +52,33 @@ def masking(where: Any) -> dict[str, Any]:
     return {} if where is True else {"where": where}
 
 
+# By what a reduction goes on from its result, and what it may be given where a mask leaves out.
+CONTINUED: dict[Any, Any] = {np.sum: (np.add, 0), np.max: (np.maximum, None), np.min: (np.minimum, None)}
+
+
+def reduction(
+    function: Callable[..., Any], x: Any, where: Any, initial: dict[str, Any], **options: Any
+) -> Any:
+    """``function`` with the keywords ``where`` and ``initial``, which other array libraries need not have."""
+    if where is True and not initial:
+        return function(x, **options)
+    if foreign(x) is None:
+        return function(x, **options, **masking(where), **initial)
+    ufunc, neutral = CONTINUED[function]
+    if where is not True:
+        x = np.where(where, x, initial["initial"] if neutral is None else neutral)
+    y = function(x, **options)
+    return ufunc(y, initial["initial"]) if initial else y
+
+
+def mean_of(x: Any, where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
+    """``np.mean`` with the keyword ``where``, for any array library."""
+    if where is True or foreign(x) is None:
+        return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where))
+    total = np.sum(np.where(where, x, 0), axis=axis, dtype=dtype, keepdims=keepdims)
+    return total / np.maximum(count(x.shape, axis, keepdims, where), 1).astype(total.real.dtype)
+
+
 def count(shape: tuple[int, ...], axis: Any, keepdims: bool, where: Any) -> Any:
     """How many elements each result is reduced from."""
     if where is True:
@@ -77,7 +106,7 @@ def sum_(
     x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True, **initial: Any
 ) -> Any:
     def total(a: Any, **start: Any) -> Any:
-        return np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where), **start)
+        return reduction(np.sum, a, where, start, axis=axis, dtype=dtype, keepdims=keepdims)
 
     shape = x.shape
     return total(x, **initial), Linear(
@@ -91,7 +120,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False,
     shape = x.shape
 
     def average_of(a: Any) -> Any:
-        return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where))
+        return mean_of(a, where, axis, dtype, keepdims)
 
     def pullback(y_bar: Any) -> Any:
         n = count(shape, axis, keepdims, where)
@@ -107,7 +136,7 @@ def average(
 ) -> Any:
     if weights is None:
         mean_ = np.mean(a, axis=axis, keepdims=keepdims)
-        total = np.full(np.shape(mean_), np.size(a) / max(np.size(mean_), 1), mean_.dtype)
+        total = np.full_like(value(mean_), np.size(a) / max(np.size(mean_), 1))
         return (mean_, total) if returned else mean_
     if np.shape(weights) != np.shape(a):
         axes = normalized_axes(axis, np.ndim(a))
@@ -144,7 +173,7 @@ def extreme(function: Callable[..., Any]) -> None:
     def extreme_rule(
         x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = True, **initial: Any
     ) -> Any:
-        y = function(x, axis=axis, keepdims=keepdims, **masking(where), **initial)
+        y = reduction(function, x, where, initial, axis=axis, keepdims=keepdims)
         kept = kept_shape(x.shape, axis)
 
         def pushforward(x_dot: Any) -> Any:
@@ -177,16 +206,27 @@ def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 def variance_rule(function: Callable[..., Any], slope: Callable[[Any], Any]) -> Callable[..., Any]:
     """The rule of np.var or np.std, a function of the variance whose derivative is ``slope(y)``."""
 
+    def moment_of(x: Any, where: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool) -> Any:
+        if where is True or foreign(x) is None:
+            return function(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, **masking(where))
+        d = np.where(where, x - mean_of(x, where, axis, dtype, True), 0)
+        n = count(x.shape, axis, keepdims, where) - ddof
+        y = np.sum(np.real(conj(d) * d), axis=axis, dtype=dtype, keepdims=keepdims)
+        y = y / np.where(np.greater(n, 0), n, np.nan).astype(y.dtype)
+        return y if function is np.var else np.sqrt(y)
+
     @rule
     def moment(x: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any) -> Any:
-        y = function(x, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, **masking(where))
+        y = moment_of(x, where, axis, dtype, ddof, keepdims)
 
         def deviation() -> Any:
-            d = x - np.mean(x, axis=axis, keepdims=True, **masking(where))
+            d = x - mean_of(x, where, axis, None, True)
             return d if where is True else np.where(where, d, 0)
 
         def weight() -> Any:
             n = count(x.shape, axis, keepdims, where) - ddof
+            if where is True:
+                return 2.0 * slope(y) / (n if n > 0 else np.nan)
             return 2.0 * slope(y) / np.where(np.greater(n, 0), n, np.nan)
 
         def pushforward(x_dot: Any) -> Any:
@@ -215,8 +255,9 @@ def variance_rule(function: Callable[..., Any], slope: Callable[[Any], Any]) -> 
             return moment(x, axis, dtype, ddof, keepdims, where)
         x = x - mean
         square = np.real(x * conj(x))
-        n = np.asarray(np.maximum(count(x.shape, axis, keepdims, where) - ddof, 0), square.dtype)
-        y = np.sum(square, axis=axis, dtype=dtype, keepdims=keepdims, **masking(where)) / n
+        n = np.maximum(count(x.shape, axis, keepdims, where) - ddof, 0)
+        n = placed(np.asarray(n, square.dtype), square) if where is True else n.astype(square.dtype)
+        y = reduction(np.sum, square, where, {}, axis=axis, dtype=dtype, keepdims=keepdims) / n
         return y if function is np.var else np.sqrt(y)
 
     return with_keywords
@@ -249,6 +290,7 @@ def cov(
     weights = None
     for given in (fweights, aweights):
         if given is not None:
+            given = placed(as_array(given), X)
             weights = given if weights is None else np.multiply(weights, given)
     if weights is None:
         X = X - np.mean(X, axis=1, keepdims=True)
@@ -364,7 +406,7 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False,
     if dtype is None and not others:
         plain = value(x)
         y = np.prod(plain, axis=axis, keepdims=True)
-        if (np.isfinite(y) & (y != 0)).all():
+        if foreign(y) is None and (np.isfinite(y) & (y != 0)).all():  # never asked of a device
             return product_of_nonzero(x, axis, keepdims)
     return product_by_halves(x, axis, dtype, keepdims=keepdims, **others)
 
@@ -434,7 +476,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         raise ValueError(f"order must be non-negative but got {n}")
     axis = normalized_axes(axis, np.ndim(a))[0]
     ends = [
-        end if np.ndim(end) else np.broadcast_to(end, _of_length(np.shape(a), axis, 1))
+        end if np.ndim(end) else np.broadcast_to(placed(as_array(end), a), _of_length(np.shape(a), axis, 1))
         for end in (prepend, append)
         if end is not None
     ]
@@ -613,7 +655,7 @@ def extreme_without_nan(function: Callable[..., Any], meaning: Callable[..., Any
         if "initial" in kwargs:
             return y
         empty = np.all(np.isnan(plain), axis=axis, keepdims=keepdims)
-        return np.where(empty, np.nan, y) if np.any(empty) else y
+        return np.where(empty, np.nan, y) if some(empty) else y
 
 
 extreme_without_nan(np.nanmax, np.max, -np.inf)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
@@ -21,6 +22,8 @@ def where(condition: Any, *branches: Any) -> Any:
     """Each branch gets the derivative where it is taken, and exactly 0 elsewhere."""
     if not branches:
         return np.where(condition), None
+    if not hasattr(condition, "dtype"):
+        condition = placed(np.asarray(condition), *branches)
     return np.where(condition, *branches), Linear(
         (None, lambda x_dot: np.where(condition, x_dot, 0), lambda y_dot: np.where(condition, 0, y_dot)),
         (None, lambda z_bar: np.where(condition, z_bar, 0), lambda z_bar: np.where(condition, 0, z_bar)),
@@ -58,12 +61,13 @@ def choose(a: Any, choices: Any, *, mode: str = "raise") -> Any:
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
     """Each function is called on the elements where its condition is the last that holds."""
     conditions = value(condlist)
-    if np.ndim(conditions) == 0 or (np.ndim(conditions[0]) == 0 and np.ndim(x) != 0):
+    is_one = not isinstance(conditions, (list, tuple)) and np.ndim(conditions) == 0
+    if is_one or (np.ndim(conditions[0]) == 0 and np.ndim(x) != 0):
         conditions = [conditions]
-    masks = [np.broadcast_to(np.asarray(c, bool), x.shape) for c in conditions]
+    masks = [np.broadcast_to(np.astype(as_array(c), np.dtype(bool)), x.shape) for c in conditions]
     n = len(funclist)
     if n == len(masks) + 1:
-        masks.append(~np.any(masks, axis=0))
+        masks.append(~np.any(np.stack(masks), axis=0))
     elif n != len(masks):
         raise ValueError(
             f"with {len(masks)} condition(s), either {len(masks)} or {len(masks) + 1} functions are expected"
@@ -150,12 +154,15 @@ def sort(
     stable: bool | None = None,
     **descending: Any,  # of that name, since NumPy 2.5
 ) -> Any:
-    return in_order(a, axis, lambda x, axis: np.argsort(x, axis=axis, kind=kind, stable=stable, **descending))
+    options = {"kind": kind, "stable": stable, **descending}
+    given = {name: option for name, option in options.items() if option is not None}
+    return in_order(a, axis, lambda x, axis: np.argsort(x, axis=axis, **given))
 
 
 @composed(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: None = None) -> Any:
-    return in_order(a, axis, lambda x, axis: np.argpartition(x, kth, axis=axis, kind=kind))
+    given = {} if kind == "introselect" else {"kind": kind}
+    return in_order(a, axis, lambda x, axis: np.argpartition(x, kth, axis=axis, **given))
 
 
 # -- sets: each element of the result comes from the first of its like -----------------------------------

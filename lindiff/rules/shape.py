@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import on_host, placed, zeros_beside
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value as plain_value
@@ -341,7 +342,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     (axis,) = normalized_axes(axis, a.ndim)
     if np.size(repeats) == 1:
         return repeat_each(a, int(np.reshape(repeats, ())), axis)
-    return a[along(axis, np.repeat(np.arange(a.shape[axis]), repeats))]
+    return a[along(axis, np.repeat(np.arange(a.shape[axis]), on_host(repeats)))]
 
 
 @rule
@@ -353,7 +354,9 @@ def repeat_each(a: Any, count: int, axis: int) -> Any:
         each = np.reshape(y_bar, shape)
         if axis + 2 < len(shape) or not count:
             return np.sum(each, axis=axis + 1)
-        return each @ np.ones(count, y_bar.dtype)  # NumPy's sum along a short last axis is slow
+        return each @ placed(
+            np.ones(count, y_bar.dtype), y_bar
+        )  # NumPy's sum along a short last axis is slow
 
     return np.repeat(a, count, axis), Linear(
         (lambda a_dot: np.repeat(a_dot, count, axis),), (repeat_pullback,)
@@ -431,8 +434,13 @@ masked(np.triu)
 @composed(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
     if a.size == 0:  # what is not there is 0
-        return np.zeros(new_shape, a.dtype)
+        return zeros_beside(a, new_shape, a.dtype)
     return np.ravel(a)[np.resize(np.arange(a.size), new_shape)]
+
+
+def host_index(obj: Any) -> Any:
+    """A slice, number, list or array of places, where NumPy can count them."""
+    return on_host(obj) if hasattr(obj, "ndim") else obj
 
 
 @composed(np.delete)
@@ -440,7 +448,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     (axis,) = normalized_axes(axis, arr.ndim)
-    return arr[along(axis, np.delete(np.arange(arr.shape[axis]), obj))]
+    return arr[along(axis, np.delete(np.arange(arr.shape[axis]), host_index(obj)))]
 
 
 @composed(np.insert)
@@ -451,6 +459,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         arr, axis = np.ravel(arr), 0
     (axis,) = normalized_axes(axis, arr.ndim)
     n = arr.shape[axis]
+    obj = host_index(obj)
     count = len(np.insert(np.arange(n), obj, 0)) - n
     if count == 1:  # one place may get several values
         values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
@@ -470,7 +479,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     if sides not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     axes = range(filt.ndim) if axis is None else normalized_axes(axis, filt.ndim)
-    nonzero = np.argwhere(filt)
+    nonzero = np.argwhere(on_host(filt))
     index = [slice(None)] * filt.ndim
     for k in axes:
         if len(nonzero) == 0:
@@ -488,8 +497,10 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     count = len(x) if N is None else N
     dtype = np.promote_types(x.dtype, int)  # NumPy's choice
     if count == 0:
-        return np.zeros((len(x), 0), dtype)
+        return zeros_beside(x, (len(x), 0), dtype)
     if x.dtype != dtype:
         x = x.astype(dtype)
-    powers = list(itertools.accumulate([np.ones(len(x), dtype)] + [x] * (count - 1), lambda p, x: p * x))
+    powers = list(
+        itertools.accumulate([placed(np.ones(len(x), dtype), x)] + [x] * (count - 1), lambda p, x: p * x)
+    )
     return np.stack(powers if increasing else powers[::-1], axis=1)

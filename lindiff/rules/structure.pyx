@@ -18,6 +18,7 @@ from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.matmul cimport add_product, matmul
 from lindiff.kernels.memory cimport empty
 
+from lindiff.core.arrays import zeros_beside
 from lindiff.core.registry import fast_path
 from lindiff.rules.products import on_diagonal, outer_product
 
@@ -361,17 +362,16 @@ cdef class Join(NodeOfMany):
     cdef object push(self, Push walk):
         cdef Py_ssize_t i
         cdef list parts = [None] * len(self.shapes)
-        cdef bint zero = True
+        cdef object given = None
         for i in range(len(self.places)):
             x_dot = walk.tangent(self.parent(i))
             if x_dot is not None:
-                parts[self.places[i]] = x_dot
-                zero = False
-        if zero:
+                parts[self.places[i]] = given = x_dot
+        if given is None:
             return None
         for i in range(len(parts)):
             if parts[i] is None:
-                parts[i] = np.zeros(self.shapes[i], self.dtype)
+                parts[i] = zeros_beside(given, self.shapes[i], self.dtype)
         return np.stack(parts, self.axis) if self.bounds is None else np.concatenate(parts, self.axis)
 
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import on_host, placed
 from lindiff.core.registry import handle, handler_kind, on_values, raise_unsupported
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import along, as_array, normalized_axes
-from lindiff.rules.indexing import scatter
+from lindiff.rules.indexing import host_parts, scatter
 from lindiff.rules.writers import destination
 
 __all__ = ["method_of_ufunc", "operate", "place_of_out", "ufunc_method", "with_out"]
@@ -156,7 +157,7 @@ def called(
     """``ufunc(*inputs)``; where the mask does not hold, it is not computed and ``otherwise`` (or 0) stays."""
     if where is True:
         return handle(ufunc, inputs, kwargs)
-    mask = np.asarray(value(where), bool)
+    mask = on_host(where).astype(bool)
     shape = np.broadcast_shapes(mask.shape, *map(np.shape, inputs), *map(np.shape, otherwise))
     chosen = np.flatnonzero(np.broadcast_to(mask, shape))
     of_chosen = [np.reshape(np.broadcast_to(x, shape), -1)[chosen] if np.ndim(x) else x for x in inputs]
@@ -167,7 +168,7 @@ def called(
     for part, other in zip(results if several else (results,), stays, strict=False):
         part = np.broadcast_to(part, chosen.shape)  # where all inputs have no axes
         y = np.reshape(scatter(part, (chosen,), (math.prod(shape),), part.dtype), shape)
-        parts.append(y if other is None else np.where(mask, y, other))
+        parts.append(y if other is None else np.where(placed(mask, y), y, other))
     return tuple(parts) if several else parts[0]
 
 
@@ -194,7 +195,7 @@ def reduce(
     x, axis = prepared(x, axis, dtype, f"reduction operation {ufunc.__name__!r} is not reorderable, so")
     if axis is None:
         return x if initial is np._NoValue else ufunc(initial, x)
-    mask = np.broadcast_to(np.asarray(where, bool), x.shape)
+    mask = np.broadcast_to(on_host(where).astype(bool), x.shape)
     start = ufunc.identity if initial is np._NoValue else initial
     if start is None and not mask.all():
         raise ValueError(
@@ -208,9 +209,9 @@ def reduce(
     elif start is None and math.prod(x.shape[:axis] + x.shape[axis + 1 :]):
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     else:
-        y = np.full(x.shape[:axis] + x.shape[axis + 1 :], 0 if start is None else start, x.dtype)
+        y = np.full_like(value(x), 0 if start is None else start, shape=x.shape[:axis] + x.shape[axis + 1 :])
     for row, here in zip(rows, masks, strict=True):
-        y = np.where(here, ufunc(y, row), y)
+        y = np.where(placed(here, y), ufunc(y, row), y)
     return np.expand_dims(y, axis) if keepdims else y
 
 
@@ -239,7 +240,7 @@ def reduceat(ufunc: np.ufunc, x: Any, indices: Any, /, axis: int = 0, dtype: Any
 def segments(ufunc: np.ufunc, x: Any, indices: Any, axis: int) -> tuple[Any, Any]:
     """Where each of the parts begins and ends that ``reduceat`` reduces."""
     n = x.shape[axis]
-    starts = np.asarray(indices, int)
+    starts = on_host(indices).astype(int)
     for i in starts[(starts < 0) | (starts >= n)]:
         raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     return starts, np.maximum(np.append(starts[1:], n)[: starts.size], starts + 1)
@@ -258,9 +259,9 @@ def prepared(x: Any, axis: Any, dtype: Any, why: str) -> tuple[Any, Any]:
 def at(ufunc: np.ufunc, x: Any, indices: Any, /, *y: Any) -> None:
     """``x[indices] = ufunc(x[indices], y)``, as often as an index is given."""
     x = destination(x, f"{ufunc.__name__}.at")
-    places = np.arange(x.size).reshape(x.shape)[value(indices)]
+    places = np.arange(x.size).reshape(x.shape)[host_parts(indices)]
     shape, places = places.shape, places.reshape(-1)
-    operands = [np.reshape(np.broadcast_to(as_array(part), shape), -1) for part in y]
+    operands = [np.reshape(np.broadcast_to(placed(as_array(part), x), shape), -1) for part in y]
     flat = np.reshape(x, -1)
     for now in rounds(places):
         results = ufunc(flat[places[now]], *[part[now] for part in operands])
@@ -300,7 +301,7 @@ def sums_of_segments(x: Any, indices: Any, /, axis: int = 0, dtype: Any = None) 
 def sums_written_at(ufunc: np.ufunc, x: Any, indices: Any, y: Any, /) -> None:
     """np.add.at and np.subtract.at: what comes to one place is summed first."""
     x, index = destination(x, f"{ufunc.__name__}.at"), value(indices)
-    y = np.broadcast_to(as_array(y), np.empty(x.shape, bool)[index].shape)
+    y = np.broadcast_to(placed(as_array(y), x), np.empty(x.shape, bool)[host_parts(index)].shape)
     x[...] = ufunc(x, scatter(y, index, x.shape, x.dtype))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import foreign
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable
@@ -16,10 +17,16 @@ __all__: list[str] = []
 sliding_window_view = np.lib.stride_tricks.sliding_window_view
 
 
+def seen(x: Any, length: int, axis: int) -> Any:
+    """The windows; CuPy's do not tell whose memory they share, so that they get their own."""
+    view = sliding_window_view(x, length, axis)
+    return view if isinstance(x, Variable) or foreign(x) is None else view.copy()
+
+
 @rule
 def windows(x: Any, length: int, axis: int) -> Any:
     """The windows of one length along one axis; a further axis goes through each of them."""
-    return sliding_window_view(x, length, axis), Linear(
+    return seen(x, length, axis), Linear(
         (lambda x_dot: windows(x_dot, length, axis),),
         (lambda y_bar: overlapped(y_bar, axis),),
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import on_host, placed
 from lindiff.core.registry import composed
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array
@@ -50,15 +51,15 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     on_diagonal = np.zeros(a.shape, bool)
     np.fill_diagonal(on_diagonal, True, wrap=wrap)
     places = np.flatnonzero(on_diagonal)
-    write_flat(a, places, np.resize(val, places.size))
+    write_flat(a, places, np.resize(placed(as_array(val), a), places.size))
 
 
 @composed(np.put)
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     a = destination(a, "put")
-    places = np.ravel(np.take(np.arange(a.size), value(ind), mode=mode))
+    places = np.ravel(np.take(np.arange(a.size), on_host(ind), mode=mode))
     if np.size(v):
-        write_flat(a, places, np.resize(v, places.size))
+        write_flat(a, places, np.resize(placed(as_array(v), a), places.size))
 
 
 @composed(np.putmask)
@@ -66,7 +67,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     a, values = destination(a, "putmask"), np.ravel(values)
     if np.shape(mask) != a.shape:
         raise ValueError("putmask: mask and data must be the same size")
-    places = np.flatnonzero(value(mask))
+    places = np.flatnonzero(on_host(mask))
     if values.size:
         write_flat(a, places, values[places % values.size])
 
@@ -76,17 +77,17 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     arr = destination(arr, "place")
     if np.size(mask) != arr.size:
         raise ValueError("place: mask and data must be the same size")
-    places = np.flatnonzero(value(mask))
+    places = np.flatnonzero(on_host(mask))
     if places.size and not np.size(vals):
         raise ValueError("Cannot insert from an empty array!")
     if places.size:
-        write_flat(arr, places, np.resize(vals, places.size))
+        write_flat(arr, places, np.resize(placed(as_array(vals), arr), places.size))
 
 
 @composed(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
     arr = destination(arr, "put_along_axis")
     if axis is None:
-        write_flat(arr, value(indices), values)
+        write_flat(arr, on_host(indices), values)
     else:
         arr[index_along(arr, value(indices), axis)] = values

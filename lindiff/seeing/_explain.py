@@ -40,7 +40,8 @@ def explain(
     -----
     The function runs on Variables, then ones are pulled back through its record.  The time forward is that of
     an operation's value together with what it prepares for its derivative.  In a single run many operations
-    run for the first time, which takes longer; ``repeats=10`` shows what they take in a loop.
+    run for the first time, which takes longer; ``repeats=10`` shows what they take in a loop.  Of arrays on a
+    GPU the times are those of the host, which queues the work and does not wait for it.
 
     Examples
     --------

@@ -19,6 +19,8 @@ _EMPTY = (int, float, complex, str, bytes, np.generic, np.dtype, type, types.Mod
 def memory(array: Any) -> tuple[int, int]:
     """The identity and the size in bytes of the memory that an array lies in."""
     if not isinstance(array, np.ndarray):  # on another device
+        whole = getattr(array, "base", None)
+        array = array if whole is None else whole
         return id(array), int(array.nbytes)
     while isinstance(array.base, np.ndarray):
         array = array.base

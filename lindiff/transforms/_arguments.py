@@ -91,7 +91,7 @@ def check_complex_linear(along: list[Any], across: list[Any], name: str) -> None
     TypeError
     """
     for v, iv in zip(map(value, along), map(value, across), strict=True):
-        tolerance = 1e3 * np.finfo(v.dtype).eps * np.max(np.abs(v), initial=0.0)
+        tolerance = 1e3 * np.finfo(v.dtype).eps * (np.max(np.abs(v)) if v.size else 0.0)
         if np.any(np.abs(iv - 1j * v) > tolerance):
             raise TypeError(
                 f"the derivative of {name} is not complex-linear at this point (it takes a conjugate, a "

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
 from lindiff.transforms._arguments import Argnums, check_complex_linear, one_or_all, select
@@ -109,7 +110,7 @@ def check_linearization(linearization: Linearization, name: str) -> None:
     """Refuse a derivative between complex arrays that is not complex-linear, from one random direction."""
     rng = np.random.default_rng(0)
     directions = [
-        rng.standard_normal(x.shape).astype(x.dtype) if is_complex(x) else None
+        placed(np.asarray(rng.standard_normal(x.shape), x.dtype), x) if is_complex(x) else None
         for x in linearization.inputs.arrays
     ]
     along = linearization.push_leaves(directions)
@@ -188,7 +189,7 @@ def walked(
         _walked_chunk(walk, len(starts), k, _units(start, first, min(first + step, start.size), entry))
         for first in range(0, start.size, step)
     ]
-    return [_joined([chunk[i] for chunk in chunks], (0, *end.shape), end.dtype) for i, end in enumerate(ends)]
+    return [_joined([chunk[i] for chunk in chunks], end) for i, end in enumerate(ends)]
 
 
 def _bytes(arrays: list[Any]) -> int:
@@ -198,10 +199,9 @@ def _bytes(arrays: list[Any]) -> int:
 
 def _units(like: Any, first: int, last: int, entry: complex) -> Any:
     """Arrays like ``like``, stacked: the i-th, from ``first`` on, has ``entry`` at its element i."""
-    count = last - first
-    units = np.zeros((count, like.size), like.dtype)
-    units[np.arange(count), np.arange(first, last)] = entry
-    return units.reshape(count, *like.shape)
+    units = zeros_beside(like, (last - first) * like.size, like.dtype)
+    units[first :: like.size + 1] = entry
+    return np.reshape(units, (last - first, *like.shape))
 
 
 def _walked_chunk(walk: Callable[[list[Any]], list[Any]], leaves: int, k: int, units: Any) -> list[Any]:
@@ -212,10 +212,10 @@ def _walked_chunk(walk: Callable[[list[Any]], list[Any]], leaves: int, k: int, u
     return [array_of(end, count) for end in walk(start)]
 
 
-def _joined(chunks: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+def _joined(chunks: list[Any], end: Any) -> Any:
     if len(chunks) == 1:
         return chunks[0]
-    return np.concatenate(chunks) if chunks else np.zeros(shape, dtype)
+    return np.concatenate(chunks) if chunks else zeros_beside(end, (0, *end.shape), end.dtype)
 
 
 def _block(block: Any, x: Any, y: Any) -> Any:

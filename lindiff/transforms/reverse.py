@@ -178,7 +178,7 @@ def _gradients(
     for x in linearization.inputs.arrays:
         if x.dtype.kind != "c":
             raise TypeError(f"holomorphic=True needs complex arguments, {name} was given {x.dtype}")
-    along, restore = pytree.flatten(linearization.pull(np.ones((), arrays[0].dtype)))
-    across, _ = pytree.flatten(linearization.pull(np.full((), 1j, arrays[0].dtype)))
+    along, restore = pytree.flatten(linearization.pull(1.0))
+    across, _ = pytree.flatten(linearization.pull(1j))
     check_complex_linear(along, across, name)
     return restore([np.conjugate(x_bar) for x_bar in along])

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lindiff.core import registry
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential, Elementwise
 from lindiff.core.registry import composed, elementwise_rule, full_name, rule
 from lindiff.core.variable import Variable
@@ -61,7 +62,7 @@ def outputs(
 
     def by_columns(*args: Any, **kwargs: Any) -> tuple[Any, Differential]:
         ys = ufunc(*args, **kwargs)
-        args = tuple(np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args)
+        args = tuple(placed(np.asarray(x), *args) if isinstance(x, (list, tuple)) else x for x in args)
         columns = [None if column is None else _once(column, ys, args) for column in known]
 
         def pushforward_by(column: Callable[[], tuple[Any, ...]]) -> Callable[[Any], tuple[Any, ...]]:
@@ -111,7 +112,8 @@ def _once(
 def times(g: Any, partial: Any) -> Any:
     """``g * partial`` with 0 · ∞ = 0."""
     with np.errstate(all="ignore"):
-        return np.where(np.equal(g, 0) | np.equal(partial, 0), 0, np.multiply(g, partial))
+        y = np.multiply(g, partial)
+        return np.where(np.isnan(y) & (np.equal(g, 0) | np.equal(partial, 0)), 0, y)
 
 
 def _refusing(
@@ -176,7 +178,7 @@ def by_quotient(
     coefficient : callable
         ``coefficient(m)`` of xᵐ in f.
     """
-    x = np.asarray(x)
+    x = as_array(x)
     near = np.abs(x) < radius
     far_x, near_x = np.where(near, 1, x).astype(x.dtype), np.where(near, x, 0)
     with np.errstate(all="ignore"):

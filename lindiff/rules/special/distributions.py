@@ -16,6 +16,7 @@ from scipy import special
 from lindiff.core.differential import Elementwise
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
+from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import INTEGER, NO_FORMULA, elementwise
 from lindiff.rules.special.errors import normal_density
 from lindiff.rules.special.gamma import digamma_increment
@@ -139,10 +140,10 @@ inverse(special.fdtridfd, 1, F)
 def student_density(v: Any, t: Any) -> Any:
     """``(1 + t²/v)^(-(v + 1)/2) / (√v B(1/2, v/2))``, the normal one for infinite v."""
     infinite = np.isinf(v)
-    v = np.where(infinite, 1, v) if np.any(infinite) else v
+    v = np.where(infinite, 1, v) if perhaps(infinite) else v
     power = -0.5 * (v + 1) * np.log1p(t * t / v)
     density = np.exp(power - special.betaln(0.5, 0.5 * v)) / np.sqrt(v)
-    return np.where(infinite, normal_density(t), density) if np.any(infinite) else density
+    return np.where(infinite, normal_density(t), density) if perhaps(infinite) else density
 
 
 @rule
@@ -151,11 +152,11 @@ def student_by_degrees(v: Any, t: Any) -> Any:
 
     def expression() -> Any:
         finite = np.isfinite(v)
-        degrees = v if np.all(finite) else np.where(finite, v, 1)
+        degrees = v if not perhaps(~finite) else np.where(finite, v, 1)
         y = t * t / (degrees + t * t)
         by_beta = 0.25 * np.sign(t) * beta_derivative(0.5, 0.5 * degrees, y, 0, 1)
         slope = by_beta - t / (2 * degrees) * student_density(degrees, t)
-        return slope if np.all(finite) else np.where(finite, slope, 0)
+        return slope if not perhaps(~finite) else np.where(finite, slope, 0)
 
     def by_degrees() -> Any:
         y, f = t * t / (v + t * t), student_density(v, t)
@@ -185,11 +186,11 @@ inverse(special.stdtridf, 0, STUDENT)
 def noncentral_density(x: Any, df: Any, nc: Any) -> Any:
     """``exp(-(x + λ)/2) (x/λ)^(k/4 - 1/2) I_{k/2 - 1}(√(λ x)) / 2`` for λ = nc; the central one for λ = 0."""
     central = np.equal(nc, 0)
-    nc = np.where(central, 1, nc) if np.any(central) else nc
+    nc = np.where(central, 1, nc) if perhaps(central) else nc
     power = np.power(np.divide(x, nc), 0.25 * np.subtract(df, 2))
     bessel = special.ive(0.5 * np.subtract(df, 2), np.sqrt(np.multiply(nc, x)))
     density = 0.5 * np.exp(-0.5 * np.square(np.sqrt(x) - np.sqrt(nc))) * power * bessel
-    if not np.any(central):
+    if not perhaps(central):
         return density
     return np.where(central, 0.5 * gamma_density(np.multiply(0.5, df), 0.5 * x), density)
 

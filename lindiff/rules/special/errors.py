@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from lindiff.rules._common import as_array
+from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import derivatives_of, elementwise, outputs
 
 __all__ = ["normal_density"]
@@ -48,7 +49,7 @@ def dawson_like(
             before, y = 0.0, ufunc(x)
             for j in range(k):
                 before, y = y, alpha * (x * y + j * before) + (beta if j == 0 else 0)
-            if not np.any(far):
+            if not perhaps(far):
                 return y
             z = np.where(far, x, 1)
             t = -1 / (alpha * z * z)
@@ -105,7 +106,7 @@ def voigt_derivative(x: Any, sigma: Any, gamma: Any, k: int) -> Any:
     For σ = 0 that of its limit, ``i / (π (x + iγ))``.
     """
     sharp = np.equal(sigma, 0)
-    if not np.any(sharp):
+    if not perhaps(sharp):
         scale = SQRT_2 * sigma
         return wofz_derivative((x + 1j * gamma) / scale, k) / (SQRT_PI * scale ** (k + 1))
     width = np.where(sharp, 1, sigma)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from lindiff.core.arrays import counterpart, placed
 from lindiff.core.differential import Elementwise
 from lindiff.core.registry import constant, rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array
-from lindiff.rules._formula import some
+from lindiff.rules._formula import perhaps, some
 from lindiff.rules.special._common import elementwise, is_complex
 
 __all__ = ["bernoulli", "digamma_increment", "polygamma", "stirling_error"]
@@ -37,9 +38,9 @@ def polygamma(n: Any, x: Any) -> Any:
     if isinstance(x, Variable):  # of an outer trace
         y = polygamma(n, x)
     elif is_complex(x):
-        y = _complex_polygamma(n, np.asarray(x))
+        y = _complex_polygamma(n, as_array(x))
     else:
-        y = special.polygamma(n, x)
+        y = counterpart(special.polygamma, x)(n if isinstance(n, int) else placed(as_array(n), x), x)
     return y, Elementwise(None, lambda: polygamma(np.add(n, 1), x))
 
 
@@ -91,7 +92,9 @@ def trigamma(x: Any) -> Any:
     total = total + ((series + 1) / z + 0.5 * t)
     if not some(~positive):
         return total
-    return np.where(positive, total, special.zeta(2, np.where(positive, 1e9, x)))  # where zeta is cheap
+    return np.where(
+        positive, total, counterpart(special.zeta, x)(2, np.where(positive, 1e9, x))
+    )  # where zeta is cheap
 
 
 # -- gamma and its logarithm -----------------------------------------------------------------------------
@@ -101,7 +104,7 @@ def rgamma_derivative(y: Any, x: Any) -> Any:
     """``-ψ(x) / Γ(x)``; around the poles of ψ from ``1/Γ(x) = sin(π x) Γ(1 - x) / π``."""
     real, imaginary = np.real(x), np.imag(x) if is_complex(x) else 0.0
     near = np.less(real, 0.5) & np.less(np.abs(imaginary), 1)
-    if not np.any(near):
+    if not perhaps(near):
         return -special.psi(x) * y
     t = np.where(near, x, 0.25)
     sine, cosine = np.sin(math.pi * t) / math.pi, np.cos(math.pi * t)
@@ -139,7 +142,7 @@ def digamma_increment(a: Any, b: Any) -> Any:
 
 def stirling_error(a: Any) -> Any:
     """``log Γ(a) - (a - 1/2) log a + a - log(2π) / 2`` for plain a > 0 (DLMF 5.11.1)."""
-    a = np.asarray(a)
+    a = as_array(a)
     with np.errstate(all="ignore"):
         direct = special.gammaln(a) - (a - 0.5) * np.log(a) + a - 0.5 * math.log(2 * math.pi)
         t = 1 / (a * a)
@@ -167,7 +170,7 @@ def poch_by_start(y: Any, z: Any, m: Any) -> Any:
     """``(ψ(z + m) - ψ(z)) Γ(z + m) / Γ(z)``; at the poles of Γ(z) from 1/Γ, or by reflection."""
     plain = y * digamma_increment(z, m)
     at_pole = pole(z)
-    if not np.any(at_pole):
+    if not perhaps(at_pole):
         return plain
     end = np.add(z, m)
     both = at_pole & pole(end)
@@ -188,15 +191,15 @@ def binom_by_number(y: Any, n: Any, k: Any) -> Any:
     left = np.subtract(n, k) + 1
     plain = y * digamma_increment(left, k)
     at_pole = pole(left)
-    return np.where(at_pole, _binom_at_pole(n, k, left), plain) if np.any(at_pole) else plain
+    return np.where(at_pole, _binom_at_pole(n, k, left), plain) if perhaps(at_pole) else plain
 
 
 def binom_by_part(y: Any, n: Any, k: Any) -> Any:
     left, part = np.subtract(n, k) + 1, np.add(k, 1)
     slope = y * digamma_increment(part, np.subtract(left, part))
-    if np.any(pole(left)):
+    if perhaps(pole(left)):
         slope = np.where(pole(left), -_binom_at_pole(n, k, left), slope)
-    if np.any(pole(part)):
+    if perhaps(pole(part)):
         outside = special.gamma(np.add(n, 1)) * special.rgamma(left) * _rgamma_slope(as_array(part))
         slope = np.where(pole(part), outside, slope)
     return slope

@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from lindiff.core.arrays import counterpart, placed
 from lindiff.core.differential import Elementwise
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
+from lindiff.rules._common import as_array
+from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import elementwise
 from lindiff.rules.special.gamma import digamma_increment, polygamma, stirling_error
 
@@ -45,11 +48,11 @@ def _gauss_legendre() -> tuple[Any, Any]:
 
 def _integrate(integrand: Callable[..., Any], length: Callable[..., Any], *parameters: Any) -> Any:
     """``∫ integrand(v, *parameters) dv`` from 0 to ``length(*parameters)``, elementwise."""
-    parameters = np.broadcast_arrays(*(np.asarray(p, float) for p in parameters))
+    parameters = np.broadcast_arrays(*in_double(*parameters))
     shape = parameters[0].shape
     columns = [p.reshape(-1, 1) for p in parameters]
-    out = np.empty(columns[0].shape[0])
-    x, w = _gauss_legendre()
+    out = np.empty_like(columns[0][:, 0])
+    x, w = (placed(nodes, out) for nodes in _gauss_legendre())
     with np.errstate(all="ignore"):
         for start in range(0, out.size, BLOCK):
             part = [column[start : start + BLOCK] for column in columns]
@@ -70,7 +73,18 @@ def _is_nested(*args: Any) -> bool:
 
 def _in_dtype_of_ufunc(value: Any, *args: Any) -> Any:
     """A float64 result in the dtype that a ufunc gives for these arguments."""
-    return np.asarray(value, np.result_type(np.float32, *args) if _all_single(args) else np.float64)
+    dtype = np.result_type(np.float32, *args) if _all_single(args) else np.dtype(np.float64)
+    return as_array(value).astype(dtype, copy=False)
+
+
+def of_one_library(*args: Any) -> list[Any]:
+    """Plain numbers and arrays as arrays of one library."""
+    return [placed(as_array(x), *args) for x in args]
+
+
+def in_double(*args: Any) -> list[Any]:
+    """Plain numbers and arrays as arrays of float64, of one library."""
+    return [x.astype(np.float64, copy=False) for x in of_one_library(*args)]
 
 
 def _all_single(args: Any) -> bool:
@@ -85,10 +99,10 @@ def _gamma_density(a: Any, x: Any) -> Any:
     a, x = np.broadcast_arrays(a, x)
     with np.errstate(all="ignore"):
         large = (a > 15) & (x > 0) & np.isfinite(x)
-        if not np.any(large):
+        if not perhaps(large):
             return _gamma_density_near_0(a, x)
         far = _gamma_density_far(np.where(large, a, 15), np.where(large, x, 15))
-        return far if np.all(large) else np.where(large, far, _gamma_density_near_0(a, x))
+        return far if not perhaps(~large) else np.where(large, far, _gamma_density_near_0(a, x))
 
 
 def _gamma_density_near_0(a: Any, x: Any) -> Any:
@@ -109,7 +123,7 @@ def gamma_density(a: Any, x: Any) -> Any:
     y = (
         gamma_density(a, x)
         if _is_nested(a, x)
-        else _in_dtype_of_ufunc(_gamma_density(np.asarray(a), np.asarray(x)), a, x)
+        else _in_dtype_of_ufunc(_gamma_density(*of_one_library(a, x)), a, x)
     )
     return y, Elementwise(
         lambda: gamma_density_derivative(a, x, 1),
@@ -121,7 +135,7 @@ def _log_ratio(a: Any, x: Any) -> Any:
     """``log x - ψ(a)``."""
     large = np.greater(a, 20) & np.greater(x, 0)
     plain = np.log(x) - special.psi(a)
-    if not np.any(large):
+    if not perhaps(large):
         return plain
     a, x = np.where(large, a, 20.0), np.where(large, x, 20.0)
     t = 1 / (a * a)
@@ -152,19 +166,19 @@ def gamma_density_derivative(a: Any, x: Any, order: int) -> Any:
 
 def _gamma_derivative(a: Any, x: Any, order: int) -> Any:
     """The derivative of that order of P(a, x) by a, of plain arrays."""
-    a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
+    a, x = np.broadcast_arrays(*in_double(a, x))
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     outside = np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, np.nan)
-    if not np.any(inside):
+    if not perhaps(inside):
         return outside
     a, x = np.where(inside, a, 1), np.where(inside, x, 1)
     raised = np.where((a < 1) & (np.log(x) < special.psi(a + 1)), a + 1, a)
     shifted = raised > a
     below = np.log(x) < special.psi(raised)
-    cumulants = [-special.polygamma(k - 1, raised) for k in range(2, order + 1)]
+    cumulants = [-counterpart(special.polygamma, a)(k - 1, raised) for k in range(2, order + 1)]
     with np.errstate(all="ignore"):
         out = _gamma_integral(raised, x, below, order, cumulants)
-        if np.any(shifted):  # P(a, x) = P(a + 1, x) + p(x; a + 1)
+        if perhaps(shifted):  # P(a, x) = P(a + 1, x) + p(x; a + 1)
             q = _exponential_factor(order, np.log(x) - special.psi(raised), lambda k: cumulants[k - 2])
             out = np.where(shifted, out + _gamma_density(raised, x) * q, out)
     return np.where(inside, out, outside)
@@ -213,11 +227,11 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
     a, b, x = np.broadcast_arrays(a, b, x)
     with np.errstate(all="ignore"):
         large = (np.minimum(a, b) > 5) & (x > 0) & (x < 1)
-        if np.all(large):
+        if not perhaps(~large):
             return _beta_density_far(a, b, x)
         near = np.exp(special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b))
         near = np.where((x < 0) | (x > 1), 0.0, near)
-        if not np.any(large):
+        if not perhaps(large):
             return near
         return np.where(large, _beta_density_far(*(np.where(large, t, 0.5) for t in (a, b, x))), near)
 
@@ -238,7 +252,7 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
     y = (
         beta_density(a, b, x)
         if nested
-        else _in_dtype_of_ufunc(_beta_density(*map(np.asarray, (a, b, x))), a, b, x)
+        else _in_dtype_of_ufunc(_beta_density(*of_one_library(a, b, x)), a, b, x)
     )
     return y, Elementwise(
         lambda: beta_density_derivative(a, b, x, 1, 0),
@@ -307,7 +321,7 @@ def beta_density_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
 
 def _beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
     """The derivative of I_x(a, b), i times by a and j times by b, of plain arrays."""
-    a, b, x = np.broadcast_arrays(*(np.asarray(t, float) for t in (a, b, x)))
+    a, b, x = np.broadcast_arrays(*in_double(a, b, x))
     positive = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
     out = np.where(positive & ((x == 0) | (x == 1)), 0.0, np.nan)
     inside = positive & (x > 0) & (x < 1)
@@ -329,7 +343,7 @@ def _beta_side(a: Any, b: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
     small = a < 1
     raised = np.where(small, a + 1, a)
     orders = range(1, i + j)
-    psis = [special.polygamma(k, t) for k in orders for t in (raised + b, raised, b)]
+    psis = [counterpart(special.polygamma, a)(k, t) for k in orders for t in (raised + b, raised, b)]
     first, second = log_x + digamma_increment(raised, b), log_y + digamma_increment(b, raised)
 
     def integrand(v: Any, a: Any, b: Any, log_x: Any, log_y: Any, first: Any, second: Any, *psis: Any) -> Any:

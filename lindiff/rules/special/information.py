@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from lindiff.rules._formula import some
+from lindiff.rules._formula import perhaps, some
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.special._common import by_quotient, derivatives_of, elementwise
 
@@ -35,13 +35,13 @@ elementwise(special.log_expit, lambda y, x: special.expit(-x))
 def ratio(x: Any, y: Any) -> Any:
     """``x / y``, 0 where x = 0."""
     nothing = np.equal(x, 0)
-    return x / np.where(nothing, 1, y) if np.any(nothing) else np.divide(x, y)
+    return x / np.where(nothing, 1, y) if perhaps(nothing) else np.divide(x, y)
 
 
 def log_ratio(x: Any, y: Any) -> Any:
     """``log(x / y)``; where both are 0 the function is 0 there and infinite on one side: 0, a subgradient."""
     nothing = np.equal(x, 0) & np.equal(y, 0)
-    if np.any(nothing):
+    if perhaps(nothing):
         x, y = np.where(nothing, 1, x), np.where(nothing, 1, y)
     return np.log(np.divide(x, y))
 
@@ -103,7 +103,7 @@ elementwise(special.exprel, lambda y, x: exprel(x, 1))
 def _by_lambda(y: Any, log_x: Any, lmbda: Any) -> Any:
     """``L² exprel'(λ L)``; where x = 0 it is y²."""
     nothing = np.isneginf(log_x)
-    if not np.any(nothing):
+    if not perhaps(nothing):
         return np.square(log_x) * exprel(lmbda * log_x, 1)
     log_x = np.where(nothing, 0, log_x)
     return np.where(nothing, np.square(y), np.square(log_x) * exprel(lmbda * log_x, 1))

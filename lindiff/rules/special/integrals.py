@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import INTEGER, by_quotient, derivatives_of, elementwise, outputs
 from lindiff.rules.special.information import exprel, log1p_over_x
 
@@ -21,7 +22,7 @@ elementwise(special.exp1, lambda y, x: -np.exp(-x) / x)
 def expn_slope(y: Any, n: Any, x: Any) -> Any:
     """``-E_{n-1}(x)``, where ``E₋₁(x) = exp(-x) (1 + x) / x²`` (DLMF 8.19.13)."""
     lowest = np.less(n, 1)
-    if not np.any(lowest):
+    if not perhaps(lowest):
         return -special.expn(np.subtract(n, 1), x)
     lower = special.expn(np.where(lowest, 1, np.subtract(n, 1)), x)
     return -np.where(lowest, np.exp(-x) * (1 + x) / (x * x), lower)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import INTEGER, NO_FORMULA, elementwise, outputs
 
 __all__: list[str] = []
@@ -26,7 +27,7 @@ def polynomial(ufunc: np.ufunc, lower: Callable[..., Any]) -> None:
 
     def partial(y: Any, n: Any, *rest: Any) -> Any:
         constant = np.equal(n, 0)
-        if not np.any(constant):
+        if not perhaps(constant):
             return lower(n, *rest)
         return np.where(constant, 0, lower(np.where(constant, 1, n), *rest))
 

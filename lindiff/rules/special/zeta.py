@@ -12,9 +12,12 @@ import numpy as np
 from scipy import special
 from scipy.special import _ufuncs
 
+from lindiff.core.arrays import counterpart, placed
 from lindiff.core.differential import Elementwise
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
+from lindiff.rules._common import as_array
+from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import elementwise
 from lindiff.rules.special.gamma import bernoulli
 
@@ -37,13 +40,13 @@ def _inverse_power(base: Any, s: Any, order: int) -> Any:
 
 def _shift(s: Any, order: int) -> Any:
     """The power series ``s + ε``."""
-    s = np.asarray(s)
+    s = as_array(s)
     return np.stack([s, np.ones_like(s), *[np.zeros_like(s)] * (order - 1)][: order + 1])
 
 
 def _zeta_derivative(s: Any, q: Any, order: int) -> Any:
     """The derivative by s of Σ (q + m)⁻ˢ, by Euler and Maclaurin's formula (DLMF 25.11.5) in power series."""
-    s, q = np.broadcast_arrays(np.asarray(s), q)
+    s, q = np.broadcast_arrays(placed(as_array(s), q), placed(as_array(q), s))
     q = q.astype(np.result_type(s, q))
     with np.errstate(all="ignore"):
         total = sum(_inverse_power(q + m, s, order) for m in range(DIRECT_TERMS))
@@ -68,7 +71,9 @@ def zeta_derivative(s: Any, q: Any, order: int) -> Any:
         y = _zeta_derivative(s, q, order)
 
     def by_q() -> Any:
-        lower = special.zeta(s + 1, q) if order == 1 else zeta_derivative(s + 1, q, order - 1)
+        lower = (
+            counterpart(special.zeta, s, q)(s + 1, q) if order == 1 else zeta_derivative(s + 1, q, order - 1)
+        )
         return -s * zeta_derivative(s + 1, q, order) - order * lower
 
     return y, Elementwise(lambda: zeta_derivative(s, q, order + 1), by_q)
@@ -78,7 +83,7 @@ def riemann_derivative(y: Any, s: Any) -> Any:
     """ζ'(s); left of 0 from ``ζ(s) = χ(s) ζ(1 - s)`` with ``χ = (2π)ˢ sin(π s / 2) Γ(1 - s) / π``."""
     left = np.less(np.real(s), 0)
     right_half = zeta_derivative(np.where(left, 2, s), 1.0, 1)
-    if not np.any(left):
+    if not perhaps(left):
         return right_half
     t = np.where(left, s, -0.5)
     sine, cosine = np.sin(math.pi / 2 * t), np.cos(math.pi / 2 * t)
@@ -94,5 +99,5 @@ elementwise(special.zetac, riemann_derivative)
 elementwise(
     _ufuncs._zeta,
     lambda y, s, q: zeta_derivative(s, q, 1),
-    lambda y, s, q: -s * special.zeta(np.add(s, 1), q),
+    lambda y, s, q: -s * counterpart(special.zeta, s, q)(np.add(s, 1), q),
 )
