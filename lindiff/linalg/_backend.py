@@ -35,8 +35,8 @@ __all__ = ["fused", "kernels", "operator"]
 def kernels(*arrays: Any, real: bool = False) -> Any:
     """The module with kernels for these arrays (None among them is ignored); None if there is none.
 
-    NumPy's arrays have ``lindiff.kernels``, CuPy's real ones have ``lindiff_cuda``.  With ``real``, complex
-    arrays have none.
+    NumPy's arrays have ``lindiff.kernels``, CuPy's have ``lindiff_cuda``, which refuses NumPy's among them.
+    With ``real``, complex arrays have none.
     """
     cupy = sys.modules.get("cupy")
     found: Any = lindiff.kernels
@@ -45,7 +45,7 @@ def kernels(*arrays: Any, real: bool = False) -> Any:
             return None
         if array is None or type(array) is np.ndarray:
             continue
-        if cupy is not None and isinstance(array, cupy.ndarray) and array.dtype.kind != "c":
+        if cupy is not None and isinstance(array, cupy.ndarray):
             import lindiff_cuda
 
             found = lindiff_cuda

@@ -11,9 +11,23 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from lindiff.core.arrays import foreign
+
 F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["over_batch"]
+__all__ = ["over_batch", "require_host"]
+
+
+def require_host(function: str, *arrays: Any) -> None:
+    """Raise for an array of another library than NumPy: a function of SciPy alone is going to get it."""
+    for x in arrays:
+        like = foreign(x)
+        if like is not None:
+            name = f"{type(like).__module__.partition('.')[0]}.{type(like).__name__}"
+            raise TypeError(
+                f"{function}: SciPy computes it for NumPy's arrays alone, and it got a {name}; bring what "
+                "it needs to the host, or write it with functions of lindiff.linalg and numpy.linalg"
+            )
 
 
 def over_batch(*ranks: int) -> Callable[[F], F]:
@@ -41,6 +55,7 @@ def over_batch(*ranks: int) -> Callable[[F], F]:
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
             arrays, rest = args[: len(ranks)], args[len(ranks) :]
+            require_host(function.__name__, *arrays)
             if all(x.ndim == rank for x, rank in zip(arrays, ranks, strict=False)):
                 return function(*map(_writable, arrays), *rest, **options)
             cores = [x.shape[x.ndim - rank :] for x, rank in zip(arrays, ranks, strict=False)]

@@ -23,7 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.variable import value
+from lindiff.linalg._matrices import largest
 
 __all__ = [
     "floor_of",
@@ -71,7 +73,7 @@ def _close_of(values: Any) -> Any:
 def _largest(values: Any) -> Any:
     """The largest size of a finite value: a pair of matrices may have infinite eigenvalues."""
     sizes = np.abs(values)
-    return np.max(sizes, axis=-1, initial=0.0, where=np.isfinite(sizes))
+    return largest(np.where(np.isfinite(sizes), sizes, 0).astype(sizes.dtype), axis=-1)
 
 
 def has_repeated(values: Any) -> bool:
@@ -89,7 +91,7 @@ def has_equal(values: Any) -> bool:
 def group_of_equal(values: Any) -> Any:
     """For each of the sorted values the number of its group; neighbours in a group agree to rounding."""
     apart = _steps(values) > floor_of(values)[..., None]
-    first = np.zeros((*values.shape[:-1], min(values.shape[-1], 1)), int)
+    first = zeros_beside(values, (*values.shape[:-1], min(values.shape[-1], 1)), int)
     return np.concatenate([first, np.cumsum(apart, axis=-1)], axis=-1)
 
 
@@ -132,8 +134,9 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, cou
     quotient = np.where(close & ~matters, 0.0, numerator / _clipped(gaps, small, floor))
     doubtful = small & (matters | (np.abs(value(coupling)) > noise))
     if matters.any():
-        largest = np.max(np.abs(value(quotient)), axis=(-2, -1), keepdims=True)
-        few_digits = np.finfo(plain_values.dtype).eps ** 0.25 * largest
+        few_digits = np.finfo(plain_values.dtype).eps ** 0.25 * largest(
+            np.abs(value(quotient)), axis=(-2, -1), keepdims=True
+        )
         doubtful |= matters & (rounding > few_digits * plain_gaps)
     if doubtful.any():
         _warn(doubtful, plain_values, name, DEPENDS, plain_gaps.shape[-2] == 1)
@@ -161,14 +164,13 @@ def _noise(scale: Any, values: Any) -> Any:
 
 def _rounding(scale: Any, values: Any) -> Any:
     """What may be left, after cancellation, of numbers as large as ``scale``."""
-    largest = np.max(np.abs(value(scale)), axis=(-2, -1), keepdims=True, initial=0.0)
-    return 4 * np.finfo(values.dtype).eps * largest
+    return 4 * np.finfo(values.dtype).eps * largest(np.abs(value(scale)), axis=(-2, -1), keepdims=True)
 
 
 def _clipped(gaps: Any, small: Any, floor: Any) -> Any:
     """``h(gaps)``; a gap of 0 counts as positive above the diagonal."""
     plain = value(gaps)
-    above = np.arange(plain.shape[-1]) >= np.arange(plain.shape[-2])[:, None]
+    above = placed(np.arange(plain.shape[-1]) >= np.arange(plain.shape[-2])[:, None], plain)
     sign = np.where(plain == 0, np.where(above, 1, -1), np.sign(plain))
     return np.where(small, (sign * floor).astype(plain.dtype), gaps)
 
@@ -245,7 +247,7 @@ def without_defect(w: Any, V: Any, name: str) -> None:
         The operator, for the warning.
     """
     w, V = value(w), value(V)
-    gaps = _pairs(w) + np.where(np.eye(w.shape[-1], dtype=bool), np.inf, 0.0)
+    gaps = _pairs(w) + placed(np.where(np.eye(w.shape[-1], dtype=bool), np.inf, 0.0), w)
     if not (gaps <= NEARLY_DEFECTIVE * _largest(w)[..., None, None]).any():
         return
     defective = np.linalg.cond(V, 1) > DEFECTIVE
@@ -276,7 +278,7 @@ def without_rotation(K: Any, name: str, *, scale: Any = None, space: str = "null
         What K was computed from by cancellation; by default K itself.
     """
     plain = value(K)
-    size = np.max(np.abs(plain if scale is None else value(scale)), initial=0.0)
+    size = largest(np.abs(plain if scale is None else value(scale)))
     noise = 100 * plain.shape[-1] * np.finfo(plain.dtype).eps * size
     if (np.abs(plain - np.conjugate(np.swapaxes(plain, -1, -2))) > noise).any():
         warnings.warn(
@@ -303,7 +305,7 @@ def without_gauge(K: Any, scale: Any, name: str) -> None:
     if plain.dtype.kind != "c" or plain.size == 0:
         return
     phase = np.abs(np.diagonal(plain, axis1=-2, axis2=-1).imag)
-    noise = np.max(np.abs(value(scale)), axis=(-2, -1), initial=0.0)
+    noise = largest(np.abs(value(scale)), axis=(-2, -1))
     noise = 100 * plain.shape[-1] * np.finfo(plain.dtype).eps * noise
     wrong = phase > noise[..., None]
     if wrong.any():

@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from lindiff.core.arrays import foreign, placed
 from lindiff.core.variable import Variable, shared_of, value
 from lindiff.linalg._backend import kernels
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part, op
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part, identity_like, op
 from lindiff.linalg.cholesky import potrf, potri
 from lindiff.linalg.products import gemm2
 from lindiff.linalg.triangular import trsm
@@ -121,7 +122,8 @@ class LU(Factor):
         """The diagonal of the factors, and the sign of the exchanges."""
         if self.LU is None:
             return np.diagonal(self.A, axis1=-2, axis2=-1), 1
-        exchanges = np.sum(self.piv != np.arange(self.piv.shape[-1], dtype=self.piv.dtype), axis=-1)
+        order = placed(np.arange(self.piv.shape[-1], dtype=self.piv.dtype), self.piv)
+        exchanges = np.sum(self.piv != order, axis=-1)
         return np.diagonal(self.LU, axis1=-2, axis2=-1), (1 - 2 * (exchanges % 2)).astype(self.LU.dtype)
 
     def slogdet(self) -> tuple[Any, Any]:
@@ -147,7 +149,9 @@ class LU(Factor):
         if self.LU is None and self.lower is None:
             return False
         size = np.abs(self.diagonal[0])
-        least, largest = np.min(size, axis=-1, initial=np.inf), np.max(size, axis=-1, initial=0.0)
+        if size.shape[-1] == 0:
+            return True
+        least, largest = np.min(size, axis=-1), np.max(size, axis=-1)
         return bool(np.all(least > largest * np.finfo(size.dtype).eps ** 0.25))
 
 
@@ -237,8 +241,11 @@ def factored(A: Any, kind: type[F], *options: Any) -> F:
 
 
 def _triangle_of(A: Any) -> bool | None:
-    """Whether A is lower triangular (True) or upper triangular (False); None if neither."""
-    if A.shape[-1] < 2 or not A.size:
+    """Whether A is lower triangular (True) or upper triangular (False); None if neither.
+
+    None as well for an array on a device, where a look at its entries waits for all that is under way.
+    """
+    if A.shape[-1] < 2 or not A.size or foreign(A) is not None:
         return None
     first = A[(0,) * (A.ndim - 2)]  # the corners of the first matrix tell most that are none
     if first[0, -1] == 0 and not np.triu(A, 1).any():
@@ -249,4 +256,4 @@ def _triangle_of(A: Any) -> bool | None:
 
 
 def _identity_like(A: Any) -> Any:
-    return np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype), A.shape)
+    return np.broadcast_to(identity_like(A), A.shape)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import foreign, placed, zeros_beside
+
 __all__ = [
     "adjoint",
     "block_triangle",
@@ -14,6 +16,8 @@ __all__ = [
     "copyltu",
     "half_tril",
     "hermitian_part",
+    "identity_like",
+    "largest",
     "mirrored",
     "op",
     "transposed",
@@ -64,7 +68,7 @@ def copyltu(X: Any) -> Any:
 def blocks(D: Any, lower: bool = True) -> tuple[Any, Any]:
     """1 in the diagonal blocks of a plain D (of size 1 or 2) and 1 below them (or above); 0 elsewhere."""
     linked = np.diagonal(D, -1, -2, -1) != 0
-    number = np.zeros(D.shape[:-1], int)
+    number = zeros_beside(D, D.shape[:-1], int)
     number[..., 1:] = np.cumsum(~linked, axis=-1)
     i, j = number[..., :, None], number[..., None, :]
     real = D.real.dtype
@@ -81,6 +85,19 @@ def mirrored(X: Any, lower: bool) -> Any:
 def hermitian_part(X: Any) -> Any:
     """sym(X) = ½ (X + Xᴴ)."""
     return 0.5 * (X + adjoint(X))
+
+
+def identity_like(X: Any) -> Any:
+    """The identity matrix, of the order, dtype and library of X."""
+    return placed(np.eye(X.shape[-1], dtype=X.dtype), X)
+
+
+def largest(sizes: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The largest of some sizes, 0 of none: ``np.max`` with ``initial=0``, which CuPy's has not."""
+    if foreign(sizes) is None:
+        return np.max(sizes, axis=axis, keepdims=keepdims, initial=0.0)
+    reduce = np.max if sizes.size else np.sum
+    return reduce(sizes, axis=axis, keepdims=keepdims)
 
 
 def block_triangle(A: Any, E: Any) -> Any:

@@ -13,6 +13,7 @@ from lindiff.linalg._matrices import (
     copyltu,
     half_tril,
     hermitian_part,
+    identity_like,
     mirrored,
     triangle,
 )
@@ -89,7 +90,7 @@ def potrf(A: Any, lower: bool = True, *, overwrite_a: bool = False) -> Any:
 
 
 def _potri(L: Any, lower: bool = True) -> Any:
-    eye = np.broadcast_to(np.eye(L.shape[-1], dtype=L.dtype), L.shape)
+    eye = np.broadcast_to(identity_like(L), L.shape)
     L_inv = trsm(L, eye, lower=lower)
     return adjoint(L_inv) @ L_inv if lower else L_inv @ adjoint(L_inv)
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
 from lindiff.core.variable import Variable, value
 from lindiff.linalg._backend import operator
-from lindiff.linalg._matrices import adjoint
+from lindiff.linalg._matrices import adjoint, identity_like
 from lindiff.linalg.diagonals import extractdiag, makediag
 
 __all__ = ["adjugate", "det", "inverse", "slogdet"]
@@ -94,7 +95,7 @@ def _products_of_others(s: Any) -> Any:
 def _products_without_pairs(s: Any) -> Any:
     """``p_ij``, the product of all s but s_i and s_j; 0 on the diagonal."""
     n = s.shape[-1]
-    eye = np.eye(n, dtype=bool)
+    eye = placed(np.eye(n, dtype=bool), s)
     return np.where(eye, 0.0, _products_of_others(np.where(eye, 1.0, s[..., None, :]))).astype(s.dtype)
 
 
@@ -150,7 +151,7 @@ def _adjugate_change_by_traces(A: Any, E: Any) -> Any:
     With ``M₁ = I``, ``M_{k+1} = A M_k - tr(A M_k) / k I``: ``adj(A) = (-1)ⁿ⁻¹ M_n`` (Faddeev & Leverrier).
     """
     n = A.shape[-1]
-    eye = np.eye(n, dtype=A.dtype)
+    eye = identity_like(A)
     M, M_dot = np.broadcast_to(eye, A.shape), np.zeros_like(A)
     for k in range(1, n):
         N, N_dot = A @ M, E @ M + A @ M_dot

@@ -16,7 +16,7 @@ from lindiff.linalg._degeneracy import (
     without_gauge,
     without_split,
 )
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part, identity_like
 from lindiff.linalg.diagonals import extractdiag, makediag
 
 __all__ = [
@@ -35,8 +35,7 @@ __all__ = [
 
 def gaps(w: Any) -> Any:
     """``w_j - w_i``, and 1 on the diagonal."""
-    eye = np.eye(w.shape[-1], dtype=w.dtype)
-    return w[..., None, :] - w[..., :, None] + eye
+    return w[..., None, :] - w[..., :, None] + identity_like(w)
 
 
 def off_diagonal(X: Any) -> Any:

@@ -10,7 +10,15 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.variable import Variable, value
 from lindiff.linalg._backend import kernels, operator
-from lindiff.linalg._matrices import adjoint, block_triangle, conj, transposed, upper_right
+from lindiff.linalg._matrices import (
+    adjoint,
+    block_triangle,
+    conj,
+    identity_like,
+    largest,
+    transposed,
+    upper_right,
+)
 
 __all__ = ["expm", "expm_frechet"]
 
@@ -47,11 +55,11 @@ class _Pade:
     def __init__(self, A: Any) -> None:
         check_square(A, "expm")
         plain = value(A)
-        norm = np.max(np.sum(np.abs(plain), axis=-2), axis=-1, initial=0.0)
+        norm = largest(np.sum(np.abs(plain), axis=-2), axis=-1)
         ratio = np.where(np.isfinite(norm), norm, 0.0) / BOUND
         self.squarings = np.ceil(np.log2(np.maximum(ratio, 1.0)))
         self.half = np.exp2(-self.squarings).astype(norm.dtype)[..., None, None]
-        one = np.eye(A.shape[-1], dtype=A.dtype, like=plain)
+        one = identity_like(A)
         self.B = B = A * self.half
         self.B2 = B @ B
         self.B4 = self.B2 @ self.B2
@@ -62,7 +70,7 @@ class _Pade:
         U, V = B @ self.W, self.B6 @ self.even + even + PADE[0] * one
         self.Q = V - U
         self.squares = [one + 2 * np.linalg.solve(self.Q, U)]
-        for k in range(int(np.max(self.squarings, initial=0.0))):
+        for k in range(int(largest(self.squarings))):
             E = self.squares[-1]
             self.squares.append(np.where(self.unfinished(k), E @ E, E))
 

@@ -181,7 +181,7 @@ def _density_of_batch(r: Any, cov: Any, overwrite_cov: bool) -> Any:
     R = np.transpose(np.broadcast_to(r, (*batch, n)), (*order, len(batch)))
     R = np.reshape(R, (*matrices, int(np.prod(points)), n))
     p = _density(np.reshape(cov, (*matrices, n, n)), R, None, overwrite_cov)
-    return np.transpose(np.reshape(p, (*matrices, *points)), np.argsort(order))
+    return np.transpose(np.reshape(p, (*matrices, *points)), [order.index(i) for i in axes])
 
 
 def gp_logpdf(y: Any, K: Any, noise: Any = None, *, overwrite_k: bool = False) -> Any:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import on_host, placed
 from lindiff.core.differential import Differential
-from lindiff.core.variable import Variable, value
+from lindiff.core.variable import Variable
 from lindiff.linalg._factored import Factor
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part
+from lindiff.linalg._matrices import adjoint, conj, hermitian_part, identity_like
 from lindiff.linalg.factors import FactorObject, of_factor
 from lindiff.linalg.symmetric_eigen import syevd
 
@@ -28,7 +29,7 @@ class Eigen(Factor):
     def shifted(self, shift: Any) -> Any:
         d = self.lam + shift[..., None]
         if not np.all(d):
-            *batch, i = (int(k) for k in np.argwhere(value(d) == 0)[0])
+            *batch, i = (int(k) for k in np.argwhere(on_host(d) == 0)[0])
             where = f" (batch index {tuple(batch)})" if batch else ""
             raise np.linalg.LinAlgError(
                 f"eigh_factor: singular matrix, eigenvalue {i} plus the shift is 0{where}"
@@ -78,7 +79,7 @@ def shifted_inverse(K: Any, shift: Any, factor: Eigen) -> Any:
     """``(K + s I)⁻¹``."""
     if type(K) is not Variable and type(shift) is not Variable:
         return factor.shifted_inverse(shift)
-    return shifted_solve(K, shift, np.eye(K.shape[-1], dtype=K.dtype), factor)
+    return shifted_solve(K, shift, identity_like(K), factor)
 
 
 def shifted_trace_inverse(K: Any, shift: Any, factor: Eigen) -> Any:
@@ -115,7 +116,7 @@ class EighFactor(FactorObject):
     _kind = Eigen
 
     def _shift(self, shift: Any) -> Any:
-        shift = shift if hasattr(shift, "shape") else np.asarray(shift)
+        shift = shift if hasattr(shift, "shape") else placed(np.asarray(shift), self.matrix)
         if shift.dtype.kind not in "fiub":
             raise TypeError(f"EighFactor: the shift has dtype {shift.dtype}, real numbers are needed")
         return shift.astype(np.finfo(self.matrix.dtype).dtype)

@@ -16,7 +16,7 @@ from lindiff.linalg._degeneracy import (
     without_kink,
     without_split,
 )
-from lindiff.linalg._matrices import adjoint, conj
+from lindiff.linalg._matrices import adjoint, conj, largest
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.eigenvectors import gaps, off_diagonal
 
@@ -82,7 +82,7 @@ def _tall_svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: 
     inner_bar = without_beyond(U_bar, inner, beyond, "svd")
     K_U, K_V = adjoint(inner) @ inner_bar, adjoint(V) @ V_bar
     sizes = np.abs(value(K_U)) + np.abs(value(K_V))
-    scale = sizes + np.max(np.abs(value(U_bar)), initial=0.0)
+    scale = sizes + largest(np.abs(value(U_bar)))
     without_gauge(K_U + K_V, scale, "svd")
     A_U, A_V = 0.5 * (K_U - adjoint(K_U)), 0.5 * (K_V - adjoint(K_V))
     # where nothing depends on S, a quotient whose numerator vanishes has no limit that could be lost

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from lindiff.core.arrays import foreign
 from lindiff.core.variable import Variable, value
-from lindiff.linalg._batches import over_batch
+from lindiff.linalg._batches import over_batch, require_host
 
 __all__ = [
     "SCIPY",
@@ -33,8 +34,8 @@ SCIPY = tuple(int(part) for part in scipy.__version__.split(".")[:2])
 
 
 def is_plain(*arrays: Any) -> bool:
-    """Whether none of them is a Variable: then the value is SciPy's own."""
-    return not any(type(x) is Variable for x in arrays)
+    """Whether none of them is a Variable, or of a library that SciPy does not take: the value is SciPy's."""
+    return not any(type(x) is Variable or foreign(x) is not None for x in arrays)
 
 
 def axes_of(b: Any) -> int:
@@ -45,6 +46,10 @@ def axes_of(b: Any) -> int:
 def as_checked(x: Any, check_finite: bool) -> Any:
     """An array or Variable as it is, anything else as an array; NaN and infinity refused as in SciPy."""
     plain = value(x)
+    if foreign(plain) is not None:
+        if check_finite and not np.isfinite(plain).all():
+            raise ValueError("array must not contain infs or NaNs")
+        return x
     plain = np.asarray_chkfinite(plain) if check_finite else np.asarray(plain)
     if plain.dtype.kind == "O":
         raise ValueError("object arrays are not supported")
@@ -108,6 +113,7 @@ def joined(*vectors: Any) -> Any:
 
 def of_scipy(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """SciPy's ``function(a, b)``, for a batch, too: solutions; before 1.15 it cannot solve nothing."""
+    require_host(getattr(function, "__name__", "this function"), a, b)
     a, b = np.asarray(a), np.asarray(b)
     single = a.ndim <= 2 and b.ndim <= 2
     if (a.size and b.size) or (single and SCIPY >= (1, 15)):

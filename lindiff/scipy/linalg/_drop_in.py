@@ -9,15 +9,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from lindiff.core.arrays import foreign
 from lindiff.core.variable import Variable
-from lindiff.linalg._batches import over_batch
+from lindiff.linalg._batches import over_batch, require_host
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["drop_in"]
 
 
-def drop_in(original: Callable[..., Any], *ranks: int | Callable[[Any], int]) -> Callable[[F], F]:
+def drop_in(
+    original: Callable[..., Any], *ranks: int | Callable[[Any], int], anywhere: bool = False
+) -> Callable[[F], F]:
     """Let the decorated function take the place of a SciPy function, which plain arrays go to.
 
     The decorated function is called where an argument is a Variable.  A primitive behind it gets its value by
@@ -30,6 +33,8 @@ def drop_in(original: Callable[..., Any], *ranks: int | Callable[[Any], int]) ->
     *ranks : int or callable
         How many axes each of the first arguments, arrays, has without a batch; a callable tells that of its
         array.
+    anywhere : bool
+        The decorated function takes plain arrays of other libraries, too: it never needs SciPy's own.
 
     Notes
     -----
@@ -47,6 +52,7 @@ def drop_in(original: Callable[..., Any], *ranks: int | Callable[[Any], int]) ->
                 if name not in options:
                     break
                 arrays.append(options.pop(name))
+            require_host(original.__name__, *arrays)
             axes = [
                 rank if isinstance(rank, int) else rank(x) for rank, x in zip(ranks, arrays, strict=False)
             ]
@@ -66,7 +72,7 @@ def drop_in(original: Callable[..., Any], *ranks: int | Callable[[Any], int]) ->
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
             for x in (*args, *options.values()):
-                if type(x) is Variable:
+                if type(x) is Variable or (anywhere and foreign(x) is not None):
                     if is_reordered:
                         return function(**signature.bind(*args, **options).arguments)
                     return function(*args, **options)

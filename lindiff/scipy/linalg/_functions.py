@@ -15,7 +15,7 @@ import numpy as np
 
 from lindiff.core.differential import Differential
 from lindiff.core.variable import value
-from lindiff.linalg._batches import over_batch
+from lindiff.linalg._batches import over_batch, require_host
 from lindiff.linalg._matrices import adjoint
 from lindiff.rules._common import as_array
 from lindiff.scipy.linalg._arguments import is_plain
@@ -46,6 +46,7 @@ def square_matrix(A: Any, name: str) -> Any:
 def of_scipy(function: Callable[..., Any], A: Any, *args: Any, **options: Any) -> Any:
     """SciPy's own result for plain arrays, over a batch."""
     A = square_matrix(A, function.__name__)
+    require_host(function.__name__, A)
     return over_batch(2)(lambda M: function(M, *args, **options))(A)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
 
-import lindiff.kernels
+from lindiff.core.arrays import foreign, zeros_beside
+from lindiff.linalg._backend import kernels
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._factored import Factor
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part, mirrored, transposed, triangle
@@ -149,14 +150,15 @@ def lu(A: Any) -> Conditioned:
 
     Symmetric indefinite matrices are factored so, too: LAPACK's sytrf was not faster than getrf at any order.
     """
-    LU, piv = lindiff.kernels.getrf(A)
+    of_A = kernels(A)
+    LU, piv = of_A.getrf(A)
 
     def solve(B: Any, transpose: Transpose) -> Any:
         pivots = piv
         if B.ndim > 2:
             batch = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
             pivots = np.broadcast_to(piv, (*batch, piv.shape[-1]))
-        return lindiff.kernels.getrs(LU, pivots, B, transpose=transpose)
+        return of_A.getrs(LU, pivots, B, transpose=transpose)
 
     # in the row-major array stand LAPACK's factors of the transpose
     return solve, lambda: _condition(transposed(LU), transposed(A))
@@ -174,12 +176,13 @@ def _pocon(L: Any, A: Any, lower: bool) -> Any:
 
 def cholesky(A: Any, lower: bool) -> Conditioned:
     """Cholesky of a Hermitian matrix, of which one triangle is read; n³/3 flops."""
-    L = lindiff.kernels.potrf(A, lower=lower)
+    of_A = kernels(A)
+    L = of_A.potrf(A, lower=lower)
     first, second = (False, "C") if lower else ("C", False)
 
     def solve(B: Any, transpose: Transpose) -> Any:
-        half = lindiff.kernels.trsm(L, B, transpose=first, lower=lower)
-        return lindiff.kernels.trsm(L, half, transpose=second, lower=lower, overwrite_a=True)
+        half = of_A.trsm(L, B, transpose=first, lower=lower)
+        return of_A.trsm(L, half, transpose=second, lower=lower, overwrite_a=True)
 
     return solve, lambda: _pocon(L, A, lower)
 
@@ -192,7 +195,7 @@ def triangular(A: Any, lower: bool) -> Conditioned:
         return _condition(T, T)
 
     def solve(B: Any, transpose: Transpose) -> Any:
-        return lindiff.kernels.trsm(A, B, transpose=transpose, lower=lower)
+        return kernels(A).trsm(A, B, transpose=transpose, lower=lower)
 
     return solve, condition
 
@@ -315,6 +318,8 @@ def _symmetric_from(A: Any, lower: bool) -> Any:
 
 def _factored(A: Any, structure: str | None, lower: bool) -> Conditioned:
     """Factor a plain matrix of known structure; without a name, find out."""
+    if foreign(A) is not None:
+        return _on_device(A, structure, lower)
     if structure is None:
         return _detected(A)
     if structure in ("upper triangular", "lower triangular"):
@@ -330,6 +335,21 @@ def _factored(A: Any, structure: str | None, lower: bool) -> Conditioned:
     if structure == "symmetric":
         A = _symmetric_from(A, lower)
     return lu(A)
+
+
+def _on_device(A: Any, structure: str | None, lower: bool) -> Conditioned:
+    """The same where a look at the entries waits for a GPU: no structure is found that is not named, nor that
+    a matrix is ill-conditioned; a band is a matrix of zeros.
+    """
+    if structure in ("upper triangular", "lower triangular"):
+        solver = triangular(A, structure.startswith("lower"))
+    elif structure == "positive definite":
+        solver = cholesky(A, lower)
+    elif structure in ("hermitian", "symmetric"):
+        solver = lu(mirrored(A, lower) if structure == "hermitian" else _symmetric_from(A, lower))
+    else:
+        solver = lu(part_read(structure, False)(A))
+    return solver[0], lambda: 1.0
 
 
 def _banded(A: Any, below: int, above: int) -> Conditioned:
@@ -382,7 +402,7 @@ class Solved(Factor):
     def solve(self, B: Any, transpose: Transpose) -> Any:
         """``t(A)⁻¹ B``."""
         if self.solver is None or B.size == 0:
-            return np.zeros((*np.broadcast_shapes(self.batch, B.shape[:-2]), *B.shape[-2:]), B.dtype)
+            return zeros_beside(B, (*np.broadcast_shapes(self.batch, B.shape[:-2]), *B.shape[-2:]), B.dtype)
         return self.solver(B, transpose)
 
 

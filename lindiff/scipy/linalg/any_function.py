@@ -15,7 +15,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.linalg._backend import operator
-from lindiff.linalg._matrices import adjoint, hermitian_part
+from lindiff.linalg._matrices import adjoint, hermitian_part, largest
 from lindiff.scipy.linalg._arguments import is_plain
 from lindiff.scipy.linalg._functions import UNSET, given, inexact, of_scipy, primary, with_options
 from lindiff.transforms.forward import jvp
@@ -32,8 +32,8 @@ class _Spectrum:
 
     def __init__(self, A: Any) -> None:
         eps = float(np.finfo(A.dtype).eps)
-        skew = np.max(np.abs(A - adjoint(A)), initial=0.0)
-        if skew <= A.shape[-1] * eps * np.max(np.abs(A), initial=0.0):
+        skew = largest(np.abs(A - adjoint(A)))
+        if skew <= A.shape[-1] * eps * largest(np.abs(A)):
             self.w, self.V = np.linalg.eigh(hermitian_part(A))
             self.V_inv = adjoint(self.V)
             return

@@ -12,7 +12,7 @@ import scipy.linalg
 
 from lindiff.core.variable import value
 from lindiff.linalg import factors
-from lindiff.linalg._batches import over_batch
+from lindiff.linalg._batches import over_batch, require_host
 from lindiff.linalg._factored import factored
 from lindiff.linalg._matrices import adjoint, conj, mirrored
 from lindiff.linalg.cholesky import potrf
@@ -86,6 +86,7 @@ def solve_banded(
     if is_plain(ab, b):
         options = (overwrite_ab, overwrite_b, check_finite)
         return of_scipy(lambda ab, b: scipy.linalg.solve_banded((below, above), ab, b, *options), ab, b)
+    require_host("solve_banded", ab, b)
     ab, b = as_checked(ab, check_finite), as_checked(b, check_finite)
     if ab.ndim < 2 or ab.shape[-2] != below + above + 1:
         raise ValueError(
@@ -147,6 +148,7 @@ def solveh_banded(
     if is_plain(ab, b):
         options = (overwrite_ab, overwrite_b, lower, check_finite)
         return of_scipy(lambda ab, b: scipy.linalg.solveh_banded(ab, b, *options), ab, b)
+    require_host("solveh_banded", ab, b)
     ab, b = as_checked(ab, check_finite), as_checked(b, check_finite)
     _checked_band(ab, "solveh_banded")
     require_system(ab.shape[-1], ab, b, "solveh_banded", "ab")
@@ -194,6 +196,7 @@ def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check
     if is_plain(cb, b):
         options = (overwrite_b, check_finite)
         return of_scipy(lambda cb, b: scipy.linalg.cho_solve_banded((cb, lower), b, *options), cb, b)
+    require_host("cho_solve_banded", cb, b)
     cb, b = as_checked(cb, check_finite), as_checked(b, check_finite)
     _checked_band(cb, "cho_solve_banded", "cb")
     require_system(cb.shape[-1], cb, b, "cho_solve_banded", "cb")
@@ -259,6 +262,7 @@ def cholesky_banded(
         if ab.size == 0:
             return np.zeros(ab.shape, np.result_type(ab.dtype, np.float32))
         return over_batch(2)(scipy.linalg.cholesky_banded)(ab, overwrite_ab, lower, check_finite)
+    require_host("cholesky_banded", ab)
     as_checked(ab, check_finite)
     _checked_band(ab, "cholesky_banded")
     (ab,) = promoted(ab)

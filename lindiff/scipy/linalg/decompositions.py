@@ -27,7 +27,7 @@ def rows(X: Any, order: Any) -> Any:
 # -- Cholesky ------------------------------------------------------------------------------------------------
 
 
-@drop_in(scipy.linalg.cholesky, 2)
+@drop_in(scipy.linalg.cholesky, 2, anywhere=True)
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Cholesky factor of a Hermitian positive definite matrix, like ``scipy.linalg.cholesky``.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff.core.arrays import on_host, placed
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
@@ -31,7 +32,7 @@ DRIVERS = (None, "ev", "evd", "evr", "evx", "gv", "gvd", "gvx")
 # -- Hermitian matrices --------------------------------------------------------------------------------------
 
 
-@drop_in(scipy.linalg.eigh, 2, 2)
+@drop_in(scipy.linalg.eigh, 2, 2, anywhere=True)
 def eigh(
     a: Any,
     b: Any = None,
@@ -159,20 +160,21 @@ def subset(w: Any, by_index: Any, by_value: Any, name: str) -> Any:
             raise ValueError(
                 f"{name}: indices of a subset must ascend within [0, {n - 1}], got {first} and {last}"
             )
-        return np.broadcast_to(np.arange(first, last + 1), (*w.shape[:-1], last + 1 - first))
+        chosen = placed(np.arange(first, last + 1), w)
+        return np.broadcast_to(chosen, (*w.shape[:-1], last + 1 - first))
     if by_value is None:
         return None
     low, high = by_value
     if not low < high:
         raise ValueError(f"{name}: bounds of a subset must ascend, got {low} and {high}")
-    w = value(w)
+    beside, w = value(w), on_host(w)
     first, count = np.sum(w <= low, axis=-1), np.sum((low < w) & (w <= high), axis=-1)
     if count.size and np.any(count != count.flat[0]):
         raise ValueError(f"{name}: ({low}, {high}] holds other numbers of eigenvalues in other matrices")
-    return first[..., None] + np.arange(count.flat[0] if count.size else 0)
+    return placed(first[..., None] + np.arange(count.flat[0] if count.size else 0), beside)
 
 
-@drop_in(scipy.linalg.eigvalsh, 2, 2)
+@drop_in(scipy.linalg.eigvalsh, 2, 2, anywhere=True)
 def eigvalsh(
     a: Any,
     b: Any = None,

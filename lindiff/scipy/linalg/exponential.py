@@ -10,9 +10,8 @@ import numpy as np
 import scipy.linalg
 
 import lindiff.linalg
-from lindiff.core.variable import value
 from lindiff.rules._common import as_array
-from lindiff.scipy.linalg._arguments import is_plain
+from lindiff.scipy.linalg._arguments import as_checked, is_plain
 from lindiff.scipy.linalg._functions import inexact, of_scipy, square_matrix
 
 __all__ = ["coshm", "cosm", "expm", "expm_frechet", "sinhm", "sinm", "tanhm", "tanm"]
@@ -100,7 +99,7 @@ def expm_frechet(
     A, E = as_array(A), as_array(E)
     if check_finite:
         for x in (A, E):
-            np.asarray_chkfinite(value(x))
+            as_checked(x, True)
     for x, which in ((A, "A"), (E, "E")):
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
             raise ValueError(f"expected {which} to be a square matrix")

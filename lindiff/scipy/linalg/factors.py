@@ -10,7 +10,7 @@ import scipy.linalg
 from lindiff.core.differential import Differential
 from lindiff.linalg import factors
 from lindiff.linalg._backend import operator
-from lindiff.linalg._batches import over_batch
+from lindiff.linalg._batches import over_batch, require_host
 from lindiff.linalg._factored import Cholesky, UpperCholesky, factored
 from lindiff.linalg._matrices import adjoint
 from lindiff.linalg.triangular import trmm, trsm
@@ -152,6 +152,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
     """
     if is_plain(a):
         return _plain_lu_factor(np.asarray(a), overwrite_a=overwrite_a, check_finite=check_finite)
+    require_host("lu_factor", a)
     as_checked(a, check_finite)
     return _lu_factor(a)
 
@@ -197,6 +198,7 @@ def lu_solve(
     if is_plain(lu, b):
         lu, piv, b = np.asarray(lu), np.asarray(piv), np.asarray(b)
         return _plain_lu_solve(lu, piv, b, trans, overwrite_b, check_finite)
+    require_host("lu_solve", lu, piv, b)
     lu, b, piv = as_checked(lu, check_finite), as_checked(b, check_finite), np.asarray(piv)
     require_square(lu, "lu_solve", "lu")
     require_system(lu.shape[-1], lu, b, "lu_solve", "lu")

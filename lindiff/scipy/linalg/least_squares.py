@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff.core.arrays import zeros_beside
 from lindiff.core.differential import Differential
 from lindiff.core.variable import value
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
-from lindiff.linalg._matrices import adjoint, hermitian_part, mirrored
+from lindiff.linalg._matrices import adjoint, hermitian_part, largest, mirrored
 from lindiff.linalg.singular_values import (
     pinv_pullback,
     pinv_pushforward,
@@ -57,18 +58,23 @@ def _plain(function: Callable[..., Any], decomposed: Callable[..., Any]) -> Call
     def pseudoinverse(
         a: Any, return_rank: bool = False, atol: Any = None, rtol: Any = None, **options: Any
     ) -> Any:
-        if a.ndim == 2 or a.size == 0 or a.dtype.char not in "fdFD":
+        if is_plain(a) and (a.ndim == 2 or a.size == 0 or a.dtype.char not in "fdFD"):
             return of_matrices(a, return_rank, atol=atol, rtol=rtol, **options)
         X, w, Y = decomposed(a, **options)
         atol = 0.0 if atol is None else atol
         rtol = max(a.shape[-2:]) * float(np.finfo(w.dtype).eps) if rtol is None else rtol
         if atol < 0 or rtol < 0:
             raise ValueError(f"atol and rtol must not be negative, got {atol} and {rtol}")
-        counts = np.abs(w) > atol + rtol * np.max(np.abs(w), axis=-1, keepdims=True)
-        P = (X * np.divide(1, w, out=np.zeros_like(w), where=counts)[..., None, :]) @ Y
+        counts = np.abs(w) > atol + rtol * largest(np.abs(w), axis=-1, keepdims=True)
+        P = (X * _reciprocals(w, counts)[..., None, :]) @ Y
         return (P, np.sum(counts, axis=-1)) if return_rank else P
 
     return pseudoinverse
+
+
+def _reciprocals(w: Any, counts: Any) -> Any:
+    """1 / w where w counts, else 0."""
+    return (counts / np.where(counts, w, 1)).astype(w.dtype)
 
 
 def _by_singular_values(a: Any) -> tuple[Any, Any, Any]:
@@ -327,11 +333,11 @@ def lstsq(
         return _of_nothing(n, B, batch, vector)
     U, s, Vh = np.linalg.svd(value(a), full_matrices=False)
     cutoff = float(np.finfo(s.dtype).eps) if cond is None or cond < 0 else cond
-    counts = s > cutoff * np.max(s, axis=-1, keepdims=True, initial=0.0)
-    P = (adjoint(Vh) * np.divide(1, s, out=np.zeros_like(s), where=counts)[..., None, :]) @ adjoint(U)
+    counts = s > cutoff * largest(s, axis=-1, keepdims=True)
+    P = (adjoint(Vh) * _reciprocals(s, counts)[..., None, :]) @ adjoint(U)
     X = _solution(a, B, P=P)
     ranks = np.sum(counts, axis=-1)
-    residues = np.empty((*batch, 0), a.dtype)
+    residues = zeros_beside(a, (*batch, 0), a.dtype)
     if driver != "gelsy" and m > n and np.all(ranks == n):
         residues = _squares(B - a @ X)
         residues = residues[..., 0] if vector else residues
@@ -342,9 +348,9 @@ def lstsq(
 
 def _of_nothing(n: int, B: Any, batch: tuple[int, ...], vector: bool) -> Any:
     """For a matrix without entries: x is zero; without columns, b itself is left."""
-    X = np.zeros((*batch, n, B.shape[-1]), B.dtype)
-    nothing = np.empty((*batch, 0))
-    rank = np.zeros(batch, int) if batch else 0
+    X = zeros_beside(B, (*batch, n, B.shape[-1]), B.dtype)
+    nothing = zeros_beside(B, (*batch, 0), np.float64)
+    rank = zeros_beside(B, batch, int) if batch else 0
     if n:
         return X[..., 0] if vector else X, nothing, rank, nothing
     residues = np.broadcast_to(_squares(B), (*batch, B.shape[-1]))

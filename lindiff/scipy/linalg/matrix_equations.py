@@ -16,7 +16,7 @@ from scipy.linalg.lapack import get_lapack_funcs
 
 from lindiff.core.differential import Differential
 from lindiff.linalg._backend import operator
-from lindiff.linalg._batches import over_batch
+from lindiff.linalg._batches import over_batch, require_host
 from lindiff.linalg._matrices import adjoint, hermitian_part
 from lindiff.rules._common import as_array
 from lindiff.scipy.linalg._arguments import is_plain
@@ -32,6 +32,7 @@ __all__ = [
 
 def of_one_dtype(*arrays: Any, least: Any = np.float32) -> list[Any]:
     """SciPy's real Schur form of one coefficient does not fit the complex one of another."""
+    require_host("this matrix equation", *arrays)
     arrays = tuple(np.asarray(x) for x in arrays)
     dtype = np.result_type(*arrays, least)
     return [x.astype(dtype, copy=False) for x in arrays]
@@ -385,7 +386,9 @@ def _plain_are(solve: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def call(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool) -> Any:
-        arrays = [np.asarray(x) for x in (a, b, q, r, e, s) if x is not None]
+        arrays = [x for x in (a, b, q, r, e, s) if x is not None]
+        require_host("this matrix equation", *arrays)
+        arrays = [np.asarray(x) for x in arrays]
 
         def one(*matrices: Any) -> Any:
             rest = iter(matrices[4:])

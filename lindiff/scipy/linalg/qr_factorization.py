@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff.core.arrays import zeros_beside
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
+from lindiff.linalg._batches import require_host
 from lindiff.linalg._degeneracy import without_rotation
 from lindiff.linalg._matrices import adjoint, conj
 from lindiff.scipy.linalg._arguments import as_checked, axes_of
@@ -18,7 +20,7 @@ from lindiff.scipy.linalg._drop_in import drop_in
 __all__ = ["qr", "qr_multiply", "rq"]
 
 
-@drop_in(scipy.linalg.qr, 2)
+@drop_in(scipy.linalg.qr, 2, anywhere=True)
 def qr(
     a: Any,
     overwrite_a: bool = False,
@@ -83,6 +85,8 @@ def qr(
     if mode not in ("full", "qr", "r", "economic"):
         raise ValueError(f"qr: mode must be 'full', 'r', 'economic' or 'raw', got {mode!r}")
     order: tuple[Any, ...] = ()
+    if pivoting or (mode in ("full", "qr") and a.shape[-2] > a.shape[-1]):
+        require_host("qr with pivoting or a full Q", a)
     if pivoting:
         order = (qr(value(a), mode="r", pivoting=True, check_finite=False)[-1],)
         a = np.take_along_axis(a, order[0][..., None, :], axis=-1)
@@ -100,7 +104,7 @@ def _with_zero_rows(R: Any, m: int) -> Any:
     missing = m - R.shape[-2]
     if missing == 0:
         return R
-    return np.concatenate([R, np.zeros((*R.shape[:-2], missing, R.shape[-1]), R.dtype)], axis=-2)
+    return np.concatenate([R, zeros_beside(R, (*R.shape[:-2], missing, R.shape[-1]), R.dtype)], axis=-2)
 
 
 @rule

@@ -13,7 +13,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.linalg._backend import operator
 from lindiff.linalg._degeneracy import over_gaps, without_gauge
-from lindiff.linalg._matrices import adjoint, blocks
+from lindiff.linalg._matrices import adjoint, blocks, largest
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.eigenvectors import gaps
 from lindiff.scipy.linalg._arguments import as_checked, require_square
@@ -121,8 +121,8 @@ def _schur(a: Any, output: str, sort: Sort) -> Any:
         if rotations is not None:
             M_bar = M_bar + rotations.pull(X_bar)
             X_bar = K - commutator_adjoint(M_bar)
-        largest = np.max(np.abs(value(T)), initial=0.0)
-        without_gauge(X_bar, np.abs(value(K)) + largest * np.abs(value(M_bar)), "schur")
+        size = largest(np.abs(value(T)))
+        without_gauge(X_bar, np.abs(value(K)) + size * np.abs(value(M_bar)), "schur")
         M_bar = M_bar + _below_commutator(T, X_bar - adjoint(X_bar), transposed=True)
         return Z @ M_bar @ adjoint(Z)
 
@@ -210,9 +210,7 @@ def _substituted(T: Any, M: Any, transposed: bool, pairs: Any) -> Any:
     strict = np.tril(S, -1) if transposed else np.triu(S, 1)
     w = np.diagonal(S, axis1=-2, axis2=-1)
     apart = gaps(w)
-    may_repeat = bool(
-        (np.abs(apart) <= n * np.finfo(w.dtype).eps ** 0.75 * np.max(np.abs(w), initial=0.0)).any()
-    )
+    may_repeat = bool((np.abs(apart) <= n * np.finfo(w.dtype).eps ** 0.75 * largest(np.abs(w))).any())
     X = np.zeros(np.broadcast_shapes(S.shape, M.shape), np.result_type(S, M))
     for d in range(1, n) if transposed else range(n - 1, 0, -1):
         rows, columns = slice(d, n), slice(0, n - d)

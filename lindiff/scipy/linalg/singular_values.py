@@ -21,7 +21,7 @@ __all__ = ["null_space", "orth", "polar", "svd", "svdvals"]
 # -- singular values -----------------------------------------------------------------------------------------
 
 
-@drop_in(scipy.linalg.svd, 2)
+@drop_in(scipy.linalg.svd, 2, anywhere=True)
 def svd(
     a: Any,
     full_matrices: bool = True,
@@ -78,11 +78,11 @@ def svd(
         raise ValueError(f'svd: lapack_driver must be "gesdd" or "gesvd", got {lapack_driver!r}')
     a = as_checked(a, check_finite)
     if not compute_uv:
-        return np.linalg.svdvals(a)
+        return np.linalg.svd(a, compute_uv=False)
     return tuple(np.linalg.svd(a, full_matrices=full_matrices))
 
 
-@drop_in(scipy.linalg.svdvals, 2)
+@drop_in(scipy.linalg.svdvals, 2, anywhere=True)
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Singular values, descending, like ``scipy.linalg.svdvals``.
 
@@ -104,7 +104,7 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any
     >>> svdvals(np.array([[3.0], [4.0]]))
     array([5.])
     """
-    return np.linalg.svdvals(as_checked(a, check_finite))
+    return np.linalg.svd(as_checked(a, check_finite), compute_uv=False)
 
 
 @drop_in(scipy.linalg.orth, 2)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
 from lindiff.linalg import factors
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._factored import factored
-from lindiff.linalg._matrices import adjoint
+from lindiff.linalg._matrices import adjoint, identity_like
 from lindiff.scipy.linalg._arguments import (
     SCIPY,
     as_checked,
@@ -167,7 +168,7 @@ def solve(
         raise NotImplementedError("solve: transposed=True is for real matrices; write solve(a.T, b)")
     rows = b.shape[max(b.ndim - 2, 0)]
     if a.shape == (1, 1) and rows > 1:  # SciPy takes one number for a multiple of the identity
-        a = a * np.eye(rows, dtype=a.dtype)
+        a = a * placed(np.eye(rows, dtype=a.dtype), a)
     require_system(a.shape[-1], a, b, "solve")
     factor = factored(a, Structured, structure, bool(lower))
     return on_columns(lambda B: factors.solve(a, B, bool(transposed), factor), b)
@@ -246,7 +247,15 @@ def _plain_inv(a: Any, **options: Any) -> Any:
     return over_batch(2)(scipy.linalg.inv)(a, **options)
 
 
-@operator(lambda a, assume_a, lower: _plain_inv(a, **_given(assume_a, lower)))
+def _inv_value(a: Any, assume_a: str | None, lower: bool) -> Any:
+    """SciPy's; of an array of another library what ``solve`` does for the identity."""
+    if is_plain(a):
+        return _plain_inv(a, **_given(assume_a, lower))
+    factor = Structured(a, True, FULL_NAMES.get(assume_a, assume_a) if assume_a else None, lower)
+    return factor.solve(np.broadcast_to(identity_like(a), a.shape), False)
+
+
+@operator(_inv_value)
 def _inv(a: Any, assume_a: str | None = None, lower: bool = False) -> Any:
     """``B = a⁻¹``: ``B_dot = -B a_dot B``."""
     B = _inv(a, assume_a=assume_a, lower=lower)

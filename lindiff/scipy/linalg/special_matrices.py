@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._matrices import conj
@@ -160,7 +161,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     if is_plain(a):
         return over_batch(1)(scipy.linalg.convolution_matrix)(np.asarray(a), n, mode)
     rows = scipy.linalg.convolution_matrix(np.arange(1, a.shape[-1] + 1), n, mode)  # checks the arguments
-    return np.where(rows > 0, a[..., rows - 1], 0.0).astype(a.dtype)
+    return np.where(placed(rows > 0, a), a[..., rows - 1], 0.0).astype(a.dtype)
 
 
 def block_diag(*arrs: Any) -> Any:
@@ -186,7 +187,7 @@ def block_diag(*arrs: Any) -> Any:
     if is_plain(*arrs):
         blocks = [np.atleast_2d(block) for block in arrs]
         return over_batch(*(2 for _ in blocks))(scipy.linalg.block_diag)(*blocks)
-    blocks = [np.atleast_2d(_as_array(block)) for block in arrs]
+    blocks = [placed(np.atleast_2d(_as_array(block)), *arrs) for block in arrs]
     dtype = np.result_type(*(block.dtype for block in blocks))
     batch = np.broadcast_shapes(*(block.shape[:-2] for block in blocks))
     width = sum(block.shape[-1] for block in blocks)
@@ -267,7 +268,7 @@ def companion(a: Any) -> Any:
     if np.any(value(a)[..., 0] == 0):
         raise ValueError("companion: the first coefficient must not be zero")
     first = -(a[..., 1:] / a[..., :1])
-    shifts = np.broadcast_to(np.eye(n - 2, n - 1, dtype=a.dtype), (*a.shape[:-1], n - 2, n - 1))
+    shifts = np.broadcast_to(placed(np.eye(n - 2, n - 1, dtype=a.dtype), a), (*a.shape[:-1], n - 2, n - 1))
     return np.concatenate([first[..., None, :], shifts], axis=-2)
 
 
@@ -336,5 +337,8 @@ def leslie(f: Any, s: Any) -> Any:
     batch = np.broadcast_shapes(f.shape[:-1], s.shape[:-1])
     dtype = np.result_type(f.dtype, s.dtype)
     first = np.broadcast_to(f.astype(dtype), (*batch, n))
-    rates = np.eye(n - 1, n, dtype=dtype) * np.broadcast_to(s.astype(dtype), (*batch, n - 1))[..., None]
+    rates = (
+        placed(np.eye(n - 1, n, dtype=dtype), s)
+        * np.broadcast_to(s.astype(dtype), (*batch, n - 1))[..., None]
+    )
     return np.concatenate([first[..., None, :], rates], axis=-2)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff.core.arrays import zeros_beside
 from lindiff.core.differential import Differential
 from lindiff.core.variable import value
 from lindiff.linalg._backend import operator
@@ -62,7 +63,7 @@ def _product(c: Any, r: Any, X: Any) -> Any:
     m, n = c.shape[-1], r.shape[-1]
     if m == 0 or n == 0:
         batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1], X.shape[:-2])
-        return np.zeros((*batch, m, X.shape[-1]), np.result_type(c.dtype, X.dtype))
+        return zeros_beside(X, (*batch, m, X.shape[-1]), np.result_type(c.dtype, X.dtype))
     size = m + n - 1
     period = joined(c, np.flip(r[..., 1:], axis=-1))[..., None]
     Y: Any
@@ -152,7 +153,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     c, r, b = _double(c, r, b)
     if b.size == 0 or c.size == 0:
         batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1], b.shape[:-2])
-        return np.zeros((*batch, *b.shape[-2:]), b.dtype)
+        return zeros_beside(b, (*batch, *b.shape[-2:]), b.dtype)
     return _solve_toeplitz(c, r, b)
 
 
@@ -267,7 +268,7 @@ def solve_circulant(
         )
     if b.size == 0:
         batch = np.broadcast_shapes(c.shape, b.shape)
-        return np.moveaxis(np.zeros(batch, np.result_type(c.dtype, b.dtype, np.float32)), -1, outaxis)
+        return np.moveaxis(zeros_beside(b, batch, np.result_type(c.dtype, b.dtype, np.float32)), -1, outaxis)
     eigenvalues = np.fft.fft(c)
     size = np.abs(value(eigenvalues))
     if tol is None:
