@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
+from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array
+from lindiff.rules._formula import some
 from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "romb", "simpson", "trapezoid"]
@@ -96,14 +98,14 @@ def _led_by(total: Any, initial: Any) -> Any:
     """A cumulative integral that begins with `initial`, if there is one."""
     if initial is None:
         return total
-    first = np.broadcast_to(np.asarray(initial, total.dtype), (*total.shape[:-1], 1))
+    first = np.broadcast_to(placed(np.asarray(initial, total.dtype), total), (*total.shape[:-1], 1))
     return np.concatenate([first, total], axis=-1)
 
 
 def _ratio(a: Any, b: Any) -> Any:
     """``a / b``, zero where b is: an empty interval has no weight."""
     is_zero = np.equal(value(b), 0)
-    return np.where(is_zero, 0.0, a / np.where(is_zero, 1.0, b)) if np.any(is_zero) else a / b
+    return np.where(is_zero, 0.0, a / np.where(is_zero, 1.0, b)) if some(is_zero) else a / b
 
 
 @drop_in(scipy.integrate.simpson)
@@ -196,7 +198,7 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
         total = np.cumsum(_trapezoids(y, x, dx), axis=-1)
     else:
         if x is None:
-            h = np.broadcast_to(dx, (*y.shape[:-1], n - 1))
+            h = placed(np.broadcast_to(dx, (*y.shape[:-1], n - 1)), y)
         else:
             h = np.diff(x)
             if np.any(value(h) <= 0):
@@ -209,7 +211,10 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
         total = np.cumsum(both[..., np.where(is_first, interval, n - 3 + interval)], axis=-1)
     if initial is not None:
         initial = np.moveaxis(initial, axis, -1) if np.ndim(initial) else initial
-        total = np.concatenate([np.broadcast_to(initial, (*total.shape[:-1], 1)), total + initial], axis=-1)
+        total = np.concatenate(
+            [np.broadcast_to(placed(as_array(initial), total), (*total.shape[:-1], 1)), total + initial],
+            axis=-1,
+        )
     return np.moveaxis(total, -1, axis)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from lindiff.core import pytree
-from lindiff.core.variable import differentiable_array
+from lindiff.core.arrays import foreign, on_host, placed
+from lindiff.core.variable import Variable, differentiable_array
 from lindiff.scipy._rest import has_variable
 from lindiff.transforms.linearize import linearize
 
@@ -29,6 +30,7 @@ class Flat:
     """The form of a tree of arrays, and the way to vectors of float64 and back.
 
     Leaves follow each other in C order; a complex number counts as two, its real and imaginary part.
+    Leaves on a device go there and back: SciPy searches on the host.
 
     Parameters
     ----------
@@ -42,15 +44,17 @@ class Flat:
         self.shapes = [array.shape for array in arrays]
         self._is_complex = [array.dtype.kind == "c" for array in arrays]
         sizes = [array.size * (2 if array.dtype.kind == "c" else 1) for array in arrays]
+        self._likes = [array if foreign(array) is not None else None for array in arrays]
         self._ends = np.cumsum(sizes)[:-1]
         self.size = sum(sizes)
 
     def flat(self, tree: Any) -> Any:
         """The leaves of a tree of this form in one vector."""
         leaves = pytree.flatten_like(tree, self.tree, "result", "argument")
+        dtypes = [np.complex128 if is_complex else np.float64 for is_complex in self._is_complex]
         parts = [
-            np.ravel(np.ascontiguousarray(leaf, np.complex128 if is_complex else np.float64)).view(np.float64)
-            for leaf, is_complex in zip(leaves, self._is_complex, strict=True)
+            np.ravel(np.ascontiguousarray(_of_numpy(leaf), dtype)).view(np.float64)
+            for leaf, dtype in zip(leaves, dtypes, strict=True)
         ]
         return np.concatenate([np.zeros(0), *parts])
 
@@ -58,9 +62,12 @@ class Flat:
         """The tree that a vector stands for."""
         parts = np.split(np.asarray(vector, np.float64), self._ends)
         leaves = []
-        for part, shape, is_complex in zip(parts, self.shapes, self._is_complex, strict=True):
+        for part, shape, is_complex, like in zip(
+            parts, self.shapes, self._is_complex, self._likes, strict=True
+        ):
             array = np.ascontiguousarray(part).view(np.complex128) if is_complex else part
-            leaves.append(array.reshape(shape)[()])
+            array = array.reshape(shape)
+            leaves.append(array[()] if like is None else placed(array, like))
         return self._restore(leaves)
 
     def bound(self, bound: Any) -> Any:
@@ -70,8 +77,13 @@ class Flat:
         if np.size(bound) == 1 and pytree.flatten(bound)[0] == [bound]:
             return np.full(self.size, np.ravel(bound)[0], np.float64)
         leaves = pytree.flatten_like(bound, self.tree, "bound", "argument")
-        parts = [np.ravel(np.broadcast_to(b, s)) for b, s in zip(leaves, self.shapes, strict=True)]
+        parts = [np.ravel(np.broadcast_to(_of_numpy(b), s)) for b, s in zip(leaves, self.shapes, strict=True)]
         return np.concatenate(parts)
+
+
+def _of_numpy(leaf: Any) -> Any:
+    """An array on a device brought to the host; Variables stay, to be refused."""
+    return leaf if isinstance(leaf, Variable) else on_host(leaf)
 
 
 def linear_operator(function: Callable[[Any], Any], x: Any, form: Flat) -> tuple[Any, LinearOperator, Flat]:

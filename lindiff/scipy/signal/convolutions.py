@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
+from lindiff.core.arrays import counterpart, placed, zeros_beside
 from lindiff.core.differential import Bilinear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
@@ -20,6 +21,8 @@ from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = ["convolve", "correlate", "fftconvolve", "oaconvolve"]
 
+DIRECT = 64  # elements of the smaller array up to which a GPU convolves by sums
+
 
 @rule
 def _convolve(a: Any, b: Any, mode: str, axes: tuple[int, ...], method: str) -> Any:
@@ -27,11 +30,14 @@ def _convolve(a: Any, b: Any, mode: str, axes: tuple[int, ...], method: str) -> 
     if isinstance(a, Variable) or isinstance(b, Variable):  # of an outer trace
         y = _convolve(a, b, mode, axes, method)
     elif method == "overlap-add":
-        y = scipy.signal.oaconvolve(a, b, mode, axes)
+        y = counterpart(scipy.signal.oaconvolve, a, b)(a, b, mode, axes)
     elif len(axes) < a.ndim:
-        y = scipy.signal.fftconvolve(a, b, mode, axes)
+        y = counterpart(scipy.signal.fftconvolve, a, b)(a, b, mode, axes)
     else:
-        y = scipy.signal.convolve(a, b, mode, method)
+        function = counterpart(scipy.signal.convolve, a, b)
+        if function is not scipy.signal.convolve and method == "auto":  # CuPy chooses for vectors alone
+            method = "fft" if min(a.size, b.size) > DIRECT else "direct"
+        y = function(a, b, mode, method)
 
     def over_the_other(y_bar: Any, other: Any) -> Any:
         full = _in_full(y_bar, a.shape, b.shape, mode, axes)
@@ -64,7 +70,7 @@ def _in_full(y: Any, shape: tuple[int, ...], other: tuple[int, ...], mode: str, 
 
 def _run(name: str, in1: Any, in2: Any, mode: str, axes: Any, method: str) -> Any:
     """A convolution of arguments with Variables among them; checks what SciPy checks."""
-    a, b = as_array(in1), as_array(in2)
+    a, b = placed(as_array(in1), in2), placed(as_array(in2), in1)
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"{name}: mode is 'full', 'same' or 'valid', got {mode!r}")
     if a.ndim != b.ndim:
@@ -72,7 +78,7 @@ def _run(name: str, in1: Any, in2: Any, mode: str, axes: Any, method: str) -> An
     if a.ndim == 0:
         return a * b
     if a.size == 0 or b.size == 0:
-        return np.array([])
+        return zeros_beside(a, (0,), float)
     over = tuple(sorted(normalized_axes(axes, a.ndim))) if axes is not None else tuple(range(a.ndim))
     if mode == "valid":
         larger = [a.shape[axis] >= b.shape[axis] for axis in over]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
+from lindiff.core.arrays import counterpart, placed, zeros_beside
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
@@ -29,33 +30,31 @@ def _filter(b: Any, a: Any, x: Any, zi: Any) -> Any:
     if has_variable((b, a, x, zi)):  # of an outer trace
         y = _filter(b, a, x, zi)
     else:
-        y = scipy.signal.lfilter(b, a, x, axis=-1, zi=zi)[0]
+        y = counterpart(scipy.signal.lfilter, b, a, x)(b, a, x, axis=-1, zi=zi)[0]
     n, order = x.shape[-1], zi.shape[-1]
 
     def from_rest(b: Any, x: Any) -> Any:
-        return _filter(b, a, x, np.zeros(zi.shape, x.dtype))
+        return _filter(b, a, x, zeros_beside(x, zi.shape, x.dtype))
 
     def of_state(zi_dot: Any) -> Any:
         return _filter(b, a, np.zeros_like(value(x)), zi_dot)
 
     def backward(b: Any, y_bar: Any) -> Any:
         bars = np.flip(y_bar, -1)
-        zeros = np.zeros(zi.shape, y_bar.dtype)
+        zeros = zeros_beside(y_bar, zi.shape, y_bar.dtype)
         return np.flip(_filter(conj(b), conj(a), bars, zeros), -1)
 
     def delayed_products(w: Any, x: Any, count: int) -> Any:
         """``Σ w_n conj(x_n-k)`` for each delay k, over time and batch."""
-        return np.stack(
-            [np.sum(w[..., k:] * conj(x[..., : max(n - k, 0)])) if k < n else 0.0 for k in range(count)]
-        )
+        return np.stack([np.sum(w[..., min(k, n) :] * conj(x[..., : max(n - k, 0)])) for k in range(count)])
 
     def adjoint(y_bar: Any) -> Any:
         """The cotangent of the right-hand side ``B x + z``."""
-        return backward(np.eye(1, order + 1, dtype=a.dtype)[0], y_bar)
+        return backward(placed(np.eye(1, order + 1, dtype=a.dtype)[0], a), y_bar)
 
     def a_bar(y_bar: Any) -> Any:
         bars = delayed_products(adjoint(y_bar), y, len(a))
-        return -np.where(np.arange(len(a)) == 0, 0.0, bars)
+        return -np.where(placed(np.arange(len(a)) == 0, bars), 0.0, bars)
 
     def zi_bar(y_bar: Any) -> Any:
         first = adjoint(y_bar)[..., :order]
@@ -65,7 +64,7 @@ def _filter(b: Any, a: Any, x: Any, zi: Any) -> Any:
     return y, Differential(
         (
             lambda b_dot: from_rest(b_dot, x),
-            lambda a_dot: -from_rest(np.where(np.arange(len(a)) == 0, 0.0, a_dot), y),
+            lambda a_dot: -from_rest(np.where(placed(np.arange(len(a)) == 0, a_dot), 0.0, a_dot), y),
             lambda x_dot: from_rest(b, x_dot),
             of_state,
         ),
@@ -85,7 +84,7 @@ def _tail_products(c: Any, x: Any, order: int) -> Any:
     held = np.pad(x[..., max(n - order, 0) :], [(0, 0)] * (x.ndim - 1) + [(max(order - n, 0), 0)])
     k, j = np.arange(order)[:, None], np.arange(order)
     delay = order + k - j  # from the sample j of the last `order` ones to the state k
-    coefficients = np.where(delay <= order, c[np.minimum(delay, order)], 0.0)
+    coefficients = np.where(placed(delay <= order, c), c[np.minimum(delay, order)], 0.0)
     return held @ np.transpose(coefficients)
 
 
@@ -131,7 +130,8 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     >>> ld.grad(last)(0.5)
     np.float64(1.0)
     """
-    b, a, x = np.atleast_1d(as_array(b)), np.atleast_1d(as_array(a)), as_array(x)
+    b, a, x = (placed(as_array(part), b, a, x) for part in (b, a, x))
+    b, a = np.atleast_1d(b), np.atleast_1d(a)
     if b.ndim > 1 or a.ndim > 1:
         raise ValueError(f"lfilter: b and a have one axis, got shapes {b.shape} and {a.shape}")
     axis = normalized_axes(axis, x.ndim)[0]
@@ -141,7 +141,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     b, a, x = _of_length(b / a[0], order + 1, dtype), _of_length(a / a[0], order + 1, dtype), x.astype(dtype)
     shape = (*x.shape[:-1], order)
     if zi is None:
-        return np.moveaxis(_filter(b, a, x, np.zeros(shape, dtype)), -1, axis)
+        return np.moveaxis(_filter(b, a, x, zeros_beside(x, shape, dtype)), -1, axis)
     state = np.broadcast_to(np.moveaxis(as_array(zi), axis, -1), shape).astype(dtype)
     y = _filter(b, a, x, state)
     zf = _tail_products(b, x, order) - _tail_products(a, y, order)
@@ -182,7 +182,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     >>> ld.grad(lambda x: sosfilt(sos, x)[-1])(np.zeros(3))
     array([0.25, 0.5 , 1.  ])
     """
-    sos, y = np.atleast_2d(as_array(sos)), as_array(x)
+    sos, y = np.atleast_2d(placed(as_array(sos), x)), as_array(x)
     if sos.ndim != 2 or sos.shape[1] != 6:
         raise ValueError(f"sosfilt: sos has shape (sections, 6), got {sos.shape}")
     if np.any(value(sos)[:, 3] != 1):
@@ -205,7 +205,7 @@ def _detrended(data: Any, axis: int, type: str, bp: Any) -> Any:
         return _detrended(x, axis, type, bp)
 
     is_outer = isinstance(data, Variable)
-    y = project(data) if is_outer else scipy.signal.detrend(data, axis, type, bp)
+    y = project(data) if is_outer else counterpart(scipy.signal.detrend, data)(data, axis, type, bp)
     return y, Linear((project,), (project,))
 
 
@@ -297,9 +297,9 @@ def savgol_filter(
     def coefficients(**position: Any) -> Any:
         return scipy.signal.savgol_coeffs(window_length, polyorder, deriv, delta, **position)
 
-    weights = np.reshape(coefficients(), (*(1,) * (x.ndim - 1), window_length))
+    weights = np.reshape(placed(coefficients(), x), (*(1,) * (x.ndim - 1), window_length))
     if mode == "interp":
-        at_edge = np.stack([coefficients(pos=i, use="dot") for i in range(window_length)])
+        at_edge = placed(np.stack([coefficients(pos=i, use="dot") for i in range(window_length)]), x)
         before = x[..., :window_length] @ at_edge[:half].T
         after = x[..., n - window_length :] @ at_edge[window_length - half :].T
         begin = 2 * half + 1 - window_length  # a window of even length reaches farther to the right

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from lindiff.core.arrays import counterpart
 from lindiff.core.variable import Variable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,7 +27,7 @@ def drop_in(original: Callable[..., Any] | None) -> Callable[[F], F]:
             for x in (*args, *options.values()):
                 if isinstance(x, Variable):
                     return function(*args, **options)
-            return original(*args, **options)  # type: ignore[misc]
+            return counterpart(original, *args)(*args, **options)
 
         call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from lindiff.core.arrays import counterpart, placed
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
@@ -25,7 +26,7 @@ def log_of_sum(a: Any, b: Any, axes: tuple[int, ...], signed: bool) -> Any:
     if isinstance(a, Variable) or isinstance(b, Variable):  # of an outer trace
         y = log_of_sum(a, b, axes, signed)
     else:
-        y = special.logsumexp(a, axis=axes, b=b, keepdims=True, return_sign=signed)
+        y = counterpart(special.logsumexp, a, b)(a, axis=axes, b=b, keepdims=True, return_sign=signed)
         y = y[0] if signed else y
 
     def shares() -> Any:
@@ -39,7 +40,7 @@ def log_of_sum(a: Any, b: Any, axes: tuple[int, ...], signed: bool) -> Any:
             )
         if not signed:
             return share
-        return share * special.logsumexp(value(a), axis=axes, b=value(b), keepdims=True, return_sign=True)[1]
+        return share * signs(a, b, axes)
 
     def weights() -> Any:
         return shares() if b is None else b * shares()
@@ -57,6 +58,12 @@ def log_of_sum(a: Any, b: Any, axes: tuple[int, ...], signed: bool) -> Any:
         return conj(shares()) * y_bar
 
     return y, Differential((pushforward_a, pushforward_b), (pullback_a, pullback_b))
+
+
+def signs(a: Any, b: Any, axes: tuple[int, ...]) -> Any:
+    """The sign of ``Σ b exp(a)``; the axes stay."""
+    a, b = value(a), value(b)
+    return counterpart(special.logsumexp, a, b)(a, axis=axes, b=b, keepdims=True, return_sign=True)[1]
 
 
 @drop_in(special.logsumexp)
@@ -92,7 +99,7 @@ def logsumexp(
     """
     a = as_array(a)
     if b is not None:
-        b = as_array(b)
+        a, b = placed(a, b), placed(as_array(b), a)
         a = a + np.zeros_like(value(b))
     if a.ndim == 0:
         a, axis = np.reshape(a, (1,)), None
@@ -103,7 +110,7 @@ def logsumexp(
     if return_sign and is_complex:
         y, sign = np.real(y), np.exp(1j * np.imag(y))
     elif return_sign:
-        sign = special.logsumexp(value(a), axis=axes, b=value(b), keepdims=True, return_sign=True)[1]
+        sign = signs(a, b, axes)
     if not keepdims:
         y = np.squeeze(y, axis=axes)
         sign = None if sign is None else np.squeeze(sign, axis=axes)

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from lindiff.core.arrays import counterpart, placed
 from lindiff.core.differential import Elementwise
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
+from lindiff.rules._common import as_array
 from lindiff.scipy.special._drop_in import drop_in, refuse_variable
 
 __all__ = ["sph_harm_y"]
@@ -19,15 +21,17 @@ __all__ = ["sph_harm_y"]
 def harmonic(n: Any, m: Any, theta: Any, phi: Any) -> Any:
     """Y of degree n and order m; by θ from both neighbours (the ladder operators of angular momentum)."""
     nested = isinstance(theta, Variable) or isinstance(phi, Variable)
-    y = harmonic(n, m, theta, phi) if nested else special.sph_harm_y(n, m, theta, phi)
+    n, m = (placed(as_array(part), theta, phi) for part in (n, m))
+    function = harmonic if nested else counterpart(special.sph_harm_y, theta, phi)
+    y = function(n, m, theta, phi)
 
     def by_polar_angle() -> Any:
-        n_, m_, turn = np.asarray(n), np.asarray(m), np.exp(1j * phi)
-        up = np.sqrt((n_ - m_) * (n_ + m_ + 1)) * harmonic(n_, m_ + 1, theta, phi) / turn
-        down = np.sqrt((n_ + m_) * (n_ - m_ + 1)) * harmonic(n_, m_ - 1, theta, phi) * turn
+        turn = np.exp(1j * phi)
+        up = np.sqrt((n - m) * (n + m + 1)) * harmonic(n, m + 1, theta, phi) / turn
+        down = np.sqrt((n + m) * (n - m + 1)) * harmonic(n, m - 1, theta, phi) * turn
         return 0.5 * (up - down)
 
-    return y, Elementwise(None, None, by_polar_angle, lambda: 1j * np.asarray(m) * y)
+    return y, Elementwise(None, None, by_polar_angle, lambda: 1j * m * y)
 
 
 @drop_in(getattr(special, "sph_harm_y", None))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from lindiff.core.arrays import counterpart, placed
 from lindiff.core.differential import Elementwise
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
@@ -24,13 +25,14 @@ def _family(
 
     @rule
     def function(n: Any, z: Any) -> Any:
-        y = function(n, z) if isinstance(z, Variable) else original(n, z)
+        y = function(n, z) if isinstance(z, Variable) else counterpart(original, z)(n, z)
         return y, Elementwise(None, lambda: slope(n, z))
 
     def slope(n: Any, z: Any) -> Any:
+        n = placed(as_array(n), z)
         lower = np.where(np.equal(n, 0), 0, function(np.maximum(np.subtract(n, 1), 0), z))
         upper = function(np.add(n, 1), z)
-        return (below * np.asarray(n) * lower + above * np.add(n, 1) * upper) / (2 * np.asarray(n) + 1)
+        return (below * n * lower + above * (n + 1) * upper) / (2 * n + 1)
 
     function.__name__ = original.__name__
     return function, slope

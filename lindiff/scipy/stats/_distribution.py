@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
+from lindiff.core.arrays import foreign, placed
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array
+from lindiff.rules._formula import some
 from lindiff.scipy._rest import has_variable, plain_only
 
 __all__ = ["Continuous", "Discrete", "Distribution", "Frozen", "PlainOnly", "double"]
@@ -36,13 +38,18 @@ REASONS = {
 
 def double(x: Any) -> Any:
     """In double precision, in which SciPy computes distributions."""
+    if isinstance(x, (int, float)):
+        return np.float64(x)
     x = as_array(x)
     return x if x.dtype == np.float64 else x.astype(np.float64)
 
 
 def _everywhere(condition: Any) -> bool:
-    """Whether a condition, a NumPy boolean or an array of them, holds everywhere."""
-    return bool(condition.all() if condition.ndim else condition)
+    """Whether a condition, a NumPy boolean or an array of them, is known to hold everywhere.
+
+    An array on a device is not asked, since its answer would have to be waited for.
+    """
+    return foreign(condition) is None and bool(condition.all() if condition.ndim else condition)
 
 
 def _where(condition: Any, y: Any, otherwise: Any) -> Any:
@@ -123,9 +130,9 @@ class Distribution:
                 f"{', and ' + ', '.join(kwds) if kwds else ''}"
             )
         given.update(kwds)
-        return [double(given[name]) for name in self.shapes], [
-            None if given.get(name) is None else double(given[name]) for name in self.located
-        ]
+        numbers = [None if given.get(name) is None else double(given[name]) for name in names]
+        numbers = [placed(x, *numbers) for x in numbers]
+        return numbers[: len(self.shapes)], numbers[len(self.shapes) :]
 
     def _checked(self, shapes: list[Any]) -> tuple[Any, list[Any]]:
         """Where shape parameters are in their domain, and such ones everywhere."""
@@ -226,7 +233,7 @@ def _log_of_probability(
     """``log p``, from 1 - p where that is the less."""
     p = probability(z, *shapes)
     is_likely = value(p) > 0.5
-    if not np.any(is_likely):
+    if not some(is_likely):
         return np.log(p)
     rest = np.where(is_likely, complement(z, *shapes), 0.5)
     return np.where(is_likely, np.log1p(-rest), np.log(np.where(is_likely, 1.0, p)))
@@ -267,7 +274,7 @@ class Continuous(Distribution):
             positive = value(scale) > 0
             valid = valid & positive
             scale = _where(positive, scale, 1.0)
-        z = double(x)
+        z = placed(double(x), *shapes, loc, scale)
         z = z if loc is None else z - loc
         z = z if scale is None else z / scale
         low, high = self._support(*map(value, safe))
@@ -320,7 +327,7 @@ class Continuous(Distribution):
             positive = value(scale) > 0
             valid = valid & positive
             scale = _where(positive, scale, 1.0)
-        q = double(q)
+        q = placed(double(q), *shapes, loc, scale)
         at = value(q)
         inside = (at > 0) & (at < 1)
         z = formula(_where(inside, q, 0.5), *safe)
@@ -328,6 +335,7 @@ class Continuous(Distribution):
         if method == "isf":
             first, last = last, first
         z = _where(inside, z, np.where(at == 0, first, np.where(at == 1, last, np.nan)))
+        z = placed(z, *shapes, loc, scale)
         x = z if scale is None else z * scale
         x = x if loc is None else x + loc
         return _where(valid, _of_shape(x, np.shape(x), np.shape(valid), at.shape), np.nan)
@@ -390,7 +398,7 @@ class Discrete(Distribution):
             return self._plain(method, (k, *args), kwds)
         shapes, (loc,) = self._parameters(args, kwds)
         valid, safe = self._checked(shapes)
-        k = value(double(k)) - (0.0 if loc is None else value(loc))
+        k = placed(value(double(k)), *shapes, loc) - (0.0 if loc is None else value(loc))
         low, high = self._support(*map(value, safe))
         if method in ("pmf", "logpmf"):
             inside = (k >= low) & (k <= high) & (np.floor(k) == k)

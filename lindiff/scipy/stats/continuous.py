@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from lindiff.core.variable import value
+from lindiff.rules._formula import perhaps
 from lindiff.scipy.stats._distribution import Continuous
 
 __all__ = [
@@ -63,7 +64,7 @@ def _downward(z: Any) -> Any:
 
 def _infinite_above(condition: Any, y: Any) -> Any:
     """``y`` where a moment is finite."""
-    return y if np.all(condition) else np.where(condition, y, np.inf)
+    return y if not perhaps(~condition) else np.where(condition, y, np.inf)
 
 
 # -- normal and its relatives ----------------------------------------------------------------------------
@@ -236,9 +237,12 @@ class StudentT(Continuous):
 
     def _logpdf(self, z: Any, df: Any) -> Any:
         is_normal = np.isinf(value(df))
-        if np.any(is_normal):
-            of_t = self._logpdf(z, np.where(is_normal, 1.0, df))
-            return np.where(is_normal, -0.5 * LOG_2PI - z * z / 2, of_t)
+        if not perhaps(is_normal):
+            return self._logpdf_of_finite(z, df)
+        of_t = self._logpdf_of_finite(z, np.where(is_normal, 1.0, df))
+        return np.where(is_normal, -0.5 * LOG_2PI - z * z / 2, of_t)
+
+    def _logpdf_of_finite(self, z: Any, df: Any) -> Any:
         factor = np.log(special.poch(0.5 * df, 0.5)) - 0.5 * (np.log(df) + LOG_PI)
         return factor - (df + 1) / 2 * np.log1p(z * z / df)
 
@@ -260,11 +264,11 @@ class StudentT(Continuous):
     def _var(self, df: Any) -> Any:
         """``df / (df - 2)``; infinite for df up to 2, none up to 1."""
         is_normal = np.isinf(value(df))
-        df = np.where(is_normal, 3.0, df) if np.any(is_normal) else df
+        df = np.where(is_normal, 3.0, df) if perhaps(is_normal) else df
         has = value(df) > 2
         v = _infinite_above(has, 1 + 2 / (np.where(has, df, 3.0) - 2))
         v = np.where(value(df) > 1, v, np.nan)
-        return np.where(is_normal, 1.0, v) if np.any(is_normal) else v
+        return np.where(is_normal, 1.0, v) if perhaps(is_normal) else v
 
     def _entropy(self, df: Any) -> Any:
         half, more = df / 2, (df + 1) / 2

@@ -9,9 +9,11 @@ import numpy as np
 import scipy.stats
 from scipy import special
 
+from lindiff.core.arrays import on_host, placed
 from lindiff.core.variable import Variable, value
 from lindiff.linalg.cholesky import potrf, sumlogdiag
 from lindiff.linalg.gaussian import LOG_TWO_PI, mvn_logpdf
+from lindiff.rules._common import as_array
 from lindiff.scipy._rest import has_variable, plain_only
 from lindiff.scipy.stats._distribution import REASONS, Frozen, double
 
@@ -69,26 +71,27 @@ class MultivariateNormal(Multivariate):
         cov = double(1.0 if cov is None else cov)
         if mean is None:
             mean = np.zeros(cov.shape[0] if cov.ndim == 2 else 1)
-        mean = np.reshape(double(mean), (-1,)) if np.size(value(mean)) == 1 else double(mean)
+        mean = placed(double(mean), cov)
+        mean = np.reshape(mean, (-1,)) if mean.size == 1 else mean
         n = mean.shape[0] if mean.ndim else 1
         if n == 1:
             cov = np.reshape(cov, (1, 1))
         elif cov.ndim == 0:
-            cov = cov * np.eye(n)
+            cov = cov * placed(np.eye(n), mean)
         elif cov.ndim == 1:
             cov = np.diag(cov)
         if mean.ndim != 1 or cov.shape != (n, n):
             raise ValueError(
                 f"multivariate_normal: mean of shape {mean.shape} and cov of shape {cov.shape} do not fit"
             )
-        return mean, cov
+        return mean, placed(cov, mean)
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The logarithm of the density at x, a vector or an array of vectors in its last axis."""
         if not has_variable((x, mean, cov)):
             return self._scipy.logpdf(x, mean, cov, allow_singular)
         mean, cov = self._parameters(mean, cov)
-        x = double(x)
+        x = placed(double(x), mean, cov)
         if x.ndim == 0:
             x = x[None]
         if x.ndim == 1:
@@ -147,7 +150,7 @@ class Dirichlet(Multivariate):
         ValueError
             If x is not on the simplex, or alpha not positive.
         """
-        density = self._scipy.logpdf(value(x), value(alpha))  # and SciPy's errors
+        density = self._scipy.logpdf(on_host(x), on_host(alpha))  # and SciPy's errors
         if not has_variable((x, alpha)):
             return density
         x, alpha = double(x), double(alpha)
@@ -162,12 +165,12 @@ class Dirichlet(Multivariate):
 
     def mean(self, alpha: Any) -> Any:
         """The mean, a vector."""
-        plain = self._scipy.mean(value(alpha))
+        plain = self._scipy.mean(on_host(alpha))
         return alpha / np.sum(alpha) if has_variable(alpha) else plain
 
     def var(self, alpha: Any) -> Any:
         """The variances, a vector."""
-        plain = self._scipy.var(value(alpha))
+        plain = self._scipy.var(on_host(alpha))
         if not has_variable(alpha):
             return plain
         total = np.sum(alpha)
@@ -175,7 +178,7 @@ class Dirichlet(Multivariate):
 
     def entropy(self, alpha: Any) -> Any:
         """The differential entropy."""
-        plain = self._scipy.entropy(value(alpha))
+        plain = self._scipy.entropy(on_host(alpha))
         if not has_variable(alpha):
             return plain
         total, n = np.sum(alpha), len(alpha)
@@ -203,12 +206,12 @@ class Multinomial(Multivariate):
 
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability of x; minus infinity where that is zero."""
-        x, n = value(x), value(n)
-        plain = self._scipy.logpmf(x, n, value(p))
+        plain = self._scipy.logpmf(on_host(x), on_host(n), on_host(p))
         if not has_variable(p):
             return plain
-        x, p = np.asarray(x), double(p)
-        ways = special.gammaln(np.asarray(n) + 1) - np.sum(special.gammaln(x + 1), axis=-1)
+        p = double(p)
+        x, n, plain = (placed(as_array(value(part)), p) for part in (x, n, plain))
+        ways = special.gammaln(n + 1) - np.sum(special.gammaln(x + 1), axis=-1)
         y = ways + np.sum(special.xlogy(x, p), axis=-1)
         return np.where(np.isfinite(plain), y, plain)
 
@@ -218,16 +221,20 @@ class Multinomial(Multivariate):
 
     def mean(self, n: Any, p: Any) -> Any:
         """The mean, a vector."""
-        plain = self._scipy.mean(value(n), value(p))
-        return np.where(np.isnan(plain), plain, value(n) * p) if has_variable(p) else plain
+        plain = self._scipy.mean(on_host(n), on_host(p))
+        if not has_variable(p):
+            return plain
+        plain = placed(plain, p)
+        return np.where(np.isnan(plain), plain, value(n) * p)
 
     def cov(self, n: Any, p: Any) -> Any:
         """The covariance, a matrix."""
-        plain = self._scipy.cov(value(n), value(p))
+        plain = self._scipy.cov(on_host(n), on_host(p))
         if not has_variable(p):
             return plain
-        matrix = p[..., :, None] * (np.eye(p.shape[-1]) - p[..., None, :])
-        return np.where(np.isnan(plain), plain, np.asarray(value(n))[..., None, None] * matrix)
+        plain, n = placed(plain, p), placed(as_array(value(n)), p)
+        matrix = p[..., :, None] * (placed(np.eye(p.shape[-1]), p) - p[..., None, :])
+        return np.where(np.isnan(plain), plain, n[..., None, None] * matrix)
 
 
 dirichlet = Dirichlet("dirichlet")
