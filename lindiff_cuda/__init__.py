@@ -1,7 +1,14 @@
-"""The kernels of lindiff for CuPy arrays: the place where they belong.
+"""The kernels of lindiff for CuPy arrays: arrays in, arrays out, of the names, arguments and meaning of
+`lindiff.kernels`.
 
-Importing this package needs CuPy; without it the import fails and says what to install.
-The GPU kernels themselves are not part of this release.
+Matrices are row-major, in the last two axes; leading axes are a batch. float32, float64, complex64 and
+complex128 work where `lindiff.kernels` has them, promoted as NumPy promotes them; integers become float64. An
+argument is changed only under its `overwrite_*` flag, and then only if its layout allows it: use the returned
+array. All work is queued in CuPy's current stream, all memory comes from its pool. An operator that can fail
+reads from the GPU whether it has, which waits for it; not within `unchecked`.
+
+Importing this package needs CuPy; without it the import fails and says what to install. Without a GPU the
+first call says so.
 """
 
 try:
@@ -11,3 +18,100 @@ except ImportError as error:
         "lindiff_cuda needs CuPy, which is not installed: pip install cupy-cuda12x "
         "(or cupy-cuda13x for CUDA 13)"
     ) from error
+
+from lindiff_cuda.checks import unchecked
+from lindiff_cuda.cholesky import (
+    potrf,
+    potrf_pullback,
+    potrf_pushforward,
+    potri,
+    potri_pullback,
+    potri_pushforward,
+)
+from lindiff_cuda.eigh import (
+    eigh,
+    eigh_pullback,
+    eigh_pushforward,
+    nearly_equal,
+    syevd,
+    syevd_pullback,
+    syevd_pushforward,
+)
+from lindiff_cuda.expm import expm, expm_keeping, expm_pullback, expm_pushforward
+from lindiff_cuda.faults import faults
+from lindiff_cuda.gaussian import log_density, log_density_pullback
+from lindiff_cuda.inverse import (
+    det,
+    getri,
+    inverse,
+    inverse_pullback,
+    inverse_pushforward,
+    slogdet,
+    slogdet_pullback,
+)
+from lindiff_cuda.kalman import Sweeps
+from lindiff_cuda.lq import (
+    gelqf,
+    gelqf_l,
+    gelqf_l_pullback,
+    gelqf_l_pushforward,
+    gelqf_pullback,
+    gelqf_pushforward,
+)
+from lindiff_cuda.lu import getrf, getrs
+from lindiff_cuda.products import gemm, gemm2, syrk, syrk_pullback
+from lindiff_cuda.svd import gesdd, gesdd_pullback, gesdd_pushforward
+from lindiff_cuda.triangles import copyltu
+from lindiff_cuda.triangular import trmm, trmm_pullback, trsm, trsm_pullback
+
+__all__ = [
+    "Sweeps",
+    "copyltu",
+    "det",
+    "eigh",
+    "eigh_pullback",
+    "eigh_pushforward",
+    "expm",
+    "expm_keeping",
+    "expm_pullback",
+    "expm_pushforward",
+    "faults",
+    "gelqf",
+    "gelqf_l",
+    "gelqf_l_pullback",
+    "gelqf_l_pushforward",
+    "gelqf_pullback",
+    "gelqf_pushforward",
+    "gemm",
+    "gemm2",
+    "gesdd",
+    "gesdd_pullback",
+    "gesdd_pushforward",
+    "getrf",
+    "getri",
+    "getrs",
+    "inverse",
+    "inverse_pullback",
+    "inverse_pushforward",
+    "log_density",
+    "log_density_pullback",
+    "nearly_equal",
+    "potrf",
+    "potrf_pullback",
+    "potrf_pushforward",
+    "potri",
+    "potri_pullback",
+    "potri_pushforward",
+    "slogdet",
+    "slogdet_pullback",
+    "syevd",
+    "syevd_pullback",
+    "syevd_pushforward",
+    "syrk",
+    "syrk_pullback",
+    "trmm",
+    "trmm_pullback",
+    "trsm",
+    "trsm_pullback",
+    "unchecked",
+]

@@ -12,9 +12,9 @@ from lindiff.core.variable import value
 from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.filter_sums import filter_sums
-from lindiff.statespace.initialization import never_determined, regular
+from lindiff.statespace.initialization import each_regular, never_determined, regular
 from lindiff.statespace.model import System, series_by_pattern
-from lindiff.statespace.sweeps import Plan, Sweeps
+from lindiff.statespace.sweeps import Plan, Sweeps, sweeps_for
 
 __all__ = ["compiled", "compiled_steps", "from_sums", "operands", "settled"]
 
@@ -56,8 +56,14 @@ def operands(system: System, tolerance: float, name: str, block: int = 0) -> tup
     y = system.y if level is None else system.y - level
     arrays = y, A, B, Q, R, m, P, c
     independent = R.shape[-2] == 1  # a row of variances, or the only one
-    plan = Plan(_groups(system), independent, tolerance, block, name, diffuse)
-    return arrays, plan._replace(shift=_shift(arrays, plan)) if diffuse else plan
+    plain = tuple(value(x) for x in arrays)
+    kind = sweeps_for(plain, len(diffuse))
+    plan = Plan(_groups(system) if kind is Sweeps else (), independent, tolerance, block, name, diffuse)
+    if diffuse and kind is Sweeps:
+        plan = plan._replace(shift=_shift(plain, plan))
+    elif diffuse:
+        plan = _with_shift_of_each(plain, plan)
+    return arrays, plan
 
 
 def _groups(system: System) -> tuple[tuple[Any, Any], ...]:
@@ -77,7 +83,6 @@ def _shift(arrays: tuple[Any, ...], plan: Plan) -> Any:
     """Where diffuse states start, (S, d): near what the data say of them, so that large numbers do not
     cancel.  No result depends on it: it is a constant, found from as few steps as determine them.
     """
-    arrays = tuple(value(x) for x in arrays)
     shift = np.zeros((len(arrays[0]), len(plan.diffuse)), arrays[0].dtype)
     for group in plan.groups:
         shift[group[0]] = _shift_of_group(arrays, plan._replace(groups=(group,), shift=shift, block=0))
@@ -100,6 +105,25 @@ def _shift_of_group(arrays: tuple[Any, ...], plan: Plan) -> Any:
         steps = min(T, 2 * steps)
 
 
+def _with_shift_of_each(arrays: tuple[Any, ...], plan: Plan) -> Plan:
+    """The plan of sweeps without groups with its shift: from as few steps as determine the states of all
+    series; from all steps, if the host must not look at the numbers.
+    """
+    T, d = arrays[0].shape[1], len(plan.diffuse)
+    kind = sweeps_for(arrays, d)
+    looks = kind.may_read()
+    steps = min(T, 2 * d + 8) if looks else T
+    variances = np.diagonal(arrays[6], axis1=-2, axis2=-1)[:, list(plan.diffuse)]
+    while True:
+        _, s, C, _ = kind(_first(arrays, steps), plan._replace(shift=0, block=0)).sums()
+        determined = each_regular(C, variances) if looks else None
+        if determined is None or determined.all():
+            return plan._replace(shift=-np.linalg.solve(C, s[..., None])[..., 0], settled=not looks)
+        if steps == T:
+            raise never_determined(plan.name, np.reshape(np.argmin(determined), 1), d)
+        steps = min(T, 2 * steps)
+
+
 def settled(plan: Plan, run: Callable[[Plan], tuple[Any, Any]]) -> tuple[Any, Any]:
     """What ``run(plan)`` gives, sums and more, from a shift of the diffuse states at which no digits cancel.
 
@@ -107,7 +131,7 @@ def settled(plan: Plan, run: Callable[[Plan], tuple[Any, Any]]) -> tuple[Any, An
     """
     sums, more = run(plan)
     for _ in range(3):
-        if not plan.diffuse:
+        if not plan.diffuse or plan.settled:
             break
         quad, s, C, _ = (value(x) for x in sums)
         move = -np.linalg.solve(C, s[..., None])[..., 0]

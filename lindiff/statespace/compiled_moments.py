@@ -8,34 +8,50 @@ import numpy as np
 
 from lindiff.core.variable import Variable
 from lindiff.linalg import makediag
-from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace.compiled import from_sums, operands, settled
 from lindiff.statespace.model import System
 from lindiff.statespace.recursions import in_order
-from lindiff.statespace.sweeps import Plan, Sweeps
+from lindiff.statespace.sweeps import Plan, Sweeps, sweeps_for
 
 __all__ = ["compiled_filter", "compiled_forecast", "compiled_smoother", "has_sweep"]
 
 
 def has_sweep(system: System) -> bool:
     """Whether the arrays of a system are plain, and have a compiled sweep."""
-    arrays = [x for x in system[:9] if x is not None]
-    return not any(type(x) is Variable for x in arrays) and hasattr(kernels(*arrays), "Sweep")
+    plain = not any(type(x) is Variable for x in system[:9])
+    return plain and sweeps_for(system[:8], len(system.diffuse)) is not None
 
 
 def compiled_smoother(system: System, tolerance: float, name: str) -> tuple[Any, ...]:
     """Log likelihoods (S,), smoothed means (S, T, n) and covariances (S, T, n, n)."""
     arrays, plan = operands(system, tolerance, name)
 
-    def run(plan: Plan) -> tuple[Any, Sweeps]:
-        sweeps = Sweeps(arrays, plan)
+    kind = sweeps_for(arrays, len(plan.diffuse))
+
+    def run(plan: Plan) -> tuple[Any, Any]:
+        sweeps = kind(arrays, plan)
         return sweeps.sums(), sweeps
 
     (quad, cross, info, logdet), sweeps = settled(plan, run)
+    result = from_sums(quad, cross, info, logdet, system)
+    if kind is not Sweeps:
+        return result, *_each_smoothed(sweeps, cross, info)
     found = zip(plan.groups, sweeps.sweeps, strict=True)
     parts = [_smoothed(sweep, len(series)) for (series, _), sweep in found]
-    return from_sums(quad, cross, info, logdet, system), *_joined(parts, plan)
+    return result, *_joined(parts, plan)
+
+
+def _each_smoothed(sweeps: Any, s: Any, C: Any) -> tuple[Any, Any]:
+    """Means (S, T, n) and covariances (S, T, n, n), where every series has its own."""
+    M, V = sweeps.smoothed()
+    states, units = M[:, :, 0], M[:, :, 1:]
+    S, T, d, n = units.shape
+    if d == 0:
+        return states, V
+    weights = np.linalg.solve(C, np.reshape(np.swapaxes(units, 1, 2), (S, d, T * n)))  # of δ - δ̂, as below
+    weights = np.swapaxes(np.reshape(weights, (S, d, T, n)), 1, 2)
+    return states - (s[:, None, None] @ weights)[:, :, 0], V + transposed(units) @ weights
 
 
 def _joined(parts: list[tuple[Any, ...]], plan: Any) -> tuple[Any, ...]:
@@ -57,21 +73,30 @@ def _smoothed(sweep: Any, k: int) -> tuple[Any, Any]:
 def compiled_filter(system: System, tolerance: float, name: str) -> tuple[Any, ...]:
     """The fields of `FilterResult` with an axis of series; without diffuse states."""
     arrays, plan = operands(system, tolerance, name)
-    sweeps = Sweeps(arrays, plan)
-    parts = [
-        (np.transpose(sweep.means, (2, 0, 1)), *_covariances(sweep, sweeps.parameters(series), len(series)))
-        for (series, _), sweep in zip(plan.groups, sweeps.sweeps, strict=True)
-    ]
-    states, covs, predicted_covs, error_covs = _joined(parts, plan)
+    kind = sweeps_for(arrays, 0)
+    sweeps = kind(arrays, plan)
+    if kind is Sweeps:
+        parts = [
+            (
+                np.transpose(sweep.means, (2, 0, 1)),
+                *_covariances(sweep, sweeps.parameters(series), len(series)),
+            )
+            for (series, _), sweep in zip(plan.groups, sweeps.sweeps, strict=True)
+        ]
+        states, covs, predicted_covs, error_covs = _joined(parts, plan)
+    else:
+        states, covs = sweeps.filtered()
+        predicted_covs, error_covs = _each_predicted(arrays, covs)
     y, A, B, _, _, m, _, c = arrays
     following = (A @ states[..., None])[..., 0]
     following = following if c is None else following + c
     start = np.broadcast_to(m[:, None], (len(y), 1, m.shape[-1]))
+    quad, cross, info, logdet = sweeps.sums()
     predicted = np.concatenate([start, following], axis=1)
     forecasts = (B @ predicted[:, :-1, :, None])[..., 0]
     level = system.obs_intercept
     return (
-        from_sums(*sweeps.sums(), system),
+        from_sums(quad, cross, info, logdet, system),
         predicted,
         predicted_covs,
         states,
@@ -89,6 +114,14 @@ def _covariances(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, 
     predicted = np.concatenate([P[None], A @ covs @ transposed(A) + Q])
     errors = B @ predicted[:-1] @ transposed(B) + _full(R)
     return _for_each(covs, k), _for_each(predicted, k), _for_each(errors, k)
+
+
+def _each_predicted(arrays: tuple[Any, ...], covs: Any) -> tuple[Any, Any]:
+    """Those of the predicted states and of the observations, where every series has its own (S, T, n, n)."""
+    _, A, B, Q, R, _, P, _ = arrays
+    start = np.broadcast_to(P[:, None], (len(covs), 1, *P.shape[1:]))
+    predicted = np.concatenate([start, A @ covs @ transposed(A) + Q], axis=1)
+    return predicted, B @ predicted[:, :-1] @ transposed(B) + _full(R)
 
 
 def _full(R: Any) -> Any:

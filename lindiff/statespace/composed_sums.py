@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import zeros_beside
 from lindiff.linalg import sumlogdiag
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace.model import System
@@ -28,9 +29,9 @@ def composed_sums(*arrays: Any, plan: Plan) -> tuple[Any, ...]:
 
 def _sums(group: Group, run: Filtered, plan: Plan) -> tuple[Any, ...]:
     k, d = len(group.series), group.diffuse
-    zero = np.zeros(k, group.initial_state_cov.dtype)
-    quad, logdet = zero, zero
-    cross, info = np.zeros((k, d), zero.dtype), np.zeros((k, d, d), zero.dtype)
+    like = group.initial_state_cov
+    quad = logdet = zeros_beside(like, (k,), like.dtype)
+    cross, info = zeros_beside(like, (k, d), like.dtype), zeros_beside(like, (k, d, d), like.dtype)
     for step in run.observed:
         if step is None:
             continue

@@ -9,7 +9,7 @@ gradient.  Beyond that, and where forward mode is nested in forward mode, the co
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.statespace.composed_sums import composed_gradient, composed_sums, pulled, pushed
-from lindiff.statespace.sweeps import Plan, Sweeps
+from lindiff.statespace.sweeps import Plan, sweeps_for
 
 __all__ = ["filter_sums"]
 
@@ -33,13 +33,13 @@ def filter_sums(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, 
     arrays = y, A, B, Q, R, m, P, c
     sweeps = None
     if _is_plain(*arrays):
-        sweeps = Sweeps(arrays, plan)
+        sweeps = _sweeps(arrays, plan)
         sums = sweeps.sums()
     else:
         sums = filter_sums(*arrays, plan=plan)
 
     def pushforward(*arrays_dot: Any) -> Any:
-        if not _is_plain(*arrays, *arrays_dot):
+        if not _has_complex_sweeps(plan, arrays, arrays_dot):
             return pushed(partial(composed_sums, plan=plan), arrays, arrays_dot)
         h = _step(arrays, arrays_dot)
         return _tangents(_moved(plan, arrays, arrays_dot, h).sums(), sums, h)
@@ -60,12 +60,12 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
     bars, arrays = args[:SUMS], args[SUMS:]
     composed = partial(composed_gradient, wanted=wanted, plan=plan)
     if _is_plain(*args):
-        gradient = _given((Sweeps(arrays, plan) if sweeps is None else sweeps).pull(bars, wanted))
+        gradient = _given((_sweeps(arrays, plan) if sweeps is None else sweeps).pull(bars, wanted))
     else:
         gradient = filter_gradient(*args, wanted=wanted, plan=plan, sweeps=sweeps)
 
     def pushforward(*dots: Any) -> Any:
-        if not _is_plain(*args, *dots):
+        if not _has_complex_sweeps(plan, arrays, (*bars, *dots)):
             return pushed(composed, args, dots)
         h = _step(args, dots)
         moved = _moved(plan, arrays, dots[SUMS:], h)
@@ -73,7 +73,7 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
         return _tangents(_given(moved.pull(complex_bars, wanted)), gradient, h)
 
     def pullback(gradient_bar: Any, active: tuple[int, ...]) -> Any:
-        if not _is_plain(*args, *gradient_bar):
+        if not _has_complex_sweeps(plan, arrays, (*bars, *gradient_bar)):
             parts = iter(pulled(composed, args, gradient_bar, active))
             return tuple(next(parts) if i in active else None for i in range(len(args)))
         given = iter(gradient_bar)
@@ -99,34 +99,52 @@ def _is_plain(*arrays: Any) -> bool:
     return not any(type(x) is Variable for x in arrays)
 
 
-def _step(arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...]) -> float:
-    """h, for tangents of any size."""
+def _sweeps(arrays: tuple[Any, ...], plan: Plan) -> Any:
+    """The filter run over plain arrays."""
+    return sweeps_for(arrays, len(plan.diffuse))(arrays, plan)
+
+
+def _has_complex_sweeps(plan: Plan, arrays: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    """Whether tangents are found as imaginary parts: all is plain, and a series in complex numbers is not too
+    large for the sweep.
+    """
+    return _is_plain(*arrays, *others) and sweeps_for(arrays, len(plan.diffuse), np.complex128) is not None
+
+
+def _step(arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...]) -> Any:
+    """h, for tangents of any size; where the arrays are."""
     pairs = zip(arrays, arrays_dot, strict=True)
-    ratios = [_largest(x_dot) / (_largest(x) or 1.0) for x, x_dot in pairs if x_dot is not None]
-    return STEP / (max(ratios, default=0.0) or 1.0)
+    ratios = [_largest(x_dot) / _or_one(_largest(x)) for x, x_dot in pairs if x_dot is not None]
+    return STEP / _or_one(reduce(np.maximum, ratios)) if ratios else STEP
 
 
-def _largest(x: Any) -> float:
+def _largest(x: Any) -> Any:
     """The largest size among its numbers; missing data are none."""
     sizes = np.abs(x)
-    return float(np.max(sizes, initial=0.0, where=~np.isnan(sizes)))
+    largest = np.max(np.where(np.isnan(sizes), 0, sizes)) if sizes.size else np.sum(sizes)
+    return largest.astype(np.float64)
 
 
-def _moved(plan: Plan, arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...], h: float) -> Sweeps:
+def _or_one(x: Any) -> Any:
+    return x + (x == 0)
+
+
+def _moved(plan: Plan, arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...], h: Any) -> Any:
     """The sweeps at ``arrays + i h arrays_dot``; None among tangents stands for zero."""
-    return Sweeps(tuple(_complex(x, x_dot, h) for x, x_dot in zip(arrays, arrays_dot, strict=True)), plan)
+    moved = tuple(_complex(x, x_dot, h) for x, x_dot in zip(arrays, arrays_dot, strict=True))
+    return sweeps_for(arrays, len(plan.diffuse), np.complex128)(moved, plan)
 
 
-def _complex(x: Any, x_dot: Any, h: float) -> Any:
+def _complex(x: Any, x_dot: Any, h: Any) -> Any:
     if x is None:
         return None
-    result = np.array(x, dtype=np.complex128)
+    result = x.astype(np.complex128)
     if x_dot is not None:
         result.imag = np.multiply(h, x_dot, dtype=np.float64)
     return result
 
 
-def _tangents(found: tuple[Any, ...], like: tuple[Any, ...], h: float) -> tuple[Any, ...]:
+def _tangents(found: tuple[Any, ...], like: tuple[Any, ...], h: Any) -> tuple[Any, ...]:
     """The imaginary parts over h, in the dtypes of ``like``; None where there is none."""
     pairs = zip(found, like, strict=True)
     return tuple(None if x is None else (x.imag / h).astype(y.dtype) for x, y in pairs)

@@ -9,10 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.optimize
 
-from lindiff.core.variable import value
+from lindiff.core.arrays import foreign, placed
+from lindiff.core.differential import Linear
+from lindiff.core.registry import rule
+from lindiff.core.variable import Variable, value
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix, linear_operator, matrix_of
 from lindiff.statespace.likelihood import loglikelihood
-from lindiff.statespace.model import Model, real
+from lindiff.statespace.model import Model, on_host, real
 from lindiff.statespace.transforms import Transform, unconstrained
 from lindiff.transforms.reverse import grad, value_and_grad
 
@@ -127,6 +130,9 @@ def fit(
     Standard errors are from the observed information, the negative Hessian at the estimates with respect to
     the parameters themselves, not the unconstrained ones.  An iteration costs about one value and gradient.
 
+    If y is on a GPU, so is the model, and `build` gets its parameters as arrays there; the search, which has
+    few numbers, and what is found are NumPy's.
+
     Examples
     --------
     >>> import numpy as np
@@ -155,8 +161,12 @@ def fit(
     def constrain(free: Any) -> Any:
         return {name: transforms[name].constrain(x) for name, x in free.items()}
 
+    def built(params: Any) -> Model:
+        return _built(build, params if foreign(y) is None else {k: beside(x, y=y) for k, x in params.items()})
+
     def total(params: Any) -> Any:
-        return np.sum(loglikelihood(y, *_built(build, params)))
+        result = np.sum(loglikelihood(y, *built(params)))
+        return result if foreign(y) is None else back_home(result, y=y)
 
     free = _unconstrained(start, transforms)
     form = Flat(free)
@@ -167,7 +177,7 @@ def fit(
     search = _minimize(objective, form.flat(free), method, tol, options, callback)
     free = form.tree_of(search.x if objective.best is None else objective.best[0])
     params = constrain(free)
-    model = _built(build, params)
+    model = built(params)
     maximum = float(total(params))
     notes: tuple[str, ...] = ()
     if not search.success:
@@ -199,6 +209,23 @@ def _diffuse_states(model: Model) -> int:
     return int(np.sum(np.broadcast_to(model.diffuse, model.transition.shape[-1:])))
 
 
+# -- on a GPU ----------------------------------------------------------------------------------------------
+
+
+@rule
+def beside(x: Any, *, y: Any) -> Any:
+    """An array of NumPy's, where the data y are."""
+    moved = beside(x, y=y) if type(x) is Variable else placed(np.asarray(x), y)
+    return moved, Linear(lambda x_dot: beside(x_dot, y=y), lambda bar: back_home(bar, y=y))
+
+
+@rule
+def back_home(x: Any, *, y: Any) -> Any:
+    """The other way."""
+    moved = back_home(x, y=y) if type(x) is Variable else on_host(x)
+    return moved, Linear(lambda x_dot: back_home(x_dot, y=y), lambda bar: beside(bar, y=y))
+
+
 # -- parameters --------------------------------------------------------------------------------------------
 
 
@@ -221,7 +248,7 @@ def _unconstrained(start: dict[str, Any], transforms: dict[str, Transform]) -> d
     free = {}
     for name, x in start.items():
         try:
-            free[name] = transforms[name].unconstrain(np.asarray(x, np.float64))
+            free[name] = transforms[name].unconstrain(np.asarray(on_host(x), np.float64))
         except ValueError as error:
             raise ValueError(f"fit: start of {name!r}: {error}") from None
         if not np.all(np.isfinite(free[name])):

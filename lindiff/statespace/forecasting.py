@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.statespace.compiled_moments import compiled_forecast, has_sweep
 from lindiff.statespace.filtering import filter_result
 from lindiff.statespace.likelihood import resting_tolerance
@@ -92,7 +93,7 @@ def forecast(
     after = 0 if y.ndim < 2 else y.ndim - 2
     if y.ndim:
         shape = tuple(steps if axis == after else size for axis, size in enumerate(y.shape))
-        y = np.concatenate([y, np.full(shape, np.nan, y.dtype)], axis=after)
+        y = np.concatenate([y, placed(np.full(shape, np.nan, y.dtype), y)], axis=after)
     system = canonical(
         "forecast",
         y,

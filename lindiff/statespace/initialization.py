@@ -6,17 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lindiff.core.arrays import foreign, placed, zeros_beside
 from lindiff.core.variable import value
 from lindiff.linalg import potrf, trsm
 from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.scipy.linalg import solve_discrete_lyapunov
-from lindiff.statespace.model import real
+from lindiff.statespace.model import on_host, real
 from lindiff.statespace.recursions import Filtered, Group, data_rows
 
 __all__ = [
     "Information",
     "conditioned",
     "determined_at",
+    "each_regular",
     "information",
     "never_determined",
     "prior_variances",
@@ -79,25 +81,38 @@ def stationary_initialization(
             f"{name}: state_cov of shape {Q.shape} does not fit transition of shape {A.shape}: "
             f"write it as ({n}, {n}), (1, {n}, {n}) or (S, 1, {n}, {n})"
         )
-    radii = np.max(np.abs(np.linalg.eigvals(value(A))), axis=-1, initial=0.0)
+    radii = np.max(np.abs(np.linalg.eigvals(on_host(value(A)))), axis=-1, initial=0.0)
     if not np.all(radii < 1):
         raise ValueError(
             f"{name}: transition has an eigenvalue of size {np.max(radii):.6g}; a stationary distribution "
             f"needs all of them inside the unit circle; give initial_state and initial_state_cov otherwise, "
             f"or write diffuse=True"
         )
-    P = solve_discrete_lyapunov(A, hermitian_part(Q))
+    P = _stationary_cov(A, hermitian_part(Q))
     dtype = np.result_type(A.dtype, Q.dtype)
     P = hermitian_part(P if P.dtype == dtype else P.astype(dtype))
     if state_intercept is None:
-        return np.zeros(P.shape[:-1], dtype), P
+        return zeros_beside(P, P.shape[:-1], dtype), P
     c = _constant(name, "state_intercept", real(name, "state_intercept", state_intercept), 1)
     if c.shape[-1] != n:
         raise ValueError(
             f"{name}: state_intercept of shape {c.shape} does not fit transition of shape {A.shape}: "
             f"write it as ({n},), (1, {n}) or (S, 1, {n})"
         )
-    return np.linalg.solve(np.eye(n, dtype=A.dtype) - A, c[..., None])[..., 0], P
+    lead = np.broadcast_shapes(A.shape[:-2], c.shape[:-1])  # CuPy's solve does not broadcast
+    equations = np.broadcast_to(placed(np.eye(n, dtype=A.dtype), A) - A, (*lead, n, n))
+    return np.linalg.solve(equations, np.broadcast_to(c[..., None], (*lead, n, 1)))[..., 0], P
+
+
+def _stationary_cov(A: Any, Q: Any) -> Any:
+    """The solution of ``P = A P Aᵀ + Q``; on a GPU, without a Schur form, by n² equations, 2n⁶/3 flops."""
+    if foreign(A) is None:
+        return solve_discrete_lyapunov(A, Q)
+    n, lead = A.shape[-1], np.broadcast_shapes(A.shape[:-2], Q.shape[:-2])
+    squared = np.reshape(A[..., :, None, :, None] * A[..., None, :, None, :], (*A.shape[:-2], n * n, n * n))
+    equations = np.broadcast_to(placed(np.eye(n * n, dtype=A.dtype), A) - squared, (*lead, n * n, n * n))
+    right = np.reshape(np.broadcast_to(Q, (*lead, n, n)), (*lead, n * n, 1))
+    return np.reshape(np.linalg.solve(equations, right), (*lead, n, n))
 
 
 def _constant(name: str, argument: str, x: Any, core: int) -> Any:
@@ -198,14 +213,18 @@ def regular(C: Any, variances: Any, least: float = 0.0) -> bool:
     nothing about may seem to be observed by rounding, as by ``sin(π)``.  All together are determined if C is
     regular in the units of its diagonal.
     """
-    if not np.all(np.isfinite(C)):
-        return False
+    return bool(np.all(each_regular(C, variances, least)))
+
+
+def each_regular(C: Any, variances: Any, least: float = 0.0) -> Any:
+    """The same of each matrix of a batch."""
     information, rounding = np.diagonal(C, axis1=-2, axis2=-1), 1e3 * np.finfo(C.dtype).eps
-    if not np.all(information * variances > rounding**2):
-        return False
-    scale = np.sqrt(information)
-    found = np.linalg.eigvalsh(C / (scale[..., :, None] * scale[..., None, :]))[..., 0]
-    return bool(np.all(found > max(rounding * C.shape[-1], least)))
+    seen = np.all(np.isfinite(C), axis=(-2, -1)) & np.all(information * variances > rounding**2, axis=-1)
+    if C.shape[-1] == 1:
+        return seen
+    scale = np.sqrt(np.where(seen[..., None], information, 1))
+    scaled = np.where(seen[..., None, None], C / (scale[..., :, None] * scale[..., None, :]), 0)
+    return seen & (np.linalg.eigvalsh(scaled)[..., 0] > max(rounding * C.shape[-1], least))
 
 
 def conditioned(m: Any, P: Any, found: Information, t: int) -> tuple[Any, Any]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import zeros_beside
 from lindiff.core.variable import Variable, value
 from lindiff.linalg import potrf, sumlogdiag, trsm
-from lindiff.linalg._backend import kernels
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.collapsed import FAILURES, collapsed
 from lindiff.statespace.compiled import compiled, compiled_steps
@@ -16,6 +16,7 @@ from lindiff.statespace.initialization import Information, information
 from lindiff.statespace.model import System, canonical
 from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order
 from lindiff.statespace.square_root import check_method, square_roots
+from lindiff.statespace.sweeps import Sweeps, sweeps_for
 
 __all__ = ["composed", "group_loglikelihood", "loglikelihood", "resting_tolerance"]
 
@@ -47,12 +48,17 @@ def group_loglikelihood(
         terms = _with_diffuse(terms, known, per_step)
     if not per_step:
         observed = [term for term in terms if term is not None]
-        zero = np.zeros(shape, group.initial_state_cov.dtype)
+        zero = _zeros(shape, group)
         return np.reshape(sum(observed[1:], observed[0]), shape) if observed else zero
     if not terms:
-        return np.zeros((*shape, 0), group.initial_state_cov.dtype)
-    zero = np.zeros(shape, group.initial_state_cov.dtype)
+        return _zeros((*shape, 0), group)
+    zero = _zeros(shape, group)
     return np.stack([zero if term is None else np.reshape(term, shape) for term in terms], axis=-1)
+
+
+def _zeros(shape: tuple[int, ...], group: Group) -> Any:
+    like = group.initial_state_cov
+    return zeros_beside(like, shape, like.dtype)
 
 
 def _with_diffuse(terms: list[Any], known: Information, per_step: bool) -> list[Any]:
@@ -153,6 +159,9 @@ def loglikelihood(
     A step costs about 4n³ + 4n²p + 3np² + p³/3 flops, once for all series that share the system matrices and
     the missing values; 2n² + 4np more for each series.
 
+    CuPy arrays: all series in one launch forward and one backward, each with its own covariances, which do
+    not come to rest.
+
     Examples
     --------
     >>> import numpy as np, lindiff as ld
@@ -186,13 +195,13 @@ def _by_method(
     system: System, per_step: bool, method: Any, steady_tol: Any, checkpoint: bool, name: str
 ) -> Any:
     check_method(name, method)
-    arrays = [value(x) for x in system[:9] if x is not None]
-    if method is not None or getattr(kernels(*arrays), "Sweep", None) is None:
+    kind = sweeps_for(tuple(value(x) for x in system[:8]), len(system.diffuse))
+    if method is not None or kind is None:
         return composed(system, per_step, name, method)
     tolerance = resting_tolerance(steady_tol, system.y.dtype, name)
     if not per_step:
         return compiled(system, tolerance, checkpoint, name)
-    if any(type(x) is Variable for x in system[:9]):
+    if kind is not Sweeps or any(type(x) is Variable for x in system[:9]):
         return composed(system, True, name)
     return compiled_steps(system, tolerance, name) if not system.diffuse else _steps(system, tolerance, name)
 

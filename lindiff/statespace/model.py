@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lindiff.core.arrays import foreign, placed, zeros_beside
 from lindiff.core.variable import refuse_subclass, value
 from lindiff.linalg import makediag
+from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
 
-__all__ = ["Model", "System", "canonical", "real", "series_by_pattern"]
+__all__ = ["Model", "System", "canonical", "on_host", "real", "series_by_pattern"]
 
 
 class Model(NamedTuple):
@@ -95,6 +98,7 @@ class Model(NamedTuple):
                 f"Model + Model: designs of shapes {a.design.shape} and {b.design.shape} observe {p} and {q} "
                 f"numbers a step; both models must observe the same ones"
             )
+        _check_places(a, b)
         n, m = a.transition.shape[-1], b.transition.shape[-1]
         for argument, x, z in zip(Model._fields[:-1], a[:-1], b[:-1], strict=True):
             if x is not None and z is not None:
@@ -125,6 +129,20 @@ def _checked_summand(model: Model) -> Model:
     return Model(**arrays, diffuse=diffuse)
 
 
+def _check_places(a: Model, b: Model) -> None:
+    if (foreign(a.transition) is None) != (foreign(b.transition) is None):
+        of_a, of_b = (_described(x.transition) for x in (a, b))
+        raise TypeError(
+            f"Model + Model: transition is a {of_a} in one and a {of_b} in the other; give all arrays on the "
+            f"same device"
+        )
+
+
+def _described(x: Any) -> str:
+    kind = type(value(x))
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
 def _check_leading_axes(argument: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
     """Axes of series and time must be the same, or of length 1."""
     core = 1 if argument in ("initial_state", "state_intercept", "obs_intercept") else 2
@@ -141,7 +159,8 @@ def _joined(a: Any, b: Any, of_a: tuple[int, ...], of_b: tuple[int, ...], join: 
     if a is None and b is None:
         return None
     dtype = (b if a is None else a).dtype
-    return join(np.zeros(of_a, dtype) if a is None else a, np.zeros(of_b, dtype) if b is None else b)
+    a, b = zeros_beside(b, of_a, dtype) if a is None else a, zeros_beside(a, of_b, dtype) if b is None else b
+    return join(a, b)
 
 
 def _joined_diffuse(a: Model, b: Model) -> Any:
@@ -167,7 +186,7 @@ def _block_diagonal(a: Any, b: Any) -> Any:
     n, m = a.shape[-1], b.shape[-1]
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b))
-    right, left = np.zeros((*lead, n, m), b.dtype), np.zeros((*lead, m, n), a.dtype)
+    right, left = zeros_beside(b, (*lead, n, m), b.dtype), zeros_beside(a, (*lead, m, n), a.dtype)
     return np.concatenate([np.concatenate([a, right], axis=-1), np.concatenate([left, b], axis=-1)], axis=-2)
 
 
@@ -250,8 +269,9 @@ def canonical(
     p = design.shape[-2]
     y = real(name, "y", y)
     many = y.ndim == 3
-    y = _data(name, y, design)
-    place = _Placing(name, y)
+    checks = Checks(y)
+    y = _data(name, y, design, checks)
+    place = _Placing(name, y, checks)
     mask = _diffuse(name, diffuse, (n,))
     places = () if mask is None else tuple(int(i) for i in np.flatnonzero(mask))
     if len(places) < n:
@@ -271,6 +291,7 @@ def canonical(
         "state_intercept": place(state_intercept, "state_intercept", (n,)),
         "obs_intercept": place(obs_intercept, "obs_intercept", (p,)),
     }
+    checks.settle()
     arrays = _of_one_dtype(y, arrays)
     y = arrays.pop("y")
     if place.series is not None:
@@ -280,29 +301,88 @@ def canonical(
     return System(y, **arrays, diffuse=places, many=many or place.owned)
 
 
-def _data(name: str, y: Any, design: Any) -> Any:
+class Checks:
+    """What must hold of the numbers in arrays; on a GPU looked at all at once, because that waits for it."""
+
+    def __init__(self, y: Any) -> None:
+        self._faults = getattr(kernels(value(y)), "faults", None)
+        self._asked: list[tuple[str, Any]] = []
+        self._reports: list[Callable[[], None]] = []
+
+    def require(self, condition: str, x: Any, report: Callable[[], None]) -> bool:
+        """One of CONDITIONS of a plain array; `report` raises the error where it does not hold.
+
+        True if it is known to hold.
+        """
+        if self._faults is not None:
+            self._asked.append((condition, x))
+            self._reports.append(report)
+            return False
+        holds = bool(CONDITIONS[condition](x))
+        if not holds:
+            report()
+        return holds
+
+    def settle(self) -> None:
+        """Look at the conditions that are still open."""
+        if self._faults is not None:
+            for wrong, report in zip(self._faults(self._asked), self._reports, strict=True):
+                if wrong:
+                    report()
+
+
+def _is_covariance(X: Any) -> Any:
+    """Symmetric, no variance negative, no correlation beyond 1."""
+    variances = np.diagonal(X, axis1=-2, axis2=-1)
+    return (transposed(X) == X).all() and (variances >= 0).all() and _has_correlations(X, variances, 0)
+
+
+def _has_correlations(plain: Any, variances: Any, rounding: Any) -> bool:
+    """Whether none of the correlations is beyond 1."""
+    deviations = np.sqrt(np.abs(variances))
+    return bool((np.abs(plain) <= deviations[..., :, None] * deviations[..., None, :] + rounding).all())
+
+
+CONDITIONS: dict[str, Callable[[Any], Any]] = {
+    "finite": lambda x: np.isfinite(x).all(),
+    "not_infinite": lambda x: not np.isinf(x).any(),
+    "not_negative": lambda x: (x >= 0).all(),
+    "covariance": _is_covariance,
+}
+
+
+def _data(name: str, y: Any, design: Any, checks: Checks) -> Any:
     """y as (S, T, p)."""
     p, given = design.shape[-2], y.shape
     if y.ndim == 1 and p == 1:
-        y = y[None, :, None]
+        y = _reshaped(y, (1, *y.shape, 1))
     elif y.ndim == 2:
-        y = y[None]
+        y = _reshaped(y, (1, *y.shape))
     if y.ndim != 3 or y.shape[-1] != p:
         one = ", or (T,)" if p == 1 else ""
         raise ValueError(
             f"{name}: y of shape {given} does not fit design of shape {design.shape}: write it as "
             f"(T, {p}), or (S, T, {p}) for many series{one}"
         )
-    if np.isinf(value(y)).any():
+
+    def report() -> None:
         raise ValueError(f"{name}: y holds infinite numbers; write NaN for what is missing")
+
+    checks.require("not_infinite", value(y), report)
     return y
+
+
+def _reshaped(x: Any, shape: tuple[int, ...]) -> Any:
+    """By the method, the fastest way for Variables, if there is one."""
+    return x.reshape(shape) if hasattr(x, "reshape") else np.reshape(x, shape)
 
 
 class _Placing:
     """Gives an array its axes of series and time, and says what does not fit."""
 
-    def __init__(self, name: str, y: Any) -> None:
-        self.name, self.y = name, y
+    def __init__(self, name: str, y: Any, checks: Checks) -> None:
+        self.name, self.y, self.checks = name, y, checks
+        self.of_numpy = foreign(y) is None
         self.steps: int = y.shape[1]
         self.series: int | None = y.shape[0] if y.shape[0] != 1 else None  # 1: not known yet
         self.owned = False  # whether an array has its own axis of series
@@ -313,18 +393,18 @@ class _Placing:
         if x is None:
             return None
         x = real(self.name, argument, x)
-        if row and x.shape == core[-1:]:
-            x = x[None]
+        self.check_kind(x, argument)
         given, k = x.shape, len(core)
-        lead, found = given[: max(x.ndim - k, 0)], given[max(x.ndim - k, 0) :]
+        if row and given == core[-1:]:
+            given = 1, *given
+        lead, found = given[: max(len(given) - k, 0)], given[max(len(given) - k, 0) :]
         if (found != core and not (row and found == (1, core[-1]))) or len(lead) > 1 + timed:
             self.refuse(argument, given, core, timed, row)
-        if timed and len(lead) == 0:
-            x = x[None]
-        if timed and x.shape[-k - 1] not in (1, self.steps):
+        if timed and lead and lead[-1] not in (1, self.steps):
             self.refuse(argument, given, core, timed, row)
-        if len(lead) < 1 + timed:
-            return self.finite(x[None], argument)
+        missing = 1 + timed - len(lead)
+        if missing:
+            return self.finite(_reshaped(x, (1,) * missing + given), argument)
         if x.shape[0] not in (1, self.series) and self.series is not None:
             self.refuse(argument, given, core, timed, row)
         self.owned = True
@@ -332,11 +412,21 @@ class _Placing:
             self.series = x.shape[0]
         return self.finite(x, argument)
 
+    def check_kind(self, x: Any, argument: str) -> None:
+        """Raise an error, unless all arrays are NumPy's or none is."""
+        if (foreign(x) is None) != self.of_numpy:
+            raise TypeError(
+                f"{self.name}: {argument} is a {_described(x)} and y a {_described(self.y)}; give all arrays "
+                f"on the same device"
+            )
+
     def finite(self, x: Any, argument: str) -> Any:
-        if not np.isfinite(value(x)).all():
+        def report() -> None:
             raise ValueError(
                 f"{self.name}: {argument} holds NaN or infinite numbers; only y may, for missing ones"
             )
+
+        self.checks.require("finite", value(x), report)
         return x
 
     def refuse(self, argument: str, given: Any, core: tuple[int, ...], timed: bool, row: bool) -> None:
@@ -352,6 +442,13 @@ class _Placing:
 
 def _form(*axes: Any) -> str:
     return "(" + ", ".join(map(str, axes)) + ("," if len(axes) == 1 else "") + ")"
+
+
+def on_host(x: Any) -> Any:
+    """A plain array as one of NumPy's."""
+    if foreign(x) is None:
+        return x
+    return x.get() if hasattr(x, "get") else np.array(x.tolist(), x.dtype)
 
 
 def real(name: str, argument: str, x: Any) -> Any:
@@ -379,7 +476,7 @@ def _diffuse(name: str, diffuse: Any, shape: tuple[int, ...]) -> Any:
     """None, or the mask of the diffuse states."""
     if diffuse is None or diffuse is False:
         return None
-    mask = np.asarray(value(diffuse))
+    mask = np.asarray(on_host(value(diffuse)))
     if mask.dtype != bool or mask.shape not in ((), shape):
         raise ValueError(
             f"{name}: diffuse of shape {mask.shape} and dtype {mask.dtype} must be True, or one boolean for "
@@ -396,25 +493,14 @@ def _covariance(place: _Placing, given: Any, argument: str, core: tuple[int, ...
         return None
     plain, about = value(X), f"{place.name}: {argument} of shape {np.shape(value(given))}"
     row = plain.shape[-2] != plain.shape[-1]
+    condition = "not_negative" if row or plain.shape[-1] == 1 else "covariance"
+    exact = place.checks.require(condition, plain, lambda: _check_covariance(about, plain, row))
+    return X if condition != "covariance" or (exact and plain is X) else hermitian_part(X)
+
+
+def _check_covariance(about: str, plain: Any, row: bool) -> None:
+    """Raise an error where it is by more than rounding no covariance; where it is one but for that, none."""
     variances = plain[..., 0, :] if row else np.diagonal(plain, axis1=-2, axis2=-1)
-    if row or plain.shape[-1] == 1:
-        if not (variances >= 0).all():
-            _check_covariance(about, plain, variances, row)
-        return X
-    symmetric = bool((plain == transposed(plain)).all())
-    if not (symmetric and (variances >= 0).all() and _has_correlations(plain, variances, 0)):
-        _check_covariance(about, plain, variances, row)  # rounding may be the reason
-    return X if symmetric and plain is X else hermitian_part(X)
-
-
-def _has_correlations(plain: Any, variances: Any, rounding: Any) -> bool:
-    """Whether none of the correlations is beyond 1."""
-    deviations = np.sqrt(np.abs(variances))
-    return bool((np.abs(plain) <= deviations[..., :, None] * deviations[..., None, :] + rounding).all())
-
-
-def _check_covariance(about: str, plain: Any, variances: Any, row: bool) -> None:
-    """Raise an error where it is by more than rounding no covariance."""
     eps = float(np.finfo(plain.dtype).eps)
     largest = 0 * variances if row else np.max(np.abs(plain), axis=(-2, -1))[..., None]
     if (variances < -eps * largest).any():
@@ -445,17 +531,18 @@ def _proper_start(
     Nothing that is computed depends on that variance: it is of the noise's size, in each state's units, to
     keep rounding small, and the covariances of the observations regular where obs_cov is zero.
     """
-    n, dtype = mask.shape[0], design.dtype
-    known = (~mask).astype(dtype)
+    dtype = design.dtype
+    mask = placed(mask.astype(dtype), design)
+    known = 1 - mask
     observed, moving = (value(x) for x in (obs_cov, state_cov))
     if observed.shape[-2] == observed.shape[-1]:
         observed = np.diagonal(observed, axis1=-2, axis2=-1)
     sizes = [observed, np.diagonal(moving, axis1=-2, axis2=-1)]
     size = sum(np.mean(x) for x in sizes if x.size)
     loadings = value(design)
-    gain = np.mean(np.sum(loadings**2, axis=-2), axis=(0, 1)) if loadings.size else np.zeros(n, dtype)
+    gain = np.mean(np.sum(loadings**2, axis=-2), axis=(0, 1)) if loadings.size else np.zeros_like(mask)
     variances = np.where(size > 0, size, 1) / np.where(gain > 0, gain, 1)
-    start = np.zeros((1, n), dtype) if initial_state is None else initial_state * known
+    start = np.zeros_like(mask)[None] if initial_state is None else initial_state * known
     cov = np.diag(variances.astype(dtype) * mask)[None]
     if initial_state_cov is not None:
         cov = cov + initial_state_cov * np.outer(known, known)
@@ -477,8 +564,7 @@ def series_by_pattern(y: Any) -> list[tuple[Any, Any]]:
     groups: dict[bytes, list[int]] = {}
     if observed.all():
         return [(np.arange(len(observed)), np.ones(observed.shape[1:], bool))]
-    if not isinstance(observed, np.ndarray):  # decisions are made on the host
-        observed = np.array(observed.tolist())
+    observed = on_host(observed)  # where decisions are made
     flat = observed.reshape(len(observed), observed[0].size)
     for series, row in enumerate(np.packbits(flat, axis=1)):
         groups.setdefault(row.tobytes(), []).append(series)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.variable import value
 from lindiff.linalg import makediag, potrf, trsm
 from lindiff.linalg._matrices import hermitian_part, transposed
@@ -120,7 +121,7 @@ def _group(system: System, series: Any, observed: Any) -> Group:
     if system.state_intercept is not None:
         c = rows(system.state_intercept)
         c = np.broadcast_to(c, (c.shape[0], *_rows_shape(shared, k), c.shape[-1]))
-        intercept = _over_time(_with_rows(c, np.zeros((d, c.shape[-1]), c.dtype)), steps)
+        intercept = _over_time(_with_rows(c, zeros_beside(c, (d, c.shape[-1]), c.dtype)), steps)
     n = system.transition.shape[-1]
     start = rows(system.initial_state[:, None])[0]
     start = np.broadcast_to(start, (*_rows_shape(shared, k), n))
@@ -140,7 +141,7 @@ def _group(system: System, series: Any, observed: Any) -> Group:
         matrices(obs_cov),
         intercept,
         level,
-        _with_rows(start, np.eye(n, dtype=start.dtype)[list(system.diffuse)]),
+        _with_rows(start, placed(np.eye(n, dtype=start.dtype)[list(system.diffuse)], start)),
         cov,
         d,
     )
@@ -159,7 +160,7 @@ def rows_over_time(parts: Sequence[Any], group: Group, width: int) -> Any:
     """Row matrices, one a step, as (series, T, width)."""
     k = len(group.series)
     if not parts:
-        return np.zeros((k, 0, width), group.initial_state_cov.dtype)
+        return _zeros((k, 0, width), group)
     return np.swapaxes(np.reshape(np.stack(parts), (len(parts), k, width)), 0, 1)
 
 
@@ -167,10 +168,15 @@ def matrices_over_time(parts: Sequence[Any], group: Group, width: int) -> Any:
     """Matrices, one a step, as (series, T, width, width); those that series share are repeated as views."""
     shape = len(group.series), len(parts), width, width
     if not parts:
-        return np.zeros(shape, group.initial_state_cov.dtype)
+        return _zeros(shape, group)
     if group.shared:
         return np.broadcast_to(np.stack(parts), shape)
     return np.stack([np.broadcast_to(x, (shape[0], width, width)) for x in parts], axis=1)
+
+
+def _zeros(shape: tuple[int, ...], group: Group) -> Any:
+    like = group.initial_state_cov
+    return zeros_beside(like, shape, like.dtype)
 
 
 def _over_time(x: Any, steps: int) -> list[Any]:
@@ -260,7 +266,7 @@ def _observed(
         return None
     y = group.y[t][..., o]
     d = group.diffuse
-    v = _with_rows(y, np.zeros((d, y.shape[-1]), y.dtype)) - m @ transposed(B)
+    v = _with_rows(y, zeros_beside(y, (d, y.shape[-1]), y.dtype)) - m @ transposed(B)
     try:
         L, W = _factored(B, P, R) if roots is None else roots.observed(B, P, R, t, o)
     except np.linalg.LinAlgError as error:
@@ -329,7 +335,7 @@ def smoothed(group: Group, run: Filtered) -> Smoothed:
     r = np.zeros_like(value(group.initial_state))
     N = np.zeros_like(value(group.initial_state_cov))
     result = Smoothed([], [])
-    identity = np.eye(N.shape[-1], dtype=N.dtype)
+    identity = placed(np.eye(N.shape[-1], dtype=N.dtype), N)
     for t in reversed(range(len(run.state))):
         A, step = group.transition[t], run.observed[t]
         r, N = r @ A, transposed(A) @ N @ A

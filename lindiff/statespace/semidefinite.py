@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 
 __all__ = ["factors", "semidefinite_factor"]
@@ -28,13 +29,13 @@ def semidefinite_factor(cov: Any, name: str, argument: str) -> Any:
     plain = value(cov)
     variances = np.abs(np.diagonal(plain, axis1=-2, axis2=-1))
     rounding = 10 * n * float(np.finfo(plain.dtype).eps)
-    largest = np.max(variances, axis=-1, initial=0.0)
+    largest: Any = np.max(variances, axis=-1) if n else 0.0
     columns: list[Any] = []
     for j in range(n):
         rest = cov[..., :, j]
         for column in columns:
             rest = rest - column * column[..., j : j + 1]
-        rest = rest * (np.arange(n) >= j).astype(plain.dtype)
+        rest = rest * placed((np.arange(n) >= j).astype(plain.dtype), plain)
         pivot = value(rest)[..., j]
         positive = (pivot > rounding * variances[..., j])[..., None]
         # below a zero pivot of a semidefinite matrix is nothing, to the square root of rounding

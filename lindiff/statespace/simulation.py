@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed, zeros_beside
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace.model import canonical, real
 from lindiff.statespace.recursions import Group, data_rows, filtered, groups, in_order
@@ -80,7 +81,7 @@ def simulate(
     p = design.shape[-2] if design.ndim > 1 else 0
     system = canonical(
         "simulate",
-        np.zeros((steps, p), design.dtype),
+        zeros_beside(design, (steps, p), design.dtype),
         transition,
         design,
         state_cov,
@@ -225,10 +226,11 @@ def _centred_draws(group: Group, k: int, rng: Any, name: str) -> tuple[list[Any]
     of_state = factors(group.state_cov, name, "state_cov")
     of_obs = factors(group.obs_cov, name, "obs_cov")
     rows = (len(group.series),) if group.shared else (len(group.series), 1)
-    dtype = group.initial_state_cov.dtype
+    like = group.initial_state_cov
 
     def noise(L: Any) -> Any:
-        return rng.standard_normal((k, *rows, L.shape[-1])).astype(dtype, copy=False) @ transposed(L)
+        normal = rng.standard_normal((k, *rows, L.shape[-1])).astype(like.dtype, copy=False)
+        return placed(normal, like) @ transposed(L)
 
     states, observations = [], []
     x = noise(semidefinite_factor(group.initial_state_cov, name, "initial_state_cov"))
@@ -249,7 +251,8 @@ def _draws(parts: list[Any], group: Group, shape: tuple[int, ...], many: bool, w
     """(k, series, width), one a step, as (*shape, [series,] T, width)."""
     k, series = math.prod(shape), len(group.series)
     if not parts:
-        stacked = np.zeros((k, series, 0, width), group.initial_state_cov.dtype)
+        like = group.initial_state_cov
+        stacked = zeros_beside(like, (k, series, 0, width), like.dtype)
     else:
         stacked = np.stack([np.reshape(x, (k, series, width)) for x in parts], axis=-2)
     return np.reshape(stacked, (*shape, *((series,) if many else ()), len(parts), width))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import zeros_beside
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
@@ -79,7 +80,7 @@ class SquareRoots:
         noise, U = self.of_obs[t][..., o, :], self.U
         loaded = value(B) @ U
         top = _side_by_side(noise, loaded)
-        below = _side_by_side(np.zeros((U.shape[-2], noise.shape[-1]), U.dtype), U)
+        below = _side_by_side(zeros_beside(U, (U.shape[-2], noise.shape[-1]), U.dtype), U)
         lead = top.shape[:-2]
         L = gelqf_l(np.concatenate([top, np.broadcast_to(below, (*lead, *below.shape[-2:]))], axis=-2))
         m = top.shape[-2]

@@ -11,7 +11,7 @@ import numpy as np
 from lindiff.kernels.threads import available
 from lindiff.linalg._backend import kernels
 
-__all__ = ["Plan", "Sweeps"]
+__all__ = ["Plan", "Sweeps", "sweeps_for"]
 
 # A thread is worth it from so many multiplications in each group (about half a millisecond); larger matrices
 # keep BLAS's own threads busy.
@@ -25,7 +25,7 @@ class Plan(NamedTuple):
     groups: the places of series that share covariances, and where they are observed, (T, p) of bool, or None
     for everywhere.  independent: obs_cov is a row of variances.  tolerance: of the steady state.  block: of
     how many steps all is kept, 0 for all of them.  name: the public function that errors speak of.  diffuse:
-    places of the diffuse states; shift (S, d): where they start.
+    places of the diffuse states; shift (S, d): where they start; settled: whether all the data say so.
     """
 
     groups: tuple[tuple[Any, Any], ...]
@@ -35,6 +35,22 @@ class Plan(NamedTuple):
     name: str
     diffuse: tuple[int, ...] = ()
     shift: Any = None
+    settled: bool = False
+
+
+def sweeps_for(arrays: tuple[Any, ...], diffuse: int, dtype: Any = None) -> Any:
+    """The class that sweeps over such arrays, plain and real, in that dtype or their own; None for none.
+
+    `Sweeps` for NumPy's arrays; that of ``lindiff_cuda``, of the same interface, for CuPy's, if one series is
+    not too large for it.
+    """
+    y, A, _, _, R, *_ = arrays
+    module = kernels(*arrays)
+    if hasattr(module, "Sweep"):
+        return Sweeps
+    found = getattr(module, "Sweeps", None)
+    n, p, independent = A.shape[-1], y.shape[-1], R.shape[-2] == 1
+    return found if found and found.fits(n, p, diffuse, independent, dtype or y.dtype) else None
 
 
 class Sweeps:

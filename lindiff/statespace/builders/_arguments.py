@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.variable import is_untraced, value
 from lindiff.numpy import asarray
 
@@ -15,7 +16,7 @@ __all__ = ["check_integer", "check_shape", "reals"]
 def reals(function: str, **arguments: Any) -> tuple[Any, ...]:
     """The arguments as arrays of their common dtype, float64 if that is none of floating point.
 
-    Python's numbers and lists, of Variables too, take the dtype of the arrays.
+    Python's numbers and lists, of Variables too, take the dtype of the arrays, and their place on a GPU.
 
     Raises
     ------
@@ -30,7 +31,9 @@ def reals(function: str, **arguments: Any) -> tuple[Any, ...]:
     dtype = np.result_type(*given) if given else np.dtype(np.float64)
     if dtype.kind != "f":
         dtype = np.dtype(np.float64)
-    return tuple(x if x.dtype == dtype else x.astype(dtype) for x in arrays.values())
+    return tuple(
+        placed(x if x.dtype == dtype else x.astype(dtype), *arguments.values()) for x in arrays.values()
+    )
 
 
 def _array(x: Any) -> Any:

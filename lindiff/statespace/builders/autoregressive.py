@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed, zeros_beside
 from lindiff.statespace.builders._arguments import check_integer, check_shape, reals
 from lindiff.statespace.initialization import stationary_initialization
 from lindiff.statespace.model import Model
@@ -142,7 +143,7 @@ def sarima(
         raise ValueError("sarima: seasonal_ar, seasonal_ma and seasonal_difference need a period")
     period = period or 1
     ar, ma = -_product(-ar, -seasonal_ar, period), _product(ma, seasonal_ma, period)
-    past = _weights_of_the_past(difference, seasonal_difference, period).astype(ar.dtype)
+    past = placed(_weights_of_the_past(difference, seasonal_difference, period).astype(ar.dtype), ar)
     if not past.size:
         return _arma("sarima", ar, ma, innovation_var, obs_var)
     return _integrated(past, ma, _arma("sarima", ar, ma[:0], innovation_var, obs_var))
@@ -152,13 +153,13 @@ def _arma(name: str, ar: Any, ma: Any, innovation_var: Any, obs_var: Any) -> Mod
     check_shape(name, "innovation_var", innovation_var, "")
     check_shape(name, "obs_var", obs_var, "")
     n = max(ar.size, ma.size + 1)
-    loading = np.concatenate([np.ones(1, ar.dtype), _padded(ma, n - 1)])
+    loading = np.concatenate([placed(np.ones(1, ar.dtype), ar), _padded(ma, n - 1)])
     transition = _chain(_padded(ar, n))
     state_cov = innovation_var * loading[:, None] * loading
     initial_state, initial_state_cov = stationary_initialization(transition, state_cov)
     return Model(
         transition=transition,
-        design=np.eye(1, n, dtype=ar.dtype),
+        design=placed(np.eye(1, n, dtype=ar.dtype), ar),
         state_cov=state_cov,
         obs_cov=obs_var[None],
         initial_state=initial_state,
@@ -177,7 +178,7 @@ def _integrated(past: Any, ma: Any, innovations: Model) -> Model:
     m, r, n = past.size, max(past.size, ma.size), len(innovations.transition)
     past, ma, dtype = _padded(past, r), _padded(ma, r), past.dtype
     above = np.concatenate([_chain(past), (past + ma)[:, None] * innovations.design], axis=1)
-    below = np.concatenate([np.zeros((n, r), dtype), innovations.transition], axis=1)
+    below = np.concatenate([zeros_beside(past, (n, r), dtype), innovations.transition], axis=1)
     transition = np.concatenate([above, below])
     state_cov = np.pad(innovations.state_cov, (r, 0))
     initial_state, initial_state_cov = innovations.initial_state, innovations.initial_state_cov
@@ -185,7 +186,7 @@ def _integrated(past: Any, ma: Any, innovations: Model) -> Model:
         initial_state, initial_state_cov = stationary_initialization(transition[m:, m:], state_cov[m:, m:])
     return innovations._replace(
         transition=transition,
-        design=np.concatenate([np.eye(1, r, dtype=dtype), innovations.design], axis=1),
+        design=np.concatenate([placed(np.eye(1, r, dtype=dtype), past), innovations.design], axis=1),
         state_cov=state_cov,
         initial_state=np.pad(initial_state, (m, 0)),
         initial_state_cov=np.pad(initial_state_cov, (m, 0)),
@@ -196,18 +197,18 @@ def _integrated(past: Any, ma: Any, innovations: Model) -> Model:
 def _chain(column: Any) -> Any:
     """The matrix with this first column and ones above the diagonal."""
     n = column.size
-    return np.concatenate([column[:, None], np.eye(n, n - 1, dtype=column.dtype)], axis=1)
+    return np.concatenate([column[:, None], placed(np.eye(n, n - 1, dtype=column.dtype), column)], axis=1)
 
 
 def _padded(x: Any, n: int) -> Any:
     """With zeros up to length n."""
-    return np.concatenate([x, np.zeros(n - x.size, x.dtype)])
+    return np.concatenate([x, zeros_beside(x, (n - x.size,), x.dtype)])
 
 
 def _product(a: Any, b: Any, period: int) -> Any:
     """Coefficients of L, L², … in ``(1 + Σ a_i Lⁱ) (1 + Σ b_i L^(i period))``."""
-    one = np.ones(1, a.dtype)
-    sparse = np.ravel(b[:, None] * np.eye(1, period, period - 1, dtype=a.dtype))
+    one = placed(np.ones(1, a.dtype), a)
+    sparse = np.ravel(b[:, None] * placed(np.eye(1, period, period - 1, dtype=a.dtype), a))
     return np.convolve(np.concatenate([one, a]), np.concatenate([one, sparse]))[1:]
 
 

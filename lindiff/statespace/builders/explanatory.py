@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.statespace.builders._arguments import check_shape, reals
 from lindiff.statespace.model import Model
@@ -62,7 +63,7 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0) -> Mod
             f"obs_var of shape {obs_var.shape} do not fit together: ({k},) and ({p},) are needed, or numbers"
         )
     return Model(
-        transition=np.eye(k, dtype=design.dtype),
+        transition=placed(np.eye(k, dtype=design.dtype), design),
         design=design,
         state_cov=np.diag(np.broadcast_to(coefficient_var, (k,))),
         obs_cov=np.broadcast_to(obs_var, (p,)),

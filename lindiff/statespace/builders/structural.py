@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed, zeros_beside
 from lindiff.statespace.builders._arguments import check_integer, check_shape, reals
 from lindiff.statespace.model import Model
 
@@ -141,7 +142,7 @@ def seasonal(period: int, seasonal_var: Any, obs_var: Any = 0.0) -> Model:
     n, dtype = period - 1, seasonal_var.dtype
     transition = np.eye(n, k=-1, dtype=dtype)
     transition[0] = -1
-    noiseless = np.zeros((), dtype)
+    noiseless = zeros_beside(seasonal_var, (), dtype)
     return _structural(
         "seasonal", transition, np.eye(1, n, dtype=dtype), [seasonal_var] + [noiseless] * (n - 1), obs_var
     )
@@ -220,8 +221,8 @@ def _structural(name: str, transition: Any, design: Any, variances: list[Any], o
     """Diffuse states with independent innovations."""
     check_shape(name, "obs_var", obs_var, "")
     return Model(
-        transition=transition,
-        design=design,
+        transition=placed(transition, obs_var),
+        design=placed(design, obs_var),
         state_cov=np.diag(np.stack(variances)),
         obs_cov=obs_var[None],
         diffuse=np.ones(len(transition), bool),

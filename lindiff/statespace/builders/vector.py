@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed, zeros_beside
 from lindiff.statespace.builders._arguments import check_shape, reals
 from lindiff.statespace.initialization import stationary_initialization
 from lindiff.statespace.model import Model
@@ -84,7 +85,7 @@ def var(coefficients: Any, innovation_cov: Any, intercept: Any = None, obs_var: 
     initial_state, initial_state_cov = stationary_initialization(transition, state_cov, state_intercept)
     return Model(
         transition=transition,
-        design=np.eye(p, n, dtype=dtype),
+        design=placed(np.eye(p, n, dtype=dtype), lags),
         state_cov=state_cov,
         obs_cov=np.broadcast_to(obs_var, (p,)),
         initial_state=initial_state,
@@ -148,7 +149,9 @@ def dynamic_factor(
             f"{name}: loadings of shape {loadings.shape}, factor_ar of shape {factor_ar.shape} and obs_var "
             f"of shape {obs_var.shape} do not fit together: (p, k), (order, k, k) and (p,) are needed"
         )
-    factors = var(factor_ar, np.eye(k, dtype=loadings.dtype) if factor_cov is None else factor_cov)
+    factors = var(
+        factor_ar, placed(np.eye(k, dtype=loadings.dtype), loadings) if factor_cov is None else factor_cov
+    )
     common = factors._replace(design=loadings @ factors.design, obs_cov=obs_var)
     if error_ar is None:
         return common
@@ -157,11 +160,13 @@ def dynamic_factor(
         raise ValueError(
             f"{name}: error_ar must be of shape ({p},), one for each series, got {error_ar.shape}"
         )
-    return common._replace(obs_cov=np.zeros(p, loadings.dtype)) + var(np.diag(error_ar), np.diag(obs_var))
+    return common._replace(obs_cov=zeros_beside(loadings, (p,), loadings.dtype)) + var(
+        np.diag(error_ar), np.diag(obs_var)
+    )
 
 
 def _companion(lags: Any) -> Any:
     """The transition of ``(y_t, …, y_{t-k+1})``."""
     k, p, _ = lags.shape
     top = np.reshape(np.swapaxes(lags, 0, 1), (p, k * p))
-    return np.concatenate([top, np.eye((k - 1) * p, k * p, dtype=lags.dtype)])
+    return np.concatenate([top, placed(np.eye((k - 1) * p, k * p, dtype=lags.dtype), lags)])

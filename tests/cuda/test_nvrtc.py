@@ -1,0 +1,44 @@
+"""Every source compiles for every device and type, without a warning."""
+
+from importlib.resources import files
+from itertools import cycle
+
+import numpy as np
+import nvrtc
+import pytest
+
+pytestmark = pytest.mark.skipif(not nvrtc.available(), reason="needs the package nvidia-cuda-nvrtc-cu12")
+
+DEVICES = ("compute_70", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
+REAL_ONLY = {"eigen.cu"}
+# Macros that a source needs besides SCALAR, REAL and WIDTH.
+CONSTANTS = {
+    "kalman.cu": {"WIDTH": 2, "STATES": 2, "OUTPUTS": 2, "COLUMNS": 2}
+    | {"INDEPENDENT": 0, "BLOCKWISE": 1, "SMOOTHING": 1, "ROOM": 128},
+    "triangles.cu": {"WIDTH": 32},
+}
+
+
+@pytest.fixture(scope="module")
+def sources(standin):
+    return sorted(path.name for path in (files("lindiff_cuda") / "sources").iterdir() if path.suffix == ".cu")
+
+
+def warnings_of(source, dtype, width, device):
+    from lindiff_cuda import launching
+
+    constants = {"WIDTH": width} | CONSTANTS.get(source, {})
+    options = launching.options_of(np.dtype(dtype), constants)
+    options = (*options, "-ftz=true", f"--gpu-architecture={device}", "--ptxas-options=-O0")  # as CuPy
+    log = nvrtc.log_of(launching.source_text(source), options)
+    return [line for line in log.splitlines() if "are deprecated" not in line]  # the device
+
+
+@pytest.mark.parametrize(("device", "dtype"), [*zip(DEVICES, cycle(DTYPES), strict=False)])
+def test_devices(sources, device, dtype):
+    if not nvrtc.knows(device):
+        pytest.skip(f"NVRTC {nvrtc.version()} does not compile for {device}")
+    for source in sources:
+        if not (source in REAL_ONLY and np.dtype(dtype).kind == "c"):
+            assert not warnings_of(source, dtype, 1, device), source
