@@ -12,8 +12,21 @@ import platform
 import sys
 from pathlib import Path
 
-SUITES = ("kalman", "statespace", "overhead", "families", "networks", "operators", "batches", "memory", "gp")
+SUITES = (
+    "kalman",
+    "statespace",
+    "overhead",
+    "families",
+    "networks",
+    "operators",
+    "batches",
+    "memory",
+    "gp",
+    "sparse_gp",
+)
+ON_GPU = ("cuda_operators", "cuda_batches", "cuda_gp", "cuda_series")
 PEERS = ("numpy", "lindiff", "statsmodels", "dynamax", "jax", "torch", "autograd", "advect", "mygrad")
+ALSO_ON_GPU = ("lindiff-cpu", "card")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -39,15 +52,23 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("suites", nargs="*", metavar="suite", help=f"any of {', '.join(SUITES)}; default: all")
-    add("--peers", nargs="+", choices=PEERS, default=list(PEERS), help="default: all")
+    add(
+        "suites",
+        nargs="*",
+        metavar="suite",
+        help=f"any of {', '.join(SUITES)}; default: all of these; with a GPU also {', '.join(ON_GPU)}",
+    )
+    peers = (*PEERS, *ALSO_ON_GPU)
+    add("--peers", nargs="+", choices=peers, default=list(peers), help="default: all")
     add("--seconds", type=float, default=1.0, help="for each measurement (default: %(default)s)")
     add("--rounds", type=int, default=10, help="turns that share it (default: %(default)s)")
     add("--threads", type=int, default=_cores(), help="for every library (default: all cores)")
     add("--results", type=Path, default=Path(__file__).parent / "results", help="folder to write to")
     options = parser.parse_args()
-    if unknown := set(options.suites) - set(SUITES):
-        parser.error(f"no such suite: {', '.join(sorted(unknown))} (choose from {', '.join(SUITES)})")
+    if unknown := set(options.suites) - {*SUITES, *ON_GPU}:
+        parser.error(
+            f"no such suite: {', '.join(sorted(unknown))} (choose from {', '.join((*SUITES, *ON_GPU))})"
+        )
     if options.rounds < 1 or options.threads < 1 or not options.seconds > 0:
         parser.error("--seconds, --rounds and --threads must be positive")
     return options

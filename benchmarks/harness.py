@@ -65,7 +65,8 @@ class Suite(Protocol):
     """What each suite's module offers.
 
     `memory_cases()` and `memory_call(peer, case)` are optional, and so are `SHARE`: how much of the time that
-    is set for a measurement the suite takes; `RATIOS`: the `Ratio`s that the report names.
+    is set for a measurement the suite takes; `RATIOS`: the `Ratio`s that the report names; `ON_GPU`: whether
+    it measures the competitors of `cuda_peers`.
     """
 
     TITLE: str
@@ -124,6 +125,13 @@ def run_suite(name: str, peers: list[str], settings: Settings, note: Callable[[s
 def load_suite(name: str) -> Any:
     """Import the module of a suite."""
     return importlib.import_module(f"{__package__}.{name}")
+
+
+def make_peer(suite: Any, name: str) -> Peer:
+    """The competitor of this name, on the device that the suite is about."""
+    if not getattr(suite, "ON_GPU", False):
+        return PEERS[name]()
+    return importlib.import_module(f"{__package__}.cuda_peers").CUDA_PEERS[name]()
 
 
 class Worker:
@@ -227,7 +235,11 @@ def _record(worker: Worker, case: Case, quantity: str, samples: list[float], uni
 def _drop_disagreeing(case: Case, offers: dict[Worker, _Offer], note: Callable[[str], None]) -> None:
     """Leave out whoever computes something else than the reference: of the peers that are not lindiff, the
     one that most others agree with."""
-    candidates = [worker for worker in offers if worker.peer not in ("numpy", "lindiff")]
+    candidates = [
+        worker
+        for worker, offer in offers.items()
+        if worker.peer not in ("numpy", "lindiff", "lindiff-cpu") and offer.checked
+    ]
     distances = {
         worker: [disagreement(offer.checked, offers[worker].checked) for offer in offers.values()]
         for worker in candidates
@@ -295,7 +307,7 @@ class _Session:
 
     def __init__(self, suite: str, peer: str) -> None:
         self._suite = load_suite(suite)
-        self._peer = PEERS[peer]()
+        self._peer = make_peer(self._suite, peer)
         self._calls = Calls({})
         self._repeats: dict[str, int] = {}
 
@@ -352,6 +364,9 @@ class _Session:
         if call is None:
             return None
         before = _reset_peak()
+        on_device = self._peer.device_peak(call)
+        if on_device is not None:
+            return on_device
         call()
         return _memory("VmHWM") - before
 

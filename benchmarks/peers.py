@@ -43,7 +43,7 @@ class Calls:
 
     timed: dict[str, Callable[[], Any]]
     checked: dict[str, np.ndarray] = field(default_factory=dict)
-    operations: int = 1
+    operations: float = 1
     first_call: dict[str, float] = field(default_factory=dict)
     once: dict[str, Callable[[], dict[str, float]]] = field(default_factory=dict)
 
@@ -56,10 +56,6 @@ class Calls:
             if key in self.checked:
                 self.checked[key] = (self.checked[key] + self.checked[key].swapaxes(-1, -2)) / 2
         return self
-
-
-def _gradients(gradients: Sequence[Any]) -> dict[str, np.ndarray]:
-    return {f"gradient {i}": np.array(gradient) for i, gradient in enumerate(gradients)}
 
 
 def _conjugate(y_bar: Any) -> Any:
@@ -89,6 +85,32 @@ class Peer(ABC):
     def asarray(self, x: Any) -> Any:
         """Turn a NumPy array or number into the library's own array."""
         return x
+
+    def asnumpy(self, x: Any) -> np.ndarray:
+        """Turn a result of the library into a NumPy array."""
+        return np.array(x)
+
+    def waiting(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        """The call, and the wait until its result is there."""
+        return call
+
+    def device_peak(self, call: Callable[[], Any]) -> int | None:
+        """Bytes that the call needs at its peak on the library's device; None where that is the CPU."""
+        return None
+
+    def checked(self, value: Any, gradients: Sequence[Any]) -> dict[str, np.ndarray]:
+        """The value and the gradients to be checked."""
+        return {"value": self.asnumpy(value), **self.gradients_of(gradients)}
+
+    def gradients_of(self, gradients: Sequence[Any]) -> dict[str, np.ndarray]:
+        """The results to be checked."""
+        return {f"gradient {i}": self.asnumpy(gradient) for i, gradient in enumerate(gradients)}
+
+    def like(self, y: Any, cotangent: Cotangent) -> Any:
+        """The cotangent of a result or of a tuple of them, as the library's arrays."""
+        if isinstance(y, tuple):
+            return tuple(map(self.asarray, cotangent(tuple(map(self.asnumpy, y)))))
+        return self.asarray(cotangent(self.asnumpy(y)))
 
     @abstractmethod
     def solve_lower(self, L: Any, b: Any) -> Any:
@@ -130,7 +152,7 @@ class NumPy(Peer):
 
     def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
         value = self.gradient_once(f, args)
-        return Calls({"value": value}, {"value": np.array(value())})
+        return Calls({"value": value}, {"value": self.asnumpy(value())})
 
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
         return partial(f, *args)
@@ -161,26 +183,25 @@ class Lindiff(Peer):
 
     def vjp_calls(self, f: Function, args: Sequence[Any], cotangent: Cotangent) -> Calls:
         y, pullback = self.ld.vjp(f, *args)
-        y_bar = cotangent(y)
+        y_bar = self.like(y, cotangent)
 
         def both() -> Any:
             _, pullback = self.ld.vjp(f, *args)
             return pullback(y_bar)
 
         timed = {
-            "forward": partial(self.ld.vjp, f, *args),
-            "backward": partial(pullback, y_bar),
-            "forward + backward": both,
+            "forward": self.waiting(partial(self.ld.vjp, f, *args)),
+            "backward": self.waiting(partial(pullback, y_bar)),
+            "forward + backward": self.waiting(both),
         }
-        return Calls(timed, _gradients(both()))
+        return Calls(timed, self.gradients_of(both()))
 
     def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
         both = self.gradient_once(f, args)
-        value, gradients = both()
-        return Calls({"value + gradient": both}, {"value": np.array(value), **_gradients(gradients)})
+        return Calls({"value + gradient": both}, self.checked(*both()))
 
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
-        return partial(self.ld.value_and_grad(f, argnums=tuple(range(len(args)))), *args)
+        return self.waiting(partial(self.ld.value_and_grad(f, argnums=tuple(range(len(args)))), *args))
 
     def gradients_at(self, f: Function, count: int) -> Function:
         return self.ld.grad(f, argnums=tuple(range(count)))
@@ -222,12 +243,11 @@ class Autograd(Peer):
             "forward + backward": both,
         }
         gradients = [both()] if single else both()
-        return Calls(timed, _gradients([np.conj(gradient) for gradient in gradients]))
+        return Calls(timed, self.gradients_of([np.conj(gradient) for gradient in gradients]))
 
     def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
         both = self.gradient_once(f, args)
-        value, gradients = both()
-        return Calls({"value + gradient": both}, {"value": np.array(value), **_gradients(gradients)})
+        return Calls({"value + gradient": both}, self.checked(*both()))
 
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
         return partial(self.autograd.value_and_grad(f, tuple(range(len(args)))), *args)
@@ -257,12 +277,13 @@ class Advect(Peer):
             _, pullback = record(*args)
             return pullback(y_bar)
 
-        return Calls({"forward": partial(record, *args), "forward + backward": both}, _gradients(both()))
+        return Calls(
+            {"forward": partial(record, *args), "forward + backward": both}, self.gradients_of(both())
+        )
 
     def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
         both = self.gradient_once(f, args)
-        value, gradients = both()
-        return Calls({"value + gradient": both}, {"value": np.array(value), **_gradients(gradients)})
+        return Calls({"value + gradient": both}, self.checked(*both()))
 
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
         return partial(self.advect.value_and_grad(f, tuple(range(len(args)))), *args)
@@ -290,12 +311,12 @@ class MyGrad(Peer):
             f(*leaves).backward(y_bar)
             return [leaf.grad for leaf in leaves]
 
-        return Calls({"forward": partial(f, *leaves), "forward + backward": both}, _gradients(both()))
+        return Calls({"forward": partial(f, *leaves), "forward + backward": both}, self.gradients_of(both()))
 
     def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
         both = self.gradient_once(f, args)
         value, gradients = both()
-        return Calls({"value + gradient": both}, {"value": np.array(value.data), **_gradients(gradients)})
+        return Calls({"value + gradient": both}, self.checked(value.data, gradients))
 
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
         leaves = self._leaves(args)
@@ -320,24 +341,29 @@ class MyGrad(Peer):
 
 
 class Torch(Peer):
-    """PyTorch, eager, float64 on the CPU."""
+    """PyTorch, eager, float64."""
 
     name = distribution = "torch"
+    device = "cpu"
 
     def __init__(self) -> None:
         self.xp = importlib.import_module("torch")
         self.xp.set_default_dtype(self.xp.float64)
 
     def asarray(self, x: Any) -> Any:
-        return self.xp.tensor(np.asarray(x))
+        return self.xp.tensor(np.asarray(x), device=self.device)
+
+    def asnumpy(self, x: Any) -> np.ndarray:
+        return np.array(x.detach().cpu())
 
     def solve_lower(self, L: Any, b: Any) -> Any:
-        return self.xp.linalg.solve_triangular(L, b[:, None], upper=False)[:, 0]
+        columns = b if b.ndim > 1 else b[:, None]
+        return self.xp.linalg.solve_triangular(L, columns, upper=False).reshape(b.shape)
 
     def vjp_calls(self, f: Function, args: Sequence[Any], cotangent: Cotangent) -> Calls:
         leaves = self._leaves(args)
         y = f(*leaves)
-        y_bar = self._like(y, cotangent)
+        y_bar = self.like(y, cotangent)
         pull_back = self.xp.autograd.grad
 
         timed = {
@@ -345,13 +371,13 @@ class Torch(Peer):
             "backward": partial(pull_back, y, leaves, y_bar, retain_graph=True),
             "forward + backward": lambda: pull_back(f(*leaves), leaves, y_bar),
         }
-        return Calls(timed, _gradients(timed["forward + backward"]()))
+        timed = {name: self.waiting(call) for name, call in timed.items()}
+        return Calls(timed, self.gradients_of(timed["forward + backward"]()))
 
     def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
         both = self.gradient_once(f, args)
-        value, gradients = both()
-        timed = {"value": partial(f, *args), "value + gradient": both}
-        return Calls(timed, {"value": np.array(value.detach()), **_gradients(gradients)})
+        timed = {"value": self.waiting(partial(f, *args)), "value + gradient": both}
+        return Calls(timed, self.checked(*both()))
 
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
         leaves = self._leaves(args)
@@ -360,7 +386,7 @@ class Torch(Peer):
             value = f(*leaves)
             return value, self.xp.autograd.grad(value, leaves)
 
-        return value_and_gradient
+        return self.waiting(value_and_gradient)
 
     def gradients_at(self, f: Function, count: int) -> Function:
         def gradients(*args: Any) -> Any:
@@ -372,21 +398,17 @@ class Torch(Peer):
     def _leaves(self, args: Sequence[Any]) -> list[Any]:
         return [arg.clone().requires_grad_() for arg in args]
 
-    def _like(self, y: Any, cotangent: Cotangent) -> Any:
-        if isinstance(y, tuple):
-            return tuple(map(self.asarray, cotangent(tuple(part.detach().numpy() for part in y))))
-        return self.asarray(cotangent(y.detach().numpy()))
-
 
 class JAX(Peer):
-    """JAX, compiled, float64 on the CPU; every call waits for its result."""
+    """JAX, compiled, float64; every call waits for its result."""
 
     name = distribution = "jax"
+    device = "cpu"
 
     def __init__(self) -> None:
         self.jax = importlib.import_module("jax")
         self.jax.config.update("jax_enable_x64", True)
-        self.jax.config.update("jax_platforms", "cpu")
+        self.jax.config.update("jax_platforms", self.device)
         self.xp = importlib.import_module("jax.numpy")
 
     def asarray(self, x: Any) -> Any:
@@ -406,29 +428,29 @@ class JAX(Peer):
             return y, pullback(y_bar)
 
         y, pullback = record(*args)
-        y_bar = self.jax.tree.map(self.asarray, cotangent(self.jax.tree.map(np.array, y)))
+        y_bar = self.like(y, cotangent)
         timed = {
-            "forward": self._waiting(record, *args),
-            "backward": self._waiting(pull_back, pullback, y_bar),
-            "forward + backward": self._waiting(forward_backward, y_bar, *args),
+            "forward": self.waiting(partial(record, *args)),
+            "backward": self.waiting(partial(pull_back, pullback, y_bar)),
+            "forward + backward": self.waiting(partial(forward_backward, y_bar, *args)),
         }
         first_call, (_, gradients) = _timed(timed["forward + backward"])
-        return Calls(timed, _gradients(gradients), first_call={"forward + backward": first_call})
+        return Calls(timed, self.gradients_of(gradients), first_call={"forward + backward": first_call})
 
     def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
         both = self.jax.jit(self.jax.value_and_grad(f, tuple(range(len(args)))))
         timed = {
-            "value": self._waiting(self.jax.jit(f), *args),
-            "value + gradient": self._waiting(both, *args),
+            "value": self.waiting(partial(self.jax.jit(f), *args)),
+            "value + gradient": self.waiting(partial(both, *args)),
         }
         value_seconds, _ = _timed(timed["value"])
         both_seconds, (value, gradients) = _timed(timed["value + gradient"])
-        checked = {"value": np.array(value), **_gradients(gradients)}
+        checked = self.checked(value, gradients)
         return Calls(timed, checked, first_call={"value": value_seconds, "value + gradient": both_seconds})
 
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
         gradient = self.jax.jit(self.jax.value_and_grad(f, tuple(range(len(args)))))
-        return self._waiting(gradient.lower(*args).compile(), *args)
+        return self.waiting(partial(gradient.lower(*args).compile(), *args))
 
     def gradients_at(self, f: Function, count: int) -> Function:
         return self.jax.grad(f, tuple(range(count)))
@@ -436,9 +458,9 @@ class JAX(Peer):
     def compiled(self, f: Function) -> Function:
         return self.jax.jit(f)
 
-    def _waiting(self, f: Function, *args: Any) -> Callable[[], Any]:
+    def waiting(self, call: Callable[[], Any]) -> Callable[[], Any]:
         wait = self.jax.block_until_ready
-        return lambda: wait(f(*args))
+        return lambda: wait(call())
 
 
 class Dynamax(JAX):

@@ -15,15 +15,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from .harness import Case, Ratio, Record, Suite
-from .peers import PEERS
+from .peers import PEERS as CPU_PEERS
 
+PEERS = (*CPU_PEERS, "lindiff-cpu", "card")
+"""In the order of the columns."""
 COLOURS = {
     "numpy": "#7f7f7f", "lindiff": "#d62728", "jax": "#1f77b4", "torch": "#ff7f0e", "autograd": "#2ca02c",
     "advect": "#9467bd", "mygrad": "#8c564b", "statsmodels": "#e377c2", "dynamax": "#17becf",
+    "lindiff-cpu": "#ff9896", "card": "#bcbd22",
 }  # fmt: skip
 MARKERS = {
     "numpy": "s", "lindiff": "o", "jax": "^", "torch": "D", "autograd": "v", "advect": "P", "mygrad": "X",
-    "statsmodels": "h", "dynamax": "<",
+    "statsmodels": "h", "dynamax": "<", "lindiff-cpu": "o", "card": "_",
 }  # fmt: skip
 PANELS_IN_A_ROW = 3
 UNITS = {"µs": ((1e6, "s"), (1e3, "ms"), (0, "µs")), "MB": ((0, "MB"),), "": ((0, ""),)}
