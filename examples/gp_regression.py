@@ -5,8 +5,12 @@ factor A = K + noise_var I = L Lᵀ and z = L⁻¹ y,
 
     -log N(y | 0, A) = ½ (|z|² + n log 2π) + log |L|.
 
-It stands here twice: written in operators, and as the one operator that `gp_logpdf` is.
+It stands here twice: written in operators, and as the one operator that `gp_logpdf` is.  With --cuda the same
+functions run on a GPU: they get CuPy's arrays.
 """
+
+import argparse
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,7 +28,7 @@ def kernel(x1, x2, length, amplitude):
 def factor_and_targets(theta, x, y):
     """L and z of the criterion; theta holds log length, log amplitude, log noise variance."""
     length, amplitude, noise_var = np.exp(theta)
-    L = potrf(kernel(x, x, length, amplitude) + noise_var * np.eye(len(x)))
+    L = potrf(kernel(x, x, length, amplitude) + noise_var * np.identity(len(x), like=x))
     return L, trsm(L, y[:, None])
 
 
@@ -43,7 +47,7 @@ def fused_criterion(theta, x, y):
 def leave_one_out(theta, x, y):
     """Log density of each observation given all others; Rasmussen & Williams (2006), eqs. 5.10 to 5.12."""
     length, amplitude, noise_var = np.exp(theta)
-    F = cho_factor(kernel(x, x, length, amplitude) + noise_var * np.eye(len(x)))
+    F = cho_factor(kernel(x, x, length, amplitude) + noise_var * np.identity(len(x), like=x))
     variance = 1 / F.diag_inv()
     residual = F.solve(y) * variance
     return -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
@@ -57,20 +61,54 @@ def predict(theta, x, y, x_new):
     return (V.T @ z)[:, 0], amplitude + noise_var - np.sum(V**2, axis=0)
 
 
-rng = np.random.default_rng(7)
-x = np.sort(rng.uniform(0, 10, 60))
-y = np.sin(x) + 0.3 * np.cos(3 * x) + 0.2 * rng.normal(size=x.size)
-fit = minimize(ld.value_and_grad(fused_criterion), np.zeros(3), args=(x, y), jac=True, method="L-BFGS-B")
-print(f"log marginal likelihood {-fit.fun:.3f} after {fit.nit} iterations")
-print(f"the same in single operators {-criterion(fit.x, x, y):.3f}")
-print("length {:.3f}, amplitude {:.3f}, noise variance {:.4f}".format(*np.exp(fit.x)))
-print(f"log density of left-out observations {leave_one_out(fit.x, x, y).sum():.3f}")
+def fit(x, y, asarray):
+    """The theta of the largest marginal likelihood; SciPy's search sees NumPy's arrays alone."""
 
-x_new = np.linspace(-1, 11, 400)
-mean, variance = predict(fit.x, x, y, x_new)
-figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-axes.fill_between(x_new, *(mean + s * 2 * np.sqrt(variance) for s in (-1, 1)), alpha=0.2)
-axes.plot(x_new, mean)
-axes.plot(x, y, "k.")
-axes.set(xlabel="x", ylabel="y", title="Gaussian process regression: data, mean ± 2 sd")
-figure.savefig(__file__.replace(".py", ".png"), dpi=130)
+    def value_and_gradient(theta):
+        value, gradient = ld.value_and_grad(fused_criterion)(asarray(theta), x, y)
+        return float(value), on_host(gradient)
+
+    return minimize(value_and_gradient, np.zeros(3), jac=True, method="L-BFGS-B")
+
+
+def on_host(x):
+    """An array as NumPy's."""
+    return x.get() if hasattr(x, "get") else x
+
+
+def plot(x, y, x_new, mean, variance, path):
+    """Data, and the prediction with its band."""
+    x, y, x_new, mean, variance = map(on_host, (x, y, x_new, mean, variance))
+    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
+    axes.fill_between(x_new, *(mean + s * 2 * np.sqrt(variance) for s in (-1, 1)), alpha=0.2)
+    axes.plot(x_new, mean)
+    axes.plot(x, y, "k.")
+    axes.set(xlabel="x", ylabel="y", title="Gaussian process regression: data, mean ± 2 sd")
+    figure.savefig(path, dpi=130)
+
+
+def main(folder, asarray=np.asarray, points=60):
+    """Fit, print, predict, draw; `asarray` makes the arrays, and so decides where they are."""
+    rng = np.random.default_rng(7)
+    x = np.sort(rng.uniform(0, 10, points))
+    y = np.sin(x) + 0.3 * np.cos(3 * x) + 0.2 * rng.normal(size=x.size)
+    x, y, x_new = asarray(x), asarray(y), asarray(np.linspace(-1, 11, 400))
+    found = fit(x, y, asarray)
+    theta = asarray(found.x)
+    print(f"log marginal likelihood {-found.fun:.3f} after {found.nit} iterations")
+    print(f"the same in single operators {-float(criterion(theta, x, y)):.3f}")
+    print("length {:.3f}, amplitude {:.3f}, noise variance {:.4f}".format(*np.exp(found.x)))
+    print(f"log density of left-out observations {float(leave_one_out(theta, x, y).sum()):.3f}")
+    plot(x, y, x_new, *predict(theta, x, y, x_new), folder / "gp_regression.png")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cuda", action="store_true", help="on a GPU, by CuPy")
+    parser.add_argument("--points", type=int, default=60, help="default: %(default)s")
+    options = parser.parse_args()
+    if options.cuda:
+        from cupy import asarray
+    else:
+        from numpy import asarray
+    main(Path(__file__).parent, asarray, options.points)

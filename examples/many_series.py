@@ -3,9 +3,11 @@
     y_t = level_t + c_t,  level_{t+1} = level_t + N(0, level_var),  c_t = ar c_{t-1} + N(0, innovation_var)
 
 The covariances of the filter depend on the parameters, not on the data: for all series that miss the same
-values they are computed once, and each series adds a few products of a matrix and a vector.
+values they are computed once, and each series adds a few products of a matrix and a vector.  With --cuda the
+arrays are CuPy's: then every series has its own few threads of a GPU.
 """
 
+import argparse
 import time
 from pathlib import Path
 
@@ -51,17 +53,21 @@ def seconds(function):
     return min(runs)
 
 
-def times(y):
+def times(y, params):
     """Seconds of value and gradient: number of series, at once, one by one."""
-    both = ld.value_and_grad(loglikelihood)
+
+    def both(y):
+        value, _ = ld.value_and_grad(loglikelihood)(params, y)
+        return float(value)  # a GPU works on while Python goes on: wait
+
     rows = []
     for count in (10**k for k in range(4) if 10**k <= len(y)):
         some = y[:count]
         rows.append(
             (
                 count,
-                seconds(lambda some=some: both(TRUTH, some)),
-                seconds(lambda some=some: [both(TRUTH, one) for one in some]),
+                seconds(lambda some=some: both(some)),
+                seconds(lambda some=some: [both(one) for one in some]),
             )
         )
     return np.array(rows)
@@ -82,8 +88,10 @@ def plot(y, found, timed, path):
     """Smoothed levels of three series, and the times."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), width_ratios=(1.6, 1), layout="constrained")
     smooth = statespace.kalman_smoother(y[:3], *found.model)
-    level = smooth.smoothed_state[..., 0]
-    std = np.sqrt(smooth.smoothed_state_cov[..., 0, 0])
+    y, level, variance = map(
+        on_host, (y[:3], smooth.smoothed_state[..., 0], smooth.smoothed_state_cov[..., 0, 0])
+    )
+    std = np.sqrt(variance)
     steps = np.arange(STEPS)
     for i, colour in enumerate(("tab:blue", "tab:red", "tab:green")):
         left.plot(steps, y[i, :, 0], ".", color=colour, markersize=4)
@@ -99,15 +107,21 @@ def plot(y, found, timed, path):
     figure.savefig(path, dpi=130)
 
 
-def main(folder=HERE):
-    """Simulate, measure, fit, print, draw."""
-    y = simulate(np.random.default_rng(0))
-    value, gradient = ld.value_and_grad(loglikelihood)(TRUTH, y)
-    print(f"log likelihood of the true parameters {value:.2f}, its gradient")
+def on_host(x):
+    """An array as NumPy's."""
+    return x.get() if hasattr(x, "get") else x
+
+
+def main(folder=HERE, asarray=np.asarray):
+    """Simulate, measure, fit, print, draw; `asarray` makes the arrays, and so decides where they are."""
+    y = asarray(simulate(np.random.default_rng(0)))
+    params = {name: asarray(x) for name, x in TRUTH.items()}
+    value, gradient = ld.value_and_grad(loglikelihood)(params, y)
+    print(f"log likelihood of the true parameters {float(value):.2f}, its gradient")
     for name, slope in gradient.items():
         print(f"    {name:15s} {float(np.sum(slope)):10.2f}")
 
-    timed = times(y)
+    timed = times(y, params)
     print(f"\n{'series':>8s} {'at once':>10s} {'one by one':>11s} {'ratio':>7s}")
     for count, at_once, one_by_one in timed:
         print(f"{count:8.0f} {at_once:8.4f} s {one_by_one:9.4f} s {one_by_one / at_once:6.1f}×")
@@ -120,4 +134,10 @@ def main(folder=HERE):
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cuda", action="store_true", help="on a GPU, by CuPy")
+    if parser.parse_args().cuda:
+        from cupy import asarray
+    else:
+        from numpy import asarray
+    main(HERE, asarray)
