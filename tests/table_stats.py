@@ -130,7 +130,7 @@ def discrete(name, shapes):
 
 
 def positive_definite(A):
-    return A @ np.swapaxes(A, -1, -2) + np.eye(A.shape[-1], dtype=A.dtype)
+    return A @ np.swapaxes(A, -1, -2) + np.identity(A.shape[-1], dtype=A.dtype, like=A)
 
 
 def normals(rng):

@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if ">>> " in page.read_text(encoding="utf-8")]
+PAGES = [
+    page
+    for page in sorted((ROOT / "docs").glob("*.md"))
+    if ">>> " in (text := page.read_text(encoding="utf-8")) and ">>> import cupy" not in text  # tests/cuda
+]
 MODULES = [
     *("seeing._draw", "seeing._explain", "seeing._nan", "testing"),
     *("statespace.filtering", "statespace.forecasting", "statespace.initialization", "statespace.likelihood"),
