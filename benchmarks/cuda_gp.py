@@ -33,7 +33,7 @@ def prepare(peer: Peer, case: Case) -> Calls:
 
 
 def memory_cases() -> list[Case]:
-    return [Case("memory", U) for U in SIZES]
+    return cases()
 
 
 def memory_call(peer: Peer, case: Case) -> Callable[[], Any] | None:

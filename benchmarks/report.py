@@ -88,13 +88,11 @@ class Report:
         return None if rows.empty else rows.set_index("case")["median"]
 
     def _curves(self) -> Figure:
-        """Time against size: a panel for each family and quantity, a line for each library."""
-        families, quantities = list(self.frame["family"].unique()), self._compared_quantities()
-        if len(families) > 1:
-            panels = [(family, quantity) for family in families for quantity in quantities]
-        else:
-            panels = [(families[0], quantity) for quantity in quantities]
-        figure, axes = _panels(len(panels), width=4.2, height=3.4, share=True)
+        """Time, or memory, against size: a panel for each family and quantity, a line for each library."""
+        rows = self.frame[self.frame["quantity"].isin(self._compared_quantities())]
+        panels = list(rows[["family", "quantity"]].drop_duplicates().itertuples(index=False, name=None))
+        one_unit = rows["unit"].nunique() == 1
+        figure, axes = _panels(len(panels), width=4.2, height=3.4, share=one_unit)
         for axis, (family, quantity) in zip(axes, panels, strict=True):
             rows = self.frame[(self.frame["family"] == family) & (self.frame["quantity"] == quantity)]
             for peer in PEERS:
@@ -107,7 +105,10 @@ class Report:
             axis.set(xscale="log", yscale="log", xlabel="n", title=f"{family}: {quantity}")
             axis.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
             axis.minorticks_off()
-            _time_axis(axis.yaxis)
+            if rows["unit"].iloc[0] == "µs":
+                _time_axis(axis.yaxis)
+            else:
+                axis.set_ylabel(rows["unit"].iloc[0])
             axis.grid(alpha=0.3)
         return self._finish(figure, axes)
 

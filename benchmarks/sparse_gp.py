@@ -64,7 +64,7 @@ def prepare(peer: Peer, case: Case) -> Calls:
 
 
 def memory_cases() -> list[Case]:
-    return [Case("memory", case.size) for case in cases()]
+    return cases()
 
 
 def memory_call(peer: Peer, case: Case) -> Callable[[], Any]:
