@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.optimize
 
-from lindiff.core.arrays import foreign, placed
+from lindiff.core.arrays import foreign, on_host, placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix, linear_operator, matrix_of
 from lindiff.statespace.likelihood import loglikelihood
-from lindiff.statespace.model import Model, on_host, real
+from lindiff.statespace.model import Model, real
 from lindiff.statespace.transforms import Transform, unconstrained
 from lindiff.transforms.reverse import grad, value_and_grad
 
@@ -248,7 +248,8 @@ def _unconstrained(start: dict[str, Any], transforms: dict[str, Transform]) -> d
     free = {}
     for name, x in start.items():
         try:
-            free[name] = transforms[name].unconstrain(np.asarray(on_host(x), np.float64))
+            given = x if type(x) is Variable else on_host(x)  # of a Variable the error says what to write
+            free[name] = transforms[name].unconstrain(np.asarray(given, np.float64))
         except ValueError as error:
             raise ValueError(f"fit: start of {name!r}: {error}") from None
         if not np.all(np.isfinite(free[name])):

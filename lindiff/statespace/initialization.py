@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.core.arrays import foreign, placed, zeros_beside
+from lindiff.core.arrays import foreign, on_host, placed, zeros_beside
 from lindiff.core.variable import value
 from lindiff.linalg import potrf, trsm
 from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.scipy.linalg import solve_discrete_lyapunov
-from lindiff.statespace.model import on_host, real
+from lindiff.statespace.model import real
 from lindiff.statespace.recursions import Filtered, Group, data_rows
 
 __all__ = [
@@ -81,7 +81,7 @@ def stationary_initialization(
             f"{name}: state_cov of shape {Q.shape} does not fit transition of shape {A.shape}: "
             f"write it as ({n}, {n}), (1, {n}, {n}) or (S, 1, {n}, {n})"
         )
-    radii = np.max(np.abs(np.linalg.eigvals(on_host(value(A)))), axis=-1, initial=0.0)
+    radii = np.max(np.abs(np.linalg.eigvals(on_host(A))), axis=-1, initial=0.0)
     if not np.all(radii < 1):
         raise ValueError(
             f"{name}: transition has an eigenvalue of size {np.max(radii):.6g}; a stationary distribution "

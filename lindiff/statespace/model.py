@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.core.arrays import foreign, placed, zeros_beside
+from lindiff.core.arrays import foreign, on_host, placed, zeros_beside
 from lindiff.core.variable import refuse_subclass, value
 from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
 
-__all__ = ["Model", "System", "canonical", "on_host", "real", "series_by_pattern"]
+__all__ = ["Model", "System", "canonical", "real", "series_by_pattern"]
 
 
 class Model(NamedTuple):
@@ -444,13 +444,6 @@ def _form(*axes: Any) -> str:
     return "(" + ", ".join(map(str, axes)) + ("," if len(axes) == 1 else "") + ")"
 
 
-def on_host(x: Any) -> Any:
-    """A plain array as one of NumPy's."""
-    if foreign(x) is None:
-        return x
-    return x.get() if hasattr(x, "get") else np.array(x.tolist(), x.dtype)
-
-
 def real(name: str, argument: str, x: Any) -> Any:
     """An array of floating point numbers, which integers become; data frames and lists are made arrays."""
     if x is None:
@@ -476,7 +469,7 @@ def _diffuse(name: str, diffuse: Any, shape: tuple[int, ...]) -> Any:
     """None, or the mask of the diffuse states."""
     if diffuse is None or diffuse is False:
         return None
-    mask = np.asarray(on_host(value(diffuse)))
+    mask = on_host(diffuse)
     if mask.dtype != bool or mask.shape not in ((), shape):
         raise ValueError(
             f"{name}: diffuse of shape {mask.shape} and dtype {mask.dtype} must be True, or one boolean for "
