@@ -47,13 +47,19 @@ DEVICE void adjoint(SCALAR *scratch, int n, Column &x) {
     sync();
 }
 
-// `adjoint` through the strict upper triangle behind L
-DEVICE void adjoint_beside(SCALAR *L, int n, Column &x) {
+// The strict upper triangle behind L := the transpose of what the columns have below the diagonal
+DEVICE void spread_beside(SCALAR *L, int n, const Column &x) {
     const int c = lane();
 #pragma unroll
     for (int i = 0; i < WIDTH; ++i)
         if (c < i && i < n) L[c * LD + i] = x[i];
     sync();
+}
+
+// `adjoint` through the strict upper triangle behind L
+DEVICE void adjoint_beside(SCALAR *L, int n, Column &x) {
+    const int c = lane();
+    spread_beside(L, n, x);
 #pragma unroll
     for (int i = 0; i < WIDTH; ++i) {
         if (i < c && c < n) {   // nobody else reads this entry
@@ -73,10 +79,7 @@ DEVICE void adjoint_beside(SCALAR *L, int n, Column &x) {
 // x := that of the Hermitian matrix with the lower triangle of X, through the strict upper one behind L
 DEVICE void mirror_beside(SCALAR *L, int n, Column &x) {
     const int c = lane();
-#pragma unroll
-    for (int i = 0; i < WIDTH; ++i)
-        if (c < i && i < n) L[c * LD + i] = x[i];
-    sync();
+    spread_beside(L, n, x);
 #pragma unroll
     for (int i = 0; i < WIDTH; ++i) {
         if (i < c && c < n) x[i] = conj(L[i * LD + c]);
