@@ -15,7 +15,7 @@ import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.directions import Directions
-from lindiff.core.variable import Variable, inside, value
+from lindiff.core.variable import Variable, inside, type_name, value
 
 __all__ = [
     "add_at",
@@ -106,9 +106,9 @@ def explain_mixture(arguments: Any, error: Exception) -> None:
     """
     if isinstance(error, Mixture):
         raise error
-    types = {type(value(leaf)) for leaf in pytree.flatten(arguments)[0] if hasattr(leaf, "dtype")}
-    others = sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in types if not issubclass(kind, NUMPY))
-    if others and np.ndarray in types:
+    arrays = [value(leaf) for leaf in pytree.flatten(arguments)[0] if hasattr(leaf, "dtype")]
+    others = sorted({type_name(x) for x in arrays if not isinstance(x, NUMPY)})
+    if others and any(type(x) is np.ndarray for x in arrays):
         raise Mixture(
             f"numpy.ndarray and {' and '.join(others)} do not mix ({error}): make all arrays of one library, "
             "with CuPy by cupy.asarray(a), or by a.get() for NumPy's"

@@ -375,7 +375,9 @@ cdef object of_its_library(object given, object like):
     return np.asarray(given) if isinstance(like, (np.ndarray, np.generic)) else np.asarray(given, like=like)
 
 
-cdef str library_name(object x):
+cpdef str type_name(object x):
+    """The type of the plain array inside ``x``, with its module, for error messages."""
+    x = value_of(x)
     return f"{type(x).__module__}.{type(x).__qualname__}"
 
 
@@ -391,7 +393,7 @@ cdef object alike(object given, object like, str what, str like_what):
     refuse_subclass(given, f"the {what}")
     if cnp.PyArray_Check(given) != cnp.PyArray_Check(value_of(like)) and type(given) is not Variable:
         raise TypeError(
-            f"the {what} is a {library_name(given)}, the {like_what} a {library_name(value_of(like))}")
+            f"the {what} is a {type_name(given)}, the {like_what} a {type_name(like)}")
     if given.shape != like.shape:
         raise ValueError(f"the {what} has shape {given.shape}, the {like_what} {like.shape}")
     if given.dtype == like.dtype:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lindiff.core.arrays import foreign, on_host, placed, zeros_beside
-from lindiff.core.variable import refuse_subclass, value
+from lindiff.core.variable import refuse_subclass, type_name, value
 from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
@@ -131,16 +131,11 @@ def _checked_summand(model: Model) -> Model:
 
 def _check_places(a: Model, b: Model) -> None:
     if (foreign(a.transition) is None) != (foreign(b.transition) is None):
-        of_a, of_b = (_described(x.transition) for x in (a, b))
+        of_a, of_b = (type_name(x.transition) for x in (a, b))
         raise TypeError(
             f"Model + Model: transition is a {of_a} in one and a {of_b} in the other; give all arrays on the "
             f"same device"
         )
-
-
-def _described(x: Any) -> str:
-    kind = type(value(x))
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _check_leading_axes(argument: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
@@ -416,7 +411,7 @@ class _Placing:
         """Raise an error, unless all arrays are NumPy's or none is."""
         if (foreign(x) is None) != self.of_numpy:
             raise TypeError(
-                f"{self.name}: {argument} is a {_described(x)} and y a {_described(self.y)}; give all arrays "
+                f"{self.name}: {argument} is a {type_name(x)} and y a {type_name(self.y)}; give all arrays "
                 f"on the same device"
             )
 
