@@ -20,3 +20,23 @@ def standin():
     """The stand-in alone, for tests of what it checks or records."""
     with installed() as cupy:
         yield cupy
+
+
+SUMS = """
+extern "C" __global__ void sums(const SCALAR *__restrict__ x, SCALAR *y, int count, REAL scale) {
+    // every lane adds x of all lanes of its tile
+    int i = item();
+    if (i >= count) return;
+    SCALAR *s = shared_of_tile<SCALAR>(WIDTH);
+    s[lane()] = x[i * WIDTH + lane()];
+    sync();
+    SCALAR other = s[WIDTH - 1 - lane()];
+    y[i * WIDTH + lane()] = sum(other) * scale + broadcast(other, 0);
+}
+"""
+
+
+@pytest.fixture
+def sums():
+    """The text of a kernel whose tiles use shared memory, a barrier, and shuffles."""
+    return SUMS

@@ -3,19 +3,6 @@
 import numpy as np
 import pytest
 
-SUMS = """
-extern "C" __global__ void sums(const SCALAR *__restrict__ x, SCALAR *y, int count, REAL scale) {
-    // every lane adds x of all lanes of its tile
-    int i = item();
-    if (i >= count) return;
-    SCALAR *s = shared_of_tile<SCALAR>(WIDTH);
-    s[lane()] = x[i * WIDTH + lane()];
-    sync();
-    SCALAR other = s[WIDTH - 1 - lane()];
-    y[i * WIDTH + lane()] = sum(other) * scale + broadcast(other, 0);
-}
-"""
-
 
 @pytest.fixture
 def launching(cupy):
@@ -39,11 +26,11 @@ def compile_text(cupy, launching):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("width", [1, 8, 32])
 @pytest.mark.parametrize("count", [0, 1, 37, 300])
-def test_tiles(cupy, launching, compile_text, rng, dtype, width, count):
+def test_tiles(cupy, launching, compile_text, rng, dtype, width, count, sums):
     host = rng.standard_normal((count, width)).astype(dtype)
     x, y = cupy.asarray(host), cupy.zeros((count, width), dtype)
     scale = host.real.dtype.type(2)
-    function = compile_text(SUMS, "sums", dtype, width)
+    function = compile_text(sums, "sums", dtype, width)
     launching.launch(function, count, width, (x, y, count, scale), shared=width * x.itemsize)
     expected = 2 * host.sum(1, keepdims=True) + host[:, -1:]
     np.testing.assert_allclose(y.get(), np.broadcast_to(expected, host.shape), rtol=2e-5)
@@ -60,9 +47,9 @@ def test_every_header_once(launching):
     assert text.count("struct __align__(2 * sizeof(R)) Complex") == 1
 
 
-def test_much_shared_memory(cupy, launching, compile_text):
+def test_much_shared_memory(cupy, launching, compile_text, sums):
     x, y = cupy.ones((3, 32)), cupy.zeros((3, 32))
-    function = compile_text(SUMS, "sums", width=32)
+    function = compile_text(sums, "sums", width=32)
     launching.launch(function, 3, 32, (x, y, 3, np.float64(1)), shared=60_000)
     assert function.max_dynamic_shared_size_bytes == launching.ALL_SHARED
     np.testing.assert_array_equal(y.get(), 33)

@@ -3,19 +3,6 @@
 import numpy as np
 import pytest
 
-SUMS = """
-extern "C" __global__ void sums(const SCALAR *__restrict__ x, SCALAR *y, int count, REAL scale) {
-    // every lane adds x of all lanes of its tile
-    int i = item();
-    if (i >= count) return;
-    SCALAR *s = shared_of_tile<SCALAR>(WIDTH);
-    s[lane()] = x[i * WIDTH + lane()];
-    sync();
-    SCALAR other = s[WIDTH - 1 - lane()];
-    y[i * WIDTH + lane()] = sum(other) * scale + broadcast(other, 0);
-}
-"""
-
 
 @pytest.fixture
 def launching(standin):
@@ -40,9 +27,9 @@ def compile_text(standin, launching):
     ("argument", "message"),
     [(3, "int of no dtype"), (np.int64(3), "int64 of int64"), (np.float64(3), "float64 of float64")],
 )
-def test_arguments_have_the_parameters_types(standin, compile_text, argument, message):
+def test_arguments_have_the_parameters_types(standin, compile_text, argument, message, sums):
     x, y = standin.ones((3, 4)), standin.zeros((3, 4))
-    function = compile_text(SUMS, "sums")
+    function = compile_text(sums, "sums")
     with pytest.raises(TypeError, match=message):
         function((1,), (128,), (x, y, argument, np.float64(1)))
     with pytest.raises(TypeError, match="takes 4 arguments"):
@@ -51,8 +38,8 @@ def test_arguments_have_the_parameters_types(standin, compile_text, argument, me
         function((1,), (128,), (x.astype(np.float32), y, np.int32(3), np.float64(1)))
 
 
-def test_what_lacks_a_barrier_is_wrong(standin, launching, compile_text):
-    function = compile_text(SUMS.replace("sync();", ""), "sums", width=32)
+def test_what_lacks_a_barrier_is_wrong(standin, launching, compile_text, sums):
+    function = compile_text(sums.replace("sync();", ""), "sums", width=32)
     x, y = standin.ones((9, 32)), standin.zeros((9, 32))
     launching.launch(function, 9, 32, (x, y, 9, np.float64(1)), shared=32 * 8)
     assert np.isnan(y.get()).any()
