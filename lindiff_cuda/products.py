@@ -62,15 +62,24 @@ def gram(A: Any, C: Any, transpose: bool | str = False, alpha: float = 1.0) -> N
     mirror(C, hermitian=hermitian)
 
 
-def pull_gram(A: Any, B_bar: Any, A_bar: Any, transpose: bool | str, alpha: float) -> None:
-    """A_bar := alpha (B_bar + B_barᵀ) Ā, alpha Ā (B_bar + B_barᵀ), or alpha A (B_bar + B_barᴴ)."""
+def pull_gram(A: Any, B_bar: Any, A_bar: Any, transpose: bool | str, alpha: float, beta: float = 0.0) -> None:
+    """A_bar := alpha (B_bar + B_barᵀ) Ā, alpha Ā (B_bar + B_barᵀ), or alpha A (B_bar + B_barᴴ), each
+    + beta A_bar.
+    """
     if transpose == "C":
-        rowmajor.gemm(A, B_bar + adjoint(B_bar), A_bar, alpha=alpha)
+        rowmajor.gemm(A, B_bar + adjoint(B_bar), A_bar, alpha=alpha, beta=beta)
         return
     S = (B_bar + B_bar.swapaxes(1, 2)).conj()
-    rowmajor.gemm(*((A, S) if transpose else (S, A)), A_bar, alpha=alpha)
-    if A_bar.dtype.kind == "c":
-        A_bar[...] = A_bar.conj()
+    if beta:
+        _conjugate(A_bar)
+    rowmajor.gemm(*((A, S) if transpose else (S, A)), A_bar, alpha=alpha, beta=beta)
+    _conjugate(A_bar)
+
+
+def _conjugate(X: Any) -> None:
+    """X := X̄."""
+    if X.dtype.kind == "c":
+        X[...] = X.conj()
 
 
 # ---- arrays --------------------------------------------------------------------------------------------
@@ -191,7 +200,14 @@ def syrk(A: Any, transpose: bool | str = False, alpha: float = 1.0) -> Any:
     return batch.result(C)
 
 
-def syrk_pullback(A: Any, B_bar: Any, transpose: bool | str = False, alpha: float = 1.0) -> Any:
+def syrk_pullback(
+    A: Any,
+    B_bar: Any,
+    transpose: bool | str = False,
+    alpha: float = 1.0,
+    A_bar: Any = None,
+    overwrite_a_bar: bool = False,
+) -> Any:
     """Pullback of `syrk`: A_bar = 2 alpha sym(B_bar) A, or 2 alpha A sym(B_bar).
 
     For complex A: alpha (B_bar + B_barᵀ) Ā, alpha Ā (B_bar + B_barᵀ), or alpha A (B_bar + B_barᴴ).
@@ -204,6 +220,9 @@ def syrk_pullback(A: Any, B_bar: Any, transpose: bool | str = False, alpha: floa
         Need not be symmetric.
     transpose, alpha :
         As given to `syrk`.
+    A_bar : cupy.ndarray, of the shape of A, optional
+        Added to the result.
+    overwrite_a_bar : bool
 
     Returns
     -------
@@ -219,6 +238,12 @@ def syrk_pullback(A: Any, B_bar: Any, transpose: bool | str = False, alpha: floa
     n = A.shape[-1 if transpose else -2]
     if B_bar.shape[-2:] != (n, n):
         raise misfit("syrk_pullback", "A", A, "B_bar", B_bar)
-    A_bar = batch.empty(*A.shape[-2:])
-    pull_gram(batch.read(A), batch.read(B_bar), A_bar, transpose, float(alpha))
-    return batch.result(A_bar)
+    if A_bar is None:
+        target = batch.empty(*A.shape[-2:])
+        pull_gram(batch.read(A), batch.read(B_bar), target, transpose, float(alpha))
+        return batch.result(target)
+    batch.same_matrix(A, batch.enter(A_bar, "A_bar"), "A", "A_bar")
+    batch.keep(A, B_bar)
+    A_bar = batch.own(A_bar, overwrite_a_bar)
+    pull_gram(batch.read(A), batch.read(B_bar), batch.stack(A_bar), transpose, float(alpha), 1.0)
+    return A_bar

@@ -222,6 +222,68 @@ def test_a_pullback_that_passes_its_cotangent_on_gives_no_alias():
     assert not np.shares_memory(x_bar, z_bar)
 
 
+def test_a_pullback_may_overwrite_what_nobody_else_sees():
+    seen = []
+
+    def doubled(x):
+        def pullback(y_bar, overwrite):
+            seen.append(overwrite)
+            return np.multiply(y_bar, 2.0, out=y_bar) if overwrite else 2.0 * y_bar
+
+        return 2.0 * x, ld.Linear(lambda x_dot: 2.0 * x_dot, pullback, overwrites=True)
+
+    doubled = ld.rule(doubled)
+    x, y_bar = np.arange(3.0), np.ones(3)
+    _, pullback = ld.vjp(lambda x: doubled(doubled(np.sin(x)) * x), x)
+    for _ in range(2):
+        np.testing.assert_allclose(pullback(y_bar)[0], 4.0 * (np.cos(x) * x + np.sin(x)))
+    assert seen[:2] == [False, True]  # the caller's own cotangent; that of the product
+    np.testing.assert_array_equal(y_bar, 1.0)
+
+
+def test_a_cotangent_shared_by_two_is_not_overwritten():
+    def negated(y_bar, overwrite):
+        return np.negative(y_bar, out=y_bar) if overwrite else -y_bar
+
+    negate = ld.rule(lambda x: (-x, ld.Linear(lambda x_dot: -x_dot, negated, overwrites=True)))
+    sums = [
+        lambda x: negate(x) + 3.0 * x,
+        lambda x: 3.0 * x + negate(x),
+        lambda x: 4.0 * x + 2.0 * negate(x),
+    ]
+    for f in sums:
+        np.testing.assert_array_equal(ld.grad(lambda x, f=f: np.sum(f(x) * np.ones(3)))(np.ones(3)), 2.0)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+def test_a_pullback_may_add_to_the_cotangent_so_far(shape):
+    seen = []
+
+    def product(x, y):
+        def to(other):
+            def pullback(z_bar, onto=None):
+                seen.append(onto is not None)
+                return z_bar * other if onto is None else np.add(onto, z_bar * other, out=onto)
+
+            return pullback
+
+        pushforward = (lambda x_dot: x_dot * y, lambda y_dot: x * y_dot)
+        return x * y, ld.Bilinear(pushforward, (to(y), to(x)), accumulates=(0, 1))
+
+    multiply = ld.rule(product)
+    x = np.full(shape, 1.5)
+
+    def f(x):  # x⁴ + x² + 5x
+        y = multiply(x, x)
+        return np.sum(multiply(y, y) + y + multiply(x, np.full(shape, 5.0)))
+
+    np.testing.assert_allclose(ld.grad(f)(x), 4 * x**3 + 2 * x + 5)
+    assert any(seen) or not shape  # numbers are not written to
+    second = ld.hvp(f, (x,), (np.ones(shape),))
+    np.testing.assert_allclose(second, 12 * x**2 + 2)
+    np.testing.assert_allclose(ld.grad(lambda x: np.sum(ld.grad(f)(x)))(x), 12 * x**2 + 2)
+
+
 def test_unsupported_functions_name_the_nearest():
     def sinhh(x):
         return x

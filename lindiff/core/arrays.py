@@ -19,6 +19,7 @@ from lindiff.core.variable import Variable, inside, type_name, value
 
 __all__ = [
     "add_at",
+    "add_product",
     "by_kernel",
     "counterpart",
     "explain_mixture",
@@ -135,6 +136,25 @@ def by_kernel(name: str, g: Any, other: Any, *options: Any) -> Any:
     from lindiff_cuda import elementwise
 
     return getattr(elementwise, name)(g, other, *options)
+
+
+def add_product(total: Any, x: Any, y: Any, adjoint_x: bool, adjoint_y: bool) -> bool:
+    """``total += x @ y`` in place for matrices of CuPy's, x or y being adjoint, a vector being a column.
+
+    False where that is not the case, or they are not of one dtype.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None or any(type(z) is not cupy.ndarray or z.dtype != total.dtype for z in (total, x, y)):
+        return False
+    if total.dtype.char not in "fdFD" or total.ndim != 2 or not total.flags.c_contiguous:
+        return False
+    x, y = (z[:, None] if z.ndim == 1 else z for z in (x, y))
+    if x.ndim != 2 or y.ndim != 2:
+        return False
+    from lindiff_cuda import gemm
+
+    gemm(x, y, total, adjoint_x and "C", adjoint_y and "C", overwrite_c=True)
+    return True
 
 
 def add_at(x: Any, index: Any, y: Any) -> None:

@@ -8,6 +8,8 @@ cdef class Differential(NodeOfMany):
     cdef public object pullback
     cdef public bint symbolic_zeros
     cdef public bint selective
+    cdef bint overwrites
+    cdef tuple accumulates
     cdef tuple linear_in
     cdef tuple places
     cdef tuple values
@@ -16,8 +18,8 @@ cdef class Differential(NodeOfMany):
     cdef object fill_outputs(self, list y_bars)
     cdef tuple active(self)
     cdef list tangents(self, Push walk)
-    cdef object pull_arguments(self, object y_bar)
-    cdef int pull_one(self, Pull walk, object y_bar) except -1
+    cdef object pull_arguments(self, object y_bar, bint overwrite=*)
+    cdef int pull_one(self, Pull walk, object y_bar, Py_ssize_t i) except -1
     cdef object cotangent(self, object x_bars, tuple place)
     cdef object push_arguments(self, Push walk)
 

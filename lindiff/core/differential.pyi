@@ -19,6 +19,8 @@ class Differential(Node):
         symbolic_zeros: bool = False,
         linear_in: tuple[int, ...] = (),
         selective: bool = False,
+        overwrites: bool = False,
+        accumulates: tuple[int, ...] = (),
     ) -> None: ...
 
 class Linear(Differential): ...

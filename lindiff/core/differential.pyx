@@ -23,7 +23,7 @@ from cpython.ref cimport Py_REFCNT
 
 cimport numpy as cnp
 
-from lindiff.core.record cimport NodeOfMany, Pull, Push, Trace
+from lindiff.core.record cimport NodeOfMany, Pull, Push, Trace, is_whole
 from lindiff.core.variable cimport Variable, value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, is_plain, sum_of_thin
 
@@ -109,6 +109,12 @@ cdef class Differential(NodeOfMany):
     linear_in : tuple of int
         Positional arguments in which the operation is linear together, while all others are constant: the
         right-hand side of a solve.
+    overwrites : bool
+        One callable, or a dict of them, as pullback takes a keyword ``overwrite``: whether nobody else needs
+        the memory of its cotangent, so that it may be written to and returned.
+    accumulates : tuple of int
+        Places whose own callables in a tuple as pullback take a keyword ``onto``: the argument's cotangent
+        so far, which they may write to, or None where there is none.  They return the sum with it.
 
     Notes
     -----
@@ -117,12 +123,14 @@ cdef class Differential(NodeOfMany):
     """
 
     def __init__(self, pushforward=None, pullback=None, *, bint symbolic_zeros=False, tuple linear_in=(),
-                 bint selective=False):
+                 bint selective=False, bint overwrites=False, tuple accumulates=()):
         self.pushforward = pushforward
         self.pullback = pullback
         self.selective = selective
         self.symbolic_zeros = symbolic_zeros
         self.linear_in = linear_in
+        self.overwrites = overwrites
+        self.accumulates = accumulates
 
     cdef int bind(self, Trace trace, list nodes, list places, tuple values, object result) except -1:
         """Take a place in the record: ``nodes`` of the active inputs, where each sits in the arguments."""
@@ -144,13 +152,16 @@ cdef class Differential(NodeOfMany):
     cdef int pull(self, Pull walk, object y_bar) except -1:
         cdef Py_ssize_t i
         cdef object x_bars
-        cdef bint apart = False
+        cdef bint apart = False, overwrite
         if type(y_bar) is list:
             y_bar = self.fill_outputs(y_bar)
+        overwrite = self.overwrites and walk.overwrite and (cnp.PyArray_CheckExact(y_bar) or is_whole(y_bar))
         try:
-            if type(self.pullback) is tuple and len(self.places) == 1:
-                return self.pull_one(walk, y_bar)
-            x_bars = self.pull_arguments(y_bar)
+            if type(self.pullback) is tuple and (len(self.places) == 1 or self.accumulates):
+                for i in range(len(self.places)):
+                    self.pull_one(walk, y_bar, i)
+                return 0
+            x_bars = self.pull_arguments(y_bar, overwrite)
         except TAKES_ONE:
             if count_of(y_bar) is None:
                 raise
@@ -160,19 +171,32 @@ cdef class Differential(NodeOfMany):
         for i in range(len(self.places)):
             x_bar = self.cotangent(x_bars, <tuple>self.places[i])
             if x_bar is not None:
-                walk.add(self.parent(i), x_bar, len(<tuple>self.places[i]) == 1 and is_ours(x_bar, x_bars))
+                walk.add(self.parent(i), x_bar, len(<tuple>self.places[i]) == 1
+                         and (is_ours(x_bar, x_bars) or overwrite and x_bar is y_bar))
         return 0
 
-    cdef int pull_one(self, Pull walk, object y_bar) except -1:
-        """The same where one argument is active, and has a pullback of its own."""
-        cdef tuple place = <tuple>self.places[0]
+    cdef int pull_one(self, Pull walk, object y_bar, Py_ssize_t i) except -1:
+        """The same for the i-th active argument alone, which has a pullback of its own."""
+        cdef tuple place = <tuple>self.places[i]
+        cdef dict x_bars
+        cdef bint own
+        cdef object onto = None
         pullback = one_of(self.pullback, place[0], "pullback")
         if pullback is None:
             return 0
-        cdef dict x_bars = {place[0]: pullback(y_bar)}
+        if place[0] in self.accumulates:
+            onto = walk.cotangent_to_write(self.parent(i))
+            x_bars = {place[0]: pullback(y_bar, onto=onto)}
+        else:
+            x_bars = {place[0]: pullback(y_bar)}
         x_bar = self.cotangent(x_bars, place)
-        if x_bar is not None:
-            walk.add(self.a, x_bar, len(place) == 1 and is_ours(x_bar, x_bars))
+        if x_bar is None:
+            return 0
+        own = len(place) == 1 and is_ours(x_bar, x_bars)
+        if onto is None:
+            walk.add(self.parent(i), x_bar, own)
+        elif x_bar is not onto:
+            walk.replace(self.parent(i), x_bar, own)
         return 0
 
     cdef object cotangent(self, object x_bars, tuple place):
@@ -208,8 +232,9 @@ cdef class Differential(NodeOfMany):
     def _pull_arguments(self, y_bar):
         return self.pull_arguments(y_bar)
 
-    cdef object pull_arguments(self, object y_bar):
-        """Cotangents by argument."""
+    cdef object pull_arguments(self, object y_bar, bint overwrite=False):
+        """Cotangents by argument; where it is allowed to ``overwrite``, ``y_bar`` may become one of them."""
+        cdef dict options = {"overwrite": overwrite} if self.overwrites else {}
         if self.pullback is None:
             raise TypeError("this differential has no pullback; give lindiff.Differential(pullback=...)")
         pullback = self.pullback
@@ -220,8 +245,8 @@ cdef class Differential(NodeOfMany):
                     x_bars[i] = pullback[i](y_bar)
             return x_bars
         if type(pullback) is dict:
-            return pullback[self.active()](y_bar)
-        x_bars = pullback(y_bar, self.active()) if self.selective else pullback(y_bar)
+            return pullback[self.active()](y_bar, **options)
+        x_bars = pullback(y_bar, self.active()) if self.selective else pullback(y_bar, **options)
         if type(x_bars) is not tuple:
             x_bars = (x_bars,)
         if any([x_bar is not None for x_bar in x_bars[len(self.values):]]) \

@@ -66,7 +66,9 @@ cdef class Pull:
     cdef object buffer(self, Node node)
     cdef object foreign_buffer(self, Node node)
     cdef cnp.ndarray directions_buffer(self, Node node)
-    cdef void replace(self, Py_ssize_t i, object total)
+    cdef void put(self, Py_ssize_t i, object total, bint own)
+    cdef int replace(self, Node node, object total, bint own) except -1
+    cdef object cotangent_to_write(self, Node node)
     cdef object take(self, Node node)
     cdef object taken(self, Node node)
 

@@ -271,13 +271,29 @@ cdef inline bint base_is_alone(object x):
 
 cdef bint is_whole(object x):
     """Whether an array of another library says that it is nobody's view."""
-    return not cnp.PyArray_Check(x) and getattr(x, "base", x) is None
+    return not cnp.PyArray_Check(x) and not cnp.PyArray_CheckAnyScalar(x) and getattr(x, "base", x) is None
 
 
 cdef bint array_is_alone(object directions):
     """Whether the array behind Directions is seen through them alone."""
     array = directions.array
     return Py_REFCNT(array) == 2 and base_is_alone(array)  # its place there, and `array`
+
+
+cdef bint add_in_place(object total, object x_bar) except -1:
+    """``total += x_bar`` for arrays of one library, shape and dtype that ``add_into`` does not take; False
+    where that is not the case.  For a ``total`` that nobody else sees."""
+    if type(x_bar) is not type(total):
+        return False
+    if cnp.PyArray_CheckExact(total):
+        if not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>total):
+            return False
+    elif not is_whole(total):
+        return False
+    if total.shape != x_bar.shape or total.dtype != x_bar.dtype:
+        return False
+    total += x_bar
+    return True
 
 
 cdef class Pull:
@@ -328,7 +344,8 @@ cdef class Pull:
             return 0
         total = <object>self.cotangent[i]
         # one reference is its place here, one is `total`
-        if self.own[i] and Py_REFCNT(total) == 2 and base_is_alone(total) and add_into(total, x_bar):
+        if self.own[i] and Py_REFCNT(total) == 2 and base_is_alone(total) \
+                and (add_into(total, x_bar) or add_in_place(total, x_bar)):
             return 0
         if type(x_bar) is Directions:
             total = None  # its reference would hide that the walk alone has it
@@ -338,8 +355,7 @@ cdef class Pull:
         total = binary(ADD, total, x_bar)
         if total is None:
             total = <object>self.cotangent[i] + x_bar
-        self.replace(i, total)
-        self.own[i] = True
+        self.put(i, total, True)
         return 0
 
     cdef bint add_directions(self, Node node, object x_bar) except -1:
@@ -347,11 +363,17 @@ cdef class Pull:
         cdef cnp.ndarray total = self.directions_buffer(node)
         return total is not None and add_into(total, x_bar)
 
-    cdef void replace(self, Py_ssize_t i, object total):
+    cdef void put(self, Py_ssize_t i, object total, bint own):
         cdef PyObject *old = self.cotangent[i]
         Py_INCREF(total)
         self.cotangent[i] = <PyObject *>total
+        self.own[i] = own
         Py_XDECREF(old)
+
+    cdef int replace(self, Node node, object total, bint own) except -1:
+        """Put ``total`` in the place of the cotangent of ``node``, which it contains."""
+        self.put(self.place(node), total, own)
+        return 0
 
     cdef int add_component(self, Node node, Py_ssize_t index, Py_ssize_t count, object y_bar) except -1:
         """Add to one output's cotangent of an operation with ``count`` outputs."""
@@ -359,7 +381,7 @@ cdef class Pull:
         cdef list parts
         if self.cotangent[i] == NULL:
             parts = [None] * count
-            self.replace(i, parts)
+            self.put(i, parts, self.own[i])
         else:
             parts = <list>self.cotangent[i]
         parts[index] = y_bar if parts[index] is None else parts[index] + y_bar
@@ -382,6 +404,11 @@ cdef class Pull:
                 and is_whole(<object>self.cotangent[i]):
             return <object>self.cotangent[i]
         return None
+
+    cdef object cotangent_to_write(self, Node node):
+        """The cotangent of ``node``, in whichever library, if it may be added to in place; else None."""
+        total = self.buffer(node)
+        return self.foreign_buffer(node) if total is None else total
 
     cdef cnp.ndarray directions_buffer(self, Node node):
         """The same for the array behind Directions."""

@@ -10,4 +10,4 @@ cdef void syrk_one(int transpose, blas_int n, blas_int k, double alpha, const sc
                    scalar *B, blas_int ldb) noexcept nogil
 cdef void syrk_pullback_one(int transpose, blas_int n, blas_int k, double alpha,
                             const scalar *A, blas_int lda, const scalar *B_bar, blas_int ldb,
-                            scalar *S, scalar *A_bar, blas_int ldab) noexcept nogil
+                            scalar *S, double beta, scalar *A_bar, blas_int ldab) noexcept nogil

@@ -25,4 +25,6 @@ def syrk_pullback(
     B_bar: ArrayLike,
     transpose: bool | str = False,
     alpha: float = 1.0,
+    A_bar: ArrayLike | None = None,
+    overwrite_a_bar: bool = False,
 ) -> NDArray[Any]: ...

@@ -3,7 +3,9 @@
 cimport numpy as cnp
 
 from lindiff.kernels cimport rowmajor
-from lindiff.kernels.batch cimport Batch, enter, fresh, misfit, own, read, run, start, transposition
+from lindiff.kernels.batch cimport (
+    Batch, enter, fresh, misfit, own, read, run, same_matrix, start, transposition,
+)
 from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, conj, conj_if, conjugate_all, times_real
 from lindiff.kernels.triangles cimport mirror, mirror_symmetric
@@ -80,8 +82,9 @@ cdef void syrk_one(int transpose, blas_int n, blas_int k, double alpha, const sc
 
 cdef void syrk_pullback_one(int transpose, blas_int n, blas_int k, double alpha,
                             const scalar *A, blas_int lda, const scalar *B_bar, blas_int ldb,
-                            scalar *S, scalar *A_bar, blas_int ldab) noexcept nogil:
-    """A_bar = alpha (B_bar + B_barᵀ) Ā, alpha Ā (B_bar + B_barᵀ), or alpha A (B_bar + B_barᴴ).
+                            scalar *S, double beta, scalar *A_bar, blas_int ldab) noexcept nogil:
+    """A_bar = alpha (B_bar + B_barᵀ) Ā + beta A_bar, alpha Ā (B_bar + B_barᵀ) + ..., or
+    alpha A (B_bar + B_barᴴ) + ...
 
     S is a workspace of n * n entries. In the first two cases it holds the conjugate of the sum, and the
     product is conjugated in the end: no other memory is needed.
@@ -93,19 +96,21 @@ cdef void syrk_pullback_one(int transpose, blas_int n, blas_int k, double alpha,
         for j in range(i + 1):
             S[i * n + j] = conj_if(not hermitian, B_bar[i * <Py_ssize_t> ldb + j]) \
                 + conj(B_bar[j * <Py_ssize_t> ldb + i])
+    if not hermitian and beta != 0:
+        conjugate_all(rows, columns, A_bar, ldab)
     if <Py_ssize_t> n * n * k > SMALL and hermitian:
-        rowmajor.hemm(True, True, rows, columns, alpha, S, n, A, lda, 0, A_bar, ldab)
+        rowmajor.hemm(True, True, rows, columns, alpha, S, n, A, lda, beta, A_bar, ldab)
     elif <Py_ssize_t> n * n * k > SMALL:
-        rowmajor.symm(transpose, True, rows, columns, alpha, S, n, A, lda, 0, A_bar, ldab)
+        rowmajor.symm(transpose, True, rows, columns, alpha, S, n, A, lda, beta, A_bar, ldab)
     else:
         if hermitian:
             mirror(True, n, 1, S, n)
         else:
             mirror_symmetric(True, n, S, n)
         if transpose:
-            gemm_one(PLAIN, PLAIN, k, n, n, alpha, A, lda, S, n, 0, A_bar, ldab)
+            gemm_one(PLAIN, PLAIN, k, n, n, alpha, A, lda, S, n, beta, A_bar, ldab)
         else:
-            gemm_one(PLAIN, PLAIN, n, k, n, alpha, S, n, A, lda, 0, A_bar, ldab)
+            gemm_one(PLAIN, PLAIN, n, k, n, alpha, S, n, A, lda, beta, A_bar, ldab)
     if not hermitian:
         conjugate_all(rows, columns, A_bar, ldab)
 
@@ -271,11 +276,11 @@ def syrk(A, transpose=False, double alpha=1.0):
 cdef blas_int syrk_pullback_item(scalar *A, Batch *b) noexcept nogil:
     cdef blas_int lda = b.n if b.transpose else b.k
     syrk_pullback_one(b.transpose, b.n, b.k, b.alpha, A, lda, <scalar *> b.item[1], b.n,
-                      <scalar *> b.work, <scalar *> b.item[2], lda)
+                      <scalar *> b.work, b.beta, <scalar *> b.item[2], lda)
     return 0
 
 
-def syrk_pullback(A, B_bar, transpose=False, double alpha=1.0):
+def syrk_pullback(A, B_bar, transpose=False, double alpha=1.0, A_bar=None, bint overwrite_a_bar=False):
     """Pullback of `syrk`: A_bar = 2 alpha sym(B_bar) A, or 2 alpha A sym(B_bar).
 
     For complex A: alpha (B_bar + B_barᵀ) Ā, alpha Ā (B_bar + B_barᵀ), or alpha A (B_bar + B_barᴴ).
@@ -288,6 +293,9 @@ def syrk_pullback(A, B_bar, transpose=False, double alpha=1.0):
         Need not be symmetric.
     transpose, alpha :
         As given to `syrk`.
+    A_bar : array_like, of the shape of A, optional
+        Added to the result.
+    overwrite_a_bar : bool
 
     Returns
     -------
@@ -308,14 +316,20 @@ def syrk_pullback(A, B_bar, transpose=False, double alpha=1.0):
     b.alpha, b.transpose = alpha, transposition(transpose, "syrk_pullback")
     cdef cnp.ndarray a = enter(&b, A, "syrk_pullback", "A")
     cdef cnp.ndarray bb = enter(&b, B_bar, "syrk_pullback", "B_bar")
-    cdef cnp.ndarray a_bar
+    cdef cnp.ndarray a_bar = None if A_bar is None else enter(&b, A_bar, "syrk_pullback", "A_bar")
     cdef int ndim = cnp.PyArray_NDIM(bb)
     outer_shape(&b, a)
     if bb.shape[ndim - 2] != b.n or bb.shape[ndim - 1] != b.n:
         raise misfit("syrk_pullback", "A", a, "B_bar", bb)
+    if a_bar is not None:
+        same_matrix(a, a_bar, "syrk_pullback", "A", "A_bar")
     a = read(&b, a)
     bb = read(&b, bb)
-    a_bar = fresh(&b, b.k if b.transpose else b.n, b.n if b.transpose else b.k)
+    b.beta = a_bar is not None
+    if a_bar is None:
+        a_bar = fresh(&b, b.k if b.transpose else b.n, b.n if b.transpose else b.k)
+    else:
+        a_bar = own(&b, a_bar, overwrite_a_bar)
     b.work_size = <Py_ssize_t> b.n * b.n
     run(&b, syrk_pullback_item[float], syrk_pullback_item[double],
         syrk_pullback_item[complex64], syrk_pullback_item[complex128])

@@ -90,7 +90,9 @@ def solve(A: Any, B: Any, transpose: bool | str, factor: Factor) -> Any:
 
     def pull_both(X_bar: Any) -> Any:
         B_bar = solve_adjoint(X_bar)
-        return factor.against(-B_bar, X, transpose), B_bar
+        if B_bar.shape[-1] < A.shape[-1]:
+            return factor.against(-B_bar, X, transpose), B_bar
+        return -factor.against(B_bar, X, transpose), B_bar
 
     pullbacks = {(0,): pull_both, (1,): pull_B, (0, 1): pull_both}
     return X, Differential((push_A, push_B), pullbacks, linear_in=(1,))

@@ -27,26 +27,44 @@ def _adjoint_of(X: Any, transpose: Transpose) -> tuple[Any, Transpose]:
     return X, "C"
 
 
-def _left_pullback(C_bar: Any, B: Any, transpose_a: Transpose, transpose_b: Transpose, alpha: float) -> Any:
+def _product_onto(
+    C: Any, A: Any, B: Any, transpose_a: Transpose, transpose_b: Transpose, alpha: float
+) -> Any:
+    """``α t(A) t(B)``, added to C in place where there is one."""
+    if C is None:
+        return gemm2(A, B, transpose_a, transpose_b, alpha)
+    return gemm(A, B, C, transpose_a, transpose_b, alpha, overwrite_c=True)
+
+
+def _left_pullback(
+    C_bar: Any, B: Any, transpose_a: Transpose, transpose_b: Transpose, alpha: float, onto: Any = None
+) -> Any:
     """``A_bar = α t(C_bar t(B)ᴴ)``, t of `transpose_a`, as one product for C = α t(A) t(B)."""
     if transpose_a == "C":
-        return gemm2(B, C_bar, transpose_b, "C", alpha)
+        return _product_onto(onto, B, C_bar, transpose_b, "C", alpha)
     if transpose_a:
         B, transpose_b = _conj_of(B, transpose_b)
-        return gemm2(B, C_bar, transpose_b, True, alpha)
+        return _product_onto(onto, B, C_bar, transpose_b, True, alpha)
     B, transpose_b = _adjoint_of(B, transpose_b)
-    return gemm2(C_bar, B, False, transpose_b, alpha)
+    return _product_onto(onto, C_bar, B, False, transpose_b, alpha)
 
 
-def _right_pullback(C_bar: Any, A: Any, transpose_a: Transpose, transpose_b: Transpose, alpha: float) -> Any:
+def _right_pullback(
+    C_bar: Any, A: Any, transpose_a: Transpose, transpose_b: Transpose, alpha: float, onto: Any = None
+) -> Any:
     """``B_bar = α t(t(A)ᴴ C_bar)``, the outer t of `transpose_b`, as one product."""
     if transpose_b == "C":
-        return gemm2(C_bar, A, "C", transpose_a, alpha)
+        return _product_onto(onto, C_bar, A, "C", transpose_a, alpha)
     if transpose_b:
         A, transpose_a = _conj_of(A, transpose_a)
-        return gemm2(C_bar, A, True, transpose_a, alpha)
+        return _product_onto(onto, C_bar, A, True, transpose_a, alpha)
     A, transpose_a = _adjoint_of(A, transpose_a)
-    return gemm2(A, C_bar, transpose_a, False, alpha)
+    return _product_onto(onto, A, C_bar, transpose_a, False, alpha)
+
+
+def _not_broadcast(C: Any, *factors: Any) -> tuple[int, ...]:
+    """Which factors have the leading axes of their product."""
+    return tuple(i for i, A in enumerate(factors) if A.shape[:-2] == C.shape[:-2])
 
 
 def _gemm2(
@@ -86,12 +104,14 @@ def gemm2(
     array([[22.]])
     """
     options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
-    return gemm2(A, B, **options), Bilinear(
+    C = gemm2(A, B, **options)
+    return C, Bilinear(
         (lambda A_dot: gemm2(A_dot, B, **options), lambda B_dot: gemm2(A, B_dot, **options)),
         (
-            lambda C_bar: _left_pullback(C_bar, B, **options),
-            lambda C_bar: _right_pullback(C_bar, A, **options),
+            lambda C_bar, onto=None: _left_pullback(C_bar, B, **options, onto=onto),
+            lambda C_bar, onto=None: _right_pullback(C_bar, A, **options, onto=onto),
         ),
+        accumulates=_not_broadcast(C, A, B),
     )
 
 
@@ -143,17 +163,19 @@ def gemm(
     array([[10.]])
     """
     options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "alpha": alpha}
-    return gemm(A, B, C, **options, beta=beta), Differential(
+    D = gemm(A, B, C, **options, beta=beta)
+    return D, Differential(
         (
             lambda A_dot: gemm2(A_dot, B, **options),
             lambda B_dot: gemm2(A, B_dot, **options),
             lambda C_dot: beta * C_dot,
         ),
         (
-            lambda D_bar: _left_pullback(D_bar, B, **options),
-            lambda D_bar: _right_pullback(D_bar, A, **options),
+            lambda D_bar, onto=None: _left_pullback(D_bar, B, **options, onto=onto),
+            lambda D_bar, onto=None: _right_pullback(D_bar, A, **options, onto=onto),
             lambda D_bar: beta * D_bar,
         ),
+        accumulates=_not_broadcast(D, A, B),
     )
 
 
@@ -163,15 +185,25 @@ def _syrk(A: Any, transpose: Transpose = False, alpha: float = 1.0) -> Any:
 
 
 @fused
-def syrk_pullback(A: Any, B_bar: Any, transpose: Transpose = False, alpha: float = 1.0) -> Any:
-    """``A_bar = α (B_bar + B_barᵀ) Ā``, ``α Ā (B_bar + B_barᵀ)``, or ``α A (B_bar + B_barᴴ)`` for ``"C"``.
+def syrk_pullback(
+    A: Any,
+    B_bar: Any,
+    transpose: Transpose = False,
+    alpha: float = 1.0,
+    A_bar: Any = None,
+    *,
+    overwrite_a_bar: bool = False,
+) -> Any:
+    """``A_bar += α (B_bar + B_barᵀ) Ā``, ``α Ā (B_bar + B_barᵀ)``, or ``α A (B_bar + B_barᴴ)`` for ``"C"``.
 
     Seeger et al. (2017), section 4.2.
     """
     if transpose == "C":
-        return alpha * (A @ (B_bar + adjoint(B_bar)))
-    twice = B_bar + transposed(B_bar)
-    return alpha * (conj(A) @ twice if transpose else twice @ conj(A))
+        term = alpha * (A @ (B_bar + adjoint(B_bar)))
+    else:
+        twice = B_bar + transposed(B_bar)
+        term = alpha * (conj(A) @ twice if transpose else twice @ conj(A))
+    return term if A_bar is None else A_bar + term
 
 
 @operator(_syrk)
@@ -211,7 +243,7 @@ def syrk(A: Any, transpose: Transpose = False, alpha: float = 1.0) -> Any:
         half = op(A_dot, transpose) @ A
         return alpha * (half + op(half, transpose))
 
-    return syrk(A, transpose=transpose, alpha=alpha), Differential(
-        pushforward,
-        lambda B_bar: syrk_pullback(A, B_bar, transpose=transpose, alpha=alpha),
-    )
+    def pullback(B_bar: Any, onto: Any = None) -> Any:
+        return syrk_pullback(A, B_bar, transpose, alpha, onto, overwrite_a_bar=True)
+
+    return syrk(A, transpose=transpose, alpha=alpha), Differential(pushforward, (pullback,), accumulates=(0,))

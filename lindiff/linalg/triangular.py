@@ -50,6 +50,8 @@ def trmm_pullback(
     rightside: bool = False,
     lower: bool = True,
     alpha: float = 1.0,
+    *,
+    overwrite_b_bar: bool = False,
 ) -> Any:
     """``L_bar = α tri(B_bar Aᴴ)``, ``A_bar = α t(L)ᴴ B_bar``, and the other cases.
 
@@ -104,14 +106,14 @@ def trmm(
     """
     options: dict[str, Any] = {"rightside": rightside, "lower": lower, "alpha": alpha}
 
-    def pull_L(B_bar: Any) -> Any:
+    def pull_L(B_bar: Any, overwrite: bool = False) -> Any:
         return alpha * _triangle_pullback(B_bar, A, transpose, rightside, lower), None
 
-    def pull_A(B_bar: Any) -> Any:
-        return None, _with_adjoint(trmm, L, B_bar, transpose, **options)
+    def pull_A(B_bar: Any, overwrite: bool = False) -> Any:
+        return None, _with_adjoint(trmm, L, B_bar, transpose, **options, overwrite_a=overwrite)
 
-    def pull_both(B_bar: Any) -> Any:
-        return trmm_pullback(L, A, B_bar, transpose=transpose, **options)
+    def pull_both(B_bar: Any, overwrite: bool = False) -> Any:
+        return trmm_pullback(L, A, B_bar, transpose=transpose, **options, overwrite_b_bar=overwrite)
 
     return trmm(L, A, transpose=transpose, **options), Bilinear(
         (
@@ -119,6 +121,7 @@ def trmm(
             lambda A_dot: trmm(L, A_dot, transpose=transpose, **options),
         ),
         {(0,): pull_L, (1,): pull_A, (0, 1): pull_both},
+        overwrites=True,
     )
 
 
@@ -146,6 +149,8 @@ def trsm_pullback(
     rightside: bool = False,
     lower: bool = True,
     alpha: float = 1.0,
+    *,
+    overwrite_b_bar: bool = False,
 ) -> Any:
     """``A_bar = α t(L)⁻ᴴ B_bar``, ``L_bar = -tri(t(L)⁻ᴴ B_bar Bᴴ)``, and the other cases.
 
@@ -214,11 +219,12 @@ def trsm(
     def push_A(A_dot: Any) -> Any:
         return trsm(L, A_dot, transpose=transpose, **options, alpha=alpha)
 
-    def pull_A(B_bar: Any) -> Any:
-        return None, _with_adjoint(trsm, L, B_bar, transpose, **options, alpha=alpha)
+    def pull_A(B_bar: Any, overwrite: bool = False) -> Any:
+        return None, _with_adjoint(trsm, L, B_bar, transpose, **options, alpha=alpha, overwrite_a=overwrite)
 
-    def pull_both(B_bar: Any) -> Any:
-        return trsm_pullback(L, B, B_bar, transpose=transpose, **options, alpha=alpha)
+    def pull_both(B_bar: Any, overwrite: bool = False) -> Any:
+        flags: dict[str, Any] = {"transpose": transpose, "alpha": alpha, "overwrite_b_bar": overwrite}
+        return trsm_pullback(L, B, B_bar, **options, **flags)
 
     pullbacks = {(0,): pull_both, (1,): pull_A, (0, 1): pull_both}
-    return B, Differential((push_L, push_A), pullbacks, linear_in=(1,))
+    return B, Differential((push_L, push_A), pullbacks, linear_in=(1,), overwrites=True)

@@ -34,6 +34,7 @@ from lindiff.kernels.matmul cimport (
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
 from lindiff.core.arrays import add_at, by_kernel, explain_mixture, placed, zeros_beside
+from lindiff.core.arrays import add_product as add_product_of_foreign
 from lindiff.core.directions import Directions, index_within
 from lindiff.core.registry import fast_path
 from lindiff.core.variable import refuse_subclass, use_methods, use_operators
@@ -257,6 +258,9 @@ cdef class Multiply(Binary):
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
         cdef bint overwrite = walk.overwrite
+        if self.a is self.b and self.fit_result is None:  # x * x: twice the same, in the memory of one
+            x_bar = chain_product(z_bar, self.y, overwrite, True)
+            return walk.add(self.a, chain_product(x_bar, 2.0, True), True)
         if self.a is not None and not self.pull_number(walk, self.a, self.fit_x, z_bar, self.y):
             self.add_a(walk, chain_product(z_bar, self.y, overwrite and self.b is None, True), True)
         if self.b is not None and not self.pull_number(walk, self.b, self.fit_y, z_bar, self.x):
@@ -409,12 +413,14 @@ cdef class Matmul(Binary):
         return self.a is None or self.b is None
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
-        if self.a is not None and not self.pull_small(walk, self.a, z_bar, self.x, self.y, True):
+        if self.a is not None and not self.pull_small(walk, self.a, z_bar, self.x, self.y, True) \
+                and not self.pull_foreign(walk, self.a, z_bar, self.y, False, True):
             x_bar = complex_matmul(z_bar, self.y, False, True) if self.y.ndim == 2 else None
             if x_bar is None:
                 x_bar = matmul_pull_x(z_bar, self.x, self.y)
             walk.add(self.a, fit_to(x_bar, self.x.shape, self.x.dtype), True)
-        if self.b is not None and not self.pull_small(walk, self.b, z_bar, self.x, self.y, False):
+        if self.b is not None and not self.pull_small(walk, self.b, z_bar, self.x, self.y, False) \
+                and not self.pull_foreign(walk, self.b, self.x, z_bar, True, False):
             y_bar = complex_matmul(self.x, z_bar, True, False) if self.x.ndim == 2 else None
             if y_bar is None:
                 y_bar = matmul_pull_y(z_bar, self.x, self.y)
@@ -447,6 +453,14 @@ cdef class Matmul(Binary):
         if total is None:
             walk.add(parent, added, True)
         return True
+
+    cdef bint pull_foreign(self, Pull walk, Node parent, object left, object right, bint adjoint_left,
+                           bint adjoint_right) except -1:
+        """The same for matrices of another library where there is a cotangent to add to; False where not."""
+        if cnp.PyArray_Check(left) or cnp.PyArray_Check(right) or self.x.ndim == 1:
+            return False
+        total = walk.foreign_buffer(parent)
+        return total is not None and add_product_of_foreign(total, left, right, adjoint_left, adjoint_right)
 
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)

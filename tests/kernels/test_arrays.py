@@ -176,6 +176,7 @@ def test_overwriting_takes_no_memory(rng, dtype):
         lambda: kernels.trsm_pullback(L, X, Y, overwrite_b_bar=True, overwrite_l=True),
         lambda: kernels.potri(A, overwrite_l=True),
         lambda: kernels.gemm(X, A, Y, transpose_a="C", overwrite_c=True),
+        lambda: kernels.syrk_pullback(X, A, A_bar=Y, overwrite_a_bar=True),
         lambda: kernels.getrf(A, overwrite_a=True)[0],
         lambda: kernels.getrs(A, np.arange(n), X, overwrite_b=True),
         lambda: kernels.copyltu(X, overwrite_x=True),

@@ -74,3 +74,15 @@ def test_syrk_pullback(kernels, rng, dtype, n, batch, transpose):
     B_dot = 0.5 * (gram(A_dot, A, transpose) + gram(A, A_dot, transpose))
     A_bar = kernels.syrk_pullback(A, B_bar, transpose=transpose, alpha=0.5)
     assert_adjoint([(A_bar, A_dot)], [(B_bar, B_dot)], dtype)
+    so_far = general(rng, A.shape, dtype)
+    want = so_far + A_bar
+    added = kernels.syrk_pullback(A, B_bar, transpose=transpose, alpha=0.5, A_bar=so_far)
+    assert_close(added, want, dtype)
+    options = {"transpose": transpose, "alpha": 0.5, "overwrite_a_bar": True}
+    assert kernels.syrk_pullback(A, B_bar, A_bar=so_far, **options) is so_far
+    assert_close(so_far, want, dtype)
+
+
+def test_syrk_pullback_refuses_another_shape(kernels):
+    with pytest.raises(ValueError, match="A_bar"):
+        kernels.syrk_pullback(np.ones((2, 3)), np.ones((2, 2)), A_bar=np.ones((3, 2)))

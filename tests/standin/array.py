@@ -397,7 +397,9 @@ def unwrap(x):
 
 def wrap(x):
     if isinstance(x, (np.ndarray, np.generic)):
-        return ndarray.of(np.asarray(x))
+        host = np.asarray(x)
+        owner = owners.get(id(host))  # where NumPy gave an argument back as it is
+        return ndarray.of(host) if owner is None else owner
     if isinstance(x, (tuple, list)):
         return type(x)(map(wrap, x)) if type(x) in (tuple, list) else type(x)(*map(wrap, x))
     return x

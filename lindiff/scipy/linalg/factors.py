@@ -327,10 +327,9 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
     require_system(c.shape[-1], c, b, "cho_solve", "c")
     c, b = promoted(c, b)
 
-    factor = factored(c, Triangular, lower, False)
     first, second = (False, "C") if lower else ("C", False)
 
     def solve(B: Any) -> Any:
-        return factors.solve(c, factors.solve(c, B, first, factor), second, factor)
+        return trsm(c, trsm(c, B, transpose=first, lower=lower), transpose=second, lower=lower)
 
     return on_columns(solve, b)

@@ -14,6 +14,7 @@ from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._factored import factored
 from lindiff.linalg._matrices import adjoint, identity_like
+from lindiff.linalg.triangular import trsm
 from lindiff.scipy.linalg._arguments import (
     SCIPY,
     as_checked,
@@ -230,8 +231,10 @@ def solve_triangular(
     require_square(a, "solve_triangular")
     require_system(a.shape[-1], a, b, "solve_triangular")
     a, b = promoted(a, b)
-    transpose = transpose_of(trans, "solve_triangular")
-    factor = factored(a, Triangular, bool(lower), bool(unit_diagonal))
+    transpose, lower = transpose_of(trans, "solve_triangular"), bool(lower)
+    if not unit_diagonal:
+        return on_columns(lambda B: trsm(a, B, transpose=transpose, lower=lower), b)
+    factor = factored(a, Triangular, lower, True)
     return on_columns(lambda B: factors.solve(a, B, transpose, factor), b)
 
 
