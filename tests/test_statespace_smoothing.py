@@ -324,6 +324,19 @@ def test_draws_given_data_have_the_moments_of_the_smoother(rng, lead):
         assert_allclose(np.cov(flat[:, s].T), cov, atol=0.06)
 
 
+@pytest.mark.parametrize("lead", [(), (6,), (3, 6)])
+@pytest.mark.parametrize("diffuse", [None, [False, True]])
+def test_compiled_draws_are_those_of_the_composed_recursions(rng, lead, diffuse):
+    model = random_model(rng, 2, 1, lead)._replace(diffuse=diffuse)
+    if lead == ():
+        model = model._replace(initial_state=rng.standard_normal((3, 2)))
+    y = rng.standard_normal((3, 6, 1))
+    y[1, 2] = y[2, 2] = np.nan
+    compiled = simulate_smoother(y, *model, rng=3, size=(2, 2))
+    composed, _ = ld.vjp(lambda A: simulate_smoother(y, A, *model[1:], rng=3, size=(2, 2)), model.transition)
+    assert_allclose(compiled, composed, rtol=1e-9, atol=1e-9)
+
+
 def test_shapes_of_draws(rng):
     model, y = random_model(rng, 2, 1), rng.standard_normal(4)
     assert [x.shape for x in simulate(5, *model, rng=rng)] == [(5, 2), (5, 1)]
