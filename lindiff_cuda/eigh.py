@@ -11,7 +11,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lindiff_cuda import rowmajor, small, structure
+from lindiff_cuda import rowmajor, small, structure, tuning
 from lindiff_cuda.arrays import Batch
 from lindiff_cuda.checks import settle
 from lindiff_cuda.products import gemmt
@@ -38,7 +38,7 @@ def factor(A: Any, lam: Any) -> Any:
 
     With NaN or infinity cuSOLVER might not return: such a matrix is replaced.
     """
-    if small.serves(A):
+    if tuning.is_fused("syevd", A.shape[1], A.dtype):
         return small.syevd(A, lam)
     finite = cupy.isfinite(kept_triangle(A, True)).all(axis=(1, 2))
     cupy.copyto(A, 0, where=~finite[:, None, None])
@@ -59,7 +59,7 @@ def pull(U: Any, lam: Any, X: Any, has_u_bar: bool, lam_bar: Any) -> None:
 
     U_bar counts as zero unless `has_u_bar`, lam_bar if it is None.
     """
-    if small.serves(X):
+    if tuning.is_fused("syevd_pullback", X.shape[1], X.dtype):
         small.syevd_pullback(U, lam, X, lam_bar, has_u_bar)
         return
     T = cupy.empty(X.shape, X.dtype)
@@ -76,7 +76,7 @@ def pull(U: Any, lam: Any, X: Any, has_u_bar: bool, lam_bar: Any) -> None:
 
 def push(U: Any, lam: Any, X: Any, lam_dot: Any) -> None:
     """M = U A_dot Uᵀ, lam_dot := diag(M), X := U_dot = (M ∘ F) U for X = A_dot, its lower triangle."""
-    if small.serves(X):
+    if tuning.is_fused("syevd_pushforward", X.shape[1], X.dtype):
         small.syevd_pushforward(U, lam, X, lam_dot)
         return
     structure.mirror(X)

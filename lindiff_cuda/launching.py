@@ -14,10 +14,11 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lindiff_cuda import tuning
+
 __all__ = ["ALL_SHARED", "NOWHERE", "ORDER", "SHARED", "kernel", "launch", "source_text", "width_of"]
 
 ORDER = 32  # of the largest matrices that one tile works on
-THREADS = 128
 SHARED = 48 * 1024  # bytes of shared memory that a block has on every device without asking
 ALL_SHARED = 64 * 1024  # and that it may have there
 RESERVED = 1024  # of them for each block, on newer devices
@@ -105,12 +106,12 @@ def launch(function: Any, count: int, width: int, arguments: Any, shared: int = 
 
     Notes
     -----
-    A block has THREADS threads; fewer where its items' shared memory would exceed what a block has on every
-    device, or, from less than a warp on, what it may have there. Without items nothing is launched.
+    A block has `tuning.THREADS` threads; fewer where its items' shared memory would exceed what a block has
+    on every device, or, from less than a warp on, what it may have there. Without items nothing is launched.
     """
     if count == 0:
         return
-    threads = THREADS
+    threads = tuning.THREADS
     while threads > width and threads // width * shared > (SHARED if threads > 32 else ALL_SHARED):
         threads //= 2
     items = threads // width
