@@ -1,7 +1,8 @@
 """RawKernels: the sources of this package put together, compiled where they are first needed, launched.
 
 A kernel works on many items of one kind, each with `WIDTH` lanes of a warp (``sources/tile.cuh``). Its text
-is one file of ``sources`` with the headers that it includes; element type and sizes are given as macros.
+is one file of ``sources`` with the headers that it includes, without the other kernels of that file: each is
+compiled when it is first needed, by itself. Element type and sizes are given as macros.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ SCALARS = {"f": "float", "d": "double", "F": "complex64", "D": "complex128"}
 REALS = {"f": "float", "d": "double", "F": "float", "D": "double"}
 COMMENT = re.compile(r"//.*")
 INCLUDE = re.compile(r'^#include "(.+)"\n', re.MULTILINE)
+# A kernel with its name: to the first brace that closes at the beginning of a line.
+KERNEL = re.compile(r'^extern "C" __global__ void (?:__launch_bounds__\(.+?\) )?(\w+)\(.+?^}\n', re.M | re.S)
 
 
 @functools.cache
@@ -49,6 +52,16 @@ def source_text(source: str) -> str:
     return COMMENT.sub("", text(source))
 
 
+def kernels_of(source: str) -> list[str]:
+    """The names of the kernels in ``sources/<source>``."""
+    return KERNEL.findall(source_text(source))
+
+
+def kernel_text(source: str, name: str) -> str:
+    """`source_text` with one kernel alone."""
+    return KERNEL.sub(lambda found: found[0] if found[1] == name else "", source_text(source))
+
+
 def width_of(n: int) -> int:
     """Lanes for a matrix of order n <= ORDER: the least power of two that is not smaller."""
     return 1 << max(n - 1, 0).bit_length()
@@ -61,13 +74,9 @@ def options_of(dtype: Any, constants: Any) -> tuple[str, ...]:
 
 
 @functools.cache
-def _module(source: str, dtype: Any, constants: Any) -> Any:
-    return cupy.RawModule(code=source_text(source), options=options_of(dtype, dict(constants)))
-
-
-@functools.cache
 def _kernel(source: str, name: str, dtype: Any, constants: Any) -> Any:
-    return _module(source, dtype, constants).get_function(name)
+    module = cupy.RawModule(code=kernel_text(source, name), options=options_of(dtype, dict(constants)))
+    return module.get_function(name)
 
 
 def kernel(source: str, name: str, dtype: Any, **constants: Any) -> Any:

@@ -25,20 +25,33 @@ def sources(standin):
     return sorted(path.name for path in (files("lindiff_cuda") / "sources").iterdir() if path.suffix == ".cu")
 
 
-def warnings_of(source, dtype, width, device):
+def warnings_of(source, text, dtype, width, device):
     from lindiff_cuda import launching
 
     constants = {"WIDTH": width} | CONSTANTS.get(source, {})
     options = launching.options_of(np.dtype(dtype), constants)
     options = (*options, "-ftz=true", f"--gpu-architecture={device}", "--ptxas-options=-O0")  # as CuPy
-    log = nvrtc.log_of(launching.source_text(source), options)
+    log = nvrtc.log_of(text, options)
     return [line for line in log.splitlines() if "are deprecated" not in line]  # the device
 
 
 @pytest.mark.parametrize(("device", "dtype"), [*zip(DEVICES, cycle(DTYPES), strict=False)])
 def test_devices(sources, device, dtype):
+    from lindiff_cuda.launching import source_text
+
     if not nvrtc.knows(device):
         pytest.skip(f"NVRTC {nvrtc.version()} does not compile for {device}")
     for source in sources:
         if not (source in REAL_ONLY and np.dtype(dtype).kind == "c"):
-            assert not warnings_of(source, dtype, 1, device), source
+            assert not warnings_of(source, source_text(source), dtype, 1, device), source
+
+
+def test_each_kernel_by_itself(sources):
+    """As it is compiled when it is needed."""
+    from lindiff_cuda.launching import kernel_text, kernels_of
+
+    for source in sources:
+        for name in kernels_of(source):
+            text = kernel_text(source, name)
+            assert text.count("__global__") == 1
+            assert not warnings_of(source, text, np.float64, 1, "sm_90"), name
