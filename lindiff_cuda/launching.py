@@ -17,11 +17,23 @@ import numpy as np
 
 from lindiff_cuda import tuning
 
-__all__ = ["ALL_SHARED", "NOWHERE", "ORDER", "SHARED", "kernel", "launch", "source_text", "width_of"]
+__all__ = [
+    "ALL_SHARED",
+    "NOWHERE",
+    "ORDER",
+    "SHARED",
+    "kernel",
+    "launch",
+    "launch_blocks",
+    "most_shared",
+    "source_text",
+    "width_of",
+]
 
 ORDER = 32  # of the largest matrices that one tile works on
 SHARED = 48 * 1024  # bytes of shared memory that a block has on every device without asking
 ALL_SHARED = 64 * 1024  # and that it may have there
+MOST_SHARED = 97  # CUDA's number of the attribute that says what it may have on a device
 RESERVED = 1024  # of them for each block, on newer devices
 
 NOWHERE = np.uintp(0)  # the argument for a pointer that the kernel must not follow
@@ -126,5 +138,36 @@ def launch(function: Any, count: int, width: int, arguments: Any, shared: int = 
     items = threads // width
     if items * shared > SHARED - RESERVED:
         function.max_dynamic_shared_size_bytes = ALL_SHARED  # one value, whatever thread sets it
-    arguments = tuple(np.int32(x) if isinstance(x, (int, np.bool_)) else x for x in arguments)
-    function((-(-count // items),), (threads,), arguments, shared_mem=items * shared)
+    function((-(-count // items),), (threads,), _arguments(arguments), shared_mem=items * shared)
+
+
+@functools.cache
+def _most_shared(device: int) -> int:
+    return int(cupy.cuda.runtime.deviceGetAttribute(MOST_SHARED, device))
+
+
+def most_shared() -> int:
+    """Bytes of shared memory that a block may have on the current device: 64 kB to 227 kB."""
+    return _most_shared(cupy.cuda.runtime.getDevice())
+
+
+def launch_blocks(function: Any, count: int, threads: int, arguments: Any, shared: int) -> None:
+    """Run a kernel on `count` items, a block of threads for each, in the current stream.
+
+    Parameters
+    ----------
+    function : cupy.RawKernel
+    count, threads : int
+    arguments : sequence
+        As `launch` takes them.
+    shared : int
+        Bytes of dynamic shared memory for a block.
+    """
+    if count == 0:
+        return
+    function.max_dynamic_shared_size_bytes = most_shared()  # one value, whatever thread sets it
+    function((count,), (threads,), _arguments(arguments), shared_mem=shared)
+
+
+def _arguments(arguments: Any) -> tuple[Any, ...]:
+    return tuple(np.int32(x) if isinstance(x, (int, np.bool_)) else x for x in arguments)

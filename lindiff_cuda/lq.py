@@ -11,7 +11,7 @@ from typing import Any
 
 import cupy
 
-from lindiff_cuda import rowmajor, small, tuning
+from lindiff_cuda import blocks, rowmajor, small, tuning
 from lindiff_cuda.arrays import Batch, misfit
 from lindiff_cuda.checks import settle, settle_pivots
 from lindiff_cuda.products import gemmt
@@ -38,6 +38,9 @@ def factor(A: Any, L: Any, with_q: bool) -> None:
     if tuning.is_fused("gelqf", m, A.dtype) and small.holds_rows(m, n, A.dtype):
         if A.size:
             small.gelqf(A, L, with_q)
+        return
+    if A.size and tuning.is_blockwise("gelqf", m, A.dtype, count, n):
+        blocks.gelqf(A, L, with_q)
         return
     tau = cupy.empty((count, m), A.dtype)
     rowmajor.geqrf(A, tau)

@@ -247,8 +247,7 @@ def potrf(A: Any, lower: bool = True) -> Any:
 def geqrf(A: Any, tau: Any) -> None:
     """A, (m, n) with m <= n, := L in its lower triangle, reflections in its rows, with `tau` (m).
 
-    Matrix by matrix: neither library has a batched one in CuPy's bindings that forms Q, and from order 32 on
-    one matrix has work for the whole GPU in all but its panels.
+    Matrix by matrix: neither library has a batched one in CuPy's bindings.
     """
     m, n = A.shape[1:]
     if A.size == 0:

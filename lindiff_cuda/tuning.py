@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "BLOCKS",
+    "BLOCKWISE",
     "CHOLESKY_BATCHED",
     "CHOLESKY_LEAF",
     "COLUMNS",
@@ -22,6 +24,7 @@ __all__ = [
     "THREADS",
     "TRSM_BATCHED",
     "VECTORS",
+    "is_blockwise",
     "is_fused",
     "is_fused_along",
 ]
@@ -53,6 +56,18 @@ FUSED = {
     "syevd_pushforward": (32,      32,         0,          0),
 }  # fmt: skip
 LETTERS = "fdFD"
+
+# The same for the kernels that give each matrix a block of threads, between the orders above and those where
+# one matrix has work for the whole GPU. They hold it in shared memory where it fits (order 168 of float64 and
+# 240 of float32 on an H100, 110 and 156 on a GPU with 99 kB), else the multiprocessors share the cache.
+#                     float32  float64  complex64  complex128
+BLOCKWISE = {
+    "gelqf":             (256,    256,         0,          0),
+    "syevd":             (256,    256,         0,          0),
+    "gesvd":             (256,    256,         0,          0),
+}  # fmt: skip
+# Matrices from which that is faster than cuSOLVER, which takes one after the other, each with the whole GPU.
+BLOCKS = 4
 
 # Vectors up to which a small triangle, and columns up to which a matrix of few rows, goes to the fused
 # kernel, whose lanes walk along them: more wait for each other, where products would use the whole GPU.
@@ -99,6 +114,14 @@ LANES_OF_FAULTS = 1 << 18
 def is_fused(operation: str, order: int, dtype: Any) -> bool:
     """Whether matrices of this order are for the fused kernel of an operation."""
     return order <= FUSED[operation][LETTERS.index(dtype.char)]
+
+
+def is_blockwise(operation: str, order: int, dtype: Any, count: int, length: int = 0) -> bool:
+    """Whether so many matrices of this order, with rows of this length, are for the kernel that gives each a
+    block of threads.
+    """
+    in_time = length <= COLUMNS or count >= MATRICES
+    return count >= BLOCKS and order <= BLOCKWISE[operation][LETTERS.index(dtype.char)] and in_time
 
 
 def is_fused_along(operation: str, order: int, dtype: Any, length: int, most: int, count: int) -> bool:

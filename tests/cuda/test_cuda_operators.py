@@ -74,7 +74,8 @@ def low_limits(cuda, monkeypatch):
         for name, limit in limits.items():
             assert getattr(module, name) > limit
             monkeypatch.setattr(module, name, limit)
-    monkeypatch.setattr(tuning, "FUSED", dict.fromkeys(tuning.FUSED, (0, 0, 0, 0)))
+    for table in ("FUSED", "BLOCKWISE"):
+        monkeypatch.setattr(tuning, table, dict.fromkeys(getattr(tuning, table), (0, 0, 0, 0)))
     return cuda
 
 

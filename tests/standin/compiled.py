@@ -19,7 +19,7 @@ import pytest
 
 from standin.array import ndarray, unwrap
 
-__all__ = ["ElementwiseKernel", "RawKernel", "RawModule", "compiler", "get_current_stream"]
+__all__ = ["ElementwiseKernel", "RawKernel", "RawModule", "attribute", "compiler", "get_current_stream"]
 
 SHIM = Path(__file__).with_name("cuda.hpp")
 KERNEL = re.compile(r'extern "C" __global__ void(?:\s+__launch_bounds__\([^)]*\))?\s+(\w+)\(([^)]*)\)')
@@ -55,6 +55,11 @@ class RawModule:
     def get_function(self, name):
         """The kernel of that name."""
         return RawKernel(self.code, name, self.options)
+
+
+def attribute(number, device):
+    """That of a device: the shared memory that a block may have."""
+    return {97: ALL_SHARED}[number]
 
 
 class RawKernel:
