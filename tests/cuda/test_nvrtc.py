@@ -16,7 +16,7 @@ REAL_ONLY = {"eigen.cu", *BLOCKS}
 # Macros that a source needs besides SCALAR, REAL and WIDTH.
 CONSTANTS = {
     "kalman.cu": {"WIDTH": 2, "STATES": 2, "OUTPUTS": 2, "COLUMNS": 2}
-    | {"INDEPENDENT": 0, "BLOCKWISE": 1, "SMOOTHING": 1, "ROOM": 128},
+    | {"INDEPENDENT": 0, "BLOCKWISE": 1, "STEPWISE": 1, "SMOOTHING": 1, "ROOM": 128},
     "triangles.cu": {"WIDTH": 32},
     **{source: {"WIDTH": 32, "PLACED": 0} for source in BLOCKS},
 }
