@@ -15,7 +15,7 @@ DEVICE int warps() { return blockDim.x / WIDTH; }
     for (int i = tile(); i < (m); i += warps())   \
         for (int j = lane(); j < (n); j += WIDTH)
 
-// The largest x >= 0 of all threads, for each of them; `scratch` has 32 places
+// The largest x >= 0 of all threads, for each of them; `scratch` has 32 places. A barrier for everything else, too
 template <class T> DEVICE T largest_of_block(T x, T *scratch) {
     x = largest(x);
     __syncthreads();

@@ -68,14 +68,12 @@ extern "C" __global__ void __launch_bounds__(1024) syevd(REAL *matrices, REAL *e
     }
     EACH_ENTRY(n, n) U[i * u_row + j] = i == j;
     infinite = largest_of_block(infinite, scratch);
-    size = largest_of_block(size, scratch);
-    __syncthreads();
+    size = largest_of_block(size, scratch);   // a barrier, too
     int failed = infinite > 0 ? -1 : 0;
     if (!failed && !diagonalize(A, U, rotations, n, row, u_row, size * Epsilon<REAL>::value / 2)) failed = 1;
     if (threadIdx.x == 0) info[blockIdx.x] = failed;
     // each row of U to its place; what it is, before A is overwritten
-    int *rank = reinterpret_cast<int *>(rotations);
-    __syncthreads();
+    int *rank = reinterpret_cast<int *>(rotations);   // which nobody reads since the last barrier
     for (int c = threadIdx.x; c < n; c += blockDim.x) {
         const REAL value = A[c * row + c];
         int place = 0;

@@ -84,10 +84,10 @@ extern "C" __global__ void __launch_bounds__(1024) gelqf(REAL *matrices, REAL *t
     }
     if (!with_q) return;
     __syncthreads();
-    // the reflections applied to the rows of the identity, the last one first. Row i, of which its reflection is
-    // made, becomes one of Q with the next one, when the others have read it
-    for (int i = m - 1; i >= 0; --i) {
-        if (tile() == 0 && i + 1 < m) write_reflected(S + (long long) (i + 1) * row, n, i + 1, scale[i + 1], tau[i + 1]);
+    // the reflections applied to the rows of the identity, the last one first. A row of which a reflection is made
+    // becomes one of Q just before the next reflection, when nobody reads it any more
+    for (int i = m - 2; i >= 0; --i) {
+        if (tile() == 0) write_reflected(S + (long long) (i + 1) * row, n, i + 1, scale[i + 1], tau[i + 1]);
         reflect(S, row, i + 1, m, n, i, {S + (long long) i * row, scale[i], tau[i]}, true);
         __syncthreads();
     }

@@ -110,7 +110,6 @@ extern "C" __global__ void __launch_bounds__(1024) gesvd(REAL *matrices, REAL *v
     const REAL least = sqrt(LEAST) * 2;
     for (int r = tile(); r < n; r += warps()) {
         const REAL own_length = norm_of(A + r * row, n);
-        sync();
         if (lane() == 0) length[r] = own_length;
         for (int c = lane(); c < n; c += WIDTH) A[r * row + c] = own_length > least ? A[r * row + c] / own_length : 0;
     }
