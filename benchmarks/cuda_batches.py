@@ -16,7 +16,7 @@ from .peers import Calls, Peer
 TITLE = "Batches of small matrices on a GPU, with pullbacks"
 PEERS = ("lindiff", "jax", "torch", "card")
 ON_GPU = True
-SHAPES = ((100_000, 4, 4), (10_000, 16, 16), (10_000, 32, 32))
+SHAPES = ((100_000, 4, 4), (10_000, 16, 16), (10_000, 32, 32), (2000, 64, 64), (1000, 128, 128))
 PASSES = {"potrf": 5, "gelqf": 13, "syevd": 5, "solve": 5, "inv": 5}
 """How many matrices (n, n) are read or written; LQ of (n, 2n), whose results are Q and L."""
 CASES: dict[str, tuple[str, Shape]] = {

@@ -11,11 +11,11 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lindiff_cuda import tuning
 from lindiff_cuda.launching import kernel, launch
 
 __all__ = ["checking", "first_bad", "settle", "settle_pivots", "unchecked"]
 
-WHOLE = 1 << 12  # matrices whose info is read as it is; of more, the GPU first says whether any has failed
 WARP = 32
 
 _checking = ContextVar("lindiff_cuda_checking", default=True)
@@ -81,7 +81,7 @@ def settle(info: Any, shape: tuple[int, ...], message: Callable[[int, int], str]
             if X.size:
                 cupy.copyto(X, math.nan, where=(info != 0).reshape(-1, *(1,) * (X.ndim - 1)))
         return
-    if info.size == 0 or (info.size > WHOLE and not info.any()):
+    if info.size == 0 or (info.size > tuning.INFO_AS_IT_IS and not info.any()):
         return
     host = info.get()
     if host.any():

@@ -13,7 +13,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lindiff_cuda import rowmajor, small
+from lindiff_cuda import rowmajor, small, tuning
 from lindiff_cuda.arrays import Batch
 from lindiff_cuda.checks import first_bad, settle, settle_pivots
 from lindiff_cuda.products import gemmt, gram
@@ -30,14 +30,6 @@ __all__ = [
     "potri_pushforward",
 ]
 
-# Order up to which potrfBatched factors a batch: it gives each matrix one block of threads.
-BATCHED = 64
-# Order of the diagonal blocks for which the three products of the paper are taken as they stand. They have
-# six times the flops of the recursion, in few launches: of order 256, 0.13 GFlop in about the time of one
-# launch. All these blocks are inverted together beforehand, so that each has products, and no solve: cuBLAS
-# takes some 60 µs for one of order 256, against 10 µs for a product.
-LEAF = 256
-
 
 # ---- stacks --------------------------------------------------------------------------------------------
 
@@ -45,7 +37,7 @@ LEAF = 256
 def factor(A: Any, lower: bool) -> Any:
     """The named triangle of A := that of its factor; returns info. A complex diagonal must be real."""
     n = A.shape[1]
-    if A.shape[0] == 1 or n <= BATCHED:
+    if A.shape[0] == 1 or n <= tuning.CHOLESKY_BATCHED:
         return rowmajor.potrf(A, lower)
     h = n // 2
     L, N = A[:, :h, :h], A[:, h:, h:]
@@ -66,7 +58,7 @@ def factor(A: Any, lower: bool) -> Any:
 
 def factored(A: Any, lower: bool) -> tuple[Any, Any]:
     """A := L, or R, its other triangle zero; returns info, and the pivots that failed if they are known."""
-    if small.serves(A):
+    if tuning.is_fused("potrf", A.shape[1], A.dtype):
         return small.potrf(A, lower) if A.size else (cupy.zeros(len(A), np.int32), None)
     if A.dtype.kind == "c":
         real_diagonal(A)
@@ -76,12 +68,12 @@ def factored(A: Any, lower: bool) -> tuple[Any, Any]:
 
 
 def inverted_blocks(L: Any, lower: bool) -> Any:
-    """The inverses of the diagonal blocks of order LEAF, (count, blocks, LEAF, LEAF)."""
-    count, n = L.shape[:2]
-    blocks = n // LEAF if n > LEAF else 0
+    """The inverses of the diagonal blocks whose order is that of a leaf, (count, blocks, order, order)."""
+    (count, n, _), order = L.shape, tuning.CHOLESKY_LEAF
+    blocks = n // order if n > order else 0
     step, row, entry = L.strides
-    shape, strides = (count, blocks, LEAF, LEAF), (step, LEAF * (row + entry), row, entry)
-    B = cupy.lib.stride_tricks.as_strided(L, shape, strides).reshape(count * blocks, LEAF, LEAF)
+    shape, strides = (count, blocks, order, order), (step, order * (row + entry), row, entry)
+    B = cupy.lib.stride_tricks.as_strided(L, shape, strides).reshape(count * blocks, order, order)
     W = inverse_of_triangle(B, lower) if B.size else B
     return W.reshape(shape)
 
@@ -105,17 +97,17 @@ def reverse(L: Any, X: Any, lower: bool, inverses: Any, first: int) -> None:
 
 def reverse_triangle(L: Any, X: Any, lower: bool, inverses: Any, first: int = 0) -> None:
     """`reverse` of the named triangle; the other one is scratch."""
-    n = L.shape[1]
-    if n <= LEAF:
+    n, order = L.shape[1], tuning.CHOLESKY_LEAF
+    if n <= order:
         reverse_leaf(L, X, lower, inverses, first)
         return
-    h = LEAF * -(-n // (2 * LEAF))
+    h = order * -(-n // (2 * order))
     A, L_bar, N_bar = L[:, :h, :h], X[:, :h, :h], X[:, h:, h:]
-    reverse(L[:, h:, h:], N_bar, lower, inverses, first + h // LEAF)  # 2 C_bar from N_bar
+    reverse(L[:, h:, h:], N_bar, lower, inverses, first + h // order)  # 2 C_bar from N_bar
     if lower:
         M, M_bar = L[:, h:, :h], X[:, h:, :h]
         rowmajor.gemm(N_bar, M, M_bar, alpha=-1.0, beta=1.0)  # M_bar := M_bar - 2 C_bar M
-        if h == LEAF:  # 2 B_bar = M_bar L⁻¹
+        if h == order:  # 2 B_bar = M_bar L⁻¹
             rowmajor.gemm(M_bar.copy(), inverses[:, first], M_bar)
         else:
             solve(A, M_bar, False, True, True)
@@ -123,7 +115,7 @@ def reverse_triangle(L: Any, X: Any, lower: bool, inverses: Any, first: int = 0)
     else:  # every block is the adjoint of its twin
         M, M_bar = L[:, :h, h:], X[:, :h, h:]
         rowmajor.gemm(M, N_bar, M_bar, alpha=-1.0, beta=1.0)
-        if h == LEAF:
+        if h == order:
             rowmajor.gemm(inverses[:, first], M_bar.copy(), M_bar)
         else:
             solve(A, M_bar, False, False, False)
@@ -141,7 +133,7 @@ def reverse_leaf(L: Any, X: Any, lower: bool, inverses: Any, first: int) -> None
     mirror(X, lower)
     left: bool | str = "C" if lower else False
     right: bool | str = False if lower else "C"
-    if L.shape[1] == LEAF and first < inverses.shape[1]:
+    if L.shape[1] == tuning.CHOLESKY_LEAF and first < inverses.shape[1]:
         W = inverses[:, first]
         rowmajor.gemm(W, X, F_bar, left, False)
         rowmajor.gemm(F_bar, W, X, False, right)
@@ -156,7 +148,7 @@ def push(L: Any, X: Any, lower: bool) -> None:
     The steps of `factor` differentiated one by one.
     """
     n = L.shape[1]
-    if n <= LEAF:
+    if n <= tuning.CHOLESKY_LEAF:
         push_leaf(L, X, lower)
         return
     h = n // 2
@@ -297,7 +289,7 @@ def potrf_pullback(L: Any, L_bar: Any, lower: bool = True, overwrite_l_bar: bool
     batch.keep(L)
     F, A_bar = batch.read(L), batch.own(L_bar, overwrite_l_bar)
     X = batch.stack(A_bar)
-    if small.serves(X):
+    if tuning.is_fused("potrf_pullback", X.shape[-1], X.dtype):
         info = small.potrf_pullback(batch.full(F), X, lower)
         settle(info, batch.shape, singular("potrf_pullback"))
         return A_bar
@@ -332,7 +324,7 @@ def potrf_pushforward(L: Any, A_dot: Any, lower: bool = True) -> Any:
     batch.same_matrix(L, A_dot, "L", "A_dot")
     F, L_dot = batch.read(L), batch.own(A_dot)
     X = batch.stack(L_dot)
-    if small.serves(X):
+    if tuning.is_fused("potrf_pushforward", X.shape[-1], X.dtype):
         info = small.potrf_pushforward(batch.full(F), X, lower)
         settle(info, batch.shape, singular("potrf_pushforward"))
         return L_dot
@@ -370,7 +362,7 @@ def potri(L: Any, lower: bool = True, overwrite_l: bool = False) -> Any:
     batch = Batch("potri")
     B = batch.own(batch.square(L, "L"), overwrite_l)
     X = batch.stack(B)
-    if small.serves(X):
+    if tuning.is_fused("potri", X.shape[-1], X.dtype):
         settle(small.potri(X, lower), batch.shape, singular("potri"))
         return B
     settle_pivots(X, batch, singular("potri"))
@@ -401,7 +393,7 @@ def potri_pullback(L: Any, B: Any, B_bar: Any, lower: bool = True) -> Any:
     """
     batch, L, B, B_bar = enter_potri("potri_pullback", L, B, B_bar, "B_bar")
     F = batch.read(L)
-    if small.serves(F):
+    if tuning.is_fused("potri_pullback", F.shape[-1], F.dtype):
         L_bar = batch.own(B_bar)
         info = small.potri_pullback(batch.full(F), batch.stack(L_bar), lower)
         settle(info, batch.shape, singular("potri_pullback"))
@@ -439,7 +431,7 @@ def potri_pushforward(L: Any, B: Any, L_dot: Any, lower: bool = True) -> Any:
     batch, L, B, L_dot = enter_potri("potri_pushforward", L, B, L_dot, "L_dot")
     F, B_dot = batch.read(L), batch.own(L_dot)
     T = batch.stack(B_dot)
-    if small.serves(F):
+    if tuning.is_fused("potri_pushforward", F.shape[-1], F.dtype):
         info = small.potri_pushforward(batch.full(F), T, lower)
         settle(info, batch.shape, singular("potri_pushforward"))
         return B_dot

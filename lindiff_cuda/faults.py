@@ -8,12 +8,11 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lindiff_cuda import tuning
 from lindiff_cuda.checks import checking
 from lindiff_cuda.launching import kernel, launch
 
 __all__ = ["faults"]
-
-LANES = 1 << 18  # as many as keep a GPU busy; each takes several numbers of a larger array
 
 # Which of the flags of faults.cu say that it does not hold.
 CONDITIONS = {"finite": [0, 1], "not_infinite": [1], "not_negative": [2], "covariance": [3]}
@@ -38,7 +37,7 @@ def faults(asked: Sequence[tuple[str, Any]]) -> list[bool]:
     flags = cupy.zeros((len(asked), 4), np.int32)
     for own, (condition, x) in zip(flags, asked, strict=True):
         n = x.shape[-1] if condition == "covariance" else 1
-        lanes = min(x.size, LANES)
+        lanes = min(x.size, tuning.LANES_OF_FAULTS)
         x = cupy.ascontiguousarray(x, np.promote_types(x.dtype, np.float32))
         function = kernel("faults.cu", "faults", x.dtype, WIDTH=1)
         launch(function, lanes, 1, (x, np.int64(x.size), n, lanes, own))

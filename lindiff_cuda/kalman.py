@@ -18,6 +18,8 @@ ARGUMENTS = (
     *("initial_state", "initial_state_cov", "state_intercept"),
 )
 
+PASSING = 32  # steps of which is kept what nobody comes back for
+
 
 class Sizes(NamedTuple):
     """What a kernel is compiled for: n states, p observations a step, d diffuse states."""
@@ -53,7 +55,7 @@ class Sizes(NamedTuple):
         """Whether a tile of one warp, with the shared memory of any device, is enough."""
         return 1 <= self.n <= ORDER and 1 <= self.p <= ORDER and self.room * itemsize <= ALL_SHARED
 
-    def constants(self, blockwise: bool, smoothing: bool) -> dict[str, int]:
+    def constants(self, blockwise: bool, stepwise: bool, smoothing: bool) -> dict[str, int]:
         """The macros of kalman.cu."""
         return {
             "WIDTH": self.width,
@@ -62,6 +64,7 @@ class Sizes(NamedTuple):
             "COLUMNS": self.d + 1,
             "INDEPENDENT": int(self.independent),
             "BLOCKWISE": int(blockwise),
+            "STEPWISE": int(stepwise),
             "SMOOTHING": int(smoothing),
             "ROOM": self.room,
         }
@@ -112,13 +115,15 @@ class Sweeps:
         self.series, self.steps, p = y.shape
         self.sizes = Sizes(arrays[1].shape[-1], p, len(plan.diffuse), plan.independent)
         self.start = self._start()
-        self.block = max(min(plan.block or self.steps, self.steps), 1)
+        block = PASSING if plan.stepwise else plan.block or self.steps
+        self.block = max(min(block, self.steps), 1)
         self.kept = self._room_to_keep()
         d = self.sizes.d + 1
         self.gram = cupy.empty((self.series, d, d), y.dtype)
         self.logdet = cupy.empty(self.series, y.dtype)
         self.info = cupy.empty(self.series, np.int32)
-        self._launch("kalman_filter", self.gram, self.logdet, self.info)
+        self._terms = cupy.empty((self.steps, self.series) if plan.stepwise else (0,), y.dtype)
+        self._launch("kalman_filter", self.gram, self.logdet, self.info, self._terms, stepwise=plan.stepwise)
         if checking():
             self._raise_failure()
 
@@ -140,6 +145,12 @@ class Sweeps:
         V are the innovations from zero data and the unit vectors of the d diffuse states.
         """
         return self.gram[:, 0, 0], self.gram[:, 0, 1:], self.gram[:, 1:, 1:], self.logdet
+
+    def terms(self) -> Any:
+        """-½ (vᵀ S⁻¹ v + log |S|) of each step, (S, T); of a stepwise plan, which has no sums."""
+        if not checking():
+            cupy.copyto(self._terms, np.nan, where=self.info != 0)
+        return cupy.ascontiguousarray(self._terms.T)
 
     def pull(self, bars: tuple[Any, ...], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         """Cotangents of the wanted arrays from those of the sums; None for the others."""
@@ -197,10 +208,13 @@ class Sweeps:
         moved[:, list(self.plan.diffuse)] += self.plan.shift
         return moved
 
+    def _is_blockwise(self) -> bool:
+        return self.block < self.steps and not self.plan.stepwise
+
     def _room_to_keep(self) -> tuple[Any, Any, Any]:
         """Where blocks start, and rows and numbers of the steps of one."""
         n, dtype, blocks = self.sizes.n, self.arrays[0].dtype, -(-self.steps // self.block)
-        blocks = blocks if blocks > 1 else 0
+        blocks = blocks if self._is_blockwise() else 0
         rows, numbers = self.sizes.kept
         return (
             cupy.empty((blocks, n + self.sizes.d + 1, self.series, n), dtype),
@@ -208,7 +222,7 @@ class Sweeps:
             cupy.empty((self.block, numbers, self.series), dtype),
         )
 
-    def _launch(self, name: str, *results: Any, smoothing: bool = False) -> None:
+    def _launch(self, name: str, *results: Any, stepwise: bool = False, smoothing: bool = False) -> None:
         y, A, B, Q, R, _, P, c = self.arrays
         timed = [(x, *x.shape[:2]) for x in (A, B, Q, R)]
         arguments = (
@@ -220,7 +234,7 @@ class Sweeps:
             *self.kept,
             *results,
         )
-        constants = self.sizes.constants(self.block < self.steps, smoothing)
+        constants = self.sizes.constants(self._is_blockwise(), stepwise, smoothing)
         function = kernel("kalman.cu", name, y.dtype, **constants)
         launch(function, self.series, self.sizes.width, arguments, self.sizes.room * y.dtype.itemsize)
 

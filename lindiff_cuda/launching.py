@@ -1,7 +1,8 @@
 """RawKernels: the sources of this package put together, compiled where they are first needed, launched.
 
 A kernel works on many items of one kind, each with `WIDTH` lanes of a warp (``sources/tile.cuh``). Its text
-is one file of ``sources`` with the headers that it includes; element type and sizes are given as macros.
+is one file of ``sources`` with the headers that it includes, without the other kernels of that file: each is
+compiled when it is first needed, by itself. Element type and sizes are given as macros.
 """
 
 from __future__ import annotations
@@ -14,12 +15,25 @@ from typing import Any
 import cupy
 import numpy as np
 
-__all__ = ["ALL_SHARED", "NOWHERE", "ORDER", "SHARED", "kernel", "launch", "source_text", "width_of"]
+from lindiff_cuda import tuning
+
+__all__ = [
+    "ALL_SHARED",
+    "NOWHERE",
+    "ORDER",
+    "SHARED",
+    "kernel",
+    "launch",
+    "launch_blocks",
+    "most_shared",
+    "source_text",
+    "width_of",
+]
 
 ORDER = 32  # of the largest matrices that one tile works on
-THREADS = 128
 SHARED = 48 * 1024  # bytes of shared memory that a block has on every device without asking
 ALL_SHARED = 64 * 1024  # and that it may have there
+MOST_SHARED = 97  # CUDA's number of the attribute that says what it may have on a device
 RESERVED = 1024  # of them for each block, on newer devices
 
 NOWHERE = np.uintp(0)  # the argument for a pointer that the kernel must not follow
@@ -28,6 +42,8 @@ SCALARS = {"f": "float", "d": "double", "F": "complex64", "D": "complex128"}
 REALS = {"f": "float", "d": "double", "F": "float", "D": "double"}
 COMMENT = re.compile(r"//.*")
 INCLUDE = re.compile(r'^#include "(.+)"\n', re.MULTILINE)
+# A kernel with its name: to the first brace that closes at the beginning of a line.
+KERNEL = re.compile(r'^extern "C" __global__ void (?:__launch_bounds__\(.+?\) )?(\w+)\(.+?^}\n', re.M | re.S)
 
 
 @functools.cache
@@ -48,6 +64,16 @@ def source_text(source: str) -> str:
     return COMMENT.sub("", text(source))
 
 
+def kernels_of(source: str) -> list[str]:
+    """The names of the kernels in ``sources/<source>``."""
+    return KERNEL.findall(source_text(source))
+
+
+def kernel_text(source: str, name: str) -> str:
+    """`source_text` with one kernel alone."""
+    return KERNEL.sub(lambda found: found[0] if found[1] == name else "", source_text(source))
+
+
 def width_of(n: int) -> int:
     """Lanes for a matrix of order n <= ORDER: the least power of two that is not smaller."""
     return 1 << max(n - 1, 0).bit_length()
@@ -60,13 +86,9 @@ def options_of(dtype: Any, constants: Any) -> tuple[str, ...]:
 
 
 @functools.cache
-def _module(source: str, dtype: Any, constants: Any) -> Any:
-    return cupy.RawModule(code=source_text(source), options=options_of(dtype, dict(constants)))
-
-
-@functools.cache
 def _kernel(source: str, name: str, dtype: Any, constants: Any) -> Any:
-    return _module(source, dtype, constants).get_function(name)
+    module = cupy.RawModule(code=kernel_text(source, name), options=options_of(dtype, dict(constants)))
+    return module.get_function(name)
 
 
 def kernel(source: str, name: str, dtype: Any, **constants: Any) -> Any:
@@ -105,16 +127,47 @@ def launch(function: Any, count: int, width: int, arguments: Any, shared: int = 
 
     Notes
     -----
-    A block has THREADS threads; fewer where its items' shared memory would exceed what a block has on every
-    device, or, from less than a warp on, what it may have there. Without items nothing is launched.
+    A block has `tuning.THREADS` threads; fewer where its items' shared memory would exceed what a block has
+    on every device, or, from less than a warp on, what it may have there. Without items nothing is launched.
     """
     if count == 0:
         return
-    threads = THREADS
+    threads = tuning.THREADS
     while threads > width and threads // width * shared > (SHARED if threads > 32 else ALL_SHARED):
         threads //= 2
     items = threads // width
     if items * shared > SHARED - RESERVED:
         function.max_dynamic_shared_size_bytes = ALL_SHARED  # one value, whatever thread sets it
-    arguments = tuple(np.int32(x) if isinstance(x, (int, np.bool_)) else x for x in arguments)
-    function((-(-count // items),), (threads,), arguments, shared_mem=items * shared)
+    function((-(-count // items),), (threads,), _arguments(arguments), shared_mem=items * shared)
+
+
+@functools.cache
+def _most_shared(device: int) -> int:
+    return int(cupy.cuda.runtime.deviceGetAttribute(MOST_SHARED, device))
+
+
+def most_shared() -> int:
+    """Bytes of shared memory that a block may have on the current device: 64 kB to 227 kB."""
+    return _most_shared(cupy.cuda.runtime.getDevice())
+
+
+def launch_blocks(function: Any, count: int, threads: int, arguments: Any, shared: int) -> None:
+    """Run a kernel on `count` items, a block of threads for each, in the current stream.
+
+    Parameters
+    ----------
+    function : cupy.RawKernel
+    count, threads : int
+    arguments : sequence
+        As `launch` takes them.
+    shared : int
+        Bytes of dynamic shared memory for a block.
+    """
+    if count == 0:
+        return
+    function.max_dynamic_shared_size_bytes = most_shared()  # one value, whatever thread sets it
+    function((count,), (threads,), _arguments(arguments), shared_mem=shared)
+
+
+def _arguments(arguments: Any) -> tuple[Any, ...]:
+    return tuple(np.int32(x) if isinstance(x, (int, np.bool_)) else x for x in arguments)

@@ -11,13 +11,13 @@ from typing import Any
 
 import cupy
 
-from lindiff_cuda import rowmajor, small
+from lindiff_cuda import blocks, rowmajor, small, tuning
 from lindiff_cuda.arrays import Batch, misfit
 from lindiff_cuda.checks import settle, settle_pivots
 from lindiff_cuda.products import gemmt
 from lindiff_cuda.structure import keep_triangle, mirror, symmetrize
 from lindiff_cuda.triangles import diagonal, kept_triangle
-from lindiff_cuda.triangular import MATRICES, solve
+from lindiff_cuda.triangular import solve
 
 __all__ = [
     "gelqf",
@@ -29,19 +29,18 @@ __all__ = [
 ]
 
 
-# Columns up to which a matrix of few rows goes to the fused kernel, unless there are many matrices.
-COLUMNS = 512
-
-
 # ---- stacks --------------------------------------------------------------------------------------------
 
 
 def factor(A: Any, L: Any, with_q: bool) -> None:
     """L and A := Q with A = L Q; without `with_q`, A is left in an inner form."""
     count, m, n = A.shape
-    if small.holds_rows(m, n, A.dtype):
+    if tuning.is_fused("gelqf", m, A.dtype) and small.holds_rows(m, n, A.dtype):
         if A.size:
             small.gelqf(A, L, with_q)
+        return
+    if A.size and tuning.is_blockwise("gelqf", m, A.dtype, count, n):
+        blocks.gelqf(A, L, with_q)
         return
     tau = cupy.empty((count, m), A.dtype)
     rowmajor.geqrf(A, tau)
@@ -82,7 +81,7 @@ def is_small(batch: Batch, Q: Any) -> bool:
     m, n = Q.shape[-2:]
     if batch.count == 0 or m == 0 or n == 0:
         return False
-    return m <= small.order_of(batch.dtype) and (n <= COLUMNS or batch.count >= MATRICES)
+    return tuning.is_fused_along("gelqf_pullback", m, batch.dtype, n, tuning.COLUMNS, batch.count)
 
 
 def push(Q: Any, L: Any, X: Any, L_dot: Any) -> None:

@@ -12,11 +12,10 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lindiff_cuda import rowmajor, small
+from lindiff_cuda import rowmajor, small, tuning
 from lindiff_cuda.arrays import Batch, misfit, transposition
 from lindiff_cuda.checks import checking, settle_pivots
 from lindiff_cuda.triangles import diagonal
-from lindiff_cuda.triangular import MATRICES, VECTORS
 
 __all__ = ["getrf", "getrs"]
 
@@ -27,7 +26,7 @@ __all__ = ["getrf", "getrs"]
 def factor(A: Any) -> tuple[Any, Any]:
     """A := L and U of A = L U P; returns the pivots, counted from 0, and info."""
     piv = cupy.empty(A.shape[:2], np.int32)
-    if small.serves(A):
+    if tuning.is_fused("getrf", A.shape[1], A.dtype):
         return piv, small.getrf(A, piv) if A.size else cupy.zeros(len(A), np.int32)
     info = rowmajor.getrf(A, piv)
     piv -= 1  # LAPACK counts from 1
@@ -37,7 +36,8 @@ def factor(A: Any) -> tuple[Any, Any]:
 def is_small(LU: Any, X: Any) -> bool:
     """Whether the fused kernel is the better one for the factors LU, one for each X (count, n, k)."""
     count, n, k = X.shape
-    return LU.shape[0] == count and n <= small.order_of(X.dtype) and (k <= VECTORS or count >= MATRICES)
+    walks = tuning.is_fused_along("getrs", n, X.dtype, k, tuning.VECTORS, count)
+    return LU.shape[0] == count and walks
 
 
 def solve(LU: Any, piv: Any, X: Any, transpose: bool | str) -> None:
@@ -71,9 +71,10 @@ def contiguous_pivots(piv: Any, count: int) -> Any:
 
 def invert(LU: Any, piv: Any, X: Any) -> None:
     """X := A⁻¹; X is not LU."""
+    n = X.shape[1]
     if X.size == 0:
         return
-    if small.serves(X):
+    if tuning.is_fused("getri", n, X.dtype):
         X[...] = LU
         small.getri(X, contiguous_pivots(piv, len(X)))
         return

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lindiff_cuda import rowmajor
+from lindiff_cuda import rowmajor, tuning
 from lindiff_cuda.arrays import Batch, misfit, transposition
 from lindiff_cuda.structure import mirror
 from lindiff_cuda.triangles import adjoint
 
 __all__ = ["gemm", "gemm2", "syrk", "syrk_pullback"]
-
-# Order up to which one gemm is taken for a product of which one triangle is wanted: on a GPU that cannot fill
-# itself with a smaller block, the wasted half is cheaper than more launches.
-GEMMT_LEAF = 1024
-# Order from which cuBLAS's syrk, one call for each matrix, saves more than batched gemm's one call.
-SYRK_ALONE = 512
 
 
 # ---- stacks --------------------------------------------------------------------------------------------
@@ -36,7 +30,7 @@ def gemmt(
     Halving C leaves one full block to gemm, so that the flops of the other triangle are saved.
     """
     n = C.shape[1]
-    if n <= GEMMT_LEAF:
+    if n <= tuning.GEMMT_LEAF:
         rowmajor.gemm(A, B, C, transpose_a, transpose_b, alpha, beta)
         return
     h = n // 2
@@ -55,7 +49,7 @@ def gram(A: Any, C: Any, transpose: bool | str = False, alpha: float = 1.0) -> N
     count, n = C.shape[:2]
     hermitian = transpose == "C"
     is_complex = C.dtype.kind == "c"
-    if (count == 1 or n >= SYRK_ALONE) and not (hermitian and is_complex):
+    if (count == 1 or n >= tuning.SYRK_ALONE) and not (hermitian and is_complex):
         rowmajor.syrk(A, C, bool(transpose), alpha)
     else:  # CuPy's bindings have no herk, and no library a batched one
         gemmt(True, A, A, C, transpose, not transpose, alpha)

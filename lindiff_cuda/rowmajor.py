@@ -40,6 +40,8 @@ import cupy
 import numpy as np
 from cupy.cuda import device
 
+from lindiff_cuda import tuning
+
 __all__ = ["gemm", "geqrf", "gesvdj", "getrf", "getrs", "orgqr", "potrf", "syevd", "syrk", "trsm"]
 
 LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
@@ -53,9 +55,6 @@ HOST_POINTERS = 0
 VECTORS = 1
 CUDA_TYPE = {"f": 0, "d": 1}
 
-# Order up to which the routines for a whole batch of LU problems are called. They give each matrix one block
-# of threads: right for many small matrices. A larger one keeps the GPU busy by itself, with products.
-BATCHED_LU = 256
 BATCHED_SVD = 32  # the largest order that gesvdjBatched takes
 
 
@@ -248,8 +247,7 @@ def potrf(A: Any, lower: bool = True) -> Any:
 def geqrf(A: Any, tau: Any) -> None:
     """A, (m, n) with m <= n, := L in its lower triangle, reflections in its rows, with `tau` (m).
 
-    Matrix by matrix: neither library has a batched one in CuPy's bindings that forms Q, and from order 32 on
-    one matrix has work for the whole GPU in all but its panels.
+    Matrix by matrix: neither library has a batched one in CuPy's bindings.
     """
     m, n = A.shape[1:]
     if A.size == 0:
@@ -364,7 +362,7 @@ def getrf(A: Any, piv: Any) -> Any:
     info = cupy.zeros(count, np.int32)
     if A.size == 0:
         return info
-    if count > 1 and n <= BATCHED_LU:
+    if count > 1 and n <= tuning.LU_BATCHED:
         for part in _parts(count, MOST_MATRICES):
             X, of_piv, of_info = A[part], piv[part].data.ptr, info[part].data.ptr
             of_x = _pointers(X, len(X))
@@ -384,7 +382,7 @@ def getrs(LU: Any, piv: Any, Xt: Any, transpose: bool = False) -> None:
         return
     char, ld, ldx = Xt.dtype.char, _leading(LU), _leading(Xt)
     flags = OPERATION[not transpose], n, k
-    if count > 1 and n <= BATCHED_LU:
+    if count > 1 and n <= tuning.LU_BATCHED:
         status = np.zeros(1, np.int32)
         for part in _parts(count, MOST_MATRICES):
             X, of_piv = Xt[part], piv[part].data.ptr

@@ -24,14 +24,12 @@ __all__ = [
     "getri",
     "getrs",
     "holds_rows",
-    "order_of",
     "potrf",
     "potrf_pullback",
     "potrf_pushforward",
     "potri",
     "potri_pullback",
     "potri_pushforward",
-    "serves",
     "syevd",
     "syevd_pullback",
     "syevd_pushforward",
@@ -40,20 +38,6 @@ __all__ = [
     "trsm",
     "trsm_pullback",
 ]
-
-
-def order_of(dtype: Any) -> int:
-    """The largest order for which these kernels are the better ones.
-
-    Half of ORDER for complex matrices: a column of 32 complex numbers does not fit into registers, and the
-    compiler works on it for half a minute.
-    """
-    return ORDER // 2 if dtype.kind == "c" else ORDER
-
-
-def serves(X: Any) -> bool:
-    """Whether a stack of square matrices is for these kernels."""
-    return bool(X.shape[-1] <= order_of(X.dtype))
 
 
 def square_bytes(width: int, itemsize: int) -> int:

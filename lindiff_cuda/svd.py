@@ -15,7 +15,7 @@ from typing import Any
 
 import cupy
 
-from lindiff_cuda import rowmajor
+from lindiff_cuda import blocks, lq, rowmajor, tuning
 from lindiff_cuda.arrays import Batch, misfit
 from lindiff_cuda.checks import settle
 from lindiff_cuda.triangles import diagonal
@@ -109,6 +109,31 @@ def push(U: Any, s: Any, Vh: Any, A_dot: Any, U_dot: Any, s_dot: Any, Vh_dot: An
     rowmajor.gemm(Psi_t, Vh, Vh_dot, beta=1.0 if m < n else 0.0)
 
 
+def factor(A: Any, s: Any, Ut: Any, Vh: Any) -> Any:
+    """A = U diag(s) Vh with Ut = Uᵀ; A is lost. Returns info."""
+    count, m, n = A.shape
+    library = max(m, n) <= rowmajor.BATCHED_SVD
+    if A.size and not library and tuning.is_blockwise("gesvd", min(m, n), A.dtype, count):
+        return factor_wide(A, s, Ut, Vh) if m <= n else factor_wide(transposed(A).copy(), s, Vh, Ut)
+    finite, nonzero = cupy.isfinite(A).all(axis=(1, 2)), A.any(axis=(1, 2))
+    replace(A, ~(finite & nonzero))
+    info = cupy.where(finite, rowmajor.gesvdj(A, s, Ut, Vh), 1)
+    s *= nonzero[:, None]
+    return info
+
+
+def factor_wide(A: Any, s: Any, Ut: Any, Vh: Any) -> Any:
+    """`factor` for m <= n by the LQ of a wide matrix, A = L Q, and the singular values of L."""
+    count, m, n = A.shape
+    if m == n:
+        return blocks.gesvd(A, s, Ut, Vh)
+    L, W = cupy.empty((2, count, m, m), A.dtype)
+    lq.factor(A, L, True)
+    info = blocks.gesvd(L, s, Ut, W)
+    rowmajor.gemm(W, A, Vh)
+    return info
+
+
 # ---- arrays --------------------------------------------------------------------------------------------
 
 
@@ -144,7 +169,7 @@ def enter_factors(batch: Batch, U: Any, s: Any, Vh: Any) -> tuple[int, int, int]
 
 
 def gesdd(A: Any) -> tuple[Any, Any, Any]:
-    """Singular value decomposition, A = U diag(s) Vh, with the signs that cuSOLVER gives.
+    """Singular value decomposition, A = U diag(s) Vh, with any signs of the vectors.
 
     Parameters
     ----------
@@ -166,17 +191,15 @@ def gesdd(A: Any) -> tuple[Any, Any, Any]:
 
     Notes
     -----
-    Jacobi's method (`rowmajor.gesvdj`), some 10 sweeps; temporaries of the shapes of A and U.
+    Jacobi's method, some 10 sweeps; temporaries of the shapes of A and U. Batches go in one launch (of wide
+    or high matrices, three) up to a smaller side of 256, else one by one through cuSOLVER.
     """
     batch = Batch("gesdd", real=True)
     X = batch.stack(batch.own(batch.enter(A, "A")))
     m, n = X.shape[1:]
     k = min(m, n)
     s, Ut, Vh = batch.empty(k), batch.empty(k, m), batch.empty(k, n)
-    finite, nonzero = cupy.isfinite(X).all(axis=(1, 2)), X.any(axis=(1, 2))
-    replace(X, ~(finite & nonzero))
-    info = cupy.where(finite, rowmajor.gesvdj(X, s, Ut, Vh), 1)
-    s *= nonzero[:, None]
+    info = factor(X, s, Ut, Vh)
     U = cupy.ascontiguousarray(transposed(Ut))
     settle(info, batch.shape, lambda *_: "gesdd: no convergence", U, s, Vh)
     return batch.result(U), batch.result(s), batch.result(Vh)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lindiff_cuda import rowmajor, small
+from lindiff_cuda import rowmajor, small, tuning
 from lindiff_cuda.arrays import Batch, misfit, transposition
 from lindiff_cuda.checks import settle, settle_pivots
 from lindiff_cuda.products import gemmt
@@ -15,14 +15,6 @@ from lindiff_cuda.structure import keep_triangle
 from lindiff_cuda.triangles import kept_triangle
 
 __all__ = ["trmm", "trmm_pullback", "trsm", "trsm_pullback"]
-
-# Order up to which cuBLAS solves a whole batch: it substitutes in one block of threads for each matrix.
-# Larger triangles are halved, and nearly all of the work is batched gemm.
-BATCHED = 64
-
-# Vectors up to which a small triangle goes to the fused kernel, whose tile of lanes does one matrix with all
-# of its vectors: more of them wait for each other, unless there are enough matrices to fill the GPU.
-VECTORS, MATRICES = 128, 1024
 
 CONJUGATE = "conjugate"  # the adjoint of a transpose; the libraries do not know it
 ADJOINT_OF: dict[bool | str, bool | str] = {False: "C", True: CONJUGATE, "C": False}
@@ -41,7 +33,7 @@ def solve(L: Any, B: Any, transpose: bool | str = False, rightside: bool = False
             B[...] = B.conj()
         return
     n = L.shape[1]
-    if B.shape[0] == 1 or n <= BATCHED:
+    if B.shape[0] == 1 or n <= tuning.TRSM_BATCHED:
         rowmajor.trsm(L, B, rightside, lower, transpose)
         return
     h = n // 2
@@ -105,7 +97,8 @@ def is_small(batch: Batch, L: Any, A: Any, rightside: bool) -> bool:
     vectors = A.shape[-2 if rightside else -1]
     if batch.count == 0 or vectors == 0 or L.shape[1] == 0:
         return False
-    return L.shape[1] <= small.order_of(batch.dtype) and (vectors <= VECTORS or batch.count >= MATRICES)
+    sizes = L.shape[1], batch.dtype, vectors
+    return tuning.is_fused_along(batch.operator, *sizes, tuning.VECTORS, batch.count)
 
 
 def of_each(L: Any, X: Any) -> Any:

@@ -44,10 +44,8 @@ def compiled_steps(system: System, tolerance: float, name: str) -> Any:
     """The log densities (S, T) of each step given those before; for plain arrays, without diffuse states."""
     arrays, plan = operands(system, tolerance, name)
     counts = np.sum(~np.isnan(system.y), axis=2)
-    result = np.empty(counts.shape, system.y.dtype)
-    for (series, _), sweep in zip(plan.groups, Sweeps(arrays, plan).sweeps, strict=True):
-        result[series] = -0.5 * (sweep.quad.T + sweep.logdet + LOG_TWO_PI * counts[series])
-    return result
+    terms = sweeps_for(arrays, 0)(arrays, plan._replace(stepwise=True)).terms()
+    return terms - (0.5 * LOG_TWO_PI * counts).astype(terms.dtype)
 
 
 def operands(system: System, tolerance: float, name: str, block: int = 0) -> tuple[tuple[Any, ...], Plan]:

@@ -16,7 +16,7 @@ from lindiff.statespace.initialization import Information, information
 from lindiff.statespace.model import System, canonical
 from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order
 from lindiff.statespace.square_root import check_method, square_roots
-from lindiff.statespace.sweeps import Sweeps, sweeps_for
+from lindiff.statespace.sweeps import sweeps_for
 
 __all__ = ["composed", "group_loglikelihood", "loglikelihood", "resting_tolerance"]
 
@@ -201,7 +201,7 @@ def _by_method(
     tolerance = resting_tolerance(steady_tol, system.y.dtype, name)
     if not per_step:
         return compiled(system, tolerance, checkpoint, name)
-    if kind is not Sweeps or any(type(x) is Variable for x in system[:9]):
+    if any(type(x) is Variable for x in system[:9]):
         return composed(system, True, name)
     return compiled_steps(system, tolerance, name) if not system.diffuse else _steps(system, tolerance, name)
 

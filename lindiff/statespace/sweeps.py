@@ -26,6 +26,7 @@ class Plan(NamedTuple):
     for everywhere.  independent: obs_cov is a row of variances.  tolerance: of the steady state.  block: of
     how many steps all is kept, 0 for all of them.  name: the public function that errors speak of.  diffuse:
     places of the diffuse states; shift (S, d): where they start; settled: whether all the data say so.
+    stepwise: `terms` are wanted, instead of sums.
     """
 
     groups: tuple[tuple[Any, Any], ...]
@@ -36,6 +37,7 @@ class Plan(NamedTuple):
     diffuse: tuple[int, ...] = ()
     shift: Any = None
     settled: bool = False
+    stepwise: bool = False
 
 
 def sweeps_for(arrays: tuple[Any, ...], diffuse: int, dtype: Any = None) -> Any:
@@ -84,6 +86,13 @@ class Sweeps:
             cross[series], info[series] = sweep.gram[:k], sweep.gram[k:]
             logdet[series] = sweep.logdet.sum()
         return quad, cross, info, logdet
+
+    def terms(self) -> Any:
+        """-½ (vᵀ S⁻¹ v + log |S|) of each step, (S, T)."""
+        result = np.empty(self.arrays[0].shape[:2], self.arrays[0].dtype)
+        for (series, _), sweep in zip(self.plan.groups, self.sweeps, strict=True):
+            result[series] = -0.5 * (sweep.quad.T[: len(series)] + sweep.logdet)
+        return result
 
     def pull(self, bars: tuple[Any, ...], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         """Cotangents of the wanted arrays from those of the sums; None for the others."""

@@ -1,34 +1,8 @@
 // Symmetric eigendecomposition, A = Uᵀ diag(λ) U, λ ascending, rows of U are eigenvectors; real, n <= WIDTH,
 // one tile each, in place. Expressions: Seeger et al. (2017), section 4.4 and appendix, "syevd".
 #include "gaps.cuh"
+#include "jacobi.cuh"
 #include "matrix.cuh"
-
-constexpr int SWEEPS = 30;   // six to eight suffice
-
-// The k-th of the pairs of round r that meet all of m players in m - 1 rounds, m even: one player stays, the
-// others go round
-struct Match {
-    int p, q;
-
-    __device__ __forceinline__ Match(int k, int r, int m) {
-        const int others = m - 1;
-        p = r + k < others ? r + k : r + k - others;
-        q = r >= k ? r - k : r - k + others;
-        if (k == 0) q = others;
-    }
-};
-
-// A rotation by an angle φ: s = sin φ, tau = tan φ/2, t = tan φ
-struct Rotation {
-    REAL s, tau, t;
-
-    // (x, y) := (c x - s y, s x + c y) without c, which rounds to 1 where it matters most: Rutishauser (1966)
-    __device__ __forceinline__ void apply(REAL &x, REAL &y) const {
-        const REAL old = x;
-        x -= s * (y + tau * x);
-        y += s * (old - tau * y);
-    }
-};
 
 // A := K A Kᵀ, U := K U, K the rotations of the pairs of a round
 DEVICE void rotate(REAL *A, REAL *U, const Rotation *rotations, int r, int m) {
@@ -37,25 +11,7 @@ DEVICE void rotate(REAL *A, REAL *U, const Rotation *rotations, int r, int m) {
     const Rotation right = rotations[l];
     for (int k = lane() / pairs; k < pairs; k += step) {
         if (lane() >= step * pairs) break;
-        const Match rows(k, r, m);
-        const Rotation left = rotations[k];
-        REAL *p = A + rows.p * LD, *q = A + rows.q * LD;
-        REAL pp = p[columns.p], pq = p[columns.q], qp = q[columns.p], qq = q[columns.q];
-        if (k == l) {
-            pp -= right.t * pq;
-            qq += right.t * pq;
-            pq = right.t == 0 ? pq : 0;
-            qp = pq;
-        } else {
-            left.apply(pp, qp);
-            left.apply(pq, qq);
-            right.apply(pp, pq);
-            right.apply(qp, qq);
-        }
-        p[columns.p] = pp;
-        p[columns.q] = pq;
-        q[columns.p] = qp;
-        q[columns.q] = qq;
+        turn_block(A, LD, Match(k, r, m), columns, rotations[k], right);
     }
     for (int k = 0; k < pairs; ++k) {
         const Match rows(k, r, m);
@@ -74,16 +30,8 @@ DEVICE bool diagonalize(REAL *A, REAL *U, Rotation *rotations, int n, REAL negli
             int rotates = 0;
             if (k < m / 2) {
                 const Match pair(k, r, m);
-                const REAL g = A[pair.p * LD + pair.q];
-                Rotation own = {0, 0, 0};
-                if (fabs(g) > negligible) {
-                    REAL theta = (A[pair.q * LD + pair.q] - A[pair.p * LD + pair.p]) / (2 * g);
-                    REAL t = 1 / (fabs(theta) + sqrt(1 + theta * theta));
-                    t = theta < 0 ? -t : t;
-                    const REAL c = rsqrt(1 + t * t);
-                    own = {t * c, t * c / (1 + c), t};
-                    rotates = 1;
-                }
+                const Rotation own = rotation_of(A, LD, pair, negligible);
+                rotates = own.t != 0;
                 rotations[k] = own;
             }
             sync();

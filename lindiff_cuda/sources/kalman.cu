@@ -7,8 +7,8 @@
 //
 // Constants: n = STATES <= WIDTH, p = OUTPUTS observations a step, INDEPENDENT: obs_cov is a row of variances,
 // d = COLUMNS: the series itself and zero data from the unit vector of every diffuse state.  BLOCKWISE: what the
-// way back needs is kept of a block of steps at a time, and where each block starts.  SMOOTHING: the way back
-// gives the states, and no gradient.  ROOM: entries of shared memory for one tile.
+// way back needs is kept of a block of steps at a time, and where each block starts.  STEPWISE: the way forth
+// gives the terms of every step, and no sums.  SMOOTHING: the way back gives the states, and no gradient.  ROOM: entries of shared memory for one tile.
 //
 // Nothing here conjugates, and only real parts decide: in complex arithmetic the imaginary part of a sum or
 // gradient is the derivative of its real part.
@@ -149,6 +149,14 @@ struct Sums {
     SCALAR gram[OWN_COLUMNS][d];
     LogSum<SCALAR> logdet;
 };
+
+DEVICE Sums no_sums() {
+    Sums sums = {};
+    sums.logdet.product = 1;
+    return sums;
+}
+
+DEVICE SCALAR log_determinant(const Sums &sums) { return sums.logdet.total + logarithm(sums.logdet.product); }
 
 // This lane's places in what is kept of a step
 struct Kept {
@@ -404,15 +412,18 @@ DEVICE SCALAR *start_of_block(const Model &g, int s, int t) {
 }
 
 // The filter over steps first to last, from P and the means predicted for the first; the step without a positive
-// definite S, or -1
+// definite S, or -1.  terms (steps, series): -½ (vᵀ S⁻¹ v + log |S|) of each step, if STEPWISE
 DEVICE int filter_steps(const Model &g, int s, int first, int last, Room &room, SCALAR *P, Sums &sums,
-                        int &overflow) {
+                        int &overflow, SCALAR *terms) {
     const int i = lane();
     Step step;
     for (int t = first; t < last; ++t) {
         Kept kept = kept_of(g, s, t - first);
         read_step(g, s, t, t == first, step);
+        if (STEPWISE) sums = no_sums();
         if (!update(g, s, t, room, step, P, sums, kept)) return t;
+        if (STEPWISE && i == 0)
+            terms[(long long)t * g.series + s] = REAL(-0.5) * (sums.gram[0][0] + log_determinant(sums));
         if (i < n) {
 #pragma unroll UNROLLED
             for (int j = 0; j < n; ++j) kept.row[j * kept.rows] = P[j];
@@ -434,14 +445,13 @@ extern "C" __global__ void kalman_filter(
     const SCALAR *B, int B_series, int B_steps, const SCALAR *Q, int Q_series, int Q_steps, const SCALAR *R,
     int R_series, int R_steps, const SCALAR *m, int m_series, const SCALAR *P, int P_series, const SCALAR *c,
     int c_series, int c_steps, int diffuse, SCALAR *starts, SCALAR *rows, SCALAR *numbers,
-    SCALAR *gram, SCALAR *logdet, int *info) {
+    SCALAR *gram, SCALAR *logdet, int *info, SCALAR *terms) {
     const Model g = MODEL;
     const int s = item(), i = lane();
     if (s >= series) return;
     Room &room = *reinterpret_cast<Room *>(shared_of_tile<SCALAR>(ROOM));
     SCALAR P_row[n];
-    Sums sums = {};
-    sums.logdet.product = 1;
+    Sums sums = no_sums();
     int overflow = steps, failed = -1;
     start(g, s, room, P_row);
     for (int first = 0; first < steps && failed < 0; first += block) {
@@ -451,12 +461,12 @@ extern "C" __global__ void kalman_filter(
             for (int c = 0; c < d; ++c) kept[(n + c) * (long long)series * n] = room.mean[c * n + i];
         }
         failed = filter_steps(g, s, first, first + block < steps ? first + block : steps, room, P_row, sums,
-                              overflow);
+                              overflow, terms);
     }
     overflow = -largest(-overflow);
     const bool wrong = failed >= 0 || overflow < steps;
     if (i == 0) {
-        logdet[s] = wrong ? not_a_number<SCALAR>() : sums.logdet.total + logarithm(sums.logdet.product);
+        logdet[s] = wrong ? not_a_number<SCALAR>() : log_determinant(sums);
         info[s] = overflow < steps ? -overflow - 1 : failed + 1;
     }
     for (int q = 0; q < OWN_COLUMNS; ++q) {
@@ -751,7 +761,7 @@ extern "C" __global__ void kalman_gradient(
                 if (i < n) room.mean[c * n + i] = kept[(n + c) * (long long)series * n];
             }
             sync();
-            filter_steps(g, s, first, last, room, P_row, unused, overflow);
+            filter_steps(g, s, first, last, room, P_row, unused, overflow, nullptr);
             sync();
             for (int c = 0; c < d; ++c)
                 if (i < n) room.mean[c * n + i] = r[c];

@@ -1,27 +1,7 @@
 // LQ, A = L Q with Q Qᴴ = I and a positive diagonal of L; A is (m, n), m <= WIDTH, m <= n; one tile each, in
 // place. Expressions: Seeger et al. (2017), section 4.3 and appendix, "gelqf".
 #include "matrix.cuh"
-
-// √(x xᴴ) of a row, for every lane, also where squares overflow or vanish
-DEVICE REAL norm_of(const SCALAR *x, int n) {
-    const REAL low = sizeof(REAL) == 4 ? 1e-30 : 1e-280, high = sizeof(REAL) == 4 ? 1e30 : 1e280;
-    REAL total = 0, most = 0;
-    for (int j = lane(); j < n; j += WIDTH) total += square_of(x[j]);
-    total = sum(total);
-    if ((total > low && total < high) || total != total) return sqrt(total);
-    for (int j = lane(); j < n; j += WIDTH) {
-        REAL size = magnitude(x[j]);
-        most = size > most ? size : most;
-    }
-    most = largest(most);
-    if (most == 0) return 0;
-    total = 0;
-    for (int j = lane(); j < n; j += WIDTH) {
-        REAL size = magnitude(x[j]) / most;
-        total += size * size;
-    }
-    return most * sqrt(sum(total));
-}
+#include "rows.cuh"
 
 // x := x H, H = I - tau vᴴ v, for a row x of this lane; v begins with a 1 that is not stored. With `first`
 // the row's first entry counts as zero

@@ -46,8 +46,11 @@ template <class T> DEVICE T largest(T x) {
     return x;
 }
 
-// This tile's part of the dynamic shared memory: `size` entries for every tile of the block
-template <class T> DEVICE T *shared_of_tile(int size) {
+// The dynamic shared memory of the block
+template <class T> DEVICE T *shared_memory() {
     extern __shared__ __align__(16) unsigned char dynamic_memory[];
-    return reinterpret_cast<T *>(dynamic_memory) + tile() * size;
+    return reinterpret_cast<T *>(dynamic_memory);
 }
+
+// This tile's part of it: `size` entries for every tile of the block
+template <class T> DEVICE T *shared_of_tile(int size) { return shared_memory<T>() + tile() * size; }

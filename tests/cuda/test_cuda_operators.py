@@ -64,18 +64,18 @@ def test_trsm_of_blocks(cupy, rng, count, rightside, lower):
 @pytest.fixture
 def low_limits(cuda, monkeypatch):
     """Limits that lie far below those of a GPU: recursions are deep, and nothing counts as small."""
-    from lindiff_cuda import cholesky, products, rowmajor, small, triangular
+    from lindiff_cuda import rowmajor, tuning
 
     for module, limits in {
-        cholesky: {"LEAF": 3, "BATCHED": 2},
-        products: {"GEMMT_LEAF": 2, "SYRK_ALONE": 6},
-        triangular: {"BATCHED": 3},
-        rowmajor: {"BATCHED_LU": 4, "BATCHED_SVD": 3},
-        small: {"ORDER": 0},
+        tuning: {"CHOLESKY_LEAF": 3, "CHOLESKY_BATCHED": 2, "TRSM_BATCHED": 3, "LU_BATCHED": 4}
+        | {"GEMMT_LEAF": 2, "SYRK_ALONE": 6},
+        rowmajor: {"BATCHED_SVD": 3},
     }.items():
         for name, limit in limits.items():
             assert getattr(module, name) > limit
             monkeypatch.setattr(module, name, limit)
+    for table in ("FUSED", "BLOCKWISE"):
+        monkeypatch.setattr(tuning, table, dict.fromkeys(getattr(tuning, table), (0, 0, 0, 0)))
     return cuda
 
 
@@ -177,7 +177,7 @@ def test_long_batches(cupy, low_limits, rng, monkeypatch):
     """In parts, since the libraries' routines for batches do not take any number of matrices or vectors."""
     monkeypatch.setattr(low_limits.rowmajor, "MOST_MATRICES", 3)
     monkeypatch.setattr(low_limits.rowmajor, "MOST_VECTORS", 2)
-    monkeypatch.setattr(low_limits.triangular, "BATCHED", 64)
+    monkeypatch.setattr(low_limits.tuning, "TRSM_BATCHED", 64)
     for name in ("potrf", "getrf", "inverse", "trsm"):
         for dtype in (np.float64, np.complex128):
             arguments = large_problems(rng, (8,), 4, dtype)[name]

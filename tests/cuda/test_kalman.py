@@ -306,7 +306,7 @@ def test_compiles(kalman, sizes, device):
     from lindiff_cuda import launching
 
     *sizes, dtype = sizes
-    constants = kalman.Sizes(*sizes).constants(blockwise=False, smoothing=False)
+    constants = kalman.Sizes(*sizes).constants(blockwise=False, stepwise=False, smoothing=False)
     options = launching.options_of(np.dtype(dtype), constants)
     options += (f"--gpu-architecture={device}", "--ptxas-options=-warn-spills")
     assert "spill" not in nvrtc.log_of(launching.source_text("kalman.cu"), options)

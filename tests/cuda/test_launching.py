@@ -1,5 +1,7 @@
 """Kernels put together, compiled and launched."""
 
+from importlib.resources import files
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,20 @@ def test_every_header_once(launching):
     text = launching.source_text("tile.cuh")
     assert "#include" not in text
     assert text.count("struct __align__(2 * sizeof(R)) Complex") == 1
+
+
+def test_a_kernel_without_the_others(launching):
+    """Every kernel of a file is found; its text has what it calls."""
+    names = launching.kernels_of("cholesky.cu")
+    assert names == ["potrf", "potrf_pullback", "potrf_pushforward"]
+    text = launching.kernel_text("cholesky.cu", "potrf")
+    assert "void potrf(" in text
+    assert "void potrf_pullback(" not in text
+    assert "DEVICE void load(" in text
+    for path in (files("lindiff_cuda") / "sources").iterdir():
+        if path.suffix == ".cu":
+            whole = launching.source_text(path.name)
+            assert len(launching.kernels_of(path.name)) == whole.count("__global__")
 
 
 def test_much_shared_memory(cupy, launching, compile_text, sums):

@@ -11,12 +11,14 @@ pytestmark = pytest.mark.skipif(not nvrtc.available(), reason="needs the package
 
 DEVICES = ("compute_70", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
-REAL_ONLY = {"eigen.cu"}
+BLOCKS = ("block_eigen.cu", "block_lq.cu", "block_svd.cu")
+REAL_ONLY = {"eigen.cu", *BLOCKS}
 # Macros that a source needs besides SCALAR, REAL and WIDTH.
 CONSTANTS = {
     "kalman.cu": {"WIDTH": 2, "STATES": 2, "OUTPUTS": 2, "COLUMNS": 2}
-    | {"INDEPENDENT": 0, "BLOCKWISE": 1, "SMOOTHING": 1, "ROOM": 128},
+    | {"INDEPENDENT": 0, "BLOCKWISE": 1, "STEPWISE": 1, "SMOOTHING": 1, "ROOM": 128},
     "triangles.cu": {"WIDTH": 32},
+    **{source: {"WIDTH": 32, "PLACED": 0} for source in BLOCKS},
 }
 
 
@@ -25,20 +27,40 @@ def sources(standin):
     return sorted(path.name for path in (files("lindiff_cuda") / "sources").iterdir() if path.suffix == ".cu")
 
 
-def warnings_of(source, dtype, width, device):
+def warnings_of(source, text, dtype, width, device, **constants):
     from lindiff_cuda import launching
 
-    constants = {"WIDTH": width} | CONSTANTS.get(source, {})
+    constants = {"WIDTH": width} | CONSTANTS.get(source, {}) | constants
     options = launching.options_of(np.dtype(dtype), constants)
     options = (*options, "-ftz=true", f"--gpu-architecture={device}", "--ptxas-options=-O0")  # as CuPy
-    log = nvrtc.log_of(launching.source_text(source), options)
+    log = nvrtc.log_of(text, options)
     return [line for line in log.splitlines() if "are deprecated" not in line]  # the device
 
 
 @pytest.mark.parametrize(("device", "dtype"), [*zip(DEVICES, cycle(DTYPES), strict=False)])
 def test_devices(sources, device, dtype):
+    from lindiff_cuda.launching import source_text
+
     if not nvrtc.knows(device):
         pytest.skip(f"NVRTC {nvrtc.version()} does not compile for {device}")
     for source in sources:
         if not (source in REAL_ONLY and np.dtype(dtype).kind == "c"):
-            assert not warnings_of(source, dtype, 1, device), source
+            assert not warnings_of(source, source_text(source), dtype, 1, device), source
+
+
+def test_each_kernel_by_itself(sources):
+    """As it is compiled when it is needed."""
+    from lindiff_cuda.launching import kernel_text, kernels_of
+
+    for source in sources:
+        for name in kernels_of(source):
+            text = kernel_text(source, name)
+            assert text.count("__global__") == 1
+            assert not warnings_of(source, text, np.float64, 1, "sm_90"), name
+
+
+@pytest.mark.parametrize("source", BLOCKS)
+def test_matrices_in_shared_memory(standin, source):
+    from lindiff_cuda.launching import source_text
+
+    assert not warnings_of(source, source_text(source), np.float64, 32, "sm_90", PLACED=2)

@@ -256,6 +256,14 @@ def test_lq_of_rows_that_vanish_or_overflow(cupy, small, rng, dtype):
     assert (np.einsum("...ii->...i", L) >= 0).all()
 
 
+def test_the_table_of_limits(small):
+    """Each fused kernel has limits, which none exceeds."""
+    from lindiff_cuda import tuning
+
+    assert {*tuning.FUSED} == {*small.__all__} - {"ORDER", "holds_rows"}
+    assert max(map(max, tuning.FUSED.values())) <= small.ORDER
+
+
 def test_holds_rows(small):
     assert small.holds_rows(32, 180, np.float64)
     assert not small.holds_rows(32, 1000, np.float64)

@@ -131,6 +131,35 @@ def test_other_forms(cupy, args, options, diffuse):
     assert_equal(gradient(*device), gradient(*args), 1e-9)
 
 
+def refuse(*_, **__):
+    raise AssertionError("the loop in public operators was taken")
+
+
+@pytest.mark.parametrize(("full", "dtype"), [(False, np.float32), (True, np.float64)])
+def test_steps_in_one_launch(cupy, rng, monkeypatch, full, dtype):
+    """The value with per_step=True, of more steps than are kept of it."""
+    args = [x.astype(dtype) for x in (data(rng, T=70), *model_of(rng, full=full))]
+    expected = statespace.loglikelihood(*args, per_step=True)
+    monkeypatch.setattr("lindiff.statespace.likelihood.composed", refuse)
+    found = statespace.loglikelihood(*on_device(cupy, args), per_step=True)
+    assert found.dtype == dtype
+    assert_equal(found, expected, 2e-4 if dtype == np.float32 else 1e-10)
+
+
+def test_steps_of_a_series_that_fails(cupy, rng):
+    from lindiff_cuda import unchecked
+
+    args = [data(rng, T=4, missing=0), *model_of(rng, own=(3, 1))]
+    args[2][1] = args[4][1] = 0  # nothing is measured, and without noise
+    device = on_device(cupy, args)
+    with pytest.raises(np.linalg.LinAlgError, match=r"series 1\).* step 0"):
+        statespace.loglikelihood(*device, per_step=True)
+    with unchecked():
+        found = statespace.loglikelihood(*device, per_step=True)
+    np.testing.assert_array_equal(np.isnan(found.get()).all(1), [False, True, False])
+    assert not np.isnan(found.get()[[0, 2]]).any()
+
+
 def test_checkpoint(cupy, args):
     function, device = weighted(checkpoint=True), on_device(cupy, args)
     assert_equal(ld.grad(function, argnums=ALL)(*device), ld.grad(weighted(), argnums=ALL)(*args))

@@ -19,7 +19,7 @@ import pytest
 
 from standin.array import ndarray, unwrap
 
-__all__ = ["ElementwiseKernel", "RawKernel", "RawModule", "compiler", "get_current_stream"]
+__all__ = ["ElementwiseKernel", "RawKernel", "RawModule", "attribute", "compiler", "get_current_stream"]
 
 SHIM = Path(__file__).with_name("cuda.hpp")
 KERNEL = re.compile(r'extern "C" __global__ void(?:\s+__launch_bounds__\([^)]*\))?\s+(\w+)\(([^)]*)\)')
@@ -31,7 +31,7 @@ TYPES = {"?": "bool", "b": "signed char", "i": "int", "l": "long", "f": "float",
 NUMBERS = (float, int, complex, np.generic)
 FREE_SHARED = 48 * 1024  # bytes that a block has without asking
 ALL_SHARED = 227 * 1024  # and with, on the device that this stands for
-FLAGS = ("-O0", "-fPIC", "-shared", "-U_FORTIFY_SOURCE", "-ffp-contract=off", "-w")
+FLAGS = ("-std=c++17", "-O0", "-fPIC", "-shared", "-U_FORTIFY_SOURCE", "-ffp-contract=off", "-w")
 
 
 def compiler():
@@ -55,6 +55,11 @@ class RawModule:
     def get_function(self, name):
         """The kernel of that name."""
         return RawKernel(self.code, name, self.options)
+
+
+def attribute(number, device):
+    """That of a device: the shared memory that a block may have."""
+    return {97: ALL_SHARED}[number]
 
 
 class RawKernel:
@@ -169,8 +174,8 @@ def loop(text):
     return ctypes.CDLL(str(library(text)))
 
 
-def host_text(code):
-    """The text for a host compiler: the shim, the code, and a launcher for each kernel."""
+def host_text(code, macros=()):
+    """The text for a host compiler: the shim, macros, the code, and a launcher for each kernel."""
     launchers = []
     for name, parameters in KERNEL.findall(re.sub(r"//[^\n]*", "", code)):
         types = [re.sub(r"\b__restrict__\b|\w+$", "", p.strip()).strip() for p in parameters.split(",")]
@@ -187,7 +192,8 @@ extern "C" int launch_{name}(const unsigned *grid, const unsigned *block, std::s
 }}
 """)
     code = DYNAMIC.sub(r"\1 *const \2 = (\1 *) standin::shared;", code)
-    return "\n".join([SHIM.read_text(encoding="utf-8"), code.replace("#pragma once", ""), *launchers])
+    defined = [f"#define {macro.removeprefix('-D').replace('=', ' ', 1)}" for macro in macros]
+    return "\n".join([f'#include "{shim()}"', *defined, code.replace("#pragma once", ""), *launchers])
 
 
 @functools.cache
@@ -201,24 +207,50 @@ def build(code, options):
     macros = [option for option in options if option.startswith("-D")]
     others = set(options) - set(macros)
     assert others <= {"-std=c++17"}, f"options that the stand-in does not know: {others}"
-    return library(host_text(code), macros)
+    return library(host_text(code, macros))
 
 
-def library(text, macros=()):
+@functools.cache
+def shim():
+    """The shim's file, which is compiled once for all texts, which begin with it: half of what they take."""
+    text = SHIM.read_text(encoding="utf-8")
+    place = folder() / f"{hashed(compiler() or '', *FLAGS, text)}.hpp"
+    if compiler() is not None:
+        made(place, lambda target: target.write_text(text, encoding="utf-8"))
+        made(place.with_suffix(".hpp.gch"), lambda target: run("-x", "c++-header", place, "-o", target))
+    return place
+
+
+def library(text):
     """The file of the compiled text, which is complete."""
     if compiler() is None:
         pytest.skip("RawKernels run on the host with Linux and a C++ compiler only")
-    command = [compiler(), "-std=c++17", *macros, *FLAGS]
-    key = hashlib.sha256("\0".join([*command, text]).encode()).hexdigest()
-    target = folder() / f"{key}.so"
+
+    def make(target):
+        source = target.with_name("kernel.cpp")
+        source.write_text(text, encoding="utf-8")
+        run("-o", target, source)
+
+    return made(folder() / f"{hashed(compiler(), *FLAGS, text)}.so", make)
+
+
+def hashed(*texts):
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def run(*arguments):
+    """Run the compiler."""
+    done = subprocess.run([compiler(), *FLAGS, *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+
+
+def made(target, make):
+    """The file `target`, which is made if it does not exist; other processes see all of it or nothing."""
     if not target.exists():
         with tempfile.TemporaryDirectory(dir=folder()) as place:
-            source, made = Path(place) / "kernel.cpp", Path(place) / "kernel.so"
-            source.write_text(text, encoding="utf-8")
-            done = subprocess.run([*command, "-o", made, source], capture_output=True, text=True)
-            if done.returncode:
-                raise RuntimeError(done.stderr)
-            made.replace(target)  # other processes see all of it or nothing
+            make(Path(place) / target.name)
+            (Path(place) / target.name).replace(target)
     return target
 
 

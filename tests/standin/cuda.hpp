@@ -168,14 +168,19 @@ inline int run_block(int threads, std::size_t bytes, unsigned seed) {
                 ++ran;
             }
         }
+        bool any = false;
         for (int t = 0; t < threads; ++t) {
             alive += fibers[t].operation != ENDED;
             waiting += fibers[t].operation == BLOCK;
+            any = any || (fibers[t].operation == BLOCK && fibers[t].value != 0);
         }
         if (!alive) break;
         if (waiting == alive) {
-            for (int t = 0; t < threads; ++t)
-                if (fibers[t].operation == BLOCK) fibers[t].operation = NONE;
+            for (int t = 0; t < threads; ++t) {
+                if (fibers[t].operation != BLOCK) continue;
+                fibers[t].operation = NONE;
+                fibers[t].result = any;
+            }
             continue;
         }
         int released = 0;
@@ -247,7 +252,12 @@ template <class T> struct Kind<const T *> : Kind<T *> {};
 }  // namespace standin
 
 inline void __syncwarp(unsigned mask = 0xffffffffu) { standin::park(standin::WARP, mask); }
-inline void __syncthreads() { standin::park(standin::BLOCK, 0); }
+inline int __syncthreads_or(int x) {
+    standin::current->value = x != 0;
+    standin::park(standin::BLOCK, 0);
+    return int(standin::current->result);
+}
+inline void __syncthreads() { __syncthreads_or(0); }
 template <class T> inline T __shfl_sync(unsigned mask, T x, int from, int width = 32) {
     return standin::shuffle(mask, x, standin::lane() / width * width + unsigned(from) % width);
 }

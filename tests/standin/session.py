@@ -37,6 +37,7 @@ def installed():
     cuda.Device = lambda device=None: Device()
     cuda.runtime.getDevice = lambda: Device.id
     cuda.runtime.getDeviceCount = lambda: 1
+    cuda.runtime.deviceGetAttribute = compiled.attribute
     cuda.device.get_cublas_handle = cublas.handle
     cuda.device.get_cusolver_handle = cusolver.handle
     cuda.get_current_stream = compiled.get_current_stream
