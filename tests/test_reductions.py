@@ -149,3 +149,10 @@ def test_cumulative_sum_of_a_number():
         y, pullback = ld.vjp(lambda x, f=f: f(x, axis=0), np.array(2.0))
         assert_array_equal(y, [2.0])
         assert pullback(np.ones(1))[0] == 1.0
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+def test_gradient_on_a_complex_grid(edge_order):
+    f = np.array([1.0, 2 - 1j, 0.5j, 3.0])
+    for spacing in (0.5 + 1j, np.array([0.0, 1 + 1j, 2.0, 3 - 1j])):
+        check_grads(lambda f, h=spacing: np.gradient(f, h, edge_order=edge_order), (f,))

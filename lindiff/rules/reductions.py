@@ -532,7 +532,7 @@ def gradient_on_grid(f: Any, spacing: Any, axis: int, edge_order: Any) -> Any:
     """Along one axis with constant spacing: linear in ``f``."""
     return np.gradient(f, spacing, axis=axis, edge_order=edge_order), Linear(
         (lambda f_dot: np.gradient(f_dot, spacing, axis=axis, edge_order=edge_order),),
-        (lambda y_bar: gradient_adjoint(y_bar, spacing, axis, edge_order),),
+        (lambda y_bar: gradient_adjoint(y_bar, conj(spacing), axis, edge_order),),
     )
 
 
@@ -560,7 +560,7 @@ def gradient_adjoint(y: Any, spacing: Any, axis: int, edge_order: Any) -> Any:
         add_end_adjoint(x_last[..., ::-1], y_last[..., -1], last, edge_order)
     return x, Linear(
         (lambda y_dot: gradient_adjoint(y_dot, spacing, axis, edge_order),),
-        (lambda x_bar: np.gradient(x_bar, spacing, axis=axis, edge_order=edge_order),),
+        (lambda x_bar: np.gradient(x_bar, conj(spacing), axis=axis, edge_order=edge_order),),
     )
 
 
