@@ -140,6 +140,36 @@ def test_errors_of_a_rule_are_its_own(error, mode):
         assert len(calls) == 1
 
 
+def test_directions_do_not_write_into_one_array():
+    """A pullback that computes in place is called for one direction after the other."""
+
+    @ld.rule
+    def scaled(x):
+        def pullback(y_bar):
+            buffer = np.full(4, 2.0)
+            buffer *= y_bar
+            return np.add(buffer, 0.0, out=buffer)
+
+        return 2 * x, pullback
+
+    np.testing.assert_array_equal(ld.jacobian(scaled, mode="reverse")(V), 2 * np.eye(4))
+
+
+@pytest.mark.parametrize(
+    "logdet",
+    [
+        lambda A: ld.linalg.lu_factor(A).logdet(),
+        lambda A: ld.linalg.cho_factor(A @ np.swapaxes(A, -1, -2)).logdet(),
+    ],
+    ids=["LU", "Cholesky"],
+)
+def test_jacobians_of_determinants(logdet):
+    """Whose pullback computes in the memory of an inverse."""
+    expected = np.stack([ld.grad(logdet)(A) for A in B])
+    rows = ld.jacobian(logdet, mode="reverse")(B)
+    np.testing.assert_allclose(rows, np.eye(5)[..., None, None] * expected, atol=1e-12)
+
+
 def test_directions_as_one_array(rng):
     x = Directions(rng.standard_normal((3, 2, 4)))
     assert (x.count, x.shape, x.ndim, x.size, len(x)) == (3, (2, 4), 2, 8, 2)

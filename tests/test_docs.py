@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import doctest
-import importlib
+import importlib.util
+import pkgutil
 from pathlib import Path
 
 import pytest
+
+import lindiff
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -15,14 +18,12 @@ PAGES = [
     for page in sorted((ROOT / "docs").glob("*.md"))
     if ">>> " in (text := page.read_text(encoding="utf-8")) and ">>> import cupy" not in text  # tests/cuda
 ]
-MODULES = [
-    *("seeing._draw", "seeing._explain", "seeing._nan", "testing"),
-    *("statespace.filtering", "statespace.forecasting", "statespace.initialization", "statespace.likelihood"),
-    *("statespace.model", "statespace.simulation", "statespace.smoothing"),
-    *("statespace.builders.autoregressive", "statespace.builders.explanatory"),
-    *("statespace.builders.structural", "statespace.builders.vector"),
-    *("statespace.fitting", "statespace.transforms"),
-]
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(lindiff.__path__, "lindiff.")
+    if (source := importlib.util.find_spec(module.name).origin or "").endswith(".py")
+    and "\n    >>> " in Path(source).read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -36,7 +37,7 @@ def test_pages(page):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
-    result = doctest.testmod(importlib.import_module(f"lindiff.{name}"), optionflags=doctest.ELLIPSIS)
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0
     assert result.failed == 0
 

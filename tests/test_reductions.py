@@ -132,3 +132,27 @@ def test_extremes_without_nans_begin_with_the_initial_value():
     y, pullback = ld.vjp(lambda x: np.nanmax(x, axis=1, initial=0.5), x)
     assert_array_equal(y, [0.5, 3])
     assert_array_equal(pullback(np.ones(2))[0], [[0, 0], [1, 0]])
+
+
+@pytest.mark.parametrize("name", ["sort", "cumprod", "diff", "trapezoid", "partition", "repeat", "delete"])
+def test_several_axes_are_refused_where_numpy_takes_one(name):
+    second = {"partition": (0,), "repeat": (2,), "delete": (0,)}.get(name, ())
+    for x in (np.ones((2, 3)), np.ones((0, 3))):
+        for axis in ((0, 1), (0,), ()):
+            with pytest.raises(TypeError):
+                ld.vjp(lambda x, axis=axis: getattr(np, name)(x, *second, axis=axis), x)
+
+
+@pytest.mark.skipif(not hasattr(np, "cumulative_sum"), reason="since NumPy 2.1")
+def test_cumulative_sum_of_a_number():
+    for f in (np.cumulative_sum, np.cumulative_prod):
+        y, pullback = ld.vjp(lambda x, f=f: f(x, axis=0), np.array(2.0))
+        assert_array_equal(y, [2.0])
+        assert pullback(np.ones(1))[0] == 1.0
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+def test_gradient_on_a_complex_grid(edge_order):
+    f = np.array([1.0, 2 - 1j, 0.5j, 3.0])
+    for spacing in (0.5 + 1j, np.array([0.0, 1 + 1j, 2.0, 3 - 1j])):
+        check_grads(lambda f, h=spacing: np.gradient(f, h, edge_order=edge_order), (f,))

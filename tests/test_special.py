@@ -91,6 +91,7 @@ EDGES = [
     (special.pseudo_huber, (0.0, 3.0), 0, 3.0),
     (special.pseudo_huber, (0.0, 0.0), 1, 0.0),
     (special.spence, (1.0,), 0, -1.0),
+    (special.spence, (1e-12,), 0, math.log(1e-12) / (1 - 1e-12)),
     (special.lambertw, (0.0,), 0, 1.0),
     (special.wrightomega, (-inf,), 0, 0.0),
     (special.wrightomega, (inf,), 0, 1.0),
@@ -98,6 +99,7 @@ EDGES = [
     (special.i1, (0.0,), 0, 0.5),
     (special.beip, (0.0,), 0, 0.5),
     (special.k0, (0.0,), 0, -inf),
+    (special.k1, (702.0,), 0, -special.k0(702.0) - special.k1(702.0) / 702),
     (special.ellipk, (0.0,), 0, math.pi / 8),
     (special.ellipe, (0.0,), 0, -math.pi / 8),
     (special.ellipkinc, (1.0, 0.0), 1, (1 - math.sin(1) * math.cos(1)) / 4),
@@ -242,13 +244,103 @@ def test_incomplete_beta_by_its_parameters(mp):
         (special.k0e, lambda mp, x: mp.exp(x) * mp.besselk(0, x), (0.1, 3.0, 50.0)),
         (special.i0e, lambda mp, x: mp.exp(-x) * mp.besseli(0, x), (0.1, 3.0, 50.0)),
         (special.exprel, lambda mp, x: mp.expm1(x) / x, (-40.0, -0.9, 1e-5, 2.0)),
-        (special.spence, lambda mp, x: mp.polylog(2, 1 - x), (0.2, 0.99, 1.01, 5.0)),
+        (special.spence, lambda mp, x: mp.polylog(2, 1 - x), (1e-9, 0.2, 0.99, 1.01, 5.0)),
     ],
 )
 def test_accuracy(mp, function, reference, points):
     f = getattr(mp, reference) if isinstance(reference, str) else lambda x: reference(mp, x)
     for x in points:
         assert_allclose(ld.grad(function)(x), derivative(mp, f, mp.mpf(x)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("a", "x"), [(16.0, 1e-12), (40.0, 1e-5), (300.0, 1.0)])
+def test_incomplete_gamma_far_below_its_parameter(mp, a, x):
+    """There the rounding of x - a is not small beside x."""
+    with mp.workdps(400):
+        by_x = mp.mpf(x) ** (a - 1) * mp.exp(-x) / mp.gamma(a)
+        by_a = derivative(mp, lambda t: mp.gammainc(t, 0, x, regularized=True), mp.mpf(a), 1e-60)
+    assert_allclose(ld.grad(special.gammainc, 1)(a, x), float(by_x), rtol=1e-12)
+    assert_allclose(ld.grad(special.gammainc)(a, x), by_a, rtol=1e-11)
+
+
+def test_incomplete_gamma_that_is_zero_has_derivative_zero():
+    for k in (0, 1):
+        assert ld.grad(special.gammainc, k)(300.0, 1e-100) == 0.0
+
+
+@pytest.mark.parametrize("x", [1e-12, 1e-6, 1 - 2.0**-40])
+def test_density_of_the_incomplete_beta_near_its_ends(mp, x):
+    a, b, t = 6.0, 8.0, mp.mpf(x)
+    expected = t ** (a - 1) * (1 - t) ** (b - 1) / mp.beta(a, b)
+    assert_allclose(ld.grad(special.betainc, 2)(a, b, x), float(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize("t", [-1e12, 1e5, -3.0, 0.01])
+@pytest.mark.parametrize("v", [0.1, 3.0])
+def test_student_by_its_degrees_in_the_tails(mp, v, t):
+    def distribution(v):  # for t < 0; what is beyond |t| for t > 0
+        return mp.betainc(v / 2, 0.5, 0, v / (v + mp.mpf(t) ** 2), regularized=True) / 2
+
+    with mp.workdps(80):
+        first = -np.sign(t) * derivative(mp, distribution, mp.mpf(v), 1e-20)
+        h = mp.mpf(v) * mp.mpf(10) ** -20
+        second = (distribution(v + h) - 2 * distribution(mp.mpf(v)) + distribution(v - h)) / h**2
+    assert_allclose(ld.grad(special.stdtr)(v, t), first, rtol=1e-11)
+    assert_allclose(ld.grad(ld.grad(special.stdtr))(v, t), -np.sign(t) * float(second), rtol=1e-10)
+
+
+@pytest.mark.parametrize("x", [1e-14, 0.4, 1e12])
+def test_f_by_its_degrees_in_the_tails(mp, x):
+    def complement(n, d):
+        return mp.betainc(d / 2, n / 2, 0, d / (d + n * mp.mpf(x)), regularized=True)
+
+    n, d = 3.0, 0.7
+    with mp.workdps(80):
+        by_n = derivative(mp, lambda t: complement(t, mp.mpf(d)), mp.mpf(n), 1e-20)
+        by_d = derivative(mp, lambda t: complement(mp.mpf(n), t), mp.mpf(d), 1e-20)
+        share = n * mp.mpf(x) / (d + n * mp.mpf(x))
+        density = share ** (n / 2) * (1 - share) ** (d / 2) / mp.beta(n / 2, d / 2)  # by log x
+        by_x = float(-density / x)
+    for k, expected in enumerate((by_n, by_d, by_x)):
+        assert_allclose(ld.grad(special.fdtrc, k)(n, d, x), expected, rtol=1e-11, atol=1e-30)
+
+
+@pytest.mark.parametrize("function", [np.logaddexp, np.logaddexp2])
+def test_hessian_of_a_sum_of_equal_terms(function):
+    hessian = ld.hessian(lambda p: function(p[0], p[1]))(np.array([1.5, 1.5]))
+    slope = 0.25 if function is np.logaddexp else 0.25 * math.log(2)
+    assert_allclose(hessian, slope * np.array([[1, -1], [-1, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "expected"),
+    [
+        (special.xlogy, 2.0, [[0, 1 / 2], [1 / 2, 0]]),
+        (special.xlog1py, 2.0, [[0, 1 / 3], [1 / 3, 0]]),
+    ],
+)
+def test_mixed_derivatives_at_a_factor_of_zero(function, x, expected):
+    assert_allclose(ld.hessian(lambda p: function(p[0], p[1]))(np.array([0.0, x])), expected)
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (special.binom, (0.0, 1.0)),
+        (special.binom, (2.0, 5.0)),
+        (special.binom, (2.5, -1.0)),
+        (special.poch, (0.0, 2.5)),
+        (special.poch, (-2.0, 2.5)),
+    ],
+)
+def test_second_derivatives_at_poles_of_the_gamma_function(mp, function, args):
+    f = {special.binom: mp.binomial, special.poch: mp.rf}[function]
+    hessian = ld.hessian(lambda p: function(p[0], p[1]))(np.array(args))
+    with mp.workdps(60):
+        for orders in [(2, 0), (1, 1), (0, 2)]:
+            expected = mp.diff(f, args, orders, h=mp.mpf(10) ** -15)
+            i, j = (0, 0) if orders[0] == 2 else (1, 1) if orders[1] == 2 else (0, 1)
+            assert_allclose([hessian[i, j], hessian[j, i]], float(expected), rtol=1e-9, atol=1e-11)
 
 
 def test_zeta_by_both_arguments_and_twice(mp):

@@ -150,6 +150,26 @@ def test_tails():
     np.testing.assert_allclose(pullback(1.0)[0], 50 * np.exp(-50.0), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("name", "method", "args"),
+    [
+        ("gamma", "logcdf", (1e-60, 4.0)),
+        ("gamma", "logsf", (718.0, 3.0)),
+        ("chi2", "logsf", (1000.0, 3.0)),
+        ("halfnorm", "logsf", (37.0,)),
+        ("t", "logsf", (50.0, 1000.0)),
+    ],
+)
+def test_second_derivatives_of_logarithms_of_tiny_probabilities(name, method, args):
+    """Also of probabilities whose square is 0."""
+    f = getattr(getattr(stats, name), method)
+    slope = ld.grad(f)
+    assert -740 < f(*args) < -350
+    h = 1e-5 * args[0]
+    by_differences = (slope(args[0] + h, *args[1:]) - slope(args[0] - h, *args[1:])) / (2 * h)
+    np.testing.assert_allclose(ld.grad(slope)(*args), by_differences, rtol=1e-5)
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     st.sampled_from(sorted(CONTINUOUS)),

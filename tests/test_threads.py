@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -57,6 +58,26 @@ def test_one_pullback_called_from_many_threads(n):
         for got, wanted in zip(pool.map(expected, range(20)), serial, strict=True):
             np.testing.assert_array_equal(got[0], wanted[0])
             np.testing.assert_array_equal(got[1], wanted[1])
+
+
+def test_gradients_from_many_threads_add_up_in_one_variable():
+    x = ld.Variable(np.linspace(1.0, 2.0, 1000))
+
+    def work():
+        for _ in range(100):
+            np.sum(np.sin(x)).backward()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    np.testing.assert_allclose(x.grad, 800 * np.cos(ld.value(x)))
 
 
 def test_tasks():

@@ -97,6 +97,8 @@ class Directions(np.lib.mixins.NDArrayOperatorsMixin):
         if method == "__call__" and ufunc.signature is None and "out" not in kwargs:
             results = ufunc(*aligned(inputs), **kwargs)
             return tuple(map(Directions, results)) if isinstance(results, tuple) else Directions(results)
+        if not all(isinstance(y, Directions) for y in kwargs.get("out", ())):
+            raise Apart  # one array for all directions
         known = ufuncs.get((ufunc, method))
         if known is not None:
             return known(*inputs, **kwargs)

@@ -13,6 +13,7 @@ from cpython.object cimport PyObject_GenericGetAttr, Py_EQ, Py_GE, Py_GT, Py_LE,
 
 import math
 import operator
+import threading
 
 import numpy as np
 
@@ -637,7 +638,8 @@ cdef class Variable:
 
         Notes
         -----
-        Adds to each ``v.grad``; set ``v.grad = None`` to begin anew.  May be called again.
+        Adds to each ``v.grad``; set ``v.grad = None`` to begin anew.  May be called again, and from several
+        threads at once.
         Cost: about two times the forward computation.
         """
         backward(self, y_bar)
@@ -974,6 +976,10 @@ cdef class Variable:
         raise TypeError("a Variable cannot be pickled; pickle ld.value(v)")
 
 
+# Held while a gradient is added to, which other threads may do, too; sums of foreign arrays may call back.
+cdef object _adding = threading.RLock()
+
+
 cdef backward(Variable y, object y_bar):
     cdef Leaf leaf
     if y.node.trace.forward:
@@ -992,7 +998,8 @@ cdef backward(Variable y, object y_bar):
     for leaf, x_bar in zip(tape.leaves, tape.pull([y_bar], False)):
         if x_bar is None or leaf.shape is None:  # an input of a transform, not made by hand
             continue
-        leaf.grad = as_value(x_bar if leaf.grad is None else leaf.grad + x_bar)
+        with _adding:
+            leaf.grad = as_value(x_bar if leaf.grad is None else leaf.grad + x_bar)
 
 
 # `a[i] = v` with a plain array asks `__float__`. NumPy shows our error only for what is no sequence to C code

@@ -123,7 +123,7 @@ def _scaled_inverse(A: Any, scale: Any, factor: Factor) -> Any:
     if type(A) is Variable or type(scale) is Variable or factor.has_inverse:
         return scale * adjoint(inverse(A, factor))
     B = factor.adjoint_inverted()
-    return np.multiply(B, scale, out=B) if type(B) is np.ndarray else B * scale
+    return np.multiply(B, scale, out=B) if type(B) is type(scale) is np.ndarray else B * scale
 
 
 @of_factor

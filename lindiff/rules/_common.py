@@ -9,7 +9,7 @@ import numpy as np
 
 from lindiff.core.arrays import foreign, on_host, placed
 
-__all__ = ["along", "as_array", "conj", "inverse_permutation", "normalized_axes"]
+__all__ = ["along", "as_array", "conj", "inverse_permutation", "normalized_axes", "normalized_axis"]
 
 
 def along(axis: int, part: Any) -> tuple[Any, ...]:
@@ -46,6 +46,11 @@ def normalized_axes(axes: Any, ndim: int) -> tuple[int, ...]:
         axes = on_host(axes).tolist()
     given = axes if isinstance(axes, (tuple, list)) else (axes,)
     return tuple(np.lib.array_utils.normalize_axis_index(axis, ndim) for axis in given)
+
+
+def normalized_axis(axis: Any, ndim: int) -> int:
+    """One axis as a number from 0 to ``ndim - 1``; a tuple is refused, as by NumPy."""
+    return int(np.lib.array_utils.normalize_axis_index(axis, ndim))
 
 
 def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.registry import composed
-from lindiff.rules._common import as_array, normalized_axes
+from lindiff.rules._common import as_array, normalized_axes, normalized_axis
 
 __all__: list[str] = []
 
@@ -17,7 +17,7 @@ __all__: list[str] = []
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """The results take the place of ``axis``."""
     arr = as_array(arr)
-    (axis,) = normalized_axes(axis, arr.ndim)
+    axis = normalized_axis(axis, arr.ndim)
     others = (*arr.shape[:axis], *arr.shape[axis + 1 :])
     if 0 in others:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")

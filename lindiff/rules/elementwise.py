@@ -59,7 +59,7 @@ elementwise(np.log10, lambda _, x: 1 / (math.log(10) * x + 0.0))
 
 def excess(x: Any, y: Any) -> Any:
     """``y - x``, zero where both are the same infinity."""
-    return np.where(np.equal(x, y), 0.0, np.subtract(y, x))
+    return np.where(np.isinf(x) & np.equal(x, y), 0.0, np.subtract(y, x))
 
 
 elementwise(

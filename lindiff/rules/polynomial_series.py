@@ -17,7 +17,7 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
-from lindiff.rules._common import as_array, conj, normalized_axes
+from lindiff.rules._common import as_array, conj, normalized_axis
 
 __all__ = ["BASES"]
 
@@ -55,7 +55,7 @@ def padded(c: Any, length: int) -> Any:
 
 def applied(matrix: Any, c: Any, axis: int = 0) -> Any:
     """A real matrix times the coefficients along one axis, in their precision."""
-    (axis,) = normalized_axes(axis, c.ndim)
+    axis = normalized_axis(axis, c.ndim)
     precision = np.finfo(c.dtype).dtype
     return np.moveaxis(np.tensordot(matrix.astype(precision), np.moveaxis(c, axis, 0), 1), 0, axis)
 

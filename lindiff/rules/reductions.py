@@ -15,7 +15,7 @@ from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import alias, composed, rule
 from lindiff.core.variable import Variable, value
-from lindiff.rules._common import along, as_array, conj, normalized_axes
+from lindiff.rules._common import along, as_array, conj, normalized_axes, normalized_axis
 from lindiff.rules._formula import some
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.ufuncs import ufunc_method
@@ -95,7 +95,7 @@ def as_vector(x: Any, axis: int | None) -> tuple[Any, int]:
     """``x`` and the axis to go along; without an axis, all of ``x`` as a vector."""
     if axis is None:
         return np.ravel(x), 0
-    return x, normalized_axes(axis, np.ndim(x))[0]
+    return x, normalized_axis(axis, np.ndim(x))
 
 
 # -- sum and mean ----------------------------------------------------------------------------------------
@@ -455,7 +455,7 @@ def cumulative(accumulate: Callable[..., Any], start: float) -> Callable[..., An
     ) -> Any:
         if axis is None and np.ndim(x) > 1:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
-        x, axis = as_vector(x, axis)
+        x, axis = as_vector(np.atleast_1d(x), axis)
         y = accumulate(x, axis=axis, dtype=dtype)
         if not include_initial:
             return y
@@ -474,7 +474,7 @@ if hasattr(np, "cumulative_sum"):  # NumPy 2.1
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
-    axis = normalized_axes(axis, np.ndim(a))[0]
+    axis = normalized_axis(axis, np.ndim(a))
     ends = [
         end if np.ndim(end) else np.broadcast_to(placed(as_array(end), a), _of_length(np.shape(a), axis, 1))
         for end in (prepend, append)
@@ -532,7 +532,7 @@ def gradient_on_grid(f: Any, spacing: Any, axis: int, edge_order: Any) -> Any:
     """Along one axis with constant spacing: linear in ``f``."""
     return np.gradient(f, spacing, axis=axis, edge_order=edge_order), Linear(
         (lambda f_dot: np.gradient(f_dot, spacing, axis=axis, edge_order=edge_order),),
-        (lambda y_bar: gradient_adjoint(y_bar, spacing, axis, edge_order),),
+        (lambda y_bar: gradient_adjoint(y_bar, conj(spacing), axis, edge_order),),
     )
 
 
@@ -560,7 +560,7 @@ def gradient_adjoint(y: Any, spacing: Any, axis: int, edge_order: Any) -> Any:
         add_end_adjoint(x_last[..., ::-1], y_last[..., -1], last, edge_order)
     return x, Linear(
         (lambda y_dot: gradient_adjoint(y_dot, spacing, axis, edge_order),),
-        (lambda x_bar: np.gradient(x_bar, spacing, axis=axis, edge_order=edge_order),),
+        (lambda x_bar: np.gradient(x_bar, conj(spacing), axis=axis, edge_order=edge_order),),
     )
 
 
@@ -617,7 +617,7 @@ def _one(i: int) -> slice:
 @composed(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y = as_array(y)
-    along_y = normalized_axes(axis, y.ndim)[0]
+    along_y = normalized_axis(axis, y.ndim)
     if x is not None:
         dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
         if np.ndim(x) == 1:

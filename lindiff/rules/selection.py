@@ -11,7 +11,7 @@ from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
-from lindiff.rules._common import along, as_array, normalized_axes
+from lindiff.rules._common import along, as_array, normalized_axis
 from lindiff.rules.indexing import scatter
 
 __all__ = ["index_along"]
@@ -89,7 +89,7 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
     indices = as_array(indices)
     if axis is None:
         a, axis = np.ravel(a), 0
-    axis = normalized_axes(axis, a.ndim)[0]
+    axis = normalized_axis(axis, a.ndim)
     n = a.shape[axis]
     if mode == "wrap":
         indices = indices % n
@@ -107,7 +107,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 def index_along(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
     """The index that takes ``indices`` along one axis, matching the others."""
-    axis = normalized_axes(axis, arr.ndim)[0]
+    axis = normalized_axis(axis, arr.ndim)
     if arr.ndim != np.ndim(indices):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     others = np.ogrid[tuple(slice(n) for n in arr.shape)]
@@ -140,7 +140,7 @@ def in_order(x: Any, axis: int | None, order_of: Callable[[Any, int], Any]) -> A
     x = as_array(x)
     if axis is None:
         x, axis = np.ravel(x), 0
-    axis = normalized_axes(axis, x.ndim)[0]
+    axis = normalized_axis(axis, x.ndim)
     return permuted(x, order_of(value(x), axis), axis)
 
 

@@ -15,7 +15,7 @@ from lindiff.core.arrays import on_host, placed, zeros_beside
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value as plain_value
-from lindiff.rules._common import along, as_array, inverse_permutation, normalized_axes
+from lindiff.rules._common import along, as_array, inverse_permutation, normalized_axes, normalized_axis
 
 __all__: list[str] = []
 
@@ -93,7 +93,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 @composed(np.rollaxis)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    (axis,) = normalized_axes(axis, a.ndim)
+    axis = normalized_axis(axis, a.ndim)
     start = start + a.ndim if start < 0 else start
     if not 0 <= start <= a.ndim:
         raise np.exceptions.AxisError(f"start={start} is out of bounds for an array with {a.ndim} axes")
@@ -280,7 +280,7 @@ def joined(arrays: Any, depth: int, ndim: int) -> Any:
 
 @composed(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    (axis,) = normalized_axes(axis, ary.ndim)
+    axis = normalized_axis(axis, ary.ndim)
     length = ary.shape[axis]
     if np.ndim(indices_or_sections) == 0:
         count = int(indices_or_sections)
@@ -325,7 +325,7 @@ if hasattr(np, "unstack"):  # NumPy 2.1
 
     @composed(np.unstack)
     def unstack(x: Any, /, *, axis: int = 0) -> Any:
-        (axis,) = normalized_axes(axis, x.ndim)
+        axis = normalized_axis(axis, x.ndim)
         places = [(*along(axis, i), ...) for i in range(x.shape[axis])]
         return tuple(x[place] for place in places)
 
@@ -339,7 +339,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
         a, axis = np.ravel(a), 0
     elif a.ndim == 0:
         a = np.reshape(a, (1,))
-    (axis,) = normalized_axes(axis, a.ndim)
+    axis = normalized_axis(axis, a.ndim)
     if np.size(repeats) == 1:
         return repeat_each(a, int(np.reshape(repeats, ())), axis)
     return a[along(axis, np.repeat(np.arange(a.shape[axis]), on_host(repeats)))]
@@ -447,7 +447,7 @@ def host_index(obj: Any) -> Any:
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr), 0
-    (axis,) = normalized_axes(axis, arr.ndim)
+    axis = normalized_axis(axis, arr.ndim)
     return arr[along(axis, np.delete(np.arange(arr.shape[axis]), host_index(obj)))]
 
 
@@ -457,7 +457,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     arr, values = as_array(arr), as_array(values)
     if axis is None:
         arr, axis = np.ravel(arr), 0
-    (axis,) = normalized_axes(axis, arr.ndim)
+    axis = normalized_axis(axis, arr.ndim)
     n = arr.shape[axis]
     obj = host_index(obj)
     count = len(np.insert(np.arange(n), obj, 0)) - n

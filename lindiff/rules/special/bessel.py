@@ -90,9 +90,9 @@ elementwise(special.i1, lambda y, x: 0.5 * (special.i0(x) + special.iv(2, x)))
 elementwise(special.i0e, lambda y, x: special.i1e(x) - np.sign(x) * y)
 elementwise(special.i1e, lambda y, x: 0.5 * (special.i0e(x) + special.ive(2, x)) - np.sign(x) * y)
 elementwise(special.k0, lambda y, x: -special.k1(x))
-elementwise(special.k1, lambda y, x: -0.5 * (special.k0(x) + special.kn(2, x)))
+elementwise(special.k1, lambda y, x: -special.k0(x) - y / x)
 elementwise(special.k0e, lambda y, x: y - special.k1e(x))
-elementwise(special.k1e, lambda y, x: y - 0.5 * (special.k0e(x) + special.kve(2, x)))
+elementwise(special.k1e, lambda y, x: y - special.k0e(x) - y / x)
 
 # ∫ t^λ J_v(2 a t) dt from 0 to 1
 elementwise(

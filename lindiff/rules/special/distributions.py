@@ -114,20 +114,37 @@ inverse(special.nbdtrin, 1, NEGATIVE_BINOMIAL)
 # -- F: I_z(n/2, d/2) with z = n x / (d + n x) ------------------------------------------------------------
 
 
-def _share(n: Any, d: Any, x: Any) -> Any:
-    return n * x / (d + n * x)
+def _of_lesser_share(f: Any, reflected: Any, n: Any, d: Any, x: Any) -> Any:
+    """``f(n/2, d/2, z)``; where z is more than 1/2, and rounded, ``reflected(d/2, n/2, 1 - z)``."""
+    total = d + n * x
+    upper = np.greater(n * x, d)
+    if not perhaps(upper):
+        return f(0.5 * n, 0.5 * d, n * x / total)
+    at_least_half = reflected(0.5 * d, 0.5 * n, np.where(upper, d / total, 0.5))
+    if not perhaps(~upper):
+        return at_least_half
+    return np.where(upper, at_least_half, f(0.5 * n, 0.5 * d, np.where(upper, 0.5, n * x / total)))
 
 
-def _f_density(n: Any, d: Any, x: Any) -> Any:
-    """The derivative by log x."""
-    z = _share(n, d, x)
-    return z * (1 - z) * beta_density(0.5 * n, 0.5 * d, z)
+def f_beta_derivative(n: Any, d: Any, x: Any, i: int, j: int) -> Any:
+    """The derivative of ``I_z(a, b)``, i times by a = n/2 and j times by b = d/2."""
+    return _of_lesser_share(
+        lambda a, b, z: beta_derivative(a, b, z, i, j),
+        lambda b, a, y: -beta_derivative(b, a, y, j, i),
+        n,
+        d,
+        x,
+    )
+
+
+def f_density(n: Any, d: Any, x: Any) -> Any:
+    return n * d / np.square(d + n * x) * _of_lesser_share(beta_density, beta_density, n, d, x)
 
 
 F = [
-    lambda n, d, x: 0.5 * beta_derivative(0.5 * n, 0.5 * d, _share(n, d, x), 1, 0) + _f_density(n, d, x) / n,
-    lambda n, d, x: 0.5 * beta_derivative(0.5 * n, 0.5 * d, _share(n, d, x), 0, 1) - _f_density(n, d, x) / d,
-    lambda n, d, x: n * d / np.square(d + n * x) * beta_density(0.5 * n, 0.5 * d, _share(n, d, x)),
+    lambda n, d, x: 0.5 * f_beta_derivative(n, d, x, 1, 0) + x * f_density(n, d, x) / n,
+    lambda n, d, x: 0.5 * f_beta_derivative(n, d, x, 0, 1) - x * f_density(n, d, x) / d,
+    f_density,
 ]
 elementwise(special.fdtr, *with_value(F))
 elementwise(special.fdtrc, *with_value(F, -1))
@@ -153,14 +170,13 @@ def student_by_degrees(v: Any, t: Any) -> Any:
     def expression() -> Any:
         finite = np.isfinite(v)
         degrees = v if not perhaps(~finite) else np.where(finite, v, 1)
-        y = t * t / (degrees + t * t)
-        by_beta = 0.25 * np.sign(t) * beta_derivative(0.5, 0.5 * degrees, y, 0, 1)
+        by_beta = 0.25 * np.sign(t) * f_beta_derivative(1.0, degrees, t * t, 0, 1)
         slope = by_beta - t / (2 * degrees) * student_density(degrees, t)
         return slope if not perhaps(~finite) else np.where(finite, slope, 0)
 
     def by_degrees() -> Any:
-        y, f = t * t / (v + t * t), student_density(v, t)
-        by_beta = 0.125 * np.sign(t) * beta_derivative(0.5, 0.5 * v, y, 0, 2)
+        f = student_density(v, t)
+        by_beta = 0.125 * np.sign(t) * f_beta_derivative(1.0, v, t * t, 0, 2)
         of_density = 0.5 * f * (digamma_increment(0.5 * v, 0.5) - np.log1p(t * t / v))
         return by_beta - t / (2 * v) * (of_density - f / v + student_density_by_degrees(v, t))
 

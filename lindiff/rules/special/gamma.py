@@ -174,7 +174,10 @@ def poch_by_start(y: Any, z: Any, m: Any) -> Any:
         return plain
     end = np.add(z, m)
     both = at_pole & pole(end)
-    crossing = special.gamma(np.where(both, 1, end)) * _rgamma_slope(z)
+    start = as_array(z)
+    crossing = special.gamma(np.where(both, 1, end)) * (
+        _rgamma_slope(start) + special.psi(np.where(both, 1, end)) * special.rgamma(start)
+    )
     below = y * (special.psi(np.where(both, 1 - end, 1)) - special.psi(np.where(both, np.subtract(1, z), 1)))
     return np.where(both, below, np.where(at_pole, crossing, plain))
 
@@ -182,27 +185,27 @@ def poch_by_start(y: Any, z: Any, m: Any) -> Any:
 elementwise(special.poch, poch_by_start, lambda y, z, m: y * special.psi(np.add(z, m)))
 
 
-def _binom_at_pole(n: Any, k: Any, left: Any) -> Any:
-    """``∂ Γ(n + 1) / (Γ(k + 1) Γ(left))`` by ``left``."""
-    return special.gamma(np.add(n, 1)) * special.rgamma(np.add(k, 1)) * _rgamma_slope(left)
-
-
 def binom_by_number(y: Any, n: Any, k: Any) -> Any:
+    """Of ``Γ(n + 1) / (Γ(k + 1) Γ(left))``; where ``left`` is a pole, from 1/Γ and its derivative."""
     left = np.subtract(n, k) + 1
     plain = y * digamma_increment(left, k)
     at_pole = pole(left)
-    return np.where(at_pole, _binom_at_pole(n, k, left), plain) if perhaps(at_pole) else plain
+    if not perhaps(at_pole):
+        return plain
+    total = np.where(at_pole, np.add(n, 1), 1)
+    slope = _rgamma_slope(left) + special.psi(total) * special.rgamma(left)
+    return np.where(at_pole, special.gamma(total) * special.rgamma(np.add(k, 1)) * slope, plain)
 
 
 def binom_by_part(y: Any, n: Any, k: Any) -> Any:
     left, part = np.subtract(n, k) + 1, np.add(k, 1)
     slope = y * digamma_increment(part, np.subtract(left, part))
-    if perhaps(pole(left)):
-        slope = np.where(pole(left), -_binom_at_pole(n, k, left), slope)
-    if perhaps(pole(part)):
-        outside = special.gamma(np.add(n, 1)) * special.rgamma(left) * _rgamma_slope(as_array(part))
-        slope = np.where(pole(part), outside, slope)
-    return slope
+    at_pole = pole(left) | pole(part)
+    if not perhaps(at_pole):
+        return slope
+    left, part = as_array(left), as_array(part)
+    products = _rgamma_slope(part) * special.rgamma(left) - special.rgamma(part) * _rgamma_slope(left)
+    return np.where(at_pole, special.gamma(np.where(at_pole, np.add(n, 1), 1)) * products, slope)
 
 
 elementwise(special.binom, binom_by_number, binom_by_part)

@@ -92,6 +92,12 @@ def _all_single(args: Any) -> bool:
     return bool(dtypes) and all(dtype == np.float32 for dtype in dtypes)
 
 
+def _log_quotient(x: Any, a: Any, step: Any) -> Any:
+    """``log(x / a)`` for positive a; from ``step = x - a`` near 0, which elsewhere has lost digits of x."""
+    near = np.less(np.abs(step), 0.5 * a)
+    return np.where(near, np.log1p(np.where(near, step, 0) / a), np.log(np.where(near, a, x) / a))
+
+
 # -- the gamma distribution: p(x; a) = xᵃ⁻¹ e⁻ˣ / Γ(a) ---------------------------------------------------
 
 
@@ -113,8 +119,9 @@ def _gamma_density_near_0(a: Any, x: Any) -> Any:
 
 def _gamma_density_far(a: Any, x: Any) -> Any:
     """Without cancellation for large a and x (Loader, 2000)."""
-    step = (x - a) / a
-    return np.exp(-a * (step - np.log1p(step)) - stirling_error(a)) * np.sqrt(a / (2 * math.pi)) / x
+    step = x - a
+    exponent = a * _log_quotient(x, a, step) - step - stirling_error(a)
+    return np.exp(exponent) * np.sqrt(a / (2 * math.pi)) / x
 
 
 @rule
@@ -140,7 +147,7 @@ def _log_ratio(a: Any, x: Any) -> Any:
     a, x = np.where(large, a, 20.0), np.where(large, x, 20.0)
     t = 1 / (a * a)
     excess = 0.5 / a + t * (1 / 12 - t * (1 / 120 - t * (1 / 252 - t * (1 / 240 - t / 132))))
-    return np.where(large, np.log1p((x - a) / a) + excess, plain)
+    return np.where(large, _log_quotient(x, a, x - a) + excess, plain)
 
 
 def _exponential_factor(order: int, first: Any, cumulant: Callable[[int], Any]) -> Any:
@@ -240,7 +247,7 @@ def _beta_density_far(a: Any, b: Any, x: Any) -> Any:
     """Without cancellation for large a and b (Loader, 2000)."""
     n = a + b
     step = x * n - a
-    exponent = a * np.log1p(step / a) + b * np.log1p(-step / b)
+    exponent = a * _log_quotient(x * n, a, step) + b * _log_quotient((1 - x) * n, b, -step)
     exponent += stirling_error(n) - stirling_error(a) - stirling_error(b)
     return np.exp(exponent) * np.sqrt(a * b / (2 * math.pi * n)) / (x * (1 - x))
 

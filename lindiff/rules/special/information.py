@@ -33,8 +33,8 @@ elementwise(special.log_expit, lambda y, x: special.expit(-x))
 
 
 def ratio(x: Any, y: Any) -> Any:
-    """``x / y``, 0 where x = 0."""
-    nothing = np.equal(x, 0)
+    """``x / y``, 0 where both are 0."""
+    nothing = np.equal(x, 0) & np.equal(y, 0)
     return x / np.where(nothing, 1, y) if perhaps(nothing) else np.divide(x, y)
 
 

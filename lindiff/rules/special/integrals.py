@@ -29,7 +29,18 @@ def expn_slope(y: Any, n: Any, x: Any) -> Any:
 
 
 elementwise(special.expn, INTEGER, expn_slope)
-elementwise(special.spence, lambda y, z: -log1p_over_x(z - 1, 0))
+
+
+def spence_slope(y: Any, z: Any) -> Any:
+    """``log(z) / (1 - z)``, where z is far from 1 without rounding of z - 1."""
+    near = np.less(np.abs(z - 1), 0.5)
+    if not perhaps(~near):
+        return -log1p_over_x(z - 1, 0)
+    far = np.where(near, 3.0, z).astype(z.dtype)
+    return np.where(near, -log1p_over_x(np.where(near, z, 1) - 1, 0), np.log(far) / (1 - far))
+
+
+elementwise(special.spence, spence_slope)
 outputs(special.sici, lambda y, x: (np.sinc(x / math.pi), np.cos(x) / x))
 outputs(
     special.shichi,

@@ -228,7 +228,7 @@ def funm(A: Any, func: Callable[..., Any], disp: Any = UNSET) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import funm
+    >>> from lindiff.scipy.linalg import funm
     >>> funm(np.array([[2.0, 0.0], [0.0, 3.0]]), lambda x: x * x)
     array([[4., 0.],
            [0., 9.]])

@@ -40,7 +40,7 @@ def expm(A: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import expm
+    >>> from lindiff.scipy.linalg import expm
     >>> expm(np.array([[0.0, 1.0], [0.0, 0.0]]))
     array([[1., 1.],
            [0., 1.]])
@@ -91,7 +91,7 @@ def expm_frechet(
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import expm_frechet
+    >>> from lindiff.scipy.linalg import expm_frechet
     >>> expm_frechet(np.zeros((2, 2)), np.eye(2), compute_expm=False)
     array([[1., 0.],
            [0., 1.]])
@@ -159,7 +159,7 @@ def cosm(A: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import cosm
+    >>> from lindiff.scipy.linalg import cosm
     >>> cosm(np.zeros((2, 2)))
     array([[1., 0.],
            [0., 1.]])
@@ -182,7 +182,7 @@ def sinm(A: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import sinm
+    >>> from lindiff.scipy.linalg import sinm
     >>> sinm(np.array([[0.0, 1.0], [0.0, 0.0]]))
     array([[0., 1.],
            [0., 0.]])
@@ -205,7 +205,7 @@ def tanm(A: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import tanm
+    >>> from lindiff.scipy.linalg import tanm
     >>> tanm(np.zeros((2, 2)))
     array([[0., 0.],
            [0., 0.]])
@@ -228,7 +228,7 @@ def coshm(A: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import coshm
+    >>> from lindiff.scipy.linalg import coshm
     >>> coshm(np.zeros((2, 2)))
     array([[1., 0.],
            [0., 1.]])
@@ -251,7 +251,7 @@ def sinhm(A: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import sinhm
+    >>> from lindiff.scipy.linalg import sinhm
     >>> sinhm(np.array([[0.0, 1.0], [0.0, 0.0]]))
     array([[0., 1.],
            [0., 0.]])
@@ -274,7 +274,7 @@ def tanhm(A: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import tanhm
+    >>> from lindiff.scipy.linalg import tanhm
     >>> tanhm(np.zeros((2, 2)))
     array([[0., 0.],
            [0., 0.]])

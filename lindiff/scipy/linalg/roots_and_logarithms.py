@@ -88,7 +88,7 @@ def sqrtm(A: Any, disp: Any = UNSET, blocksize: Any = UNSET) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import sqrtm
+    >>> from lindiff.scipy.linalg import sqrtm
     >>> sqrtm(np.array([[4.0, 0.0], [0.0, 9.0]]))
     array([[2., 0.],
            [0., 3.]])
@@ -134,7 +134,7 @@ def signm(A: Any, disp: Any = UNSET) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import signm
+    >>> from lindiff.scipy.linalg import signm
     >>> signm(np.diag([2.0, -3.0]))
     array([[ 1.,  0.],
            [ 0., -1.]])
@@ -271,7 +271,7 @@ def logm(A: Any, disp: Any = UNSET) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import logm
+    >>> from lindiff.scipy.linalg import logm
     >>> logm(np.array([[1.0, 1.0], [0.0, 1.0]]))
     array([[0., 1.],
            [0., 0.]])
@@ -340,7 +340,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from lindiff.scipy.linalg.matrix_functions import fractional_matrix_power
+    >>> from lindiff.scipy.linalg import fractional_matrix_power
     >>> fractional_matrix_power(np.array([[4.0, 0.0], [0.0, 9.0]]), 0.5)
     array([[2., 0.],
            [0., 3.]])

@@ -11,7 +11,7 @@ from lindiff.core.arrays import counterpart, placed, zeros_beside
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
-from lindiff.rules._common import as_array, conj, normalized_axes
+from lindiff.rules._common import as_array, conj, normalized_axis
 from lindiff.scipy._rest import has_variable
 from lindiff.scipy.linalg._drop_in import drop_in
 from lindiff.scipy.signal.convolutions import convolve
@@ -134,7 +134,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     b, a = np.atleast_1d(b), np.atleast_1d(a)
     if b.ndim > 1 or a.ndim > 1:
         raise ValueError(f"lfilter: b and a have one axis, got shapes {b.shape} and {a.shape}")
-    axis = normalized_axes(axis, x.ndim)[0]
+    axis = normalized_axis(axis, x.ndim)
     x = np.moveaxis(x, axis, -1)
     order = max(len(a), len(b)) - 1
     dtype = np.result_type(b.dtype, a.dtype, x.dtype, np.float32, *(() if zi is None else (zi.dtype,)))
@@ -286,7 +286,7 @@ def savgol_filter(
     if mode not in ("mirror", "constant", "nearest", "wrap", "interp"):
         raise ValueError(f"savgol_filter: mode {mode!r} is none of SciPy's")
     x = x if x.dtype in (np.float64, np.float32) else x.astype(np.float64)
-    axis = normalized_axes(axis, x.ndim)[0]
+    axis = normalized_axis(axis, x.ndim)
     x = np.moveaxis(x, axis, -1)
     n, half = x.shape[-1], window_length // 2
     if mode == "interp" and window_length > n:

@@ -29,6 +29,7 @@ BEYOND = {
     "sf": (1.0, 0.0),
     "logsf": (0.0, -np.inf),
 }
+TINY, SCALE = 2.0**-300, 2.0**800
 REASONS = {
     "rvs": "draw plain samples of the standard form and transform them: loc + scale * rvs()",
     "fit": "maximize the sum of logpdf with lindiff.scipy.optimize.minimize",
@@ -227,6 +228,15 @@ class PlainOnly:
         return plain_only(f"scipy.stats.{self.name}.{name}", found) if inspect.isroutine(found) else found
 
 
+def _log(p: Any) -> Any:
+    """``log p``; of tiny p that of ``c p``, c a power of two, since later derivatives divide by squares."""
+    tiny = value(p) < TINY
+    if not some(tiny):
+        return np.log(p)
+    c = np.where(tiny, SCALE, 1.0)
+    return np.log(c * p) - np.log(c)
+
+
 def _log_of_probability(
     probability: Callable[..., Any], complement: Callable[..., Any], z: Any, *shapes: Any
 ) -> Any:
@@ -234,9 +244,9 @@ def _log_of_probability(
     p = probability(z, *shapes)
     is_likely = value(p) > 0.5
     if not some(is_likely):
-        return np.log(p)
+        return _log(p)
     rest = np.where(is_likely, complement(z, *shapes), 0.5)
-    return np.where(is_likely, np.log1p(-rest), np.log(np.where(is_likely, 1.0, p)))
+    return np.where(is_likely, np.log1p(-rest), _log(np.where(is_likely, 1.0, p)))
 
 
 class Continuous(Distribution):
