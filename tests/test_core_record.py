@@ -33,6 +33,32 @@ def test_a_record_shared_with_backward_walks_right():
         np.testing.assert_allclose(pullback(1.0)[0], expected)
 
 
+def test_numbers_travel_as_arrays():
+    """NumPy's scalars, as ``x[i]`` of an array gives them, are slow among the kernels."""
+    seen = []
+
+    @ld.rule
+    def watched(x):
+        def pushforward(x_dot):
+            seen.append(x_dot)
+            return 2 * x_dot
+
+        def pullback(y_bar):
+            seen.append(y_bar)
+            return 2 * y_bar
+
+        return 2 * x, ld.Linear(pushforward, pullback)
+
+    def f(x):
+        total = watched(np.sum(x))
+        return np.array([[total, 1.0], [total * total, total]], like=x)
+
+    _, lin = ld.linearize(f, np.array([1.0, 2.0]))
+    np.testing.assert_allclose(lin(np.ones(2)), [[4, 0], [48, 4]])
+    np.testing.assert_allclose(lin.T(np.ones((2, 2)))[0], [28, 28])
+    assert [type(x) for x in seen] == [np.ndarray, np.ndarray]
+
+
 def test_linear_map_after_backward_of_a_part():
     kept = []
 

@@ -280,6 +280,13 @@ cdef bint array_is_alone(object directions):
     return Py_REFCNT(array) == 2 and base_is_alone(array)  # its place there, and `array`
 
 
+cdef inline object of_array(object x):
+    """A NumPy scalar as the array without axes that it stands for: rules and kernels are quick with those."""
+    if not cnp.PyArray_Check(x) and cnp.PyArray_CheckScalar(x):
+        return cnp.PyArray_FROM_O(x)
+    return x
+
+
 cdef class Pull:
     """A walk backward: the cotangent of every node so far, and whether the walk made its memory.
 
@@ -322,8 +329,7 @@ cdef class Pull:
         cdef Py_ssize_t i = self.place(node)
         cdef object total
         if self.cotangent[i] == NULL:
-            Py_INCREF(x_bar)
-            self.cotangent[i] = <PyObject *>x_bar
+            self.replace(i, of_array(x_bar))
             self.own[i] = own
             return 0
         total = <object>self.cotangent[i]
@@ -337,7 +343,7 @@ cdef class Pull:
             total = <object>self.cotangent[i]
         total = binary(ADD, total, x_bar)
         if total is None:
-            total = <object>self.cotangent[i] + x_bar
+            total = of_array(<object>self.cotangent[i] + x_bar)
         self.replace(i, total)
         self.own[i] = True
         return 0
@@ -675,9 +681,9 @@ cdef class Record:
             if type(node) is Leaf:
                 continue
             if observed_step is None:
-                walk.tangents[i] = push_node(node, walk, many)
+                walk.tangents[i] = of_array(push_node(node, walk, many))
             else:
-                walk.tangents[i] = push_observed(node, walk, many)
+                walk.tangents[i] = of_array(push_observed(node, walk, many))
         return [None if node is None else walk.tangent(node) for node in self.results]
 
     def inputs(self):
