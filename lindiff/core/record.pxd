@@ -75,7 +75,12 @@ cdef class Push:
     cdef list tangents
     cdef Record record
     cdef Py_ssize_t direction
+    cdef Py_ssize_t at
+    cdef Py_ssize_t *last
     cdef object tangent(self, Node node)
+    cdef bint uses_last(self, Node node) except -1
+    cdef int find_last_uses(self) except -1
+    cdef int forget(self, Node node) except -1
     cdef Py_ssize_t place(self, Node node) except -1
 
 

@@ -270,7 +270,7 @@ cdef inline bint base_is_alone(object x):
 
 
 cdef bint is_whole(object x):
-    """Whether an array of another library says that it is nobody's view."""
+    """Whether an array of another library, or a Variable, says that it is nobody's view."""
     return not cnp.PyArray_Check(x) and getattr(x, "base", x) is None
 
 
@@ -382,7 +382,7 @@ cdef class Pull:
         return None
 
     cdef object foreign_buffer(self, Node node):
-        """The same for an array of another library that says to be nobody's view."""
+        """The same for an array of another library, or a Variable, that says to be nobody's view."""
         cdef Py_ssize_t i = self.place(node)
         if self.own[i] and self.cotangent[i] != NULL and self.cotangent[i].ob_refcnt == 1 \
                 and is_whole(<object>self.cotangent[i]):
@@ -486,7 +486,13 @@ cdef Py_ssize_t find(Node node, PyObject **order, Py_ssize_t size) except -1:
 
 
 cdef class Push:
-    """A walk forward: the tangent of every node by its position; None stands for zero."""
+    """A walk forward: the tangent of every node by its position; None stands for zero.
+
+    A tangent is forgotten after the node that uses it last, which may write to its memory.
+    """
+
+    def __dealloc__(self):
+        PyMem_Free(self.last)
 
     cdef object tangent(self, Node node):
         if node is None:
@@ -496,6 +502,39 @@ cdef class Push:
         if self.direction >= 0:
             return part_of(self.tangents[self.place(node)], self.direction)
         return self.tangents[self.place(node)]
+
+    cdef bint uses_last(self, Node node) except -1:
+        """Whether no node after the present one asks for the tangent of ``node``."""
+        return self.last != NULL and self.direction < 0 and self.last[self.place(node)] == self.at
+
+    cdef int find_last_uses(self) except -1:
+        """Of each node, the position of the last one that has it as a parent; the end for results."""
+        cdef Py_ssize_t i
+        cdef Node node
+        self.last = <Py_ssize_t *>PyMem_Calloc(max(self.record.size, 1), sizeof(Py_ssize_t))
+        if self.last == NULL:
+            raise MemoryError()
+        for i in range(self.record.size):
+            node = <Node>self.record.order[i]
+            if node.a is not None:
+                self.last[self.place(node.a)] = i
+            if node.b is not None:
+                self.last[self.place(node.b)] = i
+            more = node.more()
+            if more is not None:
+                for parent in <tuple>more:
+                    self.last[self.place(<Node>parent)] = i
+        for node in self.record.results:
+            if node is not None:
+                self.last[self.place(node)] = self.record.size
+        return 0
+
+    cdef int forget(self, Node node) except -1:
+        """Drop the tangent of a parent if the present node is the last one to use it."""
+        cdef Py_ssize_t i = self.place(node)
+        if self.last[i] == self.at:
+            self.tangents[i] = None
+        return 0
 
     cdef Py_ssize_t place(self, Node node) except -1:
         if node.position < self.record.size and self.record.order[node.position] == <PyObject *>node:
@@ -674,16 +713,26 @@ cdef class Record:
         walk.record = self
         walk.direction = -1
         walk.tangents = [None] * self.size
+        walk.find_last_uses()
         for node, x_dot in zip(self.leaves, tangents):
             walk.tangents[walk.place(node)] = x_dot
         for i in range(self.size):
             node = <Node>self.order[i]
             if type(node) is Leaf:
                 continue
+            walk.at = i
             if observed_step is None:
                 walk.tangents[i] = of_array(push_node(node, walk, many))
             else:
                 walk.tangents[i] = of_array(push_observed(node, walk, many))
+            if node.a is not None:
+                walk.forget(node.a)
+            if node.b is not None:
+                walk.forget(node.b)
+            more = node.more()
+            if more is not None:
+                for parent in <tuple>more:
+                    walk.forget(<Node>parent)
         return [None if node is None else walk.tangent(node) for node in self.results]
 
     def inputs(self):

@@ -896,6 +896,14 @@ cdef class Variable:
         return sorted({*object.__dir__(self), *_methods})
 
     @property
+    def base(self):
+        """The Variable whose memory this one is a view of; None where it has its own."""
+        cdef Variable whole = self
+        while whole.tie is not None:
+            whole = whole.tie.base
+        return None if whole is self else whole
+
+    @property
     def T(self):
         """The transposed array."""
         return _operators.transpose(self)
