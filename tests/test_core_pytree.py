@@ -90,9 +90,9 @@ def test_special_dictionaries_keep_their_kind():
     assert again == {"a": 2.0}
 
 
-def test_zeros_and_replace():
+def test_zeros_and_zeros_but():
     zeros = pytree.zeros_like({"a": np.ones(2, "f4"), "b": [1.0, None]})
     assert zeros["a"].dtype == np.float32
     assert zeros["b"] == [0.0, None]
-    assert pytree.replace([1.0, (2.0, 3.0)], (1, 0), 7.0) == [1.0, (7.0, 3.0)]
-    assert pytree.replace(Pair(1.0, 2.0), (1,), 7.0) == Pair(1.0, 7.0)
+    assert pytree.zeros_but([1.0, (2.0, 3.0)], {(1, 0): 7.0}) == [0.0, (7.0, 0.0)]
+    assert pytree.zeros_but(Pair(1.0, 2.0), {(1,): 7.0}) == Pair(0.0, 7.0)

@@ -11,6 +11,7 @@ import pytest
 
 import lindiff as ld
 from lindiff.core.linearization import Linearization
+from lindiff.rules import arithmetic
 
 
 def test_a_record_shared_with_backward_walks_right():
@@ -31,6 +32,96 @@ def test_a_record_shared_with_backward_walks_right():
     for y in (kept[-1], kept[3], kept[50]):  # each numbers the same nodes from other results
         y.backward(np.ones(4))
         np.testing.assert_allclose(pullback(1.0)[0], expected)
+
+
+def test_numbers_travel_as_arrays():
+    """NumPy's scalars, as ``x[i]`` of an array gives them, are slow among the kernels."""
+    seen = []
+
+    @ld.rule
+    def watched(x):
+        def pushforward(x_dot):
+            seen.append(x_dot)
+            return 2 * x_dot
+
+        def pullback(y_bar):
+            seen.append(y_bar)
+            return 2 * y_bar
+
+        return 2 * x, ld.Linear(pushforward, pullback)
+
+    def f(x):
+        total = watched(np.sum(x))
+        return np.array([[total, 1.0], [total * total, total]], like=x)
+
+    _, lin = ld.linearize(f, np.array([1.0, 2.0]))
+    np.testing.assert_allclose(lin(np.ones(2)), [[4, 0], [48, 4]])
+    np.testing.assert_allclose(lin.T(np.ones((2, 2)))[0], [28, 28])
+    assert [type(x) for x in seen] == [np.ndarray, np.ndarray]
+
+
+def test_a_walk_forward_forgets_tangents_behind_it():
+    alive = []
+
+    @ld.rule
+    def step(x):
+        def pushforward(x_dot):
+            alive.append(sum(ref() is not None for ref in tangents))
+            y_dot = 2.0 * x_dot
+            tangents.append(weakref.ref(y_dot))
+            return y_dot
+
+        return 2.0 * x, ld.Linear(pushforward, lambda y_bar: 2.0 * y_bar)
+
+    def f(x):
+        for _ in range(10):
+            x = step(x)
+        return x
+
+    _, lin = ld.linearize(f, np.ones(3))
+    tangents = []
+    np.testing.assert_allclose(lin(np.ones(3)), 1024)
+    assert max(alive) == 1
+
+
+def filled(x):
+    """Reads and writes element by element, and keeps what was there."""
+    y = np.zeros(6, like=x)
+    y[0] = x[0]
+    early = y[:3]
+    before = 2 * y
+    for i in range(1, 6):
+        y[i] = y[i - 1] * x[i] + x[i - 1]
+    y[2:4] = y[3:5] * y[0]
+    return np.concatenate([y, before, early])
+
+
+def test_a_walk_forward_writes_only_to_tangents_that_it_needs_no_more():
+    x, x_dot = np.linspace(0.5, 1.5, 6), np.linspace(-1.0, 2.0, 6)
+    given = x_dot.copy()
+    _, lin = ld.linearize(filled, x)
+    expected = ld.jvp(filled, (x,), (x_dot,))[1]
+    for _ in range(2):
+        np.testing.assert_allclose(lin(x_dot), expected, rtol=1e-14)
+        np.testing.assert_array_equal(x_dot, given)
+    np.testing.assert_allclose(ld.jacobian(filled, mode="forward")(x) @ x_dot, expected, rtol=1e-14)
+
+
+def test_second_derivatives_of_reads_one_by_one_fill_one_array(monkeypatch):
+    made = []
+    scatter = arithmetic.scatter
+    monkeypatch.setattr(arithmetic, "scatter", lambda *args: made.append(args) or scatter(*args))
+    x, x_dot = np.linspace(0.5, 1.5, 20), np.linspace(-1.0, 2.0, 20)
+
+    def f(x):
+        return sum(x[i] ** 2 * x[i - 1] for i in range(1, 20))
+
+    hessian = np.diag(2 * np.concatenate([[0.0], x[:-1]]))
+    hessian += np.diag(2 * x[1:], 1) + np.diag(2 * x[1:], -1)
+    np.testing.assert_allclose(ld.hvp(f, (x,), (x_dot,)), hessian @ x_dot, rtol=1e-13)
+    slope = ld.grad(lambda x: ld.grad(f)(x) @ x_dot)(x)
+    np.testing.assert_allclose(slope, hessian @ x_dot, rtol=1e-13)
+    assert len(made) < 10
 
 
 def test_linear_map_after_backward_of_a_part():

@@ -25,7 +25,7 @@ cimport numpy as cnp
 
 from lindiff.core.record cimport NodeOfMany, Pull, Push, Trace, is_whole
 from lindiff.core.variable cimport Variable, value_of
-from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, is_plain, sum_of_thin
+from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, finite, is_plain, sum_of_thin
 
 from lindiff.core import pytree
 from lindiff.core.arrays import by_kernel, placed
@@ -264,6 +264,7 @@ cdef class Differential(NodeOfMany):
     cdef list tangents(self, Push walk):
         """A tangent for every argument, in its structure; None where the whole argument is constant."""
         cdef list result = [None] * len(self.values)
+        cdef dict of_lists = {}
         cdef Py_ssize_t i
         cdef tuple place
         for i in range(len(self.places)):
@@ -271,13 +272,12 @@ cdef class Differential(NodeOfMany):
             x_dot = walk.tangent(self.parent(i))
             if x_dot is None:
                 continue
-            at = place[0]
             if len(place) == 1:
-                result[at] = x_dot
+                result[place[0]] = x_dot
             else:
-                if result[at] is None:
-                    result[at] = pytree.zeros_like(self.values[at])
-                result[at] = pytree.replace(result[at], place[1:], x_dot)
+                of_lists.setdefault(place[0], {})[place[1:]] = x_dot
+        for at, leaves in of_lists.items():
+            result[at] = pytree.zeros_but(self.values[at], leaves)
         return result
 
     cdef object push(self, Push walk):
@@ -566,7 +566,11 @@ cdef bint all_finite(object x) except -1:
     if type(x) is Directions:
         x = x.array
     x = value_of(x)
-    return isinstance(x, (np.ndarray, np.generic)) and bool(np.isfinite(x).all())
+    if cnp.PyArray_CheckScalar(x):
+        x = cnp.PyArray_FROM_O(x)
+    if is_plain(x) and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x):
+        return finite(<cnp.ndarray>x)
+    return cnp.PyArray_Check(x) and bool(np.isfinite(x).all())
 
 
 cdef object fit(object g, object like):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["flatten", "flatten_like", "ones_like", "rebuild", "replace", "tree_map", "zeros_like"]
+__all__ = ["flatten", "flatten_like", "ones_like", "rebuild", "tree_map", "zeros_but", "zeros_like"]
 
 
 # What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
@@ -149,15 +149,6 @@ def rebuild(sequence: Any, children: list[Any]) -> Any:
     return type(sequence)(children) if type(sequence) is not tuple else tuple(children)
 
 
-def replace(tree: Any, path: tuple[int, ...], leaf: Any) -> Any:
-    """``tree`` (nested sequences) with ``leaf`` at ``path``."""
-    if not path:
-        return leaf
-    children = list(tree)
-    children[path[0]] = replace(children[path[0]], path[1:], leaf)
-    return rebuild(tree, children)
-
-
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """Apply ``function`` to the leaves of trees of one structure.
 
@@ -180,6 +171,21 @@ def zeros_like(tree: Any) -> Any:
     [array([0., 0.]), array(0.)]
     """
     return tree_map(_zeros_like_leaf, tree)
+
+
+def zeros_but(tree: Any, leaves: dict[tuple[int, ...], Any], path: tuple[int, ...] = ()) -> Any:
+    """Zeros in the structure of nested sequences, but for the leaves that are given by their paths.
+
+    Examples
+    --------
+    >>> zeros_but([2.0, (3.0, 4.0)], {(1, 0): 7.0})
+    [array(0.), (7.0, array(0.))]
+    """
+    if path in leaves:
+        return leaves[path]
+    if isinstance(tree, (list, tuple)):
+        return rebuild(tree, [zeros_but(child, leaves, (*path, i)) for i, child in enumerate(tree)])
+    return zeros_like(tree)
 
 
 def _zeros_like_leaf(leaf: Any) -> Any:

@@ -77,7 +77,12 @@ cdef class Push:
     cdef list tangents
     cdef Record record
     cdef Py_ssize_t direction
+    cdef Py_ssize_t at
+    cdef Py_ssize_t *last
     cdef object tangent(self, Node node)
+    cdef bint uses_last(self, Node node) except -1
+    cdef int find_last_uses(self) except -1
+    cdef int forget(self, Node node) except -1
     cdef Py_ssize_t place(self, Node node) except -1
 
 
@@ -100,6 +105,7 @@ cdef object observed_step
 cdef unsigned long long tick() noexcept
 
 cdef bint is_whole(object x)
+cdef void know_variable(object variable) noexcept
 cdef object push_at_once(Node node)
 cdef void doom(PyObject *parent) noexcept
 cdef void release_doomed() noexcept

@@ -255,6 +255,12 @@ cdef class Component(Node):
 
 
 cdef object _directions = Directions  # as a C variable: looked at for every cotangent
+cdef object _variable = None  # the class of Variables, which is built on this module
+
+
+cdef void know_variable(object variable) noexcept:
+    global _variable
+    _variable = variable
 
 
 cdef inline bint base_is_alone(object x):
@@ -270,7 +276,7 @@ cdef inline bint base_is_alone(object x):
 
 
 cdef bint is_whole(object x):
-    """Whether an array of another library says that it is nobody's view."""
+    """Whether an array of another library, or a Variable, says that it is nobody's view."""
     return not cnp.PyArray_Check(x) and not cnp.PyArray_CheckAnyScalar(x) and getattr(x, "base", x) is None
 
 
@@ -283,7 +289,7 @@ cdef bint array_is_alone(object directions):
 cdef bint add_in_place(object total, object x_bar) except -1:
     """``total += x_bar`` for arrays of one library, shape and dtype that ``add_into`` does not take; False
     where that is not the case.  For a ``total`` that nobody else sees."""
-    if type(x_bar) is not type(total):
+    if type(x_bar) is not type(total) or type(total) is _variable:
         return False
     if cnp.PyArray_CheckExact(total):
         if not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>total):
@@ -294,6 +300,13 @@ cdef bint add_in_place(object total, object x_bar) except -1:
         return False
     total += x_bar
     return True
+
+
+cdef inline object of_array(object x):
+    """A NumPy scalar as the array without axes that it stands for: rules and kernels are quick with those."""
+    if not cnp.PyArray_Check(x) and cnp.PyArray_CheckScalar(x):
+        return cnp.PyArray_FROM_O(x)
+    return x
 
 
 cdef class Pull:
@@ -338,9 +351,7 @@ cdef class Pull:
         cdef Py_ssize_t i = self.place(node)
         cdef object total
         if self.cotangent[i] == NULL:
-            Py_INCREF(x_bar)
-            self.cotangent[i] = <PyObject *>x_bar
-            self.own[i] = own
+            self.put(i, of_array(x_bar), own)
             return 0
         total = <object>self.cotangent[i]
         # one reference is its place here, one is `total`
@@ -354,7 +365,7 @@ cdef class Pull:
             total = <object>self.cotangent[i]
         total = binary(ADD, total, x_bar)
         if total is None:
-            total = <object>self.cotangent[i] + x_bar
+            total = of_array(<object>self.cotangent[i] + x_bar)
         self.put(i, total, True)
         return 0
 
@@ -398,7 +409,7 @@ cdef class Pull:
         return None
 
     cdef object foreign_buffer(self, Node node):
-        """The same for an array of another library that says to be nobody's view."""
+        """The same for an array of another library, or a Variable, that says to be nobody's view."""
         cdef Py_ssize_t i = self.place(node)
         if self.own[i] and self.cotangent[i] != NULL and self.cotangent[i].ob_refcnt == 1 \
                 and is_whole(<object>self.cotangent[i]):
@@ -406,9 +417,11 @@ cdef class Pull:
         return None
 
     cdef object cotangent_to_write(self, Node node):
-        """The cotangent of ``node``, in whichever library, if it may be added to in place; else None."""
+        """The cotangent of ``node``, an array of any library, if it may be added to in place; else None."""
         total = self.buffer(node)
-        return self.foreign_buffer(node) if total is None else total
+        if total is None:
+            total = self.foreign_buffer(node)
+        return None if type(total) is _variable else total
 
     cdef cnp.ndarray directions_buffer(self, Node node):
         """The same for the array behind Directions."""
@@ -507,7 +520,13 @@ cdef Py_ssize_t find(Node node, PyObject **order, Py_ssize_t size) except -1:
 
 
 cdef class Push:
-    """A walk forward: the tangent of every node by its position; None stands for zero."""
+    """A walk forward: the tangent of every node by its position; None stands for zero.
+
+    A tangent is forgotten after the node that uses it last, which may write to its memory.
+    """
+
+    def __dealloc__(self):
+        PyMem_Free(self.last)
 
     cdef object tangent(self, Node node):
         if node is None:
@@ -517,6 +536,39 @@ cdef class Push:
         if self.direction >= 0:
             return part_of(self.tangents[self.place(node)], self.direction)
         return self.tangents[self.place(node)]
+
+    cdef bint uses_last(self, Node node) except -1:
+        """Whether no node after the present one asks for the tangent of ``node``."""
+        return self.last != NULL and self.direction < 0 and self.last[self.place(node)] == self.at
+
+    cdef int find_last_uses(self) except -1:
+        """Of each node, the position of the last one that has it as a parent; the end for results."""
+        cdef Py_ssize_t i
+        cdef Node node
+        self.last = <Py_ssize_t *>PyMem_Calloc(max(self.record.size, 1), sizeof(Py_ssize_t))
+        if self.last == NULL:
+            raise MemoryError()
+        for i in range(self.record.size):
+            node = <Node>self.record.order[i]
+            if node.a is not None:
+                self.last[self.place(node.a)] = i
+            if node.b is not None:
+                self.last[self.place(node.b)] = i
+            more = node.more()
+            if more is not None:
+                for parent in <tuple>more:
+                    self.last[self.place(<Node>parent)] = i
+        for node in self.record.results:
+            if node is not None:
+                self.last[self.place(node)] = self.record.size
+        return 0
+
+    cdef int forget(self, Node node) except -1:
+        """Drop the tangent of a parent if the present node is the last one to use it."""
+        cdef Py_ssize_t i = self.place(node)
+        if self.last[i] == self.at:
+            self.tangents[i] = None
+        return 0
 
     cdef Py_ssize_t place(self, Node node) except -1:
         if node.position < self.record.size and self.record.order[node.position] == <PyObject *>node:
@@ -695,16 +747,26 @@ cdef class Record:
         walk.record = self
         walk.direction = -1
         walk.tangents = [None] * self.size
+        walk.find_last_uses()
         for node, x_dot in zip(self.leaves, tangents):
             walk.tangents[walk.place(node)] = x_dot
         for i in range(self.size):
             node = <Node>self.order[i]
             if type(node) is Leaf:
                 continue
+            walk.at = i
             if observed_step is None:
-                walk.tangents[i] = push_node(node, walk, many)
+                walk.tangents[i] = of_array(push_node(node, walk, many))
             else:
-                walk.tangents[i] = push_observed(node, walk, many)
+                walk.tangents[i] = of_array(push_observed(node, walk, many))
+            if node.a is not None:
+                walk.forget(node.a)
+            if node.b is not None:
+                walk.forget(node.b)
+            more = node.more()
+            if more is not None:
+                for parent in <tuple>more:
+                    walk.forget(<Node>parent)
         return [None if node is None else walk.tangent(node) for node in self.results]
 
     def inputs(self):

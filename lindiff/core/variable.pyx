@@ -20,7 +20,7 @@ import numpy as np
 from cpython.ref cimport Py_INCREF, Py_REFCNT
 
 from lindiff.core.record cimport (
-    CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, count_made_by_hand, doom, push_at_once,
+    CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, count_made_by_hand, doom, know_variable, push_at_once,
     release_doomed,
 )
 from lindiff.kernels.elementwise cimport is_plain
@@ -898,6 +898,14 @@ cdef class Variable:
         return sorted({*object.__dir__(self), *_methods})
 
     @property
+    def base(self):
+        """The Variable whose memory this one is a view of; None where it has its own."""
+        cdef Variable whole = self
+        while whole.tie is not None:
+            whole = whole.tie.base
+        return None if whole is self else whole
+
+    @property
     def T(self):
         """The transposed array."""
         return _operators.transpose(self)
@@ -975,6 +983,8 @@ cdef class Variable:
             return untraced, (self._value,)
         raise TypeError("a Variable cannot be pickled; pickle ld.value(v)")
 
+
+know_variable(Variable)
 
 # Held while a gradient is added to, which other threads may do, too; sums of foreign arrays may call back.
 cdef object _adding = threading.RLock()

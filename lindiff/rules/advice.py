@@ -35,6 +35,7 @@ _REFUSED = {
     "complex": "a Variable does not turn into a plain number silently, because its derivative would be lost",
     "int": "int(v) would lose the derivative",
     "index": "a Variable is no index",
+    "view": "this plain array is a view of another one, which would not see the change",
 }
 
 _IN_GENERAL = {
@@ -46,6 +47,8 @@ _IN_GENERAL = {
     "complex": "use ld.value(v), or v + 0j to go on computing",
     "int": "write int(ld.value(v))",
     "index": "write int(ld.value(v))",
+    "view": "make the whole array one that takes Variables, np.zeros(n, like=v) for some Variable v, or "
+    "begin with `import lindiff.numpy as np`",
 }
 
 
@@ -56,7 +59,7 @@ def refusal(variable: Any, wanted: str) -> TypeError:
     ----------
     variable : Variable
     wanted : str
-        What NumPy or Python asked for.
+        What NumPy or Python asked for; ``"view"`` for ``a[1:] += v`` with a plain array ``a``.
 
     Returns
     -------
@@ -143,7 +146,7 @@ class Place:
             positions = self.frame.f_code.co_positions()
             at = next(itertools.islice(positions, self.frame.f_lasti // 2, None))
             for node in ast.walk(self.tree):
-                if isinstance(node, ast.expr) and at == (
+                if isinstance(node, (ast.expr, ast.AugAssign)) and at == (
                     node.lineno,
                     node.end_lineno,
                     node.col_offset,
@@ -157,7 +160,9 @@ class Place:
         line = self.frame.f_lineno
         nodes = [node for node in ast.walk(self.tree) if getattr(node, "lineno", None) == line]  # type: ignore[arg-type]
         stores: list[ast.AST] = [
-            n for n in nodes if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)
+            n
+            for n in nodes
+            if isinstance(n, ast.AugAssign) or (isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
         ]
         calls: list[ast.AST] = [
             n for n in nodes if isinstance(n, ast.Call) and self.meaning(n.func) is not None
@@ -168,7 +173,7 @@ class Place:
         return " ".join((ast.get_source_segment(self.source, node) or ast.unparse(node)).split())
 
     def meaning(self, node: ast.AST | None) -> Any:
-        """What a dotted name stands for in the frame; None for other expressions."""
+        """What a name, an attribute or a named item stands for in the frame; None for other expressions."""
         if isinstance(node, ast.Name):
             for names in (self.frame.f_locals, self.frame.f_globals, vars(builtins)):
                 if node.id in names:
@@ -177,8 +182,17 @@ class Place:
             owner = self.meaning(node.value)
             if isinstance(owner, _KNOWN):
                 return getattr(owner, node.attr, None)
+            fields = getattr(type(owner), "_fields", ())
+            if isinstance(owner, tuple) and node.attr in fields:
+                return tuple.__getitem__(owner, fields.index(node.attr))
             if owner is not None:  # no code of the user's objects is run
                 return inspect.getattr_static(owner, node.attr, None)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            owner = self.meaning(node.value)
+            if type(owner) is dict:
+                return owner.get(node.slice.value)
+            if type(owner) in (list, tuple) and type(node.slice.value) is int:
+                return dict(enumerate(owner)).get(node.slice.value)
         return None
 
     def may_vary(self, node: ast.AST) -> bool:
@@ -187,13 +201,22 @@ class Place:
         return any(type(self.meaning(name)) in (Variable, type(None)) for name in names)
 
     def like(self) -> str:
-        """The name of a Variable to give as ``like=``: an argument of the function if there is one."""
+        """A Variable to give as ``like=``: an argument of the function if there is one, else one by its name,
+        else an item or attribute that the line has."""
         code = self.frame.f_code
         names = {**self.frame.f_globals, **self.frame.f_locals}
         arguments = [name for name in code.co_varnames[: code.co_argcount] if name in names]
         known = [name for name in (*arguments, *names) if type(names[name]) is Variable]
         this = [name for name in known if names[name] is self.variable]
-        return next(iter([n for n in known if n in arguments] + this + known), "v")
+        named = [n for n in known if n in arguments] + this + known
+        return named[0] if named else next(self._parts_that_vary(), "v")
+
+    def _parts_that_vary(self) -> Iterator[str]:
+        """The attributes and items on the line that are Variables: ``p.scale``, ``p["scale"]``."""
+        for node in ast.walk(self.tree):  # type: ignore[arg-type]
+            here = isinstance(node, (ast.Attribute, ast.Subscript)) and node.lineno == self.frame.f_lineno
+            if here and type(self.meaning(node)) is Variable:
+                yield self.text(node)
 
     def numpy(self) -> str:
         """What lindiff.numpy is called here, else NumPy."""
@@ -210,18 +233,26 @@ class Place:
                     return name
         return None
 
-    def made(self, array: ast.AST) -> ast.Assign | None:
-        """The last statement before this place that gave ``array`` (an expression) its value."""
+    def made(self, array: ast.AST) -> ast.expr | None:
+        """The expression that gave ``array`` its value, in the last such statement before this place."""
         name = ast.unparse(array)
         first = self.frame.f_code.co_firstlineno
-        assignments = [
-            node
+        values = [
+            value
             for node in ast.walk(self.tree)  # type: ignore[arg-type]
-            if isinstance(node, ast.Assign)
-            and first <= node.lineno <= self.frame.f_lineno
-            and any(ast.unparse(target) == name for target in node.targets)
+            if isinstance(node, ast.Assign) and first <= node.lineno <= self.frame.f_lineno
+            for target, value in _assigned(node)
+            if ast.unparse(target) == name
         ]
-        return max(assignments, key=lambda node: node.lineno, default=None)
+        return max(values, key=lambda value: value.lineno, default=None)
+
+
+def _assigned(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What stands left and right in ``a = b = x``, and in ``a, b = x, y`` one by one."""
+    for target in node.targets:
+        yield target, node.value
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
 
 
 # -- the line that works -------------------------------------------------------------------------------
@@ -233,10 +264,11 @@ def _written(place: Place) -> str | None:
     if isinstance(node, ast.Subscript):
         if isinstance(node.ctx, ast.Load):
             if isinstance(place.meaning(node.value), (type(np.r_), type(np.c_))):
-                numpy = place.numpy()
-                return f"write {numpy}.concatenate or begin with `import lindiff.numpy as {numpy}`"
+                return _rows(place, node)
             return f"write {place.text(node.value)}[int(ld.value(...))]; an index has no derivative"
         return _make_room(place, node.value)
+    if isinstance(node, ast.AugAssign):
+        return _add_to_view(place, node.target)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         return f"write {place.text(node.left)} % ld.value({place.text(node.right)})"
     if isinstance(node, ast.Call):
@@ -248,12 +280,35 @@ def _make_room(place: Place, array: ast.AST) -> str:
     """A plain array that a Variable is written into: make it one that accepts Variables."""
     name = place.text(array)
     made = place.made(array)
-    maker = _with_room(place, made.value) if made is not None else None
+    maker = _with_room(place, made) if made is not None else None
     if made is None or maker is None:
         like = "" if place.is_ours() else f", like={place.like()}"
         line = f"{name} = {place.numpy()}.array({name}{like})  # before the assignment"
         return f"{name} is a plain array; write\n    {line}"
     return _or_import(place, f"{name} = {maker}", f" in line {made.lineno}")
+
+
+def _add_to_view(place: Place, target: ast.AST) -> str | None:
+    """``a[1:] += v``, or ``b += v`` after ``b = a[1:]``."""
+    view = target if isinstance(target, ast.Subscript) else place.made(target)
+    return _make_room(place, view.value) if isinstance(view, ast.Subscript) else None
+
+
+def _rows(place: Place, node: ast.Subscript) -> str:
+    """``np.r_[v, w]``, ``np.c_[v, w]``."""
+    numpy = place.numpy()
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if any(isinstance(part, (ast.Slice, ast.Constant)) and not _is_number(part) for part in parts):
+        return f"begin with `import lindiff.numpy as {numpy}`"
+    if isinstance(place.meaning(node.value), type(np.c_)):
+        join = "column_stack"
+    else:
+        join = "concatenate" if any(np.ndim(place.meaning(part)) > 1 for part in parts) else "hstack"
+    return _or_import(place, f"{numpy}.{join}([{', '.join(map(place.text, parts))}])")
+
+
+def _is_number(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float, complex))
 
 
 def _with_room(place: Place, made: ast.AST) -> str | None:

@@ -568,6 +568,16 @@ cdef object zeros(tuple shape, cnp.dtype dtype):
     return cnp.PyArray_ZEROS(axes, dims, dtype.type_num, 0)
 
 
+cdef bint is_basic(object index):
+    """Whether an index has nothing but integers, slices, ``None`` and ``...``: one look for most."""
+    if type(index) is tuple:
+        for part in <tuple>index:
+            if type(part) is not int and type(part) is not slice and part is not None and part is not Ellipsis:
+                return False
+        return True
+    return type(index) is int or type(index) is slice or index is None or index is Ellipsis
+
+
 @cython.no_gc
 @cython.final
 cdef class GetItem(Node):
@@ -590,14 +600,16 @@ cdef class GetItem(Node):
             return self.pull_foreign(walk, y_bar)
         x_bar = walk.buffer(self.a)
         if x_bar is None:
+            if walk.foreign_buffer(self.a) is not None:  # a Variable there already
+                return self.pull_foreign(walk, y_bar)
             walk.add(self.a, zeros(self.shape, self.dtype), True)
             x_bar = walk.buffer(self.a)
-            if x_bar is None:  # Variables there already
+            if x_bar is None:
                 walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
                 return 0
         if add_to_element(x_bar, self.index, y_bar):
             return 0
-        if type(self.index) is not int and is_advanced(self.index):
+        if not is_basic(self.index) and is_advanced(self.index):
             np.add.at(x_bar, self.index, y_bar)
             return 0
         part = x_bar[self.index]
@@ -610,12 +622,14 @@ cdef class GetItem(Node):
         return 0
 
     cdef int pull_foreign(self, Pull walk, object y_bar) except -1:
-        """The same for arrays of other libraries; Variables are not written to."""
-        x_bar = None if type(y_bar) is Variable else walk.foreign_buffer(self.a)
-        if x_bar is None:
+        """The same for arrays of other libraries and Variables."""
+        x_bar = walk.foreign_buffer(self.a)
+        if x_bar is None or type(y_bar) is Variable and type(x_bar) is not Variable:
             return walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
-        if is_advanced(self.index):
+        if not is_basic(self.index) and is_advanced(self.index):
             add_at(x_bar, self.index, y_bar)
+        elif type(x_bar) is Variable:
+            x_bar[self.index] = x_bar[self.index] + y_bar
         else:
             part = x_bar[self.index]
             part += y_bar
@@ -633,7 +647,7 @@ cdef class GetItem(Node):
             x_bar = walk.directions_buffer(self.a)
             if x_bar is None:  # Variables there already
                 return walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
-        if is_advanced(index):
+        if not is_basic(index) and is_advanced(index):
             np.add.at(x_bar, index, y_bar.array)
         else:
             x_bar[index] += y_bar.array
@@ -670,7 +684,7 @@ cdef class SetItem(Node):
             part = y_bar[self.index]
             if overwrite and not isinstance(part, np.generic):
                 part = part.copy()
-            if has_repeats(self.index):
+            if not is_basic(self.index) and has_repeats(self.index):
                 part = np.where(placed(last_written(self.index, self.shape), part), part, 0)
             walk.add(self.b, fit_to(part, self.y_shape, self.y_dtype), overwrite)
         if self.a is None:
@@ -710,18 +724,23 @@ cdef class SetItem(Node):
             x_dot = zeros_beside(y_dot, self.shape, self.dtype)
             writable = True
         else:
-            writable = self.is_alone(x_dot)
+            writable = self.is_alone(walk, x_dot)
         if not writable or type(y_dot) is Variable:
             return replaced(x_dot, self.index, y_dot)
         x_dot[self.index] = y_dot
         return x_dot
 
-    cdef bint is_alone(self, object x_dot):
-        """Whether a forward trace holds this tangent for nothing but the Variable that is written to."""
-        return (
-            type(self.a) is Tangent and (<PyObject *>self.a).ob_refcnt == 2 and Py_REFCNT(x_dot) == 2
-            and owns_its_memory(x_dot)
-        )
+    cdef bint is_alone(self, Push walk, object x_dot) except -1:
+        """Whether this tangent serves nothing but the array that is written to.
+
+        A forward trace holds it for that Variable, a walk for this node: one reference, and ours.
+        """
+        if type(self.a) is Tangent:
+            if (<PyObject *>self.a).ob_refcnt != 2:
+                return False
+        elif not walk.uses_last(self.a):
+            return False
+        return Py_REFCNT(x_dot) == 2 and owns_its_memory(x_dot)
 
 
 cdef bint owns_its_memory(object x):
@@ -901,7 +920,9 @@ cdef class HotOperators(Operators):
             y = (<Variable>y)._value
             node.y_shape = y.shape
             node.y_dtype = y.dtype
-        if type(y) is Variable or type(x._value) is Variable or node.a is None and x.node is not CONSTANT:
+        if type(x._value) is Variable and x.node.trace is trace:
+            value = with_item(x, index, y)
+        elif type(y) is Variable or type(x._value) is Variable or node.a is None and x.node is not CONSTANT:
             value = replaced(x._value if x.node.trace is trace else x, index, y)
         else:
             value = with_item(x, index, y)

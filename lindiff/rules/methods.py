@@ -6,6 +6,7 @@ Each calls the NumPy function of its meaning, which dispatches to the rules.
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -208,9 +209,14 @@ def attribute(name: str) -> Any:
     try:
         return METHODS[name]
     except KeyError:
-        pass
+        raise AttributeError(_missing(name)) from None
+
+
+@functools.lru_cache(maxsize=256)  # who asks whether an array has some attribute asks often
+def _missing(name: str) -> str:
+    """That a Variable has no such attribute, and which one was meant."""
     message = f"a Variable has no attribute {name!r}"
-    if not name.startswith("_"):  # protocols look for such names, often
+    if not name.startswith("_"):  # protocols look for such names
         known = [*METHODS, "T", "shape", "ndim", "size", "dtype", "grad", "backward"]
         near = difflib.get_close_matches(name, known, n=2)
         # the class also lists names that have expired; "get" brings CuPy's arrays to the host
@@ -218,4 +224,4 @@ def attribute(name: str) -> Any:
             message += f"; its plain array has: ld.value(v).{name}"
         elif near:
             message += f"; near: {', '.join(near)}"
-    raise AttributeError(message) from None
+    return message

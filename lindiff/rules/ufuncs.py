@@ -137,10 +137,9 @@ def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) ->
     """``a += v`` on a plain array comes as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes back."""
     a = inputs[0]
     if a.base is not None:
-        raise TypeError(
-            "this plain array is a view of another one, which would not see the change: write "
-            "a = a + v with the whole array instead of a += v"
-        )
+        from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
+
+        raise refusal(next(x for x in inputs if isinstance(x, Variable)), "view")
     if not np.can_cast(np.result_type(*map(value, inputs)), a.dtype, casting="same_kind"):
         raise TypeError(f"a {a.dtype} array cannot take the result: write a = a + v instead of a += v")
     shape = np.broadcast_shapes(*[np.shape(value(x)) for x in inputs])
