@@ -584,7 +584,7 @@ cdef class GetItem(Node):
         if add_to_element(x_bar, self.index, y_bar):
             return 0
         if type(self.index) is not int and is_advanced(self.index):
-            np.add.at(x_bar, self.index, y_bar)
+            add_at(x_bar, self.index, y_bar)
             return 0
         part = x_bar[self.index]
         if not cnp.PyArray_CheckExact(part) \
@@ -620,7 +620,7 @@ cdef class GetItem(Node):
             if x_bar is None:  # Variables there already
                 return walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
         if is_advanced(index):
-            np.add.at(x_bar, index, y_bar.array)
+            add_at(x_bar, index, y_bar.array)
         else:
             x_bar[index] += y_bar.array
         return 0
