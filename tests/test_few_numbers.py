@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,84 @@ def test_reductions(shape, function, dtype):
             else:
                 x_bar = np.where(x == function(x, axis=axis, keepdims=True), kept, 0)
             np.testing.assert_allclose(pullback(y_bar)[0], x_bar, rtol=1e-6)
+
+
+def axes_of(shape):
+    return (None, *range(-len(shape), len(shape)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("function", [np.var, np.std, np.linalg.norm])
+@pytest.mark.parametrize("shape", [*SHAPES, (3000,), (60, 50)])
+def test_moments_and_norms(shape, function, dtype):
+    x = numbers(shape, dtype)
+    for axis in axes_of(shape):
+        for keepdims in (False, True):
+            options = {"axis": axis, "keepdims": keepdims}
+            if function is np.linalg.norm and axis is None and (keepdims or len(shape) > 2):
+                options = {}
+            if function is np.std and axis is None and x.size > 1:
+                options["ddof"] = 1
+            value, pullback = ld.vjp(lambda x: function(x, **options), x)  # noqa: B023
+            expected = function(x, **options)
+            if function is np.linalg.norm:  # by another BLAS
+                assert value.dtype == expected.dtype
+                np.testing.assert_allclose(value, expected, rtol=1e-6 if dtype is np.float32 else 1e-14)
+            else:
+                assert_identical(value, expected)
+            y_bar = numbers(np.shape(expected), dtype, 1)
+            kept = np.sum(x, axis=axis, keepdims=True).shape
+            n = x.size // max(expected.size, 1) - options.get("ddof", 0)
+            if function is np.linalg.norm:
+                d, weight = x, y_bar / expected
+            elif function is np.var:
+                d, weight = x - np.mean(x, axis=axis, keepdims=True), 2 * y_bar / n
+            else:
+                d = x - np.mean(x, axis=axis, keepdims=True)
+                weight = y_bar / np.where(expected == 0, 1, expected * n)
+            x_bar = d * np.reshape(weight, kept)
+            np.testing.assert_allclose(pullback(y_bar)[0], x_bar, rtol=2e-5 if dtype is np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("function", [np.var, np.std, np.linalg.norm])
+def test_moments_and_norms_to_second_order(function):
+    x = numbers((3, 4))
+    for axis in axes_of(x.shape):
+        ld.testing.check_grads(lambda x: np.sin(function(x, axis=axis)), (x,))  # noqa: B023
+    jacobian = ld.jacobian(lambda x: function(x, axis=1))
+    np.testing.assert_allclose(jacobian(x), ld.jacobian(lambda x: function(x, axis=1), mode="forward")(x))
+
+
+@pytest.mark.parametrize("function", [np.std, np.linalg.norm])
+def test_zero_deviations_and_norms(function):
+    x = np.array([[0.0, 0.0], [1.0, 2.0]])
+    g = ld.grad(lambda x: np.sum(function(x, axis=1)))(x)
+    assert not g[0].any()
+    assert g[1].any()
+    assert ld.grad(function)(np.zeros(3)).tolist() == [0, 0, 0]
+
+
+def test_moments_that_do_not_exist():
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.isnan(ld.vjp(lambda x: np.var(x, ddof=1), np.ones(1))[0])
+        assert np.isnan(ld.vjp(np.std, np.array([np.inf, 1.0]))[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_cumulative_sums(shape, dtype):
+    x = numbers(shape, dtype)
+    for axis in axes_of(shape):
+        value, pullback = ld.vjp(lambda x: np.cumsum(x, axis=axis), x)  # noqa: B023
+        assert_identical(value, np.cumsum(x, axis=axis))
+        y_bar = numbers(value.shape, dtype, 1)
+        k = 0 if axis is None else axis
+        x_bar = np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k).reshape(shape)
+        assert_identical(pullback(y_bar)[0], x_bar)
+        strided = np.asfortranarray(y_bar)
+        assert_identical(pullback(strided)[0], x_bar)
+        np.testing.assert_allclose(ld.jvp(lambda x: np.cumsum(x, axis=axis), (x,), (x,))[1], value)  # noqa: B023
 
 
 @pytest.mark.parametrize("function", [np.sum, np.mean, np.max, np.min])
