@@ -327,3 +327,16 @@ cdef object sum_of_products(object x, object y):
     if cnp.PyArray_TYPE(a) == cnp.NPY_DOUBLE:
         return dot[double](n, <double *>cnp.PyArray_DATA(a), <double *>cnp.PyArray_DATA(b))
     return dot[float](n, <float *>cnp.PyArray_DATA(a), <float *>cnp.PyArray_DATA(b))
+
+
+def product_of_arrays(x, y):
+    """``x @ y``, of plain matrices and vectors by the BLAS that all kernels use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> product_of_arrays(np.eye(2), np.ones(2))
+    array([1., 1.])
+    """
+    z = matmul(x, y)
+    return x @ y if z is None else z
