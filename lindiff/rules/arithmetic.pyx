@@ -29,7 +29,7 @@ from lindiff.kernels.elementwise cimport (
 )
 from lindiff.kernels.loops cimport Loop, apply, common_kind, find_loop, kind_of
 from lindiff.kernels.matmul cimport (
-    add_product, complex_matmul, matmul as plain_matmul, sum_of_products,
+    add_product, complex_matmul, matmul as plain_matmul, stacked_matmul, sum_of_products,
 )
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
@@ -471,6 +471,8 @@ cdef inline object times(object x, object y):
     out = plain_matmul(x, y)
     if out is None:
         out = complex_matmul(x, y, False, False)
+    if out is None:
+        out = stacked_matmul(x, y, False, False)
     return by_operator(operator.matmul, x, y) if out is None else out
 
 
@@ -482,7 +484,8 @@ def matmul_pull_x(z_bar, x, y):
         return z_bar[..., None] * conjugate(y)
     if x.ndim == 1:
         return (conjugate(y) @ z_bar[..., None])[..., 0]
-    return z_bar @ conjugate(np.swapaxes(y, -1, -2))
+    x_bar = stacked_matmul(z_bar, y, False, True)
+    return z_bar @ conjugate(np.swapaxes(y, -1, -2)) if x_bar is None else x_bar
 
 
 def matmul_pull_y(z_bar, x, y):
@@ -493,7 +496,8 @@ def matmul_pull_y(z_bar, x, y):
         return conjugate(x)[:, None] * z_bar[..., None, :]
     if y.ndim == 1:
         return (conjugate(np.swapaxes(x, -1, -2)) @ z_bar[..., None])[..., 0]
-    return conjugate(np.swapaxes(x, -1, -2)) @ z_bar
+    y_bar = stacked_matmul(x, z_bar, True, False)
+    return conjugate(np.swapaxes(x, -1, -2)) @ z_bar if y_bar is None else y_bar
 
 
 # -- y = xᵀ ----------------------------------------------------------------------------------------------
