@@ -60,12 +60,20 @@ cdef bint read_frames(cnp.ndarray x, tuple kept, Frames *f) except -1:
 
 # -- x times what it was reduced to ------------------------------------------------------------------------
 
-cdef void scale(floating *out, const floating *x, const floating *factors, Frames f) noexcept nogil:
+cdef void scale(floating *out, const floating *x, const floating *factors, bint over,
+                Frames f) noexcept nogil:
     cdef Py_ssize_t _o, i, j
     for _o in range(f.outer):
-        if f.inner == 1:
+        if f.inner == 1 and over:
+            for i in range(f.n):
+                out[i] = factors[0] / x[i]
+        elif f.inner == 1:
             for i in range(f.n):
                 out[i] = x[i] * factors[0]
+        elif over:
+            for i in range(f.n):
+                for j in range(f.inner):
+                    out[i * f.inner + j] = factors[j] / x[i * f.inner + j]
         else:
             for i in range(f.n):
                 for j in range(f.inner):
@@ -75,8 +83,8 @@ cdef void scale(floating *out, const floating *x, const floating *factors, Frame
         factors += f.inner
 
 
-cdef object scaled(object x, object factors, tuple kept):
-    """``x`` times ``factors``, one for each column."""
+cdef object scaled(object x, object factors, tuple kept, bint over=False):
+    """``x`` times ``factors``, one for each column, or the ``factors`` over ``x``."""
     cdef Frames f
     cdef cnp.ndarray out
     if not is_contiguous(x) or not is_contiguous(factors) \
@@ -87,10 +95,10 @@ cdef object scaled(object x, object factors, tuple kept):
                 cnp.PyArray_TYPE(<cnp.ndarray>x))
     if cnp.PyArray_TYPE(out) == cnp.NPY_DOUBLE:
         scale[double](<double *>cnp.PyArray_DATA(out), <double *>cnp.PyArray_DATA(<cnp.ndarray>x),
-                      <double *>cnp.PyArray_DATA(<cnp.ndarray>factors), f)
+                      <double *>cnp.PyArray_DATA(<cnp.ndarray>factors), over, f)
     else:
         scale[float](<float *>cnp.PyArray_DATA(out), <float *>cnp.PyArray_DATA(<cnp.ndarray>x),
-                     <float *>cnp.PyArray_DATA(<cnp.ndarray>factors), f)
+                     <float *>cnp.PyArray_DATA(<cnp.ndarray>factors), over, f)
     return out
 
 

@@ -1,4 +1,4 @@
-"""Compiled twins of reductions' rules: sum, mean, max, min, var, std, norm, cumsum, logsumexp, softmax.
+"""Compiled twins of reductions' rules: sum, mean, max, min, var, std, norm, prod, cumsum and softmax.
 
 Of the same form as arithmetic.pyx: each class is a differential.  The handlers are tried before the readable
 rules of reductions.py, norms.py and lindiff.scipy.special, and answer NotImplemented where the call is not
@@ -14,7 +14,7 @@ from lindiff.core.record cimport Node, Pull, Push
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, as_value, record
 from lindiff.kernels.elementwise cimport (
-    DIVIDE, MULTIPLY, SUBTRACT, BinaryOp, binary, filled, is_plain, repeated, shared_equally, sum_all,
+    DIVIDE, MULTIPLY, SUBTRACT, BinaryOp, binary, filled, finite, is_plain, repeated, shared_equally, sum_all,
 )
 from lindiff.kernels.frames cimport accumulated, exponentials, normalized, projected, scaled
 from lindiff.kernels.loops cimport Loop, find_loop, reduce
@@ -32,14 +32,15 @@ cdef enum Function:
     ADDITION
     MAXIMUM
     MINIMUM
+    MULTIPLICATION
 
-cdef Loop[3][2] loops
-cdef list ufuncs = [np.add, np.maximum, np.minimum]
+cdef Loop[4][2] loops
+cdef list ufuncs = [np.add, np.maximum, np.minimum, np.multiply]
 
 
 cdef int find_loops() except -1:
     cdef int i
-    for i in range(3):
+    for i in range(4):
         find_loop(ufuncs[i], cnp.NPY_DOUBLE, &loops[i][0])
         find_loop(ufuncs[i], cnp.NPY_FLOAT, &loops[i][1])
     return 0
@@ -407,6 +408,63 @@ cdef class FastNorm(Handler):
         return node.finish(x, kept, axis, keepdims, value)
 
 
+# -- y = product of x, which is not 0: dy = y Σ dx / x ------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class Product(Reduction):
+    cdef object x
+    cdef object y
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        factors = combined(MULTIPLY, y_bar, self.y)
+        x_bar = scaled(self.x, factors, self.kept, True)
+        if x_bar is None:
+            x_bar = np.reshape(factors, self.kept) / self.x
+        return walk.add(self.a, x_bar, True)
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        if x_dot is None:
+            return None
+        return as_value(self.y * np.sum(x_dot / self.x, axis=self.axis, keepdims=self.keepdims))
+
+
+cdef bint has_zeros(cnp.ndarray y):
+    cdef Py_ssize_t i
+    for i in range(cnp.PyArray_SIZE(y)):
+        if cnp.PyArray_TYPE(y) == cnp.NPY_DOUBLE and (<double *>cnp.PyArray_DATA(y))[i] == 0 \
+                or cnp.PyArray_TYPE(y) == cnp.NPY_FLOAT and (<float *>cnp.PyArray_DATA(y))[i] == 0:
+            return True
+    return False
+
+
+cdef class FastProduct(Handler):
+    """Of numbers that are neither 0 nor so many that they seem to be."""
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Product node
+        cdef Variable x
+        cdef list options = [("axis", None), ("keepdims", False)]
+        if not read_options(args, kwargs, options):
+            return NotImplemented
+        x = args[0]
+        axis, keepdims = options[0][1], options[1][1]
+        kept = kept_shape(x._value, axis)
+        if kept is None or type(keepdims) is not bool:
+            return NotImplemented
+        value = reduced(MULTIPLICATION, x._value, axis, keepdims)
+        if not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value) or has_zeros(value) or not finite(value):
+            return NotImplemented
+        node = Product.__new__(Product)
+        node.x = x._value
+        node.y = value
+        return node.finish(x, kept, axis, keepdims, value)
+
+
 # -- cumulative sums ---------------------------------------------------------------------------------------
 
 @cython.no_gc
@@ -575,3 +633,4 @@ def use_reduction_paths():
     fast_path(np.std, FastMoment(np.std, True))
     fast_path(np.linalg.norm, FastNorm(np.linalg.norm))
     fast_path(np.cumsum, FastCumsum(np.cumsum))
+    fast_path(np.prod, FastProduct(np.prod))
