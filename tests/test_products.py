@@ -107,3 +107,69 @@ def test_mixed_precision_keeps_the_dtype_of_each_input(product):
     for a, b in [(single, double), (double, single), (single[0], double[0]), (double[0], single[0])]:
         gradients = ld.grad(lambda a, b: np.sum(product(a, b)), (0, 1))(a, b)
         assert [g.dtype for g in gradients] == [a.dtype, b.dtype]
+
+
+# -- einsum of two operands as a product of matrices -------------------------------------------------------
+
+MATRIX_PRODUCTS = [
+    ("ij,jk->ik", (20, 15), (15, 25)),
+    ("ij,jk->ki", (20, 15), (15, 25)),
+    ("ji,kj->ik", (15, 20), (25, 15)),
+    ("ij,j->i", (90, 80), (80,)),
+    ("j,ij->i", (80,), (90, 80)),
+    ("bij,bjk->bik", (30, 4, 5), (30, 5, 6)),
+    ("bij,bkj->kbi", (30, 4, 5), (30, 6, 5)),
+    ("ijk,klm->ijlm", (5, 6, 7), (7, 8, 3)),
+    ("ijk,jkl->il", (5, 6, 7), (6, 7, 30)),
+    ("...ij,...jk->...ik", (20, 4, 6), (20, 6, 10)),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize(("subscripts", "shape_x", "shape_y"), MATRIX_PRODUCTS)
+def test_einsum_by_matrix_products(subscripts, shape_x, shape_y, dtype):
+    rng = np.random.default_rng(5)
+
+    def numbers(shape):
+        x = rng.standard_normal(shape)
+        return (x + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else x).astype(dtype)
+
+    x, y = numbers(shape_x), numbers(shape_y)
+    tolerance = {"rtol": 1e-4, "atol": 1e-4} if dtype is np.float32 else {"rtol": 1e-11, "atol": 1e-11}
+    value, pullback = ld.vjp(lambda x, y: np.einsum(subscripts, x, y), x, y)
+    assert value.dtype == dtype
+    np.testing.assert_allclose(value, np.einsum(subscripts, x, y), **tolerance)
+    z_bar, x_dot, y_dot = numbers(value.shape), numbers(shape_x), numbers(shape_y)
+    x_bar, y_bar = pullback(z_bar)
+    for bar, dot, moved in [
+        (x_bar, x_dot, np.einsum(subscripts, x_dot, y)),
+        (y_bar, y_dot, np.einsum(subscripts, x, y_dot)),
+    ]:
+        assert bar.dtype == dtype
+        np.testing.assert_allclose(
+            np.sum(bar.conj() * dot).real, np.sum(z_bar.conj() * moved).real, **tolerance
+        )
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shape_x", "shape_y"),
+    [
+        ("ij,jk->ik", (80, 1), (70, 80)),  # an axis of length 1 broadcasts
+        ("ij,ij->ij", (80, 70), (80, 70)),  # nothing is summed
+        ("ij,kl->ik", (20, 15), (15, 25)),  # axes summed alone
+        ("iij,jk->ik", (9, 9, 20), (20, 30)),  # a diagonal
+        ("ij,jk->ik", (0, 80), (80, 70)),
+    ],
+)
+def test_einsum_that_is_no_matrix_product(subscripts, shape_x, shape_y):
+    rng = np.random.default_rng(6)
+    x, y = rng.standard_normal(shape_x), rng.standard_normal(shape_y)
+    value, pullback = ld.vjp(lambda x, y: np.einsum(subscripts, x, y), x, y)
+    np.testing.assert_array_equal(value, np.einsum(subscripts, x, y))
+    z_bar, x_dot = rng.standard_normal(value.shape), rng.standard_normal(shape_x)
+    np.testing.assert_allclose(
+        np.sum(pullback(z_bar)[0] * x_dot),
+        np.sum(z_bar * np.einsum(subscripts, x_dot, y)),
+        rtol=1e-9,
+        atol=1e-12,
+    )

@@ -16,6 +16,7 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.directions import Directions
 from lindiff.core.variable import Variable, inside, type_name, value
+from lindiff.kernels.places import add_at_places
 
 __all__ = [
     "add_at",
@@ -158,14 +159,15 @@ def add_product(total: Any, x: Any, y: Any, adjoint_x: bool, adjoint_y: bool) ->
 
 
 def add_at(x: Any, index: Any, y: Any) -> None:
-    """``np.add.at(x, index, y)``.
+    """``np.add.at(x, index, y)``, by the kernel where that is its case.
 
     Where the arrays have a method for it, by that: CuPy's ``np.add.at`` takes no index of several parts, and
     a GPU adds no complex numbers and no signed ones of 64 bits at once.
     """
     scatter_add = getattr(x, "scatter_add", None)
     if scatter_add is None:
-        np.add.at(x, index, y)
+        if not add_at_places(x, index, y):
+            np.add.at(x, index, y)
     elif x.dtype.kind == "c":
         add_at(x.real, index, y.real)
         if y.dtype.kind == "c":

@@ -8,12 +8,12 @@ cimport numpy as cnp
 from cpython.ref cimport Py_REFCNT
 
 from lindiff.core.differential cimport stand_in
-from lindiff.core.record cimport Record, Trace, enter, leave
+from lindiff.core.record cimport Record, Trace, enter, leave, meet_large
 from lindiff.core.variable cimport (
     Variable, alike, as_value, node_in, off_tape, tangent_in, trace_inputs, trace_tangents, value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
-from lindiff.kernels.memory cimport copy
+from lindiff.kernels.memory cimport copy, give_back, is_large, lend
 
 from lindiff.core import pytree
 from lindiff.core.variable import differentiable_array
@@ -165,6 +165,7 @@ cdef class Linearization:
     cdef readonly Inputs inputs
     cdef readonly Outputs outputs
     cdef readonly Record record
+    cdef bint large
 
     def __cinit__(self, function, tuple primals, bint has_aux=False, bint kept=False):
         cdef Trace trace = Trace()
@@ -181,6 +182,17 @@ cdef class Linearization:
         self.value = self.outputs.value
         self.record = Record(nodes, [node_in(y, trace) for y in self.outputs.inside])
         self.outputs.inside = None
+        self.large = trace.large
+
+    cdef list walk(self, list leaves, bint backward, bint consume):
+        """A walk over the record, its large arrays in memory that is used again."""
+        if not self.large:
+            return self.record.pull(leaves, consume) if backward else self.record.push(leaves)
+        handler = lend()
+        try:
+            return self.record.pull(leaves, consume) if backward else self.record.push(leaves)
+        finally:
+            give_back(handler)
 
     def pull(self, y_bar):
         """Cotangents of the primals, one tree per primal."""
@@ -191,7 +203,7 @@ cdef class Linearization:
 
     def pull_arrays(self, list y_bars, bint consume=False):
         """The same between the lists of array leaves; None stands for a zero cotangent."""
-        cdef list x_bars = self.record.pull(y_bars, consume)
+        cdef list x_bars = self.walk(y_bars, True, consume)
         cdef Py_ssize_t i
         for i in range(len(x_bars)):
             x = self.inputs.arrays[i]
@@ -210,7 +222,7 @@ cdef class Linearization:
 
     def push_leaves(self, list x_dots):
         """The same between the lists of array leaves; None stands for a zero tangent."""
-        cdef list y_dots = self.record.push(x_dots)
+        cdef list y_dots = self.walk(x_dots, False, False)
         cdef Py_ssize_t i
         for i in range(len(y_dots)):
             y_dots[i] = own_tangent(y_dots[i], self.outputs.arrays[i])
@@ -232,10 +244,16 @@ cdef object run(function, Trace trace, list variables, Inputs inputs):
     """Call the function on Variables with its trace current, whatever happens."""
     cdef tuple arguments = tuple(variables) if inputs.unflatten is None else inputs.unflatten(list(variables))
     token = enter(trace)
+    for x in inputs.arrays:
+        if is_large(x):
+            meet_large(trace)
     try:
         return function(*arguments)
     finally:
         leave(token)
+        if trace.handler is not None:
+            give_back(trace.handler)
+            trace.handler = None
 
 
 cdef tuple split_aux(returned, Trace trace):

@@ -9,6 +9,8 @@ cdef class Trace:
     cdef readonly unsigned long long level
     cdef readonly bint forward
     cdef Trace tape
+    cdef bint large
+    cdef object handler
 
 
 @cython.no_gc
@@ -111,4 +113,5 @@ cdef void doom(PyObject *parent) noexcept
 cdef void release_doomed() noexcept
 cdef object enter(Trace trace)
 cdef int leave(object token) except -1
+cdef int meet_large(Trace trace) except -1
 cdef void count_made_by_hand(Py_ssize_t change) noexcept

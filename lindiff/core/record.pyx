@@ -17,7 +17,7 @@ from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_REFCNT, Py_XDECREF
 
 from lindiff.kernels.elementwise cimport ADD, add_into, binary
-from lindiff.kernels.memory cimport copy
+from lindiff.kernels.memory cimport copy, lend
 
 import contextvars
 
@@ -72,6 +72,15 @@ cdef object enter(Trace trace):
 cdef int leave(object token) except -1:
     """Restore what was current before the matching ``enter``."""
     return PyContextVar_Reset(_current, token)
+
+
+cdef int meet_large(Trace trace) except -1:
+    """There are large arrays in ``trace``: if it is current, NumPy makes its own in memory that is used again
+    from here on, until its function has returned."""
+    if trace.handler is None and trace is not root_trace and current_trace() is trace:
+        trace.large = True
+        trace.handler = lend()
+    return 0
 
 
 # The class of the steps that observers are told of, while there are any (lindiff.core.observer); else None.

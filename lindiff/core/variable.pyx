@@ -20,11 +20,12 @@ import numpy as np
 from cpython.ref cimport Py_INCREF, Py_REFCNT
 
 from lindiff.core.record cimport (
-    CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, count_made_by_hand, doom, know_variable, push_at_once,
-    release_doomed,
+    CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, count_made_by_hand, doom, know_variable,
+    meet_large, push_at_once, release_doomed,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.loops cimport Loop, apply, common_frame, common_kind, find_loop
+from lindiff.kernels.memory cimport is_large
 
 from lindiff.core.directions import Directions
 from lindiff.core.record import Record, current_trace, root_trace
@@ -173,6 +174,8 @@ cdef object record(Trace trace, Node node, object value):
         node = tangent
     elif trace.level == 0:
         node = CONSTANT
+    if trace.handler is None and is_large(value):
+        meet_large(trace)
     out = Variable.__new__(Variable)
     out._value = as_value(value)
     out.node = node

@@ -335,9 +335,19 @@ cdef inline void chain_row(floating *out, const floating *g, const floating *p, 
 
 cdef inline void choose_row(floating *out, const floating *g, const char *mask, bint wanted,
                             Py_ssize_t n) noexcept nogil:
+    """By the bits: a mask may be as good as random, and then each branch costs more than the number."""
     cdef Py_ssize_t i
+    cdef uint64_t wide
+    cdef uint32_t narrow
     for i in range(n):
-        out[i] = g[i] if (mask[i] != 0) == wanted else 0
+        if floating is double:
+            memcpy(&wide, &g[i], 8)
+            wide &= -<uint64_t>((mask[i] != 0) == wanted)
+            memcpy(&out[i], &wide, 8)
+        else:
+            memcpy(&narrow, &g[i], 4)
+            narrow &= -<uint32_t>((mask[i] != 0) == wanted)
+            memcpy(&out[i], &narrow, 4)
 
 
 cdef object chosen(object y_bar, object of, bint wanted, bint overwrite):
@@ -414,9 +424,14 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
 cdef inline void clip_row(const floating *x, floating lower, floating upper, floating *y, floating *partial,
                           Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
+    cdef floating one = 1, half = <floating>0.5, zero = 0
     for i in range(n):
-        y[i] = lower if x[i] < lower else upper if x[i] > upper else x[i]
-        partial[i] = <floating>0.5 * (((x[i] > lower) & (x[i] < upper)) + ((x[i] >= lower) & (x[i] <= upper)))
+        y[i] = lower if x[i] < lower else x[i]
+    for i in range(n):
+        y[i] = upper if y[i] > upper else y[i]
+    for i in range(n):
+        partial[i] = (half if x[i] > lower else zero) * (one if x[i] < upper else zero) \
+            + (half if x[i] >= lower else zero) * (one if x[i] <= upper else zero)
 
 
 cdef object clipped(object x, object lower, object upper):

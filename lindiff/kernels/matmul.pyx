@@ -10,7 +10,7 @@ cimport numpy as cnp
 
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport empty
-from lindiff.kernels.rowmajor cimport blas_int, dot, gemm, gemv
+from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE, blas_int, dot, gemm, gemv
 
 cnp.import_array()
 
@@ -235,9 +235,39 @@ cdef inline bint of_few_complex(object x, int kind):
     return True
 
 
+cdef inline int stored_as(Frame *f, bint adjoint, blas_int *ld) noexcept:
+    """How BLAS gets a complex matrix, or its adjoint; -1 where it does not know that."""
+    cdef Frame turned = f[0]
+    if stored_by_rows(f, ld):
+        return ADJOINT if adjoint else PLAIN
+    transpose(&turned)
+    return TRANSPOSE if not adjoint and stored_by_rows(&turned, ld) else -1
+
+
+cdef bint large_complex_product(void *out, Frame x, Frame y, bint adjoint_x, bint adjoint_y,
+                                int kind) noexcept:
+    """``out = x y`` through BLAS; False where it does not know how an operand is stored."""
+    cdef blas_int ldx, ldy, m, n, k
+    cdef int of_x = stored_as(&x, adjoint_x, &ldx), of_y = stored_as(&y, adjoint_y, &ldy)
+    if of_x < 0 or of_y < 0 or max(x.rows, x.columns, y.rows, y.columns) > 2**31 - 1:
+        return False
+    m = <blas_int>(x.columns if adjoint_x else x.rows)
+    k = <blas_int>(x.rows if adjoint_x else x.columns)
+    n = <blas_int>(y.rows if adjoint_y else y.columns)
+    with nogil:
+        if kind == cnp.NPY_CDOUBLE:
+            gemm["double complex"](of_x, of_y, m, n, k, 1, <double complex *>x.data, ldx,
+                                   <double complex *>y.data, ldy, 0, <double complex *>out, n)
+        else:
+            gemm["float complex"](of_x, of_y, m, n, k, 1, <float complex *>x.data, ldx,
+                                  <float complex *>y.data, ldy, 0, <float complex *>out, n)
+    return True
+
+
 cdef object complex_matmul(object x, object y, bint adjoint_x, bint adjoint_y):
-    """``x @ y`` for few complex numbers, or with the adjoint of a matrix in place of it."""
-    cdef Frame left, right
+    """``x @ y`` for complex numbers, or with the adjoint of a matrix in place of it; many only of two
+    matrices."""
+    cdef Frame left, right, x_frame, y_frame
     cdef int kind, axes = 0
     cdef cnp.npy_intp shape[2]
     cdef cnp.ndarray out
@@ -249,12 +279,22 @@ cdef object complex_matmul(object x, object y, bint adjoint_x, bint adjoint_y):
         return None
     frame(x, kind, True, &left)
     frame(y, kind, False, &right)
+    x_frame = left
+    y_frame = right
     if adjoint_x:
         transpose(&left)
     if adjoint_y:
         transpose(&right)
-    if left.columns != right.rows or left.rows * left.columns * right.columns > SMALL:
+    if left.columns != right.rows:
         return None
+    if left.rows * left.columns * right.columns > SMALL:
+        if cnp.PyArray_NDIM(<cnp.ndarray>x) < 2 or cnp.PyArray_NDIM(<cnp.ndarray>y) < 2:
+            return None
+        shape[0] = left.rows
+        shape[1] = right.columns
+        out = empty(2, shape, kind)
+        return out if large_complex_product(
+            cnp.PyArray_DATA(out), x_frame, y_frame, adjoint_x, adjoint_y, kind) else None
     if cnp.PyArray_NDIM(<cnp.ndarray>x) == 2:
         shape[axes] = left.rows
         axes += 1
@@ -273,6 +313,63 @@ cdef object complex_matmul(object x, object y, bint adjoint_x, bint adjoint_y):
             adjoint_x, <float complex *>right.data, right.row, right.column, adjoint_y, left.rows,
             left.columns, right.columns)
     return out
+
+
+cdef object stacked_matmul(object x, object y, bint transpose_x, bint transpose_y):
+    """``x @ y`` for plain stacks of small matrices, contiguous and of one shape but for the last two axes; or
+    with matrices transposed."""
+    cdef Frame left, right, result
+    cdef cnp.npy_intp shape[32]
+    cdef cnp.ndarray a, b, out
+    cdef int axes, kind, k
+    cdef Py_ssize_t count = 1, size, step_x, step_y, step, _i
+    if not is_plain(x) or not is_plain(y):
+        return None
+    a = x
+    b = y
+    kind = cnp.PyArray_TYPE(a)
+    axes = cnp.PyArray_NDIM(a)
+    if cnp.PyArray_TYPE(b) != kind or not 3 <= axes <= 32 or cnp.PyArray_NDIM(b) != axes \
+            or not cnp.PyArray_IS_C_CONTIGUOUS(a) or not cnp.PyArray_IS_C_CONTIGUOUS(b):
+        return None
+    for k in range(axes - 2):
+        shape[k] = cnp.PyArray_DIM(a, k)
+        if cnp.PyArray_DIM(b, k) != shape[k]:
+            return None
+        count *= shape[k]
+    whole(a, &left)
+    whole(b, &right)
+    size = cnp.PyArray_ITEMSIZE(a)
+    step_x = left.rows * left.columns * size
+    step_y = right.rows * right.columns * size
+    if transpose_x:
+        transpose(&left)
+    if transpose_y:
+        transpose(&right)
+    if left.columns != right.rows or left.rows * left.columns * right.columns > SMALL:
+        return None
+    shape[axes - 2] = result.rows = left.rows
+    shape[axes - 1] = result.columns = result.row = right.columns
+    result.column = 1
+    step = result.rows * result.columns * size
+    out = empty(axes, shape, kind)
+    result.data = cnp.PyArray_DATA(out)
+    with nogil:
+        for _i in range(count):
+            product_of(&result, &left, &right, kind, False)
+            left.data = <char *>left.data + step_x
+            right.data = <char *>right.data + step_y
+            result.data = <char *>result.data + step
+    return out
+
+
+cdef inline void whole(cnp.ndarray x, Frame *f) noexcept:
+    """The first matrix of a contiguous stack."""
+    cdef int axes = cnp.PyArray_NDIM(x)
+    f.data = cnp.PyArray_DATA(x)
+    f.rows = cnp.PyArray_DIM(x, axes - 2)
+    f.columns = f.row = cnp.PyArray_DIM(x, axes - 1)
+    f.column = 1
 
 
 cdef object add_product(object total, object x, object y, bint transpose_x, bint transpose_y):
@@ -327,3 +424,18 @@ cdef object sum_of_products(object x, object y):
     if cnp.PyArray_TYPE(a) == cnp.NPY_DOUBLE:
         return dot[double](n, <double *>cnp.PyArray_DATA(a), <double *>cnp.PyArray_DATA(b))
     return dot[float](n, <float *>cnp.PyArray_DATA(a), <float *>cnp.PyArray_DATA(b))
+
+
+def product_of_arrays(x, y):
+    """``x @ y``, of plain matrices and vectors by the BLAS that all kernels use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> product_of_arrays(np.eye(2), np.ones(2))
+    array([1., 1.])
+    """
+    z = matmul(x, y)
+    if z is None:
+        z = stacked_matmul(x, y, False, False)
+    return x @ y if z is None else z

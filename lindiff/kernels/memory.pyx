@@ -6,13 +6,15 @@ of (1000, 16, 16) that takes longer than the Cholesky factorization and its pull
 RETAINED bytes are kept, for the whole process; `release` gives them back.
 
 The arrays are ordinary ones that own their memory: NumPy lets an array name its allocator (NEP 49). NumPy
-calls an allocator under the GIL, which therefore guards the blocks here.
+calls an allocator under the GIL, which therefore guards the blocks here. Between `lend` and `give_back`
+NumPy's own arrays are made here as well, of which small ones go on to NumPy's allocator.
 """
 
 cimport numpy as cnp
-from cpython.pycapsule cimport PyCapsule_New
+from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.stdint cimport uint8_t, uintptr_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 cnp.import_array()
@@ -20,15 +22,16 @@ cnp.import_array()
 cdef extern from "numpy/arrayobject.h":
     ctypedef struct PyDataMemAllocator:
         void *ctx
-        void *(*malloc)(void *ctx, size_t size) noexcept
-        void *(*calloc)(void *ctx, size_t count, size_t size) noexcept
-        void *(*realloc)(void *ctx, void *memory, size_t size) noexcept
-        void (*free)(void *ctx, void *memory, size_t size) noexcept
+        void *(*malloc)(void *ctx, size_t size) noexcept nogil
+        void *(*calloc)(void *ctx, size_t count, size_t size) noexcept nogil
+        void *(*realloc)(void *ctx, void *memory, size_t size) noexcept nogil
+        void (*free)(void *ctx, void *memory, size_t size) noexcept nogil
     ctypedef struct PyDataMem_Handler:
         char name[127]
         uint8_t version
         PyDataMemAllocator allocator
     object PyDataMem_SetHandler(object handler)
+    PyObject *PyDataMem_DefaultHandler
 
 cdef extern from *:
     """
@@ -47,7 +50,7 @@ cdef extern from *:
     void prefer_huge_pages(char *memory, size_t size) noexcept nogil
 
 cdef enum:
-    LARGE = 1 << 16          # bytes from which memory is kept: below, the C library is faster
+    LARGE = 1 << 16          # bytes from which memory is kept: below, NumPy's allocator is faster
     HUGE = 1 << 22
     BLOCKS = 32
     ALIGNMENT = 64           # a cache line; in front of the memory stands its Head
@@ -71,13 +74,23 @@ cdef inline Head *head_of(void *memory) noexcept nogil:
     return <Head *> (<char *> memory - sizeof(Head))
 
 
-cdef void *new_block(size_t size) noexcept nogil:
-    cdef char *raw = <char *> malloc(size + ALIGNMENT + sizeof(Head))
+cdef void *new_block(size_t size, bint zeros) noexcept nogil:
+    cdef char *raw
     cdef char *memory
+    if size < LARGE:  # as aligned as NumPy's: a Head is
+        raw = <char *> numpys.allocator.malloc(numpys.allocator.ctx, size + sizeof(Head))
+    elif zeros:  # pages that are not touched take no memory
+        raw = <char *> calloc(size + ALIGNMENT + sizeof(Head), 1)
+    else:
+        raw = <char *> malloc(size + ALIGNMENT + sizeof(Head))
     if raw == NULL:
         return NULL
     memory = raw + sizeof(Head)
-    memory += (ALIGNMENT - <uintptr_t> memory % ALIGNMENT) % ALIGNMENT
+    if size < LARGE:
+        if zeros:
+            memset(memory, 0, size)
+    else:
+        memory += (ALIGNMENT - <uintptr_t> memory % ALIGNMENT) % ALIGNMENT
     head_of(memory).raw = raw
     head_of(memory).capacity = size
     if size >= HUGE:
@@ -95,19 +108,26 @@ cdef void forget(int i) noexcept nogil:
         blocks[j] = blocks[j + 1]
 
 
-cdef void *take(void *ctx, size_t size) noexcept nogil:
-    """The smallest kept block that fits without waste, or a new one."""
+cdef void *kept_block(size_t size) noexcept nogil:
+    """The smallest kept block that fits without waste; NULL where there is none."""
     cdef int i, best = -1
     cdef void *memory
+    if size < LARGE:
+        return NULL
     for i in range(kept):
         if size <= blocks[i].capacity <= size + size // 4 and (
                 best < 0 or blocks[i].capacity < blocks[best].capacity):
             best = i
     if best < 0:
-        return new_block(size)
+        return NULL
     memory = blocks[best].memory
     forget(best)
     return memory
+
+
+cdef void *take(void *ctx, size_t size) noexcept nogil:
+    cdef void *memory = kept_block(size)
+    return new_block(size, False) if memory == NULL else memory
 
 
 cdef void give(void *ctx, void *memory, size_t size) noexcept nogil:
@@ -117,7 +137,10 @@ cdef void give(void *ctx, void *memory, size_t size) noexcept nogil:
     if memory == NULL:
         return
     capacity = head_of(memory).capacity
-    if capacity < LARGE or capacity > RETAINED // 2:
+    if capacity < LARGE:
+        numpys.allocator.free(numpys.allocator.ctx, head_of(memory).raw, capacity + sizeof(Head))
+        return
+    if capacity > RETAINED // 2:
         free(head_of(memory).raw)
         return
     while kept == BLOCKS or kept_bytes + capacity > RETAINED:
@@ -130,10 +153,10 @@ cdef void give(void *ctx, void *memory, size_t size) noexcept nogil:
 
 
 cdef void *take_zeros(void *ctx, size_t count, size_t size) noexcept nogil:
-    cdef void *memory = take(ctx, count * size)
-    if memory != NULL:
-        memset(memory, 0, count * size)
-    return memory
+    cdef void *memory = kept_block(count * size)
+    if memory == NULL:
+        return new_block(count * size, True)
+    return memset(memory, 0, count * size)
 
 
 cdef void *resize(void *ctx, void *memory, size_t size) noexcept nogil:
@@ -147,6 +170,8 @@ cdef void *resize(void *ctx, void *memory, size_t size) noexcept nogil:
     return other
 
 
+cdef PyDataMem_Handler *numpys = <PyDataMem_Handler *> PyCapsule_GetPointer(
+    <object>PyDataMem_DefaultHandler, "mem_handler")
 cdef PyDataMem_Handler handler
 memset(&handler, 0, sizeof(handler))
 memcpy(handler.name, <char *> b"lindiff", 8)
@@ -156,6 +181,21 @@ handler.allocator.calloc = take_zeros
 handler.allocator.realloc = resize
 handler.allocator.free = give
 cdef object capsule = PyCapsule_New(&handler, "mem_handler", NULL)
+
+
+cdef object lend():
+    """Let NumPy make its own arrays here, in this thread, until ``give_back`` gets the result."""
+    return PyDataMem_SetHandler(capsule)
+
+
+cdef int give_back(object previous) except -1:
+    PyDataMem_SetHandler(previous)
+    return 0
+
+
+cdef bint is_large(object x):
+    """Whether the memory of an array is worth keeping."""
+    return cnp.PyArray_CheckExact(x) and cnp.PyArray_NBYTES(<cnp.ndarray>x) >= LARGE
 
 
 cdef cnp.ndarray empty(int ndim, cnp.npy_intp *shape, int dtype):

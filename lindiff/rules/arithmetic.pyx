@@ -29,7 +29,7 @@ from lindiff.kernels.elementwise cimport (
 )
 from lindiff.kernels.loops cimport Loop, apply, common_kind, find_loop, kind_of
 from lindiff.kernels.matmul cimport (
-    add_product, complex_matmul, matmul as plain_matmul, sum_of_products,
+    add_product, complex_matmul, matmul as plain_matmul, stacked_matmul, sum_of_products,
 )
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
@@ -485,6 +485,8 @@ cdef inline object times(object x, object y):
     out = plain_matmul(x, y)
     if out is None:
         out = complex_matmul(x, y, False, False)
+    if out is None:
+        out = stacked_matmul(x, y, False, False)
     return by_operator(operator.matmul, x, y) if out is None else out
 
 
@@ -496,7 +498,8 @@ def matmul_pull_x(z_bar, x, y):
         return z_bar[..., None] * conjugate(y)
     if x.ndim == 1:
         return (conjugate(y) @ z_bar[..., None])[..., 0]
-    return z_bar @ conjugate(np.swapaxes(y, -1, -2))
+    x_bar = stacked_matmul(z_bar, y, False, True)
+    return z_bar @ conjugate(np.swapaxes(y, -1, -2)) if x_bar is None else x_bar
 
 
 def matmul_pull_y(z_bar, x, y):
@@ -507,7 +510,8 @@ def matmul_pull_y(z_bar, x, y):
         return conjugate(x)[:, None] * z_bar[..., None, :]
     if y.ndim == 1:
         return (conjugate(np.swapaxes(x, -1, -2)) @ z_bar[..., None])[..., 0]
-    return conjugate(np.swapaxes(x, -1, -2)) @ z_bar
+    y_bar = stacked_matmul(x, z_bar, True, False)
+    return conjugate(np.swapaxes(x, -1, -2)) @ z_bar if y_bar is None else y_bar
 
 
 # -- y = xᵀ ----------------------------------------------------------------------------------------------
@@ -610,7 +614,7 @@ cdef class GetItem(Node):
         if add_to_element(x_bar, self.index, y_bar):
             return 0
         if not is_basic(self.index) and is_advanced(self.index):
-            np.add.at(x_bar, self.index, y_bar)
+            add_at(x_bar, self.index, y_bar)
             return 0
         part = x_bar[self.index]
         if not cnp.PyArray_CheckExact(part) \
@@ -648,7 +652,7 @@ cdef class GetItem(Node):
             if x_bar is None:  # Variables there already
                 return walk.add(self.a, scatter(y_bar, self.index, self.shape, self.dtype), True)
         if not is_basic(index) and is_advanced(index):
-            np.add.at(x_bar, index, y_bar.array)
+            add_at(x_bar, index, y_bar.array)
         else:
             x_bar[index] += y_bar.array
         return 0

@@ -19,6 +19,7 @@ from lindiff.core.arrays import placed
 from lindiff.core.differential import Bilinear, Linear
 from lindiff.core.registry import composed, constant, rule
 from lindiff.core.variable import Variable
+from lindiff.kernels.matmul import product_of_arrays
 from lindiff.rules._common import as_array, conj, normalized_axes
 from lindiff.rules.indexing import scatter
 
@@ -277,13 +278,13 @@ def einsum(*args: Any, optimize: Any = False, **keywords: Any) -> Any:
     def contract(k: int, operand: Any) -> Any:
         """The expression with another operand ``k``."""
         others = [operand if i == k else x for i, x in enumerate(operands)]
-        return np.einsum(subscripts, *others, optimize=optimize, **keywords)
+        return contraction(subscripts, others, optimize=optimize, **keywords)
 
     def pull(k: int, y_bar: Any) -> Any:
         """The expression with result and operand ``k`` exchanged."""
         others = [y_bar if i == k else conj(x) for i, x in enumerate(operands)]
         exchanged, reached = exchange(terms, result, k)
-        x_bar = np.einsum(exchanged, *others, optimize=optimize)
+        x_bar = contraction(exchanged, others, optimize=optimize)
         return x_bar if reached == terms[k] else spread_labels(x_bar, reached, terms[k], operands[k].shape)
 
     pushes: list[Any] = [None] * len(args)
@@ -291,8 +292,78 @@ def einsum(*args: Any, optimize: Any = False, **keywords: Any) -> Any:
     for k, place in enumerate(places):
         pushes[place] = functools.partial(contract, k)
         pulls[place] = functools.partial(pull, k)
-    y = np.einsum(subscripts, *operands, optimize=optimize, **keywords)
+    y = contraction(subscripts, operands, optimize=optimize, **keywords)
     return y, Bilinear(tuple(pushes), tuple(pulls))
+
+
+def contraction(subscripts: str, operands: list[Any], *, optimize: Any, **keywords: Any) -> Any:
+    """``np.einsum``, of two plain arrays as a product of matrices where it is one of many numbers."""
+    if len(operands) == 2 and optimize is False and not keywords:
+        x, y = operands
+        if type(x) is type(y) is np.ndarray and x.size * y.size >= MatrixProduct.FEW and x.dtype == y.dtype:
+            plan = product_of_matrices(subscripts)
+            if plan is not None and plan.fits(x.shape, y.shape):
+                return plan.product(x, y)
+    return np.einsum(subscripts, *operands, optimize=optimize, **keywords)
+
+
+class MatrixProduct:
+    """Two operands as batches of matrices, rows of one by columns of the other.
+
+    Parameters
+    ----------
+    terms : tuple of str
+        The labels of the operands, each once in a term.
+    result : str
+    """
+
+    FEW = 4096  # multiplications: less is not worth the way to BLAS
+
+    def __init__(self, terms: tuple[str, str], result: str) -> None:
+        x, y = terms
+        batch = [label for label in result if label in x and label in y]
+        summed = [label for label in x if label in y and label not in result]
+        rows = [label for label in result if label not in y]
+        columns = [label for label in result if label not in x]
+        self.shared = [(x.index(label), y.index(label)) for label in batch + summed]
+        self.order_x = [x.index(label) for label in (*batch, *rows, *summed)]
+        self.order_y = [y.index(label) for label in (*batch, *summed, *columns)]
+        made = [*batch, *rows, *columns]
+        self.order = [made.index(label) for label in result]
+        self.in_order = self.order == sorted(self.order)
+        self.batch, self.rows, self.summed = len(batch), len(rows), len(summed)
+
+    def fits(self, shape_x: tuple[int, ...], shape_y: tuple[int, ...]) -> bool:
+        """Whether lengths agree, and there is enough to do."""
+        if any(shape_x[i] != shape_y[k] for i, k in self.shared):
+            return False
+        together = math.prod(shape_x[i] for i, _ in self.shared)
+        return math.prod(shape_x) * math.prod(shape_y) >= self.FEW * together > 0
+
+    def product(self, x: Any, y: Any) -> Any:
+        x, y = x.transpose(self.order_x), y.transpose(self.order_y)
+        batch = x.shape[: self.batch]
+        rows = x.shape[self.batch : self.batch + self.rows]
+        summed = math.prod(x.shape[self.batch + self.rows :])
+        columns = y.shape[self.batch + self.summed :]
+        product = product_of_arrays(
+            x.reshape(*batch, math.prod(rows), summed), y.reshape(*batch, summed, math.prod(columns))
+        )
+        made = product.reshape(*batch, *rows, *columns)
+        return made if self.in_order else np.ascontiguousarray(made.transpose(self.order))
+
+
+@functools.lru_cache(maxsize=1024)
+def product_of_matrices(subscripts: str) -> MatrixProduct | None:
+    """The plan of an expression of two operands; None where it is no product of matrices."""
+    given, result = subscripts.split("->")
+    x, y = given.split(",")
+    if any(len(set(term)) < len(term) for term in (x, y, result)):
+        return None
+    alone = set(x) ^ set(y)
+    if not alone <= set(result) or not (set(x) & set(y)) - set(result):
+        return None
+    return MatrixProduct((x, y), result)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -1,6 +1,8 @@
-"""Compiled twins of the rules of np.sum, np.mean, np.max and np.min over axes (see reductions.py).
+"""Compiled twins of reductions' rules: sum, mean, max, min, var, std, norm, prod, cumsum and softmax.
 
-Of the same form as arithmetic.pyx: each class is a differential.  Values are those of NumPy's own ufuncs.
+Of the same form as arithmetic.pyx: each class is a differential.  The handlers are tried before the readable
+rules of reductions.py, norms.py and lindiff.scipy.special, and answer NotImplemented where the call is not
+their case.
 """
 
 cimport cython
@@ -11,11 +13,16 @@ import numpy as np
 from lindiff.core.record cimport Node, Pull, Push
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, as_value, record
-from lindiff.kernels.elementwise cimport DIVIDE, binary, filled, is_plain, repeated, shared_equally, sum_all
+from lindiff.kernels.elementwise cimport (
+    DIVIDE, MULTIPLY, SUBTRACT, BinaryOp, binary, filled, finite, is_plain, repeated, shared_equally, sum_all,
+)
+from lindiff.kernels.frames cimport accumulated, exponentials, normalized, projected, scaled
 from lindiff.kernels.loops cimport Loop, find_loop, reduce
+from lindiff.kernels.matmul cimport sum_of_products
 
 from lindiff.core.registry import fast_path
-from lindiff.rules.reductions import attaining as attaining_and_number
+from lindiff.rules.elementwise import nonzero
+from lindiff.rules.reductions import attaining as attaining_and_number, cumsum_pullback
 
 cnp.import_array()
 
@@ -25,14 +32,15 @@ cdef enum Function:
     ADDITION
     MAXIMUM
     MINIMUM
+    MULTIPLICATION
 
-cdef Loop[3][2] loops
-cdef list ufuncs = [np.add, np.maximum, np.minimum]
+cdef Loop[4][2] loops
+cdef list ufuncs = [np.add, np.maximum, np.minimum, np.multiply]
 
 
 cdef int find_loops() except -1:
     cdef int i
-    for i in range(3):
+    for i in range(4):
         find_loop(ufuncs[i], cnp.NPY_DOUBLE, &loops[i][0])
         find_loop(ufuncs[i], cnp.NPY_FLOAT, &loops[i][1])
     return 0
@@ -49,6 +57,55 @@ cdef object reduced(Function function, object x, object axis, bint keepdims):
         if value is not None:
             return value
     return as_value(ufuncs[<int>function].reduce(x, axis, None, None, keepdims))
+
+
+cdef object combined(BinaryOp op, object x, object y):
+    """``x op y``"""
+    value = binary(op, x, y)
+    if value is not None:
+        return value
+    if op == DIVIDE:
+        return as_value(x / y)
+    return as_value(x * y if op == MULTIPLY else x - y)
+
+
+cdef tuple kept_shape(object x, object axis):
+    """The shape of a plain array reduced along an axis, several or all, with these kept.
+
+    None where the axes are not such, or the array is empty.
+    """
+    cdef Py_ssize_t axes = cnp.PyArray_NDIM(<cnp.ndarray>x)
+    cdef list kept
+    if cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
+        return None
+    if axis is None:
+        return (1,) * axes
+    kept = list(x.shape)
+    for k in (axis if type(axis) is tuple else (axis,)):
+        if type(k) is not int or not -axes <= k < axes:
+            return None
+        kept[k] = 1
+    return tuple(kept)
+
+
+cdef bint read_options(tuple args, dict kwargs, list options) except -1:
+    """Of a call ``f(x, axis, keepdims=...)``: fill in ``options``, pairs of a name and what it stands for.
+
+    False where there are others, or ``x`` holds no plain array.
+    """
+    cdef Py_ssize_t i
+    if not 1 <= len(args) <= 2 or type(args[0]) is not Variable or not is_plain((<Variable>args[0])._value):
+        return False
+    if len(args) == 2:
+        options[0] = (options[0][0], args[1])
+    for name, argument in kwargs.items():
+        for i in range(len(args) - 1, len(options)):
+            if options[i][0] == name:
+                options[i] = (name, argument)
+                break
+        else:
+            return False
+    return True
 
 
 # -- y = sum of all of x ---------------------------------------------------------------------------------
@@ -97,6 +154,14 @@ cdef class Reduction(Node):
     cdef tuple kept
     cdef object axis
     cdef bint keepdims
+
+    cdef object finish(self, Variable x, tuple kept, object axis, bint keepdims, object value):
+        self.a = x.node
+        self.shape = x._value.shape
+        self.kept = kept
+        self.axis = axis
+        self.keepdims = keepdims
+        return record(x.node.trace, self, value)
 
     cdef object spread(self, object y_bar):
         """``y_bar`` repeated along the axes that were reduced."""
@@ -173,9 +238,9 @@ cdef class FastReduction(Handler):
     cdef object call(self, tuple args, dict kwargs):
         cdef Variable x
         cdef Reduction node
-        cdef list kept
+        cdef tuple kept
         cdef bint keepdims = False
-        cdef Py_ssize_t count, axes
+        cdef Py_ssize_t count
         if len(args) == 1 and not kwargs and self.function is np.sum \
                 and type(args[0]) is Variable and is_plain((<Variable>args[0])._value):
             return record_sum(args[0])
@@ -190,18 +255,11 @@ cdef class FastReduction(Handler):
         if not 1 <= len(args) <= 2 or type(args[0]) is not Variable:
             return NotImplemented
         x = args[0]
-        if not is_plain(x._value) or cnp.PyArray_SIZE(<cnp.ndarray>x._value) == 0:
+        if not is_plain(x._value):
             return NotImplemented
-        axes = cnp.PyArray_NDIM(<cnp.ndarray>x._value)
-        shape = x._value.shape
-        if axis is None:
-            kept = [1] * axes
-        else:
-            kept = list(shape)
-            for k in (axis if type(axis) is tuple else (axis,)):
-                if type(k) is not int or not -axes <= k < axes:
-                    return NotImplemented
-                kept[k] = 1
+        kept = kept_shape(x._value, axis)
+        if kept is None:
+            return NotImplemented
         value = reduced(self.by, x._value, axis, keepdims)
         if self.by != ADDITION:
             node = Extreme.__new__(Extreme)
@@ -216,12 +274,353 @@ cdef class FastReduction(Handler):
                     count //= max(<Py_ssize_t>n, 1)
                 (<Total>node).count = count
                 value = (<Total>node).divided(value)
+        return node.finish(x, kept, axis, keepdims, value)
+
+
+# -- y = variance of x, or its root: dy = weight Σ d dx with the deviations d ------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class Moment(Reduction):
+    cdef object deviations
+    cdef object weight  # a number, or of the shape of y
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        factors = combined(MULTIPLY, y_bar, self.weight)
+        x_bar = scaled(self.deviations, factors, self.kept)
+        if x_bar is None:
+            x_bar = self.deviations * np.reshape(factors, self.kept)
+        return walk.add(self.a, x_bar, True)
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        if x_dot is None:
+            return None
+        terms = combined(MULTIPLY, x_dot, self.deviations)
+        return as_value(self.weight * np.sum(terms, axis=self.axis, keepdims=self.keepdims))
+
+
+cdef class FastMoment(Handler):
+    """As NumPy computes it, in the same order."""
+
+    cdef bint root
+
+    def __init__(self, function, bint root):
+        self.function = function
+        self.root = root
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Moment node
+        cdef Py_ssize_t count, divisor
+        cdef Variable x
+        cdef list options = [("axis", None), ("keepdims", False), ("ddof", 0)]
+        if not read_options(args, kwargs, options):
+            return NotImplemented
+        x = args[0]
+        axis, keepdims, ddof = options[0][1], options[1][1], options[2][1]
+        kept = kept_shape(x._value, axis)
+        if kept is None or type(ddof) is not int or type(keepdims) is not bool:
+            return NotImplemented
+        count = cnp.PyArray_SIZE(<cnp.ndarray>x._value)
+        for n in kept:
+            count //= n
+        divisor = count - ddof
+        if divisor <= 0:
+            return NotImplemented
+        node = Moment.__new__(Moment)
+        mean = combined(DIVIDE, reduced(ADDITION, x._value, axis, True), count)
+        node.deviations = combined(SUBTRACT, x._value, mean)
+        squares = combined(MULTIPLY, node.deviations, node.deviations)
+        value = combined(DIVIDE, reduced(ADDITION, squares, axis, keepdims), divisor)
+        if not is_plain(value):
+            return NotImplemented
+        if self.root:
+            value = as_value(np.sqrt(value))
+            node.weight = combined(DIVIDE, as_value(1 / without_zeros(value)), divisor)
+        else:
+            node.weight = 2.0 / divisor
+        return node.finish(x, kept, axis, keepdims, value)
+
+
+cdef object without_zeros(cnp.ndarray y):
+    """``y`` with 1 for 0, to divide by."""
+    if cnp.PyArray_NDIM(y) == 0 and cnp.PyArray_TYPE(y) == cnp.NPY_DOUBLE:
+        return y if (<double *>cnp.PyArray_DATA(y))[0] != 0 else np.ones_like(y)
+    return as_value(nonzero(y))
+
+
+# -- y = ‖x‖: y dy = ⟨x, dx⟩, and 0 where y is 0 ---------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class Norm(Reduction):
+    cdef object x
+    cdef object divisor
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        factors = combined(DIVIDE, y_bar, self.divisor)
+        x_bar = scaled(self.x, factors, self.kept)
+        if x_bar is None:
+            x_bar = self.x * np.reshape(factors, self.kept)
+        return walk.add(self.a, x_bar, True)
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        if x_dot is None:
+            return None
+        terms = combined(MULTIPLY, x_dot, self.x)
+        return as_value(np.sum(terms, axis=self.axis, keepdims=self.keepdims) / self.divisor)
+
+
+cdef class FastNorm(Handler):
+    """The 2-norm of all of an array, or along one axis."""
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Norm node
+        cdef Variable x
+        cdef list options = [("ord", None), ("axis", None), ("keepdims", False)]
+        if not read_options(args, kwargs, options):
+            return NotImplemented
+        x = args[0]
+        order, axis, keepdims = options[0][1], options[1][1], options[2][1]
+        if type(keepdims) is not bool or (axis is not None and type(axis) is not int) or not (
+                order is None or (type(order) is int and order == 2
+                                  and (axis is not None or cnp.PyArray_NDIM(<cnp.ndarray>x._value) == 1))):
+            return NotImplemented
+        kept = kept_shape(x._value, axis)
+        if kept is None:
+            return NotImplemented
+        square = sum_of_products(x._value, x._value) if axis is None and not keepdims else None
+        if square is not None:
+            square = np.asarray(square, x._value.dtype)
+        else:
+            square = reduced(ADDITION, combined(MULTIPLY, x._value, x._value), axis, keepdims)
+        value = as_value(np.sqrt(square))
+        node = Norm.__new__(Norm)
+        node.x = x._value
+        node.divisor = without_zeros(value)
+        return node.finish(x, kept, axis, keepdims, value)
+
+
+# -- y = product of x, which is not 0: dy = y Σ dx / x ------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class Product(Reduction):
+    cdef object x
+    cdef object y
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        factors = combined(MULTIPLY, y_bar, self.y)
+        x_bar = scaled(self.x, factors, self.kept, True)
+        if x_bar is None:
+            x_bar = np.reshape(factors, self.kept) / self.x
+        return walk.add(self.a, x_bar, True)
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        if x_dot is None:
+            return None
+        return as_value(self.y * np.sum(x_dot / self.x, axis=self.axis, keepdims=self.keepdims))
+
+
+cdef bint has_zeros(cnp.ndarray y):
+    cdef Py_ssize_t i
+    for i in range(cnp.PyArray_SIZE(y)):
+        if cnp.PyArray_TYPE(y) == cnp.NPY_DOUBLE and (<double *>cnp.PyArray_DATA(y))[i] == 0 \
+                or cnp.PyArray_TYPE(y) == cnp.NPY_FLOAT and (<float *>cnp.PyArray_DATA(y))[i] == 0:
+            return True
+    return False
+
+
+cdef class FastProduct(Handler):
+    """Of numbers that are neither 0 nor so many that they seem to be."""
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Product node
+        cdef Variable x
+        cdef list options = [("axis", None), ("keepdims", False)]
+        if not read_options(args, kwargs, options):
+            return NotImplemented
+        x = args[0]
+        axis, keepdims = options[0][1], options[1][1]
+        kept = kept_shape(x._value, axis)
+        if kept is None or type(keepdims) is not bool:
+            return NotImplemented
+        value = reduced(MULTIPLICATION, x._value, axis, keepdims)
+        if not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value) or has_zeros(value) or not finite(value):
+            return NotImplemented
+        node = Product.__new__(Product)
+        node.x = x._value
+        node.y = value
+        return node.finish(x, kept, axis, keepdims, value)
+
+
+# -- cumulative sums ---------------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class Accumulation(Node):
+    cdef tuple shape
+    cdef object axis
+
+    cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        x_bar = accumulated(y_bar, self.axis, True)
+        if x_bar is None:
+            return walk.add(self.a, cumsum_pullback(y_bar, self.shape, self.axis), False)
+        return walk.add(self.a, cnp.PyArray_Reshape(x_bar, self.shape), True)
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        return None if x_dot is None else np.cumsum(x_dot, axis=self.axis)
+
+
+cdef class FastCumsum(Handler):
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Accumulation node
+        cdef Variable x
+        cdef list options = [("axis", None)]
+        if not read_options(args, kwargs, options):
+            return NotImplemented
+        x = args[0]
+        value = accumulated(x._value, options[0][1], False)
+        if value is None:
+            return NotImplemented
+        node = Accumulation.__new__(Accumulation)
         node.a = x.node
-        node.shape = shape
-        node.kept = tuple(kept)
-        node.axis = axis
-        node.keepdims = keepdims
+        node.shape = x._value.shape
+        node.axis = options[0][1]
         return record(x.node.trace, node, value)
+
+
+# -- y = log Σ exp x: dy = Σ exp(x - y) dx -----------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class LogOfSum(Reduction):
+    """Keeps ``e = exp(x - max x)`` and its sums."""
+
+    cdef object e
+    cdef object totals
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        factors = combined(DIVIDE, y_bar, self.totals)
+        x_bar = scaled(self.e, factors, self.kept)
+        return walk.add(self.a, self.e * factors if x_bar is None else x_bar, True)
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        if x_dot is None:
+            return None
+        terms = combined(MULTIPLY, x_dot, self.e)
+        return as_value(np.sum(terms, axis=self.axis, keepdims=True) / self.totals)
+
+
+cdef class FastLogOfSum(Handler):
+    """Of exponentials without factors; the axes stay."""
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef LogOfSum node
+        cdef Variable x
+        cdef tuple found
+        if kwargs or len(args) != 4 or type(args[0]) is not Variable or args[1] is not None or args[3]:
+            return NotImplemented
+        x = args[0]
+        kept = kept_shape(x._value, args[2]) if is_plain(x._value) else None
+        found = None if kept is None else exponentials(x._value, kept)
+        if found is None:
+            return NotImplemented
+        node = LogOfSum.__new__(LogOfSum)
+        node.e, node.totals, value = found
+        return node.finish(x, kept, args[2], True, value)
+
+
+# -- y = exp x / Σ exp x, and its logarithm ------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class Softmax(Reduction):
+    """dy = y (dx - Σ y dx), of the logarithm dx - Σ y dx."""
+
+    cdef object y
+    cdef bint logarithm
+
+    cdef bint together(self):
+        return True
+
+    cdef object total(self, object x):
+        return np.sum(x, axis=self.axis, keepdims=True)
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        if self.logarithm:
+            x_bar = y_bar - self.y * self.total(y_bar)
+        else:
+            x_bar = self.image(y_bar)
+        return walk.add(self.a, x_bar, True)
+
+    cdef object image(self, object t):
+        """The derivative of softmax is symmetric."""
+        result = projected(self.y, t, self.kept)
+        if result is not None:
+            return result
+        product = self.y * t
+        return product - self.y * self.total(product)
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        if x_dot is None:
+            return None
+        return x_dot - self.total(self.y * x_dot) if self.logarithm else self.image(x_dot)
+
+
+cdef class FastSoftmax(Handler):
+    cdef bint logarithm
+
+    def __init__(self, function, bint logarithm):
+        self.function = function
+        self.logarithm = logarithm
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Softmax node
+        cdef Variable x
+        cdef tuple found
+        if kwargs or len(args) != 2 or type(args[0]) is not Variable:
+            return NotImplemented
+        x = args[0]
+        kept = kept_shape(x._value, args[1]) if is_plain(x._value) else None
+        found = None if kept is None else exponentials(x._value, kept)
+        if found is None:
+            return NotImplemented
+        node = Softmax.__new__(Softmax)
+        node.logarithm = self.logarithm
+        node.y = normalized(found[0], found[1], kept)
+        value = combined(SUBTRACT, x._value, found[2]) if self.logarithm else node.y
+        return node.finish(x, kept, args[1], True, value)
+
+
+def use_exponential_paths(log_of_sum, softmax, log_softmax):
+    """Give these rules of lindiff.scipy.special their compiled twins."""
+    log_of_sum.fast = FastLogOfSum(log_of_sum)
+    softmax.fast = FastSoftmax(softmax, False)
+    log_softmax.fast = FastSoftmax(log_softmax, True)
 
 
 def use_reduction_paths():
@@ -230,3 +629,8 @@ def use_reduction_paths():
     fast_path(np.mean, FastReduction(np.mean, ADDITION, averaging=True))
     fast_path(np.max, FastReduction(np.max, MAXIMUM))
     fast_path(np.min, FastReduction(np.min, MINIMUM))
+    fast_path(np.var, FastMoment(np.var, False))
+    fast_path(np.std, FastMoment(np.std, True))
+    fast_path(np.linalg.norm, FastNorm(np.linalg.norm))
+    fast_path(np.cumsum, FastCumsum(np.cumsum))
+    fast_path(np.prod, FastProduct(np.prod))

@@ -20,7 +20,7 @@ from lindiff.rules._formula import some
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.ufuncs import ufunc_method
 
-__all__ = ["spread"]
+__all__ = ["cumsum_pullback", "spread"]
 
 
 # -- what all of them share ------------------------------------------------------------------------------
@@ -434,16 +434,18 @@ for ufunc, identity in [
 # -- cumulative sums and differences ---------------------------------------------------------------------
 
 
+def cumsum_pullback(y_bar: Any, shape: tuple[int, ...], axis: int | None) -> Any:
+    """Sums from the end."""
+    k = 0 if axis is None else axis
+    return np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), shape)
+
+
 @rule(np.cumsum)
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     shape = x.shape
-
-    def pullback(y_bar: Any) -> Any:
-        k = 0 if axis is None else axis
-        return np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), shape)
-
     return np.cumsum(x, axis=axis, dtype=dtype), Linear(
-        (lambda x_dot: np.cumsum(x_dot, axis=axis, dtype=dtype),), (pullback,)
+        (lambda x_dot: np.cumsum(x_dot, axis=axis, dtype=dtype),),
+        (lambda y_bar: cumsum_pullback(y_bar, shape, axis),),
     )
 
 

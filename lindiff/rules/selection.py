@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import placed
+from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
@@ -129,11 +129,27 @@ def extract(condition: Any, arr: Any) -> Any:
 @rule
 def permuted(x: Any, order: Any, axis: int) -> Any:
     """``x`` with its elements along one axis in another order, found from ``x``; the adjoint undoes it."""
-    inverse = np.argsort(order, axis=axis)
-    return np.take_along_axis(x, order, axis), Differential(
-        (lambda x_dot: np.take_along_axis(x_dot, order, axis),),
-        (lambda y_bar: np.take_along_axis(y_bar, inverse, axis),),
+    return taken_along(x, order, axis), Differential(
+        (lambda x_dot: taken_along(x_dot, order, axis),),
+        (lambda y_bar: taken_along(y_bar, inverse_order(order, axis), axis),),
     )
+
+
+def taken_along(x: Any, order: Any, axis: int) -> Any:
+    return x[order] if x.ndim == 1 else np.take_along_axis(x, order, axis)
+
+
+def inverse_order(order: Any, axis: int) -> Any:
+    if foreign(order) is not None:
+        return np.argsort(order, axis=axis)
+    inverse = np.empty_like(order)
+    places = np.arange(order.shape[axis])
+    if order.ndim == 1:
+        inverse[order] = places
+    else:
+        places = np.reshape(places, [-1 if k == axis else 1 for k in range(order.ndim)])
+        np.put_along_axis(inverse, order, places, axis)
+    return inverse
 
 
 def in_order(x: Any, axis: int | None, order_of: Callable[[Any, int], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Compiled twins of rules: reshape, transpose, concatenate, stack, diagonals, trace, the outer product.
+"""Compiled twins of rules: reshape, transpose, concatenate, stack, diagonals, trace, outer and cross product.
 
 Of the same form as arithmetic.pyx: each class is a differential.  The handlers are tried before the readable
 rules of shape.py and products.py, and answer NotImplemented where the call is not their case.
@@ -13,8 +13,8 @@ from libc.string cimport memcpy
 
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
-from lindiff.core.variable cimport Variable, constant_value, record
-from lindiff.kernels.elementwise cimport is_plain
+from lindiff.core.variable cimport Variable, constant_value, kept_constant, record
+from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 from lindiff.kernels.matmul cimport add_product, matmul
 from lindiff.kernels.memory cimport empty
 
@@ -109,10 +109,104 @@ cdef class FastTranspose(Handler):
     cdef object call(self, tuple args, dict kwargs):
         if kwargs or not 1 <= len(args) <= 2 or type(args[0]) is not Variable:
             return NotImplemented
-        if len(args) == 2 and args[1] is not None and (
-                type(args[1]) is not tuple or args[1] != reversed_axes((<Variable>args[0])._value)):
+        if len(args) == 1 or args[1] is None or args[1] == reversed_axes((<Variable>args[0])._value):
+            return args[0].T
+        if type(args[1]) is not tuple:
             return NotImplemented
-        return args[0].T
+        return record_permuted(args[0], list(args[1]))
+
+
+# -- y = x with its axes in another order --------------------------------------------------------------------
+
+cdef object permuted(object x, tuple order):
+    cdef cnp.npy_intp axes[32]
+    cdef cnp.PyArray_Dims dims
+    cdef int k
+    if not cnp.PyArray_CheckExact(x):
+        return np.transpose(x, order)
+    dims.ptr = axes
+    dims.len = len(order)
+    for k in range(dims.len):
+        axes[k] = order[k]
+    return cnp.PyArray_Transpose(<cnp.ndarray>x, &dims)
+
+
+@cython.no_gc
+@cython.final
+cdef class Permuted(Node):
+    cdef tuple order
+    cdef tuple back
+
+    cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        return walk.add(self.a, permuted(y_bar, self.back), walk.overwrite)
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        return None if x_dot is None else permuted(x_dot, self.order)
+
+
+cdef object record_permuted(Variable x, list order):
+    """``np.transpose(x, order)`` of NumPy's array; NotImplemented where the order is none."""
+    cdef Permuted node
+    cdef Py_ssize_t k, axes, axis
+    cdef list back
+    if not cnp.PyArray_CheckExact(x._value):
+        return NotImplemented
+    axes = cnp.PyArray_NDIM(<cnp.ndarray>x._value)
+    if len(order) != axes or axes > 32:
+        return NotImplemented
+    back = [-1] * axes
+    for k in range(axes):
+        if type(order[k]) is not int or not -axes <= order[k] < axes:
+            return NotImplemented
+        axis = order[k]
+        if axis < 0:
+            axis += axes
+        if back[axis] >= 0:
+            return NotImplemented
+        order[k] = axis
+        back[axis] = k
+    node = Permuted.__new__(Permuted)
+    node.a = x.node
+    node.order = tuple(order)
+    node.back = tuple(back)
+    return record(x.node.trace, node, permuted(x._value, node.order))
+
+
+cdef class FastMove(Handler):
+    """One axis moved to the place of another, or exchanged with it."""
+
+    cdef bint exchanging
+
+    def __init__(self, function, bint exchanging):
+        self.function = function
+        self.exchanging = exchanging
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Py_ssize_t axes, of, to
+        cdef list order
+        if kwargs or len(args) != 3 or type(args[0]) is not Variable or type(args[1]) is not int \
+                or type(args[2]) is not int:
+            return NotImplemented
+        axes = len((<Variable>args[0])._value.shape)
+        of, to = args[1], args[2]
+        if not -axes <= of < axes or not -axes <= to < axes:
+            return NotImplemented  # NumPy's error
+        of += axes if of < 0 else 0
+        to += axes if to < 0 else 0
+        order = list(range(axes))
+        if self.exchanging:
+            order[of], order[to] = to, of
+        else:
+            del order[of]
+            order.insert(to, of)
+        return record_permuted(args[0], order)
 
 
 # -- y = diagonal of a matrix, its sum, and the matrix with a given diagonal ------------------------------
@@ -534,11 +628,108 @@ cdef class FastOuter(Handler):
         return record(trace, node, value)
 
 
+# -- Y = X × Y, of vectors with three components -------------------------------------------------------------
+
+cdef inline void cross_rows(floating *out, const floating *x, const floating *y, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(0, 3 * n, 3):
+        out[i] = x[i + 1] * y[i + 2] - x[i + 2] * y[i + 1]
+        out[i + 1] = x[i + 2] * y[i] - x[i] * y[i + 2]
+        out[i + 2] = x[i] * y[i + 1] - x[i + 1] * y[i]
+
+
+cdef object cross_product(object x, object y):
+    """``x × y`` along the last axis, of contiguous plain arrays of one shape."""
+    cdef cnp.ndarray a, out
+    cdef int axes
+    if not is_plain(x) or not has_shape_of(y, <cnp.ndarray>x):
+        return None
+    a = x
+    axes = cnp.PyArray_NDIM(a)
+    if axes == 0 or cnp.PyArray_DIM(a, axes - 1) != 3 or not cnp.PyArray_IS_C_CONTIGUOUS(a) \
+            or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y):
+        return None
+    out = empty(axes, cnp.PyArray_DIMS(a), cnp.PyArray_TYPE(a))
+    if cnp.PyArray_TYPE(a) == cnp.NPY_DOUBLE:
+        cross_rows[double](<double *>cnp.PyArray_DATA(out), <double *>cnp.PyArray_DATA(a),
+                           <double *>cnp.PyArray_DATA(<cnp.ndarray>y), cnp.PyArray_SIZE(a) // 3)
+    else:
+        cross_rows[float](<float *>cnp.PyArray_DATA(out), <float *>cnp.PyArray_DATA(a),
+                          <float *>cnp.PyArray_DATA(<cnp.ndarray>y), cnp.PyArray_SIZE(a) // 3)
+    return out
+
+
+cdef object cross(object x, object y):
+    z = cross_product(x, y)
+    return np.cross(x, y) if z is None else z
+
+
+@cython.no_gc
+@cython.final
+cdef class Cross(Node):
+    """⟨z, x × y⟩ = ⟨x, y × z⟩ = ⟨y, z × x⟩."""
+
+    cdef object x
+    cdef object y
+
+    cdef bint linear(self):
+        return self.a is None or self.b is None
+
+    cdef int pull(self, Pull walk, object z_bar) except -1:
+        if self.a is not None:
+            walk.add(self.a, cross(self.y, z_bar), True)
+        if self.b is not None:
+            walk.add(self.b, cross(z_bar, self.x), True)
+        return 0
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        y_dot = walk.tangent(self.b)
+        if y_dot is None:
+            return None if x_dot is None else cross(x_dot, self.y)
+        if x_dot is None:
+            return cross(self.x, y_dot)
+        return cross(x_dot, self.y) + cross(self.x, y_dot)
+
+
+cdef class FastCross(Handler):
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Cross node
+        cdef Trace trace = None
+        cdef Variable v
+        if kwargs or len(args) != 2:
+            return NotImplemented
+        node = Cross.__new__(Cross)
+        x = constant_value(args[0])
+        y = constant_value(args[1])
+        if type(x) is Variable:
+            v = x
+            trace = v.node.trace
+            node.a = v.node
+            x = v._value
+        if type(y) is Variable:
+            v = y
+            if trace is not None and v.node.trace is not trace:
+                return NotImplemented
+            trace = v.node.trace
+            node.b = v.node
+            y = v._value
+        value = None if trace is None else cross_product(x, y)
+        if value is None:
+            return NotImplemented
+        node.x = x if node.a is not None else kept_constant(x)
+        node.y = y if node.b is not None else kept_constant(y)
+        return record(trace, node, value)
+
+
 def use_structure_paths():
     """Give the readable rules of these functions their compiled twins."""
     fast_path(np.reshape, FastReshape(np.reshape))
     fast_path(np.expand_dims, FastExpandDims(np.expand_dims))
     fast_path(np.transpose, FastTranspose(np.transpose))
+    fast_path(np.swapaxes, FastMove(np.swapaxes, True))
+    fast_path(np.moveaxis, FastMove(np.moveaxis, False))
+    fast_path(np.cross, FastCross(np.cross))
     fast_path(np.diagonal, FastDiagonal(np.diagonal))
     fast_path(np.trace, FastTrace(np.trace))
     fast_path(np.concatenate, FastJoin(np.concatenate, False))

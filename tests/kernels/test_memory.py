@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+import lindiff as ld
 from lindiff.kernels import memory, syrk
 
 LIMIT = 64 * 2**20
@@ -111,3 +112,104 @@ def test_results_may_die_in_other_threads():
     for thread in threads:
         thread.join()
     assert memory.retained() <= LIMIT
+
+
+# -- NumPy's own arrays, while a function of large ones is differentiated ----------------------------------
+
+
+def test_arrays_of_a_transform_are_used_again():
+    def f(x):
+        assert not made_by_numpy()
+        return np.sum(np.exp(x))
+
+    ld.grad(f)(np.linspace(0.0, 1.0, 40_000))
+    assert memory.retained() > 0
+
+
+def test_arrays_of_small_transforms_and_others_are_numpys():
+    np.exp(np.linspace(0.0, 1.0, 40_000))
+    ld.grad(lambda x: np.sum(np.exp(x)))(np.ones(10))
+    assert memory.retained() == 0
+
+
+def made_by_numpy():
+    """Whether an array that NumPy makes is not kept when it dies."""
+    memory.release()
+    np.ones(40_000)
+    return memory.retained() == 0
+
+
+def test_numpy_makes_its_arrays_again_after_errors():
+    def fails(x):
+        raise ZeroDivisionError(np.sum(x))
+
+    with pytest.raises(ZeroDivisionError):
+        ld.grad(fails)(np.ones(40_000))
+    assert made_by_numpy()
+
+    @ld.rule
+    def unable(x):
+        def pullback(y_bar):
+            raise ZeroDivisionError
+
+        return np.sum(x), pullback
+
+    with pytest.raises(ZeroDivisionError):
+        ld.grad(unable)(np.ones(40_000))
+    assert made_by_numpy()
+
+
+def test_a_small_argument_of_a_large_computation():
+    _, pullback = ld.vjp(lambda s: np.sum(np.exp(np.sin(s + np.linspace(0.0, 1.0, 40_000)))), 0.5)
+    pullback(1.0)
+    assert memory.retained() > 0
+    assert made_by_numpy()
+
+
+def test_nested_transforms_and_forward_mode():
+    x, v = np.linspace(0.0, 1.0, 40_000), np.ones(40_000)
+    value, tangent = ld.jvp(ld.grad(lambda x: np.sum(np.sin(x) ** 2)), (x,), (v,))
+    np.testing.assert_allclose(value, np.sin(2 * x))
+    np.testing.assert_allclose(tangent, 2 * np.cos(2 * x))
+    assert made_by_numpy()
+
+
+def test_arrays_outlive_their_transform():
+    kept = {}
+
+    def f(x):
+        for n in (0, 1, 5, 1000, 9_000, 40_000):
+            kept[n] = np.full(n, float(n))
+        kept["empty"] = np.empty((0, 100_000))
+        kept["zeros"] = np.zeros(40_000)
+        kept["list"] = np.fromiter((i * i for i in range(20_000)), float)
+        return np.sum(x * x)
+
+    for _ in range(3):  # new memory, then used memory
+        ld.grad(f)(np.ones(40_000))
+    gc.collect()
+    assert not kept["zeros"].any()
+    np.testing.assert_array_equal(kept["list"], np.arange(20_000.0) ** 2)
+    for n in (0, 1, 5, 1000, 9_000, 40_000):
+        np.testing.assert_array_equal(kept[n], np.full(n, float(n)))
+        kept[n].resize(2 * n + 1, refcheck=False)
+        np.testing.assert_array_equal(kept[n][:n], n)
+        assert not kept[n][n:].any()
+
+
+def test_transforms_in_threads():
+    wrong = []
+
+    def work(number):
+        x = np.linspace(0.0, 1.0, 20_000 + 100 * number)
+        for _ in range(20):
+            if not np.allclose(ld.grad(lambda x: np.sum(np.sin(x * number)))(x), number * np.cos(x * number)):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert made_by_numpy()

@@ -12,6 +12,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array, conj, normalized_axes
+from lindiff.rules.reduced import use_exponential_paths
 from lindiff.scipy.special._drop_in import drop_in
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
@@ -112,8 +113,9 @@ def logsumexp(
     elif return_sign:
         sign = signs(a, b, axes)
     if not keepdims:
-        y = np.squeeze(y, axis=axes)
-        sign = None if sign is None else np.squeeze(sign, axis=axes)
+        shape = tuple([n for k, n in enumerate(a.shape) if k not in axes])
+        y = np.reshape(y, shape)
+        sign = None if sign is None else np.reshape(sign, shape)
     return (y, sign) if return_sign else y
 
 
@@ -184,3 +186,6 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
     array([ 0.5, -0.5])
     """
     return log_of_normalized(x, axis)
+
+
+use_exponential_paths(log_of_sum, normalized_exponentials, log_of_normalized)

@@ -1,0 +1,3 @@
+from typing import Any
+
+def add_at_places(x: Any, index: Any, y: Any) -> bool: ...
