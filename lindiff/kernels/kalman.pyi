@@ -8,6 +8,7 @@ class Sweep:
     logdet: NDArray[Any]
     gram: NDArray[Any]
     means: NDArray[Any]
+    after: tuple[NDArray[Any], NDArray[Any]]
     def __init__(
         self,
         y: NDArray[Any],
@@ -23,9 +24,18 @@ class Sweep:
         tolerance: float = 1e-14,
         mixed: int = 0,
         block: int = 0,
+        predicts: bool = False,
+        origin: int = 0,
     ) -> None: ...
     def filtered_covariances(self) -> NDArray[Any]: ...
     def pull(
-        self, quad_bar: Any, gram_bar: Any, logdet_bar: Any, wanted: Sequence[bool]
-    ) -> tuple[NDArray[Any] | None, ...]: ...
-    def smooth(self) -> tuple[NDArray[Any], NDArray[Any]]: ...
+        self,
+        quad_bar: Any,
+        gram_bar: Any,
+        logdet_bar: Any,
+        wanted: Sequence[bool],
+        after: tuple[Any, Any] | None = None,
+    ) -> tuple[tuple[Any, ...], tuple[NDArray[Any], NDArray[Any]]]: ...
+    def smooth(
+        self, after: tuple[Any, Any] | None = None
+    ) -> tuple[NDArray[Any], NDArray[Any], tuple[NDArray[Any], NDArray[Any]]]: ...

@@ -76,6 +76,7 @@ cdef struct Model:
     const unsigned char *observed   # (steps, p); NULL: everything is
     bint independent
     bint constant   # no matrix changes in time
+    bint predicts   # the state after the last step, too
     double tolerance
 
 
@@ -462,7 +463,7 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
                     gram, room)
         m_f = <scalar *> k.m + (t - k.first) * n * series
         memcpy(m_f, m, n * series * sizeof(scalar))
-        if t == g.steps - 1:
+        if t == g.steps - 1 and not g.predicts:
             break
         A = <scalar *> g.A + t * g.A_step
         product(PLAIN, PLAIN, n, n, series, 1, A, m_f, False, m)
@@ -743,6 +744,10 @@ cdef class Sweep:
     block : int
         Keep what the way back needs for so many steps, the start of each block of them, and run the others
         again; 0: keep all.
+    predicts : bool
+        Whether the state after the last step is predicted, as `after`.
+    origin : int
+        The number of the first step in errors.
 
     Raises
     ------
@@ -761,6 +766,8 @@ cdef class Sweep:
         log |S|.
     means : (T, n, s) array
         m_f, where all is kept.
+    after : tuple of (n, s) and (n, n) arrays
+        m and P predicted for the step after the last one.
 
     Notes
     -----
@@ -775,7 +782,7 @@ cdef class Sweep:
     >>> sweep = Sweep(y, one, one, one, one, np.zeros((1, 1)), one)
     >>> sweep.quad[:, 0]
     array([0.5, 2.5])
-    >>> means, covariances = sweep.smooth()
+    >>> means, covariances, _ = sweep.smooth()
     >>> means[:, 0, 0]
     array([1., 2.])
     """
@@ -794,11 +801,14 @@ cdef class Sweep:
     cdef cnp.ndarray slots
     cdef cnp.ndarray covariances   # (slots, n, n): P_f
     cdef Py_ssize_t block
+    cdef Py_ssize_t origin
+    cdef readonly tuple after
     cdef list starts   # predicted moments at the beginning of each block
 
     def __init__(self, cnp.ndarray y, cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R,
                  cnp.ndarray m, cnp.ndarray P, c=None, observed=None, bint independent=False,
-                 double tolerance=1e-14, Py_ssize_t mixed=0, Py_ssize_t block=0):
+                 double tolerance=1e-14, Py_ssize_t mixed=0, Py_ssize_t block=0, bint predicts=False,
+                 Py_ssize_t origin=0):
         cdef Model *g = &self.g
         cdef Py_ssize_t T = y.shape[0], p = y.shape[1], s = y.shape[2], n = A.shape[A.ndim - 1]
         cdef Py_ssize_t width = p if independent else p * p
@@ -823,6 +833,8 @@ cdef class Sweep:
             g.observed = <const unsigned char *> cnp.PyArray_DATA(mask)
         g.independent = independent
         g.tolerance = tolerance
+        g.predicts = predicts
+        self.origin = origin
         self.block = block = min(block, T) if block > 0 else T
         self.means = np.empty((block, n, s), dtype=self.dtype)
         w = np.empty((block, p, s), dtype=self.dtype)
@@ -843,6 +855,7 @@ cdef class Sweep:
         self.starts = [(m.copy(), P.copy())]
         for begin in range(0, T, max(block, 1)):
             self.starts.append(self.run(begin, self.gram))
+        self.after = self.starts[len(self.starts) - 1]
 
     cdef Py_ssize_t chunk(self):
         """Steps between two looks for Ctrl-C."""
@@ -873,8 +886,8 @@ cdef class Sweep:
             failed = self.filter(cnp.PyArray_DATA(room), &state, &o, begin, end, cnp.PyArray_DATA(gram))
             if failed >= 0 and np.isfinite(covariances[0]).all():
                 raise LinAlgError(
-                    f"the covariance of the observations at step {failed} is not positive definite: obs_cov "
-                    f"and the states leave a combination of them without variance")
+                    f"the covariance of the observations at step {self.origin + failed} is not positive "
+                    f"definite: obs_cov and the states leave a combination of them without variance")
             if failed >= 0 or not (np.isfinite(means).all() and np.isfinite(covariances[0]).all()):
                 raise self.overflow(first, end if failed < 0 else failed)
             PyErr_CheckSignals()
@@ -889,6 +902,7 @@ cdef class Sweep:
             if not finite.all() or not np.isfinite(self.covariances[self.slots[t - first]]).all():
                 found, series = t, int(np.argmin(finite))
                 break
+        found += self.origin
         error = OverflowError(f"the state predicted for step {found}, or its covariance, overflows")
         error.series = series
         return error
@@ -918,7 +932,7 @@ cdef class Sweep:
         """P_f of every step, (T, n, n)."""
         return self.covariances[self.slots]
 
-    def pull(self, quad_bar, gram_bar, logdet_bar, tuple wanted):
+    def pull(self, quad_bar, gram_bar, logdet_bar, tuple wanted, tuple after=None):
         """Pull cotangents of `gram` and of the sums over steps of `quad` and `logdet` back.
 
         Parameters
@@ -929,11 +943,15 @@ cdef class Sweep:
         logdet_bar : number
         wanted : tuple of 8 bool
             For which of y, A, B, Q, R, m, P, c.
+        after : tuple of (n, s) and (n, n) arrays, optional
+            The r and N after the last step; by default zero.
 
         Returns
         -------
         tuple of 8
             Arrays in the shapes of the arguments, or None.
+        tuple of (n, s) and (n, n) arrays
+            The r and N before the first step.
         """
         cdef Bars b
         cdef list bars = [np.zeros_like(x) if want and x is not None else None
@@ -949,33 +967,35 @@ cdef class Sweep:
         b.covariances = any(wanted[1:5]) or wanted[6]
         b.means = wanted[1] or wanted[2]
         omega = -2 * logdet_bar
-        r, N = self.back(&b, omega)
+        r, N = self.back(&b, omega, after)
         weighted = r * own
         weighted[:, first:] += r @ mixing
         weighted[:, :first] += r[:, first:] @ mixing[:first].T
         m_bar = weighted if wanted[5] else None
         P_bar = 0.5 * (weighted @ r.T - omega * N) if wanted[6] else None
-        return (*bars[:5], m_bar, P_bar, bars[5])
+        return (*bars[:5], m_bar, P_bar, bars[5]), (r, N)
 
-    def smooth(self):
-        """The smoothed means (T, n, s) and covariances (T, n, n)."""
+    def smooth(self, tuple after=None):
+        """The smoothed means (T, n, s) and covariances (T, n, n), and the r and N before the first step.
+
+        after: those after the last one, by default zero.
+        """
         cdef Bars b
         cdef cnp.ndarray M = np.empty((self.g.steps, self.g.n, self.g.series), dtype=self.dtype)
         cdef cnp.ndarray V = np.empty((self.g.steps, self.g.n, self.g.n), dtype=self.dtype)
         b.y = b.A = b.B = b.Q = b.R = b.c = b.own = b.mixing = NULL
         b.M, b.V = cnp.PyArray_DATA(M), cnp.PyArray_DATA(V)
         b.covariances = b.means = True
-        self.back(&b, 1)
-        return M, V
+        return M, V, self.back(&b, 1, after)
 
-    cdef tuple back(self, Bars *b, omega):
+    cdef tuple back(self, Bars *b, omega, tuple after):
         """The sweep backward: r and N before the first step."""
         if self.block >= self.g.steps:
-            return self.back_over_blocks(b, omega)
+            return self.back_over_blocks(b, omega, after)
         with self.lock:
-            return self.back_over_blocks(b, omega)
+            return self.back_over_blocks(b, omega, after)
 
-    cdef tuple back_over_blocks(self, Bars *b, omega):
+    cdef tuple back_over_blocks(self, Bars *b, omega, tuple after):
         cdef Model *g = &self.g
         cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, chunk = self.chunk()
         cdef Backward state
@@ -986,6 +1006,8 @@ cdef class Sweep:
             5 * n * n + 3 * p * n + 3 * p * p + n + (2 * n + p + most) * s + most * most, dtype=self.dtype)
         cdef cnp.ndarray factor = np.full(1, omega, dtype=self.dtype)
         cdef cnp.ndarray index = np.empty(p, dtype=np.intp), scales = np.zeros((3, n))
+        if after is not None:
+            r[...], N[...] = after
         start_rest(&state.rest, scales)
         state.count = state.at = 0
         state.r, state.N = cnp.PyArray_DATA(r), cnp.PyArray_DATA(N)

@@ -10,15 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.statespace.initialization import conditioned, determined_at, information
+from lindiff.statespace.initialization import conditioned, determined_at, information, well_determined
 from lindiff.statespace.model import System, series_by_pattern
 from lindiff.statespace.recursions import filtered, groups
 
 __all__ = ["FAILURES", "Parts", "collapsed"]
-
-# The least eigenvalue of the information, in the units of its diagonal, from which the tail starts: with
-# less, its start would hold large variances that lose digits.
-WELL_DETERMINED = 1e-4
 
 Parts = list[tuple[Any, System, System]]
 FAILURES = (ValueError, np.linalg.LinAlgError, OverflowError)
@@ -38,7 +34,7 @@ def _split(system: System, name: str) -> tuple[System, System]:
     while True:
         (group,) = groups(_steps(system, 0, steps))
         run = filtered(group, name)
-        first = determined_at(group, run, WELL_DETERMINED)
+        first = determined_at(group, run, well_determined(system.y.dtype))
         if first is not None or steps == T:
             break
         steps = min(T, 2 * steps)

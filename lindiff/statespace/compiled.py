@@ -11,10 +11,11 @@ import numpy as np
 from lindiff.core.variable import value
 from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.linalg.gaussian import LOG_TWO_PI
+from lindiff.statespace.diffuse_sweep import start
 from lindiff.statespace.filter_sums import filter_sums
-from lindiff.statespace.initialization import each_regular, never_determined, regular
+from lindiff.statespace.initialization import each_regular, never_determined
 from lindiff.statespace.model import System, series_by_pattern
-from lindiff.statespace.sweeps import Plan, Sweeps, sweeps_for
+from lindiff.statespace.sweeps import Plan, Sweeps, naming, of_series, sweeps_for
 
 __all__ = ["compiled", "compiled_steps", "from_sums", "operands", "settled"]
 
@@ -58,7 +59,7 @@ def operands(system: System, tolerance: float, name: str, block: int = 0) -> tup
     kind = sweeps_for(plain, len(diffuse))
     plan = Plan(_groups(system) if kind is Sweeps else (), independent, tolerance, block, name, diffuse)
     if diffuse and kind is Sweeps:
-        plan = plan._replace(shift=_shift(plain, plan))
+        plan = _with_start(plain, plan)
     elif diffuse:
         plan = _with_shift_of_each(plain, plan)
     return arrays, plan
@@ -77,30 +78,27 @@ def _groups(system: System) -> tuple[tuple[Any, Any], ...]:
 # -- diffuse states ----------------------------------------------------------------------------------------
 
 
-def _shift(arrays: tuple[Any, ...], plan: Plan) -> Any:
-    """Where diffuse states start, (S, d): near what the data say of them, so that large numbers do not
-    cancel.  No result depends on it: it is a constant, found from as few steps as determine them.
+def _with_start(arrays: tuple[Any, ...], plan: Plan) -> Plan:
+    """The plan with the steps after which filters collapse, the same for all series with the same missing
+    values, and a shift near what the data so far say of the diffuse states, so that large numbers do not
+    cancel.  No result depends on them: they are constants.
     """
-    shift = np.zeros((len(arrays[0]), len(plan.diffuse)), arrays[0].dtype)
-    for group in plan.groups:
-        shift[group[0]] = _shift_of_group(arrays, plan._replace(groups=(group,), shift=shift, block=0))
-    return shift
-
-
-def _shift_of_group(arrays: tuple[Any, ...], plan: Plan) -> Any:
-    ((series, observed),) = plan.groups
-    T, d, k = arrays[0].shape[1], len(plan.diffuse), len(series)
-    steps = min(T, 2 * d + 8)
-    P = arrays[6][0 if len(arrays[6]) == 1 else series[0]]
-    variances = np.diagonal(P)[list(plan.diffuse)]
-    while True:
-        seen = None if observed is None else observed[:steps]
-        gram = Sweeps(_first(arrays, steps), plan._replace(groups=((series, seen),))).sweeps[0].gram
-        if regular(gram[k:], variances):
-            return -np.linalg.solve(gram[k:], gram[:k].T).T
-        if steps == T:
-            raise never_determined(plan.name, series, d)
-        steps = min(T, 2 * steps)
+    S, T, _ = arrays[0].shape
+    heads, shift = np.zeros(S, int), np.zeros((S, len(plan.diffuse)), arrays[0].dtype)
+    with_pattern: dict[int, list[Any]] = {}
+    for series, observed in plan.groups:
+        with naming(plan.name, series):
+            given = of_series(arrays, series, plan)
+            found = start(given, observed, plan.independent, plan.tolerance, plan.diffuse)
+        if found is None:
+            raise never_determined(plan.name, series, len(plan.diffuse))
+        heads[series], shift[series] = found
+        with_pattern.setdefault(id(observed), []).append(series)
+    for parts in with_pattern.values():
+        if len(parts) > 1:
+            series = np.concatenate(parts)
+            heads[series] = heads[series].max()
+    return plan._replace(heads=heads, shift=shift, settled=bool((heads < T).all()))
 
 
 def _with_shift_of_each(arrays: tuple[Any, ...], plan: Plan) -> Plan:

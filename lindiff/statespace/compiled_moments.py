@@ -61,13 +61,8 @@ def _joined(parts: list[tuple[Any, ...]], plan: Any) -> tuple[Any, ...]:
 
 def _smoothed(sweep: Any, k: int) -> tuple[Any, Any]:
     """Means (k, T, n) and covariances (k, T, n, n) of a group's series."""
-    M, V = sweep.smooth()
-    states, units = M[..., :k], M[..., k:]
-    if units.shape[-1]:  # the diffuse states given the data: δ̂ = -s C⁻¹, of covariance C⁻¹ (de Jong 1991)
-        s, C = sweep.gram[:k], sweep.gram[k:]
-        states = states - units @ np.linalg.solve(C, s.T)
-        V = V + units @ np.linalg.solve(C, transposed(units))
-    return np.transpose(states, (2, 0, 1)), np.broadcast_to(V, (k, *V.shape))
+    M, V = sweep.smooth()[:2]
+    return np.transpose(M, (2, 0, 1)), np.broadcast_to(V, (k, *V.shape))
 
 
 def compiled_filter(system: System, tolerance: float, name: str) -> tuple[Any, ...]:

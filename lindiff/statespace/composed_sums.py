@@ -9,8 +9,9 @@ import numpy as np
 from lindiff.core.arrays import zeros_beside
 from lindiff.linalg import sumlogdiag
 from lindiff.linalg._matrices import transposed
+from lindiff.statespace.initialization import Information, conditioned
 from lindiff.statespace.model import System
-from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order
+from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order, part
 from lindiff.statespace.sweeps import Plan
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
@@ -22,29 +23,49 @@ def composed_sums(*arrays: Any, plan: Plan) -> tuple[Any, ...]:
     """What ``Sweeps(arrays, plan).sums()`` is."""
     y, A, B, Q, R, m, P, c = arrays
     found = groups(System(y, A, B, Q, R, m, P, c, None, plan.diffuse, many=True))
-    parts = [_sums(group, filtered(group, plan.name), plan) for group in found]
+    parts = [_sums(group, plan) for group in found]
     order = [group.series for group in found]
     return tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
 
 
-def _sums(group: Group, run: Filtered, plan: Plan) -> tuple[Any, ...]:
-    k, d = len(group.series), group.diffuse
+def _sums(group: Group, plan: Plan) -> tuple[Any, ...]:
+    k, d, T = len(group.series), group.diffuse, len(group.observed)
     like = group.initial_state_cov
-    quad = logdet = zeros_beside(like, (k,), like.dtype)
     cross, info = zeros_beside(like, (k, d), like.dtype), zeros_beside(like, (k, d, d), like.dtype)
+    if not d:
+        quad, logdet = _of_data(group, filtered(group, plan.name), None)
+        return quad, cross, info, logdet
+    head = T if plan.heads is None or not k else plan.heads[group.series[0]]
+    first = part(group, 0, head)
+    run = filtered(first, plan.name)
+    shift = plan.shift[group.series]
+    shift = shift if group.shared else shift[:, None]
+    quad, logdet = _of_data(first, run, shift)
     for step in run.observed:
-        if step is None:
-            continue
-        z = data_rows(step.z, group)
-        if d:
+        if step is not None:
             Z = step.z[..., -d:, :]
-            shift = plan.shift[group.series]
-            z = z + (shift if group.shared else shift[:, None]) @ Z
-            cross = cross + np.reshape(z @ transposed(Z), (k, d))
-            info = info + Z @ transposed(Z)
-        quad = quad + np.reshape(np.sum(z * z, axis=-1), (k,))
-        logdet = logdet + 2 * sumlogdiag(step.L)
+            z = data_rows(step.z, group) + shift @ Z
+            cross, info = cross + np.reshape(z @ transposed(Z), (k, d)), info + Z @ transposed(Z)
+    if head < T:
+        s, C = (cross, info[0]) if group.shared else (cross[:, None], info)
+        known = Information(0, shift, [], [s], [C])
+        m, P = conditioned(run.predicted[-1], run.predicted_cov[-1], known, 0)
+        later = part(group, head, T, m, P)
+        more = _of_data(later, filtered(later, plan.name), None)
+        quad, logdet = quad + more[0], logdet + more[1]
     return quad, cross, info, logdet
+
+
+def _of_data(group: Group, run: Filtered, shift: Any) -> tuple[Any, Any]:
+    """The sums of squares and of log |S|."""
+    k, like = len(group.series), group.initial_state_cov
+    quad = logdet = zeros_beside(like, (k,), like.dtype)
+    for step in run.observed:
+        if step is not None:
+            z = data_rows(step.z, group)
+            z = z if shift is None else z + shift @ step.z[..., -group.diffuse :, :]
+            quad, logdet = quad + np.reshape(np.sum(z * z, axis=-1), (k,)), logdet + 2 * sumlogdiag(step.L)
+    return quad, logdet
 
 
 def composed_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan) -> Any:

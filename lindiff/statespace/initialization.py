@@ -24,6 +24,7 @@ __all__ = [
     "prior_variances",
     "regular",
     "stationary_initialization",
+    "well_determined",
 ]
 
 
@@ -169,6 +170,13 @@ def information(group: Group, run: Filtered, name: str) -> Information | None:
     return Information(first, shift, z, nothing + s[first:], nothing + C[first:])
 
 
+def well_determined(dtype: Any) -> float:
+    """The `least` of :func:`regular` from which a proper filter may start where the data put the diffuse
+    states: with less its variances would be so large that a quarter of the digits is lost.
+    """
+    return float(np.finfo(dtype).eps) ** 0.25
+
+
 def determined_at(group: Group, run: Filtered, least: float = 0.0) -> int | None:
     """The first step whose data determine all diffuse states, if there is one; see :func:`regular`."""
     d, C = group.diffuse, 0
@@ -207,7 +215,7 @@ def prior_variances(m: Any, P: Any, d: int) -> Any:
 
 def regular(C: Any, variances: Any, least: float = 0.0) -> bool:
     """Whether the information C (..., d, d) determines every diffuse state, with an eigenvalue of `least` in
-    the units of its diagonal at the least.
+    the units of its diagonal at the least, and a diagonal of as much in those of the prior variances.
 
     ``1 - variance * information`` is what the data leave of a state's prior variance: one that they say
     nothing about may seem to be observed by rounding, as by ``sin(π)``.  All together are determined if C is
@@ -218,8 +226,9 @@ def regular(C: Any, variances: Any, least: float = 0.0) -> bool:
 
 def each_regular(C: Any, variances: Any, least: float = 0.0) -> Any:
     """The same of each matrix of a batch."""
-    information, rounding = np.diagonal(C, axis1=-2, axis2=-1), 1e3 * np.finfo(C.dtype).eps
-    seen = np.all(np.isfinite(C), axis=(-2, -1)) & np.all(information * variances > rounding**2, axis=-1)
+    information, rounding = np.diagonal(C, axis1=-2, axis2=-1), 1e3 * float(np.finfo(C.dtype).eps)
+    seen = np.all(information * variances > max(rounding**2, least), axis=-1)
+    seen = np.all(np.isfinite(C), axis=(-2, -1)) & seen
     if C.shape[-1] == 1:
         return seen
     scale = np.sqrt(np.where(seen[..., None], information, 1))

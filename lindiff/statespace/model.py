@@ -327,9 +327,12 @@ class Checks:
 
 
 def _is_covariance(X: Any) -> Any:
-    """Symmetric, no variance negative, no correlation beyond 1."""
+    """Symmetric, no variance negative, no correlation beyond 1 but for the rounding of its computation."""
+    if not (transposed(X) == X).all():
+        return False
     variances = np.diagonal(X, axis1=-2, axis2=-1)
-    return (transposed(X) == X).all() and (variances >= 0).all() and _has_correlations(X, variances, 0)
+    rounding = 4 * float(np.finfo(X.dtype).eps) * np.max(variances, axis=-1, initial=0)[..., None, None]
+    return (variances >= 0).all() and _has_correlations(X, variances, rounding)
 
 
 def _has_correlations(plain: Any, variances: Any, rounding: Any) -> bool:
@@ -526,9 +529,9 @@ def _proper_start(
     if observed.shape[-2] == observed.shape[-1]:
         observed = np.diagonal(observed, axis1=-2, axis2=-1)
     sizes = [observed, np.diagonal(moving, axis1=-2, axis2=-1)]
-    size = sum(np.mean(x) for x in sizes if x.size)
+    size = sum(np.sum(x) / x.size for x in sizes if x.size)
     loadings = value(design)
-    gain = np.mean(np.sum(loadings**2, axis=-2), axis=(0, 1)) if loadings.size else np.zeros_like(mask)
+    gain = np.sum(loadings**2, axis=(0, 1, 2)) / max(loadings.shape[0] * loadings.shape[1], 1)
     variances = np.where(size > 0, size, 1) / np.where(gain > 0, gain, 1)
     start = np.zeros_like(mask)[None] if initial_state is None else initial_state * known
     cov = np.diag(variances.astype(dtype) * mask)[None]

@@ -32,6 +32,7 @@ __all__ = [
     "groups",
     "in_order",
     "matrices_over_time",
+    "part",
     "rows_over_time",
     "smoothed",
 ]
@@ -154,6 +155,18 @@ def _rows_shape(shared: bool, k: int) -> tuple[int, ...]:
 def data_rows(x: Any, group: Group) -> Any:
     """The rows of the data, without those of the diffuse states."""
     return x[..., : x.shape[-2] - group.diffuse, :] if group.diffuse else x
+
+
+def part(group: Group, start: int, stop: int, m: Any = None, P: Any = None) -> Group:
+    """Some of the steps; from the mean rows m of the data, if given, and the covariance P, not diffuse."""
+    lists = ("y", "transition", "design", "state_cov", "obs_cov", "state_intercept", "obs_intercept")
+    cut = group._replace(
+        observed=group.observed[start:stop], **{name: getattr(group, name)[start:stop] for name in lists}
+    )
+    if m is None:
+        return cut
+    c = [None if x is None else data_rows(x, group) for x in cut.state_intercept]
+    return cut._replace(state_intercept=c, initial_state=m, initial_state_cov=P, diffuse=0)
 
 
 def rows_over_time(parts: Sequence[Any], group: Group, width: int) -> Any:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lindiff.kernels.kalman import Sweep
 from lindiff.kernels.threads import available
 from lindiff.linalg._backend import kernels
+from lindiff.statespace.diffuse_sweep import DiffuseSweep
 
-__all__ = ["Plan", "Sweeps", "sweeps_for"]
+__all__ = ["Plan", "Sweeps", "naming", "of_series", "sweeps_for"]
 
 # A thread is worth it from so many multiplications in each group (about half a millisecond); larger matrices
 # keep BLAS's own threads busy.
@@ -25,8 +28,9 @@ class Plan(NamedTuple):
     groups: the places of series that share covariances, and where they are observed, (T, p) of bool, or None
     for everywhere.  independent: obs_cov is a row of variances.  tolerance: of the steady state.  block: of
     how many steps all is kept, 0 for all of them.  name: the public function that errors speak of.  diffuse:
-    places of the diffuse states; shift (S, d): where they start; settled: whether all the data say so.
-    stepwise: `terms` are wanted, instead of sums.
+    places of the diffuse states; shift (S, d): where they start; heads (S,): after how many steps their
+    filters collapse, None for never; settled: whether no digits cancel from that shift.  stepwise: `terms` are
+    wanted, instead of sums.
     """
 
     groups: tuple[tuple[Any, Any], ...]
@@ -36,6 +40,7 @@ class Plan(NamedTuple):
     name: str
     diffuse: tuple[int, ...] = ()
     shift: Any = None
+    heads: Any = None
     settled: bool = False
     stepwise: bool = False
 
@@ -74,17 +79,19 @@ class Sweeps:
     def sums(self) -> tuple[Any, Any, Any, Any]:
         """Sums over steps for each series: vᵀ S⁻¹ v (S,), vᵀ S⁻¹ V (S, d), Vᵀ S⁻¹ V (S, d, d), log |S| (S,).
 
-        V are the innovations from zero data and the unit vectors of the d diffuse states.
+        V are the innovations from zero data and the unit vectors of the d diffuse states, for the steps
+        before the filter collapses; see `DiffuseSweep`.
         """
         y, d = self.arrays[0], len(self.plan.diffuse)
         S = y.shape[0]
         quad, logdet = np.empty(S, y.dtype), np.empty(S, y.dtype)
         cross, info = np.empty((S, d), y.dtype), np.empty((S, d, d), y.dtype)
         for (series, _), sweep in zip(self.plan.groups, self.sweeps, strict=True):
-            k = len(series)
-            quad[series] = sweep.quad.sum(axis=0)[:k]
-            cross[series], info[series] = sweep.gram[:k], sweep.gram[k:]
-            logdet[series] = sweep.logdet.sum()
+            if d:
+                quad[series], logdet[series] = sweep.quad, sweep.logdet
+                cross[series], info[series] = sweep.cross, sweep.info
+            else:
+                quad[series], logdet[series] = sweep.quad.sum(axis=0), sweep.logdet.sum()
         return quad, cross, info, logdet
 
     def terms(self) -> Any:
@@ -97,16 +104,13 @@ class Sweeps:
     def pull(self, bars: tuple[Any, ...], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         """Cotangents of the wanted arrays from those of the sums; None for the others."""
         quad_bar, cross_bar, info_bar, logdet_bar = bars
-        nothing = np.zeros(len(self.plan.diffuse))
 
         def pulled(item: Any) -> Any:
             (series, _), sweep = item
-            return sweep.pull(
-                np.concatenate([quad_bar[series], nothing]),
-                np.concatenate([cross_bar[series], info_bar[series].sum(axis=0)]),
-                logdet_bar[series].sum(),
-                wanted,
-            )
+            quad, cross, logdet = quad_bar[series], cross_bar[series], logdet_bar[series].sum()
+            if self.plan.diffuse:
+                return sweep.pull(quad, cross, info_bar[series].sum(axis=0), logdet, wanted)
+            return sweep.pull(quad, cross, logdet, wanted)[0]
 
         found = self._each(pulled, list(zip(self.plan.groups, self.sweeps, strict=True)))
         dtype = self.arrays[0].dtype
@@ -122,50 +126,28 @@ class Sweeps:
 
     def parameters(self, series: Any) -> tuple[Any, ...]:
         """transition, design, state_cov, obs_cov (1 or T, ...), initial_state_cov that series share."""
-        _, A, B, Q, R, _, P, _ = self.arrays
-        return tuple(x[0] if x.shape[0] == 1 else x[series[0]] for x in (A, B, Q, R, P))
+        return _shared(self.arrays, series)
 
     def _sweep(self, group: tuple[Any, Any]) -> Any:
         series, observed = group
-        y, *_, m, _, c = self.arrays
-        A, B, Q, R, P = self.parameters(series)
-        plan, k = self.plan, len(series)
-        everyone = k == y.shape[0]
-        y, m, c = (x if x is None or everyone or x.shape[0] == 1 else x[series] for x in (y, m, c))
-        m = np.broadcast_to(m, (k, m.shape[1]))
-        if plan.diffuse:
-            y, m, c = self._with_unit_starts(y, m, c, plan.shift[series])
-        try:
-            return kernels(y).Sweep(
-                _contiguous(np.transpose(y, (1, 2, 0))),
-                *(_contiguous(x) for x in (A, B, Q, R[:, 0] if plan.independent else R, m.T, P)),
-                None if c is None else _contiguous(np.transpose(c, (1, 2, 0))),
-                observed,
-                plan.independent,
-                plan.tolerance,
-                len(plan.diffuse),
-                plan.block,
+        plan = self.plan
+        arrays = of_series(self.arrays, series, plan)
+        with naming(plan.name, series):
+            if not plan.diffuse:
+                y, A, B, Q, R, m, P, c = arrays
+                rest = observed, plan.independent, plan.tolerance
+                return Sweep(y, A, B, Q, R, m, P, c, *rest, block=plan.block)
+            head = len(arrays[0]) if plan.heads is None else plan.heads[series[0]]
+            return DiffuseSweep(
+                arrays, observed, plan.independent, plan.tolerance, plan.block, plan.diffuse, head
             )
-        except (np.linalg.LinAlgError, OverflowError) as error:
-            column = min(getattr(error, "series", 0), k - 1)  # of a diffuse state: the last series
-            which = f" (series {series[column]})" if k else ""
-            raise type(error)(f"{plan.name}{which}: {error}") from None
-
-    def _with_unit_starts(self, y: Any, m: Any, c: Any, shift: Any) -> tuple[Any, Any, Any]:
-        """Further series: zero data from the unit vectors of the diffuse states."""
-        d, k = len(self.plan.diffuse), len(m)
-        units = np.eye(m.shape[1], dtype=m.dtype)[list(self.plan.diffuse)]
-        y = np.concatenate([y, np.zeros((d, *y.shape[1:]), y.dtype)])
-        if c is not None:
-            c = np.broadcast_to(c, (k, *c.shape[1:]))
-            c = np.concatenate([c, np.zeros((d, *c.shape[1:]), c.dtype)])
-        return y, np.concatenate([m + shift @ units, units]).astype(y.dtype, copy=False), c
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         y, n = self.arrays[0], self.arrays[1].shape[-1]
         work = 2.0 * y.shape[1] * n * n * (n + y.shape[2])
-        threads = min(available(), len(items))
-        if threads < 2 or work < WORTH_A_THREAD or n >= LARGE:
+        alone = len(items) < 2 or work < WORTH_A_THREAD or n >= LARGE
+        threads = 1 if alone else min(available(), len(items))
+        if threads < 2:
             return [function(item) for item in items]
         pool = ThreadPoolExecutor(threads)
         try:
@@ -174,8 +156,40 @@ class Sweeps:
             pool.shutdown(cancel_futures=True)
 
 
-def _contiguous(x: Any) -> Any:
-    return np.ascontiguousarray(x)
+def of_series(arrays: tuple[Any, ...], series: Any, plan: Plan) -> tuple[Any, ...]:
+    """The arrays of `Sweep` for series that share parameters; c, with diffuse states, for each of them."""
+    y, *_, m, _, c = arrays
+    A, B, Q, R, P = _shared(arrays, series)
+    k = len(series)
+    everyone = k == y.shape[0]
+    y, m, c = (x if x is None or everyone or x.shape[0] == 1 else x[series] for x in (y, m, c))
+    m = np.broadcast_to(m, (k, m.shape[1]))
+    if plan.diffuse:
+        c = c if c is None else np.broadcast_to(c, (k, *c.shape[1:]))
+    if plan.shift is not None:
+        m = m.copy()
+        m[:, plan.diffuse] += plan.shift[series]
+    return (
+        np.ascontiguousarray(y.transpose(1, 2, 0)),
+        *map(np.ascontiguousarray, (A, B, Q, R[:, 0] if plan.independent else R, m.T, P)),
+        None if c is None else np.ascontiguousarray(c.transpose(1, 2, 0)),
+    )
+
+
+def _shared(arrays: tuple[Any, ...], series: Any) -> tuple[Any, ...]:
+    _, A, B, Q, R, _, P, _ = arrays
+    return tuple(x[0] if x.shape[0] == 1 else x[series[0]] for x in (A, B, Q, R, P))
+
+
+@contextmanager
+def naming(name: str, series: Any) -> Iterator[None]:
+    """Errors of a sweep over these series name the public function and the series."""
+    try:
+        yield
+    except (np.linalg.LinAlgError, OverflowError) as error:
+        column = min(getattr(error, "series", 0), len(series) - 1)  # of a diffuse state: the last series
+        which = f" (series {series[column]})" if len(series) else ""
+        raise type(error)(f"{name}{which}: {error}") from None
 
 
 def _add(total: Any, part: Any, place: int, series: Any) -> None:

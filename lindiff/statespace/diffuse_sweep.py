@@ -1,0 +1,229 @@
+"""The compiled sweep from diffuse states: the augmented filter, collapsed where the data determine them.
+
+For the first steps the filter runs, beside the data of k series from the mean m, on zero data from the unit
+vectors of the d diffuse states (de Jong 1991): V are the innovations of the latter, M their predicted states.
+With the sums over these steps ``s = Σ vᵀ S⁻¹ V``, ``C = Σ Vᵀ S⁻¹ V`` the states are, given those data,
+``δ = -C⁻¹ sᵀ`` with covariance ``C⁻¹``, and from there on the proper filter runs from
+
+    a = m + M δ,     P⁺ = P + M C⁻¹ Mᵀ
+
+(de Jong & Chu-Chun-Lin 1994, "Fast likelihood evaluation and prediction for nonstationary state space
+models").  The sums of vᵀ S⁻¹ v and of log |S| go on over all steps; with s and C of the first ones they make
+the same likelihood, whatever their number.
+
+Backward, from ā and P̄⁺ of the proper filter, r and N at its start:
+
+    s̄ -= āᵀ M C⁻¹,     C̄ -= C⁻¹ Mᵀ ā δᵀ (its symmetric part) + C⁻¹ Mᵀ P̄⁺ M C⁻¹,
+    m̄ = ā,     P̄ = P̄⁺,     M̄ = ā δᵀ + 2 P̄⁺ M C⁻¹.
+
+The sweep backward over the first steps takes r and N at their end: r of the data and N as they are, r = 0 of
+the unit vectors.  What M̄ has beyond these are r of d more columns, of zero data from zero, in products with
+the unit vectors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.kernels.kalman import Sweep
+from lindiff.linalg._matrices import transposed
+from lindiff.statespace.initialization import regular, well_determined
+
+__all__ = ["DiffuseSweep", "start"]
+
+# The places of m and P, and of y and c, among y, A, B, Q, R, m, P, c.
+START = 5, 6
+OF_SERIES = 0, 7
+
+
+class DiffuseSweep:
+    """The filter run from diffuse states over k series that share parameters and gaps.
+
+    Parameters
+    ----------
+    arrays : tuple
+        y, A, B, Q, R, m, P, c of `Sweep`, all of one dtype, with an axis of time, of length 1 where constant;
+        m has the diffuse states near where they are expected, and c a column for each series.
+    observed, independent, tolerance, block
+        As there.
+    diffuse : tuple of int
+        The places of the d diffuse states.
+    head : int
+        After how many steps the filter collapses; as many as there are: never.
+
+    Attributes
+    ----------
+    quad, cross, info, logdet : (k,), (k, d), (d, d) array, number
+        Sums of vᵀ S⁻¹ v and log |S| over all steps, s and C over those before the collapse.
+    """
+
+    def __init__(
+        self,
+        arrays: tuple[Any, ...],
+        observed: Any,
+        independent: bool,
+        tolerance: float,
+        block: int,
+        diffuse: tuple[int, ...],
+        head: int,
+    ) -> None:
+        (steps, _, k), d = arrays[0].shape, len(diffuse)
+        self.data, self.units = slice(k), slice(k, k + d)
+        self.is_timed = _is_timed(arrays)
+        more = d if head == steps else 2 * d
+        m, P = _with_units(arrays[5], diffuse, more), arrays[6]
+        given = arrays, self.is_timed, observed
+        options: dict[str, Any] = {"independent": independent, "tolerance": tolerance, "block": block}
+        self.first = _sweep(*given, slice(head), m, P, more, predicts=head < steps, **options)
+        self.cross, self.info = self.first.gram[self.data, :d], self.first.gram[self.units, :d]
+        self.quad, self.logdet = self.first.quad[:, self.data].sum(axis=0), self.first.logdet.sum()
+        self.then = None
+        if head == steps:
+            return
+        m, P = self.first.after
+        M = m[:, self.units]
+        solved = np.linalg.solve(self.info, np.concatenate([self.cross, M]).T)
+        self.delta, self.gain = -solved[:, self.data], solved[:, k:]  # C⁻¹ Mᵀ
+        moved = M @ self.gain
+        m, P = m[:, self.data] + M @ self.delta, P + 0.5 * (moved + moved.T)
+        self.then = _sweep(*given, slice(head, None), m, P, origin=head, **options)
+        self.quad = self.quad + self.then.quad.sum(axis=0)
+        self.logdet = self.logdet + self.then.logdet.sum()
+
+    def pull(
+        self, quad_bar: Any, cross_bar: Any, info_bar: Any, logdet_bar: Any, wanted: tuple[bool, ...]
+    ) -> tuple[Any, ...]:
+        """Cotangents of the wanted arrays from those of the sums; None for the others.
+
+        In the shapes of the arrays; those of y, m and c may have further columns.
+        """
+        if self.then is None:
+            return self._pull_first(quad_bar, cross_bar, info_bar, logdet_bar, wanted)
+        of_covariances = any(wanted[1:5]) or wanted[6]
+        nothing = np.empty((len(quad_bar), 0))
+        of_start = True, of_covariances
+        later, (r, N) = self.then.pull(quad_bar, nothing, logdet_bar, (*wanted[:5], *of_start, wanted[7]))
+        m_bar, P_bar = later[5:7]
+        through = self.gain @ m_bar
+        cross_bar, beyond = cross_bar - through.T, 0
+        if of_covariances:  # nothing else depends on it
+            onto = P_bar @ self.gain.T
+            info_bar = info_bar - through @ self.delta.T - self.gain @ onto
+            beyond = m_bar @ self.delta.T + 2 * onto + r @ cross_bar
+        after = self._after(r, beyond), N
+        first = self._pull_first(quad_bar, cross_bar, info_bar, logdet_bar, wanted, after)
+        return tuple(self._joined(*parts) for parts in zip(range(len(first)), first, later, strict=True))
+
+    def _pull_first(
+        self, quad_bar: Any, cross_bar: Any, info_bar: Any, logdet_bar: Any, wanted: Any, after: Any = None
+    ) -> tuple[Any, ...]:
+        """What the steps before the collapse give."""
+        d, gram = len(info_bar), self.first.gram
+        gram_bar = np.zeros(gram.shape, gram.dtype)
+        gram_bar[self.data, :d], gram_bar[self.units, :d] = cross_bar, info_bar
+        if after is not None:
+            gram_bar[self.units, d:] = -np.eye(d)
+        own = np.concatenate([quad_bar, np.zeros(gram.shape[1])])
+        return self.first.pull(own, gram_bar, logdet_bar, wanted, after)[0]
+
+    def _after(self, r: Any, beyond: Any) -> Any:
+        """r of all columns at the collapse: that of the data, none of the units, what goes with these."""
+        d = len(self.info)
+        result = np.zeros((len(r), r.shape[1] + 2 * d), r.dtype)
+        result[:, self.data] = r
+        result[:, -d:] = beyond
+        return result
+
+    def _joined(self, place: int, first: Any, later: Any) -> Any:
+        """The cotangent of an argument from those of both parts."""
+        if first is None or place in START:
+            return first
+        if place in OF_SERIES:
+            first = first[..., self.data]
+        return np.concatenate([first, later]) if self.is_timed[place] else first + later
+
+    def smooth(self) -> tuple[Any, Any]:
+        """The smoothed means (T, n, k) and covariances (T, n, n)."""
+        cov = np.linalg.inv(self.info)
+        if self.then is None:
+            M, V, _ = self.first.smooth()
+            states, units = M[..., self.data], M[..., self.units]
+            return states - units @ (cov @ self.cross.T), V + units @ cov @ transposed(units)
+        later, later_cov, (r, N) = self.then.smooth()
+        cov = cov - self.gain @ N @ self.gain.T
+        M, V, _ = self.first.smooth((self._after(r, -N @ self.gain.T), N))
+        states, units, others = M[..., self.data], M[..., self.units], M[..., self.units.stop :]
+        crossed = others @ transposed(units)
+        states = states + units @ (self.delta + self.gain @ r)
+        V = V + units @ cov @ transposed(units) + crossed + transposed(crossed)
+        return np.concatenate([states, later]), np.concatenate([V, later_cov])
+
+
+def start(
+    arrays: tuple[Any, ...], observed: Any, independent: bool, tolerance: float, diffuse: tuple[int, ...]
+) -> tuple[int, Any] | None:
+    """After how many steps the data determine the diffuse states well, and where they put them (k, d).
+
+    All steps, if they never do so well; None, if they never do.  The arguments are those of `DiffuseSweep`.
+    """
+    (T, p, k), d = arrays[0].shape, len(diffuse)
+    m, P = _with_units(arrays[5], diffuse, d), arrays[6]
+    least = well_determined(P.dtype)
+    variances = P.diagonal()[list(diffuse)]
+    given = arrays, _is_timed(arrays), observed
+    if observed is None:
+        steps = -(-d // max(p, 1))
+    else:
+        steps = int(np.searchsorted(np.cumsum(observed.sum(axis=1)), d)) + 1
+    while True:
+        steps = min(steps, T)
+        gram = _sweep(*given, slice(steps), m, P, d, independent=independent, tolerance=tolerance).gram
+        s, C = gram[:k], gram[k:]
+        if regular(C, variances, least) or (steps == T and regular(C, variances)):
+            return steps, -np.linalg.solve(C, s.T).T
+        if steps == T:
+            return None
+        steps += max(steps // 2, d)
+
+
+def _is_timed(arrays: tuple[Any, ...]) -> tuple[bool, ...]:
+    """Which of y, A, B, Q, R, m, P, c have an axis of all steps."""
+    steps = len(arrays[0])
+    return tuple(i not in START and x is not None and len(x) == steps for i, x in enumerate(arrays))
+
+
+def _with_units(m: Any, diffuse: tuple[int, ...], more: int) -> Any:
+    """m (n, k) with so many columns beside it, first the unit vectors of the diffuse states, then zeros."""
+    (n, k), d = m.shape, len(diffuse)
+    result = np.zeros((n, k + more), m.dtype)
+    result[:, :k] = m
+    result[diffuse, range(k, k + d)] = 1
+    return result
+
+
+def _sweep(
+    arrays: tuple[Any, ...],
+    timed: tuple[bool, ...],
+    observed: Any,
+    steps: slice,
+    m: Any,
+    P: Any,
+    more: int = 0,
+    **options: Any,
+) -> Sweep:
+    """The filter over some steps from m and P, over so many columns of zero data beside the others."""
+    y, A, B, Q, R, _, _, c = (x[steps] if cut else x for x, cut in zip(arrays, timed, strict=True))
+    seen = None if observed is None else observed[steps]
+    if more:
+        y, c = _with_zeros(y, more), None if c is None else _with_zeros(c, more)
+    return Sweep(y, A, B, Q, R, m, P, c, seen, mixed=more, **options)
+
+
+def _with_zeros(x: Any, more: int) -> Any:
+    """x (steps, rows, k) with so many columns of zeros beside it."""
+    steps, rows, k = x.shape
+    result = np.zeros((steps, rows, k + more), x.dtype)
+    result[..., :k] = x
+    return result
