@@ -576,7 +576,8 @@ cdef bint is_basic(object index):
     """Whether an index has nothing but integers, slices, ``None`` and ``...``: one look for most."""
     if type(index) is tuple:
         for part in <tuple>index:
-            if type(part) is not int and type(part) is not slice and part is not None and part is not Ellipsis:
+            if type(part) is not int and type(part) is not slice and part is not None \
+                    and part is not Ellipsis:
                 return False
         return True
     return type(index) is int or type(index) is slice or index is None or index is Ellipsis

@@ -29,8 +29,8 @@ class Plan(NamedTuple):
     for everywhere.  independent: obs_cov is a row of variances.  tolerance: of the steady state.  block: of
     how many steps all is kept, 0 for all of them.  name: the public function that errors speak of.  diffuse:
     places of the diffuse states; shift (S, d): where they start; heads (S,): after how many steps their
-    filters collapse, None for never; settled: whether no digits cancel from that shift.  stepwise: `terms` are
-    wanted, instead of sums.
+    filters collapse, None for never; settled: whether no digits cancel from that shift.  stepwise: `terms`
+    are wanted, instead of sums.
     """
 
     groups: tuple[tuple[Any, Any], ...]
