@@ -107,9 +107,9 @@ def gesvd(A: Any, s: Any, Ut: Any, Vh: Any) -> Any:
 
     Notes
     -----
-    About 8n³ flops for each of seven to twelve sweeps of one-sided Jacobi rotations, n / 2 of them at a time;
-    a temporary of the shape of A, unless both fit into shared memory. Singular values of rows that are scaled
-    badly keep their digits. Demmel and Veselić (1992).
+    About 8n³ flops for each sweep of one-sided Jacobi rotations, n / 2 of them at a time: seven to twelve
+    where small singular values belong to short rows, up to 60 elsewhere. A temporary of the shape of A,
+    unless both fit into shared memory. Hestenes (1958).
     """
     count, n, _ = A.shape
     info, vectors = cupy.empty(count, np.int32), WARP + 3 * n

@@ -13,7 +13,7 @@ constexpr REAL LEAST = Epsilon<REAL>::tiny / Epsilon<REAL>::value / Epsilon<REAL
 DEVICE bool orthogonalize(REAL *A, REAL *J, int n, int row, int j_row) {
     const int m = n + n % 2;
     const REAL rounding = sqrt(REAL(n)) * Epsilon<REAL>::value;
-    for (int sweep = 0; sweep < SWEEPS; ++sweep) {
+    for (int sweep = 0; sweep < 2 * SWEEPS; ++sweep) {   // rows of mixed lengths take several times as many
         int rotated = 0;
         for (int r = 0; r < m - 1; ++r) {
             for (int k = n % 2 + tile(); k < m / 2; k += warps()) {
