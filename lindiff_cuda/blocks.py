@@ -11,6 +11,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lindiff_cuda import tuning
 from lindiff_cuda.launching import NOWHERE, kernel, launch_blocks, most_shared
 
 __all__ = ["gelqf", "gesvd", "syevd"]
@@ -20,8 +21,8 @@ MOST_THREADS = 1024
 
 
 def threads_for(rows: int) -> int:
-    """Four warps for every 32 rows, or pairs of 64."""
-    return min(-(-rows // WARP) * 4 * WARP, MOST_THREADS)
+    """Threads of the block of a matrix."""
+    return min(-(-rows // WARP) * tuning.WARPS * WARP, MOST_THREADS)
 
 
 def placed(matrices: int, m: int, n: int, vectors: int, itemsize: int) -> tuple[int, int, int]:
