@@ -11,6 +11,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lindiff_cuda import tuning
 from lindiff_cuda.launching import NOWHERE, kernel, launch_blocks, most_shared
 
 __all__ = ["gelqf", "gesvd", "syevd"]
@@ -20,8 +21,8 @@ MOST_THREADS = 1024
 
 
 def threads_for(rows: int) -> int:
-    """Four warps for every 32 rows, or pairs of 64."""
-    return min(-(-rows // WARP) * 4 * WARP, MOST_THREADS)
+    """Threads of the block of a matrix."""
+    return min(-(-rows // WARP) * tuning.WARPS * WARP, MOST_THREADS)
 
 
 def placed(matrices: int, m: int, n: int, vectors: int, itemsize: int) -> tuple[int, int, int]:
@@ -107,9 +108,9 @@ def gesvd(A: Any, s: Any, Ut: Any, Vh: Any) -> Any:
 
     Notes
     -----
-    About 8n³ flops for each of seven to twelve sweeps of one-sided Jacobi rotations, n / 2 of them at a time;
-    a temporary of the shape of A, unless both fit into shared memory. Singular values of rows that are scaled
-    badly keep their digits. Demmel and Veselić (1992).
+    About 8n³ flops for each sweep of one-sided Jacobi rotations, n / 2 of them at a time: seven to twelve
+    where small singular values belong to short rows, up to 60 elsewhere. A temporary of the shape of A,
+    unless both fit into shared memory. Hestenes (1958).
     """
     count, n, _ = A.shape
     info, vectors = cupy.empty(count, np.int32), WARP + 3 * n

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
+from lindiff_cuda import tuning
 from lindiff_cuda.arrays import Batch
 from lindiff_cuda.checks import checking
 from lindiff_cuda.launching import ALL_SHARED, NOWHERE, ORDER, kernel, launch, width_of
@@ -17,8 +18,6 @@ ARGUMENTS = (
     *("y", "transition", "design", "state_cov", "obs_cov"),
     *("initial_state", "initial_state_cov", "state_intercept"),
 )
-
-PASSING = 32  # steps of which is kept what nobody comes back for
 
 
 class Sizes(NamedTuple):
@@ -115,7 +114,7 @@ class Sweeps:
         self.series, self.steps, p = y.shape
         self.sizes = Sizes(arrays[1].shape[-1], p, len(plan.diffuse), plan.independent)
         self.start = self._start()
-        block = PASSING if plan.stepwise else plan.block or self.steps
+        block = tuning.STEPS_IN_PASSING if plan.stepwise else plan.block or self.steps
         self.block = max(min(block, self.steps), 1)
         self.kept = self._room_to_keep()
         d = self.sizes.d + 1

@@ -123,13 +123,19 @@ def factor(A: Any, s: Any, Ut: Any, Vh: Any) -> Any:
 
 
 def factor_wide(A: Any, s: Any, Ut: Any, Vh: Any) -> Any:
-    """`factor` for m <= n by the LQ of a wide matrix, A = L Q, and the singular values of L."""
-    count, m, n = A.shape
-    if m == n:
-        return blocks.gesvd(A, s, Ut, Vh)
-    L, W = cupy.empty((2, count, m, m), A.dtype)
+    """`factor` for m <= n, by A = L Q, Lᵀ = R P and the singular values of Rᵀ = Jᵀ diag(s) W.
+
+    The rows of Rᵀ are nearly orthogonal already, however far the singular values are apart: Jacobi's method
+    takes some ten sweeps for them, and up to sixty for A. Drmač and Veselić (2008), who pivot instead.
+    """
+    count, m, _ = A.shape
+    L, R, J, W = cupy.empty((4, count, m, m), A.dtype)
     lq.factor(A, L, True)
-    info = blocks.gesvd(L, s, Ut, W)
+    P = transposed(L).copy()
+    lq.factor(P, R, True)
+    L[...] = transposed(R)
+    info = blocks.gesvd(L, s, J, W)
+    rowmajor.gemm(J, P, Ut)
     rowmajor.gemm(W, A, Vh)
     return info
 
@@ -191,8 +197,8 @@ def gesdd(A: Any) -> tuple[Any, Any, Any]:
 
     Notes
     -----
-    Jacobi's method, some 10 sweeps; temporaries of the shapes of A and U. Batches go in one launch (of wide
-    or high matrices, three) up to a smaller side of 256, else one by one through cuSOLVER.
+    Jacobi's method, some 10 sweeps; temporaries of the shapes of A and U. Batches up to a smaller side of 256
+    go in few launches, with five more temporaries of that order, larger ones one by one through cuSOLVER.
     """
     batch = Batch("gesdd", real=True)
     X = batch.stack(batch.own(batch.enter(A, "A")))

@@ -20,10 +20,12 @@ __all__ = [
     "LANES_OF_FAULTS",
     "LU_BATCHED",
     "MATRICES",
+    "STEPS_IN_PASSING",
     "SYRK_ALONE",
     "THREADS",
     "TRSM_BATCHED",
     "VECTORS",
+    "WARPS",
     "is_blockwise",
     "is_fused",
     "is_fused_along",
@@ -68,6 +70,8 @@ BLOCKWISE = {
 }  # fmt: skip
 # Matrices from which that is faster than cuSOLVER, which takes one after the other, each with the whole GPU.
 BLOCKS = 4
+# Warps of such a block for every 32 rows: more hide more of the waiting, but wait for each other at barriers.
+WARPS = 4
 
 # Vectors up to which a small triangle, and columns up to which a matrix of few rows, goes to the fused
 # kernel, whose lanes walk along them: more wait for each other, where products would use the whole GPU.
@@ -99,11 +103,13 @@ GEMMT_LEAF = 1024
 # Order from which syrk, one call for each matrix of a batch, saves more than the one call of batched gemm.
 SYRK_ALONE = 512
 
-# ---- what is read back ---------------------------------------------------------------------------------
+# ---- what is kept or read back -------------------------------------------------------------------------
 
 # Matrices up to which `info` comes to the host as it is, 4 bytes each; of more, the GPU first says in one
 # more launch whether any has failed.
 INFO_AS_IT_IS = 1 << 12
+# Steps of time series of which is kept what nobody comes back for: memory against reading a model again.
+STEPS_IN_PASSING = 32
 # Lanes that look an array through for NaN and the like: as many as keep a GPU busy, more would find no room.
 LANES_OF_FAULTS = 1 << 18
 

@@ -11,7 +11,7 @@ static_assert(WIDTH == 32, "a tile is a warp");
 DEVICE int warps() { return blockDim.x / WIDTH; }
 
 // x_ij of a matrix (m, n) for all of its entries, shared among the threads: neighbours have neighbouring j
-#define EACH_ENTRY(m, n)                          \
+#define FOR_ENTRIES(m, n)                          \
     for (int i = tile(); i < (m); i += warps())   \
         for (int j = lane(); j < (n); j += WIDTH)
 

@@ -59,14 +59,14 @@ extern "C" __global__ void __launch_bounds__(1024) syevd(REAL *matrices, REAL *e
     REAL *A = PLACED >= 1 ? shared : own, *U = PLACED == 2 ? shared + n * row : vectors + offset;
     const int u_row = PLACED == 2 ? row : n;
     REAL size = 0, infinite = 0;
-    EACH_ENTRY(n, i + 1) {
+    FOR_ENTRIES(n, i + 1) {
         const REAL a = own[i * n + j];
         if (!(a - a == 0)) infinite = 1;
         size = fabs(a) > size ? fabs(a) : size;
         A[i * row + j] = a;
         A[j * row + i] = a;
     }
-    EACH_ENTRY(n, n) U[i * u_row + j] = i == j;
+    FOR_ENTRIES(n, n) U[i * u_row + j] = i == j;
     infinite = largest_of_block(infinite, scratch);
     size = largest_of_block(size, scratch);   // a barrier, too
     int failed = infinite > 0 ? -1 : 0;
@@ -85,5 +85,5 @@ extern "C" __global__ void __launch_bounds__(1024) syevd(REAL *matrices, REAL *e
         lam[rank[c]] = failed ? not_a_number<REAL>() : value;
     }
     __syncthreads();
-    EACH_ENTRY(n, n) own[rank[i] * n + j] = failed ? not_a_number<REAL>() : U[i * u_row + j];
+    FOR_ENTRIES(n, n) own[rank[i] * n + j] = failed ? not_a_number<REAL>() : U[i * u_row + j];
 }

@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(1024) gelqf(REAL *matrices, REAL *t
     REAL *A = matrices + (long long) blockIdx.x * m * n, *L = triangles + (long long) blockIdx.x * m * m;
     REAL *scale = shared_memory<REAL>(), *tau = scale + m, *S = PLACED ? tau + m : A;
     if (PLACED) {
-        EACH_ENTRY(m, n) S[i * row + j] = A[i * n + j];
+        FOR_ENTRIES(m, n) S[i * row + j] = A[i * n + j];
         __syncthreads();
     }
     for (int i = 0; i < m; ++i) {
@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(1024) gelqf(REAL *matrices, REAL *t
         __syncthreads();
     }
     // the reflections make the diagonal -direction * norm: its sign goes to a column of L and a row of Q
-    EACH_ENTRY(m, m) {
+    FOR_ENTRIES(m, m) {
         if (j == i) continue;
         L[i * m + j] = j > i ? 0 : scale[j] > 0 ? -S[(long long) i * row + j] : S[(long long) i * row + j];
     }
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(1024) gelqf(REAL *matrices, REAL *t
     }
     if (tile() == 0) write_reflected(S, n, 0, scale[0], tau[0]);
     __syncthreads();
-    EACH_ENTRY(m, n) {
+    FOR_ENTRIES(m, n) {
         const REAL q = S[(long long) i * row + j];
         A[(long long) i * n + j] = scale[i] > 0 ? -q : q;
     }

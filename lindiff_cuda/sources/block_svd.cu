@@ -13,7 +13,7 @@ constexpr REAL LEAST = Epsilon<REAL>::tiny / Epsilon<REAL>::value / Epsilon<REAL
 DEVICE bool orthogonalize(REAL *A, REAL *J, int n, int row, int j_row) {
     const int m = n + n % 2;
     const REAL rounding = sqrt(REAL(n)) * Epsilon<REAL>::value;
-    for (int sweep = 0; sweep < SWEEPS; ++sweep) {
+    for (int sweep = 0; sweep < 2 * SWEEPS; ++sweep) {   // rows of mixed lengths take several times as many
         int rotated = 0;
         for (int r = 0; r < m - 1; ++r) {
             for (int k = n % 2 + tile(); k < m / 2; k += warps()) {
@@ -93,14 +93,14 @@ extern "C" __global__ void __launch_bounds__(1024) gesvd(REAL *matrices, REAL *v
     REAL *A = PLACED >= 1 ? shared : own, *J = PLACED == 2 ? shared + n * row : rotated + offset;
     const int j_row = PLACED == 2 ? row : n;
     REAL size = 0, infinite = 0;
-    EACH_ENTRY(n, n) {
+    FOR_ENTRIES(n, n) {
         const REAL a = own[i * n + j];
         if (!(a - a == 0)) infinite = 1;
         size = fabs(a) > size ? fabs(a) : size;
     }
     infinite = largest_of_block(infinite, scratch);
     size = largest_of_block(size, scratch);
-    EACH_ENTRY(n, n) {   // entries of size 1: squares do not overflow
+    FOR_ENTRIES(n, n) {   // entries of size 1: squares do not overflow
         A[i * row + j] = size > 0 ? own[i * n + j] / size : 0;
         J[i * j_row + j] = i == j;
     }
@@ -125,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(1024) gesvd(REAL *matrices, REAL *v
         s[rank[c]] = failed ? not_a_number<REAL>() : length[c] * size;
     }
     __syncthreads();
-    EACH_ENTRY(n, n) {
+    FOR_ENTRIES(n, n) {
         const long long entry = offset + rank[i] * n + j;
         left[entry] = failed ? not_a_number<REAL>() : J[i * j_row + j];
         right[entry] = failed ? not_a_number<REAL>() : A[i * row + j];

@@ -51,9 +51,10 @@ extern "C" __global__ void potrf_pullback(const SCALAR *factors, SCALAR *matrice
     LOAD_FACTOR
     multiply_adjoint(L, x);
     mirror_beside(L, n, x);
-    solve_adjoint(L, x);
-    adjoint_beside(L, n, x);
-    solve_adjoint(L, x);
+    TWICE {
+        solve_adjoint(L, x);
+        if (pass == 0) adjoint_beside(L, n, x);
+    }
     scale(x, REAL(0.5));
     mirror_beside(L, n, x);
     store(X, n, x);
@@ -66,9 +67,10 @@ extern "C" __global__ void potrf_pushforward(const SCALAR *factors, SCALAR *matr
     load_lower(X, n, lower, L, x);
     LOAD_FACTOR
     mirror_beside(L, n, x);
-    solve(L, x);
-    adjoint_beside(L, n, x);
-    solve(L, x);
+    TWICE {
+        solve(L, x);
+        if (pass == 0) adjoint_beside(L, n, x);
+    }
 #pragma unroll
     for (int i = 0; i < WIDTH; ++i) {
         if (i < lane()) x[i] = 0;

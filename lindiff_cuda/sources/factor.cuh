@@ -18,3 +18,8 @@
         store(X, n, x);                                                             \
         return;                                                                     \
     }
+
+// Two passes over one text: a product with L is a thousand instructions of order 32, which take time to compile
+// and room in the cache of instructions
+#define TWICE                                       \
+    _Pragma("unroll 1") for (int pass = 0; pass < 2; ++pass)

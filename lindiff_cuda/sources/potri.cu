@@ -32,11 +32,11 @@ extern "C" __global__ void potri_pullback(const SCALAR *factors, SCALAR *matrice
     load(X, n, x);
     symmetrize_twice(L, n, x);
     LOAD_FACTOR
-    solve(L, x);
-    solve_adjoint(L, x);
-    adjoint_beside(L, n, x);
-    solve(L, x);   // the adjoint of -L_bar, an upper triangle
-    adjoint_beside(L, n, x);
+    TWICE {   // the second one gives the adjoint of -L_bar, an upper triangle
+        solve(L, x);
+        if (pass == 0) solve_adjoint(L, x);
+        adjoint_beside(L, n, x);
+    }
     scale(x, REAL(-1));
     store_lower(X, n, lower, L, x);
 }
@@ -47,10 +47,11 @@ extern "C" __global__ void potri_pushforward(const SCALAR *factors, SCALAR *matr
     BEGIN(factors, matrices)
     load_lower(X, n, lower, L, x);
     LOAD_FACTOR
-    solve(L, x);
-    solve_adjoint(L, x);
-    adjoint_beside(L, n, x);
-    solve_adjoint(L, x);
+    TWICE {
+        if (pass == 0) solve(L, x);
+        solve_adjoint(L, x);
+        if (pass == 0) adjoint_beside(L, n, x);
+    }
     sync();
     symmetrize_twice(L, n, x);
     scale(x, REAL(-1));
