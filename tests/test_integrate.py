@@ -278,3 +278,21 @@ def test_errors_of_samples(call, says):
         ld.vjp(call, np.ones(3))
     with pytest.raises(TypeError, match="table"):
         ld.vjp(lambda y: integrate.romb(y, show=True), np.ones(3))
+
+
+@pytest.mark.parametrize("t_eval", [None, [1.0], [1.0, 1.0]])
+def test_no_time_to_go(t_eval):
+    """From a time to itself the solution is the start, its slope by the last time the right-hand side."""
+
+    def end(y0, t1):
+        span, times = (1.0, t1), None if t_eval is None else [1.0] * (len(t_eval) - 1) + [t1]
+        times = (
+            times
+            if times is None
+            else np.stack([np.asarray(t) if isinstance(t, float) else t for t in times])
+        )
+        return integrate.solve_ivp(lambda t, y: -3.0 * y, span, y0, t_eval=times).y[0, -1]
+
+    y0_bar, t1_bar = ld.grad(end, (0, 1))(np.array([2.0]), 1.0)
+    np.testing.assert_allclose((y0_bar[0], t1_bar), (1.0, -6.0))
+    np.testing.assert_allclose(ld.jvp(end, (np.array([2.0]), 1.0), (np.ones(1), 1.0))[1], -5.0)

@@ -67,3 +67,9 @@ def test_filter_in_a_loop_is_the_filter_at_once():
 def test_errors(call, says):
     with pytest.raises(ValueError, match=says):
         ld.vjp(call, np.ones(4))
+
+
+@pytest.mark.parametrize("a", [[0.0, 1.0], []])
+def test_filters_need_a_first_coefficient(a):
+    with pytest.raises(ValueError, match="lfilter: a"):
+        ld.vjp(lambda x: signal.lfilter([1.0, 2.0], a, x), np.ones(4))

@@ -138,6 +138,23 @@ def test_kinks_have_derivatives_of_any_order():
     assert ld.grad(stats.laplace.logpdf)(0.0) == 0.0
 
 
+def test_quantiles_of_cauchy_around_the_median():
+    """Where a reciprocal tangent would be the difference of huge numbers."""
+    q = np.array([0.5 - 1e-9, 0.5, 0.5 + 1e-9])
+    for f, x in ((stats.cauchy.ppf, q), (stats.cauchy.isf, q), (stats.halfcauchy.isf, 2 * q[:2])):
+        sign = 1 if f == stats.cauchy.ppf else -1
+        half = 1 if f != stats.halfcauchy.isf else 0.5
+
+        def slope(x, f=f):
+            return ld.jvp(f, (x,), (np.ones_like(x),))[1]
+
+        inside = x[x < 1]
+        _, second = ld.jvp(slope, (inside,), (np.ones_like(inside),))
+        expected = sign * 2 * (np.pi * half) ** 3 * (half * inside - 0.5) / half
+        np.testing.assert_allclose(second, expected, rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(slope(inside), sign * np.pi * half, rtol=1e-12)
+
+
 def test_tails():
     """Where the probability itself would be 0, or 1, its logarithm has a derivative."""
     np.testing.assert_allclose(ld.grad(stats.norm.logcdf)(-1e4), 1e4, rtol=1e-7)

@@ -128,6 +128,8 @@ def _run_ivp(
     result = scipy.integrate.solve_ivp(field, t_span, y0, method, ts, dense_output=True, **options)
     if result.status < 0:
         raise RuntimeError(f"solve_ivp: {result.message}")
+    if isinstance(result.y, list):  # of times to evaluate, in a span without length
+        result.y = np.repeat(y0[:, None], len(ts), axis=1)
     return result
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
-from lindiff.core.arrays import counterpart, placed, zeros_beside
+from lindiff.core.arrays import counterpart, foreign, placed, zeros_beside
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
@@ -114,7 +114,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     Raises
     ------
     ValueError
-        If shapes do not go together.
+        If shapes do not go together, or ``a[0]`` is zero.
 
     Notes
     -----
@@ -134,6 +134,8 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     b, a = np.atleast_1d(b), np.atleast_1d(a)
     if b.ndim > 1 or a.ndim > 1:
         raise ValueError(f"lfilter: b and a have one axis, got shapes {b.shape} and {a.shape}")
+    if a.shape[0] == 0 or (foreign(value(a)) is None and value(a)[0] == 0):
+        raise ValueError("lfilter: a[0], by which all coefficients are divided, is zero or missing")
     axis = normalized_axis(axis, x.ndim)
     x = np.moveaxis(x, axis, -1)
     order = max(len(a), len(b)) - 1

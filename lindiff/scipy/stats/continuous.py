@@ -62,6 +62,14 @@ def _downward(z: Any) -> Any:
     return np.where(value(z) > 0, -z, z)
 
 
+def _cotangent(t: Any) -> Any:
+    """``cot(π t)`` for 0 < t < 1, by tangents of what is small."""
+    low, high = value(t) < 0.25, value(t) > 0.75
+    at_end = 1.0 / np.tan(math.pi * np.where(high, 1 - t, np.where(low, t, 0.25)))
+    middle = np.tan(math.pi * (0.5 - np.where(low | high, 0.5, t)))
+    return np.where(low, at_end, np.where(high, -at_end, middle))
+
+
 def _infinite_above(condition: Any, y: Any) -> Any:
     """``y`` where a moment is finite."""
     return y if not perhaps(~condition) else np.where(condition, y, np.inf)
@@ -749,9 +757,7 @@ class Cauchy(Continuous):
         return np.arctan2(1.0, z) / math.pi
 
     def _ppf(self, q: Any) -> Any:
-        upper = value(q) > 0.5
-        x = 1.0 / np.tan(math.pi * np.where(upper, 1 - q, q))
-        return np.where(upper, x, -x)
+        return -_cotangent(q)
 
     def _isf(self, q: Any) -> Any:
         return -self._ppf(q)
@@ -790,7 +796,7 @@ class HalfCauchy(Positive):
         return np.tan(math.pi / 2 * q)
 
     def _isf(self, q: Any) -> Any:
-        return 1.0 / np.tan(math.pi / 2 * q)
+        return _cotangent(0.5 * q)
 
     def _mean(self) -> Any:
         return np.inf
