@@ -1,6 +1,7 @@
 """``with ld.patch_numpy():`` gives code that imported plain NumPy arrays that accept Variables."""
 
 import asyncio
+import gc
 import importlib
 import sys
 import textwrap
@@ -70,6 +71,7 @@ def test_names_are_restored_after_errors():
 
 
 def test_without_a_trace_arrays_are_plain():
+    gc.collect()  # Variables made by hand in the tracebacks of other tests
     with ld.patch_numpy():
         for made in [np.zeros(2), np.array([1.0, 2.0]), np.sin(np.ones(2)), np.r_[1.0, 2.0]]:
             assert type(made) is np.ndarray
