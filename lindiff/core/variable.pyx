@@ -492,8 +492,26 @@ cdef inline bint is_operand(object x):
     return (
         type(x) is Variable or cnp.PyArray_Check(x)
         or isinstance(x, (int, float, complex, np.generic, list, tuple))
-        or (getattr(x, "__array_ufunc__", None) is not None and type(x) is not Directions)
+        or (getattr(x, "__array_ufunc__", None) is not None and type(x) is not Directions
+            and not has_its_own_arithmetic(x))
     )
+
+
+cdef bint is_table(object x):
+    """Whether ``x`` turns into an array, but NumPy's functions do not dispatch on it.
+
+    A pandas Series, an xarray DataArray.
+    """
+    if type(x) is Variable or cnp.PyArray_Check(x) or cnp.PyArray_CheckScalar(x):
+        return False
+    if x is None or isinstance(x, (int, float, str, list, tuple, slice, dict)):
+        return False
+    return hasattr(type(x), "__array__") and not hasattr(type(x), "__array_function__")
+
+
+cdef bint has_its_own_arithmetic(object x):
+    """Whether ``x`` is a table that takes Variables for its array: all but those that leave it to us."""
+    return is_table(x) and hasattr(type(x), "__array_ufunc__") and not hasattr(type(x), "__pandas_priority__")
 
 
 @cython.final
@@ -607,6 +625,7 @@ cdef class Variable:
     """
 
     __array_priority__ = 1000.0
+    __pandas_priority__ = 5000  # above Index, Series and DataFrame, which leave operators to us
     __hash__ = None
 
     def __init__(self, array):
@@ -657,7 +676,7 @@ cdef class Variable:
 
     def __array_ufunc__(self, ufunc, str method, *inputs, **kwargs):
         for x in inputs:
-            if type(x) is Directions:  # which hold Variables, not the other way round
+            if type(x) is Directions or has_its_own_arithmetic(x):  # which hold Variables, not conversely
                 return NotImplemented
         return _operators.ufunc(ufunc, method, inputs, kwargs)
 
@@ -832,6 +851,17 @@ cdef class Variable:
 
     def __richcmp__(self, other, int op):
         return compared(value_of(self), value_of(other), op)
+
+    # -- what jumps has no derivative between the jumps: plain numbers ----------------------------------
+
+    def __round__(self, ndigits=None):
+        return round(value_of(self)[()], ndigits)
+
+    def __floor__(self):
+        return math.floor(value_of(self)[()])
+
+    def __ceil__(self):
+        return math.ceil(value_of(self)[()])
 
     # -- what a plain array does and a Variable must not do silently -----------------------------------
 
