@@ -57,6 +57,12 @@ CASES = {
         "np.r_[M, M]",
         "np.concatenate([M, M])",
     ),
+    "list": ("x = [v, 2 * v]\nreturn np.max(x)", "np.max(x)", "np.max(np.stack(x))"),
+    "list in a dict": (
+        "d = {'x': [v, 2 * v]}\nreturn np.linalg.norm(d['x'])",
+        "np.linalg.norm(d['x'])",
+        "np.linalg.norm(np.stack(d['x']))",
+    ),
     "fill": ("x = np.empty(3)\nx.fill(v)\nreturn x", "np.empty(3)", "np.empty(3, like=v)"),
     "array": ("return np.array([[1.0, v], [0.0, v]])", "0.0, v]])", "0.0, v]], like=v)"),
     "full": ("return np.full(3, v)", "np.full(3, v)", "np.full(3, v, like=v)"),

@@ -417,7 +417,9 @@ def differentiable_array(x, str what="argument"):
         return x
     refuse_subclass(x, what)
     if not hasattr(x, "__array_function__") or isinstance(x, np.generic):
-        x = np.asarray(x)
+        given, x = x, np.asarray(x)
+        if x.shape == () and x.dtype.kind not in "biufc":
+            raise TypeError(f"{what} is or holds {no_number(given)}")
     kind = x.dtype.kind
     if kind in "fc":
         if x.dtype.itemsize > 16 or x.dtype.char in "gG":
@@ -425,8 +427,21 @@ def differentiable_array(x, str what="argument"):
         return x
     if kind in "iu":
         return x.astype(np.float64)
-    hint = "; write np.array(x, dtype=float)" if kind in "Ob" else ""
+    hint = ""
+    if kind in "Ob":
+        hint = "; write np.array(x, dtype=float), or give it in an argument that argnums does not name"
+    if x.dtype.names is not None:
+        hint = "; give a dict of its fields, {name: x[name] for name in x.dtype.names}"
     raise TypeError(f"{what} has dtype {x.dtype}, which has no derivative{hint}")
+
+
+cdef str no_number(object x):
+    """What ``x`` is instead of an array or a number, and where it should be."""
+    if isinstance(x, (str, bytes)):
+        return f"{x!r}, which has no derivative: give it in an argument that argnums does not name"
+    return (
+        f"a {type(x).__qualname__}, which has no derivative: make it a dict, a named tuple or a dataclass of "
+        f"arrays, or give it in an argument that argnums does not name")
 
 
 cpdef list trace_inputs(Trace trace, list arrays):

@@ -190,8 +190,8 @@ class Place:
                 return inspect.getattr_static(owner, node.attr, None)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             owner = self.meaning(node.value)
-            if type(owner) is dict:
-                return owner.get(node.slice.value)
+            if isinstance(owner, dict):
+                return dict.get(owner, node.slice.value)
             if type(owner) in (list, tuple) and type(node.slice.value) is int:
                 return dict(enumerate(owner)).get(node.slice.value)
         return None
@@ -530,6 +530,10 @@ def _lists(place: Place, call: ast.Call) -> str | None:
     given = [place.text(argument) for argument in [*call.args, *call.keywords]]
     found = False
     for i, argument in enumerate(call.args):
+        held = place.meaning(argument)
+        if isinstance(held, (list, tuple)) and any(type(item) is Variable for item in held):
+            found = True
+            given[i] = f"{numpy}.stack({given[i]})"
         if not isinstance(argument, _DISPLAYS) or not place.may_vary(argument):
             continue
         found = True
