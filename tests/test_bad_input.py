@@ -178,6 +178,24 @@ def test_none_is_an_empty_tree():
     assert ld.grad(lambda x: 3.0)(None) is None
 
 
+class Weights:
+    """A class of the user's own."""
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"w": 1.0, "name": "layer"}, r"'layer', which has no derivative: .* argnums"),
+        ([1.0, Weights()], r"a Weights, which has no derivative: make it a dict"),
+        ({"w": 1.0, "mask": np.array([True])}, r"dtype bool.*dtype=float.*argnums"),
+        (np.zeros(2, [("a", float)]), r"dict of its fields"),
+    ],
+)
+def test_what_is_no_number_is_named_with_the_place_for_it(argument, message):
+    with pytest.raises(TypeError, match=message):
+        ld.grad(lambda p: 1.0)(argument)
+
+
 def test_variables_of_variables():
     v = ld.Variable([1.0, 2.0])
     with pytest.raises(TypeError, match="already"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -107,6 +109,8 @@ def test_unknown_names():
         _ = v.reshap
     with pytest.raises(AttributeError, match=r"ld\.value\(v\)\.ctypes"):
         _ = v.ctypes
+    with pytest.raises(AttributeError, match=r"its plain array is ld\.value\(v\)"):
+        v.to_numpy()
     assert not hasattr(v, "__array_interface__")
     assert not hasattr(v, "_nothing")
 
@@ -116,6 +120,14 @@ def test_who_asks_again_for_an_unknown_name_is_answered_at_once(monkeypatch):
     assert not hasattr(v, "toarray")
     monkeypatch.setattr("difflib.get_close_matches", None)  # looks through all names
     assert not hasattr(v, "toarray")
+
+
+def test_what_jumps_gives_plain_numbers():
+    v = ld.Variable(2.567)
+    assert (round(v), round(v, 1), math.floor(v), math.ceil(v)) == (3, 2.6, 2, 3)
+    assert all(isinstance(x, int) for x in (round(v), math.floor(v), math.ceil(v)))
+    with pytest.raises(TypeError, match="__round__"):
+        round(ld.Variable(X))
 
 
 def test_base_is_what_a_view_is_of():

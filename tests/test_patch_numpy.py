@@ -1,6 +1,7 @@
 """``with ld.patch_numpy():`` gives code that imported plain NumPy arrays that accept Variables."""
 
 import asyncio
+import gc
 import importlib
 import sys
 import textwrap
@@ -11,6 +12,8 @@ import pytest
 import scipy.integrate
 import scipy.optimize
 from numpy import zeros
+from numpy.polynomial import Polynomial
+from numpy.polynomial.polynomial import polyval
 
 import lindiff as ld
 
@@ -70,11 +73,31 @@ def test_names_are_restored_after_errors():
 
 
 def test_without_a_trace_arrays_are_plain():
+    gc.collect()  # Variables made by hand in the tracebacks of other tests
     with ld.patch_numpy():
         for made in [np.zeros(2), np.array([1.0, 2.0]), np.sin(np.ones(2)), np.r_[1.0, 2.0]]:
             assert type(made) is np.ndarray
         assert type(np.vectorize(lambda x: x + 0.5)([1, 2])) is np.ndarray
         assert powers(2.0) == 7.0
+
+
+def test_series():
+    def f(c):
+        series = np.polynomial.Chebyshev(c)
+        return series(0.3) * np.polynomial.chebyshev.chebval(0.2, c) + polyval(0.5, c)
+
+    c = np.array([1.0, 2.0, 3.0])
+    expected = ld.grad(lambda c: (c @ T(0.3)) * (c @ T(0.2)) + c @ np.array([1.0, 0.5, 0.25]))(c)
+    with ld.patch_numpy():
+        np.testing.assert_allclose(ld.grad(f)(c), expected)
+        assert type(np.polynomial.chebyshev.chebval(0.2, c)) is np.float64
+        assert isinstance(np.polynomial.Polynomial([1.0]), Polynomial)
+    assert type(np.polynomial.Polynomial([1.0])) is REAL[0].polynomial.Polynomial
+
+
+def T(x):
+    """Chebyshev's first polynomials."""
+    return np.array([1.0, x, 2 * x**2 - 1])
 
 
 def test_variables_made_by_hand():

@@ -12,7 +12,7 @@ import numpy as np
 from lindiff.core.differential cimport Differential, elementwise_of, place_of
 from lindiff.core.record cimport Trace, observed_step
 from lindiff.core.variable cimport (
-    Variable, View, as_value, constant_value, innermost, is_inexact, kept_constant, record, shares,
+    Variable, View, as_value, constant_value, innermost, is_inexact, is_table, kept_constant, record, shares,
     untraced_variable, value_of, watch,
 )
 
@@ -231,6 +231,14 @@ cpdef object handle(object function, tuple args, dict kwargs):
     cdef Handler handler = handlers.get(function)
     if handler is None:
         raise_unsupported(function)
+    for x in args:
+        if is_table(x):
+            args = tuple([np.asarray(x) if is_table(x) else x for x in args])
+            break
+    for x in kwargs.values():
+        if is_table(x):
+            kwargs = {name: np.asarray(x) if is_table(x) else x for name, x in kwargs.items()}
+            break
     try:
         return handler.call(args, kwargs)
     except (TypeError, ValueError) as error:
@@ -273,6 +281,8 @@ def full_name(function):
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
     module = getattr(function, "__module__", None)
     if module is None:  # ufuncs do not say where they are from
+        if name.endswith(" (vectorized)"):  # of np.frompyfunc
+            return name.removesuffix(" (vectorized)")
         module = "numpy" if getattr(np, name, None) is function else "scipy.special"
     return f"{module}.{name}"
 

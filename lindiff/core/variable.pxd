@@ -64,6 +64,7 @@ cdef object record(Trace trace, Node node, object value)
 cpdef list record_outputs(Trace trace, Node node, list values)
 cdef object value_of(object x)
 cdef object constant_value(object x)
+cdef bint is_table(object x)
 cdef Variable untraced_variable(object value)
 cdef int watch(Variable base, object view, object window) except -1
 cdef bint shares(object value, object x)

@@ -421,7 +421,9 @@ def differentiable_array(x, str what="argument"):
         return x
     refuse_subclass(x, what)
     if not hasattr(x, "__array_function__") or isinstance(x, np.generic):
-        x = np.asarray(x)
+        given, x = x, np.asarray(x)
+        if x.shape == () and x.dtype.kind not in "biufc":
+            raise TypeError(f"{what} is or holds {no_number(given)}")
     kind = x.dtype.kind
     if kind in "fc":
         if x.dtype.itemsize > 16 or x.dtype.char in "gG":
@@ -429,8 +431,21 @@ def differentiable_array(x, str what="argument"):
         return x
     if kind in "iu":
         return x.astype(np.float64)
-    hint = "; write np.array(x, dtype=float)" if kind in "Ob" else ""
+    hint = ""
+    if kind in "Ob":
+        hint = "; write np.array(x, dtype=float), or give it in an argument that argnums does not name"
+    if x.dtype.names is not None:
+        hint = "; give a dict of its fields, {name: x[name] for name in x.dtype.names}"
     raise TypeError(f"{what} has dtype {x.dtype}, which has no derivative{hint}")
+
+
+cdef str no_number(object x):
+    """What ``x`` is instead of an array or a number, and where it should be."""
+    if isinstance(x, (str, bytes)):
+        return f"{x!r}, which has no derivative: give it in an argument that argnums does not name"
+    return (
+        f"a {type(x).__qualname__}, which has no derivative: make it a dict, a named tuple or a dataclass of "
+        f"arrays, or give it in an argument that argnums does not name")
 
 
 cpdef list trace_inputs(Trace trace, list arrays):
@@ -496,8 +511,26 @@ cdef inline bint is_operand(object x):
     return (
         type(x) is Variable or cnp.PyArray_Check(x)
         or isinstance(x, (int, float, complex, np.generic, list, tuple))
-        or (getattr(x, "__array_ufunc__", None) is not None and type(x) is not Directions)
+        or (getattr(x, "__array_ufunc__", None) is not None and type(x) is not Directions
+            and not has_its_own_arithmetic(x))
     )
+
+
+cdef bint is_table(object x):
+    """Whether ``x`` turns into an array, but NumPy's functions do not dispatch on it.
+
+    A pandas Series, an xarray DataArray.
+    """
+    if type(x) is Variable or cnp.PyArray_Check(x) or cnp.PyArray_CheckScalar(x):
+        return False
+    if x is None or isinstance(x, (int, float, str, list, tuple, slice, dict)):
+        return False
+    return hasattr(type(x), "__array__") and not hasattr(type(x), "__array_function__")
+
+
+cdef bint has_its_own_arithmetic(object x):
+    """Whether ``x`` is a table that takes Variables for its array: all but those that leave it to us."""
+    return is_table(x) and hasattr(type(x), "__array_ufunc__") and not hasattr(type(x), "__pandas_priority__")
 
 
 @cython.final
@@ -611,6 +644,7 @@ cdef class Variable:
     """
 
     __array_priority__ = 1000.0
+    __pandas_priority__ = 5000  # above Index, Series and DataFrame, which leave operators to us
     __hash__ = None
 
     def __init__(self, array):
@@ -662,7 +696,7 @@ cdef class Variable:
 
     def __array_ufunc__(self, ufunc, str method, *inputs, **kwargs):
         for x in inputs:
-            if type(x) is Directions:  # which hold Variables, not the other way round
+            if type(x) is Directions or has_its_own_arithmetic(x):  # which hold Variables, not conversely
                 return NotImplemented
         return _operators.ufunc(ufunc, method, inputs, kwargs)
 
@@ -837,6 +871,17 @@ cdef class Variable:
 
     def __richcmp__(self, other, int op):
         return compared(value_of(self), value_of(other), op)
+
+    # -- what jumps has no derivative between the jumps: plain numbers ----------------------------------
+
+    def __round__(self, ndigits=None):
+        return round(value_of(self)[()], ndigits)
+
+    def __floor__(self):
+        return math.floor(value_of(self)[()])
+
+    def __ceil__(self):
+        return math.ceil(value_of(self)[()])
 
     # -- what a plain array does and a Variable must not do silently -----------------------------------
 

@@ -7,7 +7,7 @@ from libc.math cimport cos, exp, expm1, fabs, log, log1p, sin, sqrt, tanh
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from lindiff.kernels.memory cimport empty
+from lindiff.kernels.memory cimport copy, empty
 
 cnp.import_array()
 
@@ -386,7 +386,10 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
     cdef void *p_data
     cdef Py_ssize_t stride = 1, n = cnp.PyArray_SIZE(g), rows = 1
     if not cnp.PyArray_IS_C_CONTIGUOUS(g):
-        return None
+        if n > SMALL:
+            return None
+        g = copy(g)
+        overwrite_y_bar = True
     if is_plain(partial):
         p = partial
         if cnp.PyArray_TYPE(p) != kind or not cnp.PyArray_IS_C_CONTIGUOUS(p):

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.record import is_recording
+from lindiff.core.registry import has_handler
+from lindiff.numpy import polynomial
+from lindiff.numpy._function import Function
 from lindiff.numpy._indexing import Rows, broadcast, ndenumerate, vectorize
 from lindiff.numpy._names import take_over
 from lindiff.rules.advice import is_installed
@@ -128,10 +131,32 @@ class _Vectorize(vectorize):
     wanted = staticmethod(_wanted)
 
 
+_SERIES = {
+    "chebyshev": "Chebyshev",
+    "hermite": "Hermite",
+    "hermite_e": "HermiteE",
+    "laguerre": "Laguerre",
+    "legendre": "Legendre",
+    "polynomial": "Polynomial",
+}
+
+
+def _series() -> ModuleType:
+    """``np.polynomial`` and its modules, with the classes of lindiff.numpy."""
+    own: dict[str, Any] = {name: getattr(polynomial, name) for name in _SERIES.values()}
+    for name, series in _SERIES.items():
+        module = getattr(np.polynomial, name)
+        functions = [getattr(module, f) for f in module.__all__ if callable(getattr(module, f))]
+        wrapped = {f.__name__: Function(f, "arrays", _wanted) for f in functions if has_handler(f)}
+        own[name] = _stand_in(module, **wrapped, **{series: own[series]})
+    return _stand_in(np.polynomial, **own)
+
+
 _numpy = _stand_in(
     np,
     linalg=_stand_in(np.linalg),
     fft=_stand_in(np.fft),
+    polynomial=_series(),
     vectorize=_Vectorize,
     r_=Rows(np.r_, _wanted),
     c_=Rows(np.c_, _wanted),
@@ -143,7 +168,10 @@ _numpy = _stand_in(
 def _replacements() -> dict[int, Any]:
     """What stands for what, by identity."""
     found: dict[int, Any] = {id(np): _numpy}
-    for module, stand_in in [(np, _numpy), (np.linalg, _numpy.linalg), (np.fft, _numpy.fft)]:
+    modules = [(np, _numpy)]
+    modules += [(getattr(np, name), getattr(_numpy, name)) for name in ("linalg", "fft", "polynomial")]
+    modules += [(getattr(np.polynomial, name), getattr(_numpy.polynomial, name)) for name in _SERIES]
+    for module, stand_in in modules:
         for name in module.__all__:
             original, replacement = getattr(module, name), getattr(stand_in, name)
             if replacement is not original:

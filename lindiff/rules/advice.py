@@ -83,6 +83,7 @@ def refusal(variable: Any, wanted: str) -> TypeError:
 
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.ListComp)
+_EXPRESSIONS = (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Call)
 _RANDOM = (np.random.Generator, np.random.RandomState)
 _KNOWN = (types.ModuleType, type, np.ndarray, *_RANDOM)
 
@@ -189,8 +190,8 @@ class Place:
                 return inspect.getattr_static(owner, node.attr, None)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             owner = self.meaning(node.value)
-            if type(owner) is dict:
-                return owner.get(node.slice.value)
+            if isinstance(owner, dict):
+                return dict.get(owner, node.slice.value)
             if type(owner) in (list, tuple) and type(node.slice.value) is int:
                 return dict(enumerate(owner)).get(node.slice.value)
         return None
@@ -199,6 +200,10 @@ class Place:
         """Whether a Variable is named in an expression, or something that may be one."""
         names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
         return any(type(self.meaning(name)) in (Variable, type(None)) for name in names)
+
+    def holds_variable(self, node: ast.AST) -> bool:
+        """Whether a Variable is named in an expression."""
+        return any(type(self.meaning(part)) is Variable for part in ast.walk(node))
 
     def like(self) -> str:
         """A Variable to give as ``like=``: an argument of the function if there is one, else one by its name,
@@ -220,13 +225,14 @@ class Place:
 
     def numpy(self) -> str:
         """What lindiff.numpy is called here, else NumPy."""
-        return self._called("lindiff.numpy") or self._called("numpy") or "np"
+        return self.called("lindiff.numpy") or self.called("numpy") or "np"
 
     def is_ours(self) -> bool:
         """Whether the user has imported lindiff.numpy instead of NumPy."""
-        return bool(self._called("lindiff.numpy"))
+        return bool(self.called("lindiff.numpy"))
 
-    def _called(self, module: str) -> str | None:
+    def called(self, module: str) -> str | None:
+        """The name of a module in the frame."""
         for names in (self.frame.f_globals, self.frame.f_locals):
             for name, meaning in names.items():
                 if isinstance(meaning, types.ModuleType) and meaning.__name__ == module:
@@ -271,9 +277,25 @@ def _written(place: Place) -> str | None:
         return _add_to_view(place, node.target)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         return f"write {place.text(node.left)} % ld.value({place.text(node.right)})"
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        return _product(place, node)
     if isinstance(node, ast.Call):
         return _call(place, node)
     return None
+
+
+def _product(place: Place, node: ast.BinOp) -> str | None:
+    """``frame @ v``, ``sparse @ v``."""
+    left, right = place.meaning(node.left), place.meaning(node.right)
+    other, name = (right, node.right) if type(left) is Variable else (left, node.left)
+    if type(other).__module__.startswith("scipy.sparse"):
+        dense = f"{place.text(name)}.toarray()"
+    elif hasattr(type(other), "__array__"):
+        dense = f"{place.numpy()}.asarray({place.text(name)})"
+    else:
+        return None
+    parts = [dense if part is name else place.text(part) for part in (node.left, node.right)]
+    return f"write\n    {' @ '.join(parts)}\nor give the product a rule of its own, ld.Linear"
 
 
 def _make_room(place: Place, array: ast.AST) -> str:
@@ -331,7 +353,7 @@ def _call(place: Place, call: ast.Call) -> str | None:
     if function is None:
         if isinstance(call.func, ast.Attribute) and call.func.attr == "dot":
             return _method(place, call, call.func)
-        return None
+        return _plainly(place, call)
     try:
         advise = _ADVICE.get(function)
     except TypeError:  # not hashable
@@ -348,9 +370,31 @@ def _call(place: Place, call: ast.Call) -> str | None:
     module, _, _ = (getattr(function, "__module__", None) or "").partition("._")
     if module.startswith("scipy"):
         return _scipy(place, call, function, module)
-    if module == "numpy" or module.startswith("numpy."):
+    if module.startswith("numpy.polynomial"):
+        arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
+        return f"write\n    lindiff.{function.__module__}.{function.__name__}({arguments})"
+    if (module == "numpy" or module.startswith("numpy.")) and module != "numpy.testing":
         return _lists(place, call)
-    return None
+    return _plainly(place, call)
+
+
+def _plainly(place: Place, call: ast.Call) -> str | None:
+    """A call into a library that takes plain arrays alone: ``plt.plot(t, v)``."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    held = [argument for argument in given if place.holds_variable(argument)]
+    if not held or not all(isinstance(argument, _EXPRESSIONS) for argument in held):
+        return None
+    ld = place.called("lindiff") or "ld"
+    parts = [(f"{keyword.arg}=" if keyword.arg else "**", keyword.value) for keyword in call.keywords]
+    parts = [*(("", argument) for argument in call.args), *parts]
+    arguments = [
+        f"{name}{ld}.value({place.text(argument)})" if argument in held else f"{name}{place.text(argument)}"
+        for name, argument in parts
+    ]
+    return (
+        f"this function takes plain arrays; where its derivative does not matter, write\n"
+        f"    {place.text(call.func)}({', '.join(arguments)})"
+    )
 
 
 def _with_like(place: Place, call: ast.Call, like: str) -> str:
@@ -383,7 +427,9 @@ def _range(place: Place, call: ast.Call) -> str:
 
 
 def _vectorized(place: Place, call: ast.Call) -> str:
-    return _or_import(place, f"{place.numpy()}.stack([f(x) for x in {place.text(call.args[-1])}])")
+    made = call.func  # np.vectorize(f), or the name of one
+    f = place.text(made.args[0]) if isinstance(made, ast.Call) and made.args else f"{place.text(made)}.pyfunc"
+    return _or_import(place, f"{place.numpy()}.stack([{f}(_) for _ in {place.text(call.args[-1])}])")
 
 
 def _into(position: int) -> Callable[[Place, ast.Call], str]:
@@ -438,6 +484,9 @@ _DRAWS: dict[str, tuple[dict[str, str], str]] = {
 def _draw(place: Place, call: ast.Call, name: str) -> str:
     """``rng.normal(loc=v)``: a plain draw, shifted and scaled by Variables."""
     rng = place.text(call.func.value) if isinstance(call.func, ast.Attribute) else f"{place.numpy()}.random"
+    if name in ("choice", "permutation", "permuted", "shuffle") and call.args:
+        x = place.text(call.args[0])
+        return f"write {x}[{rng}.permutation(len({x}))], or draw indices by {rng}.integers"
     if name not in _DRAWS:
         return f"write {rng}.{name}(ld.value(...)): this draw has no derivative by its parameters"
     parameters, formula = _DRAWS[name]
@@ -453,17 +502,26 @@ def _draw(place: Place, call: ast.Call, name: str) -> str:
 
 
 def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | None:
-    """``scipy.linalg.expm(v)``: the function of that name in ``lindiff.scipy``."""
-    name = function.__name__
+    """``scipy.linalg.expm(v)``, ``stats.norm.logpdf(v)``: what has that name in ``lindiff.scipy``."""
     family = ".".join(module.split(".")[:2])
+    name = function.__name__
+    if isinstance(call.func, ast.Attribute):
+        owner = place.meaning(call.func.value)
+        if owner is not None and not isinstance(owner, types.ModuleType):  # a distribution
+            name = f"{place.text(call.func.value).rpartition('.')[2]}.{name}"
     try:
-        ours = hasattr(importlib.import_module(f"lindiff.{family}"), name)
+        ours = name.partition(".")[0] in importlib.import_module(f"lindiff.{family}").__all__
     except ImportError:
         ours = False
-    arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
     if ours:
+        arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
         return f"write\n    lindiff.{family}.{name}({arguments})"
-    return f"lindiff has no {family}.{name}; use ld.value(v) where its derivative does not matter"
+    if family == "scipy.optimize":
+        return (
+            "the steps of a search have no derivative: ld.implicit(solver, residual) gives that of what it "
+            "finds; use ld.value(v) where its derivative does not matter"
+        )
+    return f"lindiff has no derivative of {family}.{name}; use ld.value(v) where it does not matter"
 
 
 def _lists(place: Place, call: ast.Call) -> str | None:
@@ -472,6 +530,10 @@ def _lists(place: Place, call: ast.Call) -> str | None:
     given = [place.text(argument) for argument in [*call.args, *call.keywords]]
     found = False
     for i, argument in enumerate(call.args):
+        held = place.meaning(argument)
+        if isinstance(held, (list, tuple)) and any(type(item) is Variable for item in held):
+            found = True
+            given[i] = f"{numpy}.stack({given[i]})"
         if not isinstance(argument, _DISPLAYS) or not place.may_vary(argument):
             continue
         found = True

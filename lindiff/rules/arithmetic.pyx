@@ -21,7 +21,7 @@ from lindiff.core.differential cimport all_finite, chain_product, fit_to
 from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Tangent, Trace, is_whole
 from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport (
-    Operators, Variable, View, as_value, constant_value, kept_constant, record, shares, watch,
+    Operators, Variable, View, as_value, constant_value, is_table, kept_constant, record, shares, watch,
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
@@ -51,7 +51,7 @@ cnp.import_array()
 cdef inline object constant_operand(object x):
     """A constant as arithmetic takes it; object arrays, and arrays that multiply otherwise, are refused."""
     x = constant_value(x)
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, (list, tuple)) or is_table(x):
         x = np.asarray(x)
     if not cnp.PyArray_Check(x):
         return x
@@ -576,11 +576,14 @@ cdef bint is_basic(object index):
     """Whether an index has nothing but integers, slices, ``None`` and ``...``: one look for most."""
     if type(index) is tuple:
         for part in <tuple>index:
-            if type(part) is not int and type(part) is not slice and part is not None \
-                    and part is not Ellipsis:
+            if not is_basic_part(part):
                 return False
         return True
-    return type(index) is int or type(index) is slice or index is None or index is Ellipsis
+    return is_basic_part(index)
+
+
+cdef inline bint is_basic_part(object part):
+    return type(part) is int or type(part) is slice or part is None or part is Ellipsis
 
 
 @cython.no_gc

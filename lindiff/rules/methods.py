@@ -212,6 +212,10 @@ def attribute(name: str) -> Any:
         raise AttributeError(_missing(name)) from None
 
 
+# How one asks arrays of other libraries for plain ones.
+_OF_OTHERS = {"asnumpy", "detach", "numpy", "to_numpy", "values"}
+
+
 @functools.lru_cache(maxsize=256)  # who asks whether an array has some attribute asks often
 def _missing(name: str) -> str:
     """That a Variable has no such attribute, and which one was meant."""
@@ -220,7 +224,9 @@ def _missing(name: str) -> str:
         known = [*METHODS, "T", "shape", "ndim", "size", "dtype", "grad", "backward"]
         near = difflib.get_close_matches(name, known, n=2)
         # the class also lists names that have expired; "get" brings CuPy's arrays to the host
-        if name == "get" or hasattr(np.empty(0), name):
+        if name in _OF_OTHERS:
+            message += "; its plain array is ld.value(v)"
+        elif name == "get" or hasattr(np.empty(0), name):
             message += f"; its plain array has: ld.value(v).{name}"
         elif near:
             message += f"; near: {', '.join(near)}"
