@@ -95,3 +95,12 @@ def test_infinite_terms(x):
 def test_nan_stays():
     assert np.isnan(ld.vjp(special.logsumexp, np.array([np.nan, 1.0]))[0])
     assert np.isnan(ld.vjp(special.softmax, np.array([np.nan, 1.0]))[0]).all()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_axes_that_are_not_there(name):
+    for axis in (2, (0, 0), (0, -2)):
+        with pytest.raises((ValueError, IndexError)) as scipys:
+            getattr(scipy.special, name)(np.ones((2, 3)), axis=axis)
+        with pytest.raises(type(scipys.value)):
+            ld.vjp(lambda x: getattr(special, name)(x, axis=axis), np.ones((2, 3)))  # noqa: B023

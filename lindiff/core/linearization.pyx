@@ -244,10 +244,10 @@ cdef object run(function, Trace trace, list variables, Inputs inputs):
     """Call the function on Variables with its trace current, whatever happens."""
     cdef tuple arguments = tuple(variables) if inputs.unflatten is None else inputs.unflatten(list(variables))
     token = enter(trace)
-    for x in inputs.arrays:
-        if is_large(x):
-            meet_large(trace)
     try:
+        for x in inputs.arrays:
+            if is_large(x):
+                meet_large(trace)
         return function(*arguments)
     finally:
         leave(token)

@@ -164,10 +164,25 @@ cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexc
 
 
 cdef inline bint any_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
-    if x.rows * x.columns * y.columns > SMALL and x.rows * y.columns > 1:
-        return large_product(z, x, y, kind, onto)
+    if x.rows * x.columns * y.columns > SMALL:
+        if x.rows * y.columns > 1:
+            return large_product(z, x, y, kind, onto)
+        if x.column == 1 and y.row == 1 and x.columns <= 2**31 - 1:
+            long_dot(z, x, y, kind, onto)
+            return True
     product_of(z, x, y, kind, onto)
     return True
+
+
+cdef void long_dot(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
+    cdef blas_int n = <blas_int>x.columns
+    cdef double *wide = <double *>z.data
+    cdef float *narrow = <float *>z.data
+    with nogil:
+        if kind == cnp.NPY_DOUBLE:
+            wide[0] = (wide[0] if onto else 0) + dot[double](n, <double *>x.data, <double *>y.data)
+        else:
+            narrow[0] = (narrow[0] if onto else 0) + dot[float](n, <float *>x.data, <float *>y.data)
 
 
 cdef object matmul(object x, object y):

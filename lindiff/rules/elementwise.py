@@ -163,8 +163,8 @@ def sinc_series(x: Any, k: int) -> Any:
     return total * x if k % 2 else total
 
 
-def sinc_derivative_of_array(x: Any, k: int) -> Any:
-    """The k-th derivative f⁽ᵏ⁾ of sinc.
+def sinc_derivative_of_array(x: Any, k: int, below: Any = None) -> Any:
+    """The k-th derivative f⁽ᵏ⁾ of sinc, from the one ``below`` it.
 
     From k derivatives of ``x sinc(x) = sin(π x) / π``: x f⁽ᵏ⁾ + k f⁽ᵏ⁻¹⁾ = π^(k-1) sin(π x + k π/2), and from
     the power series where that cancels.
@@ -173,9 +173,11 @@ def sinc_derivative_of_array(x: Any, k: int) -> Any:
         return np.sinc(x)
     small = np.abs(x) < 0.5
     right = math.pi ** (k - 1) * np.sin(math.pi * x + k * math.pi / 2)
+    if below is None:
+        below = sinc_derivative_of_array(x, k - 1)
     if not some(small):
-        return (right - k * sinc_derivative_of_array(x, k - 1)) / x
-    y = (right - k * sinc_derivative_of_array(x, k - 1)) / nonzero(x)
+        return (right - k * below) / x
+    y = (right - k * below) / nonzero(x)
     return np.where(small, sinc_series(np.where(small, x, 0), k), y)
 
 
@@ -186,7 +188,11 @@ def sinc_derivative(x: Any, k: int) -> Any:
     return y, Elementwise(lambda: sinc_derivative(x, k + 1))
 
 
-elementwise(np.sinc, lambda _, x: sinc_derivative(x, 1))
+def sinc_slope(y: Any, x: Any) -> Any:
+    return sinc_derivative(x, 1) if isinstance(x, Variable) else sinc_derivative_of_array(x, 1, y)
+
+
+elementwise(np.sinc, lambda y, x: sinc_slope(y, x))
 
 
 def bessel_i_by_recurrence(x: Any, n: int) -> Any:

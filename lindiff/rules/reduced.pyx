@@ -76,6 +76,7 @@ cdef tuple kept_shape(object x, object axis):
     """
     cdef Py_ssize_t axes = cnp.PyArray_NDIM(<cnp.ndarray>x)
     cdef list kept
+    cdef unsigned long long seen = 0, bit
     if cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
         return None
     if axis is None:
@@ -84,6 +85,10 @@ cdef tuple kept_shape(object x, object axis):
     for k in (axis if type(axis) is tuple else (axis,)):
         if type(k) is not int or not -axes <= k < axes:
             return None
+        bit = <unsigned long long>1 << <int>(k % axes)
+        if seen & bit:
+            return None
+        seen |= bit
         kept[k] = 1
     return tuple(kept)
 

@@ -109,10 +109,12 @@ cdef class FastTranspose(Handler):
     cdef object call(self, tuple args, dict kwargs):
         if kwargs or not 1 <= len(args) <= 2 or type(args[0]) is not Variable:
             return NotImplemented
-        if len(args) == 1 or args[1] is None or args[1] == reversed_axes((<Variable>args[0])._value):
+        if len(args) == 1 or args[1] is None:
             return args[0].T
         if type(args[1]) is not tuple:
             return NotImplemented
+        if args[1] == reversed_axes((<Variable>args[0])._value):
+            return args[0].T
         return record_permuted(args[0], list(args[1]))
 
 
@@ -722,6 +724,81 @@ cdef class FastCross(Handler):
         return record(trace, node, value)
 
 
+# -- y = Re z or Im z ------------------------------------------------------------------------------------
+
+cdef inline void widen(floating *out, const floating *y, bint imaginary, Py_ssize_t n) noexcept nogil:
+    """``y``, or ``i y``, as pairs of real and imaginary part."""
+    cdef Py_ssize_t i
+    if imaginary:
+        for i in range(n):
+            out[2 * i] = 0
+            out[2 * i + 1] = y[i]
+    else:
+        for i in range(n):
+            out[2 * i] = y[i]
+            out[2 * i + 1] = 0
+
+
+@cython.no_gc
+@cython.final
+cdef class Part(Node):
+    cdef bint imaginary
+    cdef object dtype
+
+    cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        cdef cnp.ndarray y, out
+        if not is_plain(y_bar) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y_bar):
+            return walk.add(self.a, (1j * y_bar if self.imaginary else y_bar).astype(self.dtype), True)
+        y = y_bar
+        if cnp.PyArray_TYPE(y) == cnp.NPY_DOUBLE:
+            out = empty(cnp.PyArray_NDIM(y), cnp.PyArray_DIMS(y), cnp.NPY_CDOUBLE)
+            widen[double](<double *>cnp.PyArray_DATA(out), <double *>cnp.PyArray_DATA(y), self.imaginary,
+                          cnp.PyArray_SIZE(y))
+        else:
+            out = empty(cnp.PyArray_NDIM(y), cnp.PyArray_DIMS(y), cnp.NPY_CFLOAT)
+            widen[float](<float *>cnp.PyArray_DATA(out), <float *>cnp.PyArray_DATA(y), self.imaginary,
+                         cnp.PyArray_SIZE(y))
+        return walk.add(self.a, out, True)
+
+    cdef object push(self, Push walk):
+        z_dot = walk.tangent(self.a)
+        if z_dot is None:
+            return None
+        return np.imag(z_dot) if self.imaginary else np.real(z_dot)
+
+
+cdef class FastPart(Handler):
+    """Of complex arrays."""
+
+    cdef bint imaginary
+
+    def __init__(self, function, bint imaginary):
+        self.function = function
+        self.imaginary = imaginary
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Variable z
+        cdef Part node
+        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
+            return NotImplemented
+        z = args[0]
+        if not cnp.PyArray_CheckExact(z._value) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>z._value) or (
+                cnp.PyArray_TYPE(<cnp.ndarray>z._value) != cnp.NPY_CDOUBLE
+                and cnp.PyArray_TYPE(<cnp.ndarray>z._value) != cnp.NPY_CFLOAT):
+            return NotImplemented
+        node = Part.__new__(Part)
+        node.a = z.node
+        node.imaginary = self.imaginary
+        node.dtype = z._value.dtype
+        return record(z.node.trace, node, z._value.imag if self.imaginary else z._value.real)
+
+
 def use_structure_paths():
     """Give the readable rules of these functions their compiled twins."""
     fast_path(np.reshape, FastReshape(np.reshape))
@@ -730,6 +807,8 @@ def use_structure_paths():
     fast_path(np.swapaxes, FastMove(np.swapaxes, True))
     fast_path(np.moveaxis, FastMove(np.moveaxis, False))
     fast_path(np.cross, FastCross(np.cross))
+    fast_path(np.real, FastPart(np.real, False))
+    fast_path(np.imag, FastPart(np.imag, True))
     fast_path(np.diagonal, FastDiagonal(np.diagonal))
     fast_path(np.trace, FastTrace(np.trace))
     fast_path(np.concatenate, FastJoin(np.concatenate, False))
