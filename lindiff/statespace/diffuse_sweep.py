@@ -199,7 +199,7 @@ def _with_units(m: Any, diffuse: tuple[int, ...], more: int) -> Any:
     (n, k), d = m.shape, len(diffuse)
     result = np.zeros((n, k + more), m.dtype)
     result[:, :k] = m
-    result[diffuse, range(k, k + d)] = 1
+    result[diffuse, np.arange(k, k + d)] = 1
     return result
 
 

@@ -221,19 +221,29 @@ def regular(C: Any, variances: Any, least: float = 0.0) -> bool:
     nothing about may seem to be observed by rounding, as by ``sin(π)``.  All together are determined if C is
     regular in the units of its diagonal.
     """
-    return bool(np.all(each_regular(C, variances, least)))
+    information, (smallest, rounding) = np.diagonal(C, axis1=-2, axis2=-1), _bounds(C, least)
+    if not (information * variances > smallest).all() or not np.isfinite(C).all():
+        return False
+    scale = np.sqrt(information)
+    scaled = C / (scale[..., :, None] * scale[..., None, :])
+    return C.shape[-1] == 1 or bool((np.linalg.eigvalsh(scaled)[..., 0] > rounding).all())
 
 
-def each_regular(C: Any, variances: Any, least: float = 0.0) -> Any:
-    """The same of each matrix of a batch."""
-    information, rounding = np.diagonal(C, axis1=-2, axis2=-1), 1e3 * float(np.finfo(C.dtype).eps)
-    seen = np.all(information * variances > max(rounding**2, least), axis=-1)
-    seen = np.all(np.isfinite(C), axis=(-2, -1)) & seen
+def each_regular(C: Any, variances: Any) -> Any:
+    """The same of each matrix of a batch, where the host need not look at the numbers; with `least` 0."""
+    information, (smallest, rounding) = np.diagonal(C, axis1=-2, axis2=-1), _bounds(C, 0.0)
+    seen = np.all(information * variances > smallest, axis=-1) & np.all(np.isfinite(C), axis=(-2, -1))
     if C.shape[-1] == 1:
         return seen
     scale = np.sqrt(np.where(seen[..., None], information, 1))
     scaled = np.where(seen[..., None, None], C / (scale[..., :, None] * scale[..., None, :]), 0)
-    return seen & (np.linalg.eigvalsh(scaled)[..., 0] > max(rounding * C.shape[-1], least))
+    return seen & (np.linalg.eigvalsh(scaled)[..., 0] > rounding)
+
+
+def _bounds(C: Any, least: float) -> tuple[float, float]:
+    """What diagonals and eigenvalues must be above."""
+    rounding = 1e3 * float(np.finfo(C.dtype).eps)
+    return max(rounding**2, least), max(rounding * C.shape[-1], least)
 
 
 def conditioned(m: Any, P: Any, found: Information, t: int) -> tuple[Any, Any]:
