@@ -189,6 +189,37 @@ def test_each_gradient_alone(wanted):
     close(ld.grad(of())(x), ld.grad(of(method="composed"))(x))
 
 
+@pytest.mark.parametrize("slope_var", [1e-4, 1.0])
+def test_series_that_begin_late_collapse_soon_after(slope_var):
+    y = np.cumsum(np.cumsum(np.random.default_rng(0).standard_normal(160)))
+    y[:100] = np.nan
+    model = statespace.local_linear_trend(1.0, slope_var, obs_var=0.5)
+    _, plan = operands(canonical("loglikelihood", y, *model), -1.0, "loglikelihood")
+    assert plan.heads.tolist() == [102]
+    close(
+        *(
+            ld.grad(lambda y, m=m: statespace.loglikelihood(y, *model, method=m))(y)
+            for m in (None, "composed")
+        )
+    )
+
+
+def test_regressors_that_are_small_at_first_do_not_collapse_before_they_are_not():
+    T = 100
+    rng = np.random.default_rng(0)
+    x = np.where(np.arange(T) < 50, 1e-6, 1.0) * rng.standard_normal(T)
+    y = 1 + 2 * x + rng.standard_normal(T)
+    model = statespace.regression(np.c_[np.ones(T), x], np.zeros(2), obs_var=1.0)
+    _, plan = operands(canonical("loglikelihood", y, *model), -1.0, "loglikelihood")
+    assert plan.heads[0] > 50
+    close(
+        *(
+            ld.grad(lambda y, m=m: statespace.loglikelihood(y, *model, method=m))(y)
+            for m in (None, "composed")
+        )
+    )
+
+
 def nearly_collinear(T=60):
     """A regressor that can hardly be told from the constant."""
     rng = np.random.default_rng(4)
