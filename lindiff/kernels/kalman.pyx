@@ -259,7 +259,8 @@ cdef inline void add_rows(Py_ssize_t rows, Py_ssize_t n, const scalar *X, const 
             onto[index[i] * n + j] += X[i * n + j]
 
 
-cdef void weigh(Py_ssize_t rows, const scalar *X, Model *g, Bars *b, scalar *out, scalar *room) noexcept nogil:
+cdef void weigh(Py_ssize_t rows, const scalar *X, Model *g, Bars *b, scalar *out,
+                scalar *room) noexcept nogil:
     """out := X Ω."""
     cdef Py_ssize_t i, j, l, series = g.series, d = g.mixed, first = g.series - g.mixed
     cdef const scalar *own = <scalar *> b.own
