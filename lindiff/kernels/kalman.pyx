@@ -259,18 +259,20 @@ cdef inline void add_rows(Py_ssize_t rows, Py_ssize_t n, const scalar *X, const 
             onto[index[i] * n + j] += X[i * n + j]
 
 
-cdef void weigh(Py_ssize_t rows, const scalar *X, Model *g, Bars *b, scalar *out) noexcept nogil:
+cdef void weigh(Py_ssize_t rows, const scalar *X, Model *g, Bars *b, scalar *out,
+                scalar *room) noexcept nogil:
     """out := X Ω."""
-    cdef Py_ssize_t _, j, l, series = g.series, d = g.mixed, first = g.series - g.mixed
+    cdef Py_ssize_t i, j, l, series = g.series, d = g.mixed, first = g.series - g.mixed
     cdef const scalar *own = <scalar *> b.own
     cdef const scalar *mixing = <scalar *> b.mixing
-    for _ in range(rows):
+    if d > 0:
+        product(PLAIN, PLAIN, rows, series, d, 1, X, mixing, False, room)
+    for i in range(rows):
         for j in range(series):
             out[j] = X[j] * own[j]
         if d > 0:
-            for j in range(series):
-                for l in range(d):
-                    out[first + l] += X[j] * mixing[j * d + l]
+            for l in range(d):
+                out[first + l] += room[i * d + l]
             for j in range(first):
                 for l in range(d):
                     out[j] += X[first + l] * mixing[j * d + l]
@@ -611,6 +613,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
     cdef scalar *weighted = M + n * series
     cdef scalar *e = weighted + max(n, g.p) * series
     cdef scalar *square = e + g.p * series
+    cdef scalar *mixed = square + max(n, g.p) * max(n, g.p)
     cdef scalar *bar
     cdef scalar x
     product(TRANSPOSE, PLAIN, n, n, series, 1, A, r, False, u)
@@ -620,7 +623,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
         if b.M != NULL:
             memcpy(<scalar *> b.M + t * n * series, M, n * series * sizeof(scalar))
     if b.own != NULL:
-        weigh(n, r, g, b, weighted)
+        weigh(n, r, g, b, weighted, mixed)
     if b.Q != NULL:
         product(PLAIN, TRANSPOSE, n, series, n, 1, weighted, r, False, square)
         bar = <scalar *> b.Q + t * g.Q_step
@@ -648,7 +651,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
                     r[l * series + j] += x * e[i * series + j]
     if b.own == NULL:
         return
-    weigh(p, e, g, b, weighted)
+    weigh(p, e, g, b, weighted, mixed)
     if b.y != NULL:
         bar = <scalar *> b.y + t * g.p * series
         for i in range(p):
@@ -1003,7 +1006,8 @@ cdef class Sweep:
         cdef cnp.ndarray r = np.zeros((n, s), dtype=self.dtype), N = np.zeros((n, n), dtype=self.dtype)
         cdef Py_ssize_t most = max(n, p)
         cdef cnp.ndarray room = np.empty(
-            5 * n * n + 3 * p * n + 3 * p * p + n + (2 * n + p + most) * s + most * most, dtype=self.dtype)
+            5 * n * n + 3 * p * n + 3 * p * p + n + (2 * n + p + most) * s + most * (most + g.mixed),
+            dtype=self.dtype)
         cdef cnp.ndarray factor = np.full(1, omega, dtype=self.dtype)
         cdef cnp.ndarray index = np.empty(p, dtype=np.intp), scales = np.zeros((3, n))
         if after is not None:

@@ -166,23 +166,28 @@ def start(
 ) -> tuple[int, Any] | None:
     """After how many steps the data determine the diffuse states well, and where they put them (k, d).
 
-    All steps, if they never do so well; None, if they never do.  The arguments are those of `DiffuseSweep`.
+    All steps, if they never do so well; None, if they never do.  Well: what the proper filter starts with,
+    P⁺, is not so much more than P that it loses digits.  The arguments are those of `DiffuseSweep`.
     """
     (T, p, k), d = arrays[0].shape, len(diffuse)
     m, P = _with_units(arrays[5], diffuse, d), arrays[6]
     least = well_determined(P.dtype)
     variances = P.diagonal()[list(diffuse)]
     given = arrays, _is_timed(arrays), observed
+    options: dict[str, Any] = {"independent": independent, "tolerance": tolerance}
     if observed is None:
         steps = -(-d // max(p, 1))
     else:
         steps = int(np.searchsorted(np.cumsum(observed.sum(axis=1)), d)) + 1
     while True:
         steps = min(steps, T)
-        gram = _sweep(*given, slice(steps), m, P, d, independent=independent, tolerance=tolerance).gram
-        s, C = gram[:k], gram[k:]
-        if regular(C, variances, least) or (steps == T and regular(C, variances)):
-            return steps, -np.linalg.solve(C, s.T).T
+        sweep = _sweep(*given, slice(steps), m, P, d, predicts=True, **options)
+        s, C, M, P_after = sweep.gram[:k], sweep.gram[k:], sweep.after[0][:, k:], sweep.after[1]
+        if regular(C, variances, least if steps < T else 0.0):
+            solved = np.linalg.solve(C, np.concatenate([s, M]).T)
+            more = np.sum(M * solved[:, k:].T, axis=1)
+            if steps == T or (least * more <= P_after.diagonal()).all():
+                return steps, -solved[:, :k].T
         if steps == T:
             return None
         steps += max(steps // 2, d)
@@ -199,7 +204,7 @@ def _with_units(m: Any, diffuse: tuple[int, ...], more: int) -> Any:
     (n, k), d = m.shape, len(diffuse)
     result = np.zeros((n, k + more), m.dtype)
     result[:, :k] = m
-    result[diffuse, range(k, k + d)] = 1
+    result[diffuse, np.arange(k, k + d)] = 1
     return result
 
 

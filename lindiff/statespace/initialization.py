@@ -172,7 +172,7 @@ def information(group: Group, run: Filtered, name: str) -> Information | None:
 
 def well_determined(dtype: Any) -> float:
     """The `least` of :func:`regular` from which a proper filter may start where the data put the diffuse
-    states: with less its variances would be so large that a quarter of the digits is lost.
+    states: with less a quarter of the digits would be lost.
     """
     return float(np.finfo(dtype).eps) ** 0.25
 
@@ -215,25 +215,34 @@ def prior_variances(m: Any, P: Any, d: int) -> Any:
 
 def regular(C: Any, variances: Any, least: float = 0.0) -> bool:
     """Whether the information C (..., d, d) determines every diffuse state, with an eigenvalue of `least` in
-    the units of its diagonal at the least, and a diagonal of as much in those of the prior variances.
+    the units of its diagonal at the least.
 
     ``1 - variance * information`` is what the data leave of a state's prior variance: one that they say
     nothing about may seem to be observed by rounding, as by ``sin(π)``.  All together are determined if C is
     regular in the units of its diagonal.
     """
-    return bool(np.all(each_regular(C, variances, least)))
+    information, rounding = np.diagonal(C, axis1=-2, axis2=-1), _rounding(C)
+    if not (information * variances > rounding**2).all() or not np.isfinite(C).all():
+        return False
+    scale = np.sqrt(information)
+    scaled = C / (scale[..., :, None] * scale[..., None, :])
+    d = C.shape[-1]
+    return d == 1 or bool((np.linalg.eigvalsh(scaled)[..., 0] > max(d * rounding, least)).all())
 
 
-def each_regular(C: Any, variances: Any, least: float = 0.0) -> Any:
-    """The same of each matrix of a batch."""
-    information, rounding = np.diagonal(C, axis1=-2, axis2=-1), 1e3 * float(np.finfo(C.dtype).eps)
-    seen = np.all(information * variances > max(rounding**2, least), axis=-1)
-    seen = np.all(np.isfinite(C), axis=(-2, -1)) & seen
+def each_regular(C: Any, variances: Any) -> Any:
+    """The same of each matrix of a batch, where the host need not look at the numbers; with `least` 0."""
+    information, rounding = np.diagonal(C, axis1=-2, axis2=-1), _rounding(C)
+    seen = np.all(information * variances > rounding**2, axis=-1) & np.all(np.isfinite(C), axis=(-2, -1))
     if C.shape[-1] == 1:
         return seen
     scale = np.sqrt(np.where(seen[..., None], information, 1))
     scaled = np.where(seen[..., None, None], C / (scale[..., :, None] * scale[..., None, :]), 0)
-    return seen & (np.linalg.eigvalsh(scaled)[..., 0] > max(rounding * C.shape[-1], least))
+    return seen & (np.linalg.eigvalsh(scaled)[..., 0] > C.shape[-1] * rounding)
+
+
+def _rounding(C: Any) -> float:
+    return 1e3 * float(np.finfo(C.dtype).eps)
 
 
 def conditioned(m: Any, P: Any, found: Information, t: int) -> tuple[Any, Any]:

@@ -163,9 +163,9 @@ def of_series(arrays: tuple[Any, ...], series: Any, plan: Plan) -> tuple[Any, ..
     k = len(series)
     everyone = k == y.shape[0]
     y, m, c = (x if x is None or everyone or x.shape[0] == 1 else x[series] for x in (y, m, c))
-    m = np.broadcast_to(m, (k, m.shape[1]))
-    if plan.diffuse:
-        c = c if c is None else np.broadcast_to(c, (k, *c.shape[1:]))
+    m = m if len(m) == k else np.broadcast_to(m, (k, m.shape[1]))
+    if plan.diffuse and c is not None:
+        c = np.broadcast_to(c, (k, *c.shape[1:]))
     if plan.shift is not None:
         m = m.copy()
         m[:, plan.diffuse] += plan.shift[series]
