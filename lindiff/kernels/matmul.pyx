@@ -122,6 +122,21 @@ cdef bint matrix_times_vector(Frame *z, Frame *x, Frame *y, int kind, bint onto)
     return True
 
 
+cdef bint long_dot(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
+    """The same for a row and a column; False where their elements are no neighbours."""
+    cdef blas_int n = <blas_int>x.columns
+    cdef double *wide = <double *>z.data
+    cdef float *narrow = <float *>z.data
+    if x.column != 1 or y.row != 1:
+        return False
+    with nogil:
+        if kind == cnp.NPY_DOUBLE:
+            wide[0] = (wide[0] if onto else 0) + dot[double](n, <double *>x.data, <double *>y.data)
+        else:
+            narrow[0] = (narrow[0] if onto else 0) + dot[float](n, <float *>x.data, <float *>y.data)
+    return True
+
+
 cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
     """The same through BLAS; False where an operand is stored neither by rows nor by columns."""
     cdef blas_int ldx, ldy, ldz, m = <blas_int>z.rows, n = <blas_int>z.columns, k = <blas_int>x.columns
@@ -129,6 +144,8 @@ cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexc
     cdef Frame xt = x[0], yt = y[0], zt = z[0]
     if max(z.rows, z.columns, x.columns) > 2**31 - 1:
         return False
+    if z.rows == 1 and z.columns == 1:
+        return long_dot(z, x, y, kind, onto)
     if z.columns == 1:
         return matrix_times_vector(z, x, y, kind, onto)
     if z.rows == 1:
@@ -165,24 +182,9 @@ cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexc
 
 cdef inline bint any_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
     if x.rows * x.columns * y.columns > SMALL:
-        if x.rows * y.columns > 1:
-            return large_product(z, x, y, kind, onto)
-        if x.column == 1 and y.row == 1 and x.columns <= 2**31 - 1:
-            long_dot(z, x, y, kind, onto)
-            return True
+        return large_product(z, x, y, kind, onto)
     product_of(z, x, y, kind, onto)
     return True
-
-
-cdef void long_dot(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
-    cdef blas_int n = <blas_int>x.columns
-    cdef double *wide = <double *>z.data
-    cdef float *narrow = <float *>z.data
-    with nogil:
-        if kind == cnp.NPY_DOUBLE:
-            wide[0] = (wide[0] if onto else 0) + dot[double](n, <double *>x.data, <double *>y.data)
-        else:
-            narrow[0] = (narrow[0] if onto else 0) + dot[float](n, <float *>x.data, <float *>y.data)
 
 
 cdef object matmul(object x, object y):

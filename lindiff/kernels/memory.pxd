@@ -2,8 +2,23 @@
 
 cimport numpy as cnp
 
+cdef enum:
+    LARGE = 1 << 16          # bytes from which memory is kept: below, NumPy's allocator is faster
+
+
+cdef inline bint is_large(object x):
+    """Whether the memory of an array is worth keeping."""
+    cdef int k
+    cdef Py_ssize_t size
+    if not cnp.PyArray_CheckExact(x):
+        return False
+    size = cnp.PyArray_ITEMSIZE(<cnp.ndarray>x)
+    for k in range(cnp.PyArray_NDIM(<cnp.ndarray>x)):
+        size *= cnp.PyArray_DIM(<cnp.ndarray>x, k)
+    return size >= LARGE
+
+
 cdef cnp.ndarray empty(int ndim, cnp.npy_intp *shape, int dtype)
 cdef cnp.ndarray copy(cnp.ndarray x, bint keep_order=*)
 cdef object lend()
 cdef int give_back(object previous) except -1
-cdef bint is_large(object x)

@@ -50,7 +50,6 @@ cdef extern from *:
     void prefer_huge_pages(char *memory, size_t size) noexcept nogil
 
 cdef enum:
-    LARGE = 1 << 16          # bytes from which memory is kept: below, NumPy's allocator is faster
     HUGE = 1 << 22
     BLOCKS = 32
     ALIGNMENT = 64           # a cache line; in front of the memory stands its Head
@@ -191,11 +190,6 @@ cdef object lend():
 cdef int give_back(object previous) except -1:
     PyDataMem_SetHandler(previous)
     return 0
-
-
-cdef bint is_large(object x):
-    """Whether the memory of an array is worth keeping."""
-    return cnp.PyArray_CheckExact(x) and cnp.PyArray_NBYTES(<cnp.ndarray>x) >= LARGE
 
 
 cdef cnp.ndarray empty(int ndim, cnp.npy_intp *shape, int dtype):
