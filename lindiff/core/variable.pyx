@@ -519,11 +519,11 @@ cdef inline bint is_operand(object x):
 cdef bint is_table(object x):
     """Whether ``x`` turns into an array, but NumPy's functions do not dispatch on it.
 
-    A pandas Series, an xarray DataArray.
+    A pandas Series, an xarray DataArray; not a polynomial, which is more than its coefficients.
     """
     if type(x) is Variable or cnp.PyArray_Check(x) or cnp.PyArray_CheckScalar(x):
         return False
-    if x is None or isinstance(x, (int, float, str, list, tuple, slice, dict)):
+    if x is None or isinstance(x, (int, float, str, list, tuple, slice, dict, np.poly1d)):
         return False
     return hasattr(type(x), "__array__") and not hasattr(type(x), "__array_function__")
 

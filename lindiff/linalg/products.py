@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lindiff.core.differential import Bilinear, Differential
 from lindiff.linalg._backend import fused, operator
 from lindiff.linalg._matrices import adjoint, conj, op, transposed
@@ -63,8 +65,8 @@ def _right_pullback(
 
 
 def _not_broadcast(C: Any, *factors: Any) -> tuple[int, ...]:
-    """Which factors have the leading axes of their product."""
-    return tuple(i for i, A in enumerate(factors) if A.shape[:-2] == C.shape[:-2])
+    """Which factors have the leading axes of their product; constants may be lists."""
+    return tuple(i for i, A in enumerate(factors) if np.shape(A)[:-2] == C.shape[:-2])
 
 
 def _gemm2(

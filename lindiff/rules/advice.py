@@ -372,7 +372,9 @@ def _call(place: Place, call: ast.Call) -> str | None:
         return _scipy(place, call, function, module)
     if module.startswith("numpy.polynomial"):
         arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
-        return f"write\n    lindiff.{function.__module__}.{function.__name__}({arguments})"
+        shared = getattr(np.polynomial, function.__name__, None) is function
+        home = "numpy.polynomial" if shared else function.__module__
+        return f"write\n    lindiff.{home}.{function.__name__}({arguments})"
     if (module == "numpy" or module.startswith("numpy.")) and module != "numpy.testing":
         return _lists(place, call)
     return _plainly(place, call)
