@@ -556,16 +556,58 @@ cdef class FastJoin(Handler):
         return record(trace, node, value)
 
 
+# -- products of two arrays -------------------------------------------------------------------------------
+
+@cython.no_gc
+cdef class Product(Node):
+    """Linear in x and in y alone."""
+
+    cdef object x
+    cdef object y
+
+    cdef object times(self, object x, object y):
+        raise NotImplementedError
+
+    cdef Trace take_operands(self, tuple args):
+        """Note the two operands; their trace, None where there is none, or not one."""
+        cdef Trace trace = None
+        cdef Variable v
+        self.x = constant_value(args[0])
+        self.y = constant_value(args[1])
+        if type(self.x) is Variable:
+            v = self.x
+            trace = v.node.trace
+            self.a = v.node
+            self.x = v._value
+        if type(self.y) is Variable:
+            v = self.y
+            if trace is not None and v.node.trace is not trace:
+                return None
+            trace = v.node.trace
+            self.b = v.node
+            self.y = v._value
+        return trace
+
+    cdef bint linear(self):
+        return self.a is None or self.b is None
+
+    cdef object push(self, Push walk):
+        x_dot = walk.tangent(self.a)
+        y_dot = walk.tangent(self.b)
+        if y_dot is None:
+            return None if x_dot is None else self.times(x_dot, self.y)
+        if x_dot is None:
+            return self.times(self.x, y_dot)
+        return self.times(x_dot, self.y) + self.times(self.x, y_dot)
+
+
 # -- Z = x yᵀ --------------------------------------------------------------------------------------------
 
 @cython.no_gc
 @cython.final
-cdef class Outer(Node):
-    cdef object x
-    cdef object y
-
-    cdef bint linear(self):
-        return self.a is None or self.b is None
+cdef class Outer(Product):
+    cdef object times(self, object x, object y):
+        return np.outer(x, y)
 
     cdef bint together(self):
         return True
@@ -585,49 +627,22 @@ cdef class Outer(Node):
         x_bar = matmul(Z_bar, other)
         return walk.add(parent, Z_bar @ other if x_bar is None else x_bar, True)
 
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        y_dot = walk.tangent(self.b)
-        if y_dot is None:
-            return None if x_dot is None else np.outer(x_dot, self.y)
-        if x_dot is None:
-            return np.outer(self.x, y_dot)
-        return np.outer(x_dot, self.y) + np.outer(self.x, y_dot)
-
 
 cdef class FastOuter(Handler):
     """For small plain vectors of one dtype."""
 
     cdef object call(self, tuple args, dict kwargs):
         cdef Outer node
-        cdef Trace trace = None
-        cdef Variable v
+        cdef Trace trace
         if kwargs or len(args) != 2:
             return NotImplemented
         node = Outer.__new__(Outer)
-        x = constant_value(args[0])
-        y = constant_value(args[1])
-        if type(x) is Variable:
-            v = x
-            trace = v.node.trace
-            node.a = v.node
-            x = v._value
-        if type(y) is Variable:
-            v = y
-            if trace is not None and v.node.trace is not trace:
-                return NotImplemented
-            trace = v.node.trace
-            node.b = v.node
-            y = v._value
-        if not is_plain(x) or not is_plain(y) or trace is None or cnp.PyArray_NDIM(<cnp.ndarray>x) != 1 \
-                or cnp.PyArray_NDIM(<cnp.ndarray>y) != 1:
+        trace = node.take_operands(args)
+        if not is_plain(node.x) or not is_plain(node.y) or trace is None \
+                or cnp.PyArray_NDIM(<cnp.ndarray>node.x) != 1 or cnp.PyArray_NDIM(<cnp.ndarray>node.y) != 1:
             return NotImplemented
-        value = add_product(None, x, y, False, True)
-        if value is None:
-            return NotImplemented
-        node.x = x
-        node.y = y
-        return record(trace, node, value)
+        value = add_product(None, node.x, node.y, False, True)
+        return NotImplemented if value is None else record(trace, node, value)
 
 
 # -- Y = X × Y, of vectors with three components -------------------------------------------------------------
@@ -668,14 +683,11 @@ cdef object cross(object x, object y):
 
 @cython.no_gc
 @cython.final
-cdef class Cross(Node):
+cdef class Cross(Product):
     """⟨z, x × y⟩ = ⟨x, y × z⟩ = ⟨y, z × x⟩."""
 
-    cdef object x
-    cdef object y
-
-    cdef bint linear(self):
-        return self.a is None or self.b is None
+    cdef object times(self, object x, object y):
+        return cross(x, y)
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
         if self.a is not None:
@@ -684,43 +696,20 @@ cdef class Cross(Node):
             walk.add(self.b, cross(z_bar, self.x), True)
         return 0
 
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        y_dot = walk.tangent(self.b)
-        if y_dot is None:
-            return None if x_dot is None else cross(x_dot, self.y)
-        if x_dot is None:
-            return cross(self.x, y_dot)
-        return cross(x_dot, self.y) + cross(self.x, y_dot)
-
 
 cdef class FastCross(Handler):
     cdef object call(self, tuple args, dict kwargs):
         cdef Cross node
-        cdef Trace trace = None
-        cdef Variable v
+        cdef Trace trace
         if kwargs or len(args) != 2:
             return NotImplemented
         node = Cross.__new__(Cross)
-        x = constant_value(args[0])
-        y = constant_value(args[1])
-        if type(x) is Variable:
-            v = x
-            trace = v.node.trace
-            node.a = v.node
-            x = v._value
-        if type(y) is Variable:
-            v = y
-            if trace is not None and v.node.trace is not trace:
-                return NotImplemented
-            trace = v.node.trace
-            node.b = v.node
-            y = v._value
-        value = None if trace is None else cross_product(x, y)
+        trace = node.take_operands(args)
+        value = None if trace is None else cross_product(node.x, node.y)
         if value is None:
             return NotImplemented
-        node.x = x if node.a is not None else kept_constant(x)
-        node.y = y if node.b is not None else kept_constant(y)
+        node.x = node.x if node.a is not None else kept_constant(node.x)
+        node.y = node.y if node.b is not None else kept_constant(node.y)
         return record(trace, node, value)
 
 
