@@ -307,7 +307,7 @@ def lstsq(
     >>> import numpy as np, lindiff as ld
     >>> from lindiff.scipy.linalg import lstsq
     >>> x, residues, rank, s = lstsq(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]))
-    >>> x, rank
+    >>> x, int(rank)
     (array([2.]), 1)
     >>> ld.grad(lambda b: lstsq(np.array([[1.0], [1.0]]), b)[0].sum())(np.array([1.0, 3.0]))
     array([0.5, 0.5])
