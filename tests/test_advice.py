@@ -126,7 +126,8 @@ CASES = {
         "np.exp(v + v * rng.standard_normal(4))",
     ),
 }
-NEEDS_POSITIONS = {"ufunc"}  # which Python tells since 3.11; before, the advice is general
+# What Python tells since 3.11; before, the advice is general.
+NEEDS_POSITIONS = {"columns", "joined", "joined matrices", "sparse", "ufunc", "vectorize at once"}
 
 
 def function(body, name):

@@ -9,6 +9,7 @@ import pkgutil
 from pathlib import Path
 
 import pytest
+import scipy.special
 
 import lindiff
 
@@ -37,6 +38,8 @@ def test_pages(page):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
+    if name.endswith(".harmonics") and not hasattr(scipy.special, "sph_harm_y"):
+        pytest.skip("SciPy has sph_harm_y since 1.15")
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0
     assert result.failed == 0
