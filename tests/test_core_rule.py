@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import math
 import subprocess
 import sys
 
@@ -290,6 +291,19 @@ def test_a_pullback_may_add_to_the_cotangent_so_far(shape):
         return np.sum(ld.grad(lambda x: np.sum(multiply(x, x * s) + np.ones(shape) * x))(x))
 
     np.testing.assert_allclose(ld.grad(mixed)(2.0), np.sum(2 * x))
+
+
+def test_several_directions_count_once_where_a_second_pullback_takes_one():
+    def pull_y(z_bar):
+        return (np.asarray(z_bar) if type(z_bar) is np.ndarray else math.sqrt(z_bar)) * x
+
+    x = np.array([2.0, 3.0])
+    pushforward = (lambda x_dot: x_dot * 5.0, lambda y_dot: x * y_dot)
+    pullback = (lambda z_bar, onto: z_bar * 5.0 if onto is None else onto + z_bar * 5.0, pull_y)
+    multiply = ld.rule(lambda x, y: (x * y, ld.Bilinear(pushforward, pullback, accumulates=(0,))))
+    of_x, of_y = ld.jacobian(multiply, (0, 1), mode="reverse")(x, np.full(2, 5.0))
+    np.testing.assert_array_equal(of_x, 5.0 * np.eye(2))
+    np.testing.assert_array_equal(of_y, np.diag(x))
 
 
 def test_unsupported_functions_name_the_nearest():

@@ -157,7 +157,8 @@ cdef class Differential(NodeOfMany):
             y_bar = self.fill_outputs(y_bar)
         overwrite = self.overwrites and walk.overwrite and (cnp.PyArray_CheckExact(y_bar) or is_whole(y_bar))
         try:
-            if type(self.pullback) is tuple and (len(self.places) == 1 or self.accumulates):
+            if type(self.pullback) is tuple and (len(self.places) == 1 or self.accumulates) \
+                    and type(y_bar) is not Directions:
                 for i in range(len(self.places)):
                     self.pull_one(walk, y_bar, i)
                 return 0
@@ -242,7 +243,7 @@ cdef class Differential(NodeOfMany):
             x_bars = [None] * len(self.values)
             for i in {place[0] for place in self.places}:
                 if one_of(pullback, i, "pullback") is not None:
-                    x_bars[i] = pullback[i](y_bar)
+                    x_bars[i] = pullback[i](y_bar, onto=None) if i in self.accumulates else pullback[i](y_bar)
             return x_bars
         if type(pullback) is dict:
             return pullback[self.active()](y_bar, **options)
