@@ -4,6 +4,7 @@
 cdef class Handler:
     cdef readonly object function
     cdef public Handler fast
+    cdef int without_axes
     cdef object call(self, tuple args, dict kwargs)
 
 

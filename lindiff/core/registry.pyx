@@ -12,8 +12,8 @@ import numpy as np
 from lindiff.core.differential cimport Differential, elementwise_of, place_of
 from lindiff.core.record cimport Trace, observed_step
 from lindiff.core.variable cimport (
-    Variable, View, as_value, constant_value, innermost, is_inexact, is_table, kept_constant, record, shares,
-    untraced_variable, value_of, watch,
+    Variable, View, as_value, constant_value, innermost, is_inexact, is_table, kept_constant, new_variable,
+    record, shares, untraced_variable, value_of, watch,
 )
 
 from lindiff.core import pytree
@@ -26,6 +26,12 @@ cdef enum:
     NO_VIEW
     VIEW
     READ_ONLY_VIEW
+
+# What a function gives that has no axes.
+cdef enum:
+    SCALAR
+    ARRAY
+    LIKE_FIRST  # what its first argument is
 
 # function -> Handler; functions of one name in other array libraries get the handler of NumPy's
 cdef dict handlers = {}
@@ -202,7 +208,35 @@ cdef class Composed(Handler):
             result = self.fast.call(args, kwargs)
             if result is not NotImplemented:
                 return result
-        return self.implementation(*args, **kwargs)
+        return scalar_result(self.implementation(*args, **kwargs), args)
+
+
+cdef object scalar_result(object result, tuple args):
+    """A result without axes that is none of the arguments, nor a view of one, as the scalar that NumPy gives,
+    whatever it was made with."""
+    cdef Variable y
+    if type(result) is not Variable:
+        return result
+    y = result
+    if y._scalar or y._value.ndim > 0:
+        return result
+    base = y.base
+    for x in args:
+        if x is y or base is not None and x is base:
+            return result
+    return new_variable(y.node, y._value)
+
+
+cdef object without_axes(object result, tuple args, int kind):
+    """A result without axes as the array that NumPy gives, ``kind`` says when."""
+    cdef Variable y
+    if type(result) is not Variable or not (<Variable>result)._scalar:
+        return result
+    if kind == LIKE_FIRST and (type(args[0]) is not Variable or (<Variable>args[0])._scalar):
+        return result
+    y = new_variable((<Variable>result).node, (<Variable>result)._value)
+    y._scalar = False
+    return y
 
 
 cdef class Constant(Handler):
@@ -240,10 +274,11 @@ cpdef object handle(object function, tuple args, dict kwargs):
             kwargs = {name: np.asarray(x) if is_table(x) else x for name, x in kwargs.items()}
             break
     try:
-        return handler.call(args, kwargs)
+        result = handler.call(args, kwargs)
     except (TypeError, ValueError) as error:
         explain_mixture((args, kwargs), error)
         raise
+    return result if handler.without_axes == SCALAR else without_axes(result, args, handler.without_axes)
 
 
 def raise_unsupported(function):
@@ -388,6 +423,13 @@ def gives_views(*functions, bint writable=True):
     """Declare that these functions give views of their first argument, as NumPy does where it can."""
     for function in functions:
         (<Rule?>handlers[function]).view = VIEW if writable else READ_ONLY_VIEW
+
+
+def gives_arrays(*functions, bint like_first=False):
+    """Declare that NumPy's results of these functions are arrays, not scalars, where they have no axes; with
+    ``like_first`` where the first argument is one."""
+    for function in functions:
+        (<Handler>handlers[function]).without_axes = LIKE_FIRST if like_first else ARRAY
 
 
 def has_handler(function):

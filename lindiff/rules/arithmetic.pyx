@@ -897,6 +897,8 @@ cdef class HotOperators(Operators):
         if is_reshape(value, x._value):
             out = record_reshape(x, value)
             watch(x, out, index)
+            if x._scalar and type(out) is Variable:
+                (<Variable>out)._scalar = False  # s[...] is an array of its own
             return out
         node = GetItem.__new__(GetItem)
         node.a = x.node

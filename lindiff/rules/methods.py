@@ -77,6 +77,11 @@ def astype(
     return np.astype(self, np.dtype(dtype), copy=copy)
 
 
+def copy(self: Any, order: Any = "C") -> Any:
+    """The array, copied; a scalar stays one, as no method makes an array of it."""
+    return self[()] if self._scalar else call(np.copy, (self,), {"order": order})
+
+
 def compress(self: Any, condition: Any, axis: Any = None) -> Any:
     """np.compress, which takes the condition first."""
     return np.compress(condition, self, axis=axis)
@@ -136,7 +141,6 @@ METHODS: dict[str, Any] = {
         "argpartition",
         "argsort",
         "conjugate",
-        "copy",
         "cumprod",
         "cumsum",
         "diagonal",
@@ -165,6 +169,7 @@ METHODS |= {
     "astype": astype,
     "clip": clip,
     "compress": compress,
+    "copy": copy,
     "fill": fill,
     "partition": partition,
     "sort": sort,

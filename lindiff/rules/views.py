@@ -1,10 +1,13 @@
-"""Which functions give views of their first argument: what is written there is written here, and back."""
+"""Which functions give views of their first argument: what is written there is written here, and back.
+
+And which give arrays without axes where most give scalars, which cannot be written to.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lindiff.core.registry import gives_views
+from lindiff.core.registry import gives_arrays, gives_views
 
 __all__: list[str] = []
 
@@ -13,3 +16,11 @@ gives_views(
     np.rot90, np.real, np.imag,
 )  # fmt: skip
 gives_views(np.diagonal, np.broadcast_to, writable=False)
+
+gives_arrays(
+    np.apply_along_axis, np.array, np.asanyarray, np.asarray, np.asarray_chkfinite, np.broadcast_to, np.copy,
+    np.cov, np.cross, np.empty, np.empty_like, np.full, np.full_like, np.i0, np.linalg.tensordot, np.ones,
+    np.ones_like, np.pad, np.piecewise, np.real_if_close, np.select, np.tensordot, np.where, np.zeros,
+    np.zeros_like,
+)  # fmt: skip
+gives_arrays(np.astype, np.imag, like_first=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from lindiff.core.arrays import foreign
 from lindiff.core.differential import Linear
-from lindiff.core.registry import composed, rule
+from lindiff.core.registry import composed, gives_arrays, rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import along, as_array, normalized_axes
 
@@ -66,3 +66,6 @@ def sliding_window_view_(
     for length, k in zip(lengths, axes, strict=True):
         x = windows(x, length, k)
     return x
+
+
+gives_arrays(sliding_window_view)
