@@ -91,7 +91,6 @@ cdef bint is_nested(values) except -1:
     return current_trace() is not root_trace or any([type(x) is Variable for x in values])
 
 
-
 cdef class Differential(NodeOfMany):
     """The differential of an operation, from its two expressions.
 

@@ -10,7 +10,8 @@ from cpython.ref cimport Py_REFCNT
 from lindiff.core.differential cimport stand_in
 from lindiff.core.record cimport Record, Trace, enter, leave, meet_large
 from lindiff.core.variable cimport (
-    Variable, alike, as_value, know_arrays, node_in, off_tape, tangent_in, trace_inputs, trace_tangents, value_in,
+    Variable, alike, as_value, know_arrays, node_in, off_tape, tangent_in, trace_inputs, trace_tangents,
+    value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport copy, give_back, is_large, lend

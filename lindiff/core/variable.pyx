@@ -639,8 +639,10 @@ cdef class Tie:
 cdef int watch(Variable base, object view, object window) except -1:
     """Let ``view`` see changes of ``base``, and ``base`` those of ``view``."""
     cdef Tie tie
-    if base._scalar or type(view) is not Variable or (<Variable>view).tie is not None or view is base:
-        return 0  # nobody can write to a scalar
+    if type(view) is not Variable or (<Variable>view).tie is not None or view is base:
+        return 0
+    if base._scalar and not (type(window) is View and not (<View>window).writable):
+        return 0  # a scalar never changes; np.broadcast_to of one cannot be written to either
     (<Variable>view)._scalar = False
     tie = Tie.__new__(Tie)
     tie.base = base

@@ -947,6 +947,8 @@ cdef class HotOperators(Operators):
             return np.real(x) + 1j * view
         if by.function is np.real and x._value.dtype.kind == "c":
             return view + 1j * np.imag(x)
+        if not x._value.shape:
+            return self.setitem(x, Ellipsis, view)
         return self.setitem(x, by.places(x._value.shape), view)
 
     cdef object transpose(self, Variable x):

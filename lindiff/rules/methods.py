@@ -111,7 +111,7 @@ def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     """The same array under another name; its bytes cannot be read as another dtype."""
     if type is not None or (dtype is not None and np.dtype(dtype) != self.dtype):
         raise TypeError("the bytes of a Variable cannot be seen as another type: write v.astype(dtype)")
-    return self[...]
+    return self[()] if self._scalar else self[...]
 
 
 def namespace(self: Any, *, api_version: str | None = None) -> Any:

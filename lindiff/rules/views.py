@@ -18,9 +18,10 @@ gives_views(
 gives_views(np.diagonal, np.broadcast_to, writable=False)
 
 gives_arrays(
-    np.apply_along_axis, np.array, np.asanyarray, np.asarray, np.asarray_chkfinite, np.broadcast_to, np.copy,
-    np.cov, np.cross, np.empty, np.empty_like, np.full, np.full_like, np.i0, np.linalg.tensordot, np.ones,
-    np.ones_like, np.pad, np.piecewise, np.real_if_close, np.select, np.tensordot, np.where, np.zeros,
-    np.zeros_like,
+    np.apply_along_axis, np.array, np.asanyarray, np.asarray, np.asarray_chkfinite, np.block, np.broadcast_to,
+    np.copy, np.cov, np.cross, np.empty, np.empty_like, np.expand_dims, np.fft.fftn, np.fft.ifftn, np.full,
+    np.full_like, np.i0, np.linalg.tensordot, np.linalg.tensorsolve, np.ones, np.ones_like, np.pad,
+    np.piecewise, np.polyint, np.real_if_close, np.resize, np.roll, np.select, np.tensordot, np.tile,
+    np.trim_zeros, np.where, np.zeros, np.zeros_like,
 )  # fmt: skip
 gives_arrays(np.astype, np.imag, like_first=True)
