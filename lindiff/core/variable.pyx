@@ -879,8 +879,8 @@ cdef class Variable:
         cdef Variable x = self
         if self._scalar:
             raise TypeError(
-                "a scalar, as np.sum(v), v[0], v @ v give it, cannot be written to: write s = ..., or make it "
-                "an array without axes, s = np.copy(s)")
+                "a scalar, as np.sum(v), v[0] and v @ v give it, cannot be written to: write s = ..., "
+                "or make it an array without axes, s = np.copy(s)")
         while True:
             if type(x.node) is Leaf and (<Leaf>x.node).shape is not None:
                 raise TypeError(
