@@ -37,8 +37,8 @@ def nan_check(*, inf: bool = False) -> Iterator[None]:
     Notes
     -----
     A NaN that an operation was given, in an argument or in a constant such as data with gaps, is not held
-    against it or its derivatives.  Neither are those that a function deals with inside, as ``np.nanmean`` does.  Cost: every
-    array is read once more; nothing outside the context.
+    against it or its derivatives.  Neither are those that a function deals with inside, as ``np.nanmean``
+    does.  Cost: every array is read once more; nothing outside the context.
 
     Examples
     --------
