@@ -55,11 +55,11 @@ cdef class Step:
     cdef object token
     cdef double start
 
-    def __init__(self, str kind, what, inputs, dict keywords={}):
+    def __init__(self, str kind, what, inputs, dict keywords=None):
         self.kind = kind
         self.what = what
         self.inputs = inputs
-        self.keywords = keywords
+        self.keywords = {} if keywords is None else keywords
 
     def __enter__(self):
         self.observers = _observers.get()
