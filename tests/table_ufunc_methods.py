@@ -136,8 +136,25 @@ def some_places(rng):
     yield sample(rng.standard_normal((3, 2)), (0, [1, 1]))
 
 
+def one_by_one(ufunc, name):
+    """``ufunc.name``, on plain arrays with the function called on two numbers at a time.
+
+    NumPy's own reductions by ``power`` and ``arctan2`` are wrong where a processor has AVX-512
+    (docs/upstream.md).
+    """
+    of_two_numbers = getattr(np.frompyfunc(ufunc, 2, 1), name)
+
+    def call(x, *args, dtype=None, **kwargs):
+        if isinstance(x, ld.Variable):
+            return getattr(ufunc, name)(x, *args, dtype=dtype, **kwargs)
+        return np.asarray(of_two_numbers(x.astype(object), *args, **kwargs)).astype(dtype or x.dtype)[()]
+
+    return call
+
+
 def method(ufunc, name, samples, suffix="", **options):
-    call = getattr(ufunc, name)
+    in_order = ufunc in IN_ORDER and name != "outer"
+    call = one_by_one(ufunc, name) if in_order else getattr(ufunc, name)
     return Operator(
         f"{ufunc.__name__}.{name}{suffix}",
         ufunc,

@@ -297,3 +297,11 @@ def test_errors_of_numpy_come_through():
         ld.grad(lambda x: x + None)(1.0)
     with pytest.raises(TypeError):
         ld.grad(lambda x: iter(x))(1.0)
+
+
+def test_a_dtype_is_no_array_of_another_library():
+    v = ld.Variable(np.ones((2, 3)))
+    with pytest.raises(np.exceptions.AxisError):
+        np.sum(v, axis=5, dtype=np.float64)
+    with pytest.raises(ValueError, match="of one sign"):
+        np.geomspace(v, -1.0, 3, dtype=np.float64)

@@ -6,6 +6,7 @@ import csv
 import doctest
 import importlib.util
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,17 @@ def test_docstrings(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["", ".linalg", ".statespace", ".testing", ".seeing"]
+    + [".scipy." + name for name in ("linalg", "special", "stats", "signal", "integrate", "optimize")],
+)
+def test_every_public_name_is_on_a_page(module):
+    pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    words = set(re.findall(r"\w+", " ".join(page.read_text(encoding="utf-8") for page in pages)))
+    assert not set(importlib.import_module("lindiff" + module).__all__) - words
 
 
 def test_gains_of_custom_rules():

@@ -61,6 +61,46 @@ def test_twin_agrees_with_readable_rule(name: str, kind: str, monkeypatch: pytes
             np.testing.assert_allclose(got[both], wanted[both], rtol=1e-4, atol=1e-4)
 
 
+def strided(x: Any) -> Any:
+    return np.repeat(x, 3)[::3]
+
+
+def backward(x: Any) -> Any:
+    return x[::-1].copy()[::-1]
+
+
+def repeated(x: Any) -> Any:
+    return np.broadcast_to(x[:1], x.shape)
+
+
+def number(x: Any) -> Any:
+    return x[0]
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_loops_in_every_step_of_memory(name: str, kind: str) -> None:
+    """As one number after the other, each in an array of its own: no loop is wrong in the way it is used."""
+    function, _ = RULES[name]
+    given = [np.append(numbers(kind, seed, 8)[:8], 0.75).astype(TYPES[kind]) for seed in range(function.nin)]
+    ways: list[Any] = [strided, backward, repeated]
+    for way in ways if function.nin == 1 else [*ways, number]:
+        for place in range(function.nin):
+            args = [way(x) if k == place else x for k, x in enumerate(given)]
+            at = [np.broadcast_to(x, given[0].shape) for x in args]
+            with np.errstate(all="ignore"):
+                value, pullback = ld.vjp(function, *args)
+                alone = [ld.vjp(function, *[x[i : i + 1].copy() for x in at]) for i in range(len(at[0]))]
+                bars = pullback(np.ones_like(value))
+                bars_alone = [one_pullback(np.ones_like(one)) for one, one_pullback in alone]
+            tolerance = 1e-12 if kind in "dD" else 1e-4
+            np.testing.assert_allclose(value, np.concatenate([one for one, _ in alone]), tolerance)
+            for k, bar in enumerate(bars):
+                expected = np.concatenate([one[k] for one in bars_alone])
+                if way is number and k == place:
+                    expected = np.sum(expected)
+                np.testing.assert_allclose(bar, expected, tolerance, tolerance)
+
+
 @pytest.mark.parametrize("n", [0, 1, 511, 512, 513, 5000])
 def test_blocks(n: int) -> None:
     x = np.linspace(-3, 3, n)

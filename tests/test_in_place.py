@@ -71,6 +71,48 @@ def test_what_is_assigned_is_broadcast():
     same_as_numpy(f, A34, np.array(0.3))
 
 
+@pytest.mark.parametrize("name", INDICES)
+def test_what_is_assigned_may_have_axes_of_length_one_before_its_own(name):
+    index = INDICES[name]
+
+    def f(a, b):
+        a = np.sin(a)
+        a[index] = b
+        return a * a
+
+    shape = A34[index].shape
+    lengths = {shape, (1,) * len(shape), shape[len(shape) - 1 :]}
+    for more in (1, 2):
+        for lesser in lengths:
+            b = rng.standard_normal((1,) * (len(shape) - len(lesser) + more) + lesser)
+            try:
+                f(A34, b)
+            except (TypeError, ValueError) as refusal:  # a single element, a mask
+                with pytest.raises(type(refusal)):
+                    ld.vjp(f, A34, b)
+            else:
+                same_as_numpy(f, A34, b)
+
+
+def test_repeated_places_take_one_number_with_axes():
+    def f(v):
+        v = v + 0
+        v[[1, 1, -3]] = v[3:4, None]
+        return v * v
+
+    same_as_numpy(f, np.arange(1.0, 7.0))
+
+
+@pytest.mark.parametrize("c", [np.array(2.0), np.array([1.0, 2.0, 3.0]), np.array([[2.0]])])
+def test_a_number_seen_as_an_array_is_written_to(c):
+    def f(s, c):
+        w = np.atleast_1d(np.sin(s))
+        w[[0, -1, -1]] = c * w[0]
+        return np.sum(w * w)
+
+    same_as_numpy(f, np.array(0.5), c)
+
+
 def test_of_elements_named_twice_the_last_counts():
     def f(b):
         a = np.zeros_like(b)

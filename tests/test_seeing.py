@@ -540,6 +540,44 @@ def test_nans_that_came_in_are_not_blamed():
         ld.grad(np.sum)(data)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, c: x * c,
+        lambda x, c: x / c,
+        lambda x, c: x @ c,
+        lambda x, c: np.outer(x, c),
+        lambda x, c: np.average(x, weights=c),
+        lambda x, c: np.einsum("i,i->i", x, c),
+        lambda x, c: np.where(np.isnan(c), 0, np.sin(c * x)),
+        lambda x, c: np.hypot(x, c),
+        lambda x, c: np.convolve(x, c),
+    ],
+)
+def test_nans_of_constants_are_not_blamed_on_products_with_them(f):
+    x, c = np.ones(3), np.array([1.0, np.nan, 3.0])
+    summed = lambda x: np.nansum(f(x, c))
+    for function in (lambda x: f(x, c), summed):
+        with ld.nan_check():
+            y, pullback = ld.vjp(function, x)
+            pullback(np.ones_like(y))
+            ld.jvp(function, (x,), (x,))
+            ld.linearize(function, x)[1](x)
+    with ld.nan_check():
+        ld.hessian(summed)(x)
+        ld.grad(lambda c: np.nansum(f(x, c)))(c)
+
+
+def test_a_nan_beside_one_that_came_in_is_still_found():
+    data = np.array([1.0, np.nan])
+
+    def f(x):
+        residuals = x - data
+        return np.nansum(residuals) + np.log(x[0])
+
+    assert caught(ld.grad(f), -np.ones(2)).startswith("log makes a NaN")
+
+
 def test_nans_that_functions_deal_with_are_not_blamed():
     with ld.nan_check(inf=True), np.errstate(all="ignore"):
         ld.hessian(lambda x: np.nanmean(x) + np.sinc(x[0]) + np.linalg.norm(x))(np.zeros(2))

@@ -494,3 +494,23 @@ def test_derivatives_by_counts_are_zero_and_of_inverses_are_not():
     assert ld.grad(special.bdtr)(2.3, 5, 0.4) == 0
     k = special.pdtrik(0.6, 3.0)
     assert_allclose(ld.grad(special.pdtrik)(0.6, 3.0), -1 / gamma_derivative(k + 1, 3.0, 1))
+
+
+def test_elliprc_of_complex_numbers_near_the_negative_axis():
+    """``∂x + ∂y = -1 / (2 √x y)``, and ``2 (x - y) ∂x = 1/√x - R_C``, for ``R_C`` is homogeneous."""
+    angles = np.array([0.3, -2.0, 2.9, -3.1, 3.0, 2.5])
+    x = np.exp(1j * angles)
+    y = 2 * np.exp(1j * angles[::-1])
+    by_x, by_y = ld.grad(lambda x, y: np.sum(special.elliprc(x, y)), (0, 1), holomorphic=True)(x, y)
+    expected = (1 / np.sqrt(x) - special.elliprc(x, y)) / (2 * (x - y))
+    assert_allclose(by_x, expected, rtol=1e-11)
+    assert_allclose(by_y, -1 / (2 * np.sqrt(x) * y) - expected, rtol=1e-11)
+
+
+def test_an_incomplete_integral_within_a_quarter_does_not_see_others_beyond():
+    """The complete integral is infinite or not real there."""
+    phi, m = np.array([0.4, 2.0]), np.array([1.5, 0.5])
+    for function in (special.ellipkinc, special.ellipeinc):
+        both = ld.vjp(function, phi, m)[1](np.ones(2))
+        alone = ld.vjp(function, phi[0], m[0])[1](1.0)
+        assert_allclose([part[0] for part in both], alone, rtol=1e-14)

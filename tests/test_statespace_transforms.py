@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pydoc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -151,3 +153,16 @@ def test_outside_of_what_is_allowed(name, parameters, says):
 def test_numbers_that_fill_no_triangle(name, size):
     with pytest.raises(ValueError, match=f"{name}: {size} numbers fill no triangle"):
         getattr(statespace, name).constrain(np.ones(size))
+
+
+def test_help_tells_what_each_map_is():
+    public = {name: getattr(statespace, name) for name in statespace.__all__}
+    maps = {name: x for name, x in public.items() if isinstance(x, statespace.Transform)}
+    assert len(maps) >= 6
+    for transform in maps.values():
+        assert transform.__doc__ != statespace.Transform.__doc__
+        assert transform.__doc__ in pydoc.render_doc(transform, renderer=pydoc.plaintext).replace(
+            "\n    ", "\n"
+        )
+        constrain, unconstrain = transform
+        assert statespace.Transform(constrain, unconstrain) == transform

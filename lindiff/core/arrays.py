@@ -108,7 +108,8 @@ def explain_mixture(arguments: Any, error: Exception) -> None:
     """
     if isinstance(error, Mixture):
         raise error
-    arrays = [value(leaf) for leaf in pytree.flatten(arguments)[0] if hasattr(leaf, "dtype")]
+    leaves = pytree.flatten(arguments)[0]
+    arrays = [value(leaf) for leaf in leaves if hasattr(leaf, "dtype") and not isinstance(leaf, type)]
     others = sorted({type_name(x) for x in arrays if not isinstance(x, NUMPY)})
     if others and any(type(x) is np.ndarray for x in arrays):
         raise Mixture(

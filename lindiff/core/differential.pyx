@@ -611,6 +611,8 @@ cdef object fit_shape(object g, tuple shape):
         return total
     if extra > 0:
         g = g.sum(axis=tuple(range(extra)))
+    elif extra < 0:  # what is written to an array may have axes of length 1 before its own
+        g = np.reshape(g, (1,) * -extra + g.shape)
     axes = tuple([axis for axis in range(len(shape)) if axis < len(g.shape) and shape[axis] == 1
                   and g.shape[axis] != 1]) if len(g.shape) == len(shape) else ()
     if axes:

@@ -11,10 +11,13 @@ class Step:
     kind: Literal["operation", "pull", "push"]
     what: Any
     inputs: Sequence[Any]
+    keywords: dict[str, Any]
     result: Any
     outer: Step | None
     seconds: float
-    def __init__(self, kind: str, what: Any, inputs: Sequence[Any]) -> None: ...
+    def __init__(
+        self, kind: str, what: Any, inputs: Sequence[Any], keywords: dict[str, Any] | None = ...
+    ) -> None: ...
     def __enter__(self) -> Step: ...
     def __exit__(
         self,

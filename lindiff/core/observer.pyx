@@ -34,6 +34,8 @@ cdef class Step:
         The name of an operator, or the function that was called; the node.
     inputs : sequence
         Arguments of the operation, the cotangent of the node, or the tangents of its inputs.
+    keywords : dict
+        Arguments of the operation by name.
     result
         Of the operation; cotangents of the node's inputs, or its tangent.
     outer : Step or None
@@ -45,6 +47,7 @@ cdef class Step:
     cdef readonly str kind
     cdef readonly object what
     cdef readonly object inputs
+    cdef readonly dict keywords
     cdef public object result
     cdef readonly Step outer
     cdef readonly double seconds
@@ -52,10 +55,11 @@ cdef class Step:
     cdef object token
     cdef double start
 
-    def __init__(self, str kind, what, inputs):
+    def __init__(self, str kind, what, inputs, dict keywords=None):
         self.kind = kind
         self.what = what
         self.inputs = inputs
+        self.keywords = {} if keywords is None else keywords
 
     def __enter__(self):
         self.observers = _observers.get()
@@ -167,12 +171,12 @@ cdef class ObservedOperators(Operators):
         return _plain.refusal(x, wanted)
 
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs):
-        with Step("operation", ufunc, inputs) as step:
+        with Step("operation", ufunc, inputs, kwargs) as step:
             step.result = _plain.ufunc(ufunc, method, inputs, kwargs)
         return step.result
 
     cdef object function(self, object function, tuple args, dict kwargs):
-        with Step("operation", function, args) as step:
+        with Step("operation", function, args, kwargs) as step:
             step.result = _plain.function(function, args, kwargs)
         return step.result
 

@@ -588,6 +588,8 @@ cdef class View:
 
     def places(self, tuple shape):
         """Where the elements of the view lie in an array of ``shape``, as an index."""
+        if not shape:
+            return ...
         return np.unravel_index(self.of(np.arange(math.prod(shape)).reshape(shape)), shape)
 
 

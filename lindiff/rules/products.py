@@ -349,7 +349,7 @@ class MatrixProduct:
         product = product_of_arrays(
             x.reshape(*batch, math.prod(rows), summed), y.reshape(*batch, summed, math.prod(columns))
         )
-        made = product.reshape(*batch, *rows, *columns)
+        made = product.reshape((*batch, *rows, *columns))
         return made if self.in_order else np.ascontiguousarray(made.transpose(self.order))
 
 

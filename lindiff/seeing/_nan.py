@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.observer import Step, layers
-from lindiff.core.variable import Variable, value
-from lindiff.seeing._naming import Naming, kind_of, leaves, name_of
+from lindiff.core.variable import Variable
+from lindiff.seeing._naming import Naming, kind_of, leaves, name_of, operation_of, operations_in
 from lindiff.seeing._source import Place, users_line
 
 __all__ = ["nan_check"]
@@ -37,8 +37,8 @@ def nan_check(*, inf: bool = False) -> Iterator[None]:
     Notes
     -----
     A NaN that an operation was given, in an argument or in a constant such as data with gaps, is not held
-    against it.  Neither are those that a function deals with inside, as ``np.nanmean`` does.  Cost: every
-    array is read once more; nothing outside the context.
+    against it or its derivatives.  Neither are those that a function deals with inside, as ``np.nanmean``
+    does.  Cost: every array is read once more; nothing outside the context.
 
     Examples
     --------
@@ -66,19 +66,39 @@ class _NanCheck(Naming):
         super().__init__(hold=False)
         self._good = good
         self._given_good = True  # what the running walk step was given
+        self._excused: set[int] = set()  # nodes of operations that were given a NaN
+        # of running operations that others are parts of: the nodes of these, and whether one was given a NaN
+        self._parts: dict[int, tuple[set[int], bool]] = {}
 
     def before(self, step: Step) -> None:
+        self._parts.pop(id(step), None)
         if step.outer is None and step.kind != "operation":
-            self._given_good = self._bad_part(step.inputs) is None
+            node = id(operation_of(step.what))
+            self._given_good = node not in self._excused and self._bad_part(step.inputs) is None
 
     def see(self, step: Step) -> None:
         """Steps that are part of others are judged by the outcome of these."""
         if step.kind == "operation":
             self.remember(step)
-        if step.outer is None and step.kind == "operation":
-            self._look_at_operation(step)
+            excused = self._excuse(step)
+            if step.outer is None and not excused:
+                self._look_at_operation(step)
         elif step.outer is None and self._given_good:
             self._look_at_walk(step)
+
+    def _excuse(self, step: Step) -> bool:
+        """Whether an operation, or a part of it, was given a NaN: then its derivatives may have it, too."""
+        given = self._bad_part(leaves((*step.inputs, *step.keywords.values()))) is not None
+        of_parts, excused = self._parts.pop(id(step), (set(), False))
+        given = given or excused
+        judged = of_parts | {id(node) for node in operations_in(step.inputs)}
+        for node in {id(node) for node in operations_in(step.result)} - judged:
+            (self._excused.add if given else self._excused.discard)(node)
+            of_parts.add(node)
+        if step.outer is not None:
+            others, excused = self._parts.get(id(step.outer), (set(), False))
+            self._parts[id(step.outer)] = others | of_parts, excused or given
+        return given
 
     def _look_at_operation(self, step: Step) -> None:
         name = name_of(step.what)
@@ -88,12 +108,10 @@ class _NanCheck(Naming):
             *tangents, y_value = layers(y)
             count = f" {number}" if isinstance(step.result, (tuple, list)) else ""
             if not self._is_good(y_value):
-                if all(self._is_good(value(x)) for x in leaves(step.inputs)):
-                    self._stop(name, y_value, f"in its result{count}", users_line())
-            else:
-                y_dot = self._bad_part(tangents)
-                if y_dot is not None and self._bad_part(leaves(step.inputs)) is None:
-                    self._stop(f"the derivative of {name}", y_dot, f"in its tangent{count}", users_line())
+                self._stop(name, y_value, f"in its result{count}", users_line())
+            y_dot = self._bad_part(tangents)
+            if y_dot is not None:
+                self._stop(f"the derivative of {name}", y_dot, f"in its tangent{count}", users_line())
 
     def _look_at_walk(self, step: Step) -> None:
         """The cotangents that one operation gives its inputs, or the tangent of its result."""

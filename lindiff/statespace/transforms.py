@@ -27,7 +27,12 @@ __all__ = [
 ]
 
 
-class Transform(NamedTuple):
+class _Maps(NamedTuple):
+    constrain: Callable[[Any], Any]
+    unconstrain: Callable[[Any], Any]
+
+
+class Transform(_Maps):
     """A map from unconstrained numbers and its inverse.
 
     Parameters
@@ -36,6 +41,8 @@ class Transform(NamedTuple):
         Takes an array of any real numbers, gives parameters; written in functions that have derivatives.
     unconstrain : callable
         The inverse, for plain arrays.  Raises ValueError for parameters outside of what is allowed.
+    doc : str, optional
+        What ``help`` shows of it.
 
     Examples
     --------
@@ -48,8 +55,13 @@ class Transform(NamedTuple):
     np.float64(0.5)
     """
 
-    constrain: Callable[[Any], Any]
-    unconstrain: Callable[[Any], Any]
+    def __new__(
+        cls, constrain: Callable[[Any], Any], unconstrain: Callable[[Any], Any], doc: str | None = None
+    ) -> Transform:
+        transform = super().__new__(cls, constrain, unconstrain)
+        if doc is not None:
+            transform.__doc__ = doc
+        return transform
 
 
 # -- variances -------------------------------------------------------------------------------------------
@@ -62,11 +74,17 @@ def _log_of_positive(variance: Any) -> Any:
     return np.log(variance)
 
 
-positive = Transform(np.exp, _log_of_positive)
-"""Positive numbers: ``exp(x)``, elementwise."""
+positive = Transform(
+    np.exp,
+    _log_of_positive,
+    "Positive numbers: ``exp(x)``, elementwise.",
+)
 
-unconstrained = Transform(np.positive, np.positive)
-"""Any real numbers, as they are."""
+unconstrained = Transform(
+    np.positive,
+    np.positive,
+    "Any real numbers, as they are.",
+)
 
 
 # -- autoregressions and moving averages -----------------------------------------------------------------
@@ -111,13 +129,19 @@ def _unconstrained_of_invertible(ma: Any) -> Any:
         ) from None
 
 
-stationary = Transform(_stationary, _unconstrained_of_stationary)
-"""Autoregressive coefficients (..., p) of stationary processes: ``1 - Σ ar_i zⁱ`` has its roots outside of
-the unit circle.  By partial autocorrelations, Monahan (1984)."""
+stationary = Transform(
+    _stationary,
+    _unconstrained_of_stationary,
+    "Autoregressive coefficients (..., p) of stationary processes: ``1 - Σ ar_i zⁱ`` has its roots outside\n"
+    "of the unit circle.  By partial autocorrelations, Monahan (1984).",
+)
 
-invertible = Transform(lambda x: -_stationary(x), _unconstrained_of_invertible)
-"""Moving average coefficients (..., q) of invertible processes: ``1 + Σ ma_j zʲ`` has its roots outside of
-the unit circle.  The map of `stationary`, with the other sign."""
+invertible = Transform(
+    lambda x: -_stationary(x),
+    _unconstrained_of_invertible,
+    "Moving average coefficients (..., q) of invertible processes: ``1 + Σ ma_j zʲ`` has its roots outside\n"
+    "of the unit circle.  The map of `stationary`, with the other sign.",
+)
 
 
 # -- vector autoregressions ------------------------------------------------------------------------------
@@ -191,10 +215,13 @@ def _unconstrained_of_stationary_var(coefficients: Any) -> Any:
     return np.stack(free)
 
 
-stationary_var = Transform(_stationary_var, _unconstrained_of_stationary_var)
-"""Coefficients (k, p, p), or (p, p), of stationary vector autoregressions: all roots of ``|I - Σ A_i zⁱ|``
-lie outside of the unit circle.  By partial autocorrelation matrices, Ansley & Kohn (1986); it is `stationary`
-for p = 1."""
+stationary_var = Transform(
+    _stationary_var,
+    _unconstrained_of_stationary_var,
+    "Coefficients (k, p, p), or (p, p), of stationary vector autoregressions: all roots of\n"
+    "``|I - Σ A_i zⁱ|`` lie outside of the unit circle.  By partial autocorrelation matrices, Ansley & Kohn\n"
+    "(1986); it is `stationary` for p = 1.",
+)
 
 
 # -- matrices --------------------------------------------------------------------------------------------
@@ -246,9 +273,12 @@ def _unconstrained_of_covariance(cov: Any) -> Any:
     return np.concatenate([log_diagonal, L[..., rows, columns]], axis=-1)
 
 
-covariance = Transform(_covariance, _unconstrained_of_covariance)
-"""Positive definite matrices (..., n, n) from ``n (n + 1) / 2`` numbers, by their Cholesky factors; Pinheiro
-& Bates (1996)."""
+covariance = Transform(
+    _covariance,
+    _unconstrained_of_covariance,
+    "Positive definite matrices (..., n, n) from ``n (n + 1) / 2`` numbers, by their Cholesky factors;\n"
+    "Pinheiro & Bates (1996).",
+)
 
 
 def _correlation(x: Any) -> Any:
@@ -267,6 +297,9 @@ def _unconstrained_of_correlation(correlations: Any) -> Any:
     return L[..., rows, columns] / L[..., rows, rows]
 
 
-correlation = Transform(_correlation, _unconstrained_of_correlation)
-"""Positive definite matrices (..., n, n) with ones on the diagonal, from ``n (n - 1) / 2`` numbers, by
-Cholesky factors whose rows have length one."""
+correlation = Transform(
+    _correlation,
+    _unconstrained_of_correlation,
+    "Positive definite matrices (..., n, n) with ones on the diagonal, from ``n (n - 1) / 2`` numbers, by\n"
+    "Cholesky factors whose rows have length one.",
+)

@@ -35,8 +35,8 @@ def hvp(
     Returns
     -------
     tree or tuple of trees
-        In the form of the primals: a tuple if there are several, else the one tree.  Cost: about two
-        gradients.
+        In the form of the primals: a tuple if there are several, else the one tree.  Cost: about three to
+        four gradients: of each operation, forward and backward, its value and its derivative.
 
     Notes
     -----

@@ -40,7 +40,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False, **kw
         ``function(*primals)``.
     pullback : callable
         ``pullback(y_bar) -> (x_bar, ...)``: Jᴴ y_bar, one tree per primal, under ⟨a, b⟩ = Re(aᴴ b).  May be
-        called any number of times; each costs about two times the function.
+        called any number of times; each costs up to about two times the function.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def grad(
     -------
     callable
         Of the same arguments; returns arrays of the shape and dtype of the selected arguments (a tuple of
-        them if ``argnums`` is a tuple).  Cost: about three times the function, whatever the size of the
+        them if ``argnums`` is a tuple).  Cost: up to about three times the function, whatever the size of the
         arguments.
 
     Raises

@@ -21,6 +21,7 @@ __all__: list[str] = []
 
 BLOCK = 256  # elements integrated at a time
 STEP = 0.4  # of the trapezoidal rule in log t; its error is e^(-2π² / step) for positive zⱼ
+SHORTEST = STEP / 32
 
 
 @rule
@@ -52,20 +53,34 @@ def _symmetric_integral(exponents: tuple[float, ...], power: float, z: tuple[Any
 
 
 def _trapezoidal(exponents: tuple[float, ...], power: float, z: list[Any]) -> Any:
-    sizes = np.abs(np.concatenate(z, axis=1))
+    """The zⱼ of each integral are turned to both sides of the positive axis first: it is homogeneous.
+
+    In log t the nearest singularity is then as far from the real axis as the outermost zⱼ from the negative
+    one.
+    """
+    together = np.concatenate(z, axis=1)
+    negative = (together.real < 0) & (together.imag == 0)
+    angles = np.where(negative | (together == 0), np.nan, np.angle(together))
+    first, last = np.fmin.reduce(angles, axis=1), np.fmax.reduce(angles, axis=1)
+    turn = np.nan_to_num((first + last) / 2)
+    distance = math.pi - np.fmax.reduce((last - first) / 2, initial=0.0)
+    sizes = np.abs(together)
     positive = sizes[(sizes > 0) & np.isfinite(sizes)]
     low, high = (np.log(positive.min()), np.log(positive.max())) if positive.size else (0.0, 0.0)
     rise = power - sum(b * (part == 0) for b, part in zip(exponents, z, strict=True))[:, 0]
     fall = sum(exponents) - power
     slowest = min(rise[rise > 0], default=power)
-    u = np.arange(low - 40 / slowest, high + 40 / fall, STEP)
+    step = max(STEP * distance / math.pi, SHORTEST)
+    u = np.arange(low - 40 / slowest, high + 40 / fall, step)
+    turned = z if not turn.any() else [part * np.exp(-1j * turn)[:, None] for part in z]
     with np.errstate(all="ignore"):
         logarithm = power * u
-        for b, part in zip(exponents, z, strict=True):
+        for b, part in zip(exponents, turned, strict=True):
             logarithm = logarithm - b * np.log(np.exp(u) + part)
-        value = STEP * np.exp(logarithm).sum(axis=1)
-    negative = np.any([(part.real < 0) & (part.imag == 0) for part in z], axis=0)[:, 0]
-    return np.where(negative, np.nan, np.where(rise > 0, value, np.inf))
+        value = step * np.exp(logarithm).sum(axis=1)
+    if turn.any():
+        value = value * np.exp(-1j * fall * turn)
+    return np.where(negative.any(axis=1), np.nan, np.where(rise > 0, value, np.inf))
 
 
 # -- Carlson's integrals ---------------------------------------------------------------------------------
@@ -114,7 +129,8 @@ def legendre_integral(phi: Any, m: Any, q: float, k: int) -> Any:
         angle = phi - half_turns * math.pi
         y = _within_quarter(np.sin(angle), np.square(np.cos(angle)), m, q, k)
         if np.any(half_turns != 0):
-            y = y + 2 * half_turns * _within_quarter(1.0, 0.0, m, q, k)
+            turned = half_turns != 0  # elsewhere the complete integral, infinite for m ≥ 1, does not enter
+            y = y + np.where(turned, 2 * half_turns * _within_quarter(1.0, 0.0, m, q, k), 0.0)
 
     def by_angle() -> Any:
         square = np.square(np.sin(phi))
