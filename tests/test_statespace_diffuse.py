@@ -284,3 +284,16 @@ def test_a_sweep_in_two_parts(block):
     left_M, left_V, _ = first.smooth(between)
     close(np.concatenate([left_M, right_M]), M)
     close(np.concatenate([left_V, right_V]), V)
+
+
+@pytest.mark.parametrize("method", [None, "square_root"])
+def test_no_series_at_all(method):
+    y, one = np.zeros((0, 5, 1)), np.eye(1)
+
+    def loglik(q, y=y, **options):
+        return statespace.loglikelihood(y, one, one, q, one, diffuse=True, method=method, **options)
+
+    assert loglik(one).shape == (0,)
+    assert loglik(one, per_step=True).shape == (0, 5)
+    np.testing.assert_array_equal(ld.grad(lambda q: np.sum(loglik(q)))(one), [[0.0]])
+    assert ld.grad(lambda y: np.sum(loglik(one, y)))(y).shape == y.shape

@@ -55,5 +55,6 @@ cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=*, KernelC128 z=*) ex
 cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument,
                                Py_ssize_t below=*)
 cdef str place(Batch *b)
+cdef Py_ssize_t lapack_workspace(str operator, Py_ssize_t order, Py_ssize_t entries) except -1
 cdef object misfit(str operator, str left, cnp.ndarray x, str right, cnp.ndarray y)
 cdef int same_matrix(cnp.ndarray x, cnp.ndarray y, str operator, str left, str right) except -1

@@ -392,6 +392,16 @@ cdef str place(Batch *b):
     return f" (batch index {tuple(index[::-1])})"
 
 
+cdef Py_ssize_t lapack_workspace(str operator, Py_ssize_t order, Py_ssize_t entries) except -1:
+    """The size of a workspace, if LAPACK can count that far."""
+    if entries > MAX_LENGTH:
+        raise ValueError(
+            f"{operator}: for order {order} LAPACK's workspace has {entries} entries, more than the integers "
+            f"of this BLAS count ({MAX_LENGTH}); a SciPy whose BLAS has 64-bit integers takes it"
+        )
+    return entries
+
+
 cdef object misfit(str operator, str left, cnp.ndarray x, str right, cnp.ndarray y):
     return ValueError(
         f"{operator}: {left} of shape {np.shape(x)} and {right} of shape {np.shape(y)} do not fit together"

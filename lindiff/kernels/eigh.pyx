@@ -9,7 +9,7 @@ from libc.math cimport fabs, isfinite, sqrt
 
 from lindiff.kernels cimport rowmajor
 from lindiff.kernels.batch cimport (
-    Batch, enter, fresh, fresh_vectors, own, place, read, run, same_matrix, square, start,
+    Batch, enter, fresh, fresh_vectors, lapack_workspace, own, place, read, run, same_matrix, square, start,
 )
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.triangles cimport mirror
@@ -221,20 +221,12 @@ cdef blas_int eigh_item(floating *A, Batch *b) noexcept nogil:
                     <blas_int> b.work_size, b.iwork, <blas_int> b.iwork_size)
 
 
-cdef void query_of(floating *A, Batch *b) noexcept nogil:
-    cdef floating size = 0
-    cdef blas_int isize = 0
-    rowmajor.syevd(True, b.n, A, b.n, NULL, &size, -1, NULL, -1, &isize, -1)
-    b.work_size = <Py_ssize_t> size
-    b.iwork_size = isize
-
-
-cdef void query(Batch *b) noexcept:
-    """The workspaces that LAPACK wants."""
-    if b.dtype == cnp.NPY_FLOAT:
-        query_of[float](NULL, b)
-    else:
-        query_of[double](NULL, b)
+cdef int query(Batch *b, str operator) except -1:
+    """The workspaces that LAPACK wants: of syevd for vectors, documented there."""
+    cdef Py_ssize_t n = b.n
+    b.work_size = lapack_workspace(operator, n, 1 + 6 * n + 2 * n * n)
+    b.iwork_size = 3 + 5 * n
+    return 0
 
 
 cdef object failure(Batch *b, str operator):
@@ -276,11 +268,13 @@ def syevd(A, bint overwrite_a=False):
     """
     cdef Batch b
     start(&b)
-    cdef cnp.ndarray a = own(&b, square(&b, A, "syevd", "A"), overwrite_a), lam = fresh_vectors(&b, b.n)
+    cdef cnp.ndarray a = square(&b, A, "syevd", "A"), lam
     if b.n <= SMALL:
         b.work_size = 3 * b.n
     else:
-        query(&b)
+        query(&b, "syevd")
+    a = own(&b, a, overwrite_a)
+    lam = fresh_vectors(&b, b.n)
     b.weight = 15
     if run(&b, syevd_item[float], syevd_item[double]):
         raise failure(&b, "syevd")
@@ -321,9 +315,11 @@ def eigh(A, bint lower=True):
     """
     cdef Batch b
     start(&b)
-    cdef cnp.ndarray v = own(&b, square(&b, A, "eigh", "A")), w = fresh_vectors(&b, b.n)
+    cdef cnp.ndarray v = square(&b, A, "eigh", "A"), w
     b.lower = lower
-    query(&b)
+    query(&b, "eigh")
+    v = own(&b, v)
+    w = fresh_vectors(&b, b.n)
     b.weight = 15
     if run(&b, eigh_item[float], eigh_item[double]):
         raise failure(&b, "eigh")

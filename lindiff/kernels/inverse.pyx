@@ -106,7 +106,7 @@ cdef Py_ssize_t factors_and_quarter(Py_ssize_t n) noexcept:
 cdef blas_int getri_item(scalar *LU, Batch *b) noexcept nogil:
     cdef scalar *copy = <scalar *> b.work
     cdef blas_int info = zero_pivot(b.n, LU, b.n)
-    if info == 0:
+    if info == 0 and b.n > 0:
         memcpy(copy, LU, <size_t> b.n * b.n * sizeof(scalar))
         inverse_one(b.n, copy, b.n, <blas_int *> b.item[1], LU, b.n, copy + <Py_ssize_t> b.n * b.n)
     return info
@@ -156,6 +156,8 @@ def getri(LU, piv, bint overwrite_lu=False):
 cdef blas_int inverse_item(scalar *A, Batch *b) noexcept nogil:
     cdef scalar *LU = <scalar *> b.work
     cdef blas_int info
+    if b.n == 0:
+        return 0
     memcpy(LU, A, <size_t> b.n * b.n * sizeof(scalar))
     info = getrf_one(b.n, LU, b.n, b.iwork)
     if info == 0:

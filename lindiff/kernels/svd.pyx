@@ -14,7 +14,7 @@ from libc.math cimport isfinite
 
 from lindiff.kernels cimport rowmajor
 from lindiff.kernels.batch cimport (
-    Batch, enter, fresh, fresh_vectors, misfit, place, read, run, start,
+    Batch, enter, fresh, fresh_vectors, lapack_workspace, misfit, place, read, run, start,
 )
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.rowmajor cimport blas_int
@@ -219,10 +219,10 @@ cdef blas_int gesdd_item(floating *A, Batch *b) noexcept nogil:
 
 
 cdef Py_ssize_t gesdd_query(floating *A, blas_int m, blas_int n) noexcept:
-    """Entries of workspace that LAPACK wants."""
+    """Entries of workspace that LAPACK wants; it says so in single precision, where it may round down."""
     cdef floating size = 0
     rowmajor.gesdd(m, n, A, NULL, A, A, &size, -1, NULL, NULL)
-    return <Py_ssize_t> size
+    return <Py_ssize_t> size + (<Py_ssize_t> size >> 22)
 
 
 def gesdd(A):
@@ -258,6 +258,7 @@ def gesdd(A):
     cdef Batch b
     start(&b)
     cdef cnp.ndarray _a = read(&b, matrix(&b, A, "gesdd", "A"))
+    lapack_workspace("gesdd", b.k, 4 * <Py_ssize_t> b.k * b.k + 7 * <Py_ssize_t> b.k + max(b.m, b.n))
     cdef cnp.ndarray u = fresh(&b, b.m, b.k), s = fresh_vectors(&b, b.k), vh = fresh(&b, b.k, b.n)
     if b.k > 0:
         b.work_size = (

@@ -137,7 +137,8 @@ class Sweeps:
                 y, A, B, Q, R, m, P, c = arrays
                 rest = observed, plan.independent, plan.tolerance
                 return Sweep(y, A, B, Q, R, m, P, c, *rest, block=plan.block)
-            head = len(arrays[0]) if plan.heads is None else plan.heads[series[0]]
+            all_steps = plan.heads is None or len(series) == 0
+            head = len(arrays[0]) if all_steps else plan.heads[series[0]]
             return DiffuseSweep(
                 arrays, observed, plan.independent, plan.tolerance, plan.block, plan.diffuse, head
             )

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import lindiff.kernels
+
 from .helpers import assert_adjoint, assert_close, assert_pushforward, general, separated, symmetric, t
 
 
@@ -144,3 +146,16 @@ def test_columns(kernels, rng, kind, n, lower):
     U_dot, lam_dot = kernels.syevd_pushforward(t(V), w, A_dot)
     assert_close(w_dot, lam_dot, kind, factor=10)
     assert_close(V_dot, t(U_dot), kind, factor=10)
+
+
+@pytest.mark.parametrize(("name", "order"), [("syevd", 32767), ("eigh", 32767), ("gesdd", 23170)])
+def test_workspaces_that_lapack_cannot_count_are_refused(name, order):
+    kernels = lindiff.kernels
+    if kernels.getrf(np.eye(2))[1].itemsize > 4:
+        pytest.skip("this BLAS counts further")
+    try:
+        A = np.empty((order, order), np.float32)  # never touched
+    except MemoryError:
+        pytest.skip("no room for the matrix")
+    with pytest.raises(ValueError, match=f"{name}: for order {order} LAPACK's workspace has [0-9]+ entries"):
+        getattr(kernels, name)(A)
