@@ -139,12 +139,16 @@ cdef void give_to_unpaired(Py_ssize_t n, scalar *X, Py_ssize_t ldx, const char *
                         X[i * ldx + j] = 0
 
 
-cdef bint any_unpaired(bint lower, cnp.ndarray A):
-    """Whether any entry of a plain C-contiguous real matrix has no mirror image."""
-    cdef Py_ssize_t n = cnp.PyArray_DIM(A, 0)
-    if cnp.PyArray_TYPE(A) == cnp.NPY_DOUBLE:
-        return find_unpaired(lower, True, n, <const double *> cnp.PyArray_DATA(A), n, NULL)
-    return find_unpaired(lower, True, n, <const float *> cnp.PyArray_DATA(A), n, NULL)
+cdef object unpaired_in(bint lower, cnp.ndarray A):
+    """`unpaired` for plain real matrices; of one that is C-contiguous it soon says that all have an image."""
+    cdef Py_ssize_t n
+    if cnp.PyArray_NDIM(A) == 2 and cnp.PyArray_ISCARRAY_RO(A):
+        n = cnp.PyArray_DIM(A, 0)
+        if not (find_unpaired(lower, True, n, <const double *> cnp.PyArray_DATA(A), n, NULL)
+                if cnp.PyArray_TYPE(A) == cnp.NPY_DOUBLE
+                else find_unpaired(lower, True, n, <const float *> cnp.PyArray_DATA(A), n, NULL)):
+            return None
+    return unpaired(A, lower)
 
 
 cdef blas_int unpaired_item(scalar *A, Batch *b) noexcept nogil:

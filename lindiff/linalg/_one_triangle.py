@@ -17,10 +17,10 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
-from lindiff.linalg._backend import fused
+from lindiff.linalg._backend import fused, kernels
 from lindiff.linalg._matrices import adjoint, hermitian_part, mirrored, symmetric_part, transposed
 
-__all__ = ["OneTriangle", "symmetric_from"]
+__all__ = ["OneTriangle", "from_triangle", "symmetric_from"]
 
 
 @fused
@@ -41,6 +41,14 @@ def onto_unpaired(M_bar: Any, found: Any, overwrite_m_bar: bool = False) -> Any:
     return np.where(found, 2 * M_bar, np.where(transposed(found), 0, M_bar)).astype(M_bar.dtype)
 
 
+def from_triangle(X: Any, lower: bool, hermitian: bool = True) -> Any:
+    """The Hermitian (or symmetric) matrix of which X has one triangle."""
+    of_X = kernels(X) if hermitian else None
+    if of_X is None:
+        return mirrored(X, lower, hermitian)
+    return of_X.copyltu(X if lower else adjoint(X))
+
+
 class OneTriangle:
     """How a symmetric (complex: Hermitian) matrix M depends on the array A of which one triangle is read.
 
@@ -59,7 +67,7 @@ class OneTriangle:
 
     def tangent(self, A_dot: Any) -> Any:
         """``M_dot``, which is that of the triangle."""
-        return mirrored(A_dot, self.lower, self.hermitian)
+        return from_triangle(A_dot, self.lower, self.hermitian)
 
     def gradient(self, M_bar: Any, *, overwrite: bool = False) -> Any:
         """``A_bar`` of an ``M_bar`` that is symmetric as M; it may be overwritten."""

@@ -10,8 +10,8 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.linalg._backend import failing_as, fused
-from lindiff.linalg._matrices import mirrored, transposed
-from lindiff.linalg._one_triangle import OneTriangle
+from lindiff.linalg._matrices import transposed
+from lindiff.linalg._one_triangle import OneTriangle, from_triangle
 from lindiff.linalg.cholesky import potrf, potri, sumlogdiag
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.triangular import trsm
@@ -55,7 +55,7 @@ def log_density_pushforward(L: Any, Z: Any, A_dot: Any, R_dot: Any) -> Any:
     alpha = trsm(L, Z, rightside=True)
     if A_dot is None:
         return -np.sum(alpha * R_dot, axis=-1)
-    A_dot = mirrored(A_dot, True)
+    A_dot = from_triangle(A_dot, True)
     trace = np.sum(potri(L) * A_dot, axis=(-2, -1))
     p_dot = 0.5 * (np.sum((alpha @ A_dot) * alpha, axis=-1) - trace[..., None])
     return p_dot if R_dot is None else p_dot - np.sum(alpha * R_dot, axis=-1)

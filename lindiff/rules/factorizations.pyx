@@ -23,12 +23,11 @@ from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.memory cimport copy, empty
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE, blas_int, floating
-from lindiff.kernels.triangles cimport any_unpaired, zero_pivot
+from lindiff.kernels.triangles cimport unpaired_in, zero_pivot
 from lindiff.kernels.triangular cimport (
     adjoint_of, outer_triangle, trmm_one, trmm_pullback_one, trsm_one, trsm_pullback_one,
 )
 
-from lindiff import kernels
 from lindiff.core.registry import fast_path
 from lindiff.linalg import potrf, trmm, trsm
 from lindiff.linalg._factored import LU, Cholesky as CholeskyFactor, UpperCholesky, factored
@@ -184,7 +183,7 @@ cdef class FastCholesky(Handler):
             unpaired = factor.matrix.unpaired
         else:
             L = copied(x._value)
-            unpaired = kernels.unpaired(L, lower) if any_unpaired(lower, L) else None
+            unpaired = unpaired_in(lower, L)  # L still holds A
             if potrf_of(cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE, lower, n, cnp.PyArray_DATA(L)) != 0:
                 return NotImplemented  # the readable rule fails with words
         node = Cholesky.__new__(Cholesky)

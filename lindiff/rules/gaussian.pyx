@@ -8,9 +8,10 @@ from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport innermost, node_in, record, value_in
 from lindiff.kernels.elementwise cimport is_plain
+from lindiff.kernels.triangles cimport unpaired_in
 
 from lindiff import kernels
-from lindiff.linalg._one_triangle import OneTriangle
+from lindiff.linalg._one_triangle import onto_unpaired
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.gaussian import density_of_rows, log_density_pullback, log_density_pushforward
 from lindiff.linalg.triangular import trsm
@@ -25,7 +26,7 @@ cdef class LogDensity(NodeOfMany):
 
     cdef cnp.ndarray L
     cdef cnp.ndarray Z
-    cdef object matrix  # how the covariance depends on ``a``: a OneTriangle
+    cdef object unpaired  # which entries of the covariance's lower triangle have no mirror image
 
     cdef int pull(self, Pull walk, object p_bar) except -1:
         if self.L is None:
@@ -39,7 +40,9 @@ cdef class LogDensity(NodeOfMany):
         if self.b is not None:
             walk.add(self.b, R_bar, True)
         if self.a is not None:
-            walk.add(self.a, self.matrix.gradient(A_bar, overwrite=True), True)
+            if self.unpaired is not None:
+                A_bar = onto_unpaired(A_bar, self.unpaired, overwrite_m_bar=True)
+            walk.add(self.a, A_bar, True)
         return 0
 
     cdef tuple pulled(self, Pull walk, object p_bar):
@@ -87,7 +90,7 @@ cdef class FastLogDensity(Handler):
         p, node.L, node.Z = kernels.log_density(A, R, noise)
         node.a = node_in(args[0], trace)
         if node.a is not None:
-            node.matrix = OneTriangle(A, True)
+            node.unpaired = unpaired_in(True, A)
         node.b = node_in(args[1], trace)
         if node_in(args[2], trace) is not None:
             node.rest = (node_in(args[2], trace),)

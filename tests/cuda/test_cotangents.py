@@ -41,6 +41,40 @@ def test_products_are_added_in_place(cupy, rng, dtype):
     np.testing.assert_allclose(square.get(), 1 + np.outer(z, z.conj()), rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", "dD")
+@pytest.mark.parametrize("n", [3, 40])
+def test_matrices_of_which_one_triangle_was_filled(cupy, rng, dtype, n):
+    """Every function that reads one triangle has NumPy's gradients, along every tangent."""
+    X = general(rng, (n, n), dtype)
+    A = X @ X.conj().T + n * np.eye(n)
+    lower, upper = np.tril(A), np.triu(A)
+    mixed = np.where(rng.random((n, n)) < 0.5, A, lower)
+    A_dot, b = general(rng, (n, n), dtype), rng.standard_normal(n)
+
+    def functions(b):
+        yield np.linalg.cholesky
+        yield lambda A: ld.linalg.potrf(A, lower=False)
+        yield lambda A: ld.linalg.cho_factor(A).quad(b)
+        yield lambda A: ld.linalg.cho_factor(A).logdet()
+        yield np.linalg.eigvalsh
+        if dtype == "d":
+            yield lambda A: ld.linalg.syevd(A)[1]
+            yield lambda A: ld.linalg.gp_logpdf(b, A)
+
+    for on_host, on_device in zip(functions(b), functions(cupy.asarray(b)), strict=True):
+        for filled in (A, lower, upper, mixed):
+            results = []
+            for function, asarray in ((on_host, np.asarray), (on_device, cupy.asarray)):
+
+                def f(A, function=function):
+                    return np.sum(np.abs(function(A)) ** 2)
+
+                x, x_dot = asarray(filled), asarray(A_dot)
+                results.append((ld.grad(f)(x), ld.jvp(f, (x,), (x_dot,))[1]))
+            for want, got in zip(*results, strict=True):
+                np.testing.assert_allclose(got.get(), want, rtol=1e-8, atol=1e-8 * np.max(np.abs(want)))
+
+
 def test_other_sums_are_refused(cupy):
     x, single = cupy.asarray(np.ones((2, 2))), cupy.asarray(np.ones((2, 2), np.float32))
     assert not add_product(single, x, x, False, False)
