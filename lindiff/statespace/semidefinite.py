@@ -24,9 +24,9 @@ def factors(covs: list[Any], name: str, argument: str) -> list[Any]:
 def semidefinite_factor(cov: Any, name: str, argument: str) -> Any:
     """L with ``cov = L Lᵀ``, cov positive semidefinite: zero pivots have zero columns.
 
-    Cholesky's algorithm column by column, L a lower triangle; its derivatives hold along changes that keep the
-    zero pivots.  What rounding has made indefinite is eliminated in the order of the largest pivots, and what
-    is then left of it, rounding alone, is nothing (Higham 2002, section 10.3).
+    Cholesky's algorithm column by column, L a lower triangle; its derivatives hold along changes that keep
+    the zero pivots.  What rounding has made indefinite is eliminated in the order of the largest pivots,
+    and what is then left of it, rounding alone, is nothing (Higham 2002, section 10.3).
     """
     n = cov.shape[-1]
     if n == 0:
