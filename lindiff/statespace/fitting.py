@@ -14,7 +14,7 @@ from lindiff.core.variable import Variable, value
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix, linear_operator, matrix_of
 from lindiff.statespace.defaults import completed, size_of_noise
 from lindiff.statespace.likelihood import loglikelihood
-from lindiff.statespace.maximum import SEEN, Likelihood, Scale, Search, check_search, searched
+from lindiff.statespace.maximum import FAILURES, SEEN, Likelihood, Scale, Search, check_search, searched
 from lindiff.statespace.model import Model, real
 from lindiff.statespace.transforms import Transform, covariance, positive, unconstrained
 from lindiff.transforms.reverse import grad
@@ -133,9 +133,9 @@ def fit(
     Variances are searched by their logarithms, in which a variance far too small looks like a maximum.
     Therefore the search begins at the likeliest of some ratios of the variances, given `start` or not, with
     the scale that the data determine; so it depends on no units.  Newton's steps end it, when the next one
-    expects to gain next to nothing.  Then each variance is tried on its other side, near zero or large, by a
-    short search.  A variance that loses nothing at zero is zero.  All this costs two to three times the
-    evaluations of one search.
+    expects to gain next to nothing.  Then each variance is tried on its other side, near zero or large, and
+    what else is bounded in some other places, by short searches.  A variance that loses nothing at zero is
+    zero.  All this costs three to five times the evaluations of one search.
 
     Where the likelihood cannot be computed later on, the search steps back.  An interrupt (Ctrl-C) comes
     through as KeyboardInterrupt; a callable given for `progress` has seen the parameters until then.
@@ -220,10 +220,13 @@ def fit(
     notes += _of_the_search(search, missing, likelihood)
     params_form = Flat(params)
     if standard_errors and missing != np.inf:
-        cov, doubts = _covariance_of_estimates(total, constrain, free, likelihood)
+        try:
+            cov, doubts = _covariance_of_estimates(total, constrain, free, likelihood)
+        except FAILURES as error:
+            cov, doubts = _unknown(params_form), (f"No standard errors: {error}",)
         notes += doubts
     else:
-        cov = np.full((params_form.size, params_form.size), np.nan)
+        cov = _unknown(params_form)
     maximum, degrees = float(total(params)), form.size + diffuse
     return FitResult(
         params=params,
@@ -411,7 +414,7 @@ def _covariance_of_estimates(
     J = jacobian_matrix(constrain, free, form)
     inside = np.isfinite(form.flat(free))
     notes = _of_the_boundary(free, params, inside)
-    cov = np.full((params_form.size, params_form.size), np.nan)
+    cov = _unknown(params_form)
     if not np.any(inside):
         return cov, notes
     information, J = information[np.ix_(inside, inside)], J[:, inside]
@@ -439,6 +442,11 @@ def _covariance_of_estimates(
     found = np.any(J != 0, axis=1) & ~np.any(J[:, loose] != 0, axis=1)
     cov[np.ix_(found, found)] = (half @ half.T)[np.ix_(found, found)]
     return cov, notes
+
+
+def _unknown(form: Flat) -> Any:
+    """A covariance of which nothing is known."""
+    return np.full((form.size, form.size), np.nan)
 
 
 def _of_the_boundary(free: Any, params: Any, inside: Any) -> tuple[str, ...]:

@@ -444,22 +444,27 @@ def _raised(likelihood: Likelihood, x: Any, f: float) -> Any:
     return place
 
 
-def _elsewhere(x: Any, scale: Scale) -> list[Any]:
-    """Points with one variance on the other side: nearly zero, or among the largest."""
+def _elsewhere(likelihood: Likelihood, x: Any, seed: int) -> list[Any]:
+    """Points with one variance on the other side, nearly zero or among the largest; and some of the likeliest
+    places of what else is bounded.
+    """
+    scale, points = likelihood.scale, []
     logarithms = np.flatnonzero(scale.logarithms)
-    if not len(logarithms):
-        return []
-    top = np.max(x[logarithms])
+    top = np.max(x[logarithms], initial=-np.inf)
     small = logarithms[x[logarithms] < top - 5]
     heights = dict.fromkeys(small[:6], top - 2)
     if len(logarithms) <= 6:
         heights.update({j: x[j] - 12 for j in logarithms if j not in small})
-    points = []
     for j, height in heights.items():
         point = np.copy(x)
         point[j] = height
         points.append(point)
-    return points
+    if not np.any(scale.shaped):
+        return points
+    places = np.random.default_rng(seed).normal(scale=1.5, size=(12, x.size))
+    tried = [_centred(likelihood, np.where(scale.shaped, place, x)) for place in places]
+    likeliest = sorted((each for each in tried if each is not None), key=lambda each: each[0])
+    return points + [point for _, point in likeliest[:4]]
 
 
 def searched(likelihood: Likelihood, x: Any, search: Search, restarts: bool) -> tuple[Any, float]:
@@ -483,8 +488,8 @@ def searched(likelihood: Likelihood, x: Any, search: Search, restarts: bool) -> 
     if likelihood.is_exact(x):
         return _exact(likelihood, x), np.inf
     found, gain = search.settled(likelihood, x)
-    for _ in range(3 * restarts):
-        for point in _elsewhere(found.x, likelihood.scale):
+    for seed in range(1, 1 + 3 * restarts):
+        for point in _elsewhere(likelihood, found.x, seed):
             higher = _higher(likelihood, point, found)
             if higher is not None:
                 found, gain = search.settled(likelihood, higher)
