@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -169,15 +170,38 @@ def test_covariances_of_a_matrix():
     assert found.standard_errors["cov"].shape == (2, 2)
 
 
-def test_no_standard_errors_at_a_boundary():
-    """Of white noise the level does not move: its variance goes to zero."""
+def test_standard_errors_with_a_parameter_at_a_boundary():
+    """Of white noise the level does not move; the variance is then that of a sample about its mean."""
     y = np.tile([1.0, -1.0], 10) + 0.01 * np.arange(20)
     found = fit_level(y)
-    assert found.params["level_var"] < 1e-4
-    assert np.isnan(found.cov).all()
-    assert np.isnan(found.standard_errors["obs_var"])
-    assert "not positive definite, by level_var most of all" in found.notes[0]
+    assert found.params["level_var"] == 0
+    assert found.params["obs_var"] == pytest.approx(np.var(y, ddof=1), rel=1e-5)
+    assert found.standard_errors["obs_var"] == pytest.approx(
+        found.params["obs_var"] * np.sqrt(2 / 19), rel=1e-5
+    )
+    assert np.isnan(found.standard_errors["level_var"])
+    assert np.isnan(found.cov[0]).all()
+    assert "At the boundary of what is allowed: level_var = 0." in found.notes[0]
     assert found.notes[0] in str(found)
+
+    def loglikelihood(level_var):
+        return statespace.loglikelihood(y, *statespace.local_level(level_var, found.params["obs_var"]))
+
+    assert ld.grad(loglikelihood)(0.0) < 0
+
+
+@pytest.mark.parametrize("both", [lambda a, b: a + b, lambda a, b: a * b])
+def test_parameters_determined_only_together(level, both):
+    def build(one, other, obs_var):
+        return statespace.local_level(both(one, other), obs_var)
+
+    start = {"one": 0.5, "other": 0.7, "obs_var": 0.5}
+    found = fit_level(level, build, start=start, transforms=dict.fromkeys(start, positive))
+    single = fit_level(level)
+    assert found.loglikelihood == pytest.approx(single.loglikelihood, abs=1e-6)
+    assert np.isnan([found.standard_errors["one"], found.standard_errors["other"]]).all()
+    assert found.standard_errors["obs_var"] == pytest.approx(single.standard_errors["obs_var"], rel=1e-3)
+    assert "determine one, other only together" in found.notes[0]
 
 
 def test_standard_errors_on_request(level):
@@ -277,6 +301,213 @@ def test_table(fitted):
     assert lines[3] == "log-likelihood -633.4646, AIC 1272.93, BIC 1280.74"
 
 
+# -- the maximum, from anywhere ----------------------------------------------------------------------------
+
+
+POOR = [(1e-6, 1e3), (1e-4, 1e-4), (1.0, 1.0), (1e3, 1e-6)]
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "BFGS"])
+@pytest.mark.parametrize("start", POOR)
+def test_poor_starts(nile, start, method):
+    start = dict(zip(LEVEL, start, strict=True))
+    found = fit_level(nile, start=start, method=method)
+    assert found.loglikelihood == pytest.approx(-633.464564, abs=1e-6)
+    assert found.notes == ()
+    np.testing.assert_allclose(list(found.params.values()), [1469.163, 15098.565], rtol=1e-4)
+
+
+@pytest.mark.parametrize("restarts", [True, False])
+def test_a_variance_so_small_that_its_logarithm_has_no_slope(nile, restarts):
+    found = fit_level(nile, start={"level_var": 1e-9, "obs_var": 28000.0}, restarts=restarts)
+    assert found.loglikelihood == pytest.approx(-633.464564, abs=1e-6)
+
+
+def waves(size):
+    """A local linear trend of them has two maxima: a trend that turns, or noise about a level."""
+    return size * np.sin(np.arange(60) / 12 * 2 * np.pi) + 0.3 * np.random.default_rng(3).normal(size=60)
+
+
+TREND = {"level_var": positive, "slope_var": positive, "obs_var": positive}
+
+
+@pytest.mark.parametrize(("size", "maximum"), [(3, -83.279), (1, -55.4028)])
+@pytest.mark.parametrize("start", [(1.0, 1.0, 1.0), (1e2, 1e-6, 1.0)])
+def test_the_higher_of_two_maxima(size, maximum, start):
+    start = dict(zip(TREND, start, strict=True))
+    found = fit_level(waves(size), statespace.local_linear_trend, start=start, transforms=TREND)
+    assert found.loglikelihood == pytest.approx(maximum, abs=1e-3)
+
+
+def test_the_higher_of_two_maxima_of_an_arma_process():
+    """Of white noise, whose sample is nearly cancelled by one of them."""
+    rng = np.random.default_rng(2)
+    y = rng.normal(size=40)
+    transforms = {"ar": statespace.stationary, "ma": statespace.invertible, "innovation_var": positive}
+    start = {
+        "ar": statespace.stationary.constrain(2 * rng.normal(size=2)),
+        "ma": statespace.invertible.constrain(2 * rng.normal(size=1)),
+    }
+    near, far = (
+        fit_level(
+            y,
+            statespace.arma,
+            start=start | {"innovation_var": 1.0},
+            transforms=transforms,
+            restarts=restarts,
+            standard_errors=False,
+        )
+        for restarts in (False, True)
+    )
+    assert near.loglikelihood == pytest.approx(-53.903, abs=1e-3)
+    assert far.loglikelihood == pytest.approx(-49.756, abs=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e3, 1e8])
+@pytest.mark.parametrize("start", [None, {"level_var": 1.0, "obs_var": 1.0}])
+def test_units_of_the_data_do_not_matter(nile, unit, start):
+    found = statespace.fit(
+        statespace.local_level, unit * nile, start, transforms=start and LEVEL, progress=False
+    )
+    assert found.loglikelihood == pytest.approx(-633.464564 - 100 * np.log(unit) + np.log(unit), abs=1e-5)
+    assert found.params["obs_var"] / unit**2 == pytest.approx(15098.565, rel=1e-4)
+    assert found.standard_errors["obs_var"] / unit**2 == pytest.approx(3145.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_units_of_a_parameter_without_transform(level, unit):
+    def build(mean, ar, innovation_var):
+        return statespace.arma(ar, (), innovation_var)._replace(obs_intercept=mean[None])
+
+    found = statespace.fit(
+        build,
+        unit * (level + 5),
+        {"mean": 0.0, "ar": [0.0], "innovation_var": None},
+        transforms={"ar": statespace.stationary},
+        progress=False,
+    )
+    assert found.loglikelihood + 20 * np.log(unit) == pytest.approx(-38.76783, abs=1e-3)
+    assert found.notes == ()
+
+
+def test_a_saddle_is_left():
+    """With loadings of zero the gradient by them is zero."""
+    rng = np.random.default_rng(6)
+    y = np.cumsum(rng.normal(size=50))[:, None] * [1.0, 0.5] + rng.normal(size=(50, 2))
+
+    def build(loadings):
+        return statespace.Model(np.eye(1), loadings[:, None], np.eye(1), np.ones(2), np.zeros(1), np.eye(1))
+
+    found = statespace.fit(build, y, {"loadings": np.zeros(2)}, progress=False)
+    np.testing.assert_allclose(np.abs(found.params["loadings"]), [1.0, 0.5], rtol=0.3)
+    assert found.notes == ()
+
+
+def test_limits_are_those_of_one_search(level):
+    found = fit_level(level, options={"maxiter": 2})
+    assert found.search.nit == 2
+    assert not found.search.success
+    assert "did not converge" in found.notes[0]
+
+
+def test_estimates_at_a_boundary_start(level):
+    start = {"level_var": 0.0, "obs_var": 1.0}
+    assert fit_level(level, start=start).loglikelihood == pytest.approx(fit_level(level).loglikelihood)
+
+
+# -- starts from the data ----------------------------------------------------------------------------------
+
+
+def test_start_from_the_data(level, likeliest):
+    found = statespace.fit(statespace.local_level, level, progress=False)
+    assert found.loglikelihood == pytest.approx(likeliest, abs=1e-6)
+    assert list(found.params) == ["level_var", "obs_var"]
+
+
+def test_arguments_given_to_partial_are_fixed(level):
+    build = functools.partial(statespace.local_linear_trend, slope_var=0.0)
+    assert list(statespace.fit(build, level, progress=False).params) == ["level_var", "obs_var"]
+
+
+def test_none_is_from_the_data(level):
+    start = {"ar": [0.0], "innovation_var": None}
+
+    def build(ar, innovation_var):
+        return statespace.arma(ar, (), innovation_var)
+
+    found = statespace.fit(build, level, start, transforms={"ar": statespace.stationary}, progress=False)
+    assert list(found.params) == ["ar", "innovation_var"]
+    assert found.notes == ()
+
+
+def test_numbers_that_are_no_variances(level, likeliest):
+    """Standard deviations are found from one, a mean from zero."""
+
+    def build(level_std, obs_std, mean):
+        model = statespace.local_level(level_std**2, obs_std**2)
+        return model._replace(
+            obs_intercept=mean[None], initial_state=np.zeros(1), initial_state_cov=np.eye(1)
+        )
+
+    found = statespace.fit(
+        lambda level_std, obs_std: build(level_std, obs_std, np.zeros(())), level, progress=False
+    )
+    assert found.loglikelihood == pytest.approx(likeliest, abs=1e-6)
+    with_mean = statespace.fit(build, level, progress=False)
+    assert "determine mean only together, or not at all" in with_mean.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "says"),
+    [
+        (
+            statespace.arma,
+            ValueError,
+            r"a number for each of \['ar', 'ma', 'innovation_var'\] makes no model",
+        ),
+        (statespace.seasonal, ValueError, "what is no parameter is fixed by functools.partial"),
+        (lambda **params: statespace.local_level(**params), ValueError, "no arguments that could be fitted"),
+        (lambda level_var: (level_var,), TypeError, "returns a .*Model, got tuple"),
+        (statespace.local_level(1.0, 1.0), TypeError, "build is a Model; give the function"),
+        (dict, ValueError, "give a start for each"),
+    ],
+)
+def test_builders_that_need_a_start(level, build, error, says):
+    with pytest.raises(error, match=says):
+        statespace.fit(build, level, progress=False)
+
+
+# -- data that say little ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("y", [np.full(30, 5.0), np.zeros(30), 3 + 0.1 * np.arange(30)])
+def test_data_without_an_error(y):
+    found = statespace.fit(statespace.local_linear_trend, y, progress=False)
+    assert not found.search.success
+    assert "fits the data without an error" in found.notes[0]
+    assert np.isnan(found.cov).all()
+
+
+def test_a_single_observation():
+    found = statespace.fit(statespace.local_level, np.array([1.0, np.nan]), progress=False)
+    assert found.loglikelihood == pytest.approx(-0.5 * np.log(2 * np.pi))
+    assert "determine level_var, obs_var only together, or not at all" in found.notes[0]
+
+
+def test_series_without_observations(level):
+    y = np.stack([level, np.full(20, np.nan), -level])[:, :, None]
+    full = fit_level(y[::2])
+
+    def build(level_var, obs_var):
+        """With matrices of each series."""
+        return statespace.local_level(level_var, obs_var)._replace(obs_intercept=np.zeros((3, 1, 1)))
+
+    for found in fit_level(y), fit_level(y, build):
+        assert found.loglikelihood == pytest.approx(full.loglikelihood, rel=1e-9)
+        assert found.aic == pytest.approx(full.aic, rel=1e-9)
+        assert found.notes == ("Without observations, and left out: series 1",)
+
+
 # -- bad input ---------------------------------------------------------------------------------------------
 
 
@@ -286,9 +517,9 @@ def test_table(fitted):
         ({"build": lambda: None, "start": {}, "transforms": None}, ValueError, "start has no parameters"),
         ({"transforms": {"var": positive}}, ValueError, r"transforms has \['var'\], which start has not"),
         (
-            {"start": {"level_var": 1.0, "obs_var": 0.0}},
+            {"start": {"level_var": 1.0, "obs_var": -1.0}},
             ValueError,
-            "start of 'obs_var': positive: all of 0.0",
+            "start of 'obs_var': positive: all of -1.0",
         ),
         (
             {"start": {"level_var": np.inf, "obs_var": 1.0}},

@@ -9,7 +9,18 @@ from numpy.testing import assert_allclose
 from statespace_reference import random_model, symmetric, with_missing
 
 import lindiff as ld
-from lindiff.statespace import Model, kalman_filter, kalman_smoother, loglikelihood
+from lindiff.statespace import (
+    Model,
+    invertible,
+    kalman_filter,
+    kalman_smoother,
+    loglikelihood,
+    sarima,
+    simulate,
+    simulate_smoother,
+    stationary,
+)
+from lindiff.statespace.semidefinite import semidefinite_factor
 from lindiff.testing import check_grads
 
 
@@ -109,6 +120,62 @@ def test_derivatives_with_singular_covariances(rng, function):
     ]
     for a, b in zip(*gradients, strict=True):
         assert_allclose(a, b, rtol=1e-9)
+
+
+def random_sarima(rng):
+    """Its start has some zero eigenvalues, which rounding makes negative in one model of thirty."""
+    ar, ma, seasonal_ar, seasonal_ma = (rng.normal(size=n) for n in rng.integers(0, [4, 4, 2, 2]))
+    return sarima(
+        stationary.constrain(ar),
+        invertible.constrain(ma),
+        rng.uniform(0.1, 2),
+        period=int(rng.choice([2, 4, 6, 12])),
+        difference=1,
+        seasonal_ar=stationary.constrain(seasonal_ar),
+        seasonal_ma=invertible.constrain(seasonal_ma),
+    )
+
+
+def nearly_singular_sarima():
+    return sarima(
+        (), [0.62555, -0.10173], 0.1294, period=4, difference=1, seasonal_ar=[0.80824], seasonal_ma=[0.22702]
+    )
+
+
+def test_covariances_that_rounding_makes_indefinite():
+    rng = np.random.default_rng(5)
+    for model in [nearly_singular_sarima(), *(random_sarima(rng) for _ in range(100))]:
+        cov = model.initial_state_cov
+        L = semidefinite_factor(cov, "test", "cov")
+        assert_allclose(L @ L.T, cov, atol=1e-10 * np.max(cov))
+        several = semidefinite_factor(np.stack([np.eye(len(cov)), cov]), "test", "cov")
+        assert_allclose(several[0], np.eye(len(cov)))
+        assert_allclose(several[1], L)
+
+
+def test_models_with_such_a_start(rng):
+    model, y = nearly_singular_sarima(), np.cumsum(rng.standard_normal(30))
+    expected = loglikelihood(y, *model)
+    assert_allclose(loglikelihood(y, *model, method="square_root"), expected, rtol=1e-9)
+    draws = simulate_smoother(y, *model, rng=rng, size=4)
+    assert_allclose(draws @ model.design[0], np.broadcast_to(y, (4, 30)), rtol=1e-7, atol=1e-7)
+
+    def slope(method):
+        def of_variance(variance):
+            return loglikelihood(y, *model._replace(obs_cov=variance), method=method)
+
+        return ld.grad(of_variance)(np.array([0.1]))
+
+    assert_allclose(slope("square_root"), slope(None), rtol=1e-8)
+
+
+def test_what_is_indefinite_by_more_than_rounding_is_refused(rng):
+    cov = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
+    for size in (1.0, 1e-5):
+        larger = np.pad(size * cov, (0, 1)) + np.diag([0, 0, 0, 1.0])
+        model = Model(0.5 * np.eye(4), np.eye(1, 4), larger, np.ones(1), np.zeros(4), np.eye(4))
+        with pytest.raises(np.linalg.LinAlgError, match="simulate: state_cov is indefinite"):
+            simulate(3, *model, rng=rng)
 
 
 @pytest.mark.parametrize("function", [loglikelihood, kalman_filter, kalman_smoother])

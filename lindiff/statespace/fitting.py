@@ -1,30 +1,27 @@
-"""Maximum likelihood: SciPy searches with exact derivatives, the Hessian gives standard errors."""
+"""Maximum likelihood: estimates, what they are worth, and what to know of them."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.optimize
 
 from lindiff.core.arrays import foreign, on_host, placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix, linear_operator, matrix_of
+from lindiff.statespace.defaults import completed, size_of_noise
 from lindiff.statespace.likelihood import loglikelihood
+from lindiff.statespace.maximum import FAILURES, SEEN, Likelihood, Scale, Search, check_search, searched
 from lindiff.statespace.model import Model, real
-from lindiff.statespace.transforms import Transform, unconstrained
-from lindiff.transforms.reverse import grad, value_and_grad
+from lindiff.statespace.transforms import Transform, covariance, positive, unconstrained
+from lindiff.transforms.reverse import grad
 
 __all__ = ["FitResult", "fit"]
 
-WITH_GRADIENT = {"bfgs", "cg", "l-bfgs-b", "tnc", "slsqp"}
-WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
-WITH_HESSIAN = {"dogleg", "trust-exact"}
-FAILURES = (ValueError, ArithmeticError)  # of a filter; LinAlgError is a ValueError
+FEW = 32  # parameters whose Hessian is always looked at
 
 
 class FitResult(NamedTuple):
@@ -35,10 +32,11 @@ class FitResult(NamedTuple):
     params : dict
         Estimates, in the form of the start.
     standard_errors : dict
-        In the same form.  NaN where the observed information is not positive definite.
+        In the same form.  NaN for what is at a boundary, or not determined by the data; those of the others
+        hold with the former fixed there.
     cov : (q, q) array
         Of the estimates, the inverse of the observed information, in the order of `params`, arrays in C
-        order.
+        order; NaN where the standard errors are.
     loglikelihood : float
         Its maximum.
     aic, bic : float
@@ -47,11 +45,11 @@ class FitResult(NamedTuple):
     model : Model
         With the estimates.
     notes : tuple of str
-        What to know before these figures are used: a search that did not converge, an information that is
-        not positive definite.
+        What to know before these figures are used: a search that did not converge, parameters at a boundary,
+        parameters that the data do not determine, series without data.
     search : scipy.optimize.OptimizeResult
-        SciPy's result, of flat vectors of unconstrained parameters.  Its function is the negative
-        log-likelihood per observation.
+        SciPy's result, of flat vectors of unconstrained parameters, minus infinity for a variance of zero.
+        Its function is the negative log-likelihood per observation, its counts are of all searches.
     """
 
     params: dict[str, Any]
@@ -77,7 +75,7 @@ class FitResult(NamedTuple):
 def fit(
     build: Callable[..., Model],
     y: Any,
-    start: Mapping[str, Any],
+    start: Mapping[str, Any] | None = None,
     *,
     transforms: Mapping[str, Transform] | None = None,
     method: str = "L-BFGS-B",
@@ -85,6 +83,7 @@ def fit(
     options: dict[str, Any] | None = None,
     progress: bool | Callable[[int, float, dict[str, Any]], Any] = True,
     standard_errors: bool = True,
+    restarts: bool = True,
 ) -> FitResult:
     """Fit a state-space model by maximum likelihood.
 
@@ -94,21 +93,28 @@ def fit(
         ``build(**params)`` returns a `Model`: one of the builders, or any function written in NumPy.
     y : (T, p), (T,) or (S, T, p) array
         Observations, NaN where they are missing; the likelihoods of many series are added up.
-    start : dict
-        Where the search begins: name of the parameter to number or array.
+    start : dict, optional
+        Where the search begins: name of the parameter to number or array, or to None for a number that is
+        taken from the data.  By default that holds for all arguments of `build` without a default, and for
+        variances with a default that is a float; ``functools.partial(build, slope_var=0.0)`` fixes one.
     transforms : dict, optional
-        Name of the parameter to `Transform` (`positive`, `stationary`, …); the others may take any values.
+        Name of the parameter to `Transform` (`positive`, `stationary`, …); the others may take any values,
+        but variances whose start is taken from the data are positive.
     method : str
         One of SciPy's that use a gradient.  "trust-exact", "trust-krylov", "trust-ncg" and "Newton-CG" use
         exact second derivatives: fewer steps, each with several products.
     tol, options : optional
         As ``scipy.optimize.minimize`` takes them.  Slopes are those of the log-likelihood per observation; by
-        default "L-BFGS-B" goes on until the largest is 1e-5.
+        default "L-BFGS-B" goes on until the largest is 1e-6.  A limit to iterations or evaluations is one of
+        a single search from `start`, as it ends.
     progress : bool or callable
-        True prints a line for each iteration; ``progress(iteration, loglikelihood, params)`` is called
-        instead.
+        True prints a line for each iteration, the best so far; ``progress(iteration, loglikelihood, params)``
+        is called instead.
     standard_errors : bool
-        False saves the Hessian, for which the q parameters cost q products.
+        False saves the Hessian, for which the q parameters cost q products; with more than 32 of them also
+        the check that needs it.
+    restarts : bool
+        False looks for the maximum near `start` alone.
 
     Returns
     -------
@@ -124,11 +130,19 @@ def fit(
 
     Notes
     -----
-    Where it cannot be computed later on, the search steps back.  An interrupt (Ctrl-C) comes through
-    as KeyboardInterrupt; a callable given for `progress` has seen the parameters until then.
+    Variances are searched by their logarithms, in which a variance far too small looks like a maximum.
+    Therefore the search begins at the likeliest of some ratios of the variances, given `start` or not, with
+    the scale that the data determine; so it depends on no units.  Newton's steps end it, when the next one
+    expects to gain next to nothing.  Then each variance is tried on its other side, near zero or large, and
+    what else is bounded in some other places, by short searches.  A variance that loses nothing at zero is
+    zero.  All this costs three to five times the evaluations of one search.
+
+    Where the likelihood cannot be computed later on, the search steps back.  An interrupt (Ctrl-C) comes
+    through as KeyboardInterrupt; a callable given for `progress` has seen the parameters until then.
 
     Standard errors are from the observed information, the negative Hessian at the estimates with respect to
-    the parameters themselves, not the unconstrained ones.  An iteration costs about one value and gradient.
+    the parameters themselves, not the unconstrained ones; where some are at a boundary, given that they are
+    there.  An iteration costs about one value and gradient.
 
     If y is on a GPU, so is the model, and `build` gets its parameters as arrays there; the search, which has
     few numbers, and what is found are NumPy's.
@@ -139,24 +153,40 @@ def fit(
     >>> from lindiff import statespace
     >>> rng = np.random.default_rng(0)
     >>> y = np.cumsum(rng.normal(size=200)) + rng.normal(size=200)
-    >>> found = statespace.fit(
-    ...     statespace.local_level,
-    ...     y,
-    ...     start={"level_var": 0.5, "obs_var": 0.5},
-    ...     transforms={"level_var": statespace.positive, "obs_var": statespace.positive},
-    ...     progress=False)
+    >>> found = statespace.fit(statespace.local_level, y, progress=False)
     >>> print(found)
                              estimate   std. error
     level_var                  1.1156        0.239
     obs_var                   0.95087        0.189
     log-likelihood -381.4437, AIC 768.89, BIC 778.78
+
+    Parameters that are arrays need a start, and those that are bounded a transform:
+
+    >>> found = statespace.fit(
+    ...     statespace.arma,
+    ...     np.diff(y),
+    ...     start={"ar": [], "ma": [0.0], "innovation_var": None},
+    ...     transforms={"ma": statespace.invertible},
+    ...     progress=False)
+    >>> print(found)
+                             estimate   std. error
+    ma[0]                     -0.3548       0.0609
+    innovation_var               2.68        0.269
+    log-likelihood -380.5247, AIC 765.05, BIC 771.64
     """
-    start = dict(start)
-    transforms = _one_for_each(start, transforms or {})
+    if isinstance(build, Model):
+        raise TypeError(
+            "fit: build is a Model; give the function that makes one from parameters: "
+            "fit(statespace.local_level, y)"
+        )
+    check_search(method)
     y = real("fit", "y", y)
     count = int(np.sum(~np.isnan(value(y))))
     if not count:
         raise ValueError("fit: y has no observations, all of it is NaN or it is empty")
+    y, kept, notes = _without_empty_series(y)
+    start, maps = completed(build, y, start, transforms or {})
+    transforms = _one_for_each(start, maps)
 
     def constrain(free: Any) -> Any:
         return {name: transforms[name].constrain(x) for name, x in free.items()}
@@ -165,31 +195,39 @@ def fit(
         return _built(build, params if foreign(y) is None else {k: beside(x, y=y) for k, x in params.items()})
 
     def total(params: Any) -> Any:
-        result = np.sum(loglikelihood(y, *built(params)))
+        result = np.sum(loglikelihood(y, *_of_series(built(params), kept)))
         return result if foreign(y) is None else back_home(result, y=y)
 
-    free = _unconstrained(start, transforms)
+    free = _unconstrained(start, transforms, size_of_noise(y))
     form = Flat(free)
-    objective = _Objective(lambda free: -total(constrain(free)) / count, form)
-    callback = _callback(
-        progress, lambda x: -count * objective.value_at(x), lambda x: constrain(form.tree_of(x))
+    x = form.flat(free)
+    diffuse = _diffuse_states(built(constrain(free))) * (y.shape[0] if y.ndim == 3 else 1)
+    tell = progress if callable(progress) else _print_line
+    likelihood = Likelihood(
+        lambda free: total(constrain(free)),
+        form,
+        _scale(free, transforms, form),
+        count,
+        max(count - diffuse, 1),
+        float(np.log(size_of_noise(y))),
+        _log_of_rounding(y),
+        (lambda number, best, x: tell(number, best, constrain(form.tree_of(x)))) if progress else None,
     )
-    search = _minimize(objective, form.flat(free), method, tol, options, callback)
-    free = form.tree_of(search.x if objective.best is None else objective.best[0])
+    newton = standard_errors or form.size <= FEW
+    search, missing = searched(likelihood, x, Search(method, tol, options, newton), restarts)
+    free = form.tree_of(search.x)
     params = constrain(free)
-    model = built(params)
-    maximum = float(total(params))
-    notes: tuple[str, ...] = ()
-    if not search.success:
-        reason = f"; on its way: {objective.failure}" if objective.failure else ""
-        notes = (f"The search did not converge: {search.message}{reason}",)
+    notes += _of_the_search(search, missing, likelihood)
     params_form = Flat(params)
-    if standard_errors:
-        cov, indefinite = _covariance_of_estimates(total, constrain, free, form)
-        notes += indefinite
+    if standard_errors and missing != np.inf:
+        try:
+            cov, doubts = _covariance_of_estimates(total, constrain, free, likelihood)
+        except FAILURES as error:
+            cov, doubts = _unknown(params_form), (f"No standard errors: {error}",)
+        notes += doubts
     else:
-        cov = np.full((params_form.size, params_form.size), np.nan)
-    degrees = form.size + _diffuse_states(model) * (y.shape[0] if y.ndim == 3 else 1)
+        cov = _unknown(params_form)
+    maximum, degrees = float(total(params)), form.size + diffuse
     return FitResult(
         params=params,
         standard_errors=params_form.tree_of(np.sqrt(np.diag(cov))),
@@ -197,10 +235,63 @@ def fit(
         loglikelihood=maximum,
         aic=2 * degrees - 2 * maximum,
         bic=float(np.log(count)) * degrees - 2 * maximum,
-        model=model,
+        model=built(params),
         notes=notes,
         search=search,
     )
+
+
+def _print_line(iteration: int, loglikelihood: float, params: dict[str, Any]) -> None:
+    if iteration == 1:
+        print("iteration   log-likelihood")
+    print(f"{iteration:9d} {loglikelihood:16.6f}", flush=True)
+
+
+def _of_the_search(search: Any, missing: float, likelihood: Likelihood) -> tuple[str, ...]:
+    """What its user should know; its counts are made those of all that was gone through."""
+    search.nit, search.nfev = likelihood.iterations, likelihood.evaluations
+    if missing < SEEN:
+        search.success, search.message = True, "Newton's next step gains nothing"
+    if search.success:
+        return ()
+    reason = f"; on its way: {likelihood.failure}" if likelihood.failure else ""
+    more = f"; the log-likelihood may rise by about {missing:.2g}" if np.isfinite(missing) else ""
+    return (f"The search did not converge: {search.message}{more}{reason}",)
+
+
+def _log_of_rounding(y: Any) -> float:
+    """The logarithm of the variance that rounding gives to the data."""
+    numbers = on_host(value(y)).astype(np.float64)
+    size = float(np.nanmax(np.abs(numbers))) or 1e-6
+    return float(2 * np.log(1e3 * np.finfo(np.float64).eps * size))
+
+
+# -- series and states -------------------------------------------------------------------------------------
+
+
+def _without_empty_series(y: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """A panel without those of which nothing is observed, the places of the others, and a note."""
+    if y.ndim != 3:
+        return y, None, ()
+    seen = on_host(np.any(~np.isnan(value(y)), axis=(1, 2)))
+    if seen.all():
+        return y, None, ()
+    note = f"Without observations, and left out: series {', '.join(map(str, np.flatnonzero(~seen)))}"
+    return y[seen], (seen.size, np.flatnonzero(seen)), (note,)
+
+
+def _of_series(model: Model, kept: Any) -> Model:
+    """The matrices of the series at these places, if they are not those of all."""
+    if kept is None:
+        return model
+    series, places = kept
+    axes = {"initial_state": 2, "initial_state_cov": 3, "state_intercept": 3, "obs_intercept": 3}
+    own = {
+        name: x[places]
+        for name, x in zip(Model._fields[:-1], model[:-1], strict=True)
+        if x is not None and np.ndim(x) == axes.get(name, 4) and x.shape[0] == series
+    }
+    return model._replace(**own)
 
 
 def _diffuse_states(model: Model) -> int:
@@ -244,12 +335,15 @@ def _one_for_each(start: dict[str, Any], transforms: Mapping[str, Transform]) ->
     return {name: transforms.get(name, unconstrained) for name in start}
 
 
-def _unconstrained(start: dict[str, Any], transforms: dict[str, Transform]) -> dict[str, Any]:
+def _unconstrained(start: dict[str, Any], transforms: dict[str, Transform], size: float) -> dict[str, Any]:
+    """The start in free numbers; variances of zero, as an estimate may be, begin at this size."""
     free = {}
     for name, x in start.items():
         try:
-            given = x if type(x) is Variable else on_host(x)  # of a Variable the error says what to write
-            free[name] = transforms[name].unconstrain(np.asarray(given, np.float64))
+            given = np.asarray(x if type(x) is Variable else on_host(x), np.float64)  # Variables: refused
+            if transforms[name] is positive:
+                given = np.where(given == 0, size, given)
+            free[name] = transforms[name].unconstrain(given)
         except ValueError as error:
             raise ValueError(f"fit: start of {name!r}: {error}") from None
         if not np.all(np.isfinite(free[name])):
@@ -259,6 +353,33 @@ def _unconstrained(start: dict[str, Any], transforms: dict[str, Transform]) -> d
     return free
 
 
+def _scale(free: dict[str, Any], transforms: dict[str, Transform], form: Flat) -> Scale:
+    """What the transforms say of the coordinates."""
+
+    def where(kind: Callable[[str, Any], Any]) -> Any:
+        return form.flat({name: np.broadcast_to(kind(name, x), np.shape(x)) for name, x in free.items()}) > 0
+
+    def of_diagonal(name: str, x: Any) -> Any:
+        n = (int(np.sqrt(8 * x.shape[-1] + 1)) - 1) // 2
+        return np.arange(x.shape[-1]) < n
+
+    factor = where(lambda name, x: transforms[name] is covariance)
+    diagonal = where(lambda name, x: transforms[name] is covariance and of_diagonal(name, x))
+    logarithms = where(lambda name, x: transforms[name] is positive or _vanishes(transforms[name], x))
+    unbounded = where(lambda name, x: transforms[name] is unconstrained)
+    return Scale(logarithms, diagonal, factor & ~diagonal, ~(logarithms | factor | unbounded), unbounded)
+
+
+def _vanishes(transform: Transform, x: Any) -> bool:
+    """Whether parameters go to zero with their numbers to minus infinity: a user's own `positive`."""
+    with np.errstate(all="ignore"):
+        try:
+            limit = transform.constrain(np.full(np.shape(x), -np.inf))
+        except (ValueError, ArithmeticError, TypeError):
+            return False
+    return np.shape(limit) == np.shape(x) and bool(np.all(np.equal(limit, 0)))
+
+
 def _built(build: Callable[..., Model], params: dict[str, Any]) -> Model:
     model = build(**params)
     if not isinstance(model, Model):
@@ -266,133 +387,20 @@ def _built(build: Callable[..., Model], params: dict[str, Any]) -> Model:
     return model
 
 
-# -- the search --------------------------------------------------------------------------------------------
-
-
-class _Objective:
-    """What SciPy minimizes: a function of a tree as one of flat vectors, with its derivatives.
-
-    Where it cannot be computed it goes up as steeply as it goes down at the best point so far, because
-    the line searches' interpolations take no infinite numbers: they go back to between a seventh and a
-    quarter of the step (Moré & Thuente 1994, case 1), and regions of trust shrink.
-    """
-
-    def __init__(self, function: Callable[[Any], Any], form: Flat) -> None:
-        self._both = value_and_grad(function)
-        self._gradient = grad(function)
-        self._form = form
-        self.best: tuple[Any, float, Any] | None = None  # the point of the lowest value, that, its gradient
-        self.failure: Exception | None = None
-        self._last: tuple[Any, Any] | None = None
-
-    def __call__(self, x: Any) -> tuple[float, Any]:
-        try:
-            f, gradient = self._both(self._form.tree_of(x))
-            f, gradient = float(f), self._form.flat(gradient)
-            if not (np.isfinite(f) and np.all(np.isfinite(gradient))):
-                raise ValueError(f"fit: minus the mean log-likelihood is {f}, its gradient {gradient}")
-        except FAILURES as error:
-            if self.best is None:  # at the start
-                raise
-            self.failure = error
-            best, f, gradient = self.best
-            return f + abs(float(gradient @ (x - best))), -gradient
-        if self.best is None or f < self.best[1]:
-            self.best = np.copy(x), f, gradient
-        return f, gradient
-
-    def value_at(self, x: Any) -> float:
-        """At a point that the search has come to, the best one most often."""
-        if self.best is not None and np.array_equal(x, self.best[0]):
-            return self.best[1]
-        return self(x)[0]
-
-    def _derivative(self, x: Any) -> Any:
-        """The Hessian as an operator; products at one point share one linearization.
-
-        Searches among regions of trust ask for it before they know the value; where there is none it is zero.
-        """
-        if self._last is not None and np.array_equal(x, self._last[0]):
-            return self._last[1]
-        try:
-            gradient, operator, _ = linear_operator(self._gradient, self._form.tree_of(x), self._form)
-            computed = bool(np.all(np.isfinite(self._form.flat(gradient))))
-        except FAILURES:
-            computed = False
-        if not computed:
-            operator = np.zeros((x.size, x.size))
-        self._last = np.copy(x), operator
-        return operator
-
-    def product(self, x: Any, p: Any) -> Any:
-        return self._derivative(x) @ p
-
-    def hessian(self, x: Any) -> Any:
-        return self._derivative(x) @ np.eye(x.size)
-
-
-def _minimize(
-    objective: _Objective, start: Any, method: str, tol: float | None, options: Any, callback: Any
-) -> Any:
-    """SciPy's search, with the derivatives that it uses."""
-    name = method.lower()
-    if name not in WITH_GRADIENT | WITH_PRODUCTS | WITH_HESSIAN:
-        methods = sorted(WITH_GRADIENT | WITH_PRODUCTS | WITH_HESSIAN)
-        raise ValueError(
-            f"fit: method {method!r} is none of SciPy's that use a gradient: {', '.join(methods)}"
-        )
-    if name == "l-bfgs-b" and tol is None:
-        options = {"gtol": 1e-5, "ftol": 1e-13, **(options or {})}
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        return scipy.optimize.minimize(
-            objective,
-            start,
-            jac=True,
-            method=method,
-            hessp=objective.product if name in WITH_PRODUCTS else None,
-            hess=objective.hessian if name in WITH_HESSIAN else None,
-            tol=tol,
-            callback=callback,
-            options=options,
-        )
-
-
-def _callback(
-    progress: bool | Callable[[int, float, dict[str, Any]], Any],
-    loglikelihood_at: Callable[[Any], float],
-    params_at: Callable[[Any], dict[str, Any]],
-) -> Callable[..., None] | None:
-    """SciPy's callback: prints a line for each iteration, or tells the user's function."""
-    if not progress:
-        return None
-    tell = progress if callable(progress) else _print_line
-    numbers = itertools.count(1)
-
-    def callback(x: Any, *state: Any) -> None:
-        tell(next(numbers), loglikelihood_at(x), params_at(x))
-
-    return callback
-
-
-def _print_line(iteration: int, loglikelihood: float, params: dict[str, Any]) -> None:
-    if iteration == 1:
-        print("iteration   log-likelihood")
-    print(f"{iteration:9d} {loglikelihood:16.6f}", flush=True)
-
-
 # -- standard errors ---------------------------------------------------------------------------------------
 
 
 def _covariance_of_estimates(
-    total: Callable[[Any], Any], constrain: Callable[[Any], Any], free: Any, form: Flat
+    total: Callable[[Any], Any], constrain: Callable[[Any], Any], free: Any, likelihood: Likelihood
 ) -> tuple[Any, tuple[str, ...]]:
     """``J (Jᵀ I J)⁻¹ Jᵀ``: I the observed information of the parameters, J their derivative by the free ones.
 
     ``Jᵀ I J`` is the negative Hessian of ``ℓ(c(x)) - g · c(x)`` with the constant g = ∇ℓ: without the first
     derivatives by the parameters c, those of the second order of c have no part in it.  Where c is one to one
-    between spaces of the same dimension, the result is I⁻¹.
+    between spaces of the same dimension, the result is I⁻¹.  What is at a boundary is fixed there; parameters
+    in directions without information have none.
     """
-    params = constrain(free)
+    form, params = likelihood.form, constrain(free)
     params_form = Flat(params)
     slopes = params_form.flat(grad(total)(params))
 
@@ -404,19 +412,57 @@ def _covariance_of_estimates(
     information = -matrix_of(linear_operator(grad(without_slope), free, form)[1])
     information = np.nan_to_num(information, posinf=0.0, neginf=0.0)  # what overflows is not determined
     J = jacobian_matrix(constrain, free, form)
-    scale = np.sqrt(np.abs(np.diag(information)))
+    inside = np.isfinite(form.flat(free))
+    notes = _of_the_boundary(free, params, inside)
+    cov = _unknown(params_form)
+    if not np.any(inside):
+        return cov, notes
+    information, J = information[np.ix_(inside, inside)], J[:, inside]
+    nothing = np.where(likelihood.scale.free, 0, 1e-8 * likelihood.count)[inside]
+    scale = np.sqrt(np.maximum(np.abs(np.diag(information)), nothing))
     scale[scale == 0] = 1
     eigenvalues, V = np.linalg.eigh(information / (scale[:, None] * scale))
-    if not eigenvalues[0] > form.size * np.finfo(np.float64).eps:
-        label = _labels(free)[int(np.argmax(np.abs(V[:, 0])))]
+    labels = np.array(_labels(free))[inside]
+    if eigenvalues[0] < -1e-6:
+        label = labels[int(np.argmax(np.abs(V[:, 0])))]
         note = (
-            f"No standard errors: the observed information is not positive definite, by {label} most of all. "
-            f"If it is at a boundary, a variance of zero for instance, fix it there and fit the others; if "
-            f"the data do not determine it, restrict the model"
+            f"No standard errors: the observed information is not positive definite, by {label} most of all: "
+            f"this is no maximum, or hardly one; go on from here, or fix what the data do not determine"
         )
-        return np.full((params_form.size, params_form.size), np.nan), (note,)
-    half = J / scale @ (V / np.sqrt(eigenvalues))
-    return half @ half.T, ()
+        return cov, (*notes, note)
+    known = eigenvalues > 1e-10
+    loose = np.max(np.abs(V[:, ~known]), axis=1, initial=0) > 1e-2
+    faint = np.max(np.abs(V[:, eigenvalues < 1e-6]), axis=1, initial=0) > 0.1
+    if np.any(faint):
+        notes += (
+            f"The data determine {', '.join(labels[faint])} only together, or not at all: restrict the "
+            f"model, or fix one of them",
+        )
+    half = J / scale @ (V[:, known] / np.sqrt(eigenvalues[known]))
+    found = np.any(J != 0, axis=1) & ~np.any(J[:, loose] != 0, axis=1)
+    cov[np.ix_(found, found)] = (half @ half.T)[np.ix_(found, found)]
+    return cov, notes
+
+
+def _unknown(form: Flat) -> Any:
+    """A covariance of which nothing is known."""
+    return np.full((form.size, form.size), np.nan)
+
+
+def _of_the_boundary(free: Any, params: Any, inside: Any) -> tuple[str, ...]:
+    """A note that names what is at a boundary."""
+    if np.all(inside):
+        return ()
+    said = [
+        f"{label} = {params[name][place]:.4g}" if np.shape(params[name]) == np.shape(x) else label
+        for name, x in free.items()
+        for place, label in zip(np.ndindex(np.shape(x)), _labels({name: x}), strict=True)
+    ]
+    ended = [each for each, is_inside in zip(said, inside, strict=True) if not is_inside]
+    return (
+        f"At the boundary of what is allowed: {', '.join(ended)}.  There are no standard errors there; those "
+        f"of the others hold with this fixed",
+    )
 
 
 def _labels(params: dict[str, Any]) -> list[str]:
