@@ -11,6 +11,7 @@ import lindiff as ld
 import lindiff.scipy.linalg as la
 from lindiff.linalg._one_triangle import onto_unpaired, unpaired
 from lindiff.scipy import stats
+from lindiff.scipy.linalg._arguments import SCIPY
 
 
 def adjoint(X):
@@ -102,6 +103,15 @@ BATCHED = {  # name: (function, whether it reads the lower triangle)
     for kind in ("pos", "sym", "her")
     for lower in (True, False)
 }
+if SCIPY >= (1, 17):
+    BATCHED |= {
+        f"scipy inv {kind} {'lower' if lower else 'upper'}": (
+            lambda A, kind=kind, lower=lower: la.inv(A, assume_a=kind, lower=lower),
+            lower,
+        )
+        for kind in ("pos", "sym", "her")
+        for lower in (True, False)
+    }
 REAL = {
     "mvn_logpdf": (on_vector(lambda A, b: ld.linalg.mvn_logpdf(b, 0.0, A)), True),
     "gp_logpdf": (on_vector(lambda A, b: ld.linalg.gp_logpdf(b, A, 0.5)), True),
@@ -116,7 +126,8 @@ COMPLEX_ALONE = {
     "scipy ldl symmetric": (ldl_of(True, hermitian=False), True),
     "scipy ldl symmetric upper": (ldl_of(False, hermitian=False), False),
 }
-SYMMETRIC = {"scipy solve sym lower", "scipy solve sym upper", *COMPLEX_ALONE}
+SYMMETRIC = {f"scipy {name} sym {side}" for name in ("solve", "inv") for side in ("lower", "upper")}
+SYMMETRIC |= {*COMPLEX_ALONE}
 ALL = BATCHED | REAL | SINGLE
 NOT_COMPLEX = {"syevd", "eigh_factor solve", "eigh_factor logdet", "eigh_factor quad"}
 
