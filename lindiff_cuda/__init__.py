@@ -61,7 +61,7 @@ from lindiff_cuda.lq import (
 from lindiff_cuda.lu import getrf, getrs
 from lindiff_cuda.products import gemm, gemm2, syrk, syrk_pullback
 from lindiff_cuda.svd import gesdd, gesdd_pullback, gesdd_pushforward
-from lindiff_cuda.triangles import copyltu
+from lindiff_cuda.triangles import copyltu, onto_unpaired, unpaired
 from lindiff_cuda.triangular import trmm, trmm_pullback, trsm, trsm_pullback
 
 __all__ = [
@@ -96,6 +96,7 @@ __all__ = [
     "log_density",
     "log_density_pullback",
     "nearly_equal",
+    "onto_unpaired",
     "potrf",
     "potrf_pullback",
     "potrf_pushforward",
@@ -114,4 +115,5 @@ __all__ = [
     "trsm",
     "trsm_pullback",
     "unchecked",
+    "unpaired",
 ]

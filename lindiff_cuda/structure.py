@@ -13,7 +13,17 @@ import numpy as np
 
 from lindiff_cuda.launching import NOWHERE, kernel, launch
 
-__all__ = ["divide_by_gaps", "fix_signs", "keep_triangle", "mirror", "refuse", "rotate_by_gaps", "symmetrize"]
+__all__ = [
+    "divide_by_gaps",
+    "find_unpaired",
+    "fix_signs",
+    "give_to_unpaired",
+    "keep_triangle",
+    "mirror",
+    "refuse",
+    "rotate_by_gaps",
+    "symmetrize",
+]
 
 LANES = 32
 
@@ -70,6 +80,22 @@ def mirror(X: Any, lower: bool = True, scale: float = 1.0, hermitian: bool = Tru
 def symmetrize(X: Any, scale: float = 1.0) -> None:
     """X := scale (X + Xᴴ)."""
     by_pairs("symmetrize", X, (real(X, scale),))
+
+
+def find_unpaired(X: Any, lower: bool = True, hermitian: bool = True) -> Any:
+    """Which entries of the named triangle have no mirror image, (count, n, n) bool."""
+    found = cupy.empty(X.shape, bool)
+    rounding = np.finfo(X.dtype).eps ** 0.75
+    by_pairs("find_unpaired", X, (found, real(X, rounding)), lower, hermitian)
+    return found
+
+
+def give_to_unpaired(X: Any, found: Any) -> None:
+    """X, symmetric, has the whole of a pair at an entry that was `found`, and 0 opposite; one matrix of bool
+    serves all of X.
+    """
+    of_matrix = np.int64(0 if len(found) == 1 else X.shape[1] ** 2)
+    by_pairs("give_to_unpaired", X, (found, of_matrix))
 
 
 def largest_entries(T: Any) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import cupy
+import numpy as np
 
 from lindiff_cuda import structure
 from lindiff_cuda.arrays import Batch
 
-__all__ = ["adjoint", "copyltu", "diagonal", "kept_triangle", "real_diagonal"]
+__all__ = ["adjoint", "copyltu", "diagonal", "kept_triangle", "onto_unpaired", "real_diagonal", "unpaired"]
 
 
 def adjoint(X: Any) -> Any:
@@ -45,3 +46,29 @@ def copyltu(X: Any, overwrite_x: bool = False) -> Any:
     y = batch.own(batch.square(X, "X"), overwrite_x)
     structure.mirror(batch.stack(y))
     return y
+
+
+def unpaired(A: Any, lower: bool = True, hermitian: bool = True) -> Any:
+    """Which entries of the named triangle have no mirror image: where that is zero, or differs in the first
+    three quarters of the digits; (..., n, n) bool.
+
+    Never None, as `lindiff.kernels.unpaired` says that all have one: to ask for that would be to wait for it.
+    """
+    batch = Batch("unpaired")
+    batch.square(A, "A")
+    return batch.result(structure.find_unpaired(batch.full(batch.read(A)), lower, hermitian))
+
+
+def onto_unpaired(M_bar: Any, found: Any, overwrite_m_bar: bool = False) -> Any:
+    """A symmetric M_bar with the whole of a pair at an entry that was `found`, and 0 opposite.
+
+    It may overwrite M_bar.
+    """
+    batch = Batch("onto_unpaired")
+    batch.square(M_bar, "M_bar")
+    batch.shape = np.broadcast_shapes(batch.shape, found.shape[:-2])
+    x = batch.own(M_bar, overwrite_m_bar)
+    shared = found.size == found.shape[-1] ** 2
+    found = found if shared or found.shape == x.shape else cupy.broadcast_to(found, x.shape)
+    structure.give_to_unpaired(batch.stack(x), batch.stack(cupy.ascontiguousarray(found)))
+    return x

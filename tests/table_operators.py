@@ -21,6 +21,12 @@ def spd(X):
     return 0.2 * (X @ adjoint(X)) + np.diag(1 + np.arange(n)).astype(X.dtype)
 
 
+def in_one_triangle(G, lower):
+    """The gradient of an array that was filled in one triangle, where that of a symmetric one is G."""
+    G = 0.5 * (G + adjoint(G))
+    return np.tril(G) + np.tril(G, -1) if lower else np.triu(G) + np.triu(G, 1)
+
+
 def heavy_diagonal(X):
     """A matrix whose triangles are well conditioned, with positive diagonal."""
     n = X.shape[-1]

@@ -212,7 +212,16 @@ def test_error_without_source_text():
         (lambda v: "%f" % v, '"%f" % ld.value(v)'),  # noqa: UP031
         (lambda v: math.lgamma(v), "scipy.special.gammaln(v)"),
         (lambda v: np.arange(v), "start + step * np.arange(n)"),
-        (lambda v: np.asarray(v), "v is an array already"),
+        (lambda v: np.asarray(v), "v is an array already: write v, or"),
+        (lambda v: np.array(v), "v is an array already: write v.copy(), or"),
+        (lambda v: np.asarray(v * 2), "if v * 2 is an array, write v * 2 alone"),
+        (lambda v: np.fromiter((v for _ in range(2)), float), "np.stack([*(v for _ in range(2))])"),
+        (
+            lambda v: np.vectorize(lambda q: q * q)(v * np.ones(2)),
+            "np.stack([(lambda q: q * q)(_) for _ in v * np.",
+        ),
+        (lambda v: np.random.default_rng(0).normal(v, v + 1), "v + (v + 1) * np.random.default_rng(0)"),
+        (lambda v: np.ones(2).dot(v * 2 + np.ones(2)), "np.ones(2) @ (v * 2 + np.ones(2))"),
         (lambda v: np.r_[v, 0:3], "begin with `import lindiff.numpy as np`"),
         (lambda v: scipy.linalg.hilbert(v), "ld.value"),
         (lambda v: np.random.default_rng(0).poisson(v), "no derivative by its parameters"),

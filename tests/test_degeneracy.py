@@ -193,17 +193,105 @@ def test_single_eigenvalues_of_a_group_have_one_sided_derivatives(strict):
     assert_allclose(w_dot, (np.linalg.eigvalsh(A + t * E) - np.linalg.eigvalsh(A)) / t, atol=1e-5)
 
 
-def test_hessians_with_lost_limits_warn():
+EIGENVALUES = {
+    "eigvalsh": np.linalg.eigvalsh,
+    "eigh": lambda A: np.linalg.eigh(A)[0],
+    "syevd": lambda A: ld.linalg.syevd(A)[1],
+    "svdvals": np.linalg.svdvals,
+    "svd": lambda A: np.linalg.svd(A)[1],
+    "svd (values)": lambda A: np.linalg.svd(A, compute_uv=False),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.* and their vectors are arbitrary")
+@pytest.mark.parametrize("cluster", ["equal", "two pairs", "identity"])
+@pytest.mark.parametrize("name", EIGENVALUES)
+def test_symmetric_functions_in_second_order_in_every_way(name, cluster):
+    values, A, E = EIGENVALUES[name], with_eigenvalues(CLUSTERS[cluster]), symmetric(W)
+
+    def f(A):
+        w = values(A)
+        return np.sum(w**3) + np.prod(w)
+
+    g = ld.grad(f)
+    B = np.linalg.inv(A)
+    d = np.linalg.det(A)
+    expected = 3 * (A @ E + E @ A) + d * (np.trace(B @ E) * B - B @ E @ B)
+    for got in [
+        ld.hvp(f, (A,), (E,)),
+        ld.jvp(g, (A,), (E,))[1],
+        ld.grad(lambda A: np.sum(E * g(A)))(A),
+        ld.grad(lambda A: ld.jvp(f, (A,), (E,))[1])(A),
+        np.tensordot(ld.hessian(f)(A), E),
+        np.tensordot(E, ld.jacobian(g, mode="reverse")(A)),
+    ]:
+        assert_allclose(symmetric(got), expected, atol=1e-9)
+    curvature = ld.jvp(lambda A: ld.jvp(f, (A,), (E,))[1], (A,), (E,))[1]
+    assert_allclose(curvature, np.sum(expected * E), atol=1e-9)
+
+
+def test_batches_and_complex_matrices_in_second_order(strict):
+    E = symmetric(W)
+    A = np.stack([with_eigenvalues(CLUSTERS[cluster]) for cluster in ("equal", "identity")])
+
+    def f(A):
+        return np.sum(np.linalg.eigvalsh(A) ** 3)
+
+    for dtype in (float, complex):
+        X, X_dot = A.astype(dtype), np.stack([E, E]).astype(dtype)
+        expected = 3 * (X @ X_dot + X_dot @ X)
+        got = ld.grad(lambda A: np.sum((X_dot * ld.grad(f)(A)).real))(X)  # noqa: B023
+        assert_allclose(got, expected, atol=1e-9)
+        got = ld.grad(lambda A: ld.jvp(f, (A,), (X_dot,))[1])(X)  # noqa: B023
+        assert_allclose(got, expected, atol=1e-9)
+
+
+def test_several_inner_derivatives_of_one_record_warn():
+    """There is one basis for the vectors, and each wants another."""
+    A, E, F = np.eye(4), symmetric(W), symmetric(W[::-1])
+
+    def both(w):
+        return np.stack([np.sum(w**2), np.sum(w**3)])
+
+    def reverse(A):
+        return np.sum(E * ld.jacobian(lambda A: both(np.linalg.eigvalsh(A)), mode="reverse")(A))
+
+    with pytest.warns(RuntimeWarning, match=r"eigvalsh: values \d and "):
+        assert np.all(np.isfinite(ld.grad(reverse)(A)))
+
+    def slope(A):
+        return ld.jvp(lambda A: np.sum(np.linalg.eigvalsh(A) ** 2), (A,), (E,))[1]
+
+    with pytest.warns(RuntimeWarning, match=r"eigh: values \d and "):
+        assert np.isfinite(ld.jvp(slope, (A,), (F,))[1])
+
+
+def test_vectors_of_equal_eigenvalues_in_second_order_warn():
     A, E = with_eigenvalues(CLUSTERS["equal"]), symmetric(W)
 
-    def reverse_over_reverse(A):
-        return np.sum(E * ld.grad(lambda A: np.sum(np.linalg.eigvalsh(A) ** 2))(A))
+    def f(A):
+        w, V = np.linalg.eigh(A)
+        return np.sum(W * ((V * np.exp(w)) @ V.T))
 
-    with pytest.warns(RuntimeWarning, match=r"eigvalsh: values 0 and "):
-        assert np.all(np.isfinite(ld.grad(reverse_over_reverse)(A)))
     with pytest.warns(RuntimeWarning, match=r"eigh: values 0 and "):
-        got = ld.hvp(lambda A: np.sum(np.linalg.eigh(A)[0] ** 2), (A,), (E,))
-    assert np.all(np.isfinite(got))
+        assert np.all(np.isfinite(ld.hvp(f, (A,), (E,))))
+
+
+@pytest.mark.parametrize("gap", [1e-6, 1e-8, 1e-12])
+def test_second_derivatives_of_close_values_warn(gap):
+    """Their error is as 1e-16 / gap²."""
+    A = with_eigenvalues(np.array([1.0, 2.0, 3.0, 3.0 + gap]))
+    for f in [
+        lambda A: np.sum(W * polar_factor(A)),
+        lambda A: np.sum(W * (lambda w, V: (V * np.exp(w)) @ V.T)(*np.linalg.eigh(A))),
+    ]:
+        for second in [
+            lambda: ld.hvp(f, (A,), (symmetric(W),)),  # noqa: B023
+            lambda: ld.grad(lambda A: np.sum(W * ld.grad(f)(A)))(A),  # noqa: B023
+            lambda: ld.grad(lambda A: ld.jvp(f, (A,), (W,))[1])(A),  # noqa: B023
+        ]:
+            with pytest.warns(RuntimeWarning, match=r"values \d and \d "):
+                second()
 
 
 # -- singular values ---------------------------------------------------------------------------------------

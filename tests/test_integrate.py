@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.integrate
 
 import lindiff as ld
+import lindiff.numpy
 from lindiff.scipy import integrate
 from lindiff.testing import check_grads
 
@@ -192,6 +195,81 @@ def test_no_times_asked_for():
     assert len(got) == 0
 
 
+@pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
+def test_a_jacobian_takes_args(method):
+    def solution(y0, k):
+        return integrate.solve_ivp(
+            lambda t, y, k: -k["k"] * y, (0.0, 1.0), y0, method, args=({"k": k},), rtol=1e-8, atol=1e-10,
+            jac=lambda t, y, k: -k["k"] * np.eye(2),
+        ).y[:, -1]  # fmt: skip
+
+    np.testing.assert_allclose(ld.jacobian(solution, 1)(Y0, 2.0), -Y0 * np.exp(-2.0), rtol=1e-4)
+    np.testing.assert_allclose(ld.jacobian(solution)(Y0, 2.0), np.eye(2) * np.exp(-2.0), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+@pytest.mark.parametrize("as_list", [True, False])
+def test_vectorized_right_hand_sides(method, as_list):
+    def field(t, y, k):
+        y_dot = [y[1] * k, -np.sin(y[0])]
+        return y_dot if as_list else np.stack(y_dot)
+
+    def last(y0, k, vectorized):
+        found = integrate.solve_ivp(
+            field, (0.0, 1.0), y0, method, args=(k,), vectorized=vectorized, rtol=1e-7, atol=1e-9
+        )
+        return found.y[:, -1]
+
+    for argnum in (0, 1):
+        got, expected = (ld.jacobian(last, argnum)(Y0, 1.1, vectorized) for vectorized in (True, False))
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+    value = ld.vjp(lambda k: last(Y0, k, True), 1.1)[0]
+    np.testing.assert_allclose(value, last(Y0, 1.1, True), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA"])
+@pytest.mark.parametrize(
+    ("field", "moves"),
+    [
+        (lambda t, y, p: np.where(t < p, 1.0, 0.0) + 0.0 * y, True),
+        (lambda t, y, p: np.where(y < 2.0, 3.0, 6.0), True),
+        (lambda t, y, p: np.where(t < 0.3, p, 0.0) * y, False),
+        (lambda t, y, p: -p * y, False),
+    ],
+)
+def test_a_right_hand_side_whose_jump_moves_gives_a_warning(method, field, moves):
+    def end(p):
+        return integrate.solve_ivp(field, (0.0, 1.0), [1.0], method, args=(p,), rtol=1e-6, atol=1e-8).y[0, -1]
+
+    for differentiate in (ld.grad(end), lambda p: ld.jvp(end, (p,), (1.0,))):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            differentiate(0.3)
+        says = [str(warning.message) for warning in caught]
+        assert any("right-hand side jumps at t = 0.3" in text for text in says) == moves, says
+
+
+def test_odeint_warns_of_a_jump_that_moves_in_reverse():
+    def end(p):
+        return integrate.odeint(lambda y, t, p: np.where(t < p, 1.0, 0 * y), [1.0], [0, 1.0], (p,))[-1, 0]
+
+    with pytest.warns(UserWarning, match="right-hand side jumps at t = 0.3"):
+        ld.grad(end)(0.3)
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda y0: integrate.odeint(lambda y, t: -y, y0, np.array([0.0, 1.0])),
+        lambda y0: integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), y0),
+    ],
+)
+def test_a_start_outside_of_transforms_is_left_as_it_is(solve):
+    y0 = lindiff.numpy.array([2.0, 0.5])
+    solve(y0)
+    np.testing.assert_array_equal(ld.value(y0), [2.0, 0.5])
+
+
 # -- quadrature ------------------------------------------------------------------------------------------
 
 
@@ -250,6 +328,62 @@ def test_fixed_quad():
     )
     with pytest.raises(ValueError, match="finite limits"):
         integrate.fixed_quad(np.cos, 0.0, np.inf)
+
+
+def _quad(f, a, b, **options):
+    return lambda p: integrate.quad(f, a, b, args=(p,), **options)[0]
+
+
+@pytest.mark.parametrize(
+    ("integral", "p", "expected"),
+    [
+        (_quad(lambda x, p: x ** (p - 1), 0.0, 1.0), 0.1, -100.0),
+        (_quad(lambda x, p: x**-p, 1.0, np.inf), 1.2, -25.0),
+        (_quad(lambda x, p: np.sum(np.array([1.0, 2.0]) * x ** (p - 1)), 0.0, 1.0), 0.1, -300.0),
+        (_quad(lambda x, p: np.abs(x - p), 0.0, 1.0), 0.3, -0.4),
+        (_quad(lambda x, p: np.where(x < 0.3, 1.0, 0.0) * p, 0.0, 1.0), 0.5, 0.3),  # a jump at rest
+        (_quad(lambda x, p: np.sign(x) * (p * x + 1), -1.0, 1.0), 0.5, 1.0),
+        (_quad(lambda x, p: np.exp(-(((x - p) / 1e-3) ** 2)), 0.0, 1.0, points=[0.3]), 0.3, 0.0),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_quad_of_singular_integrands_slow_tails_and_kinks(integral, p, expected):
+    np.testing.assert_allclose(ld.grad(integral)(p), expected, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(ld.jvp(integral, (p,), (1.0,))[1], expected, rtol=1e-8, atol=1e-9)
+
+
+def test_quad_of_a_singular_integrand_with_several_parameters():
+    gradient = ld.grad(_quad(lambda x, p: p[1] * x ** (p[0] - 1) + p[2], 0.0, 1.0))(np.array([0.1, 3.0, 0.0]))
+    np.testing.assert_allclose(gradient, [-300.0, 10.0, 1.0], rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("integral", "p"),
+    [
+        (_quad(lambda x, p: np.where(x < p, 1.0, 0.0), 0.0, 1.0), 0.3),
+        (_quad(lambda x, p: np.where(x < p, 1.0, 0.0), 0.0, 1.0), 0.5),  # where the first halving is
+        (_quad(lambda x, p: np.where(x < p, np.exp(-x), 0.0), 0.0, np.inf), 0.3),
+        (_quad(lambda x, p: np.where(x < p, np.exp(-x * x), 0.0), -np.inf, np.inf), 0.3),
+        (_quad(lambda x, p: np.floor(p * x), 0.0, 1.0), 3.3),
+    ],
+)
+def test_quad_warns_of_a_jump_that_a_parameter_moves(integral, p):
+    with pytest.warns(integrate.IntegrationWarning, match="jumps at x = .* Split the integral there"):
+        ld.grad(integral)(p)
+    with pytest.warns(integrate.IntegrationWarning, match="jumps at x"):
+        ld.jvp(integral, (p,), (1.0,))
+
+
+def test_quad_warns_of_a_jump_of_the_derivative_where_it_is_differentiated_again():
+    integral = _quad(lambda x, p: np.abs(x - p), 0.0, 1.0)
+    with pytest.warns(integrate.IntegrationWarning, match="jumps at x = 0.3"):
+        ld.grad(ld.grad(integral))(0.3)
+
+
+def test_quad_warns_where_the_integral_of_the_derivative_does_not_come_to_its_tolerance():
+    singular = _quad(lambda x, p: np.abs(x - p) ** -0.5, 0.0, 1.0)
+    with pytest.warns(integrate.IntegrationWarning, match="integral of a derivative of the integrand"):
+        ld.grad(singular)(0.3)
 
 
 # -- samples ---------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lindiff as ld
+import lindiff.scipy.linalg as scipy_linalg
 from lindiff.core.registry import handled_functions
 from lindiff.linalg._matrices import adjoint
 from lindiff.rules import linalg as rules
@@ -341,7 +342,8 @@ def test_hermitian_pinv_reads_the_lower_triangle():
     B = np.tril(A) + np.triu(RNG.standard_normal((3, 3)), 1)
     assert_allclose(ld.value(np.linalg.pinv(ld.Variable(B), hermitian=True)), np.linalg.inv(A), rtol=1e-9)
     got = ld.grad(lambda A: np.sum(np.linalg.pinv(A, hermitian=True) ** 2))(B)
-    assert_allclose(got, ld.grad(lambda A: np.sum(np.linalg.inv(A) ** 2))(A), rtol=1e-9)
+    expected = ld.grad(lambda A: np.sum(np.linalg.inv(A) ** 2))(A)
+    assert_allclose(got, np.tril(expected) + np.tril(expected, -1), rtol=1e-9)  # B has nothing opposite
 
 
 def test_pinv_cuts_where_numpy_does():
@@ -556,3 +558,106 @@ def test_second_order_of_a_gaussian_likelihood():
 
     check_grads(f, (np.array([0.1, -0.5]),))
     assert_allclose(adjoint(np.eye(2)), np.eye(2))
+
+
+# -- what LAPACK would search for forever, and names of errors -----------------------------------------------
+
+OF_FINITE = {
+    "svd": lambda A: np.linalg.svd(A)[0],
+    "svd (values)": lambda A: np.linalg.svd(A, compute_uv=False),
+    "svd (hermitian)": lambda A: np.linalg.svd(A, hermitian=True)[1],
+    "svdvals": np.linalg.svdvals,
+    "norm": lambda A: np.linalg.norm(A, 2, axis=(-2, -1)),
+    "norm (nuclear)": lambda A: np.linalg.norm(A, "nuc", axis=(-2, -1)),
+    "pinv": np.linalg.pinv,
+    "pinv (hermitian)": lambda A: np.linalg.pinv(A, hermitian=True),
+    "eigh": lambda A: np.linalg.eigh(A)[1],
+    "eigvalsh": np.linalg.eigvalsh,
+}
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("n", [3, 40])
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+@pytest.mark.parametrize("name", OF_FINITE)
+def test_matrices_that_are_not_finite_raise_at_once(name, bad, n, dtype):
+    A = np.stack([np.eye(n), np.eye(n) + 1.0, np.eye(n)]).astype(dtype)
+    A[1, 1, 0] = bad
+    called = {"svd (hermitian)": "eigh"}.get(name, name.split()[0])
+    for X, where in [(A, r" \(batch index \(1,\)\)"), (A[1], "$")]:
+        for transform in (ld.grad, lambda f: ld.grad(lambda A: np.sum(ld.grad(f)(A).real))):
+            message = rf"np.linalg.{called}: the matrix holds NaN or infinity{where}"
+            with pytest.raises(np.linalg.LinAlgError, match=message):
+                transform(lambda A: np.sum(np.abs(OF_FINITE[name](A))))(X)
+
+
+def test_least_squares_and_condition_numbers_of_what_is_not_finite():
+    A = np.array([[np.inf, 1.0], [1.0, 2.0]])
+    with pytest.raises(np.linalg.LinAlgError, match=r"np.linalg.lstsq: the matrix holds NaN or infinity"):
+        ld.grad(lambda A: np.sum(np.linalg.lstsq(A, np.ones(2), rcond=None)[0]))(A)
+    for p in (None, 2, -2):
+        with pytest.raises(np.linalg.LinAlgError, match=r"np.linalg.cond: infinite"):
+            ld.grad(lambda A: np.linalg.cond(A, p))(A)  # noqa: B023
+    with pytest.raises(np.linalg.LinAlgError, match=r"np.linalg.cond: "):
+        ld.grad(np.linalg.cond)(np.full((2, 2), np.nan))
+    with pytest.raises(np.linalg.LinAlgError, match=r"np.linalg.eig: "):
+        ld.grad(lambda A: np.sum(np.abs(np.linalg.eig(A)[0])))(A)
+
+
+def test_a_triangle_that_is_not_read_need_not_be_finite():
+    A = spd(3)
+    B = np.where(np.tri(3), A, np.nan)
+    for f in (np.linalg.eigvalsh, lambda A: np.linalg.eigh(A)[0]):
+        slope = ld.grad(lambda A: np.sum(f(A) ** 2))(B)  # noqa: B023
+        assert_allclose(slope, 2 * (np.tril(A) + np.tril(A, -1)), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes"),
+    [(np.float64, [1e110, 1e-110, 1e150, 1e-150]), (np.float32, [1e14, 1e-13]), (complex, [1e110, 1e-110])],
+)
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 3, 2)])
+def test_derivatives_of_pinv_neither_overflow_nor_vanish(shape, dtype, sizes):
+    A, W, A_dot = (RNG.standard_normal(shape).astype(dtype) for _ in range(3))
+    W = np.swapaxes(W, -1, -2)
+
+    def f(A):
+        return np.sum((W * np.linalg.pinv(A)).real)
+
+    single = np.dtype(dtype).itemsize == 4
+    slope, change = ld.grad(f)(A), ld.jvp(np.linalg.pinv, (A,), (A_dot,))[1]
+    for size in sizes:
+        c = np.exp2(np.round(np.log2(size))).astype(dtype)
+        rtol = 1e-3 if single else 1e-9
+        assert_allclose(ld.grad(f)(c * A) * c * c, slope, rtol=rtol, atol=rtol)
+        got = ld.jvp(np.linalg.pinv, (c * A,), (A_dot,))[1]
+        assert_allclose(got * c * c, change, rtol=rtol, atol=rtol)
+    assert np.isfinite(ld.grad(f)(np.zeros_like(A))).all()
+
+
+def test_errors_name_what_was_called():
+    indefinite, singular = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 4.0]])
+    triangle, b = np.array([[1.0, 0.0], [2.0, 0.0]]), np.ones(2)
+    calls = [
+        ("gp_logpdf", lambda A: ld.linalg.gp_logpdf(b, A), indefinite),
+        ("mvn_logpdf", lambda A: ld.linalg.mvn_logpdf(b, None, A), indefinite),
+        ("cho_factor", lambda A: ld.linalg.cho_factor(A).logdet(), indefinite),
+        ("eigh_factor", lambda A: ld.linalg.eigh_factor(A).logdet(), np.nan * singular),
+        ("LUFactor.solve", lambda A: ld.linalg.lu_factor(A).solve(b), singular),
+        ("LUFactor.solve", lambda A: ld.linalg.lu_factor(A).solve(b), triangle),
+        ("LUFactor.inv", lambda A: ld.linalg.lu_factor(A).inv(), triangle),
+        ("LUFactor.diag_inv", lambda A: ld.linalg.lu_factor(A).diag_inv(), singular),
+        ("cholesky", scipy_linalg.cholesky, indefinite),
+        ("cho_factor", lambda A: scipy_linalg.cho_factor(A)[0], indefinite),
+        ("cho_solve", lambda A: scipy_linalg.cho_solve((A, True), b), triangle),
+        ("lu_solve", lambda A: scipy_linalg.lu_solve((A, np.arange(2)), b), triangle),
+        ("solve", lambda A: scipy_linalg.solve(A, b, assume_a="pos"), indefinite),
+        ("solve_triangular", lambda A: scipy_linalg.solve_triangular(A, b, lower=True), triangle),
+        ("eigh", lambda A: scipy_linalg.eigh(np.eye(2), A)[0], indefinite),
+    ]
+    for name, f, A in calls:
+        with pytest.raises(np.linalg.LinAlgError, match=f"^{name}: "):
+            ld.grad(lambda A: np.sum(f(A)))(A)  # noqa: B023
+    for name, f, A in calls[:8]:
+        with pytest.raises(np.linalg.LinAlgError, match=f"^{name}: "):
+            f(A)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import lindiff as ld
+import lindiff.kernels
 from lindiff.core.record import Node, Record, Trace, current_trace, root_trace
 from lindiff.scipy.linalg import solve_triangular
 
@@ -265,3 +266,25 @@ def test_many_calls_keep_memory_constant():
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert grown < 5_000
+
+
+@pytest.mark.parametrize(
+    ("function", "matrices"),
+    [
+        (lambda A: np.linalg.slogdet(A)[1], 2),
+        (np.linalg.det, 2),
+        (lambda A: ld.linalg.cho_factor(A).logdet(), 2),
+        (lambda A: ld.linalg.gp_logpdf(A[0], A), 1),
+        (lambda A: np.sum(ld.linalg.potrf(A)), 2),
+    ],
+    ids=["slogdet", "det", "cho_factor", "gp_logpdf", "potrf"],
+)
+def test_matrices_beside_the_argument(function, matrices):
+    """As the table of operators.md has it: the factor, and what the gradient is made of."""
+    n = 300
+    A = np.eye(n) + 0.1 / n
+    value_and_grad = ld.value_and_grad(function)
+    value_and_grad(A)
+    lindiff.kernels.memory.release()
+    found, _ = peak(lambda: value_and_grad(A))
+    assert found * SIZE / A.nbytes <= matrices + 0.2

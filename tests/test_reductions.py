@@ -156,3 +156,39 @@ def test_gradient_on_a_complex_grid(edge_order):
     f = np.array([1.0, 2 - 1j, 0.5j, 3.0])
     for spacing in (0.5 + 1j, np.array([0.0, 1 + 1j, 2.0, 3 - 1j])):
         check_grads(lambda f, h=spacing: np.gradient(f, h, edge_order=edge_order), (f,))
+
+
+SELECTIONS = {
+    "max": np.max,
+    "min": np.min,
+    "max of rows": lambda x: np.sum(np.max(np.reshape(x, (2, 2)), axis=1)),
+    "maximum.reduce": np.maximum.reduce,
+    "sort": lambda x: np.sort(x)[-1],
+    "median": np.median,
+    "accumulate": lambda x: np.maximum.accumulate(x)[-1],
+    "maximum": lambda x: np.maximum(x[0], x[1]),
+    "minimum": lambda x: np.minimum(x[0], x[1]),
+    "clip": lambda x: np.sum(np.clip(x, 0.0, 2.0)),
+    "clip by arrays": lambda x: np.sum(np.clip(x, np.zeros(4), np.full(4, 2.0))),
+}
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_derivative_of_nan_is_not_zero(name, dtype):
+    """A selection that is NaN is the NaN among its arguments, and has its derivative."""
+    x = np.array([1.0, np.nan, 3.0, -1.0], dtype)
+    f = SELECTIONS[name]
+    assert np.isnan(f(x))
+    assert ld.grad(f)(x)[1] == 1.0
+    assert ld.jvp(f, (x,), (np.array([0, 2, 0, 0], dtype),))[1] == 2.0
+    assert ld.linearize(f, x)[1](np.array([0, 2, 0, 0], dtype)) == 2.0
+
+
+def test_an_extreme_without_nan_beside_one_with():
+    x = np.array([[1.0, 3.0, 3.0], [np.nan, 5.0, np.nan]])
+    assert_array_equal(ld.grad(lambda x: np.sum(np.max(x, axis=1)))(x), [[0, 0.5, 0.5], [0.5, 0, 0.5]])
+    x[0, 0] = np.nan
+    where = np.array([[False, True, True], [True, True, True]])
+    f = lambda x: np.sum(np.max(x, axis=1, where=where, initial=-9.0))
+    assert_array_equal(ld.grad(f)(x), [[0, 0.5, 0.5], [0.5, 0, 0.5]])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from numpy.testing import assert_allclose, assert_array_equal
+from table_operators import in_one_triangle
 
 import lindiff as ld
 from lindiff.scipy.linalg.decompositions import cholesky, ldl, lu
@@ -159,11 +160,10 @@ def test_only_the_named_triangle_is_read(lower):
     ]:
         expected = ld.grad(lambda a: np.sum(np.sin(f(a))))(A)  # noqa: B023
         assert_allclose(expected, expected.T)
+        expected = in_one_triangle(expected, lower)
         assert_allclose(ld.grad(lambda a: np.sum(np.sin(f(a))))(half), expected)  # noqa: B023
-    assert_allclose(
-        ld.grad(lambda a: np.sum(cholesky(a, lower=lower, check_finite=False)))(nan),
-        ld.grad(lambda a: np.sum(cholesky(a, lower=lower)))(A),
-    )
+    expected = in_one_triangle(ld.grad(lambda a: np.sum(cholesky(a, lower=lower)))(A), lower)
+    assert_allclose(ld.grad(lambda a: np.sum(cholesky(a, lower=lower, check_finite=False)))(nan), expected)
 
 
 def test_ldl_of_a_batch_with_different_blocks():

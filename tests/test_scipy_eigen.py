@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from numpy.testing import assert_allclose, assert_array_equal
+from table_operators import in_one_triangle
 
 import lindiff as ld
 from lindiff.scipy.linalg.eigen import eig, eigh, eigvals, eigvalsh
@@ -105,7 +106,7 @@ def test_only_the_named_triangle_is_read(lower):
         return np.sum(eigvalsh(a, b, lower=lower, check_finite=False) ** 2)
 
     for got, expected in zip(ld.grad(f, (0, 1))(*half), ld.grad(f, (0, 1))(A, B), strict=True):
-        assert_allclose(got, expected)
+        assert_allclose(got, in_one_triangle(expected, lower))
 
 
 def test_one_of_the_pair_is_constant():

@@ -696,3 +696,13 @@ def test_names_of_the_package():
         assert version[1] == ld.__version__
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         ld.nothing  # noqa: B018
+
+
+def test_arguments_are_chosen_by_name():
+    def f(x, *, scale):
+        return np.sum(scale * np.sin(x))
+
+    x = np.ones(3)
+    assert [row.operation for row in ld.explain(f, argnums="scale")(x, scale=2.0)] == ["multiply", "sum"]
+    graph = ld.draw(f, argnums=(0, "scale"))(x, scale=2.0)
+    assert [box.label for box in graph.boxes][:2] == ["x", "scale"]

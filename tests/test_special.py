@@ -343,6 +343,102 @@ def test_second_derivatives_at_poles_of_the_gamma_function(mp, function, args):
             assert_allclose([hessian[i, j], hessian[j, i]], float(expected), rtol=1e-9, atol=1e-11)
 
 
+def digits(mp):
+    """Functions whose first or second derivatives are small differences, with references and points."""
+
+    def of_airy(function, sign, k):
+        return lambda x: function(x, derivative=k) * mp.exp(sign * 2 * x ** mp.mpf("1.5") / 3)
+
+    def log_beta(a, b):
+        return mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
+
+    def pseudo_huber(d, r):
+        return d * (mp.sqrt(d * d + r * r) - d)
+
+    tiny = [(1e-10, 0.5), (0.5, 1e-10), (1e-10, 1e-8), (3.0, 2.5)]
+    far_apart = [(1e-300, 1e30), (10.0, 1e20), (1.0, 1.0 + 1e-8)]
+    far = [(0.5,), (40.0,), (1e3,), (1e5,)]
+    return [
+        (special.i0e, lambda x: mp.exp(-x) * mp.besseli(0, x), far),
+        (special.i1e, lambda x: mp.exp(-x) * mp.besseli(1, x), far),
+        *[
+            (lambda x, k=k: special.airye(x)[k], of_airy(function, sign, k % 2), far)
+            for k, function, sign in [
+                (0, mp.airyai, 1), (1, mp.airyai, 1), (2, mp.airybi, -1), (3, mp.airybi, -1),
+            ]
+        ],
+        *[
+            (lambda x, v=v: special.struve(v, x), lambda x, v=v: mp.struveh(v, x), [(1e-8,), (0.1,), (5.0,)])
+            for v in (0, 0.5, 1, 2)
+        ],
+        (lambda x: special.modstruve(1, x), lambda x: mp.struvel(1, x), [(1e-8,), (0.1,), (5.0,)]),
+        (special.rel_entr, lambda x, y: x * mp.log(x / y), far_apart),
+        (special.kl_div, lambda x, y: x * mp.log(x / y) - x + y, far_apart[1:2]),
+        (special.pseudo_huber, pseudo_huber, [(1.0, 1e4), (1e4, 1.0), (1e-4, 1e6), (1e5, 3.0)]),
+        (
+            special.boxcox1p,
+            lambda x, p: mp.expm1(p * mp.log1p(x)) / p,
+            [(1e-10, 0.5), (1e-10, 30.0), (-0.5, -2.0), (3.0, 1e-8)],
+        ),
+        (special.boxcox, lambda x, p: (x**p - 1) / p, [(1e-8, 2.0), (1e-5, 0.5), (7.0, 1e-8)]),
+        (special.agm, mp.agm, [(1e5, 1e-10), (1e10, 30.0), (2.0, 1e-7), (1.0, 1.1)]),
+        (special.beta, mp.beta, tiny),
+        (special.betaln, log_beta, tiny),
+        (special.poch, lambda z, m: mp.gamma(z + m) / mp.gamma(z), [(0.5, 1e-8), (1e4, -1e-8), (3.0, 0.2)]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", [0.5, 29.0, 40.0, 1e4, 1e8])
+def test_scaled_bessel_functions_of_the_second_kind_far_out(x):
+    """``K₀(x) eˣ = ∫ exp(-x (cosh t - 1)) dt``, and with a factor of cosh t that of K₁."""
+    t = np.arange(0.5, 1000) * 0.01 / math.sqrt(max(x, 1.0))
+    excess = 2 * np.sinh(0.5 * t) ** 2
+    for function, factor in ((special.k0e, 1.0), (special.k1e, np.cosh(t))):
+        for k in range(3):
+            expected = np.sum(factor * (-excess) ** k * np.exp(-x * excess)) * (t[1] - t[0])
+            assert_allclose(function(x), expected, rtol=1e-11)
+            function = ld.grad(function)
+
+
+def test_second_derivatives_that_are_small_differences(mp):
+    with mp.workdps(130):
+        for function, reference, points in digits(mp):
+            for point in points:
+                at = [mp.mpf(x) for x in point]
+                for order in ([1, 0], [0, 1], [2, 0], [1, 1], [0, 2]):
+                    if len(point) == 1 and order[1]:
+                        continue
+                    got = function
+                    for i in [i for i, times in enumerate(order) for _ in range(times)]:
+                        got = ld.grad(got, i)
+                    expected = partial_by_differences(mp, reference, at, order[: len(point)])
+                    assert_allclose(got(*point), float(expected), rtol=1e-10, err_msg=f"{point} {order}")
+
+
+def partial_by_differences(mp, f, at, order):
+    if not any(order):
+        return f(*at)
+    i = next(i for i, times in enumerate(order) if times)
+    h = abs(at[i]) * mp.mpf(10) ** -30
+    less = [times - (i == j) for j, times in enumerate(order)]
+    sides = [
+        partial_by_differences(mp, f, [x + sign * h * (i == j) for j, x in enumerate(at)], less)
+        for sign in (1, -1)
+    ]
+    return (sides[0] - sides[1]) / (2 * h)
+
+
+def test_elliptic_derivatives_do_not_depend_on_what_is_beside():
+    gradient = ld.grad(ld.grad(lambda x: np.sum(special.ellipkm1(x))))
+    assert_allclose(
+        ld.grad(lambda x: np.sum(ld.grad(lambda x: np.sum(special.ellipkm1(x)))(x)))(np.array([1e-300, 0.5]))[
+            1
+        ],
+        gradient(0.5),
+        rtol=1e-13,
+    )
+
+
 def test_zeta_by_both_arguments_and_twice(mp):
     assert_allclose(ld.grad(special.zeta)(2.5, 0.3), float(mp.diff(lambda s: mp.zeta(s, mp.mpf("0.3")), 2.5)))
     twice = ld.grad(ld.grad(special.zeta))

@@ -12,6 +12,7 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 from table_stats import CONTINUOUS, DISCRETE
 
 import lindiff as ld
@@ -79,13 +80,17 @@ def test_parameters_outside_of_their_domain(name):
         expected = getattr(scipy.stats, name).logpdf(1.2, *shapes, 0.0, scale)
     got, pullback = ld.vjp(lambda scale: d.logpdf(1.2, *shapes, 0.0, scale), scale)
     np.testing.assert_allclose(got, expected, rtol=1e-12)
-    gradient = pullback(np.ones(3))[0]
-    assert np.all(np.isfinite(gradient))
-    assert np.all(gradient[1:] == 0)
+    np.testing.assert_array_equal(np.isnan(pullback(np.ones(3))[0]), [False, True, True])
+    np.testing.assert_array_equal(pullback(np.array([0.0, 0.0, 1.0]))[0][:2], 0)
+    tangent = ld.jvp(lambda scale: d.logpdf(1.2, *shapes, 0.0, scale), (scale,), (np.ones(3),))[1]
+    np.testing.assert_array_equal(np.isnan(tangent), [False, True, True])
+    hidden = ld.grad(lambda s: np.sum(np.where(s > 0, d.logpdf(1.2, *shapes, 0.0, s), 0.0)))(scale)
+    np.testing.assert_array_equal(hidden[1:], 0)
     if shapes and name != "skewnorm":
         bad = np.array([shapes[0], -1.0])
-        got = ld.vjp(lambda s: d.logpdf(1.2, s, *shapes[1:], scale=2.0), bad)[0]
+        got, pullback = ld.vjp(lambda s: d.logpdf(1.2, s, *shapes[1:], scale=2.0), bad)
         np.testing.assert_array_equal(np.isnan(got), [False, True])
+        np.testing.assert_array_equal(np.isnan(pullback(np.ones(2))[0]), [False, True])
 
 
 @pytest.mark.parametrize(("name", "shapes"), CONTINUOUS.items())
@@ -101,6 +106,103 @@ def test_edges_of_probabilities(name, shapes):
         np.testing.assert_allclose(got, expected, rtol=1e-12)
         weights = np.isfinite(expected).astype(float)
         np.testing.assert_allclose(pullback(weights)[1], weights.sum())
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda s: stats.norm.ppf(0.3, 0.0, s),
+        stats.lognorm.mean,
+        stats.t.var,
+        stats.gamma.entropy,
+        lambda s: stats.poisson.logpmf(3, s),
+        lambda s: stats.binom.pmf(1, 3, s),
+    ],
+)
+def test_where_the_result_is_nan_the_derivative_is(f):
+    value, gradient = ld.value_and_grad(f)(-0.5)
+    assert np.isnan(value)
+    assert np.isnan(gradient)
+
+
+def test_probabilities_of_counts_by_the_number_of_trials():
+    by_n = special.psi(8.0) - special.psi(5.0) + np.log(0.7)
+    np.testing.assert_allclose(ld.grad(lambda n: stats.binom.logpmf(3.0, n, 0.3))(7.0), by_n)
+    np.testing.assert_allclose(
+        ld.grad(lambda n: stats.binom.pmf(3.0, n, 0.3))(7.0), by_n * stats.binom.pmf(3.0, 7.0, 0.3)
+    )
+    a, b = 0.4, 1.5
+    by_n = special.psi(8.0) - special.psi(5.0) + special.psi(4.0 + b) - special.psi(7.0 + a + b)
+    np.testing.assert_allclose(ld.grad(lambda n: stats.betabinom.logpmf(3.0, n, a, b))(7.0), by_n)
+    np.testing.assert_allclose(ld.grad(lambda n: stats.binom.mean(n, 0.3))(7.0), 0.3)
+    np.testing.assert_allclose(ld.grad(lambda n: stats.binom.var(n, 0.3))(7.0), 0.21)
+    with pytest.raises(TypeError, match=r"no derivative with respect to n .* ld\.value\(n\)"):
+        ld.grad(lambda n: stats.binom.cdf(3.0, n, 0.3))(7.0)
+
+
+def test_densities_where_they_are_infinite():
+    for argnum, sign in enumerate((-1, -1, 1)):
+        value, gradient = ld.value_and_grad(stats.beta.pdf, argnum)(0.0, 0.5, 0.5)
+        assert value == np.inf
+        assert gradient == -np.inf if sign < 0 else gradient > 1e299
+    for d in (stats.gamma, stats.weibull_min, stats.chi2, stats.powerlaw):
+        assert ld.grad(d.pdf)(0.0, 0.5) == -np.inf
+
+
+def test_cauchy_beyond_the_square_root_of_the_largest_number():
+    for d, factor in ((stats.cauchy, 1), (stats.halfcauchy, 2)):
+        value, gradient = ld.value_and_grad(d.logpdf)(1e160)
+        np.testing.assert_allclose(value, np.log(factor / np.pi) - 320 * np.log(10), rtol=1e-15)
+        np.testing.assert_allclose(gradient, -2e-160, rtol=1e-14)
+
+
+@pytest.mark.parametrize("x", [1e-12, 1e-3, 0.5, 2.0, 12.0])
+@pytest.mark.parametrize(
+    ("logarithm", "at", "k"),
+    [
+        (stats.expon.logcdf, lambda x: x, 1),
+        (stats.gumbel_r.logsf, lambda x: -np.log(x), -1),
+        (stats.gumbel_l.logcdf, np.log, -1),
+        (lambda z: stats.weibull_min.logcdf(z, 3.0), np.cbrt, 3),
+        (stats.rayleigh.logcdf, lambda x: np.sqrt(2 * x), 2),
+        (lambda z: stats.pareto.logcdf(z, 1e3), lambda x: np.exp(1e-3 * x), None),
+        (lambda z: stats.powerlaw.logsf(z, 1e3), lambda x: np.exp(-1e-3 * x), None),
+    ],
+)
+def test_logarithms_of_complements(logarithm, at, k, x):
+    """They are log(1 - exp(-x)) of x = zᵏ, where z is log x for k = -1."""
+    z = at(x)
+    mp = pytest.importorskip("mpmath")
+    with mp.workdps(60):
+        of_x = {
+            1: lambda t: t, 3: lambda t: t**3, 2: lambda t: t * t / 2,
+            -1: lambda t: mp.exp(-t if logarithm == stats.gumbel_r.logsf else t),
+        }.get(k, lambda t: 1000 * abs(mp.log(t)))  # fmt: skip
+
+        def reference(t):
+            return mp.log(-mp.expm1(-of_x(t)))
+
+        value = reference(mp.mpf(float(z)))
+        second = mp.diff(reference, mp.mpf(float(z)), 2, h=abs(z) * mp.mpf("1e-22"))
+    np.testing.assert_allclose(ld.value(logarithm(ld.Variable(z))), float(value), rtol=1e-10)
+    np.testing.assert_allclose(ld.grad(ld.grad(logarithm))(z), float(second), rtol=1e-9)
+
+
+@pytest.mark.parametrize("v", [3.0, 499.0, 501.0, 1e6, 1e9])
+def test_entropy_of_t(v):
+    mp = pytest.importorskip("mpmath")
+
+    def entropy(v):
+        more, half = (v + 1) / 2, v / 2
+        log_beta = mp.loggamma(half) + mp.loggamma(0.5) - mp.loggamma(more)
+        return more * (mp.digamma(more) - mp.digamma(half)) + mp.log(v) / 2 + log_beta
+
+    with mp.workdps(90):
+        expected = [mp.diff(entropy, v, n, h=mp.mpf(v) * mp.mpf("1e-20")) for n in range(3)]
+    f = stats.t.entropy
+    for reference in expected:
+        np.testing.assert_allclose(f(v), float(reference), rtol=1e-9)
+        f = ld.grad(f)
 
 
 def test_moments_that_are_infinite():

@@ -47,7 +47,7 @@ from lindiff.kernels.lq import (
 from lindiff.kernels.lu import getrf, getrs
 from lindiff.kernels.products import gemm, gemm2, syrk, syrk_pullback
 from lindiff.kernels.svd import gesdd, gesdd_pullback, gesdd_pushforward
-from lindiff.kernels.triangles import copyltu
+from lindiff.kernels.triangles import copyltu, onto_unpaired, unpaired
 from lindiff.kernels.triangular import trmm, trmm_pullback, trsm, trsm_pullback
 
 __all__ = [
@@ -81,6 +81,7 @@ __all__ = [
     "log_density",
     "log_density_pullback",
     "nearly_equal",
+    "onto_unpaired",
     "potrf",
     "potrf_pullback",
     "potrf_pushforward",
@@ -98,4 +99,5 @@ __all__ = [
     "trmm_pullback",
     "trsm",
     "trsm_pullback",
+    "unpaired",
 ]

@@ -49,6 +49,7 @@ cdef cnp.ndarray fresh(Batch *b, Py_ssize_t m, Py_ssize_t n)
 cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n)
 cdef cnp.ndarray fresh_scalars(Batch *b, bint real=*)
 cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n)
+cdef void register(Batch *b, cnp.ndarray x, int core, bint shared) noexcept
 cdef int transposition(object flag, str operator, str argument=*) except -1
 cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=*, KernelC128 z=*) except -1
 cdef cnp.ndarray read_integers(Batch *b, object x, Py_ssize_t n, str operator, str argument,

@@ -143,6 +143,9 @@ cdef bint fills_batch(Batch *b, cnp.ndarray x, int core) noexcept:
 
 
 cdef void register(Batch *b, cnp.ndarray x, int core, bint shared) noexcept:
+    """The next operand, C-contiguous, of any dtype: one matrix (or vector) for each of the batch, or one
+    that all share.
+    """
     cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(x)
     cdef int i, ndim = cnp.PyArray_NDIM(x)
     for i in range(ndim - core, ndim):

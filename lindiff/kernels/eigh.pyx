@@ -26,10 +26,10 @@ cdef enum:
 
 # ---- one matrix ----------------------------------------------------------------------------------
 
-cdef bint lower_is_finite(blas_int n, const floating *A, blas_int lda) noexcept nogil:
+cdef bint triangle_is_finite(bint lower, blas_int n, const floating *A, blas_int lda) noexcept nogil:
     cdef Py_ssize_t i, j, ld = lda
     for i in range(n):
-        for j in range(i + 1):
+        for j in range(0 if lower else i, i + 1 if lower else n):
             if not isfinite(A[i * ld + j]):
                 return False
     return True
@@ -55,7 +55,7 @@ cdef blas_int syevd_one(blas_int n, floating *A, blas_int lda, floating *lam,
     -1 for NaN or infinity.
     """
     cdef blas_int info
-    if not lower_is_finite(n, A, lda):
+    if not triangle_is_finite(True, n, A, lda):
         return -1
     if n <= SMALL:
         info = syev_small(n, A, lda, lam, work)
@@ -79,11 +79,14 @@ cdef void transpose_square(Py_ssize_t n, floating *A, Py_ssize_t lda) noexcept n
 
 cdef blas_int eigh_one(bint lower, blas_int n, floating *A, blas_int lda, floating *w,
                        floating *work, blas_int lwork, blas_int *iwork, blas_int liwork) noexcept nogil:
-    """w, A := V with A = V diag(w) Vᵀ, from the named triangle. Returns LAPACK's info.
+    """w, A := V with A = V diag(w) Vᵀ, from the named triangle. Returns LAPACK's info; -1 for
+    NaN or infinity.
 
     LAPACK is given what NumPy gives it, Aᵀ in row-major order, so that eigenvectors have NumPy's signs.
     """
     cdef blas_int info
+    if not triangle_is_finite(lower, n, A, lda):
+        return -1
     transpose_square(n, A, lda)
     info = rowmajor.syevd(not lower, n, A, lda, w, work, lwork, NULL, 0, iwork, liwork)
     transpose_square(n, A, lda)
@@ -234,6 +237,11 @@ cdef void query(Batch *b) noexcept:
         query_of[double](NULL, b)
 
 
+cdef object failure(Batch *b, str operator):
+    reason = "A holds NaN or infinity" if b.info < 0 else "no convergence"
+    return LinAlgError(f"{operator}: {reason}{place(b)}")
+
+
 def syevd(A, bint overwrite_a=False):
     """Symmetric eigendecomposition, A = Uᵀ diag(lam) U.
 
@@ -275,8 +283,7 @@ def syevd(A, bint overwrite_a=False):
         query(&b)
     b.weight = 15
     if run(&b, syevd_item[float], syevd_item[double]):
-        reason = "A holds NaN or infinity" if b.info < 0 else "no convergence"
-        raise LinAlgError(f"syevd: {reason}{place(&b)}")
+        raise failure(&b, "syevd")
     return a, lam
 
 
@@ -300,7 +307,7 @@ def eigh(A, bint lower=True):
     Raises
     ------
     numpy.linalg.LinAlgError
-        If LAPACK does not converge.
+        If that triangle holds NaN or infinity, or LAPACK does not converge.
 
     Notes
     -----
@@ -319,7 +326,7 @@ def eigh(A, bint lower=True):
     query(&b)
     b.weight = 15
     if run(&b, eigh_item[float], eigh_item[double]):
-        raise LinAlgError(f"eigh: no convergence{place(&b)}")
+        raise failure(&b, "eigh")
     return w, v
 
 

@@ -433,8 +433,8 @@ cdef inline void clip_row(const floating *x, floating lower, floating upper, flo
     for i in range(n):
         y[i] = upper if y[i] > upper else y[i]
     for i in range(n):
-        partial[i] = (half if x[i] > lower else zero) * (one if x[i] < upper else zero) \
-            + (half if x[i] >= lower else zero) * (one if x[i] <= upper else zero)
+        partial[i] = (zero if x[i] <= lower else half) * (zero if x[i] >= upper else one) \
+            + (zero if x[i] < lower else half) * (zero if x[i] > upper else one)  # NaN stays NaN: 1
 
 
 cdef object clipped(object x, object lower, object upper):

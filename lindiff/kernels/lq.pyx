@@ -426,6 +426,7 @@ def gelqf(A, bint overwrite_a=False):
     Q : (..., m, n) ndarray
         Orthonormal rows.
     L : (..., m, m) ndarray
+        An entry of its diagonal is zero, or as small as rounding makes it, where A has not full rank.
 
     Notes
     -----

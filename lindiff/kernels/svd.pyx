@@ -10,6 +10,7 @@ away from zero: nothing is looked at here before it is divided by.
 """
 
 cimport numpy as cnp
+from libc.math cimport isfinite
 
 from lindiff.kernels cimport rowmajor
 from lindiff.kernels.batch cimport (
@@ -29,12 +30,18 @@ cnp.import_array()
 
 cdef blas_int gesdd_one(blas_int m, blas_int n, const floating *A, floating *U, floating *s, floating *Vh,
                         floating *work, blas_int lwork, blas_int *iwork) noexcept nogil:
-    """A = U diag(s) Vh; returns LAPACK's info. work has mn + mk + nk + lwork entries, iwork 8k."""
+    """A = U diag(s) Vh; returns LAPACK's info, -1 for NaN or infinity, of which LAPACK may search for values
+    forever. work has mn + mk + nk + lwork entries, iwork 8k.
+    """
     cdef blas_int k = m if m < n else n, info
+    cdef Py_ssize_t i
     cdef floating *Ut = work + <Py_ssize_t> m * n
     cdef floating *V = Ut + <Py_ssize_t> m * k
     if k == 0:
         return 0
+    for i in range(<Py_ssize_t> m * n):
+        if not isfinite(A[i]):
+            return -1
     transpose_into(m, n, <floating> 1, A, n, work, m)
     info = rowmajor.gesdd(m, n, work, s, Ut, V, V + <Py_ssize_t> n * k, lwork, NULL, iwork)
     transpose_into(k, m, <floating> 1, Ut, m, U, k)
@@ -237,7 +244,7 @@ def gesdd(A):
     Raises
     ------
     numpy.linalg.LinAlgError
-        If LAPACK does not converge, as for NaN.
+        If A holds NaN or infinity, or LAPACK does not converge.
 
     Notes
     -----
@@ -261,7 +268,8 @@ def gesdd(A):
     b.iwork_size = 8 * <Py_ssize_t> b.k
     b.weight = 30
     if run(&b, gesdd_item[float], gesdd_item[double]):
-        raise LinAlgError(f"gesdd: no convergence{place(&b)}")
+        reason = "A holds NaN or infinity" if b.info < 0 else "no convergence"
+        raise LinAlgError(f"gesdd: {reason}{place(&b)}")
     return u, s, vh
 
 

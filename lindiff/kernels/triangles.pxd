@@ -1,5 +1,7 @@
 """Plain loops on one row-major matrix: its triangles and its transpose."""
 
+cimport numpy as cnp
+
 from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.scalar cimport scalar
 
@@ -9,3 +11,4 @@ cdef void mirror(bint lower, blas_int n, double scale, scalar *X, blas_int ldx) 
 cdef void mirror_symmetric(bint lower, blas_int n, scalar *X, blas_int ldx) noexcept nogil
 cdef void transpose_into(Py_ssize_t m, Py_ssize_t n, scalar alpha, const scalar *X, Py_ssize_t ldx,
                          scalar *Y, Py_ssize_t ldy) noexcept nogil
+cdef bint any_unpaired(bint lower, cnp.ndarray A)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,7 +30,17 @@ REAL_ONLY = {
     *("expm", "expm_pullback", "expm_pushforward"),
 }
 
-__all__ = ["fused", "kernels", "operator"]
+__all__ = ["failing_as", "fused", "kernels", "operator"]
+
+
+@contextmanager
+def failing_as(name: str) -> Iterator[None]:
+    """Let a kernel's error name the function that was called."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        kernel, _, what = str(error).partition(": ")
+        raise np.linalg.LinAlgError(f"{name}: {what or kernel}") from None
 
 
 def kernels(*arrays: Any, real: bool = False) -> Any:

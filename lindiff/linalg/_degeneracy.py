@@ -7,6 +7,8 @@ Values closer than a few roundings of the largest one are taken as equal.  There
   ``h(t) = max(|t|, ε) sgn(t)`` (Seeger et al. 2017, section 4.4), and a warning names the pair.
 * Forward, nobody knows yet what becomes of the vectors: the arbitrary part of their change is 0, which is
   exact for all functions that do not depend on it, and a warning names the pair.
+* A derivative of such a quotient loses digits with the square of the gap: a warning names a pair so close
+  that it has few of them.
 * Cotangents of equal values that differ say that the function depends on how these values part, as
   ``eigvalsh(A)[0]`` does: a warning names the pair.  Where they are equal the derivative is exact.
 
@@ -24,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import placed, zeros_beside
-from lindiff.core.variable import value
+from lindiff.core.variable import Variable, value
 from lindiff.linalg._matrices import largest
 
 __all__ = [
@@ -56,6 +58,7 @@ MAY_DEPEND = (
     "and their vectors are arbitrary: the derivative is exact only of what depends neither on the choice of "
     "them nor on how they part"
 )
+FEW_DIGITS = "of which a derivative of this derivative, if it depends on their vectors, keeps few digits"
 KINK = "and it has a kink there, as |t| at 0: the derivative is one of many subgradients"
 
 
@@ -123,6 +126,7 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, cou
         Does not vanish where the limit of the quotient is lost.
     """
     plain_gaps, plain_values = np.abs(value(gaps)), value(values)
+    _check_second_order(numerator, scale, plain_gaps, plain_values, name)
     close = plain_gaps <= _close_of(plain_values)[..., None, None]
     if not close.any():
         return numerator / gaps
@@ -146,6 +150,7 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, cou
 def over_open_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str) -> Any:
     """``numerator / gaps`` of a pushforward, by the policy above; parameters as for :func:`over_gaps`."""
     plain_gaps, plain_values = np.abs(value(gaps)), value(values)
+    _check_second_order(numerator, scale, plain_gaps, plain_values, name)
     floor = floor_of(plain_values)[..., None, None]
     small = plain_gaps <= floor
     if not small.any():
@@ -155,6 +160,22 @@ def over_open_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str
     if matters.any():
         _warn(matters, plain_values, name, MAY_DEPEND, plain_gaps.shape[-2] == 1)
     return np.where(small, 0.0, numerator / _clipped(gaps, small, floor)).astype(numerator.dtype)
+
+
+def _check_second_order(numerator: Any, scale: Any, plain_gaps: Any, plain_values: Any, name: str) -> None:
+    """Warn of close values where the quotient is going to be differentiated: rounding in its derivative is
+    ε / gap², a quarter of the digits is left at ε^⅜.
+    """
+    if type(numerator) is not Variable or not np.any(value(scale)):
+        return
+    near = np.finfo(plain_values.dtype).eps ** 0.375 * _largest(plain_values)
+    doubtful = plain_gaps <= near[..., None, None]
+    doubtful &= plain_gaps > floor_of(plain_values)[..., None, None]
+    single = plain_gaps.shape[-2] == 1
+    if not single:
+        doubtful &= ~placed(np.eye(plain_gaps.shape[-1], dtype=bool), plain_gaps)
+    if doubtful.any():
+        _warn(doubtful, plain_values, name, FEW_DIGITS, single, "close")
 
 
 def _noise(scale: Any, values: Any) -> Any:
@@ -223,17 +244,25 @@ def without_kink(s_bar: Any, s: Any, name: str) -> None:
         _warn(kink[..., None, :], plain, name, KINK, True)
 
 
-def _warn(doubtful: Any, values: Any, name: str, consequence: str, single: bool = False) -> None:
+def _warn(
+    doubtful: Any,
+    values: Any,
+    name: str,
+    consequence: str,
+    single: bool = False,
+    relation: str = "equal to rounding",
+) -> None:
     """Name the pair that ``doubtful`` has True for, or the value if it is a ``single`` row."""
     *batch, i, j = (int(k) for k in np.unravel_index(int(np.argmax(doubtful)), doubtful.shape))
     i, j = (j, j) if single else (min(i, j), max(i, j))
     both = (*batch, [i, j])
     first, second = values[both]
     where = f" of matrix {tuple(batch)}" if batch else ""
-    what = f"values {i} and {j}{where} ({first:.6g} and {second:.6g}) are equal"
+    what = f"values {i} and {j}{where} ({first:.6g} and {second:.6g}) are {relation}"
     if i == j:
-        what = f"value {i}{where} ({first:.6g}) is zero"
-    warnings.warn(f"{name}: {what} to rounding, {consequence}", RuntimeWarning, stacklevel=4)
+        relation = relation.replace("close", "close to zero").replace("equal", "zero")
+        what = f"value {i}{where} ({first:.6g}) is {relation}"
+    warnings.warn(f"{name}: {what}, {consequence}", RuntimeWarning, stacklevel=4)
 
 
 def without_defect(w: Any, V: Any, name: str) -> None:

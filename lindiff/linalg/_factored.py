@@ -19,12 +19,13 @@ import numpy as np
 from lindiff.core.arrays import foreign, placed
 from lindiff.core.variable import Variable, shared_of, value
 from lindiff.linalg._backend import kernels
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part, identity_like, op
+from lindiff.linalg._matrices import adjoint, conj, identity_like, op
+from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.cholesky import potrf, potri
 from lindiff.linalg.products import gemm2
 from lindiff.linalg.triangular import trsm
 
-__all__ = ["LU", "Cholesky", "Factor", "UpperCholesky", "factored"]
+__all__ = ["LU", "Cholesky", "Factor", "FromOneTriangle", "UpperCholesky", "factored"]
 
 
 class Factor:
@@ -43,9 +44,15 @@ class Factor:
     def __init__(self, A: Any, immutable: bool = False) -> None:
         raise NotImplementedError
 
-    def part(self, X: Any) -> Any:
-        """The part of a tangent or cotangent that the matrix can have."""
-        return X
+    def part(self, A_dot: Any) -> Any:
+        """The tangent of the matrix, for one of the array A in which it stands."""
+        return A_dot
+
+    def gradient(self, M_bar: Any, symmetric: bool = False) -> Any:
+        """The cotangent of A for one of the matrix: the adjoint of ``part`` among arrays that hold the matrix
+        as a whole.  One that is as `symmetric` as the matrix may be overwritten.
+        """
+        return self.part(M_bar)
 
     def times(self, A: Any, X: Any, transpose: bool | str) -> Any:
         """``t(A) X``, linear in the array A, in which the matrix need not stand as it is."""
@@ -53,7 +60,7 @@ class Factor:
 
     def against(self, Y: Any, X: Any, transpose: bool | str) -> Any:
         """What the array A gets from the cotangent Y of ``t(A) X``: the adjoint of ``times``."""
-        return self.part(op(gemm2(Y, X, transpose_b="C"), transpose))
+        return self.gradient(op(gemm2(Y, X, transpose_b="C"), transpose))
 
     def inverse(self) -> Any:
         """A⁻¹, kept for what else needs it."""
@@ -155,12 +162,30 @@ class LU(Factor):
         return bool(np.all(least > largest * np.finfo(size.dtype).eps ** 0.25))
 
 
-class Cholesky(Factor):
+class FromOneTriangle(Factor):
+    """A symmetric (Hermitian) matrix, of which one triangle is read."""
+
+    matrix: OneTriangle | None = None
+
+    def part(self, A_dot: Any) -> Any:
+        return A_dot if self.matrix is None else self.matrix.tangent(A_dot)
+
+    def gradient(self, M_bar: Any, symmetric: bool = False) -> Any:
+        if self.matrix is None:  # A is plain: nobody asks
+            return M_bar
+        if symmetric:
+            return self.matrix.gradient(M_bar, overwrite=True)
+        return self.matrix.gradient_of_any(M_bar)
+
+
+class Cholesky(FromOneTriangle):
     """``A = L Lᴴ`` of a positive definite matrix, of which the lower triangle is read."""
 
     lower = True
 
     def __init__(self, A: Any, immutable: bool = False) -> None:
+        if immutable:  # the value of a Variable
+            self.matrix = OneTriangle(A, self.lower)
         if kernels(A) is None:
             self.triangle = np.linalg.cholesky(A, upper=not self.lower)
             return
@@ -170,9 +195,6 @@ class Cholesky(Factor):
             if not np.isnan(A).any():
                 raise
             self.triangle = np.linalg.cholesky(A, upper=not self.lower)  # NumPy's LAPACK decides
-
-    def part(self, X: Any) -> Any:
-        return hermitian_part(X)
 
     def whiten(self, B: Any) -> Any:
         """``L⁻¹ B``."""

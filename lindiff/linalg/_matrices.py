@@ -20,6 +20,7 @@ __all__ = [
     "largest",
     "mirrored",
     "op",
+    "symmetric_part",
     "transposed",
     "triangle",
     "upper_right",
@@ -75,16 +76,24 @@ def blocks(D: Any, lower: bool = True) -> tuple[Any, Any]:
     return (i == j).astype(real), (i > j if lower else i < j).astype(real)
 
 
-def mirrored(X: Any, lower: bool) -> Any:
-    """The Hermitian matrix of which X has one triangle; the other may hold anything."""
+def mirrored(X: Any, lower: bool, hermitian: bool = True) -> Any:
+    """The Hermitian (or symmetric) matrix of which X has one triangle; the other may hold anything."""
     P = triangle(X, lower)
     strict = np.tril(P, -1) if lower else np.triu(P, 1)
-    return P + adjoint(strict)
+    if not hermitian:
+        return P + transposed(strict)
+    M = P + adjoint(strict)
+    return hermitian_part(M) if M.dtype.kind == "c" else M  # of the diagonal the real part
 
 
 def hermitian_part(X: Any) -> Any:
     """sym(X) = ½ (X + Xᴴ)."""
     return 0.5 * (X + adjoint(X))
+
+
+def symmetric_part(X: Any) -> Any:
+    """½ (X + Xᵀ)."""
+    return 0.5 * (X + transposed(X))
 
 
 def identity_like(X: Any) -> Any:

@@ -17,6 +17,7 @@ from lindiff.linalg._matrices import (
     mirrored,
     triangle,
 )
+from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.diagonals import extractdiag
 from lindiff.linalg.triangular import trmm, trsm
 
@@ -39,10 +40,13 @@ def potrf_pullback(L: Any, L_bar: Any, lower: bool = True) -> Any:
 
 @fused
 def potrf_pushforward(L: Any, A_dot: Any, lower: bool = True) -> Any:
-    """``L_dot = L Φ(L⁻¹ A_dot L⁻ᴴ)``, A_dot Hermitian, Φ the lower triangle with halved diagonal."""
+    """``L_dot = L Φ(L⁻¹ A_dot L⁻ᴴ)``, Φ the lower triangle with halved diagonal.
+
+    Of A_dot, Hermitian, the named triangle is read.
+    """
     if not lower:
-        return adjoint(potrf_pushforward(adjoint(L), A_dot))
-    S = trsm(L, trsm(L, A_dot), transpose="C", rightside=True)
+        return adjoint(potrf_pushforward(adjoint(L), adjoint(A_dot)))
+    S = trsm(L, trsm(L, mirrored(A_dot, True)), transpose="C", rightside=True)
     return trmm(L, half_tril(S))
 
 
@@ -54,8 +58,9 @@ def potrf(A: Any, lower: bool = True, *, overwrite_a: bool = False) -> Any:
     ----------
     A : (..., n, n) array
         Real or complex.  Only the triangle named by `lower` is read, and of the diagonal the real part, the
-        other may hold anything; A stands for a symmetric (complex: Hermitian) matrix, and so does its
-        gradient.
+        other may hold anything; A stands for a symmetric (complex: Hermitian) matrix.  Its gradient is
+        symmetric, too, but for entries whose mirror image differs or is exactly zero: they have the whole
+        derivative in the triangle that is read.
     lower : bool
         The lower factor L, or the upper factor R.
     overwrite_a : bool
@@ -83,9 +88,10 @@ def potrf(A: Any, lower: bool = True, *, overwrite_a: bool = False) -> Any:
            [1., 2.]])
     """
     L = potrf(A, lower=lower)
+    M = OneTriangle(A, lower)
     return L, Differential(
-        lambda A_dot: potrf_pushforward(L, hermitian_part(A_dot), lower=lower),
-        lambda L_bar: potrf_pullback(L, L_bar, lower=lower),
+        lambda A_dot: potrf_pushforward(L, A_dot, lower=lower),
+        lambda L_bar: M.gradient(potrf_pullback(L, L_bar, lower=lower), overwrite=True),
     )
 
 

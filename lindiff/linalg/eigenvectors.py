@@ -68,8 +68,8 @@ def eigh_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
 
 
 def columns_pushforward(w: Any, V: Any, A_dot: Any, name: str) -> tuple[Any, Any]:
-    """``w_dot, V_dot`` of ``A = V diag(w) Vᴴ``."""
-    w_dot, S = eigh_pushforward(w, adjoint(V) @ hermitian_part(A_dot) @ V, name)
+    """``w_dot, V_dot`` of ``A = V diag(w) Vᴴ``, A_dot Hermitian."""
+    w_dot, S = eigh_pushforward(w, adjoint(V) @ A_dot @ V, name)
     return w_dot, V @ S
 
 
@@ -82,10 +82,10 @@ def columns_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
 
 
 def eigvalsh_pushforward(w: Any, V: Any, A_dot: Any) -> Any:
-    """``w_dot = diag(Vᴴ A_dot V)``; equal eigenvalues part as those of their block do."""
+    """``w_dot = diag(Vᴴ A_dot V)``, A_dot Hermitian; equal eigenvalues part as those of their block do."""
     if has_equal(w):
-        return parted(adjoint(V) @ hermitian_part(A_dot) @ V, w)[0]
-    w_dot = np.sum(conj(V) * (hermitian_part(A_dot) @ V), axis=-2)
+        return parted(adjoint(V) @ A_dot @ V, w)[0]
+    w_dot = np.sum(conj(V) * (A_dot @ V), axis=-2)
     return w_dot.real if w_dot.dtype.kind == "c" else w_dot
 
 

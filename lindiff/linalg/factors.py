@@ -17,9 +17,9 @@ import numpy as np
 from lindiff.core.differential import Differential, stand_in
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
-from lindiff.linalg._backend import fused
+from lindiff.linalg._backend import failing_as, fused
 from lindiff.linalg._factored import LU, Cholesky, Factor, factored
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part
+from lindiff.linalg._matrices import adjoint, conj
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
 from lindiff.linalg.determinant import adjugate
 from lindiff.linalg.triangular import trsm
@@ -115,7 +115,7 @@ def inverse(A: Any, factor: Factor) -> Any:
     B = inverse(A, factor)
     return B, Differential(
         lambda A_dot: inverse_pushforward(B, factor.part(A_dot)),
-        lambda B_bar: factor.part(inverse_pullback(B, B_bar)),
+        lambda B_bar: factor.gradient(inverse_pullback(B, B_bar)),
     )
 
 
@@ -139,7 +139,7 @@ def diag_inverse(A: Any, factor: Factor) -> Any:
 
     def pullback(d_bar: Any) -> Any:
         B = adjoint(inverse(A, factor))
-        return factor.part(-((B * d_bar[..., None, :]) @ B))
+        return factor.gradient(-((B * d_bar[..., None, :]) @ B))
 
     return d, Differential(pushforward, pullback)
 
@@ -171,7 +171,7 @@ def slogdet(A: Any, factor: Factor) -> Any:
         scale = 0.0 if log_bar is None else log_bar[..., None, None]
         if is_complex and sign_bar is not None:
             scale = scale - 1j * np.imag(conj(sign_bar) * sign)[..., None, None]
-        return _scaled_inverse(A, scale, factor)
+        return factor.gradient(_scaled_inverse(A, scale, factor), symmetric=True)
 
     return (sign, logabsdet), Differential(pushforward, pullback, symbolic_zeros=True)
 
@@ -181,13 +181,17 @@ def det(A: Any, factor: LU) -> Any:
     """``d_dot = tr(adj(A) A_dot)``, with ``adj(A) = det(A) A⁻¹`` from regular factors."""
     d = det(A, factor)
 
-    def cofactors() -> Any:
-        return d[..., None, None] * inverse(A, factor) if factor.is_regular() else adjugate(A)
+    def pushforward(A_dot: Any) -> Any:
+        if factor.is_regular():
+            return d * _trace_of_product(inverse(A, factor), A_dot)
+        return _trace_of_product(adjugate(A), A_dot)
 
-    return d, Differential(
-        lambda A_dot: _trace_of_product(cofactors(), A_dot),
-        lambda d_bar: d_bar[..., None, None] * adjoint(cofactors()),
-    )
+    def pullback(d_bar: Any) -> Any:
+        if factor.is_regular():
+            return _scaled_inverse(A, (d_bar * conj(d))[..., None, None], factor)
+        return d_bar[..., None, None] * adjoint(adjugate(A))
+
+    return d, Differential(pushforward, pullback)
 
 
 @of_factor
@@ -205,7 +209,7 @@ def quad(A: Any, B: Any, factor: Cholesky) -> Any:
     def pullback(q_bar: Any) -> Any:
         X = solve(A, B, False, factor)
         weighted = X * q_bar[..., None, :]
-        return (-weighted) @ adjoint(X), 2 * weighted
+        return factor.gradient((-weighted) @ adjoint(X), symmetric=True), 2 * weighted
 
     return q, Differential((push_A, push_B), pullback)
 
@@ -220,8 +224,8 @@ def _triangle(A: Any, factor: Cholesky) -> Any:
     """Seeger et al. (2017), section 4.2."""
     L = triangle(A, factor)
     return L, Differential(
-        lambda A_dot: potrf_pushforward(L, hermitian_part(A_dot), lower=factor.lower),
-        lambda L_bar: potrf_pullback(L, L_bar, lower=factor.lower),
+        lambda A_dot: potrf_pushforward(L, A_dot, lower=factor.lower),
+        lambda L_bar: factor.gradient(potrf_pullback(L, L_bar, lower=factor.lower), symmetric=True),
     )
 
 
@@ -266,7 +270,8 @@ class FactorObject:
         """The object of A as it is now: a Variable may be changed in place later."""
         A = square_matrix(A, name)
         F = cls(+A if type(A) is Variable else A)
-        F._kept = factored(A, cls._kind)
+        with failing_as(name):
+            F._kept = factored(A, cls._kind)
         return F
 
     @property
@@ -274,6 +279,10 @@ class FactorObject:
         if self._kept is None:
             self._kept = factored(self.matrix, self._kind)
         return self._kept
+
+    def _failing_in(self, method: str) -> Any:
+        """Let a kernel's error name the method that was called."""
+        return failing_as(f"{type(self).__name__}.{method}")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of a {_describe(self.matrix)}>"
@@ -304,7 +313,8 @@ class _WithInverse(FactorObject):
 
     def _solved(self, b: Any, transpose: bool | str) -> Any:
         B, vector = self._columns(b, "solve")
-        X = solve(self.matrix, B, transpose, self._factor)
+        with self._failing_in("solve"):
+            X = solve(self.matrix, B, transpose, self._factor)
         return X[..., 0] if vector else X
 
     def inv(self) -> Any:
@@ -316,9 +326,10 @@ class _WithInverse(FactorObject):
         kept for the gradients of the determinant and of ``diag_inv``.  A solve costs less than a product
         with the inverse.
         """
-        if type(self.matrix) is Variable:
-            return inverse(self.matrix, self._factor)
-        return self._factor.inverted()
+        with self._failing_in("inv"):
+            if type(self.matrix) is Variable:
+                return inverse(self.matrix, self._factor)
+            return self._factor.inverted()
 
     def diag_inv(self) -> Any:
         """The diagonal of the inverse, (..., n).
@@ -327,7 +338,8 @@ class _WithInverse(FactorObject):
         -----
         As much as the inverse, of which only the diagonal is kept.  Backward: the inverse, and one product.
         """
-        return diag_inverse(self.matrix, self._factor)
+        with self._failing_in("diag_inv"):
+            return diag_inverse(self.matrix, self._factor)
 
 
 class CholeskyFactor(_WithInverse):
@@ -422,7 +434,12 @@ class LUFactor(_WithInverse):
         return slogdet(self.matrix, self._factor)[1]
 
     def det(self) -> Any:
-        """The determinant, (...); its first two derivatives are right for singular A, too."""
+        """The determinant, (...).
+
+        Notes
+        -----
+        Its first two derivatives are right at any rank, up to order 8 all of them.
+        """
         return det(self.matrix, self._factor)
 
 
@@ -432,7 +449,8 @@ def cho_factor(K: Any) -> CholeskyFactor:
     Parameters
     ----------
     K : (..., n, n) array
-        Only the lower triangle is read.  Gradients are symmetric.
+        Only the lower triangle is read.  Gradients are symmetric, but for entries whose mirror image differs
+        or is exactly zero: they have the whole derivative in the lower triangle.
 
     Returns
     -------
@@ -447,7 +465,8 @@ def cho_factor(K: Any) -> CholeskyFactor:
 
     Notes
     -----
-    n³/3 flops and one n×n array for everything: values, tangents and cotangents of any order.
+    n³/3 flops and one n×n array beside K for everything: values, tangents and cotangents of any order come
+    from this factor.  The gradients themselves are arrays of their own, one for each of the methods used.
 
     Examples
     --------
@@ -481,7 +500,8 @@ def lu_factor(A: Any) -> LUFactor:
 
     Notes
     -----
-    2n³/3 flops and one n×n array for everything: values, tangents and cotangents of any order.
+    2n³/3 flops and one n×n array beside A for everything: values, tangents and cotangents of any order come
+    from these factors.  The gradients themselves are arrays of their own, one for each of the methods used.
 
     Examples
     --------

@@ -9,8 +9,9 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
-from lindiff.linalg._backend import fused
-from lindiff.linalg._matrices import transposed
+from lindiff.linalg._backend import failing_as, fused
+from lindiff.linalg._matrices import mirrored, transposed
+from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.cholesky import potrf, potri, sumlogdiag
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.triangular import trsm
@@ -47,10 +48,14 @@ def log_density_pullback(L: Any, Z: Any, p_bar: Any) -> Any:
 
 
 def log_density_pushforward(L: Any, Z: Any, A_dot: Any, R_dot: Any) -> Any:
-    """``p_dot = ½ αᵀ A_dot α - ½ tr(A⁻¹ A_dot) - αᵀ r_dot``; either tangent may be None."""
+    """``p_dot = ½ αᵀ A_dot α - ½ tr(A⁻¹ A_dot) - αᵀ r_dot``; either tangent may be None.
+
+    Of A_dot the lower triangle is read.
+    """
     alpha = trsm(L, Z, rightside=True)
     if A_dot is None:
         return -np.sum(alpha * R_dot, axis=-1)
+    A_dot = mirrored(A_dot, True)
     trace = np.sum(potri(L) * A_dot, axis=(-2, -1))
     p_dot = 0.5 * (np.sum((alpha @ A_dot) * alpha, axis=-1) - trace[..., None])
     return p_dot if R_dot is None else p_dot - np.sum(alpha * R_dot, axis=-1)
@@ -63,10 +68,11 @@ def density_of_rows(A: Any, R: Any, noise: Any) -> Any:
     The compiled twin, for plain arrays, overwrites L by A_bar.
     """
     p, L, Z = log_density(A, R, noise)
+    M = OneTriangle(A, True)
 
     def pull_A(p_bar: Any) -> Any:
         A_bar, R_bar = log_density_pullback(L, Z, p_bar)
-        return A_bar, R_bar, None if noise is None else extractdiag(A_bar)
+        return M.gradient(A_bar), R_bar, None if noise is None else extractdiag(A_bar)
 
     def pull_R(p_bar: Any) -> Any:
         return None, -(trsm(L, Z, rightside=True) * p_bar[..., None]), None
@@ -84,10 +90,11 @@ def density_of_rows(A: Any, R: Any, noise: Any) -> Any:
     )
 
 
-def _density(A: Any, R: Any, noise: Any, overwrite_a: bool) -> Any:
-    if any(type(x) is Variable for x in (A, R, noise)):
-        return density_of_rows(A, R, noise)
-    return log_density(A, R, noise, overwrite_a=overwrite_a)[0]
+def _density(A: Any, R: Any, noise: Any, overwrite_a: bool, name: str) -> Any:
+    with failing_as(name):
+        if any(type(x) is Variable for x in (A, R, noise)):
+            return density_of_rows(A, R, noise)
+        return log_density(A, R, noise, overwrite_a=overwrite_a)[0]
 
 
 # -- public ----------------------------------------------------------------------------------------------
@@ -119,7 +126,8 @@ def mvn_logpdf(x: Any, mean: Any, cov: Any, *, overwrite_cov: bool = False) -> A
     mean : (..., n) array or None
         None stands for zero; a number is the mean of every component.
     cov : (..., n, n) array
-        Positive definite; only the lower triangle is read, its gradient is symmetric.
+        Positive definite; only the lower triangle is read.  Its gradient is symmetric, but for entries whose
+        mirror image differs or is exactly zero: they have the whole derivative in the lower triangle.
     overwrite_cov : bool
         A plain array `cov` may be overwritten.
 
@@ -163,7 +171,7 @@ def mvn_logpdf(x: Any, mean: Any, cov: Any, *, overwrite_cov: bool = False) -> A
             )
         r = x - mean
     if cov.ndim == 2:
-        p = _density(cov, np.reshape(r, (int(np.prod(r.shape[:-1])), n)), None, overwrite_cov)
+        p = _density(cov, np.reshape(r, (int(np.prod(r.shape[:-1])), n)), None, overwrite_cov, "mvn_logpdf")
         return np.reshape(p, r.shape[:-1])
     return _density_of_batch(r, cov, overwrite_cov)
 
@@ -180,7 +188,7 @@ def _density_of_batch(r: Any, cov: Any, overwrite_cov: bool) -> Any:
     matrices, points = tuple(batch[i] for i in of_matrices), tuple(batch[i] for i in of_points)
     R = np.transpose(np.broadcast_to(r, (*batch, n)), (*order, len(batch)))
     R = np.reshape(R, (*matrices, int(np.prod(points)), n))
-    p = _density(np.reshape(cov, (*matrices, n, n)), R, None, overwrite_cov)
+    p = _density(np.reshape(cov, (*matrices, n, n)), R, None, overwrite_cov, "mvn_logpdf")
     return np.transpose(np.reshape(p, (*matrices, *points)), [order.index(i) for i in axes])
 
 
@@ -192,7 +200,8 @@ def gp_logpdf(y: Any, K: Any, noise: Any = None, *, overwrite_k: bool = False) -
     y : (n,) or (..., n, k) array
         Observations; columns are independent, and their log densities are added up.
     K : (..., n, n) array
-        Covariance of the process at the inputs; only the lower triangle is read, its gradient is symmetric.
+        Covariance of the process at the inputs; only the lower triangle is read, and its gradient is as that
+        of ``cov`` in :func:`mvn_logpdf`.
     noise : number or (..., n) array, optional
         Variance of the noise, the same or one for each observation; cheaper than adding a diagonal matrix.
     overwrite_k : bool
@@ -237,5 +246,5 @@ def gp_logpdf(y: Any, K: Any, noise: Any = None, *, overwrite_k: bool = False) -
                 f"gp_logpdf: noise of shape {noise.shape} and K of shape {K.shape} do not fit together"
             )
         noise = np.broadcast_to(noise, (*noise.shape[:-1], n))
-    p = _density(K, R, noise, overwrite_k)
+    p = _density(K, R, noise, overwrite_k, "gp_logpdf")
     return p[..., 0] if p.shape[-1] == 1 else np.sum(p, axis=-1)

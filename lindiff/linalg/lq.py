@@ -60,7 +60,8 @@ def gelqf(A: Any, *, overwrite_a: bool = False) -> Any:
     Q : (..., m, n) array
         With orthonormal rows.
     L : (..., m, m) array
-        Lower triangular, with positive diagonal.
+        Lower triangular, with positive diagonal; where A has not full row rank an entry there is zero, or as
+        small as rounding makes it.
 
     Notes
     -----
@@ -104,7 +105,8 @@ def gelqf_l(A: Any) -> Any:
     Returns
     -------
     (..., m, m) array
-        Lower triangular, with positive diagonal: the Cholesky factor of ``A Aᵀ``, without forming that.
+        Lower triangular, with positive diagonal: the Cholesky factor of ``A Aᵀ``, without forming that.  An
+        entry of the diagonal is zero, or as small as rounding makes it, where A has not full row rank.
 
     Notes
     -----

@@ -9,22 +9,22 @@ import numpy as np
 from lindiff.core.arrays import on_host, placed
 from lindiff.core.differential import Differential
 from lindiff.core.variable import Variable
-from lindiff.linalg._factored import Factor
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part, identity_like
+from lindiff.linalg._factored import FromOneTriangle
+from lindiff.linalg._matrices import adjoint, conj, identity_like
+from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.factors import FactorObject, of_factor
 from lindiff.linalg.symmetric_eigen import syevd
 
 __all__ = ["EighFactor", "eigh_factor"]
 
 
-class Eigen(Factor):
+class Eigen(FromOneTriangle):
     """``K = Uᴴ diag(λ) U``, so that ``K + s I = Uᴴ diag(λ + s) U``."""
 
     def __init__(self, A: Any, immutable: bool = False) -> None:
         self.U, self.lam = syevd(A)
-
-    def part(self, X: Any) -> Any:
-        return hermitian_part(X)
+        if immutable:  # the value of a Variable
+            self.matrix = OneTriangle(A, True)
 
     def shifted(self, shift: Any) -> Any:
         d = self.lam + shift[..., None]
@@ -60,11 +60,11 @@ def shifted_solve(K: Any, shift: Any, B: Any, factor: Eigen) -> Any:
 
     def pull_all(X_bar: Any) -> Any:
         _, shift_bar, B_bar = pull_vectors(X_bar)
-        return hermitian_part((-B_bar) @ adjoint(X)), shift_bar, B_bar
+        return factor.gradient((-B_bar) @ adjoint(X)), shift_bar, B_bar
 
     return X, Differential(
         (
-            lambda K_dot: shifted_solve(K, shift, -(hermitian_part(K_dot) @ X), factor),
+            lambda K_dot: shifted_solve(K, shift, -(factor.part(K_dot) @ X), factor),
             lambda shift_dot: shifted_solve(K, shift, -(shift_dot[..., None, None] * X), factor),
             lambda B_dot: shifted_solve(K, shift, B_dot, factor),
         ),
@@ -95,13 +95,13 @@ def shifted_logdet(K: Any, shift: Any, factor: Eigen) -> Any:
     """``d log|det(K + s I)| = tr (K + s I)⁻¹ (dK + ds I)``."""
 
     def push_K(K_dot: Any) -> Any:
-        slope = np.sum(conj(shifted_inverse(K, shift, factor)) * hermitian_part(K_dot), axis=(-2, -1))
+        slope = np.sum(conj(shifted_inverse(K, shift, factor)) * factor.part(K_dot), axis=(-2, -1))
         return slope.real if K.dtype.kind == "c" else slope
 
     return shifted_logdet(K, shift, factor), Differential(
         (push_K, lambda shift_dot: shift_dot * shifted_trace_inverse(K, shift, factor)),
         (
-            lambda y_bar: y_bar[..., None, None] * shifted_inverse(K, shift, factor),
+            lambda y_bar: factor.gradient(y_bar[..., None, None] * shifted_inverse(K, shift, factor)),
             lambda y_bar: y_bar * shifted_trace_inverse(K, shift, factor),
         ),
     )

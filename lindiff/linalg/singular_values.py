@@ -126,23 +126,34 @@ def svdvals_pullback(U: Any, s: Any, Vh: Any, s_bar: Any, name: str) -> Any:
     return (U * s_bar[..., None, :]) @ Vh
 
 
+def _unit(a: Any) -> Any:
+    """Of each matrix a power of two about as large as its largest entry."""
+    plain = value(a)
+    _, exponent = np.frexp(largest(np.abs(plain), axis=(-2, -1), keepdims=True))
+    return np.ldexp(np.ones_like(plain.real, shape=exponent.shape), exponent - 1)
+
+
 def pinv_pushforward(a: Any, P: Any, a_dot: Any) -> Any:
     """``P_dot`` of ``P = a⁺`` among matrices of constant rank; Golub & Pereyra (1973), eq. 4.12.
 
-    ``P_dot = -P a_dot P + P Pᴴ a_dotᴴ (I - a P) + (I - P a) a_dotᴴ Pᴴ P``.
+    ``P_dot = -P a_dot P + P Pᴴ a_dotᴴ (I - a P) + (I - P a) a_dotᴴ Pᴴ P``, for ``a`` of size 1.
     """
+    unit = _unit(a)
+    a, P = a / unit, P * unit
     P_h, a_dot_h = adjoint(P), adjoint(a_dot)
     beside = a_dot_h - (a_dot_h @ a) @ P
     along = a_dot_h @ P_h @ P
-    return P @ (P_h @ beside - a_dot @ P) + along - P @ (a @ along)
+    return (P @ (P_h @ beside - a_dot @ P) + along - P @ (a @ along)) / unit / unit
 
 
 def pinv_pullback(a: Any, P: Any, P_bar: Any) -> Any:
     """``a_bar`` of ``P = a⁺``: the adjoint of the pushforward, term by term."""
+    unit = _unit(a)
+    a, P = a / unit, P * unit
     P_h, P_bar_h = adjoint(P), adjoint(P_bar)
     across = P_bar_h @ P @ P_h
     below = P_bar - P @ (a @ P_bar)
-    return P_h @ (P @ adjoint(below) - P_bar @ P_h) + across - a @ (P @ across)
+    return (P_h @ (P @ adjoint(below) - P_bar @ P_h) + across - a @ (P @ across)) / unit / unit
 
 
 def solution_pushforward(a: Any, B: Any, X: Any, P: Any, a_dot: Any, B_dot: Any) -> Any:

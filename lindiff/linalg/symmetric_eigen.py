@@ -9,7 +9,9 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.linalg._backend import fused, operator
 from lindiff.linalg._degeneracy import has_repeated
+from lindiff.linalg._equal_eigenvalues import EqualEigenvalues
 from lindiff.linalg._matrices import adjoint, conj, hermitian_part
+from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.eigenvectors import eigh_pullback, eigh_pushforward
 
 __all__ = ["syevd"]
@@ -35,8 +37,8 @@ def formula_pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
 
 
 def formula_pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
-    """``dλ = diag(M)``, ``dU = (M ∘ F) U``, ``M = U sym(A_dot) Uᴴ``; Seeger et al. (2017), appendix."""
-    lam_dot, S = eigh_pushforward(lam, U @ hermitian_part(A_dot) @ adjoint(U), "syevd")
+    """``dλ = diag(M)``, ``dU = (M ∘ F) U``, ``M = U A_dot Uᴴ``; Seeger et al. (2017), appendix."""
+    lam_dot, S = eigh_pushforward(lam, U @ A_dot @ adjoint(U), "syevd")
     return adjoint(S) @ U, lam_dot
 
 
@@ -58,8 +60,9 @@ def syevd(A: Any, *, overwrite_a: bool = False) -> Any:
     Parameters
     ----------
     A : (..., n, n) array
-        Only the lower triangle is read; A stands for a symmetric (complex: Hermitian) matrix, and its
-        gradient is symmetric.
+        Only the lower triangle is read; A stands for a symmetric (complex: Hermitian) matrix.  Its gradient
+        is symmetric, too, but for entries whose mirror image differs or is exactly zero: they have the whole
+        derivative in the lower triangle.
     overwrite_a : bool
         U may overwrite a plain array A.
 
@@ -89,15 +92,26 @@ def syevd(A: Any, *, overwrite_a: bool = False) -> Any:
            [1., 0.]]), array([1., 2.]))
     """
     U, lam = syevd(A)
+    M = OneTriangle(A, True)
+    values = EqualEigenvalues.of(A, lam, "L", "syevd")
 
     def pushforward(A_dot: Any) -> Any:
-        if has_repeated(lam):
-            return formula_pushforward(U, lam, A_dot)
-        return syevd_pushforward(U, lam, hermitian_part(A_dot))
+        M_dot = M.tangent(A_dot)
+        if not has_repeated(lam):
+            return syevd_pushforward(U, lam, M_dot)
+        U_dot, lam_dot = formula_pushforward(U, lam, M_dot)
+        return U_dot, lam_dot if values is None else values.pushforward(A_dot)
 
     def pullback(bars: Any) -> Any:
-        if has_repeated(lam):
-            return formula_pullback(U, lam, *bars)
-        return syevd_pullback(U, lam, *bars)
+        U_bar, lam_bar = bars
+        if not has_repeated(lam):
+            return M.gradient(syevd_pullback(U, lam, U_bar, lam_bar), overwrite=True)
+        if values is None or lam_bar is None:
+            return M.gradient(formula_pullback(U, lam, U_bar, lam_bar))
+        A_bar = values.pullback(lam_bar)
+        if U_bar is None:
+            return A_bar  # else the vectors know of the values
+        return A_bar + M.gradient(formula_pullback(U, lam, U_bar, 0 * lam_bar))
 
-    return (U, lam), Differential(pushforward, pullback, symbolic_zeros=True)
+    result = U, lam if values is None else values.w
+    return result, Differential(pushforward, pullback, symbolic_zeros=True)

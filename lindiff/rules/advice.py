@@ -88,6 +88,7 @@ def refusal(variable: Any, wanted: str) -> TypeError:
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.ListComp)
 _EXPRESSIONS = (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Call)
+_ATOMS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.List, ast.Tuple, ast.ListComp)
 _RANDOM = (np.random.Generator, np.random.RandomState)
 _KNOWN = (types.ModuleType, type, np.ndarray, *_RANDOM)
 
@@ -176,6 +177,10 @@ class Place:
 
     def text(self, node: ast.AST) -> str:
         return " ".join((ast.get_source_segment(self.source, node) or ast.unparse(node)).split())
+
+    def operand(self, node: ast.AST) -> str:
+        """The text of an expression where something is done to it."""
+        return self.text(node) if isinstance(node, _ATOMS) else f"({self.text(node)})"
 
     def meaning(self, node: ast.AST | None) -> Any:
         """What a name, an attribute or a named item stands for in the frame; None for other expressions."""
@@ -275,12 +280,12 @@ def _written(place: Place) -> str | None:
         if isinstance(node.ctx, ast.Load):
             if isinstance(place.meaning(node.value), (type(np.r_), type(np.c_))):
                 return _rows(place, node)
-            return f"write {place.text(node.value)}[int(ld.value(...))]; an index has no derivative"
+            return f"write {place.operand(node.value)}[int(ld.value(...))]; an index has no derivative"
         return _make_room(place, node.value)
     if isinstance(node, ast.AugAssign):
         return _add_to_view(place, node.target)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-        return f"write {place.text(node.left)} % ld.value({place.text(node.right)})"
+        return f"write {place.operand(node.left)} % ld.value({place.text(node.right)})"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         return _product(place, node)
     if isinstance(node, ast.Call):
@@ -293,12 +298,12 @@ def _product(place: Place, node: ast.BinOp) -> str | None:
     left, right = place.meaning(node.left), place.meaning(node.right)
     other, name = (right, node.right) if type(left) is Variable else (left, node.left)
     if type(other).__module__.startswith("scipy.sparse"):
-        dense = f"{place.text(name)}.toarray()"
+        dense = f"{place.operand(name)}.toarray()"
     elif hasattr(type(other), "__array__"):
         dense = f"{place.numpy()}.asarray({place.text(name)})"
     else:
         return None
-    parts = [dense if part is name else place.text(part) for part in (node.left, node.right)]
+    parts = [dense if part is name else place.operand(part) for part in (node.left, node.right)]
     return f"write\n    {' @ '.join(parts)}\nor give the product a rule of its own, ld.Linear"
 
 
@@ -410,13 +415,17 @@ def _with_like(place: Place, call: ast.Call, like: str) -> str:
 def _constructor(place: Place, call: ast.Call) -> str:
     """``np.array([v, 1.0])``."""
     first = call.args[0] if call.args else None
-    if not isinstance(first, _DISPLAYS) and not isinstance(place.meaning(first), (list, tuple)):
-        v = place.text(first) if first is not None else "v"
-        return (
-            f"{v} is an array already: write {v}, or ld.value({v}) for its numbers; several are put together "
-            f"by np.stack([...]) or np.array([...], like=v)"
-        )
-    return _or_import(place, _with_like(place, call, place.like()))
+    if isinstance(first, _DISPLAYS) or isinstance(place.meaning(first), (list, tuple)):
+        return _or_import(place, _with_like(place, call, place.like()))
+    v = place.text(first) if first is not None else "v"
+    if type(place.meaning(first)) is Variable:
+        copied = place.meaning(call.func) is np.array
+        itself = f"{v}.copy()" if copied else v
+        return f"{v} is an array already: write {itself}, or ld.value({v}) for its numbers"
+    return (
+        f"if {v} is an array, write {v} alone, or ld.value({v}) for its numbers; if it goes through several, "
+        f"write {place.numpy()}.stack([*{place.operand(first) if first is not None else v}])"
+    )
 
 
 def _or_import(place: Place, line: str, where: str = "") -> str:
@@ -434,7 +443,10 @@ def _range(place: Place, call: ast.Call) -> str:
 
 def _vectorized(place: Place, call: ast.Call) -> str:
     made = call.func  # np.vectorize(f), or the name of one
-    f = place.text(made.args[0]) if isinstance(made, ast.Call) and made.args else f"{place.text(made)}.pyfunc"
+    if isinstance(made, ast.Call) and made.args:
+        f = place.operand(made.args[0])
+    else:
+        f = f"{place.text(made)}.pyfunc"
     return _or_import(place, f"{place.numpy()}.stack([{f}(_) for _ in {place.text(call.args[-1])}])")
 
 
@@ -452,16 +464,17 @@ def _number(place: Place, call: ast.Call) -> str:
     v = place.text(call.args[0]) if call.args else "v"
     of = f"{place.text(call.func)}(ld.value({v}))"
     if place.meaning(call.func) is complex:
+        v = place.operand(call.args[0]) if call.args else v
         return f"write {v} + 0j to go on computing, or {of} for the plain number"
     return f"write {v} itself to go on computing, or {of} for the plain number"
 
 
 def _method(place: Place, call: ast.Call, method: ast.Attribute) -> str:
     """``plain.dot(v)``, ``plain.fill(v)``."""
+    if method.attr == "dot" and len(call.args) == 1:
+        return f"write\n    {place.operand(method.value)} @ {place.operand(call.args[0])}"
     array = place.text(method.value)
     arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
-    if method.attr == "dot" and len(call.args) == 1:
-        return f"write\n    {array} @ {arguments}"
     if method.attr in ("fill", "put", "itemset", "setfield", "partition", "sort"):
         return _make_room(place, method.value)
     return f"write\n    {place.numpy()}.{method.attr}({array}, {arguments})"
@@ -498,8 +511,8 @@ def _draw(place: Place, call: ast.Call, name: str) -> str:
     parameters, formula = _DRAWS[name]
     names = [*parameters, "size"]
     given = {**parameters, "size": ""}
-    given |= {parameter: place.text(x) for parameter, x in zip(names, call.args, strict=False)}
-    given |= {keyword.arg: place.text(keyword.value) for keyword in call.keywords if keyword.arg}
+    given |= {parameter: place.operand(x) for parameter, x in zip(names, call.args, strict=False)}
+    given |= {keyword.arg: place.operand(keyword.value) for keyword in call.keywords if keyword.arg}
     size = given["size"]
     by_name = f"size={size}" if size else ""
     values = [given[parameter] for parameter in parameters]

@@ -22,7 +22,7 @@ from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 from lindiff import kernels
 from lindiff.core.registry import fast_path
 from lindiff.linalg import gelqf, symmetric_eigen, syevd
-from lindiff.linalg._matrices import hermitian_part
+from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.eigenvectors import columns_pullback, columns_pushforward, eigvalsh_pushforward
 from lindiff.linalg.lq import gelqf_pullback, gelqf_pushforward
 from lindiff.linalg.singular_values import (
@@ -242,6 +242,7 @@ cdef class ColumnEigen(Node):
     cdef cnp.ndarray w
     cdef cnp.ndarray V
     cdef bint values_only
+    cdef object matrix  # how it depends on ``a``: a OneTriangle
 
     cdef int pull(self, Pull walk, object bars) except -1:
         w_bar, V_bar = (bars, None) if self.values_only else bars
@@ -249,17 +250,18 @@ cdef class ColumnEigen(Node):
             A_bar = kernels.eigh_pullback(self.w, self.V, w_bar, V_bar)
         else:
             A_bar = columns_pullback(self.w, self.V, w_bar, V_bar, "eigvalsh" if self.values_only else "eigh")
-        walk.add(self.a, A_bar, True)
+        walk.add(self.a, self.matrix.gradient(A_bar, overwrite=True), True)
         return 0
 
     cdef object push(self, Push walk):
         a_dot = walk.tangent(self.a)
         if a_dot is None:
             return None
+        a_dot = self.matrix.tangent(a_dot)
         if self.values_only:
             return eigvalsh_pushforward(self.w, self.V, a_dot)
         if has_shape_of(a_dot, self.V) and not kernels.nearly_equal(self.w):
-            return kernels.eigh_pushforward(self.w, self.V, hermitian_part(a_dot))
+            return kernels.eigh_pushforward(self.w, self.V, a_dot)
         return columns_pushforward(self.w, self.V, a_dot, "eigh")
 
 
@@ -287,6 +289,7 @@ cdef class FastEigh(Handler):
         node.a = (<Variable>args[0]).node
         node.w = w = as_given(w, a)
         node.V = V = as_given(V, a)
+        node.matrix = OneTriangle(a, triangle == "L")
         node.values_only = self.function is np.linalg.eigvalsh
         if node.values_only:
             return record(node.a.trace, node, w)
@@ -300,21 +303,24 @@ cdef class RowEigen(Node):
 
     cdef cnp.ndarray U
     cdef cnp.ndarray lam
+    cdef object matrix  # how it depends on ``a``: a OneTriangle
 
     cdef int pull(self, Pull walk, object bars) except -1:
         U_bar, lam_bar = bars
         if fits(U_bar, self.U) and fits(lam_bar, self.lam) and not kernels.nearly_equal(self.lam):
-            walk.add(self.a, kernels.syevd_pullback(self.U, self.lam, U_bar, lam_bar), True)
+            A_bar = kernels.syevd_pullback(self.U, self.lam, U_bar, lam_bar)
         else:
-            walk.add(self.a, symmetric_eigen.formula_pullback(self.U, self.lam, U_bar, lam_bar), True)
+            A_bar = symmetric_eigen.formula_pullback(self.U, self.lam, U_bar, lam_bar)
+        walk.add(self.a, self.matrix.gradient(A_bar, overwrite=True), True)
         return 0
 
     cdef object push(self, Push walk):
         A_dot = walk.tangent(self.a)
         if A_dot is None:
             return None
+        A_dot = self.matrix.tangent(A_dot)
         if has_shape_of(A_dot, self.U) and not kernels.nearly_equal(self.lam):
-            return kernels.syevd_pushforward(self.U, self.lam, hermitian_part(A_dot))
+            return kernels.syevd_pushforward(self.U, self.lam, A_dot)
         return symmetric_eigen.formula_pushforward(self.U, self.lam, A_dot)
 
 
@@ -332,6 +338,7 @@ cdef class FastSyevd(Handler):
         node.a = (<Variable>args[0]).node
         node.U = U
         node.lam = lam
+        node.matrix = OneTriangle(a, True)
         return tuple(record_outputs(node.a.trace, node, [U, lam]))
 
 

@@ -249,11 +249,12 @@ def share(wins: Any, ties: Any) -> Any:
 
 
 def larger(_: Any, x: Any, y: Any) -> Any:
-    return share(np.greater(x, y), np.equal(x, y))
+    """A NaN, which is the result whatever the other argument is, has derivative 1 by both."""
+    return share(np.logical_not(np.less_equal(x, y)), np.equal(x, y))
 
 
 def smaller(_: Any, x: Any, y: Any) -> Any:
-    return share(np.less(x, y), np.equal(x, y))
+    return share(np.logical_not(np.greater_equal(x, y)), np.equal(x, y))
 
 
 elementwise(np.maximum, larger, lambda _, x, y: larger(None, y, x))
@@ -277,14 +278,14 @@ def clip_between(x: Any, lower: Any, upper: Any, **kwargs: Any) -> Any:
 
     def inside() -> Any:
         """The part that the upper bound leaves."""
-        return 1 - smaller(None, upper, np.maximum(value(x), value(lower)))
+        return smaller(None, np.maximum(value(x), value(lower)), upper)
 
     def between() -> Any:
         """1 between the bounds; on them, what they leave."""
         on_bound = np.equal(x, lower) | np.equal(x, upper)
         if some(on_bound):
             return inside() * larger(None, x, lower)
-        return np.greater(x, lower) & np.less(x, upper)
+        return np.logical_not(np.less_equal(x, lower) | np.greater_equal(x, upper))  # NaN stays NaN
 
     return y, Elementwise(
         between,

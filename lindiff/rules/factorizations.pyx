@@ -23,15 +23,16 @@ from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.memory cimport copy, empty
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE, blas_int, floating
-from lindiff.kernels.triangles cimport zero_pivot
+from lindiff.kernels.triangles cimport any_unpaired, zero_pivot
 from lindiff.kernels.triangular cimport (
     adjoint_of, outer_triangle, trmm_one, trmm_pullback_one, trsm_one, trsm_pullback_one,
 )
 
+from lindiff import kernels
 from lindiff.core.registry import fast_path
 from lindiff.linalg import potrf, trmm, trsm
 from lindiff.linalg._factored import LU, Cholesky as CholeskyFactor, UpperCholesky, factored
-from lindiff.linalg._matrices import hermitian_part
+from lindiff.linalg._one_triangle import onto_unpaired
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
 from lindiff.linalg.factors import solve
 from lindiff.linalg.triangular import trmm_pullback, trsm_pullback
@@ -108,22 +109,26 @@ cdef inline Node node_of(object x, Trace trace):
 cdef class Cholesky(Node):
     cdef cnp.ndarray L
     cdef bint lower
+    cdef object unpaired  # which entries of A have no mirror image; None if all have
 
     cdef int pull(self, Pull walk, object L_bar) except -1:
         cdef cnp.ndarray A_bar
         cdef blas_int n
         if not has_shape_of(L_bar, self.L):
-            walk.add(self.a, potrf_pullback(self.L, L_bar, lower=self.lower), True)
+            M_bar = potrf_pullback(self.L, L_bar, lower=self.lower)
+            walk.add(self.a, M_bar if self.unpaired is None else onto_unpaired(M_bar, self.unpaired), True)
             return 0
         n = <blas_int>cnp.PyArray_DIM(self.L, 0)
         A_bar = owned(L_bar, walk.overwrite)
         pull_cholesky(self.lower, n, self.L, A_bar)
+        if self.unpaired is not None:
+            onto_unpaired(A_bar, self.unpaired, overwrite_m_bar=True)
         walk.add(self.a, A_bar, True)
         return 0
 
     cdef object push(self, Push walk):
         A_dot = walk.tangent(self.a)
-        return None if A_dot is None else potrf_pushforward(self.L, hermitian_part(A_dot), lower=self.lower)
+        return None if A_dot is None else potrf_pushforward(self.L, A_dot, lower=self.lower)
 
 
 cdef void pull_cholesky(bint lower, blas_int n, cnp.ndarray L, cnp.ndarray L_bar):
@@ -174,15 +179,19 @@ cdef class FastCholesky(Handler):
             return NotImplemented
         n = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>x._value, 0)
         if n > SMALL:
-            L = factored(x, CholeskyFactor if lower else UpperCholesky).triangle
+            factor = factored(x, CholeskyFactor if lower else UpperCholesky)
+            L = factor.triangle
+            unpaired = factor.matrix.unpaired
         else:
             L = copied(x._value)
+            unpaired = kernels.unpaired(L, lower) if any_unpaired(lower, L) else None
             if potrf_of(cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE, lower, n, cnp.PyArray_DATA(L)) != 0:
                 return NotImplemented  # the readable rule fails with words
         node = Cholesky.__new__(Cholesky)
         node.a = x.node
         node.L = L
         node.lower = lower
+        node.unpaired = unpaired
         return record(x.node.trace, node, L)
 
 

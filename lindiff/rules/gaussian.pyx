@@ -10,6 +10,7 @@ from lindiff.core.variable cimport innermost, node_in, record, value_in
 from lindiff.kernels.elementwise cimport is_plain
 
 from lindiff import kernels
+from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.gaussian import density_of_rows, log_density_pullback, log_density_pushforward
 from lindiff.linalg.triangular import trsm
@@ -24,6 +25,7 @@ cdef class LogDensity(NodeOfMany):
 
     cdef cnp.ndarray L
     cdef cnp.ndarray Z
+    cdef object matrix  # how the covariance depends on ``a``: a OneTriangle
 
     cdef int pull(self, Pull walk, object p_bar) except -1:
         if self.L is None:
@@ -37,7 +39,7 @@ cdef class LogDensity(NodeOfMany):
         if self.b is not None:
             walk.add(self.b, R_bar, True)
         if self.a is not None:
-            walk.add(self.a, A_bar, True)
+            walk.add(self.a, self.matrix.gradient(A_bar, overwrite=True), True)
         return 0
 
     cdef tuple pulled(self, Pull walk, object p_bar):
@@ -84,6 +86,8 @@ cdef class FastLogDensity(Handler):
         node = LogDensity.__new__(LogDensity)
         p, node.L, node.Z = kernels.log_density(A, R, noise)
         node.a = node_in(args[0], trace)
+        if node.a is not None:
+            node.matrix = OneTriangle(A, True)
         node.b = node_in(args[1], trace)
         if node_in(args[2], trace) is not None:
             node.rest = (node_in(args[2], trace),)

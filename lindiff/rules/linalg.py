@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
-from lindiff.core.arrays import zeros_beside
-from lindiff.core.differential import Differential, Linear
+from lindiff.core.arrays import foreign, zeros_beside
+from lindiff.core.differential import Differential
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
 from lindiff.linalg import factors
+from lindiff.linalg._backend import failing_as
 from lindiff.linalg._complement import with_beyond, without_beyond
 from lindiff.linalg._degeneracy import (
-    group_of_equal,
     has_equal,
     without_defect,
-    without_lost_limit,
     without_split,
 )
+from lindiff.linalg._equal_eigenvalues import EqualEigenvalues, is_lower
 from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part, mirrored
+from lindiff.linalg._matrices import adjoint, conj, triangle
+from lindiff.linalg._one_triangle import OneTriangle, symmetric_from
 from lindiff.linalg.diagonals import extractdiag
 from lindiff.linalg.eigenvectors import (
     columns_pullback,
@@ -32,9 +31,6 @@ from lindiff.linalg.eigenvectors import (
     eig_pullback,
     eig_pushforward,
     eigvalsh_pushforward,
-    gaps,
-    off_diagonal,
-    parted,
 )
 from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
 from lindiff.linalg.singular_values import (
@@ -66,14 +62,18 @@ def check_stacked(a: Any, name: str) -> None:
         raise np.linalg.LinAlgError(f"np.linalg.{name}: needs two axes or more, got shape {a.shape}")
 
 
-@contextmanager
-def failing_as(name: str) -> Iterator[None]:
-    """Let a kernel's error name the function that was called."""
-    try:
-        yield
-    except np.linalg.LinAlgError as error:
-        kernel, _, what = str(error).partition(": ")
-        raise np.linalg.LinAlgError(f"np.linalg.{name}: {what or kernel}") from None
+def check_finite(x: Any, name: str) -> None:
+    """Raise for NaN and infinity in matrices, of which LAPACK may search for values forever; a look at an
+    array on a device would wait for it.
+    """
+    plain = value(x)
+    if foreign(plain) is not None:
+        return
+    finite = np.isfinite(plain).all(axis=(-2, -1))
+    if not finite.all():
+        index = tuple(int(k) for k in np.argwhere(~finite)[0])
+        batch = f" (batch index {index})" if index else ""
+        raise np.linalg.LinAlgError(f"np.linalg.{name}: the matrix holds NaN or infinity{batch}")
 
 
 # -- Cholesky and LU -------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def failing_as(name: str) -> Iterator[None]:
 @composed(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     check_square(a, "cholesky")
-    with failing_as("cholesky"):
+    with failing_as("np.linalg.cholesky"):
         return factors.triangle(a, factored(a, UpperCholesky if upper else Cholesky))
 
 
@@ -99,7 +99,7 @@ def solve(a: Any, b: Any) -> Any:
         )
     precise = np.result_type(a.dtype, np.finfo(np.result_type(a.dtype, b.dtype)).dtype)
     a = a if a.dtype == precise else a.astype(precise)
-    with failing_as("solve"):
+    with failing_as("np.linalg.solve"):
         X = factors.solve(a, B, False, factored(a, LU))
     return X[..., 0] if vector else X
 
@@ -107,7 +107,7 @@ def solve(a: Any, b: Any) -> Any:
 @composed(np.linalg.inv)
 def inv(a: Any) -> Any:
     check_square(a, "inv")
-    with failing_as("inv"):
+    with failing_as("np.linalg.inv"):
         return factors.inverse(a, factored(a, LU))
 
 
@@ -126,75 +126,56 @@ def slogdet(a: Any) -> Any:
 # -- eigenvalues -----------------------------------------------------------------------------------------
 
 
+def check_triangle_finite(a: Any, UPLO: Any, name: str) -> None:
+    """`check_finite` of what is read."""
+    if a.ndim >= 2:
+        check_finite(triangle(value(a), is_lower(UPLO)), name)
+
+
 @rule(np.linalg.eigh)
 def eigh(a: Any, UPLO: Any = "L") -> Any:
+    check_triangle_finite(a, UPLO, "eigh")
     w, V = np.linalg.eigh(a, UPLO)
-    return EighResult(w, V), Differential(
-        (lambda a_dot: columns_pushforward(w, V, a_dot, "eigh"),),
-        (lambda bars: columns_pullback(w, V, bars[0], bars[1], "eigh"),),
-        symbolic_zeros=True,
-    )
+    A = OneTriangle(a, is_lower(UPLO))
+    values = EqualEigenvalues.of(a, w, UPLO, "eigh")
+
+    def pushforward(a_dot: Any) -> Any:
+        w_dot, V_dot = columns_pushforward(w, V, A.tangent(a_dot), "eigh")
+        return w_dot if values is None else values.pushforward(a_dot), V_dot
+
+    def pullback(bars: Any) -> Any:
+        w_bar, V_bar = bars
+        if values is None or w_bar is None:
+            return A.gradient(columns_pullback(w, V, w_bar, V_bar, "eigh"))
+        a_bar = values.pullback(w_bar)
+        if V_bar is None:
+            return a_bar  # else the vectors know of the values
+        return a_bar + A.gradient(columns_pullback(w, V, 0 * w_bar, V_bar, "eigh"))
+
+    result = EighResult(w if values is None else values.w, V)
+    return result, Differential((pushforward,), (pullback,), symbolic_zeros=True)
 
 
 @rule(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
     """``a_bar = V diag(w_bar) Vᴴ``; the eigenvectors are kept for the derivative."""
-    if isinstance(a, Variable) and has_equal(np.linalg.eigvalsh(value(a), UPLO)):
-        return _eigvalsh_with_equal(a, UPLO)
+    check_triangle_finite(a, UPLO, "eigvalsh")
+    if isinstance(a, Variable):
+        values = EqualEigenvalues.of(a, np.linalg.eigvalsh(value(a), UPLO), UPLO, "eigvalsh")
+        if values is not None:
+            return values.w, Differential((values.pushforward,), (values.pullback,))
     w, V = np.linalg.eigh(a, UPLO)
+    A = OneTriangle(a, is_lower(UPLO))
     return w, Differential(
-        (lambda a_dot: eigvalsh_pushforward(w, V, a_dot),),
-        (lambda w_bar: columns_pullback(w, V, w_bar, None, "eigvalsh"),),
+        (lambda a_dot: eigvalsh_pushforward(w, V, A.tangent(a_dot)),),
+        (lambda w_bar: A.gradient(columns_pullback(w, V, w_bar, None, "eigvalsh")),),
     )
-
-
-def _eigvalsh_with_equal(a: Any, UPLO: Any) -> Any:
-    """Inside another derivative: the pullback is an operation of its own, with exact pushforward."""
-    w = np.linalg.eigvalsh(a, UPLO)
-
-    def pushforward(a_dot: Any) -> Any:
-        return eigvalsh_pushforward(w, np.linalg.eigh(a, UPLO)[1], a_dot)
-
-    def pullback(w_bar: Any) -> Any:
-        without_split(w_bar, w, "eigvalsh")
-        return _recomposed(a, w_bar, UPLO)
-
-    return w, Differential((pushforward,), (pullback,))
-
-
-@rule
-def _recomposed(a: Any, g: Any, UPLO: Any) -> Any:
-    """``Y = V diag(g) Vᴴ``, where V are the eigenvectors of ``a`` and g is equal for equal eigenvalues.
-
-    ``Y_dot = V (M ∘ D + R diag(g_dot) Rᴴ) Vᴴ``, ``D_ij = (g_j - g_i) / (w_j - w_i)`` between groups of equal
-    eigenvalues; within them, where that limit is lost, R are the vectors of the parting eigenvalues to which
-    the entries of ``g_dot`` belong.
-    """
-    w, V = np.linalg.eigh(a, UPLO)
-    group = group_of_equal(value(w))
-    same = group[..., None, :] == group[..., :, None]
-    D = np.where(same, 0.0, (g[..., None, :] - g[..., :, None]) / np.where(same, 1.0, gaps(w)))
-
-    def in_basis(X: Any) -> Any:
-        return adjoint(V) @ hermitian_part(X) @ V
-
-    def pushforward(a_dot: Any, g_dot: Any, _: Any = None) -> Any:
-        M = in_basis(a_dot)
-        R = parted(M, w)[1]
-        return V @ (M * D + (R * g_dot[..., None, :]) @ adjoint(R)) @ adjoint(V)
-
-    def pullback(Y_bar: Any) -> Any:
-        Z = in_basis(Y_bar)
-        without_lost_limit(off_diagonal(Z), w, "eigvalsh")
-        g_bar = extractdiag(Z)
-        return V @ (Z * D) @ adjoint(V), g_bar.real if Z.dtype.kind == "c" else g_bar, None
-
-    return hermitian_part((V * g[..., None, :]) @ adjoint(V)), Differential(pushforward, pullback)
 
 
 @rule(np.linalg.eig)
 def eig(a: Any) -> Any:
-    w, V = np.linalg.eig(a)
+    with failing_as("np.linalg.eig"):
+        w, V = np.linalg.eig(a)
 
     def pushforward(a_dot: Any) -> Any:
         return eig_pushforward(w, V, np.linalg.solve(V, a_dot @ V), "eig")
@@ -208,7 +189,8 @@ def eig(a: Any) -> Any:
 @rule(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
     """``w_dot = diag(V⁻¹ a_dot V)``."""
-    w, V = np.linalg.eig(a)
+    with failing_as("np.linalg.eigvals"):
+        w, V = np.linalg.eig(a)
 
     def pushforward(a_dot: Any) -> Any:
         without_defect(w, V, "eigvals")
@@ -230,7 +212,13 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     check_stacked(a, "svd")
     if hermitian:
         return _hermitian_svd(a, compute_uv)
-    return _svd(a, bool(full_matrices)) if compute_uv else np.linalg.svdvals(a)
+    with failing_as("np.linalg.svd"):
+        if not compute_uv:
+            return np.linalg.svdvals(a)
+        U, S, Vh = _svd(a, bool(full_matrices))
+        if is_nested(a) and has_equal(with_zero(S)):
+            S = np.linalg.svdvals(a) + 0 * S  # whose pullback knows what it shares with the vectors
+        return SVDResult(U, S, Vh)
 
 
 def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
@@ -247,27 +235,40 @@ def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
 
 @rule
 def _svd(a: Any, full_matrices: bool) -> Any:
+    check_finite(a, "svd")
     U, S, Vh = np.linalg.svd(a, full_matrices)
-    return SVDResult(U, S, Vh), Differential(
+    return (U, S, Vh), Differential(
         (lambda a_dot: svd_pushforward(U, S, Vh, a_dot),),
         (lambda bars: svd_pullback(U, S, Vh, *bars),),
         symbolic_zeros=True,
     )
 
 
+def is_nested(x: Any) -> bool:
+    """Whether it is a Variable whose derivatives are differentiated."""
+    return type(x) is Variable and type(x._value) is Variable
+
+
 @composed(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
     """At equal or zero ones, inside another derivative, from the eigenvalues of ``[[0, x], [xᴴ, 0]]``.
 
-    Those have exact Hessians there, forward over reverse.
+    Those are exact in second order.
     """
     check_stacked(x, "svdvals")
-    if type(x) is Variable and type(x._value) is Variable:
+    check_finite(x, "svdvals")
+    if is_nested(x):
         s = np.linalg.svd(value(x), compute_uv=False)
-        if has_equal(np.concatenate([s, np.zeros_like(s[..., :1])], axis=-1)):
+        if has_equal(with_zero(s)):
             w = _eigenvalues_of_both_signs(x)
             return w + (s - value(w))
     return _svdvals(x)
+
+
+def with_zero(s: Any) -> Any:
+    """Plain singular values, and zero: with it they have a kink."""
+    plain = value(s)
+    return np.concatenate([plain, np.zeros_like(plain[..., :1])], axis=-1)
 
 
 def _eigenvalues_of_both_signs(x: Any) -> Any:
@@ -290,14 +291,14 @@ def _svdvals(x: Any) -> Any:
 
 def _tall_qr_pushforward(Q: Any, R: Any, a_dot: Any) -> Any:
     """That of the LQ factorization ``aᴴ = Rᴴ Qᴴ``."""
-    with failing_as("qr"):
+    with failing_as("np.linalg.qr"):
         Qh_dot, Rh_dot = gelqf_pushforward(adjoint(Q), adjoint(R), adjoint(a_dot))
     return adjoint(Qh_dot), adjoint(Rh_dot)
 
 
 def _tall_qr_pullback(Q: Any, R: Any, Q_bar: Any, R_bar: Any) -> Any:
     Q_bar, R_bar = (None if X is None else adjoint(X) for X in (Q_bar, R_bar))
-    with failing_as("qr"):
+    with failing_as("np.linalg.qr"):
         return adjoint(gelqf_pullback(adjoint(Q), adjoint(R), Q_bar, R_bar))
 
 
@@ -358,12 +359,12 @@ def _tall_r(a: Any) -> Any:
 
     def pushforward(a_dot: Any) -> Any:
         """``R_dot = Φ(R⁻ᴴ (a_dotᴴ a + aᴴ a_dot) R⁻¹)ᴴ R``."""
-        with failing_as("qr"):
+        with failing_as("np.linalg.qr"):
             Q = trsm(R, a, rightside=True, lower=False)
         return _tall_qr_pushforward(Q, R, a_dot)[1]
 
     def pullback(R_bar: Any) -> Any:
-        with failing_as("qr"):
+        with failing_as("np.linalg.qr"):
             return adjoint(gelqf_l_pullback(adjoint(R), adjoint(a), adjoint(R_bar)))
 
     return R, Differential((pushforward,), (pullback,))
@@ -381,18 +382,16 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
         rcond = 1e-15 if rtol is np._NoValue else rtol
     if rcond is None:
         rcond = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
-    return _pinv(_from_lower(a) if hermitian else a, rcond)
-
-
-@rule
-def _from_lower(a: Any) -> Any:
-    """The Hermitian matrix that ``a`` stands for where only its lower triangle is read."""
-    return mirrored(a, True), Linear((hermitian_part,), (hermitian_part,))
+    if hermitian:
+        check_triangle_finite(a, "L", "pinv")
+        a = symmetric_from(a, True)
+    return _pinv(a, rcond)
 
 
 @rule
 def _pinv(a: Any, rcond: Any) -> Any:
     """The pseudoinverse among matrices of constant rank."""
+    check_finite(a, "pinv")
     P = np.linalg.pinv(a, rcond)
     return P, Differential(
         (lambda a_dot: pinv_pushforward(a, P, a_dot),), (lambda P_bar: pinv_pullback(a, P, P_bar),)
@@ -406,6 +405,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     One singular value decomposition is kept for both directions.
     """
     a, b = as_array(a), as_array(b)
+    if a.ndim == 2:
+        check_finite(a, "lstsq")
     x, residuals, rank, s = np.linalg.lstsq(a, b, rcond)
     vector = b.ndim == 1
     B, X = (b[:, None], x[:, None]) if vector else (b, x)
@@ -530,4 +531,6 @@ def _cond_of_singular(x: Any, p: Any) -> Any:
             "np.linalg.cond: infinite, as of a singular matrix, where it has no derivative"
         )
 
-    return np.linalg.cond(value(x), p), Differential(no_derivative, no_derivative)
+    with failing_as("np.linalg.cond"):
+        y = np.linalg.cond(value(x), p)
+    return y, Differential(no_derivative, no_derivative)

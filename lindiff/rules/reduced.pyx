@@ -10,6 +10,7 @@ cimport numpy as cnp
 
 import numpy as np
 
+from lindiff.core.differential cimport all_finite
 from lindiff.core.record cimport Node, Pull, Push
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, as_value, record
@@ -215,7 +216,7 @@ cdef class Extreme(Reduction):
         return attained, n.astype(self.x.dtype)
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
-        x_bar = shared_equally(y_bar, self.x, self.y, self.kept)
+        x_bar = shared_equally(y_bar, self.x, self.y, self.kept) if all_finite(self.y) else None
         if x_bar is None:
             attained, n = self.attaining()
             x_bar = np.where(attained, np.reshape(y_bar, self.kept) / n, 0)

@@ -157,9 +157,14 @@ def average(
 def attaining(
     x: Any, y: Any, kept: tuple[int, ...], axis: Any, where: Any = True, **initial: Any
 ) -> tuple[Any, Any]:
-    """Which elements attain their extreme ``y`` (of shape ``kept`` with its axes), and how many share it."""
+    """Which elements attain their extreme ``y`` (of shape ``kept`` with its axes), and how many share it.
+
+    NaN is attained by what is NaN.
+    """
     extremes = np.reshape(value(y), kept)
     attained = np.equal(x, extremes) & where
+    if some(np.isnan(extremes)):
+        attained |= np.isnan(value(x)) & where
     n = np.sum(attained, axis=axis, keepdims=True)
     if initial:
         n = n + np.equal(extremes, initial["initial"])

@@ -11,13 +11,14 @@ from typing import Any
 from lindiff.seeing import _layout
 from lindiff.seeing._graph import Box, Graph, graph_of
 from lindiff.seeing._recording import record
+from lindiff.transforms._arguments import Argnums
 
 __all__ = ["Drawing", "draw"]
 
 
 def draw(
     function: Callable[..., Any],
-    argnums: int | tuple[int, ...] = 0,
+    argnums: Argnums = 0,
     *,
     file: str | os.PathLike[str] | None = None,
     collapse: bool = True,

@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from lindiff.seeing._flops import flops
 from lindiff.seeing._recording import Array, Recorded, record
+from lindiff.transforms._arguments import Argnums
 
 __all__ = ["Explanation", "explain"]
 
@@ -17,7 +18,7 @@ MOST_ROWS = 60  # a longer table is shown by its beginning and its end
 
 
 def explain(
-    function: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, repeats: int = 1
+    function: Callable[..., Any], argnums: Argnums = 0, *, repeats: int = 1
 ) -> Callable[..., Explanation]:
     """What differentiating a function does, operation by operation, and what each operation costs.
 
@@ -25,8 +26,8 @@ def explain(
     ----------
     function : callable
         May be a derivative itself: ``ld.explain(ld.grad(f))`` lists the operations of the pullbacks as well.
-    argnums : int or tuple of int
-        The positional arguments that are differentiated, as for :func:`lindiff.grad`.
+    argnums : int, str or tuple of these
+        The arguments that are differentiated, by position or by name, as for :func:`lindiff.grad`.
     repeats : int
         How often to run it; each time shown is the least.
 

@@ -17,7 +17,7 @@ from lindiff.core.variable import node_in, value
 from lindiff.seeing._memory import bytes_kept, memory
 from lindiff.seeing._naming import Naming, leaves, operation_of
 from lindiff.seeing._source import Place
-from lindiff.transforms._arguments import select
+from lindiff.transforms._arguments import Argnums, select
 
 Array = tuple[tuple[int, ...], str]  # shape and dtype
 
@@ -133,7 +133,7 @@ class Recording(Naming):
 
 def record(
     function: Callable[..., Any],
-    argnums: int | tuple[int, ...],
+    argnums: Argnums,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     backward: bool,
@@ -145,11 +145,14 @@ def record(
     parameters = _parameters(function)
     names: list[str] = []
     for place, primal in zip(places, selected, strict=True):
-        place %= len(args)
-        name = parameters[place] if place < len(parameters) else f"argument {place}"
+        name = place if isinstance(place, str) else _named(parameters, place % len(args))
         count = len(pytree.flatten(primal)[0])
         names += [name] if count == 1 else [f"{name}[{i}]" for i in range(count)]
     return recording, names
+
+
+def _named(parameters: list[str], place: int) -> str:
+    return parameters[place] if place < len(parameters) else f"argument {place}"
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:

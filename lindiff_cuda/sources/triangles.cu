@@ -151,6 +151,38 @@ extern "C" __global__ void symmetrize(SCALAR *X, REAL scale, long long row, long
     pair.store(n);
 }
 
+// found := which entries of the named triangle of X have no mirror image: where that is zero, or differs by more
+// than `rounding`, relatively
+extern "C" __global__ void find_unpaired(SCALAR *X, bool *found, REAL rounding, long long row, long long next,
+                                         int count, int n, int lower, int hermitian) {
+    PAIR
+    pair.load(n, true, true);
+    bool *own = found + (long long) pair.matrix * n * n;
+    EACH_ENTRY(pair) {
+        SCALAR a = lower ? pair.lower_entry(r, c) : pair.upper_entry(r, c);
+        SCALAR b = conj_if(hermitian, lower ? pair.upper_entry(r, c) : pair.lower_entry(r, c));
+        bool unpaired = i != j && (is_zero(b) || !(size_of(a - b) <= rounding * size_of(b)));
+        own[(long long) i * n + j] = unpaired && lower;
+        if (i != j) own[(long long) j * n + i] = unpaired && !lower;
+    }
+}
+
+// X, symmetric, has the whole of a pair at an entry that was `found`, and 0 opposite
+extern "C" __global__ void give_to_unpaired(SCALAR *X, const bool *found, long long of_matrix, long long row,
+                                            long long next, int count, int n) {
+    PAIR
+    pair.load(n, true, true);
+    const bool *own = found + pair.matrix * of_matrix;
+    EACH_ENTRY(pair) {
+        SCALAR below = pair.lower_entry(r, c), above = pair.upper_entry(r, c);
+        if (own[(long long) i * n + j]) below += below, above = 0;
+        else if (own[(long long) j * n + i]) above += above, below = 0;
+        pair.below[r * LD + c] = below;
+        pair.above[c * LD + r] = above;
+    }
+    pair.store(n);
+}
+
 // T := sym(T ∘ F) + diag(lam_bar), F_ij = 1 / h(λ_i - λ_j); without `has_bar` lam_bar counts as zero.
 // `bits` are those of `largest_entry`. Rule and reason: gaps.cuh
 extern "C" __global__ void divide_by_gaps(SCALAR *X, const REAL *lam, const REAL *lam_bar, const BITS *bits,

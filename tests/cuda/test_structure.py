@@ -68,6 +68,32 @@ class TestTriangles:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("hermitian", [True, False])
+def test_entries_without_a_mirror_image(cupy, rng, dtype, lower, hermitian):
+    import lindiff_cuda as cuda
+
+    for shape in [(3, 3), (2, 45, 45), (2, 1, 4, 4), (0, 2, 2), (2, 0, 0)]:
+        X = general(rng, shape, dtype)
+        image = adjoint(X) if hermitian else np.swapaxes(X, -1, -2)
+        A = np.where(rng.random(shape) < 0.7, X + image, X)
+        A = np.where(rng.random(shape) < 0.1, 0, A).astype(dtype)
+        wanted = kernels.unpaired(A, lower=lower, hermitian=hermitian)
+        found = cuda.unpaired(cupy.asarray(A), lower=lower, hermitian=hermitian)
+        np.testing.assert_array_equal(found.get(), np.zeros(shape, bool) if wanted is None else wanted)
+        M_bar = sym(general(rng, shape, dtype)) if hermitian else X + np.swapaxes(X, -1, -2)
+        whole = kernels.onto_unpaired(M_bar, found.get())
+        np.testing.assert_array_equal(cuda.onto_unpaired(cupy.asarray(M_bar), found).get(), whole)
+        several = np.broadcast_to(M_bar, (3, *shape))
+        np.testing.assert_array_equal(
+            cuda.onto_unpaired(cupy.asarray(several), found).get(), np.broadcast_to(whole, (3, *shape))
+        )
+        x = cupy.asarray(M_bar)
+        assert cuda.onto_unpaired(x, found, overwrite_m_bar=True) is x
+        np.testing.assert_array_equal(x.get(), whole)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_symmetrize(structure, stack, dtype):
     X, host = stack(dtype)
     structure.symmetrize(X, 0.5)

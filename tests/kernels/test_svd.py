@@ -81,7 +81,9 @@ def test_errors(kernels):
         kernels.gesdd_pullback(U, s, Vh, None, np.ones(3), None)
     with pytest.raises(ValueError, match=r"gesdd_pushforward: A_dot has shape \(2, 2\).*end in \(3, 2\)"):
         kernels.gesdd_pushforward(U, s, Vh, np.eye(2))
-    with pytest.raises(np.linalg.LinAlgError, match=r"gesdd: no convergence \(batch index \(1,\)\)"):
+    with pytest.raises(
+        np.linalg.LinAlgError, match=r"gesdd: (A holds NaN or infinity|no convergence) \(batch index \(1,\)\)"
+    ):
         kernels.gesdd(np.stack([np.eye(3), np.full((3, 3), np.nan)]))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,10 +22,13 @@ __all__ = [
     "by_quotient",
     "derivatives_of",
     "elementwise",
+    "horner",
     "is_complex",
+    "log_slope",
     "outputs",
     "refuse_argument",
     "times",
+    "with_partials",
 ]
 
 Partial = Callable[..., Any]
@@ -161,6 +165,38 @@ def derivatives_of(values: Callable[..., Any], name: str) -> Callable[[Any, int]
     kth.__qualname__ = kth.__name__ = name
     derivative = rule(kth)
     return derivative
+
+
+def with_partials(formula: Callable[..., Any], *partials: Callable[..., Any]) -> Callable[..., Any]:
+    """An elementwise function with these partial derivatives, where those of its formula would cancel.
+
+    Each is a function of the arguments.  Of plain arguments, and where formulas are read, the formula itself.
+    """
+
+    def call(*args: Any) -> Any:
+        return primitive(*args) if any(isinstance(x, Variable) for x in args) else formula(*args)
+
+    def by_partials(*args: Any) -> tuple[Any, Differential]:
+        return call(*args), Elementwise(*(functools.partial(partial, *args) for partial in partials))
+
+    by_partials.__qualname__ = by_partials.__name__ = getattr(formula, "__name__", "formula")
+    primitive = rule(by_partials)
+    return call
+
+
+def log_slope(coefficients: Sequence[float]) -> list[float]:
+    """The power series of ``q S'(q) / S(q)``, for the series S with these coefficients, the first one 1."""
+    slope: list[float] = []
+    for k, c in enumerate(coefficients):
+        slope.append(k * c - sum(slope[j] * coefficients[k - j] for j in range(k)))
+    return slope
+
+
+def horner(coefficients: Sequence[float], q: Any) -> Any:
+    total: Any = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        total = total * q + c
+    return total
 
 
 def by_quotient(

@@ -56,8 +56,7 @@ def tukey_density(y: Any, x: Any, lmbda: Any) -> Any:
 
 def tukey_by_lambda(y: Any, x: Any, lmbda: Any) -> Any:
     rest = special.tklmbda(np.negative(x), lmbda)
-    left, right = special.boxcox(y, lmbda), special.boxcox(rest, lmbda)
-    slope = boxcox_by_lambda(left, y, lmbda) - boxcox_by_lambda(right, rest, lmbda)
+    slope = boxcox_by_lambda(y, lmbda) - boxcox_by_lambda(rest, lmbda)
     return -tukey_density(y, x, lmbda) * slope
 
 

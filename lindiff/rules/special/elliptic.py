@@ -15,6 +15,7 @@ from scipy import special
 from lindiff.core.differential import Elementwise
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
+from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import elementwise, outputs
 
 __all__: list[str] = []
@@ -76,11 +77,18 @@ def _trapezoidal(exponents: tuple[float, ...], power: float, z: list[Any]) -> An
     with np.errstate(all="ignore"):
         logarithm = power * u
         for b, part in zip(exponents, turned, strict=True):
-            logarithm = logarithm - b * np.log(np.exp(u) + part)
+            logarithm = logarithm - b * _log_of_sum(u, part)
         value = step * np.exp(logarithm).sum(axis=1)
     if turn.any():
         value = value * np.exp(-1j * fall * turn)
     return np.where(negative.any(axis=1), np.nan, np.where(rise > 0, value, np.inf))
+
+
+def _log_of_sum(u: Any, z: Any) -> Any:
+    """``log(eᵘ + z)``, also beyond the range of the exponential."""
+    if z.dtype.kind != "c":
+        return np.logaddexp(u, np.log(z))
+    return np.where(z == 0, u, np.log(np.exp(u) + z))
 
 
 # -- Carlson's integrals ---------------------------------------------------------------------------------
@@ -184,10 +192,27 @@ outputs(special.ellipj, jacobi_by_argument, jacobi_by_parameter)
 # -- the arithmetic-geometric mean: π a / (2 K(1 - b²/a²)) (Gauss) ---------------------------------------
 
 
-def mean_by_second(y: Any, a: Any, b: Any) -> Any:
-    """``π b / (a K²) ∂K/∂m``."""
+APART = 1e-9  # K(m) = log(4 a/b) to the last bit
+
+
+def mean_by_second(a: Any, b: Any) -> Any:
+    """``π b / (a K²) ∂K/∂m`` with ``m = 1 - b²/a²``; where one argument is small beside the other, the
+    derivative of ``π/2 a / log(4 a/b)``."""
+    low, high = (np.less(np.abs(s), APART * np.abs(t)) for s, t in ((b, a), (a, b)))
+    apart = low | high
+    if not perhaps(apart):
+        return _mean_by_second(a, b)
+    a, b, near_a, near_b = (
+        np.where(mask, t, 1.0) for mask, t in ((apart, a), (apart, b), (~apart, a), (~apart, b))
+    )
+    L = math.log(4) + np.abs(np.log(np.abs(a)) - np.log(np.abs(b)))
+    far = math.pi / 2 * np.where(low, a / b / L, 1 - 1 / L) / L
+    return np.where(apart, far, _mean_by_second(near_a, near_b))
+
+
+def _mean_by_second(a: Any, b: Any) -> Any:
     p = np.square(np.divide(b, a))
     return math.pi / 6 * b / a * special.elliprd(0, 1, p) / np.square(special.ellipkm1(p))
 
 
-elementwise(special.agm, lambda y, a, b: mean_by_second(y, b, a), mean_by_second)
+elementwise(special.agm, lambda y, a, b: mean_by_second(b, a), lambda y, a, b: mean_by_second(a, b))

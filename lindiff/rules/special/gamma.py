@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from lindiff.core.registry import constant, rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array
 from lindiff.rules._formula import perhaps, some
-from lindiff.rules.special._common import elementwise, is_complex
+from lindiff.rules.special._common import elementwise, is_complex, with_partials
 
 __all__ = ["bernoulli", "digamma_increment", "polygamma", "stirling_error"]
 
@@ -130,14 +131,33 @@ def digamma_excess(x: Any) -> Any:
 
 
 def digamma_increment(a: Any, b: Any) -> Any:
-    """``ψ(a + b) - ψ(a)``, without cancellation where a is large."""
+    """``ψ(a + b) - ψ(a)``, without cancellation where a is large or b small."""
+    small = np.less(np.abs(b), 1e-3 * a)
     large = np.greater(a, 20) & np.greater(np.add(a, b), 20)
-    if not some(large):
-        return special.psi(np.add(a, b)) - special.psi(a)
-    start = np.where(large, a, 20.0)
-    end = np.where(large, np.add(a, b), 20.0)
-    far = np.log1p(np.where(large, b, 0) / start) + digamma_excess(end) - digamma_excess(start)
-    return np.where(large, far, special.psi(np.add(a, b)) - special.psi(a))
+    plain = special.psi(np.add(a, b)) - special.psi(a)
+    if some(large):
+        start = np.where(large, a, 20.0)
+        end = np.where(large, np.add(a, b), 20.0)
+        far = np.log1p(np.where(large, b, 0) / start) + digamma_excess(end) - digamma_excess(start)
+        plain = np.where(large, far, plain)
+    if not some(small):
+        return plain
+    return np.where(small, _increment_around_middle(a, np.where(small, b, 0), 2), plain)
+
+
+def _increment_around_middle(a: Any, b: Any, s: int) -> Any:
+    """``∫ ζ(s, x) dx`` from a to a + b, by Taylor's series around the middle; for s = 2 that of ψ'."""
+    middle = a + 0.5 * b
+    return b * (special.zeta(s, middle) + s * (s + 1) / 24 * np.square(b) * special.zeta(s + 2, middle))
+
+
+def trigamma_decrement(a: Any, b: Any) -> Any:
+    """``ψ'(a) - ψ'(a + b)``, without cancellation where b is small."""
+    small = np.less(np.abs(b), 1e-3 * a)
+    plain = trigamma(as_array(a)) - trigamma(as_array(np.add(a, b)))
+    if not some(small):
+        return plain
+    return np.where(small, 2 * _increment_around_middle(a, np.where(small, b, 0), 3), plain)
 
 
 def stirling_error(a: Any) -> Any:
@@ -150,10 +170,59 @@ def stirling_error(a: Any) -> Any:
     return np.where(a > 15, series, direct)
 
 
+def _beta_mixed(a: Any, b: Any) -> Any:
+    """``y (Δψ(a) Δψ(b) - ψ'(a + b))``; next to its poles, where that cancels, from its integral."""
+    small = np.less(np.minimum(np.abs(a), np.abs(b)), 0.1) & np.greater(a, 0) & np.greater(b, 0)
+    increments = digamma_increment(a, b) * digamma_increment(b, a)
+    far = special.beta(a, b) * (increments - trigamma(as_array(np.add(a, b))))
+    if not perhaps(small):
+        return far
+    return np.where(small, beta_moment(np.where(small, a, 1.0), np.where(small, b, 1.0), 1, 1), far)
+
+
+@rule
+def beta_moment(a: Any, b: Any, i: int, j: int) -> Any:
+    """``∫ tᵃ⁻¹ (1 - t)ᵇ⁻¹ logⁱ t logʲ(1 - t) dt`` from 0 to 1, for a, b > 0 and i, j > 0."""
+    nested = isinstance(a, Variable) or isinstance(b, Variable)
+    y = beta_moment(a, b, i, j) if nested else _beta_moment(a, b, i, j)
+    return y, Elementwise(lambda: beta_moment(a, b, i + 1, j), lambda: beta_moment(a, b, i, j + 1))
+
+
+def _beta_moment(a: Any, b: Any, i: int, j: int) -> Any:
+    """By the trapezoidal rule in logit t, where the integrand is analytic and decays like ``e^-|u|``."""
+    a, b = np.broadcast_arrays(as_array(a), as_array(b))
+    step = 0.25
+    u = placed(np.arange(-60, 60 + step, step), a)
+    log_t, log_rest = -np.logaddexp(0, -u), -np.logaddexp(0, u)
+    weights = step * log_t**i * log_rest**j
+    exponent = a.reshape(-1, 1) * log_t + b.reshape(-1, 1) * log_rest
+    return (np.exp(exponent) * weights).sum(axis=-1).reshape(a.shape).astype(np.result_type(a, b))
+
+
+def _beta_slope(a: Any, b: Any) -> Any:
+    return -special.beta(a, b) * digamma_increment(a, b)
+
+
+def _beta_curvature(a: Any, b: Any) -> Any:
+    return special.beta(a, b) * (np.square(digamma_increment(a, b)) + trigamma_decrement(a, b))
+
+
+beta_by_first = with_partials(_beta_slope, _beta_curvature, _beta_mixed)
+beta_by_second = with_partials(
+    lambda a, b: _beta_slope(b, a), _beta_mixed, lambda a, b: _beta_curvature(b, a)
+)
+
+
+def _of_arguments(y: Any, a: Any, b: Any, by_first: Callable[..., Any]) -> Any:
+    """The slope, from the value that is there where it is plain."""
+    nested = isinstance(a, Variable) or isinstance(b, Variable)
+    return by_first(a, b) if nested else -y * digamma_increment(a, b)
+
+
 elementwise(
     special.beta,
-    lambda y, a, b: -y * digamma_increment(a, b),
-    lambda y, a, b: -y * digamma_increment(b, a),
+    lambda y, a, b: _of_arguments(y, a, b, beta_by_first),
+    lambda y, a, b: _of_arguments(y, b, a, lambda b, a: beta_by_second(a, b)),
 )
 elementwise(
     special.betaln,

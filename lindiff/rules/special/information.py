@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from scipy import special
 
 from lindiff.rules._formula import perhaps, some
 from lindiff.rules.elementwise import nonzero
-from lindiff.rules.special._common import by_quotient, derivatives_of, elementwise
+from lindiff.rules.special._common import by_quotient, derivatives_of, elementwise, with_partials
 
 __all__ = ["boxcox_by_lambda", "exprel", "log1p_over_x"]
+
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 # -- logistic --------------------------------------------------------------------------------------------
 
@@ -43,7 +46,19 @@ def log_ratio(x: Any, y: Any) -> Any:
     nothing = np.equal(x, 0) & np.equal(y, 0)
     if perhaps(nothing):
         x, y = np.where(nothing, 1, x), np.where(nothing, 1, y)
-    return np.log(np.divide(x, y))
+    return log_quotient(x, y)
+
+
+def _log_quotient(x: Any, y: Any) -> Any:
+    """Of the quotient, which keeps the digits near 1; where that leaves the range, of both."""
+    quotient = np.divide(x, y)
+    beyond = np.isinf(quotient) | np.less(np.abs(quotient), SMALLEST)
+    if not perhaps(beyond):
+        return np.log(quotient)
+    return np.where(beyond, np.log(x) - np.log(y), np.log(quotient))
+
+
+log_quotient = with_partials(_log_quotient, lambda x, y: 1 / x, lambda x, y: -1 / y)
 
 
 elementwise(special.xlogy, lambda z, x, y: np.log(y), lambda z, x, y: ratio(x, y))
@@ -66,23 +81,49 @@ def huber_by_delta(y: Any, delta: Any, r: Any) -> Any:
 elementwise(special.huber, huber_by_delta, lambda y, delta, r: np.clip(r, np.negative(delta), delta))
 
 
-def pseudo_huber_by_delta(y: Any, delta: Any, r: Any) -> Any:
-    """``2 δ (s - 1) - r² / (δ s)`` with ``s = √(1 + (r/δ)²)``, without cancellation and division by δ."""
-    h = np.hypot(delta, r)
-    return r**4 / nonzero(h * np.square(h + delta))
+def _share(x: Any, y: Any) -> Any:
+    """``x / h`` with ``h = √(x² + y²)``."""
+    return x / nonzero(np.hypot(x, y))
 
 
+share: Callable[..., Any] = with_partials(
+    _share,
+    lambda x, y: np.square(share(y, x)) / nonzero(np.hypot(x, y)),
+    lambda x, y: -share(x, y) * share(y, x) / nonzero(np.hypot(x, y)),
+)
+
+
+def _versine(delta: Any, r: Any) -> Any:
+    """``1 - δ / h`` as ``r / h · r / (h + δ)``."""
+    return share(r, delta) * (r / nonzero(np.hypot(delta, r) + delta))
+
+
+# The value is δ (h - δ); its derivatives are r δ / h and (h - δ)² / h.
+pseudo_huber_by_delta = with_partials(
+    lambda delta, r: r * (share(r, delta) * np.square(r / nonzero(np.hypot(delta, r) + delta))),
+    lambda delta, r: -np.square(_versine(delta, r)) * (share(delta, r) + 2),
+    lambda delta, r: share(r, delta) ** 3,
+)
+pseudo_huber_by_residual = with_partials(
+    lambda delta, r: r * share(delta, r),
+    lambda delta, r: share(r, delta) ** 3,
+    lambda delta, r: share(delta, r) ** 3,
+)
 elementwise(
-    special.pseudo_huber, pseudo_huber_by_delta, lambda y, delta, r: r * delta / nonzero(np.hypot(delta, r))
+    special.pseudo_huber,
+    lambda y, delta, r: pseudo_huber_by_delta(delta, r),
+    lambda y, delta, r: pseudo_huber_by_residual(delta, r),
 )
 
 # -- (eˣ - 1) / x and log(1 + x) / x ---------------------------------------------------------------------
 
 
 def _exprel(x: Any, k: int) -> Any:
-    return by_quotient(
+    y = by_quotient(
         x, k, lambda t, j: np.exp(t) if j else np.expm1(t), lambda m: 1 / math.factorial(m + 1), 1.0 + k / 2
     )
+    overflown = np.greater(x, math.log(np.finfo(y.dtype).max))
+    return np.where(overflown, np.inf, y).astype(y.dtype) if perhaps(overflown) else y
 
 
 def _log1p_over_x(x: Any, k: int) -> Any:
@@ -100,17 +141,39 @@ elementwise(special.exprel, lambda y, x: exprel(x, 1))
 # -- power transforms: (x^λ - 1) / λ = L (exp(λ L) - 1) / (λ L) with L = log x ----------------------------
 
 
-def _by_lambda(y: Any, log_x: Any, lmbda: Any) -> Any:
-    """``L² exprel'(λ L)``; where x = 0 it is y²."""
+def of_logarithm(log_x: Any, lmbda: Any, k: int) -> Any:
+    """``L^(k + 1) exprel⁽ᵏ⁾(λ L)``, the k-th derivative by λ; where x = 0, that of -1/λ."""
     nothing = np.isneginf(log_x)
     if not perhaps(nothing):
-        return np.square(log_x) * exprel(lmbda * log_x, 1)
+        return log_x ** (k + 1) * exprel(lmbda * log_x, k)
+    at_0 = (-1) ** (k + 1) * math.factorial(k) / np.where(nothing, lmbda, 1) ** (k + 1)
     log_x = np.where(nothing, 0, log_x)
-    return np.where(nothing, np.square(y), np.square(log_x) * exprel(lmbda * log_x, 1))
+    return np.where(nothing, at_0, log_x ** (k + 1) * exprel(lmbda * log_x, k))
 
 
-def boxcox_by_lambda(y: Any, x: Any, lmbda: Any) -> Any:
-    return _by_lambda(y, np.log(x), lmbda)
+def power_transform(
+    log: Callable[[Any], Any], power: Callable[[Any, Any], Any]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The partials by x and by λ, whose own are known: of ``(x^λ - 1) / λ`` by x it is ``x^(λ - 1)``."""
+
+    def mixed(x: Any, lmbda: Any) -> Any:
+        return by_x(x, lmbda) * log(x)
+
+    by_x = with_partials(
+        lambda x, lmbda: power(x, np.subtract(lmbda, 1)),
+        lambda x, lmbda: np.subtract(lmbda, 1) * power(x, np.subtract(lmbda, 2)),
+        mixed,
+    )
+    by_lambda = with_partials(
+        lambda x, lmbda: of_logarithm(log(x), lmbda, 1),
+        mixed,
+        lambda x, lmbda: of_logarithm(log(x), lmbda, 2),
+    )
+    return by_x, by_lambda
+
+
+boxcox_by_x, boxcox_by_lambda = power_transform(np.log, np.power)
+boxcox1p_by_x, boxcox1p_by_lambda = power_transform(np.log1p, lambda x, exponent: (1 + x) ** exponent)
 
 
 def inverse_by_lambda(scale: Any, y: Any, lmbda: Any) -> Any:
@@ -118,11 +181,15 @@ def inverse_by_lambda(scale: Any, y: Any, lmbda: Any) -> Any:
     return scale * np.square(y) * log1p_over_x(np.multiply(lmbda, y), 1)
 
 
-elementwise(special.boxcox, lambda y, x, lmbda: x ** np.subtract(lmbda, 1), boxcox_by_lambda)
+elementwise(
+    special.boxcox,
+    lambda y, x, lmbda: boxcox_by_x(x, lmbda),
+    lambda y, x, lmbda: boxcox_by_lambda(x, lmbda),
+)
 elementwise(
     special.boxcox1p,
-    lambda y, x, lmbda: (1 + x) ** np.subtract(lmbda, 1),
-    lambda y, x, lmbda: _by_lambda(y, np.log1p(x), lmbda),
+    lambda y, x, lmbda: boxcox1p_by_x(x, lmbda),
+    lambda y, x, lmbda: boxcox1p_by_lambda(x, lmbda),
 )
 elementwise(
     special.inv_boxcox,

@@ -9,6 +9,7 @@ Chen et al. 2018, appendix B.)  Both are new initial value problems, solved by t
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import conj
 from lindiff.scipy._rest import has_variable
+from lindiff.scipy.integrate._jumps import moved_jump
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
@@ -26,8 +28,10 @@ __all__ = ["Problem", "as_vector", "trajectory"]
 
 # f(t, y, params): a vector like y.
 Field = Callable[[Any, Any, list[Any]], Any]
-# (f(t, y), t₀, times, y₀) -> the solution at these times, and what makes it a function of time.
-Solve = Callable[[Callable[[float, Any], Any], float, Any, Any], tuple[Any, Callable[[], Any]]]
+# (f(t, y), t₀, times, y₀) -> the solution at these times, and what makes it a function of time, SciPy's
+# OdeSolution; at no cost (True), or by solving again.
+Solution = tuple[Any, Callable[[], Any], bool]
+Solve = Callable[[Callable[[float, Any], Any], float, Any, Any], Solution]
 
 
 class Problem:
@@ -51,7 +55,7 @@ class Problem:
     def other(self, field: Field) -> Problem:
         return Problem(field, self.of_others, self.of_others)
 
-    def run(self, t0: Any, ts: Any, y0: Any, params: list[Any]) -> tuple[Any, Callable[[], Any]]:
+    def run(self, t0: Any, ts: Any, y0: Any, params: list[Any]) -> Solution:
         """Solve it for plain arrays."""
         numbers = [p[()] for p in params]
 
@@ -65,6 +69,43 @@ class Problem:
             return np.asarray(y_dot)
 
         return self.solve(field, float(t0), ts, y0)
+
+    def warn_of_moved_jumps(self, solution: Any, params: list[Any]) -> None:
+        """Where the steps have become short: along the solution, moved by its parameters or by itself."""
+        brackets = _of_short_steps(solution.ts)
+        if not brackets:
+            return
+        size = max(float(np.max(np.abs(solution(low)))) for low, _ in brackets) or 1.0
+
+        def field(t: float, of: list[Any]) -> Any:
+            return value(self.field(t, solution(t) + size * of[0], [p[()] for p in of[1:]]))
+
+        start = np.zeros_like(solution(solution.ts[0]))
+        place = moved_jump(field, brackets, [start, *map(value, params)])
+        if place is not None:
+            warnings.warn(
+                f"the right-hand side jumps at t = {place:.6g}, at a time that the state or the parameters "
+                f"move: derivatives of the solution miss what the jump adds. Solve up to that time, as a "
+                f"Variable, and from it on: t_span is differentiated, too",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
+def _of_short_steps(ts: Any) -> list[tuple[float, float]]:
+    """Around the shortest steps of a solver: these and their neighbours of about the same length."""
+    steps = np.abs(np.diff(ts))
+    brackets = set()
+    for i in range(1, len(steps) - 1):
+        if steps[i] <= steps[i - 1] and steps[i] < steps[i + 1]:
+            first = last = i
+            while first > 0 and steps[first - 1] < 4 * steps[i]:
+                first -= 1
+            while last < len(steps) - 1 and steps[last + 1] < 4 * steps[i]:
+                last += 1
+            low, high = sorted([float(ts[first]), float(ts[last + 1])])
+            brackets.add((low, high))
+    return sorted(brackets)
 
 
 def as_vector(y_dot: Any) -> Any:
@@ -96,11 +137,11 @@ class _State:
 @rule
 def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -> Any:
     """The solution at the times `ts`, one row each."""
-    solution = None
+    solution, is_kept = None, False
     if has_variable((t0, ts, y0, params)):  # of an outer trace
         Y = trajectory(t0, ts, y0, params, problem)
     else:
-        Y, solution = problem.run(t0, ts, y0, params)
+        Y, solution, is_kept = problem.run(t0, ts, y0, params)
     n = len(params)
 
     def field_at_times() -> Any:
@@ -108,6 +149,8 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
 
     def pushforward(t0_dot: Any, ts_dot: Any, y0_dot: Any, params_dot: list[Any]) -> Any:
         state = _State([y0, y0])
+        if solution is not None and is_kept:
+            problem.warn_of_moved_jumps(solution(), params)
 
         def variational(t: Any, both: Any, both_params: list[Any]) -> Any:
             y, s = state.parts(both)
@@ -122,7 +165,12 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         return Y_dot if _is_zero(ts_dot) else Y_dot + field_at_times() * ts_dot[:, None]
 
     def pullback(Y_bar: Any) -> Any:
-        back = _replayed(problem) if solution is None or has_variable(Y_bar) else _along(problem, solution())
+        if solution is None or has_variable(Y_bar):
+            back = _replayed(problem)
+        else:
+            path = solution()
+            problem.warn_of_moved_jumps(path, params)
+            back = _along(problem, path)
         adjoint, params_bar = np.zeros_like(value(Y_bar[0])), [np.zeros_like(value(p)) for p in params]
         for i in range(len(ts) - 1, -1, -1):
             adjoint = adjoint + Y_bar[i]
@@ -179,7 +227,7 @@ def _along(problem: Problem, solution: Callable[[float], Any]) -> Callable[..., 
         def field(t: Any, vector: Any, params: list[Any]) -> Any:
             return state.vector(_adjoint_field(problem, t, solution(t), params, state.parts(vector)[0])[1])
 
-        rows, _ = problem.other(field).run(end, np.reshape(begin, (1,)), state.vector(bars), params)
+        rows, *_ = problem.other(field).run(end, np.reshape(begin, (1,)), state.vector(bars), params)
         return state.parts(rows[0])
 
     return back

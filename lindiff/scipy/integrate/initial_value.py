@@ -11,7 +11,7 @@ import scipy.integrate
 from lindiff.core import pytree
 from lindiff.core.variable import Variable, kept_constant, value
 from lindiff.scipy._rest import has_variable
-from lindiff.scipy.integrate._trajectory import Problem, Solve, as_vector, trajectory
+from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, as_vector, trajectory
 
 __all__ = ["odeint", "solve_ivp"]
 
@@ -72,7 +72,8 @@ def solve_ivp(
     found before (a state of n plus the number of parameters, restarted at each time of `t_eval`), both by the
     same method and with the same tolerances (of several `atol`, the least): the derivatives are as accurate
     as the solution.  They may be differentiated again; then the solution is replayed beside its adjoint.
-    Memory: what the interpolant of the solution keeps; no record of the steps.
+    Memory: what the interpolant of the solution keeps; no record of the steps.  A jump of the right-hand side
+    at a time that the state or parameters move is not seen by these equations: it gives a ``UserWarning``.
 
     Examples
     --------
@@ -98,18 +99,23 @@ def solve_ivp(
     t0, t1 = t_span
     if t_eval is not None and np.size(value(t_eval)) == 0:
         plain = value((t_span, y0, t_eval, args))
-        return scipy.integrate.solve_ivp(fun, *plain[:2], method, plain[2], args=plain[3], **options)
+        return scipy.integrate.solve_ivp(
+            fun, *plain[:2], method, plain[2], vectorized=vectorized, args=plain[3], **options
+        )
     runs: list[Any] = []
 
-    def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> tuple[Any, Any]:
-        result = _run_ivp(
-            field, (t0, float(value(t1))), y0, ts, method, {**options, "vectorized": vectorized}
-        )
+    of_one = {**options, "vectorized": vectorized}
+    jacobian = options.get("jac")
+    if callable(jacobian):
+        of_one["jac"] = lambda t, y: value(jacobian(t, y, *value(args)))
+
+    def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
+        result = _run_ivp(field, (t0, float(value(t1))), y0, ts, method, of_one)
         runs.append(result)
-        return result.y.T, lambda: result.sol
+        return result.y.T, lambda: result.sol, True
 
     y0 = _state(y0)
-    field, params = _field(fun, args)
+    field, params = _field(_of_columns(fun) if vectorized else fun, args)
     problem = Problem(field, solve, _of_others(method, options))
     if t_eval is None:
         problem.run(value(t0), None, value(y0), value(params))
@@ -139,9 +145,9 @@ def _of_others(method: Any, options: dict[str, Any]) -> Solve:
     if "atol" in options:
         options["atol"] = float(np.min(options["atol"]))
 
-    def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> tuple[Any, Any]:
+    def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
         result = _run_ivp(field, (t0, float(ts[-1])), y0, ts, method, options)
-        return result.y.T, lambda: result.sol
+        return result.y.T, lambda: result.sol, True
 
     return solve
 
@@ -227,28 +233,28 @@ mxords, printmessg, tfirst
     }
     if not has_variable((y0, t, args)):
         return scipy.integrate.odeint(
-            func, y0, t, args, full_output=full_output, tfirst=tfirst, **of_one, **options
+            func, value(y0), t, args, full_output=full_output, tfirst=tfirst, **of_one, **options
         )
     args = args if isinstance(args, tuple) else (args,)
     of_time = func if tfirst else lambda t, y, *rest: func(y, t, *rest)
     field, params = _field(of_time, args)
     report: dict[str, Any] = {}
 
-    def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> tuple[Any, Any]:
+    def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
         if Dfun is not None:
             jacobian = Dfun if tfirst else lambda t, y, *rest: Dfun(y, t, *rest)
-            of_one["Dfun"] = lambda t, y: jacobian(t, y, *value(args))
+            of_one["Dfun"] = lambda t, y: value(jacobian(t, y, *value(args)))
         Y, information = scipy.integrate.odeint(
             field, y0, ts, tfirst=True, full_output=True, **of_one, **options
         )
         report.update(information)
-        return Y, lambda: _lsoda_interpolant(field, t0, ts, y0, options)
+        return Y, lambda: _lsoda_interpolant(field, t0, ts, y0, options), False
 
-    def of_others(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> tuple[Any, Any]:
+    def of_others(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
         given = {**options, "rtol": _least(rtol), "atol": _least(atol)}
         times = ts if ts[0] == t0 else np.concatenate([[t0], ts])
         Y = scipy.integrate.odeint(field, y0, times, tfirst=True, **given)
-        return Y[len(times) - len(ts) :], lambda: _lsoda_interpolant(field, t0, ts, y0, given)
+        return Y[len(times) - len(ts) :], lambda: _lsoda_interpolant(field, t0, ts, y0, given), False
 
     times = _times(t)
     Y = trajectory(times[0], times, _state(y0), params, Problem(field, solve, of_others))
@@ -271,6 +277,15 @@ def _lsoda_interpolant(
     return _run_ivp(field, span, y0, None, "LSODA", tolerances).sol
 
 
+def _of_columns(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """A right-hand side of several states at once, also for one."""
+
+    def of_one(t: Any, y: Any, *args: Any) -> Any:
+        return fun(t, y[:, None] if y.ndim == 1 else y, *args)
+
+    return of_one
+
+
 def _field(fun: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     """The right-hand side as a function of the Variables among its extra arguments, and these."""
     leaves, restore = pytree.flatten(args)
@@ -281,7 +296,8 @@ def _field(fun: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, list[An
         filled = [*leaves]
         for i, p in zip(places, params, strict=True):
             filled[i] = p
-        return as_vector(fun(t, y, *restore(filled)))
+        y_dot = fun(t, y, *restore(filled))
+        return y_dot if y.ndim == 2 else as_vector(y_dot)
 
     return field, [leaves[i] for i in places]
 

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.integrate
+from scipy.integrate import IntegrationWarning
 
 from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, kept_constant, value
 from lindiff.scipy._rest import has_variable
+from lindiff.scipy.integrate._jumps import moved_jump
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
 __all__ = ["fixed_quad", "quad"]
+
+
+OF_DERIVATIVE = "quad: the integral of a derivative of the integrand by args: "
+# The value of an integral, and the ends of the intervals that the search for it has made.
+Found = tuple[Any, list[float]]
 
 
 class _Integrand:
@@ -25,20 +34,17 @@ class _Integrand:
     def __init__(
         self,
         function: Callable[[Any, list[Any]], Any],
-        integrate: Callable[..., Any],
-        options: dict[str, Any],
+        integrate: Callable[[Callable[[float], Any], float, float], Found],
+        of_others: Callable[[Callable[[float], Any], float, float], Found],
     ) -> None:
         self.function = function
         self.integrate = integrate
-        self.options = options
+        self.integrate_others = of_others
+        self.ends: list[float] = []
 
     def of_others(self, function: Callable[[Any, list[Any]], Any]) -> _Integrand:
         """A vector of integrands that a derivative makes of this one."""
-
-        def integrate(f: Callable[[float], Any], a: float, b: float) -> Any:
-            return scipy.integrate.quad_vec(f, a, b, **self.options)[0]
-
-        return _Integrand(function, integrate, self.options)
+        return _Integrand(function, self.integrate_others, self.integrate_others)
 
     def run(self, a: Any, b: Any, params: list[Any]) -> Any:
         numbers = [p[()] for p in params]
@@ -52,7 +58,74 @@ class _Integrand:
                 )
             return np.asarray(y)[()]
 
-        return self.integrate(of_number, float(a), float(b))
+        y, self.ends = self.integrate(of_number, float(a), float(b))
+        return y
+
+    def warn_of_moved_jumps(self, params: list[Any]) -> None:
+        """Of a run that had to refine, before it is differentiated by its parameters."""
+        if not self.ends:
+            return
+        ends, plain = self.ends, [value(p) for p in params]
+        middles = [0.5 * (ends[i] + ends[i + 1]) for i in range(len(ends) - 1)]
+        brackets = list(itertools.pairwise(middles))
+        place = moved_jump(lambda x, p: value(self.function(x, [q[()] for q in p])), brackets, plain)
+        if place is not None:
+            warnings.warn(
+                f"quad: the integrand jumps at x = {place:.6g}, which the parameters in args move: the "
+                f"derivative misses that part. Split the integral there, quad(f, a, c) + quad(f, c, b) with "
+                f"c computed from the parameters: limits are differentiated, too",
+                IntegrationWarning,
+                stacklevel=2,
+            )
+
+
+def _of_number(
+    f: Callable[[float], Any], a: float, b: float, options: dict[str, Any], prefix: str = ""
+) -> tuple[float, float, list[float]]:
+    """SciPy's quad: the integral, an estimate of its error, and the ends of intervals."""
+    y, error, report, *message = scipy.integrate.quad(f, a, b, full_output=1, **options)
+    if message:
+        warnings.warn(prefix + message[0], IntegrationWarning, stacklevel=2)
+    last = report["last"]
+    return y, error, _places({*report["alist"][:last], *report["blist"][:last]}, a, b)
+
+
+def _places(ends: set[float], a: float, b: float) -> list[float]:
+    """Ends of several intervals as places on the line; an infinite one has been mapped to (0, 1]."""
+    if len(ends) < 3:
+        return []
+    if np.isfinite(a) and np.isfinite(b):
+        return sorted(ends)
+    distances = {(1 - abs(end)) / abs(end) for end in ends if end}
+    if np.isfinite(a) or np.isfinite(b):
+        start, sign = (a, np.sign(b)) if np.isfinite(a) else (b, np.sign(a))
+        return sorted(float(start + sign * t) for t in distances)
+    return sorted({*distances, *(-t for t in distances)})
+
+
+def _of_vector(f: Callable[[float], Any], a: float, b: float, options: dict[str, Any]) -> Found:
+    """All entries at once; where that does not come to the tolerance, as at singular ends and for slow tails,
+    entry by entry with extrapolation, and the values of f kept."""
+    kept: dict[float, Any] = {}
+
+    def once(x: float) -> Any:
+        if x not in kept:
+            kept[x] = f(x)
+        return kept[x]
+
+    def entry(i: int) -> Callable[[float], Any]:
+        return lambda x: once(x)[i]
+
+    limit = max(options["limit"], 10)
+    y, error, report = scipy.integrate.quad_vec(once, a, b, full_output=True, **{**options, "limit": limit})
+    tolerance = max(options["epsabs"], options["epsrel"] * float(np.linalg.norm(y)))
+    if report.success and error <= tolerance:
+        return y, _places({float(end) for interval in report.intervals for end in interval}, a, b)
+    total, ends = np.empty_like(y), set[float]()
+    for i in range(y.size):
+        total[i], _, places = _of_number(entry(i), a, b, options, OF_DERIVATIVE)
+        ends |= {*places}
+    return total, sorted(ends)
 
 
 @rule
@@ -72,6 +145,8 @@ def _integral(a: Any, b: Any, params: list[Any], integrand: _Integrand) -> Any:
         return f(limit, params) if np.isfinite(value(limit)) else np.zeros_like(value(y))
 
     def along(params_dot: list[Any]) -> Any:
+        integrand.warn_of_moved_jumps(params)
+
         def tangent(x: Any, both: list[Any]) -> Any:
             _, f_dot = jvp(lambda *p: f(x, list(p)), both[:n], both[n:])
             return np.ravel(f_dot)
@@ -80,6 +155,7 @@ def _integral(a: Any, b: Any, params: list[Any], integrand: _Integrand) -> Any:
         return np.reshape(total, np.shape(y))
 
     def over(y_bar: Any) -> list[Any]:
+        integrand.warn_of_moved_jumps(params)
         sizes = [int(np.prod(np.shape(p))) for p in params]
 
         def cotangent(x: Any, both: list[Any]) -> Any:
@@ -140,7 +216,9 @@ def quad(
     Notes
     -----
     The rule of Leibniz: f at the limits, and the integral of the derivative with respect to parameters, with
-    the same tolerances, all in one run.
+    the same tolerances: all in one run, or, where that fails, one by one with extrapolation.  What does not
+    come to its tolerance gives an ``IntegrationWarning``, and so does a jump of f at a place that parameters
+    move, which that rule does not see: split the integral there.
 
     Examples
     --------
@@ -172,13 +250,17 @@ def quad(
             filled[i] = p
         return func(x, *restore(filled))
 
-    def integrate(f: Callable[[float], Any], a: float, b: float) -> Any:
-        y, error = scipy.integrate.quad(f, a, b, (), 0, epsabs, epsrel, limit, points)
-        errors.append(error)
-        return y
+    options = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": value(points)}
 
-    options = {"epsabs": epsabs, "epsrel": epsrel, "limit": max(limit, 10), "points": points}
-    y = _integral(a, b, [leaves[i] for i in places], _Integrand(function, integrate, options))
+    def integrate(f: Callable[[float], Any], a: float, b: float) -> Found:
+        y, error, ends = _of_number(f, a, b, options)
+        errors.append(error)
+        return y, ends
+
+    def of_others(f: Callable[[float], Any], a: float, b: float) -> Found:
+        return _of_vector(f, a, b, options)
+
+    y = _integral(a, b, [leaves[i] for i in places], _Integrand(function, integrate, of_others))
     return y, errors[0]
 
 

@@ -18,9 +18,10 @@ from lindiff.core.arrays import foreign, zeros_beside
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._factored import Factor
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part, mirrored, transposed, triangle
+from lindiff.linalg._matrices import adjoint, conj, mirrored, transposed
+from lindiff.linalg._one_triangle import OneTriangle
 
-__all__ = ["BandCholesky", "BandLU", "Structured", "Triangular", "TriangularBand", "part_read"]
+__all__ = ["BandCholesky", "BandLU", "Structured", "Triangular", "TriangularBand", "matrix_in"]
 
 Transpose = bool | str
 Solver = Callable[[Any, Transpose], Any]
@@ -291,29 +292,29 @@ def _entire(X: Any) -> Any:
     return X
 
 
-def _symmetric_part(X: Any) -> Any:
-    """½ (X + Xᵀ)."""
-    return 0.5 * (X + transposed(X))
+# The projection of a matrix on what a solver for its structure reads of it; all of it without a name here.
+_PARTS: dict[str | None, Callable[[Any], Any]] = {
+    "upper triangular": np.triu,
+    "lower triangular": np.tril,
+    "diagonal": lambda A: np.tril(np.triu(A)),
+    "tridiagonal": lambda A: np.tril(np.triu(A, -1), 1),
+}
+
+_OF_ONE_TRIANGLE = ("symmetric", "hermitian", "positive definite")
 
 
-def part_read(structure: str | None, is_complex: bool) -> Callable[[Any], Any]:
-    """The projection of a matrix on what a solver for this structure reads of it."""
-    parts: dict[str | None, Callable[[Any], Any]] = {
-        "upper triangular": np.triu,
-        "lower triangular": np.tril,
-        "diagonal": lambda A: np.tril(np.triu(A)),
-        "tridiagonal": lambda A: np.tril(np.triu(A, -1), 1),
-        "symmetric": _symmetric_part if is_complex else hermitian_part,
-        "hermitian": hermitian_part,
-        "positive definite": hermitian_part,
-    }
-    return parts.get(structure, _entire)
+class Entries:
+    """How a matrix depends on the array A of which a solver reads some entries; those are its own."""
+
+    def __init__(self, structure: str | None) -> None:
+        self.tangent = self.gradient_of_any = _PARTS.get(structure, _entire)
 
 
-def _symmetric_from(A: Any, lower: bool) -> Any:
-    """The symmetric matrix of which A has one triangle."""
-    P = triangle(A, lower)
-    return P + np.swapaxes(np.tril(P, -1) if lower else np.triu(P, 1), -1, -2)
+def matrix_in(A: Any, structure: str | None, lower: bool) -> Entries | OneTriangle:
+    """How the matrix of this structure depends on the array A in which it stands."""
+    if structure not in _OF_ONE_TRIANGLE:
+        return Entries(structure)
+    return OneTriangle(A, lower, hermitian=structure != "symmetric" or A.dtype.kind != "c")
 
 
 def _factored(A: Any, structure: str | None, lower: bool) -> Conditioned:
@@ -333,7 +334,7 @@ def _factored(A: Any, structure: str | None, lower: bool) -> Conditioned:
     if structure == "hermitian":
         A = mirrored(A, lower)
     if structure == "symmetric":
-        A = _symmetric_from(A, lower)
+        A = mirrored(A, lower, hermitian=False)
     return lu(A)
 
 
@@ -346,9 +347,9 @@ def _on_device(A: Any, structure: str | None, lower: bool) -> Conditioned:
     elif structure == "positive definite":
         solver = cholesky(A, lower)
     elif structure in ("hermitian", "symmetric"):
-        solver = lu(mirrored(A, lower) if structure == "hermitian" else _symmetric_from(A, lower))
+        solver = lu(mirrored(A, lower, hermitian=structure == "hermitian"))
     else:
-        solver = lu(part_read(structure, False)(A))
+        solver = lu(_PARTS.get(structure, _entire)(A))
     return solver[0], lambda: 1.0
 
 
@@ -410,7 +411,7 @@ class Structured(Solved):
     """A matrix of a structure that ``solve`` knows."""
 
     def __init__(self, A: Any, immutable: bool, structure: str | None, lower: bool) -> None:
-        self._part = part_read(structure, A.dtype.kind == "c")
+        self.matrix = matrix_in(A, structure, lower)
         super().__init__(A if immutable else A.copy(), self._solver, structure, lower)
 
     def _solver(self, A: Any, structure: str | None, lower: bool) -> Solver:
@@ -418,8 +419,11 @@ class Structured(Solved):
         _warn_if_ill_conditioned(condition(), A.dtype)
         return solve
 
-    def part(self, X: Any) -> Any:
-        return self._part(X)
+    def part(self, A_dot: Any) -> Any:
+        return self.matrix.tangent(A_dot)
+
+    def gradient(self, M_bar: Any, symmetric: bool = False) -> Any:
+        return self.matrix.gradient_of_any(M_bar)
 
 
 class Triangular(Solved):

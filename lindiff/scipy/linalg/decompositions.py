@@ -10,7 +10,9 @@ import scipy.linalg
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
+from lindiff.linalg._backend import failing_as
 from lindiff.linalg._matrices import adjoint, blocks, conj, transposed
+from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.cholesky import potrf
 from lindiff.linalg.triangular import trsm
 from lindiff.scipy.linalg._arguments import as_checked, require_square, singular_means
@@ -34,7 +36,8 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     Parameters
     ----------
     a : (..., n, n) array
-        Only the triangle named by `lower` is read; the gradient is Hermitian.
+        Only the triangle named by `lower` is read.  The gradient is Hermitian, but for entries whose mirror
+        image differs or is exactly zero: they have the whole derivative in that triangle.
     lower : bool
         Give L of ``a = L Lᴴ``, or R of ``a = Rᴴ R``.
     overwrite_a : bool
@@ -66,7 +69,8 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     """
     a = as_checked(a, check_finite)
     require_square(a, "cholesky")
-    return potrf(a, lower=lower)
+    with failing_as("cholesky"):
+        return potrf(a, lower=lower)
 
 
 # -- LU ------------------------------------------------------------------------------------------------------
@@ -198,7 +202,8 @@ def ldl(
     Parameters
     ----------
     A : (..., n, n) array
-        Only the triangle named by `lower` is read; the gradient is Hermitian, or symmetric.
+        Only the triangle named by `lower` is read.  The gradient is Hermitian (or symmetric), but for entries
+        whose mirror image differs or is exactly zero: they have the whole derivative in that triangle.
     lower : bool
         The factor is a lower triangle, or an upper one.
     hermitian : bool
@@ -251,10 +256,7 @@ def _ldl(A: Any, lower: bool, hermitian: bool) -> Any:
     L = rows(permuted, perm)
     within, below = blocks(value(D), lower)
     adjoint_or_transposed, transpose = (adjoint, "C") if hermitian else (transposed, True)
-
-    def own_part(X: Any) -> Any:
-        """The projection on Hermitian or symmetric matrices."""
-        return 0.5 * (X + adjoint_or_transposed(X))
+    matrix = OneTriangle(A, lower, hermitian)
 
     def over_D(X: Any) -> Any:
         """``X D⁻¹``: D is its own adjoint, or transpose."""
@@ -265,7 +267,7 @@ def _ldl(A: Any, lower: bool, hermitian: bool) -> Any:
         return transposed(rows(transposed(rows(X, order)), order))
 
     def pushforward(A_dot: Any) -> Any:
-        M = trsm(L, exchanged(own_part(A_dot), perm), lower=lower)
+        M = trsm(L, exchanged(matrix.tangent(A_dot), perm), lower=lower)
         M = trsm(L, M, transpose=transpose, rightside=True, lower=lower)
         return rows(L @ over_D(below * M), back), within * M, None
 
@@ -281,6 +283,6 @@ def _ldl(A: Any, lower: bool, hermitian: bool) -> Any:
             X = trsm(L, X, rightside=True, lower=lower)
         else:
             X = conj(trsm(L, conj(X), rightside=True, lower=lower))
-        return exchanged(own_part(X), back)
+        return matrix.gradient_of_any(exchanged(X, back))
 
     return (permuted, D, perm), Differential((pushforward,), (pullback,), symbolic_zeros=True)

@@ -12,7 +12,9 @@ from lindiff.core.arrays import on_host, placed
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
-from lindiff.linalg._matrices import adjoint, conj, hermitian_part, mirrored
+from lindiff.linalg._backend import failing_as
+from lindiff.linalg._matrices import adjoint, conj
+from lindiff.linalg._one_triangle import symmetric_from
 from lindiff.linalg.cholesky import potrf
 from lindiff.linalg.eigenvectors import eig_pullback, eig_pushforward
 from lindiff.linalg.triangular import trmm, trsm
@@ -52,7 +54,8 @@ def eigh(
     Parameters
     ----------
     a : (..., n, n) array
-        Only the triangle named by `lower` is read; the gradient is Hermitian.
+        Only the triangle named by `lower` is read.  The gradient is Hermitian, but for entries whose mirror
+        image differs or is exactly zero: they have the whole derivative in that triangle.
     b : (..., n, n) array, optional
         Positive definite; of it, too, only that triangle is read.
     lower : bool
@@ -117,9 +120,10 @@ def eigh(
         require_square(b, "eigh", "b")
         if a.shape[-1] != b.shape[-1]:
             raise ValueError(f"eigh: a of shape {a.shape} and b of shape {b.shape} do not fit together")
-        L = potrf(b, lower=lower)
+        with failing_as("eigh"):
+            L = potrf(b, lower=lower)
         L = L if lower else adjoint(L)
-        a, lower = _of_pair(_hermitian(a, lower), L, type), True
+        a, lower = _of_pair(symmetric_from(a, lower), L, type), True
     triangle: Any = "L" if lower else "U"
     if eigvals_only:
         w = np.linalg.eigvalsh(a, triangle)
@@ -143,12 +147,6 @@ def _of_pair(a: Any, L: Any, type: int) -> Any:
     if type == 1:
         return trsm(L, trsm(L, a), transpose="C", rightside=True)
     return trmm(L, trmm(L, a, transpose="C"), rightside=True)
-
-
-@rule
-def _hermitian(a: Any, lower: bool) -> Any:
-    """The Hermitian matrix that one triangle of ``a`` stands for, with a Hermitian gradient."""
-    return mirrored(a, lower), Differential((hermitian_part,), (hermitian_part,))
 
 
 def subset(w: Any, by_index: Any, by_value: Any, name: str) -> Any:

@@ -9,7 +9,7 @@ import scipy.linalg
 
 from lindiff.core.differential import Differential
 from lindiff.linalg import factors
-from lindiff.linalg._backend import operator
+from lindiff.linalg._backend import failing_as, operator
 from lindiff.linalg._batches import over_batch, require_host
 from lindiff.linalg._factored import Cholesky, UpperCholesky, factored
 from lindiff.linalg._matrices import adjoint
@@ -214,7 +214,8 @@ def lu_solve(
         X = factors.solve(lu, factors.solve(lu, B, transpose, U), transpose, L)
         return _rows_of(X, np.argsort(order, axis=-1))
 
-    return on_columns(solve, b)
+    with failing_as("lu_solve"):
+        return on_columns(solve, b)
 
 
 def _plain_lu_solve(lu: Any, piv: Any, b: Any, *options: Any) -> Any:
@@ -241,7 +242,8 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
     Parameters
     ----------
     a : (..., n, n) array
-        Only the triangle named by `lower` is read; its gradient is symmetric (Hermitian).
+        Only the triangle named by `lower` is read.  The gradient is Hermitian, but for entries whose mirror
+        image differs or is exactly zero: they have the whole derivative in that triangle.
     lower : bool
     overwrite_a : bool
         For plain arrays.
@@ -280,7 +282,8 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
         return _plain_cho_factor(np.atleast_2d(a), lower, overwrite_a, check_finite), lower
     as_checked(a, check_finite)
     require_square(a, "cho_factor")
-    return factors.triangle(a, factored(a, Cholesky if lower else UpperCholesky)), lower
+    with failing_as("cho_factor"):
+        return factors.triangle(a, factored(a, Cholesky if lower else UpperCholesky)), lower
 
 
 def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
@@ -332,4 +335,5 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
     def solve(B: Any) -> Any:
         return trsm(c, trsm(c, B, transpose=first, lower=lower), transpose=second, lower=lower)
 
-    return on_columns(solve, b)
+    with failing_as("cho_solve"):
+        return on_columns(solve, b)

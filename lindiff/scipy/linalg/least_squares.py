@@ -13,7 +13,8 @@ from lindiff.core.differential import Differential
 from lindiff.core.variable import value
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
-from lindiff.linalg._matrices import adjoint, hermitian_part, largest, mirrored
+from lindiff.linalg._matrices import adjoint, largest, mirrored
+from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.singular_values import (
     pinv_pullback,
     pinv_pushforward,
@@ -152,10 +153,10 @@ def pinv(
 def _pinvh(a: Any, atol: Any = None, rtol: Any = None, lower: bool = True) -> Any:
     """That of ``pinv``, on Hermitian matrices."""
     P = _pinvh(a, atol=atol, rtol=rtol, lower=lower)
-    A = mirrored(a, lower)
+    A, matrix = mirrored(a, lower), OneTriangle(a, lower)
     return P, Differential(
-        lambda a_dot: pinv_pushforward(A, P, hermitian_part(a_dot)),
-        lambda P_bar: hermitian_part(pinv_pullback(A, P, P_bar)),
+        lambda a_dot: pinv_pushforward(A, P, matrix.tangent(a_dot)),
+        lambda P_bar: matrix.gradient_of_any(pinv_pullback(A, P, P_bar)),
     )
 
 
@@ -172,7 +173,8 @@ def pinvh(
     Parameters
     ----------
     a : (..., n, n) array
-        Only the triangle named by `lower` is read; its gradient is symmetric (Hermitian).
+        Only the triangle named by `lower` is read.  The gradient is Hermitian, but for entries whose mirror
+        image differs or is exactly zero: they have the whole derivative in that triangle.
     atol, rtol : float, optional
         Eigenvalues of size up to ``atol + rtol * largest`` count as zero, as for :func:`pinv`.
     lower : bool

@@ -10,7 +10,7 @@ import scipy.linalg
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
 from lindiff.linalg import factors
-from lindiff.linalg._backend import operator
+from lindiff.linalg._backend import failing_as, operator
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._factored import factored
 from lindiff.linalg._matrices import adjoint, identity_like
@@ -27,7 +27,7 @@ from lindiff.scipy.linalg._arguments import (
     require_system,
     transpose_of,
 )
-from lindiff.scipy.linalg._structures import Structured, Triangular, part_read
+from lindiff.scipy.linalg._structures import Structured, Triangular, matrix_in
 
 __all__ = [
     "det",
@@ -135,7 +135,9 @@ def solve(
     takes 2n³/3 flops, Cholesky half of that, a band of width w O(nw²), a triangle none.
 
     The gradient is that of what is read: a named structure makes it a triangle, a band, or symmetric
-    (Hermitian); a structure that is found does not, so the gradient does not depend on chance zeros.
+    (Hermitian) but for entries whose mirror image differs or is exactly zero, which have the whole derivative
+    in the triangle that is read; a structure that is found does not, so the gradient does not depend on
+    chance zeros.
 
     Examples
     --------
@@ -171,8 +173,9 @@ def solve(
     if a.shape == (1, 1) and rows > 1:  # SciPy takes one number for a multiple of the identity
         a = a * placed(np.eye(rows, dtype=a.dtype), a)
     require_system(a.shape[-1], a, b, "solve")
-    factor = factored(a, Structured, structure, bool(lower))
-    return on_columns(lambda B: factors.solve(a, B, bool(transposed), factor), b)
+    with failing_as("solve"):
+        factor = factored(a, Structured, structure, bool(lower))
+        return on_columns(lambda B: factors.solve(a, B, bool(transposed), factor), b)
 
 
 def solve_triangular(
@@ -233,7 +236,8 @@ def solve_triangular(
     a, b = promoted(a, b)
     transpose, lower = transpose_of(trans, "solve_triangular"), bool(lower)
     if not unit_diagonal:
-        return on_columns(lambda B: trsm(a, B, transpose=transpose, lower=lower), b)
+        with failing_as("solve_triangular"):
+            return on_columns(lambda B: trsm(a, B, transpose=transpose, lower=lower), b)
     factor = factored(a, Triangular, lower, True)
     return on_columns(lambda B: factors.solve(a, B, transpose, factor), b)
 
@@ -263,10 +267,10 @@ def _inv(a: Any, assume_a: str | None = None, lower: bool = False) -> Any:
     """``B = a⁻¹``: ``B_dot = -B a_dot B``."""
     B = _inv(a, assume_a=assume_a, lower=lower)
     structure = FULL_NAMES.get(assume_a, assume_a) if assume_a else None
-    part = part_read(structure, a.dtype.kind == "c")
+    matrix = matrix_in(a, structure, lower)
     return B, Differential(
-        lambda a_dot: -(B @ part(a_dot) @ B),
-        lambda B_bar: part(-(adjoint(B) @ B_bar @ adjoint(B))),
+        lambda a_dot: -(B @ matrix.tangent(a_dot) @ B),
+        lambda B_bar: matrix.gradient_of_any(-(adjoint(B) @ B_bar @ adjoint(B))),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.stats
+from scipy import special
 
 from lindiff.core.arrays import foreign, placed
 from lindiff.core.variable import Variable, value
@@ -18,7 +19,7 @@ from lindiff.rules._common import as_array
 from lindiff.rules._formula import some
 from lindiff.scipy._rest import has_variable, plain_only
 
-__all__ = ["Continuous", "Discrete", "Distribution", "Frozen", "PlainOnly", "double"]
+__all__ = ["Continuous", "Discrete", "Distribution", "Frozen", "PlainOnly", "double", "log_of_complement"]
 
 # What a function is below and above the support.
 BEYOND = {
@@ -58,10 +59,22 @@ def _where(condition: Any, y: Any, otherwise: Any) -> Any:
     return y if _everywhere(condition) else np.where(condition, y, otherwise)
 
 
-def _returned(valid: Any, y: Any) -> Any:
-    """``y`` where the parameters are valid, else NaN; a scalar where it has no axes, as SciPy returns it."""
-    y = _where(valid, y, np.nan)
+def _returned(valid: Any, y: Any, *arguments: Any) -> Any:
+    """``y``, a scalar where it has no axes, as SciPy returns it; NaN where it is not valid, and so are there
+    its derivatives by the arguments."""
+    y = _valid_or_nan(valid, y, *arguments)
     return y[()] if np.ndim(y) == 0 else y
+
+
+def _valid_or_nan(valid: Any, y: Any, *arguments: Any) -> Any:
+    if _everywhere(valid):
+        return y
+    factor = np.where(valid, 0.0, np.nan)
+    nothing: Any = np.nan
+    for x in arguments:
+        if isinstance(x, Variable):
+            nothing = nothing + x * factor
+    return np.where(valid, y, nothing)
 
 
 def _of_shape(y: Any, *shapes: tuple[int, ...]) -> Any:
@@ -168,11 +181,11 @@ class Distribution:
             raise TypeError(f"scipy.stats.{self.name}.{method} has no derivative in lindiff")
         shapes, (loc, *scales) = self._parameters(args, kwds)
         valid, safe = self._checked(shapes)
-        scale = scales[0] if scales and scales[0] is not None else 1.0
+        scale = scales[0] if scales and scales[0] is not None else np.float64(1.0)
         valid = valid & (value(scale) > 0)
         y = located(formula(*safe), 0.0 if loc is None else loc, _where(valid, scale, 1.0))
         given = [np.shape(p) for p in (*shapes, loc, scale) if p is not None]
-        return _returned(valid, _of_shape(y, *given))
+        return _returned(valid, _of_shape(y, *given), *shapes, loc, scale)
 
     def mean(self, *args: Any, **kwds: Any) -> Any:
         """The mean, a function of the parameters."""
@@ -255,6 +268,13 @@ def _log_of_probability(
     return np.where(is_likely, np.log1p(-rest), _log(np.where(is_likely, 1.0, p)))
 
 
+def log_of_complement(w: Any, log_w: Any) -> Any:
+    """``log(1 - exp(-w))`` for w > 0, given its logarithm; of small w that is ``log w + log exprel(-w)``."""
+    small = value(w) < 1
+    far = np.log1p(-np.exp(-np.where(small, 1.0, w)))
+    return np.where(small, log_w + np.log(special.exprel(-np.where(small, w, 0.0))), far)
+
+
 class Continuous(Distribution):
     __doc__ = Distribution.__doc__
     # Whether the density at the ends of the support is that of SciPy's formula, or zero.
@@ -285,6 +305,7 @@ class Continuous(Distribution):
             return self._plain(method, (x, *args), kwds)
         formula = self._formula(method)
         shapes, (loc, scale) = self._parameters(args, kwds)
+        arguments = [*shapes, loc, scale]
         valid, safe = self._checked(shapes)
         if scale is not None:
             positive = value(scale) > 0
@@ -306,7 +327,7 @@ class Continuous(Distribution):
             below, above = BEYOND[method]
             y = np.where(inside, y, np.where(at >= high, above, below))
             valid = valid & ~np.isnan(at)
-        return _returned(valid, y)
+        return _returned(valid, y, x, *arguments)
 
     def pdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
         """The density at x."""
@@ -338,6 +359,7 @@ class Continuous(Distribution):
             return self._plain(method, (q, *args), kwds)
         formula = self._formula(method)
         shapes, (loc, scale) = self._parameters(args, kwds)
+        arguments = [*shapes, loc, scale]
         valid, safe = self._checked(shapes)
         if scale is not None:
             positive = value(scale) > 0
@@ -354,7 +376,7 @@ class Continuous(Distribution):
         z = placed(z, *shapes, loc, scale)
         x = z if scale is None else z * scale
         x = x if loc is None else x + loc
-        return _returned(valid, _of_shape(x, np.shape(x), np.shape(valid), at.shape))
+        return _returned(valid, _of_shape(x, np.shape(x), np.shape(valid), at.shape), q, *arguments)
 
     def ppf(self, q: Any, *args: Any, **kwds: Any) -> Any:
         """The point up to which the probability is q, the inverse of `cdf`."""
@@ -424,7 +446,7 @@ class Discrete(Distribution):
         y = _of_shape(y, k.shape, *(s.shape for s in shapes))
         below, above = BEYOND[method.replace("pmf", "pdf")]
         y = _where(inside, y, np.where(k >= high, above, below))
-        return _where(valid & ~np.isnan(k), y, np.nan)
+        return _returned(valid & ~np.isnan(k), y, *shapes)
 
     def pmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
         """The probability of k."""

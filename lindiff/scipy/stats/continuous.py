@@ -9,8 +9,8 @@ import numpy as np
 from scipy import special
 
 from lindiff.core.variable import value
-from lindiff.rules._formula import perhaps
-from lindiff.scipy.stats._distribution import Continuous
+from lindiff.rules._formula import perhaps, some
+from lindiff.scipy.stats._distribution import Continuous, log_of_complement
 
 __all__ = [
     "beta",
@@ -40,17 +40,30 @@ __all__ = [
 LOG_2 = math.log(2.0)
 LOG_PI = math.log(math.pi)
 LOG_2PI = math.log(2.0 * math.pi)
+HUGE = 1e300
 EULER = float(np.euler_gamma)
 
 
-class Positive(Continuous):
+class WithEnds(Continuous):
+    """On a part of the line, at whose ends the density may be infinite."""
+
+    def _pdf(self, z: Any, *shapes: Any) -> Any:
+        """Derivatives at infinite densities are those of the logarithm, times what stands for infinity."""
+        log_p = self._logpdf(z, *shapes)
+        infinite = np.equal(value(log_p), np.inf)
+        if not some(infinite):
+            return np.exp(log_p)
+        return np.where(infinite, HUGE * log_p, np.exp(np.where(infinite, 0.0, log_p)))
+
+
+class Positive(WithEnds):
     """On the positive numbers."""
 
     def _support(self, *shapes: Any) -> tuple[Any, Any]:
         return 0.0, np.inf
 
 
-class UnitInterval(Continuous):
+class UnitInterval(WithEnds):
     """On the interval from 0 to 1."""
 
     def _support(self, *shapes: Any) -> tuple[Any, Any]:
@@ -275,10 +288,20 @@ class StudentT(Continuous):
         df = np.where(is_normal, 3.0, df) if perhaps(is_normal) else df
         has = value(df) > 2
         v = _infinite_above(has, 1 + 2 / (np.where(has, df, 3.0) - 2))
-        v = np.where(value(df) > 1, v, np.nan)
+        v = np.where(value(df) > 1, v, df * np.nan)
         return np.where(is_normal, 1.0, v) if perhaps(is_normal) else v
 
     def _entropy(self, df: Any) -> Any:
+        """For many degrees of freedom in powers of 1/df: the derivative, about -1/df², would cancel."""
+        many = value(df) > 500
+        if not perhaps(many):
+            return self._entropy_of_few(df)
+        q = 1.0 / np.where(many, df, 500.0)
+        series = q * (1 + q * (1 / 4 + q * (-1 / 6 + q * (-1 / 8 + q * (3 / 10 + q / 4)))))
+        few = self._entropy_of_few(np.where(many, 1.0, df))
+        return np.where(many, 0.5 * (LOG_2PI + 1) + series, few)
+
+    def _entropy_of_few(self, df: Any) -> Any:
         half, more = df / 2, (df + 1) / 2
         return more * (special.psi(more) - special.psi(half)) + np.log(df) / 2 + special.betaln(half, 0.5)
 
@@ -423,6 +446,9 @@ class Exponential(Positive):
     def _cdf(self, z: Any) -> Any:
         return -np.expm1(-z)
 
+    def _logcdf(self, z: Any) -> Any:
+        return log_of_complement(z, np.log(z))
+
     def _sf(self, z: Any) -> Any:
         return np.exp(-z)
 
@@ -463,6 +489,9 @@ class WeibullMin(Positive):
 
     def _cdf(self, z: Any, c: Any) -> Any:
         return -np.expm1(-(z**c))
+
+    def _logcdf(self, z: Any, c: Any) -> Any:
+        return log_of_complement(z**c, c * np.log(z))
 
     def _sf(self, z: Any, c: Any) -> Any:
         return np.exp(-(z**c))
@@ -505,6 +534,9 @@ class Rayleigh(Positive):
 
     def _cdf(self, z: Any) -> Any:
         return -np.expm1(-0.5 * z * z)
+
+    def _logcdf(self, z: Any) -> Any:
+        return log_of_complement(0.5 * z * z, 2.0 * np.log(z) - LOG_2)
 
     def _sf(self, z: Any) -> Any:
         return np.exp(-0.5 * z * z)
@@ -631,6 +663,10 @@ class PowerLaw(UnitInterval):
     def _sf(self, z: Any, a: Any) -> Any:
         return -np.expm1(a * np.log(z))
 
+    def _logsf(self, z: Any, a: Any) -> Any:
+        w = -a * np.log(z)
+        return log_of_complement(w, np.log(w))
+
     def _ppf(self, q: Any, a: Any) -> Any:
         return q ** (1.0 / a)
 
@@ -748,7 +784,7 @@ class Cauchy(Continuous):
     """
 
     def _logpdf(self, z: Any) -> Any:
-        return -LOG_PI - np.log1p(z * z)
+        return -LOG_PI - 2.0 * np.log(np.hypot(1.0, z))
 
     def _cdf(self, z: Any) -> Any:
         return np.arctan2(1.0, -z) / math.pi
@@ -784,7 +820,7 @@ class HalfCauchy(Positive):
     """
 
     def _logpdf(self, z: Any) -> Any:
-        return LOG_2 - LOG_PI - np.log1p(z * z)
+        return LOG_2 - LOG_PI - 2.0 * np.log(np.hypot(1.0, z))
 
     def _cdf(self, z: Any) -> Any:
         return 2 / math.pi * np.arctan(z)
@@ -829,6 +865,10 @@ class Pareto(Continuous):
 
     def _cdf(self, z: Any, b: Any) -> Any:
         return -np.expm1(-b * np.log(z))
+
+    def _logcdf(self, z: Any, b: Any) -> Any:
+        w = b * np.log(z)
+        return log_of_complement(w, np.log(w))
 
     def _sf(self, z: Any, b: Any) -> Any:
         return z**-b
@@ -879,6 +919,9 @@ class GumbelR(Continuous):
     def _sf(self, z: Any) -> Any:
         return -np.expm1(-np.exp(-z))
 
+    def _logsf(self, z: Any) -> Any:
+        return log_of_complement(np.exp(-z), -z)
+
     def _ppf(self, q: Any) -> Any:
         return -np.log(-np.log(q))
 
@@ -911,6 +954,9 @@ class GumbelL(Continuous):
 
     def _cdf(self, z: Any) -> Any:
         return -np.expm1(-np.exp(z))
+
+    def _logcdf(self, z: Any) -> Any:
+        return log_of_complement(np.exp(z), z)
 
     def _sf(self, z: Any) -> Any:
         return np.exp(-np.exp(z))

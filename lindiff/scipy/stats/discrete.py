@@ -1,4 +1,8 @@
-"""Discrete distributions: probabilities as functions of their parameters; points are constants."""
+"""Discrete distributions: probabilities as functions of their parameters; points are constants.
+
+The formulas of probabilities hold for any number of trials n, and so have derivatives by it; distribution
+functions, which SciPy has for whole n alone, refuse a Variable there.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,20 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from lindiff.core.variable import value
+from lindiff.core.variable import Variable
 from lindiff.scipy.stats._distribution import Discrete
 
 __all__ = ["bernoulli", "betabinom", "binom", "geom", "nbinom", "poisson"]
+
+
+def _whole(n: Any) -> Any:
+    """A number of trials as an integer."""
+    if isinstance(n, Variable):
+        raise TypeError(
+            "scipy.stats.binom: distribution functions have no derivative with respect to n in lindiff: it "
+            "is an integer. Give ld.value(n) there if that derivative does not matter"
+        )
+    return n.astype(np.int64)
 
 
 class Poisson(Discrete):
@@ -85,7 +99,7 @@ class Bernoulli(Discrete):
 
 
 class Binomial(Discrete):
-    """Binomial, like ``scipy.stats.binom``: n trials (a constant), chance p.
+    """Binomial, like ``scipy.stats.binom``: n trials, chance p.
 
     Examples
     --------
@@ -105,25 +119,24 @@ class Binomial(Discrete):
         return 0.0, n
 
     def _logpmf(self, k: Any, n: Any, p: Any) -> Any:
-        n = value(n)
         ways = special.gammaln(n + 1) - (special.gammaln(k + 1) + special.gammaln(n - k + 1))
         return ways + special.xlogy(k, p) + special.xlog1py(n - k, -p)
 
     def _cdf(self, k: Any, n: Any, p: Any) -> Any:
-        return special.bdtr(k, value(n).astype(np.int64), p)
+        return special.bdtr(k, _whole(n), p)
 
     def _sf(self, k: Any, n: Any, p: Any) -> Any:
-        return special.bdtrc(k, value(n).astype(np.int64), p)
+        return special.bdtrc(k, _whole(n), p)
 
     def _mean(self, n: Any, p: Any) -> Any:
-        return value(n) * p
+        return n * p
 
     def _var(self, n: Any, p: Any) -> Any:
-        return value(n) * p * (1.0 - p)
+        return n * p * (1.0 - p)
 
 
 class BetaBinomial(Discrete):
-    """Beta-binomial, like ``scipy.stats.betabinom``: n trials (a constant), shapes a and b.
+    """Beta-binomial, like ``scipy.stats.betabinom``: n trials, shapes a and b.
 
     Examples
     --------
@@ -142,15 +155,14 @@ class BetaBinomial(Discrete):
         return 0.0, n
 
     def _logpmf(self, k: Any, n: Any, a: Any, b: Any) -> Any:
-        n = value(n)
         ways = -np.log(n + 1) - special.betaln(n - k + 1, k + 1)
         return ways + special.betaln(k + a, n - k + b) - special.betaln(a, b)
 
     def _mean(self, n: Any, a: Any, b: Any) -> Any:
-        return value(n) * a / (a + b)
+        return n * a / (a + b)
 
     def _var(self, n: Any, a: Any, b: Any) -> Any:
-        n, total = value(n), a + b
+        total = a + b
         return n * (total + n) * a * b / (total * total * (total + 1))
 
 

@@ -1,0 +1,75 @@
+"""Jumps that a parameter moves, which the derivative under the integral sign does not see.
+
+A piecewise function such as ``where(x > p, 1, 0)`` has derivative 0 by p wherever it has one, while its
+integral up to 1 has -1.  Solvers refine around a jump: it lies between neighbouring places of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["moved_jump"]
+
+CANDIDATES = 3  # places looked at closely, the steepest
+PERSISTENT = 0.3  # a jump keeps this share of its size, however near
+STEP = 1e-8  # relative, of the parameters: many roundings of a place, and little of what is smooth
+
+Function = Callable[[float, list[Any]], Any]
+
+
+def moved_jump(f: Function, brackets: Sequence[tuple[float, float]], params: list[Any]) -> float | None:
+    """Where f(x, params) jumps at a place that the parameters move; None where it does not.
+
+    Parameters
+    ----------
+    f : callable
+        Of plain arguments, a number or a vector.
+    brackets : sequence of pairs of numbers
+        What lies between, narrow around a jump.
+    params : list of arrays
+    """
+    with np.errstate(all="ignore"):
+        values = {x: f(x, params) for bracket in brackets for x in bracket}
+        sizes = [(_change(values[low], values[high]), low, high) for low, high in brackets]
+        for size, low, high in sorted(sizes, key=lambda s: s[0] / (s[2] - s[1]), reverse=True)[:CANDIDATES]:
+            jump = _jump_between(f, low, high, params, PERSISTENT * size)
+            if jump is not None and any(
+                _change(f(jump[0], moved), f(jump[1], moved)) < 0.5 * jump[2] for moved in _perturbed(params)
+            ):
+                return jump[0]
+    return None
+
+
+def _change(low: Any, high: Any) -> float:
+    change = float(np.max(np.abs(np.subtract(high, low)), initial=0.0))
+    return change if np.isfinite(change) else 0.0
+
+
+def _jump_between(
+    f: Function, low: float, high: float, params: list[Any], least: float
+) -> tuple[float, float, float] | None:
+    """Neighbouring numbers and the change between them: by halves, as long as that is more than ``least``."""
+    at_low, at_high = f(low, params), f(high, params)
+    while (change := _change(at_low, at_high)) > least:
+        middle = low + 0.5 * (high - low)
+        if not low < middle < high:
+            return low, high, change
+        at_middle = f(middle, params)
+        if _change(at_low, at_middle) >= _change(at_middle, at_high):
+            high, at_high = middle, at_middle
+        else:
+            low, at_low = middle, at_middle
+    return None
+
+
+def _perturbed(params: list[Any]) -> list[list[Any]]:
+    """The parameters moved to both sides, each entry by a share of its own."""
+    rng = np.random.default_rng(0)
+    shares = [STEP * (1 + rng.random(np.shape(p))) for p in params]
+    return [
+        [p + sign * share * np.where(np.equal(p, 0), 1, p) for p, share in zip(params, shares, strict=True)]
+        for sign in (1, -1)
+    ]
