@@ -408,7 +408,7 @@ def test_a_variable_of_an_outer_transform_may_be_written_to(operation):
 # -- functions that are called again ---------------------------------------------------------------------
 
 
-def test_extra_arguments_of_integrands_may_be_written_to():
+def test_extra_arguments_of_what_is_called_again_may_be_written_to():
     from lindiff.scipy import integrate
 
     def of_quad(k, c):
@@ -421,7 +421,12 @@ def test_extra_arguments_of_integrands_may_be_written_to():
     def of_solve_ivp(k, c):
         return integrate.solve_ivp(lambda t, y, k, c: -k * y * c, (0.0, 1.0), [1.0], args=(k, c)).y[0, -1]
 
-    for function in (of_quad, of_odeint, of_solve_ivp):
+    solve = ld.implicit(lambda k, c: np.sqrt(k * c), lambda x, k, c: x**2 - k * c)
+
+    def of_implicit(k, c):
+        return np.sum(solve(k, c))
+
+    for function in (of_quad, of_odeint, of_solve_ivp, of_implicit):
         expected = ld.grad(function)(0.7, np.ones(1))
         c = np.ones(1)
         _, pullback = ld.vjp(lambda k, c=c, function=function: function(k, c), 0.7)
