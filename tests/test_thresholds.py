@@ -30,7 +30,7 @@ ELEMENTS = [
     "kernels/elementwise.pyx SMALL", "rules/pointwise.pyx MANY",
 ]  # fmt: skip
 BYTES = [
-    "core/differential.pyx LIGHT", "core/variable.pyx SMALL_CONSTANT", "kernels/memory.pxd LARGE",
+    "core/differential.pyx LIGHT", "core/constants.pyx SMALL_CONSTANT", "kernels/memory.pxd LARGE",
     "kernels/memory.pyx HUGE",
 ]  # fmt: skip
 MULTIPLICATIONS = ["kernels/matmul.pyx SMALL", "kernels/products.pyx SMALL", "kernels/small.pxd SMALL"]
@@ -53,6 +53,10 @@ OTHERS = {
     "kernels/batch.pxd OPERANDS": "no size of an array",
     "kernels/expm.pyx MAX_SQUARINGS": "never reached by finite numbers",
     "kernels/tridiagonal.pyx MOST_SWEEPS": "no size of an array",
+    "core/constants.pyx PLACE": "what is looked at: test_constants",
+    "core/constants.pyx APART": "what is looked at: test_constants",
+    "core/constants.pyx FEWEST": "what is looked at: test_constants",
+    "core/constants.pyx MOST": "what is looked at: test_constants",
     "rules/pointwise.pyx KINDS": "no size of an array",
     "kernels/loops.pyx GIVEN": "no size of an array",
     "kernels/loops.pyx REGISTERS": "of a formula: test_formulas",

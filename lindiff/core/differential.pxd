@@ -15,6 +15,7 @@ cdef class Differential(NodeOfMany):
     cdef tuple values
     cdef object result
     cdef int bind(self, Trace trace, list nodes, list places, tuple values, object result) except -1
+    cdef int release(self) except -1
     cdef object fill_outputs(self, list y_bars)
     cdef tuple active(self)
     cdef list tangents(self, Push walk)
@@ -46,4 +47,4 @@ cdef bint all_finite(object x) except -1
 cdef object fit(object g, object like)
 cdef object fit_to(object g, tuple shape, object dtype)
 cdef object chain_product(object g, object partial, bint overwrite, bint conjugated=*)
-cdef object stand_in(object x)
+cpdef object stand_in(object x)

@@ -149,6 +149,17 @@ cdef class Differential(NodeOfMany):
         self.result = stand_in(result)
         return 0
 
+    cdef int release(self) except -1:
+        """Drop what concerns the arguments that are constant: it may hold on to others that are not needed."""
+        cdef tuple active = self.active()
+        if type(self.pushforward) is tuple:
+            self.pushforward = only(self.pushforward, active)
+        if type(self.pullback) is tuple:
+            self.pullback = only(self.pullback, active)
+        elif type(self.pullback) is dict:
+            self.pullback = {active: self.pullback[active]}
+        return 0
+
     cdef bint together(self):
         return True
 
@@ -355,6 +366,11 @@ cdef class Differential(NodeOfMany):
         return y_dots[0]
 
 
+cdef tuple only(tuple functions, tuple active):
+    """Those of the ``active`` places; None for the others."""
+    return tuple([function if i in active else None for i, function in enumerate(functions)])
+
+
 cdef Py_ssize_t positional_count(function, Py_ssize_t most):
     """How many of ``most`` positional arguments a Python function takes."""
     code = getattr(function, "__code__", None)
@@ -414,6 +430,10 @@ cdef class Elementwise(Differential):
     def __init__(self, *partials):
         self.partials = list(partials)
 
+    cdef int release(self) except -1:
+        self.partials = list(only(tuple(self.partials), self.active()))
+        return 0
+
     cdef object partial(self, Py_ssize_t place):
         value = self.partials[place] if place < len(self.partials) else None
         if callable(value):
@@ -470,7 +490,7 @@ cdef tuple stand_ins(tuple values):
     return values
 
 
-cdef object stand_in(object x):
+cpdef object stand_in(object x):
     """What answers for the shape and dtype of ``x`` without holding the memory of large plain arrays."""
     if isinstance(x, (tuple, list)):
         return pytree.rebuild(x, [stand_in(part) for part in x]) if len(x) > 0 else x
@@ -478,8 +498,7 @@ cdef object stand_in(object x):
         return foreign_stand_in(x)
     if cnp.PyArray_NBYTES(<cnp.ndarray>x) <= LIGHT:
         return x
-    if not (cnp.PyArray_ISFLOAT(<cnp.ndarray>x) or cnp.PyArray_ISCOMPLEX(<cnp.ndarray>x)) \
-            or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):
+    if not cnp.PyArray_ISNUMBER(<cnp.ndarray>x) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):
         return x
     return cnp.PyArray_New(cnp.ndarray, cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x),
                            cnp.PyArray_TYPE(<cnp.ndarray>x), no_strides, &no_data[0], 0, 0, None)

@@ -4,6 +4,8 @@ cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
+from lindiff.core.constants cimport Guard
+
 
 cdef class Trace:
     cdef readonly unsigned long long level
@@ -18,6 +20,7 @@ cdef class Node:
     cdef Trace trace
     cdef Node a
     cdef Node b
+    cdef Guard guard
     cdef Py_ssize_t position
     cdef Py_ssize_t visit
     cdef tuple more(self)

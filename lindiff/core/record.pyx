@@ -132,7 +132,7 @@ cdef class Node:
     """An operation of the record: the linear map from its inputs' tangents to its output's tangent.
 
     ``a`` and ``b`` are the nodes of the inputs (None where an input is constant); operations with more inputs
-    answer with the rest from ``more``.
+    answer with the rest from ``more``.  ``guard`` is that of the constants kept by reference, None without.
     """
 
     def __dealloc__(self):
@@ -600,12 +600,16 @@ cdef Push EAGER = Push()
 
 
 cdef inline int pull_node(Node node, Pull walk, object y_bar, bint many) except -1:
+    if node.guard is not None:
+        node.guard.check(node)
     if many and not node.together() and count_of(y_bar) is not None:
         return pull_each(node, walk, y_bar)
     return node.pull(walk, y_bar)
 
 
 cdef inline object push_node(Node node, Push walk, Py_ssize_t many):
+    if node.guard is not None:
+        node.guard.check(node)
     return push_each(node, walk, many) if many and not node.together() else node.push(walk)
 
 

@@ -1,5 +1,7 @@
 """Which function has which rule."""
 
+from lindiff.core.differential cimport Differential
+
 
 cdef class Handler:
     cdef readonly object function
@@ -17,11 +19,14 @@ cdef class Rule(Handler):
     cdef object apply(self, tuple args, dict kwargs)
     cdef object seen(self, object result, tuple args, dict kwargs)
     cdef tuple outcome(self, tuple args, dict kwargs)
+    cdef int release(self, Differential differential) except -1
     cdef str name(self)
 
 
 cdef class ElementwiseRule(Rule):
     cdef tuple partials
+    cdef tuple readable
+    cdef list uses
     cdef bint of_value
     cdef bint of_arguments
 

@@ -4,16 +4,17 @@ A function is handled in one of three ways: it has a rule of its own (:class:`Ru
 functions that have (:class:`Composed`), or its derivative is zero wherever it has one (:class:`Constant`).
 """
 
+import dis
 import functools
 import inspect
 
 import numpy as np
 
-from lindiff.core.differential cimport Differential, elementwise_of, place_of
+from lindiff.core.differential cimport Differential, Elementwise, elementwise_of, place_of
 from lindiff.core.record cimport Trace, observed_step
 from lindiff.core.variable cimport (
-    Variable, View, as_value, constant_value, innermost, is_inexact, is_table, kept_constant, new_variable,
-    record, shares, untraced_variable, value_of, watch,
+    Variable, View, as_value, constant_value, innermost, is_inexact, is_table, kept, new_variable, record,
+    shares, untraced_variable, value_of, watch, watch_over,
 )
 
 from lindiff.core import pytree
@@ -78,7 +79,7 @@ cdef class Rule(Handler):
     cdef object apply(self, tuple args, dict kwargs):
         cdef Trace trace = None
         cdef Differential differential
-        cdef list nodes, places, values
+        cdef list nodes, places, values, guards = None
         cdef tuple args_seen
         for argument in args:
             if type(argument) is Directions:
@@ -97,7 +98,11 @@ cdef class Rule(Handler):
             return self.outcome(args, kwargs)[0]
         nodes = []
         places = []
-        values = [strip(argument, trace, place_of(i), nodes, places) for i, argument in enumerate(args)]
+        if trace.level > 0 and not trace.forward:  # else nothing is kept
+            guards = []
+            kwargs = kept(kwargs, guards)
+        values = [strip(argument, trace, place_of(i), nodes, places, guards)
+                  for i, argument in enumerate(args)]
         args_seen = tuple(values)
         result, found = self.outcome(args_seen, kwargs)
         if trace.level == 0:
@@ -106,9 +111,19 @@ cdef class Rule(Handler):
             return result
         differential = found if isinstance(found, Differential) else Differential(pullback=found)
         differential.bind(trace, nodes, places, args_seen, result)
+        if guards:
+            differential.release()
+            self.release(differential)
+            values = args_seen = argument = None
+            kwargs = {} if self.view == NO_VIEW else kwargs
+            watch_over(differential, guards, self.function)
         if isinstance(result, (tuple, list)):
             return pytree.rebuild(result, record_outputs(trace, differential, [as_value(y) for y in result]))
         return self.seen(record(trace, differential, result), args, kwargs)
+
+    cdef int release(self, Differential differential) except -1:
+        """Let the differential drop constants of which the rule knows that it never asks for them."""
+        return 0
 
     cdef object seen(self, object result, tuple args, dict kwargs):
         """The result, known as a view of the first argument where it is one."""
@@ -118,7 +133,7 @@ cdef class Rule(Handler):
         x = args[0]
         view = result
         if view.tie is None and shares(view._value, x._value):
-            watch(x, view, View(self.function, args[1:], kwargs, self.view == VIEW))
+            watch(x, view, View(self.function, kept(args[1:], []), kept(kwargs, []), self.view == VIEW))
         return result
 
     cdef tuple outcome(self, tuple args, dict kwargs):
@@ -150,6 +165,7 @@ cdef class ElementwiseRule(Rule):
         codes = [p.__code__ for p in partials if p is not None]
         self.of_value = all([takes_value_alone(code) for code in codes])
         self.of_arguments = all([code.co_varnames[0] == "_" for code in codes])
+        self.readable = partials
         self.partials = partials if self.of_value else tuple([of_all(p) for p in partials])
 
     cdef tuple outcome(self, tuple args, dict kwargs):
@@ -159,8 +175,32 @@ cdef class ElementwiseRule(Rule):
         given = [placed(np.asarray(x), *args) if isinstance(x, (list, tuple)) else x for x in args]
         return y, elementwise_of(self.partials, (None if self.of_arguments else y, *given))
 
+    cdef int release(self, Differential differential) except -1:
+        cdef Elementwise of_partials = <Elementwise>differential
+        cdef set needed = set()
+        if self.of_value:
+            return 0
+        if self.uses is None:
+            self.uses = [set() if p is None else places_used(p.__code__) for p in self.readable]
+        for place in of_partials.places:
+            if place[0] < len(self.uses):
+                needed |= self.uses[place[0]]
+        of_partials.given = tuple([x if i in needed else None for i, x in enumerate(of_partials.given)])
+        return 0
+
     def by_position(self, tuple args, dict kwargs):
         return args, kwargs
+
+
+def places_used(code):
+    """Which of its parameters a function reads, by their numbers; all of them where it takes any number."""
+    if code.co_flags & inspect.CO_VARARGS:
+        return set(range(64))
+    read = set(code.co_cellvars)
+    for instruction in dis.get_instructions(code):
+        names = instruction.argval
+        read.update(names if isinstance(names, tuple) else [names] if isinstance(names, str) else [])
+    return {i for i, name in enumerate(code.co_varnames[:code.co_argcount]) if name in read}
 
 
 def takes_value_alone(code):
@@ -174,18 +214,20 @@ def of_all(partial):
     return lambda y, *args: partial(y)
 
 
-cdef object strip(object argument, Trace trace, tuple place, list nodes, list places):
-    """``argument`` seen from outside ``trace``; appends the nodes found in it and their places."""
+cdef object strip(object argument, Trace trace, tuple place, list nodes, list places, list guards):
+    """``argument`` seen from outside ``trace``; appends the nodes found in it, their places, and the guards
+    of large constants, which are not kept without ``guards``."""
     if type(argument) is Variable:
         if (<Variable>argument).node.trace is not trace:
-            return constant_value(argument)
+            return constant_value(argument) if guards is None else kept(argument, guards)
         nodes.append((<Variable>argument).node)
         places.append(place)
         return (<Variable>argument)._value
     if isinstance(argument, (list, tuple)) and innermost(argument, None) is not None:
         return pytree.rebuild(
-            argument, [strip(item, trace, (*place, i), nodes, places) for i, item in enumerate(argument)])
-    return kept_constant(argument)
+            argument,
+            [strip(item, trace, (*place, i), nodes, places, guards) for i, item in enumerate(argument)])
+    return argument if guards is None else kept(argument, guards)
 
 
 cdef object untraced_results(object result):

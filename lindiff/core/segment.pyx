@@ -9,7 +9,7 @@ the part again, which leaves the same nodes, and walks these.
 from lindiff.core.record cimport (
     Component, Leaf, Node, NodeOfMany, Pull, Push, Record, Tangent, Trace, enter, leave, tick,
 )
-from lindiff.core.variable cimport Variable
+from lindiff.core.variable cimport Variable, watch_over
 
 from lindiff.core import pytree
 from lindiff.core.record import current_trace
@@ -178,7 +178,7 @@ cdef list component_nodes(Segment segment, Py_ssize_t count):
     return parts
 
 
-def run_segment(call, list inputs):
+def run_segment(call, list inputs, list guards):
     """What ``call()`` returns, with one node on each record instead of its operations.
 
     Parameters
@@ -187,6 +187,8 @@ def run_segment(call, list inputs):
         Without arguments; runs again in every walk.
     inputs : list
         Its Variables (and other leaves), which it must not change.
+    guards : list
+        Of the large constants among them.
     """
     cdef Py_ssize_t since = <Py_ssize_t>tick()
     cdef Segment segment
@@ -216,6 +218,7 @@ def run_segment(call, list inputs):
         segment.count = len(found)
         segment.older = tuple(cut.older)
         segment.take_parents(cut.older)
+        watch_over(segment, list(guards), call)
         for x, node in zip(found, component_nodes(segment, len(found))):
             nodes[id(x)] = node
     return unflatten([with_nodes(x, nodes) for x in leaves]) if nodes else returned

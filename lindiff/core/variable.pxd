@@ -81,4 +81,6 @@ cdef int know_arrays(list variables, list originals) except -1
 cpdef object node_in(object x, Trace trace)
 cpdef object tangent_in(object x, Trace trace)
 cpdef object value_in(object x, Trace trace)
-cpdef object kept_constant(object x)
+cdef object kept_by(object x, Node node, Trace trace, object what=*)
+cpdef object kept(object x, list guards)
+cdef int watch_over(Node node, list guards, object what) except -1

@@ -9,7 +9,7 @@ The value may itself be a Variable of an outer trace: that is how derivatives ne
 
 cimport cython
 cimport numpy as cnp
-from cpython.object cimport PyObject_GenericGetAttr, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
+from cpython.object cimport PyObject, PyObject_GenericGetAttr, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
 
 import math
 import operator
@@ -19,6 +19,7 @@ import numpy as np
 
 from cpython.ref cimport Py_INCREF, Py_REFCNT
 
+from lindiff.core.constants cimport Guard, guard_of, guarded, is_copied, linked, may_change
 from lindiff.core.record cimport (
     CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, count_made_by_hand, doom, know_variable,
     meet_large, push_at_once, release_doomed,
@@ -28,13 +29,10 @@ from lindiff.kernels.loops cimport Loop, apply, common_frame, common_kind, find_
 from lindiff.kernels.memory cimport is_large
 
 from lindiff.core.directions import Directions
+from lindiff.core.pytree import rebuild
 from lindiff.core.record import Record, current_trace, root_trace
 
 cnp.import_array()
-
-# Constants of up to so many bytes are copied when an operation keeps them.
-cdef enum:
-    SMALL_CONSTANT = 32768
 
 cdef dict _comparisons = {
     Py_EQ: operator.eq, Py_NE: operator.ne, Py_LT: operator.lt,
@@ -332,14 +330,97 @@ cdef object read_only(cnp.ndarray x):
     return view
 
 
-cpdef object kept_constant(object x):
-    """A constant as an operation keeps it: small arrays copied, so that loops may use them as buffers."""
-    if type(x) is Variable:
+cdef object _memmap = np.memmap
+
+
+cdef inline bint is_buffer(object x):
+    """Whether ``x`` is an array that is read as it is; other subclasses of ndarray are refused elsewhere."""
+    return cnp.PyArray_CheckExact(x) or type(x) is _memmap
+
+
+cdef object kept_by(object x, Node node, Trace trace, object what=None):
+    """A constant as ``node``, an operation in ``trace``, keeps it: small arrays copied, large ones guarded.
+
+    Loops may use it as a buffer.  A forward trace needs it at once and never again.
+    """
+    cdef cnp.ndarray array
+    if trace.forward or trace.level == 0:
         return constant_value(x)
-    if cnp.PyArray_CheckExact(x) and cnp.PyArray_NBYTES(<cnp.ndarray>x) <= SMALL_CONSTANT \
-            and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x):
-        return cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
+    if is_buffer(x):
+        array = x
+        if may_change(array):
+            if is_copied(array):
+                return cnp.PyArray_NewCopy(array, cnp.NPY_KEEPORDER)
+            node.guard = linked(guard_of(array, what), node.guard)
+        return array
+    if type(x) is Variable or isinstance(x, (list, tuple, dict)):
+        return kept(x, [])
     return x
+
+
+cpdef object kept(object x, list guards):
+    """The same of a constant that is kept by code in Python, also in lists, tuples and dicts.
+
+    Those of the new ``guards`` whose memory somebody holds when the code is done go to ``watch_over``.
+    """
+    cdef cnp.ndarray array
+    if is_buffer(x):
+        array = x
+        if not may_change(array):
+            return array
+        if is_copied(array):
+            return cnp.PyArray_NewCopy(array, cnp.NPY_KEEPORDER)
+        guards.append(guard_of(array, None))
+        return guarded(array, guards[len(guards) - 1])
+    if type(x) is Variable:
+        return kept_variable(x, guards)
+    if type(x) is list:
+        return [kept(item, guards) for item in x]
+    if isinstance(x, tuple):
+        items = [kept(item, guards) for item in x]
+        for item, new in zip(x, items):
+            if new is not item:
+                return rebuild(x, items)
+        return x
+    if type(x) is dict:
+        return {key: kept(item, guards) for key, item in x.items()}
+    return x
+
+
+cdef object kept_variable(Variable x, list guards):
+    """A Variable that stays as ``x`` is now; of a constant the array.
+
+    Variables write to no memory that somebody else holds: what ``x`` alone holds now needs no copy.
+    """
+    cdef Variable same
+    if x.node is not CONSTANT:
+        if x._scalar:
+            return x
+        same = new_variable(x.node, x._value)
+        if type(x._value) is not Variable and x._value.ndim > 1:  # a matrix, which may have factors
+            same.shared = shared_of(x)
+        return same
+    if (<PyObject *>x._value).ob_refcnt == 1 and cnp.PyArray_CheckExact(x._value) \
+            and cnp.PyArray_CHKFLAGS(<cnp.ndarray>x._value, cnp.NPY_ARRAY_OWNDATA):
+        return x._value
+    return kept(x._value, guards)
+
+
+def kept_constant(x):
+    """A constant for code that reads it over and over, now and again in a walk: a copy of any size."""
+    x = constant_value(x)
+    return x.copy() if is_buffer(x) and may_change(x) else x
+
+
+cdef int watch_over(Node node, list guards, object what) except -1:
+    """Let ``node``, an operation called ``what``, have the guards whose memory is held still."""
+    cdef Guard guard
+    while guards:
+        guard = guards.pop()
+        if Py_REFCNT(guard) > 1:
+            guard.what = what
+            node.guard = linked(guard, node.guard)
+    return 0
 
 
 def call(function, tuple args, dict kwargs):

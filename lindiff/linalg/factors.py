@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from lindiff.core.differential import Differential
+from lindiff.core.differential import Differential, stand_in
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.linalg._backend import failing_as, fused
@@ -50,7 +50,8 @@ G = TypeVar("G", bound=Callable[..., Any])
 def of_factor(function: G) -> G:
     """Make an operator of a rule ``function(A, ..., factor)``.
 
-    On plain arrays it is the factor's method of the same name.
+    On plain arrays it is the factor's method of the same name.  Of a plain A the rule has the shape alone:
+    the factor stands for its numbers, which may change.
     """
     primitive = rule(function)
     name = function.__name__
@@ -59,7 +60,7 @@ def of_factor(function: G) -> G:
     def call(*args: Any) -> Any:
         for x in args:
             if type(x) is Variable:
-                return primitive(*args)
+                return primitive(stand_in(args[0]), *args[1:])
         return getattr(args[-1], name)(*args[1:-1])
 
     return call  # type: ignore[return-value]

@@ -21,7 +21,7 @@ from lindiff.core.differential cimport all_finite, chain_product, fit_to
 from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Tangent, Trace, is_whole
 from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport (
-    Operators, Variable, View, as_value, constant_value, is_table, kept_constant, record, shares, watch,
+    Operators, Variable, View, as_value, constant_value, is_table, kept_by, record, shares, watch,
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
@@ -823,10 +823,10 @@ cdef class NegativeUfunc(Handler):
         return NotImplemented if kwargs or type(args[0]) is not Variable else _hot.negative(args[0])
 
 
-cdef object kept_index(object index):
+cdef object kept_index(object index, Node node, Trace trace):
     if type(index) is tuple:
-        return tuple([kept_constant(part) for part in index])
-    return kept_constant(index)
+        return tuple([kept_by(part, node, trace) for part in index])
+    return kept_by(index, node, trace)
 
 
 cdef class HotOperators(Operators):
@@ -853,9 +853,9 @@ cdef class HotOperators(Operators):
         y = node.right(y, trace)
         value = combined(MULTIPLY, x, y)
         if node.a is not None:
-            node.y = y if node.b is not None else kept_constant(y)
+            node.y = y if node.b is not None else kept_by(y, node, trace)
         if node.b is not None:
-            node.x = x if node.a is not None else kept_constant(x)
+            node.x = x if node.a is not None else kept_by(x, node, trace)
         return node.finish(trace, x, y, by_operator(operator.mul, x, y) if value is None else value)
 
     cdef object divide(self, object x, object y):
@@ -866,7 +866,7 @@ cdef class HotOperators(Operators):
         value = combined(DIVIDE, x, y)
         if value is None:
             value = by_operator(operator.truediv, x, y)
-        node.y = y if node.b is not None else kept_constant(y)
+        node.y = y if node.b is not None else kept_by(y, node, trace)
         if node.b is not None:
             node.z = value
         return node.finish(trace, x, y, value)
@@ -882,8 +882,8 @@ cdef class HotOperators(Operators):
         x = node.left(x, trace)
         y = node.right(y, trace)
         value = times(x, y)
-        node.x = x if node.a is not None else kept_constant(x)
-        node.y = y if node.b is not None else kept_constant(y)
+        node.x = x if node.a is not None else kept_by(x, node, trace)
+        node.y = y if node.b is not None else kept_by(y, node, trace)
         return record(trace, node, value)
 
     cdef object negative(self, object x):
@@ -902,7 +902,7 @@ cdef class HotOperators(Operators):
             return out
         node = GetItem.__new__(GetItem)
         node.a = x.node
-        node.index = kept_index(index)
+        node.index = kept_index(index, node, x.node.trace)
         node.shape = x._value.shape
         node.dtype = x._value.dtype
         out = record(x.node.trace, node, value)
@@ -920,7 +920,7 @@ cdef class HotOperators(Operators):
         if x._value.dtype.kind not in "fc":
             raise TypeError(f"an array of {x._value.dtype} cannot hold Variables: make it one of floats")
         node = SetItem.__new__(SetItem)
-        node.index = kept_index(index)
+        node.index = kept_index(index, node, trace)
         node.shape = x._value.shape
         node.dtype = x._value.dtype
         if x.node.trace is trace:

@@ -16,7 +16,7 @@ import numpy as np
 
 from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
-from lindiff.core.variable cimport Variable, innermost, kept_constant, record
+from lindiff.core.variable cimport Variable, constant_value, innermost, kept_by, record
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 from lindiff.kernels.products cimport gemm_one
@@ -92,7 +92,7 @@ cdef inline Trace trace_of(object x, object y):
 cdef inline object seen_from_outside(object x, Trace trace):
     if type(x) is Variable and (<Variable>x).node.trace is trace:
         return (<Variable>x)._value
-    return x
+    return constant_value(x)
 
 
 cdef inline Node node_of(object x, Trace trace):
@@ -375,14 +375,14 @@ cdef class FastTriangular(Handler):
             return NotImplemented
         node.a = node_of(args[0], trace)
         node.b = node_of(args[1], trace)
-        node.L = contiguous(L if node.a is not None else kept_constant(L))
+        node.L = contiguous(L if node.a is not None else kept_by(L, node, trace))
         if self.solves and zero_diagonal(node.L):
             return NotImplemented  # the readable rule fails with words
         B = copied(A)
         if node.a is not None and self.solves:
             node.X = B
         elif node.a is not None:
-            node.X = contiguous(A if node.b is not None else kept_constant(A))
+            node.X = contiguous(A if node.b is not None else kept_by(A, node, trace))
         apply_to(t, node.L, B)
         return record(trace, node, B)
 
@@ -627,8 +627,6 @@ cdef class FastSolve(Handler):
             return NotImplemented
         trace = trace_of(args[0], args[1])
         A = seen_from_outside(args[0], trace)
-        if A is args[0]:
-            A = kept_constant(A)
         B = seen_from_outside(args[1], trace)
         if not is_plain_square(A) or not is_plain(B) \
                 or not 1 <= cnp.PyArray_NDIM(<cnp.ndarray>B) <= 2 \
@@ -636,13 +634,15 @@ cdef class FastSolve(Handler):
                 or cnp.PyArray_DIM(<cnp.ndarray>B, 0) != cnp.PyArray_DIM(<cnp.ndarray>A, 0):
             return NotImplemented
         node = Solve.__new__(Solve)
+        node.a = node_of(args[0], trace)
+        node.b = node_of(args[1], trace)
+        if node.a is None and cnp.PyArray_DIM(<cnp.ndarray>A, 0) <= SMALL:  # larger ones: by the factor alone
+            A = kept_by(A, node, trace)
         node.A = A
         if not node.factor(args[0] if type(args[0]) is Variable else A, A):
             return NotImplemented  # the readable rule fails with words
         node.X = B  # its shape and dtype are those of the solution
         node.X = node.solved(B, False, False)
-        node.a = node_of(args[0], trace)
-        node.b = node_of(args[1], trace)
         return record(trace, node, node.X)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from lindiff.core.differential cimport chain_product, hush, unhush
 from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport ElementwiseRule, Handler
-from lindiff.core.variable cimport Variable, as_value, kept_constant, record
+from lindiff.core.variable cimport Variable, as_value, kept_by, record
 from lindiff.kernels.elementwise cimport chosen, clipped
 from lindiff.kernels.loops cimport (
     Loop, Operand, Program, apply, common_frame, common_kind, find_loop, kind_of, merge,
@@ -174,7 +174,7 @@ cdef class FastElementwise(Handler):
                 return NotImplemented
         node.rule = self
         node.kind = kind
-        self.keep(node, k, x, y, value)
+        self.keep(node, trace, k, x, y, value)
         return node.finish(trace, x, y, value)
 
     cdef bint fit(self, int kind, object x, object y):
@@ -183,7 +183,7 @@ cdef class FastElementwise(Handler):
         cdef cnp.ndarray frame = common_frame(x, y)
         return read_operand(x, kind, frame, &operand) and read_operand(y, kind, frame, &operand)
 
-    cdef int keep(self, Pointwise node, int k, object x, object y, object value) except -1:
+    cdef int keep(self, Pointwise node, Trace trace, int k, object x, object y, object value) except -1:
         """Let the node hold what the partials with respect to its active arguments need."""
         cdef int uses = 0
         cdef bint many = cnp.PyArray_SIZE(<cnp.ndarray>value) > MANY
@@ -195,9 +195,9 @@ cdef class FastElementwise(Handler):
         if uses & 1:
             node.z = value
         if uses & 2:
-            node.x = x if node.a is not None else kept_constant(x)
+            node.x = x if node.a is not None else kept_by(x, node, trace, self.function)
         if uses & 4:
-            node.y = y if node.b is not None else kept_constant(y)
+            node.y = y if node.b is not None else kept_by(y, node, trace, self.function)
         return 0
 
     cdef int uses(self, int k, Py_ssize_t i, bint many, bint in_order):
@@ -317,7 +317,7 @@ cdef class FastWhere(Handler):
         value = merge(args[0], x, y)
         if value is None:
             value = np.where(args[0], x, y)
-        node.mask = kept_constant(args[0])
+        node.mask = kept_by(args[0], node, trace)
         return node.finish(trace, x, y, value)
 
 

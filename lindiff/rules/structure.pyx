@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
-from lindiff.core.variable cimport Variable, constant_value, kept_constant, record
+from lindiff.core.variable cimport Variable, constant_value, kept_by, record
 from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 from lindiff.kernels.matmul cimport add_product, matmul
 from lindiff.kernels.memory cimport empty
@@ -588,6 +588,14 @@ cdef class Product(Node):
             self.y = v._value
         return trace
 
+    cdef object keep(self, Trace trace, object value):
+        """Record ``value``, the product."""
+        if self.a is None:
+            self.x = kept_by(self.x, self, trace)
+        if self.b is None:
+            self.y = kept_by(self.y, self, trace)
+        return record(trace, self, value)
+
     cdef bint linear(self):
         return self.a is None or self.b is None
 
@@ -642,7 +650,7 @@ cdef class FastOuter(Handler):
                 or cnp.PyArray_NDIM(<cnp.ndarray>node.x) != 1 or cnp.PyArray_NDIM(<cnp.ndarray>node.y) != 1:
             return NotImplemented
         value = add_product(None, node.x, node.y, False, True)
-        return NotImplemented if value is None else record(trace, node, value)
+        return NotImplemented if value is None else node.keep(trace, value)
 
 
 # -- Y = X × Y, of vectors with three components -------------------------------------------------------------
@@ -708,9 +716,7 @@ cdef class FastCross(Handler):
         value = None if trace is None else cross_product(node.x, node.y)
         if value is None:
             return NotImplemented
-        node.x = node.x if node.a is not None else kept_constant(node.x)
-        node.y = node.y if node.b is not None else kept_constant(node.y)
-        return record(trace, node, value)
+        return node.keep(trace, value)
 
 
 # -- y = Re z or Im z ------------------------------------------------------------------------------------

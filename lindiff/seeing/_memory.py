@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.constants import Guard
 from lindiff.core.record import Node, Trace
 from lindiff.core.variable import Variable
 
@@ -22,8 +23,8 @@ def memory(array: Any) -> tuple[int, int]:
         whole = getattr(array, "base", None)
         array = array if whole is None else whole
         return id(array), int(array.nbytes)
-    while isinstance(array.base, np.ndarray):
-        array = array.base
+    while isinstance(array.base, (np.ndarray, Guard)):
+        array = array.base.array if isinstance(array.base, Guard) else array.base
     return id(array), array.nbytes if array.flags.owndata or array.base is not None else 0
 
 

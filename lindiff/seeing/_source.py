@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import linecache
-import os
-import sys
 from typing import NamedTuple
 
-import numpy as np
-
-import lindiff.core
-
-# Code below these folders calls operations on the user's behalf.
-_LIBRARIES = tuple(
-    os.path.join(folder, "")
-    for folder in (os.path.dirname(os.path.dirname(lindiff.core.__file__)), os.path.dirname(np.__file__))
-)
+from lindiff.core.constants import users_frame
 
 
 class Place(NamedTuple):
@@ -36,10 +26,5 @@ class Place(NamedTuple):
 
 def users_line() -> Place | None:
     """The innermost line that runs and belongs to neither lindiff nor NumPy."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_LIBRARIES):
-            return Place(file, frame.f_lineno, frame.f_code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
+    frame = users_frame()
+    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from lindiff.core import pytree
 from lindiff.core.segment import run_segment
-from lindiff.core.variable import kept_constant
+from lindiff.core.variable import Variable, is_untraced, kept
 
 __all__ = ["checkpoint"]
 
@@ -68,12 +68,17 @@ def checkpoint(function: F) -> F:
     @functools.wraps(function)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, restore = pytree.flatten((args, kwargs))
-        leaves = [kept_constant(leaf) for leaf in leaves]
+        guards: list[Any] = []
+        leaves = [leaf if _is_traced(leaf) else kept(leaf, guards) for leaf in leaves]
 
         def call() -> Any:
             positional, by_name = restore(leaves)
             return function(*positional, **by_name)
 
-        return run_segment(call, leaves)
+        return run_segment(call, leaves, guards)
 
     return checkpointed  # type: ignore[return-value]
+
+
+def _is_traced(x: Any) -> bool:
+    return isinstance(x, Variable) and not is_untraced(x)

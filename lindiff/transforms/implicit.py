@@ -14,7 +14,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.directions import Directions, one_by_one
 from lindiff.core.linearization import Linearization
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, differentiable_array, is_untraced, value
+from lindiff.core.variable import Variable, differentiable_array, is_untraced, kept_constant, value
 from lindiff.transforms.jacobian import is_complex, jacobian
 from lindiff.transforms.linearize import linearize
 from lindiff.transforms.reverse import grad, vjp
@@ -141,6 +141,7 @@ def implicit(
             found = find(*restore(leaves), **kwargs)
             _refuse_variables(found, "solver")
             return found
+        leaves = [kept_constant(leaf) for leaf in leaves]  # the residual is called again in the walk
         rest: list[Any] = []  # what the rule says beside the leaves of x: their tree, and aux
 
         def with_active(values: Any) -> Any:

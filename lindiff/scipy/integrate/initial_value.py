@@ -9,7 +9,7 @@ import numpy as np
 import scipy.integrate
 
 from lindiff.core import pytree
-from lindiff.core.variable import Variable, value
+from lindiff.core.variable import Variable, kept_constant, value
 from lindiff.scipy._rest import has_variable
 from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, as_vector, trajectory
 
@@ -290,6 +290,7 @@ def _field(fun: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, list[An
     """The right-hand side as a function of the Variables among its extra arguments, and these."""
     leaves, restore = pytree.flatten(args)
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
+    leaves = [leaf if isinstance(leaf, Variable) else kept_constant(leaf) for leaf in leaves]
 
     def field(t: Any, y: Any, params: list[Any]) -> Any:
         filled = [*leaves]

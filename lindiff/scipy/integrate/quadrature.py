@@ -14,7 +14,7 @@ from scipy.integrate import IntegrationWarning
 from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, value
+from lindiff.core.variable import Variable, kept_constant, value
 from lindiff.scipy._rest import has_variable
 from lindiff.scipy.integrate._jumps import moved_jump
 from lindiff.transforms.forward import jvp
@@ -241,6 +241,7 @@ def quad(
         )
     leaves, restore = pytree.flatten(args if isinstance(args, tuple) else (args,))
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
+    leaves = [leaf if isinstance(leaf, Variable) else kept_constant(leaf) for leaf in leaves]
     errors: list[float] = []
 
     def function(x: Any, params: list[Any]) -> Any:
