@@ -14,14 +14,12 @@ from lindiff.core.variable import Variable, value
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix, linear_operator, matrix_of
 from lindiff.statespace.defaults import completed, size_of_noise
 from lindiff.statespace.likelihood import loglikelihood
-from lindiff.statespace.maximum import FAILURES, SEEN, Likelihood, Scale, Search, check_search, searched
+from lindiff.statespace.maximum import FAILURES, FEW, SEEN, Likelihood, Scale, Search, check_search, searched
 from lindiff.statespace.model import Model, real
 from lindiff.statespace.transforms import Transform, covariance, positive, unconstrained
 from lindiff.transforms.reverse import grad
 
 __all__ = ["FitResult", "fit"]
-
-FEW = 32  # parameters whose Hessian is always looked at
 
 
 class FitResult(NamedTuple):
@@ -134,8 +132,8 @@ def fit(
     Therefore the search begins at the likeliest of some ratios of the variances, given `start` or not, with
     the scale that the data determine; so it depends on no units.  Newton's steps end it, when the next one
     expects to gain next to nothing.  Then each variance is tried on its other side, near zero or large, and
-    what else is bounded in some other places, by short searches.  A variance that loses nothing at zero is
-    zero.  All this costs three to five times the evaluations of one search.
+    what else is bounded in some other places (of 32 parameters at most), by short searches.  A variance that
+    loses nothing at zero is zero.  All this costs three to five times the evaluations of one search.
 
     Where the likelihood cannot be computed later on, the search steps back.  An interrupt (Ctrl-C) comes
     through as KeyboardInterrupt; a callable given for `progress` has seen the parameters until then.
@@ -367,7 +365,9 @@ def _scale(free: dict[str, Any], transforms: dict[str, Transform], form: Flat) -
     diagonal = where(lambda name, x: transforms[name] is covariance and of_diagonal(name, x))
     logarithms = where(lambda name, x: transforms[name] is positive or _vanishes(transforms[name], x))
     unbounded = where(lambda name, x: transforms[name] is unconstrained)
-    return Scale(logarithms, diagonal, factor & ~diagonal, ~(logarithms | factor | unbounded), unbounded)
+    shaped = ~(logarithms | factor | unbounded)
+    parameter = form.flat({name: np.full(np.shape(x), float(i)) for i, (name, x) in enumerate(free.items())})
+    return Scale(logarithms, diagonal, factor & ~diagonal, shaped, unbounded, parameter)
 
 
 def _vanishes(transform: Transform, x: Any) -> bool:

@@ -18,13 +18,14 @@ import scipy.optimize
 from lindiff.scipy.optimize._flat import Flat, linear_operator, matrix_of
 from lindiff.transforms.reverse import grad, value_and_grad
 
-__all__ = ["FAILURES", "Likelihood", "Scale", "check_search", "limited", "searched"]
+__all__ = ["FAILURES", "FEW", "Likelihood", "Scale", "check_search", "limited", "searched"]
 
 WITH_GRADIENT = {"bfgs", "cg", "l-bfgs-b", "tnc", "slsqp"}
 WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
 WITH_HESSIAN = {"dogleg", "trust-exact"}
 FAILURES = (ValueError, ArithmeticError)  # of a filter; LinAlgError is a ValueError
 LIMITS = {"maxiter", "maxfun", "maxfev"}
+FEW = 32  # parameters that are not too many for Hessians, and for searches elsewhere
 
 # of log-likelihoods
 SURE = 1e-10  # what Newton's steps leave, if rounding lets them
@@ -45,6 +46,8 @@ class Scale(NamedTuple):
         Other coordinates of a transform, whose origin is in the middle of what it allows.
     free : (q,) array of bool
         Those without a transform, of any size.
+    parameter : (q,) array
+        The number of the parameter that they belong to.
     """
 
     logarithms: Any
@@ -52,6 +55,7 @@ class Scale(NamedTuple):
     below: Any
     shaped: Any
     free: Any
+    parameter: Any
 
     def moved(self, x: Any, step: float) -> Any:
         """With all covariances times ``exp(step)``."""
@@ -272,13 +276,13 @@ def _minimized(
 
 
 def _units(likelihood: Likelihood, x: Any) -> Any:
-    """For parameters without a transform, one over the root of their rows' length in the Hessian.
+    """A unit for each parameter without a transform, in which its rows of the Hessian are as long as others.
 
     With them a search does not depend on the units of the data.  Matrix-free, by products with random signs:
     Bradley & Murray (2011), Matrix-free approximate equilibration, arXiv:1110.2805.
     """
-    free, unit = likelihood.scale.free, np.ones(x.size)
-    if not np.any(free):
+    scale, unit = likelihood.scale, np.ones(x.size)
+    if not np.any(scale.free):
         return unit
     try:
         operator = likelihood.derivative(x)
@@ -286,9 +290,13 @@ def _units(likelihood: Likelihood, x: Any) -> Any:
         return unit
     rng = np.random.default_rng(0)
     for _ in range(8):
-        row = np.abs(unit * (operator @ (unit * rng.choice([-1.0, 1.0], x.size))))
-        usable = free & np.isfinite(row) & (row > 0)
-        unit[usable] /= np.sqrt(row[usable])
+        squares = (unit * (operator @ (unit * rng.choice([-1.0, 1.0], x.size)))) ** 2
+        others = np.mean(squares[~scale.free]) if not np.all(scale.free) else 1.0
+        for parameter in np.unique(scale.parameter[scale.free]):
+            places = scale.parameter == parameter
+            ratio = np.mean(squares[places]) / (others or 1.0)
+            if 0 < ratio < np.inf:
+                unit[places] /= ratio**0.25
     return unit
 
 
@@ -459,12 +467,13 @@ def _elsewhere(likelihood: Likelihood, x: Any, seed: int) -> list[Any]:
         point = np.copy(x)
         point[j] = height
         points.append(point)
-    if not np.any(scale.shaped):
+    shaped = int(np.sum(scale.shaped))
+    if not shaped or x.size > FEW:
         return points
-    places = np.random.default_rng(seed).normal(scale=1.5, size=(12, x.size))
+    places = np.random.default_rng(seed).normal(scale=1.5, size=(4 * min(shaped, 3), x.size))
     tried = [_centred(likelihood, np.where(scale.shaped, place, x)) for place in places]
     likeliest = sorted((each for each in tried if each is not None), key=lambda each: each[0])
-    return points + [point for _, point in likeliest[:4]]
+    return points + [point for _, point in likeliest[: 1 + min(shaped, 3)]]
 
 
 def searched(likelihood: Likelihood, x: Any, search: Search, restarts: bool) -> tuple[Any, float]:
