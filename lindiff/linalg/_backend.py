@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,17 +29,29 @@ REAL_ONLY = {
     *("expm", "expm_pullback", "expm_pushforward"),
 }
 
-__all__ = ["failing_as", "fused", "kernels", "operator"]
+__all__ = ["failing_as", "fused", "kernels", "operator", "renamed"]
 
 
-@contextmanager
-def failing_as(name: str) -> Iterator[None]:
-    """Let a kernel's error name the function that was called."""
-    try:
-        yield
-    except np.linalg.LinAlgError as error:
-        kernel, _, what = str(error).partition(": ")
-        raise np.linalg.LinAlgError(f"{name}: {what or kernel}") from None
+class failing_as:
+    """Let a kernel's error within the block name the function that was called."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, np.linalg.LinAlgError):
+            raise renamed(error, self.name) from None
+
+
+def renamed(error: np.linalg.LinAlgError, name: str) -> np.linalg.LinAlgError:
+    """The error in the name of the function that was called."""
+    kernel, _, what = str(error).partition(": ")
+    return np.linalg.LinAlgError(f"{name}: {what or kernel}")
 
 
 def kernels(*arrays: Any, real: bool = False) -> Any:

@@ -23,12 +23,14 @@ from lindiff.linalg._matrices import adjoint, hermitian_part, mirrored, symmetri
 __all__ = ["OneTriangle", "from_triangle", "symmetric_from"]
 
 
-@fused
 def unpaired(A: Any, lower: bool = True, hermitian: bool = True) -> Any:
-    """Which entries of the named triangle of a plain A have no mirror image; None if all have.
+    """Which entries of the named triangle of a plain A have no mirror image; None if all have."""
+    of_A = kernels(A)
+    return (unpaired_by_formula if of_A is None else of_A.unpaired)(A, lower, hermitian)
 
-    Rounding changes the last quarter of the digits at most.
-    """
+
+def unpaired_by_formula(A: Any, lower: bool, hermitian: bool) -> Any:
+    """Rounding changes the last quarter of the digits at most."""
     image = adjoint(A) if hermitian else transposed(A)
     rounding = np.finfo(A.dtype).eps ** 0.75
     found = ~((image != 0) & (np.abs(A - image) <= rounding * np.abs(image)))
@@ -61,9 +63,11 @@ class OneTriangle:
         M is Hermitian; False: symmetric, also where it is complex.
     """
 
+    __slots__ = ("hermitian", "lower", "unpaired")
+
     def __init__(self, A: Any, lower: bool, hermitian: bool = True) -> None:
         self.lower, self.hermitian = lower, hermitian
-        self.unpaired = unpaired(value(A), lower=lower, hermitian=hermitian)
+        self.unpaired = unpaired(value(A), lower, hermitian)
 
     def tangent(self, A_dot: Any) -> Any:
         """``M_dot``, which is that of the triangle."""

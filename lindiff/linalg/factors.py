@@ -17,7 +17,7 @@ import numpy as np
 from lindiff.core.differential import Differential, stand_in
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
-from lindiff.linalg._backend import failing_as, fused
+from lindiff.linalg._backend import failing_as, fused, renamed
 from lindiff.linalg._factored import LU, Cholesky, Factor, factored
 from lindiff.linalg._matrices import adjoint, conj
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
@@ -270,8 +270,10 @@ class FactorObject:
         """The object of A as it is now: a Variable may be changed in place later."""
         A = square_matrix(A, name)
         F = cls(+A if type(A) is Variable else A)
-        with failing_as(name):
+        try:
             F._kept = factored(A, cls._kind)
+        except np.linalg.LinAlgError as error:
+            raise renamed(error, name) from None
         return F
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
-from lindiff.linalg._backend import failing_as, fused
+from lindiff.linalg._backend import fused, renamed
 from lindiff.linalg._matrices import transposed
 from lindiff.linalg._one_triangle import OneTriangle, from_triangle
 from lindiff.linalg.cholesky import potrf, potri, sumlogdiag
@@ -91,10 +91,12 @@ def density_of_rows(A: Any, R: Any, noise: Any) -> Any:
 
 
 def _density(A: Any, R: Any, noise: Any, overwrite_a: bool, name: str) -> Any:
-    with failing_as(name):
+    try:
         if any(type(x) is Variable for x in (A, R, noise)):
             return density_of_rows(A, R, noise)
         return log_density(A, R, noise, overwrite_a=overwrite_a)[0]
+    except np.linalg.LinAlgError as error:
+        raise renamed(error, name) from None
 
 
 # -- public ----------------------------------------------------------------------------------------------
