@@ -1,5 +1,7 @@
 """Which function has which rule."""
 
+from lindiff.core.variable cimport Variable
+
 
 cdef class Handler:
     cdef readonly object function
@@ -10,11 +12,11 @@ cdef class Handler:
 cdef class Rule(Handler):
     cdef readonly object rule
     cdef object signature
-    cdef int view
     cdef dict __dict__
     cdef object __weakref__
     cdef object apply(self, tuple args, dict kwargs)
     cdef object seen(self, object result, tuple args, dict kwargs)
+    cdef object window(self, Variable view, Variable x, tuple args, dict kwargs, Py_ssize_t place)
     cdef tuple outcome(self, tuple args, dict kwargs)
     cdef str name(self)
 
@@ -27,11 +29,14 @@ cdef class ElementwiseRule(Rule):
 
 cdef class Composed(Handler):
     cdef readonly object implementation
+    cdef bint gives_views
+    cdef str order
 
 
 cdef class Constant(Handler):
     pass
 
 
+cpdef object apart(object result, tuple args)
 cpdef object handle(object function, tuple args, dict kwargs)
 cdef dict handlers

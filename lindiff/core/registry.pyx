@@ -7,13 +7,15 @@ functions that have (:class:`Composed`), or its derivative is zero wherever it h
 import functools
 import inspect
 
+cimport numpy as cnp
+
 import numpy as np
 
 from lindiff.core.differential cimport Differential, elementwise_of, place_of
 from lindiff.core.record cimport Trace, observed_step
 from lindiff.core.variable cimport (
-    Variable, View, as_value, constant_value, innermost, is_inexact, is_table, kept_constant, record, shares,
-    untraced_variable, value_of, watch,
+    Variable, View, as_value, constant_value, in_order_of, in_own_memory, innermost, is_inexact, is_table,
+    kept_constant, record, shares, untraced_variable, value_of, watch,
 )
 
 from lindiff.core import pytree
@@ -21,11 +23,7 @@ from lindiff.core.arrays import explain_mixture, placed
 from lindiff.core.directions import Directions, act
 from lindiff.core.variable import record_outputs
 
-# What the result of a function is to its first argument.
-cdef enum:
-    NO_VIEW
-    VIEW
-    READ_ONLY_VIEW
+cnp.import_array()
 
 # function -> Handler; functions of one name in other array libraries get the handler of NumPy's
 cdef dict handlers = {}
@@ -105,15 +103,31 @@ cdef class Rule(Handler):
         return self.seen(record(trace, differential, result), args, kwargs)
 
     cdef object seen(self, object result, tuple args, dict kwargs):
-        """The result, known as a view of the first argument where it is one."""
+        """The result, known as a view of the argument whose memory it has."""
         cdef Variable x, view
-        if self.view == NO_VIEW or type(result) is not Variable or not args or type(args[0]) is not Variable:
+        cdef Py_ssize_t k
+        if type(result) is not Variable or (<Variable>result).tie is not None:
             return result
-        x = args[0]
         view = result
-        if view.tie is None and shares(view._value, x._value):
-            watch(x, view, View(self.function, args[1:], kwargs, self.view == VIEW))
+        for k in range(len(args)):
+            if type(args[k]) is Variable and args[k] is not view:
+                x = args[k]
+                if shares(view._value, x._value):
+                    watch(x, view, self.window(view, x, args, kwargs, k))
+                    break
         return result
+
+    cdef object window(self, Variable view, Variable x, tuple args, dict kwargs, Py_ssize_t place):
+        """How ``view`` sees ``x``, the argument at ``place``; NumPy says whether it may be written to."""
+        cdef object seen = value_of(view), whole = value_of(x)
+        cdef bint writable = True
+        if cnp.PyArray_Check(seen):
+            writable = cnp.PyArray_ISWRITEABLE(<cnp.ndarray>seen) \
+                or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>whole)
+            if writable and is_same(seen, whole):
+                return ...
+        return View(self if self.rule is self.function else self.function,
+                    args[:place] + args[place + 1:], kwargs, writable, place)
 
     cdef tuple outcome(self, tuple args, dict kwargs):
         """What the rule returns, checked."""
@@ -168,6 +182,18 @@ def of_all(partial):
     return lambda y, *args: partial(y)
 
 
+cdef bint is_same(cnp.ndarray x, cnp.ndarray y):
+    """Whether two arrays are the same numbers in memory."""
+    cdef int k
+    if cnp.PyArray_DATA(x) != cnp.PyArray_DATA(y) or not cnp.PyArray_SAMESHAPE(x, y) \
+            or cnp.PyArray_TYPE(x) != cnp.PyArray_TYPE(y):
+        return False
+    for k in range(cnp.PyArray_NDIM(x)):
+        if cnp.PyArray_STRIDE(x, k) != cnp.PyArray_STRIDE(y, k):
+            return False
+    return True
+
+
 cdef object strip(object argument, Trace trace, tuple place, list nodes, list places):
     """``argument`` seen from outside ``trace``; appends the nodes found in it and their places."""
     if type(argument) is Variable:
@@ -191,7 +217,10 @@ cdef object untraced_results(object result):
 
 
 cdef class Composed(Handler):
-    """A function written in functions that have rules."""
+    """A function written in functions that have rules.
+
+    Its results have memory of their own, unless it ``gives_views``.
+    """
 
     def __init__(self, function, implementation):
         self.function = function
@@ -202,7 +231,55 @@ cdef class Composed(Handler):
             result = self.fast.call(args, kwargs)
             if result is not NotImplemented:
                 return result
-        return self.implementation(*args, **kwargs)
+        result = self.implementation(*args, **kwargs)
+        if not self.gives_views:
+            result = apart(result, args)
+        return result if self.order is None else lying(result, self.order, args)
+
+
+cdef object lying(object result, str order, tuple args):
+    """Results as :func:`results_lie` says."""
+    cdef object first, plain
+    if isinstance(result, (tuple, list)):
+        return pytree.rebuild(result, [lying(part, order, args) for part in result])
+    if type(result) is not Variable:
+        return result
+    first = next((x for x in args if type(x) is Variable or cnp.PyArray_CheckExact(x)), result)
+    if order in ("K", "copy"):
+        return in_order_of(result, first, order == "copy")
+    plain = value_of(result)
+    if order == "A" and value_of(first).flags.fnc:
+        return result if plain.flags.f_contiguous else in_own_memory(result, "F")
+    return result if plain.flags.c_contiguous else in_own_memory(result, "C")
+
+
+cpdef object apart(object result, tuple args):
+    """The results of a function, those that are views of Variables among ``args`` in memory of their own."""
+    if type(result) is Variable:
+        return in_own_memory(result) if is_of(result, args) else result
+    if isinstance(result, (tuple, list)) and result:
+        return pytree.rebuild(result, [apart(part, args) for part in result])
+    return result
+
+
+cdef bint is_of(object x, object args):
+    """Whether a Variable is one of ``args``, or has memory in common with one."""
+    cdef object argument
+    for argument in args:
+        if type(argument) is Variable:
+            if argument is x or ((<Variable>x).tie is not None or (<Variable>argument).tie is not None) \
+                    and owner(x) is owner(argument):
+                return True
+        elif isinstance(argument, (tuple, list)) and is_of(x, argument):
+            return True
+    return False
+
+
+cdef Variable owner(Variable x):
+    """What ``x`` is a view of, in the end."""
+    while x.tie is not None:
+        x = x.tie.base
+    return x
 
 
 cdef class Constant(Handler):
@@ -384,10 +461,20 @@ def fast_path(function, Handler fast):
     readable.fast = fast
 
 
-def gives_views(*functions, bint writable=True):
-    """Declare that these functions give views of their first argument, as NumPy does where it can."""
+def gives_views(*functions):
+    """Declare that the results of these functions, composed of others, may be views of their arguments."""
     for function in functions:
-        (<Rule?>handlers[function]).view = VIEW if writable else READ_ONLY_VIEW
+        (<Composed?>handlers[function]).gives_views = True
+
+
+def results_lie(str order, *functions):
+    """Declare how the results of functions that are composed of others lie in memory.
+
+    By rows ("C"), by columns if the first array does so alone ("A"), as a ufunc's result of the first array
+    ("K"), or as a copy of it ("copy").
+    """
+    for function in functions:
+        (<Composed?>handlers[function]).order = order
 
 
 def has_handler(function):

@@ -18,9 +18,9 @@ import numpy as np
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Bilinear, Linear
 from lindiff.core.registry import composed, constant, rule
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, value
 from lindiff.kernels.matmul import product_of_arrays
-from lindiff.rules._common import as_array, conj, normalized_axes
+from lindiff.rules._common import as_array, conj, laid_out, normalized_axes
 from lindiff.rules.indexing import scatter
 
 __all__: list[str] = []
@@ -131,7 +131,9 @@ def with_axes(
             y = np.expand_dims(y, -1 if axes is None else (axes[2] if len(axes) > 2 else axes[0]))
         elif axes is not None and len(axes) > 2 and axes[2]:
             y = np.moveaxis(y, tuple(range(-len(axes[2]), 0)), axes[2])
-        return y
+        if order == "A":
+            order = "F" if all(value(x).flags.fnc for x in (x1, x2)) else "C"
+        return laid_out(y, order)
 
     return of_axes
 

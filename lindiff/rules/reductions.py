@@ -92,8 +92,8 @@ def _of_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
 
 
 def as_vector(x: Any, axis: int | None) -> tuple[Any, int]:
-    """``x`` and the axis to go along; without an axis, all of ``x`` as a vector."""
-    if axis is None:
+    """``x`` and the axis to go along; without an axis or axes, all of ``x`` as a vector."""
+    if axis is None or np.ndim(x) == 0:
         return np.ravel(x), 0
     return x, normalized_axis(axis, np.ndim(x))
 
@@ -280,7 +280,8 @@ def cov(
     dtype: Any = None,
 ) -> Any:
     """X W Xᴴ / (Σw - ddof Σ w a / Σw) of the centered X, with w = fweights · aweights, as NumPy does it."""
-    X = rows_are_variables(m, rowvar)
+    m = as_array(m)
+    X = np.transpose(m) if not rowvar and m.ndim == 2 and TURNS_ONE_ROW else rows_are_variables(m, rowvar)
     if X.shape[0] == 0:
         return np.zeros((0, 0))
     if y is not None:
@@ -304,6 +305,10 @@ def cov(
     else:
         norm = total - ddof * np.sum(np.multiply(weights, aweights)) / total
     return np.squeeze(X @ np.transpose(conj(X * weights)) / norm)
+
+
+# NumPy 2.2 and later take a matrix of one row with rowvar=False for one observation.
+TURNS_ONE_ROW = np.size(np.cov(np.zeros((1, 2)), rowvar=False, ddof=0)) == 4
 
 
 def rows_are_variables(m: Any, rowvar: bool) -> Any:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import on_host, placed
-from lindiff.core.registry import handle, handler_kind, on_values, raise_unsupported
-from lindiff.core.variable import Variable, value
+from lindiff.core.registry import apart, handle, handler_kind, on_values, raise_unsupported
+from lindiff.core.variable import Variable, in_order_of, value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import host_parts, scatter
 from lindiff.rules.writers import destination
@@ -46,7 +46,10 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
         return on_values(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
     out = kwargs.pop("out", (None,))
     if all(target is None for target in out):
-        return function(*inputs, **kwargs)
+        result = function(*inputs, **kwargs)
+        if method == "accumulate":
+            return in_order_of(apart(result, inputs), inputs[0], copied=False)
+        return result if method == "__call__" else apart(result, inputs)
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     if method == "__call__":
         if len(out) == 1 and inputs and out[0] is inputs[0] and not isinstance(out[0], Variable):

@@ -1,15 +1,32 @@
-"""Which functions give views of their first argument: what is written there is written here, and back."""
+"""What results share with arguments, and how they lie in memory, for functions composed of others.
+
+What is written to a view is written to the array, and back.  The results of rules tell by their memory.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lindiff.core.registry import gives_views
+from lindiff.core.registry import gives_views, results_lie
 
-__all__: list[str] = []
+__all__ = ["use_views"]
 
-gives_views(
-    np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.flip,
-    np.rot90, np.real, np.imag,
-)  # fmt: skip
-gives_views(np.diagonal, np.broadcast_to, writable=False)
+
+def use_views() -> None:
+    """Declare both for the functions that have been composed."""
+    gives_views(
+        np.array_split, np.asanyarray, np.asarray, np.asarray_chkfinite, np.ascontiguousarray,
+        np.asfortranarray, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.diag, np.diff,
+        np.dsplit, np.fliplr, np.flipud, np.histogram, np.histogram2d, np.histogram_bin_edges,
+        np.histogramdd, np.hsplit, np.ix_, np.lib.stride_tricks.as_strided, np.linalg.diagonal,
+        np.linalg.matrix_power, np.linalg.matrix_transpose, np.matrix_transpose, np.meshgrid, np.nan_to_num,
+        np.polyder, np.polyint, np.ravel, np.real_if_close, np.require, np.rollaxis, np.split,
+        np.trim_zeros, np.vsplit,
+    )  # fmt: skip
+    results_lie("C", np.choose, np.dot, np.resize, np.select, np.take)
+    results_lie("A", np.delete, np.insert, np.pad)
+    results_lie("K", np.cumprod, np.diff, np.linalg.matrix_power)
+    results_lie("copy", np.gradient, np.partition, np.piecewise, np.sort)
+    if hasattr(np, "unstack"):  # NumPy 2.1
+        gives_views(np.unstack)
+        results_lie("K", np.cumulative_prod)
