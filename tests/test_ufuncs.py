@@ -61,7 +61,7 @@ def test_out_is_written_into(call):
 
 def test_out_of_reductions_and_of_several_results():
     def f(x):
-        total, part, whole = np.sum(x), x * 0, x * 0
+        total, part, whole = np.copy(np.sum(x)), x * 0, x * 0
         assert np.add.reduce(x, axis=None, out=total) is total
         assert np.modf(x, part, whole)[0] is part
         np.divmod(x, 2.0, out=(None, whole))

@@ -30,7 +30,7 @@ from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex,
 from lindiff.core import pytree
 from lindiff.core.arrays import by_kernel, placed
 from lindiff.core.directions import TAKES_ONE, Directions, count_of, one_by_one
-from lindiff.core.record import Record
+from lindiff.core.record import Record, current_trace, root_trace
 from lindiff.core.variable import node_in, trace_inputs
 
 
@@ -83,6 +83,12 @@ cdef tuple SINGLE = tuple([(i,) for i in range(32)])
 
 cdef tuple place_of(Py_ssize_t i):
     return SINGLE[i] if i < 32 else (i,)
+
+
+cdef bint is_nested(values) except -1:
+    """Whether the pullback of an operation on ``values`` may give Variables of an outer trace, which no plain
+    array can take."""
+    return current_trace() is not root_trace or any([type(x) is Variable for x in values])
 
 
 cdef class Differential(NodeOfMany):
@@ -186,7 +192,8 @@ cdef class Differential(NodeOfMany):
         if pullback is None:
             return 0
         if place[0] in self.accumulates:
-            onto = walk.cotangent_to_write(self.parent(i))
+            if not is_nested(self.values):
+                onto = walk.cotangent_to_write(self.parent(i))
             x_bars = {place[0]: pullback(y_bar, onto=onto)}
         else:
             x_bars = {place[0]: pullback(y_bar)}

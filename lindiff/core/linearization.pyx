@@ -10,7 +10,8 @@ from cpython.ref cimport Py_REFCNT
 from lindiff.core.differential cimport stand_in
 from lindiff.core.record cimport Record, Trace, enter, leave, meet_large
 from lindiff.core.variable cimport (
-    Variable, alike, as_value, node_in, off_tape, tangent_in, trace_inputs, trace_tangents, value_in,
+    Variable, alike, as_value, know_arrays, node_in, off_tape, tangent_in, trace_inputs, trace_tangents,
+    value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport copy, give_back, is_large, lend
@@ -172,6 +173,7 @@ cdef class Linearization:
         cdef list variables, nodes
         self.inputs = Inputs(primals, kept=kept)
         variables = trace_inputs(trace, self.inputs.arrays)
+        know_arrays(variables, self.inputs.originals)
         nodes = [(<Variable>v).node for v in variables]  # the function may operate on the Variables in place
         returned = run(function, trace, variables, self.inputs)
         if has_aux:
@@ -270,6 +272,7 @@ def push_forward(function, tuple primals, tuple tangents, bint has_aux=False):
     cdef Outputs outputs
     cdef list y_dots
     variables = trace_tangents(trace, inputs.arrays, inputs.tangents(tangents))
+    know_arrays(variables, inputs.originals)
     returned = run(function, trace, variables, inputs)
     aux = None
     if has_aux:

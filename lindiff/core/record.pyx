@@ -285,7 +285,10 @@ cdef inline bint base_is_alone(object x):
 
 
 cdef bint is_whole(object x):
-    """Whether an array of another library, or a Variable, says that it is nobody's view."""
+    """Whether an array of another library, or a Variable, says that it is nobody's view.  (A Variable that
+    stands for a scalar is never written to.)"""
+    if type(x) is _variable and x._scalar:
+        return False
     return not cnp.PyArray_Check(x) and not cnp.PyArray_CheckAnyScalar(x) and getattr(x, "base", x) is None
 
 

@@ -6,6 +6,7 @@ from lindiff.core.variable cimport Variable
 cdef class Handler:
     cdef readonly object function
     cdef public Handler fast
+    cdef int without_axes
     cdef object call(self, tuple args, dict kwargs)
 
 

@@ -15,7 +15,7 @@ from lindiff.core.differential cimport Differential, elementwise_of, place_of
 from lindiff.core.record cimport Trace, observed_step
 from lindiff.core.variable cimport (
     Variable, View, as_value, constant_value, in_order_of, in_own_memory, innermost, is_inexact, is_table,
-    kept_constant, record, shares, untraced_variable, value_of, watch,
+    kept_constant, new_variable, record, shares, untraced_variable, value_of, watch,
 )
 
 from lindiff.core import pytree
@@ -24,6 +24,12 @@ from lindiff.core.directions import Directions, act
 from lindiff.core.variable import record_outputs
 
 cnp.import_array()
+
+# What a function gives that has no axes.
+cdef enum:
+    SCALAR
+    ARRAY
+    LIKE_FIRST  # what its first argument is
 
 # function -> Handler; functions of one name in other array libraries get the handler of NumPy's
 cdef dict handlers = {}
@@ -234,6 +240,7 @@ cdef class Composed(Handler):
         result = self.implementation(*args, **kwargs)
         if not self.gives_views:
             result = apart(result, args)
+        result = scalar_result(result, args)
         return result if self.order is None else lying(result, self.order, args)
 
 
@@ -282,6 +289,34 @@ cdef Variable owner(Variable x):
     return x
 
 
+cdef object scalar_result(object result, tuple args):
+    """A result without axes that is none of the arguments, nor a view of one, as the scalar that NumPy gives,
+    whatever it was made with."""
+    cdef Variable y
+    if type(result) is not Variable:
+        return result
+    y = result
+    if y._scalar or y._value.ndim > 0:
+        return result
+    base = y.base
+    for x in args:
+        if x is y or base is not None and x is base:
+            return result
+    return new_variable(y.node, y._value)
+
+
+cdef object without_axes(object result, tuple args, int kind):
+    """A result without axes as the array that NumPy gives, ``kind`` says when."""
+    cdef Variable y
+    if type(result) is not Variable or not (<Variable>result)._scalar:
+        return result
+    if kind == LIKE_FIRST and (type(args[0]) is not Variable or (<Variable>args[0])._scalar):
+        return result
+    y = new_variable((<Variable>result).node, (<Variable>result)._value)
+    y._scalar = False
+    return y
+
+
 cdef class Constant(Handler):
     """A function whose derivative is zero wherever it has one: runs on the plain values."""
 
@@ -317,10 +352,11 @@ cpdef object handle(object function, tuple args, dict kwargs):
             kwargs = {name: np.asarray(x) if is_table(x) else x for name, x in kwargs.items()}
             break
     try:
-        return handler.call(args, kwargs)
+        result = handler.call(args, kwargs)
     except (TypeError, ValueError) as error:
         explain_mixture((args, kwargs), error)
         raise
+    return result if handler.without_axes == SCALAR else without_axes(result, args, handler.without_axes)
 
 
 def raise_unsupported(function):
@@ -475,6 +511,13 @@ def results_lie(str order, *functions):
     """
     for function in functions:
         (<Composed?>handlers[function]).order = order
+
+
+def gives_arrays(*functions, bint like_first=False):
+    """Declare that NumPy's results of these functions are arrays, not scalars, where they have no axes; with
+    ``like_first`` where the first argument is one."""
+    for function in functions:
+        (<Handler>handlers[function]).without_axes = LIKE_FIRST if like_first else ARRAY
 
 
 def has_handler(function):

@@ -11,6 +11,7 @@ from lindiff.core.record cimport Node, Trace
 @cython.final
 cdef class Variable:
     cdef readonly object _value
+    cdef readonly bint _scalar
     cdef Node node
     cdef dict shared
     cdef Tie tie
@@ -73,7 +74,9 @@ cpdef list axes_in_memory(object x)
 cdef object value_of(object x)
 cdef object constant_value(object x)
 cdef bint is_table(object x)
+cdef Variable new_variable(Node node, object value)
 cdef Variable untraced_variable(object value)
+cdef Variable untraced_array(object value)
 cdef int watch(Variable base, object view, object window) except -1
 cdef bint shares(object value, object x)
 cpdef dict shared_of(Variable x)
@@ -82,6 +85,7 @@ cdef object alike(object given, object like, str what, str like_what)
 cpdef object off_tape(object x, Trace trace)
 cpdef list trace_inputs(Trace trace, list arrays)
 cpdef list trace_tangents(Trace trace, list arrays, list tangents)
+cdef int know_arrays(list variables, list originals) except -1
 cpdef object node_in(object x, Trace trace)
 cpdef object tangent_in(object x, Trace trace)
 cpdef object value_in(object x, Trace trace)

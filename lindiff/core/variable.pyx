@@ -158,6 +158,14 @@ cdef object as_value(object value):
     return value
 
 
+cdef inline bint is_scalar(object value):
+    """Whether NumPy would have a scalar, which is immutable, where an operation has this result: without
+    axes.  Functions that give arrays without axes (views among them) say so."""
+    if cnp.PyArray_CheckExact(value):
+        return cnp.PyArray_NDIM(<cnp.ndarray>value) == 0
+    return type(value) is Variable and (<Variable>value)._scalar
+
+
 cdef object record(Trace trace, Node node, object value):
     """The output of an operation: ``value``, made in ``trace`` by ``node``."""
     cdef Variable out
@@ -178,6 +186,7 @@ cdef object record(Trace trace, Node node, object value):
         meet_large(trace)
     out = Variable.__new__(Variable)
     out._value = as_value(value)
+    out._scalar = is_scalar(out._value)
     out.node = node
     return out
 
@@ -205,7 +214,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
             return values
     for i in range(count):
         if not is_inexact(values[i]):
-            outputs.append(values[i])
+            outputs.append(values[i][()])  # without axes a number, as NumPy gives it
         elif trace.forward:
             if y_dots[i] is None:
                 outputs.append(values[i])
@@ -228,6 +237,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
 cdef Variable new_variable(Node node, object value):
     cdef Variable out = Variable.__new__(Variable)
     out._value = as_value(value)
+    out._scalar = is_scalar(out._value)
     out.node = node
     return out
 
@@ -245,13 +255,32 @@ cdef Variable untraced_variable(object value):
     return new_variable(CONSTANT, value)
 
 
+cdef Variable untraced_array(object value):
+    """The same of an array that may be without axes and yet is no scalar: it can be written to."""
+    cdef Variable out = untraced_variable(value)
+    out._scalar = out._scalar and not cnp.PyArray_Check(value)
+    return out
+
+
 def untraced(array):
     """An array as a Variable that is no part of any trace: a buffer that Variables may be written into.
 
     Operations among untraced Variables are not recorded and give untraced Variables.  Its memory is taken
     over if nobody else holds it, copied at the first write otherwise.
     """
-    return array if type(array) is Variable else untraced_variable(array)
+    cdef Variable out
+    if type(array) is Variable:
+        return array
+    out = untraced_variable(array)
+    out._scalar = False
+    return out
+
+
+def another(Variable x):
+    """A second Variable of the same value, for writing into: ``x`` keeps its elements."""
+    cdef Variable out = new_variable(x.node, x._value)
+    out._scalar = False
+    return out
 
 
 def is_untraced(x):
@@ -529,6 +558,17 @@ cpdef list trace_tangents(Trace trace, list arrays, list tangents):
     return variables
 
 
+cdef int know_arrays(list variables, list originals) except -1:
+    """Tell the Variables of arrays without axes from those of numbers, which are scalars."""
+    cdef Py_ssize_t i
+    cdef Variable v
+    for i in range(len(variables)):
+        v = variables[i]
+        if v._scalar and cnp.PyArray_Check(originals[i]):
+            v._scalar = False
+    return 0
+
+
 cpdef object node_in(object x, Trace trace):
     """The node of ``x`` in ``trace``; None where ``x`` is constant there."""
     if type(x) is Variable and (<Variable>x).node.trace is trace:
@@ -682,6 +722,9 @@ cdef int watch(Variable base, object view, object window) except -1:
         return 0
     if base.tie is not None and type(base.tie.window) is View and (<View>base.tie.window).flat:
         return 0
+    if base._scalar and not (type(window) is View and not (<View>window).writable):
+        return 0  # a scalar never changes; np.broadcast_to of one cannot be written to either
+    (<Variable>view)._scalar = False
     tie = Tie.__new__(Tie)
     tie.base = base
     tie.window = window
@@ -736,6 +779,7 @@ cdef class Variable:
                 "this is a Variable already; derivatives of derivatives are made with nested transforms "
                 "(ld.grad of ld.grad, ld.hessian), a constant copy is ld.Variable(ld.value(v))")
         value = differentiable_array(array)
+        self._scalar = cnp.PyArray_CheckExact(value) and value.ndim == 0 and not cnp.PyArray_Check(array)
         leaf = Leaf.__new__(Leaf)
         leaf.trace = tape_of(current_trace())
         leaf.shape = value.shape
@@ -861,28 +905,28 @@ cdef class Variable:
         return _operators.ufunc(np.absolute, "__call__", (self,), {})
 
     def __iadd__(self, other):
-        return self.assign(_operators.add(self, other))
+        return self + other if self._scalar else self.assign(_operators.add(self, other))
 
     def __isub__(self, other):
-        return self.assign(_operators.subtract(self, other))
+        return self - other if self._scalar else self.assign(_operators.subtract(self, other))
 
     def __imul__(self, other):
-        return self.assign(_operators.multiply(self, other))
+        return self * other if self._scalar else self.assign(_operators.multiply(self, other))
 
     def __itruediv__(self, other):
-        return self.assign(_operators.divide(self, other))
+        return self / other if self._scalar else self.assign(_operators.divide(self, other))
 
     def __imatmul__(self, other):
-        return self.assign(_operators.matmul(self, other))
+        return self @ other if self._scalar else self.assign(_operators.matmul(self, other))
 
     def __ipow__(self, other):
-        return self.assign(_operators.power(self, other))
+        return self ** other if self._scalar else self.assign(_operators.power(self, other))
 
     def __imod__(self, other):
-        return self.assign(np.remainder(self, other))
+        return self % other if self._scalar else self.assign(np.remainder(self, other))
 
     def __ifloordiv__(self, other):
-        return self.assign(np.floor_divide(self, other))
+        return self // other if self._scalar else self.assign(np.floor_divide(self, other))
 
     cdef object assign(self, object outcome):
         """``self op= other``: this Variable takes the result, as an array's memory would."""
@@ -914,6 +958,10 @@ cdef class Variable:
     cdef int check_writable(self) except -1:
         """Refuse to change what is not this Variable's to change, through views as well."""
         cdef Variable x = self
+        if self._scalar:
+            raise TypeError(
+                "a scalar, as np.sum(v), v[0], v @ v give it, cannot be written to: write s = ..., or make it "
+                "an array without axes, s = np.copy(s)")
         if not self.is_writable():
             while type(x.node) is not Leaf or (<Leaf>x.node).shape is None:
                 if type(x.tie.window) is View and not (<View>x.tie.window).writable:
@@ -927,6 +975,8 @@ cdef class Variable:
     cdef bint is_writable(self):
         """Whether this Variable may be changed in place, and through it what it is a view of."""
         cdef Variable x = self
+        if self._scalar:
+            return False
         while True:
             if type(x.node) is Leaf and (<Leaf>x.node).shape is not None:
                 return False
@@ -1111,6 +1161,7 @@ cdef class Variable:
         """Take the place of ``other``: its value, its views, and what it is a view of."""
         cdef PyObject *at = other.views
         self._value = other._value
+        self._scalar = other._scalar
         self.node = other.node
         self.shared = other.shared
         self.tie = other.tie

@@ -10,7 +10,7 @@ import functools
 cimport numpy as cnp
 
 from lindiff.core.registry cimport handle
-from lindiff.core.variable cimport Variable, untraced_variable
+from lindiff.core.variable cimport Variable, untraced_array
 
 import numpy as np
 
@@ -177,7 +177,7 @@ cdef object accepting(object result, tuple args, dict kwargs):
     """New arrays of floating point numbers as untraced Variables."""
     if cnp.PyArray_CheckExact(result):
         if is_differentiable(result) and is_new(result, args, kwargs):
-            return untraced_variable(result)
+            return untraced_array(result)
         return result
     if isinstance(result, (tuple, list)):
         return pytree.rebuild(result, [accepting(part, args, kwargs) for part in result])

@@ -36,6 +36,7 @@ _REFUSED = {
     "int": "int(v) would lose the derivative",
     "index": "a Variable is no index",
     "view": "this plain array is a view of another one, which would not see the change",
+    "held": "this plain array is held elsewhere, too, where the change would not be seen",
 }
 
 _IN_GENERAL = {
@@ -49,6 +50,8 @@ _IN_GENERAL = {
     "index": "write int(ld.value(v))",
     "view": "make the whole array one that takes Variables, np.zeros(n, like=v) for some Variable v, or "
     "begin with `import lindiff.numpy as np`",
+    "held": "write a = a + v where the others need not see it; else make it an array that takes Variables, "
+    "np.zeros(n, like=v) for some Variable v, or begin with `import lindiff.numpy as np`",
 }
 
 
@@ -59,7 +62,8 @@ def refusal(variable: Any, wanted: str) -> TypeError:
     ----------
     variable : Variable
     wanted : str
-        What NumPy or Python asked for; ``"view"`` for ``a[1:] += v`` with a plain array ``a``.
+        What NumPy or Python asked for; ``"view"`` for ``a[1:] += v`` with a plain array ``a``, ``"held"`` for
+        ``a += v`` where there are other names for ``a``.
 
     Returns
     -------

@@ -898,6 +898,8 @@ cdef class HotOperators(Operators):
         if is_reshape(value, x._value):
             out = record_reshape(x, value)
             watch(x, out, index)
+            if x._scalar and type(out) is Variable:
+                (<Variable>out)._scalar = False  # s[...] is an array of its own
             return out
         node = GetItem.__new__(GetItem)
         node.a = x.node
@@ -948,7 +950,7 @@ cdef class HotOperators(Operators):
             return view + 1j * np.imag(x)
         places = by.places(value_of(x))
         if not x._value.shape:  # which has room for the last one
-            view = view[(-1,) * len(view._value.shape) + (...,)]
+            return self.setitem(x, Ellipsis, view[(-1,) * len(view._value.shape) + (Ellipsis,)])
         return self.setitem(x, places, view)
 
     cdef object transpose(self, Variable x):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from lindiff.core.arrays import add_at, on_host
 from lindiff.core.differential import Linear
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, untraced
+from lindiff.core.variable import Variable, another, untraced
 
 __all__ = ["has_repeats", "host_parts", "is_advanced", "last_written", "replaced", "scatter"]
 
@@ -46,7 +45,7 @@ def scatter(y: Any, index: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 def replaced(x: Any, index: Any, y: Any) -> Any:
     """``x`` with ``y`` written at ``index``, as a new array."""
     if isinstance(x, Variable) or isinstance(y, Variable):
-        x = copy.copy(x) if isinstance(x, Variable) else untraced(x)
+        x = another(x) if isinstance(x, Variable) else untraced(x)
     else:
         x = np.copy(x)  # a number becomes an array
     x[index] = y

@@ -98,11 +98,6 @@ def flatten(self: Any, order: Any = "C") -> Any:
     return apart(np.ravel(self, order=order), (self,))
 
 
-def copy(self: Any, order: Any = "C") -> Any:
-    """np.copy, but by rows where nothing else is asked for."""
-    return np.copy(self, order=order)
-
-
 def conjugate(self: Any, *args: Any, **kwargs: Any) -> Any:
     """np.conjugate; a real array itself."""
     return np.conjugate(self, *args, **kwargs) if self.dtype.kind == "c" or args or kwargs else self
@@ -118,6 +113,11 @@ def astype(
             f"according to the rule {casting!r}"
         )
     return laid_out(np.astype(self, np.dtype(dtype), copy=copy), order)
+
+
+def copy(self: Any, order: Any = "C") -> Any:
+    """The array, copied; a scalar stays one, as no method makes an array of it."""
+    return self[()] if self._scalar else call(np.copy, (self,), {"order": order})
 
 
 def compress(self: Any, condition: Any, axis: Any = None) -> Any:
@@ -149,7 +149,7 @@ def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     """The same array under another name; its bytes cannot be read as another dtype."""
     if type is not None or (dtype is not None and np.dtype(dtype) != self.dtype):
         raise TypeError("the bytes of a Variable cannot be seen as another type: write v.astype(dtype)")
-    return self[...]
+    return self[()] if self._scalar else self[...]
 
 
 def namespace(self: Any, *, api_version: str | None = None) -> Any:
@@ -206,6 +206,7 @@ METHODS |= {
     "astype": astype,
     "clip": clip,
     "compress": compress,
+    "copy": copy,
     "fill": fill,
     "partition": partition,
     "sort": sort,

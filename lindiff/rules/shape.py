@@ -357,8 +357,7 @@ if hasattr(np, "unstack"):  # NumPy 2.1
     @composed(np.unstack)
     def unstack(x: Any, /, *, axis: int = 0) -> Any:
         axis = normalized_axis(axis, x.ndim)
-        places = [(*along(axis, i), ...) for i in range(x.shape[axis])]
-        return tuple(x[place] for place in places)
+        return tuple(x[along(axis, i)] for i in range(x.shape[axis]))
 
 
 # -- repeating -------------------------------------------------------------------------------------------

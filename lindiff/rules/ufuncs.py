@@ -20,6 +20,7 @@ from lindiff.core.registry import apart, handle, handler_kind, on_values, raise_
 from lindiff.core.variable import Variable, in_order_of, value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import host_parts, scatter
+from lindiff.rules.rebinding import count_references, is_seen_by_one_name, is_statement
 from lindiff.rules.writers import destination
 
 __all__ = ["method_of_ufunc", "operate", "place_of_out", "ufunc_method", "with_out"]
@@ -46,13 +47,17 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
         return on_values(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
     out = kwargs.pop("out", (None,))
     if all(target is None for target in out):
-        result = function(*inputs, **kwargs)
+        y = function(*inputs, **kwargs)
+        if method == "__call__":
+            return y
+        y = apart(y, inputs)
         if method == "accumulate":
-            return in_order_of(apart(result, inputs), inputs[0], copied=False)
-        return result if method == "__call__" else apart(result, inputs)
+            return in_order_of(y, inputs[0], copied=False)
+        return y[()] if method == "reduce" and np.ndim(y) == 0 else y
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     if method == "__call__":
-        if len(out) == 1 and inputs and out[0] is inputs[0] and not isinstance(out[0], Variable):
+        plain = len(out) == 1 and inputs and out[0] is inputs[0] and not isinstance(out[0], Variable)
+        if plain and is_statement(sys._getframe(1)):
             return rebound(ufunc, inputs, kwargs)
         kwargs.setdefault("otherwise", out)
     return into(out, name, kwargs.pop("casting", "same_kind"), function(*inputs, **kwargs))
@@ -137,12 +142,17 @@ def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
 
 
 def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``a += v`` on a plain array comes as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes back."""
+    """``a += v`` on a plain array, which binds ``a`` to what comes back."""
     a = inputs[0]
-    if a.base is not None:
+    if count_references(a):
+        return a
+    if not a.flags.writeable:
+        raise ValueError("output array is read-only")
+    if not is_seen_by_one_name(ufunc, a, sys.getrefcount(a)):
         from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
 
-        raise refusal(next(x for x in inputs if isinstance(x, Variable)), "view")
+        variable = next(x for x in inputs if isinstance(x, Variable))
+        raise refusal(variable, "held" if a.base is None else "view")
     if not np.can_cast(np.result_type(*map(value, inputs)), a.dtype, casting="same_kind"):
         raise TypeError(f"a {a.dtype} array cannot take the result: write a = a + v instead of a += v")
     shape = np.broadcast_shapes(*[np.shape(value(x)) for x in inputs])
@@ -150,7 +160,8 @@ def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) ->
         raise ValueError(
             f"non-broadcastable output operand with shape {a.shape} doesn't match the broadcast shape {shape}"
         )
-    return called(ufunc, *inputs, otherwise=(a,), **kwargs)
+    y = called(ufunc, *inputs, otherwise=(a,), **kwargs)
+    return y[...] if y.ndim == 0 else y  # an array, as ``a`` is one
 
 
 def called(

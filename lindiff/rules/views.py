@@ -1,19 +1,20 @@
 """What results share with arguments, and how they lie in memory, for functions composed of others.
 
 What is written to a view is written to the array, and back.  The results of rules tell by their memory.
+Some functions give arrays without axes where most give scalars, which cannot be written to.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lindiff.core.registry import gives_views, results_lie
+from lindiff.core.registry import gives_arrays, gives_views, results_lie
 
 __all__ = ["use_views"]
 
 
 def use_views() -> None:
-    """Declare both for the functions that have been composed."""
+    """Declare it for all functions that have rules by now."""
     gives_views(
         np.array_split, np.asanyarray, np.asarray, np.asarray_chkfinite, np.ascontiguousarray,
         np.asfortranarray, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.diag, np.diff,
@@ -30,3 +31,12 @@ def use_views() -> None:
     if hasattr(np, "unstack"):  # NumPy 2.1
         gives_views(np.unstack)
         results_lie("K", np.cumulative_prod)
+    gives_arrays(
+        np.apply_along_axis, np.array, np.asanyarray, np.asarray, np.asarray_chkfinite, np.block,
+        np.broadcast_to, np.copy, np.cov, np.cross, np.empty, np.empty_like, np.expand_dims, np.fft.fftn,
+        np.fft.ifftn, np.full, np.full_like, np.i0, np.lib.stride_tricks.as_strided,
+        np.lib.stride_tricks.sliding_window_view, np.linalg.tensordot, np.linalg.tensorsolve, np.ones,
+        np.ones_like, np.pad, np.piecewise, np.polyint, np.real_if_close, np.resize, np.roll, np.select,
+        np.tensordot, np.tile, np.where, np.zeros, np.zeros_like,
+    )  # fmt: skip
+    gives_arrays(np.astype, np.imag, np.trim_zeros, like_first=True)

@@ -340,7 +340,7 @@ def lstsq(
     residues = zeros_beside(a, (*batch, 0), a.dtype)
     if driver != "gelsy" and m > n and np.all(ranks == n):
         residues = _squares(B - a @ X)
-        residues = residues[..., 0] if vector else residues
+        residues = residues[..., 0][()] if vector else residues
     rank = ranks if batch else int(ranks)
     singular_values = None if driver == "gelsy" else _known_svdvals(a, svd=(U, s, Vh))
     return X[..., 0] if vector else X, residues, rank, singular_values

@@ -58,6 +58,12 @@ def _where(condition: Any, y: Any, otherwise: Any) -> Any:
     return y if _everywhere(condition) else np.where(condition, y, otherwise)
 
 
+def _returned(valid: Any, y: Any) -> Any:
+    """``y`` where the parameters are valid, else NaN; a scalar where it has no axes, as SciPy returns it."""
+    y = _where(valid, y, np.nan)
+    return y[()] if np.ndim(y) == 0 else y
+
+
 def _of_shape(y: Any, *shapes: tuple[int, ...]) -> Any:
     """``y`` broadcast to these shapes together."""
     shape = y.shape if hasattr(y, "shape") else ()
@@ -166,7 +172,7 @@ class Distribution:
         valid = valid & (value(scale) > 0)
         y = located(formula(*safe), 0.0 if loc is None else loc, _where(valid, scale, 1.0))
         given = [np.shape(p) for p in (*shapes, loc, scale) if p is not None]
-        return _where(valid, _of_shape(y, *given), np.nan)
+        return _returned(valid, _of_shape(y, *given))
 
     def mean(self, *args: Any, **kwds: Any) -> Any:
         """The mean, a function of the parameters."""
@@ -300,7 +306,7 @@ class Continuous(Distribution):
             below, above = BEYOND[method]
             y = np.where(inside, y, np.where(at >= high, above, below))
             valid = valid & ~np.isnan(at)
-        return _where(valid, y, np.nan)
+        return _returned(valid, y)
 
     def pdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
         """The density at x."""
@@ -348,7 +354,7 @@ class Continuous(Distribution):
         z = placed(z, *shapes, loc, scale)
         x = z if scale is None else z * scale
         x = x if loc is None else x + loc
-        return _where(valid, _of_shape(x, np.shape(x), np.shape(valid), at.shape), np.nan)
+        return _returned(valid, _of_shape(x, np.shape(x), np.shape(valid), at.shape))
 
     def ppf(self, q: Any, *args: Any, **kwds: Any) -> Any:
         """The point up to which the probability is q, the inverse of `cdf`."""

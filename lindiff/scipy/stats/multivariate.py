@@ -97,8 +97,8 @@ class MultivariateNormal(Multivariate):
         if x.ndim == 1:
             x = x[:, None] if len(mean) == 1 else x[None, :]
         if allow_singular and np.linalg.matrix_rank(value(cov), hermitian=True) < len(mean):
-            return np.squeeze(_singular_logpdf(x - mean, cov))
-        return np.squeeze(mvn_logpdf(x, mean, cov))
+            return np.squeeze(_singular_logpdf(x - mean, cov))[()]
+        return np.squeeze(mvn_logpdf(x, mean, cov))[()]
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The density at x."""
@@ -157,7 +157,7 @@ class Dirichlet(Multivariate):
         if x.shape[0] != alpha.shape[0]:
             x = np.concatenate([x, 1.0 - np.sum(x, axis=0, keepdims=True)])
         powers = np.sum(special.xlogy(alpha - 1.0, np.transpose(x)), axis=-1)
-        return np.squeeze(powers - _log_beta(alpha))
+        return np.squeeze(powers - _log_beta(alpha))[()]
 
     def pdf(self, x: Any, alpha: Any) -> Any:
         """The density at x."""

@@ -1,0 +1,86 @@
+"""``a += v`` on a plain array: the name ``a`` may be bound to a Variable where nobody else sees the array.
+
+Python gives the statement ``a += v`` to NumPy as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes
+back.  An array that only this name holds is gone then.  Another name, a list or a view would keep its old
+numbers, and a call of ``np.add`` with ``out=`` binds nothing: these are told by the references to the array,
+and by the instruction that the caller is at.
+"""
+
+from __future__ import annotations
+
+import opcode
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.variable import untraced
+
+__all__ = ["count_references", "is_seen_by_one_name", "is_statement"]
+
+# BINARY_OP's arguments for += and its kin (Python 3.11 and later; before, they are instructions of their own)
+_IN_PLACE = range(13, 26)
+
+_expected: dict[bool, int] = {}
+_measuring = threading.local()
+
+
+def is_statement(frame: FrameType) -> bool:
+    """Whether the frame, which has called NumPy, is at a statement ``a op= b``, not at a call."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    if not 0 <= at < len(code):
+        return False
+    name = opcode.opname[code[at]]
+    return name.startswith("INPLACE_") or (name == "BINARY_OP" and code[at + 1] in _IN_PLACE)
+
+
+def count_references(a: Any) -> bool:
+    """Keep the number of references to ``a`` if that is being measured, and say whether it is."""
+    if not getattr(_measuring, "now", False):
+        return False
+    _measuring.references = sys.getrefcount(a)
+    return True
+
+
+def _references_of_one_name(ufunc: np.ufunc) -> int:
+    """How many references there are to an array that one name holds, seen from :func:`is_seen_by_one_name`'s
+    caller: they depend on Python, on NumPy and, as operands may be cast, on whether it is a product."""
+    product = ufunc is np.matmul
+    if product not in _expected:
+        v = untraced(np.zeros((1, 1)))
+        a = np.zeros((1, 1))
+        _measuring.now = True
+        try:
+            if product:
+                a @= v
+            else:
+                a += v
+        finally:
+            _measuring.now = False
+        _expected[product] = _measuring.references
+    return _expected[product]
+
+
+def is_seen_by_one_name(ufunc: np.ufunc, a: Any, references: int) -> bool:
+    """Whether the array ``a`` of a statement ``a op= v`` is certainly seen by nobody but the name ``a``.
+
+    Parameters
+    ----------
+    ufunc : np.ufunc
+        Of the operator.
+    a : np.ndarray
+    references : int
+        To ``a``, as the caller counts them.
+    """
+    return references <= _references_of_one_name(ufunc) and _has_its_memory_alone(a)
+
+
+def _has_its_memory_alone(a: Any) -> bool:
+    """Whether ``a`` owns its memory, or is the only one that refers to the array that does."""
+    base = a.base
+    if base is None:
+        return bool(a.flags.owndata)
+    # references to the base: of the view, of the name here, of the argument
+    return type(base) is np.ndarray and base.flags.owndata and sys.getrefcount(base) == 3

@@ -1,0 +1,208 @@
+"""``a += v`` on a plain array: right where nobody else sees the array, else an error that helps."""
+
+from __future__ import annotations
+
+import operator
+from functools import reduce
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+
+X = np.arange(1.0, 4.0)
+
+
+def of_a_local_name(x):
+    a = np.zeros(3)
+    a += x
+    a *= x
+    return a
+
+
+def of_an_attribute(x):
+    model = SimpleNamespace(a=np.zeros(3))
+    model.a += x
+    return model.a
+
+
+def of_an_item(x):
+    buffers = {"a": [np.ones(3)]}
+    buffers["a"][0] -= x
+    return buffers["a"][0]
+
+
+def of_a_closure(x):
+    a = np.ones(3)
+
+    def add():
+        nonlocal a
+        a /= x
+
+    add()
+    return a
+
+
+def of_a_product(x):
+    a = np.eye(3)
+    a @= np.diag(x)
+    return a
+
+
+def of_a_view_of_nothing_else(x):
+    a = np.arange(6.0).reshape(2, 3)
+    a += x
+    return a
+
+
+def of_an_array_without_axes(x):
+    a = np.array(1.0)
+    a += x[0]
+    b = a
+    a *= x[1]
+    return a * b
+
+
+def of_what_a_generator_makes(x):
+    total = 0.0
+    for a in (np.full(3, float(k)) for k in range(3)):
+        a **= 2
+        a += x
+        total = total + a * x
+    return total
+
+
+ALONE = [
+    of_a_local_name,
+    of_an_attribute,
+    of_an_item,
+    of_a_closure,
+    of_a_product,
+    of_a_view_of_nothing_else,
+    of_an_array_without_axes,
+    of_what_a_generator_makes,
+]
+
+
+@pytest.mark.parametrize("f", ALONE, ids=lambda f: f.__name__)
+def test_the_only_name_is_bound_anew(f):
+    np.testing.assert_allclose(ld.vjp(f, X)[0], f(X))
+    np.testing.assert_allclose(ld.jacobian(f)(X), ld.jacobian(f, mode="forward")(X))
+    ld.testing.check_grads(f, (X,))
+
+
+def two_names(x):
+    a = np.zeros(3)
+    b = a
+    a += x
+    return b
+
+
+def of_the_caller(x):
+    def accumulate(b):
+        b += x
+
+    a = np.zeros(3)
+    accumulate(a)
+    return a
+
+
+def in_a_list(x):
+    buffers = [np.zeros(3), np.ones(3)]
+    for b in buffers:
+        b += x
+    return buffers[0]
+
+
+def with_a_view(x):
+    a = np.zeros(3)
+    v = a[:2]
+    a += x
+    return v
+
+
+def of_a_view(x):
+    a = np.zeros(3)
+    v = a[:2]
+    v += x[:2]
+    return a
+
+
+def with_a_memoryview(x):
+    a = np.zeros(3)
+    seen = memoryview(a)
+    a += x
+    return seen[0]
+
+
+def swapped(x):
+    a, b = np.zeros(3), np.ones(3)
+    pair = (a, b)
+    a -= x
+    return pair[0]
+
+
+HELD = [two_names, of_the_caller, in_a_list, with_a_view, of_a_view, with_a_memoryview, swapped]
+
+
+@pytest.mark.parametrize("f", HELD, ids=lambda f: f.__name__)
+def test_an_array_that_others_see_is_refused(f):
+    with pytest.raises(TypeError, match=r"(?s)plain array is .*np\.(zeros|ones)\(\w+, like="):
+        ld.grad(lambda x: np.sum(f(x)))(X)
+
+
+def by_add(a, v):
+    np.add(a, v, out=a)
+
+
+def by_multiply(a, v):
+    np.multiply(a, v, a)
+
+
+def by_matmul(a, v):
+    np.matmul(np.diag(a), v, out=a)
+
+
+def by_the_function_of_the_statement(a, v):
+    operator.iadd(a, v)
+
+
+def by_the_method_of_the_statement(a, v):
+    a.__iadd__(v)
+
+
+def by_reduction(a, v):
+    reduce(operator.iadd, [a, v])
+
+
+CALLS = [
+    by_add,
+    by_multiply,
+    by_matmul,
+    by_the_function_of_the_statement,
+    by_the_method_of_the_statement,
+    by_reduction,
+]
+
+
+@pytest.mark.parametrize("write", CALLS, ids=lambda f: f.__name__)
+def test_a_call_binds_nothing_and_is_refused(write):
+    def f(x):
+        a = np.zeros(3)
+        write(a, x)
+        return np.sum(a)
+
+    with pytest.raises(TypeError, match="cannot write into an array"):
+        ld.grad(f)(X)
+
+
+def test_a_read_only_array_says_so():
+    def f(x):
+        a = np.zeros(3)
+        a.flags.writeable = False
+        a += x
+        return np.sum(a)
+
+    with pytest.raises(ValueError, match="read-only"):
+        ld.grad(f)(X)
