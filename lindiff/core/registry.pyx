@@ -219,7 +219,9 @@ cdef object untraced_results(object result):
     if isinstance(result, (tuple, list)):
         return pytree.rebuild(result, [untraced_results(part) for part in result]) if result else result
     result = as_value(result)
-    return untraced_variable(result) if is_inexact(result) else result
+    if is_inexact(result):
+        return untraced_variable(result)
+    return result if result.ndim else result[()]
 
 
 cdef class Composed(Handler):
@@ -265,7 +267,9 @@ cpdef object apart(object result, tuple args):
     if type(result) is Variable:
         return in_own_memory(result) if is_of(result, args) else result
     if isinstance(result, (tuple, list)) and result:
-        return pytree.rebuild(result, [apart(part, args) for part in result])
+        parts = [apart(part, args) for part in result]
+        if any([part is not before for part, before in zip(parts, result)]):
+            return pytree.rebuild(result, parts)
     return result
 
 
@@ -296,12 +300,8 @@ cdef object scalar_result(object result, tuple args):
     if type(result) is not Variable:
         return result
     y = result
-    if y._scalar or y._value.ndim > 0:
+    if y._scalar or y._value.ndim > 0 or is_of(y, args):
         return result
-    base = y.base
-    for x in args:
-        if x is y or base is not None and x is base:
-            return result
     return new_variable(y.node, y._value)
 
 

@@ -21,6 +21,7 @@ cdef class Variable:
     cdef int become(self, Variable other) except -1
     cdef int check_writable(self) except -1
     cdef bint is_writable(self)
+    cdef int write_overlapping(self, object index, object y) except -1
     cdef int tell(self) except -1
     cdef int refresh(self, Variable but) except -1
 

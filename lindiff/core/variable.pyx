@@ -304,11 +304,14 @@ cpdef object in_own_memory(object x, str order="K"):
 
     It is at the same place of the record: nothing is recorded.
     """
+    cdef Variable out
     if type(x) is not Variable:
         return x.copy(order) if cnp.PyArray_Check(x) else x.copy()
     if type((<Variable>x).node) is Leaf and (<Leaf>(<Variable>x).node).shape is not None:
         return np.copy(x, order)  # what was made by hand is never written to
-    return new_variable((<Variable>x).node, in_own_memory((<Variable>x)._value, order))
+    out = new_variable((<Variable>x).node, in_own_memory((<Variable>x)._value, order))
+    out._scalar = (<Variable>x)._scalar
+    return out
 
 
 cpdef object in_order_of(object x, object like, bint copied=True):
@@ -650,15 +653,38 @@ cdef class View:
 
     def places(self, x):
         """Where the elements of the view lie in an array like ``x``, as an index."""
-        cdef object numbers, found, taken
+        cdef object numbers, found
         numbers = np.arange(x.size).reshape(x.shape)
         if cnp.PyArray_Check(x):
             numbers = in_order_of(numbers, x)
         found = self.of(numbers)
-        taken = np.zeros(x.size, bool)
-        taken[found] = True
-        self.overlaps = np.count_nonzero(taken) < found.size
         return np.unravel_index(found, x.shape) if x.ndim else ()
+
+
+def part_of_part(base, View outer, inner):
+    """A view of a view of ``base``."""
+    whole = outer.of(base)
+    return (<View>inner).of(whole) if type(inner) is View else whole[inner]
+
+
+cdef bint overlaps_itself(object value):
+    """Whether elements of an array may share memory with each other."""
+    cdef object extent, stride, length
+    if not cnp.PyArray_CheckExact(value) or cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value) \
+            or cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>value):
+        return False
+    extent = 0
+    for stride, length in sorted(zip(map(abs, value.strides), value.shape)):
+        if length > 1:
+            if stride <= extent:
+                return True
+            extent += stride * (length - 1)
+    return False
+
+
+cdef bint overlaps(Variable x):
+    """Whether ``x`` is a view whose elements may share memory with each other."""
+    return x.tie is not None and type(x.tie.window) is View and (<View>x.tie.window).overlaps
 
 
 cdef bint shares(object value, object x):
@@ -672,11 +698,12 @@ cdef bint shares(object value, object x):
             return False
         while base != <PyObject *>x and base != cnp.PyArray_BASE(<cnp.ndarray>x):
             if cnp.PyArray_CheckExact(<object>base):
+                base = cnp.PyArray_BASE(<cnp.ndarray><object>base)
+            else:  # np.lib.stride_tricks has something of its own between
+                whole = getattr(<object>base, "base", None)
+                base = <PyObject *>whole
+            if base == NULL or <object>base is None:
                 return False
-            found = getattr(<object>base, "base", None)  # np.lib.stride_tricks keeps it there
-            if found is None:
-                return False
-            base = <PyObject *>found
         return True
     if value is x:
         return True
@@ -725,6 +752,12 @@ cdef int watch(Variable base, object view, object window) except -1:
     if base._scalar and not (type(window) is View and not (<View>window).writable):
         return 0  # a scalar never changes; np.broadcast_to of one cannot be written to either
     (<Variable>view)._scalar = False
+    if overlaps(base):  # what is written to a part is to change only that of the whole
+        window = View(part_of_part, (base.tie.window, window), {}, (<View>base.tie.window).writable
+                      and (type(window) is not View or (<View>window).writable))
+        base = base.tie.base
+    if type(window) is View:
+        (<View>window).overlaps = overlaps_itself(value_of(view))
     tie = Tie.__new__(Tie)
     tie.base = base
     tie.window = window
@@ -899,7 +932,9 @@ cdef class Variable:
         return _operators.negative(self)
 
     def __pos__(self):
-        return in_own_memory(self)
+        cdef Variable out = in_own_memory(self)
+        out._scalar = is_scalar(out._value)
+        return out
 
     def __abs__(self):
         return _operators.ufunc(np.absolute, "__call__", (self,), {})
@@ -960,8 +995,8 @@ cdef class Variable:
         cdef Variable x = self
         if self._scalar:
             raise TypeError(
-                "a scalar, as np.sum(v), v[0], v @ v give it, cannot be written to: write s = ..., or make it "
-                "an array without axes, s = np.copy(s)")
+                "a scalar, as np.sum(v), v[0] and v @ v give it, cannot be written to: write s = ..., "
+                "or make it an array without axes, s = np.copy(s)")
         if not self.is_writable():
             while type(x.node) is not Leaf or (<Leaf>x.node).shape is None:
                 if type(x.tie.window) is View and not (<View>x.tie.window).writable:
@@ -986,6 +1021,17 @@ cdef class Variable:
                 return False
             x = x.tie.base
 
+    cdef int write_overlapping(self, object index, object y) except -1:
+        """Write into what this is a view of: an element may be here several times."""
+        cdef Variable base = self.tie.base
+        cdef tuple places = (<View>self.tie.window).places(value_of(base))
+        if places:
+            base[tuple([place[index] for place in places])] = y
+        else:  # an array without axes keeps what is written last
+            part = np.broadcast_to(y, np.empty(self.shape, bool)[index].shape)
+            base[...] = part[(-1,) * part.ndim]
+        return 0
+
     cdef int tell(self) except -1:
         """Let all views of this Variable, what it is a view of, and the views of that see its change."""
         cdef Variable view = self, base
@@ -993,7 +1039,7 @@ cdef class Variable:
         while view.tie is not None:
             base = view.tie.base
             base.take(_operators.written(base, view, view.tie.window))
-            base.refresh(None if type(view.tie.window) is View and (<View>view.tie.window).overlaps else view)
+            base.refresh(None if overlaps(view) else view)
             view = base
         return 0
 
@@ -1054,6 +1100,9 @@ cdef class Variable:
         if type(value) is Variable and base_of(value) is self and (<Variable>value).tie.window is index:
             return  # v[i] += w: the view v[i] has told v already
         self.check_writable()
+        if overlaps(self):
+            self.write_overlapping(index, value)
+            return
         self.take(_operators.setitem(self, index, value))
         self.tell()
 

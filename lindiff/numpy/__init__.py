@@ -6,8 +6,8 @@ lists (``np.array([[1.0, v], [0.0, w]])``, ``np.sum([v, w])``).  And a call goes
 dispatch in between, which saves about a microsecond.
 
 Types and constants (``np.ndarray``, ``np.float64``, ``np.pi``) are NumPy's own, so are ``np.random`` and the
-other submodules except ``linalg``, ``fft``, ``lib.stride_tricks`` and ``polynomial``.  It is also the namespace that
-``v.__array_namespace__()`` gives, in the sense of the Array API standard.
+other submodules except ``linalg``, ``fft``, ``lib.stride_tricks`` and ``polynomial``.  It is also the
+namespace that ``v.__array_namespace__()`` gives, in the sense of the Array API standard.
 
 Examples
 --------

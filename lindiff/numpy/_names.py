@@ -55,6 +55,7 @@ _LISTS: dict[Callable[..., Any], str] = dict.fromkeys(
         np.column_stack,
         np.concatenate,
         np.dstack,
+        np.histogram2d,
         np.histogramdd,
         np.hstack,
         np.lexsort,

@@ -14,7 +14,7 @@ import numpy as np
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
-from lindiff.rules._common import along, conj, normalized_axes
+from lindiff.rules._common import along, normalized_axes
 
 __all__: list[str] = []
 

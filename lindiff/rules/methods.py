@@ -213,7 +213,6 @@ METHODS |= {
     "view": view,
     "conj": conjugate,
     "conjugate": conjugate,
-    "copy": copy,
     "flatten": flatten,
     "reshape": reshape,
     "to_device": to_device,

@@ -481,6 +481,8 @@ if hasattr(np, "cumulative_sum"):  # NumPy 2.1
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return a
     axis = normalized_axis(axis, np.ndim(a))
     ends = [
         end if np.ndim(end) else np.broadcast_to(placed(as_array(end), a), _of_length(np.shape(a), axis, 1))

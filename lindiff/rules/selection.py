@@ -196,7 +196,10 @@ def unique(
     **kwargs: Any,
 ) -> Any:
     _, index, inverse, counts = np.unique(value(ar), True, True, True, axis, **kwargs)
-    values = np.take(ar, index, axis)
+    if axis is None:
+        values = np.take(ar, index)
+    else:
+        values = np.moveaxis(np.take(np.moveaxis(ar, axis, 0), index, 0), 0, axis)
     wanted = [(index, return_index), (inverse, return_inverse), (counts, return_counts)]
     further = tuple(part for part, is_wanted in wanted if is_wanted)
     return (values, *further) if further else values

@@ -14,12 +14,11 @@ import numpy as np
 from lindiff.core.arrays import on_host, placed, zeros_beside
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
-from lindiff.core.variable import axes_in_memory, in_own_memory, inside
+from lindiff.core.variable import Variable, axes_in_memory, in_own_memory, inside
 from lindiff.rules._common import (
     along,
     as_array,
     inverse_permutation,
-    laid_out,
     memory_order,
     normalized_axes,
     normalized_axis,
@@ -58,7 +57,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 @rule
-def raveled(a: Any, order: str) -> Any:
+def raveled(a: Any, order: Any) -> Any:
     axes = axes_of_ravel(a, order)
     inverse = inverse_permutation(axes)
     shape = [a.shape[axis] for axis in axes]
@@ -150,6 +149,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     arrays = [as_array(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    arrays = [x[...] if isinstance(x, Variable) and x._scalar else x for x in arrays]
     return tuple(x if x.shape == shape else broadcast_beside(x, shape) for x in arrays)
 
 

@@ -16,17 +16,17 @@ __all__ = ["use_views"]
 def use_views() -> None:
     """Declare it for all functions that have rules by now."""
     gives_views(
-        np.array_split, np.asanyarray, np.asarray, np.asarray_chkfinite, np.ascontiguousarray,
-        np.asfortranarray, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.diag, np.diff,
-        np.dsplit, np.fliplr, np.flipud, np.histogram, np.histogram2d, np.histogram_bin_edges,
-        np.histogramdd, np.hsplit, np.ix_, np.lib.stride_tricks.as_strided, np.linalg.diagonal,
-        np.linalg.matrix_power, np.linalg.matrix_transpose, np.matrix_transpose, np.meshgrid, np.nan_to_num,
-        np.polyder, np.polyint, np.ravel, np.real_if_close, np.require, np.rollaxis, np.split,
-        np.trim_zeros, np.vsplit,
+        np.array, np.array_split, np.asanyarray, np.asarray, np.asarray_chkfinite, np.ascontiguousarray,
+        np.asfortranarray, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.diag,
+        np.diff, np.dsplit, np.fft.fftn, np.fft.ifftn, np.fliplr, np.flipud, np.histogram, np.histogram2d,
+        np.histogram_bin_edges, np.histogramdd, np.hsplit, np.ix_, np.lib.stride_tricks.as_strided,
+        np.linalg.diagonal, np.linalg.matrix_power, np.linalg.matrix_transpose, np.matrix_transpose,
+        np.meshgrid, np.nan_to_num, np.polyder, np.polyint, np.ravel, np.real_if_close, np.require,
+        np.rollaxis, np.split, np.trim_zeros, np.vsplit,
     )  # fmt: skip
-    results_lie("C", np.choose, np.dot, np.resize, np.select, np.take)
+    results_lie("C", np.choose, np.dot, np.inner, np.resize, np.select, np.take)
     results_lie("A", np.delete, np.insert, np.pad)
-    results_lie("K", np.cumprod, np.diff, np.linalg.matrix_power)
+    results_lie("K", np.cumprod)
     results_lie("copy", np.gradient, np.partition, np.piecewise, np.sort)
     if hasattr(np, "unstack"):  # NumPy 2.1
         gives_views(np.unstack)
@@ -36,7 +36,7 @@ def use_views() -> None:
         np.broadcast_to, np.copy, np.cov, np.cross, np.empty, np.empty_like, np.expand_dims, np.fft.fftn,
         np.fft.ifftn, np.full, np.full_like, np.i0, np.lib.stride_tricks.as_strided,
         np.lib.stride_tricks.sliding_window_view, np.linalg.tensordot, np.linalg.tensorsolve, np.ones,
-        np.ones_like, np.pad, np.piecewise, np.polyint, np.real_if_close, np.resize, np.roll, np.select,
-        np.tensordot, np.tile, np.where, np.zeros, np.zeros_like,
+        np.ones_like, np.pad, np.piecewise, np.polyint, np.real_if_close, np.require, np.resize, np.roll,
+        np.select, np.tensordot, np.tile, np.where, np.zeros, np.zeros_like,
     )  # fmt: skip
     gives_arrays(np.astype, np.imag, np.trim_zeros, like_first=True)

@@ -88,14 +88,15 @@ def as_strided_(
     memory = np.ravel(whole, "K")
     start = address(of) - address(inside(memory))
     shape = of.shape if shape is None else tuple(shape) if np.iterable(shape) else (shape,)
-    strides = of.strides if strides is None else tuple(strides)
+    if strides is None:  # NumPy keeps them, but of what is contiguous
+        strides = np.empty(shape, of.dtype).strides if of.flags.c_contiguous else of.strides
     if any(step % of.itemsize for step in strides) or not np.shares_memory(inside(memory), inside(whole)):
         raise ValueError("as_strided of a Variable: its memory is not made of such steps, write x.copy()")
     steps = tuple(step // of.itemsize for step in strides)
     places = start // of.itemsize + places_of_steps(shape, steps)
     if places.size and (places.min() < 0 or places.max() >= memory.size):
         raise ValueError("as_strided of a Variable: shape and strides reach outside of its memory")
-    return by_steps(memory, start // of.itemsize, shape, steps, writeable)
+    return by_steps(memory, start // of.itemsize, shape, steps, writeable and x.flags.writeable)
 
 
 def address(x: Any) -> int:
@@ -111,10 +112,8 @@ def places_of_steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:
 
 
 @rule
-def by_steps(
-    memory: Any, start: int, shape: tuple[int, ...], steps: tuple[int, ...], writeable: bool
-) -> Any:
-    """The elements of a vector from ``start`` on, with a step for each axis; the adjoint adds what overlaps."""
+def by_steps(memory: Any, start: int, shape: tuple[int, ...], steps: tuple[int, ...], writeable: bool) -> Any:
+    """The elements of a vector from ``start`` on, a step for each axis; the adjoint adds what overlaps."""
     places, n, dtype = start + places_of_steps(shape, steps), len(memory), memory.dtype
     if isinstance(memory, Variable):  # of an outer trace
         y = by_steps(memory, start, shape, steps, writeable)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.numpy._names import take_over
+from lindiff.numpy._names import public_names, take_over
 
-__all__ = ["as_strided", "sliding_window_view"]
+__all__ = public_names(np.lib.stride_tricks)
 
 
 def __getattr__(name: str) -> Any:
