@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from table import Operator, sample
+from table import Operator, sample, undispatched
 
+as_strided = np.lib.stride_tricks.as_strided
 sliding_window_view = np.lib.stride_tricks.sliding_window_view
 
 
@@ -60,10 +61,19 @@ def powers(rng):
     yield sample(np.array([2.0, -3.0]), [2, -2])
 
 
+def corners(rng):
+    """With strides of their own: those given in bytes have their tests elsewhere."""
+    x = rng.standard_normal((3, 4))
+    yield sample(x)
+    yield sample(x, (2, 4), writeable=False)
+    yield sample(x, shape=(0, 4), strides=None)
+
+
 OPERATORS = [
     Operator("apply_along_axis", np.apply_along_axis, along_axis, complex=True),
     Operator("apply_over_axes", np.apply_over_axes, over_axes, complex=True),
     Operator("sliding_window_view", sliding_window_view, sliding, complex=True),
+    Operator("as_strided", as_strided, corners, call=undispatched(as_strided), complex=True),
     *(
         Operator(f"emath.{name}", getattr(np.emath, name), real_numbers, complex=True)
         for name in ["sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh"]

@@ -1,6 +1,7 @@
 """Which function has which rule."""
 
 from lindiff.core.differential cimport Differential
+from lindiff.core.variable cimport Variable
 
 
 cdef class Handler:
@@ -13,11 +14,11 @@ cdef class Handler:
 cdef class Rule(Handler):
     cdef readonly object rule
     cdef object signature
-    cdef int view
     cdef dict __dict__
     cdef object __weakref__
     cdef object apply(self, tuple args, dict kwargs)
     cdef object seen(self, object result, tuple args, dict kwargs)
+    cdef object window(self, Variable view, Variable x, tuple args, dict kwargs, Py_ssize_t place)
     cdef tuple outcome(self, tuple args, dict kwargs)
     cdef int release(self, Differential differential) except -1
     cdef str name(self)
@@ -33,11 +34,14 @@ cdef class ElementwiseRule(Rule):
 
 cdef class Composed(Handler):
     cdef readonly object implementation
+    cdef bint gives_views
+    cdef str order
 
 
 cdef class Constant(Handler):
     pass
 
 
+cpdef object apart(object result, tuple args)
 cpdef object handle(object function, tuple args, dict kwargs)
 cdef dict handlers

@@ -8,13 +8,15 @@ import dis
 import functools
 import inspect
 
+cimport numpy as cnp
+
 import numpy as np
 
 from lindiff.core.differential cimport Differential, Elementwise, elementwise_of, place_of
 from lindiff.core.record cimport Trace, observed_step
 from lindiff.core.variable cimport (
-    Variable, View, as_value, constant_value, innermost, is_inexact, is_table, kept, new_variable, record,
-    shares, untraced_variable, value_of, watch, watch_over,
+    Variable, View, as_value, constant_value, in_order_of, in_own_memory, innermost, is_inexact, is_table, kept,
+    new_variable, record, shares, untraced_variable, value_of, watch, watch_over,
 )
 
 from lindiff.core import pytree
@@ -22,11 +24,7 @@ from lindiff.core.arrays import explain_mixture, placed
 from lindiff.core.directions import Directions, act
 from lindiff.core.variable import record_outputs
 
-# What the result of a function is to its first argument.
-cdef enum:
-    NO_VIEW
-    VIEW
-    READ_ONLY_VIEW
+cnp.import_array()
 
 # What a function gives that has no axes.
 cdef enum:
@@ -81,6 +79,7 @@ cdef class Rule(Handler):
         cdef Differential differential
         cdef list nodes, places, values, guards = None
         cdef tuple args_seen
+        cdef dict kwargs_seen
         for argument in args:
             if type(argument) is Directions:
                 return act(self, args, kwargs)
@@ -98,13 +97,14 @@ cdef class Rule(Handler):
             return self.outcome(args, kwargs)[0]
         nodes = []
         places = []
+        kwargs_seen = kwargs
         if trace.level > 0 and not trace.forward:  # else nothing is kept
             guards = []
-            kwargs = kept(kwargs, guards)
+            kwargs_seen = kept(kwargs, guards)
         values = [strip(argument, trace, place_of(i), nodes, places, guards)
                   for i, argument in enumerate(args)]
         args_seen = tuple(values)
-        result, found = self.outcome(args_seen, kwargs)
+        result, found = self.outcome(args_seen, kwargs_seen)
         if trace.level == 0:
             return self.seen(untraced_results(result), args, kwargs)
         if found is None:
@@ -114,8 +114,7 @@ cdef class Rule(Handler):
         if guards:
             differential.release()
             self.release(differential)
-            values = args_seen = argument = None
-            kwargs = {} if self.view == NO_VIEW else kwargs
+            values = args_seen = argument = kwargs_seen = None
             watch_over(differential, guards, self.function)
         if isinstance(result, (tuple, list)):
             return pytree.rebuild(result, record_outputs(trace, differential, [as_value(y) for y in result]))
@@ -126,15 +125,31 @@ cdef class Rule(Handler):
         return 0
 
     cdef object seen(self, object result, tuple args, dict kwargs):
-        """The result, known as a view of the first argument where it is one."""
+        """The result, known as a view of the argument whose memory it has."""
         cdef Variable x, view
-        if self.view == NO_VIEW or type(result) is not Variable or not args or type(args[0]) is not Variable:
+        cdef Py_ssize_t k
+        if type(result) is not Variable or (<Variable>result).tie is not None:
             return result
-        x = args[0]
         view = result
-        if view.tie is None and shares(view._value, x._value):
-            watch(x, view, View(self.function, kept(args[1:], []), kept(kwargs, []), self.view == VIEW))
+        for k in range(len(args)):
+            if type(args[k]) is Variable and args[k] is not view:
+                x = args[k]
+                if shares(view._value, x._value):
+                    watch(x, view, self.window(view, x, args, kwargs, k))
+                    break
         return result
+
+    cdef object window(self, Variable view, Variable x, tuple args, dict kwargs, Py_ssize_t place):
+        """How ``view`` sees ``x``, the argument at ``place``; NumPy says whether it may be written to."""
+        cdef object seen = value_of(view), whole = value_of(x)
+        cdef bint writable = True
+        if cnp.PyArray_Check(seen):
+            writable = cnp.PyArray_ISWRITEABLE(<cnp.ndarray>seen) \
+                or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>whole)
+            if writable and is_same(seen, whole):
+                return ...
+        return View(self if self.rule is self.function else self.function,
+                    kept(args[:place] + args[place + 1:], []), kept(kwargs, []), writable, place)
 
     cdef tuple outcome(self, tuple args, dict kwargs):
         """What the rule returns, checked."""
@@ -214,6 +229,18 @@ def of_all(partial):
     return lambda y, *args: partial(y)
 
 
+cdef bint is_same(cnp.ndarray x, cnp.ndarray y):
+    """Whether two arrays are the same numbers in memory."""
+    cdef int k
+    if cnp.PyArray_DATA(x) != cnp.PyArray_DATA(y) or not cnp.PyArray_SAMESHAPE(x, y) \
+            or cnp.PyArray_TYPE(x) != cnp.PyArray_TYPE(y):
+        return False
+    for k in range(cnp.PyArray_NDIM(x)):
+        if cnp.PyArray_STRIDE(x, k) != cnp.PyArray_STRIDE(y, k):
+            return False
+    return True
+
+
 cdef object strip(object argument, Trace trace, tuple place, list nodes, list places, list guards):
     """``argument`` seen from outside ``trace``; appends the nodes found in it, their places, and the guards
     of large constants, which are not kept without ``guards``."""
@@ -235,11 +262,16 @@ cdef object untraced_results(object result):
     if isinstance(result, (tuple, list)):
         return pytree.rebuild(result, [untraced_results(part) for part in result]) if result else result
     result = as_value(result)
-    return untraced_variable(result) if is_inexact(result) else result
+    if is_inexact(result):
+        return untraced_variable(result)
+    return result if result.ndim else result[()]
 
 
 cdef class Composed(Handler):
-    """A function written in functions that have rules."""
+    """A function written in functions that have rules.
+
+    Its results have memory of their own, unless it ``gives_views``.
+    """
 
     def __init__(self, function, implementation):
         self.function = function
@@ -250,7 +282,58 @@ cdef class Composed(Handler):
             result = self.fast.call(args, kwargs)
             if result is not NotImplemented:
                 return result
-        return scalar_result(self.implementation(*args, **kwargs), args)
+        result = self.implementation(*args, **kwargs)
+        if not self.gives_views:
+            result = apart(result, args)
+        result = scalar_result(result, args)
+        return result if self.order is None else lying(result, self.order, args)
+
+
+cdef object lying(object result, str order, tuple args):
+    """Results as :func:`results_lie` says."""
+    cdef object first, plain
+    if isinstance(result, (tuple, list)):
+        return pytree.rebuild(result, [lying(part, order, args) for part in result])
+    if type(result) is not Variable:
+        return result
+    first = next((x for x in args if type(x) is Variable or cnp.PyArray_CheckExact(x)), result)
+    if order in ("K", "copy"):
+        return in_order_of(result, first, order == "copy")
+    plain = value_of(result)
+    if order == "A" and value_of(first).flags.fnc:
+        return result if plain.flags.f_contiguous else in_own_memory(result, "F")
+    return result if plain.flags.c_contiguous else in_own_memory(result, "C")
+
+
+cpdef object apart(object result, tuple args):
+    """The results of a function, those that are views of Variables among ``args`` in memory of their own."""
+    if type(result) is Variable:
+        return in_own_memory(result) if is_of(result, args) else result
+    if isinstance(result, (tuple, list)) and result:
+        parts = [apart(part, args) for part in result]
+        if any([part is not before for part, before in zip(parts, result)]):
+            return pytree.rebuild(result, parts)
+    return result
+
+
+cdef bint is_of(object x, object args):
+    """Whether a Variable is one of ``args``, or has memory in common with one."""
+    cdef object argument
+    for argument in args:
+        if type(argument) is Variable:
+            if argument is x or ((<Variable>x).tie is not None or (<Variable>argument).tie is not None) \
+                    and owner(x) is owner(argument):
+                return True
+        elif isinstance(argument, (tuple, list)) and is_of(x, argument):
+            return True
+    return False
+
+
+cdef Variable owner(Variable x):
+    """What ``x`` is a view of, in the end."""
+    while x.tie is not None:
+        x = x.tie.base
+    return x
 
 
 cdef object scalar_result(object result, tuple args):
@@ -260,12 +343,8 @@ cdef object scalar_result(object result, tuple args):
     if type(result) is not Variable:
         return result
     y = result
-    if y._scalar or y._value.ndim > 0:
+    if y._scalar or y._value.ndim > 0 or is_of(y, args):
         return result
-    base = y.base
-    for x in args:
-        if x is y or base is not None and x is base:
-            return result
     return new_variable(y.node, y._value)
 
 
@@ -461,10 +540,20 @@ def fast_path(function, Handler fast):
     readable.fast = fast
 
 
-def gives_views(*functions, bint writable=True):
-    """Declare that these functions give views of their first argument, as NumPy does where it can."""
+def gives_views(*functions):
+    """Declare that the results of these functions, composed of others, may be views of their arguments."""
     for function in functions:
-        (<Rule?>handlers[function]).view = VIEW if writable else READ_ONLY_VIEW
+        (<Composed?>handlers[function]).gives_views = True
+
+
+def results_lie(str order, *functions):
+    """Declare how the results of functions that are composed of others lie in memory.
+
+    By rows ("C"), by columns if the first array does so alone ("A"), as a ufunc's result of the first array
+    ("K"), or as a copy of it ("copy").
+    """
+    for function in functions:
+        (<Composed?>handlers[function]).order = order
 
 
 def gives_arrays(*functions, bint like_first=False):

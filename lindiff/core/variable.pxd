@@ -18,7 +18,10 @@ cdef class Variable:
     cdef PyObject *views
     cdef object assign(self, object outcome)
     cdef int take(self, object outcome) except -1
+    cdef int become(self, Variable other) except -1
     cdef int check_writable(self) except -1
+    cdef bint is_writable(self)
+    cdef int write_overlapping(self, object index, object y) except -1
     cdef int tell(self) except -1
     cdef int refresh(self, Variable but) except -1
 
@@ -39,6 +42,9 @@ cdef class View:
     cdef readonly tuple args
     cdef readonly dict kwargs
     cdef bint writable
+    cdef bint overlaps
+    cdef bint flat
+    cdef Py_ssize_t place
 
 
 cdef class Operators:
@@ -63,6 +69,9 @@ cdef object as_value(object value)
 cdef bint is_inexact(object x)
 cdef object record(Trace trace, Node node, object value)
 cpdef list record_outputs(Trace trace, Node node, list values)
+cpdef object in_own_memory(object x, str order=*)
+cpdef object in_order_of(object x, object like, bint copied=*)
+cpdef list axes_in_memory(object x)
 cdef object value_of(object x)
 cdef object constant_value(object x)
 cdef bint is_table(object x)

@@ -297,6 +297,62 @@ cdef Trace innermost(object x, Trace so_far):
     return so_far
 
 
+cpdef object in_own_memory(object x, str order="K"):
+    """``x``, a Variable or an array, in memory of its own, by rows ("C"), columns ("F") or as it lies ("K").
+
+    It is at the same place of the record: nothing is recorded.
+    """
+    cdef Variable out
+    if type(x) is not Variable:
+        return x.copy(order) if cnp.PyArray_Check(x) else x.copy()
+    if type((<Variable>x).node) is Leaf and (<Leaf>(<Variable>x).node).shape is not None:
+        return np.copy(x, order)  # what was made by hand is never written to
+    out = new_variable((<Variable>x).node, in_own_memory((<Variable>x)._value, order))
+    out._scalar = (<Variable>x)._scalar
+    return out
+
+
+cpdef object in_order_of(object x, object like, bint copied=True):
+    """``x`` with its axes in memory in the order of those of ``like``, which has as many.
+
+    That of a copy, or (these differ for repeated axes) of a result of NumPy's ufuncs.
+    """
+    cdef object plain = value_of(x), pattern = value_of(like)
+    if not cnp.PyArray_CheckExact(plain) or not cnp.PyArray_CheckExact(pattern) \
+            or cnp.PyArray_NDIM(<cnp.ndarray>plain) < 2 \
+            or cnp.PyArray_NDIM(<cnp.ndarray>plain) != cnp.PyArray_NDIM(<cnp.ndarray>pattern) \
+            or cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>plain) \
+            and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>pattern):
+        return x
+    wanted = axes_in_memory(np.empty_like(pattern) if copied else pattern)
+    found = axes_in_memory(plain)
+    long = [axis for axis in wanted if plain.shape[axis] > 1]
+    return x if long == [axis for axis in found if axis in long] else in_axes_order(x, wanted)
+
+
+cpdef list axes_in_memory(object x):
+    """The axes of an array as NumPy's order "K" has them: by falling stride, but not past axes that do not
+    tell, of length 1 or repeated."""
+    cdef list strides = [abs(s) if n > 1 else 0 for s, n in zip(x.strides, x.shape)], axes = []
+    cdef Py_ssize_t axis, place, k
+    for axis in range(len(strides) - 1, -1, -1):  # from the fastest by rows
+        place = len(axes)
+        for k in range(len(axes) - 1, -1, -1):
+            if strides[axis] and strides[axes[k]]:
+                if strides[axes[k]] <= strides[axis]:
+                    break
+                place = k
+        axes.insert(place, axis)
+    return axes[::-1]
+
+
+cdef object in_axes_order(object x, list axes):
+    """A copy of ``x`` whose axes are in this order in memory."""
+    if type(x) is Variable:
+        return new_variable((<Variable>x).node, in_axes_order((<Variable>x)._value, axes))
+    return np.ascontiguousarray(x.transpose(axes)).transpose(np.argsort(axes))
+
+
 cdef object value_of(object x):
     """The plain array inside, through all traces."""
     while type(x) is Variable:
@@ -307,6 +363,11 @@ cdef object value_of(object x):
 cpdef object inside(object x):
     """The plain array inside, itself: for looking at, never to be handed out."""
     return value_of(x)
+
+
+def is_writable(Variable x):
+    """Whether ``x`` may be changed in place."""
+    return x.is_writable()
 
 
 cpdef dict shared_of(Variable x):
@@ -656,32 +717,75 @@ cdef bint has_its_own_arithmetic(object x):
 
 @cython.final
 cdef class View:
-    """How a view sees its base: ``function(base, *args, **kwargs)``.  (Views by index hold the index.)"""
+    """How a view sees its base: ``function(*args, **kwargs)`` with the base in its ``place`` among ``args``.
 
-    def __init__(self, function, tuple args, dict kwargs, bint writable=True):
+    (Views by index hold the index.)
+    """
+
+    def __init__(self, function, tuple args, dict kwargs, bint writable=True, Py_ssize_t place=0):
         self.function = function
         self.args = args
         self.kwargs = kwargs
         self.writable = writable
+        self.place = place
 
     def of(self, base):
-        return self.function(base, *self.args, **self.kwargs)
+        return self.function(*self.args[:self.place], base, *self.args[self.place:], **self.kwargs)
 
-    def places(self, tuple shape):
-        """Where the elements of the view lie in an array of ``shape``, as an index."""
-        if not shape:
-            return ...
-        return np.unravel_index(self.of(np.arange(math.prod(shape)).reshape(shape)), shape)
+    def places(self, x):
+        """Where the elements of the view lie in an array like ``x``, as an index."""
+        cdef object numbers, found
+        numbers = np.arange(x.size).reshape(x.shape)
+        if cnp.PyArray_Check(x):
+            numbers = in_order_of(numbers, x)
+        found = self.of(numbers)
+        return np.unravel_index(found, x.shape) if x.ndim else ()
+
+
+def part_of_part(base, View outer, inner):
+    """A view of a view of ``base``."""
+    whole = outer.of(base)
+    return (<View>inner).of(whole) if type(inner) is View else whole[inner]
+
+
+cdef bint overlaps_itself(object value):
+    """Whether elements of an array may share memory with each other."""
+    cdef object extent, stride, length
+    if not cnp.PyArray_CheckExact(value) or cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value) \
+            or cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>value):
+        return False
+    extent = 0
+    for stride, length in sorted(zip(map(abs, value.strides), value.shape)):
+        if length > 1:
+            if stride <= extent:
+                return True
+            extent += stride * (length - 1)
+    return False
+
+
+cdef bint overlaps(Variable x):
+    """Whether ``x`` is a view whose elements may share memory with each other."""
+    return x.tie is not None and type(x.tie.window) is View and (<View>x.tie.window).overlaps
 
 
 cdef bint shares(object value, object x):
     """Whether ``value``, made from ``x``, is a view of it or ``x`` itself."""
+    cdef PyObject *base
     if cnp.PyArray_CheckExact(value):
         if value is x:
             return True
         base = cnp.PyArray_BASE(<cnp.ndarray>value)
-        return base != NULL and cnp.PyArray_CheckExact(x) \
-            and (base == <PyObject *>x or base == cnp.PyArray_BASE(<cnp.ndarray>x))
+        if base == NULL or not cnp.PyArray_CheckExact(x):
+            return False
+        while base != <PyObject *>x and base != cnp.PyArray_BASE(<cnp.ndarray>x):
+            if cnp.PyArray_CheckExact(<object>base):
+                base = cnp.PyArray_BASE(<cnp.ndarray><object>base)
+            else:  # np.lib.stride_tricks has something of its own between
+                whole = getattr(<object>base, "base", None)
+                base = <PyObject *>whole
+            if base == NULL or <object>base is None:
+                return False
+        return True
     if value is x:
         return True
     if type(value) is Variable:
@@ -724,9 +828,17 @@ cdef int watch(Variable base, object view, object window) except -1:
     cdef Tie tie
     if type(view) is not Variable or (<Variable>view).tie is not None or view is base:
         return 0
+    if base.tie is not None and type(base.tie.window) is View and (<View>base.tie.window).flat:
+        return 0
     if base._scalar and not (type(window) is View and not (<View>window).writable):
         return 0  # a scalar never changes; np.broadcast_to of one cannot be written to either
     (<Variable>view)._scalar = False
+    if overlaps(base):  # what is written to a part is to change only that of the whole
+        window = View(part_of_part, (base.tie.window, window), {}, (<View>base.tie.window).writable
+                      and (type(window) is not View or (<View>window).writable))
+        base = base.tie.base
+    if type(window) is View:
+        (<View>window).overlaps = overlaps_itself(value_of(view))
     tie = Tie.__new__(Tie)
     tie.base = base
     tie.window = window
@@ -901,7 +1013,9 @@ cdef class Variable:
         return _operators.negative(self)
 
     def __pos__(self):
-        return new_variable(self.node, self._value)
+        cdef Variable out = in_own_memory(self)
+        out._scalar = is_scalar(out._value)
+        return out
 
     def __abs__(self):
         return _operators.ufunc(np.absolute, "__call__", (self,), {})
@@ -942,7 +1056,7 @@ cdef class Variable:
             raise TypeError(f"cannot cast the result from {result.dtype} to {self.dtype} in place")
         if result.dtype != self.dtype:
             result = result.astype(self.dtype)
-        self.take(result)
+        self.take(in_order_of(result, self))
         self.tell()
         return self
 
@@ -964,16 +1078,40 @@ cdef class Variable:
             raise TypeError(
                 "a scalar, as np.sum(v), v[0] and v @ v give it, cannot be written to: write s = ..., "
                 "or make it an array without axes, s = np.copy(s)")
+        if not self.is_writable():
+            while type(x.node) is not Leaf or (<Leaf>x.node).shape is None:
+                if type(x.tie.window) is View and not (<View>x.tie.window).writable:
+                    raise ValueError("assignment destination is read-only")
+                x = x.tie.base
+            raise TypeError(
+                "a Variable made by hand cannot be changed in place, its gradient would be lost: write "
+                "w = ld.Variable(ld.value(w) - step), or y = w + 1 to go on computing")
+        return 0
+
+    cdef bint is_writable(self):
+        """Whether this Variable may be changed in place, and through it what it is a view of."""
+        cdef Variable x = self
+        if self._scalar:
+            return False
         while True:
             if type(x.node) is Leaf and (<Leaf>x.node).shape is not None:
-                raise TypeError(
-                    "a Variable made by hand cannot be changed in place, its gradient would be lost: write "
-                    "w = ld.Variable(ld.value(w) - step), or y = w + 1 to go on computing")
+                return False
             if x.tie is None:
-                return 0
+                return True
             if type(x.tie.window) is View and not (<View>x.tie.window).writable:
-                raise ValueError("assignment destination is read-only")
+                return False
             x = x.tie.base
+
+    cdef int write_overlapping(self, object index, object y) except -1:
+        """Write into what this is a view of: an element may be here several times."""
+        cdef Variable base = self.tie.base
+        cdef tuple places = (<View>self.tie.window).places(value_of(base))
+        if places:
+            base[tuple([place[index] for place in places])] = y
+        else:  # an array without axes keeps what is written last
+            part = np.broadcast_to(y, np.empty(self.shape, bool)[index].shape)
+            base[...] = part[(-1,) * part.ndim]
+        return 0
 
     cdef int tell(self) except -1:
         """Let all views of this Variable, what it is a view of, and the views of that see its change."""
@@ -982,7 +1120,7 @@ cdef class Variable:
         while view.tie is not None:
             base = view.tie.base
             base.take(_operators.written(base, view, view.tie.window))
-            base.refresh(view)
+            base.refresh(None if overlaps(view) else view)
             view = base
         return 0
 
@@ -1043,6 +1181,9 @@ cdef class Variable:
         if type(value) is Variable and base_of(value) is self and (<Variable>value).tie.window is index:
             return  # v[i] += w: the view v[i] has told v already
         self.check_writable()
+        if overlaps(self):
+            self.write_overlapping(index, value)
+            return
         self.take(_operators.setitem(self, index, value))
         self.tell()
 
@@ -1109,10 +1250,17 @@ cdef class Variable:
 
     @property
     def flat(self):
-        """All elements as a vector; what is written there is written here."""
+        """All elements as a vector; what is written there is written here.
+
+        Parts of it are copies.
+        """
         cdef Variable vector = np.reshape(self, -1)
+        cdef View window = View(np.reshape, (-1,), {})
+        window.flat = True
         if vector.tie is None:  # NumPy copied
-            watch(self, vector, View(np.reshape, (-1,), {}))
+            watch(self, vector, window)
+        else:
+            vector.tie.window = window
         return vector
 
     @flat.setter
@@ -1122,6 +1270,40 @@ cdef class Variable:
     @property
     def shape(self):
         return self._value.shape
+
+    @shape.setter
+    def shape(self, new):
+        cdef Variable given = Variable.__new__(Variable), reshaped
+        if type(self.node) is Leaf and (<Leaf>self.node).shape is not None:
+            raise TypeError("a Variable made by hand keeps its shape: write w = v.reshape(shape)")
+        given.become(self)
+        try:
+            reshaped = np.reshape(given, new)
+            if reshaped.tie is None:
+                raise AttributeError("an array of this layout cannot take this shape without a copy: write "
+                                     "v = v.reshape(shape)")
+        except (ValueError, TypeError, AttributeError):
+            self.become(given)
+            raise
+        self.become(reshaped)
+
+    cdef int become(self, Variable other) except -1:
+        """Take the place of ``other``: its value, its views, and what it is a view of."""
+        cdef PyObject *at = other.views
+        self._value = other._value
+        self._scalar = other._scalar
+        self.node = other.node
+        self.shared = other.shared
+        self.tie = other.tie
+        other.tie = None
+        if self.tie is not None:
+            self.tie.view = <PyObject *>self
+        self.views = other.views
+        other.views = NULL
+        while at != NULL:
+            (<Tie>at).base = self
+            at = (<Tie>at).next
+        return 0
 
     @property
     def ndim(self):

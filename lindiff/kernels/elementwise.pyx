@@ -141,11 +141,29 @@ cdef bint combine_frames(void *out, Operand *x, Operand *y, Py_ssize_t rows, Py_
     return finite
 
 
-cdef inline cnp.ndarray empty_frame(int axes, Py_ssize_t rows, Py_ssize_t columns, int kind):
+cdef inline cnp.ndarray empty_frame(int axes, Py_ssize_t rows, Py_ssize_t columns, int kind, bint turned):
     cdef cnp.npy_intp shape[2]
     shape[0] = rows if axes == 2 else columns
     shape[1] = columns
-    return cnp.PyArray_EMPTY(axes, shape, kind, 0)
+    return cnp.PyArray_EMPTY(axes, shape, kind, turned)
+
+
+cdef inline Py_ssize_t distance(Py_ssize_t stride) noexcept nogil:
+    return -stride if stride < 0 else stride
+
+
+cdef inline bint by_columns(const Operand *x) noexcept nogil:
+    """Whether an operand lies by columns in memory."""
+    return x.row != 0 and x.column != 0 and distance(x.column) > distance(x.row)
+
+
+cdef inline bint by_rows(const Operand *x) noexcept nogil:
+    return x.column != 0 and x.row != 0 and distance(x.column) <= distance(x.row)
+
+
+cdef inline void turn(Operand *x) noexcept nogil:
+    """See the transposed operand."""
+    x.row, x.column = x.column, x.row
 
 
 cdef inline int read_operand(object x, bint plain, int kind, Operand *operand):
@@ -169,6 +187,7 @@ cdef object binary(BinaryOp op, object x, object y):
     """``x op y`` with NumPy's broadcasting for small plain arrays and Python numbers."""
     cdef Operand left, right
     cdef bint x_plain = is_plain(x), y_plain = is_plain(y)
+    cdef bint turned
     cdef int kind, axes_x, axes_y, axes
     cdef Py_ssize_t rows = 1, columns = 1, n
     cdef cnp.ndarray out
@@ -218,7 +237,13 @@ cdef object binary(BinaryOp op, object x, object y):
         rows = n if rows == 1 else rows
     if rows * columns > SMALL:
         return None
-    out = empty_frame(axes, rows, columns, kind)
+    # NumPy's layout: by columns where one operand lies so and none by rows
+    turned = (by_columns(&left) or by_columns(&right)) and not by_rows(&left) and not by_rows(&right)
+    out = empty_frame(axes, rows, columns, kind, turned)
+    if turned:
+        turn(&left)
+        turn(&right)
+        rows, columns = columns, rows
     if not combine_frames(cnp.PyArray_DATA(out), &left, &right, rows, columns, kind, op):
         return None
     return out
@@ -283,7 +308,7 @@ cdef object unary(UnaryOp op, object x, bint partial_too):
     cdef int kind = cnp.PyArray_TYPE(a), axes = cnp.PyArray_NDIM(a)
     cdef char *partial_data = NULL
     cdef Operand source
-    cdef bint finite = True
+    cdef bint finite = True, turned = False
     if n > SMALL:
         return None
     if cnp.PyArray_IS_C_CONTIGUOUS(a):
@@ -295,14 +320,18 @@ cdef object unary(UnaryOp op, object x, bint partial_too):
         if axes == 2:
             rows = cnp.PyArray_DIM(a, 0)
             n = cnp.PyArray_DIM(a, 1)
+            turned = by_columns(&source)
+            if turned:
+                turn(&source)
+                rows, n = n, rows
     else:
         return None
-    y = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(a), kind, 0)
+    y = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(a), kind, turned)
     if partial_too:
         if op == EXP:  # its own derivative
             partial = y
         else:
-            partial = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(a), kind, 0)
+            partial = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(a), kind, turned)
             partial_data = <char *>cnp.PyArray_DATA(partial)
     for i in range(rows):
         if kind == cnp.NPY_DOUBLE:

@@ -6,8 +6,8 @@ lists (``np.array([[1.0, v], [0.0, w]])``, ``np.sum([v, w])``).  And a call goes
 dispatch in between, which saves about a microsecond.
 
 Types and constants (``np.ndarray``, ``np.float64``, ``np.pi``) are NumPy's own, so are ``np.random`` and the
-other submodules except ``linalg``, ``fft`` and ``polynomial``.  It is also the namespace that
-``v.__array_namespace__()`` gives, in the sense of the Array API standard.
+other submodules except ``linalg``, ``fft``, ``lib.stride_tricks`` and ``polynomial``.  It is also the
+namespace that ``v.__array_namespace__()`` gives, in the sense of the Array API standard.
 
 Examples
 --------
@@ -29,13 +29,15 @@ from typing import Any
 
 import numpy
 
-from lindiff.numpy import fft, linalg, polynomial, special
+from lindiff.numpy import fft, lib, linalg, polynomial, special
 from lindiff.numpy._indexing import broadcast, c_, fromiter, mgrid, ndenumerate, ogrid, r_, vectorize
 from lindiff.numpy._names import public_names, take_over
 
 __all__ = public_names(numpy)
 
-_OWN = (broadcast, c_, fft, fromiter, linalg, mgrid, ndenumerate, ogrid, polynomial, r_, special, vectorize)
+_OWN = (
+    broadcast, c_, fft, fromiter, lib, linalg, mgrid, ndenumerate, ogrid, polynomial, r_, special, vectorize,
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

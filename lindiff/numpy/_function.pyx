@@ -176,7 +176,8 @@ cdef bint is_new(object result, tuple args, dict kwargs) except -1:
 cdef object accepting(object result, tuple args, dict kwargs):
     """New arrays of floating point numbers as untraced Variables."""
     if cnp.PyArray_CheckExact(result):
-        if is_differentiable(result) and is_new(result, args, kwargs):
+        if is_differentiable(result) and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>result) \
+                and is_new(result, args, kwargs):
             return untraced_array(result)
         return result
     if isinstance(result, (tuple, list)):

@@ -13,7 +13,7 @@ from lindiff.numpy._function import Function
 
 __all__ = ["public_names", "take_over", "taken_over"]
 
-# Functions that NumPy does not dispatch and that make arrays.
+# Functions that NumPy does not dispatch and that make arrays, or views.
 _MAKERS: list[Callable[..., Any]] = [
     np.arange,
     np.array,
@@ -40,6 +40,7 @@ _MAKERS: list[Callable[..., Any]] = [
     np.identity,
     np.indices,
     np.kaiser,
+    np.lib.stride_tricks.as_strided,
     np.loadtxt,
     np.ones,
     np.require,
@@ -54,6 +55,7 @@ _LISTS: dict[Callable[..., Any], str] = dict.fromkeys(
         np.column_stack,
         np.concatenate,
         np.dstack,
+        np.histogram2d,
         np.histogramdd,
         np.hstack,
         np.lexsort,

@@ -156,6 +156,7 @@ _numpy = _stand_in(
     np,
     linalg=_stand_in(np.linalg),
     fft=_stand_in(np.fft),
+    lib=_stand_in(np.lib, stride_tricks=_stand_in(np.lib.stride_tricks)),
     polynomial=_series(),
     vectorize=_Vectorize,
     r_=Rows(np.r_, _wanted),
@@ -171,6 +172,10 @@ def _replacements() -> dict[int, Any]:
     modules = [(np, _numpy)]
     modules += [(getattr(np, name), getattr(_numpy, name)) for name in ("linalg", "fft", "polynomial")]
     modules += [(getattr(np.polynomial, name), getattr(_numpy.polynomial, name)) for name in _SERIES]
+    found[id(np.lib)] = _numpy.lib
+    found[id(np.lib.stride_tricks)] = _numpy.lib.stride_tricks
+    tricks = np.lib.stride_tricks.as_strided, np.lib.stride_tricks.sliding_window_view
+    found |= {id(trick): getattr(_numpy.lib.stride_tricks, trick.__name__) for trick in tricks}
     for module, stand_in in modules:
         for name in module.__all__:
             original, replacement = getattr(module, name), getattr(stand_in, name)

@@ -23,7 +23,6 @@ from lindiff.rules import (  # noqa: F401
     selection,
     shape,
     special,
-    views,
     windows,
     writers,
     zero_derivative,
@@ -35,7 +34,9 @@ from lindiff.rules.gaussian import use_gaussian_path
 from lindiff.rules.pointwise import use_pointwise_paths
 from lindiff.rules.reduced import use_reduction_paths
 from lindiff.rules.structure import use_structure_paths
+from lindiff.rules.views import use_views
 
+use_views()
 use_fast_paths()
 use_pointwise_paths()
 use_structure_paths()

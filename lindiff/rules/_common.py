@@ -8,8 +8,18 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import foreign, on_host, placed
+from lindiff.core.variable import in_own_memory, inside
 
-__all__ = ["along", "as_array", "conj", "inverse_permutation", "normalized_axes", "normalized_axis"]
+__all__ = [
+    "along",
+    "as_array",
+    "conj",
+    "inverse_permutation",
+    "laid_out",
+    "memory_order",
+    "normalized_axes",
+    "normalized_axis",
+]
 
 
 def along(axis: int, part: Any) -> tuple[Any, ...]:
@@ -33,6 +43,17 @@ def _must_be_stacked(x: Any) -> bool:
     if isinstance(x, (list, tuple)):
         return any(map(_must_be_stacked, x))
     return hasattr(x, "shape") and not isinstance(x, (np.ndarray, np.generic))
+
+
+def memory_order(x: Any, order: Any) -> str:
+    """``order`` with "A" replaced by what it means for this array: "F" if it lies by columns alone."""
+    return order if order not in ("A", "a") else "F" if inside(x).flags.fnc else "C"
+
+
+def laid_out(x: Any, order: Any) -> Any:
+    """``x``, a copy if need be, contiguous by rows ("C") or by columns ("F"), or as it lies ("K")."""
+    order = memory_order(x, order)
+    return x if order == "K" or inside(x).flags[f"{order}_CONTIGUOUS"] else in_own_memory(x, order)
 
 
 def conj(x: Any) -> Any:

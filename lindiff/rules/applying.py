@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import on_host
 from lindiff.core.registry import composed
-from lindiff.rules._common import as_array, normalized_axes, normalized_axis
+from lindiff.rules._common import as_array, normalized_axis
 
 __all__: list[str] = []
 
@@ -32,7 +33,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """``func(a, axis)`` for one axis after the other; a result without the axis gets it back."""
     result = as_array(a)
-    for axis in normalized_axes(axes, result.ndim):
+    for axis in on_host(axes).reshape(-1).tolist():
+        axis = axis + result.ndim if axis < 0 else axis
         found = func(result, axis)
         if found.ndim != result.ndim:
             found = np.expand_dims(found, axis)

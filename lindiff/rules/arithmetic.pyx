@@ -21,7 +21,8 @@ from lindiff.core.differential cimport all_finite, chain_product, fit_to
 from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Tangent, Trace, is_whole
 from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport (
-    Operators, Variable, View, as_value, constant_value, is_table, kept_by, record, shares, watch,
+    Operators, Variable, View, as_value, constant_value, in_own_memory, is_table, kept_by, record, shares,
+    value_of, watch,
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
@@ -776,7 +777,7 @@ cdef int store(object value, object index, object y) except -1:
 cdef object with_item(Variable x, object index, object y):
     """The plain array of ``x`` with the plain ``y`` at ``index``; in place where only ``x`` sees it."""
     if not is_sole(x):
-        value = x._value.copy()
+        value = in_own_memory(x._value)
         store(value, index, y)
         return value
     store(x._value, index, y)
@@ -947,9 +948,10 @@ cdef class HotOperators(Operators):
             return np.real(x) + 1j * view
         if by.function is np.real and x._value.dtype.kind == "c":
             return view + 1j * np.imag(x)
-        if not x._value.shape:
-            return self.setitem(x, Ellipsis, view)
-        return self.setitem(x, by.places(x._value.shape), view)
+        places = by.places(value_of(x))
+        if not x._value.shape:  # which has room for the last one
+            return self.setitem(x, Ellipsis, view[(-1,) * len(view._value.shape) + (Ellipsis,)])
+        return self.setitem(x, places, view)
 
     cdef object transpose(self, Variable x):
         cdef Transpose node = Transpose.__new__(Transpose)

@@ -13,8 +13,8 @@ import numpy as np
 from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, on_values, rule
-from lindiff.core.variable import Variable, untraced, use_makers, value
-from lindiff.rules._common import as_array
+from lindiff.core.variable import Variable, in_order_of, in_own_memory, untraced, use_makers, value
+from lindiff.rules._common import as_array, laid_out, memory_order
 
 __all__: list[str] = []
 
@@ -52,18 +52,19 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     return y, Linear((lambda x_dot: x_dot.astype(dtype),), (lambda y_bar: y_bar,))
 
 
-def filled(fill_value: Any, shape: Any, dtype: Any, like: Any = None) -> Any:
+def filled(fill_value: Any, shape: Any, dtype: Any, like: Any = None, order: Any = "C") -> Any:
     extra = np.ndim(fill_value) - np.size(shape)
     if extra > 0:  # NumPy drops leading axes of length 1 where it writes
         fill_value = np.squeeze(fill_value, tuple(range(extra)))
     y = np.broadcast_to(fill_value, shape)
     y = y if like is None else placed(y, like)
-    return np.copy(y) if dtype is None else np.astype(y, np.dtype(dtype))
+    y = y if dtype is None or y.dtype == dtype else np.astype(y, np.dtype(dtype))
+    return in_own_memory(y, order)
 
 
 @composed(np.full)
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
-    return filled(fill_value, shape, dtype)
+    return filled(fill_value, shape, dtype, order=order)
 
 
 @composed(np.full_like)
@@ -77,7 +78,11 @@ def full_like(
     *,
     device: Any = None,
 ) -> Any:
-    return filled(fill_value, np.shape(a) if shape is None else shape, a.dtype if dtype is None else dtype, a)
+    y = filled(fill_value, np.shape(a) if shape is None else shape, a.dtype if dtype is None else dtype, a)
+    order = memory_order(a, order)
+    if order == "K":
+        return in_order_of(y, a) if y.shape == a.shape else y
+    return laid_out(y, order)
 
 
 class Layout:
@@ -171,10 +176,10 @@ def array(
 ) -> Any:
     """Nested lists of Variables, or one Variable."""
     if not isinstance(object, Variable):
-        return with_axes(accepting(placed(stacked(object, dtype), like)), ndmin)
-    y = asarray(object, dtype)
+        return with_axes(in_order(accepting(placed(stacked(object, dtype), like)), order), ndmin)
+    y = asarray(object, dtype, order)
     if y is object and copy:
-        y = np.copy(y, order=order)
+        y = np.copy(y, order="K" if order is None else order)
     elif y is not object and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested")
     return with_axes(y, ndmin)
@@ -186,10 +191,15 @@ def asarray(
 ) -> Any:
     """A Variable stays itself, or is cast."""
     if copy is not None:
-        return array(a, dtype, copy=copy, like=like)
+        return array(a, dtype, copy=copy, order=order, like=like)
     if not isinstance(a, Variable):
-        return accepting(placed(stacked(a, dtype), like))
-    return a if dtype is None or a.dtype == dtype else a.astype(np.dtype(dtype))
+        return in_order(accepting(placed(stacked(a, dtype), like)), order)
+    return in_order(a if dtype is None or a.dtype == dtype else a.astype(np.dtype(dtype)), order)
+
+
+def in_order(y: Any, order: Any) -> Any:
+    """``y``, a copy if need be, in the order that is asked for, if one is."""
+    return laid_out(y, order) if order in ("C", "F") else y
 
 
 composed(np.asanyarray)(asarray)
@@ -219,12 +229,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     y = asarray(a, dtype)
     if not np.all(np.isfinite(y)):
         raise ValueError("array must not contain infs or NaNs")
-    return y if order is None else laid_out(y, order)
-
-
-def laid_out(y: Any, order: Any) -> Any:
-    """``y`` with its value contiguous in memory, by rows ("C") or by columns ("F")."""
-    return y if value(y).flags[f"{order}_CONTIGUOUS"] else np.copy(y, order=order)
+    return in_order(y, order)
 
 
 @composed(np.ascontiguousarray)
@@ -248,7 +253,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
     y = asarray(a, dtype)
     for order in flags & set("CF"):
         y = laid_out(y, order)
-    return np.copy(y) if "O" in flags else y
+    return y if all(y.flags[flag] for flag in flags & set("OW")) else in_own_memory(y)
 
 
 @composed(np.ix_)

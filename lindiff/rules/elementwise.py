@@ -15,7 +15,7 @@ import numpy as np
 from lindiff.core.arrays import foreign
 from lindiff.core.differential import Elementwise, Linear
 from lindiff.core.registry import composed, elementwise, rule
-from lindiff.core.variable import Variable, value
+from lindiff.core.variable import Variable, in_order_of, value
 from lindiff.rules._formula import some
 
 __all__: list[str] = []
@@ -334,7 +334,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     if copy:
         return y
     x[...] = y
-    return x
+    return x if x.ndim else x[()]
 
 
 # -- several results -------------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ def modf(x: Any, **kwargs: Any) -> Any:
 @composed(np.frexp)
 def frexp(x: Any, **kwargs: Any) -> Any:
     exponent = np.frexp(value(x), **kwargs)[1]
-    return np.ldexp(x, -exponent), exponent
+    return in_order_of(np.ldexp(x, -exponent), exponent), exponent
 
 
 elementwise(np.ldexp, lambda _, x, i: np.ldexp(1.0, i), None)

@@ -14,7 +14,7 @@ import numpy as np
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
-from lindiff.rules._common import along, conj, normalized_axes
+from lindiff.rules._common import along, normalized_axes
 
 __all__: list[str] = []
 
@@ -96,7 +96,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> An
 
 @composed(np.fft.hfft)
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    return np.fft.irfft(conj(a), n, axis, exchanged(norm))
+    return np.fft.irfft(np.conjugate(a), n, axis, exchanged(norm))
 
 
 @composed(np.fft.ihfft)

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.variable import call, is_untraced, value
+from lindiff.core.registry import apart
+from lindiff.core.variable import call, inside, is_untraced, is_writable, value
+from lindiff.rules._common import laid_out
 
 __all__ = ["METHODS", "attribute"]
 
@@ -31,6 +33,36 @@ def _through(function: Callable[..., Any]) -> Callable[..., Any]:
 def _of_value(name: str) -> property:
     """An attribute of the plain array."""
     return property(lambda self: getattr(value(self), name))
+
+
+class Flags:
+    """What an ndarray's ``flags`` say: how it lies in memory, and whether it may be written to."""
+
+    def __init__(self, x: Any):
+        plain, writable = inside(x).flags, is_writable(x)
+        own = {"WRITEABLE": writable, "OWNDATA": x.base is None}
+        own |= {"BEHAVED": writable, "CARRAY": writable and plain.c_contiguous}
+        own |= {"FARRAY": writable and plain.fnc}
+        vars(self).update(_plain=plain, _own=own)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._own[name.upper()] if name.upper() in self._own else getattr(self._plain, name)
+
+    def __getitem__(self, name: str) -> Any:
+        name = _FLAGS.get(name, name)
+        return self._own[name] if name in self._own else self._plain[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise TypeError("the flags of a Variable cannot be set")
+
+    __setitem__ = __setattr__
+
+    def __repr__(self) -> str:
+        names = [line.split(":")[0].strip() for line in repr(self._plain).splitlines()]
+        return "\n".join(f"  {name} : {self[name]}" for name in names)
+
+
+_FLAGS = {"W": "WRITEABLE", "O": "OWNDATA", "B": "BEHAVED", "CA": "CARRAY", "FA": "FARRAY"}
 
 
 def _refused(name: str, instead: str) -> Callable[..., Any]:
@@ -52,7 +84,8 @@ def _unpacked(arguments: tuple[Any, ...]) -> Any:
 
 def reshape(self: Any, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
     """``v.reshape(2, 3)`` or ``v.reshape((2, 3))``: np.reshape."""
-    return call(np.reshape, (self, _unpacked(shape)), {} if order == "C" else {"order": order})
+    keywords = {} if order == "C" else {"order": order}
+    return call(np.reshape, (self, _unpacked(shape)), keywords if copy is None else keywords | {"copy": copy})
 
 
 def transpose(self: Any, *axes: Any) -> Any:
@@ -62,7 +95,12 @@ def transpose(self: Any, *axes: Any) -> Any:
 
 def flatten(self: Any, order: Any = "C") -> Any:
     """The array as a vector, copied."""
-    return np.copy(np.ravel(self, order=order))
+    return apart(np.ravel(self, order=order), (self,))
+
+
+def conjugate(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """np.conjugate; a real array itself."""
+    return np.conjugate(self, *args, **kwargs) if self.dtype.kind == "c" or args or kwargs else self
 
 
 def astype(
@@ -74,7 +112,7 @@ def astype(
             f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} "
             f"according to the rule {casting!r}"
         )
-    return np.astype(self, np.dtype(dtype), copy=copy)
+    return laid_out(np.astype(self, np.dtype(dtype), copy=copy), order)
 
 
 def copy(self: Any, order: Any = "C") -> Any:
@@ -140,7 +178,6 @@ METHODS: dict[str, Any] = {
         "argmin",
         "argpartition",
         "argsort",
-        "conjugate",
         "cumprod",
         "cumsum",
         "diagonal",
@@ -174,14 +211,16 @@ METHODS |= {
     "partition": partition,
     "sort": sort,
     "view": view,
-    "conj": METHODS["conjugate"],
+    "conj": conjugate,
+    "conjugate": conjugate,
     "flatten": flatten,
     "reshape": reshape,
     "to_device": to_device,
     "transpose": transpose,
     "mT": property(lambda self: np.matrix_transpose(self)),
 }
-METHODS |= {name: _of_value(name) for name in ["device", "flags", "itemsize", "nbytes", "strides"]}
+METHODS["flags"] = property(Flags)
+METHODS |= {name: _of_value(name) for name in ["device", "itemsize", "nbytes", "strides"]}
 METHODS |= {
     name: _refused(name, f"it would lose the derivative; write ld.value(v).{name}(...)")
     for name in [

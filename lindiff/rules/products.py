@@ -18,9 +18,9 @@ import numpy as np
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Bilinear, Linear
 from lindiff.core.registry import composed, constant, rule
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, in_order_of, value
 from lindiff.kernels.matmul import product_of_arrays
-from lindiff.rules._common import as_array, conj, normalized_axes
+from lindiff.rules._common import as_array, conj, laid_out, normalized_axes
 from lindiff.rules.indexing import scatter
 
 __all__: list[str] = []
@@ -120,11 +120,13 @@ def with_axes(
                     f"Input operand {i} does not have enough dimensions (has {x.ndim}, the product takes "
                     f"{least[i]})"
                 )
+        if order == "A":
+            order = "F" if all(value(x).flags.fnc for x in (x1, x2)) else "C"
         made = core[2]
         if axes is not None:
             axes = [a if isinstance(a, tuple) else (a,) for a in axes]
             x1, x2 = to_the_end(x1, axes[0]), to_the_end(x2, axes[1])
-        y = product(x1, x2)
+        y = laid_out(product(x1, x2), order)
         if keepdims:
             if made:
                 raise TypeError("keepdims can be used only where the product makes no axes of its own")
@@ -224,7 +226,7 @@ def matrix_power(a: Any, n: int) -> Any:
     if n < 0:
         a, n = np.linalg.inv(a), -n
     if n == 0:
-        return np.broadcast_to(placed(np.eye(a.shape[-1], dtype=a.dtype), a), a.shape).copy()
+        return in_order_of(np.broadcast_to(placed(np.eye(a.shape[-1], dtype=a.dtype), a), a.shape).copy(), a)
     power = None
     while True:
         n, odd = divmod(n, 2)

@@ -92,8 +92,8 @@ def _of_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
 
 
 def as_vector(x: Any, axis: int | None) -> tuple[Any, int]:
-    """``x`` and the axis to go along; without an axis, all of ``x`` as a vector."""
-    if axis is None:
+    """``x`` and the axis to go along; without an axis or axes, all of ``x`` as a vector."""
+    if axis is None or np.ndim(x) == 0:
         return np.ravel(x), 0
     return x, normalized_axis(axis, np.ndim(x))
 
@@ -285,7 +285,8 @@ def cov(
     dtype: Any = None,
 ) -> Any:
     """X W Xᴴ / (Σw - ddof Σ w a / Σw) of the centered X, with w = fweights · aweights, as NumPy does it."""
-    X = rows_are_variables(m, rowvar)
+    m = as_array(m)
+    X = np.transpose(m) if not rowvar and m.ndim == 2 and TURNS_ONE_ROW else rows_are_variables(m, rowvar)
     if X.shape[0] == 0:
         return np.zeros((0, 0))
     if y is not None:
@@ -309,6 +310,10 @@ def cov(
     else:
         norm = total - ddof * np.sum(np.multiply(weights, aweights)) / total
     return np.squeeze(X @ np.transpose(conj(X * weights)) / norm)
+
+
+# NumPy 2.2 and later take a matrix of one row with rowvar=False for one observation.
+TURNS_ONE_ROW = np.size(np.cov(np.zeros((1, 2)), rowvar=False, ddof=0)) == 4
 
 
 def rows_are_variables(m: Any, rowvar: bool) -> Any:
@@ -481,6 +486,8 @@ if hasattr(np, "cumulative_sum"):  # NumPy 2.1
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return a
     axis = normalized_axis(axis, np.ndim(a))
     ends = [
         end if np.ndim(end) else np.broadcast_to(placed(as_array(end), a), _of_length(np.shape(a), axis, 1))

@@ -51,7 +51,7 @@ def choose(a: Any, choices: Any, *, mode: str = "raise") -> Any:
     if mode == "raise" and (np.any(index < 0) or np.any(index >= n)):
         raise ValueError("invalid entry in choice array")
     index = index % n if mode == "wrap" else np.clip(index, 0, n - 1)
-    result = choices[0]
+    result = choices[0] if n > 1 else np.broadcast_to(choices[0], index.shape)
     for k in range(1, n):
         result = np.where(index == k, choices[k], result)
     return result
@@ -89,6 +89,8 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
     indices = as_array(indices)
     if axis is None:
         a, axis = np.ravel(a), 0
+    elif a.ndim == 0:
+        a = np.reshape(a, (1,))
     axis = normalized_axis(axis, a.ndim)
     n = a.shape[axis]
     if mode == "wrap":
@@ -194,7 +196,10 @@ def unique(
     **kwargs: Any,
 ) -> Any:
     _, index, inverse, counts = np.unique(value(ar), True, True, True, axis, **kwargs)
-    values = np.take(ar, index, axis)
+    if axis is None:
+        values = np.take(ar, index)
+    else:
+        values = np.moveaxis(np.take(np.moveaxis(ar, axis, 0), index, 0), 0, axis)
     wanted = [(index, return_index), (inverse, return_inverse), (counts, return_counts)]
     further = tuple(part for part, is_wanted in wanted if is_wanted)
     return (values, *further) if further else values

@@ -14,20 +14,20 @@ import numpy as np
 from lindiff.core.arrays import on_host, placed, zeros_beside
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
-from lindiff.core.variable import value as plain_value
-from lindiff.rules._common import along, as_array, inverse_permutation, normalized_axes, normalized_axis
+from lindiff.core.variable import Variable, axes_in_memory, in_own_memory, inside
+from lindiff.rules._common import (
+    along,
+    as_array,
+    inverse_permutation,
+    memory_order,
+    normalized_axes,
+    normalized_axis,
+)
 
 __all__: list[str] = []
 
 
 # -- one array, another shape ----------------------------------------------------------------------------
-
-
-def memory_order(a: Any, order: Any) -> Any:
-    """``order`` with "A" replaced by what it means for this array."""
-    if order != "A":
-        return order
-    return "F" if np.isfortran(plain_value(a)) else "C"
 
 
 @rule(np.reshape)
@@ -49,11 +49,30 @@ def reshape(
 
 @composed(np.ravel)
 def ravel(a: Any, order: str = "C") -> Any:
-    if order == "K":  # as the elements lie in memory: the axes by falling stride
-        strides = plain_value(a).strides
-        a = np.transpose(a, sorted(range(a.ndim), key=lambda axis: -abs(strides[axis])))
-        order = "C"
-    return reshape(a, (-1,)) if order == "C" else reshape(a, (-1,), order)
+    """A view where NumPy gives one: of what lies contiguously in this order."""
+    flags = inside(a).flags
+    if flags.c_contiguous and order in ("C", "A", "K"):
+        return reshape(a, (-1,))
+    return raveled(a, order)
+
+
+@rule
+def raveled(a: Any, order: Any) -> Any:
+    axes = axes_of_ravel(a, order)
+    inverse = inverse_permutation(axes)
+    shape = [a.shape[axis] for axis in axes]
+    return np.ravel(a, order), Linear(
+        (lambda a_dot: np.reshape(np.transpose(a_dot, axes), (-1,)),),
+        (lambda y_bar: np.transpose(np.reshape(y_bar, shape), inverse),),
+    )
+
+
+def axes_of_ravel(a: Any, order: str) -> list[int]:
+    """The axes from the slowest to the fastest in which ``np.ravel`` goes through an array."""
+    axes = list(range(a.ndim))
+    if order in ("K", "k"):
+        return axes_in_memory(inside(a))
+    return axes[::-1] if memory_order(a, order) in ("F", "f") else axes
 
 
 @rule(np.transpose)
@@ -130,7 +149,17 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     arrays = [as_array(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    return tuple(x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays)
+    arrays = [x[...] if isinstance(x, Variable) and x._scalar else x for x in arrays]
+    return tuple(x if x.shape == shape else broadcast_beside(x, shape) for x in arrays)
+
+
+@rule
+def broadcast_beside(x: Any, shape: tuple[int, ...]) -> Any:
+    """``x`` as ``np.broadcast_arrays`` gives it beside an array of this shape."""
+    return np.broadcast_arrays(x, placed(np.broadcast_to(0.0, shape), x))[0], Linear(
+        (lambda x_dot: np.broadcast_to(x_dot, shape),),
+        (lambda y_bar: y_bar,),  # summed to the shape of the array by core
+    )
 
 
 @composed(np.meshgrid)
@@ -144,7 +173,9 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         np.reshape(x, (1,) * place + (-1,) + (1,) * (len(xi) - 1 - place))
         for x, place in zip(xi, places, strict=True)
     ]
-    return tuple(grids) if sparse else np.broadcast_arrays(*grids)
+    if not sparse:
+        grids = list(np.broadcast_arrays(*grids))
+    return tuple(in_own_memory(x, "C") for x in grids) if copy else tuple(grids)
 
 
 def at_least(ndim: int, place: Callable[[int], int]) -> Callable[..., Any]:
@@ -246,7 +277,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 def block(arrays: Any) -> Any:
     depth = nesting(arrays)
     ndim = max(depth, *[as_array(leaf).ndim for leaf in leaves(arrays)])
-    return joined(arrays, depth, ndim)
+    return joined(arrays, depth, ndim) if depth else in_own_memory(as_array(arrays), "C")
 
 
 def nesting(arrays: Any) -> int:
@@ -369,11 +400,12 @@ def tile(A: Any, reps: Any) -> Any:
     reps = (1,) * (ndim - len(reps)) + reps
     lengths = (1,) * (ndim - A.ndim) + A.shape
     if all(count == 1 for count in reps):
-        return np.reshape(A, lengths)
+        return in_own_memory(np.reshape(A, lengths))
     between = [n for length in lengths for n in (1, length)]
     both = [n for pair in zip(reps, lengths, strict=True) for n in pair]
     tiled = np.broadcast_to(np.reshape(A, between), both)
-    return np.reshape(tiled, [count * length for count, length in zip(reps, lengths, strict=True)])
+    tiled = np.reshape(tiled, [count * length for count, length in zip(reps, lengths, strict=True)])
+    return tiled if tiled.base is None else in_own_memory(tiled, "C")
 
 
 # -- reordering and masking ------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import on_host, placed
-from lindiff.core.registry import handle, handler_kind, on_values, raise_unsupported
-from lindiff.core.variable import Variable, value
+from lindiff.core.registry import apart, handle, handler_kind, on_values, raise_unsupported
+from lindiff.core.variable import Variable, in_order_of, value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import host_parts, scatter
 from lindiff.rules.rebinding import count_references, is_seen_by_one_name, is_statement
@@ -48,6 +48,11 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
     out = kwargs.pop("out", (None,))
     if all(target is None for target in out):
         y = function(*inputs, **kwargs)
+        if method == "__call__":
+            return y
+        y = apart(y, inputs)
+        if method == "accumulate":
+            return in_order_of(y, inputs[0], copied=False)
         return y[()] if method == "reduce" and np.ndim(y) == 0 else y
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     if method == "__call__":

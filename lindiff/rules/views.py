@@ -1,27 +1,42 @@
-"""Which functions give views of their first argument: what is written there is written here, and back.
+"""What results share with arguments, and how they lie in memory, for functions composed of others.
 
-And which give arrays without axes where most give scalars, which cannot be written to.
+What is written to a view is written to the array, and back.  The results of rules tell by their memory.
+Some functions give arrays without axes where most give scalars, which cannot be written to.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lindiff.core.registry import gives_arrays, gives_views
+from lindiff.core.registry import gives_arrays, gives_views, results_lie
 
-__all__: list[str] = []
+__all__ = ["use_views"]
 
-gives_views(
-    np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.flip,
-    np.rot90, np.real, np.imag,
-)  # fmt: skip
-gives_views(np.diagonal, np.broadcast_to, writable=False)
 
-gives_arrays(
-    np.apply_along_axis, np.array, np.asanyarray, np.asarray, np.asarray_chkfinite, np.block, np.broadcast_to,
-    np.copy, np.cov, np.cross, np.empty, np.empty_like, np.expand_dims, np.fft.fftn, np.fft.ifftn, np.full,
-    np.full_like, np.i0, np.linalg.tensordot, np.linalg.tensorsolve, np.ones, np.ones_like, np.pad,
-    np.piecewise, np.polyint, np.real_if_close, np.resize, np.roll, np.select, np.tensordot, np.tile,
-    np.where, np.zeros, np.zeros_like,
-)  # fmt: skip
-gives_arrays(np.astype, np.imag, np.trim_zeros, like_first=True)
+def use_views() -> None:
+    """Declare it for all functions that have rules by now."""
+    gives_views(
+        np.array, np.array_split, np.asanyarray, np.asarray, np.asarray_chkfinite, np.ascontiguousarray,
+        np.asfortranarray, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.diag,
+        np.diff, np.dsplit, np.fft.fftn, np.fft.ifftn, np.fliplr, np.flipud, np.histogram, np.histogram2d,
+        np.histogram_bin_edges, np.histogramdd, np.hsplit, np.ix_, np.lib.stride_tricks.as_strided,
+        np.linalg.diagonal, np.linalg.matrix_power, np.linalg.matrix_transpose, np.matrix_transpose,
+        np.meshgrid, np.nan_to_num, np.polyder, np.polyint, np.ravel, np.real_if_close, np.require,
+        np.rollaxis, np.split, np.trim_zeros, np.vsplit,
+    )  # fmt: skip
+    results_lie("C", np.choose, np.dot, np.inner, np.resize, np.select, np.take)
+    results_lie("A", np.delete, np.insert, np.pad)
+    results_lie("K", np.cumprod)
+    results_lie("copy", np.gradient, np.partition, np.piecewise, np.sort)
+    if hasattr(np, "unstack"):  # NumPy 2.1
+        gives_views(np.unstack)
+        results_lie("K", np.cumulative_prod)
+    gives_arrays(
+        np.apply_along_axis, np.array, np.asanyarray, np.asarray, np.asarray_chkfinite, np.block,
+        np.broadcast_to, np.copy, np.cov, np.cross, np.empty, np.empty_like, np.expand_dims, np.fft.fftn,
+        np.fft.ifftn, np.full, np.full_like, np.i0, np.lib.stride_tricks.as_strided,
+        np.lib.stride_tricks.sliding_window_view, np.linalg.tensordot, np.linalg.tensorsolve, np.ones,
+        np.ones_like, np.pad, np.piecewise, np.polyint, np.real_if_close, np.require, np.resize, np.roll,
+        np.select, np.tensordot, np.tile, np.where, np.zeros, np.zeros_like,
+    )  # fmt: skip
+    gives_arrays(np.astype, np.imag, np.trim_zeros, like_first=True)

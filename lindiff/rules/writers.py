@@ -31,7 +31,10 @@ def destination(x: Any, function: str) -> Variable:
 
 def write_flat(a: Variable, places: Any, y: Any) -> None:
     """``a.flat[places] = y``."""
-    a[np.unravel_index(places, a.shape)] = y
+    if a.ndim:
+        a[np.unravel_index(places, a.shape)] = y
+    elif np.size(places):  # an array without axes keeps what is written last
+        a[...] = np.broadcast_to(y, np.shape(places))[(-1,) * np.ndim(places)]
 
 
 @composed(np.copyto)
