@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import gc
 import tracemalloc
 from dataclasses import dataclass
@@ -261,3 +262,64 @@ def test_memory_of_a_loop():
         assert second < 6 * T**0.5 + 16
     same(ld.grad(lambda x: in_pieces(x, 64))(X), ld.grad(lambda x: np.sum(chain(x, 64)))(X))
     same(ld.grad(lambda x: np.sum(halved(x, 50)))(X), ld.grad(lambda x: np.sum(chain(x, 50)))(X))
+
+
+def doubling(rng):
+    return lambda x: np.sum(x * rng.standard_normal(x.shape))
+
+
+def test_another_result_of_the_second_run_raises():
+    rng = np.random.default_rng(0)
+    buffer = np.ones(5_000)  # too large to be copied
+
+    def loop(x):
+        total = 0.0
+        for i in range(3):
+            total = total + ld.checkpoint(lambda x: x**i)(np.sum(x))  # noqa: B023
+        return total
+
+    def refilled(x):
+        y = ld.checkpoint(lambda x, b: np.sum(x) * b)(x, buffer)
+        buffer[:] = 7.0
+        return np.sum(y)
+
+    for function in (ld.checkpoint(doubling(rng)), loop, refilled):
+        with pytest.raises(RuntimeError, match="something else when it ran again"):
+            ld.grad(function)(np.ones(3))
+        buffer[:] = 1.0
+        _, linear = ld.linearize(function, np.ones(3))
+        with pytest.raises(RuntimeError, match="Random numbers"):
+            linear(np.ones(3))
+        buffer[:] = 1.0
+
+
+def test_results_that_are_not_finite_are_the_same():
+    def f(x):
+        return np.log(x)
+
+    x = np.array([-1.0, 0.0, 2.0])
+    with np.errstate(all="ignore"):
+        same(
+            ld.grad(lambda x: np.sum(np.where(x > 1, ld.checkpoint(f)(x), 0)))(x),
+            ld.grad(lambda x: np.sum(np.where(x > 1, f(x), 0)))(x),
+        )
+
+
+def test_a_part_inside_of_another_thread():
+    """A thread begins without the context of the one that starts it."""
+
+    def f(x):
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            return pool.submit(ld.checkpoint(lambda x: np.sum(np.sin(x) * x)), x).result()
+
+    same(ld.grad(f)(X), np.sin(X) + X * np.cos(X))
+
+
+def test_forward_inside_reverse_inside_a_checkpoint():
+    def inner(x, s):
+        return ld.jvp(ld.checkpoint(lambda x: np.sum(np.sin(x * s))), (x,), (x,))[1]
+
+    same(
+        ld.grad(lambda s: ld.checkpoint(inner)(X, s))(0.7),
+        ld.grad(lambda s: np.sum(X * s * np.cos(X * s)))(0.7),
+    )

@@ -175,7 +175,7 @@ WRONG = {
         r"shape \(7,\) for argument 0 of shape \(3,\)",
     ),
     "short tuple": (lambda x: (x * 1, ld.Differential(pullback=())), "tuple of pullbacks has 0 entries"),
-    "no pullback": (lambda x: (x * 1, ld.Differential(lambda x_dot: x_dot)), "no pullback"),
+    "nothing": (lambda x: (x * 1, ld.Differential()), "neither pushforward nor pullback"),
 }
 
 

@@ -14,11 +14,16 @@ cdef class Differential(NodeOfMany):
     cdef tuple places
     cdef tuple values
     cdef object result
+    cdef object unflatten
+    cdef object lowered(self, object x)
     cdef int bind(self, Trace trace, list nodes, list places, tuple values, object result) except -1
     cdef int release(self) except -1
     cdef object fill_outputs(self, list y_bars)
     cdef tuple active(self)
     cdef list tangents(self, Push walk)
+    cdef list by_argument(self, list x_dots)
+    cdef list outputs(self, object y_dot)
+    cdef int pull_by_transposition(self, Pull walk, object y_bar) except -1
     cdef object pull_arguments(self, object y_bar, bint overwrite=*)
     cdef int pull_one(self, Pull walk, object y_bar, Py_ssize_t i) except -1
     cdef object cotangent(self, object x_bars, tuple place)
@@ -48,3 +53,4 @@ cdef object fit(object g, object like)
 cdef object fit_to(object g, tuple shape, object dtype)
 cdef object chain_product(object g, object partial, bint overwrite, bint conjugated=*)
 cpdef object stand_in(object x)
+cdef Node both(Node a, Node b)

@@ -14,6 +14,8 @@ A cotangent may come back wider than its input was (broadcasting) or complex whe
 adjoint of broadcasting (sum) and of real-to-complex (real part) is applied here, once, for all rules.
 """
 
+cimport cython
+
 import contextvars
 
 import numpy as np
@@ -23,9 +25,10 @@ from cpython.ref cimport Py_REFCNT
 
 cimport numpy as cnp
 
-from lindiff.core.record cimport NodeOfMany, Pull, Push, Trace, is_whole
-from lindiff.core.variable cimport Variable, value_of
+from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace, is_whole
+from lindiff.core.variable cimport Variable, constant_value, is_inner, value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, finite, is_plain, sum_of_thin
+from lindiff.kernels.memory cimport copy
 
 from lindiff.core import pytree
 from lindiff.core.arrays import by_kernel, placed
@@ -125,7 +128,11 @@ cdef class Differential(NodeOfMany):
     Notes
     -----
     A pullback alone is enough: it is linear in the cotangent, and transposing it gives the pushforward
-    (two reverse modes make a forward mode).
+    (two reverse modes make a forward mode).  A pushforward alone is transposed for the pullback.  Where the
+    one that is there is not linear (a pullback that clips gradients), the other is refused.
+
+    Arguments and results may be any trees; cotangents and tangents are trees of the same structure, in which
+    None stands for zero.
     """
 
     def __init__(self, pushforward=None, pullback=None, *, bint symbolic_zeros=False, tuple linear_in=(),
@@ -160,6 +167,17 @@ cdef class Differential(NodeOfMany):
             self.pullback = {active: self.pullback[active]}
         return 0
 
+    cdef object lowered(self, object x):
+        """What a rule returned in a walk, seen outside the trace, whose Variables the rule may close over."""
+        if type(x) is Directions:
+            return Directions(self.lowered(x.array)) if type(x.array) is Variable else x
+        if type(x) is not Variable:
+            return x
+        while type(x) is Variable and (<Variable>x).node.trace is self.trace:
+            x = (<Variable>x)._value
+        x = constant_value(x)
+        return copy(<cnp.ndarray>x, True) if cnp.PyArray_CheckExact(x) else x  # of which nobody else knows
+
     cdef bint together(self):
         return True
 
@@ -170,6 +188,8 @@ cdef class Differential(NodeOfMany):
         cdef Py_ssize_t i
         cdef object x_bars
         cdef bint apart = False, overwrite
+        if self.pullback is None:
+            return self.pull_by_transposition(walk, y_bar)
         if type(y_bar) is list:
             y_bar = self.fill_outputs(y_bar)
         overwrite = self.overwrites and walk.overwrite and (cnp.PyArray_CheckExact(y_bar) or is_whole(y_bar))
@@ -225,11 +245,18 @@ cdef class Differential(NodeOfMany):
         for key in place[1:]:
             if x_bar is None:
                 return None
-            if len(x_bar) != len(value):
+            if isinstance(value, (list, tuple)) and len(x_bar) != len(value):
                 raise TypeError(f"{name_of(self.pullback)} returned {len(x_bar)} cotangents for a list of "
                                 f"{len(value)} arrays")
-            x_bar = x_bar[key]
-            value = value[key]
+            try:
+                x_bar = pytree.item(x_bar, key)
+            except (AttributeError, IndexError, KeyError, TypeError):
+                raise TypeError(
+                    f"{name_of(self.pullback)} returned a {type(x_bar).__name__} without {key!r} as "
+                    f"cotangent of argument {place[0]}: give it in the structure of the argument, a "
+                    f"{type(value).__name__} (None for zero)") from None
+            value = pytree.item(value, key)
+        x_bar = self.lowered(x_bar)
         if x_bar is None:
             return None
         try:
@@ -242,11 +269,17 @@ cdef class Differential(NodeOfMany):
     cdef object fill_outputs(self, list y_bars):
         """Zeros for the outputs that nothing depends on, in the structure of the result."""
         cdef Py_ssize_t i
+        cdef list leaves
+        if self.unflatten is None:
+            if not self.symbolic_zeros:
+                for i in range(len(y_bars)):
+                    if y_bars[i] is None:
+                        y_bars[i] = pytree.zeros_like(self.result[i])
+            return pytree.rebuild(self.result, y_bars)
         if not self.symbolic_zeros:
-            for i in range(len(y_bars)):
-                if y_bars[i] is None:
-                    y_bars[i] = pytree.zeros_like(self.result[i])
-        return pytree.rebuild(self.result, y_bars)
+            leaves, _ = pytree.flatten(self.result)
+            y_bars = [pytree.zeros_like(y) if y_bar is None else y_bar for y, y_bar in zip(leaves, y_bars)]
+        return self.unflatten(y_bars)
 
     def _pull_arguments(self, y_bar):
         return self.pull_arguments(y_bar)
@@ -254,8 +287,6 @@ cdef class Differential(NodeOfMany):
     cdef object pull_arguments(self, object y_bar, bint overwrite=False):
         """Cotangents by argument; where it is allowed to ``overwrite``, ``y_bar`` may become one of them."""
         cdef dict options = {"overwrite": overwrite} if self.overwrites else {}
-        if self.pullback is None:
-            raise TypeError("this differential has no pullback; give lindiff.Differential(pullback=...)")
         pullback = self.pullback
         if type(pullback) is tuple:
             x_bars = [None] * len(self.values)
@@ -282,20 +313,24 @@ cdef class Differential(NodeOfMany):
 
     cdef list tangents(self, Push walk):
         """A tangent for every argument, in its structure; None where the whole argument is constant."""
+        cdef Py_ssize_t i
+        return self.by_argument([walk.tangent(self.parent(i)) for i in range(len(self.places))])
+
+    cdef list by_argument(self, list x_dots):
+        """Tangents of the active inputs as those of all arguments."""
         cdef list result = [None] * len(self.values)
-        cdef dict of_lists = {}
+        cdef dict of_trees = {}
         cdef Py_ssize_t i
         cdef tuple place
         for i in range(len(self.places)):
             place = <tuple>self.places[i]
-            x_dot = walk.tangent(self.parent(i))
-            if x_dot is None:
+            if x_dots[i] is None:
                 continue
             if len(place) == 1:
-                result[place[0]] = x_dot
+                result[place[0]] = x_dots[i]
             else:
-                of_lists.setdefault(place[0], {})[place[1:]] = x_dot
-        for at, leaves in of_lists.items():
+                of_trees.setdefault(place[0], {})[place[1:]] = x_dots[i]
+        for at, leaves in of_trees.items():
             result[at] = pytree.zeros_but(self.values[at], leaves)
         return result
 
@@ -303,14 +338,23 @@ cdef class Differential(NodeOfMany):
         y_dot = self.push_arguments(walk)
         if y_dot is None:
             return None
-        if isinstance(self.result, (tuple, list)):
-            if not isinstance(y_dot, (tuple, list)) or len(y_dot) != len(self.result):
-                raise TypeError(
-                    f"{name_of(self.pushforward)} returned {type(y_dot).__name__}: return a tuple with a "
-                    f"tangent for each of the {len(self.result)} results (None for zero)")
-            return [None if part is None else fit(part, like)
-                    for part, like in zip(y_dot, self.result, strict=True)]
-        return fit(y_dot, self.result)
+        parts = self.outputs(y_dot)
+        return parts if self.unflatten is not None or isinstance(self.result, (tuple, list)) else parts[0]
+
+    cdef list outputs(self, object y_dot):
+        """The tangent of the result as a list of its leaves, each in the leaf's shape and dtype."""
+        cdef object parts, likes
+        if self.unflatten is not None:
+            parts, likes = pytree.leaves_like(y_dot, self.result), pytree.flatten(self.result)[0]
+        elif not isinstance(self.result, (tuple, list)):
+            parts, likes = (y_dot,), (self.result,)
+        elif isinstance(y_dot, (tuple, list)) and len(y_dot) == len(self.result):
+            parts, likes = y_dot, self.result
+        else:
+            raise TypeError(
+                f"{name_of(self.pushforward)} returned {type(y_dot).__name__}: return a tuple with a "
+                f"tangent for each of the {len(self.result)} results (None for zero)")
+        return [None if part is None else fit(part, like) for part, like in zip(parts, likes, strict=True)]
 
     cdef object push_arguments(self, Push walk):
         x_dots = self.tangents(walk)
@@ -343,27 +387,83 @@ cdef class Differential(NodeOfMany):
 
     def push_by_transposition(self, x_dots):
         """``J x_dot`` as the transpose of the linear map ``y_bar -> Jᴴ y_bar`` (two reverse modes)."""
-        y_bars = [pytree.zeros_like(leaf) for leaf in pytree.flatten(self.result)[0]]
-        trace = Trace()
-        variables = trace_inputs(trace, y_bars)
-        y_bar = pytree.rebuild(self.result, variables) \
-            if isinstance(self.result, (tuple, list)) else variables[0]
-        x_bars = self.pull_arguments(y_bar)
-        results = []
-        cotangents = []
+        cdef list cotangents = []
         for place in self.places:
             x_dot = x_dots[place[0]]
             for key in place[1:]:
-                x_dot = None if x_dot is None else x_dot[key]
-            node = node_in(self.cotangent(x_bars, place), trace)
-            if node is not None and x_dot is not None:
-                results.append(node)
-                cotangents.append(x_dot)
-        record = Record([node_in(v, trace) for v in variables], results)
-        y_dots = record.pull(cotangents, True)
-        if isinstance(self.result, (tuple, list)):
-            return y_dots
-        return y_dots[0]
+                x_dot = None if x_dot is None else pytree.item(x_dot, key)
+            cotangents.append(x_dot)
+        y_bars = [pytree.zeros_like(leaf) for leaf in pytree.flatten(self.result)[0]]
+        y_dots = transposed(self.pull_leaves, y_bars, cotangents, name_of(self.pullback))
+        if self.unflatten is not None:
+            return self.unflatten(y_dots)
+        return y_dots if isinstance(self.result, (tuple, list)) else y_dots[0]
+
+    def pull_leaves(self, list y_bars):
+        """Cotangents of the active inputs from those of the leaves of the result."""
+        cdef bint several = self.unflatten is not None or isinstance(self.result, (tuple, list))
+        x_bars = self.pull_arguments(self.fill_outputs(y_bars) if several else y_bars[0])
+        return [self.cotangent(x_bars, place) for place in self.places]
+
+    cdef int pull_by_transposition(self, Pull walk, object y_bar) except -1:
+        """``Jᴴ y_bar`` as the transpose of the pushforward, where there is no pullback."""
+        cdef Py_ssize_t i
+        if self.pushforward is None:
+            raise TypeError("this differential has neither pushforward nor pullback; give it one of them")
+        x_dots = []
+        for place in self.places:
+            value = self.values[place[0]]
+            for key in place[1:]:
+                value = pytree.item(value, key)
+            x_dots.append(pytree.zeros_like(value))
+        x_bars = transposed(self.push_leaves, x_dots, y_bar if type(y_bar) is list else [y_bar],
+                            name_of(self.pushforward))
+        for i in range(len(self.places)):
+            if x_bars[i] is not None:
+                walk.add(self.parent(i), self.lowered(x_bars[i]), False)
+        return 0
+
+    def push_leaves(self, list x_dots):
+        """Tangents of the leaves of the result from those of the active inputs."""
+        return self.outputs(self.push_tangents(self.by_argument(x_dots)))
+
+
+def transposed(function, list starts, list cotangents, str name):
+    """``Aᴴ`` of cotangents for the linear ``function`` A between lists of arrays, from its run at ``starts``,
+    which are zeros; None stands for zero.
+
+    Raises
+    ------
+    TypeError
+        The function is not linear.
+    """
+    cdef Trace trace = Trace()
+    variables = trace_inputs(trace, starts)
+    outputs = function(list(variables))
+    results = [node_in(y, trace) for y in outputs]
+    record = Record([node_in(x, trace) for x in variables], results)
+    if record.nonlinear_operation() is not None or None in results and any([y is not None for y in outputs]):
+        check_linear(function, record, starts, name)
+    return record.pull(cotangents, True)
+
+
+cdef int check_linear(function, record, list starts, str name) except -1:
+    """Compare a function with its linearization at zero, at points of several sizes."""
+    for size in (1e-6, 1.0, 1e6):
+        given = [size * np.cos(1.0 + np.arange(x.size)).reshape(x.shape).astype(x.dtype) for x in starts]
+        for y, y_dot in zip(function(list(given)), record.push(given)):
+            if y is None:
+                continue
+            y, y_dot = value_of(y), 0.0 if y_dot is None else value_of(y_dot)
+            known = np.isfinite(y) & np.isfinite(y_dot)
+            gap = np.where(known, np.abs(y - y_dot), 0.0)
+            largest = np.max(np.where(known, np.abs(y), 0.0), initial=0.0)
+            if np.any(gap > np.finfo(y.dtype).eps ** 0.5 * largest):
+                raise TypeError(
+                    f"{name} is not linear, so that its transpose cannot stand in for the other mode: give "
+                    f"ld.Differential(pushforward, pullback) both. A pullback that clips gradients serves "
+                    f"ld.grad, ld.vjp and ld.jacobian(..., mode=\"reverse\") alone")
+    return 0
 
 
 cdef tuple only(tuple functions, tuple active):
@@ -453,7 +553,7 @@ cdef class Elementwise(Differential):
             partial = self.partial(place)
             if partial is None:
                 continue
-            x_bar = chain_product(y_bar, partial, overwrite and i == last, True)
+            x_bar = self.lowered(chain_product(y_bar, partial, overwrite and i == last, True))
             fitted = fit(x_bar, self.values[place])
             walk.add(self.parent(i), fitted, fitted is x_bar)
         return 0
@@ -481,6 +581,35 @@ cdef Elementwise elementwise_of(tuple partials, tuple given):
     return differential
 
 
+@cython.no_gc
+@cython.final
+cdef class Both(Node):
+    """The sum of two parts of one result: what a rule says, and what it closes over."""
+
+    cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        walk.add(self.a, y_bar, False)
+        walk.add(self.b, y_bar, False)
+        return 0
+
+    cdef object push(self, Push walk):
+        y_dot, other = walk.tangent(self.a), walk.tangent(self.b)
+        return add_parts([part for part in (y_dot, other) if part is not None])
+
+
+cdef Node both(Node a, Node b):
+    """The node of a result that has the parts ``a`` and ``b``."""
+    cdef Both node = Both.__new__(Both)
+    node.a = a
+    node.b = b
+    return node
+
+
 cdef tuple stand_ins(tuple values):
     """Stand-ins for all of ``values``; often that is what they are."""
     cdef Py_ssize_t i
@@ -495,7 +624,9 @@ cpdef object stand_in(object x):
     if isinstance(x, (tuple, list)):
         return pytree.rebuild(x, [stand_in(part) for part in x]) if len(x) > 0 else x
     if not cnp.PyArray_CheckExact(x):
-        return foreign_stand_in(x)
+        if not is_inner(x):
+            return foreign_stand_in(x)
+        return pytree.replace(x, [stand_in(pytree.item(x, key)) for key in pytree.keys(x)])
     if cnp.PyArray_NBYTES(<cnp.ndarray>x) <= LIGHT:
         return x
     if not cnp.PyArray_ISNUMBER(<cnp.ndarray>x) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):

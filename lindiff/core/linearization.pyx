@@ -8,18 +8,27 @@ cimport numpy as cnp
 from cpython.ref cimport Py_REFCNT
 
 from lindiff.core.differential cimport stand_in
-from lindiff.core.record cimport Record, Trace, enter, leave, meet_large
+from lindiff.core.record cimport Record, Trace, begin, end, leave, meet_large
 from lindiff.core.variable cimport (
-    Variable, alike, as_value, know_arrays, node_in, off_tape, tangent_in, trace_inputs, trace_tangents,
+    Variable, alike, as_value, inside_of, know_arrays, node_in, tangent_in, trace_inputs, trace_tangents,
     value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport copy, give_back, is_large, lend
 
+import functools
+import types
+
+import numpy as np
+
 from lindiff.core import pytree
 from lindiff.core.variable import differentiable_array
 
 cnp.import_array()
+
+# What is returned by mistake: `return x.sum` for `return x.sum()`.
+_functions = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial, np.ufunc,
+              type(np.sum))
 
 
 cdef inline object copy_of(object x):
@@ -118,7 +127,12 @@ cdef class Outputs:
             self.unflatten = None
         else:
             self.inside, self.unflatten = pytree.flatten(returned)
-        self.inside = [off_tape(y, trace) for y in self.inside]
+            for y in self.inside:
+                if isinstance(y, _functions):
+                    raise TypeError(
+                        f"a function was returned, which is not differentiated ({y!r}): call it, or return "
+                        f"it as aux, (value, aux) with has_aux=True")
+        self.inside = [inside_of(y, trace) for y in self.inside]
         self.arrays = [as_value(value_in(y, trace)) for y in self.inside]
         # the record and the caller's arrays must not change with what the caller does to the value
         values = [
@@ -245,7 +259,7 @@ cdef object own_tangent(object y_dot, object y):
 cdef object run(function, Trace trace, list variables, Inputs inputs):
     """Call the function on Variables with its trace current, whatever happens."""
     cdef tuple arguments = tuple(variables) if inputs.unflatten is None else inputs.unflatten(list(variables))
-    token = enter(trace)
+    token = begin(trace)
     try:
         for x in inputs.arrays:
             if is_large(x):
@@ -253,6 +267,7 @@ cdef object run(function, Trace trace, list variables, Inputs inputs):
         return function(*arguments)
     finally:
         leave(token)
+        end(trace)
         if trace.handler is not None:
             give_back(trace.handler)
             trace.handler = None
@@ -262,7 +277,17 @@ cdef tuple split_aux(returned, Trace trace):
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise TypeError(f"with has_aux=True the function returns (value, aux), got {type(returned).__name__}")
     leaves, unflatten = pytree.flatten(returned[1])
-    return returned[0], unflatten([value_in(leaf, trace) for leaf in leaves])
+    return returned[0], unflatten([aux_value(leaf, trace) for leaf in leaves])
+
+
+cdef object aux_value(object x, Trace trace):
+    """A leaf of aux as seen from outside; what it shares with the record is copied."""
+    if type(x) is not Variable:
+        return x
+    x = value_in(x, trace)
+    if not cnp.PyArray_CheckExact(x):
+        return x
+    return copy_of(x) if cnp.PyArray_NDIM(<cnp.ndarray>x) else x[()]
 
 
 def push_forward(function, tuple primals, tuple tangents, bint has_aux=False):

@@ -12,11 +12,24 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["flatten", "flatten_like", "ones_like", "rebuild", "tree_map", "zeros_but", "zeros_like"]
+__all__ = [
+    "flatten",
+    "flatten_like",
+    "is_tree",
+    "item",
+    "keys",
+    "leaves_like",
+    "ones_like",
+    "rebuild",
+    "replace",
+    "tree_map",
+    "zeros_but",
+    "zeros_like",
+]
 
 
 # What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
-_leaf_types: set[type] = set()
+leaf_types: set[type] = set()
 
 
 def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
@@ -81,9 +94,61 @@ def _is_flat(tree: Any) -> bool:
     """Whether this is a sequence of leaves, of types seen before: what most functions return."""
     return (
         isinstance(tree, (tuple, list))
-        and _leaf_types.issuperset(map(type, tree))
+        and leaf_types.issuperset(map(type, tree))
         and not hasattr(tree, "constant_fields")
     )
+
+
+def is_tree(tree: Any) -> bool:
+    """Whether ``tree`` is an inner node, not a leaf."""
+    return _children(tree) is not None
+
+
+def keys(tree: Any) -> list[Any]:
+    """How :func:`item` names the children of an inner node."""
+    if isinstance(tree, dict):
+        return list(tree)
+    if hasattr(tree, "constant_fields") and hasattr(tree, "_fields"):
+        return [i for i, name in enumerate(tree._fields) if name not in tree.constant_fields()]
+    if isinstance(tree, (tuple, list)):
+        return list(range(len(tree)))
+    return [field.name for field in dataclasses.fields(tree) if field.init] if tree is not None else []
+
+
+def item(tree: Any, key: Any) -> Any:
+    """The child of an inner node.
+
+    Examples
+    --------
+    >>> tree = {"a": 1.0, "b": (2.0, [3.0])}
+    >>> [item(tree, key) for key in keys(tree)]
+    [1.0, (2.0, [3.0])]
+    """
+    return getattr(tree, key) if dataclasses.is_dataclass(tree) else tree[key]
+
+
+def leaves_like(tree: Any, like: Any) -> list[Any]:
+    """The leaves of a tree of the structure of ``like``, in which None stands for all that is below it.
+
+    Examples
+    --------
+    >>> leaves_like({"a": 1.0, "b": None}, {"b": (2.0, 3.0), "a": 4.0})
+    [None, None, 1.0]
+    """
+    if not is_tree(like):
+        return [tree]
+    return [
+        leaf
+        for key in keys(like)
+        for leaf in leaves_like(None if tree is None else item(tree, key), item(like, key))
+    ]
+
+
+def replace(tree: Any, children: list[Any]) -> Any:
+    """An inner node with other children, in the order of its :func:`keys`."""
+    parts = _children(tree)
+    assert parts is not None, "a leaf has no children"
+    return parts[1](children)
 
 
 def _children_like(tree: Any, like: Any, like_children: list[Any]) -> list[Any] | None:
@@ -108,7 +173,7 @@ def _describe(tree: Any) -> str:
 
 def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     """The children of an inner node and how to assemble it from others; None for a leaf."""
-    if type(tree) in _leaf_types:
+    if type(tree) in leaf_types:
         return None
     if tree is None:
         return [], lambda _: None
@@ -129,7 +194,7 @@ def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
             [getattr(tree, name) for name in names],
             lambda children: dataclasses.replace(tree, **dict(zip(names, children, strict=True))),
         )
-    _leaf_types.add(type(tree))
+    leaf_types.add(type(tree))
     return None
 
 
@@ -173,8 +238,8 @@ def zeros_like(tree: Any) -> Any:
     return tree_map(_zeros_like_leaf, tree)
 
 
-def zeros_but(tree: Any, leaves: dict[tuple[int, ...], Any], path: tuple[int, ...] = ()) -> Any:
-    """Zeros in the structure of nested sequences, but for the leaves that are given by their paths.
+def zeros_but(tree: Any, leaves: dict[tuple[Any, ...], Any], path: tuple[Any, ...] = ()) -> Any:
+    """Zeros in the structure of a tree, but for the leaves that are given by their paths.
 
     Examples
     --------
@@ -183,8 +248,8 @@ def zeros_but(tree: Any, leaves: dict[tuple[int, ...], Any], path: tuple[int, ..
     """
     if path in leaves:
         return leaves[path]
-    if isinstance(tree, (list, tuple)):
-        return rebuild(tree, [zeros_but(child, leaves, (*path, i)) for i, child in enumerate(tree)])
+    if is_tree(tree):
+        return replace(tree, [zeros_but(item(tree, key), leaves, (*path, key)) for key in keys(tree)])
     return zeros_like(tree)
 
 

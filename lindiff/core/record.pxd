@@ -8,8 +8,11 @@ from lindiff.core.constants cimport Guard
 
 
 cdef class Trace:
+    cdef readonly unsigned long long began
     cdef readonly unsigned long long level
     cdef readonly bint forward
+    cdef Trace outer
+    cdef Py_ssize_t running
     cdef Trace tape
     cdef bint large
     cdef object handler
@@ -115,6 +118,9 @@ cdef object push_at_once(Node node)
 cdef void doom(PyObject *parent) noexcept
 cdef void release_doomed() noexcept
 cdef object enter(Trace trace)
+cdef object begin(Trace trace)
 cdef int leave(object token) except -1
+cdef void end(Trace trace) noexcept
+cdef void resume(Trace trace) noexcept
 cdef int meet_large(Trace trace) except -1
 cdef void count_made_by_hand(Py_ssize_t change) noexcept

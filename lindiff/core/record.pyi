@@ -1,6 +1,7 @@
 from typing import Any
 
 class Trace:
+    began: int
     level: int
     forward: bool
     def __init__(self, forward: bool = False) -> None: ...

@@ -41,7 +41,8 @@ cdef class Trace:
 
     Traces are nested in time: of two traces the one with the larger ``level`` began later and is the inner
     one.  Its operations treat Variables of outer traces as constants, and record what they do to them there;
-    that is what keeps perturbations of different orders apart.
+    that is what keeps perturbations of different orders apart.  When its function has returned, the level is
+    0, outside all others: what was kept of its Variables is worth its value from then on.
 
     Parameters
     ----------
@@ -50,8 +51,9 @@ cdef class Trace:
     """
 
     def __cinit__(self, bint forward=False):
-        self.level = tick()
+        self.began = self.level = tick()
         self.forward = forward
+        self.running = 1
 
 
 # The trace that `Variable(array)` joins. Each thread and task sees its own (PEP 567).
@@ -69,9 +71,28 @@ cdef object enter(Trace trace):
     return PyContextVar_Set(_current, trace)
 
 
+cdef object begin(Trace trace):
+    """The same for a new trace, whose function is going to run."""
+    trace.outer = current_trace()
+    return enter(trace)
+
+
 cdef int leave(object token) except -1:
     """Restore what was current before the matching ``enter``."""
     return PyContextVar_Reset(_current, token)
+
+
+cdef void end(Trace trace) noexcept:
+    """The function of ``trace`` has returned."""
+    trace.running -= 1
+    if trace.running == 0:
+        trace.level = 0
+
+
+cdef void resume(Trace trace) noexcept:
+    """A part of the function of ``trace`` runs again; ``end`` ends it."""
+    trace.running += 1
+    trace.level = trace.began
 
 
 cdef int meet_large(Trace trace) except -1:

@@ -1,6 +1,7 @@
 """Which function has which rule."""
 
 from lindiff.core.differential cimport Differential
+from lindiff.core.record cimport Trace
 from lindiff.core.variable cimport Variable
 
 
@@ -14,9 +15,13 @@ cdef class Handler:
 cdef class Rule(Handler):
     cdef readonly object rule
     cdef object signature
+    cdef bint is_method
+    cdef Rule bound_to(self, object instance)
     cdef dict __dict__
     cdef object __weakref__
     cdef object apply(self, tuple args, dict kwargs)
+    cdef object with_closures(self, Trace trace, Differential differential, list nodes, list places,
+                              tuple args_seen, object result, tuple args, dict kwargs)
     cdef object seen(self, object result, tuple args, dict kwargs)
     cdef object window(self, Variable view, Variable x, tuple args, dict kwargs, Py_ssize_t place)
     cdef tuple outcome(self, tuple args, dict kwargs)

@@ -7,16 +7,18 @@ functions that have (:class:`Composed`), or its derivative is zero wherever it h
 import dis
 import functools
 import inspect
+import types
 
 cimport numpy as cnp
 
 import numpy as np
 
-from lindiff.core.differential cimport Differential, Elementwise, elementwise_of, place_of
-from lindiff.core.record cimport Trace, observed_step
+from lindiff.core.differential cimport Differential, Elementwise, both, elementwise_of, place_of
+from lindiff.core.record cimport Trace, clock, observed_step
 from lindiff.core.variable cimport (
-    Variable, View, as_value, constant_value, in_order_of, in_own_memory, innermost, is_inexact, is_table, kept,
-    new_variable, record, shares, untraced_variable, value_of, watch, watch_over,
+    Variable, View, as_value, constant_value, in_order_of, in_own_memory, innermost, is_inexact, is_inner,
+    is_shell, is_table, kept, new_variable, outside, record, shares, untraced_result, value_of, watch,
+    watch_over, without_shells,
 )
 
 from lindiff.core import pytree
@@ -57,7 +59,26 @@ cdef class Rule(Handler):
         self.rule = rule
         functools.update_wrapper(self, rule)
 
+    def __set_name__(self, owner, name):
+        """A rule that is written in the body of a class is a method."""
+        if getattr(self.rule, "__qualname__", "") == f"{owner.__qualname__}.{name}":
+            self.is_method = True
+
+    def __get__(self, instance, owner):
+        if instance is owner:  # a @classmethod, in some versions of Python
+            return types.MethodType(self, instance)
+        return self if instance is None or not self.is_method else self.bound_to(instance)
+
+    cdef Rule bound_to(self, object instance):
+        """The rule of a method, of the arguments after ``self``."""
+        cdef Rule bound = Rule.__new__(Rule)
+        bound.function = bound.rule = types.MethodType(self.rule, instance)
+        vars(bound).update(vars(self))
+        return bound
+
     def __call__(self, *args, **kwargs):
+        if self.is_method and args:
+            return self.bound_to(args[0])(*args[1:], **kwargs)
         if observed_step is None:
             return self.call(args, kwargs)
         with observed_step("operation", self, args) as step:
@@ -110,19 +131,53 @@ cdef class Rule(Handler):
         if found is None:
             return result
         differential = found if isinstance(found, Differential) else Differential(pullback=found)
+        if closes_over(result, trace):
+            result = self.with_closures(trace, differential, nodes, places, args_seen, result, args, kwargs)
+            watch_over(differential, guards, self.function)
+            return result
         differential.bind(trace, nodes, places, args_seen, result)
         if guards:
             differential.release()
             self.release(differential)
             values = args_seen = argument = kwargs_seen = None
             watch_over(differential, guards, self.function)
-        if isinstance(result, (tuple, list)):
+        if is_flat(result):
             return pytree.rebuild(result, record_outputs(trace, differential, [as_value(y) for y in result]))
+        if isinstance(result, (tuple, list)) or is_inner(result):
+            leaves, differential.unflatten = pytree.flatten(result)
+            return differential.unflatten(record_outputs(trace, differential, [as_value(y) for y in leaves]))
         return self.seen(record(trace, differential, result), args, kwargs)
 
     cdef int release(self, Differential differential) except -1:
         """Let the differential drop constants of which the rule knows that it never asks for them."""
         return 0
+
+    cdef object with_closures(self, Trace trace, Differential differential, list nodes, list places,
+                              tuple args_seen, object result, tuple args, dict kwargs):
+        """The result of a rule that depends on Variables of ``trace`` that it was not given.
+
+        It has closed over them, or found them in an object.  What it says about its arguments goes beside
+        what its operations on those Variables have recorded.
+        """
+        cdef list leaves, inner, outputs
+        cdef Py_ssize_t i
+        leaves, unflatten = pytree.flatten(result)
+        lowered = [outside(y, trace) for y in leaves]
+        differential.bind(trace, nodes, places, args_seen, unflatten(lowered))
+        if is_inner(result) or isinstance(result, (tuple, list)):
+            differential.unflatten = unflatten
+            outputs = record_outputs(trace, differential, [as_value(y) for y in lowered])
+        else:
+            outputs = [record(trace, differential, lowered[0])]
+        differential.position = <Py_ssize_t>clock
+        for i in range(len(leaves)):
+            node = node_of(leaves[i], trace)
+            if node is not None:
+                outputs[i] = record(trace, both(node_of(outputs[i], trace), node), lowered[i])
+        if any([is_inside(y, trace) for y in leaves]):  # of a transform that began after theirs
+            inner, _ = pytree.flatten(self.outcome(args, kwargs)[0])
+            outputs = [on_top(y, output, trace) for y, output in zip(inner, outputs)]
+        return unflatten(outputs)
 
     cdef object seen(self, object result, tuple args, dict kwargs):
         """The result, known as a view of the argument whose memory it has."""
@@ -241,10 +296,51 @@ cdef bint is_same(cnp.ndarray x, cnp.ndarray y):
     return True
 
 
+cdef bint is_flat(object result):
+    """Whether a result is a sequence of arrays or numbers."""
+    if type(result) is not tuple and type(result) is not list and (
+            not isinstance(result, (tuple, list)) or hasattr(result, "constant_fields")):
+        return False
+    for y in result:
+        if not cnp.PyArray_CheckExact(y) and (y is None or isinstance(y, (tuple, list)) or is_inner(y)):
+            return False
+    return True
+
+
+cdef bint closes_over(object result, Trace trace):
+    """Whether a rule, which was given nothing of ``trace``, returned Variables of it or of one inside it."""
+    if cnp.PyArray_CheckExact(result):
+        return False
+    cdef Trace found = innermost(result, None)
+    return found is not None and found.level >= trace.level
+
+
+cdef object node_of(object x, Trace trace):
+    """The node of ``x`` in ``trace``, seen through traces inside it; None where it is constant there."""
+    while type(x) is Variable:
+        if (<Variable>x).node.trace is trace:
+            return (<Variable>x).node
+        x = (<Variable>x)._value
+    return None
+
+
+cdef bint is_inside(object x, Trace trace):
+    """Whether ``x`` belongs to a trace inside ``trace``."""
+    return type(x) is Variable and (<Variable>x).node.trace.level > trace.level
+
+
+cdef object on_top(object x, object output, Trace trace):
+    """``output`` with what ``x`` has in traces inside ``trace``."""
+    if not is_inside(x, trace):
+        return output
+    return new_variable((<Variable>x).node, on_top((<Variable>x)._value, output, trace))
+
+
 cdef object strip(object argument, Trace trace, tuple place, list nodes, list places, list guards):
     """``argument`` seen from outside ``trace``; appends the nodes found in it, their places, and the guards
     of large constants, which are not kept without ``guards``."""
     if type(argument) is Variable:
+        argument = without_shells(argument)
         if (<Variable>argument).node.trace is not trace:
             return constant_value(argument) if guards is None else kept(argument, guards)
         nodes.append((<Variable>argument).node)
@@ -254,16 +350,22 @@ cdef object strip(object argument, Trace trace, tuple place, list nodes, list pl
         return pytree.rebuild(
             argument,
             [strip(item, trace, (*place, i), nodes, places, guards) for i, item in enumerate(argument)])
+    if not cnp.PyArray_CheckExact(argument) and is_inner(argument) and innermost(argument, None) is not None:
+        return pytree.replace(argument, [
+            strip(pytree.item(argument, key), trace, (*place, key), nodes, places, guards)
+            for key in pytree.keys(argument)])
     return argument if guards is None else kept(argument, guards)
 
 
-cdef object untraced_results(object result):
+cpdef object untraced_results(object result):
     """Arrays of floating point numbers as untraced Variables."""
     if isinstance(result, (tuple, list)):
         return pytree.rebuild(result, [untraced_results(part) for part in result]) if result else result
+    if is_inner(result):
+        return pytree.tree_map(untraced_results, result)
     result = as_value(result)
     if is_inexact(result):
-        return untraced_variable(result)
+        return untraced_result(result)
     return result if result.ndim else result[()]
 
 
@@ -381,18 +483,23 @@ cdef object plain(object x):
     return x
 
 
+cdef object operand(object x):
+    """An argument as handlers take it."""
+    return np.asarray(x) if is_table(x) else without_shells(x)
+
+
 cpdef object handle(object function, tuple args, dict kwargs):
     """Call ``function`` on arguments with Variables among them."""
     cdef Handler handler = handlers.get(function)
     if handler is None:
         raise_unsupported(function)
     for x in args:
-        if is_table(x):
-            args = tuple([np.asarray(x) if is_table(x) else x for x in args])
+        if is_table(x) or is_shell(x):
+            args = tuple([operand(x) for x in args])
             break
     for x in kwargs.values():
-        if is_table(x):
-            kwargs = {name: np.asarray(x) if is_table(x) else x for name, x in kwargs.items()}
+        if is_table(x) or is_shell(x):
+            kwargs = {name: operand(x) for name, x in kwargs.items()}
             break
     try:
         result = handler.call(args, kwargs)
@@ -467,6 +574,11 @@ def rule(function=None):
     Write the rule in functions that have rules themselves (NumPy's, or other primitives): then it serves
     every order of derivative.
 
+    Arguments and results may be trees: nestings of tuples, lists, dicts and dataclasses.  Variables that
+    reach the rule in another way (it closes over them, or finds them in an object) are differentiated through
+    its operations.  In the body of a class it makes a method, whose differential is that of the arguments
+    after ``self``; ``@staticmethod`` and ``@classmethod`` go above ``@ld.rule``.
+
     Examples
     --------
     >>> import numpy as np, lindiff as ld
@@ -484,10 +596,16 @@ def rule(function=None):
     """
     if function is None:
         return rule
-    if inspect.isfunction(function):
+    if not callable(function):
+        raise TypeError(f"ld.rule goes on a function, not on a {type(function).__name__}; @staticmethod, "
+                        f"@classmethod and @property go above @ld.rule")
+    if inspect.isfunction(function) or inspect.ismethod(function) or isinstance(function, functools.partial):
         return Rule(function, function)
 
     def register(rule):
+        if not callable(rule):
+            raise TypeError(f"ld.rule({full_name(function)}) is a decorator, for a function that is the rule "
+                            f"of this one; a primitive of your own is made by @ld.rule above its def")
         cdef Rule made = Rule(function, rule)
         handlers[function] = made
         return made

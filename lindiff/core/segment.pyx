@@ -7,12 +7,20 @@ the part again, which leaves the same nodes, and walks these.
 """
 
 from lindiff.core.record cimport (
-    Component, Leaf, Node, NodeOfMany, Pull, Push, Record, Tangent, Trace, enter, leave, tick,
+    Component, Leaf, Node, NodeOfMany, Pull, Push, Record, Tangent, Trace, end, enter, leave, resume, tick,
 )
-from lindiff.core.variable cimport Variable, watch_over
+from lindiff.core.variable cimport Variable, value_of, watch_over
+
+import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.record import current_trace
+
+
+# How many numbers of a large result are kept for comparison, and sums of blocks.
+cdef enum:
+    FEW = 32
+    BLOCKS = 16
 
 
 cdef class Cut:
@@ -126,7 +134,7 @@ cdef class Segment(NodeOfMany):
     cdef object call
     cdef Trace current  # when it ran first
     cdef tuple older
-    cdef Py_ssize_t count
+    cdef list prints  # of its results: what tells them from others
 
     cdef bint together(self):
         return True
@@ -136,16 +144,25 @@ cdef class Segment(NodeOfMany):
         cdef Py_ssize_t since = <Py_ssize_t>tick()
         cdef list found
         cdef Cut cut
+        cdef list traces = traces_around(self.current, self.trace)
+        cdef Trace trace
         token = enter(self.current)
+        for trace in traces:
+            resume(trace)
         try:
             found = variables_of(pytree.flatten(self.call())[0], self.trace)
         finally:
+            for trace in traces:
+                end(trace)
             leave(token)
         cut = Cut([(<Variable>x).node for x in found], since)
-        if len(found) != self.count or {id(node) for node in self.older} != set(cut.leaf_of):
+        if len(found) != len(self.prints) or {id(node) for node in self.older} != set(cut.leaf_of) \
+                or any([differ(before, fingerprint(value_of(x))) for before, x in zip(self.prints, found)]):
             raise RuntimeError(
-                "a checkpointed function did something else when it ran again: it has to depend on nothing "
-                "but its arguments and what it closes over, and to leave these unchanged")
+                "a checkpointed function did something else when it ran again in the walk: it has to depend "
+                "on nothing but its arguments and what it closes over, and to leave these unchanged. Random "
+                "numbers: draw them outside, or give it the seed; the variable of a loop: give it as an "
+                "argument (def f(x, i=i)); a buffer that is filled anew: give it a copy")
         return Record([cut.leaf_of[id(node)] for node in self.older], cut.results)
 
     cdef int pull(self, Pull walk, object y_bars) except -1:
@@ -161,6 +178,44 @@ cdef class Segment(NodeOfMany):
         if all([x_dot is None for x_dot in x_dots]):
             return None
         return self.record_again().push(x_dots)
+
+
+cdef list traces_around(Trace current, Trace trace):
+    """The traces that were in progress where ``current`` was the innermost, and ``trace``."""
+    cdef list traces = [trace]
+    while current is not None:
+        if current is not trace:
+            traces.append(current)
+        current = current.outer
+    return traces
+
+
+def fingerprint(y):
+    """What stands for a result when it is compared: all of its numbers where they are few; else some of them,
+    and the sums of moduli in blocks."""
+    if y.size <= FEW:
+        return (y.copy(),)
+    y = y.reshape(-1)
+    blocks = y[: y.size // BLOCKS * BLOCKS].reshape(BLOCKS, -1)
+    return y[:: y.size // FEW].copy(), y[-BLOCKS:].copy(), np.abs(blocks).sum(axis=1)
+
+
+def differ(tuple before, tuple after):
+    """Whether the fingerprints of results of the same operations differ by more than rounding."""
+    return len(before) != len(after) or any([is_other(x, y) for x, y in zip(before, after)])
+
+
+cdef bint is_other(first, second) except -1:
+    if first.shape != second.shape or first.dtype != second.dtype:
+        return True
+    if bool((first == second).all()):
+        return False
+    finite = np.isfinite(first)
+    if bool((finite != np.isfinite(second)).any()):
+        return True
+    with np.errstate(all="ignore"):
+        first, second = np.where(finite, first, 0.0), np.where(finite, second, 0.0)
+        return bool(np.max(np.abs(first - second)) > np.finfo(first.dtype).eps ** 0.5 * np.max(np.abs(first)))
 
 
 cdef list component_nodes(Segment segment, Py_ssize_t count):
@@ -215,7 +270,7 @@ def run_segment(call, list inputs, list guards):
         segment.position = <Py_ssize_t>tick()
         segment.call = call
         segment.current = current_trace()
-        segment.count = len(found)
+        segment.prints = [fingerprint(value_of(x)) for x in found]
         segment.older = tuple(cut.older)
         segment.take_parents(cut.older)
         watch_over(segment, list(guards), call)

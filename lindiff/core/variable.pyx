@@ -28,8 +28,8 @@ from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.loops cimport Loop, apply, common_frame, common_kind, find_loop
 from lindiff.kernels.memory cimport is_large
 
+from lindiff.core import pytree
 from lindiff.core.directions import Directions
-from lindiff.core.pytree import rebuild
 from lindiff.core.record import Record, current_trace, root_trace
 
 cnp.import_array()
@@ -133,6 +133,9 @@ def use_methods(dict methods):
     _methods = methods
 
 
+# the types of leaves, as far as they have been met
+cdef set leaf_types = pytree.leaf_types
+
 # functions that make arrays ``like`` others
 cdef set _makers = set()
 
@@ -168,6 +171,8 @@ cdef object record(Trace trace, Node node, object value):
     """The output of an operation: ``value``, made in ``trace`` by ``node``."""
     cdef Variable out
     cdef Tangent tangent
+    if trace.level == 0:
+        return untraced_result(value)
     node.trace = trace
     node.position = <Py_ssize_t>clock
     if trace.forward:
@@ -176,10 +181,8 @@ cdef object record(Trace trace, Node node, object value):
             return value
         tangent = Tangent.__new__(Tangent)
         tangent.trace = trace
-        tangent.x_dot = as_value(y_dot)
+        tangent.x_dot = as_value(outside(y_dot, trace))
         node = tangent
-    elif trace.level == 0:
-        node = CONSTANT
     if trace.handler is None and is_large(value):
         meet_large(trace)
     out = Variable.__new__(Variable)
@@ -193,7 +196,7 @@ cdef bint is_inexact(object x):
     """Whether an array is of real or complex floating point numbers."""
     if cnp.PyArray_CheckExact(x):
         return cnp.PyArray_ISFLOAT(<cnp.ndarray>x) or cnp.PyArray_ISCOMPLEX(<cnp.ndarray>x)
-    return x.dtype.kind in "fc"
+    return getattr(getattr(x, "dtype", None), "kind", "") in ("f", "c")
 
 
 cpdef list record_outputs(Trace trace, Node node, list values):
@@ -203,7 +206,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
     cdef Tangent tangent
     cdef list outputs = []
     if trace.level == 0:
-        return [untraced_variable(y) if is_inexact(y) else y for y in values]
+        return [untraced_result(y) if is_inexact(y) else y for y in values]
     node.trace = trace
     node.position = <Py_ssize_t>clock
     if trace.forward:
@@ -218,7 +221,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
                 outputs.append(values[i])
                 continue
             tangent = Tangent.__new__(Tangent)
-            tangent.x_dot = as_value(y_dots[i])
+            tangent.x_dot = as_value(outside(y_dots[i], trace))
             tangent.trace = trace
             outputs.append(new_variable(tangent, values[i]))
         else:
@@ -241,10 +244,54 @@ cdef Variable new_variable(Node node, object value):
 
 
 cdef object constant_value(object x):
-    """The plain array of an untraced Variable; anything else as it is."""
-    if type(x) is Variable and (<Variable>x).node is CONSTANT:
-        return (<Variable>x)._value
+    """The value of what belongs to no trace (any more); anything else as it is."""
+    while type(x) is Variable and (<Variable>x).node.trace.level == 0:
+        x = (<Variable>x)._value
     return x
+
+
+cdef bint is_shell(object x):
+    """Whether ``x``, or something in a list or tuple ``x``, is kept of a trace that has ended and holds a
+    Variable of another, which has to be seen in its place."""
+    if type(x) is Variable:
+        return (<Variable>x).node.trace.level == 0 and type((<Variable>x)._value) is Variable
+    if isinstance(x, (list, tuple)):
+        for item in x:
+            if is_shell(item):
+                return True
+    return False
+
+
+cdef object without_shells(object x):
+    """``x`` with the Variables in the place of :func:`is_shell`."""
+    if type(x) is Variable:
+        return constant_value(x) if is_shell(x) else x
+    return pytree.rebuild(x, [without_shells(item) for item in x]) if is_shell(x) else x
+
+
+cpdef object outside(object x, Trace trace):
+    """``x`` as one sees it outside ``trace`` and all traces inside that."""
+    if type(x) is Directions:
+        return Directions(outside(x.array, trace)) if type(x.array) is Variable else x
+    while type(x) is Variable and (<Variable>x).node.trace.began >= trace.began:
+        x = (<Variable>x)._value
+    return constant_value(x)
+
+
+def traces_of(x):
+    """The traces that ``x`` belongs to, through its values, the outermost first."""
+    cdef list traces = []
+    while type(x) is Variable:
+        if (<Variable>x).node.trace.level > 0:
+            traces.append((<Variable>x).node.trace)
+        x = (<Variable>x)._value
+    return traces[::-1]
+
+
+cdef object untraced_result(object value):
+    """What an operation outside all traces gives; its value may be a Variable of one nevertheless."""
+    value = constant_value(value)
+    return value if type(value) is Variable else untraced_variable(value)
 
 
 cdef Variable untraced_variable(object value):
@@ -283,17 +330,22 @@ def another(Variable x):
 
 def is_untraced(x):
     """Whether ``x`` is a Variable that is no part of any trace."""
-    return type(x) is Variable and (<Variable>x).node is CONSTANT
+    return type(x) is Variable and type(constant_value(x)) is not Variable
 
 
 cdef Trace innermost(object x, Trace so_far):
-    """The innermost trace of the Variables in ``x``, looked for in nested lists and tuples."""
+    """The innermost trace of the Variables in the tree ``x``."""
     if type(x) is Variable:
+        if is_shell(x):
+            return innermost(constant_value(x), so_far)
         if so_far is None or (<Variable>x).node.trace.level > so_far.level:
             return (<Variable>x).node.trace
     elif isinstance(x, (list, tuple)):
         for item in x:
             so_far = innermost(item, so_far)
+    elif not cnp.PyArray_CheckExact(x) and is_inner(x):
+        for key in pytree.keys(x):
+            so_far = innermost(pytree.item(x, key), so_far)
     return so_far
 
 
@@ -351,6 +403,11 @@ cdef object in_axes_order(object x, list axes):
     if type(x) is Variable:
         return new_variable((<Variable>x).node, in_axes_order((<Variable>x)._value, axes))
     return np.ascontiguousarray(x.transpose(axes)).transpose(np.argsort(axes))
+
+
+cdef bint is_inner(object x):
+    """Whether ``x`` is an inner node of a tree that is not empty."""
+    return x is not None and type(x) not in leaf_types and pytree.is_tree(x)
 
 
 cdef object value_of(object x):
@@ -441,7 +498,7 @@ cpdef object kept(object x, list guards):
         items = [kept(item, guards) for item in x]
         for item, new in zip(x, items):
             if new is not item:
-                return rebuild(x, items)
+                return pytree.rebuild(x, items)
         return x
     if type(x) is dict:
         return {key: kept(item, guards) for key, item in x.items()}
@@ -454,17 +511,17 @@ cdef object kept_variable(Variable x, list guards):
     Variables write to no memory that somebody else holds: what ``x`` alone holds now needs no copy.
     """
     cdef Variable same
-    if x.node is not CONSTANT:
+    if x.node.trace.level > 0:
         if x._scalar:
             return x
         same = new_variable(x.node, x._value)
         if type(x._value) is not Variable and x._value.ndim > 1:  # a matrix, which may have factors
             same.shared = shared_of(x)
         return same
-    if (<PyObject *>x._value).ob_refcnt == 1 and cnp.PyArray_CheckExact(x._value) \
+    if x.node is CONSTANT and (<PyObject *>x._value).ob_refcnt == 1 and cnp.PyArray_CheckExact(x._value) \
             and cnp.PyArray_CHKFLAGS(<cnp.ndarray>x._value, cnp.NPY_ARRAY_OWNDATA):
         return x._value
-    return kept(x._value, guards)
+    return kept(constant_value(x), guards)
 
 
 def kept_constant(x):
@@ -500,7 +557,7 @@ def value(x):
     Parameters
     ----------
     x : Variable or anything
-        Nested tuples, lists and dicts are gone through.
+        Nested tuples, lists, dicts, named tuples and dataclasses are gone through.
 
     Returns
     -------
@@ -519,10 +576,7 @@ def value(x):
             return (<Variable>x)._value
         x = value_of(x)
         return read_only(x) if cnp.PyArray_CheckExact(x) else x
-    if isinstance(x, (list, tuple, dict)):
-        from lindiff.core.pytree import tree_map
-        return tree_map(value, x)
-    return x
+    return pytree.tree_map(value, x) if is_inner(x) else x
 
 
 def refuse_subclass(x, str what):
@@ -669,22 +723,26 @@ cpdef object tangent_in(object x, Trace trace):
 
 cpdef object value_in(object x, Trace trace):
     """The value of ``x`` seen from outside ``trace``."""
-    x = constant_value(off_tape(x, trace))
+    x = constant_value(inside_of(x, trace))
     if type(x) is not Variable:
         return x
     if (<Variable>x).node.trace is trace:
         return (<Variable>x)._value
-    if (<Variable>x).node.trace.level > trace.level:
+    if (<Variable>x).node.trace.began > trace.began:
         raise RuntimeError(
             "a Variable of an inner transform has leaked out of its function (kept in a list or assigned in "
             "place to an outer Variable?): return it, or keep ld.value(v)")
     return x
 
 
-cpdef object off_tape(object x, Trace trace):
-    """``x`` without the tape made by hand in ``trace``."""
-    if trace.tape is not None and type(x) is Variable and (<Variable>x).node.trace is trace.tape:
-        return (<Variable>x)._value
+cpdef object inside_of(object x, Trace trace):
+    """``x`` as ``trace`` has it, seen through its tape made by hand and through traces that have ended."""
+    cdef Trace its
+    while type(x) is Variable:
+        its = (<Variable>x).node.trace
+        if its is trace or its is not trace.tape and its.level > 0:
+            break
+        x = (<Variable>x)._value
     return x
 
 
@@ -949,6 +1007,8 @@ cdef class Variable:
     def __array__(self, dtype=None, copy=None):
         if self.node is CONSTANT:
             return np.array(self._value, dtype=dtype, copy=copy)
+        if self.node.trace.level == 0:  # its record may still hold the memory
+            return np.array(value(self), dtype=dtype, copy=copy)
         raise _operators.refusal(self, "array")
 
     # -- operators -------------------------------------------------------------------------------------
@@ -1155,22 +1215,22 @@ cdef class Variable:
     # -- what a plain array does and a Variable must not do silently -----------------------------------
 
     def __float__(self):
-        if self.node is CONSTANT:
+        if self.node.trace.level == 0:
             return float(self._value)
         raise _operators.refusal(self, "float")
 
     def __int__(self):
-        if self.node is CONSTANT:
+        if self.node.trace.level == 0:
             return int(self._value)
         raise _operators.refusal(self, "int")
 
     def __complex__(self):
-        if self.node is CONSTANT:
+        if self.node.trace.level == 0:
             return complex(self._value)
         raise _operators.refusal(self, "complex")
 
     def __index__(self):
-        if self.node is CONSTANT:
+        if self.node.trace.level == 0:
             return operator.index(self._value)
         raise _operators.refusal(self, "index")
 
@@ -1318,7 +1378,7 @@ cdef class Variable:
         return self._value.dtype
 
     def __repr__(self):
-        if self.node is CONSTANT:
+        if self.node.trace.level == 0:
             return repr(self._value)
         text = repr(value_of(self))
         if text.startswith("array"):
@@ -1334,13 +1394,13 @@ cdef class Variable:
         return format(value(self), spec)
 
     def __deepcopy__(self, memo):
-        return new_variable(self.node, self._value)
+        return +self
 
     def __copy__(self):
-        return new_variable(self.node, self._value)
+        return +self
 
     def __reduce__(self):
-        if self.node is CONSTANT:
+        if self.node.trace.level == 0:
             return untraced, (self._value,)
         raise TypeError("a Variable cannot be pickled; pickle ld.value(v)")
 

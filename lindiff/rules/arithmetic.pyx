@@ -18,11 +18,11 @@ from libc.math cimport isfinite
 from libc.string cimport memcpy, memset
 
 from lindiff.core.differential cimport all_finite, chain_product, fit_to
-from lindiff.core.record cimport CONSTANT, Node, Pull, Push, Tangent, Trace, is_whole
+from lindiff.core.record cimport Node, Pull, Push, Tangent, Trace, is_whole
 from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport (
-    Operators, Variable, View, as_value, constant_value, in_own_memory, is_table, kept_by, record, shares,
-    value_of, watch,
+    Operators, Variable, View, as_value, constant_value, in_own_memory, innermost, is_table, kept_by, record,
+    shares, value_of, watch, without_shells,
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
@@ -64,8 +64,16 @@ cdef inline object constant_operand(object x):
     return x
 
 
+cdef inline bint is_shell(object x):
+    """Whether ``x`` is kept of a trace that has ended and holds a Variable of another."""
+    return type(x) is Variable and (<Variable>x).node.trace.level == 0 \
+        and type((<Variable>x)._value) is Variable
+
+
 cdef Trace trace_of(object x, object y):
     """The innermost trace of two operands."""
+    if is_shell(x) or is_shell(y):
+        return innermost((x, y), None)
     if type(x) is Variable:
         if type(y) is Variable and (<Variable>y).node.trace.level > (<Variable>x).node.trace.level:
             return (<Variable>y).node.trace
@@ -92,13 +100,13 @@ cdef class Binary(Node):
         if type(x) is Variable and (<Variable>x).node.trace is trace:
             self.a = (<Variable>x).node
             return (<Variable>x)._value
-        return constant_operand(x)
+        return self.left(without_shells(x), trace) if is_shell(x) else constant_operand(x)
 
     cdef object right(self, object y, Trace trace):
         if type(y) is Variable and (<Variable>y).node.trace is trace:
             self.b = (<Variable>y).node
             return (<Variable>y)._value
-        return constant_operand(y)
+        return self.right(without_shells(y), trace) if is_shell(y) else constant_operand(y)
 
     cdef bint together(self):
         return True
@@ -914,9 +922,11 @@ cdef class HotOperators(Operators):
     cdef object setitem(self, Variable x, object index, object y):
         cdef SetItem node
         cdef Trace trace
+        if is_shell(x):
+            x = without_shells(x)
         y = as_array(y) if isinstance(y, (list, tuple)) else constant_value(y)
         trace = trace_of(x, y)
-        if type(y) is not Variable and x.node is CONSTANT:
+        if type(y) is not Variable and x.node.trace.level == 0:
             return with_item(x, index, y)
         if x._value.dtype.kind not in "fc":
             raise TypeError(f"an array of {x._value.dtype} cannot hold Variables: make it one of floats")
@@ -933,7 +943,7 @@ cdef class HotOperators(Operators):
             node.y_dtype = y.dtype
         if type(x._value) is Variable and x.node.trace is trace:
             value = with_item(x, index, y)
-        elif type(y) is Variable or type(x._value) is Variable or node.a is None and x.node is not CONSTANT:
+        elif type(y) is Variable or type(x._value) is Variable or node.a is None and x.node.trace.level > 0:
             value = replaced(x._value if x.node.trace is trace else x, index, y)
         else:
             value = with_item(x, index, y)

@@ -12,9 +12,17 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.directions import Directions, one_by_one
-from lindiff.core.linearization import Linearization
+from lindiff.core.record import Trace, is_recording
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, differentiable_array, is_untraced, kept_constant, value
+from lindiff.core.variable import (
+    Variable,
+    differentiable_array,
+    is_untraced,
+    kept_constant,
+    outside,
+    traces_of,
+    value,
+)
 from lindiff.transforms.jacobian import is_complex, jacobian
 from lindiff.transforms.linearize import linearize
 from lindiff.transforms.reverse import grad, vjp
@@ -48,7 +56,7 @@ def implicit(
         (tolerances, a starting point) stays constant.  Left out: returns a decorator for the solver.
     residual : callable
         ``residual(x, *args)`` is zero at the solution: a tree with as many elements as ``x``.  Plain NumPy
-        code; everything that is to be differentiated has to be among its arguments.
+        code; Variables that it closes over get their derivatives as its arguments do.
     minimizer : bool
         ``residual`` is an objective that the solver minimizes (or makes stationary); its gradient with
         respect to ``x`` is the residual.
@@ -70,7 +78,7 @@ def implicit(
     numpy.linalg.LinAlgError
         In the walk: ∂r/∂x is singular, or the iteration did not converge.
     TypeError
-        The solver or the residual closes over a Variable.
+        The solver returns a Variable: it closes over one; give it as an argument, or ld.value(v).
 
     Notes
     -----
@@ -130,115 +138,151 @@ def implicit(
     @functools.wraps(solver)
     def solution(*args: Any, **kwargs: Any) -> Any:
         leaves, restore = pytree.flatten(args)
-        leaves = [value(leaf) if is_untraced(leaf) else leaf for leaf in leaves]
         if any(type(leaf) is Variable for leaf in pytree.flatten(kwargs)[0]):
             raise TypeError(
                 "an implicit function's keyword arguments go to its solver alone and are constant: pass what "
                 "is to be differentiated by position, or ld.value(v)"
             )
-        active = [i for i, leaf in enumerate(leaves) if type(leaf) is Variable]
-        if not active:
-            found = find(*restore(leaves), **kwargs)
-            _refuse_variables(found, "solver")
+        found = find(*restore([_for_solver(leaf) for leaf in leaves]), **kwargs)
+        _refuse_variables(found)
+        if not is_recording() and not any(map(traces_of, leaves)):
             return found
-        leaves = [kept_constant(leaf) for leaf in leaves]  # the residual is called again in the walk
-        rest: list[Any] = []  # what the rule says beside the leaves of x: their tree, and aux
-
-        def with_active(values: Any) -> Any:
-            full = list(leaves)
-            for i, x in zip(active, values, strict=True):
-                full[i] = x
-            return restore(full)
-
-        @rule
-        def root(*values: Any) -> Any:
-            found = solution(*with_active([_for_solver(x) for x in values]), **kwargs)
-            x, aux = found if has_aux else (found, None)
-            x_leaves, restore_x = pytree.flatten(x)
-            x_leaves = [
-                differentiable_array(value(leaf) if is_untraced(leaf) else leaf, "the solution")
-                for leaf in x_leaves
-            ]
-            rest.extend((restore_x, aux))
-            at = _Solution(equation, solve, restore_x, x_leaves, with_active, list(values))
-            return tuple(x_leaves), Differential(at.push, at.pull)
-
-        outputs = root(*(leaves[i] for i in active))
-        restore_x, aux = rest
-        x = restore_x(list(outputs))
+        x, aux = found if has_aux else (found, None)
+        x_leaves, restore_x = pytree.flatten(x)
+        given = [kept_constant(leaf) for leaf in leaves]
+        likes = [
+            differentiable_array(value(leaf) if is_untraced(leaf) else leaf, "the solution")
+            for leaf in x_leaves
+        ]
+        outputs = _differentiated(_Residual(equation, restore_x, restore, likes), given, solve)
+        if outputs is likes:
+            return found
+        x = restore_x(outputs)
         return (x, aux) if has_aux else x
 
     return solution
 
 
+def _differentiated(residual: _Residual, leaves: list[Any], linear_solve: LinearSolve | None) -> list[Any]:
+    """The leaves of a solution as Variables of the traces that its equation depends on.
+
+    From the outermost trace inwards: in each, x is that of the traces outside, and its differential that of
+    the residual's operations on arguments of the trace as on what the residual closes over.
+    """
+    x = residual.likes
+    traces = sorted({trace for leaf in leaves for trace in traces_of(leaf)}, key=_beginning)
+    traces = traces or traces_of(residual(x, leaves))
+    while traces:
+        trace = traces.pop(0)
+        r = residual(x, [_up_to(leaf, trace) for leaf in leaves])
+        others = [other for other in traces_of(r) if other is not trace and other not in traces]
+        outer = [other for other in others if other.began < trace.began and not _is_in(other, x)]
+        inner = [other for other in others if other.began > trace.began]
+        traces = sorted([*traces, *inner], key=_beginning)
+        if outer:
+            traces = [*outer, trace, *traces]
+        elif trace in traces_of(r):
+            at = _Solution(residual, linear_solve, x, [outside(leaf, trace) for leaf in leaves])
+            x = at.of(_up_to(r, trace))
+    return x
+
+
+def _beginning(trace: Trace) -> int:
+    return trace.began
+
+
+def _is_in(trace: Trace, leaves: list[Any]) -> bool:
+    return any(trace in traces_of(leaf) for leaf in leaves)
+
+
+def _up_to(x: Any, trace: Trace) -> Any:
+    """``x`` seen from within ``trace``, outside of those that it contains."""
+    inside = [other for other in traces_of(x) if other.began > trace.began]
+    return outside(x, inside[0]) if inside else x
+
+
 def _for_solver(x: Any) -> Any:
     """A plain array for the solver to do with as it likes, a number as such."""
+    if type(x) is not Variable:
+        return x
+    x = value(x)
     return x.copy()[()] if type(x) is np.ndarray else x
 
 
-def _refuse_variables(tree: Any, what: str) -> None:
-    if any(type(leaf) is Variable and not is_untraced(leaf) for leaf in pytree.flatten(tree)[0]):
+def _refuse_variables(found: Any) -> None:
+    if any(type(leaf) is Variable and not is_untraced(leaf) for leaf in pytree.flatten(found)[0]):
         raise TypeError(
-            f"implicit: the {what} closes over a Variable: make it an argument of solver and residual, to "
-            f"differentiate with respect to it, or take ld.value(v)"
+            "implicit: the solver closes over a Variable: make it an argument of solver and residual, or "
+            "take ld.value(v) in the solver"
         )
 
 
 @dataclass
-class _Solution:
-    """The differential of x(θ) at one θ, with r(x, θ) = 0.
-
-    Everything is written in functions that dispatch: x and θ may be Variables of an outer trace.
-    """
+class _Residual:
+    """r(x, θ) between lists of leaves and a vector."""
 
     equation: Callable[..., Any]  # r of trees
-    linear_solve: LinearSolve | None
     restore: Callable[[list[Any]], Any]  # the tree of x from its leaves
-    likes: list[Any]  # these leaves
-    arguments: Callable[[Any], Any]  # the trees of the arguments from θ
-    theta: list[Any]
+    arguments: Callable[[list[Any]], Any]  # the trees of the arguments from their leaves
+    likes: list[Any]  # leaves of x
 
     def __post_init__(self) -> None:
-        self.x = _vector(self.likes)
-        if is_complex(self.x) and not all(map(is_complex, self.likes)):
+        if any(map(is_complex, self.likes)) and not all(map(is_complex, self.likes)):
             raise TypeError("implicit: the parts of a solution are all real or all complex")
 
-    def residual(self, x: Any, *theta: Any) -> Any:
-        """r between vectors."""
-        r = self.equation(self.restore(_parts(x, self.likes)), *self.arguments(theta))
-        r = _vector(pytree.flatten(r)[0])
-        if r.shape != x.shape:
+    def __call__(self, x: list[Any], leaves: list[Any]) -> Any:
+        r = _vector(pytree.flatten(self.equation(self.restore(x), *self.arguments(leaves)))[0])
+        size = sum(like.size for like in self.likes)
+        if r.shape != (size,):
             raise ValueError(
-                f"implicit: the residual has {r.shape[0]} elements, the solution {x.shape[0]}; there have to "
+                f"implicit: the residual has {r.shape[0]} elements, the solution {size}; there have to "
                 f"be as many equations as unknowns"
             )
         return r
 
-    @functools.cached_property
-    def in_theta(self) -> Linearization:
-        """∂r/∂θ."""
-        linearization = Linearization(functools.partial(self.residual, self.x), tuple(self.theta), kept=True)
-        if not any(type(value) is Variable for value in [self.x, *self.theta]):
-            _refuse_variables(linearization.value, "residual")
-        return linearization
+
+@dataclass
+class _Solution:
+    """The differential of x at one point, with r(x, θ) = 0, by the tangent of r at constant x.
+
+    Everything is written in functions that dispatch: x and θ may be Variables of an outer trace.
+    """
+
+    residual: _Residual
+    linear_solve: LinearSolve | None
+    leaves_of_x: list[Any]
+    theta: list[Any]
+
+    def __post_init__(self) -> None:
+        self.x = _vector(self.leaves_of_x)
+
+    def of(self, r: Any) -> list[Any]:
+        """The leaves of x, which depend on r at constant x."""
+
+        @rule
+        def root(_: Any) -> Any:
+            return tuple(self.leaves_of_x), Differential(self.push, self.pull)
+
+        return list(root(r))
+
+    def of_vector(self, x: Any, *theta: Any) -> Any:
+        return self.residual(_parts(x, self.residual.likes), list(theta))
 
     @functools.cached_property
     def matrix(self) -> Any:
         """∂r/∂x."""
-        return jacobian(self.residual, holomorphic=is_complex(self.x))(self.x, *self.theta)
+        return jacobian(self.of_vector, holomorphic=is_complex(self.x))(self.x, *self.theta)
 
-    def push(self, *theta_dots: Any) -> Any:
-        (r_dot,) = self.in_theta.push_leaves(list(theta_dots))
-        return tuple(_parts(-self.solve(r_dot, adjoint=False), self.likes))
+    def push(self, r_dot: Any) -> Any:
+        return tuple(_parts(-self.solve(r_dot, adjoint=False), self.residual.likes))
 
     def pull(self, x_bars: Any) -> Any:
-        r_bar = -self.solve(_vector(list(x_bars)), adjoint=True)
-        return tuple(self.in_theta.pull_arrays([r_bar]))
+        return -self.solve(_vector(list(x_bars)), adjoint=True)
 
     def solve(self, b: Any, adjoint: bool) -> Any:
         """A⁻¹ b or A⁻ᴴ b, A = ∂r/∂x."""
         if self.linear_solve is not None:
-            return _solve_without_matrix(self.residual, self.x, self.theta, b, self.linear_solve, adjoint)
+            return _solve_without_matrix(self.of_vector, self.x, self.theta, b, self.linear_solve, adjoint)
         A = np.conjugate(np.transpose(self.matrix)) if adjoint else self.matrix
         try:
             return np.linalg.solve(A, b)
@@ -260,7 +304,7 @@ def _solve_without_matrix(
 
     def solver(x: Any, theta: Any, b: Any) -> Any:
         _, derivative = linearize(lambda x: residual(x, *theta), x)
-        A = derivative.as_linear_operator()
+        A = _on_plain(derivative.as_linear_operator())
         return np.asarray(linear_solve(A.H if adjoint else A, b)).astype(b.dtype)
 
     def equation(u: Any, x: Any, theta: Any, b: Any) -> Any:
@@ -271,6 +315,20 @@ def _solve_without_matrix(
         return derivative(u) - b
 
     return implicit(solver, equation, linear_solve=linear_solve)(x, theta, b)
+
+
+def _on_plain(A: Any) -> Any:
+    """A ``LinearOperator`` on plain arrays of one whose function may close over Variables."""
+    from scipy.sparse.linalg import LinearOperator
+
+    return LinearOperator(
+        shape=A.shape,
+        dtype=A.dtype,
+        matvec=lambda v: value(A.matvec(v)),
+        rmatvec=lambda v: value(A.rmatvec(v)),
+        matmat=lambda V: value(A.matmat(V)),
+        rmatmat=lambda V: value(A.rmatmat(V)),
+    )
 
 
 def _krylov(name: str) -> LinearSolve:

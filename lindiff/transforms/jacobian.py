@@ -221,7 +221,8 @@ def _joined(chunks: list[Any], end: Any) -> Any:
 def _block(block: Any, x: Any, y: Any) -> Any:
     dtype = np.result_type(x.dtype, y.dtype)
     block = np.reshape(block, (*y.shape, *x.shape))
-    return block if block.dtype == dtype else block.astype(dtype)
+    block = block if block.dtype == dtype else block.astype(dtype)
+    return block[()] if type(block) is np.ndarray and block.ndim == 0 else block
 
 
 def hessian(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
