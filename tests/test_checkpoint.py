@@ -283,14 +283,18 @@ def test_another_result_of_the_second_run_raises():
         buffer[:] = 7.0
         return np.sum(y)
 
-    for function in (ld.checkpoint(doubling(rng)), loop, refilled):
+    for function in (ld.checkpoint(doubling(rng)), loop):
         with pytest.raises(RuntimeError, match="something else when it ran again"):
             ld.grad(function)(np.ones(3))
-        buffer[:] = 1.0
         _, linear = ld.linearize(function, np.ones(3))
         with pytest.raises(RuntimeError, match="Random numbers"):
             linear(np.ones(3))
-        buffer[:] = 1.0
+    with pytest.raises(RuntimeError, match=r"checkpoint\(<lambda>\).*written to since"):
+        ld.grad(refilled)(np.ones(3))
+    buffer[:] = 1.0
+    _, linear = ld.linearize(refilled, np.ones(3))
+    with pytest.raises(RuntimeError, match="written to since"):
+        linear(np.ones(3))
 
 
 def test_results_that_are_not_finite_are_the_same():

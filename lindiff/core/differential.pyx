@@ -157,7 +157,7 @@ cdef class Differential(NodeOfMany):
         return 0
 
     cdef int release(self) except -1:
-        """Drop what concerns the arguments that are constant: it may hold on to others that are not needed."""
+        """Drop what concerns the arguments that are constant: it may hold on to others that nobody needs."""
         cdef tuple active = self.active()
         if type(self.pushforward) is tuple:
             self.pushforward = only(self.pushforward, active)

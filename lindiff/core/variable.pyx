@@ -349,6 +349,16 @@ cdef Trace innermost(object x, Trace so_far):
     return so_far
 
 
+cdef inline bint is_made_by_hand(Variable x):
+    return type(x.node) is Leaf and (<Leaf>x.node).shape is not None
+
+
+cdef inline bint has_gaps(object x):
+    """Whether a plain array has gaps in memory, which a copy would not have."""
+    return cnp.PyArray_CheckExact(x) and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x) \
+        and not cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>x)
+
+
 cpdef object in_own_memory(object x, str order="K"):
     """``x``, a Variable or an array, in memory of its own, by rows ("C"), columns ("F") or as it lies ("K").
 
@@ -357,8 +367,8 @@ cpdef object in_own_memory(object x, str order="K"):
     cdef Variable out
     if type(x) is not Variable:
         return x.copy(order) if cnp.PyArray_Check(x) else x.copy()
-    if type((<Variable>x).node) is Leaf and (<Leaf>(<Variable>x).node).shape is not None:
-        return np.copy(x, order)  # what was made by hand is never written to
+    if is_made_by_hand(x):
+        return np.copy(x, order)  # it is never written to
     out = new_variable((<Variable>x).node, in_own_memory((<Variable>x)._value, order))
     out._scalar = (<Variable>x)._scalar
     return out
@@ -1073,7 +1083,10 @@ cdef class Variable:
         return _operators.negative(self)
 
     def __pos__(self):
-        cdef Variable out = in_own_memory(self)
+        cdef Variable out
+        if self.node.trace.level > 0 and not is_made_by_hand(self) and not has_gaps(self._value):
+            return new_variable(self.node, self._value)  # nobody writes to a value that two Variables have
+        out = in_own_memory(self)
         out._scalar = is_scalar(out._value)
         return out
 

@@ -75,6 +75,7 @@ def checkpoint(function: F) -> F:
             positional, by_name = restore(leaves)
             return function(*positional, **by_name)
 
+        call.__name__ = f"checkpoint({getattr(function, '__name__', 'function')})"  # for messages
         return run_segment(call, leaves, guards)
 
     return checkpointed  # type: ignore[return-value]

@@ -148,7 +148,8 @@ def digamma_increment(a: Any, b: Any) -> Any:
 def _increment_around_middle(a: Any, b: Any, s: int) -> Any:
     """``∫ ζ(s, x) dx`` from a to a + b, by Taylor's series around the middle; for s = 2 that of ψ'."""
     middle = a + 0.5 * b
-    return b * (special.zeta(s, middle) + s * (s + 1) / 24 * np.square(b) * special.zeta(s + 2, middle))
+    zeta = counterpart(special.zeta, middle)
+    return b * (zeta(s, middle) + s * (s + 1) / 24 * np.square(b) * zeta(s + 2, middle))
 
 
 def trigamma_decrement(a: Any, b: Any) -> Any:
