@@ -235,6 +235,17 @@ def test_flat():
     same_as_numpy(g, A34)
 
 
+def test_flat_of_views_that_cannot_be_written_to():
+    def f(a):
+        a = a * 1
+        for whole in (np.sum(a), a, a[0]):
+            with pytest.raises(ValueError, match="read-only"):
+                np.broadcast_to(whole, (2, *whole.shape)).flat[1] = 3.0
+        return a
+
+    np.testing.assert_array_equal(ld.vjp(f, A34)[0], A34)
+
+
 def test_a_view_is_written_once_by_an_operator():
     def f(a):
         a = a * 1

@@ -1328,12 +1328,12 @@ cdef class Variable:
         Parts of it are copies.
         """
         cdef Variable vector = np.reshape(self, -1)
-        cdef View window = View(np.reshape, (-1,), {})
-        window.flat = True
         if vector.tie is None:  # NumPy copied
-            watch(self, vector, window)
-        else:
-            vector.tie.window = window
+            watch(self, vector, View(np.reshape, (-1,), {}))
+        elif type(vector.tie.window) is not View:  # a vector already
+            vector.tie.window = View(np.reshape, (-1,), {})
+        if vector.tie is not None:
+            (<View>vector.tie.window).flat = True
         return vector
 
     @flat.setter
