@@ -235,6 +235,31 @@ def test_flat():
     same_as_numpy(g, A34)
 
 
+STRIDED = {
+    "column": lambda a: a[:, 1],
+    "reversed": lambda a: a[::-1],
+    "every second": lambda a: a[:, ::2],
+    "diagonal": lambda a: np.einsum("ii->i", a[:, :3]),
+    "transposed": lambda a: a.T,
+}
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_a_view_with_gaps_is_copied_by_ravel_also_after_it_was_written_to(name):
+    def f(a, b):
+        a = a * 1
+        r = STRIDED[name](a)
+        r *= b[0]
+        k = r.ravel()
+        k *= b[1]
+        r[0] = b[2]
+        q = r.reshape(-1)
+        q += 1.0
+        return np.concatenate([np.ravel(a), k, q])
+
+    same_as_numpy(f, A34, x3)
+
+
 def test_flat_of_views_that_cannot_be_written_to():
     def f(a):
         a = a * 1

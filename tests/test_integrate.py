@@ -430,3 +430,16 @@ def test_no_time_to_go(t_eval):
     y0_bar, t1_bar = ld.grad(end, (0, 1))(np.array([2.0]), 1.0)
     np.testing.assert_allclose((y0_bar[0], t1_bar), (1.0, -6.0))
     np.testing.assert_allclose(ld.jvp(end, (np.array([2.0]), 1.0), (np.ones(1), 1.0))[1], -5.0)
+
+
+@pytest.mark.parametrize("options", [{"h0": 1e-3}, {"tcrit": [1.0]}, {"hmax": 0.1}])
+def test_options_of_odeint_concern_its_own_way_forward(options):
+    times = np.linspace(0.0, 3.0, 7)
+
+    def total(rate):
+        y = integrate.odeint(lambda t, y, a: -a * y, [1.0], times, args=(rate,), tfirst=True, **options)
+        return np.sum(y)
+
+    exact = -np.sum(times * np.exp(-0.7 * times))
+    np.testing.assert_allclose(ld.grad(total)(0.7), exact, rtol=1e-6)
+    np.testing.assert_allclose(ld.jvp(total, (0.7,), (1.0,))[1], exact, rtol=1e-6)

@@ -75,8 +75,6 @@ def of_what_a_generator_makes(x):
 
 ALONE = [
     of_a_local_name,
-    of_an_attribute,
-    of_an_item,
     of_a_closure,
     of_a_product,
     of_a_view_of_nothing_else,
@@ -90,6 +88,15 @@ def test_the_only_name_is_bound_anew(f):
     np.testing.assert_allclose(ld.vjp(f, X)[0], f(X))
     np.testing.assert_allclose(ld.jacobian(f)(X), ld.jacobian(f, mode="forward")(X))
     ld.testing.check_grads(f, (X,))
+
+
+def of_a_class(x):
+    class Layer:
+        total = np.zeros(3)
+
+    first, second = Layer(), Layer()
+    first.total += x
+    return second.total
 
 
 def two_names(x):
@@ -143,7 +150,18 @@ def swapped(x):
     return pair[0]
 
 
-HELD = [two_names, of_the_caller, in_a_list, with_a_view, of_a_view, with_a_memoryview, swapped]
+HELD = [
+    of_an_attribute,
+    of_an_item,
+    of_a_class,
+    two_names,
+    of_the_caller,
+    in_a_list,
+    with_a_view,
+    of_a_view,
+    with_a_memoryview,
+    swapped,
+]
 
 
 @pytest.mark.parametrize("f", HELD, ids=lambda f: f.__name__)
@@ -195,6 +213,16 @@ def test_a_call_binds_nothing_and_is_refused(write):
 
     with pytest.raises(TypeError, match="cannot write into an array"):
         ld.grad(f)(X)
+
+
+def test_the_array_keeps_its_dtype():
+    def f(x):
+        b = np.ones(3, np.float32)
+        b *= x
+        assert b.dtype == np.float32
+        return np.sum(b)
+
+    np.testing.assert_allclose(ld.grad(f)(X), 1.0)
 
 
 def test_a_read_only_array_says_so():

@@ -153,6 +153,58 @@ def test_arrays_without_axes_change():
     same(arrays_without_axes, X)
 
 
+@pytest.mark.parametrize(
+    "view_of",
+    [
+        lambda t: t[...],
+        lambda t: t[None],
+        lambda t: t.view(),
+        lambda t: t.reshape(()),
+        lambda t: t.real,
+        lambda t: t.T,
+        np.squeeze,
+        np.ravel,
+        np.atleast_1d,
+    ],
+)
+def test_views_of_arrays_without_axes(view_of):
+    def f(x):
+        t = np.zeros_like(x[0])
+        t += x[0]
+        u = view_of(t)
+        u *= x[1]
+        t[()] = t * x[2]
+        return t * np.sum(u)
+
+    same(f, X)
+
+
+def of_what_is_a_scalar_in_the_end(x):
+    a = np.vecdot(x, x) if hasattr(np, "vecdot") else x @ x
+    b = a
+    a *= 2
+    c = np.choose(0, [x[0] * x[1], x[1]])
+    d = c
+    c *= x[2]
+    return b * d
+
+
+def test_scalars_of_composed_functions():
+    same(of_what_is_a_scalar_in_the_end, X)
+
+
+def test_out_in_a_tuple_under_lindiff_numpy():
+    def f(x):
+        y = lnp.zeros(3)
+        lnp.exp(x, out=(y,))
+        a, b = lnp.zeros(3), x * 0
+        lnp.modf(x, out=(a, b))
+        return lnp.sum(y * a)
+
+    fraction = X - np.trunc(X)
+    np.testing.assert_allclose(ld.grad(f)(X), np.exp(X) * (fraction + 1))
+
+
 def test_an_argument_that_is_an_array_without_axes():
     def f(a):
         b = a

@@ -16,9 +16,9 @@ import numpy as np
 from lindiff.core.differential cimport Differential, Elementwise, both, elementwise_of, place_of
 from lindiff.core.record cimport Trace, clock, observed_step
 from lindiff.core.variable cimport (
-    Variable, View, as_value, constant_value, in_order_of, in_own_memory, innermost, is_inexact, is_inner,
-    is_shell, is_table, kept, new_variable, outside, record, shares, untraced_result, value_of, watch,
-    watch_over, without_shells,
+    Variable, as_scalar_or_array, as_value, constant_value, in_order_of, in_own_memory, innermost,
+    is_inexact, is_inner, is_shell, is_table, kept, new_variable, outside, record, shares, untraced_result, value_of, view_by,
+    watch, watch_over, without_shells,
 )
 
 from lindiff.core import pytree
@@ -203,8 +203,9 @@ cdef class Rule(Handler):
                 or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>whole)
             if writable and is_same(seen, whole):
                 return ...
-        return View(self if self.rule is self.function else self.function,
-                    kept(args[:place] + args[place + 1:], []), kept(kwargs, []), writable, place)
+        args = args[1:] if place == 0 else args[:place] + args[place + 1:]
+        return view_by(self if self.rule is self.function else self.function,
+                       kept(args, []), kept(kwargs, []), writable, place)
 
     cdef tuple outcome(self, tuple args, dict kwargs):
         """What the rule returns, checked."""
@@ -447,19 +448,16 @@ cdef object scalar_result(object result, tuple args):
     y = result
     if y._scalar or y._value.ndim > 0 or is_of(y, args):
         return result
-    return new_variable(y.node, y._value)
+    return as_scalar_or_array(y, True)
 
 
 cdef object without_axes(object result, tuple args, int kind):
     """A result without axes as the array that NumPy gives, ``kind`` says when."""
-    cdef Variable y
     if type(result) is not Variable or not (<Variable>result)._scalar:
         return result
     if kind == LIKE_FIRST and (type(args[0]) is not Variable or (<Variable>args[0])._scalar):
         return result
-    y = new_variable((<Variable>result).node, (<Variable>result)._value)
-    y._scalar = False
-    return y
+    return as_scalar_or_array(result, False)
 
 
 cdef class Constant(Handler):

@@ -34,6 +34,7 @@ cdef class Tie:
     cdef PyObject *view
     cdef PyObject *next
     cdef PyObject *previous
+    cdef bint gaps
 
 
 @cython.final
@@ -78,10 +79,12 @@ cdef bint is_inner(object x)
 cdef bint is_shell(object x)
 cdef object without_shells(object x)
 cdef Variable new_variable(Node node, object value)
+cdef Variable as_scalar_or_array(Variable x, bint scalar)
 cdef bint is_table(object x)
 cdef Variable untraced_variable(object value)
 cdef Variable untraced_array(object value)
 cdef int watch(Variable base, object view, object window) except -1
+cdef View view_by(object function, tuple args, dict kwargs, bint writable, Py_ssize_t place)
 cdef bint shares(object value, object x)
 cpdef dict shared_of(Variable x)
 cdef Trace innermost(object x, Trace so_far)

@@ -243,6 +243,16 @@ cdef Variable new_variable(Node node, object value):
     return out
 
 
+cdef Variable as_scalar_or_array(Variable x, bint scalar):
+    """``x``, which has no axes, as the one or the other, through all traces."""
+    cdef object value = x._value
+    if type(value) is Variable:
+        value = as_scalar_or_array(<Variable>value, scalar)
+    cdef Variable out = new_variable(x.node, value)
+    out._scalar = scalar
+    return out
+
+
 cdef object constant_value(object x):
     """The value of what belongs to no trace (any more); anything else as it is."""
     while type(x) is Variable and (<Variable>x).node.trace.level == 0:
@@ -323,9 +333,7 @@ def untraced(array):
 
 def another(Variable x):
     """A second Variable of the same value, for writing into: ``x`` keeps its elements."""
-    cdef Variable out = new_variable(x.node, x._value)
-    out._scalar = False
-    return out
+    return as_scalar_or_array(x, False) if x._value.ndim == 0 else new_variable(x.node, x._value)
 
 
 def is_untraced(x):
@@ -505,14 +513,27 @@ cpdef object kept(object x, list guards):
     if type(x) is list:
         return [kept(item, guards) for item in x]
     if isinstance(x, tuple):
+        if has_no_arrays(<tuple>x):
+            return x
         items = [kept(item, guards) for item in x]
         for item, new in zip(x, items):
             if new is not item:
                 return pytree.rebuild(x, items)
         return x
-    if type(x) is dict:
+    if type(x) is dict and x:
         return {key: kept(item, guards) for key, item in x.items()}
     return x
+
+
+cdef bint has_no_arrays(tuple x):
+    """Whether a tuple is known to hold nothing that can be written to: numbers, None, words, such tuples."""
+    for item in x:
+        if type(item) is tuple:
+            if not has_no_arrays(<tuple>item):
+                return False
+        elif not (type(item) is int or item is None or type(item) is str or type(item) is bool):
+            return False
+    return True
 
 
 cdef object kept_variable(Variable x, list guards):
@@ -713,7 +734,7 @@ cdef int know_arrays(list variables, list originals) except -1:
     for i in range(len(variables)):
         v = variables[i]
         if v._scalar and cnp.PyArray_Check(originals[i]):
-            v._scalar = False
+            v._scalar = False  # its value is plain
     return 0
 
 
@@ -818,22 +839,46 @@ def part_of_part(base, View outer, inner):
 
 cdef bint overlaps_itself(object value):
     """Whether elements of an array may share memory with each other."""
-    cdef object extent, stride, length
+    cdef Py_ssize_t strides[64]
+    cdef Py_ssize_t lengths[64]
+    cdef Py_ssize_t stride, length, extent = 0
+    cdef int axis, place, count = 0
     if not cnp.PyArray_CheckExact(value) or cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value) \
             or cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>value):
         return False
-    extent = 0
-    for stride, length in sorted(zip(map(abs, value.strides), value.shape)):
-        if length > 1:
-            if stride <= extent:
-                return True
-            extent += stride * (length - 1)
+    for axis in range(cnp.PyArray_NDIM(<cnp.ndarray>value)):  # into the order of their strides
+        length = cnp.PyArray_DIM(<cnp.ndarray>value, axis)
+        if length < 2:
+            continue
+        stride = abs(cnp.PyArray_STRIDE(<cnp.ndarray>value, axis))
+        place = count
+        while place > 0 and strides[place - 1] > stride:
+            strides[place] = strides[place - 1]
+            lengths[place] = lengths[place - 1]
+            place -= 1
+        strides[place] = stride
+        lengths[place] = length
+        count += 1
+    for place in range(count):
+        if strides[place] <= extent:
+            return True
+        extent += strides[place] * (lengths[place] - 1)
     return False
 
 
 cdef bint overlaps(Variable x):
     """Whether ``x`` is a view whose elements may share memory with each other."""
     return x.tie is not None and type(x.tie.window) is View and (<View>x.tie.window).overlaps
+
+
+cdef View view_by(object function, tuple args, dict kwargs, bint writable, Py_ssize_t place):
+    cdef View view = View.__new__(View)
+    view.function = function
+    view.args = args
+    view.kwargs = kwargs
+    view.writable = writable
+    view.place = place
+    return view
 
 
 cdef bint shares(object value, object x):
@@ -911,6 +956,7 @@ cdef int watch(Variable base, object view, object window) except -1:
     tie.base = base
     tie.window = window
     tie.view = <PyObject *>view
+    tie.gaps = has_gaps(value_of(view))
     tie.next = base.views
     if base.views != NULL:
         (<Tie>base.views).previous = <PyObject *>tie
@@ -1136,6 +1182,8 @@ cdef class Variable:
     cdef int take(self, object outcome) except -1:
         """Become the Variable ``outcome``, or a constant."""
         if type(outcome) is Variable:
+            if (<Variable>outcome)._scalar and not self._scalar:
+                outcome = as_scalar_or_array(outcome, False)
             self._value = (<Variable>outcome)._value
             self.node = (<Variable>outcome).node
         else:
@@ -1193,7 +1241,7 @@ cdef class Variable:
         while view.tie is not None:
             base = view.tie.base
             base.take(_operators.written(base, view, view.tie.window))
-            base.refresh(None if overlaps(view) else view)
+            base.refresh(None if overlaps(view) or view.tie.gaps else view)  # which is to lie as before
             view = base
         return 0
 

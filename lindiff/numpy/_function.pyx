@@ -75,17 +75,18 @@ cdef class Function:
             elif not (cnp.PyArray_CheckExact(x) or x is None or isinstance(x, _PLAIN)):
                 simple = False
         if kwargs:
-            for x in kwargs.values():
+            for name, x in kwargs.items():
                 if type(x) is Variable:
                     varies = True
-                elif isinstance(x, (list, tuple)) and hides(x):
+                elif isinstance(x, (list, tuple)) and name != "out" and hides(x):
                     return self.of_lists(args, kwargs)
         return self.apply(args, kwargs, varies and simple)
 
     cdef object of_lists(self, tuple args, dict kwargs):
         """Called with lists that have Variables in them."""
         return self.apply(
-            tuple([self.seen(x) for x in args]), {name: self.seen(x) for name, x in kwargs.items()}, True)
+            tuple([self.seen(x) for x in args]),
+            {name: x if name == "out" else self.seen(x) for name, x in kwargs.items()}, True)
 
     cdef object seen(self, object x):
         if self.lists == NESTED or not isinstance(x, (list, tuple)) or not hides(x):

@@ -36,7 +36,7 @@ _REFUSED = {
     "int": "int(v) would lose the derivative",
     "index": "a Variable is no index",
     "view": "this plain array is a view of another one, which would not see the change",
-    "held": "this plain array is held elsewhere, too, where the change would not be seen",
+    "held": "this plain array is held elsewhere, too, or may be, where the change would not be seen",
 }
 
 _IN_GENERAL = {
@@ -80,7 +80,7 @@ def refusal(variable: Any, wanted: str) -> TypeError:
     if line:
         message += f"\n    {line}"
     try:
-        written = _written(place)
+        written = None if wanted == "held" else _written(place)
     except Exception:  # advice that fails must not hide the error it was for
         written = None
     return TypeError(f"{message}\n{written or _IN_GENERAL[wanted]}")

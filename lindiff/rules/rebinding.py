@@ -3,7 +3,8 @@
 Python gives the statement ``a += v`` to NumPy as ``np.add(a, v, out=(a,))`` and binds ``a`` to what comes
 back.  An array that only this name holds is gone then.  Another name, a list or a view would keep its old
 numbers, and a call of ``np.add`` with ``out=`` binds nothing: these are told by the references to the array,
-and by the instruction that the caller is at.
+and by the instruction that the caller is at.  ``holder.a += v`` and ``holder[k] += v`` store what comes back
+where the holder likes, which may be another place than it found the array in: that is not certain, either.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import numpy as np
 
 from lindiff.core.variable import untraced
 
-__all__ = ["count_references", "is_seen_by_one_name", "is_statement"]
+__all__ = ["binds_a_name", "count_references", "is_seen_by_one_name", "is_statement"]
 
 # BINARY_OP's arguments for += and its kin (Python 3.11 and later; before, they are instructions of their own)
 _IN_PLACE = range(13, 26)
+_TO_NAMES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 
 _expected: dict[bool, int] = {}
 _measuring = threading.local()
@@ -34,6 +36,14 @@ def is_statement(frame: FrameType) -> bool:
         return False
     name = opcode.opname[code[at]]
     return name.startswith("INPLACE_") or (name == "BINARY_OP" and code[at + 1] in _IN_PLACE)
+
+
+def binds_a_name(frame: FrameType) -> bool:
+    """Whether the statement that the frame is at binds a name, not an attribute or an item."""
+    code, at = frame.f_code.co_code, frame.f_lasti + 2
+    while at < len(code) and opcode.opname[code[at]] == "CACHE":
+        at += 2
+    return at < len(code) and opcode.opname[code[at]].startswith(_TO_NAMES)
 
 
 def count_references(a: Any) -> bool:

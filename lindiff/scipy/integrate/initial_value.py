@@ -252,6 +252,7 @@ mxords, printmessg, tfirst
 
     def of_others(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
         given = {**options, "rtol": _least(rtol), "atol": _least(atol)}
+        given |= {"h0": 0.0, "tcrit": None}  # they belong to the field's own way forward in time
         times = ts if ts[0] == t0 else np.concatenate([[t0], ts])
         Y = scipy.integrate.odeint(field, y0, times, tfirst=True, **given)
         return Y[len(times) - len(ts) :], lambda: _lsoda_interpolant(field, t0, ts, y0, given), False
