@@ -17,8 +17,8 @@ from lindiff.core.differential cimport Differential, Elementwise, both, elementw
 from lindiff.core.record cimport Trace, clock, observed_step
 from lindiff.core.variable cimport (
     Variable, as_scalar_or_array, as_value, constant_value, in_order_of, in_own_memory, innermost,
-    is_inexact, is_inner, is_shell, is_table, kept, new_variable, outside, record, shares, untraced_result, value_of, view_by,
-    watch, watch_over, without_shells,
+    is_inexact, is_inner, is_shell, is_table, kept, new_variable, outside, record, shares, untraced_result,
+    value_of, view_by, watch, watch_over, without_shells,
 )
 
 from lindiff.core import pytree
