@@ -355,3 +355,28 @@ except FloatingPointError:
     command = [sys.executable, "-c", script]
     result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert result.stdout.splitlines() == ["[0.   0.25]", "restored"]
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [lambda c: c > 0, lambda c: c < 0, lambda c: np.abs(c) > 1e-3],
+    ids=["positive", "negative", "large"],
+)
+def test_a_pullback_that_masks_by_its_cotangent_has_no_transpose(mask):
+    @ld.rule
+    def guided(x):
+        return 1.0 * x, lambda y_bar: np.where(mask(y_bar), y_bar, 0.0)
+
+    with pytest.raises(TypeError, match="is not linear"):
+        ld.jvp(guided, (np.ones(2),), (np.ones(2),))
+    with pytest.raises(TypeError, match="is not linear"):
+        ld.jvp(guided, (1.0,), (1.0,))
+    y_bar = np.array([2.0, 3.0])
+    np.testing.assert_array_equal(ld.vjp(guided, np.ones(2))[1](y_bar)[0], np.where(mask(y_bar), y_bar, 0.0))
+
+    @ld.rule
+    def forward(x):
+        return 1.0 * x, ld.Differential(lambda x_dot: np.where(mask(x_dot), x_dot, 0.0))
+
+    with pytest.raises(TypeError, match="is not linear"):
+        ld.grad(forward)(1.0)
