@@ -16,8 +16,8 @@ import numpy as np
 from lindiff.core.differential cimport Differential, Elementwise, both, elementwise_of, place_of
 from lindiff.core.record cimport Trace, clock, observed_step
 from lindiff.core.variable cimport (
-    Variable, as_scalar_or_array, as_value, constant_value, in_order_of, in_own_memory, innermost,
-    is_inexact, is_inner, is_shell, is_table, kept, new_variable, outside, record, shares, untraced_result,
+    Variable, as_scalar_or_array, as_value, constant_value, has_shells, in_order_of, in_own_memory, innermost,
+    is_inexact, is_inner, is_table, kept, new_variable, outside, owner_of, record, shares, untraced_result,
     value_of, view_by, watch, watch_over, without_shells,
 )
 
@@ -425,18 +425,11 @@ cdef bint is_of(object x, object args):
     for argument in args:
         if type(argument) is Variable:
             if argument is x or ((<Variable>x).tie is not None or (<Variable>argument).tie is not None) \
-                    and owner(x) is owner(argument):
+                    and owner_of(x) is owner_of(argument):
                 return True
         elif isinstance(argument, (tuple, list)) and is_of(x, argument):
             return True
     return False
-
-
-cdef Variable owner(Variable x):
-    """What ``x`` is a view of, in the end."""
-    while x.tie is not None:
-        x = x.tie.base
-    return x
 
 
 cdef object scalar_result(object result, tuple args):
@@ -492,11 +485,11 @@ cpdef object handle(object function, tuple args, dict kwargs):
     if handler is None:
         raise_unsupported(function)
     for x in args:
-        if is_table(x) or is_shell(x):
+        if is_table(x) or has_shells(x):
             args = tuple([operand(x) for x in args])
             break
     for x in kwargs.values():
-        if is_table(x) or is_shell(x):
+        if is_table(x) or has_shells(x):
             kwargs = {name: operand(x) for name, x in kwargs.items()}
             break
     try:

@@ -20,7 +20,7 @@ cdef class Variable:
     cdef int take(self, object outcome) except -1
     cdef int become(self, Variable other) except -1
     cdef int check_writable(self) except -1
-    cdef bint is_writable(self)
+    cdef int hindrance(self)
     cdef int write_overlapping(self, object index, object y) except -1
     cdef int tell(self) except -1
     cdef int refresh(self, Variable but) except -1
@@ -76,13 +76,20 @@ cpdef list axes_in_memory(object x)
 cdef object value_of(object x)
 cdef object constant_value(object x)
 cdef bint is_inner(object x)
-cdef bint is_shell(object x)
+cdef inline bint is_shell(object x):
+    """Whether ``x`` is kept of a trace that has ended and holds a Variable of another, which has to be seen
+    in its place."""
+    return type(x) is Variable and (<Variable>x).node.trace.level == 0 \
+        and type((<Variable>x)._value) is Variable
+
+cdef bint has_shells(object x)
 cdef object without_shells(object x)
 cdef Variable new_variable(Node node, object value)
 cdef Variable as_scalar_or_array(Variable x, bint scalar)
 cdef bint is_table(object x)
 cdef Variable untraced_variable(object value)
-cdef Variable untraced_array(object value)
+cpdef Variable untraced(object array)
+cdef Variable owner_of(Variable x)
 cdef int watch(Variable base, object view, object window) except -1
 cdef View view_by(object function, tuple args, dict kwargs, bint writable, Py_ssize_t place)
 cdef bint shares(object value, object x)

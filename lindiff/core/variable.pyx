@@ -159,6 +159,14 @@ cdef object as_value(object value):
     return value
 
 
+# Whether a Variable may be changed in place, or why not.
+cdef enum:
+    WRITABLE
+    IS_SCALAR
+    READ_ONLY
+    MADE_BY_HAND
+
+
 cdef inline bint is_scalar(object value):
     """Whether NumPy would have a scalar, which is immutable, where an operation has this result: without
     axes.  Functions that give arrays without axes (views among them) say so."""
@@ -260,23 +268,22 @@ cdef object constant_value(object x):
     return x
 
 
-cdef bint is_shell(object x):
-    """Whether ``x``, or something in a list or tuple ``x``, is kept of a trace that has ended and holds a
-    Variable of another, which has to be seen in its place."""
+cdef bint has_shells(object x):
+    """Whether ``x`` is a shell, or has one among its items."""
     if type(x) is Variable:
-        return (<Variable>x).node.trace.level == 0 and type((<Variable>x)._value) is Variable
+        return is_shell(x)
     if isinstance(x, (list, tuple)):
         for item in x:
-            if is_shell(item):
+            if has_shells(item):
                 return True
     return False
 
 
 cdef object without_shells(object x):
-    """``x`` with the Variables in the place of :func:`is_shell`."""
+    """``x`` with what shells hold in their places."""
     if type(x) is Variable:
         return constant_value(x) if is_shell(x) else x
-    return pytree.rebuild(x, [without_shells(item) for item in x]) if is_shell(x) else x
+    return pytree.rebuild(x, [without_shells(item) for item in x]) if has_shells(x) else x
 
 
 cpdef object outside(object x, Trace trace):
@@ -310,23 +317,15 @@ cdef Variable untraced_variable(object value):
     return new_variable(CONSTANT, value)
 
 
-cdef Variable untraced_array(object value):
-    """The same of an array that may be without axes and yet is no scalar: it can be written to."""
-    cdef Variable out = untraced_variable(value)
-    out._scalar = out._scalar and not cnp.PyArray_Check(value)
-    return out
-
-
-def untraced(array):
+cpdef Variable untraced(object array):
     """An array as a Variable that is no part of any trace: a buffer that Variables may be written into.
 
     Operations among untraced Variables are not recorded and give untraced Variables.  Its memory is taken
     over if nobody else holds it, copied at the first write otherwise.
     """
-    cdef Variable out
     if type(array) is Variable:
         return array
-    out = untraced_variable(array)
+    cdef Variable out = untraced_variable(array)
     out._scalar = False
     return out
 
@@ -440,9 +439,16 @@ cpdef object inside(object x):
     return value_of(x)
 
 
+cdef Variable owner_of(Variable x):
+    """What ``x`` is a view of, in the end; ``x`` where it has memory of its own."""
+    while x.tie is not None:
+        x = x.tie.base
+    return x
+
+
 def is_writable(Variable x):
-    """Whether ``x`` may be changed in place."""
-    return x.is_writable()
+    """Whether ``x`` may be changed in place, and through it what it is a view of."""
+    return x.hindrance() == WRITABLE
 
 
 cpdef dict shared_of(Variable x):
@@ -1194,34 +1200,31 @@ cdef class Variable:
 
     cdef int check_writable(self) except -1:
         """Refuse to change what is not this Variable's to change, through views as well."""
-        cdef Variable x = self
-        if self._scalar:
+        cdef int hindrance = self.hindrance()
+        if hindrance == IS_SCALAR:
             raise TypeError(
                 "a scalar, as np.sum(v), v[0] and v @ v give it, cannot be written to: write s = ..., "
                 "or make it an array without axes, s = np.copy(s)")
-        if not self.is_writable():
-            while type(x.node) is not Leaf or (<Leaf>x.node).shape is None:
-                if type(x.tie.window) is View and not (<View>x.tie.window).writable:
-                    raise ValueError("assignment destination is read-only")
-                x = x.tie.base
+        if hindrance == READ_ONLY:
+            raise ValueError("assignment destination is read-only")
+        if hindrance == MADE_BY_HAND:
             raise TypeError(
                 "a Variable made by hand cannot be changed in place, its gradient would be lost: write "
                 "w = ld.Variable(ld.value(w) - step), or y = w + 1 to go on computing")
         return 0
 
-    cdef bint is_writable(self):
-        """Whether this Variable may be changed in place, and through it what it is a view of."""
+    cdef int hindrance(self):
+        """Why this Variable, and through it what it is a view of, may not be changed in place."""
         cdef Variable x = self
         if self._scalar:
-            return False
-        while True:
-            if type(x.node) is Leaf and (<Leaf>x.node).shape is not None:
-                return False
+            return IS_SCALAR
+        while not is_made_by_hand(x):
             if x.tie is None:
-                return True
+                return WRITABLE
             if type(x.tie.window) is View and not (<View>x.tie.window).writable:
-                return False
+                return READ_ONLY
             x = x.tie.base
+        return MADE_BY_HAND
 
     cdef int write_overlapping(self, object index, object y) except -1:
         """Write into what this is a view of: an element may be here several times."""
@@ -1341,9 +1344,7 @@ cdef class Variable:
     @property
     def base(self):
         """The Variable whose memory this one is a view of; None where it has its own."""
-        cdef Variable whole = self
-        while whole.tie is not None:
-            whole = whole.tie.base
+        cdef Variable whole = owner_of(self)
         return None if whole is self else whole
 
     @property

@@ -10,7 +10,7 @@ import functools
 cimport numpy as cnp
 
 from lindiff.core.registry cimport handle
-from lindiff.core.variable cimport Variable, untraced_array
+from lindiff.core.variable cimport Variable, untraced
 
 import numpy as np
 
@@ -179,7 +179,7 @@ cdef object accepting(object result, tuple args, dict kwargs):
     if cnp.PyArray_CheckExact(result):
         if is_differentiable(result) and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>result) \
                 and is_new(result, args, kwargs):
-            return untraced_array(result)
+            return untraced(result)
         return result
     if isinstance(result, (tuple, list)):
         return pytree.rebuild(result, [accepting(part, args, kwargs) for part in result])

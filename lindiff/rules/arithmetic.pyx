@@ -21,8 +21,8 @@ from lindiff.core.differential cimport all_finite, chain_product, fit_to
 from lindiff.core.record cimport Node, Pull, Push, Tangent, Trace, is_whole
 from lindiff.core.registry cimport Handler, handle
 from lindiff.core.variable cimport (
-    Operators, Variable, View, as_value, constant_value, in_own_memory, innermost, is_table, kept_by, record,
-    shares, value_of, watch, without_shells,
+    Operators, Variable, View, as_value, constant_value, in_own_memory, innermost, is_shell, is_table,
+    kept_by, record, shares, value_of, watch, without_shells,
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
@@ -62,12 +62,6 @@ cdef inline object constant_operand(object x):
     if not cnp.PyArray_CheckExact(x):
         refuse_subclass(x, "an operand")
     return x
-
-
-cdef inline bint is_shell(object x):
-    """Whether ``x`` is kept of a trace that has ended and holds a Variable of another."""
-    return type(x) is Variable and (<Variable>x).node.trace.level == 0 \
-        and type((<Variable>x)._value) is Variable
 
 
 cdef Trace trace_of(object x, object y):

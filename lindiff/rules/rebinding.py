@@ -19,7 +19,7 @@ import numpy as np
 
 from lindiff.core.variable import untraced
 
-__all__ = ["binds_a_name", "count_references", "is_seen_by_one_name", "is_statement"]
+__all__ = ["is_statement", "may_rebind"]
 
 # BINARY_OP's arguments for += and its kin (Python 3.11 and later; before, they are instructions of their own)
 _IN_PLACE = range(13, 26)
@@ -38,7 +38,25 @@ def is_statement(frame: FrameType) -> bool:
     return name.startswith("INPLACE_") or (name == "BINARY_OP" and code[at + 1] in _IN_PLACE)
 
 
-def binds_a_name(frame: FrameType) -> bool:
+def may_rebind(ufunc: np.ufunc, a: Any, frame: FrameType) -> bool:
+    """Whether the array ``a`` of a statement ``a op= v`` is certainly seen by nobody but the name ``a``.
+
+    Parameters
+    ----------
+    ufunc : np.ufunc
+        Of the operator.
+    a : np.ndarray
+    frame : FrameType
+        That is at the statement.
+    """
+    references = sys.getrefcount(a)
+    if getattr(_measuring, "now", False):
+        _measuring.references = references
+        return True
+    return _binds_a_name(frame) and references <= _references_of_one_name(ufunc) and _has_its_memory_alone(a)
+
+
+def _binds_a_name(frame: FrameType) -> bool:
     """Whether the statement that the frame is at binds a name, not an attribute or an item."""
     code, at = frame.f_code.co_code, frame.f_lasti + 2
     while at < len(code) and opcode.opname[code[at]] == "CACHE":
@@ -46,17 +64,9 @@ def binds_a_name(frame: FrameType) -> bool:
     return at < len(code) and opcode.opname[code[at]].startswith(_TO_NAMES)
 
 
-def count_references(a: Any) -> bool:
-    """Keep the number of references to ``a`` if that is being measured, and say whether it is."""
-    if not getattr(_measuring, "now", False):
-        return False
-    _measuring.references = sys.getrefcount(a)
-    return True
-
-
 def _references_of_one_name(ufunc: np.ufunc) -> int:
-    """How many references there are to an array that one name holds, seen from :func:`is_seen_by_one_name`'s
-    caller: they depend on Python, on NumPy and, as operands may be cast, on whether it is a product."""
+    """How many references :func:`may_rebind` counts to an array that one name holds: they depend on Python,
+    on NumPy and, as operands may be cast, on whether it is a product."""
     product = ufunc is np.matmul
     if product not in _expected:
         v = untraced(np.zeros((1, 1)))
@@ -71,20 +81,6 @@ def _references_of_one_name(ufunc: np.ufunc) -> int:
             _measuring.now = False
         _expected[product] = _measuring.references
     return _expected[product]
-
-
-def is_seen_by_one_name(ufunc: np.ufunc, a: Any, references: int) -> bool:
-    """Whether the array ``a`` of a statement ``a op= v`` is certainly seen by nobody but the name ``a``.
-
-    Parameters
-    ----------
-    ufunc : np.ufunc
-        Of the operator.
-    a : np.ndarray
-    references : int
-        To ``a``, as the caller counts them.
-    """
-    return references <= _references_of_one_name(ufunc) and _has_its_memory_alone(a)
 
 
 def _has_its_memory_alone(a: Any) -> bool:

@@ -11,6 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from lindiff.core.registry import apart, handle, handler_kind, on_values, raise_
 from lindiff.core.variable import Variable, in_order_of, value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import host_parts, scatter
-from lindiff.rules.rebinding import binds_a_name, count_references, is_seen_by_one_name, is_statement
+from lindiff.rules.rebinding import is_statement, may_rebind
 from lindiff.rules.writers import destination
 
 __all__ = ["method_of_ufunc", "operate", "place_of_out", "ufunc_method", "with_out"]
@@ -58,7 +59,7 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
     if method == "__call__":
         plain = len(out) == 1 and inputs and out[0] is inputs[0] and not isinstance(out[0], Variable)
         if plain and is_statement(sys._getframe(1)):
-            return rebound(ufunc, inputs, kwargs, binds_a_name(sys._getframe(1)))
+            return rebound(ufunc, inputs, kwargs, sys._getframe(1))
         kwargs.setdefault("otherwise", out)
     return into(out, name, kwargs.pop("casting", "same_kind"), function(*inputs, **kwargs))
 
@@ -141,14 +142,12 @@ def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
     return tuple(parts) if several else parts[0]
 
 
-def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], is_name: bool) -> Any:
-    """``a += v`` on a plain array, which binds ``a`` to what comes back."""
+def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
+    """``a += v`` on a plain array, which binds ``a`` to what comes back; ``frame`` is at that statement."""
     a = inputs[0]
-    if count_references(a):
-        return a
     if not a.flags.writeable:
         raise ValueError("output array is read-only")
-    if not is_name or not is_seen_by_one_name(ufunc, a, sys.getrefcount(a)):
+    if not may_rebind(ufunc, a, frame):
         from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
 
         variable = next(x for x in inputs if isinstance(x, Variable))
