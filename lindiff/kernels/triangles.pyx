@@ -103,23 +103,25 @@ cdef inline bint is_unpaired(bint hermitian, scalar x, scalar image) noexcept no
 
 cdef bint find_unpaired(bint lower, bint hermitian, Py_ssize_t n, const scalar *A, Py_ssize_t lda,
                         char *found) noexcept nogil:
-    """Mark the entries of the named triangle that have no mirror image; with NULL say whether there are any.
-    """
+    """Mark in `found`, which is 0, the entries of the named triangle that have no mirror image; with NULL say
+    whether there are any."""
     cdef Py_ssize_t i, j, row, column, last
+    cdef scalar below, above
     cdef bint unpaired
     for row in range((n + TILE - 1) // TILE):
         for column in range(row + 1):
             for i in range(row * TILE, row * TILE + TILE if row * TILE + TILE < n else n):
                 last = column * TILE + TILE if column < row else i
                 for j in range(column * TILE, last):
-                    if lower:
-                        unpaired = is_unpaired(hermitian, A[i * lda + j], A[j * lda + i])
-                    else:
-                        unpaired = is_unpaired(hermitian, A[j * lda + i], A[i * lda + j])
-                    if found != NULL:
-                        found[i * n + j if lower else j * n + i] = unpaired
-                    elif unpaired:
+                    below, above = A[i * lda + j], A[j * lda + i]
+                    if below == conj_if(hermitian, above) and below != 0:
+                        continue  # as most are
+                    unpaired = is_unpaired(hermitian, below, above) if lower \
+                        else is_unpaired(hermitian, above, below)
+                    if unpaired and found == NULL:
                         return True
+                    if unpaired:
+                        found[i * n + j if lower else j * n + i] = True
     return False
 
 
