@@ -192,3 +192,69 @@ def test_an_extreme_without_nan_beside_one_with():
     where = np.array([[False, True, True], [True, True, True]])
     f = lambda x: np.sum(np.max(x, axis=1, where=where, initial=-9.0))
     assert_array_equal(ld.grad(f)(x), [[0, 0.5, 0.5], [0.5, 0, 0.5]])
+
+
+# -- what is not used may be anything ------------------------------------------------------------------------
+
+DIRTY = np.array([1.0, np.nan, 3.0, np.inf])
+USED = np.isfinite(DIRTY)
+MASKED = {
+    "nanvar": lambda x: np.nanvar((DIRTY * x)[:3]),
+    "nanstd": lambda x: np.nanstd((DIRTY * x)[:3]),
+    "nanmean": lambda x: np.nanmean((DIRTY * x)[:3]),
+    "nanprod": lambda x: np.nanprod((DIRTY * x)[:3]),
+    "nanmedian": lambda x: np.nanmedian((DIRTY * x)[:3]),
+    "var": lambda x: np.var(DIRTY * x, where=USED),
+    "std": lambda x: np.std(DIRTY * x, where=USED),
+    "mean": lambda x: np.mean(DIRTY * x, where=USED),
+    "prod": lambda x: np.prod(DIRTY * x, where=USED),
+    "complex var": lambda x: np.var((1 + 1j) * DIRTY * x, where=USED),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", MASKED.values(), ids=MASKED)
+def test_masked_elements_that_are_not_finite_have_no_say_in_any_mode(f):
+    x = np.array([1.3, 0.7, 0.2, 0.4])
+    gradient = ld.grad(f)(x)
+    assert np.all(np.isfinite(gradient))
+    assert gradient[1] == gradient[3] == 0
+    forward = [ld.jvp(f, (x,), (e,))[1] for e in np.eye(4)]
+    np.testing.assert_allclose(forward, gradient, rtol=1e-13, atol=1e-15)
+    hessian = ld.hessian(f)(x)
+    assert np.all(np.isfinite(hessian))
+    columns = [ld.jvp(ld.grad(f), (x,), (e,))[1] for e in np.eye(4)]
+    np.testing.assert_allclose(columns, hessian, rtol=1e-12, atol=1e-14)
+
+
+OF_COLUMNS = {
+    "var": np.var,
+    "std": np.std,
+    "nanvar": np.nanvar,
+    "norm": np.linalg.norm,
+    "norm 1": lambda a, axis: np.linalg.norm(a, 1, axis=axis),
+    "norm 3": lambda a, axis: np.linalg.norm(a, 3, axis=axis),
+    "norm inf": lambda a, axis: np.linalg.norm(a, np.inf, axis=axis),
+    "complex norm": lambda a, axis: np.linalg.norm(a * 1j, axis=axis),
+    "complex var": lambda a, axis: np.var(a * 1j, axis=axis),
+    "mean": np.mean,
+    "prod": np.prod,
+    "max": np.max,
+    "median": np.median,
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("reduce", OF_COLUMNS.values(), ids=OF_COLUMNS)
+def test_a_reduction_that_is_not_used_may_be_infinite(reduce):
+    y, x = np.array([[np.inf, 3.0, 2.0], [1.0, 2.0, 3.0]]), np.array([1.3, 0.7, 0.2])
+    weights = np.array([1.0, 2.0])
+
+    def late(x):
+        return np.sum(reduce(y * x, axis=0)[1:] * weights).real
+
+    def early(x):
+        return np.sum(reduce((y * x)[:, 1:], axis=0) * weights).real
+
+    np.testing.assert_allclose(ld.grad(late)(x), ld.grad(early)(x), rtol=1e-13)
+    np.testing.assert_allclose(ld.hessian(late)(x), ld.hessian(early)(x), rtol=1e-12, atol=1e-14)

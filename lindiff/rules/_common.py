@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import foreign, on_host, placed
-from lindiff.core.variable import in_own_memory, inside
+from lindiff.core.variable import in_own_memory, inside, value
+from lindiff.rules._formula import some
 
 __all__ = [
     "along",
@@ -19,6 +20,7 @@ __all__ = [
     "memory_order",
     "normalized_axes",
     "normalized_axis",
+    "where_asked",
 ]
 
 
@@ -77,3 +79,13 @@ def normalized_axis(axis: Any, ndim: int) -> int:
 def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
     """Where each axis has gone: undoes ``np.transpose(x, axes)``."""
     return tuple(sorted(range(len(axes)), key=axes.__getitem__))
+
+
+def where_asked(x_bar: Any, y_bar: Any, y: Any) -> Any:
+    """The gradient of a reduction with the result ``y``, with 0 for NaN where the cotangent is 0.
+
+    Of what is not used, 0 · ∞ = 0.  ``y_bar`` has the reduced axes, of length 1.
+    """
+    if not some(~np.isfinite(value(y))):
+        return x_bar
+    return np.where(np.isnan(value(x_bar)) & (value(y_bar) == 0), 0, x_bar)

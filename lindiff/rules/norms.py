@@ -12,7 +12,7 @@ from lindiff.core.variable import value
 from lindiff.linalg._backend import failing_as
 from lindiff.linalg._degeneracy import floor_of
 from lindiff.linalg._matrices import largest
-from lindiff.rules._common import normalized_axes
+from lindiff.rules._common import normalized_axes, where_asked
 from lindiff.rules.elementwise import nonzero
 
 Axes = tuple[int, ...]
@@ -31,7 +31,7 @@ def _two_norm(x: Any, axes: Axes, keepdims: bool) -> Any:
         return np.sum(terms, axis=axis, keepdims=keepdims) / nonzero(y)
 
     def pullback(y_bar: Any) -> Any:
-        return np.reshape(y_bar / nonzero(y), kept) * x
+        return where_asked(np.reshape(y_bar / nonzero(y), kept) * x, np.reshape(y_bar, kept), y)
 
     return y, Differential((pushforward,), (pullback,))
 
@@ -55,7 +55,11 @@ def _p_norm(x: Any, p: float, axes: Axes, keepdims: bool) -> Any:
         terms = np.real(np.conjugate(g) * x_dot) if g.dtype.kind == "c" else g * x_dot
         return reduced(np.sum(terms, axis=axis, keepdims=True))
 
-    return reduced(y), Differential((pushforward,), (lambda y_bar: np.reshape(y_bar, shape) * gradient(),))
+    def pullback(y_bar: Any) -> Any:
+        y_bar = np.reshape(y_bar, shape)
+        return where_asked(y_bar * gradient(), y_bar, y)
+
+    return reduced(y), Differential((pushforward,), (pullback,))
 
 
 def _p_norm_of_array(x: Any, p: float, axis: Any, keepdims: bool) -> Any:

@@ -290,6 +290,7 @@ cdef class FastReduction(Handler):
 cdef class Moment(Reduction):
     cdef object deviations
     cdef object weight  # a number, or of the shape of y
+    cdef bint finite
 
     cdef bint together(self):
         return True
@@ -299,7 +300,7 @@ cdef class Moment(Reduction):
         x_bar = scaled(self.deviations, factors, self.kept)
         if x_bar is None:
             x_bar = self.deviations * np.reshape(factors, self.kept)
-        return walk.add(self.a, x_bar, True)
+        return walk.add(self.a, x_bar if self.finite else where_asked(x_bar, y_bar, self.kept), True)
 
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)
@@ -307,6 +308,11 @@ cdef class Moment(Reduction):
             return None
         terms = combined(MULTIPLY, x_dot, self.deviations)
         return as_value(self.weight * np.sum(terms, axis=self.axis, keepdims=self.keepdims))
+
+
+cdef object where_asked(object x_bar, object y_bar, object kept):
+    """A gradient with 0 for NaN where the cotangent is 0: of what is not used, 0 · ∞ = 0."""
+    return np.where(np.isnan(x_bar) & (np.reshape(y_bar, kept) == 0), 0, x_bar)
 
 
 cdef class FastMoment(Handler):
@@ -343,6 +349,7 @@ cdef class FastMoment(Handler):
         value = combined(DIVIDE, reduced(ADDITION, squares, axis, keepdims), divisor)
         if not is_plain(value):
             return NotImplemented
+        node.finite = all_finite(value)
         if self.root:
             value = as_value(np.sqrt(value))
             node.weight = combined(DIVIDE, as_value(1 / without_zeros(value)), divisor)
@@ -374,6 +381,8 @@ cdef class Norm(Reduction):
         x_bar = scaled(self.x, factors, self.kept)
         if x_bar is None:
             x_bar = self.x * np.reshape(factors, self.kept)
+        if not all_finite(self.divisor):
+            x_bar = where_asked(x_bar, y_bar, self.kept)
         return walk.add(self.a, x_bar, True)
 
     cdef object push(self, Push walk):

@@ -15,7 +15,7 @@ from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import alias, composed, rule
 from lindiff.core.variable import Variable, value
-from lindiff.rules._common import along, as_array, conj, normalized_axes, normalized_axis
+from lindiff.rules._common import along, as_array, conj, normalized_axes, normalized_axis, where_asked
 from lindiff.rules._formula import some
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.ufuncs import ufunc_method
@@ -235,11 +235,12 @@ def variance_rule(function: Callable[..., Any], slope: Callable[[Any], Any]) -> 
             return 2.0 * slope(y) / np.where(np.greater(n, 0), n, np.nan)
 
         def pushforward(x_dot: Any) -> Any:
-            terms = np.real(conj(deviation()) * x_dot)
+            terms = np.real(conj(deviation()) * (x_dot if where is True else np.where(where, x_dot, 0)))
             return weight() * np.sum(terms, axis=axis, keepdims=keepdims)
 
         def pullback(y_bar: Any) -> Any:
-            return deviation() * spread(weight() * y_bar, x.shape, axis, keepdims, where)
+            x_bar = deviation() * spread(weight() * y_bar, x.shape, axis, keepdims, where)
+            return where_asked(x_bar, np.reshape(y_bar, kept_shape(x.shape, axis)), y)
 
         return y, Differential((pushforward,), (pullback,))
 
