@@ -234,3 +234,36 @@ def test_a_read_only_array_says_so():
 
     with pytest.raises(ValueError, match="read-only"):
         ld.grad(f)(X)
+
+
+# -- the memory of what the name is bound to ---------------------------------------------------------------
+
+MAKERS_OF_ORDER = {
+    "rows": lambda: np.ones((2, 3)),
+    "columns": lambda: np.ones((2, 3), order="F"),
+    "transposed": lambda: np.ones((3, 2)).T,
+    "asfortranarray": lambda: np.asfortranarray(np.ones((2, 3))),
+    "of a transposed array": lambda: np.add(np.ones((3, 2)).T, 1),
+    "einsum": lambda: np.einsum("ij,jk->ki", np.ones((3, 4)), np.ones((4, 2))),
+    "moved axes": lambda: np.moveaxis(np.ones((3, 2, 4)), 0, 1).copy("K"),
+}
+
+
+@pytest.mark.parametrize("order", ["C", "F", "K"])
+@pytest.mark.parametrize("make", MAKERS_OF_ORDER.values(), ids=MAKERS_OF_ORDER)
+def test_the_rebound_name_has_the_order_of_the_array(make, order):
+    weights = np.arange(1.0, make().size + 1)
+
+    def f(x):
+        a = make()
+        a += x
+        a -= 2 * x
+        b = a.ravel(order)
+        b[0] = 50.0
+        return np.sum(a) + weights @ b
+
+    x = np.linspace(0.5, 1.5, make().size).reshape(make().shape)
+    value, gradient = ld.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, f(x), rtol=1e-12)
+    steps = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(x.size).reshape(x.size, *x.shape)]
+    np.testing.assert_allclose(gradient.ravel(), steps, rtol=1e-7, atol=1e-7)

@@ -160,7 +160,7 @@ def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], fr
             f"non-broadcastable output operand with shape {a.shape} doesn't match the broadcast shape {shape}"
         )
     y = called(ufunc, *inputs, otherwise=(a,), **kwargs)
-    y = y if y.dtype == a.dtype else np.astype(y, a.dtype)
+    y = in_order_of(y if y.dtype == a.dtype else np.astype(y, a.dtype), a, copied=False)
     return y[...] if y.ndim == 0 else y  # an array, as ``a`` is one
 
 
