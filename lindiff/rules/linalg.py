@@ -503,18 +503,37 @@ def cond(x: Any, p: Any = None) -> Any:
         except np.linalg.LinAlgError:  # the algorithm may not converge where an entry is infinite
             return _cond_of_singular(x, p)
         singular = (value(s)[..., -1] == 0).any() or _is_lost(s, x)
-        if not singular:
-            return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-        return _cond_of_singular(x, p)
+        if singular:
+            return _cond_of_singular(x, p)
+        if _is_far_from_one(s[..., 0]):
+            return cond(_near_one(x, s[..., 0]), p)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     check_square(x, "cond")
     try:
         inverse = np.linalg.inv(x)
     except np.linalg.LinAlgError:
         return _cond_of_singular(x, p)
-    y = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))
+    size = np.linalg.norm(x, p, axis=(-2, -1))
+    y = size * np.linalg.norm(inverse, p, axis=(-2, -1))
     if _is_lost(y, x):
         return _cond_of_singular(x, p)
+    if _is_far_from_one(size):
+        return cond(_near_one(x, size), p)
     return y.astype(x.dtype) if COMPLEX_COND else y
+
+
+def _is_far_from_one(size: Any) -> bool:
+    """Whether the eighth power, of numbers in derivatives of cond, over- or underflows for a matrix."""
+    exponents = np.frexp(value(size))[1]
+    return bool((np.abs(exponents) > np.finfo(size.dtype).maxexp // 8).any())
+
+
+def _near_one(x: Any, size: Any) -> Any:
+    """Matrices, each divided by a power of two, which changes no digit; cond does not see it."""
+    exponents = np.frexp(value(size))[1]
+    for part in (exponents // 2, exponents - exponents // 2):
+        x = x * np.ldexp(1.0, -part).astype(size.dtype)[..., None, None]
+    return x
 
 
 def _is_lost(y: Any, x: Any) -> bool:
