@@ -23,7 +23,7 @@ constant(
     np.array2string,
 )  # fmt: skip
 
-# rounding: piecewise constant; np.sign, of real numbers alone, is beside the rule that it has for complex ones
+# rounding: piecewise constant; np.sign, of real numbers alone, is beside its rule for complex ones
 constant(np.round, np.around, np.ceil, np.floor, np.floor_divide, np.trunc, np.fix, np.rint, np.spacing)
 
 # positions, counts, ranks
