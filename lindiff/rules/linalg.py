@@ -21,6 +21,7 @@ from lindiff.linalg._degeneracy import (
     without_split,
 )
 from lindiff.linalg._equal_eigenvalues import EqualEigenvalues, is_lower
+from lindiff.linalg._equal_eigenvalues_of_any import EqualEigenvaluesOfAny
 from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
 from lindiff.linalg._matrices import adjoint, conj, triangle
 from lindiff.linalg._one_triangle import OneTriangle, symmetric_from
@@ -176,14 +177,21 @@ def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
 def eig(a: Any) -> Any:
     with failing_as("np.linalg.eig"):
         w, V = np.linalg.eig(a)
+    values = EqualEigenvaluesOfAny.of(a, w, V, "eig")
 
     def pushforward(a_dot: Any) -> Any:
-        return eig_pushforward(w, V, np.linalg.solve(V, a_dot @ V), "eig")
+        w_dot, V_dot = eig_pushforward(w, V, np.linalg.solve(V, a_dot @ V), "eig")
+        return w_dot if values is None else values.pushforward(a_dot), V_dot
 
     def pullback(bars: tuple[Any, Any]) -> Any:
-        return np.linalg.solve(adjoint(V), eig_pullback(w, V, *bars, "eig") @ adjoint(V))
+        w_bar, V_bar = bars
+        if values is not None and w_bar is not None:
+            a_bar = values.pullback(w_bar)
+            return a_bar if V_bar is None else a_bar + pullback((None, V_bar))
+        return np.linalg.solve(adjoint(V), eig_pullback(w, V, w_bar, V_bar, "eig") @ adjoint(V))
 
-    return EigResult(w, V), Differential(pushforward, pullback, symbolic_zeros=True)
+    result = EigResult(w if values is None else values.w, V)
+    return result, Differential(pushforward, pullback, symbolic_zeros=True)
 
 
 @rule(np.linalg.eigvals)
@@ -191,6 +199,9 @@ def eigvals(a: Any) -> Any:
     """``w_dot = diag(V⁻¹ a_dot V)``."""
     with failing_as("np.linalg.eigvals"):
         w, V = np.linalg.eig(a)
+    values = EqualEigenvaluesOfAny.of(a, w, V, "eigvals")
+    if values is not None:
+        return values.w, Differential((values.pushforward,), (values.pullback,))
 
     def pushforward(a_dot: Any) -> Any:
         without_defect(w, V, "eigvals")
