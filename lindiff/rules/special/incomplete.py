@@ -380,7 +380,7 @@ def _beta_side(a: Any, b: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
         return weight * integral
 
     # I_x(a, b) = I_x(a + 1, b) + xᵃ (1 - x)ᵇ / (a B(a, b)), and a B(a, b) = (a + b) B(a + 1, b)
-    total = raised - 1 + b
+    total = a + b
 
     def cumulant_of_edge(m: int, n: int) -> Any:
         k, place = m + n - 1, 3 * (m + n - 2)
