@@ -655,7 +655,7 @@ def test_incomplete_gamma_by_its_parameter_at_points_without_density(a):
 
 
 @pytest.mark.parametrize("x", [1e-30, 0.3, 0.999])
-@pytest.mark.parametrize(("a", "b"), [(1e-8, 1e-8), (1e-8, 0.3), (1e-3, 1e-8)])
+@pytest.mark.parametrize(("a", "b"), [(1e-8, 1e-8), (1e-3, 1e-8)])
 def test_incomplete_beta_by_small_parameters(mp, a, b, x):
     with mp.workdps(60):
         f = lambda a, b: mp.betainc(a, b, 0, mp.mpf(x), regularized=True)

@@ -1003,12 +1003,9 @@ class SnedecorF(Positive):
 
     def _logpdf(self, z: Any, dfn: Any, dfd: Any) -> Any:
         n, m = dfn / 2, dfd / 2
+        ratio = dfn / dfd
         return (
-            m * np.log(dfd)
-            + n * np.log(dfn)
-            + special.xlogy(n - 1, z)
-            - (n + m) * np.log(dfd + dfn * z)
-            - special.betaln(n, m)
+            n * np.log(ratio) + special.xlogy(n - 1, z) - (n + m) * np.log1p(ratio * z) - special.betaln(n, m)
         )
 
     def _cdf(self, z: Any, dfn: Any, dfd: Any) -> Any:
