@@ -664,3 +664,20 @@ def test_incomplete_beta_by_small_parameters(mp, a, b, x):
             derivative(mp, lambda b: f(mp.mpf(a), b), mp.mpf(b), 1e-20),
         ]
     assert_allclose(ld.grad(special.betainc, (0, 1))(a, b, x), [float(e) for e in expected], rtol=1e-9)
+
+
+@pytest.mark.parametrize("x", [1e-300, 1e-200])
+def test_incomplete_beta_near_the_least_numbers(mp, x):
+    with mp.workdps(700):
+        f = lambda a, b: mp.betainc(a, b, 0, mp.mpf(x), regularized=True)
+        half, more = mp.mpf(0.5), mp.mpf(0.7)
+        by_a = derivative(mp, lambda a: f(a, more), half, 1e-20)
+        by_b = derivative(mp, lambda b: f(half, b), more, 1e-20)
+    assert_allclose(ld.grad(special.betainc, (0, 1))(0.5, 0.7, x), [float(by_a), float(by_b)], rtol=1e-11)
+
+
+@pytest.mark.parametrize("f", [special.bdtr, special.bdtrc, special.nbdtr, special.nbdtrc])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*truncated to an integer")
+def test_counts_are_rounded_down_also_in_derivatives(f):
+    assert_allclose(ld.grad(f, 2)(2.5, 5.5, 0.3), ld.grad(f, 2)(2.0, 5.0, 0.3), rtol=1e-14)
+    assert_allclose(f(2.5, 5.5, 0.3), f(2.0, 5.0, 0.3))

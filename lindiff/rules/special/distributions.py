@@ -95,7 +95,7 @@ def binomial_by_chance(k: Any, n: Any, p: Any) -> Any:
 
 
 BINOMIAL = [binomial_by_count, binomial_by_number, binomial_by_chance]
-BINOMIAL_OF_COUNT = [None, INTEGER, lambda k, n, p: binomial_by_chance(np.floor(k), n, p)]
+BINOMIAL_OF_COUNT = [None, INTEGER, lambda k, n, p: binomial_by_chance(np.floor(k), np.trunc(n), p)]
 elementwise(special.bdtr, *with_value(BINOMIAL_OF_COUNT))
 elementwise(special.bdtrc, *with_value(BINOMIAL_OF_COUNT, -1))
 inverse(special.bdtri, 2, BINOMIAL_OF_COUNT)
@@ -107,7 +107,11 @@ NEGATIVE_BINOMIAL = [
     lambda k, n, p: beta_derivative(n, np.add(k, 1), p, 1, 0),
     lambda k, n, p: beta_density(n, np.add(k, 1), p),
 ]
-NEGATIVE_BINOMIAL_OF_COUNT = [INTEGER, INTEGER, NEGATIVE_BINOMIAL[2]]
+NEGATIVE_BINOMIAL_OF_COUNT = [
+    INTEGER,
+    INTEGER,
+    lambda k, n, p: beta_density(np.trunc(n), np.trunc(k) + 1, p),
+]
 elementwise(special.nbdtr, *with_value(NEGATIVE_BINOMIAL_OF_COUNT))
 elementwise(special.nbdtrc, *with_value(NEGATIVE_BINOMIAL_OF_COUNT, -1))
 inverse(special.nbdtri, 2, NEGATIVE_BINOMIAL_OF_COUNT)

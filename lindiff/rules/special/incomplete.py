@@ -39,6 +39,7 @@ __all__ = [
 
 NODES = 64
 LAST_EXPONENT = 45.0  # the integrand has decayed to e⁻⁴⁵
+UNDERFLOW = 1e-290
 VANISHED = 1e5  # the density of points beyond it and twice its parameter is zero
 BLOCK = 1024  # elements integrated at a time
 
@@ -388,7 +389,11 @@ def _beta_side(a: Any, b: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
         return of_total + _beta_cumulant(m, n, *psis[place : place + 3])
 
     q = _two_fold(i, j, first - 1 / total, second - 1 / total, cumulant_of_edge)
-    return weight * (integral + np.where(small, np.exp(-log_x) / total * q, 0))
+    edge = weight * np.exp(-log_x) / total
+    lost = weight < UNDERFLOW
+    if np.any(lost):  # xᵃ⁺¹ underflows before xᵃ
+        edge = np.where(lost, _beta_weight(a, b, log_x, log_y) / a, edge)
+    return weight * integral + np.where(small, edge * q, 0)
 
 
 def _beta_weight(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
