@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.registry import rule
@@ -54,14 +55,18 @@ class Turn:
     def of_inner_tangent(self, w: Any) -> Any:
         """R for a tangent of the outer derivative; None where the inner one has none, or not yet."""
         if self.of_tangent is not None and not self.is_known:
-            without_lost_limit(np.ones((w.shape[-1],) * 2) - np.eye(w.shape[-1]), w, self.name)
+            self._warn(w)
         return self.of_tangent
 
     def of_outer_tangent(self, w: Any) -> Any:
         """R for a tangent of the inner derivative, where that of the outer one has been."""
         if len(self.of_outer_tangents) > 1:
-            without_lost_limit(np.ones((w.shape[-1],) * 2) - np.eye(w.shape[-1]), w, self.name)
+            self._warn(w)
         return self.of_outer_tangents[0] if self.of_outer_tangents else None
+
+    def _warn(self, w: Any) -> None:
+        n = w.shape[-1]
+        without_lost_limit(placed(np.ones((n, n)) - np.eye(n), w), w, self.name)
 
 
 def one(direction: Any) -> None:

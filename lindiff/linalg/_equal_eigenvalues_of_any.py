@@ -26,7 +26,8 @@ __all__ = ["EqualEigenvaluesOfAny"]
 
 
 class Groups:
-    """Which eigenvalues are equal: ``same`` (..., n, n), and of each group the vector u, ``across``."""
+    """Which eigenvalues are equal: ``same`` (..., n, n), their ``values``, and of each group the vector u,
+    ``across``."""
 
     def __init__(self, w: Any, floor: Any) -> None:
         near = np.abs(w[..., :, None] - w[..., None, :]) <= floor[..., None, None]
@@ -39,6 +40,7 @@ class Groups:
         self.mean = (self.same / count[..., None]).astype(real)
         self.across = (u / np.sqrt(2.0)).astype(real)
         self.along = self.same * self.across[..., None, :]
+        self.values = _times(self.mean, w)
 
     @property
     def any(self) -> bool:
@@ -103,14 +105,26 @@ class EqualEigenvaluesOfAny:
         self.turn.derivatives += 1
         V = np.linalg.eig(self.a)[1]
         M = np.linalg.solve(V, a_dot @ V)
-        w_dot, self.turn.of_tangent = self.groups.moved(M, self.turn.of_outer_tangent(self.w))
-        return w_dot
+        values = self.groups.values
+        w_dot, self.turn.of_tangent = self.groups.moved(M, self.turn.of_outer_tangent(values))
+        return _of_symmetric(w_dot, values, self.turn.name)
 
     def pullback(self, w_bar: Any) -> Any:
         one(w_bar)
         self.turn.derivatives += 1
-        without_split(w_bar, self.w, self.turn.name)
+        without_split(w_bar, self.groups.values, self.turn.name)
         return _recomposed(self.a, w_bar, self.groups, self.turn)
+
+
+@rule
+def _of_symmetric(w_dot: Any, values: Any, name: str) -> Any:
+    """The movement of eigenvalues, to be used in functions alone that take those that are equal alike."""
+
+    def pullback(bar: Any) -> Any:
+        without_split(bar, values, name)
+        return bar, None, None
+
+    return w_dot, Differential(lambda change, *_: change, pullback)
 
 
 @rule
@@ -120,7 +134,7 @@ def _equal_eigenvalues(a: Any, groups: Groups, turn: Turn) -> Any:
 
     def pushforward(a_dot: Any, *_: Any) -> Any:
         one(a_dot)
-        w_dot, direction = groups.moved(np.linalg.solve(V, a_dot @ V), turn.of_inner_tangent(w))
+        w_dot, direction = groups.moved(np.linalg.solve(V, a_dot @ V), turn.of_inner_tangent(groups.values))
         turn.of_outer_tangents.append(direction)
         return w_dot
 
@@ -128,7 +142,7 @@ def _equal_eigenvalues(a: Any, groups: Groups, turn: Turn) -> Any:
         one(w_bar)
         direction = turn.taken()
         if direction is None:
-            without_split(w_bar, w, turn.name)
+            without_split(w_bar, groups.values, turn.name)
             X = makediag(conj(w_bar))
         else:
             X = groups.block(conj(w_bar), direction)
