@@ -50,6 +50,9 @@ from lindiff.rules._common import as_array
 # In NumPy 2.0, the condition number of a complex matrix is complex (with zero imaginary part) in some norms.
 COMPLEX_COND = np.linalg.cond(np.eye(1, dtype=complex), 1).dtype.kind == "c"
 
+# Of the largest number.
+EIGHTH_ROOT = {"f": 2.0**16, "d": 2.0**128}
+
 
 def check_square(a: Any, name: str) -> None:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
@@ -535,8 +538,10 @@ def cond(x: Any, p: Any = None) -> Any:
 
 def _is_far_from_one(size: Any) -> bool:
     """Whether the eighth power, of numbers in derivatives of cond, over- or underflows for a matrix."""
-    exponents = np.frexp(value(size))[1]
-    return bool((np.abs(exponents) > np.finfo(size.dtype).maxexp // 8).any())
+    plain, high = value(size), EIGHTH_ROOT[size.dtype.char]
+    if plain.ndim == 0:
+        return bool(plain > high or 0 < plain < 1 / high)
+    return bool(((plain > high) | ((plain > 0) & (plain < 1 / high))).any())
 
 
 def _near_one(x: Any, size: Any) -> Any:
