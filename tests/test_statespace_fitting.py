@@ -250,6 +250,19 @@ def test_variances_with_a_number_to_start_from_are_positive(level, likeliest, st
     assert found.notes == ()
 
 
+def test_builders_are_tried_with_other_numbers_at_no_risk(level, likeliest):
+    """The one that is given is all that this builder takes."""
+
+    def build(level_var, obs_var, kind):
+        return (
+            [None, statespace.local_level][int(ld.value(kind))](level_var, obs_var) if kind < 2 else {}[kind]
+        )
+
+    start = {"level_var": 1.0, "obs_var": 1.0, "kind": 1.0}
+    found = fit_level(level, build, start=start, transforms=None, standard_errors=False, restarts=False)
+    assert found.loglikelihood == pytest.approx(likeliest, abs=1e-4)
+
+
 def test_a_gradient_that_is_not_finite(level):
     """Derivatives of √x at zero."""
 
