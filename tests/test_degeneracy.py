@@ -407,3 +407,84 @@ def test_eigenvalues_of_a_matrix_with_repeated_but_independent_vectors(strict):
     assert_allclose(got, np.eye(3))
     with pytest.warns(RuntimeWarning, match=r"eigvals: values 0 and 1"):
         ld.grad(lambda A: np.linalg.eigvals(A)[0].real)(np.eye(3))
+
+
+EIGENVALUES_OF_ANY = {"eigvals": np.linalg.eigvals, "eig": lambda A: np.linalg.eig(A)[0]}
+
+
+def repeated(cluster):
+    if cluster == "identity":
+        return 2.0 * np.eye(4)
+    S = np.random.default_rng(8).standard_normal((4, 4)) + 2 * np.eye(4)
+    return (
+        S
+        @ np.diag({"two pairs": [1.0, 1.0, 2.0, 2.0], "triple": [2.0, 2.0, 2.0, 1.0]}[cluster])
+        @ np.linalg.inv(S)
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.* and their vectors are arbitrary")
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("cluster", ["two pairs", "triple", "identity"])
+@pytest.mark.parametrize("name", EIGENVALUES_OF_ANY)
+def test_symmetric_functions_of_eigenvalues_of_any_matrix_in_second_order_in_every_way(name, cluster, dtype):
+    values, A = EIGENVALUES_OF_ANY[name], repeated(cluster).astype(dtype)
+    E, F = (X.astype(dtype) for X in np.random.default_rng(9).standard_normal((2, 4, 4)))
+    if dtype is complex:
+        E, F = E + 1j * F, F - 0.5j * E
+
+    def f(A):
+        w = values(A)
+        return np.real(np.sum(w**3) + np.prod(w))
+
+    def slope(A):
+        return ld.jvp(f, (A,), (E,))[1]
+
+    def inner(X, Y):
+        return np.sum(np.real(np.conj(X) * Y))
+
+    g = ld.grad(f)
+    B, d = np.linalg.inv(A), np.linalg.det(A)
+    expected = (3 * (A @ E + E @ A) + d * (np.trace(B @ E) * B - B @ E @ B)).conj().T
+    for got in [
+        ld.hvp(f, (A,), (E,)),
+        ld.jvp(g, (A,), (E,))[1],
+        ld.grad(lambda A: inner(E, g(A)))(A),
+        ld.grad(slope)(A),
+    ]:
+        assert_allclose(got, expected, atol=1e-9)
+    assert_allclose(ld.jvp(slope, (A,), (F,))[1], inner(expected, F), atol=1e-9)
+    assert_allclose(ld.linearize(slope, A)[1](F), inner(expected, F), atol=1e-9)
+    if dtype is float:
+        assert_allclose(np.tensordot(E, ld.jacobian(g, mode="reverse")(A)), expected, atol=1e-9)
+        assert_allclose(np.tensordot(ld.hessian(f)(A), E), expected, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.* and their vectors are arbitrary")
+@pytest.mark.parametrize("name", EIGENVALUES)
+def test_second_derivatives_by_two_directions_at_equal_eigenvalues(name):
+    """The two directions have no vectors in common."""
+    A, E, F = with_eigenvalues(CLUSTERS["two pairs"]), symmetric(W), symmetric(W[::-1])
+
+    def slope(A):
+        return ld.jvp(lambda A: np.sum(EIGENVALUES[name](A) ** 3), (A,), (E,))[1]
+
+    expected = 3 * np.trace((A @ E + E @ A) @ F)
+    assert_allclose(ld.jvp(slope, (A,), (F,))[1], expected, atol=1e-9)
+    assert_allclose(ld.linearize(slope, A)[1](F), expected, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.* and their vectors are arbitrary")
+def test_several_inner_derivatives_of_eigenvalues_of_any_matrix_warn():
+    A, E = np.eye(3), np.random.default_rng(9).standard_normal((3, 3))
+
+    def f(A):
+        return np.sum(np.linalg.eigvals(A) ** 2)
+
+    for mode in ("forward", "reverse"):
+        with pytest.warns(RuntimeWarning, match=r"eigvals: values \d and \d .* approximate"):
+            ld.jacobian(ld.jacobian(f, mode="forward"), mode=mode)(A)
+    with pytest.warns(RuntimeWarning, match=r"eigvals: values 0 and 1"):
+        ld.grad(lambda A: np.sum(E * ld.grad(lambda A: np.linalg.eigvals(A)[0])(A)))(A)
+    with pytest.warns(RuntimeWarning, match=r"eigvals: values 0 and 1"):
+        ld.grad(lambda A: ld.jvp(lambda A: np.linalg.eigvals(A)[0], (A,), (E,))[1])(A)

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from table import accepted, sample
 
 import lindiff as ld
+from lindiff.testing import check_grads
 
 
 def gradient(f, *x):
@@ -165,3 +166,33 @@ def test_derivatives_of_arcsin_and_arccos_on_their_cuts(x, zero):
     expected = 1 / np.cos(np.arcsin(z))
     assert_allclose(ld.grad(np.arcsin, holomorphic=True)(z), expected, rtol=1e-12)
     assert_allclose(ld.grad(np.arccos, holomorphic=True)(z), -expected, rtol=1e-12)
+
+
+def test_sign_of_complex_numbers():
+    """``z / |z|`` turns with its argument; of real numbers the derivative is 0, as at 0."""
+    rng = np.random.default_rng(4)
+    z, w = rng.standard_normal((2, 5)) + 1j * rng.standard_normal((2, 5))
+
+    def f(z):
+        return np.sum(np.real(w * np.sign(z)))
+
+    assert_allclose(ld.grad(f)(z), ld.grad(lambda z: np.sum(np.real(w * (z / np.abs(z)))))(z), rtol=1e-13)
+    check_grads(np.sign, (z,), order=3)
+    assert ld.grad(lambda z: np.real(np.sign(z)))(0j) == 0
+    assert ld.grad(lambda z: np.real(1j * np.sign(z)))(np.complex64(2j)).dtype == np.complex64
+    out, mask = np.zeros(5, complex), np.abs(z) > 1
+    with pytest.raises(TypeError, match=r"np\.sign\(\.\.\., out=\.\.\.\) cannot write"):
+        ld.grad(lambda z: np.real(np.sum(np.sign(z, out=out))))(z)
+    masked = ld.grad(lambda z: np.sum(np.real(w * np.sign(z, where=mask, out=0 * z))))(z)
+    assert_allclose(masked, np.where(mask, ld.grad(f)(z), 0))
+    assert type(ld.jvp(lambda x: np.sign(x), (np.ones(2),), (np.ones(2),))[0]) is np.ndarray
+
+
+def test_nan_to_num_replaces_parts_of_complex_numbers_one_by_one():
+    z = np.array([complex(np.nan, 2.0), complex(1.0, np.inf), 3 + 4j])
+    g = ld.grad(
+        lambda z: np.sum(np.square(np.real(w := np.nan_to_num(z, posinf=7.0))) + np.square(np.imag(w)))
+    )(z)
+    assert_allclose(g, [4j, 2, 6 + 8j])
+    z_dot = np.array([1 + 2j, 3 + 4j, 5 + 6j])
+    assert_allclose(ld.jvp(np.nan_to_num, (z,), (z_dot,))[1], [2j, 3, 5 + 6j])

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.integrate
+from numpy.testing import assert_allclose
 
 import lindiff as ld
 import lindiff.numpy
@@ -443,3 +444,69 @@ def test_options_of_odeint_concern_its_own_way_forward(options):
     exact = -np.sum(times * np.exp(-0.7 * times))
     np.testing.assert_allclose(ld.grad(total)(0.7), exact, rtol=1e-6)
     np.testing.assert_allclose(ld.jvp(total, (0.7,), (1.0,))[1], exact, rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["Radau", "LSODA"])
+def test_second_derivatives_of_stiff_equations(method):
+    """``y = (p² cos t + p sin t - p² e^(-p t)) / (1 + p²)``; a solution replayed backward would explode."""
+    p = 500.0
+
+    def end(p):
+        found = integrate.solve_ivp(
+            lambda t, y, p: -p * (y - np.cos(t)), (0, 1.0), [0.0], method, args=(p,), rtol=1e-4, atol=1e-7
+        )
+        return 1e4 * found.y[0, -1]
+
+    def exact(p):
+        return 1e4 * (p * p * np.cos(1.0) + p * np.sin(1.0)) / (1 + p * p)
+
+    second = ld.grad(ld.grad(exact))(p)
+    assert_allclose(ld.hvp(end, (p,), (1.0,)), second, rtol=1e-2)
+    assert np.isfinite(ld.grad(ld.grad(end))(p))
+
+
+def test_sweeps_to_third_order_by_everything():
+    """Times, start and parameters of an equation that is not linear."""
+
+    def f(t0, t1, y0, p):
+        times = np.stack([0.5 * (t0 + t1), t1])
+        found = integrate.solve_ivp(
+            lambda t, y, p: np.stack([y[1] * np.cos(t), -p * np.sin(y[0])]),
+            np.stack([t0, t1]),
+            y0,
+            "DOP853",
+            times,
+            args=(p,),
+            rtol=1e-9,
+            atol=1e-10,
+        )
+        return np.sum(found.y**3)
+
+    at = (0.1, 0.9, np.array([0.4, -0.3]), 1.3)
+    check_grads(f, at, order=2, rtol=1e-5, adjoint_rtol=1e-6)
+    direction = (0.3, -0.2, np.array([1.0, 0.5]), 0.7)
+
+    def along(s):
+        return f(*[x + s * d for x, d in zip(at, direction, strict=True)])
+
+    forward = lambda f: lambda s: ld.jvp(f, (s,), (1.0,))[1]
+    expected = forward(forward(forward(along)))(0.0)
+    assert_allclose(ld.grad(ld.grad(ld.grad(along)))(0.0), expected, rtol=1e-6)
+    assert_allclose(forward(ld.grad(forward(along)))(0.0), expected, rtol=1e-6)
+
+
+def test_second_derivatives_of_complex_equations():
+    def f(p):
+        found = integrate.solve_ivp(
+            lambda t, y, p: 1j * p * y + p,
+            (0.0, 1.0),
+            np.array([1.0 + 0.5j]),
+            args=(p,),
+            rtol=1e-10,
+            atol=1e-12,
+        )
+        return np.sum(np.real(np.conj(found.y) * found.y[:, -1:]))
+
+    expected = ld.jvp(lambda p: ld.jvp(f, (p,), (1.0,))[1], (0.7,), (1.0,))[1]
+    assert_allclose(ld.grad(ld.grad(f))(0.7), expected, rtol=1e-6)
+    assert_allclose(ld.hvp(f, (0.7,), (1.0,)), expected, rtol=1e-6)

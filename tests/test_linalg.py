@@ -661,3 +661,22 @@ def test_errors_name_what_was_called():
     for name, f, A in calls[:8]:
         with pytest.raises(np.linalg.LinAlgError, match=f"^{name}: "):
             f(A)
+
+
+@pytest.mark.parametrize("p", [None, "fro", 1, -2, np.inf])
+@pytest.mark.parametrize(
+    ("dtype", "scale"), [(float, 1e110), (float, 1e-110), (np.float32, 1e14), (np.float32, 1e-14)]
+)
+def test_second_derivatives_of_cond_of_large_and_small_matrices(p, dtype, scale):
+    rng = np.random.default_rng(3)
+    A, E = rng.standard_normal((2, 2, 3, 3)).astype(dtype)
+    A, scale = np.stack([A[0], A[1] * dtype(0.1)]), dtype(scale)
+    f = lambda A: np.sum(np.linalg.cond(A, p))
+    expected = ld.hvp(f, (A,), (E,))
+    tolerance = {"rtol": 1e-3 if dtype is np.float32 else 1e-9}
+    for got in [
+        ld.hvp(f, (A * scale,), (E * scale,)),
+        ld.grad(lambda A: np.sum(ld.grad(f)(A) * (E * scale)))(A * scale),
+        ld.grad(lambda A: ld.jvp(f, (A,), (E * scale,))[1])(A * scale),
+    ]:
+        assert_allclose(got * scale, expected, **tolerance)

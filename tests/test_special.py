@@ -13,6 +13,7 @@ from scipy import special
 
 import lindiff as ld
 import lindiff.scipy.special as functions
+import lindiff.scipy.stats as scipy_stats
 from lindiff.core.registry import handled_functions, refused_functions
 from lindiff.rules.special.gamma import polygamma
 from lindiff.rules.special.incomplete import beta_derivative, gamma_derivative
@@ -610,3 +611,73 @@ def test_an_incomplete_integral_within_a_quarter_does_not_see_others_beyond():
         both = ld.vjp(function, phi, m)[1](np.ones(2))
         alone = ld.vjp(function, phi[0], m[0])[1](1.0)
         assert_allclose([part[0] for part in both], alone, rtol=1e-14)
+
+
+def student_tail(mp, v, t):
+    """Below t < 0; for t > 0 what is beyond it."""
+    return mp.betainc(v / 2, 0.5, 0, v / (v + t * t), regularized=True) / 2
+
+
+@pytest.mark.parametrize("t", [1e-160, 0.3, -1.0, 1.52, -8.0])
+@pytest.mark.parametrize("v", [1e-3, 2.5, 90.0, 110.0, 1e4])
+def test_student_by_many_or_few_degrees(mp, v, t):
+    with mp.workdps(400 if abs(t) < 1e-100 else 60):
+        first = -np.sign(t) * derivative(mp, lambda v: student_tail(mp, v, mp.mpf(t)), mp.mpf(v), 1e-20)
+    assert_allclose(ld.grad(special.stdtr)(v, t), float(first), rtol=1e-11)
+
+
+@pytest.mark.parametrize("t", [0.3, 1.5, -5.0])
+@pytest.mark.parametrize("v", [3e5, 1e8, 1e14])
+def test_student_of_very_many_degrees(v, t):
+    """``Φ(t) - φ(t) (t³ + t) / (4 v) + …``, and the logarithm of the density in the same way."""
+    density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
+    assert_allclose(ld.grad(special.stdtr)(v, t), density * (t**3 + t) / (4 * v * v), rtol=1e4 / v + 1e-12)
+    assert_allclose(
+        ld.grad(special.stdtr, 1)(v, t),
+        density * (1 + (t**4 - 2 * t**2 - 1) / (4 * v)),
+        rtol=1e-8 + t**8 / v**2,
+    )
+    by_degrees = ld.grad(lambda v: scipy_stats.t.logpdf(t, v))(v)
+    assert_allclose(by_degrees, -(t**4 - 2 * t**2 - 1) / (4 * v * v), rtol=1e4 / v + 1e-12)
+
+
+def test_second_derivatives_of_students_density():
+    for v, t in [(4.0, 2.0), (4.0, 0.5), (120.0, -1.0), (2.0, 7.0)]:
+        check_grads(lambda v, t: scipy_stats.t.logpdf(t, v), (v, t), order=2)
+        check_grads(special.stdtr, (v, t), order=2)
+
+
+@pytest.mark.parametrize("a", [1e-8, 3.0, 1e8])
+def test_incomplete_gamma_by_its_parameter_at_points_without_density(a):
+    for x in (1e9, 1e160, 1e300):
+        assert ld.grad(special.gammainc)(a, x) == 0
+        assert ld.grad(special.gammaincc)(a, x) == 0
+
+
+@pytest.mark.parametrize("x", [1e-30, 0.3, 0.999])
+@pytest.mark.parametrize(("a", "b"), [(1e-8, 1e-8), (1e-3, 1e-8)])
+def test_incomplete_beta_by_small_parameters(mp, a, b, x):
+    with mp.workdps(60):
+        f = lambda a, b: mp.betainc(a, b, 0, mp.mpf(x), regularized=True)
+        expected = [
+            derivative(mp, lambda a: f(a, mp.mpf(b)), mp.mpf(a), 1e-20),
+            derivative(mp, lambda b: f(mp.mpf(a), b), mp.mpf(b), 1e-20),
+        ]
+    assert_allclose(ld.grad(special.betainc, (0, 1))(a, b, x), [float(e) for e in expected], rtol=1e-9)
+
+
+@pytest.mark.parametrize("x", [1e-300, 1e-200])
+def test_incomplete_beta_near_the_least_numbers(mp, x):
+    with mp.workdps(700):
+        f = lambda a, b: mp.betainc(a, b, 0, mp.mpf(x), regularized=True)
+        half, more = mp.mpf(0.5), mp.mpf(0.7)
+        by_a = derivative(mp, lambda a: f(a, more), half, 1e-20)
+        by_b = derivative(mp, lambda b: f(half, b), more, 1e-20)
+    assert_allclose(ld.grad(special.betainc, (0, 1))(0.5, 0.7, x), [float(by_a), float(by_b)], rtol=1e-11)
+
+
+@pytest.mark.parametrize("f", [special.bdtr, special.bdtrc, special.nbdtr, special.nbdtrc])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*truncated to an integer")
+def test_counts_are_rounded_down_also_in_derivatives(f):
+    assert_allclose(ld.grad(f, 2)(2.5, 5.5, 0.3), ld.grad(f, 2)(2.0, 5.0, 0.3), rtol=1e-14)
+    assert_allclose(f(2.5, 5.5, 0.3), f(2.0, 5.0, 0.3))

@@ -11,6 +11,7 @@ import pytest
 import lindiff as ld
 from lindiff import statespace
 from lindiff.statespace import positive
+from lindiff.statespace.transforms import unconstrained
 
 DATA = Path(__file__).parent.parent / "examples" / "data"
 LEVEL = {"level_var": positive, "obs_var": positive}
@@ -233,9 +234,32 @@ def test_steps_into_what_cannot_be_computed(level, likeliest, method):
         return statespace.local_level(level_var, obs_var)
 
     start = {"level_var": 12.0, "obs_var": 12.0}
-    found = fit_level(level, build, start=start, transforms=None, method=method, standard_errors=False)
+    of_any_sign = dict.fromkeys(start, unconstrained)
+    found = fit_level(level, build, start=start, transforms=of_any_sign, method=method, standard_errors=False)
     assert any(refused)
     assert found.search.success
+    assert found.loglikelihood == pytest.approx(likeliest, abs=1e-4)
+
+
+@pytest.mark.parametrize("start", [1e-6, 1e3])
+def test_variances_with_a_number_to_start_from_are_positive(level, likeliest, start):
+    """Searched as numbers of any sign, they end where they began without a note."""
+    found = fit_level(level, start={"level_var": start, "obs_var": 1.0}, transforms=None)
+    assert found.loglikelihood == pytest.approx(likeliest, abs=1e-6)
+    assert found.params["level_var"] > 0
+    assert found.notes == ()
+
+
+def test_builders_are_tried_with_other_numbers_at_no_risk(level, likeliest):
+    """The one that is given is all that this builder takes."""
+
+    def build(level_var, obs_var, kind):
+        return (
+            [None, statespace.local_level][int(ld.value(kind))](level_var, obs_var) if kind < 2 else {}[kind]
+        )
+
+    start = {"level_var": 1.0, "obs_var": 1.0, "kind": 1.0}
+    found = fit_level(level, build, start=start, transforms=None, standard_errors=False, restarts=False)
     assert found.loglikelihood == pytest.approx(likeliest, abs=1e-4)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from table_linalg import (
     distinct_eigenvalues,
     floats_of_lstsq,
@@ -70,3 +71,40 @@ def test_third_derivatives(name, dtype):
     if dtype is np.complex128:
         arrays = [a + 1j * rng.standard_normal(a.shape) for a in arrays]
     check_grads(function, arrays, order=3)
+
+
+@pytest.mark.parametrize("rank", [0, 7, 8, 9, 10])
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_third_derivatives_of_determinants_of_low_rank(rank, dtype):
+    """``det(A + t E)`` is a polynomial in t."""
+    n, rng = 10, np.random.default_rng(2)
+    Q, E = (
+        np.linalg.qr(rng.standard_normal((n, n)))[0].astype(dtype),
+        (rng.random((n, n)) - 0.5).astype(dtype),
+    )
+    if dtype is complex:
+        E = E + 0.5j * E.T
+    A = np.diag((np.arange(n) < rank) + 0.0) @ Q
+    t = np.cos(np.pi * np.arange(n + 1) / n)
+    expected = 6 * np.real(np.polyfit(t, [np.linalg.det(A + s * E) for s in t], n)[-4])
+
+    def f(A):
+        return np.real(np.linalg.det(A))
+
+    def reverse(f):
+        return lambda A: np.sum(np.real(np.conj(E) * ld.grad(f)(A)))
+
+    def forward(f):
+        return lambda A: ld.jvp(f, (A,), (E,))[1]
+
+    for g in [
+        reverse(reverse(reverse(f))),
+        forward(forward(forward(f))),
+        forward(reverse(reverse(f))),
+        reverse(forward(forward(f))),
+    ]:
+        assert_allclose(g(A), expected, atol=1e-9)
+    stacked = np.stack([np.eye(n, dtype=dtype), A])
+    E = np.stack([E, E])
+    of_all = forward(forward(lambda A: ld.jvp(f, (A,), (E,))[1]))(stacked)
+    assert_allclose(of_all[1], expected, atol=1e-9)

@@ -44,7 +44,7 @@ cdef class Composed(Handler):
 
 
 cdef class Constant(Handler):
-    pass
+    cdef Handler of_complex
 
 
 cpdef object apart(object result, tuple args)

@@ -454,10 +454,22 @@ cdef object without_axes(object result, tuple args, int kind):
 
 
 cdef class Constant(Handler):
-    """A function whose derivative is zero wherever it has one: runs on the plain values."""
+    """A function whose derivative is zero wherever it has one: runs on the plain values.
+
+    For complex numbers it may have a rule.
+    """
 
     cdef object call(self, tuple args, dict kwargs):
+        if self.of_complex is not None and is_any_complex(args):
+            return self.of_complex.call(args, kwargs)
         return on_values(self.function, args, kwargs)
+
+
+cdef bint is_any_complex(tuple args):
+    for x in args:
+        if np.iscomplexobj(value_of(x) if type(x) is Variable else x):
+            return True
+    return False
 
 
 cpdef object on_values(object function, tuple args, dict kwargs):
@@ -638,6 +650,15 @@ def constant(*functions):
         handlers[function] = Constant(function)
 
 
+def constant_of_reals(function):
+    """Decorator: the rule for complex numbers of a function whose derivative is zero for real ones."""
+    def register(rule):
+        constant(function)
+        (<Constant>handlers[function]).of_complex = Rule(function, rule)
+        return rule
+    return register
+
+
 def alias(function, other):
     """Let ``other`` be handled as ``function`` is."""
     handlers[other] = handlers[function]
@@ -681,6 +702,14 @@ def handler_kind(function):
     """"Rule", "Composed", "Constant", or None where the function has no handler."""
     handler = handlers.get(function)
     return "Rule" if isinstance(handler, Rule) else None if handler is None else type(handler).__name__
+
+
+def is_constant(function, tuple args):
+    """Whether the derivative of ``function`` at ``args`` is zero wherever it has one."""
+    handler = handlers.get(function)
+    if not isinstance(handler, Constant):
+        return False
+    return (<Constant>handler).of_complex is None or not is_any_complex(args)
 
 
 def handled_functions():

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.registry import rule
@@ -20,7 +21,7 @@ from lindiff.linalg._degeneracy import group_of_equal, has_equal, without_lost_l
 from lindiff.linalg._matrices import adjoint, hermitian_part
 from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.diagonals import extractdiag
-from lindiff.linalg.eigenvectors import eigvalsh_pushforward, gaps, off_diagonal, parted
+from lindiff.linalg.eigenvectors import gaps, off_diagonal, parted
 
 __all__ = ["EqualEigenvalues", "is_lower"]
 
@@ -30,7 +31,8 @@ class Turn:
 
     The direction is the tangent of the inner derivative, which there is before the outer one, or a cotangent
     of the inner derivative's result: ``_recomposed`` meets that in each outer walk before the eigenvalues do.
-    For several inner derivatives of one record there is no one basis.
+    For several inner derivatives of one record there is no one basis.  Of two tangents, the second takes the
+    basis of the first.
     """
 
     def __init__(self, name: str) -> None:
@@ -38,6 +40,7 @@ class Turn:
         self.derivatives = 0
         self.of_tangent: Any = None
         self.of_cotangents: deque[Any] = deque()
+        self.of_outer_tangents: list[Any] = []
 
     @property
     def is_known(self) -> bool:
@@ -49,11 +52,38 @@ class Turn:
             return None
         return self.of_cotangents.popleft() if self.of_cotangents else self.of_tangent
 
+    def of_inner_tangent(self, w: Any) -> Any:
+        """R for a tangent of the outer derivative; None where the inner one has none, or not yet."""
+        if self.of_tangent is not None and not self.is_known:
+            self._warn(w)
+        return self.of_tangent
+
+    def of_outer_tangent(self, w: Any) -> Any:
+        """R for a tangent of the inner derivative, where that of the outer one has been."""
+        if len(self.of_outer_tangents) > 1:
+            self._warn(w)
+        return self.of_outer_tangents[0] if self.of_outer_tangents else None
+
+    def _warn(self, w: Any) -> None:
+        n = w.shape[-1]
+        without_lost_limit(placed(np.ones((n, n)) - np.eye(n), w), w, self.name)
+
 
 def one(direction: Any) -> None:
     """Ask for each of several directions by itself."""
     if isinstance(direction, Directions):
         raise Apart
+
+
+def beside(M: Any, w: Any, R: Any) -> tuple[Any, Any]:
+    """The change of equal eigenvalues along M and its basis; in the basis R of another change if there is
+    one."""
+    if R is None:
+        w_dot, R = parted(M, w)
+        return w_dot, value(R)
+    R = R.astype(M.dtype)
+    w_dot = extractdiag(adjoint(R) @ M @ R)
+    return w_dot.real if w_dot.dtype.kind == "c" else w_dot, R
 
 
 def is_lower(UPLO: Any) -> bool:
@@ -93,8 +123,8 @@ class EqualEigenvalues:
         one(a_dot)
         self.turn.derivatives += 1
         V = np.linalg.eigh(self.a, self.UPLO)[1]
-        w_dot, R = parted(adjoint(V) @ self.matrix.tangent(a_dot) @ V, self.w)
-        self.turn.of_tangent = value(R)
+        M = adjoint(V) @ self.matrix.tangent(a_dot) @ V
+        w_dot, self.turn.of_tangent = beside(M, self.w, self.turn.of_outer_tangent(self.w))
         return w_dot
 
     def pullback(self, w_bar: Any) -> Any:
@@ -111,7 +141,10 @@ def _equal_eigenvalues(a: Any, UPLO: Any, turn: Turn) -> Any:
     A = OneTriangle(a, is_lower(UPLO))
 
     def pushforward(a_dot: Any, *_: Any) -> Any:
-        return eigvalsh_pushforward(w, V, A.tangent(a_dot))
+        one(a_dot)
+        w_dot, R = beside(adjoint(V) @ A.tangent(a_dot) @ V, w, turn.of_inner_tangent(w))
+        turn.of_outer_tangents.append(R)
+        return w_dot
 
     def pullback(w_bar: Any) -> Any:
         one(w_bar)

@@ -13,7 +13,7 @@ from lindiff.linalg._backend import operator
 from lindiff.linalg._matrices import adjoint, identity_like
 from lindiff.linalg.diagonals import extractdiag, makediag
 
-__all__ = ["adjugate", "det", "inverse", "slogdet"]
+__all__ = ["adjugate", "adjugate_of_any_order", "det", "inverse", "slogdet"]
 
 # Order up to which the adjugate's own derivatives are those of a polynomial: for larger ones it cancels.
 LARGEST_BY_TRACES = 8
@@ -52,7 +52,7 @@ def det(A: Any) -> Any:
 
     Notes
     -----
-    Its derivatives are right for singular matrices, too: the first two, and for n up to 8 all.
+    Its derivatives of any order are right for singular matrices, too.
 
     Examples
     --------
@@ -143,6 +143,42 @@ def _adjugate_change(A: Any, E: Any) -> Any:
     P = _products_without_pairs(s)
     change = makediag((P @ extractdiag(E)[..., None])[..., 0]) - P * E
     return d * (V @ change @ adjoint(U))
+
+
+def adjugate_of_any_order(A: Any) -> Any:
+    """The adjugate, in functions that have derivatives of all orders where more than two are asked for."""
+    is_nested = type(A) is Variable and type(A._value) is Variable
+    return _adjugate_by_blocks(A) if is_nested and A.shape[-1] > LARGEST_BY_TRACES else adjugate(A)
+
+
+def _adjugate_by_blocks(A: Any) -> Any:
+    """In the bases of the singular vectors, which are constant, from a regular block and its complement.
+
+    With ``[[P, Q], [R, T]]``, P regular, and ``Z = T - R P⁻¹ Q``, which is small: ``det(P) det(Z)`` is the
+    determinant, and the adjugate is ``det(P) (det(Z) [[P⁻¹, 0], [0, 0]] + L adj(Z) M)``, ``L = [-P⁻¹ Q; I]``,
+    ``M = [-R P⁻¹, I]``.  That of Z is a polynomial.
+    """
+    U, s, V, d = _unitary_parts(value(A))
+    small = s <= np.finfo(s.dtype).eps ** 0.25 * s[..., :1]
+    k = A.shape[-1] - int(np.max(np.sum(small, axis=-1), initial=0))
+    if k == A.shape[-1]:
+        return np.linalg.det(A)[..., None, None] * np.linalg.inv(A)
+    B = adjoint(U) @ A @ V
+    P, Q, R, T = B[..., :k, :k], B[..., :k, k:], B[..., k:, :k], B[..., k:, k:]
+    inverse_of_P = np.linalg.inv(P)
+    Z = T - R @ inverse_of_P @ Q
+    eye = identity_like(T)
+    M = np.broadcast_to(eye, T.shape)
+    for j in range(1, T.shape[-1]):
+        N = Z @ M
+        M = N - np.trace(N, axis1=-2, axis2=-1)[..., None, None] / j * eye
+    adjugate_of_Z = M if T.shape[-1] % 2 else -M
+    det_of_Z = np.sum(Z[..., :1, :] * np.swapaxes(adjugate_of_Z, -1, -2)[..., :1, :], axis=-1)[..., None]
+    left = np.concatenate([-(inverse_of_P @ Q), np.broadcast_to(eye, T.shape)], axis=-2)
+    right = np.concatenate([-(R @ inverse_of_P), np.broadcast_to(eye, T.shape)], axis=-1)
+    of_P = np.pad(inverse_of_P, [(0, 0)] * (A.ndim - 2) + [(0, A.shape[-1] - k)] * 2)
+    det_of_P = np.linalg.det(P)[..., None, None]
+    return d * (V @ (det_of_P * (det_of_Z * of_P + left @ adjugate_of_Z @ right)) @ adjoint(U))
 
 
 def _adjugate_change_by_traces(A: Any, E: Any) -> Any:

@@ -21,7 +21,7 @@ from lindiff.linalg._backend import failing_as, fused, renamed
 from lindiff.linalg._factored import LU, Cholesky, Factor, factored
 from lindiff.linalg._matrices import adjoint, conj
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
-from lindiff.linalg.determinant import adjugate
+from lindiff.linalg.determinant import adjugate_of_any_order
 from lindiff.linalg.triangular import trsm
 
 __all__ = [
@@ -184,12 +184,12 @@ def det(A: Any, factor: LU) -> Any:
     def pushforward(A_dot: Any) -> Any:
         if factor.is_regular():
             return d * _trace_of_product(inverse(A, factor), A_dot)
-        return _trace_of_product(adjugate(A), A_dot)
+        return _trace_of_product(adjugate_of_any_order(A), A_dot)
 
     def pullback(d_bar: Any) -> Any:
         if factor.is_regular():
             return _scaled_inverse(A, (d_bar * conj(d))[..., None, None], factor)
-        return d_bar[..., None, None] * adjoint(adjugate(A))
+        return d_bar[..., None, None] * adjoint(adjugate_of_any_order(A))
 
     return d, Differential(pushforward, pullback)
 
@@ -440,7 +440,7 @@ class LUFactor(_WithInverse):
 
         Notes
         -----
-        Its first two derivatives are right at any rank, up to order 8 all of them.
+        Its derivatives of any order are right at any rank.
         """
         return det(self.matrix, self._factor)
 

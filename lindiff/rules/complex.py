@@ -1,4 +1,4 @@
-"""Real and imaginary part, angle: linear over the reals, under ⟨a, b⟩ = Re(aᴴ b)."""
+"""Real and imaginary part, angle, sign: linear over the reals, under ⟨a, b⟩ = Re(aᴴ b)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.differential import Elementwise, Linear
-from lindiff.core.registry import composed, rule
+from lindiff.core.differential import Differential, Elementwise, Linear
+from lindiff.core.registry import composed, constant_of_reals, rule
 from lindiff.core.variable import value
 from lindiff.rules._formula import some
 from lindiff.rules.elementwise import nonzero
@@ -36,6 +36,17 @@ def angle(z: Any, deg: bool = False) -> Any:
         return np.where(zero, 0, -1j * unit / nonzero(z)) if some(zero) else -1j * unit / z
 
     return np.angle(z, deg), Elementwise(partial)
+
+
+@constant_of_reals(np.sign)
+def sign(z: Any, **kwargs: Any) -> Any:
+    """``s = z / |z|``: ds = i s Im(s̄ dz) / |z|, the part of dz across s; 0 at 0."""
+    s = np.sign(z, **kwargs)
+
+    def across(z_dot: Any) -> Any:
+        return 1j * s * (np.imag(np.conjugate(s) * z_dot) / nonzero(np.abs(z)))
+
+    return s, Differential((across,), (across,))
 
 
 @composed(np.real_if_close)

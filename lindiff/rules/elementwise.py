@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import foreign
-from lindiff.core.differential import Elementwise, Linear
+from lindiff.core.differential import Differential, Elementwise, Linear
 from lindiff.core.registry import composed, elementwise, rule
 from lindiff.core.variable import Variable, in_order_of, value
 from lindiff.rules._formula import some
@@ -319,8 +319,16 @@ def clip(
 
 @rule
 def finite_numbers(x: Any, fills: dict[str, Any]) -> Any:
-    """What is replaced has the derivative 0."""
-    return np.nan_to_num(x, **fills), Elementwise(lambda: np.isfinite(x))
+    """What is replaced has the derivative 0; of complex numbers the parts are replaced one by one."""
+    y = np.nan_to_num(x, **fills)
+    if x.dtype.kind != "c":
+        return y, Elementwise(lambda: np.isfinite(x))
+    real, imaginary = np.isfinite(np.real(value(x))), np.isfinite(np.imag(value(x)))
+
+    def left(x_dot: Any) -> Any:
+        return np.where(real, np.real(x_dot), 0) + 1j * np.where(imaginary, np.imag(x_dot), 0)
+
+    return y, Differential((left,), (left,))
 
 
 @composed(np.nan_to_num)

@@ -21,6 +21,7 @@ from lindiff.linalg._degeneracy import (
     without_split,
 )
 from lindiff.linalg._equal_eigenvalues import EqualEigenvalues, is_lower
+from lindiff.linalg._equal_eigenvalues_of_any import EqualEigenvaluesOfAny
 from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
 from lindiff.linalg._matrices import adjoint, conj, triangle
 from lindiff.linalg._one_triangle import OneTriangle, symmetric_from
@@ -48,6 +49,9 @@ from lindiff.rules._common import as_array
 
 # In NumPy 2.0, the condition number of a complex matrix is complex (with zero imaginary part) in some norms.
 COMPLEX_COND = np.linalg.cond(np.eye(1, dtype=complex), 1).dtype.kind == "c"
+
+# Of the largest number.
+EIGHTH_ROOT = {"f": 2.0**16, "d": 2.0**128}
 
 
 def check_square(a: Any, name: str) -> None:
@@ -176,14 +180,21 @@ def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
 def eig(a: Any) -> Any:
     with failing_as("np.linalg.eig"):
         w, V = np.linalg.eig(a)
+    values = EqualEigenvaluesOfAny.of(a, w, V, "eig")
 
     def pushforward(a_dot: Any) -> Any:
-        return eig_pushforward(w, V, np.linalg.solve(V, a_dot @ V), "eig")
+        w_dot, V_dot = eig_pushforward(w, V, np.linalg.solve(V, a_dot @ V), "eig")
+        return w_dot if values is None else values.pushforward(a_dot), V_dot
 
     def pullback(bars: tuple[Any, Any]) -> Any:
-        return np.linalg.solve(adjoint(V), eig_pullback(w, V, *bars, "eig") @ adjoint(V))
+        w_bar, V_bar = bars
+        if values is not None and w_bar is not None:
+            a_bar = values.pullback(w_bar)
+            return a_bar if V_bar is None else a_bar + pullback((None, V_bar))
+        return np.linalg.solve(adjoint(V), eig_pullback(w, V, w_bar, V_bar, "eig") @ adjoint(V))
 
-    return EigResult(w, V), Differential(pushforward, pullback, symbolic_zeros=True)
+    result = EigResult(w if values is None else values.w, V)
+    return result, Differential(pushforward, pullback, symbolic_zeros=True)
 
 
 @rule(np.linalg.eigvals)
@@ -191,6 +202,9 @@ def eigvals(a: Any) -> Any:
     """``w_dot = diag(V⁻¹ a_dot V)``."""
     with failing_as("np.linalg.eigvals"):
         w, V = np.linalg.eig(a)
+    values = EqualEigenvaluesOfAny.of(a, w, V, "eigvals")
+    if values is not None:
+        return values.w, Differential((values.pushforward,), (values.pullback,))
 
     def pushforward(a_dot: Any) -> Any:
         without_defect(w, V, "eigvals")
@@ -503,18 +517,39 @@ def cond(x: Any, p: Any = None) -> Any:
         except np.linalg.LinAlgError:  # the algorithm may not converge where an entry is infinite
             return _cond_of_singular(x, p)
         singular = (value(s)[..., -1] == 0).any() or _is_lost(s, x)
-        if not singular:
-            return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-        return _cond_of_singular(x, p)
+        if singular:
+            return _cond_of_singular(x, p)
+        if _is_far_from_one(s[..., 0]):
+            return cond(_near_one(x, s[..., 0]), p)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     check_square(x, "cond")
     try:
         inverse = np.linalg.inv(x)
     except np.linalg.LinAlgError:
         return _cond_of_singular(x, p)
-    y = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))
+    size = np.linalg.norm(x, p, axis=(-2, -1))
+    y = size * np.linalg.norm(inverse, p, axis=(-2, -1))
     if _is_lost(y, x):
         return _cond_of_singular(x, p)
+    if _is_far_from_one(size):
+        return cond(_near_one(x, size), p)
     return y.astype(x.dtype) if COMPLEX_COND else y
+
+
+def _is_far_from_one(size: Any) -> bool:
+    """Whether the eighth power, of numbers in derivatives of cond, over- or underflows for a matrix."""
+    plain, high = value(size), EIGHTH_ROOT[size.dtype.char]
+    if plain.ndim == 0:
+        return bool(plain > high or 0 < plain < 1 / high)
+    return bool(((plain > high) | ((plain > 0) & (plain < 1 / high))).any())
+
+
+def _near_one(x: Any, size: Any) -> Any:
+    """Matrices, each divided by a power of two, which changes no digit; cond does not see it."""
+    exponents = np.frexp(value(size))[1]
+    for part in (exponents // 2, exponents - exponents // 2):
+        x = x * np.ldexp(1.0, -part).astype(size.dtype)[..., None, None]
+    return x
 
 
 def _is_lost(y: Any, x: Any) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import on_host, placed
-from lindiff.core.registry import apart, handle, handler_kind, on_values, raise_unsupported
+from lindiff.core.registry import apart, handle, handler_kind, is_constant, on_values, raise_unsupported
 from lindiff.core.variable import Variable, in_order_of, value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import host_parts, scatter
@@ -44,7 +44,7 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
         return getattr(ufunc, method)(*map(value, inputs), **kwargs)
     if method in ("reduce", "accumulate", "reduceat"):
         kwargs.setdefault("axis", 0)
-    if handler_kind(ufunc) == "Constant" and not any(isinstance(x, Variable) for x in kwargs.get("out", ())):
+    if is_constant(ufunc, inputs) and not any(isinstance(x, Variable) for x in kwargs.get("out", ())):
         return on_values(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
     out = kwargs.pop("out", (None,))
     if all(target is None for target in out):

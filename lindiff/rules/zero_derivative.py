@@ -23,10 +23,8 @@ constant(
     np.array2string,
 )  # fmt: skip
 
-# rounding: piecewise constant
-constant(
-    np.round, np.around, np.ceil, np.floor, np.floor_divide, np.trunc, np.fix, np.rint, np.sign, np.spacing
-)
+# rounding: piecewise constant; np.sign, of real numbers alone, is beside its rule for complex ones
+constant(np.round, np.around, np.ceil, np.floor, np.floor_divide, np.trunc, np.fix, np.rint, np.spacing)
 
 # positions, counts, ranks
 constant(

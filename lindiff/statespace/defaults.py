@@ -25,14 +25,18 @@ def completed(
 ) -> tuple[dict[str, Any], dict[str, Transform]]:
     """Start and transforms, with those from the data where `start` is None or has None.
 
-    Variances are found by trying: covariances are linear in them, and all else does not depend on them.
+    Variances are found by trying: covariances are linear in them, and all else does not depend on them.  They
+    are positive, unless a transform says more.
     """
     asked = _arguments(build) if start is None else {k: v for k, v in start.items() if v is None}
-    if not asked:
-        return dict(start or {}), dict(transforms)
     given = {k: v for k, v in (start or {}).items() if v is not None}
-    trial = _trial(build, asked, {k: np.asarray(on_host(v), np.float64)[()] for k, v in given.items()})
-    size, found, maps = size_of_noise(y), {}, dict(transforms)
+    numbers = {k: np.asarray(on_host(v), np.float64)[()] for k, v in given.items()}
+    maps, bare = dict(transforms), [k for k, v in numbers.items() if k not in transforms and _is_positive(v)]
+    if not asked and not bare:
+        return dict(start or {}), maps
+    trial = _trial(build, asked, numbers) if asked else numbers
+    maps |= {name: positive for name in bare if _is_variance(build, trial, name)}
+    size, found = size_of_noise(y), {}
     for name, default in asked.items():
         if _is_variance(build, trial, name):
             found[name] = size
@@ -41,6 +45,10 @@ def completed(
             found[name] = _beginning(build, trial, name)
     wanted = start if start is not None else found
     return {name: given[name] if name in given else found[name] for name in wanted}, maps
+
+
+def _is_positive(x: Any) -> bool:
+    return bool(np.ndim(x) == 0 and 0 < x < np.inf)
 
 
 def size_of_noise(y: Any) -> float:
@@ -106,7 +114,9 @@ def _is_variance(build: Callable[..., Any], trial: dict[str, Any], name: str) ->
     """Whether the covariances grow by the same for each unit of this parameter, and nothing else changes."""
     try:
         models = [build(**(trial | {name: np.float64(number)})) for number in (1.0, 2.0, 3.0)]
-    except FAILURES:
+    except Exception:  # of whatever kind: nobody has asked for the model with these numbers
+        return False
+    if not all(isinstance(model, Model) for model in models):
         return False
     moved = False
     for field in Model._fields:

@@ -97,7 +97,7 @@ def fit(
         variances with a default that is a float; ``functools.partial(build, slope_var=0.0)`` fixes one.
     transforms : dict, optional
         Name of the parameter to `Transform` (`positive`, `stationary`, …); the others may take any values,
-        but variances whose start is taken from the data are positive.
+        but variances, numbers in which the model's covariances are linear, are positive.
     method : str
         One of SciPy's that use a gradient.  "trust-exact", "trust-krylov", "trust-ncg" and "Newton-CG" use
         exact second derivatives: fewer steps, each with several products.

@@ -21,10 +21,13 @@ from lindiff.rules.special._common import INTEGER, NO_FORMULA, elementwise
 from lindiff.rules.special.errors import normal_density
 from lindiff.rules.special.gamma import digamma_increment
 from lindiff.rules.special.incomplete import (
+    LAST_EXPONENT,
     beta_density,
     beta_derivative,
     gamma_density,
     gamma_derivative,
+    in_dtype_of_ufunc,
+    integrate,
     inverse,
 )
 
@@ -92,7 +95,7 @@ def binomial_by_chance(k: Any, n: Any, p: Any) -> Any:
 
 
 BINOMIAL = [binomial_by_count, binomial_by_number, binomial_by_chance]
-BINOMIAL_OF_COUNT = [None, INTEGER, lambda k, n, p: binomial_by_chance(np.floor(k), n, p)]
+BINOMIAL_OF_COUNT = [None, INTEGER, lambda k, n, p: binomial_by_chance(np.floor(k), np.trunc(n), p)]
 elementwise(special.bdtr, *with_value(BINOMIAL_OF_COUNT))
 elementwise(special.bdtrc, *with_value(BINOMIAL_OF_COUNT, -1))
 inverse(special.bdtri, 2, BINOMIAL_OF_COUNT)
@@ -104,7 +107,11 @@ NEGATIVE_BINOMIAL = [
     lambda k, n, p: beta_derivative(n, np.add(k, 1), p, 1, 0),
     lambda k, n, p: beta_density(n, np.add(k, 1), p),
 ]
-NEGATIVE_BINOMIAL_OF_COUNT = [INTEGER, INTEGER, NEGATIVE_BINOMIAL[2]]
+NEGATIVE_BINOMIAL_OF_COUNT = [
+    INTEGER,
+    INTEGER,
+    lambda k, n, p: beta_density(np.trunc(n), np.trunc(k) + 1, p),
+]
 elementwise(special.nbdtr, *with_value(NEGATIVE_BINOMIAL_OF_COUNT))
 elementwise(special.nbdtrc, *with_value(NEGATIVE_BINOMIAL_OF_COUNT, -1))
 inverse(special.nbdtri, 2, NEGATIVE_BINOMIAL_OF_COUNT)
@@ -154,13 +161,89 @@ inverse(special.fdtridfd, 1, F)
 # -- Student's t -----------------------------------------------------------------------------------------
 
 
+MANY = 100.0  # degrees of freedom from which powers of 1/v converge
+
+
+def _of_few_or_many(v: Any, few: Any, many: Any) -> Any:
+    """``many(1/v)``, a series, for many degrees of freedom, where ``few(v)`` cancels."""
+    is_many = np.greater(v, MANY)
+    if not perhaps(is_many):
+        return few(v)
+    series = many(1.0 / np.where(is_many, v, MANY))
+    return series if not perhaps(~is_many) else np.where(is_many, series, few(np.where(is_many, 1.0, v)))
+
+
+def student_scale(v: Any) -> Any:
+    """``log(Γ((v + 1)/2) / (Γ(v/2) √(v/2)))``, 0 for infinite v."""
+    return _of_few_or_many(
+        v,
+        lambda v: np.log(special.poch(0.5 * v, 0.5)) - 0.5 * np.log(0.5 * v),
+        lambda q: -q * (1 / 4 - q * q * (1 / 24 - q * q * (1 / 20 - q * q * (17 / 112)))),
+    )
+
+
+def _twice_scale_slope(v: Any) -> Any:
+    """``ψ((v + 1)/2) - ψ(v/2) - 1/v``"""
+    return _of_few_or_many(
+        v,
+        lambda v: digamma_increment(0.5 * v, 0.5) - 1 / v,
+        lambda q: q * q * (1 / 2 - q * q * (1 / 4 - q * q * (1 / 2 - q * q * (17 / 8)))),
+    )
+
+
+def _share(u: Any) -> Any:
+    """``u / (1 + u)``, also of infinite u."""
+    large = np.greater(u, 1)
+    lesser = np.where(large, 1.0, u)
+    return np.where(large, 1 - 1 / (1 + u), lesser / (1 + lesser))
+
+
+def _share_less_log(u: Any) -> Any:
+    """``u/(1 + u) - log(1 + u)``, of small u by the series of the logarithm in ``r = u/(2 + u)``."""
+    small = np.less(u, 0.25)
+    if not perhaps(small):
+        return _share(u) - np.log1p(u)
+    r = np.where(small, u, 0) / (2 + np.where(small, u, 0))
+    series = 0.0
+    for k in range(19, 1, -2):
+        series = series * (r * r) + 1 / k
+    near = -2 * r * r * (1 / (1 + r) + r * series)
+    return np.where(small, near, _share(u) - np.log1p(u))
+
+
+def student_slope(v: Any, t: Any) -> Any:
+    """The derivative by v of the logarithm of the density.
+
+    ``(ψ((v + 1)/2) - ψ(v/2) - log(1 + u) + (t² - 1)/(v + t²)) / 2`` with u = t²/v, in groups that do not
+    cancel for large v.
+    """
+    u = t * t / v
+    return 0.5 * (_twice_scale_slope(v) + _share_less_log(u) + _share(u) / v)
+
+
 def student_density(v: Any, t: Any) -> Any:
     """``(1 + t²/v)^(-(v + 1)/2) / (√v B(1/2, v/2))``, the normal one for infinite v."""
     infinite = np.isinf(v)
     v = np.where(infinite, 1, v) if perhaps(infinite) else v
     power = -0.5 * (v + 1) * np.log1p(t * t / v)
-    density = np.exp(power - special.betaln(0.5, 0.5 * v)) / np.sqrt(v)
+    density = np.exp(power + student_scale(v)) / math.sqrt(2 * math.pi)
     return np.where(infinite, normal_density(t), density) if perhaps(infinite) else density
+
+
+def _student_integral(v: Any, t: Any) -> Any:
+    """``∫ f(s) student_slope(v, s) ds``, whose sign changes once, near s = 1.6: from 0 to small t, of larger
+    t the negative of what is beyond, where f decays fast if v is large."""
+    near = np.less_equal(np.abs(t), 1.5)
+
+    def length(v: Any, t: Any, near: Any) -> Any:
+        past = np.log1p(t * t / v) + 2 * LAST_EXPONENT / (v + 1)
+        return np.where(near, t, np.sqrt(v * np.expm1(past)) - t)
+
+    def integrand(s: Any, v: Any, t: Any, near: Any) -> Any:
+        s = np.where(near, s, t + s)
+        return np.where(near, 1.0, -1.0) * student_density(v, s) * student_slope(v, s)
+
+    return np.sign(t) * integrate(integrand, length, v, np.abs(t), near)
 
 
 @rule
@@ -170,25 +253,32 @@ def student_by_degrees(v: Any, t: Any) -> Any:
     def expression() -> Any:
         finite = np.isfinite(v)
         degrees = v if not perhaps(~finite) else np.where(finite, v, 1)
-        by_beta = 0.25 * np.sign(t) * f_beta_derivative(1.0, degrees, t * t, 0, 1)
-        slope = by_beta - t / (2 * degrees) * student_density(degrees, t)
+        direct = (np.greater(degrees, MANY) & np.isfinite(t * t)) | np.less_equal(
+            t * t, np.minimum(degrees, 2.0)
+        )
+        slope = _student_integral(degrees, t) if perhaps(direct) else 0.0
+        if perhaps(~direct):
+            slope = np.where(direct, slope, by_beta(np.where(direct, 1, degrees), np.where(direct, 2, t)))
         return slope if not perhaps(~finite) else np.where(finite, slope, 0)
+
+    def by_beta(v: Any, t: Any) -> Any:
+        return 0.25 * np.sign(t) * f_beta_derivative(1.0, v, t * t, 0, 1) - t / (2 * v) * student_density(
+            v, t
+        )
 
     def by_degrees() -> Any:
         f = student_density(v, t)
-        by_beta = 0.125 * np.sign(t) * f_beta_derivative(1.0, v, t * t, 0, 2)
+        of_beta = 0.125 * np.sign(t) * f_beta_derivative(1.0, v, t * t, 0, 2)
         of_density = 0.5 * f * (digamma_increment(0.5 * v, 0.5) - np.log1p(t * t / v))
-        return by_beta - t / (2 * v) * (of_density - f / v + student_density_by_degrees(v, t))
+        return of_beta - t / (2 * v) * (of_density - f / v + student_density_by_degrees(v, t))
 
     nested = isinstance(v, Variable) or isinstance(t, Variable)
-    y = student_by_degrees(v, t) if nested else expression()
+    y = student_by_degrees(v, t) if nested else in_dtype_of_ufunc(expression(), v, t)
     return y, Elementwise(by_degrees, lambda: student_density_by_degrees(v, t))
 
 
 def student_density_by_degrees(v: Any, t: Any) -> Any:
-    square = t * t
-    slope = digamma_increment(0.5 * v, 0.5) - np.log1p(square / v) + (square - 1) / (v + square)
-    return 0.5 * student_density(v, t) * slope
+    return student_density(v, t) * student_slope(v, t)
 
 
 STUDENT = [student_by_degrees, student_density]

@@ -27,15 +27,20 @@ from lindiff.rules.special._common import elementwise
 from lindiff.rules.special.gamma import digamma_increment, polygamma, stirling_error
 
 __all__ = [
+    "LAST_EXPONENT",
     "beta_density",
     "beta_derivative",
     "gamma_density",
     "gamma_derivative",
+    "in_dtype_of_ufunc",
+    "integrate",
     "inverse",
 ]
 
 NODES = 64
 LAST_EXPONENT = 45.0  # the integrand has decayed to e⁻⁴⁵
+UNDERFLOW = 1e-290
+VANISHED = 1e5  # the density of points beyond it and twice its parameter is zero
 BLOCK = 1024  # elements integrated at a time
 
 
@@ -46,7 +51,7 @@ def _gauss_legendre() -> tuple[Any, Any]:
     return (1 + x) / 2, w / 2
 
 
-def _integrate(integrand: Callable[..., Any], length: Callable[..., Any], *parameters: Any) -> Any:
+def integrate(integrand: Callable[..., Any], length: Callable[..., Any], *parameters: Any) -> Any:
     """``∫ integrand(v, *parameters) dv`` from 0 to ``length(*parameters)``, elementwise."""
     parameters = np.broadcast_arrays(*in_double(*parameters))
     shape = parameters[0].shape
@@ -71,7 +76,7 @@ def _is_nested(*args: Any) -> bool:
     return any(isinstance(x, Variable) for x in args)
 
 
-def _in_dtype_of_ufunc(value: Any, *args: Any) -> Any:
+def in_dtype_of_ufunc(value: Any, *args: Any) -> Any:
     """A float64 result in the dtype that a ufunc gives for these arguments."""
     dtype = np.result_type(np.float32, *args) if _all_single(args) else np.dtype(np.float64)
     return as_array(value).astype(dtype, copy=False)
@@ -130,7 +135,7 @@ def gamma_density(a: Any, x: Any) -> Any:
     y = (
         gamma_density(a, x)
         if _is_nested(a, x)
-        else _in_dtype_of_ufunc(_gamma_density(*of_one_library(a, x)), a, x)
+        else in_dtype_of_ufunc(_gamma_density(*of_one_library(a, x)), a, x)
     )
     return y, Elementwise(
         lambda: gamma_density_derivative(a, x, 1),
@@ -174,8 +179,9 @@ def gamma_density_derivative(a: Any, x: Any, order: int) -> Any:
 def _gamma_derivative(a: Any, x: Any, order: int) -> Any:
     """The derivative of that order of P(a, x) by a, of plain arrays."""
     a, x = np.broadcast_arrays(*in_double(a, x))
-    inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-    outside = np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, np.nan)
+    beyond = (x > VANISHED) & (x > 2 * a)
+    inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x) & ~beyond
+    outside = np.where((a > 0) & ((x == 0) | beyond), 0.0, np.nan)
     if not perhaps(inside):
         return outside
     a, x = np.where(inside, a, 1), np.where(inside, x, 1)
@@ -207,7 +213,7 @@ def _gamma_integral(a: Any, x: Any, below: Any, order: int, cumulants: list[Any]
         return np.exp(-exponent) * _exponential_factor(order, ratio + w, lambda k: rest[k - 2])
 
     sign = np.where(below, -1.0, 1.0)
-    integral = _integrate(integrand, length, a, x, sign, _log_ratio(a, x), *cumulants)
+    integral = integrate(integrand, length, a, x, sign, _log_ratio(a, x), *cumulants)
     return -sign * x * _gamma_density(a, x) * integral
 
 
@@ -215,7 +221,7 @@ def _gamma_integral(a: Any, x: Any, below: Any, order: int, cumulants: list[Any]
 def gamma_derivative(a: Any, x: Any, order: int) -> Any:
     """The derivative of that order of the regularized incomplete gamma function P(a, x) by a."""
     nested = _is_nested(a, x)
-    y = gamma_derivative(a, x, order) if nested else _in_dtype_of_ufunc(_gamma_derivative(a, x, order), a, x)
+    y = gamma_derivative(a, x, order) if nested else in_dtype_of_ufunc(_gamma_derivative(a, x, order), a, x)
     return y, Elementwise(
         lambda: gamma_derivative(a, x, order + 1), lambda: gamma_density_derivative(a, x, order)
     )
@@ -259,7 +265,7 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
     y = (
         beta_density(a, b, x)
         if nested
-        else _in_dtype_of_ufunc(_beta_density(*of_one_library(a, b, x)), a, b, x)
+        else in_dtype_of_ufunc(_beta_density(*of_one_library(a, b, x)), a, b, x)
     )
     return y, Elementwise(
         lambda: beta_density_derivative(a, b, x, 1, 0),
@@ -369,13 +375,13 @@ def _beta_side(a: Any, b: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
         by_curvature = _decay_length(slope, (a + b) * x * y)
         return np.minimum(by_curvature, (LAST_EXPONENT - (a + b) * log_y) / a)
 
-    integral = _integrate(integrand, length, raised, b, log_x, log_y, first, second, *psis)
+    integral = integrate(integrand, length, raised, b, log_x, log_y, first, second, *psis)
     weight = _beta_weight(raised, b, log_x, log_y)
     if not np.any(small):
         return weight * integral
 
     # I_x(a, b) = I_x(a + 1, b) + xᵃ (1 - x)ᵇ / (a B(a, b)), and a B(a, b) = (a + b) B(a + 1, b)
-    total = raised - 1 + b
+    total = a + b
 
     def cumulant_of_edge(m: int, n: int) -> Any:
         k, place = m + n - 1, 3 * (m + n - 2)
@@ -383,7 +389,11 @@ def _beta_side(a: Any, b: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
         return of_total + _beta_cumulant(m, n, *psis[place : place + 3])
 
     q = _two_fold(i, j, first - 1 / total, second - 1 / total, cumulant_of_edge)
-    return weight * (integral + np.where(small, np.exp(-log_x) / total * q, 0))
+    edge = weight * np.exp(-log_x) / total
+    lost = weight < UNDERFLOW
+    if np.any(lost):  # xᵃ⁺¹ underflows before xᵃ
+        edge = np.where(lost, _beta_weight(a, b, log_x, log_y) / a, edge)
+    return weight * integral + np.where(small, edge * q, 0)
 
 
 def _beta_weight(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
@@ -403,7 +413,7 @@ def beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
     y = (
         beta_derivative(a, b, x, i, j)
         if nested
-        else _in_dtype_of_ufunc(_beta_derivative(a, b, x, i, j), a, b, x)
+        else in_dtype_of_ufunc(_beta_derivative(a, b, x, i, j), a, b, x)
     )
     return y, Elementwise(
         lambda: beta_derivative(a, b, x, i + 1, j),

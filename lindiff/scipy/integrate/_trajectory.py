@@ -166,7 +166,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
 
     def pullback(Y_bar: Any) -> Any:
         if solution is None or has_variable(Y_bar):
-            back = _replayed(problem)
+            back = _chained(problem)
         else:
             path = solution()
             problem.warn_of_moved_jumps(path, params)
@@ -176,7 +176,8 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
             adjoint = adjoint + Y_bar[i]
             begin = ts[i - 1] if i else t0
             if value(ts[i]) != value(begin):
-                adjoint, *params_bar = back(ts[i], begin, Y[i], params, [adjoint, *params_bar])
+                y = Y[i - 1] if i else y0
+                adjoint, *params_bar = back(begin, ts[i], y, params, [adjoint, *params_bar])
         ts_bar = np.sum(np.real(conj(Y_bar) * field_at_times()), axis=1)
         t0_bar = -np.sum(np.real(conj(adjoint) * problem.field(t0, y0, params)))
         return t0_bar, ts_bar, adjoint, params_bar
@@ -196,32 +197,10 @@ def _adjoint_field(
     return y_dot, [-bar for bar in pullback(adjoint)]
 
 
-def _replayed(problem: Problem) -> Callable[..., list[Any]]:
-    """The way back from one time to the one before, with y solved again beside: differentiable to any order.
-
-    It begins at the known y of every time, so that it does not drift away.
-    """
-
-    def back(end: Any, begin: Any, y: Any, params: list[Any], bars: list[Any]) -> list[Any]:
-        state = _State([y, *bars])
-
-        def field(t: Any, vector: Any, params: list[Any]) -> Any:
-            y, adjoint, *_ = state.parts(vector)
-            y_dot, others = _adjoint_field(problem, t, y, params, adjoint)
-            return state.vector([y_dot, *others])
-
-        last = trajectory(
-            end, np.reshape(begin, (1,)), state.vector([y, *bars]), params, problem.other(field)
-        )
-        return state.parts(last[0])[1:]
-
-    return back
-
-
 def _along(problem: Problem, solution: Callable[[float], Any]) -> Callable[..., list[Any]]:
-    """The same along the solution that was found on the way forward: stable for stiff equations, too."""
+    """The way back from one time to the one before, along the solution that was found on the way forward."""
 
-    def back(end: Any, begin: Any, y: Any, params: list[Any], bars: list[Any]) -> list[Any]:
+    def back(begin: Any, end: Any, y: Any, params: list[Any], bars: list[Any]) -> list[Any]:
         state = _State(bars)
 
         def field(t: Any, vector: Any, params: list[Any]) -> Any:
@@ -231,3 +210,143 @@ def _along(problem: Problem, solution: Callable[[float], Any]) -> Callable[..., 
         return state.parts(rows[0])
 
     return back
+
+
+def _chained(problem: Problem) -> Callable[..., list[Any]]:
+    """The same along a solution that is found on the way forward once more: differentiable to any order."""
+
+    def back(begin: Any, end: Any, y: Any, params: list[Any], bars: list[Any]) -> list[Any]:
+        state = _State(bars)
+
+        def adjoint(t: Any, vectors: list[Any], params: list[Any]) -> Any:
+            y, vector = vectors
+            return state.vector(_adjoint_field(problem, t, y, params, state.parts(vector)[0])[1])
+
+        sweeps = Sweeps(
+            problem, [lambda t, vectors, params: problem.field(t, vectors[0], params), adjoint], [1, -1]
+        )
+        if has_variable((begin, end)):
+            sweeps, params = sweeps.between(value(begin), value(end)), [*params, begin, end]
+        _, last = swept([y, state.vector(bars)], params, (value(begin), value(end)), sweeps)
+        return state.parts(last)
+
+    return back
+
+
+class Sweeps:
+    """Differential equations on one interval, solved one after the other, each along those before it.
+
+    Sweep k solves ``Y_k' = F_k(t, Y_1(t), ..., Y_k(t), p)``, forward or back in time, d_k = ±1.  What
+    derivatives make of it is of the same kind, and every equation runs in the direction in which it is
+    stable if those of the problem are: a stiff solution is never replayed backward.
+
+    Parameters
+    ----------
+    problem : Problem
+        Who solves them.
+    fields : list of callable
+        ``F_k(t, [Y_1, ..., Y_k], params)``
+    directions : list of int
+    """
+
+    def __init__(self, problem: Problem, fields: list[Callable[..., Any]], directions: list[int]) -> None:
+        self.problem, self.fields, self.directions = problem, fields, directions
+
+    def solved(self, starts: list[Any], params: list[Any], span: tuple[Any, Any]) -> list[Any]:
+        """Of plain arrays, where each arrives."""
+        paths: list[Any] = []
+        ends = []
+        for field, direction, start in zip(self.fields, self.directions, starts, strict=True):
+            begin, end = span[::direction]
+
+            def along(t: Any, y: Any, params: list[Any], field: Any = field) -> Any:
+                return field(t, [*[path(t) for path in paths], y], params)
+
+            rows, solution, _ = self.problem.other(along).run(begin, np.reshape(end, (1,)), start, params)
+            ends.append(rows[0])
+            if len(ends) < len(self.fields):
+                paths.append(solution())
+        return ends
+
+    def between(self, begin: Any, end: Any) -> Sweeps:
+        """As functions of the ends of the interval, too: they are the last parameters."""
+
+        def moved(field: Callable[..., Any]) -> Callable[..., Any]:
+            def of_ends(t: Any, vectors: list[Any], params: list[Any]) -> Any:
+                first, last = params[-2:]
+                rate = (last - first) / (end - begin)
+                return rate * field(first + (t - begin) * rate, vectors, params[:-2])
+
+            return of_ends
+
+        return Sweeps(self.problem, [moved(field) for field in self.fields], self.directions)
+
+    def pushed(self, states: list[_State], n: int) -> Sweeps:
+        """Each beside its tangent, of n parameters and theirs."""
+
+        def variational(k: int) -> Callable[..., Any]:
+            def field(t: Any, vectors: list[Any], both_params: list[Any]) -> Any:
+                pairs = [state.parts(vector) for state, vector in zip(states, vectors, strict=False)]
+                primals = [*[y for y, _ in pairs], *both_params[:n]]
+                tangents = [*[s for _, s in pairs], *both_params[n:]]
+                of_all = lambda *given: self.fields[k](t, list(given[: k + 1]), list(given[k + 1 :]))
+                return states[k].vector(jvp(of_all, tuple(primals), tuple(tangents)))
+
+            return field
+
+        return Sweeps(self.problem, [variational(k) for k in range(len(states))], self.directions)
+
+    def pulled(self, states: list[_State]) -> Sweeps:
+        """Followed by their adjoints M_k, from the last to the first, and what they give to the parameters.
+
+        ``M_i' = -d_i Σ_{j≥i} d_j (∂F_j/∂Y_i)ᴴ M_j`` and ``Q_i' = -(∂F_i/∂p)ᴴ M_i``
+        """
+        count = len(self.fields)
+
+        def adjoint(i: int) -> Callable[..., Any]:
+            def field(t: Any, vectors: list[Any], params: list[Any]) -> Any:
+                ys, change, of_params = vectors[:count], 0.0, None
+                for j, vector in zip(range(count - 1, i - 1, -1), vectors[count:], strict=True):
+                    of_all = lambda *given, j=j: self.fields[j](t, list(given[: j + 1]), list(given[j + 1 :]))
+                    _, pullback = vjp(of_all, *ys[: j + 1], *params)
+                    bars = pullback(states[j].parts(vector)[0])
+                    change = change - self.directions[i] * self.directions[j] * bars[i]
+                    of_params = bars[j + 1 :]
+                return states[i].vector([change, *[-bar for bar in of_params or ()]])
+
+            return field
+
+        back = range(count - 1, -1, -1)
+        return Sweeps(
+            self.problem,
+            [*self.fields, *[adjoint(i) for i in back]],
+            [*self.directions, *[-self.directions[i] for i in back]],
+        )
+
+
+@rule
+def swept(starts: list[Any], params: list[Any], span: tuple[Any, Any], sweeps: Sweeps) -> Any:
+    """Where the sweeps arrive that begin at `starts`."""
+    nested = has_variable((starts, params))
+    ends = swept(starts, params, span, sweeps) if nested else sweeps.solved(starts, params, span)
+
+    def pushforward(starts_dot: list[Any], params_dot: list[Any], *_: Any) -> Any:
+        states = [_State([start, start]) for start in starts]
+        both = [state.vector(pair) for state, *pair in zip(states, starts, starts_dot, strict=True)]
+        arrived = swept(both, [*params, *params_dot], span, sweeps.pushed(states, len(params)))
+        return [state.parts(end)[1] for state, end in zip(states, arrived, strict=True)]
+
+    def pullback(ends_bar: list[Any]) -> Any:
+        states = [_State([start, *params]) for start in starts]
+        nothing = [np.zeros_like(value(p)) for p in params]
+        begins = [state.vector([bar, *nothing]) for state, bar in zip(states, ends_bar, strict=True)]
+        arrived = swept([*starts, *begins[::-1]], params, span, sweeps.pulled(states))[len(starts) :][::-1]
+        parts = [state.parts(end) for state, end in zip(states, arrived, strict=True)]
+        return (
+            [starts_bar for starts_bar, *_ in parts],
+            [sum(bars) for bars in zip(*[rest for _, *rest in parts], strict=True)],
+            None,
+            None,
+        )
+
+    return ends, Differential(pushforward, pullback)

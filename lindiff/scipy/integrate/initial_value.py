@@ -71,7 +71,8 @@ def solve_ivp(
     Forward mode integrates the variational equation, reverse mode the adjoint equation along the solution
     found before (a state of n plus the number of parameters, restarted at each time of `t_eval`), both by the
     same method and with the same tolerances (of several `atol`, the least): the derivatives are as accurate
-    as the solution.  They may be differentiated again; then the solution is replayed beside its adjoint.
+    as the solution.  They may be differentiated again; then the solution is found once more, and every
+    equation runs in the direction in which the problem is stable.
     Memory: what the interpolant of the solution keeps; no record of the steps.  A jump of the right-hand side
     at a time that the state or parameters move is not seen by these equations: it gives a ``UserWarning``.
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from lindiff.core.registry import elementwise_rule
 from lindiff.core.variable import value
 from lindiff.rules._formula import perhaps, some
+from lindiff.rules.special.distributions import student_scale, student_slope
 from lindiff.scipy.stats._distribution import Continuous, log_of_complement
 
 __all__ = [
@@ -243,6 +245,13 @@ class SkewNormal(Continuous):
         return 1 - 2 / math.pi * a * a / (1 + a * a)
 
 
+_student_log_density = elementwise_rule(
+    lambda v, t: student_scale(v) - 0.5 * LOG_2PI - (v + 1) / 2 * np.log1p(t * t / v),
+    lambda _, v, t: student_slope(v, t),
+    lambda _, v, t: -(v + 1) / (v / np.where(np.equal(t, 0), 1, t) + t) * np.not_equal(t, 0),
+)
+
+
 class StudentT(Continuous):
     """Student's t, like ``scipy.stats.t``: shape df, degrees of freedom; infinity gives the normal.
 
@@ -264,8 +273,7 @@ class StudentT(Continuous):
         return np.where(is_normal, -0.5 * LOG_2PI - z * z / 2, of_t)
 
     def _logpdf_of_finite(self, z: Any, df: Any) -> Any:
-        factor = np.log(special.poch(0.5 * df, 0.5)) - 0.5 * (np.log(df) + LOG_PI)
-        return factor - (df + 1) / 2 * np.log1p(z * z / df)
+        return _student_log_density(df, z)
 
     def _cdf(self, z: Any, df: Any) -> Any:
         return special.stdtr(df, z)
@@ -995,12 +1003,9 @@ class SnedecorF(Positive):
 
     def _logpdf(self, z: Any, dfn: Any, dfd: Any) -> Any:
         n, m = dfn / 2, dfd / 2
+        ratio = dfn / dfd
         return (
-            m * np.log(dfd)
-            + n * np.log(dfn)
-            + special.xlogy(n - 1, z)
-            - (n + m) * np.log(dfd + dfn * z)
-            - special.betaln(n, m)
+            n * np.log(ratio) + special.xlogy(n - 1, z) - (n + m) * np.log1p(ratio * z) - special.betaln(n, m)
         )
 
     def _cdf(self, z: Any, dfn: Any, dfd: Any) -> Any:
