@@ -418,21 +418,21 @@ cpdef object returned(object result, tuple args, str no_axes="scalar", bint by_r
     Memory of its own, which may be written to; what has no axes is a scalar, an array, or is like the first
     argument; ``by_rows`` it lies like that in memory.
     """
-    result = scalar_result(apart(result, args), args, True)
+    result = scalar_result(apart(result, args, True), args, True)
     if no_axes != "scalar":
         result = without_axes(result, args, _kinds[no_axes])
     return lying(result, "C", args) if by_rows else result
 
 
-cpdef object apart(object result, tuple args):
-    """The results of a function, those that are views of Variables among ``args``, or cannot be written to,
-    in memory of their own."""
+cpdef object apart(object result, tuple args, bint writable=False):
+    """The results of a function, those that are views of Variables among ``args`` in memory of their own;
+    if they are to be ``writable``, those that are views and are not as well."""
     if type(result) is Variable:
-        if is_fixed(result):
+        if writable and is_fixed(result):
             return in_own_memory(result, "C")
         return in_own_memory(result) if is_of(result, args) else result
     if isinstance(result, (tuple, list)) and result:
-        parts = [apart(part, args) for part in result]
+        parts = [apart(part, args, writable) for part in result]
         if any([part is not before for part, before in zip(parts, result)]):
             return pytree.rebuild(result, parts)
     return result

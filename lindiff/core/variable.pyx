@@ -440,6 +440,17 @@ cpdef object inside(object x):
     return value_of(x)
 
 
+def repeats(Variable x):
+    """Whether ``x`` is a view that may have one element of its base several times."""
+    return overlaps(x)
+
+
+def places_in_base(Variable x):
+    """What ``x``, a view, is a view of, and where the elements of ``x`` are in that, as an index."""
+    cdef Variable base = x.tie.base
+    return base, (<View>x.tie.window).places(value_of(base))
+
+
 def is_writable(Variable x):
     """Whether ``x`` may be changed in place."""
     return x.is_writable()

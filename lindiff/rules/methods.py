@@ -15,6 +15,7 @@ import numpy as np
 from lindiff.core.registry import apart
 from lindiff.core.variable import call, inside, is_untraced, is_writable, value
 from lindiff.rules._common import laid_out
+from lindiff.rules.writers import refuse_repeated
 
 __all__ = ["METHODS", "attribute"]
 
@@ -137,11 +138,13 @@ def fill(self: Any, value: Any) -> None:
 
 def sort(self: Any, axis: int = -1, kind: Any = None, order: None = None, *, stable: Any = None) -> None:
     """np.sort, in place."""
+    refuse_repeated(self, "ndarray.sort")
     self[...] = np.sort(self, axis, kind, order, stable=stable)
 
 
 def partition(self: Any, kth: Any, axis: int = -1, kind: Any = "introselect", order: None = None) -> None:
     """np.partition, in place."""
+    refuse_repeated(self, "ndarray.partition")
     self[...] = np.partition(self, kth, axis, kind, order)
 
 

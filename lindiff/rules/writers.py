@@ -11,7 +11,7 @@ import numpy as np
 
 from lindiff.core.arrays import on_host, placed
 from lindiff.core.registry import composed
-from lindiff.core.variable import Variable, value
+from lindiff.core.variable import Variable, repeats, value
 from lindiff.rules._common import as_array
 from lindiff.rules.selection import index_along
 
@@ -27,6 +27,16 @@ def destination(x: Any, function: str) -> Variable:
         "np.zeros(n, like=v) or np.zeros_like(v) for some Variable v; np.full(3, v) and "
         "np.full_like(plain, v) are v * np.ones(3)"
     )
+
+
+def refuse_repeated(x: Any, function: str) -> None:
+    """Refuse to write one after the other where an element may be in ``x`` several times: what stays depends
+    on the order in which NumPy has read and written."""
+    if isinstance(x, Variable) and repeats(x):
+        raise ValueError(
+            f"np.{function} cannot write into a view that has elements several times, as windows that overlap "
+            "do: write into a copy, w = view.copy(), and then view[...] = w"
+        )
 
 
 def write_flat(a: Variable, places: Any, y: Any) -> None:
@@ -45,6 +55,10 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
             f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}"
         )
     where = value(where)
+    if where is not True and repeats(dst):
+        where = np.broadcast_to(on_host(where).astype(bool), dst.shape)
+        dst[where] = np.broadcast_to(src, dst.shape)[where]
+        return
     dst[...] = src if where is True else np.where(where, src, dst)
 
 
@@ -68,6 +82,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
 @composed(np.putmask)
 def putmask(a: Any, mask: Any, values: Any) -> None:
     a, values = destination(a, "putmask"), np.ravel(values)
+    refuse_repeated(a, "putmask")
     if np.shape(mask) != a.shape:
         raise ValueError("putmask: mask and data must be the same size")
     places = np.flatnonzero(on_host(mask))
@@ -78,6 +93,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 @composed(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     arr = destination(arr, "place")
+    refuse_repeated(arr, "place")
     if np.size(mask) != arr.size:
         raise ValueError("place: mask and data must be the same size")
     places = np.flatnonzero(on_host(mask))
