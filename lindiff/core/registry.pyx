@@ -463,9 +463,9 @@ cdef Variable owner(Variable x):
     return x
 
 
-cdef object scalar_result(object result, tuple args, bint plain_too=False):
+cdef object scalar_result(object result, tuple args, bint everywhere=False):
     """A result without axes that is none of the arguments, nor a view of one, as the scalar that NumPy gives,
-    whatever it was made with; so are those in a tuple."""
+    whatever it was made with; with ``everywhere`` those in tuples and plain ones, too."""
     cdef Variable y
     if type(result) is Variable:
         y = result
@@ -473,9 +473,9 @@ cdef object scalar_result(object result, tuple args, bint plain_too=False):
             return result
         return as_scalar_or_array(y, True)
     if cnp.PyArray_CheckExact(result):
-        return result[()] if plain_too and cnp.PyArray_NDIM(<cnp.ndarray>result) == 0 else result
-    if isinstance(result, tuple) and result:
-        parts = [scalar_result(part, args, plain_too) for part in result]
+        return result[()] if everywhere and cnp.PyArray_NDIM(<cnp.ndarray>result) == 0 else result
+    if everywhere and isinstance(result, tuple) and result:
+        parts = [scalar_result(part, args, True) for part in result]
         if any([part is not before for part, before in zip(parts, result)]):
             return pytree.rebuild(result, parts)
     return result

@@ -166,7 +166,7 @@ def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], is
         variable = next(x for x in inputs if isinstance(x, Variable))
         raise refusal(variable, "held" if a.base is None else "view")
     if not np.can_cast(np.result_type(*map(value, inputs)), a.dtype, casting="same_kind"):
-        raise TypeError(f"a {a.dtype} array cannot take the result: write a = a + v instead of a += v")
+        raise TypeError(f"an array of {a.dtype} cannot take the result: write a = a + v instead of a += v")
     shape = np.broadcast_shapes(*[np.shape(value(x)) for x in inputs])
     if ufunc.signature is None and shape != a.shape:
         raise ValueError(
