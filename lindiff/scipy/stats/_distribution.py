@@ -44,6 +44,8 @@ def double(x: Any) -> Any:
     if isinstance(x, (int, float)):
         return np.float64(x)
     x = as_array(x)
+    if x.dtype.kind == "c":
+        raise TypeError("lindiff.scipy.stats has the distributions of real numbers, and got complex ones")
     return x if x.dtype == np.float64 else x.astype(np.float64)
 
 
