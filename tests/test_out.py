@@ -100,3 +100,31 @@ def test_out_by_position(namespace):
         assert not np.any(np.nan_to_num(tangent)), case.id
         tested.add(function)
     assert len(tested) > 30
+
+
+# the arguments of a method before ``out``
+METHODS = {
+    **dict.fromkeys(["sum", "prod", "cumsum", "cumprod", "mean", "std", "var"], (0, None)),
+    **dict.fromkeys(["max", "min", "all", "any", "argmax", "argmin"], (0,)),
+    **dict.fromkeys(["conj", "conjugate"], ()),
+    "dot": (np.ones((3, 2)),),
+    "take": ([0, 1], 1),
+    "compress": ([True, False], 0),
+    "clip": (1.0, 3.0),
+    "round": (1,),
+    "trace": (0, 0, 1, None),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_take_out_by_position(name):
+    X, before = np.arange(6.0).reshape(2, 3) + 0.5, METHODS[name]
+    expected = np.asarray(getattr(X, name)(*before))
+
+    def f(v):
+        out = untraced(np.zeros_like(expected))
+        assert getattr(v, name)(*before, out) is out
+        np.testing.assert_array_equal(ld.value(out), expected)
+        return np.sum(v)
+
+    ld.grad(f)(X)

@@ -121,14 +121,14 @@ def copy(self: Any, order: Any = "C") -> Any:
     return self[()] if self._scalar else call(np.copy, (self,), {"order": order})
 
 
-def compress(self: Any, condition: Any, axis: Any = None) -> Any:
+def compress(self: Any, condition: Any, axis: Any = None, *out: Any, **kwargs: Any) -> Any:
     """np.compress, which takes the condition first."""
-    return np.compress(condition, self, axis=axis)
+    return np.compress(condition, self, axis, *out, **kwargs)
 
 
-def clip(self: Any, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+def clip(self: Any, min: Any = None, max: Any = None, *out: Any, **kwargs: Any) -> Any:
     """np.clip, which has taken ``min`` and ``max`` by keyword, or only one of them, since NumPy 2.1."""
-    return np.clip(self, min, max, **kwargs)
+    return np.clip(self, min, max, *out, **kwargs)
 
 
 def fill(self: Any, value: Any) -> None:
