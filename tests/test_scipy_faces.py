@@ -10,9 +10,19 @@ import inspect
 
 import numpy as np
 import pytest
+import scipy.integrate
 from table import sample
 from test_constants import assert_equal, directions
-from test_layout import TABLES, Subject, assert_none, in_trace, under_lindiff_numpy, under_patch_numpy, wrong
+from test_layout import (
+    TABLES,
+    Subject,
+    assert_none,
+    description,
+    in_trace,
+    under_lindiff_numpy,
+    under_patch_numpy,
+    wrong,
+)
 
 import lindiff as ld
 from lindiff.core.registry import full_name
@@ -163,3 +173,42 @@ def test_what_may_be_overwritten_is_what_it_was(function, names, order):
             for a, b in zip(given, arrays, strict=True):
                 np.testing.assert_array_equal(a, b)
         assert_equal(*found)
+
+
+# -- solutions of differential equations, integrals ------------------------------------------------------
+
+
+def decay(t, y, a):
+    return -a * y
+
+
+SOLVED = {
+    "solve_ivp": lambda ns, a, ts: ns.solve_ivp(decay, (0.0, 1.0), [1.0, 2.0], args=(a,)),
+    "solve_ivp by its start": lambda ns, a, ts: ns.solve_ivp(decay, (0.0, 1.0), a * np.ones(2), args=(1.0,)),
+    "solve_ivp at times": lambda ns, a, ts: ns.solve_ivp(decay, (0.0, 1.0), [1.0, 2.0], t_eval=ts, args=(a,)),
+    "solve_ivp at a list": lambda ns, a, ts: ns.solve_ivp(
+        decay, (0.0, 1.0), [1.0], t_eval=[0.0, 0.5, 1.0], args=(a,)
+    ),
+    "odeint": lambda ns, a, ts: ns.odeint(decay, [1.0, 2.0], ts, args=(a,), tfirst=True),
+    "quad": lambda ns, a, ts: ns.quad(decay, 0.0, 1.0, args=(1.0, a)),
+    "fixed_quad": lambda ns, a, ts: ns.fixed_quad(decay, 0.0, 1.0, args=(1.0, a)),
+}
+
+
+@pytest.mark.parametrize("name", SOLVED)
+def test_solutions(name):
+    def answer(ns, a, ts):
+        y = SOLVED[name](ns, a, ts)
+        parts = [y.t, y.y] if name.startswith("solve_ivp") else y if isinstance(y, tuple) else [y]
+        found = [description(part) for part in parts if isinstance(part, (ld.Variable, np.ndarray, float))]
+        for part in parts:
+            if np.ndim(part):
+                part[...] = 70_000.0  # which no argument sees
+        return found, ld.value(ts).tolist()
+
+    def given(one):
+        return np.float64(0.7) * one, np.array([0.0, 0.5, 1.0]) * one
+
+    found = []
+    ld.vjp(lambda one: found.append(answer(integrate, *given(one))) or one, 1.0)
+    assert found == [answer(scipy.integrate, *given(1.0))]
