@@ -10,6 +10,7 @@ import textwrap
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.linalg
 import scipy.ndimage
 import scipy.optimize
@@ -19,6 +20,7 @@ import scipy.stats
 
 import lindiff as ld
 import lindiff.numpy.polynomial
+import lindiff.scipy.integrate
 import lindiff.scipy.linalg
 import lindiff.scipy.stats
 
@@ -104,6 +106,79 @@ CASES = {
         "return S @ w",
         "return S.toarray() @ w",
     ),
+    "whole numbers": (
+        "k = np.zeros(3, dtype=int)\nk[0] = v\nreturn k",
+        "np.zeros(3, dtype=int)",
+        "np.zeros(3, dtype=float, like=v)",
+    ),
+    "array of whole numbers": (
+        "k = np.array([1, 2, 3])\nk[1] = v\nreturn k",
+        "np.array([1, 2, 3])",
+        "np.array([1, 2, 3], dtype=float, like=v)",
+    ),
+    "full of whole numbers": (
+        "k = np.full(3, 7)\nk[1] = v\nreturn k",
+        "np.full(3, 7)",
+        "np.full(3, 7, dtype=float, like=v)",
+    ),
+    "like whole numbers": (
+        "k = np.full_like(np.arange(3), 7)\nk[1] = v\nreturn k",
+        "np.full_like(np.arange(3), 7)",
+        "np.full(np.shape(np.arange(3)), 7, dtype=float, like=v)",
+    ),
+    "quad": (
+        "return scipy.integrate.quad(lambda x: v * x, 0.0, 1.0)[0]",
+        "scipy.integrate.quad(lambda x: v * x, 0.0, 1.0)",
+        "lindiff.scipy.integrate.quad(lambda x, v: v * x, 0.0, 1.0, args=(v,))",
+    ),
+    "our quad": (
+        "return lindiff.scipy.integrate.quad(lambda x: v * x, 0.0, 1.0)[0]",
+        "lambda x: v * x, 0.0, 1.0",
+        "lambda x, v: v * x, 0.0, 1.0, args=(v,)",
+    ),
+    "odeint": (
+        "return scipy.integrate.odeint(lambda y, t: -v * y, [1.0], [0.0, 1.0])[-1]",
+        "scipy.integrate.odeint(lambda y, t: -v * y, [1.0], [0.0, 1.0])",
+        "lindiff.scipy.integrate.odeint(lambda y, t, v: -v * y, [1.0], [0.0, 1.0], args=(v,))",
+    ),
+    "solve_ivp": (
+        "return scipy.integrate.solve_ivp(lambda t, y: -v * y, (0.0, 1.0), [1.0]).y[0]",
+        "scipy.integrate.solve_ivp(lambda t, y: -v * y, (0.0, 1.0), [1.0])",
+        "lindiff.scipy.integrate.solve_ivp(lambda t, y, v: -v * y, (0.0, 1.0), [1.0], args=(v,))",
+    ),
+    "limits of an integral": (
+        "return scipy.integrate.quad(np.exp, 0.0, v)[0]",
+        "scipy.integrate.quad(np.exp, 0.0, v)",
+        "lindiff.scipy.integrate.quad(np.exp, 0.0, v)",
+    ),
+    "by columns": ("return np.asfortranarray(w)", "np.asfortranarray(w)", 'np.copy(w, order="F")'),
+    "by rows": ("return np.ascontiguousarray(w.T)", "np.ascontiguousarray(w.T)", 'np.copy(w.T, order="C")'),
+    "required": (
+        "return np.require(w * 2, requirements='C')",
+        "np.require(w * 2, requirements='C')",
+        "w * 2",
+    ),
+    "single": (
+        "return np.asarray(w, dtype=np.float32)",
+        "np.asarray(w, dtype=np.float32)",
+        "w.astype(np.float32)",
+    ),
+    "more axes": ("return np.array(w, ndmin=2)", "np.array(w, ndmin=2)", "np.array(w, ndmin=2, like=w)"),
+    "strides": (
+        "return np.lib.stride_tricks.as_strided(w, (2, 1), (8, 8))",
+        "np.lib.stride_tricks.as_strided(w, (2, 1), (8, 8))",
+        "lindiff.numpy.lib.stride_tricks.as_strided(w, (2, 1), (8, 8))",
+    ),
+    "polynomial": (
+        "return np.polynomial.Polynomial(w)(a)",
+        "np.polynomial.Polynomial(w)",
+        "lindiff.numpy.polynomial.Polynomial(w)",
+    ),
+    "fitted polynomial": (
+        "return np.polynomial.Chebyshev.fit(a, w, 1)(0.5)",
+        "np.polynomial.Chebyshev.fit(a, w, 1)",
+        "lindiff.numpy.polynomial.Chebyshev.fit(a, w, 1)",
+    ),
     "math": ("return math.log(v)", "math.log(v)", "np.log(v)"),
     "expm": (
         "return scipy.linalg.expm(A * v)",
@@ -144,14 +219,16 @@ def function(body, name):
 def test_error_shows_the_line_to_write(name):
     body, wrong, right = CASES[name]
     v, w = ld.Variable(1.5), ld.Variable([1.0, 2.0])
-    with pytest.raises(TypeError, match=r"derivative would be lost|would not see the change") as caught:
+    lost = "derivative would be lost|would lose the derivative|would not see the change"
+    with pytest.raises(TypeError, match=lost) as caught:
         function(body, name)(v, w)
     if name in NEEDS_POSITIONS and sys.version_info < (3, 11):
         assert "np.stack" in str(caught.value)
         return
     corrected = body.replace(wrong, right)
     line = next(line for line in corrected.splitlines() if right in line).removeprefix("return ")
-    assert line.partition("; ")[0] in str(caught.value)
+    shown = right if line.endswith("]") or "](" in line or ")(" in line else line.partition("; ")[0]
+    assert shown in str(caught.value)
     assert isinstance(function(corrected, name)(v, w), ld.Variable)
 
 
@@ -243,3 +320,53 @@ def test_variables_are_sequences_to_python():
     assert [float(ld.value(x)) for x in reversed(v)] == [3.0, 2.0, 1.0]
     assert len([*v]) == 3
     assert 2.0 in v
+
+
+def test_variables_of_a_function_that_is_integrated_go_through_args():
+    body = "a = v * 2.0\ndef g(x):\n    return a * x\nreturn scipy.integrate.quad(g, 0.0, 1.0)[0]"
+    with pytest.raises(TypeError) as caught:
+        function(body, "quad of g")(ld.Variable(1.5), None)
+    right = "lindiff.scipy.integrate.quad(g, 0.0, 1.0, args=(a,))"
+    assert f"{right}\nwith the further parameters a of g" in str(caught.value)
+    body = body.replace("g(x)", "g(x, a)").replace("scipy.integrate.quad(g, 0.0, 1.0)", right)
+    assert isinstance(function(body, "quad of g with a")(ld.Variable(1.5), None), ld.Variable)
+
+
+@pytest.mark.parametrize("name", ["minimize", "least_squares"])
+def test_what_a_search_finds_is_differentiated_implicitly(name):
+    from lindiff.scipy import optimize
+
+    with pytest.raises(TypeError, match=r"ld\.implicit\("):
+        getattr(optimize, name)(lambda x, v: (x - v) ** 2, np.ones(1), args=(ld.Variable([2.0]),))
+    body = f"return scipy.optimize.{name}(lambda x: np.sum((x - w) ** 2), a).x"
+    with pytest.raises((TypeError, ValueError)) as caught:  # SciPy puts an error of its own before ours
+        function(body, name)(None, ld.Variable([1.0, 2.0]))
+    assert "ld.implicit(" in f"{caught.value} {caught.value.__cause__}"
+
+
+def test_tables_change_in_place_for_plain_arrays_alone():
+    pandas = pytest.importorskip("pandas")
+    names = {"s": pandas.Series([1.0, 2.0]), "t": pandas.DataFrame({"b": [1.0, 2.0]})}
+    for body, right in (
+        ("s += w\nreturn s", "s = s + w"),
+        ("t['b'] *= w\nreturn t['b']", "y = t['b'] * w"),
+    ):
+        wrong = function(body, right)
+        wrong.__globals__.update(names)
+        wrong = function("s = globals()['s'] * 1.0\n" + body, right) if body[0] == "s" else wrong
+        wrong.__globals__.update(names)
+        with pytest.raises(TypeError, match="the result is a Variable") as caught:
+            wrong(None, ld.Variable([1.0, 2.0]))
+        assert right in str(caught.value)
+
+
+def test_nditer():
+    from lindiff import numpy as lnp
+
+    def f(v):
+        with pytest.raises(TypeError, match=r"for x in v\.flat"):
+            lnp.nditer(v)
+        return sum([x * x for x in v.flat])
+
+    np.testing.assert_array_equal(ld.grad(f)(np.ones((2, 2))), 2 * np.ones((2, 2)))
+    assert [float(x) for x in lnp.nditer(lnp.ones(3))] == [1.0, 1.0, 1.0]

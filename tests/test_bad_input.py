@@ -29,7 +29,7 @@ LEAKS = {
     "math.log": (math.log, "np.log"),
     "index": (lambda v: [1, 2][v], "ld.value"),
     "range": (lambda v: range(v), "ld.value"),
-    "asarray": (np.asarray, "np.stack"),
+    "asarray": (np.asarray, "ld.value"),
     "array": (np.array, "ld.value"),
     "array of a list": (lambda v: np.array([v, 1.0]), "np.array([v, 1.0], like=v)"),
     "asarray with dtype": (lambda v: np.asarray(v, dtype=float), "ld.value"),

@@ -117,3 +117,14 @@ def test_constants_take_variables_for_their_values(call):
     """In lists, in keywords, in methods of ufuncs, and where arrays to be filled are made."""
     x = np.array([2.0, -1.5])
     np.testing.assert_array_equal(ld.value(call(ld.Variable(x))), call(x))
+
+
+def test_filled_arrays_like_a_variable_accept_variables():
+    def f(v):
+        total = 0.0
+        for x in (np.full(3, 7.0, like=v), np.full(3, 7, dtype=float, like=v), np.full_like(v, 7.0)):
+            x[1] = v[0]
+            total = total + np.sum(x * x)
+        return total
+
+    np.testing.assert_array_equal(ld.grad(f)(np.array([2.0, 1.0, 1.0])), [12.0, 0.0, 0.0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -557,3 +558,52 @@ def test_tangents_of_writes(written, into):
         np.testing.assert_allclose(jacobian @ x_dot, expected)
     else:
         np.testing.assert_allclose(ld.jvp(f, (x,), (x_dot,))[1], expected)
+
+
+REAL_WRITES = {
+    "item": lambda np_, a, z: a.__setitem__(0, z[0]),
+    "items": lambda np_, a, z: a.__setitem__(slice(None), z),
+    "mask": lambda np_, a, z: a.__setitem__(np.array([True, False, True]), z[:2]),
+    "list": lambda np_, a, z: a.__setitem__(slice(0, 2), [z[0], z[1]]),
+    "add": lambda np_, a, z: a.__iadd__(z),
+    "multiply": lambda np_, a, z: a.__imul__(z[0]),
+    "out": lambda np_, a, z: np_.add(a, z, out=a),
+    "matmul": lambda np_, a, z: np_.matmul(np.eye(3), z, out=a),
+    "fill": lambda np_, a, z: a.fill(z[0]),
+    "copyto": lambda np_, a, z: np_.copyto(a, z),
+    "copyto where": lambda np_, a, z: np_.copyto(a, z, where=[True, False, True]),
+    "put": lambda np_, a, z: np_.put(a, [0, 1], z),
+    "putmask": lambda np_, a, z: np_.putmask(a, np.array([True, False, True]), z),
+    "putmask of a number": lambda np_, a, z: np_.putmask(a, np.array([True, False, True]), z[0]),
+    "place": lambda np_, a, z: np_.place(a, np.array([True, False, True]), z),
+    "put_along_axis": lambda np_, a, z: np_.put_along_axis(a, np.array([0, 2]), z[:2], 0),
+    "at": lambda np_, a, z: np_.add.at(a, [0, 1, 1], z),
+    "real": lambda np_, a, z: setattr(a, "real", z),
+    "flat": lambda np_, a, z: setattr(a, "flat", z),
+}
+
+
+@pytest.mark.parametrize("name", REAL_WRITES)
+def test_complex_numbers_written_into_a_real_buffer(name):
+    """As by NumPy: the imaginary part is lost with a warning, or it is an error."""
+
+    def written(namespace, z):
+        a = namespace.ones(3)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                REAL_WRITES[name](namespace, a, z)
+            except TypeError:
+                return None
+        assert all(w.category is np.exceptions.ComplexWarning for w in caught)
+        return ld.value(a), len(caught) > 0
+
+    Z = np.array([1.0 + 2.0j, 3.0 - 1.0j, 2.0j])
+    expected, found = written(np, Z), []
+    ld.vjp(lambda z: found.append(written(lnp, z)) or 0.0, Z)
+    found.append(written(lnp, Z))
+    for got in found:
+        assert (got is None) == (expected is None)
+        if got is not None:
+            np.testing.assert_array_equal(got[0], expected[0])
+            assert got[1] == expected[1]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from test_layout import OURS
 from test_table import CASES
 
 import lindiff as ld
@@ -51,3 +52,79 @@ def test_out_takes_the_result_and_its_derivative(rng):
         for got, expected in zip(pullback_of_written(y_bar), pullback(y_bar), strict=True):
             np.testing.assert_array_equal(got, expected, err_msg=case.id)
     assert len(tested) > 100
+
+
+def by_position(function, args, kwargs):
+    """The arguments of a call that come before ``out`` and those that stay by name."""
+    signature = inspect.signature(function)
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    place = [*signature.parameters].index("out")
+    before, after = [*bound.arguments.items()][:place], [*bound.arguments.items()][place + 1 :]
+    others = {name: x for name, x in after if x is not signature.parameters[name].default}
+    others.update(others.pop("kwargs", {}))
+    return [None if x is np._NoValue else x for _, x in before], others
+
+
+def takes_out_by_position(function):
+    return (
+        not isinstance(function, np.ufunc)
+        and inspect.signature(function).parameters["out"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    )
+
+
+@pytest.mark.parametrize("namespace", ["numpy", "lindiff.numpy"])
+@pytest.mark.filterwarnings("ignore")
+def test_out_by_position(namespace):
+    tested = set()
+    for case in CASES:
+        function = case.operator.function
+        if not is_suitable(case) or not takes_out_by_position(function):
+            continue
+        call = function if namespace == "numpy" else OURS[function]
+        as_given = replace(case.operator, call=lambda *args, **kwargs: (args, kwargs))
+        arguments = replace(case, operator=as_given)
+
+        def difference(*arrays, function=function, call=call, arguments=arguments):
+            args, kwargs = by_position(function, *arguments(*arrays))
+            y = call(*args, **kwargs)
+            if not isinstance(y, (ld.Variable, np.ndarray, np.generic)):
+                return 0.0  # several results
+            out = untraced(np.full(y.shape, 7).astype(y.dtype))
+            assert call(*args, out, **kwargs) is out
+            np.testing.assert_array_equal(ld.value(out), ld.value(y))
+            return out - y if y.dtype.kind in "fc" else 0.0
+
+        x = case.arrays()
+        _, tangent = ld.jvp(difference, x, x)
+        assert not np.any(np.nan_to_num(tangent)), case.id
+        tested.add(function)
+    assert len(tested) > 30
+
+
+# the arguments of a method before ``out``
+METHODS = {
+    **dict.fromkeys(["sum", "prod", "cumsum", "cumprod", "mean", "std", "var"], (0, None)),
+    **dict.fromkeys(["max", "min", "all", "any", "argmax", "argmin"], (0,)),
+    **dict.fromkeys(["conj", "conjugate"], ()),
+    "dot": (np.ones((3, 2)),),
+    "take": ([0, 1], 1),
+    "compress": ([True, False], 0),
+    "clip": (1.0, 3.0),
+    "round": (1,),
+    "trace": (0, 0, 1, None),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_take_out_by_position(name):
+    X, before = np.arange(6.0).reshape(2, 3) + 0.5, METHODS[name]
+    expected = np.asarray(getattr(X, name)(*before))
+
+    def f(v):
+        out = untraced(np.zeros_like(expected))
+        assert getattr(v, name)(*before, out) is out
+        np.testing.assert_array_equal(ld.value(out), expected)
+        return np.sum(v)
+
+    ld.grad(f)(X)

@@ -468,3 +468,18 @@ def test_maximum_likelihood():
     found = minimize(loss, {"log_a": 0.0, "log_scale": 0.0}, method="trust-ncg")
     a, _, scale = scipy.stats.gamma.fit(data, floc=0)
     np.testing.assert_allclose(np.exp([found.x["log_a"], found.x["log_scale"]]), [a, scale], rtol=1e-5)
+
+
+def test_complex_numbers_are_refused():
+    """SciPy's formulas take some; here their imaginary part would be lost."""
+    z = np.array([0.5 + 1.0j])
+    for f in (
+        lambda z: stats.norm.logpdf(z),
+        lambda z: stats.expon.cdf(0.5, scale=z),
+        lambda z: stats.norm.ppf(0.5, z),
+        lambda z: stats.poisson.pmf(1, z),
+        lambda z: stats.multivariate_normal.logpdf(z),
+        lambda z: stats.norm.mean(z),
+    ):
+        with pytest.raises(TypeError, match="real numbers"):
+            ld.vjp(f, z)

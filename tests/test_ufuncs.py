@@ -198,3 +198,27 @@ def test_add_at_of_many_to_one_place_is_one_operation(rng):
         return np.sum(counts * [1.0, 2.0, 3.0])
 
     assert_allclose(ld.grad(f)(weights), -(index + 1.0))
+
+
+def test_elements_that_floor_divide_leaves_alone_have_derivatives():
+    """The first of what it accumulates, segments of one, and what ``at`` does not name."""
+    x, x_dot = np.array([5.5, 2.0, 7.25, 0.5]), np.array([1.0, 2.0, 3.0, 4.0])
+
+    def at(x):
+        y = x * 1.0
+        np.floor_divide.at(y, [0, 2], 2.0)
+        return y
+
+    for f, derivative in (
+        (np.floor_divide.accumulate, [1.0, 0.0, 0.0, 0.0]),
+        (lambda x: np.floor_divide.accumulate(x.reshape(2, 2), axis=1), [[1.0, 0.0], [3.0, 0.0]]),
+        (lambda x: np.floor_divide.reduceat(x, [0, 1, 3]), [1.0, 0.0, 4.0]),
+        (lambda x: np.floor_divide.reduce(x[None]), x_dot),
+        (lambda x: np.floor_divide.reduce(x[:2]), 0.0),
+        (at, [0.0, 2.0, 0.0, 4.0]),
+    ):
+        y, y_dot = ld.jvp(f, (x,), (x_dot,))
+        np.testing.assert_array_equal(y, f(x))
+        np.testing.assert_array_equal(y_dot, derivative)
+        _, pullback = ld.vjp(f, x)
+        assert np.sum(pullback(np.ones_like(y))[0] * x_dot) == np.sum(y_dot)

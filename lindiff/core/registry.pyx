@@ -17,8 +17,8 @@ from lindiff.core.differential cimport Differential, Elementwise, both, elementw
 from lindiff.core.record cimport Trace, clock, observed_step
 from lindiff.core.variable cimport (
     Variable, as_scalar_or_array, as_value, constant_value, has_shells, in_order_of, in_own_memory, innermost,
-    is_inexact, is_inner, is_table, kept, new_variable, outside, owner_of, record, shares, untraced_result,
-    value_of, view_by, watch, watch_over, without_shells,
+    is_inexact, is_inner, is_table, is_writable, kept, new_variable, outside, owner_of, record, shares,
+    untraced_result, value_of, view_by, watch, watch_over, without_shells,
 )
 
 from lindiff.core import pytree
@@ -408,12 +408,31 @@ cdef object lying(object result, str order, tuple args):
     return result if plain.flags.c_contiguous else in_own_memory(result, "C")
 
 
-cpdef object apart(object result, tuple args):
-    """The results of a function, those that are views of Variables among ``args`` in memory of their own."""
+# What a function of another library than NumPy gives that has no axes.
+cdef dict _kinds = {"scalar": SCALAR, "array": ARRAY, "like first": LIKE_FIRST}
+
+
+cpdef object returned(object result, tuple args, str no_axes="scalar", bint by_rows=False):
+    """What a function of another library than NumPy, written in functions that have rules, returns.
+
+    Memory of its own, which may be written to; what has no axes is a scalar, an array, or is like the first
+    argument; ``by_rows`` it lies like that in memory.
+    """
+    result = scalar_result(apart(result, args, True), args, True)
+    if no_axes != "scalar":
+        result = without_axes(result, args, _kinds[no_axes])
+    return lying(result, "C", args) if by_rows else result
+
+
+cpdef object apart(object result, tuple args, bint writable=False):
+    """The results of a function, those that are views of Variables among ``args`` in memory of their own;
+    if they are to be ``writable``, those that are views and are not as well."""
     if type(result) is Variable:
+        if writable and is_fixed(result):
+            return in_own_memory(result, "C")
         return in_own_memory(result) if is_of(result, args) else result
     if isinstance(result, (tuple, list)) and result:
-        parts = [apart(part, args) for part in result]
+        parts = [apart(part, args, writable) for part in result]
         if any([part is not before for part, before in zip(parts, result)]):
             return pytree.rebuild(result, parts)
     return result
@@ -432,16 +451,27 @@ cdef bint is_of(object x, object args):
     return False
 
 
-cdef object scalar_result(object result, tuple args):
+cdef bint is_fixed(Variable x):
+    """Whether ``x`` is a view that cannot be written to."""
+    return x.tie is not None and not is_writable(x)
+
+
+cdef object scalar_result(object result, tuple args, bint everywhere=False):
     """A result without axes that is none of the arguments, nor a view of one, as the scalar that NumPy gives,
-    whatever it was made with."""
+    whatever it was made with; with ``everywhere`` those in tuples and plain ones, too."""
     cdef Variable y
-    if type(result) is not Variable:
-        return result
-    y = result
-    if y._scalar or y._value.ndim > 0 or is_of(y, args):
-        return result
-    return as_scalar_or_array(y, True)
+    if type(result) is Variable:
+        y = result
+        if y._scalar or y._value.ndim > 0 or is_of(y, args):
+            return result
+        return as_scalar_or_array(y, True)
+    if cnp.PyArray_CheckExact(result):
+        return result[()] if everywhere and cnp.PyArray_NDIM(<cnp.ndarray>result) == 0 else result
+    if everywhere and isinstance(result, tuple) and result:
+        parts = [scalar_result(part, args, True) for part in result]
+        if any([part is not before for part, before in zip(parts, result)]):
+            return pytree.rebuild(result, parts)
+    return result
 
 
 cdef object without_axes(object result, tuple args, int kind):

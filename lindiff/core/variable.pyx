@@ -13,6 +13,7 @@ from cpython.object cimport PyObject, PyObject_GenericGetAttr, Py_EQ, Py_GE, Py_
 
 import math
 import operator
+import sys
 import threading
 
 import numpy as np
@@ -446,7 +447,18 @@ cdef Variable owner_of(Variable x):
     return x
 
 
-def is_writable(Variable x):
+def repeats(Variable x):
+    """Whether ``x`` is a view that may have one element of its base several times."""
+    return overlaps(x)
+
+
+def places_in_base(Variable x):
+    """What ``x``, a view, is a view of, and where the elements of ``x`` are in that, as an index."""
+    cdef Variable base = x.tie.base
+    return base, (<View>x.tie.window).places(value_of(base))
+
+
+cpdef bint is_writable(Variable x):
     """Whether ``x`` may be changed in place, and through it what it is a view of."""
     return x.hindrance() == WRITABLE
 
@@ -1002,7 +1014,6 @@ cdef class Variable:
     """
 
     __array_priority__ = 1000.0
-    __pandas_priority__ = 5000  # above Index, Series and DataFrame, which leave operators to us
     __hash__ = None
 
     def __init__(self, array):
@@ -1072,6 +1083,17 @@ cdef class Variable:
         if self.node.trace.level == 0:  # its record may still hold the memory
             return np.array(value(self), dtype=dtype, copy=copy)
         raise _operators.refusal(self, "array")
+
+    @property
+    def __pandas_priority__(self):
+        """Above Index, Series and DataFrame, which leave operators to us, but cannot do so in place."""
+        frame = sys._getframe()
+        for _ in range(4):
+            if frame is not None:
+                if frame.f_code.co_name == "_inplace_method":
+                    raise _operators.refusal(self, "table")
+                frame = frame.f_back
+        return 5000
 
     # -- operators -------------------------------------------------------------------------------------
 

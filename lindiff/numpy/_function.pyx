@@ -6,6 +6,7 @@ rules, without NumPy's dispatch in between.
 """
 
 import functools
+from sys import maxsize
 
 cimport numpy as cnp
 
@@ -17,6 +18,7 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.registry import has_handler
 from lindiff.rules.creation import stacked
+from lindiff.rules.ufuncs import place_of_out
 
 cnp.import_array()
 
@@ -49,6 +51,7 @@ cdef class Function:
     cdef bint is_ufunc
     cdef bint dispatches
     cdef Py_ssize_t inputs
+    cdef Py_ssize_t place_of_out
     cdef int lists
     cdef object wanted
     cdef dict __dict__
@@ -58,6 +61,7 @@ cdef class Function:
         self.is_ufunc = isinstance(function, np.ufunc)
         self.dispatches = self.is_ufunc or isinstance(function, type(np.sum))
         self.inputs = function.nin if self.is_ufunc else -1
+        self.place_of_out = place_of_out(function) if self.dispatches and not self.is_ufunc else maxsize
         self.lists = ("arrays", "sequences", "nested").index(lists)
         self.wanted = wanted
         functools.update_wrapper(self, function)
@@ -102,7 +106,7 @@ cdef class Function:
             direct = direct and len(args) == self.inputs and not kwargs
         else:
             direct = direct and (self.dispatches or has_handler(self.function))
-            if kwargs and ("out" in kwargs or "like" in kwargs):
+            if len(args) > self.place_of_out or kwargs and ("out" in kwargs or "like" in kwargs):
                 direct = False
         result = handle(self.function, args, kwargs) if direct else self.function(*args, **kwargs)
         if self.wanted is not None and not self.wanted():

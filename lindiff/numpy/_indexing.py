@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from lindiff.core.variable import Variable, value
+from lindiff.core.variable import Variable, is_untraced, value
 from lindiff.rules.creation import accepting, stacked
 
-__all__ = ["Rows", "broadcast", "c_", "fromiter", "mgrid", "ndenumerate", "ogrid", "r_", "vectorize"]
+__all__ = [
+    "Rows",
+    "broadcast",
+    "c_",
+    "fromiter",
+    "mgrid",
+    "ndenumerate",
+    "nditer",
+    "ogrid",
+    "r_",
+    "vectorize",
+]
+
+
+@functools.wraps(np.nditer, updated=())
+def nditer(op: Any, *args: Any, **kwargs: Any) -> Any:
+    """numpy.nditer, of constants as well; it hands out plain arrays, so it refuses Variables."""
+    operands = op if isinstance(op, (list, tuple)) else [op]
+    if any(isinstance(x, Variable) and not is_untraced(x) for x in operands):
+        raise TypeError(
+            "np.nditer hands out plain arrays, the derivatives of a Variable v would be lost: write "
+            "`for x in v.flat`, or `for index in np.ndindex(v.shape)` and v[index]"
+        )
+    plain = [value(x) for x in operands]
+    return np.nditer(plain if isinstance(op, (list, tuple)) else plain[0], *args, **kwargs)
 
 
 class vectorize(np.vectorize):

@@ -15,7 +15,7 @@ from lindiff.core.record import is_recording
 from lindiff.core.registry import has_handler
 from lindiff.numpy import polynomial
 from lindiff.numpy._function import Function
-from lindiff.numpy._indexing import Rows, broadcast, ndenumerate, vectorize
+from lindiff.numpy._indexing import Rows, broadcast, ndenumerate, nditer, vectorize
 from lindiff.numpy._names import take_over
 from lindiff.rules.advice import is_installed
 
@@ -163,6 +163,7 @@ _numpy = _stand_in(
     c_=Rows(np.c_, _wanted),
     broadcast=broadcast,
     ndenumerate=ndenumerate,
+    nditer=nditer,
 )
 
 

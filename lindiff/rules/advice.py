@@ -37,6 +37,7 @@ _REFUSED = {
     "index": "a Variable is no index",
     "view": "this plain array is a view of another one, which would not see the change",
     "held": "this plain array is held elsewhere, too, or may be, where the change would not be seen",
+    "table": "a table holds plain arrays, the result is a Variable",
 }
 
 _IN_GENERAL = {
@@ -50,6 +51,7 @@ _IN_GENERAL = {
     "index": "write int(ld.value(v))",
     "view": "make the whole array one that takes Variables, np.zeros(n, like=v) for some Variable v, or "
     "begin with `import lindiff.numpy as np`",
+    "table": "write a = a + v instead of a += v",
     "held": "write a = a + v where the others need not see it; else make it an array that takes Variables, "
     "np.zeros(n, like=v) for some Variable v, or begin with `import lindiff.numpy as np`",
 }
@@ -80,7 +82,7 @@ def refusal(variable: Any, wanted: str) -> TypeError:
     if line:
         message += f"\n    {line}"
     try:
-        written = None if wanted == "held" else _written(place)
+        written = None if wanted == "held" else _written(place, wanted)
     except Exception:  # advice that fails must not hide the error it was for
         written = None
     return TypeError(f"{message}\n{written or _IN_GENERAL[wanted]}")
@@ -214,6 +216,16 @@ class Place:
         """Whether a Variable is named in an expression."""
         return any(type(self.meaning(part)) is Variable for part in ast.walk(node))
 
+    def is_variable(self, node: ast.AST) -> bool:
+        """Whether an expression, which has been evaluated, is certainly a Variable."""
+        if isinstance(node, ast.BinOp):
+            return self.is_variable(node.left) or self.is_variable(node.right)
+        if isinstance(node, ast.UnaryOp):
+            return self.is_variable(node.operand)
+        if isinstance(node, (ast.Subscript, ast.Attribute)) and type(self.meaning(node)) is not Variable:
+            return type(self.meaning(node.value)) is Variable
+        return type(self.meaning(node)) is Variable
+
     def like(self) -> str:
         """A Variable to give as ``like=``: an argument of the function if there is one, else one by its name,
         else an item or attribute that the line has."""
@@ -273,7 +285,12 @@ def _assigned(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
 # -- the line that works -------------------------------------------------------------------------------
 
 
-def _written(place: Place) -> str | None:
+def _loaded(target: ast.expr) -> ast.expr:
+    """The target of an assignment as an expression."""
+    return ast.parse(ast.unparse(target), mode="eval").body
+
+
+def _written(place: Place, wanted: str) -> str | None:
     """Advice for the expression at a place; None where none is known."""
     node = place.node
     if isinstance(node, ast.Subscript):
@@ -282,6 +299,9 @@ def _written(place: Place) -> str | None:
                 return _rows(place, node)
             return f"write {place.operand(node.value)}[int(ld.value(...))]; an index has no derivative"
         return _make_room(place, node.value)
+    if isinstance(node, ast.AugAssign) and wanted == "table":
+        name = place.text(node.target) if isinstance(node.target, ast.Name) else "y"
+        return f"write\n    {name} = {ast.unparse(ast.BinOp(_loaded(node.target), node.op, node.value))}"
     if isinstance(node, ast.AugAssign):
         return _add_to_view(place, node.target)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
@@ -310,10 +330,15 @@ def _product(place: Place, node: ast.BinOp) -> str | None:
 def _make_room(place: Place, array: ast.AST) -> str:
     """A plain array that a Variable is written into: make it one that accepts Variables."""
     name = place.text(array)
+    held = place.meaning(array)
+    if hasattr(type(held), "__array__") and not isinstance(held, np.ndarray):
+        return f"{name} holds plain arrays; go on with the Variable itself, and store there its ld.value(...)"
     made = place.made(array)
-    maker = _with_room(place, made) if made is not None else None
+    of_whole_numbers = getattr(getattr(held, "dtype", None), "kind", "f") in "biu"
+    maker = _with_room(place, made, of_whole_numbers) if made is not None else None
     if made is None or maker is None:
         like = "" if place.is_ours() else f", like={place.like()}"
+        like = f", dtype=float{like}" if of_whole_numbers else like
         line = f"{name} = {place.numpy()}.array({name}{like})  # before the assignment"
         return f"{name} is a plain array; write\n    {line}"
     return _or_import(place, f"{name} = {maker}", f" in line {made.lineno}")
@@ -342,17 +367,28 @@ def _is_number(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, (int, float, complex))
 
 
-def _with_room(place: Place, made: ast.AST) -> str | None:
-    """The call that makes an array, ``np.zeros(n)``, with ``like=`` a Variable."""
+def _with_room(place: Place, made: ast.AST, of_whole_numbers: bool) -> str | None:
+    """The call that makes an array, ``np.zeros(n)``, with ``like=`` a Variable, and of floats."""
     if not isinstance(made, ast.Call):
         return None
-    function, like = place.meaning(made.func), place.like()
+    function, like = place.meaning(made.func), f", like={place.like()}"
+    if of_whole_numbers:
+        like = f", dtype=float{like}"
+        made = _without_dtype(place, made)
+    given = [place.text(argument) for argument in [*made.args, *made.keywords]]
     if function in _MAKERS:
-        return _with_like(place, made, like)
+        return f"{place.text(made.func)}({', '.join(given)}{like})"
     if function in _MAKERS_LIKE and made.args:
-        given = [f"{place.numpy()}.shape({place.text(made.args[0])})", *map(place.text, made.args[1:])]
-        return f"{place.numpy()}.{_MAKERS_LIKE[function]}({', '.join(given)}, like={like})"
+        given[0] = f"{place.numpy()}.shape({given[0]})"
+        return f"{place.numpy()}.{_MAKERS_LIKE[function]}({', '.join(given)}{like})"
     return None
+
+
+def _without_dtype(place: Place, call: ast.Call) -> ast.Call:
+    """A call that makes an array, without its dtype."""
+    args = [argument for argument in call.args if not isinstance(place.meaning(argument), (type, np.dtype))]
+    keywords = [keyword for keyword in call.keywords if keyword.arg != "dtype"]
+    return ast.Call(call.func, args, keywords)
 
 
 def _call(place: Place, call: ast.Call) -> str | None:
@@ -379,11 +415,15 @@ def _call(place: Place, call: ast.Call) -> str | None:
     module, _, _ = (getattr(function, "__module__", None) or "").partition("._")
     if module.startswith("scipy"):
         return _scipy(place, call, function, module)
+    if module.startswith("lindiff.scipy.integrate"):
+        return _given_as_args(place, call, place.text(call.func))
     if module.startswith("numpy.polynomial"):
         arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
-        shared = getattr(np.polynomial, function.__name__, None) is function
+        series = getattr(function, "__self__", function)  # of Polynomial.fit the class
+        shared = getattr(np.polynomial, series.__name__, None) is series
         home = "numpy.polynomial" if shared else function.__module__
-        return f"write\n    lindiff.{home}.{function.__name__}({arguments})"
+        name = function.__name__ if series is function else f"{series.__name__}.{function.__name__}"
+        return f"write\n    lindiff.{home}.{name}({arguments})"
     if (module == "numpy" or module.startswith("numpy.")) and module != "numpy.testing":
         return _lists(place, call)
     return _plainly(place, call)
@@ -418,14 +458,32 @@ def _constructor(place: Place, call: ast.Call) -> str:
     if isinstance(first, _DISPLAYS) or isinstance(place.meaning(first), (list, tuple)):
         return _or_import(place, _with_like(place, call, place.like()))
     v = place.text(first) if first is not None else "v"
-    if type(place.meaning(first)) is Variable:
-        copied = place.meaning(call.func) is np.array
-        itself = f"{v}.copy()" if copied else v
+    if first is not None and place.is_variable(first):
+        itself = _itself(place, call, first)
         return f"{v} is an array already: write {itself}, or ld.value({v}) for its numbers"
     return (
         f"if {v} is an array, write {v} alone, or ld.value({v}) for its numbers; if it goes through several, "
         f"write {place.numpy()}.stack([*{place.operand(first) if first is not None else v}])"
     )
+
+
+def _itself(place: Place, call: ast.Call, first: ast.expr) -> str:
+    """What a constructor makes of its ``first`` argument, a Variable: of another order or dtype, a copy."""
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    function, v = place.meaning(call.func), place.operand(first)
+    dtype = given.get("dtype", call.args[1] if len(call.args) > 1 else None)
+    order = {np.asfortranarray: '"F"', np.ascontiguousarray: '"C"'}.get(function)
+    if order is None and "order" in given:
+        order = place.text(given["order"])
+    if order is not None:
+        v = f"{place.numpy()}.copy({place.text(first)}, order={order})"
+    if dtype is not None and place.text(dtype) not in ("float", "None"):
+        return f"{v}.astype({place.text(dtype)})"
+    if "ndmin" in given:
+        return f"{place.text(call)[:-1]}, like={place.text(first)})"
+    if order is not None:
+        return v
+    return f"{v}.copy()" if function is np.array else place.text(first)
 
 
 def _or_import(place: Place, line: str, where: str = "") -> str:
@@ -448,6 +506,17 @@ def _vectorized(place: Place, call: ast.Call) -> str:
     else:
         f = f"{place.text(made)}.pyfunc"
     return _or_import(place, f"{place.numpy()}.stack([{f}(_) for _ in {place.text(call.args[-1])}])")
+
+
+def _in_ours(module: str) -> Callable[[Place, ast.Call], str]:
+    """A function that NumPy does not dispatch, and ``module`` has."""
+
+    def advise(place: Place, call: ast.Call) -> str:
+        name = place.text(call.func).rpartition(".")[2]
+        arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
+        return f"write\n    {module}.{name}({arguments})"
+
+    return advise
 
 
 def _into(position: int) -> Callable[[Place, ast.Call], str]:
@@ -532,7 +601,11 @@ def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | No
         ours = name.partition(".")[0] in importlib.import_module(f"lindiff.{family}").__all__
     except ImportError:
         ours = False
-    if ours:
+    if family == "scipy.integrate" and ours:
+        line = _given_as_args(place, call, f"lindiff.{family}.{name}")
+        if line is not None:
+            return line
+    if ours and family != "scipy.optimize":
         arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
         return f"write\n    lindiff.{family}.{name}({arguments})"
     if family == "scipy.optimize":
@@ -541,6 +614,40 @@ def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | No
             "finds; use ld.value(v) where its derivative does not matter"
         )
     return f"lindiff has no derivative of {family}.{name}; use ld.value(v) where it does not matter"
+
+
+def _given_as_args(place: Place, call: ast.Call, name: str) -> str | None:
+    """``quad(lambda x: v * x, 0, 1)``: Variables that a function closes over go through ``args``."""
+    if not call.args or any(keyword.arg == "args" for keyword in call.keywords):
+        return None
+    first = call.args[0]
+    held = _closed_over(place, first)
+    if not held:
+        return None
+    names = ", ".join(held)
+    rest = [place.text(argument) for argument in [*call.args[1:], *call.keywords]]
+    if isinstance(first, ast.Lambda):
+        function, where = f"lambda {ast.unparse(first.args)}, {names}: {place.text(first.body)}", ""
+    else:
+        function = place.text(first)
+        where = f"\nwith the further parameters {names} of {function}"
+    tail = ", ".join([function, *rest, f"args=({names},)"])
+    return f"write\n    {name}({tail}){where}"
+
+
+def _closed_over(place: Place, function: ast.expr) -> list[str]:
+    """The names of Variables that a function, which is an argument, takes from around it."""
+    if isinstance(function, ast.Lambda):
+        own = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+        names = [part.id for part in ast.walk(function.body) if isinstance(part, ast.Name)]
+        return [
+            n for n in dict.fromkeys(names) if n not in own and type(place.meaning(ast.Name(n))) is Variable
+        ]
+    meaning = place.meaning(function)
+    if not inspect.isfunction(meaning):
+        return []
+    around = inspect.getclosurevars(meaning)
+    return [n for n, x in {**around.nonlocals, **around.globals}.items() if type(x) is Variable]
 
 
 def _lists(place: Place, call: ast.Call) -> str | None:
@@ -582,6 +689,7 @@ _ADVICE: dict[Any, Callable[[Place, ast.Call], str | None]] = {
     np.put: _into(0),
     np.putmask: _into(0),
     np.put_along_axis: _into(0),
+    np.lib.stride_tricks.as_strided: _in_ours("lindiff.numpy.lib.stride_tricks"),
     np.ndenumerate: lambda place, call: f"write np.ndindex(np.shape({place.text(call.args[0])}))",
 }
 _CONSTRUCTORS: list[Any] = [

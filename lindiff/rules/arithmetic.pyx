@@ -974,7 +974,7 @@ cdef class HotOperators(Operators):
             raise
 
     cdef object function(self, object function, tuple args, dict kwargs):
-        if "out" in kwargs or len(args) > 2 and len(args) > out_place(function):
+        if "out" in kwargs or len(args) > 1 and len(args) > out_place(function):
             return with_out(function, args, kwargs)
         return handle(function, args, kwargs)
 

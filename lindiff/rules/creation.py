@@ -64,7 +64,7 @@ def filled(fill_value: Any, shape: Any, dtype: Any, like: Any = None, order: Any
 
 @composed(np.full)
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
-    return filled(fill_value, shape, dtype, order=order)
+    return accepting(filled(fill_value, shape, dtype, order=order))
 
 
 @composed(np.full_like)
@@ -79,7 +79,7 @@ def full_like(
     device: Any = None,
 ) -> Any:
     y = filled(fill_value, np.shape(a) if shape is None else shape, a.dtype if dtype is None else dtype, a)
-    order = memory_order(a, order)
+    y, order = accepting(y), memory_order(a, order)
     if order == "K":
         return in_order_of(y, a) if y.shape == a.shape else y
     return laid_out(y, order)

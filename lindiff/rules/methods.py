@@ -15,6 +15,7 @@ import numpy as np
 from lindiff.core.registry import apart
 from lindiff.core.variable import call, inside, is_untraced, is_writable, value
 from lindiff.rules._common import laid_out
+from lindiff.rules.writers import refuse_repeated
 
 __all__ = ["METHODS", "attribute"]
 
@@ -120,14 +121,14 @@ def copy(self: Any, order: Any = "C") -> Any:
     return self[()] if self._scalar else call(np.copy, (self,), {"order": order})
 
 
-def compress(self: Any, condition: Any, axis: Any = None) -> Any:
+def compress(self: Any, condition: Any, axis: Any = None, *out: Any, **kwargs: Any) -> Any:
     """np.compress, which takes the condition first."""
-    return np.compress(condition, self, axis=axis)
+    return np.compress(condition, self, axis, *out, **kwargs)
 
 
-def clip(self: Any, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+def clip(self: Any, min: Any = None, max: Any = None, *out: Any, **kwargs: Any) -> Any:
     """np.clip, which has taken ``min`` and ``max`` by keyword, or only one of them, since NumPy 2.1."""
-    return np.clip(self, min, max, **kwargs)
+    return np.clip(self, min, max, *out, **kwargs)
 
 
 def fill(self: Any, value: Any) -> None:
@@ -137,11 +138,13 @@ def fill(self: Any, value: Any) -> None:
 
 def sort(self: Any, axis: int = -1, kind: Any = None, order: None = None, *, stable: Any = None) -> None:
     """np.sort, in place."""
+    refuse_repeated(self, "ndarray.sort")
     self[...] = np.sort(self, axis, kind, order, stable=stable)
 
 
 def partition(self: Any, kth: Any, axis: int = -1, kind: Any = "introselect", order: None = None) -> None:
     """np.partition, in place."""
+    refuse_repeated(self, "ndarray.partition")
     self[...] = np.partition(self, kth, axis, kind, order)
 
 

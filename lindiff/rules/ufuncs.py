@@ -18,11 +18,11 @@ import numpy as np
 
 from lindiff.core.arrays import on_host, placed
 from lindiff.core.registry import apart, handle, handler_kind, is_constant, on_values, raise_unsupported
-from lindiff.core.variable import Variable, in_order_of, value
+from lindiff.core.variable import Variable, in_order_of, places_in_base, repeats, value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import host_parts, scatter
 from lindiff.rules.rebinding import is_statement, may_rebind
-from lindiff.rules.writers import destination
+from lindiff.rules.writers import destination, refuse_repeated
 
 __all__ = ["method_of_ufunc", "operate", "place_of_out", "ufunc_method", "with_out"]
 
@@ -44,7 +44,8 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
         return getattr(ufunc, method)(*map(value, inputs), **kwargs)
     if method in ("reduce", "accumulate", "reduceat"):
         kwargs.setdefault("axis", 0)
-    if is_constant(ufunc, inputs) and not any(isinstance(x, Variable) for x in kwargs.get("out", ())):
+    jumps = is_constant(ufunc, inputs) and not _keeps_elements(ufunc, method)
+    if jumps and not any(isinstance(x, Variable) for x in kwargs.get("out", ())):
         return on_values(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
     out = kwargs.pop("out", (None,))
     if all(target is None for target in out):
@@ -56,6 +57,9 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
             return in_order_of(y, inputs[0], copied=False)
         return y[()] if method == "reduce" and np.ndim(y) == 0 else y
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    if method != "__call__" or kwargs.get("where", True) is not True:
+        for target in out:
+            refuse_repeated(target, name)
     if method == "__call__":
         plain = len(out) == 1 and inputs and out[0] is inputs[0] and not isinstance(out[0], Variable)
         if plain and is_statement(sys._getframe(1)):
@@ -75,11 +79,17 @@ def method_of_ufunc(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
         return _methods.get((ufunc, "at")) or partial(at, ufunc)
     if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
         return None
-    if kind == "Constant":
+    if kind == "Constant" and not _keeps_elements(ufunc, method):
         plain = getattr(ufunc, method)
         return lambda *args, **kwargs: on_values(plain, args, kwargs)
     registered = _methods.get((ufunc, method))
     return partial(GENERAL[method], ufunc) if registered is None else registered
+
+
+def _keeps_elements(ufunc: np.ufunc, method: str) -> bool:
+    """Whether the results of a method have elements of the array itself among them, as of what
+    ``np.floor_divide`` accumulates the first."""
+    return method in ("reduce", "accumulate", "reduceat", "at") and "dd->d" in ufunc.types
 
 
 # -- out= and where= -------------------------------------------------------------------------------------
@@ -110,6 +120,8 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     y = handle(function, args, kwargs)
     if out is None:
         return y
+    if "keepdims" in inspect.signature(function).parameters or function in (np.cumsum, np.cumprod):
+        refuse_repeated(out, function.__name__)
     if function is np.clip and "where" in kwargs:
         y = np.where(kwargs["where"], y, out)
     return into((out,), function.__name__, "same_kind", y)
@@ -153,7 +165,7 @@ def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], fr
         variable = next(x for x in inputs if isinstance(x, Variable))
         raise refusal(variable, "held" if a.base is None else "view")
     if not np.can_cast(np.result_type(*map(value, inputs)), a.dtype, casting="same_kind"):
-        raise TypeError(f"a {a.dtype} array cannot take the result: write a = a + v instead of a += v")
+        raise TypeError(f"an array of {a.dtype} cannot take the result: write a = a + v instead of a += v")
     shape = np.broadcast_shapes(*[np.shape(value(x)) for x in inputs])
     if ufunc.signature is None and shape != a.shape:
         raise ValueError(
@@ -224,7 +236,7 @@ def reduce(
     else:
         y = np.full_like(value(x), 0 if start is None else start, shape=x.shape[:axis] + x.shape[axis + 1 :])
     for row, here in zip(rows, masks, strict=True):
-        y = np.where(placed(here, y), ufunc(y, row), y)
+        y = ufunc(y, row) if here.all() else np.where(placed(here, y), ufunc(y, row), y)
     return np.expand_dims(y, axis) if keepdims else y
 
 
@@ -271,7 +283,7 @@ def prepared(x: Any, axis: Any, dtype: Any, why: str) -> tuple[Any, Any]:
 
 def at(ufunc: np.ufunc, x: Any, indices: Any, /, *y: Any) -> None:
     """``x[indices] = ufunc(x[indices], y)``, as often as an index is given."""
-    x = destination(x, f"{ufunc.__name__}.at")
+    x, indices = each_once(destination(x, f"{ufunc.__name__}.at"), indices)
     places = np.arange(x.size).reshape(x.shape)[host_parts(indices)]
     shape, places = places.shape, places.reshape(-1)
     operands = [np.reshape(np.broadcast_to(placed(as_array(part), x), shape), -1) for part in y]
@@ -280,6 +292,14 @@ def at(ufunc: np.ufunc, x: Any, indices: Any, /, *y: Any) -> None:
         results = ufunc(flat[places[now]], *[part[now] for part in operands])
         x[np.unravel_index(places[now], x.shape)] = results
         flat = np.reshape(x, -1)
+
+
+def each_once(x: Variable, indices: Any) -> tuple[Variable, Any]:
+    """An array that has each of its elements once, and the places in it for ``x[indices]``."""
+    if not repeats(x):
+        return x, indices
+    base, places = places_in_base(x)
+    return base, tuple(part[host_parts(indices)] for part in places)
 
 
 def rounds(places: Any) -> list[Any]:
@@ -313,7 +333,7 @@ def sums_of_segments(x: Any, indices: Any, /, axis: int = 0, dtype: Any = None) 
 
 def sums_written_at(ufunc: np.ufunc, x: Any, indices: Any, y: Any, /) -> None:
     """np.add.at and np.subtract.at: what comes to one place is summed first."""
-    x, index = destination(x, f"{ufunc.__name__}.at"), value(indices)
+    x, index = each_once(destination(x, f"{ufunc.__name__}.at"), value(indices))
     y = np.broadcast_to(placed(as_array(y), x), np.empty(x.shape, bool)[host_parts(index)].shape)
     x[...] = ufunc(x, scatter(y, index, x.shape, x.dtype))
 

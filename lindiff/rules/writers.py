@@ -11,7 +11,7 @@ import numpy as np
 
 from lindiff.core.arrays import on_host, placed
 from lindiff.core.registry import composed
-from lindiff.core.variable import Variable, value
+from lindiff.core.variable import Variable, repeats, value
 from lindiff.rules._common import as_array
 from lindiff.rules.selection import index_along
 
@@ -29,6 +29,29 @@ def destination(x: Any, function: str) -> Variable:
     )
 
 
+def refuse_repeated(x: Any, function: str) -> None:
+    """Refuse to write one after the other where an element may be in ``x`` several times: what stays depends
+    on the order in which NumPy has read and written."""
+    if isinstance(x, Variable) and repeats(x):
+        raise ValueError(
+            f"np.{function} cannot write into a view that has elements several times, as windows that "
+            "overlap do: write into a copy, w = view.copy(), and then view[...] = w"
+        )
+
+
+def is_array(x: Any) -> bool:
+    """Whether ``x`` is an array, and not a number or a list: those become what they are written into."""
+    return not x._scalar if isinstance(x, Variable) else isinstance(x, np.ndarray)
+
+
+def require_cast(y: Any, x: Any, casting: Any) -> None:
+    """Raise NumPy's TypeError unless numbers like those of ``y`` may be written to ``x``."""
+    if not np.can_cast(y.dtype, x.dtype, casting):
+        raise TypeError(
+            f"Cannot cast array data from {y.dtype!r} to {x.dtype!r} according to the rule {casting!r}"
+        )
+
+
 def write_flat(a: Variable, places: Any, y: Any) -> None:
     """``a.flat[places] = y``."""
     if a.ndim:
@@ -40,11 +63,12 @@ def write_flat(a: Variable, places: Any, y: Any) -> None:
 @composed(np.copyto)
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     dst, src = destination(dst, "copyto"), as_array(src)
-    if not np.can_cast(src.dtype, dst.dtype, casting):
-        raise TypeError(
-            f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}"
-        )
+    require_cast(src, dst, casting)
     where = value(where)
+    if where is not True and repeats(dst):
+        where = np.broadcast_to(on_host(where).astype(bool), dst.shape)
+        dst[where] = np.broadcast_to(src, dst.shape)[where]
+        return
     dst[...] = src if where is True else np.where(where, src, dst)
 
 
@@ -67,7 +91,11 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
 
 @composed(np.putmask)
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    a, values = destination(a, "putmask"), np.ravel(values)
+    a = destination(a, "putmask")
+    if is_array(values):
+        require_cast(values, a, "safe")
+    values = np.ravel(values)
+    refuse_repeated(a, "putmask")
     if np.shape(mask) != a.shape:
         raise ValueError("putmask: mask and data must be the same size")
     places = np.flatnonzero(on_host(mask))
@@ -78,6 +106,9 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 @composed(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     arr = destination(arr, "place")
+    if is_array(vals):
+        require_cast(vals, arr, "safe")
+    refuse_repeated(arr, "place")
     if np.size(mask) != arr.size:
         raise ValueError("place: mask and data must be the same size")
     places = np.flatnonzero(on_host(mask))

@@ -62,9 +62,9 @@ def scaled_cylinder(f: Callable[..., Any], sign: int, part: Callable[[Any], Any]
     """``f(v, z) = F(v, z) exp(-s)`` for ``s = |part z|``, a function of s and z, in z holomorphic."""
 
     @rule
-    def of_parts(v: Any, z: Any, s: Any) -> Any:
+    def of_parts(v: Any, z: Any, s: Any, **options: Any) -> Any:
         nested = isinstance(z, Variable) or isinstance(s, Variable)
-        y = of_parts(v, z, s) if nested else f(v, z)
+        y = of_parts(v, z, s, **options) if nested else f(v, z, **options)
 
         def by_argument() -> Any:
             below, above = of_parts(np.subtract(v, 1), z, s), of_parts(np.add(v, 1), z, s)
@@ -73,11 +73,11 @@ def scaled_cylinder(f: Callable[..., Any], sign: int, part: Callable[[Any], Any]
         return y, Elementwise(None, by_argument, lambda: -of_parts(v, z, s))
 
     @composed(f)
-    def call(v: Any, z: Any) -> Any:
+    def call(v: Any, z: Any, **options: Any) -> Any:
         if isinstance(v, Variable):
             refuse_argument(f, 0, NO_FORMULA)
         constant_scale = part is np.imag and not is_complex(z)
-        return of_parts(v, z, 0.0 if constant_scale else np.abs(part(z)))
+        return of_parts(v, z, 0.0 if constant_scale else np.abs(part(z)), **options)
 
 
 scaled_cylinder(special.jve, -1, np.imag)

@@ -10,6 +10,7 @@ import scipy.integrate
 
 from lindiff.core import pytree
 from lindiff.core.variable import Variable, kept_constant, value
+from lindiff.rules._common import laid_out
 from lindiff.scipy._rest import has_variable
 from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, as_vector, trajectory
 
@@ -118,14 +119,16 @@ def solve_ivp(
     y0 = _state(y0)
     field, params = _field(_of_columns(fun) if vectorized else fun, args)
     problem = Problem(field, solve, _of_others(method, options))
+    order = "F" if t_eval is None else "C"  # of SciPy's y
     if t_eval is None:
         problem.run(value(t0), None, value(y0), value(params))
         t_eval = runs.pop().t
         if has_variable((t0, t1)):
             t_eval = np.concatenate([np.reshape(t0, (1,)), t_eval[1:-1], np.reshape(t1, (1,))])
-    Y = trajectory(t0, _times(t_eval), y0, params, problem)
+    times = _times(t_eval)
+    Y = trajectory(t0, times, y0, params, problem)
     found = type(runs[0])(runs[0])
-    found.update(t=t_eval, y=np.transpose(Y), sol=None)
+    found.update(t=np.copy(times), y=laid_out(np.transpose(Y), order), sol=None)
     return found
 
 

@@ -9,7 +9,7 @@ import scipy.integrate
 
 from lindiff.core.arrays import placed
 from lindiff.core.variable import value
-from lindiff.rules._common import as_array
+from lindiff.rules._common import as_array, laid_out
 from lindiff.rules._formula import some
 from lindiff.scipy.linalg._drop_in import drop_in
 
@@ -215,7 +215,7 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
             [np.broadcast_to(placed(as_array(initial), total), (*total.shape[:-1], 1)), total + initial],
             axis=-1,
         )
-    return np.moveaxis(total, -1, axis)
+    return np.moveaxis(laid_out(total, "C"), -1, axis)
 
 
 @drop_in(scipy.integrate.romb)

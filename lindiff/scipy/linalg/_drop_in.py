@@ -10,16 +10,31 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lindiff.core.arrays import foreign
+from lindiff.core.registry import returned
 from lindiff.core.variable import Variable
 from lindiff.linalg._batches import over_batch, require_host
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["drop_in"]
+__all__ = ["as_scipy_returns", "drop_in"]
+
+
+def as_scipy_returns(function: F) -> F:
+    """Let the results of a function, which itself asks for plain arrays, be its own, and scalars without
+    axes."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        return returned(function(*args, **options), (*args, *options.values()))
+
+    return call  # type: ignore[return-value]
 
 
 def drop_in(
-    original: Callable[..., Any], *ranks: int | Callable[[Any], int], anywhere: bool = False
+    original: Callable[..., Any],
+    *ranks: int | Callable[[Any], int],
+    anywhere: bool = False,
+    by_rows: bool = False,
 ) -> Callable[[F], F]:
     """Let the decorated function take the place of a SciPy function, which plain arrays go to.
 
@@ -35,6 +50,8 @@ def drop_in(
         array.
     anywhere : bool
         The decorated function takes plain arrays of other libraries, too: it never needs SciPy's own.
+    by_rows : bool
+        So SciPy's results lie in memory; else they are matrices that lie as LAPACK has left them.
 
     Notes
     -----
@@ -73,9 +90,10 @@ def drop_in(
         def call(*args: Any, **options: Any) -> Any:
             for x in (*args, *options.values()):
                 if type(x) is Variable or (anywhere and foreign(x) is not None):
+                    given = (*args, *options.values())
                     if is_reordered:
-                        return function(**signature.bind(*args, **options).arguments)
-                    return function(*args, **options)
+                        args, options = (), signature.bind(*args, **options).arguments
+                    return returned(function(*args, **options), given, by_rows=by_rows)
             return plain(args, options)
 
         call.__signature__ = signature  # type: ignore[attr-defined]

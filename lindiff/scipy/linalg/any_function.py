@@ -169,8 +169,14 @@ def _funm_derivative(A: Any, directions: list[Any], func: Callable[..., Any], re
     return D, Differential(pushforward, pullback)
 
 
+@functools.wraps(scipy.linalg.funm)
+def _scipy_funm(A: Any, func: Callable[..., Any], **options: Any) -> Any:
+    """SciPy's, whose compiled code takes no arrays that accept Variables from ``func``."""
+    return scipy.linalg.funm(A, lambda x: np.asarray(func(x)), **options)
+
+
 def _plain_funm(A: Any, func: Callable[..., Any]) -> Any:
-    return of_scipy(scipy.linalg.funm, A, func)
+    return of_scipy(_scipy_funm, A, func)
 
 
 @operator(_plain_funm)
@@ -235,4 +241,4 @@ def funm(A: Any, func: Callable[..., Any], disp: Any = UNSET) -> Any:
     """
     if not is_plain(A):
         A = inexact(A)
-    return with_options(_funm, scipy.linalg.funm, A, func, **given(disp=disp))
+    return with_options(_funm, _scipy_funm, A, func, **given(disp=disp))

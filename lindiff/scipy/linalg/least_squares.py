@@ -31,6 +31,7 @@ from lindiff.scipy.linalg._arguments import (
     require_square,
     require_system,
 )
+from lindiff.scipy.linalg._drop_in import as_scipy_returns
 
 __all__ = ["lstsq", "pinv", "pinvh"]
 
@@ -258,6 +259,7 @@ def _plain_lstsq(a: Any, b: Any, *options: Any) -> Any:
     return x, residues, rank, s
 
 
+@as_scipy_returns
 def lstsq(
     a: Any,
     b: Any,
@@ -342,7 +344,7 @@ def lstsq(
     residues = zeros_beside(a, (*batch, 0), a.dtype)
     if driver != "gelsy" and m > n and np.all(ranks == n):
         residues = _squares(B - a @ X)
-        residues = residues[..., 0][()] if vector else residues
+        residues = residues[..., 0] if vector else residues
     rank = ranks if batch else int(ranks)
     singular_values = None if driver == "gelsy" else _known_svdvals(a, svd=(U, s, Vh))
     return X[..., 0] if vector else X, residues, rank, singular_values

@@ -15,6 +15,7 @@ from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._matrices import conj
+from lindiff.rules._common import laid_out
 from lindiff.scipy.linalg._arguments import is_plain, joined
 
 __all__ = [
@@ -34,11 +35,16 @@ def _as_array(x: Any) -> Any:
     return x if hasattr(x, "shape") else np.asarray(x)
 
 
+def _by_rows(matrices: Any) -> Any:
+    """A batch as SciPy lays it out; a single matrix is so already."""
+    return laid_out(matrices, "C") if matrices.ndim > 2 else matrices
+
+
 def _toeplitz(c: Any, r: Any) -> Any:
     """``t_ij`` is entry ``i - j`` of the vector that runs from the end of r to the end of c."""
     diagonals = joined(np.flip(r[..., 1:], axis=-1), c)
     i, j = np.arange(c.shape[-1])[:, None], np.arange(r.shape[-1])
-    return diagonals[..., i - j + max(r.shape[-1] - 1, 0)]
+    return _by_rows(diagonals[..., i - j + max(r.shape[-1] - 1, 0)])
 
 
 def toeplitz(c: Any, r: Any = None) -> Any:
@@ -96,7 +102,7 @@ def circulant(c: Any) -> Any:
     if is_plain(c):
         return over_batch(1)(scipy.linalg.circulant)(c)
     i = np.arange(c.shape[-1])
-    return c[..., i[:, None] - i]
+    return _by_rows(c[..., i[:, None] - i])
 
 
 def hankel(c: Any, r: Any = None) -> Any:
@@ -126,7 +132,7 @@ def hankel(c: Any, r: Any = None) -> Any:
     if is_plain(c, r):
         return over_batch(1, 1)(scipy.linalg.hankel)(c, r)
     i, j = np.arange(c.shape[-1])[:, None], np.arange(r.shape[-1])
-    return joined(c, r[..., 1:])[..., i + j]
+    return _by_rows(joined(c, r[..., 1:])[..., i + j])
 
 
 def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
@@ -161,7 +167,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     if is_plain(a):
         return over_batch(1)(scipy.linalg.convolution_matrix)(np.asarray(a), n, mode)
     rows = scipy.linalg.convolution_matrix(np.arange(1, a.shape[-1] + 1), n, mode)  # checks the arguments
-    return np.where(placed(rows > 0, a), a[..., rows - 1], 0.0).astype(a.dtype)
+    return _by_rows(np.where(placed(rows > 0, a), a[..., rows - 1], 0.0).astype(a.dtype))
 
 
 def block_diag(*arrs: Any) -> Any:
@@ -198,7 +204,7 @@ def block_diag(*arrs: Any) -> Any:
         sides = [(0, 0)] * (block.ndim - 1)
         rows.append(np.pad(block, [*sides, (left, width - left - n)]))
         left += n
-    return np.concatenate(rows, axis=-2)
+    return laid_out(np.concatenate(rows, axis=-2), "C")
 
 
 def khatri_rao(a: Any, b: Any) -> Any:
@@ -269,7 +275,7 @@ def companion(a: Any) -> Any:
         raise ValueError("companion: the first coefficient must not be zero")
     first = -(a[..., 1:] / a[..., :1])
     shifts = np.broadcast_to(placed(np.eye(n - 2, n - 1, dtype=a.dtype), a), (*a.shape[:-1], n - 2, n - 1))
-    return np.concatenate([first[..., None, :], shifts], axis=-2)
+    return _by_rows(np.concatenate([first[..., None, :], shifts], axis=-2))
 
 
 def fiedler(a: Any) -> Any:
@@ -298,7 +304,7 @@ def fiedler(a: Any) -> Any:
     if is_plain(a):
         return over_batch(1)(scipy.linalg.fiedler)(np.atleast_1d(a))
     a = np.atleast_1d(a)
-    return np.abs(a[..., :, None] - a[..., None, :])
+    return _by_rows(np.abs(a[..., :, None] - a[..., None, :]))
 
 
 def leslie(f: Any, s: Any) -> Any:

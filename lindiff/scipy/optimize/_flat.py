@@ -134,5 +134,6 @@ def refuse_variables(name: str, *trees: Any) -> None:
     if has_variable(trees):
         raise TypeError(
             f"lindiff.scipy.optimize.{name}: the derivative of what a search finds does not go through its "
-            f"steps: search with plain arrays, ld.value(v), and differentiate the equations that hold there"
+            f"steps: search with plain arrays, ld.value(v), and differentiate the equations that hold there, "
+            f"by ld.implicit(search, equations)"
         )

@@ -92,7 +92,7 @@ def _of_length(c: Any, n: int, dtype: Any) -> Any:
     return np.pad(c, (0, n - len(c))).astype(dtype)
 
 
-@drop_in(scipy.signal.lfilter)
+@drop_in(scipy.signal.lfilter, by_rows=True)
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter data along one axis, like ``scipy.signal.lfilter``.
 
@@ -184,19 +184,22 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     >>> ld.grad(lambda x: sosfilt(sos, x)[-1])(np.zeros(3))
     array([0.25, 0.5 , 1.  ])
     """
-    sos, y = np.atleast_2d(placed(as_array(sos), x)), as_array(x)
+    sos, x = np.atleast_2d(placed(as_array(sos), x)), as_array(x)
     if sos.ndim != 2 or sos.shape[1] != 6:
         raise ValueError(f"sosfilt: sos has shape (sections, 6), got {sos.shape}")
     if np.any(value(sos)[:, 3] != 1):
         raise ValueError("sosfilt: sos[:, 3] should be all ones")
+    axis = normalized_axis(axis, x.ndim)
+    y = np.moveaxis(x, axis, -1)
     states = []
     for i in range(len(sos)):
         if zi is None:
-            y = lfilter(sos[i, :3], sos[i, 3:], y, axis)
+            y = lfilter(sos[i, :3], sos[i, 3:], y)
         else:
-            y, state = lfilter(sos[i, :3], sos[i, 3:], y, axis, zi[i])
+            y, state = lfilter(sos[i, :3], sos[i, 3:], y, zi=np.moveaxis(zi[i], axis, -1))
             states.append(state)
-    return y if zi is None else (y, np.stack(states))
+    y = np.moveaxis(y, -1, axis)
+    return y if zi is None else (y, np.moveaxis(np.stack(states, axis=-2), (-2, -1), (0, axis + 1)))
 
 
 @rule
@@ -244,7 +247,7 @@ def detrend(
 PADDING: dict[str, Any] = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap"}
 
 
-@drop_in(scipy.signal.savgol_filter)
+@drop_in(scipy.signal.savgol_filter, by_rows=True)
 def savgol_filter(
     x: Any,
     window_length: int,

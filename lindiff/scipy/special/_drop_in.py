@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from lindiff.core.arrays import counterpart
+from lindiff.core.registry import returned
 from lindiff.core.variable import Variable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -15,10 +16,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 __all__ = ["drop_in", "refuse_variable"]
 
 
-def drop_in(original: Callable[..., Any] | None) -> Callable[[F], F]:
+def drop_in(original: Callable[..., Any] | None, no_axes: str = "scalar") -> Callable[[F], F]:
     """Let the decorated function take the place of SciPy's, which plain arguments go to.
 
-    None where the installed SciPy does not have it: then the function is not public.
+    None where the installed SciPy does not have it: then the function is not public.  Results without axes
+    are ``"scalar"``, ``"array"``, or ``"like first"``: what the first argument is.
     """
 
     def decorate(function: F) -> F:
@@ -26,7 +28,8 @@ def drop_in(original: Callable[..., Any] | None) -> Callable[[F], F]:
         def call(*args: Any, **options: Any) -> Any:
             for x in (*args, *options.values()):
                 if isinstance(x, Variable):
-                    return function(*args, **options)
+                    given = (*args, *options.values())
+                    return returned(function(*args, **options), given, no_axes)
             return counterpart(original, *args)(*args, **options)
 
         call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]

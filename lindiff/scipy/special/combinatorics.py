@@ -68,7 +68,7 @@ def multigammaln(a: Any, d: int) -> Any:
     return sum(terms[1:], terms[0]) + d * (d - 1) * 0.25 * np.log(np.pi)  # float64, as SciPy's result is
 
 
-@drop_in(special.factorial)
+@drop_in(special.factorial, "like first")
 def factorial(n: Any, exact: bool = False, **options: Any) -> Any:
     """``n! = Γ(n + 1)``, zero for negative n, like ``scipy.special.factorial``.
 
@@ -151,7 +151,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:
     return _where_valid(N, k, special.poch(N - k + 1, k))
 
 
-@drop_in(special.diric)
+@drop_in(special.diric, "array")
 def diric(x: Any, n: Any) -> Any:
     """Dirichlet's kernel ``sin(n x / 2) / (n sin(x / 2))``, like ``scipy.special.diric``.
 

@@ -114,8 +114,8 @@ def logsumexp(
         sign = signs(a, b, axes)
     if not keepdims:
         shape = tuple([n for k, n in enumerate(a.shape) if k not in axes])
-        y = np.reshape(y, shape)[()]
-        sign = None if sign is None else np.reshape(sign, shape)[()]
+        y = np.reshape(y, shape)
+        sign = None if sign is None else np.reshape(sign, shape)
     return (y, sign) if return_sign else y
 
 

@@ -14,6 +14,7 @@ import scipy.stats
 from scipy import special
 
 from lindiff.core.arrays import foreign, placed
+from lindiff.core.registry import returned
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array
 from lindiff.rules._formula import some
@@ -43,6 +44,8 @@ def double(x: Any) -> Any:
     if isinstance(x, (int, float)):
         return np.float64(x)
     x = as_array(x)
+    if x.dtype.kind == "c":
+        raise TypeError("lindiff.scipy.stats has the distributions of real numbers, and got complex ones")
     return x if x.dtype == np.float64 else x.astype(np.float64)
 
 
@@ -60,10 +63,9 @@ def _where(condition: Any, y: Any, otherwise: Any) -> Any:
 
 
 def _returned(valid: Any, y: Any, *arguments: Any) -> Any:
-    """``y``, a scalar where it has no axes, as SciPy returns it; NaN where it is not valid, and so are there
-    its derivatives by the arguments."""
-    y = _valid_or_nan(valid, y, *arguments)
-    return y[()] if np.ndim(y) == 0 else y
+    """``y`` as SciPy returns it; NaN where it is not valid, and so are there its derivatives by the
+    arguments."""
+    return returned(_valid_or_nan(valid, y, *arguments), arguments)
 
 
 def _valid_or_nan(valid: Any, y: Any, *arguments: Any) -> Any:

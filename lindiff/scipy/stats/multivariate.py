@@ -10,6 +10,7 @@ import scipy.stats
 from scipy import special
 
 from lindiff.core.arrays import on_host, placed
+from lindiff.core.registry import returned
 from lindiff.core.variable import Variable, value
 from lindiff.linalg.cholesky import potrf, sumlogdiag
 from lindiff.linalg.gaussian import LOG_TWO_PI, mvn_logpdf
@@ -41,6 +42,11 @@ class Multivariate:
         if not inspect.isroutine(found):
             return found
         return plain_only(f"scipy.stats.{self.name}.{name}", found, REASONS.get(name))
+
+
+def _squeezed(y: Any) -> Any:
+    """``y``, a new array, without axes of length 1, as SciPy returns it."""
+    return returned(np.squeeze(y), ())
 
 
 class MultivariateNormal(Multivariate):
@@ -97,8 +103,8 @@ class MultivariateNormal(Multivariate):
         if x.ndim == 1:
             x = x[:, None] if len(mean) == 1 else x[None, :]
         if allow_singular and np.linalg.matrix_rank(value(cov), hermitian=True) < len(mean):
-            return np.squeeze(_singular_logpdf(x - mean, cov))[()]
-        return np.squeeze(mvn_logpdf(x, mean, cov))[()]
+            return _squeezed(_singular_logpdf(x - mean, cov))
+        return _squeezed(mvn_logpdf(x, mean, cov))
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The density at x."""
@@ -157,7 +163,7 @@ class Dirichlet(Multivariate):
         if x.shape[0] != alpha.shape[0]:
             x = np.concatenate([x, 1.0 - np.sum(x, axis=0, keepdims=True)])
         powers = np.sum(special.xlogy(alpha - 1.0, np.transpose(x)), axis=-1)
-        return np.squeeze(powers - _log_beta(alpha))[()]
+        return _squeezed(powers - _log_beta(alpha))
 
     def pdf(self, x: Any, alpha: Any) -> Any:
         """The density at x."""
@@ -166,7 +172,7 @@ class Dirichlet(Multivariate):
     def mean(self, alpha: Any) -> Any:
         """The mean, a vector."""
         plain = self._scipy.mean(on_host(alpha))
-        return alpha / np.sum(alpha) if has_variable(alpha) else plain
+        return _squeezed(alpha / np.sum(alpha)) if has_variable(alpha) else plain
 
     def var(self, alpha: Any) -> Any:
         """The variances, a vector."""
@@ -174,7 +180,7 @@ class Dirichlet(Multivariate):
         if not has_variable(alpha):
             return plain
         total = np.sum(alpha)
-        return alpha * (total - alpha) / (total * total * (total + 1))
+        return _squeezed(alpha * (total - alpha) / (total * total * (total + 1)))
 
     def entropy(self, alpha: Any) -> Any:
         """The differential entropy."""
