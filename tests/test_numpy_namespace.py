@@ -351,3 +351,51 @@ def test_programs_run_with_only_the_import_changed(name):
 def test_programs_to_second_order(name):
     source, arguments = PROGRAMS[name]
     check_grads(program(source, np), arguments[:1] if name == "recursion" else arguments, order=2)
+
+
+# -- outside transforms ---------------------------------------------------------------------------------
+
+
+def test_outside_transforms_arrays_and_scalars_are_numpys():
+    made = [
+        np.zeros(3),
+        np.array([[1.0, 2.0]]),
+        np.linspace(0, 1, 4),
+        np.r_[0.0, 1.0],
+        np.mgrid[0:1:3j],
+        np.fromiter([1.0, 2.0], float),
+        np.vectorize(lambda t: t * 0.5)([1.0, 2.0]),
+        np.sin(numpy.ones(2)),
+        np.linalg.inv(numpy.eye(2)),
+        np.fft.fft([1.0, 2.0]),
+        np.polynomial.polynomial.polyval([1.0, 2.0], [3.0, 4.0]),
+    ]
+    assert [type(x) for x in made] == [numpy.ndarray] * len(made)
+    assert type(np.sum(made[0])) is numpy.float64
+    view = np.asarray(made[0])
+    made[0][0] = 5.0
+    assert view[0] == 5.0
+
+
+def test_what_was_made_inside_accepts_variables_and_what_was_made_outside_is_plain_again():
+    kinds = []
+
+    def f(x):
+        y = np.zeros(2)
+        kinds.append(type(y))
+        y[0] = x
+        return np.sum(y)
+
+    assert ld.grad(f)(3.0) == 1.0
+    kinds.append(type(np.zeros(2)))
+    assert kinds == [ld.Variable, numpy.ndarray]
+
+
+def test_variables_made_by_hand_are_inside():
+    v = ld.Variable(2.0)
+    y = np.zeros(2)
+    y[0] = v * v
+    np.sum(y).backward()
+    assert v.grad == 4.0
+    del v, y
+    assert type(np.zeros(2)) is numpy.ndarray
