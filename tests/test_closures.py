@@ -326,7 +326,8 @@ def test_a_variable_that_is_kept_is_its_value():
     assert ld.jvp(lambda x: x, (1.0,), (kept,)) == (1.0, 6.0)
     assert ld.hessian(lambda x: kept * x**2)(1.0) == 12.0
     assert float(kept) == 6.0
-    assert repr(kept * 2) == "array(12.)"
+    assert type(kept * 2) is np.float64
+    assert kept * 2 == 12.0
     x_bar = ld.vjp(lambda x: 2 * x, 1.0)[1](kept)[0]
     assert x_bar == 12.0
     assert type(x_bar) is np.float64

@@ -399,3 +399,58 @@ def test_variables_made_by_hand_are_inside():
     assert v.grad == 4.0
     del v, y
     assert type(np.zeros(2)) is numpy.ndarray
+
+
+# What a constant array v, and one without axes a, give: NumPy's scalars, or arrays to write into.
+SCALARS_AND_ARRAYS = [
+    lambda v, a: v[0],
+    lambda v, a: v[-1] * 2,
+    lambda v, a: v @ v,
+    lambda v, a: np.sum(v),
+    lambda v, a: v.max(),
+    lambda v, a: np.mean(v),
+    lambda v, a: np.median(v),
+    lambda v, a: np.exp(v[0]),
+    lambda v, a: np.linalg.norm(v),
+    lambda v, a: np.linalg.det(np.outer(v, v) + np.eye(3)),
+    lambda v, a: np.add.reduce(v),
+    lambda v, a: np.trace(np.outer(v, v)),
+    lambda v, a: a * 2,
+    lambda v, a: a[()],
+    lambda v, a: np.exp(a),
+    lambda v, a: v[0, ...],
+    lambda v, a: np.reshape(v[:1], ()),
+    lambda v, a: np.squeeze(v[:1]),
+    lambda v, a: np.copy(a),
+    lambda v, a: a.copy(),
+    lambda v, a: a[...],
+    lambda v, a: np.array(a),
+    lambda v, a: np.where(True, a, 1.0),
+    lambda v, a: np.zeros(()),
+    lambda v, a: np.full((), 2.0),
+    lambda v, a: np.zeros_like(a),
+    lambda v, a: np.broadcast_to(a, ()),
+    lambda v, a: np.astype(a, np.float32),
+    lambda v, a: v[0].astype(np.float32),
+    lambda v, a: np.real(a),
+    lambda v, a: np.atleast_1d(a)[0],
+]
+
+
+@pytest.mark.parametrize("make", SCALARS_AND_ARRAYS, ids=lambda make: inspect.getsource(make).strip()[13:-1])
+def test_a_constants_elements_and_reductions_are_numpys_scalars(make):
+    expected = make(numpy.array([1.0, 2.0, 3.0]), numpy.array(2.0))
+    found = []
+
+    def f(x):
+        found.append(make(np.array([1.0, 2.0, 3.0]), np.array(2.0)))
+        return x
+
+    ld.grad(f)(1.0)
+    if isinstance(expected, numpy.ndarray):
+        assert type(found[0]) is ld.Variable
+        assert found[0].flags.writeable == expected.flags.writeable
+    else:
+        assert type(found[0]) is type(expected)
+    numpy.testing.assert_allclose(found[0], expected, rtol=1e-15)
+    assert found[0].dtype == expected.dtype
