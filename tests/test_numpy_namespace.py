@@ -354,3 +354,106 @@ def test_programs_run_with_only_the_import_changed(name):
 def test_programs_to_second_order(name):
     source, arguments = PROGRAMS[name]
     check_grads(program(source, np), arguments[:1] if name == "recursion" else arguments, order=2)
+
+
+# -- outside transforms ---------------------------------------------------------------------------------
+
+
+def test_outside_transforms_arrays_and_scalars_are_numpys():
+    made = [
+        np.zeros(3),
+        np.array([[1.0, 2.0]]),
+        np.linspace(0, 1, 4),
+        np.r_[0.0, 1.0],
+        np.mgrid[0:1:3j],
+        np.fromiter([1.0, 2.0], float),
+        np.vectorize(lambda t: t * 0.5)([1.0, 2.0]),
+        np.sin(numpy.ones(2)),
+        np.linalg.inv(numpy.eye(2)),
+        np.fft.fft([1.0, 2.0]),
+        np.polynomial.polynomial.polyval([1.0, 2.0], [3.0, 4.0]),
+    ]
+    assert [type(x) for x in made] == [numpy.ndarray] * len(made)
+    assert type(np.sum(made[0])) is numpy.float64
+    view = np.asarray(made[0])
+    made[0][0] = 5.0
+    assert view[0] == 5.0
+
+
+def test_what_was_made_inside_accepts_variables_and_what_was_made_outside_is_plain_again():
+    kinds = []
+
+    def f(x):
+        y = np.zeros(2)
+        kinds.append(type(y))
+        y[0] = x
+        return np.sum(y)
+
+    assert ld.grad(f)(3.0) == 1.0
+    kinds.append(type(np.zeros(2)))
+    assert kinds == [ld.Variable, numpy.ndarray]
+
+
+def test_variables_made_by_hand_are_inside():
+    v = ld.Variable(2.0)
+    y = np.zeros(2)
+    y[0] = v * v
+    np.sum(y).backward()
+    assert v.grad == 4.0
+    del v, y
+    assert type(np.zeros(2)) is numpy.ndarray
+
+
+# What a constant array v, and one without axes a, give: NumPy's scalars, or arrays to write into.
+SCALARS_AND_ARRAYS = [
+    lambda v, a: v[0],
+    lambda v, a: v[-1] * 2,
+    lambda v, a: v @ v,
+    lambda v, a: np.sum(v),
+    lambda v, a: v.max(),
+    lambda v, a: np.mean(v),
+    lambda v, a: np.median(v),
+    lambda v, a: np.exp(v[0]),
+    lambda v, a: np.linalg.norm(v),
+    lambda v, a: np.linalg.det(np.outer(v, v) + np.eye(3)),
+    lambda v, a: np.add.reduce(v),
+    lambda v, a: np.trace(np.outer(v, v)),
+    lambda v, a: a * 2,
+    lambda v, a: a[()],
+    lambda v, a: np.exp(a),
+    lambda v, a: v[0, ...],
+    lambda v, a: np.reshape(v[:1], ()),
+    lambda v, a: np.squeeze(v[:1]),
+    lambda v, a: np.copy(a),
+    lambda v, a: a.copy(),
+    lambda v, a: a[...],
+    lambda v, a: np.array(a),
+    lambda v, a: np.where(True, a, 1.0),
+    lambda v, a: np.zeros(()),
+    lambda v, a: np.full((), 2.0),
+    lambda v, a: np.zeros_like(a),
+    lambda v, a: np.broadcast_to(a, ()),
+    lambda v, a: np.astype(a, np.float32),
+    lambda v, a: v[0].astype(np.float32),
+    lambda v, a: np.real(a),
+    lambda v, a: np.atleast_1d(a)[0],
+]
+
+
+@pytest.mark.parametrize("make", SCALARS_AND_ARRAYS, ids=lambda make: inspect.getsource(make).strip()[13:-1])
+def test_a_constants_elements_and_reductions_are_numpys_scalars(make):
+    expected = make(numpy.array([1.0, 2.0, 3.0]), numpy.array(2.0))
+    found = []
+
+    def f(x):
+        found.append(make(np.array([1.0, 2.0, 3.0]), np.array(2.0)))
+        return x
+
+    ld.grad(f)(1.0)
+    if isinstance(expected, numpy.ndarray):
+        assert type(found[0]) is ld.Variable
+        assert found[0].flags.writeable == expected.flags.writeable
+    else:
+        assert type(found[0]) is type(expected)
+    numpy.testing.assert_allclose(found[0], expected, rtol=1e-15)
+    assert found[0].dtype == expected.dtype

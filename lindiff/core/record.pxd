@@ -124,3 +124,4 @@ cdef void end(Trace trace) noexcept
 cdef void resume(Trace trace) noexcept
 cdef int meet_large(Trace trace) except -1
 cdef void count_made_by_hand(Py_ssize_t change) noexcept
+cpdef bint is_recording()

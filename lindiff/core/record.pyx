@@ -240,7 +240,7 @@ cdef void count_made_by_hand(Py_ssize_t change) noexcept:
     _made_by_hand += change
 
 
-def is_recording():
+cpdef bint is_recording():
     """Whether operations may be recorded: a transform is running, or there are Variables made by hand."""
     return _made_by_hand > 0 or current_trace() is not root_trace
 

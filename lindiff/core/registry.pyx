@@ -18,7 +18,7 @@ from lindiff.core.record cimport Trace, clock, observed_step
 from lindiff.core.variable cimport (
     Variable, as_scalar_or_array, as_value, constant_value, has_shells, in_order_of, in_own_memory, innermost,
     is_inexact, is_inner, is_table, is_writable, kept, new_variable, outside, owner_of, record, shares,
-    untraced_result, value_of, view_by, watch, watch_over, without_shells,
+    untraced, untraced_result, value_of, view_by, watch, watch_over, without_shells,
 )
 
 from lindiff.core import pytree
@@ -127,7 +127,8 @@ cdef class Rule(Handler):
         args_seen = tuple(values)
         result, found = self.outcome(args_seen, kwargs_seen)
         if trace.level == 0:
-            return self.seen(untraced_results(result), args, kwargs)
+            itself = cnp.PyArray_CheckExact(result) and any([result is x for x in args_seen])
+            return self.seen(untraced(result) if itself else untraced_results(result), args, kwargs)
         if found is None:
             return result
         differential = found if isinstance(found, Differential) else Differential(pullback=found)
@@ -476,11 +477,18 @@ cdef object scalar_result(object result, tuple args, bint everywhere=False):
 
 cdef object without_axes(object result, tuple args, int kind):
     """A result without axes as the array that NumPy gives, ``kind`` says when."""
-    if type(result) is not Variable or not (<Variable>result)._scalar:
+    if kind == LIKE_FIRST and not (args and is_array(args[0])):
         return result
-    if kind == LIKE_FIRST and (type(args[0]) is not Variable or (<Variable>args[0])._scalar):
-        return result
-    return as_scalar_or_array(result, False)
+    if isinstance(result, np.inexact):
+        return untraced(result)
+    if type(result) is Variable and (<Variable>result)._scalar:
+        return as_scalar_or_array(result, False)
+    return result
+
+
+cdef bint is_array(object x):
+    """Whether ``x`` is an array, not a scalar."""
+    return cnp.PyArray_Check(x) or type(x) is Variable and not (<Variable>x)._scalar
 
 
 cdef class Constant(Handler):

@@ -307,8 +307,16 @@ def traces_of(x):
 
 
 cdef object untraced_result(object value):
-    """What an operation outside all traces gives; its value may be a Variable of one nevertheless."""
+    """What an operation outside all traces gives; its value may be a Variable of one nevertheless.
+
+    A scalar is NumPy's: nothing can be written into it.
+    """
     value = constant_value(value)
+    if isinstance(value, np.generic):
+        return value
+    if cnp.PyArray_CheckExact(value) and cnp.PyArray_NDIM(<cnp.ndarray>value) == 0 \
+            and cnp.PyArray_BASE(<cnp.ndarray>value) == NULL:  # no view
+        return value[()]
     return value if type(value) is Variable else untraced_variable(value)
 
 

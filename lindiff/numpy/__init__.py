@@ -1,9 +1,9 @@
 """NumPy with derivatives for code that fills arrays: ``import lindiff.numpy as np``.
 
 All of NumPy's public names, with three differences.  The arrays of floating point numbers that its functions
-make accept Variables (``K = np.zeros((n, n)); K[i, j] = v``).  Lists may hold Variables wherever NumPy takes
-lists (``np.array([[1.0, v], [0.0, w]])``, ``np.sum([v, w])``).  And a call goes to its rule without NumPy's
-dispatch in between, which saves about a microsecond.
+make while a transform is running accept Variables (``K = np.zeros((n, n)); K[i, j] = v``).  Lists may hold
+Variables wherever NumPy takes lists (``np.array([[1.0, v], [0.0, w]])``, ``np.sum([v, w])``).  And a call
+goes to its rule without NumPy's dispatch in between, which saves about a microsecond.
 
 Types and constants (``np.ndarray``, ``np.float64``, ``np.pi``) are NumPy's own, so are ``np.random`` and the
 other submodules except ``linalg``, ``fft``, ``lib.stride_tricks`` and ``polynomial``.  It is also the

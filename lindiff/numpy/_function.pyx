@@ -1,8 +1,8 @@
 """NumPy's functions as ``lindiff.numpy`` has them.
 
 Three things differ from calling NumPy's own: Variables are found in lists, where NumPy's protocols do not
-look; new arrays of floating point numbers accept Variables; and calls with Variables go straight to their
-rules, without NumPy's dispatch in between.
+look; new arrays of floating point numbers accept Variables while there may be any; and calls with Variables
+go straight to their rules, without NumPy's dispatch in between.
 """
 
 import functools
@@ -10,6 +10,7 @@ from sys import maxsize
 
 cimport numpy as cnp
 
+from lindiff.core.record cimport is_recording
 from lindiff.core.registry cimport handle
 from lindiff.core.variable cimport Variable, untraced
 
@@ -44,7 +45,7 @@ cdef class Function:
         What lists among its arguments are: ``"arrays"``, ``"sequences"`` of arrays, or ``"nested"`` lists
         that the function looks through itself.
     wanted : callable, optional
-        Whether new arrays are to accept Variables just now.
+        Whether new arrays are to accept Variables in this context.
     """
 
     cdef object function
@@ -109,7 +110,7 @@ cdef class Function:
             if len(args) > self.place_of_out or kwargs and ("out" in kwargs or "like" in kwargs):
                 direct = False
         result = handle(self.function, args, kwargs) if direct else self.function(*args, **kwargs)
-        if self.wanted is not None and not self.wanted():
+        if not is_recording() or self.wanted is not None and not self.wanted():
             return result
         return accepting(result, args, kwargs)
 

@@ -260,10 +260,19 @@ class Place:
                     return name
         return None
 
+    def is_outer(self, node: ast.AST) -> bool:
+        """Whether ``node`` is a name of the module, or of a function around the one that is running."""
+        code = self.frame.f_code
+        return (
+            isinstance(node, ast.Name)
+            and code.co_name != "<module>"
+            and node.id not in (*code.co_varnames, *code.co_cellvars)
+        )
+
     def made(self, array: ast.AST) -> ast.expr | None:
         """The expression that gave ``array`` its value, in the last such statement before this place."""
         name = ast.unparse(array)
-        first = self.frame.f_code.co_firstlineno
+        first = 1 if self.is_outer(array) else self.frame.f_code.co_firstlineno
         values = [
             value
             for node in ast.walk(self.tree)  # type: ignore[arg-type]
@@ -336,12 +345,25 @@ def _make_room(place: Place, array: ast.AST) -> str:
     made = place.made(array)
     of_whole_numbers = getattr(getattr(held, "dtype", None), "kind", "f") in "biu"
     maker = _with_room(place, made, of_whole_numbers) if made is not None else None
+    if place.is_outer(array):
+        return _make_inside(place, name, maker, of_whole_numbers)
     if made is None or maker is None:
         like = "" if place.is_ours() else f", like={place.like()}"
         like = f", dtype=float{like}" if of_whole_numbers else like
         line = f"{name} = {place.numpy()}.array({name}{like})  # before the assignment"
         return f"{name} is a plain array; write\n    {line}"
     return _or_import(place, f"{name} = {maker}", f" in line {made.lineno}")
+
+
+def _make_inside(place: Place, name: str, maker: str | None, of_whole_numbers: bool) -> str:
+    """A plain array that was made outside the function, whose names it is not among: one of its own."""
+    function = place.frame.f_code.co_name
+    outside = f"{name} is a plain array, made outside {function}; write"
+    if maker is not None:
+        return f"{outside} in {function}\n    {name} = {maker}"
+    dtype = ", dtype=float" if of_whole_numbers else ""
+    copied = f"own = {place.numpy()}.array({name}{dtype}, like={place.like()})"
+    return f"{outside} into one made in {function}\n    {copied}"
 
 
 def _add_to_view(place: Place, target: ast.AST) -> str | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Linear
+from lindiff.core.record import is_recording
 from lindiff.core.registry import composed, on_values, rule
 from lindiff.core.variable import Variable, in_order_of, in_own_memory, untraced, use_makers, value
 from lindiff.rules._common import as_array, laid_out, memory_order
@@ -153,8 +154,9 @@ def stacked(nested: Any, dtype: Any = None) -> Any:
 
 
 def accepting(plain: Any) -> Any:
-    """A new array as one that Variables may be written into, if it is of floating point numbers."""
-    return untraced(plain) if plain.dtype.kind in "fc" else plain
+    """A new array as one that Variables may be written into, if it is of floating point numbers and there may
+    be Variables."""
+    return untraced(plain) if is_recording() and plain.dtype.kind in "fc" else plain
 
 
 def with_axes(y: Any, ndmin: int) -> Any:
