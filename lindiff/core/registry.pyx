@@ -15,6 +15,9 @@ import numpy as np
 
 from lindiff.core.differential cimport Differential, Elementwise, both, elementwise_of, place_of
 from lindiff.core.record cimport Trace, clock, observed_step
+from lindiff.core.sealing cimport (
+    is_refusal, named_seals, named_shut, opened, run_unsealed, sealed, sealed_arguments, unsealed,
+)
 from lindiff.core.variable cimport (
     Variable, as_scalar_or_array, as_value, constant_value, in_order_of, in_own_memory, innermost,
     is_inexact, is_inner, is_shell, is_table, kept, new_variable, outside, record, shares, untraced_result,
@@ -57,6 +60,7 @@ cdef class Rule(Handler):
     def __init__(self, function, rule):
         self.function = function
         self.rule = rule
+        self.is_users = (getattr(rule, "__module__", None) or "").partition(".")[0] != "lindiff"
         functools.update_wrapper(self, rule)
 
     def __set_name__(self, owner, name):
@@ -73,6 +77,7 @@ cdef class Rule(Handler):
         """The rule of a method, of the arguments after ``self``."""
         cdef Rule bound = Rule.__new__(Rule)
         bound.function = bound.rule = types.MethodType(self.rule, instance)
+        bound.is_users = self.is_users
         vars(bound).update(vars(self))
         return bound
 
@@ -99,7 +104,7 @@ cdef class Rule(Handler):
         cdef Trace trace = None
         cdef Differential differential
         cdef list nodes, places, values, guards = None
-        cdef tuple args_seen
+        cdef tuple args_seen, held = None
         cdef dict kwargs_seen
         for argument in args:
             if type(argument) is Directions:
@@ -125,12 +130,17 @@ cdef class Rule(Handler):
         values = [strip(argument, trace, place_of(i), nodes, places, guards)
                   for i, argument in enumerate(args)]
         args_seen = tuple(values)
-        result, found = self.outcome(args_seen, kwargs_seen)
+        if self.is_users:
+            result, found, held = self.sealed_outcome(args_seen, kwargs_seen, args)
+        else:
+            result, found = self.outcome(args_seen, kwargs_seen)
         if trace.level == 0:
             return self.seen(untraced_results(result), args, kwargs)
         if found is None:
             return result
         differential = found if isinstance(found, Differential) else Differential(pullback=found)
+        if self.is_users:
+            differential.seal(self.rule, held)
         if closes_over(result, trace):
             result = self.with_closures(trace, differential, nodes, places, args_seen, result, args, kwargs)
             watch_over(differential, guards, self.function)
@@ -214,6 +224,29 @@ cdef class Rule(Handler):
                 outcome[1] is None or isinstance(outcome[1], Differential) or callable(outcome[1])):
             raise TypeError(f"{self.name()}: a rule returns (value, pullback) or (value, Differential)")
         return outcome
+
+    cdef tuple sealed_outcome(self, tuple values, dict kwargs, tuple args):
+        """The same of a rule that may not know to leave its arguments as they are, and what of them, sealed,
+        it has kept."""
+        cdef list shut = []
+        cdef tuple seals = sealed_arguments(values, args, shut)
+        cdef dict by_name = sealed(kwargs) if kwargs else kwargs
+        try:
+            result, found = self.outcome(seals, by_name)
+        except Exception as error:
+            if is_refusal(error):
+                result, found = run_unsealed(
+                    self._outcome, (seals, by_name),
+                    named_shut(self.rule, values, shut) + named_seals(self.rule, seals, values)
+                    + named_seals(self.rule, by_name, kwargs), error)
+            else:
+                opened(values, seals, shut)
+                raise
+        held = opened(values, seals, shut)
+        return unsealed(result, seals, values), found, held
+
+    def _outcome(self, args, kwargs):
+        return self.outcome(args, kwargs)
 
     cdef str name(self):
         return getattr(self.rule, "__qualname__", str(self.function))
