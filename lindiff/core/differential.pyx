@@ -302,26 +302,26 @@ cdef class Differential(NodeOfMany):
     cdef object pull_sealed(self, object y_bar, bint overwrite, bint alone):
         """The same for a pullback that may not know to leave ``y_bar`` as it is, unless it is ``alone`` to
         use it, and the arguments of its rule."""
-        cdef list seals = []
         cdef bint shut = alone and not overwrite and cnp.PyArray_CheckExact(y_bar) \
             and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>y_bar) and cnp.PyArray_NDIM(<cnp.ndarray>y_bar) > 0
         if shut:  # nobody else sees it: it needs no view
             cnp.PyArray_CLEARFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
         given = y_bar if shut or overwrite else sealed(y_bar, True)
         try:
-            return self.pull_arguments(given, overwrite)
+            x_bars = self.pull_arguments(given, overwrite)
         except Exception as error:
+            if shut:
+                cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
             if overwrite or type(y_bar) is Directions or not is_refusal(error):
                 raise
-            if shut:
-                cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
-            elif not alone:
-                seals = named_seals(first_of(self.pullback), (given,), (y_bar,))
-            return run_unsealed(self.pull_unsealed, (y_bar if alone else given,),
-                                seals + named_seals(self.sealed_by, self.seals or ()), error)
-        finally:
-            if shut:
-                cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
+            seals = named_seals(self.sealed_by, self.seals or ())
+            if alone:
+                return run_unsealed(self.pull_unsealed, (y_bar,), seals, error)
+            seals += named_seals(first_of(self.pullback), (given,), (y_bar,))
+            return run_unsealed(self.pull_unsealed, (given,), seals, error)
+        if shut:
+            cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
+        return x_bars
 
     cdef object pull_arguments(self, object y_bar, bint overwrite=False):
         """Cotangents by argument; where it is allowed to ``overwrite``, ``y_bar`` may become one of them."""

@@ -103,8 +103,9 @@ cdef class Rule(Handler):
     cdef object apply(self, tuple args, dict kwargs):
         cdef Trace trace = None
         cdef Differential differential
-        cdef list nodes, places, values, guards = None
-        cdef tuple args_seen, held = None
+        cdef list nodes, places, guards = None
+        cdef tuple args_seen, seals = None, held = None
+        cdef unsigned long long shut = 0
         cdef dict kwargs_seen
         for argument in args:
             if type(argument) is Directions:
@@ -127,11 +128,14 @@ cdef class Rule(Handler):
         if trace.level > 0 and not trace.forward:  # else nothing is kept
             guards = []
             kwargs_seen = kept(kwargs, guards)
-        values = [strip(argument, trace, place_of(i), nodes, places, guards)
-                  for i, argument in enumerate(args)]
-        args_seen = tuple(values)
+        args_seen = tuple([strip(argument, trace, place_of(i), nodes, places, guards)
+                           for i, argument in enumerate(args)])
         if self.is_users:
-            result, found, held = self.sealed_outcome(args_seen, kwargs_seen, args)
+            argument = None
+            seals = sealed_arguments(args_seen, args, &shut)
+            result, found = self.sealed_outcome(args_seen, seals, shut, kwargs_seen)
+            held = opened(args_seen, seals, shut)
+            result = unsealed(result, seals, args_seen)
         else:
             result, found = self.outcome(args_seen, kwargs_seen)
         if trace.level == 0:
@@ -149,7 +153,7 @@ cdef class Rule(Handler):
         if guards:
             differential.release()
             self.release(differential)
-            values = args_seen = argument = kwargs_seen = None
+            args_seen = seals = argument = kwargs_seen = None
             watch_over(differential, guards, self.function)
         if is_flat(result):
             return pytree.rebuild(result, record_outputs(trace, differential, [as_value(y) for y in result]))
@@ -225,25 +229,19 @@ cdef class Rule(Handler):
             raise TypeError(f"{self.name()}: a rule returns (value, pullback) or (value, Differential)")
         return outcome
 
-    cdef tuple sealed_outcome(self, tuple values, dict kwargs, tuple args):
-        """The same of a rule that may not know to leave its arguments as they are, and what of them, sealed,
-        it has kept."""
-        cdef list shut = []
-        cdef tuple seals = sealed_arguments(values, args, shut)
+    cdef tuple sealed_outcome(self, tuple values, tuple seals, unsigned long long shut, dict kwargs):
+        """The same of a rule that may not know to leave its arguments as they are."""
         cdef dict by_name = sealed(kwargs) if kwargs else kwargs
         try:
-            result, found = self.outcome(seals, by_name)
+            return self.outcome(seals, by_name)
         except Exception as error:
-            if is_refusal(error):
-                result, found = run_unsealed(
-                    self._outcome, (seals, by_name),
-                    named_shut(self.rule, values, shut) + named_seals(self.rule, seals, values)
-                    + named_seals(self.rule, by_name, kwargs), error)
-            else:
+            if not is_refusal(error):
                 opened(values, seals, shut)
                 raise
-        held = opened(values, seals, shut)
-        return unsealed(result, seals, values), found, held
+            return run_unsealed(
+                self._outcome, (seals, by_name),
+                named_shut(self.rule, values, shut) + named_seals(self.rule, seals, values)
+                + named_seals(self.rule, by_name, kwargs), error)
 
     def _outcome(self, args, kwargs):
         return self.outcome(args, kwargs)

@@ -66,10 +66,10 @@ cdef bint is_seal(object x):
     return type(x) is Variable and (<Variable>x).tie is not None and (<Variable>x).tie.window is SEAL
 
 
-cdef tuple sealed_arguments(tuple values, tuple args, list shut):
+cdef tuple sealed_arguments(tuple values, tuple args, unsigned long long *shut):
     """The ``values`` of the arguments ``args``, sealed.
 
-    An array that its Variable alone has needs no view: it is made read-only itself, and its place noted in
+    An array that its Variable alone has needs no view: it is made read-only itself, and the bit of its place set in
     ``shut``.
     """
     cdef Py_ssize_t i
@@ -77,10 +77,10 @@ cdef tuple sealed_arguments(tuple values, tuple args, list shut):
     cdef list seals = None
     for i in range(len(values)):
         x = PyTuple_GET_ITEM(values, i)
-        if x.ob_refcnt == 2 and is_of_a_record(args[i]) and cnp.PyArray_CheckExact(<object>x) \
+        if i < 64 and x.ob_refcnt == 2 and is_of_a_record(args[i]) and cnp.PyArray_CheckExact(<object>x) \
                 and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x) and cnp.PyArray_NDIM(<cnp.ndarray>x) > 0:
             cnp.PyArray_CLEARFLAGS(<cnp.ndarray>x, cnp.NPY_ARRAY_WRITEABLE)
-            shut.append(i)
+            shut[0] |= <unsigned long long>1 << i
             continue
         seal = sealed(<object>x, args[i])
         if seal is not <object>x:
@@ -95,7 +95,7 @@ cdef bint is_of_a_record(object x):
     return type(x) is Variable and (<Variable>x).node.trace.level > 0
 
 
-cdef tuple opened(tuple values, tuple seals, list shut):
+cdef tuple opened(tuple values, tuple seals, unsigned long long shut):
     """Let arrays that were made read-only be as before where nobody but their Variable has them; the seals
     that the function has kept, None for the others, or if there are none."""
     cdef Py_ssize_t i
@@ -103,7 +103,7 @@ cdef tuple opened(tuple values, tuple seals, list shut):
     cdef list kept = None
     for i in range(len(seals)):
         seal = PyTuple_GET_ITEM(seals, i)
-        if i in shut:
+        if i < 64 and shut >> i & 1:
             if seal.ob_refcnt == 2 + (seals is not values):
                 cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>seal, cnp.NPY_ARRAY_WRITEABLE)
                 continue
@@ -201,9 +201,11 @@ cpdef bint is_refusal(error):
     return any([word in text for word in ("read-only", "readonly", "writable", "writeable")])
 
 
-cdef list named_shut(object function, tuple values, list shut):
+cdef list named_shut(object function, tuple values, unsigned long long shut):
     """The arrays among ``values`` that were made read-only, with the names of the arguments."""
-    return named_seals(function, tuple([x if i in shut else None for i, x in enumerate(values)]))
+    cdef Py_ssize_t i
+    return named_seals(
+        function, tuple([values[i] if i < 64 and shut >> i & 1 else None for i in range(len(values))]))
 
 
 cpdef list named_seals(object function, object seals, object values=None):
