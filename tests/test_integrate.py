@@ -443,3 +443,25 @@ def test_options_of_odeint_concern_its_own_way_forward(options):
     exact = -np.sum(times * np.exp(-0.7 * times))
     np.testing.assert_allclose(ld.grad(total)(0.7), exact, rtol=1e-6)
     np.testing.assert_allclose(ld.jvp(total, (0.7,), (1.0,))[1], exact, rtol=1e-6)
+
+
+START = np.array([1.0, 0.0])
+
+
+def test_a_right_hand_side_that_writes_into_its_arguments():
+    def into_y(t, y, k, c):
+        y += 0.1
+        return np.stack([y[1], -k * y[0]])
+
+    def into_c(t, y, k, c):
+        c *= 0.99
+        return np.stack([y[1] + c[0], -k * y[0]])
+
+    def end(fun):
+        return lambda k: integrate.solve_ivp(fun, (0.0, 1.0), START, args=(k, np.ones(1))).y[0, -1]
+
+    for fun, name in ((into_y, "y"), (into_c, "c")):
+        end(fun)(1.5)  # without derivatives as in SciPy
+        for transform in (ld.grad, lambda f: lambda k: ld.jvp(f, (k,), (1.0,))):
+            with pytest.raises(TypeError, match=f"{fun.__name__} changes its argument '{name}' in place"):
+                transform(end(fun))(1.5)
