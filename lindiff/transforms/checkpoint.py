@@ -26,7 +26,7 @@ def checkpoint(function: F) -> F:
     function : callable
         Of trees of arrays and whatever else, by position and by keyword.  It may close over Variables, which
         get their derivatives.  It has to do the same when it runs again, and must not change its arguments
-        or anything outside.
+        or anything outside: another result, operation or constant of the second run raises.
 
     Returns
     -------
