@@ -69,8 +69,8 @@ cdef bint is_seal(object x):
 cdef tuple sealed_arguments(tuple values, tuple args, unsigned long long *shut):
     """The ``values`` of the arguments ``args``, sealed.
 
-    An array that its Variable alone has needs no view: it is made read-only itself, and the bit of its place set in
-    ``shut``.
+    An array that its Variable alone has needs no view: it is made read-only itself, and the bit of its place
+    set in ``shut``.
     """
     cdef Py_ssize_t i
     cdef PyObject *x
