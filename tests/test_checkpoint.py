@@ -172,13 +172,22 @@ def test_in_place_writes_inside():
     same(ld.hessian(lambda x: ld.checkpoint(f)(x)[1])(X), ld.hessian(lambda x: f(x)[1])(X))
 
 
+def filling(x, b):
+    b[:] = 2.0
+    return x * b
+
+
 def test_what_it_must_not_do():
     def in_place(x):
         x += 1.0
         return x * x
 
-    with pytest.raises(TypeError, match="in place"):
+    with pytest.raises(TypeError, match="changes its argument 'x' in place"):
         ld.grad(lambda x: np.sum(ld.checkpoint(in_place)(x * 1.0)))(X)
+    buffer = np.zeros(3)
+    with pytest.raises(TypeError, match="changes its argument 'b' in place"):
+        ld.grad(lambda x: np.sum(ld.checkpoint(filling)(x, buffer)))(X)
+    np.testing.assert_array_equal(buffer, 0.0)
     runs = []
 
     def changing(x, w):
@@ -295,6 +304,91 @@ def test_another_result_of_the_second_run_raises():
     _, linear = ld.linearize(refilled, np.ones(3))
     with pytest.raises(RuntimeError, match="written to since"):
         linear(np.ones(3))
+
+
+def test_another_run_with_the_same_results_raises():
+    """Where weights are zero, results do not tell."""
+    rng = np.random.default_rng(0)
+    zero, cell = np.zeros(3), np.ones(3)
+
+    def noise_under_a_weight(x, w):
+        return np.sum(w * np.tanh(x + rng.standard_normal(3)))
+
+    def dropout(x, w):
+        return np.sum(np.where(rng.random(40) < 0.5, np.repeat(w[:1], 40), 0.0))
+
+    def global_generator(x, w):
+        return np.sum(np.random.random(3) * w)  # noqa: NPY002
+
+    def late(x, w):
+        total = 0.0
+        for i in range(3):
+            total = total + ld.checkpoint(lambda w: w[i])(w)  # noqa: B023
+        return total
+
+    def late_power(x, w):
+        total = 0.0
+        for i in range(1, 4):
+            total = total + ld.checkpoint(lambda x: np.sum(x**i))(x / x)  # noqa: B023
+        return total
+
+    def refilled(x, w):
+        y = ld.checkpoint(lambda w: np.sum(cell * w))(w)
+        cell[:] += 1.0
+        return y
+
+    def inside_of_another(x, w):
+        return ld.checkpoint(lambda w: ld.checkpoint(global_generator)(x, w))(w)
+
+    for function in (
+        ld.checkpoint(noise_under_a_weight), ld.checkpoint(dropout), ld.checkpoint(global_generator),
+        late, late_power, refilled, inside_of_another,
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="something else when it ran again"):
+            ld.grad(function, (0, 1))(np.array([1.0, 2.0, 3.0]), zero)
+        with pytest.raises(RuntimeError, match="something else when it ran again"):
+            ld.linearize(function, np.ones(3), zero)[1](np.ones(3), np.ones(3))
+
+
+def test_the_same_run_does_not_raise():
+    """Counters, generators with a seed of their own, what is drawn and not used, threads at work."""
+    runs = []
+
+    def f(x):
+        runs.append(len(runs))
+        rng = np.random.default_rng(3)
+        np.random.random()  # noqa: NPY002
+        y = x * rng.standard_normal(x.shape)
+        for k in range(3):
+            y = np.sin(y[::-1]) @ np.diag(1.0 + np.arange(3)) + k
+        return np.sum(np.linalg.solve(np.outer(y, y) + np.eye(3), y))
+
+    def plain(x):
+        return sum(f(x * k) for k in range(1, 4))
+
+    def pieces(x):
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            return sum(pool.map(lambda k: ld.checkpoint(f)(x * k), range(1, 4)))
+
+    for transform in (ld.grad, ld.hessian):
+        same(transform(pieces)(X), transform(plain)(X))
+        same(transform(ld.checkpoint(plain))(X), transform(plain)(X))
+
+
+def test_arguments_are_those_of_the_call():
+    def f(x):
+        y = x * 1.0
+        z = ld.checkpoint(lambda y: np.sin(y))(y)
+        y *= 3.0
+        y[0] = 0.0
+        return np.sum(z * y)
+
+    def g(x):
+        y = np.concatenate([np.zeros(1), 3 * x[1:]])
+        return np.sum(np.sin(x) * y)
+
+    same(ld.grad(f)(X), ld.grad(g)(X))
+    same(ld.hessian(f)(X), ld.hessian(g)(X))
 
 
 def test_results_that_are_not_finite_are_the_same():

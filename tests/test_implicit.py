@@ -180,13 +180,49 @@ def test_aux_keywords_and_plain_calls():
         ld.grad(lambda s: root(9.0, start=s)[0])(1.0)
 
 
-def test_solver_may_write_into_its_arguments():
-    def solver(a):
-        a -= 1.0
+def test_solver_and_residual_do_not_write_into_their_arguments():
+    def solver(a, b):
+        a -= b
         return a
 
-    shifted = ld.implicit(solver, lambda x, a: x - a + 1.0)
-    np.testing.assert_array_equal(ld.grad(lambda a: np.sum(shifted(a) * a))(np.array([2.0, 3.0])), [3.0, 5.0])
+    def filling(a, b):
+        b[:] = 0.0
+        return a - b
+
+    def residual(x, a, b):
+        a -= b
+        return x - a
+
+    a, b = np.array([2.0, 3.0]), np.ones(2)
+    for find, equation, name in (
+        (solver, lambda x, a, b: x - a + b, r"solver changes its argument 'a' in place"),
+        (filling, lambda x, a, b: x - a + b, r"filling changes its argument 'b' in place"),
+        (lambda a, b: a - b, residual, r"residual changes its argument 'a' in place"),
+    ):
+        found = ld.implicit(find, equation)
+        for transform in (ld.grad, ld.hessian):
+            with pytest.raises(TypeError, match=name):
+                transform(lambda a, found=found: np.sum(found(a, b) * a))(a)
+        with pytest.raises(TypeError, match=name):
+            ld.jvp(lambda a, found=found: found(a, b), (a,), (a,))
+        np.testing.assert_array_equal(a, [2.0, 3.0])
+        np.testing.assert_array_equal(b, 1.0)
+    assert ld.implicit(solver, residual)(a, b) is a  # without derivatives as NumPy
+    np.testing.assert_array_equal(a, [1.0, 2.0])
+
+
+def test_a_solver_may_return_its_argument():
+    a = np.array([2.0, 3.0])
+    same = ld.implicit(lambda a: a, lambda x, a: x - a)
+    np.testing.assert_array_equal(ld.grad(lambda a: np.sum(same(a) * a))(a), 2 * a)
+
+    def written(a):
+        y = same(a)
+        y *= 2.0
+        return np.sum(y * a)
+
+    np.testing.assert_array_equal(ld.grad(written)(a), 4 * a)
+    np.testing.assert_array_equal(a, [2.0, 3.0])
 
 
 def test_errors():
@@ -241,6 +277,44 @@ CLOSED = {
 def test_the_residual_may_close_over_variables(name, linear_solve):
     got = CLOSED[name](lambda a, s: closing_over_s(linear_solve, a, s))
     np.testing.assert_allclose(got, CLOSED[name](root_of_cubic), rtol=1e-9)
+
+
+def of_a_vector(linear_solve, s):
+    """x of s A x = b, for all of which the residual closes."""
+    A, b = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([1.0, -1.0])
+    plain = ld.value(s)
+    return ld.implicit(
+        lambda: np.linalg.solve(plain * A, b), lambda x: s * (A @ x) - b, linear_solve=linear_solve
+    )()
+
+
+@pytest.mark.parametrize("linear_solve", ["cg", "gmres"])
+def test_without_a_matrix_in_every_mode(linear_solve):
+    A, b = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([1.0, -1.0])
+
+    def closed(s):
+        return np.linalg.solve(A, b) / s
+
+    def loss(f):
+        return lambda s: np.sum(f(s) ** 3)
+
+    def shared(s):
+        return of_a_vector(linear_solve, s)
+
+    for mode in (
+        lambda f: ld.grad(loss(f))(2.0),
+        lambda f: ld.jvp(f, (2.0,), (0.7,))[1],
+        lambda f: ld.jacobian(f, mode="forward")(2.0),
+        lambda f: ld.jacobian(f, mode="reverse")(2.0),
+        lambda f: ld.linearize(f, 2.0)[1](0.7),
+        lambda f: ld.vjp(f, 2.0)[1](b)[0],
+        lambda f: ld.hvp(loss(f), (2.0,), (0.7,)),
+        lambda f: ld.hessian(loss(f))(2.0),
+        lambda f: ld.grad(ld.grad(loss(f)))(2.0),
+        lambda f: ld.grad(lambda s: np.sum(ld.jvp(f, (s,), (0.7,))[1] ** 2))(2.0),
+        lambda f: ld.jvp(lambda s: ld.jvp(f, (s,), (0.7,))[1], (2.0,), (0.3,))[1],
+    ):
+        np.testing.assert_allclose(mode(shared), mode(closed), rtol=1e-8)
 
 
 def test_an_objective_may_close_over_variables():

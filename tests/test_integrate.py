@@ -510,3 +510,25 @@ def test_second_derivatives_of_complex_equations():
     expected = ld.jvp(lambda p: ld.jvp(f, (p,), (1.0,))[1], (0.7,), (1.0,))[1]
     assert_allclose(ld.grad(ld.grad(f))(0.7), expected, rtol=1e-6)
     assert_allclose(ld.hvp(f, (0.7,), (1.0,)), expected, rtol=1e-6)
+
+
+START = np.array([1.0, 0.0])
+
+
+def test_a_right_hand_side_that_writes_into_its_arguments():
+    def into_y(t, y, k, c):
+        y += 0.1
+        return np.stack([y[1], -k * y[0]])
+
+    def into_c(t, y, k, c):
+        c *= 0.99
+        return np.stack([y[1] + c[0], -k * y[0]])
+
+    def end(fun):
+        return lambda k: integrate.solve_ivp(fun, (0.0, 1.0), START, args=(k, np.ones(1))).y[0, -1]
+
+    for fun, name in ((into_y, "y"), (into_c, "c")):
+        end(fun)(1.5)  # without derivatives as in SciPy
+        for transform in (ld.grad, lambda f: lambda k: ld.jvp(f, (k,), (1.0,))):
+            with pytest.raises(TypeError, match=f"{fun.__name__} changes its argument '{name}' in place"):
+                transform(end(fun))(1.5)

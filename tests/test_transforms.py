@@ -639,3 +639,23 @@ def test_values_of_trees():
     assert point["none"] is None
     assert point["points"][0].name == "p"
     assert type(point["points"][0].x) is np.ndarray
+
+
+def test_a_pullback_that_is_called_later_sees_its_point():
+    """Writing to the primal of a transform that has been taken does not change its derivative."""
+    square = ld.rule(lambda t: (t**2, lambda g: 2 * t * g))
+
+    def f(of):
+        def g(x):
+            y = x * 1.0
+            _, pullback = ld.vjp(lambda t: np.sum(of(t)), y)
+            _, linear = ld.linearize(of, y)
+            y *= 3.0
+            y[0] = 7.0
+            return np.sum(pullback(1.0)[0] ** 2 + linear(np.ones(2)))
+
+        return g
+
+    x = np.array([1.0, 2.0])
+    for of in (square, np.square, lambda t: t * t):
+        np.testing.assert_array_equal(ld.grad(f(of))(x), 8 * x + 2)

@@ -9,6 +9,8 @@ cdef class Differential(NodeOfMany):
     cdef public bint symbolic_zeros
     cdef public bint selective
     cdef bint overwrites
+    cdef object sealed_by
+    cdef tuple seals
     cdef tuple accumulates
     cdef tuple linear_in
     cdef tuple places
@@ -18,6 +20,9 @@ cdef class Differential(NodeOfMany):
     cdef object lowered(self, object x)
     cdef int bind(self, Trace trace, list nodes, list places, tuple values, object result) except -1
     cdef int release(self) except -1
+    cdef void seal(self, object rule, tuple held)
+    cdef object pull_sealed(self, object y_bar, bint overwrite, bint alone)
+    cdef object push_sealed(self, list x_dots)
     cdef object fill_outputs(self, list y_bars)
     cdef tuple active(self)
     cdef list tangents(self, Push walk)

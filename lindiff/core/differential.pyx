@@ -26,6 +26,7 @@ from cpython.ref cimport Py_REFCNT
 cimport numpy as cnp
 
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace, is_whole
+from lindiff.core.sealing cimport is_refusal, named_seals, run_unsealed, sealed
 from lindiff.core.variable cimport Variable, constant_value, is_inner, value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, finite, is_plain, sum_of_thin
 from lindiff.kernels.memory cimport copy
@@ -167,6 +168,12 @@ cdef class Differential(NodeOfMany):
             self.pullback = {active: self.pullback[active]}
         return 0
 
+    cdef void seal(self, object rule, tuple held):
+        """Let pushforward and pullback be those of a ``rule`` that must not write into what it is given;
+        ``held`` are the sealed arguments that they keep."""
+        self.sealed_by = rule
+        self.seals = held
+
     cdef object lowered(self, object x):
         """What a rule returned in a walk, seen outside the trace, whose Variables the rule may close over."""
         if type(x) is Directions:
@@ -187,19 +194,24 @@ cdef class Differential(NodeOfMany):
     cdef int pull(self, Pull walk, object y_bar) except -1:
         cdef Py_ssize_t i
         cdef object x_bars
-        cdef bint apart = False, overwrite
+        cdef bint apart = False, alone = walk.overwrite and type(y_bar) is not list, overwrite
         if self.pullback is None:
             return self.pull_by_transposition(walk, y_bar)
         if type(y_bar) is list:
             y_bar = self.fill_outputs(y_bar)
         overwrite = self.overwrites and walk.overwrite and (cnp.PyArray_CheckExact(y_bar) or is_whole(y_bar))
         try:
-            if type(self.pullback) is tuple and (len(self.places) == 1 or self.accumulates) \
-                    and type(y_bar) is not Directions:
+            if type(self.pullback) is tuple and type(y_bar) is not Directions \
+                    and (self.accumulates or self.sealed_by is None and len(self.places) == 1):
+                if self.sealed_by is not None:
+                    y_bar = sealed(y_bar, True)
                 for i in range(len(self.places)):
                     self.pull_one(walk, y_bar, i)
                 return 0
-            x_bars = self.pull_arguments(y_bar, overwrite)
+            if self.sealed_by is None:
+                x_bars = self.pull_arguments(y_bar, overwrite)
+            else:
+                x_bars = self.pull_sealed(y_bar, overwrite, alone)
         except TAKES_ONE:
             if count_of(y_bar) is None:
                 raise
@@ -282,7 +294,34 @@ cdef class Differential(NodeOfMany):
         return self.unflatten(y_bars)
 
     def _pull_arguments(self, y_bar):
+        return self.pull_arguments(y_bar) if self.sealed_by is None else self.pull_sealed(y_bar, False, False)
+
+    def pull_unsealed(self, y_bar):
         return self.pull_arguments(y_bar)
+
+    cdef object pull_sealed(self, object y_bar, bint overwrite, bint alone):
+        """The same for a pullback that may not know to leave ``y_bar`` as it is, unless it is ``alone`` to
+        use it, and the arguments of its rule."""
+        cdef bint shut = alone and not overwrite and cnp.PyArray_CheckExact(y_bar) \
+            and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>y_bar) and cnp.PyArray_NDIM(<cnp.ndarray>y_bar) > 0
+        if shut:  # nobody else sees it: it needs no view
+            cnp.PyArray_CLEARFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
+        given = y_bar if shut or overwrite else sealed(y_bar, True)
+        try:
+            x_bars = self.pull_arguments(given, overwrite)
+        except Exception as error:
+            if shut:
+                cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
+            if overwrite or type(y_bar) is Directions or not is_refusal(error):
+                raise
+            seals = named_seals(self.sealed_by, self.seals or ())
+            if alone:
+                return run_unsealed(self.pull_unsealed, (y_bar,), seals, error)
+            seals += named_seals(first_of(self.pullback), (given,), (y_bar,))
+            return run_unsealed(self.pull_unsealed, (given,), seals, error)
+        if shut:
+            cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
+        return x_bars
 
     cdef object pull_arguments(self, object y_bar, bint overwrite=False):
         """Cotangents by argument; where it is allowed to ``overwrite``, ``y_bar`` may become one of them."""
@@ -361,11 +400,27 @@ cdef class Differential(NodeOfMany):
         if all(x_dot is None for x_dot in x_dots):
             return None
         try:
-            return self.push_tangents(list(x_dots))
+            return self._push_tangents(x_dots)
         except TAKES_ONE:
             if count_of(x_dots) is None:
                 raise
-        return one_by_one(self.push_tangents, (x_dots,))
+        return one_by_one(self._push_tangents, (x_dots,))
+
+    def _push_tangents(self, list x_dots):
+        return self.push_tangents(list(x_dots)) if self.sealed_by is None else self.push_sealed(x_dots)
+
+    cdef object push_sealed(self, list x_dots):
+        """The same for a pushforward that may not know to leave these and the arguments of its rule as they
+        are."""
+        cdef list given = sealed(x_dots, True)
+        try:
+            return self.push_tangents(list(given))
+        except Exception as error:
+            if count_of(x_dots) is not None or not is_refusal(error):
+                raise
+            return run_unsealed(
+                self.push_tangents, (list(given),), named_seals(first_of(self.pushforward), given, x_dots)
+                + named_seals(self.sealed_by, self.seals or ()), error)
 
     def push_tangents(self, list x_dots):
         """The tangent of the result from those of all arguments, None where an argument is constant."""
@@ -492,6 +547,13 @@ cdef object one_of(tuple functions, Py_ssize_t i, str kind):
     return functions[i]
 
 
+cdef object first_of(object functions):
+    """The first of several functions that stand for one, or this one."""
+    if type(functions) is dict:
+        functions = tuple(functions.values())
+    return next(filter(None, functions), None) if type(functions) is tuple else functions
+
+
 cdef str name_of(object function):
     return getattr(function, "__qualname__", repr(function))
 
@@ -543,6 +605,10 @@ cdef class Elementwise(Differential):
             token = hush()
             try:
                 value = value() if self.given is None else value(*self.given)
+            except Exception as error:
+                if self.seals is None or not is_refusal(error):
+                    raise
+                value = run_unsealed(value, (), named_seals(self.sealed_by, self.seals), error)
             finally:
                 unhush(token)
             self.partials[place] = value

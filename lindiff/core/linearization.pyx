@@ -10,8 +10,8 @@ from cpython.ref cimport Py_REFCNT
 from lindiff.core.differential cimport stand_in
 from lindiff.core.record cimport Record, Trace, begin, end, leave, meet_large
 from lindiff.core.variable cimport (
-    Variable, alike, as_value, inside_of, know_arrays, node_in, tangent_in, trace_inputs, trace_tangents,
-    value_in,
+    Variable, alike, as_scalar_or_array, as_value, inside_of, know_arrays, node_in, tangent_in, trace_inputs,
+    trace_tangents, value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport copy, give_back, is_large, lend
@@ -82,7 +82,9 @@ cdef class Inputs:
         self.arrays = [x if is_plain(x) else differentiable_array(x, what) for x in self.originals]
         if kept:
             for i in range(len(self.arrays)):
-                if self.arrays[i] is self.originals[i] and type(self.arrays[i]) is not Variable:
+                if type(self.arrays[i]) is Variable:
+                    self.arrays[i] = as_scalar_or_array(self.arrays[i], (<Variable>self.arrays[i])._scalar)
+                elif self.arrays[i] is self.originals[i]:
                     self.arrays[i] = copy_of(self.arrays[i])
 
     cdef void forget(self):

@@ -16,6 +16,7 @@ cdef class Rule(Handler):
     cdef readonly object rule
     cdef object signature
     cdef bint is_method
+    cdef bint is_users
     cdef Rule bound_to(self, object instance)
     cdef dict __dict__
     cdef object __weakref__
@@ -25,6 +26,7 @@ cdef class Rule(Handler):
     cdef object seen(self, object result, tuple args, dict kwargs)
     cdef object window(self, Variable view, Variable x, tuple args, dict kwargs, Py_ssize_t place)
     cdef tuple outcome(self, tuple args, dict kwargs)
+    cdef tuple sealed_outcome(self, tuple values, tuple seals, unsigned long long shut, dict kwargs)
     cdef int release(self, Differential differential) except -1
     cdef str name(self)
 

@@ -15,6 +15,9 @@ import numpy as np
 
 from lindiff.core.differential cimport Differential, Elementwise, both, elementwise_of, place_of
 from lindiff.core.record cimport Trace, clock, observed_step
+from lindiff.core.sealing cimport (
+    is_refusal, named_seals, named_shut, opened, run_unsealed, sealed, sealed_arguments, unsealed,
+)
 from lindiff.core.variable cimport (
     Variable, as_scalar_or_array, as_value, constant_value, has_shells, in_order_of, in_own_memory, innermost,
     is_inexact, is_inner, is_table, is_writable, kept, new_variable, outside, owner_of, record, shares,
@@ -57,6 +60,7 @@ cdef class Rule(Handler):
     def __init__(self, function, rule):
         self.function = function
         self.rule = rule
+        self.is_users = (getattr(rule, "__module__", None) or "").partition(".")[0] != "lindiff"
         functools.update_wrapper(self, rule)
 
     def __set_name__(self, owner, name):
@@ -73,6 +77,7 @@ cdef class Rule(Handler):
         """The rule of a method, of the arguments after ``self``."""
         cdef Rule bound = Rule.__new__(Rule)
         bound.function = bound.rule = types.MethodType(self.rule, instance)
+        bound.is_users = self.is_users
         vars(bound).update(vars(self))
         return bound
 
@@ -98,8 +103,9 @@ cdef class Rule(Handler):
     cdef object apply(self, tuple args, dict kwargs):
         cdef Trace trace = None
         cdef Differential differential
-        cdef list nodes, places, values, guards = None
-        cdef tuple args_seen
+        cdef list nodes, places, guards = None
+        cdef tuple args_seen, seals = None, held = None
+        cdef unsigned long long shut = 0
         cdef dict kwargs_seen
         for argument in args:
             if type(argument) is Directions:
@@ -122,16 +128,24 @@ cdef class Rule(Handler):
         if trace.level > 0 and not trace.forward:  # else nothing is kept
             guards = []
             kwargs_seen = kept(kwargs, guards)
-        values = [strip(argument, trace, place_of(i), nodes, places, guards)
-                  for i, argument in enumerate(args)]
-        args_seen = tuple(values)
-        result, found = self.outcome(args_seen, kwargs_seen)
+        args_seen = tuple([strip(argument, trace, place_of(i), nodes, places, guards)
+                           for i, argument in enumerate(args)])
+        if self.is_users:
+            argument = None
+            seals = sealed_arguments(args_seen, args, &shut)
+            result, found = self.sealed_outcome(args_seen, seals, shut, kwargs_seen)
+            held = opened(args_seen, seals, shut)
+            result = unsealed(result, seals, args_seen)
+        else:
+            result, found = self.outcome(args_seen, kwargs_seen)
         if trace.level == 0:
             itself = cnp.PyArray_CheckExact(result) and any([result is x for x in args_seen])
             return self.seen(untraced(result) if itself else untraced_results(result), args, kwargs)
         if found is None:
             return result
         differential = found if isinstance(found, Differential) else Differential(pullback=found)
+        if self.is_users:
+            differential.seal(self.rule, held)
         if closes_over(result, trace):
             result = self.with_closures(trace, differential, nodes, places, args_seen, result, args, kwargs)
             watch_over(differential, guards, self.function)
@@ -140,7 +154,7 @@ cdef class Rule(Handler):
         if guards:
             differential.release()
             self.release(differential)
-            values = args_seen = argument = kwargs_seen = None
+            args_seen = seals = argument = kwargs_seen = None
             watch_over(differential, guards, self.function)
         if is_flat(result):
             return pytree.rebuild(result, record_outputs(trace, differential, [as_value(y) for y in result]))
@@ -215,6 +229,23 @@ cdef class Rule(Handler):
                 outcome[1] is None or isinstance(outcome[1], Differential) or callable(outcome[1])):
             raise TypeError(f"{self.name()}: a rule returns (value, pullback) or (value, Differential)")
         return outcome
+
+    cdef tuple sealed_outcome(self, tuple values, tuple seals, unsigned long long shut, dict kwargs):
+        """The same of a rule that may not know to leave its arguments as they are."""
+        cdef dict by_name = sealed(kwargs) if kwargs else kwargs
+        try:
+            return self.outcome(seals, by_name)
+        except Exception as error:
+            if not is_refusal(error):
+                opened(values, seals, shut)
+                raise
+            return run_unsealed(
+                self._outcome, (seals, by_name),
+                named_shut(self.rule, values, shut) + named_seals(self.rule, seals, values)
+                + named_seals(self.rule, by_name, kwargs), error)
+
+    def _outcome(self, args, kwargs):
+        return self.outcome(args, kwargs)
 
     cdef str name(self):
         return getattr(self.rule, "__qualname__", str(self.function))

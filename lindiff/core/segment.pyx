@@ -9,6 +9,7 @@ the part again, which leaves the same nodes, and walks these.
 from lindiff.core.record cimport (
     Component, Leaf, Node, NodeOfMany, Pull, Push, Record, Tangent, Trace, end, enter, leave, resume, tick,
 )
+from lindiff.core.tally cimport Tally, begin, current as current_tally, end as end_tally
 from lindiff.core.variable cimport Variable, value_of, watch_over
 
 import numpy as np
@@ -135,6 +136,7 @@ cdef class Segment(NodeOfMany):
     cdef Trace current  # when it ran first
     cdef tuple older
     cdef list prints  # of its results: what tells them from others
+    cdef Tally tally  # of its operations
 
     cdef bint together(self):
         return True
@@ -146,17 +148,21 @@ cdef class Segment(NodeOfMany):
         cdef Cut cut
         cdef list traces = traces_around(self.current, self.trace)
         cdef Trace trace
+        cdef Tally tally
         token = enter(self.current)
         for trace in traces:
             resume(trace)
+        tally = begin()
         try:
             found = variables_of(pytree.flatten(self.call())[0], self.trace)
         finally:
+            end_tally(tally)
             for trace in traces:
                 end(trace)
             leave(token)
         cut = Cut([(<Variable>x).node for x in found], since)
-        if len(found) != len(self.prints) or {id(node) for node in self.older} != set(cut.leaf_of) \
+        if tally.differs(self.tally) or len(found) != len(self.prints) \
+                or {id(node) for node in self.older} != set(cut.leaf_of) \
                 or any([differ(before, fingerprint(value_of(x))) for before, x in zip(self.prints, found)]):
             raise RuntimeError(
                 "a checkpointed function did something else when it ran again in the walk: it has to depend "
@@ -233,30 +239,29 @@ cdef list component_nodes(Segment segment, Py_ssize_t count):
     return parts
 
 
-def run_segment(call, list inputs, list guards):
+def run_segment(call, list guards):
     """What ``call()`` returns, with one node on each record instead of its operations.
 
     Parameters
     ----------
     call : callable
         Without arguments; runs again in every walk.
-    inputs : list
-        Its Variables (and other leaves), which it must not change.
     guards : list
-        Of the large constants among them.
+        Of the large constants among what it gives to the function.
     """
     cdef Py_ssize_t since = <Py_ssize_t>tick()
     cdef Segment segment
     cdef Trace trace
-    cdef list found, nodes_before, traces = [], leaves
+    cdef list found, traces = [], leaves
     cdef dict nodes = {}
     cdef Cut cut
-    nodes_before = [(<Variable>x).node if type(x) is Variable else None for x in inputs]
-    returned = call()
-    for x, node in zip(inputs, nodes_before):
-        if node is not None and (<Variable>x).node is not node:
-            raise TypeError("a checkpointed function changes its argument in place; it runs again in the "
-                            "backward walk: let it work on a copy, x = x.copy()")
+    cdef Tally tally = begin()
+    try:
+        returned = call()
+    finally:
+        end_tally(tally)
+    if current_tally() is not None:  # of a function around this one
+        current_tally().fold(tally)
     leaves, unflatten = pytree.flatten(returned)
     for x in leaves:
         note_traces(x, traces)
@@ -270,6 +275,7 @@ def run_segment(call, list inputs, list guards):
         segment.position = <Py_ssize_t>tick()
         segment.call = call
         segment.current = current_trace()
+        segment.tally = tally
         segment.prints = [fingerprint(value_of(x)) for x in found]
         segment.older = tuple(cut.older)
         segment.take_parents(cut.older)

@@ -94,6 +94,7 @@ cpdef bint is_writable(Variable x)
 cdef int watch(Variable base, object view, object window) except -1
 cdef View view_by(object function, tuple args, dict kwargs, bint writable, Py_ssize_t place)
 cdef bint shares(object value, object x)
+cdef bint overlaps_itself(object value)
 cpdef dict shared_of(Variable x)
 cdef Trace innermost(object x, Trace so_far)
 cdef object alike(object given, object like, str what, str like_what)

@@ -25,6 +25,7 @@ from lindiff.core.record cimport (
     CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, count_made_by_hand, doom, know_variable,
     meet_large, push_at_once, release_doomed,
 )
+from lindiff.core.tally cimport Tally, current as current_tally, running
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.loops cimport Loop, apply, common_frame, common_kind, find_loop
 from lindiff.kernels.memory cimport is_large
@@ -182,6 +183,8 @@ cdef object record(Trace trace, Node node, object value):
     cdef Tangent tangent
     if trace.level == 0:
         return untraced_result(value)
+    if running:
+        count_result(node, value)
     node.trace = trace
     node.position = <Py_ssize_t>clock
     if trace.forward:
@@ -201,6 +204,21 @@ cdef object record(Trace trace, Node node, object value):
     return out
 
 
+cdef int count_result(Node node, object value) except -1:
+    """Add an operation and its result, or results, to the tally of this thread, if it has one."""
+    cdef Tally tally = current_tally()
+    if tally is None:
+        return 0
+    tally.add_kind(type(node))
+    return tally.add([value_of(y) for y in value] if type(value) is list else value_of(value))
+
+
+cdef int count_constant(object x) except -1:
+    """The same of a constant that an operation keeps."""
+    cdef Tally tally = current_tally()
+    return 0 if tally is None else tally.add(value_of(x))
+
+
 cdef bint is_inexact(object x):
     """Whether an array is of real or complex floating point numbers."""
     if cnp.PyArray_CheckExact(x):
@@ -216,6 +234,8 @@ cpdef list record_outputs(Trace trace, Node node, list values):
     cdef list outputs = []
     if trace.level == 0:
         return [untraced_result(y) if is_inexact(y) else y for y in values]
+    if running:
+        count_result(node, values)
     node.trace = trace
     node.position = <Py_ssize_t>clock
     if trace.forward:
@@ -508,6 +528,8 @@ cdef object kept_by(object x, Node node, Trace trace, object what=None):
     cdef cnp.ndarray array
     if trace.forward or trace.level == 0:
         return constant_value(x)
+    if running:
+        count_constant(x)
     if is_buffer(x):
         array = x
         if may_change(array):
@@ -526,6 +548,8 @@ cpdef object kept(object x, list guards):
     Those of the new ``guards`` whose memory somebody holds when the code is done go to ``watch_over``.
     """
     cdef cnp.ndarray array
+    if running and type(x) is not list and type(x) is not dict:
+        count_constant(x)
     if is_buffer(x):
         array = x
         if not may_change(array):

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from lindiff.core import pytree
+from lindiff.core.sealing import called
 from lindiff.core.segment import run_segment
-from lindiff.core.variable import Variable, is_untraced, kept
+from lindiff.core.variable import kept
 
 __all__ = ["checkpoint"]
 
@@ -25,7 +26,7 @@ def checkpoint(function: F) -> F:
     function : callable
         Of trees of arrays and whatever else, by position and by keyword.  It may close over Variables, which
         get their derivatives.  It has to do the same when it runs again, and must not change its arguments
-        or anything outside.
+        or anything outside: another result, operation or constant of the second run raises.
 
     Returns
     -------
@@ -69,17 +70,12 @@ def checkpoint(function: F) -> F:
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, restore = pytree.flatten((args, kwargs))
         guards: list[Any] = []
-        leaves = [leaf if _is_traced(leaf) else kept(leaf, guards) for leaf in leaves]
+        positional, by_name = restore([kept(leaf, guards) for leaf in leaves])
 
         def call() -> Any:
-            positional, by_name = restore(leaves)
-            return function(*positional, **by_name)
+            return called(function, positional, by_name)
 
         call.__name__ = f"checkpoint({getattr(function, '__name__', 'function')})"  # for messages
-        return run_segment(call, leaves, guards)
+        return run_segment(call, guards)
 
     return checkpointed  # type: ignore[return-value]
-
-
-def _is_traced(x: Any) -> bool:
-    return isinstance(x, Variable) and not is_untraced(x)

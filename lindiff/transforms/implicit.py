@@ -12,11 +12,14 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.directions import Directions, one_by_one
+from lindiff.core.linearization import Linearization
 from lindiff.core.record import Trace, is_recording
 from lindiff.core.registry import rule
+from lindiff.core.sealing import called
 from lindiff.core.variable import (
     Variable,
     differentiable_array,
+    inside,
     is_untraced,
     kept_constant,
     outside,
@@ -24,7 +27,7 @@ from lindiff.core.variable import (
     value,
 )
 from lindiff.transforms.jacobian import is_complex, jacobian
-from lindiff.transforms.linearize import linearize
+from lindiff.transforms.linearize import linear_operator, linearize
 from lindiff.transforms.reverse import grad, vjp
 
 __all__ = ["implicit"]
@@ -52,8 +55,9 @@ def implicit(
     Parameters
     ----------
     solver : callable
-        ``solver(*args, **kwargs)`` returns the solution, a tree of arrays.  What it is given by keyword
-        (tolerances, a starting point) stays constant.  Left out: returns a decorator for the solver.
+        ``solver(*args, **kwargs)`` returns the solution, a tree of arrays, and leaves ``args`` as they are.
+        What it is given by keyword (tolerances, a starting point) stays constant.  Left out: returns a
+        decorator for the solver.
     residual : callable
         ``residual(x, *args)`` is zero at the solution: a tree with as many elements as ``x``.  Plain NumPy
         code; Variables that it closes over get their derivatives as its arguments do.
@@ -78,7 +82,8 @@ def implicit(
     numpy.linalg.LinAlgError
         In the walk: ∂r/∂x is singular, or the iteration did not converge.
     TypeError
-        The solver returns a Variable: it closes over one; give it as an argument, or ld.value(v).
+        The solver returns a Variable: it closes over one; give it as an argument, or ld.value(v).  Solver or
+        residual write into an argument: what they write there has no derivative.
 
     Notes
     -----
@@ -143,10 +148,13 @@ def implicit(
                 "an implicit function's keyword arguments go to its solver alone and are constant: pass what "
                 "is to be differentiated by position, or ld.value(v)"
             )
-        found = find(*restore([_for_solver(leaf) for leaf in leaves]), **kwargs)
-        _refuse_variables(found)
         if not is_recording() and not any(map(traces_of, leaves)):
+            found = find(*value(args), **kwargs)
+            _refuse_variables(found)
             return found
+        plain = restore([_for_solver(leaf) for leaf in leaves])
+        found = _in_own_memory(called(functools.partial(find, **kwargs), plain), plain)
+        _refuse_variables(found)
         x, aux = found if has_aux else (found, None)
         x_leaves, restore_x = pytree.flatten(x)
         given = [kept_constant(leaf) for leaf in leaves]
@@ -154,7 +162,7 @@ def implicit(
             differentiable_array(value(leaf) if is_untraced(leaf) else leaf, "the solution")
             for leaf in x_leaves
         ]
-        outputs = _differentiated(_Residual(equation, restore_x, restore, likes), given, solve)
+        outputs = _differentiated(_Residual(equation, restore_x, restore, likes), given, solve, None)
         if outputs is likes:
             return found
         x = restore_x(outputs)
@@ -163,28 +171,36 @@ def implicit(
     return solution
 
 
-def _differentiated(residual: _Residual, leaves: list[Any], linear_solve: LinearSolve | None) -> list[Any]:
+def _differentiated(
+    residual: _Residual, leaves: list[Any], linear_solve: LinearSolve | None, within: Trace | None
+) -> list[Any]:
     """The leaves of a solution as Variables of the traces that its equation depends on.
 
     From the outermost trace inwards: in each, x is that of the traces outside, and its differential that of
-    the residual's operations on arguments of the trace as on what the residual closes over.
+    the residual's operations on arguments of the trace as on what the residual closes over.  A solution
+    ``within`` a walk of a trace takes what the residual closes over as it is outside that.
     """
     x = residual.likes
     traces = sorted({trace for leaf in leaves for trace in traces_of(leaf)}, key=_beginning)
-    traces = traces or traces_of(residual(x, leaves))
+    traces = traces or _outside(within, traces_of(residual(x, leaves)))
     while traces:
         trace = traces.pop(0)
         r = residual(x, [_up_to(leaf, trace) for leaf in leaves])
-        others = [other for other in traces_of(r) if other is not trace and other not in traces]
+        others = _outside(within, traces_of(r))
+        others = [other for other in others if other is not trace and other not in traces]
         outer = [other for other in others if other.began < trace.began and not _is_in(other, x)]
         inner = [other for other in others if other.began > trace.began]
         traces = sorted([*traces, *inner], key=_beginning)
         if outer:
             traces = [*outer, trace, *traces]
         elif trace in traces_of(r):
-            at = _Solution(residual, linear_solve, x, [outside(leaf, trace) for leaf in leaves])
+            at = _Solution(residual, linear_solve, trace, x, [outside(leaf, trace) for leaf in leaves])
             x = at.of(_up_to(r, trace))
     return x
+
+
+def _outside(within: Trace | None, traces: list[Trace]) -> list[Trace]:
+    return traces if within is None else [trace for trace in traces if trace.began < within.began]
 
 
 def _beginning(trace: Trace) -> int:
@@ -202,11 +218,21 @@ def _up_to(x: Any, trace: Trace) -> Any:
 
 
 def _for_solver(x: Any) -> Any:
-    """A plain array for the solver to do with as it likes, a number as such."""
+    """A plain array, a number as such."""
     if type(x) is not Variable:
         return x
-    x = value(x)
-    return x.copy()[()] if type(x) is np.ndarray else x
+    x = inside(x)
+    return x[()] if type(x) is np.ndarray and x.ndim == 0 else x
+
+
+def _in_own_memory(found: Any, plain: Any) -> Any:
+    """What a solver found, where it returns (a view of) an argument as a copy: that belongs to the record."""
+    given = [x for x in pytree.flatten(plain)[0] if type(x) is np.ndarray]
+
+    def own(x: Any) -> Any:
+        return x.copy() if type(x) is np.ndarray and any(np.may_share_memory(x, g) for g in given) else x
+
+    return pytree.tree_map(own, found)
 
 
 def _refuse_variables(found: Any) -> None:
@@ -231,7 +257,8 @@ class _Residual:
             raise TypeError("implicit: the parts of a solution are all real or all complex")
 
     def __call__(self, x: list[Any], leaves: list[Any]) -> Any:
-        r = _vector(pytree.flatten(self.equation(self.restore(x), *self.arguments(leaves)))[0])
+        r = called(self.equation, (self.restore(x), *self.arguments(leaves)))
+        r = _vector(pytree.flatten(r)[0])
         size = sum(like.size for like in self.likes)
         if r.shape != (size,):
             raise ValueError(
@@ -250,6 +277,7 @@ class _Solution:
 
     residual: _Residual
     linear_solve: LinearSolve | None
+    trace: Trace
     leaves_of_x: list[Any]
     theta: list[Any]
 
@@ -282,7 +310,7 @@ class _Solution:
     def solve(self, b: Any, adjoint: bool) -> Any:
         """A⁻¹ b or A⁻ᴴ b, A = ∂r/∂x."""
         if self.linear_solve is not None:
-            return _solve_without_matrix(self.of_vector, self.x, self.theta, b, self.linear_solve, adjoint)
+            return self.solve_without_matrix(b, adjoint)
         A = np.conjugate(np.transpose(self.matrix)) if adjoint else self.matrix
         try:
             return np.linalg.solve(A, b)
@@ -292,43 +320,27 @@ class _Solution:
                 "is no smooth function of the arguments there (a double root, a flat or degenerate minimum)"
             ) from error
 
+    def solve_without_matrix(self, b: Any, adjoint: bool) -> Any:
+        """Solve with ∂r/∂x as an operator; itself an implicit function of all it is given, to any order."""
+        if isinstance(b, Directions):
+            return one_by_one(lambda part: self.solve_without_matrix(part, adjoint), (b,))
+        residual, linear_solve = self.of_vector, self.linear_solve
+        assert linear_solve is not None
 
-def _solve_without_matrix(
-    residual: Callable[..., Any], x: Any, theta: list[Any], b: Any, linear_solve: LinearSolve, adjoint: bool
-) -> Any:
-    """Solve with ∂r/∂x as an operator; itself an implicit function of all it is given, to any order."""
-    if isinstance(b, Directions):
-        return one_by_one(
-            lambda part: _solve_without_matrix(residual, x, theta, part, linear_solve, adjoint), (b,)
-        )
+        def equation(u: Any, x: Any, theta: Any, b: Any) -> Any:
+            _, pullback = vjp(lambda x: residual(x, *theta), x)
+            if adjoint:
+                return pullback(u)[0] - b
+            _, derivative = linearize(lambda x: residual(x, *theta), x)
+            return derivative(u) - b
 
-    def solver(x: Any, theta: Any, b: Any) -> Any:
-        _, derivative = linearize(lambda x: residual(x, *theta), x)
-        A = _on_plain(derivative.as_linear_operator())
-        return np.asarray(linear_solve(A.H if adjoint else A, b)).astype(b.dtype)
-
-    def equation(u: Any, x: Any, theta: Any, b: Any) -> Any:
-        _, pullback = vjp(lambda x: residual(x, *theta), x)
-        if adjoint:
-            return pullback(u)[0] - b
-        _, derivative = linearize(lambda x: residual(x, *theta), x)
-        return derivative(u) - b
-
-    return implicit(solver, equation, linear_solve=linear_solve)(x, theta, b)
-
-
-def _on_plain(A: Any) -> Any:
-    """A ``LinearOperator`` on plain arrays of one whose function may close over Variables."""
-    from scipy.sparse.linalg import LinearOperator
-
-    return LinearOperator(
-        shape=A.shape,
-        dtype=A.dtype,
-        matvec=lambda v: value(A.matvec(v)),
-        rmatvec=lambda v: value(A.rmatvec(v)),
-        matmat=lambda V: value(A.matmat(V)),
-        rmatmat=lambda V: value(A.rmatmat(V)),
-    )
+        given, restore = pytree.flatten((self.x, self.theta, b))
+        x, theta, plain = restore([_for_solver(leaf) for leaf in given])
+        at_x = Linearization(lambda x: residual(x, *theta), (x,), kept=True)
+        A = linear_operator(at_x, lambda v: np.array(value(v)))  # though it may close over Variables
+        u = np.asarray(linear_solve(A.H if adjoint else A, plain)).astype(b.dtype)
+        of_u = _Residual(equation, lambda leaves: leaves[0], restore, [u])
+        return _differentiated(of_u, given, linear_solve, self.trace)[0]
 
 
 def _krylov(name: str) -> LinearSolve:

@@ -57,19 +57,24 @@ class LinearMap:
         >>> lsmr(J, np.array([2.0, 8.0]))[0].round(6)  # a Gauss-Newton step
         array([1., 2.])
         """
-        from scipy.sparse.linalg import LinearOperator
+        return linear_operator(self._linearization, lambda products: products)
 
-        push, pull = _complex_linear(self._linearization)
-        inputs = self._linearization.inputs.arrays
-        outputs = output_arrays(self._linearization.outputs.arrays)
-        return LinearOperator(
-            shape=(sum(y.size for y in outputs), sum(x.size for x in inputs)),
-            matvec=lambda v: push(np.reshape(v, (1, -1)))[0],
-            rmatvec=lambda u: pull(np.reshape(u, (1, -1)))[0],
-            matmat=lambda V: push(V.T).T,
-            rmatmat=lambda U: pull(U.T).T,
-            dtype=np.result_type(*(array.dtype for array in [*inputs, *outputs])),
-        )
+
+def linear_operator(linearization: Linearization, seen: Callable[[Any], Any]) -> Any:
+    """The derivative as a ``LinearOperator``, whose products SciPy gets as they are ``seen``."""
+    from scipy.sparse.linalg import LinearOperator
+
+    push, pull = _complex_linear(linearization)
+    inputs = linearization.inputs.arrays
+    outputs = output_arrays(linearization.outputs.arrays)
+    return LinearOperator(
+        shape=(sum(y.size for y in outputs), sum(x.size for x in inputs)),
+        matvec=lambda v: seen(push(np.reshape(v, (1, -1)))[0]),
+        rmatvec=lambda u: seen(pull(np.reshape(u, (1, -1)))[0]),
+        matmat=lambda V: seen(push(V.T).T),
+        rmatmat=lambda U: seen(pull(U.T).T),
+        dtype=np.result_type(*(array.dtype for array in [*inputs, *outputs])),
+    )
 
 
 def _complex_linear(linearization: Linearization) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.integrate
 
 from lindiff.core import pytree
+from lindiff.core.sealing import called
 from lindiff.core.variable import Variable, kept_constant, value
 from lindiff.rules._common import laid_out
 from lindiff.scipy._rest import has_variable
@@ -301,7 +302,7 @@ def _field(fun: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, list[An
         filled = [*leaves]
         for i, p in zip(places, params, strict=True):
             filled[i] = p
-        y_dot = fun(t, y, *restore(filled))
+        y_dot = called(fun, (t, y, *restore(filled)))
         return y_dot if y.ndim == 2 else as_vector(y_dot)
 
     return field, [leaves[i] for i in places]

@@ -1,0 +1,11 @@
+"""Arguments that a function must not write into."""
+
+
+cpdef object sealed(object x, object given=*)
+cdef tuple sealed_arguments(tuple values, tuple args, unsigned long long *shut)
+cdef tuple opened(tuple values, tuple seals, unsigned long long shut)
+cpdef object unsealed(object result, object seals, object values)
+cpdef bint is_refusal(error)
+cdef list named_shut(object function, tuple values, unsigned long long shut)
+cpdef list named_seals(object function, object seals, object values=*)
+cpdef object run_unsealed(object function, tuple args, list seals, error)

@@ -1,0 +1,294 @@
+"""Arguments that a function must not write into.
+
+A rule, a solver, a checkpointed function says what the derivatives of its results are, and nothing of what it
+writes into its arguments.  They are sealed: it gets views that are read-only, so that NumPy refuses at the
+line that writes.  Compiled code may ask for memory that can be written to and leave it as it is; a function
+that was refused is therefore run again on copies, which tell whether it writes, and into what.
+"""
+
+cimport numpy as cnp
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_GET_ITEM
+
+from lindiff.core.variable cimport (
+    Variable, View, is_inner, new_variable, overlaps_itself, shares, view_by, watch,
+)
+
+import functools
+import inspect
+
+from lindiff.core import pytree
+from lindiff.core.directions import Directions
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    PyTypeObject PyArray_Type
+    object PyArray_NewFromDescr(
+        PyTypeObject *, cnp.dtype, int, cnp.npy_intp *, cnp.npy_intp *, void *, int, PyObject *)
+
+
+def itself(x):
+    return x
+
+
+# How a sealed Variable sees the one that it stands for.
+cdef View SEAL = view_by(itself, (), {}, False, 0)
+
+
+cpdef object sealed(object x, object given=None):
+    """The arrays in ``x`` as read-only views, scalars as such: what was ``given`` as one, or (True) all
+    without axes."""
+    if cnp.PyArray_CheckExact(x):
+        if cnp.PyArray_NDIM(<cnp.ndarray>x) == 0 and (
+                given is True or type(given) is Variable and (<Variable>given)._scalar):
+            return x[()]
+        return read_only_view(x) if cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x) else x
+    if type(x) is Variable:
+        return x if (<Variable>x)._scalar else sealed_variable(x)
+    if type(x) is Directions:
+        return Directions(sealed(x.array))
+    if isinstance(x, (tuple, list)):
+        return pytree.rebuild(x, [sealed(x[i], part_of(given, i)) for i in range(len(x))]) if x else x
+    if is_inner(x):
+        return pytree.replace(
+            x, [sealed(pytree.item(x, key), part_of(given, key)) for key in pytree.keys(x)])
+    return x
+
+
+cdef object part_of(object given, object key):
+    return pytree.item(given, key) if isinstance(given, (tuple, list)) or is_inner(given) else given
+
+
+cdef bint is_seal(object x):
+    """Whether a Variable is a sealed one."""
+    return type(x) is Variable and (<Variable>x).tie is not None and (<Variable>x).tie.window is SEAL
+
+
+cdef tuple sealed_arguments(tuple values, tuple args, unsigned long long *shut):
+    """The ``values`` of the arguments ``args``, sealed.
+
+    An array that its Variable alone has needs no view: it is made read-only itself, and the bit of its place
+    set in ``shut``.
+    """
+    cdef Py_ssize_t i
+    cdef PyObject *x
+    cdef list seals = None
+    for i in range(len(values)):
+        x = PyTuple_GET_ITEM(values, i)
+        if i < 64 and x.ob_refcnt == 2 and is_of_a_record(args[i]) and cnp.PyArray_CheckExact(<object>x) \
+                and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x) and cnp.PyArray_NDIM(<cnp.ndarray>x) > 0:
+            cnp.PyArray_CLEARFLAGS(<cnp.ndarray>x, cnp.NPY_ARRAY_WRITEABLE)
+            shut[0] |= <unsigned long long>1 << i
+            continue
+        seal = sealed(<object>x, args[i])
+        if seal is not <object>x:
+            if seals is None:
+                seals = list(values)
+            seals[i] = seal
+    return values if seals is None else tuple(seals)
+
+
+cdef bint is_of_a_record(object x):
+    """Whether ``x`` is a Variable of a trace, whose array nobody is given to write to."""
+    return type(x) is Variable and (<Variable>x).node.trace.level > 0
+
+
+cdef tuple opened(tuple values, tuple seals, unsigned long long shut):
+    """Let arrays that were made read-only be as before where nobody but their Variable has them; the seals
+    that the function has kept, None for the others, or if there are none."""
+    cdef Py_ssize_t i
+    cdef PyObject *seal
+    cdef list kept = None
+    for i in range(len(seals)):
+        seal = PyTuple_GET_ITEM(seals, i)
+        if i < 64 and shut >> i & 1:
+            if seal.ob_refcnt == 2 + (seals is not values):
+                cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>seal, cnp.NPY_ARRAY_WRITEABLE)
+                continue
+        elif seal == PyTuple_GET_ITEM(values, i) or seal.ob_refcnt == 1 \
+                or cnp.PyArray_CheckAnyScalar(<object>seal):
+            continue
+        if kept is None:
+            kept = [None] * len(seals)
+        kept[i] = <object>seal
+    return None if kept is None else tuple(kept)
+
+
+cdef cnp.ndarray read_only_view(cnp.ndarray x):
+    cdef cnp.dtype dtype = (<object>x).dtype
+    Py_INCREF(dtype)  # taken over by the view
+    cdef cnp.ndarray view = PyArray_NewFromDescr(
+        &PyArray_Type, dtype, cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x), cnp.PyArray_STRIDES(x),
+        cnp.PyArray_DATA(x), 0, NULL)
+    cnp.set_array_base(view, x)
+    return view
+
+
+cdef Variable sealed_variable(Variable x):
+    cdef Variable seal = new_variable(x.node, x._value)
+    watch(x, seal, SEAL)
+    return seal
+
+
+cpdef object unsealed(object result, object seals, object values):
+    """A result of ``seals`` as one of the ``values`` that they stand for: these themselves, and views of
+    these, which may be written to."""
+    if cnp.PyArray_CheckExact(result):
+        return result if cnp.PyArray_ISWRITEABLE(<cnp.ndarray>result) \
+            else unsealed_array(result, seals, values)
+    if type(result) is Variable:
+        return result if (<Variable>result).tie is None else unsealed_variable(result)
+    if isinstance(result, (tuple, list)) and result:
+        return pytree.rebuild(result, [unsealed(part, seals, values) for part in result])
+    if is_inner(result):
+        return pytree.replace(
+            result, [unsealed(pytree.item(result, key), seals, values) for key in pytree.keys(result)])
+    return result
+
+
+cdef object unsealed_array(cnp.ndarray result, object seals, object values):
+    for seal, x in zip(pytree.flatten(seals)[0], pytree.flatten(values)[0]):
+        if result is seal:
+            return x
+        if cnp.PyArray_CheckExact(x) and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x) and shares(result, x) \
+                and not overlaps_itself(result):
+            cnp.PyArray_ENABLEFLAGS(result, cnp.NPY_ARRAY_WRITEABLE)
+    return result
+
+
+cdef Variable unsealed_variable(Variable result):
+    """``result`` or what it is a view of, tied to what the seal stands for in its place."""
+    cdef Variable view = result, seal = view.tie.base
+    if result.tie.window is SEAL:
+        return result.tie.base
+    while seal.tie is not None and seal.tie.window is not SEAL:
+        view, seal = seal, seal.tie.base
+    if seal.tie is not None:
+        window = view.tie.window
+        view.tie = None
+        watch(seal.tie.base, view, window)
+    return result
+
+
+def called(function, tuple args, dict kwargs=None):
+    """``function(*args, **kwargs)``, which must not write into these.
+
+    Raises
+    ------
+    TypeError
+        It does; names the argument.
+    """
+    cdef tuple seals = sealed(args)
+    cdef dict by_name = sealed(kwargs) if kwargs else {}
+    try:
+        result = function(*seals, **by_name)
+    except Exception as error:
+        if not is_refusal(error):
+            raise
+        known = named_seals(function, seals, args) + named_seals(function, by_name, kwargs or {})
+        result = run_unsealed(functools.partial(function, **by_name), seals, known, error)
+    return unsealed(result, (seals, by_name), (args, kwargs or {}))
+
+
+# -- what a function that was refused did -----------------------------------------------------------------
+
+cpdef bint is_refusal(error):
+    """Whether an error says that an array is read-only: of NumPy, or of compiled code that asks for memory to
+    write to, whether it writes there or not."""
+    text = str(error)
+    return any([word in text for word in ("read-only", "readonly", "writable", "writeable")])
+
+
+cdef list named_shut(object function, tuple values, unsigned long long shut):
+    """The arrays among ``values`` that were made read-only, with the names of the arguments."""
+    cdef Py_ssize_t i
+    return named_seals(
+        function, tuple([values[i] if i < 64 and shut >> i & 1 else None for i in range(len(values))]))
+
+
+cpdef list named_seals(object function, object seals, object values=None):
+    """The seals of the arguments of ``function`` with the names of these, but for ``values`` that needed
+    none."""
+    cdef list found = []
+    cdef Py_ssize_t i
+    if type(seals) is dict:
+        names, seals, values = list(seals), list(seals.values()), values and list(values.values())
+    else:
+        names = parameters(function, len(seals))
+    for i in range(len(seals)):
+        leaves = pytree.flatten(seals[i])[0]
+        for leaf, x in zip(leaves, [None] * len(leaves) if values is None else pytree.flatten(values[i])[0]):
+            if leaf is not x and (cnp.PyArray_CheckExact(leaf) or is_seal(leaf)):
+                found.append((leaf, name_of(function), names[i]))
+    return found
+
+
+cpdef object run_unsealed(object function, tuple args, list seals, error):
+    """What ``function(*args)``, which was refused with ``error``, gives where the ``seals`` among ``args`` or
+    in the function may be written to.
+
+    Raises
+    ------
+    TypeError
+        It writes into one of them, which is then as before.
+    """
+    before = [
+        seal.copy() if cnp.PyArray_CheckExact(seal) else (<Variable>seal).tie.base for seal, *_ in seals]
+    failure = None
+    for seal, *_ in seals:
+        unlock(seal)
+    try:
+        result = function(*args)
+    except Exception as other:
+        failure = other
+    written = [names for (seal, *names), x in zip(seals, before) if lock(seal, x)]
+    if written:
+        function, argument = written[0]
+        raise TypeError(
+            f"{function} changes its argument {argument!r} in place, where others may see it and derivatives "
+            f"do not: let it work on a copy, {argument} = {argument}.copy()") from error
+    if failure is not None:
+        raise failure
+    return result
+
+
+cdef int unlock(object seal) except -1:
+    if type(seal) is Variable:
+        (<Variable>seal).tie = None
+    else:
+        cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>seal, cnp.NPY_ARRAY_WRITEABLE)
+    return 0
+
+
+cdef bint lock(object seal, object before) except -1:
+    """Seal again what was as ``before``, and make it so again; whether it was another one now."""
+    cdef bint changed
+    if type(seal) is Variable:
+        changed = (<Variable>seal).node is not (<Variable>before).node \
+            or (<Variable>seal)._value is not (<Variable>before)._value
+        (<Variable>seal).take(before)
+        watch(before, seal, SEAL)
+        return changed
+    changed = seal.tobytes() != before.tobytes()
+    if changed:
+        seal[...] = before
+    cnp.PyArray_CLEARFLAGS(<cnp.ndarray>seal, cnp.NPY_ARRAY_WRITEABLE)
+    return changed
+
+
+cdef list parameters(object function, Py_ssize_t count):
+    """The names of the first ``count`` positional parameters."""
+    try:
+        known = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        known = []
+    names = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in known if p.kind is p.VAR_POSITIONAL), "args")
+    return [names[i] if i < len(names) else f"{rest}[{i - len(names)}]" for i in range(count)]
+
+
+cdef str name_of(object function):
+    function = getattr(function, "func", function)  # of functools.partial
+    return getattr(function, "__qualname__", repr(function))

@@ -1,0 +1,24 @@
+"""A number that stands for all that operations have computed and kept."""
+
+cimport numpy as cnp
+
+
+cdef class Tally:
+    cdef double total
+    cdef double size
+    cdef double scale
+    cdef unsigned long long turn
+    cdef Tally outer
+    cdef double weight(self) noexcept
+    cdef int put(self, double term) except -1
+    cdef int add_array(self, cnp.ndarray x) except -1
+    cdef int add(self, object x) except -1
+    cdef int add_kind(self, object kind) except -1
+    cdef int fold(self, Tally part) except -1
+    cdef bint differs(self, Tally other) noexcept
+
+
+cdef int running
+cdef Tally current()
+cdef Tally begin()
+cdef int end(Tally tally) except -1
