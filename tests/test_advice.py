@@ -304,7 +304,24 @@ def test_error_without_source_text():
         (lambda v: np.random.default_rng(0).poisson(v), "no derivative by its parameters"),
         (lambda v: np.testing.assert_allclose(v, 1.0), "np.testing.assert_allclose(ld.value(v), 1.0)"),
         (lambda v: statistics.NormalDist(mu=1.0, sigma=v), "NormalDist(mu=1.0, sigma=ld.value(v))"),
-        (lambda v: RNG.permutation(v + np.ones(3)), "indices"),
+        (
+            lambda v: RNG.permutation(v + np.ones(3)),
+            "(v + np.ones(3))[RNG.permutation(len(v + np.ones(3)))]",
+        ),
+        (
+            lambda v: np.random.default_rng(0).choice([v], 2),
+            "[v][np.random.default_rng(0).choice(len([v]), 2)]",
+        ),
+        (lambda v: math.hypot(v, 1.0, 2.0), "np.linalg.norm(np.stack([v, 1.0, 2.0]))"),
+        (lambda v: math.hypot(v, 1.0), "np.hypot(v, 1.0)"),
+        (lambda v: v.item(), "v[i] to go on computing"),
+        (lambda v: v.tolist(), "list(v) to go on computing"),
+        (lambda v: (v + 1j).view(float), "np.stack([v.real, v.imag], axis=-1)"),
+        (
+            lambda v: np.fill_diagonal(np.zeros((2, 2)), v),
+            "np.zeros((2, 2)) is a plain array: make it an array",
+        ),
+        (lambda v: np.zeros(2).__setitem__(0, v), "fill np.zeros(n, like=v)"),
         (lambda v: scipy.optimize.minimize_scalar(lambda x: (x - v) ** 2), "ld.implicit(solver, residual)"),
         (lambda v: scipy.ndimage.gaussian_filter(v * np.ones(3), 1), "no derivative of scipy.ndimage.gaus"),
     ],
@@ -370,3 +387,49 @@ def test_nditer():
 
     np.testing.assert_array_equal(ld.grad(f)(np.ones((2, 2))), 2 * np.ones((2, 2)))
     assert [float(x) for x in lnp.nditer(lnp.ones(3))] == [1.0, 1.0, 1.0]
+
+
+# Functions of arrays that were made elsewhere, with where they have to be made, and the line there.
+ELSEWHERE = {
+    "argument": (
+        "def rhs(y, out):\n    out[0] = y\nout = np.zeros(2)\nrhs(v, out)\nreturn np.sum(out)",
+        "out is a plain array that rhs was given: where it is made, make it an array that takes Variables "
+        "(np.zeros(n, like=v)",
+        ("np.zeros(2)", "np.zeros(2, like=v)"),
+    ),
+    "function around": (
+        "F = np.zeros(2)\ndef add():\n    for i in range(2):\n        f = v * i\n        F[i] += f\nadd()\n"
+        "return F",
+        "F = np.zeros(2, like=v)",
+        ("F = np.zeros(2)", "F = np.zeros(2, like=v)"),
+    ),
+    "bound later": (
+        "def add():\n    F = np.zeros(2)\n    for i in range(2):\n        f = v * i\n        F[i] += f\n"
+        "    return F\nreturn add()",
+        "F = np.zeros(2, like=v)",
+        ("F = np.zeros(2)", "F = np.zeros(2, like=v)"),
+    ),
+    "pairs": (
+        "s = 0.0\nfor i, x in np.ndenumerate(np.outer(w, w)):\n    s = s + i[0] * x\nreturn s",
+        "((i, np.outer(w, w)[i]) for i in np.ndindex(np.shape(np.outer(w, w))))",
+        (
+            "np.ndenumerate(np.outer(w, w))",
+            "((i, np.outer(w, w)[i]) for i in np.ndindex(np.shape(np.outer(w, w))))",
+        ),
+    ),
+    "field": (
+        "t = np.zeros(2, [('a', float)])\nt['a'][0] = v\nreturn t['a']",
+        "own = np.array(t['a'], like=v)",
+        ("t['a'][0] = v\nreturn t['a']", "own = np.array(t['a'], like=v)\nown[0] = v\nreturn own"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_advice_on_arrays_that_were_made_elsewhere(name):
+    body, shown, (line, right) = ELSEWHERE[name]
+    v, w = ld.Variable(1.5), ld.Variable([0.5, 2.0])
+    with pytest.raises(TypeError) as caught:
+        function(body, f"{name} elsewhere")(v, w)
+    assert shown in str(caught.value)
+    assert isinstance(function(body.replace(line, right), f"{name} elsewhere, right")(v, w), ld.Variable)

@@ -607,3 +607,20 @@ def test_complex_numbers_written_into_a_real_buffer(name):
         if got is not None:
             np.testing.assert_array_equal(got[0], expected[0])
             assert got[1] == expected[1]
+
+
+@pytest.mark.parametrize("places", [slice(None), slice(1, None, 5), [3, 1, 1], np.arange(25) % 2 == 0])
+@pytest.mark.parametrize("length", [1, 2, 5, 9, 25, 40])
+def test_flat_takes_what_is_too_long_or_too_short_as_numpy_does(places, length):
+    def filled(numbers):
+        a = np.zeros((5, 5), like=numbers)
+        a.flat[places] = numbers
+        return a
+
+    numbers = np.arange(1.0, length + 1)
+    expected = np.zeros((5, 5))
+    expected.flat[places] = numbers
+    np.testing.assert_array_equal(
+        ld.value_and_grad(lambda v: (np.sum(filled(v)), filled(v))[0])(numbers)[0], expected.sum()
+    )
+    np.testing.assert_array_equal(ld.jvp(filled, (numbers,), (2 * numbers,))[1], 2 * expected)

@@ -2,6 +2,8 @@
 
 import inspect
 import pickle
+import subprocess
+import sys
 import textwrap
 import warnings
 
@@ -359,49 +361,55 @@ def test_programs_to_second_order(name):
 # -- outside transforms ---------------------------------------------------------------------------------
 
 
-def test_outside_transforms_arrays_and_scalars_are_numpys():
-    made = [
-        np.zeros(3),
-        np.array([[1.0, 2.0]]),
-        np.linspace(0, 1, 4),
-        np.r_[0.0, 1.0],
-        np.mgrid[0:1:3j],
-        np.fromiter([1.0, 2.0], float),
-        np.vectorize(lambda t: t * 0.5)([1.0, 2.0]),
-        np.sin(numpy.ones(2)),
-        np.linalg.inv(numpy.eye(2)),
-        np.fft.fft([1.0, 2.0]),
-        np.polynomial.polynomial.polyval([1.0, 2.0], [3.0, 4.0]),
-    ]
-    assert [type(x) for x in made] == [numpy.ndarray] * len(made)
-    assert type(np.sum(made[0])) is numpy.float64
-    view = np.asarray(made[0])
-    made[0][0] = 5.0
-    assert view[0] == 5.0
+OUTSIDE = """
+import numpy
+import lindiff as ld
+import lindiff.numpy as np
 
+made = [
+    np.zeros(3),
+    np.array([[1.0, 2.0]]),
+    np.linspace(0, 1, 4),
+    np.r_[0.0, 1.0],
+    np.mgrid[0:1:3j],
+    np.fromiter([1.0, 2.0], float),
+    np.vectorize(lambda t: t * 0.5)([1.0, 2.0]),
+    np.sin(numpy.ones(2)),
+    np.linalg.inv(numpy.eye(2)),
+    np.fft.fft([1.0, 2.0]),
+    np.polynomial.polynomial.polyval([1.0, 2.0], [3.0, 4.0]),
+]
+assert [type(x) for x in made] == [numpy.ndarray] * len(made)
+assert type(np.sum(made[0])) is numpy.float64
+view = np.asarray(made[0])
+made[0][0] = 5.0
+assert view[0] == 5.0
 
-def test_what_was_made_inside_accepts_variables_and_what_was_made_outside_is_plain_again():
-    kinds = []
+kinds = []
 
-    def f(x):
-        y = np.zeros(2)
-        kinds.append(type(y))
-        y[0] = x
-        return np.sum(y)
-
-    assert ld.grad(f)(3.0) == 1.0
-    kinds.append(type(np.zeros(2)))
-    assert kinds == [ld.Variable, numpy.ndarray]
-
-
-def test_variables_made_by_hand_are_inside():
-    v = ld.Variable(2.0)
+def f(x):
     y = np.zeros(2)
-    y[0] = v * v
-    np.sum(y).backward()
-    assert v.grad == 4.0
-    del v, y
-    assert type(np.zeros(2)) is numpy.ndarray
+    kinds.append(type(y))
+    y[0] = x
+    return np.sum(y)
+
+assert ld.grad(f)(3.0) == 1.0
+f(3.0)
+assert kinds == [ld.Variable, numpy.ndarray]
+
+v = ld.Variable(2.0)  # made by hand: from here on as inside
+y = np.zeros(2)
+y[0] = v * v
+np.sum(y).backward()
+assert v.grad == 4.0
+del v, y
+assert type(np.zeros(2)) is numpy.ndarray
+"""
+
+
+def test_outside_transforms_arrays_and_scalars_are_numpys(tmp_path):
+    """In a process of its own: Variables made by hand live in other tests."""
+    subprocess.run([sys.executable, "-c", OUTSIDE], check=True, cwd=tmp_path)
 
 
 # What a constant array v, and one without axes a, give: NumPy's scalars, or arrays to write into.
@@ -457,3 +465,17 @@ def test_a_constants_elements_and_reductions_are_numpys_scalars(make):
         assert type(found[0]) is type(expected)
     numpy.testing.assert_allclose(found[0], expected, rtol=1e-15)
     assert found[0].dtype == expected.dtype
+
+
+def test_a_variable_is_a_scalar_where_numpys_is():
+    asked = []
+
+    def f(x):
+        asked.append([np.isscalar(part) for part in (x[0], x, np.sum(x), x[0, ...], 2.0, "a")])
+        return x[0]
+
+    ld.grad(f)(numpy.ones(2))
+    assert asked == [[True, False, True, False, True, True]]
+    with ld.patch_numpy():
+        ld.grad(f)(numpy.ones(2))
+    assert asked[1] == asked[0]

@@ -468,6 +468,11 @@ cpdef object inside(object x):
     return value_of(x)
 
 
+cdef object repeated_to(tuple shape, object y):
+    """``y`` as ``a.flat[index] = y`` takes it, for elements of this ``shape``: cut, or over and over."""
+    return y if np.ndim(y) == 0 or np.shape(y) == shape else np.resize(y, shape)
+
+
 cdef Variable owner_of(Variable x):
     """What ``x`` is a view of, in the end; ``x`` where it has memory of its own."""
     while x.tie is not None:
@@ -1359,6 +1364,8 @@ cdef class Variable:
         if type(value) is Variable and base_of(value) is self and (<Variable>value).tie.window is index:
             return  # v[i] += w: the view v[i] has told v already
         self.check_writable()
+        if self.tie is not None and type(self.tie.window) is View and (<View>self.tie.window).flat:
+            value = repeated_to(np.shape(value_of(self)[index]), value)
         if overlaps(self):
             self.write_overlapping(index, value)
             return

@@ -30,14 +30,25 @@ from typing import Any
 import numpy
 
 from lindiff.numpy import fft, lib, linalg, polynomial, special
-from lindiff.numpy._indexing import broadcast, c_, fromiter, mgrid, ndenumerate, nditer, ogrid, r_, vectorize
+from lindiff.numpy._indexing import (
+    broadcast,
+    c_,
+    fromiter,
+    isscalar,
+    mgrid,
+    ndenumerate,
+    nditer,
+    ogrid,
+    r_,
+    vectorize,
+)
 from lindiff.numpy._names import public_names, take_over
 
 __all__ = public_names(numpy)
 
 _OWN = (
-    broadcast, c_, fft, fromiter, lib, linalg, mgrid, ndenumerate, nditer, ogrid, polynomial, r_, special,
-    vectorize,
+    broadcast, c_, fft, fromiter, isscalar, lib, linalg, mgrid, ndenumerate, nditer, ogrid, polynomial, r_,
+    special, vectorize,
 )  # fmt: skip
 
 

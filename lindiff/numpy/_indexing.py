@@ -17,6 +17,7 @@ __all__ = [
     "broadcast",
     "c_",
     "fromiter",
+    "isscalar",
     "mgrid",
     "ndenumerate",
     "nditer",
@@ -144,6 +145,11 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     if any(isinstance(item, Variable) for item in items):
         return accepting(stacked(items, dtype))
     return accepting(np.fromiter(items, dtype, count))
+
+
+def isscalar(element: Any) -> bool:
+    """numpy.isscalar; a Variable is a scalar where NumPy would have one."""
+    return element._scalar if isinstance(element, Variable) else np.isscalar(element)
 
 
 def broadcast(*args: Any) -> np.broadcast:

@@ -15,7 +15,7 @@ from lindiff.core.record import is_recording
 from lindiff.core.registry import has_handler
 from lindiff.numpy import polynomial
 from lindiff.numpy._function import Function
-from lindiff.numpy._indexing import Rows, broadcast, ndenumerate, nditer, vectorize
+from lindiff.numpy._indexing import Rows, broadcast, isscalar, ndenumerate, nditer, vectorize
 from lindiff.numpy._names import take_over
 from lindiff.rules.advice import is_installed
 
@@ -164,6 +164,7 @@ _numpy = _stand_in(
     broadcast=broadcast,
     ndenumerate=ndenumerate,
     nditer=nditer,
+    isscalar=isscalar,
 )
 
 

@@ -40,6 +40,11 @@ _REFUSED = {
     "table": "a table holds plain arrays, the result is a Variable",
 }
 
+_TAKES_VARIABLES = (
+    "an array that takes Variables (np.zeros(n, like=v) for some Variable v, or begin with "
+    "`import lindiff.numpy as np`)"
+)
+
 _IN_GENERAL = {
     "array": "use ld.value(v) for the plain values; build arrays from Variables with np.stack([...]), "
     "np.concatenate, np.block or np.array([...], like=v), fill np.zeros(n, like=v), or "
@@ -49,11 +54,10 @@ _IN_GENERAL = {
     "complex": "use ld.value(v), or v + 0j to go on computing",
     "int": "write int(ld.value(v))",
     "index": "write int(ld.value(v))",
-    "view": "make the whole array one that takes Variables, np.zeros(n, like=v) for some Variable v, or "
-    "begin with `import lindiff.numpy as np`",
+    "view": f"make the whole array {_TAKES_VARIABLES}",
     "table": "write a = a + v instead of a += v",
-    "held": "write a = a + v where the others need not see it; else make it an array that takes Variables, "
-    "np.zeros(n, like=v) for some Variable v, or begin with `import lindiff.numpy as np`",
+    "held": f"make it {_TAKES_VARIABLES} where it is made; or, if nobody else has to see the change, write "
+    "a = a + v",
 }
 
 
@@ -226,16 +230,31 @@ class Place:
             return type(self.meaning(node.value)) is Variable
         return type(self.meaning(node)) is Variable
 
-    def like(self) -> str:
+    def like(self, made: ast.AST | None = None) -> str:
         """A Variable to give as ``like=``: an argument of the function if there is one, else one by its name,
-        else an item or attribute that the line has."""
+        else an item or attribute that the line has; where ``made`` stands, one that is known there."""
         code = self.frame.f_code
         names = {**self.frame.f_globals, **self.frame.f_locals}
         arguments = [name for name in code.co_varnames[: code.co_argcount] if name in names]
+        if made is not None:
+            names = {name: x for name, x in names.items() if name in arguments or self._is_known(name, made)}
         known = [name for name in (*arguments, *names) if type(names[name]) is Variable]
         this = [name for name in known if names[name] is self.variable]
         named = [n for n in known if n in arguments] + this + known
         return named[0] if named else next(self._parts_that_vary(), "v")
+
+    def _is_known(self, name: str, made: ast.AST) -> bool:
+        """Whether ``name`` has its value before ``made``: one of the function's own is bound further up."""
+        code = self.frame.f_code
+        if name not in (*code.co_varnames, *code.co_cellvars):
+            return True
+        return any(
+            isinstance(node, ast.Name)
+            and node.id == name
+            and isinstance(node.ctx, ast.Store)
+            and code.co_firstlineno <= node.lineno < made.lineno  # type: ignore[attr-defined]
+            for node in ast.walk(self.tree)  # type: ignore[arg-type]
+        )
 
     def _parts_that_vary(self) -> Iterator[str]:
         """The attributes and items on the line that are Variables: ``p.scale``, ``p["scale"]``."""
@@ -258,6 +277,23 @@ class Place:
             for name, meaning in names.items():
                 if isinstance(meaning, types.ModuleType) and meaning.__name__ == module:
                     return name
+        return None
+
+    def is_given(self, node: ast.AST) -> bool:
+        """Whether ``node`` is an argument of the function that is running."""
+        code = self.frame.f_code
+        count = code.co_argcount + code.co_kwonlyargcount
+        return isinstance(node, ast.Name) and node.id in code.co_varnames[:count]
+
+    def around(self, node: ast.AST) -> Place | None:
+        """The place in the function around this one, still running, whose variable the name ``node`` is."""
+        if not isinstance(node, ast.Name) or node.id not in self.frame.f_code.co_freevars:
+            return None
+        held, frame = self.meaning(node), self.frame.f_back
+        while frame is not None:
+            if node.id in frame.f_code.co_cellvars and frame.f_locals.get(node.id) is held:
+                return Place(frame, self.variable)
+            frame = frame.f_back
         return None
 
     def is_outer(self, node: ast.AST) -> bool:
@@ -342,9 +378,23 @@ def _make_room(place: Place, array: ast.AST) -> str:
     held = place.meaning(array)
     if hasattr(type(held), "__array__") and not isinstance(held, np.ndarray):
         return f"{name} holds plain arrays; go on with the Variable itself, and store there its ld.value(...)"
+    if not isinstance(array, (ast.Name, ast.Attribute, ast.Subscript)):
+        return f"{name} is a plain array: make it {_TAKES_VARIABLES}"
+    if (around := place.around(array)) is not None:
+        return _make_room(around, array)
+    if isinstance(array, ast.Subscript) and isinstance(place.meaning(array.value), np.ndarray):
+        own = f"own = {place.numpy()}.array({name}, like={place.like()})"
+        return (
+            f"{name}, a field of a structured array, holds plain numbers; write into one beside it\n    {own}"
+        )
     made = place.made(array)
     of_whole_numbers = getattr(getattr(held, "dtype", None), "kind", "f") in "biu"
     maker = _with_room(place, made, of_whole_numbers) if made is not None else None
+    if made is None and place.is_given(array):
+        return (
+            f"{name} is a plain array that {place.frame.f_code.co_name} was given: where it is made, make it "
+            f"{_TAKES_VARIABLES}"
+        )
     if place.is_outer(array):
         return _make_inside(place, name, maker, of_whole_numbers)
     if made is None or maker is None:
@@ -393,7 +443,7 @@ def _with_room(place: Place, made: ast.AST, of_whole_numbers: bool) -> str | Non
     """The call that makes an array, ``np.zeros(n)``, with ``like=`` a Variable, and of floats."""
     if not isinstance(made, ast.Call):
         return None
-    function, like = place.meaning(made.func), f", like={place.like()}"
+    function, like = place.meaning(made.func), f", like={place.like(made)}"
     if of_whole_numbers:
         like = f", dtype=float{like}"
         made = _without_dtype(place, made)
@@ -420,6 +470,8 @@ def _call(place: Place, call: ast.Call) -> str | None:
     if function is None:
         if isinstance(call.func, ast.Attribute) and call.func.attr == "dot":
             return _method(place, call, call.func)
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _CHOICES and call.args:
+            return _draw(place, call, call.func.attr)
         return _plainly(place, call)
     try:
         advise = _ADVICE.get(function)
@@ -551,6 +603,23 @@ def _mathematics(place: Place, call: ast.Call, function: str) -> str:
     return f"write\n    {function.format(np=place.numpy())}({arguments})"
 
 
+def _hypotenuse(place: Place, call: ast.Call) -> str:
+    """``math.hypot`` of any number of numbers."""
+    if len(call.args) == 2 and not any(isinstance(argument, ast.Starred) for argument in call.args):
+        return _mathematics(place, call, "{np}.hypot")
+    numpy, arguments = place.numpy(), ", ".join(map(place.text, call.args))
+    return f"write\n    {numpy}.linalg.norm({numpy}.stack([{arguments}]))"
+
+
+def _pairs(place: Place, call: ast.Call) -> str:
+    """``for i, x in np.ndenumerate(A)``."""
+    A, numpy = place.operand(call.args[0]), place.numpy()
+    return (
+        f"write\n    ((i, {A}[i]) for i in {numpy}.ndindex({numpy}.shape({A})))\n"
+        f"or begin with `import lindiff.numpy as {numpy}`"
+    )
+
+
 def _number(place: Place, call: ast.Call) -> str:
     v = place.text(call.args[0]) if call.args else "v"
     of = f"{place.text(call.func)}(ld.value({v}))"
@@ -560,16 +629,20 @@ def _number(place: Place, call: ast.Call) -> str:
     return f"write {v} itself to go on computing, or {of} for the plain number"
 
 
-def _method(place: Place, call: ast.Call, method: ast.Attribute) -> str:
+def _method(place: Place, call: ast.Call, method: ast.Attribute) -> str | None:
     """``plain.dot(v)``, ``plain.fill(v)``."""
     if method.attr == "dot" and len(call.args) == 1:
         return f"write\n    {place.operand(method.value)} @ {place.operand(call.args[0])}"
+    if method.attr.startswith("__"):
+        return None
     array = place.text(method.value)
     arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
     if method.attr in ("fill", "put", "itemset", "setfield", "partition", "sort"):
         return _make_room(place, method.value)
     return f"write\n    {place.numpy()}.{method.attr}({array}, {arguments})"
 
+
+_CHOICES = ("choice", "permutation", "permuted", "shuffle")  # of the elements of an array
 
 # The distributions of NumPy that are a plain draw, shifted and scaled: parameters with their defaults.
 _DRAWS: dict[str, tuple[dict[str, str], str]] = {
@@ -594,9 +667,11 @@ _DRAWS: dict[str, tuple[dict[str, str], str]] = {
 def _draw(place: Place, call: ast.Call, name: str) -> str:
     """``rng.normal(loc=v)``: a plain draw, shifted and scaled by Variables."""
     rng = place.text(call.func.value) if isinstance(call.func, ast.Attribute) else f"{place.numpy()}.random"
-    if name in ("choice", "permutation", "permuted", "shuffle") and call.args:
-        x = place.text(call.args[0])
-        return f"write {x}[{rng}.permutation(len({x}))], or draw indices by {rng}.integers"
+    if name in _CHOICES and call.args:
+        x, draw = place.text(call.args[0]), "choice" if name == "choice" else "permutation"
+        arguments = ", ".join([f"len({x})", *map(place.text, [*call.args[1:], *call.keywords])])
+        drawn = f"{place.operand(call.args[0])}[{rng}.{draw}({arguments})]"
+        return f"write\n    {f'{x} = {drawn}' if name == 'shuffle' else drawn}"
     if name not in _DRAWS:
         return f"write {rng}.{name}(ld.value(...)): this draw has no derivative by its parameters"
     parameters, formula = _DRAWS[name]
@@ -712,7 +787,7 @@ _ADVICE: dict[Any, Callable[[Place, ast.Call], str | None]] = {
     np.putmask: _into(0),
     np.put_along_axis: _into(0),
     np.lib.stride_tricks.as_strided: _in_ours("lindiff.numpy.lib.stride_tricks"),
-    np.ndenumerate: lambda place, call: f"write np.ndindex(np.shape({place.text(call.args[0])}))",
+    np.ndenumerate: _pairs,
 }
 _CONSTRUCTORS: list[Any] = [
     np.array,
@@ -740,3 +815,4 @@ for _module, _name in itertools.product((math, cmath), [*vars(np), *_OTHER_NAMES
         _ADVICE[getattr(_module, _name)] = functools.partial(
             _mathematics, function=_OTHER_NAMES.get(_name, "{np}." + _name)
         )
+_ADVICE[math.hypot] = _hypotenuse

@@ -151,7 +151,10 @@ def partition(self: Any, kth: Any, axis: int = -1, kind: Any = "introselect", or
 def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     """The same array under another name; its bytes cannot be read as another dtype."""
     if type is not None or (dtype is not None and np.dtype(dtype) != self.dtype):
-        raise TypeError("the bytes of a Variable cannot be seen as another type: write v.astype(dtype)")
+        raise TypeError(
+            "the bytes of a Variable cannot be seen as another type: write v.astype(dtype) "
+            "for its numbers in another type, np.stack([v.real, v.imag], axis=-1) for their parts"
+        )
     return self[()] if self._scalar else self[...]
 
 
@@ -232,13 +235,13 @@ METHODS |= {
         "dump",
         "dumps",
         "getfield",
-        "item",
         "tobytes",
         "tofile",
-        "tolist",
     ]
 }
 METHODS |= {
+    "item": _refused("item", "write v[i] to go on computing, or ld.value(v).item(i) for the plain number"),
+    "tolist": _refused("tolist", "write list(v) to go on computing, or ld.value(v).tolist()"),
     "resize": _refused("resize", "write v = np.reshape(v, shape), np.resize or np.pad"),
     "setfield": _refused("setfield", "write v[...] = new"),
     "setflags": _refused("setflags", "a Variable's array is not shared"),
