@@ -286,13 +286,15 @@ class Place:
         return isinstance(node, ast.Name) and node.id in code.co_varnames[:count]
 
     def around(self, node: ast.AST) -> Place | None:
-        """The place in the function around this one, still running, whose variable the name ``node`` is."""
+        """The place in the function around this one, still running, whose variable the name ``node`` is; None
+        where no Variable is known there."""
         if not isinstance(node, ast.Name) or node.id not in self.frame.f_code.co_freevars:
             return None
         held, frame = self.meaning(node), self.frame.f_back
         while frame is not None:
             if node.id in frame.f_code.co_cellvars and frame.f_locals.get(node.id) is held:
-                return Place(frame, self.variable)
+                variables = any(type(x) is Variable for x in frame.f_locals.values())
+                return Place(frame, self.variable) if variables else None
             frame = frame.f_back
         return None
 
