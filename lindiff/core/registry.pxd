@@ -49,6 +49,5 @@ cdef class Constant(Handler):
     cdef Handler of_complex
 
 
-cpdef object apart(object result, tuple args, bint writable=*)
 cpdef object handle(object function, tuple args, dict kwargs)
 cdef dict handlers

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.registry import apart
+from lindiff.core.results import apart
 from lindiff.core.variable import call, inside, is_untraced, is_writable, value
 from lindiff.rules._common import laid_out
 from lindiff.rules.writers import refuse_repeated

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import on_host, placed
-from lindiff.core.registry import apart, handle, handler_kind, is_constant, on_values, raise_unsupported
+from lindiff.core.registry import handle, handler_kind, is_constant, on_values, raise_unsupported
+from lindiff.core.results import apart
 from lindiff.core.variable import Variable, in_order_of, places_in_base, repeats, value
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import host_parts, scatter

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lindiff.core.arrays import foreign
-from lindiff.core.registry import returned
+from lindiff.core.results import returned
 from lindiff.core.variable import Variable
 from lindiff.linalg._batches import over_batch, require_host
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from lindiff.core.arrays import counterpart
-from lindiff.core.registry import returned
+from lindiff.core.results import returned
 from lindiff.core.variable import Variable
 
 F = TypeVar("F", bound=Callable[..., Any])

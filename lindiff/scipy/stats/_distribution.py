@@ -14,7 +14,7 @@ import scipy.stats
 from scipy import special
 
 from lindiff.core.arrays import foreign, placed
-from lindiff.core.registry import returned
+from lindiff.core.results import returned
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array
 from lindiff.rules._formula import some

@@ -10,7 +10,7 @@ import scipy.stats
 from scipy import special
 
 from lindiff.core.arrays import on_host, placed
-from lindiff.core.registry import returned
+from lindiff.core.results import returned
 from lindiff.core.variable import Variable, value
 from lindiff.linalg.cholesky import potrf, sumlogdiag
 from lindiff.linalg.gaussian import LOG_TWO_PI, mvn_logpdf
