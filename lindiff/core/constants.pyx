@@ -16,6 +16,7 @@ import linecache
 import os
 
 import numpy as np
+import scipy
 
 import lindiff.core
 
@@ -174,7 +175,8 @@ cdef uint64_t mark_of(cnp.ndarray x) noexcept:
 # Code below these folders calls operations on the user's behalf.
 cdef tuple _libraries = tuple([
     os.path.join(folder, "")
-    for folder in (os.path.dirname(os.path.dirname(lindiff.core.__file__)), os.path.dirname(np.__file__))
+    for folder in (os.path.dirname(os.path.dirname(lindiff.core.__file__)), os.path.dirname(np.__file__),
+                   os.path.dirname(scipy.__file__))
 ])
 cdef object _users_code = None  # the last that was found: code in a loop is looked at once
 
@@ -190,7 +192,7 @@ cdef bint is_users(object code):
 
 
 cpdef object users_frame():
-    """The innermost frame that runs and belongs to neither lindiff nor NumPy."""
+    """The innermost frame that runs and belongs to none of lindiff, NumPy and SciPy."""
     cdef PyFrameObject *innermost = PyEval_GetFrame()
     if innermost == NULL:
         return None

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.constants import users_frame
 from lindiff.core.variable import Variable
 
 __all__ = ["refusal"]
@@ -77,7 +78,7 @@ def refusal(variable: Any, wanted: str) -> TypeError:
         To be raised; its text shows the user's line and what to write there.
     """
     message = _REFUSED[wanted]
-    frame = _users_frame()
+    frame = _own_frame()
     if frame is None:
         return TypeError(f"{message}: {_IN_GENERAL[wanted]}")
     place = Place(frame, variable)
@@ -101,27 +102,13 @@ _KNOWN = (types.ModuleType, type, np.ndarray, *_RANDOM)
 
 # -- the user's line -----------------------------------------------------------------------------------
 
-_LIBRARIES = ("lindiff", "numpy", "scipy")
 
-
-def _users_frame() -> types.FrameType | None:
+def _own_frame() -> types.FrameType | None:
     """The innermost frame of the user's own code, else the innermost one outside our libraries."""
-    frames = [frame for frame in _stack() if _package(frame) not in _LIBRARIES]
-    for frame in frames:
-        if not is_installed(frame.f_code.co_filename):
-            return frame
-    return frames[0] if frames else None
-
-
-def _stack() -> Iterator[types.FrameType]:
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
-        yield frame
+    innermost = frame = users_frame()
+    while frame is not None and is_installed(frame.f_code.co_filename):
         frame = frame.f_back
-
-
-def _package(frame: types.FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return frame or innermost
 
 
 @functools.cache
