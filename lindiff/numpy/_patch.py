@@ -17,7 +17,7 @@ from lindiff.numpy import polynomial
 from lindiff.numpy._function import Function
 from lindiff.numpy._indexing import Rows, broadcast, isscalar, ndenumerate, nditer, vectorize
 from lindiff.numpy._names import take_over
-from lindiff.rules.advice import is_installed
+from lindiff.rules.place import is_installed
 
 __all__ = ["patch_numpy"]
 
