@@ -380,3 +380,68 @@ def test_a_pullback_that_masks_by_its_cotangent_has_no_transpose(mask):
 
     with pytest.raises(TypeError, match="is not linear"):
         ld.grad(forward)(1.0)
+
+
+# -- memory that a rule keeps ------------------------------------------------------------------------------
+
+
+def rules_that_reuse_memory():
+    buffer, parts, wide = np.empty(3), (np.empty(3), np.empty(3)), np.empty((3, 2))
+
+    @ld.rule
+    def whole(x):
+        y = np.exp(x)
+        buffer[:] = y
+        return buffer, lambda y_bar: y_bar * y
+
+    @ld.rule
+    def view(x):
+        y = np.exp(x)
+        wide[:, 0] = y
+        return wide[:, 0], ld.Differential(lambda x_dot: y * x_dot, lambda y_bar: y_bar * y)
+
+    @ld.rule
+    def several(x):
+        y = np.exp(x)
+        parts[0][:], parts[1][:] = y, 2 * x
+        return parts, lambda bars: bars[0] * y + 2 * bars[1]
+
+    return {"whole": whole, "view": view, "several": lambda x: several(x)[0]}
+
+
+@pytest.mark.parametrize("name", rules_that_reuse_memory())
+def test_a_buffer_that_a_rule_fills_again_is_not_what_it_gave_before(name):
+    r = rules_that_reuse_memory()[name]
+    x = np.array([0.1, 0.2, 0.3])
+
+    def f(x):
+        return np.sum(r(x) ** 3 * r(2 * x) ** 3)
+
+    expected = 9 * np.exp(9 * x)
+    np.testing.assert_allclose(ld.grad(f)(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(ld.jvp(f, (x,), (np.ones(3),))[1], expected.sum(), rtol=1e-12)
+
+
+def test_results_that_only_their_differential_holds_are_not_copied():
+    made = []
+
+    @ld.rule
+    def by_pullback(x):
+        y = np.exp(x)
+        made.append(y.__array_interface__["data"])
+        return y, lambda y_bar: y_bar * y
+
+    @ld.rule
+    def by_partial(x):
+        y = np.exp(x)
+        made.append(y.__array_interface__["data"])
+        return y, ld.Elementwise(y)
+
+    def f(x):
+        for r in (by_pullback, by_partial):
+            given.append(ld.value(r(x)).__array_interface__["data"])
+        return np.sum(x)
+
+    given = []
+    ld.grad(f)(np.ones(3))
+    assert [data[0] for data in given] == [data[0] for data in made]

@@ -15,7 +15,9 @@ import numpy as np
 
 from lindiff.core.differential cimport Differential, Elementwise, both, elementwise_of, place_of
 from lindiff.core.record cimport Trace, clock, observed_step
-from lindiff.core.results cimport ARRAY, LIKE_FIRST, SCALAR, apart, lying, scalar_result, without_axes
+from lindiff.core.results cimport (
+    ARRAY, LIKE_FIRST, SCALAR, apart, apart_from_rule, lying, scalar_result, without_axes,
+)
 from lindiff.core.sealing cimport (
     is_refusal, named_seals, named_shut, opened, run_unsealed, sealed, sealed_arguments, unsealed,
 )
@@ -131,6 +133,8 @@ cdef class Rule(Handler):
             result, found = self.sealed_outcome(args_seen, seals, shut, kwargs_seen)
             held = opened(args_seen, seals, shut)
             result = unsealed(result, seals, args_seen)
+            if trace.level > 0:
+                result = apart_from_rule(result, found, args_seen)
         else:
             result, found = self.outcome(args_seen, kwargs_seen)
         if trace.level == 0:
