@@ -445,3 +445,85 @@ def test_results_that_only_their_differential_holds_are_not_copied():
     given = []
     ld.grad(f)(np.ones(3))
     assert [data[0] for data in given] == [data[0] for data in made]
+
+
+def test_derivatives_in_a_buffer_of_the_rule():
+    M, x, w = np.arange(9.0).reshape(3, 3), np.ones(3), np.array([1.0, 2.0, 3.0])
+    buffer, wide = np.empty(3), np.empty((3, 2))
+
+    @ld.rule
+    def forward_into(x):
+        return M @ x, ld.Linear(lambda x_dot: np.dot(M, x_dot, out=buffer), lambda y_bar: M.T @ y_bar)
+
+    @ld.rule
+    def backward_into(x):
+        return M @ x, lambda y_bar: np.dot(y_bar, M, out=buffer)
+
+    @ld.rule
+    def backward_view(x):
+        def pullback(y_bar):
+            wide[:, 1] = y_bar @ M
+            return wide[:, 1]
+
+        return M @ x, pullback
+
+    for f in (forward_into, backward_into, backward_view):
+        np.testing.assert_allclose(ld.jacobian(f, mode="reverse")(x), M)
+        both = ld.grad(lambda x, z, f=f: w @ f(x) + 10 * (w @ f(z)) + w @ f(2 * x), (0, 1))(x, x)
+        np.testing.assert_allclose(both[0], 3 * w @ M)
+        np.testing.assert_allclose(both[1], 10 * w @ M)
+    np.testing.assert_allclose(ld.jacobian(forward_into, mode="forward")(x), M)
+    np.testing.assert_allclose(
+        ld.jvp(lambda x: forward_into(x) * forward_into(2 * x), (x,), (w,))[1], 4 * (M @ x) * (M @ w)
+    )
+
+
+WRITERS = {
+    "add.at": lambda z, i, b: np.add.at(z, i, b),
+    "subtract.at": lambda z, i, b: np.subtract.at(z, i, -b),
+    "put": lambda z, i, b: np.put(z, i, b),
+    "copyto": lambda z, i, b: np.copyto(z[: len(b)], b),
+    "place": lambda z, i, b: np.place(z, np.arange(5) < len(b), b),
+    "putmask": lambda z, i, b: np.putmask(z, np.arange(5) < 3, np.concatenate([b, b])),
+    "put_along_axis": lambda z, i, b: np.put_along_axis(z, i, b, 0),
+    "out=": lambda z, i, b: np.multiply(b, 2.0, out=z[:3]),
+    "out= of a product": lambda z, i, b: np.matmul(np.eye(3) * 2, b, out=z[:3]),
+    "assignment": lambda z, i, b: z.__setitem__(i, b),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_pullbacks_that_write_into_arrays_of_their_own_by_functions(name):
+    i = np.array([4, 0, 1])
+
+    def spread(b):
+        z = np.zeros(5)
+        WRITERS[name](z, i, b)
+        return z
+
+    J = np.stack([spread(e) for e in np.eye(3)])
+
+    @ld.rule
+    def pick(x):
+        return J @ x, spread
+
+    np.testing.assert_array_equal(ld.jacobian(pick, mode="reverse")(np.ones(5)), J)
+    np.testing.assert_array_equal(ld.grad(lambda x: pick(x)[1])(np.ones(5)), J[1])
+
+
+def test_a_class_method_has_the_differential_of_what_follows_the_class():
+    class Model:
+        k = 3.0
+
+        @classmethod
+        @ld.rule
+        def scaled(cls, x):
+            return cls.k * x, lambda y_bar: cls.k * y_bar
+
+    class Other(Model):
+        k = 5.0
+
+    assert ld.grad(Model.scaled)(2.0) == 3.0
+    assert ld.grad(Other.scaled)(2.0) == 5.0
+    assert ld.grad(Other().scaled)(2.0) == 5.0
+    assert Model.scaled(2.0) == 6.0

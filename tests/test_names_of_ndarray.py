@@ -108,7 +108,7 @@ def test_methods_that_write(name):
 
 @pytest.mark.parametrize("name", sorted(OF_CONSTANTS))
 def test_what_would_lose_the_derivative_is_refused(name):
-    with pytest.raises(TypeError, match=rf"write ld\.value\(v\)\.{name}\("):
+    with pytest.raises(TypeError, match=rf"write .*ld\.value\(v\)\.{name}\("):
         getattr(ld.Variable(X), name)(*OF_CONSTANTS[name])
 
 

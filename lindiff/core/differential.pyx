@@ -26,7 +26,7 @@ from cpython.ref cimport Py_REFCNT
 cimport numpy as cnp
 
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace, is_whole
-from lindiff.core.sealing cimport is_refusal, named_seals, run_unsealed, sealed
+from lindiff.core.sealing cimport is_refusal, may_be_refilled, named_seals, run_unsealed, sealed
 from lindiff.core.variable cimport Variable, constant_value, is_inner, value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, finite, is_plain, sum_of_thin
 from lindiff.kernels.memory cimport copy
@@ -220,6 +220,8 @@ cdef class Differential(NodeOfMany):
             x_bars = one_by_one(self._pull_arguments, (y_bar,))
         for i in range(len(self.places)):
             x_bar = self.cotangent(x_bars, <tuple>self.places[i])
+            if self.sealed_by is not None and may_be_refilled(x_bar, y_bar, 2):
+                x_bar = x_bar.copy()
             if x_bar is not None:
                 walk.add(self.parent(i), x_bar, len(<tuple>self.places[i]) == 1
                          and (is_ours(x_bar, x_bars) or overwrite and x_bar is y_bar))
@@ -243,6 +245,8 @@ cdef class Differential(NodeOfMany):
         x_bar = self.cotangent(x_bars, place)
         if x_bar is None:
             return 0
+        if onto is None and self.sealed_by is not None and may_be_refilled(x_bar, y_bar, 2):
+            x_bar = x_bar.copy()
         own = len(place) == 1 and is_ours(x_bar, x_bars)
         if onto is None:
             walk.add(self.parent(i), x_bar, own)
@@ -294,7 +298,10 @@ cdef class Differential(NodeOfMany):
         return self.unflatten(y_bars)
 
     def _pull_arguments(self, y_bar):
-        return self.pull_arguments(y_bar) if self.sealed_by is None else self.pull_sealed(y_bar, False, False)
+        if self.sealed_by is None:
+            return self.pull_arguments(y_bar)
+        x_bars = self.pull_sealed(y_bar, False, False)
+        return [x_bar.copy() if may_be_refilled(x_bar, y_bar, 2) else x_bar for x_bar in x_bars]
 
     def pull_unsealed(self, y_bar):
         return self.pull_arguments(y_bar)
@@ -414,7 +421,11 @@ cdef class Differential(NodeOfMany):
         are."""
         cdef list given = sealed(x_dots, True)
         try:
-            return self.push_tangents(list(given))
+            y_dot = self.push_tangents(list(given))
+            for x_dot in given:
+                if y_dot is x_dot:
+                    return y_dot
+            return y_dot.copy() if may_be_refilled(y_dot, None, 1) else y_dot
         except Exception as error:
             if count_of(x_dots) is not None or not is_refusal(error):
                 raise

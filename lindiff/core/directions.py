@@ -102,7 +102,7 @@ class Directions(np.lib.mixins.NDArrayOperatorsMixin):
         known = ufuncs.get((ufunc, method))
         if known is not None:
             return known(*inputs, **kwargs)
-        return one_by_one(getattr(ufunc, method), inputs, kwargs)
+        return apart_or_together(getattr(ufunc, method), inputs, kwargs)
 
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -219,7 +219,18 @@ def act(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = known(*args, **kwargs)
         if result is not NotImplemented:
             return result
-    return one_by_one(function, args, kwargs)
+    return apart_or_together(function, args, kwargs)
+
+
+def apart_or_together(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call ``function`` for one direction after the other, unless it writes into an array that all of them
+    have together: into ``out``, or, if it returns nothing, into its first argument."""
+    if kwargs.get("out") is not None and not isinstance(kwargs["out"], Directions):
+        raise Apart
+    result = one_by_one(function, args, kwargs)
+    if result is None and not (args and isinstance(args[0], Directions)):
+        raise Apart
+    return result
 
 
 def one_by_one(function: Callable[..., Any], args: Any, kwargs: dict[str, Any] | None = None) -> Any:

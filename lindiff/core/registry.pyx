@@ -65,9 +65,14 @@ cdef class Rule(Handler):
         if getattr(self.rule, "__qualname__", "") == f"{owner.__qualname__}.{name}":
             self.is_method = True
 
+    def is_method_of(self, owner):
+        """Whether the rule is written in the body of the class ``owner``, as what a @classmethod wraps is."""
+        name = getattr(self.rule, "__qualname__", "")
+        return any([name == f"{part.__qualname__}.{self.rule.__name__}" for part in owner.__mro__])
+
     def __get__(self, instance, owner):
         if instance is owner:  # a @classmethod, in some versions of Python
-            return types.MethodType(self, instance)
+            return self.bound_to(instance)
         return self if instance is None or not self.is_method else self.bound_to(instance)
 
     cdef Rule bound_to(self, object instance):
@@ -79,7 +84,7 @@ cdef class Rule(Handler):
         return bound
 
     def __call__(self, *args, **kwargs):
-        if self.is_method and args:
+        if args and (self.is_method or isinstance(args[0], type) and self.is_method_of(args[0])):
             return self.bound_to(args[0])(*args[1:], **kwargs)
         if observed_step is None:
             return self.call(args, kwargs)

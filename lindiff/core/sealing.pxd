@@ -5,6 +5,7 @@ cpdef object sealed(object x, object given=*)
 cdef tuple sealed_arguments(tuple values, tuple args, unsigned long long *shut)
 cdef tuple opened(tuple values, tuple seals, unsigned long long shut)
 cpdef object unsealed(object result, object seals, object values)
+cdef bint may_be_refilled(object x, object given, Py_ssize_t known) except -1
 cpdef bint is_refusal(error)
 cdef list named_shut(object function, tuple values, unsigned long long shut)
 cpdef list named_seals(object function, object seals, object values=*)

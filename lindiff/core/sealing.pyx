@@ -8,7 +8,7 @@ that was refused is therefore run again on copies, which tell whether it writes,
 
 cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_INCREF, Py_REFCNT
 from cpython.tuple cimport PyTuple_GET_ITEM
 
 from lindiff.core.variable cimport (
@@ -190,6 +190,22 @@ def called(function, tuple args, dict kwargs=None):
         known = named_seals(function, seals, args) + named_seals(function, by_name, kwargs or {})
         result = run_unsealed(functools.partial(function, **by_name), seals, known, error)
     return unsealed(result, (seals, by_name), (args, kwargs or {}))
+
+
+# -- what a function gives and keeps ----------------------------------------------------------------------
+
+cdef bint may_be_refilled(object x, object given, Py_ssize_t known) except -1:
+    """Whether a user's function holds the memory of the derivative ``x`` that it returned, which is not that
+    of ``given``: it may be a buffer that it fills again in the next call.  We know of so many references."""
+    if not cnp.PyArray_CheckExact(x) or cnp.PyArray_CheckExact(given) and (x is given or shares(x, given)):
+        return False
+    return Py_REFCNT(x) > known or is_view_of_held(x)
+
+
+cdef bint is_view_of_held(cnp.ndarray x) except -1:
+    """Whether an array is a view of one that others hold."""
+    cdef PyObject *whole = <PyObject *>cnp.PyArray_BASE(x)
+    return whole != NULL and cnp.PyArray_CheckExact(<object>whole) and whole.ob_refcnt > 1
 
 
 # -- what a function that was refused did -----------------------------------------------------------------
