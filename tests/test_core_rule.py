@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import lindiff as ld
 from lindiff.core.registry import raise_unsupported
@@ -527,3 +528,24 @@ def test_a_class_method_has_the_differential_of_what_follows_the_class():
     assert ld.grad(Other.scaled)(2.0) == 5.0
     assert ld.grad(Other().scaled)(2.0) == 5.0
     assert Model.scaled(2.0) == 6.0
+
+
+def test_compiled_code_that_overwrites_an_argument_without_asking_is_found():
+    factor = scipy.linalg.cho_factor(np.array([[4.0, 1.0], [1.0, 3.0]]))
+
+    @ld.rule
+    def into_b(b):
+        return scipy.linalg.cho_solve(factor, b, overwrite_b=True), lambda y: scipy.linalg.cho_solve(
+            factor, y
+        )
+
+    @ld.rule
+    def into_y(b):
+        return scipy.linalg.cho_solve(factor, b), lambda y: scipy.linalg.cho_solve(
+            factor, y, overwrite_b=True
+        )
+
+    with pytest.raises(TypeError, match=r"into_b changes its argument 'b' in place.*without overwrite_"):
+        ld.grad(lambda b: np.sum(into_b(b)))(np.array([1.0, 2.0]))
+    with pytest.raises(TypeError, match=r"changes its argument 'y' in place"):
+        ld.vjp(into_y, np.ones(2))[1](np.array([1.0, 2.0]))

@@ -342,3 +342,12 @@ def test_a_loop_variable_in_the_residual():
         return found[0] + found[1]
 
     np.testing.assert_allclose(ld.grad(total)(4.0), 0.25 + 0.5)
+
+
+@pytest.mark.parametrize("linear_solve", ["cg", "gmres"])
+@pytest.mark.parametrize("scale", [1e-250, 1e-160, 1e160, 1e250])
+def test_iterative_solvers_do_not_depend_on_the_scale_of_the_cotangent(linear_solve, scale):
+    A = np.array([[3.0, 1.0], [1.0, 4.0]])
+    f = ld.implicit(lambda b: np.linalg.solve(A, b), lambda x, b: A @ x - b, linear_solve=linear_solve)
+    gradient = ld.grad(lambda b: scale * np.sum(f(b)))(np.ones(2))
+    np.testing.assert_allclose(gradient / scale, np.linalg.solve(A, np.ones(2)), rtol=1e-8)

@@ -574,3 +574,9 @@ def test_transform_by_its_name_says_what_to_give():
             {"level_var": 1.0, "obs_var": 1.0},
             transforms={"obs_var": "positive"},
         )
+
+
+@pytest.mark.parametrize("start", [[1.0, 1.0], (1.0,), np.ones(2)])
+def test_a_start_without_names(start):
+    with pytest.raises(TypeError, match="give the parameters of build by name"):
+        ld.statespace.fit(ld.statespace.local_level, np.arange(10.0), start)

@@ -22,3 +22,4 @@ cdef Guard linked(Guard guard, Guard others)
 cdef cnp.ndarray guarded(cnp.ndarray x, Guard guard)
 cdef bint may_change(cnp.ndarray x) noexcept
 cdef bint is_copied(cnp.ndarray x) noexcept
+cdef unsigned long long mark_of(cnp.ndarray x) noexcept

@@ -159,7 +159,7 @@ cdef uint64_t of_strided(const char *data, Py_ssize_t itemsize, int axes, const 
     return h
 
 
-cdef uint64_t mark_of(cnp.ndarray x) noexcept:
+cdef unsigned long long mark_of(cnp.ndarray x) noexcept:
     """A number that is another one when what was looked at in ``x`` has changed."""
     cdef Py_ssize_t size = cnp.PyArray_SIZE(x)
     if size == 0:

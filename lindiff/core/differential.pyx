@@ -26,7 +26,9 @@ from cpython.ref cimport Py_REFCNT
 cimport numpy as cnp
 
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace, is_whole
-from lindiff.core.sealing cimport is_refusal, may_be_refilled, named_seals, run_unsealed, sealed
+from lindiff.core.sealing cimport (
+    LOOKED_AT, is_refusal, look_again, look_at, may_be_refilled, named_seals, run_unsealed, sealed,
+)
 from lindiff.core.variable cimport Variable, constant_value, is_inner, value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, finite, is_plain, sum_of_thin
 from lindiff.kernels.memory cimport copy
@@ -314,6 +316,9 @@ cdef class Differential(NodeOfMany):
         if shut:  # nobody else sees it: it needs no view
             cnp.PyArray_CLEARFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
         given = y_bar if shut or overwrite else sealed(y_bar, True)
+        cdef tuple looked = () if overwrite or alone else (y_bar,)
+        cdef unsigned long long marks[LOOKED_AT]
+        look_at(looked, marks)
         try:
             x_bars = self.pull_arguments(given, overwrite)
         except Exception as error:
@@ -328,6 +333,7 @@ cdef class Differential(NodeOfMany):
             return run_unsealed(self.pull_unsealed, (given,), seals, error)
         if shut:
             cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
+        look_again(first_of(self.pullback), looked, marks)
         return x_bars
 
     cdef object pull_arguments(self, object y_bar, bint overwrite=False):

@@ -19,7 +19,8 @@ from lindiff.core.results cimport (
     ARRAY, LIKE_FIRST, SCALAR, apart, apart_from_rule, lying, scalar_result, without_axes,
 )
 from lindiff.core.sealing cimport (
-    is_refusal, named_seals, named_shut, opened, run_unsealed, sealed, sealed_arguments, unsealed,
+    LOOKED_AT, is_refusal, look_again, look_at, named_seals, named_shut, opened, run_unsealed, sealed,
+    sealed_arguments, unsealed,
 )
 from lindiff.core.variable cimport (
     Variable, as_value, constant_value, has_shells, innermost, is_inexact, is_inner, is_table, kept,
@@ -237,8 +238,11 @@ cdef class Rule(Handler):
     cdef tuple sealed_outcome(self, tuple values, tuple seals, unsigned long long shut, dict kwargs):
         """The same of a rule that may not know to leave its arguments as they are."""
         cdef dict by_name = sealed(kwargs) if kwargs else kwargs
+        cdef unsigned long long marks[LOOKED_AT]
+        cdef tuple outcome
+        look_at(values, marks)
         try:
-            return self.outcome(seals, by_name)
+            outcome = self.outcome(seals, by_name)
         except Exception as error:
             if not is_refusal(error):
                 opened(values, seals, shut)
@@ -247,6 +251,8 @@ cdef class Rule(Handler):
                 self._outcome, (seals, by_name),
                 named_shut(self.rule, values, shut) + named_seals(self.rule, seals, values)
                 + named_seals(self.rule, by_name, kwargs), error)
+        look_again(self.rule, values, marks)
+        return outcome
 
     def _outcome(self, args, kwargs):
         return self.outcome(args, kwargs)
@@ -555,7 +561,7 @@ def rule(function=None):
     Arguments and results may be trees: nestings of tuples, lists, dicts and dataclasses.  Variables that
     reach the rule in another way (it closes over them, or finds them in an object) are differentiated through
     its operations.  In the body of a class it makes a method, whose differential is that of the arguments
-    after ``self``; ``@staticmethod`` and ``@classmethod`` go above ``@ld.rule``.
+    after ``self`` or ``cls``; ``@staticmethod`` and ``@classmethod`` go above ``@ld.rule``.
 
     Examples
     --------

@@ -3,6 +3,12 @@
 
 cpdef object sealed(object x, object given=*)
 cdef tuple sealed_arguments(tuple values, tuple args, unsigned long long *shut)
+# How many arguments are looked at for what compiled code writes without asking.
+cdef enum:
+    LOOKED_AT = 8
+
+cdef void look_at(tuple values, unsigned long long *marks) noexcept
+cdef int look_again(object function, tuple values, const unsigned long long *marks) except -1
 cdef tuple opened(tuple values, tuple seals, unsigned long long shut)
 cpdef object unsealed(object result, object seals, object values)
 cdef bint may_be_refilled(object x, object given, Py_ssize_t known) except -1

@@ -3,7 +3,8 @@
 A rule, a solver, a checkpointed function says what the derivatives of its results are, and nothing of what it
 writes into its arguments.  They are sealed: it gets views that are read-only, so that NumPy refuses at the
 line that writes.  Compiled code may ask for memory that can be written to and leave it as it is; a function
-that was refused is therefore run again on copies, which tell whether it writes, and into what.
+that was refused is therefore run again on copies, which tell whether it writes, and into what.  Some compiled
+code writes without asking (``overwrite_b=True`` of LAPACK): a look at the arrays afterwards tells.
 """
 
 cimport numpy as cnp
@@ -11,6 +12,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_REFCNT
 from cpython.tuple cimport PyTuple_GET_ITEM
 
+from lindiff.core.constants cimport mark_of
 from lindiff.core.variable cimport (
     Variable, View, is_inner, new_variable, overlaps_itself, shares, view_by, watch,
 )
@@ -190,6 +192,31 @@ def called(function, tuple args, dict kwargs=None):
         known = named_seals(function, seals, args) + named_seals(function, by_name, kwargs or {})
         result = run_unsealed(functools.partial(function, **by_name), seals, known, error)
     return unsealed(result, (seals, by_name), (args, kwargs or {}))
+
+
+# -- what code that did not ask has written to --------------------------------------------------------------
+
+cdef void look_at(tuple values, unsigned long long *marks) noexcept:
+    """Remember the first arrays among ``values``."""
+    cdef Py_ssize_t i
+    for i in range(min(len(values), LOOKED_AT)):
+        x = <object>PyTuple_GET_ITEM(values, i)
+        if cnp.PyArray_CheckExact(x):
+            marks[i] = mark_of(<cnp.ndarray>x)
+
+
+cdef int look_again(object function, tuple values, const unsigned long long *marks) except -1:
+    """Raise if one of ``values``, the arguments of ``function``, is another one than before."""
+    cdef Py_ssize_t i
+    for i in range(min(len(values), LOOKED_AT)):
+        x = <object>PyTuple_GET_ITEM(values, i)
+        if cnp.PyArray_CheckExact(x) and mark_of(<cnp.ndarray>x) != marks[i]:
+            argument = parameters(function, len(values))[i]
+            raise TypeError(
+                f"{name_of(function)} changes its argument {argument!r} in place, by compiled code that does "
+                f"not ask: let it work on a copy, {argument} = {argument}.copy(), or without "
+                f"overwrite_...=True; {argument} has been overwritten")
+    return 0
 
 
 # -- what a function gives and keeps ----------------------------------------------------------------------

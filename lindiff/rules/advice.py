@@ -15,6 +15,7 @@ import inspect
 import itertools
 import linecache
 import math
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -160,6 +161,8 @@ def _make_room(place: Place, array: ast.AST) -> str:
         )
     if place.is_outer(array):
         return _make_inside(place, name, maker, of_whole_numbers)
+    if maker is None and isinstance(held, np.ndarray) and sys.getrefcount(held.base) > 2:  # a view of another
+        return _IN_GENERAL["view"]
     if made is None or maker is None:
         like = "" if place.is_ours() else f", like={place.like()}"
         like = f", dtype=float{like}" if of_whole_numbers else like

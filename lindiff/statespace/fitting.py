@@ -183,6 +183,11 @@ def fit(
     if not count:
         raise ValueError("fit: y has no observations, all of it is NaN or it is empty")
     y, kept, notes = _without_empty_series(y)
+    if start is not None and not isinstance(start, Mapping):
+        raise TypeError(
+            f"fit: start is a {type(start).__name__}: give the parameters of build by name, as "
+            "{'level_var': 1.0, 'obs_var': 1.0}"
+        )
     start, maps = completed(build, y, start, transforms or {})
     transforms = _one_for_each(start, maps)
 

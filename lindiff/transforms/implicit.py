@@ -352,13 +352,15 @@ def _krylov(name: str) -> LinearSolve:
     method = getattr(scipy.sparse.linalg, name)
 
     def solve(A: Any, b: Any) -> Any:
-        x, info = method(A, b, rtol=1e-10)
+        size = np.max(np.abs(b), initial=0.0)  # whose square may under- or overflow
+        size = size if 0 < size < np.inf else 1.0
+        x, info = method(A, b / size, rtol=1e-10)
         if info != 0:
             raise np.linalg.LinAlgError(
                 f"implicit: {name} did not converge in solving with the residual's derivative; give a "
                 f"linear_solve with a preconditioner, or none to form the matrix"
             )
-        return x
+        return x * size
 
     return solve
 
