@@ -293,9 +293,10 @@ def test_error_without_source_text():
         (lambda v: np.array(v), "v is an array already: write v.copy(), or"),
         (lambda v: np.asarray(v * 2), "if v * 2 is an array, write v * 2 alone"),
         (lambda v: np.fromiter((v for _ in range(2)), float), "np.stack([*(v for _ in range(2))])"),
-        (
+        pytest.param(
             lambda v: np.vectorize(lambda q: q * q)(v * np.ones(2)),
             "np.stack([(lambda q: q * q)(_) for _ in v * np.",
+            marks=pytest.mark.skipif(sys.version_info < (3, 11), reason="no positions of expressions"),
         ),
         (lambda v: np.random.default_rng(0).normal(v, v + 1), "v + (v + 1) * np.random.default_rng(0)"),
         (lambda v: np.ones(2).dot(v * 2 + np.ones(2)), "np.ones(2) @ (v * 2 + np.ones(2))"),
@@ -308,10 +309,7 @@ def test_error_without_source_text():
             lambda v: RNG.permutation(v + np.ones(3)),
             "(v + np.ones(3))[RNG.permutation(len(v + np.ones(3)))]",
         ),
-        (
-            lambda v: np.random.default_rng(0).choice([v], 2),
-            "[v][np.random.default_rng(0).choice(len([v]), 2)]",
-        ),
+        (lambda v: RNG.choice([v], 2), "[v][RNG.choice(len([v]), 2)]"),
         (lambda v: math.hypot(v, 1.0, 2.0), "np.linalg.norm(np.stack([v, 1.0, 2.0]))"),
         (lambda v: math.hypot(v, 1.0), "np.hypot(v, 1.0)"),
         (lambda v: v.item(), "v[i] to go on computing"),

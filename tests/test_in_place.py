@@ -618,6 +618,9 @@ def test_flat_takes_what_is_too_long_or_too_short_as_numpy_does(places, length):
         return a
 
     numbers = np.arange(1.0, length + 1)
+    if length > 1:
+        with pytest.raises(ValueError, match="element"):
+            ld.grad(lambda v: np.copy(v).flat.__setitem__(0, v))(numbers)
     expected = np.zeros((5, 5))
     expected.flat[places] = numbers
     np.testing.assert_array_equal(

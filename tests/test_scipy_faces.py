@@ -88,6 +88,8 @@ def results_that_may_be_arguments():
         "factorial": special.factorial,
         "logsumexp": lambda p: special.logsumexp(p[..., None], axis=-1),
     }
+    if tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17):  # whose solve gives another order
+        del calls["inv"]
     for name, call in calls.items():
         given = x if name in ("inv", "khatri_rao", "block_diag") or name in vars(signal) else p
         given = x if name.startswith("cumulative") else given

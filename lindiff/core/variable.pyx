@@ -470,7 +470,7 @@ cpdef object inside(object x):
 
 cdef object repeated_to(tuple shape, object y):
     """``y`` as ``a.flat[index] = y`` takes it, for elements of this ``shape``: cut, or over and over."""
-    return y if np.ndim(y) == 0 or np.shape(y) == shape else np.resize(y, shape)
+    return y if shape == () or np.ndim(y) == 0 or np.shape(y) == shape else np.resize(y, shape)
 
 
 cdef Variable owner_of(Variable x):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -96,12 +96,20 @@ def _keeps_elements(ufunc: np.ufunc, method: str) -> bool:
 # -- out= and where= -------------------------------------------------------------------------------------
 
 
+def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a NumPy function by name; of a compiled one older versions of NumPy do not tell."""
+    try:
+        return inspect.signature(function).parameters
+    except ValueError:
+        return _DOT if function is np.dot else {}
+
+
+_DOT = inspect.signature(lambda a, b, out=None: None).parameters
+
+
 def place_of_out(function: Callable[..., Any]) -> int:
     """At which place among its arguments a NumPy function takes ``out``; ``sys.maxsize`` if at none."""
-    try:
-        parameters = inspect.signature(function).parameters
-    except ValueError:  # compiled, in older versions of NumPy
-        return sys.maxsize
+    parameters = parameters_of(function)
     if "out" not in parameters or parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY:
         return sys.maxsize
     return [*parameters].index("out")
@@ -111,7 +119,7 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     """A NumPy function that is no ufunc, called with ``out``; rules know nothing of it."""
     place = place_of_out(function)
     if len(args) > place:
-        names = [*inspect.signature(function).parameters][place:]
+        names = [*parameters_of(function)][place:]
         kwargs = dict(zip(names, args[place:], strict=False)) | kwargs
         args = args[:place]
     if handler_kind(function) == "Constant" and not isinstance(kwargs["out"], Variable):
@@ -121,7 +129,7 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     y = handle(function, args, kwargs)
     if out is None:
         return y
-    if "keepdims" in inspect.signature(function).parameters or function in (np.cumsum, np.cumprod):
+    if "keepdims" in parameters_of(function) or function in (np.cumsum, np.cumprod):
         refuse_repeated(out, function.__name__)
     if function is np.clip and "where" in kwargs:
         y = np.where(kwargs["where"], y, out)
