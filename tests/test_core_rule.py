@@ -549,3 +549,25 @@ def test_compiled_code_that_overwrites_an_argument_without_asking_is_found():
         ld.grad(lambda b: np.sum(into_b(b)))(np.array([1.0, 2.0]))
     with pytest.raises(TypeError, match=r"changes its argument 'y' in place"):
         ld.vjp(into_y, np.ones(2))[1](np.array([1.0, 2.0]))
+
+
+def test_lists_and_dicts_that_a_rule_writes_to_are_refused():
+    @ld.rule
+    def logged(x, log):
+        log.append(1)
+        return 2 * x, lambda y_bar: (2 * y_bar, None)
+
+    @ld.rule
+    def counted(x, state):
+        state["n"] = 1
+        return 2 * x, lambda y_bar: (2 * y_bar, None)
+
+    with pytest.raises(TypeError, match="logged changes its argument 'log', a list"):
+        ld.grad(logged)(3.0, [])
+    with pytest.raises(TypeError, match="counted changes its argument 'state', a dict"):
+        ld.grad(counted)(3.0, {"n": 0})
+    with pytest.raises(TypeError, match="changes its argument 'log', a list"):
+        ld.grad(ld.checkpoint(lambda x, log: (log.append(x), 2 * x)[1]))(3.0, [])
+    log = []
+    assert logged(3.0, log) == 6.0
+    assert log == [1]

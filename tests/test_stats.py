@@ -145,7 +145,7 @@ def test_densities_where_they_are_infinite():
         value, gradient = ld.value_and_grad(stats.beta.pdf, argnum)(0.0, 0.5, 0.5)
         assert value == np.inf
         assert gradient == -np.inf if sign < 0 else gradient > 1e299
-    for d in (stats.gamma, stats.weibull_min, stats.chi2, stats.powerlaw):
+    for d in (stats.gamma, stats.weibull_min, stats.chi2):
         assert ld.grad(d.pdf)(0.0, 0.5) == -np.inf
 
 
@@ -483,3 +483,10 @@ def test_complex_numbers_are_refused():
     ):
         with pytest.raises(TypeError, match="real numbers"):
             ld.vjp(f, z)
+
+
+@pytest.mark.parametrize("a", [0.5, 1.0, 2.5])
+def test_a_power_law_at_0_is_scipys(a):
+    for name in ("pdf", "logpdf"):
+        value, _ = ld.value_and_grad(lambda x, name=name: getattr(stats.powerlaw, name)(x, a))(0.0)
+        assert value == getattr(scipy.stats.powerlaw, name)(0.0, a)

@@ -58,6 +58,7 @@ OTHERS = {
     "core/constants.pyx FEWEST": "what is looked at: test_constants",
     "core/constants.pyx MOST": "what is looked at: test_constants",
     "core/tally.pyx FEW": "what is looked at: test_checkpoint",
+    "core/sealing.pxd LOOKED_AT": "arguments, not elements",
     "core/segment.pyx FEW": "what is looked at: test_checkpoint",
     "core/segment.pyx BLOCKS": "what is looked at: test_checkpoint",
     "rules/pointwise.pyx KINDS": "no size of an array",

@@ -19,8 +19,8 @@ from lindiff.core.results cimport (
     ARRAY, LIKE_FIRST, SCALAR, apart, apart_from_rule, lying, scalar_result, without_axes,
 )
 from lindiff.core.sealing cimport (
-    LOOKED_AT, is_refusal, look_again, look_at, named_seals, named_shut, opened, run_unsealed, sealed,
-    sealed_arguments, unsealed,
+    LOOKED_AT, contents, is_refusal, look_again, look_at, named_seals, named_shut, opened,
+    refuse_other_contents, run_unsealed, sealed, sealed_arguments, unsealed,
 )
 from lindiff.core.variable cimport (
     Variable, as_value, constant_value, has_shells, innermost, is_inexact, is_inner, is_table, kept,
@@ -240,6 +240,7 @@ cdef class Rule(Handler):
         cdef dict by_name = sealed(kwargs) if kwargs else kwargs
         cdef unsigned long long marks[LOOKED_AT]
         cdef tuple outcome
+        cdef list before = contents(seals)
         look_at(values, marks)
         try:
             outcome = self.outcome(seals, by_name)
@@ -252,6 +253,8 @@ cdef class Rule(Handler):
                 named_shut(self.rule, values, shut) + named_seals(self.rule, seals, values)
                 + named_seals(self.rule, by_name, kwargs), error)
         look_again(self.rule, values, marks)
+        if before is not None:
+            refuse_other_contents(self.rule, seals, before)
         return outcome
 
     def _outcome(self, args, kwargs):

@@ -9,6 +9,8 @@ cdef enum:
 
 cdef void look_at(tuple values, unsigned long long *marks) noexcept
 cdef int look_again(object function, tuple values, const unsigned long long *marks) except -1
+cdef list contents(tuple values)
+cdef int refuse_other_contents(object function, tuple values, list before) except -1
 cdef tuple opened(tuple values, tuple seals, unsigned long long shut)
 cpdef object unsealed(object result, object seals, object values)
 cdef bint may_be_refilled(object x, object given, Py_ssize_t known) except -1

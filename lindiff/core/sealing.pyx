@@ -184,6 +184,7 @@ def called(function, tuple args, dict kwargs=None):
     """
     cdef tuple seals = sealed(args)
     cdef dict by_name = sealed(kwargs) if kwargs else {}
+    cdef list before = contents(seals)
     try:
         result = function(*seals, **by_name)
     except Exception as error:
@@ -191,6 +192,8 @@ def called(function, tuple args, dict kwargs=None):
             raise
         known = named_seals(function, seals, args) + named_seals(function, by_name, kwargs or {})
         result = run_unsealed(functools.partial(function, **by_name), seals, known, error)
+    if before is not None:
+        refuse_other_contents(function, seals, before)
     return unsealed(result, (seals, by_name), (args, kwargs or {}))
 
 
@@ -216,6 +219,32 @@ cdef int look_again(object function, tuple values, const unsigned long long *mar
                 f"{name_of(function)} changes its argument {argument!r} in place, by compiled code that does "
                 f"not ask: let it work on a copy, {argument} = {argument}.copy(), or without "
                 f"overwrite_...=True; {argument} has been overwritten")
+    return 0
+
+
+cdef list contents(tuple values):
+    """What the lists and dicts among ``values`` hold; None where there are none."""
+    cdef list found = None
+    for x in values:
+        if type(x) is list or type(x) is dict:
+            if found is None:
+                found = []
+            found.append(list(x) if type(x) is list else [*x.keys(), *x.values()])
+    return found
+
+
+cdef int refuse_other_contents(object function, tuple values, list before) except -1:
+    """Raise if a list or dict among the arguments of ``function`` holds something else than ``before``: what
+    it got is not the caller's own."""
+    cdef list now = contents(values)
+    for i in range(len(before)):
+        if len(now[i]) != len(before[i]) or any([x is not y for x, y in zip(now[i], before[i])]):
+            places = [k for k, x in enumerate(values) if type(x) is list or type(x) is dict]
+            argument = parameters(function, len(values))[places[i]]
+            raise TypeError(
+                f"{name_of(function)} changes its argument {argument!r}, a "
+                f"{type(values[places[i]]).__name__}, where the caller does not see it: "
+                f"return what is new, or keep it in an object of your own")
     return 0
 
 

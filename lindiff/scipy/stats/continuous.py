@@ -660,7 +660,9 @@ class PowerLaw(UnitInterval):
     shapes = ("a",)
 
     def _logpdf(self, z: Any, a: Any) -> Any:
-        return np.log(a) + special.xlogy(a - 1, z)
+        # where the density is infinite, at 0, SciPy takes the end out of the support
+        outside = (value(z) == 0) & (value(a) < 1)
+        return np.where(outside, -np.inf, np.log(a) + special.xlogy(a - 1, np.where(outside, 1.0, z)))
 
     def _cdf(self, z: Any, a: Any) -> Any:
         return z**a
