@@ -384,7 +384,8 @@ def test_pinv_is_exact_at_repeated_singular_values_and_low_rank(s, strict):
 @pytest.mark.parametrize("size", [2, 3])
 def test_defective_matrices_warn(size):
     J = np.eye(size) + np.diag(np.ones(size - 1), 1)
-    S = RNG.standard_normal((size, size)) + 2 * np.eye(size)
+    rng = np.random.default_rng(3)  # of its own: the same matrix whatever tests ran before
+    S = rng.standard_normal((size, size)) + 2 * np.eye(size)
     for A in [J, S @ J @ np.linalg.inv(S)]:
         for name, f in {
             "eigvals": lambda A: np.sum(np.abs(np.linalg.eigvals(A)) ** 2),
