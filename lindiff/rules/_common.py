@@ -20,6 +20,7 @@ __all__ = [
     "memory_order",
     "normalized_axes",
     "normalized_axis",
+    "unused_as_zero",
     "where_asked",
 ]
 
@@ -84,8 +85,11 @@ def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
 def where_asked(x_bar: Any, y_bar: Any, y: Any) -> Any:
     """The gradient of a reduction with the result ``y``, with 0 for NaN where the cotangent is 0.
 
-    Of what is not used, 0 · ∞ = 0.  ``y_bar`` has the reduced axes, of length 1.
+    ``y_bar`` has the reduced axes, of length 1.
     """
-    if not some(~np.isfinite(value(y))):
-        return x_bar
+    return unused_as_zero(x_bar, y_bar) if some(~np.isfinite(value(y))) else x_bar
+
+
+def unused_as_zero(x_bar: Any, y_bar: Any) -> Any:
+    """A gradient with 0 for NaN where the cotangent is 0: of what is not used, 0 · ∞ = 0."""
     return np.where(np.isnan(value(x_bar)) & (value(y_bar) == 0), 0, x_bar)

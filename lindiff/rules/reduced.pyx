@@ -22,6 +22,7 @@ from lindiff.kernels.loops cimport Loop, find_loop, reduce
 from lindiff.kernels.matmul cimport sum_of_products
 
 from lindiff.core.registry import fast_path
+from lindiff.rules._common import unused_as_zero
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.reductions import attaining as attaining_and_number, cumsum_pullback
 
@@ -300,7 +301,9 @@ cdef class Moment(Reduction):
         x_bar = scaled(self.deviations, factors, self.kept)
         if x_bar is None:
             x_bar = self.deviations * np.reshape(factors, self.kept)
-        return walk.add(self.a, x_bar if self.finite else where_asked(x_bar, y_bar, self.kept), True)
+        if not self.finite:
+            x_bar = unused_as_zero(x_bar, np.reshape(y_bar, self.kept))
+        return walk.add(self.a, x_bar, True)
 
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)
@@ -308,11 +311,6 @@ cdef class Moment(Reduction):
             return None
         terms = combined(MULTIPLY, x_dot, self.deviations)
         return as_value(self.weight * np.sum(terms, axis=self.axis, keepdims=self.keepdims))
-
-
-cdef object where_asked(object x_bar, object y_bar, object kept):
-    """A gradient with 0 for NaN where the cotangent is 0: of what is not used, 0 · ∞ = 0."""
-    return np.where(np.isnan(x_bar) & (np.reshape(y_bar, kept) == 0), 0, x_bar)
 
 
 cdef class FastMoment(Handler):
@@ -382,7 +380,7 @@ cdef class Norm(Reduction):
         if x_bar is None:
             x_bar = self.x * np.reshape(factors, self.kept)
         if not all_finite(self.divisor):
-            x_bar = where_asked(x_bar, y_bar, self.kept)
+            x_bar = unused_as_zero(x_bar, np.reshape(y_bar, self.kept))
         return walk.add(self.a, x_bar, True)
 
     cdef object push(self, Push walk):
