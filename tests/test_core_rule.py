@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import math
 import subprocess
 import sys
@@ -571,3 +572,84 @@ def test_lists_and_dicts_that_a_rule_writes_to_are_refused():
     log = []
     assert logged(3.0, log) == 6.0
     assert log == [1]
+
+
+def test_results_are_the_callers_own_with_and_without_variables():
+    table = np.arange(6.0).reshape(2, 3)
+
+    @ld.rule
+    def row(x):
+        return table[1], lambda y_bar: np.sum(y_bar) * np.ones(3)
+
+    @ld.rule
+    def pair(x):
+        return {"row": table[1], "all": (table,)}, lambda y_bar: None
+
+    for x in (np.ones(3), ld.Variable(np.ones(3))):
+        y = row(x)
+        y = y + 0.0 if isinstance(y, ld.Variable) else y
+        y[0] = 50.0
+        parts = pair(x)
+        if not isinstance(x, ld.Variable):
+            parts["row"][1], parts["all"][0][0] = 60.0, 70.0
+        np.testing.assert_array_equal(table, np.arange(6.0).reshape(2, 3))
+    given = np.ones(3)
+    assert ld.rule(lambda x: (x, lambda y_bar: y_bar))(given) is given
+
+
+def test_derivatives_in_trees_of_buffers():
+    M, x = np.arange(9.0).reshape(3, 3), np.ones(3)
+    buffers = [np.empty(3), np.empty(3)]
+
+    @ld.rule
+    def backward(pair):
+        def pullback(y_bar):
+            np.dot(y_bar, M, out=buffers[0])
+            np.multiply(y_bar, 2.0, out=buffers[1])
+            return (buffers,)
+
+        return M @ pair[0] + 2 * pair[1], pullback
+
+    @ld.rule
+    def forward(x):
+        def pushforward(x_dot):
+            np.dot(M, x_dot, out=buffers[0])
+            np.multiply(x_dot, 2.0, out=buffers[1])
+            return tuple(buffers)
+
+        return (M @ x, 2 * x), ld.Differential(pushforward)
+
+    w = np.array([1.0, 2.0, 3.0])
+    a, b = ld.grad(lambda pair: w @ backward(pair) + 10 * (w @ backward([3 * pair[0], pair[1]])))([x, x])
+    np.testing.assert_allclose(a, 31 * w @ M)
+    np.testing.assert_allclose(b, 22 * w)
+    f = lambda x: np.sum(forward(x)[0] * forward(2 * x)[0]) + forward(3 * x)[1] @ w
+    np.testing.assert_allclose(
+        ld.jvp(f, (x,), (w,))[1], (f(x + 1e-6 * w) - f(x - 1e-6 * w)) / 2e-6, rtol=1e-8
+    )
+
+
+def test_what_a_rule_writes_into_a_dataclass_is_refused():
+    @dataclasses.dataclass
+    class State:
+        a: object
+        b: object = 0.0
+
+    @ld.rule
+    def step(s):
+        y = s.a**2
+        s.b = y
+        return y, lambda y_bar: (State(2 * y_bar, None),)
+
+    with pytest.raises(TypeError, match="changes its argument 's', a State"):
+        ld.grad(lambda x: step(State(x)))(3.0)
+
+
+def test_what_a_rule_writes_into_a_list_given_by_name_is_refused():
+    @ld.rule
+    def logged(x, *, log):
+        log.append("called")
+        return x**2, lambda y_bar: 2 * x * y_bar
+
+    with pytest.raises(TypeError, match="changes its argument 'log', a list"):
+        ld.grad(lambda x: logged(x, log=[]))(3.0)

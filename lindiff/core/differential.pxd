@@ -20,6 +20,7 @@ cdef class Differential(NodeOfMany):
     cdef object lowered(self, object x)
     cdef int bind(self, Trace trace, list nodes, list places, tuple values, object result) except -1
     cdef int release(self) except -1
+    cdef tuple functions(self)
     cdef void seal(self, object rule, tuple held)
     cdef object pull_sealed(self, object y_bar, bint overwrite, bint alone)
     cdef object push_sealed(self, list x_dots)
@@ -51,6 +52,7 @@ cdef class Elementwise(Differential):
 
 cdef Elementwise elementwise_of(tuple partials, tuple given)
 cdef tuple place_of(Py_ssize_t i)
+cdef tuple functions_of(object found)
 cdef object hush()
 cdef int unhush(object token) except -1
 cdef bint all_finite(object x) except -1

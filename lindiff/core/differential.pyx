@@ -27,7 +27,7 @@ cimport numpy as cnp
 
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace, is_whole
 from lindiff.core.sealing cimport (
-    LOOKED_AT, is_refusal, look_again, look_at, may_be_refilled, named_seals, run_unsealed, sealed,
+    LOOKED_AT, callers_own, is_refusal, look_again, look_at, named_seals, run_unsealed, sealed,
 )
 from lindiff.core.variable cimport Variable, constant_value, is_inner, value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, finite, is_plain, sum_of_thin
@@ -170,6 +170,10 @@ cdef class Differential(NodeOfMany):
             self.pullback = {active: self.pullback[active]}
         return 0
 
+    cdef tuple functions(self):
+        """Its expressions, for looking at what they refer to."""
+        return self.pushforward, self.pullback
+
     cdef void seal(self, object rule, tuple held):
         """Let pushforward and pullback be those of a ``rule`` that must not write into what it is given;
         ``held`` are the sealed arguments that they keep."""
@@ -213,7 +217,7 @@ cdef class Differential(NodeOfMany):
             if self.sealed_by is None:
                 x_bars = self.pull_arguments(y_bar, overwrite)
             else:
-                x_bars = self.pull_sealed(y_bar, overwrite, alone)
+                x_bars = callers_own(self.pull_sealed(y_bar, overwrite, alone), (), (y_bar,))
         except TAKES_ONE:
             if count_of(y_bar) is None:
                 raise
@@ -222,8 +226,6 @@ cdef class Differential(NodeOfMany):
             x_bars = one_by_one(self._pull_arguments, (y_bar,))
         for i in range(len(self.places)):
             x_bar = self.cotangent(x_bars, <tuple>self.places[i])
-            if self.sealed_by is not None and may_be_refilled(x_bar, y_bar, 2):
-                x_bar = x_bar.copy()
             if x_bar is not None:
                 walk.add(self.parent(i), x_bar, len(<tuple>self.places[i]) == 1
                          and (is_ours(x_bar, x_bars) or overwrite and x_bar is y_bar))
@@ -242,13 +244,13 @@ cdef class Differential(NodeOfMany):
             if not is_nested(self.values):
                 onto = walk.cotangent_to_write(self.parent(i))
             x_bars = {place[0]: pullback(y_bar, onto=onto)}
-        else:
+        elif self.sealed_by is None:
             x_bars = {place[0]: pullback(y_bar)}
+        else:
+            x_bars = {place[0]: callers_own(pullback(y_bar), (), (y_bar,))}
         x_bar = self.cotangent(x_bars, place)
         if x_bar is None:
             return 0
-        if onto is None and self.sealed_by is not None and may_be_refilled(x_bar, y_bar, 2):
-            x_bar = x_bar.copy()
         own = len(place) == 1 and is_ours(x_bar, x_bars)
         if onto is None:
             walk.add(self.parent(i), x_bar, own)
@@ -302,8 +304,7 @@ cdef class Differential(NodeOfMany):
     def _pull_arguments(self, y_bar):
         if self.sealed_by is None:
             return self.pull_arguments(y_bar)
-        x_bars = self.pull_sealed(y_bar, False, False)
-        return [x_bar.copy() if may_be_refilled(x_bar, y_bar, 2) else x_bar for x_bar in x_bars]
+        return callers_own(self.pull_sealed(y_bar, False, False), (), (y_bar,))
 
     def pull_unsealed(self, y_bar):
         return self.pull_arguments(y_bar)
@@ -428,10 +429,7 @@ cdef class Differential(NodeOfMany):
         cdef list given = sealed(x_dots, True)
         try:
             y_dot = self.push_tangents(list(given))
-            for x_dot in given:
-                if y_dot is x_dot:
-                    return y_dot
-            return y_dot.copy() if may_be_refilled(y_dot, None, 1) else y_dot
+            return callers_own(y_dot, (), tuple(given))
         except Exception as error:
             if count_of(x_dots) is not None or not is_refusal(error):
                 raise
@@ -616,6 +614,9 @@ cdef class Elementwise(Differential):
         self.partials = list(only(tuple(self.partials), self.active()))
         return 0
 
+    cdef tuple functions(self):
+        return (self.partials,)
+
     cdef object partial(self, Py_ssize_t place):
         value = self.partials[place] if place < len(self.partials) else None
         if callable(value):
@@ -738,6 +739,13 @@ cdef object foreign_stand_in(object x):
     if zero is None:
         zero = zeros_of_dtype[key] = np.zeros_like(x, shape=())
     return np.broadcast_to(zero, x.shape)
+
+
+cdef tuple functions_of(object found):
+    """What a differential, or a pullback alone, is made of."""
+    if not isinstance(found, Differential):
+        return (found,)
+    return (<Differential>found).functions()
 
 
 cdef inline bint is_ours(object x_bar, object x_bars):

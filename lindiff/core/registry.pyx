@@ -13,13 +13,11 @@ cimport numpy as cnp
 
 import numpy as np
 
-from lindiff.core.differential cimport Differential, Elementwise, both, elementwise_of, place_of
+from lindiff.core.differential cimport Differential, Elementwise, both, elementwise_of, functions_of, place_of
 from lindiff.core.record cimport Trace, clock, observed_step
-from lindiff.core.results cimport (
-    ARRAY, LIKE_FIRST, SCALAR, apart, apart_from_rule, lying, scalar_result, without_axes,
-)
+from lindiff.core.results cimport ARRAY, LIKE_FIRST, SCALAR, apart, lying, scalar_result, without_axes
 from lindiff.core.sealing cimport (
-    LOOKED_AT, contents, is_refusal, look_again, look_at, named_seals, named_shut, opened,
+    LOOKED_AT, callers_own, contents, is_refusal, look_again, look_at, named_seals, named_shut, opened,
     refuse_other_contents, run_unsealed, sealed, sealed_arguments, unsealed,
 )
 from lindiff.core.variable cimport (
@@ -124,7 +122,7 @@ cdef class Rule(Handler):
                 raise TypeError(f"{self.name()}: keyword argument {names[0]!r} cannot be a Variable; "
                                 f"use ld.value({names[0]})")
         if trace is None:
-            return self.outcome(args, kwargs)[0]
+            return self.plain_result(args, kwargs)
         nodes = []
         places = []
         kwargs_seen = kwargs
@@ -139,8 +137,7 @@ cdef class Rule(Handler):
             result, found = self.sealed_outcome(args_seen, seals, shut, kwargs_seen)
             held = opened(args_seen, seals, shut)
             result = unsealed(result, seals, args_seen)
-            if trace.level > 0:
-                result = apart_from_rule(result, found, args_seen)
+            result = callers_own(result, functions_of(found), args_seen)
         else:
             result, found = self.outcome(args_seen, kwargs_seen)
         if trace.level == 0:
@@ -167,6 +164,11 @@ cdef class Rule(Handler):
             leaves, differential.unflatten = pytree.flatten(result)
             return differential.unflatten(record_outputs(trace, differential, [as_value(y) for y in leaves]))
         return self.seen(record(trace, differential, result), args, kwargs)
+
+    cdef object plain_result(self, tuple args, dict kwargs):
+        """The result of a call without Variables."""
+        result, found = self.outcome(args, kwargs)
+        return callers_own(result, functions_of(found), args) if self.is_users else result
 
     cdef int release(self, Differential differential) except -1:
         """Let the differential drop constants of which the rule knows that it never asks for them."""
@@ -240,7 +242,7 @@ cdef class Rule(Handler):
         cdef dict by_name = sealed(kwargs) if kwargs else kwargs
         cdef unsigned long long marks[LOOKED_AT]
         cdef tuple outcome
-        cdef list before = contents(seals)
+        cdef list before = contents(seals, by_name)
         look_at(values, marks)
         try:
             outcome = self.outcome(seals, by_name)
@@ -254,7 +256,7 @@ cdef class Rule(Handler):
                 + named_seals(self.rule, by_name, kwargs), error)
         look_again(self.rule, values, marks)
         if before is not None:
-            refuse_other_contents(self.rule, seals, before)
+            refuse_other_contents(self.rule, seals, by_name, before)
         return outcome
 
     def _outcome(self, args, kwargs):

@@ -9,6 +9,5 @@ cdef enum:
 cdef object lying(object result, str order, tuple args)
 cpdef object returned(object result, tuple args, str no_axes=*, bint by_rows=*)
 cpdef object apart(object result, tuple args, bint writable=*)
-cdef object apart_from_rule(object result, object found, tuple args, Py_ssize_t known=*)
 cdef object scalar_result(object result, tuple args, bint everywhere=*)
 cdef object without_axes(object result, tuple args, int kind)

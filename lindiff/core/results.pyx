@@ -5,15 +5,11 @@ are made of happened to give them; here they become what NumPy, or that library,
 """
 
 cimport numpy as cnp
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_REFCNT
 
 import numpy as np
 
-from lindiff.core.differential cimport Differential, Elementwise
 from lindiff.core.variable cimport (
-    Variable, as_scalar_or_array, in_order_of, in_own_memory, is_writable, owner_of, shares, untraced,
-    value_of,
+    Variable, as_scalar_or_array, in_order_of, in_own_memory, is_writable, owner_of, untraced, value_of,
 )
 
 from lindiff.core import pytree
@@ -117,63 +113,3 @@ cdef object without_axes(object result, tuple args, int kind):
 cdef bint is_array(object x):
     """Whether ``x`` is an array, not a scalar."""
     return cnp.PyArray_Check(x) or type(x) is Variable and not (<Variable>x)._scalar
-
-
-# -- results of users' rules -------------------------------------------------------------------------------
-
-cdef object apart_from_rule(object result, object found, tuple args, Py_ssize_t known=1):
-    """The results of a rule as copies where others than the differential that it ``found`` hold their memory:
-    a buffer that is filled again in the next call must not change what this one gave.
-
-    There are as many references ``known`` to them as we have.
-    """
-    if cnp.PyArray_CheckExact(result):
-        if is_held(result, found, known) and not is_among(result, args):
-            return result.copy()
-    elif isinstance(result, (tuple, list)) and result:
-        known = 0 if is_held(result, found, known) else 2  # of the sequence and the loop
-        return pytree.rebuild(result, [apart_from_rule(y, found, args, known) for y in result])
-    return result
-
-
-cdef bint is_held(object result, object found, Py_ssize_t known) except -1:
-    """Whether there are more references to a result, or to what it is a view of, than we know."""
-    if Py_REFCNT(result) > known + references(found, result, 2):
-        return True
-    if not cnp.PyArray_CheckExact(result) or cnp.PyArray_BASE(<cnp.ndarray>result) == NULL:
-        return False
-    whole = <object>cnp.PyArray_BASE(<cnp.ndarray>result)
-    return cnp.PyArray_CheckExact(whole) and Py_REFCNT(whole) > 2 + references(found, whole, 2)
-
-
-cdef bint is_among(object y, tuple args):
-    """Whether an array is one of the plain ``args``, or a view of one."""
-    for x in pytree.flatten(args)[0]:
-        if x is y or (cnp.PyArray_CheckExact(x) and shares(y, x)):
-            return True
-    return False
-
-
-cdef Py_ssize_t references(object holder, object x, int depth) except -1:
-    """How often the functions of a differential refer to ``x``, or to views of it, as far as we look."""
-    cdef Py_ssize_t count = 0
-    if holder is x:
-        return 1
-    if cnp.PyArray_CheckExact(holder):
-        return cnp.PyArray_BASE(<cnp.ndarray>holder) == <PyObject *>x
-    if isinstance(holder, (tuple, list)):
-        for part in holder:
-            count += references(part, x, depth)
-    elif isinstance(holder, dict):
-        count = references(list(holder.values()), x, depth)
-    elif isinstance(holder, Differential):
-        count = references((holder.pushforward, holder.pullback), x, depth)
-        if isinstance(holder, Elementwise):
-            count += references((<Elementwise>holder).partials, x, depth)
-    elif depth > 0 and getattr(holder, "__closure__", None) is not None:
-        for cell in holder.__closure__:
-            try:
-                count += references(cell.cell_contents, x, depth - 1)
-            except ValueError:  # of a name that has no value yet
-                pass
-    return count

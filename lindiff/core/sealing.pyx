@@ -184,7 +184,7 @@ def called(function, tuple args, dict kwargs=None):
     """
     cdef tuple seals = sealed(args)
     cdef dict by_name = sealed(kwargs) if kwargs else {}
-    cdef list before = contents(seals)
+    cdef list before = contents(seals, by_name)
     try:
         result = function(*seals, **by_name)
     except Exception as error:
@@ -193,7 +193,7 @@ def called(function, tuple args, dict kwargs=None):
         known = named_seals(function, seals, args) + named_seals(function, by_name, kwargs or {})
         result = run_unsealed(functools.partial(function, **by_name), seals, known, error)
     if before is not None:
-        refuse_other_contents(function, seals, before)
+        refuse_other_contents(function, seals, by_name, before)
     return unsealed(result, (seals, by_name), (args, kwargs or {}))
 
 
@@ -222,46 +222,110 @@ cdef int look_again(object function, tuple values, const unsigned long long *mar
     return 0
 
 
-cdef list contents(tuple values):
-    """What the lists and dicts among ``values`` hold; None where there are none."""
+cdef list contents(tuple values, dict by_name):
+    """What lists, dicts and other inner nodes of trees among the arguments hold; None where there are none."""
     cdef list found = None
-    for x in values:
-        if type(x) is list or type(x) is dict:
+    for x in values + tuple(by_name.values()) if by_name else values:
+        if is_changeable(x):
             if found is None:
                 found = []
-            found.append(list(x) if type(x) is list else [*x.keys(), *x.values()])
+            found.append(held_by(x))
     return found
 
 
-cdef int refuse_other_contents(object function, tuple values, list before) except -1:
-    """Raise if a list or dict among the arguments of ``function`` holds something else than ``before``: what
-    it got is not the caller's own."""
-    cdef list now = contents(values)
+cdef bint is_changeable(object x):
+    """Whether a function may put something else into ``x``: a list, a dict, a dataclass."""
+    return is_inner(x) and not isinstance(x, tuple)
+
+
+cdef list held_by(object x):
+    keys = pytree.keys(x)
+    return [*keys, *[pytree.item(x, key) for key in keys]]
+
+
+cdef int refuse_other_contents(object function, tuple values, dict by_name, list before) except -1:
+    """Raise if a list, a dict or a dataclass among the arguments of ``function`` holds something else than
+    ``before``: what it got is not the caller's own."""
+    cdef list now = contents(values, by_name)
     for i in range(len(before)):
         if len(now[i]) != len(before[i]) or any([x is not y for x, y in zip(now[i], before[i])]):
-            places = [k for k, x in enumerate(values) if type(x) is list or type(x) is dict]
-            argument = parameters(function, len(values))[places[i]]
+            named = zip(parameters(function, len(values)) + list(by_name), values + tuple(by_name.values()))
+            argument, x = [(name, x) for name, x in named if is_changeable(x)][i]
             raise TypeError(
-                f"{name_of(function)} changes its argument {argument!r}, a "
-                f"{type(values[places[i]]).__name__}, where the caller does not see it: "
-                f"return what is new, or keep it in an object of your own")
+                f"{name_of(function)} changes its argument {argument!r}, a {type(x).__name__}, where the "
+                f"caller does not see it: return what is new, or keep it in an object of your own")
     return 0
 
 
 # -- what a function gives and keeps ----------------------------------------------------------------------
 
-cdef bint may_be_refilled(object x, object given, Py_ssize_t known) except -1:
-    """Whether a user's function holds the memory of the derivative ``x`` that it returned, which is not that
-    of ``given``: it may be a buffer that it fills again in the next call.  We know of so many references."""
-    if not cnp.PyArray_CheckExact(x) or cnp.PyArray_CheckExact(given) and (x is given or shares(x, given)):
+cdef object callers_own(object result, tuple functions, tuple args, Py_ssize_t known=1):
+    """What a user's function gave, in memory of the caller's own: copies of what others hold.
+
+    A buffer that is filled again in the next call must not change what this one gave.  The ``functions`` of a
+    differential may refer to it, ``args`` are as they are, and we know of so many references.
+    """
+    cdef list parts
+    if cnp.PyArray_CheckExact(result):
+        if is_held(result, functions, known) and not is_among(result, args):
+            return result.copy()
+    elif isinstance(result, (tuple, list)):
+        known = 0 if is_held(result, functions, known) else 2  # of the sequence and the loop
+        parts = [callers_own(y, functions, args, known) for y in result]
+        return pytree.rebuild(result, parts) if is_another(parts, result) else result
+    elif is_inner(result):
+        known = 0 if is_held(result, functions, known) else 2
+        parts = [callers_own(pytree.item(result, key), functions, args, known) for key in pytree.keys(result)]
+        return pytree.replace(result, parts)
+    return result
+
+
+cdef bint is_another(list parts, object sequence) except -1:
+    """Whether one of ``parts`` is not that of ``sequence``."""
+    cdef Py_ssize_t i
+    for i in range(len(parts)):
+        if parts[i] is not sequence[i]:
+            return True
+    return False
+
+
+cdef bint is_held(object x, tuple functions, Py_ssize_t known) except -1:
+    """Whether there are more references to ``x``, or to what it is a view of, than we know."""
+    if Py_REFCNT(x) > known + references(functions, x, 2):
+        return True
+    if not cnp.PyArray_CheckExact(x) or cnp.PyArray_BASE(<cnp.ndarray>x) == NULL:
         return False
-    return Py_REFCNT(x) > known or is_view_of_held(x)
+    whole = <object>cnp.PyArray_BASE(<cnp.ndarray>x)
+    return cnp.PyArray_CheckExact(whole) and Py_REFCNT(whole) > 2 + references(functions, whole, 2)
 
 
-cdef bint is_view_of_held(cnp.ndarray x) except -1:
-    """Whether an array is a view of one that others hold."""
-    cdef PyObject *whole = <PyObject *>cnp.PyArray_BASE(x)
-    return whole != NULL and cnp.PyArray_CheckExact(<object>whole) and whole.ob_refcnt > 1
+cdef bint is_among(object y, tuple args):
+    """Whether an array is one of the plain ``args``, or a view of one."""
+    for x in pytree.flatten(args)[0]:
+        if x is y or (cnp.PyArray_CheckExact(x) and shares(y, x)):
+            return True
+    return False
+
+
+cdef Py_ssize_t references(object holder, object x, int depth) except -1:
+    """How often functions refer to ``x``, or to views of it, as far as we look."""
+    cdef Py_ssize_t count = 0
+    if holder is x:
+        return 1
+    if cnp.PyArray_CheckExact(holder):
+        return cnp.PyArray_BASE(<cnp.ndarray>holder) == <PyObject *>x
+    if isinstance(holder, (tuple, list)):
+        for part in holder:
+            count += references(part, x, depth)
+    elif isinstance(holder, dict):
+        count = references(list(holder.values()), x, depth)
+    elif depth > 0 and getattr(holder, "__closure__", None) is not None:
+        for cell in holder.__closure__:
+            try:
+                count += references(cell.cell_contents, x, depth - 1)
+            except ValueError:  # of a name that has no value yet
+                pass
+    return count
 
 
 # -- what a function that was refused did -----------------------------------------------------------------

@@ -12,6 +12,7 @@ from lindiff.core.record cimport Node, Trace
 cdef class Variable:
     cdef readonly object _value
     cdef readonly bint _scalar
+    cdef bint lent
     cdef Node node
     cdef dict shared
     cdef Tie tie
@@ -24,6 +25,10 @@ cdef class Variable:
     cdef int write_overlapping(self, object index, object y) except -1
     cdef int tell(self) except -1
     cdef int refresh(self, Variable but) except -1
+    cdef object as_plain_array(self, object dtype, object copy)
+    cdef int lend(self) except -1
+    cdef bint is_lent_out(self) except -1
+    cdef int check_unlent(self) except -1
 
 
 @cython.final

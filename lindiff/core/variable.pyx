@@ -503,6 +503,8 @@ cpdef dict shared_of(Variable x):
     """
     while type(x._value) is Variable:
         x = x._value
+    if owner_of(x).lent:  # others write to it
+        return {}
     if x.shared is None:
         x.shared = {}
     return x.shared
@@ -543,7 +545,9 @@ cdef object kept_by(object x, Node node, Trace trace, object what=None):
             node.guard = linked(guard_of(array, what), node.guard)
         return array
     if type(x) is Variable or isinstance(x, (list, tuple, dict)):
-        return kept(x, [])
+        guards = []
+        x = kept(x, guards)
+        watch_over(node, guards, what)
     return x
 
 
@@ -604,7 +608,8 @@ cdef object kept_variable(Variable x, list guards):
         if type(x._value) is not Variable and x._value.ndim > 1:  # a matrix, which may have factors
             same.shared = shared_of(x)
         return same
-    if x.node is CONSTANT and (<PyObject *>x._value).ob_refcnt == 1 and cnp.PyArray_CheckExact(x._value) \
+    if x.node is CONSTANT and not x.lent and (<PyObject *>x._value).ob_refcnt == 1 \
+            and cnp.PyArray_CheckExact(x._value) \
             and cnp.PyArray_CHKFLAGS(<cnp.ndarray>x._value, cnp.NPY_ARRAY_OWNDATA):
         return x._value
     return kept(constant_value(x), guards)
@@ -658,8 +663,6 @@ def value(x):
     array([2., 4.])
     """
     if type(x) is Variable:
-        if (<Variable>x).node is CONSTANT:
-            return (<Variable>x)._value
         x = value_of(x)
         return read_only(x) if cnp.PyArray_CheckExact(x) else x
     return pytree.tree_map(value, x) if is_inner(x) else x
@@ -991,6 +994,22 @@ cdef class Tie:
             release_doomed()
 
 
+cdef Py_ssize_t views_of_memory(Variable x, PyObject *memory):
+    """How many views of ``x`` refer to the array ``memory``, or to views of it."""
+    cdef Py_ssize_t count = 0
+    cdef PyObject *at = x.views
+    cdef Variable view
+    while at != NULL:
+        view = <Variable>(<Tie>at).view
+        if <PyObject *>view._value == memory:
+            count += 1
+        elif cnp.PyArray_CheckExact(view._value):
+            count += <PyObject *>cnp.PyArray_BASE(<cnp.ndarray>view._value) == memory
+        count += views_of_memory(view, memory)
+        at = (<Tie>at).next
+    return count
+
+
 cdef int watch(Variable base, object view, object window) except -1:
     """Let ``view`` see changes of ``base``, and ``base`` those of ``view``."""
     cdef Tie tie
@@ -1116,10 +1135,21 @@ cdef class Variable:
 
     def __array__(self, dtype=None, copy=None):
         if self.node is CONSTANT:
-            return np.array(self._value, dtype=dtype, copy=copy)
+            return self.as_plain_array(dtype, copy)
         if self.node.trace.level == 0:  # its record may still hold the memory
             return np.array(value(self), dtype=dtype, copy=copy)
         raise _operators.refusal(self, "array")
+
+    cdef object as_plain_array(self, object dtype, object copy):
+        """A constant as a plain array: one that has the same memory, where NumPy's has that of an array."""
+        cdef object plain
+        if self._scalar:
+            return np.array(self._value[()], dtype=dtype, copy=copy)
+        plain = np.array(self._value, dtype=dtype, copy=copy)
+        if not shares(plain, self._value):
+            return plain
+        owner_of(self).lend()
+        return np.array(self._value.view(), dtype=dtype, copy=copy)
 
     @property
     def __pandas_priority__(self):
@@ -1240,6 +1270,9 @@ cdef class Variable:
             raise TypeError(f"cannot cast the result from {result.dtype} to {self.dtype} in place")
         if result.dtype != self.dtype:
             result = result.astype(self.dtype)
+        if owner_of(self).lent:
+            self[...] = result
+            return self
         self.take(in_order_of(result, self))
         self.tell()
         return self
@@ -1303,8 +1336,38 @@ cdef class Variable:
         while view.tie is not None:
             base = view.tie.base
             base.take(_operators.written(base, view, view.tie.window))
-            base.refresh(None if overlaps(view) or view.tie.gaps else view)  # which is to lie as before
+            # the view itself is to lie as before
+            base.refresh(None if overlaps(view) or view.tie.gaps or base.lent else view)
             view = base
+        return 0
+
+    cdef int lend(self) except -1:
+        """Share memory with plain arrays from now on, as NumPy's arrays do: what is written to one is seen in
+        the others.  What operations have kept of it must not change: it stays behind."""
+        if self.lent:
+            return 0
+        if (<PyObject *>self._value).ob_refcnt > 1 \
+                or not cnp.PyArray_CHKFLAGS(<cnp.ndarray>self._value, cnp.NPY_ARRAY_OWNDATA):
+            self._value = in_own_memory(self._value)
+        self.shared = None
+        self.lent = True
+        return self.refresh(None)
+
+    cdef bint is_lent_out(self) except -1:
+        """Whether plain arrays have the memory of this Variable now."""
+        if not self.lent:
+            return False
+        return (<PyObject *>self._value).ob_refcnt > 1 + views_of_memory(self, <PyObject *>self._value)
+
+    cdef int check_unlent(self) except -1:
+        """Refuse to write Variables into memory that plain arrays have: these would not see it."""
+        cdef Variable owner = owner_of(self)
+        if owner.is_lent_out():
+            raise TypeError(
+                "a plain array has the memory of this one (np.asarray(a) gave it, or a library asked for it), and "
+                "cannot see the Variable that is written here: make that array a copy, np.array(a), or drop "
+                "it before, del")
+        owner.lent = False
         return 0
 
     cdef int refresh(self, Variable but) except -1:
@@ -1369,6 +1432,8 @@ cdef class Variable:
         if overlaps(self):
             self.write_overlapping(index, value)
             return
+        if owner_of(self).lent and type(constant_value(without_shells(value))) is Variable:
+            self.check_unlent()
         self.take(_operators.setitem(self, index, value))
         self.tell()
 
@@ -1477,6 +1542,7 @@ cdef class Variable:
         self._scalar = other._scalar
         self.node = other.node
         self.shared = other.shared
+        self.lent = other.lent
         self.tie = other.tie
         other.tie = None
         if self.tie is not None:

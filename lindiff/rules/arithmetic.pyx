@@ -778,7 +778,7 @@ cdef int store(object value, object index, object y) except -1:
 
 cdef object with_item(Variable x, object index, object y):
     """The plain array of ``x`` with the plain ``y`` at ``index``; in place where only ``x`` sees it."""
-    if not is_sole(x):
+    if not (x.lent or is_sole(x)):
         value = in_own_memory(x._value)
         store(value, index, y)
         return value
