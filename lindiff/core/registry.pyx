@@ -29,6 +29,7 @@ from lindiff.core.variable cimport (
 from lindiff.core import pytree
 from lindiff.core.arrays import explain_mixture, placed
 from lindiff.core.directions import Directions, act
+from lindiff.core.names import importable_name
 from lindiff.core.variable import record_outputs
 
 cnp.import_array()
@@ -90,6 +91,9 @@ cdef class Rule(Handler):
         with observed_step("operation", self, args) as step:
             step.result = self.call(args, kwargs)
         return step.result
+
+    def __reduce__(self):
+        return importable_name(self) or (Rule, (self.function, self.rule))
 
     def __repr__(self):
         return f"<lindiff rule for {getattr(self.function, '__name__', self.function)}>"

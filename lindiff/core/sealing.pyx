@@ -223,7 +223,7 @@ cdef int look_again(object function, tuple values, const unsigned long long *mar
 
 
 cdef list contents(tuple values, dict by_name):
-    """What lists, dicts and other inner nodes of trees among the arguments hold; None where there are none."""
+    """What the lists, dicts and other trees among the arguments hold; None where there are none."""
     cdef list found = None
     for x in values + tuple(by_name.values()) if by_name else values:
         if is_changeable(x):

@@ -1364,7 +1364,7 @@ cdef class Variable:
         cdef Variable owner = owner_of(self)
         if owner.is_lent_out():
             raise TypeError(
-                "a plain array has the memory of this one (np.asarray(a) gave it, or a library asked for it), and "
+                "a plain array (of np.asarray(a), or a library that asked for one) has this memory, and "
                 "cannot see the Variable that is written here: make that array a copy, np.array(a), or drop "
                 "it before, del")
         owner.lent = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import os
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from lindiff.seeing import _layout
 from lindiff.seeing._graph import Box, Graph, graph_of
 from lindiff.seeing._recording import record
 from lindiff.transforms._arguments import Argnums
+from lindiff.transforms._transformed import transformed
 
 __all__ = ["Drawing", "draw"]
 
@@ -61,7 +61,7 @@ def draw(
     [(0, 1), (1, 2), (2, 3)]
     """
 
-    @functools.wraps(function)
+    @transformed(draw, function, argnums=argnums, collapse=collapse, file=file)
     def drawn(*args: Any, **kwargs: Any) -> Drawing:
         recording, names = record(function, argnums, args, kwargs, backward=False)
         drawing = Drawing(graph_of(recording, names, collapse))

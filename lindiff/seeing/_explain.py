@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -11,6 +10,7 @@ from typing import Any, overload
 from lindiff.seeing._flops import flops
 from lindiff.seeing._recording import Array, Recorded, record
 from lindiff.transforms._arguments import Argnums
+from lindiff.transforms._transformed import transformed
 
 __all__ = ["Explanation", "explain"]
 
@@ -54,7 +54,7 @@ def explain(
     ([((1000,), 'float64')], [((1000,), 'float64')], 8000)
     """
 
-    @functools.wraps(function)
+    @transformed(explain, function, argnums=argnums, repeats=repeats)
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         runs = [record(function, argnums, args, kwargs, backward=True)[0].operations for _ in range(repeats)]
         if len({tuple(op.name for op in run) for run in runs}) != 1:

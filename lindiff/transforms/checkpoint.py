@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,6 +9,7 @@ from lindiff.core import pytree
 from lindiff.core.sealing import called
 from lindiff.core.segment import run_segment
 from lindiff.core.variable import kept
+from lindiff.transforms._transformed import transformed
 
 __all__ = ["checkpoint"]
 
@@ -66,7 +66,7 @@ def checkpoint(function: F) -> F:
     True
     """
 
-    @functools.wraps(function)
+    @transformed(checkpoint, function)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, restore = pytree.flatten((args, kwargs))
         guards: list[Any] = []

@@ -26,6 +26,7 @@ from lindiff.core.variable import (
     traces_of,
     value,
 )
+from lindiff.transforms._transformed import transformed
 from lindiff.transforms.jacobian import is_complex, jacobian
 from lindiff.transforms.linearize import linear_operator, linearize
 from lindiff.transforms.reverse import grad, vjp
@@ -140,7 +141,9 @@ def implicit(
     solve = _krylov(linear_solve) if isinstance(linear_solve, str) else linear_solve
     find = solver
 
-    @functools.wraps(solver)
+    @transformed(
+        implicit, solver, residual=residual, minimizer=minimizer, linear_solve=linear_solve, has_aux=has_aux
+    )
     def solution(*args: Any, **kwargs: Any) -> Any:
         leaves, restore = pytree.flatten(args)
         if any(type(leaf) is Variable for leaf in pytree.flatten(kwargs)[0]):

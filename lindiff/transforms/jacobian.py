@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
 from lindiff.transforms._arguments import Argnums, check_complex_linear, one_or_all, select
+from lindiff.transforms._transformed import transformed
 from lindiff.transforms.reverse import grad
 
 __all__ = ["hessian", "jacobian"]
@@ -74,7 +74,7 @@ def jacobian(
     if mode not in (None, "forward", "reverse"):
         raise ValueError(f'mode is None, "forward" or "reverse", got {mode!r}')
 
-    @functools.wraps(function)
+    @transformed(jacobian, function, argnums=argnums, mode=mode, has_aux=has_aux, holomorphic=holomorphic)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         of_selected, selected = select(function, argnums, args, kwargs)
         linearization = Linearization(of_selected, selected, has_aux)
@@ -257,7 +257,7 @@ def hessian(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
     gradient = grad(function, argnums, has_aux)
     name = getattr(function, "__name__", "the function")
 
-    @functools.wraps(function)
+    @transformed(hessian, function, argnums=argnums, has_aux=has_aux)
     def hessian_of(*args: Any, **kwargs: Any) -> Any:
         of_selected, selected = select(gradient, argnums, args, kwargs)
         linearization = Linearization(of_selected, selected, has_aux)

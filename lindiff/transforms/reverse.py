@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from lindiff.transforms._arguments import (
     select,
     with_keywords,
 )
+from lindiff.transforms._transformed import transformed
 
 __all__ = ["grad", "value_and_grad", "vjp"]
 
@@ -105,7 +105,7 @@ def grad(
     """
     both = value_and_grad(function, argnums, has_aux, holomorphic=holomorphic)
 
-    @functools.wraps(function)
+    @transformed(grad, function, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, gradients = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
@@ -138,7 +138,7 @@ def value_and_grad(
     (np.float64(9.0), np.float64(6.0))
     """
 
-    @functools.wraps(function)
+    @transformed(value_and_grad, function, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         of_selected, selected = select(function, argnums, args, kwargs)
         linearization = Linearization(of_selected, selected, has_aux)
