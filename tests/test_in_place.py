@@ -627,3 +627,58 @@ def test_flat_takes_what_is_too_long_or_too_short_as_numpy_does(places, length):
         ld.value_and_grad(lambda v: (np.sum(filled(v)), filled(v))[0])(numbers)[0], expected.sum()
     )
     np.testing.assert_array_equal(ld.jvp(filled, (numbers,), (2 * numbers,))[1], 2 * expected)
+
+
+# -- gaps in memory tell views from copies -----------------------------------------------------------------
+
+GAPS = {
+    "columns": lambda a: np.concatenate([a, a], axis=1)[:, :3],
+    "steps": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    "backwards": lambda a: np.flip(np.flip(a).copy()),
+    "by columns": lambda a: np.array(np.repeat(a, 2, axis=0), order="F")[::2],
+    "real part": lambda a: (a + 0j).real,
+}
+WRITES = {
+    "op": lambda x: x.__iadd__(1.0),
+    "item": lambda x: x.__setitem__((0, 0), 3.0),
+    "all": lambda x: x.__setitem__(..., np.sin(x)),
+    "row": lambda x: x[1].__imul__(0.5),
+    "flat": lambda x: x.flat.__setitem__(slice(2), 0.5),
+    "transposed": lambda x: np.add(0.2, x.T * 0.3, out=x.T),
+    "put": lambda x: np.put(x, [0, 3], 0.25),
+}
+VIEWS_OR_COPIES = {
+    "ravel": lambda x: x.ravel(),
+    "columns": lambda x: x.ravel("F"),
+    "as it lies": lambda x: x.ravel("K"),
+    "rows": lambda x: x[:, :2].reshape(-1),
+    "transposed": lambda x: x.T.reshape(-1),
+    "folded": lambda x: x.reshape(3, 2),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("gaps", GAPS.values(), ids=GAPS)
+def test_an_array_keeps_its_gaps_when_it_is_written_to(gaps, write):
+    def f(x):
+        weights = 0.0
+        row = x[0]
+        for k, of in enumerate(VIEWS_OR_COPIES.values()):
+            write(x)
+            y = of(x)
+            y[0, ...] = 5.0 + k
+            y[-1, ...] *= 0.1 * x[1, 1]
+            weights = weights + np.sum(np.cos(y))
+        return np.sum(x * x) + weights + np.sum(row)
+
+    a = np.linspace(0.4, 1.1, 6).reshape(2, 3)
+    direction = np.cos(np.arange(6.0)).reshape(2, 3)
+    value, pullback = ld.vjp(f, gaps(a))
+    np.testing.assert_allclose(value, f(gaps(a)), rtol=1e-13)
+    np.testing.assert_allclose(ld.value_and_grad(f)(gaps(a))[0], value, rtol=1e-13)
+    (gradient,) = pullback(1.0)
+    value_again, slope = ld.jvp(f, (gaps(a),), (direction,))
+    np.testing.assert_allclose(value_again, value, rtol=1e-13)
+    np.testing.assert_allclose(slope, np.sum(gradient * direction), rtol=1e-10)
+    difference = (f(gaps(a + 1e-6 * direction)) - f(gaps(a - 1e-6 * direction))) / 2e-6
+    np.testing.assert_allclose(slope, difference, rtol=1e-6)

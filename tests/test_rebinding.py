@@ -245,6 +245,13 @@ MAKERS_OF_ORDER = {
     "asfortranarray": lambda: np.asfortranarray(np.ones((2, 3))),
     "of a transposed array": lambda: np.add(np.ones((3, 2)).T, 1),
     "einsum": lambda: np.einsum("ij,jk->ki", np.ones((3, 4)), np.ones((4, 2))),
+    "a part of the columns": lambda: np.ones((2, 5))[:, :3],
+    "every other column": lambda: np.ones((2, 6))[:, ::2],
+    "every other row": lambda: np.ones((4, 3))[::2],
+    "backwards": lambda: np.ones((2, 3))[::-1, ::-1],
+    "columns of columns": lambda: np.ones((5, 4), order="F")[:2, 1:],
+    "real parts": lambda: np.ones((2, 3), complex).real,
+    "some of four axes": lambda: np.ones((2, 3, 4, 5))[:, ::-1, 1:, ::2],
     "moved axes": lambda: np.moveaxis(np.ones((3, 2, 4)), 0, 1).copy("K"),
 }
 

@@ -444,6 +444,37 @@ cpdef list axes_in_memory(object x):
     return axes[::-1]
 
 
+cpdef object in_gaps_of(object x, object like):
+    """A copy of ``x`` that lies in memory as the array ``like``, of the same shape: as many of its axes go on
+    without a gap, and the same run backwards; the gaps are as small as can be."""
+    if type(x) is Variable:
+        return new_variable((<Variable>x).node, in_gaps_of((<Variable>x)._value, like))
+    size, start, strides = extent_and_strides(like)
+    memory = np.zeros(size, x.dtype)
+    view = np.lib.stride_tricks.as_strided(memory[start:], x.shape, [step * x.itemsize for step in strides])
+    view[...] = x
+    return view
+
+
+cdef tuple extent_and_strides(object x):
+    """A vector long enough for an array with gaps where ``x`` has them, where in it that array begins, and
+    its strides, both counted in elements."""
+    cdef list strides = [0] * x.ndim
+    cdef Py_ssize_t expected = x.itemsize, step = 1, size = 1, start = 0
+    for axis in sorted(range(x.ndim), key=lambda axis: abs(x.strides[axis])):
+        length = x.shape[axis]
+        if length < 2:
+            continue
+        if abs(x.strides[axis]) != expected:
+            step += 1
+        strides[axis] = step if x.strides[axis] > 0 else -step
+        start += (length - 1) * step if x.strides[axis] < 0 else 0
+        size += (length - 1) * step
+        expected = abs(x.strides[axis]) * length
+        step *= length
+    return size, start, strides
+
+
 cdef object in_axes_order(object x, list axes):
     """A copy of ``x`` whose axes are in this order in memory."""
     if type(x) is Variable:
@@ -1260,6 +1291,12 @@ cdef class Variable:
     cdef int check_writable(self) except -1:
         """Refuse to change what is not this Variable's to change, through views as well."""
         cdef int hindrance = self.hindrance()
+        cdef Variable owner
+        if hindrance == WRITABLE:
+            owner = owner_of(self)
+            plain = value_of(owner)
+            if has_gaps(plain) and not overlaps_itself(plain):
+                owner.keep_gaps(plain)
         if hindrance == IS_SCALAR:
             raise TypeError(
                 "a scalar, as np.sum(v), v[0] and v @ v give it, cannot be written to: write s = ..., "
@@ -1270,6 +1307,25 @@ cdef class Variable:
             raise TypeError(
                 "a Variable made by hand cannot be changed in place, its gradient would be lost: write "
                 "w = ld.Variable(ld.value(w) - step), or y = w + 1 to go on computing")
+        return 0
+
+    cdef int keep_gaps(self, object plain) except -1:
+        """Become a view of a vector: what is written leaves the gaps in memory as they are.
+
+        Whether other views of an array are copies depends on them.
+        """
+        cdef Variable view
+        size, start, strides = extent_and_strides(plain)
+        strides = tuple([step * plain.itemsize for step in strides])
+        vector = untraced(np.zeros(size, plain.dtype))[start:]
+        view = _operators.function(np.lib.stride_tricks.as_strided, (vector, plain.shape, strides), {})
+        view[...] = self
+        self._value = view._value
+        self.node = view.node
+        self.shared = None
+        self.tie = view.tie
+        view.tie = None
+        self.tie.view = <PyObject *>self
         return 0
 
     cdef int hindrance(self):

@@ -19,7 +19,15 @@ import numpy as np
 from lindiff.core.arrays import on_host, placed
 from lindiff.core.registry import handle, handler_kind, is_constant, on_values, raise_unsupported
 from lindiff.core.results import apart
-from lindiff.core.variable import Variable, in_order_of, places_in_base, repeats, value
+from lindiff.core.variable import (
+    Variable,
+    in_gaps_of,
+    in_order_of,
+    is_untraced,
+    places_in_base,
+    repeats,
+    value,
+)
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import host_parts, scatter
 from lindiff.rules.rebinding import is_statement, may_rebind
@@ -181,7 +189,9 @@ def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], fr
             f"non-broadcastable output operand with shape {a.shape} doesn't match the broadcast shape {shape}"
         )
     y = called(ufunc, *inputs, otherwise=(a,), **kwargs)
-    y = in_order_of(y if y.dtype == a.dtype else np.astype(y, a.dtype), a, copied=False)
+    y = y if y.dtype == a.dtype else np.astype(y, a.dtype)
+    contiguous = a.flags.c_contiguous or a.flags.f_contiguous
+    y = in_order_of(y, a, copied=False) if contiguous else in_gaps_of(y, a)
     return y[...] if y.ndim == 0 else y  # an array, as ``a`` is one
 
 
