@@ -682,3 +682,26 @@ def test_an_array_keeps_its_gaps_when_it_is_written_to(gaps, write):
     np.testing.assert_allclose(slope, np.sum(gradient * direction), rtol=1e-10)
     difference = (f(gaps(a + 1e-6 * direction)) - f(gaps(a - 1e-6 * direction))) / 2e-6
     np.testing.assert_allclose(slope, difference, rtol=1e-6)
+
+
+# -- what NumPy refuses, and what it reads while it writes --------------------------------------------------
+
+
+def test_the_imaginary_part_of_a_real_array_cannot_be_written_to():
+    for write in (
+        lambda x: x.imag.__setitem__(0, 2.0),
+        lambda x: np.imag(x).__iadd__(2.0),
+        lambda x: x[1:].real.imag.fill(2.0),
+    ):
+        for f in (lambda x, write=write: (write(x), x)[1], lambda x, write=write: (write(x * 1), x)[1]):
+            for x in (x3.copy(), x3.astype(np.float32)):
+                with pytest.raises(ValueError, match="read-only"):
+                    f(x)
+                with pytest.raises(ValueError, match="read-only"):
+                    ld.vjp(f, x)
+                with pytest.raises(ValueError, match="read-only"):
+                    ld.jvp(f, (x,), (x,))
+    with pytest.raises(TypeError, match="does not have imaginary part"):
+        ld.vjp(lambda x: setattr(x, "imag", 2.0), x3)
+    with pytest.raises(TypeError, match="scalar"):
+        ld.grad(lambda x: setattr(x[0], "flat", 2.0))(x3)

@@ -209,7 +209,7 @@ cdef class Rule(Handler):
         for k in range(len(args)):
             if type(args[k]) is Variable and args[k] is not view:
                 x = args[k]
-                if shares(view._value, x._value):
+                if shares(view._value, x._value) or is_fixed(view) and not x._scalar:
                     watch(x, view, self.window(view, x, args, kwargs, k))
                     break
         return result
@@ -220,7 +220,7 @@ cdef class Rule(Handler):
         cdef bint writable = True
         if cnp.PyArray_Check(seen):
             writable = cnp.PyArray_ISWRITEABLE(<cnp.ndarray>seen) \
-                or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>whole)
+                or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>whole) and shares(view._value, x._value)
             if writable and is_same(seen, whole):
                 return ...
         args = args[1:] if place == 0 else args[:place] + args[place + 1:]
@@ -328,6 +328,11 @@ def of_all(partial):
     if partial is None or not takes_value_alone(partial.__code__):
         return partial
     return lambda y, *args: partial(y)
+
+
+cdef bint is_fixed(Variable x):
+    """Whether NumPy gives a result that may not be written to, though it is no view."""
+    return cnp.PyArray_CheckExact(x._value) and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x._value)
 
 
 cdef bint is_same(cnp.ndarray x, cnp.ndarray y):

@@ -516,6 +516,32 @@ def repeats(Variable x):
     return overlaps(x)
 
 
+def numbered(Variable x):
+    """The elements of ``x``, each with its number in the memory that ``x`` is a view of."""
+    if x.tie is None:
+        numbers = np.arange(x._value.size).reshape(x._value.shape)
+        plain = value_of(x)
+        return in_order_of(numbers, plain) if cnp.PyArray_Check(plain) else numbers
+    numbers = numbered(x.tie.base)
+    return (<View>x.tie.window).of(numbers) if type(x.tie.window) is View else numbers[x.tie.window]
+
+
+cpdef object as_it_is_read(object y, Variable x, object index):
+    """``y`` as ``x[index] = y`` finds it where NumPy reads an element, writes it, and reads the next: of the
+    memory of ``x`` it may see what it has written before."""
+    cdef Py_ssize_t k, source
+    cdef dict sources = {}
+    cdef list found = []
+    if type(y) is not Variable or (<Variable>y)._scalar or owner_of(x) is not owner_of(<Variable>y):
+        return y
+    places = np.ravel(numbered(x)[index])
+    for k, (place, read) in enumerate(zip(places, np.resize(numbered(y), places.size))):
+        source = sources.get(read, k)
+        sources[place] = source
+        found.append(source)
+    return np.resize(y, places.size)[found] if found != list(range(len(found))) else y
+
+
 def places_in_base(Variable x):
     """What ``x``, a view, is a view of, and where the elements of ``x`` are in that, as an index."""
     cdef Variable base = x.tie.base
@@ -1421,7 +1447,7 @@ cdef class Variable:
             return  # v[i] += w: the view v[i] has told v already
         self.check_writable()
         if self.tie is not None and type(self.tie.window) is View and (<View>self.tie.window).flat:
-            value = repeated_to(np.shape(value_of(self)[index]), value)
+            value = repeated_to(np.shape(value_of(self)[index]), as_it_is_read(value, self, index))
         if overlaps(self):
             self.write_overlapping(index, value)
             return
@@ -1485,6 +1511,8 @@ cdef class Variable:
 
     @imag.setter
     def imag(self, y):
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
         np.imag(self)[...] = y
 
     @property
@@ -1504,7 +1532,8 @@ cdef class Variable:
 
     @flat.setter
     def flat(self, y):
-        self.flat[...] = np.resize(y, self.size)
+        self.check_writable()
+        self.flat[...] = np.resize(as_it_is_read(y, self, ...), self.size)
 
     @property
     def shape(self):
