@@ -705,3 +705,32 @@ def test_the_imaginary_part_of_a_real_array_cannot_be_written_to():
         ld.vjp(lambda x: setattr(x, "imag", 2.0), x3)
     with pytest.raises(TypeError, match="scalar"):
         ld.grad(lambda x: setattr(x[0], "flat", 2.0))(x3)
+
+
+ONTO_ITSELF = {
+    "every other": lambda x: x.flat.__setitem__(slice(None, None, 2), x),
+    "backwards": lambda x: x.flat.__setitem__(slice(None), x.ravel()[::-1]),
+    "of a row": lambda x: x.flat.__setitem__(slice(1, None), x[0]),
+    "chosen": lambda x: x.flat.__setitem__([2, 1, 0, 0], x[0]),
+    "all": lambda x: setattr(x, "flat", x.T),
+    "place": lambda x: np.place(x, x > 0.5, x),
+    "placed row": lambda x: np.place(x, x > 0.5, x[0]),
+    "placed column": lambda x: np.place(x, x > 0.5, x[:, 1]),
+    "diagonal": lambda x: np.fill_diagonal(x, x),
+    "diagonal backwards": lambda x: np.fill_diagonal(x, np.diagonal(x)[::-1]),
+    "product at": lambda x: np.multiply.at(x[0], [0, 0, 1], x[0]),
+    "hypot at": lambda x: np.hypot.at(x, ([0, 1, 0], [1, 1, 1]), x[1]),
+    "sum at": lambda x: np.add.at(x[0], [0, 0, 1], x[0]),
+    "putmask": lambda x: np.putmask(x, x > 0.5, x[0]),
+    "put": lambda x: np.put(x, [2, 1, 0], x[0]),
+}
+
+
+@pytest.mark.parametrize("write", ONTO_ITSELF.values(), ids=ONTO_ITSELF)
+def test_what_is_read_from_the_array_that_is_written_to(write):
+    def f(x):
+        x = x * 1.0
+        write(x)
+        return x
+
+    same_as_numpy(f, np.linspace(0.3, 1.4, 6).reshape(2, 3), order=1)

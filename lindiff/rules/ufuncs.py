@@ -305,7 +305,7 @@ def at(ufunc: np.ufunc, x: Any, indices: Any, /, *y: Any) -> None:
     x, indices = each_once(destination(x, f"{ufunc.__name__}.at"), indices)
     places = np.arange(x.size).reshape(x.shape)[host_parts(indices)]
     shape, places = places.shape, places.reshape(-1)
-    operands = [np.reshape(np.broadcast_to(placed(as_array(part), x), shape), -1) for part in y]
+    operands = [np.reshape(np.broadcast_to(apart(placed(as_array(part), x), (x,)), shape), -1) for part in y]
     flat = np.reshape(x, -1)
     for now in rounds(places):
         results = ufunc(flat[places[now]], *[part[now] for part in operands])
