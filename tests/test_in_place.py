@@ -734,3 +734,21 @@ def test_what_is_read_from_the_array_that_is_written_to(write):
         return x
 
     same_as_numpy(f, np.linspace(0.3, 1.4, 6).reshape(2, 3), order=1)
+
+
+def test_shuffle_is_refused_where_it_would_double_rows():
+    generator = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for shuffle in (generator.shuffle, np.random.shuffle):
+            with pytest.raises(TypeError, match="permutation"):
+                ld.vjp(lambda x, shuffle=shuffle: (shuffle(x), x)[1], np.ones((9, 2)))
+        shuffled = ld.vjp(lambda x: (generator.shuffle(x), x * x)[1], x3)[0]
+    np.testing.assert_array_equal(np.sort(shuffled), np.sort(x3 * x3))
+
+    def swapped(x):
+        x = x * 1.0
+        x[0], x[1] = x[1], x[0]
+        return x
+
+    same_as_numpy(swapped, A34)

@@ -12,6 +12,7 @@ cimport numpy as cnp
 from cpython.object cimport PyObject, PyObject_GenericGetAttr, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
 
 import math
+import opcode
 import operator
 import sys
 import threading
@@ -1019,6 +1020,19 @@ cdef bint shares(object value, object x):
     return whole is not None and (whole is x or whole is getattr(x, "base", None))
 
 
+cdef int refuse_to_shuffle(frame) except -1:
+    """Refuse to let the shuffle of NumPy's random generators, which ``frame`` calls, swap rows of an array as
+    it does items of a list: rows are views."""
+    code = frame.f_code
+    if not any(["shuffle" in names for names in (code.co_names, code.co_varnames, code.co_freevars)]):
+        return 0
+    if opcode.opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL"):
+        raise TypeError(
+            "shuffle would swap the rows of a Variable as if they were copies: write "
+            "v[...] = v[rng.permutation(len(v))]")
+    return 0
+
+
 cdef Variable base_of(object x):
     """What the Variable ``x`` is a view of; None where it is none."""
     return None if (<Variable>x).tie is None else (<Variable>x).tie.base
@@ -1443,8 +1457,10 @@ cdef class Variable:
         return bool(value_of(self))
 
     def __setitem__(self, index, value):
-        if type(value) is Variable and base_of(value) is self and (<Variable>value).tie.window is index:
-            return  # v[i] += w: the view v[i] has told v already
+        if type(value) is Variable and base_of(value) is self:
+            if (<Variable>value).tie.window is index:
+                return  # v[i] += w: the view v[i] has told v already
+            refuse_to_shuffle(sys._getframe())
         self.check_writable()
         if self.tie is not None and type(self.tie.window) is View and (<View>self.tie.window).flat:
             value = repeated_to(np.shape(value_of(self)[index]), as_it_is_read(value, self, index))
