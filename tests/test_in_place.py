@@ -752,3 +752,31 @@ def test_shuffle_is_refused_where_it_would_double_rows():
         return x
 
     same_as_numpy(swapped, A34)
+
+
+def test_casts_of_scalars_are_scalars():
+    def f(x):
+        count = np.sum(x * x).astype(int)
+        before = count
+        count += 1
+        assert before == count - 1
+        return np.sum(x) * before
+
+    np.testing.assert_array_equal(ld.grad(f)(x3), int(x3 @ x3))
+
+    def of_an_array(x):
+        count = lnp.array(2.5).astype(int)
+        same = count
+        count += 1
+        return np.sum(x) * same
+
+    np.testing.assert_array_equal(ld.grad(of_an_array)(x3), 3)
+
+
+def test_arrays_of_lists_lie_by_rows():
+    def f(x):
+        y = lnp.array([x, x])
+        y.ravel()[1] = 4.0
+        return y * x
+
+    np.testing.assert_array_equal(ld.vjp(f, np.asfortranarray(A34))[0], f(np.asfortranarray(A34)))

@@ -141,7 +141,8 @@ def survey(nested: Any, place: tuple[int, ...], found: dict[tuple[int, ...], Any
 def stacked(nested: Any, dtype: Any = None) -> Any:
     """An array from nested lists, with Variables among them at any depth; plain if there are none."""
     if dtype is None and isinstance(nested, (list, tuple)) and {*map(type, nested)} == {Variable}:
-        return np.stack(nested)
+        y = np.stack(nested)
+        return y if y.ndim < 2 else laid_out(y, "C")
     found: dict[tuple[int, ...], Any] = {}
     values = survey(nested, (), found)[0]
     if any(foreign(x) is not None for x in found.values()):
