@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lindiff as ld
+import lindiff.numpy as lnp
 
 X = np.arange(1.0, 4.0)
 
@@ -274,3 +275,19 @@ def test_the_rebound_name_has_the_order_of_the_array(make, order):
     np.testing.assert_allclose(value, f(x), rtol=1e-12)
     steps = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(x.size).reshape(x.size, *x.shape)]
     np.testing.assert_allclose(gradient.ravel(), steps, rtol=1e-7, atol=1e-7)
+
+
+def test_what_is_no_variable_goes_into_the_array_that_others_hold():
+    a = np.zeros((2, 3))
+    held = [a]
+
+    def f(x):
+        a[...] = 0.0
+        c = lnp.ones((2, 3))
+        for b in held:
+            b += c
+        a[1] *= 2 * c[0]
+        np.subtract(a, c, out=a)
+        return np.sum(x * held[0])
+
+    np.testing.assert_array_equal(ld.grad(f)(np.ones((2, 3))), [[0.0] * 3, [1.0] * 3])

@@ -484,7 +484,7 @@ cpdef object handle(object function, tuple args, dict kwargs):
     """Call ``function`` on arguments with Variables among them."""
     cdef Handler handler = handlers.get(function)
     if handler is None:
-        raise_unsupported(function)
+        return unsupported(function, args, kwargs)
     for x in args:
         if is_table(x) or has_shells(x):
             args = tuple([operand(x) for x in args])
@@ -499,6 +499,24 @@ cpdef object handle(object function, tuple args, dict kwargs):
         explain_mixture((args, kwargs), error)
         raise
     return result if handler.without_axes == SCALAR else without_axes(result, args, handler.without_axes)
+
+
+def unsupported(function, tuple args, dict kwargs, known=None):
+    """A function, ``known`` as another, that has no rule: of constants alone it needs none."""
+    given = (args, tuple(kwargs.values()))
+    trace = innermost(given, None)
+    if trace is not None and trace.level > 0 or has_shells(given):
+        raise_unsupported(function if known is None else known)
+    return function(*[as_plain(x) for x in args], **{name: as_plain(x) for name, x in kwargs.items()})
+
+
+cdef object as_plain(object x):
+    """An argument with plain arrays, which have the memory of constants, for these."""
+    if type(x) is Variable:
+        return np.asarray(x)
+    if isinstance(x, (list, tuple)) and innermost(x, None) is not None:
+        return pytree.rebuild(x, [as_plain(item) for item in x])
+    return x
 
 
 def raise_unsupported(function):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import on_host, placed
-from lindiff.core.registry import handle, handler_kind, is_constant, on_values, raise_unsupported
+from lindiff.core.registry import handle, handler_kind, is_constant, on_values, unsupported
 from lindiff.core.results import apart
 from lindiff.core.variable import (
     Variable,
@@ -48,7 +48,7 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
     function = method_of_ufunc(ufunc, method)
     if function is None:
         if handler_kind(ufunc) is None:
-            raise_unsupported(ufunc)
+            return unsupported(getattr(ufunc, method), inputs, kwargs, ufunc)
         # NumPy says what is wrong with reductions of functions of one argument, or with two results
         return getattr(ufunc, method)(*map(value, inputs), **kwargs)
     if method in ("reduce", "accumulate", "reduceat"):
@@ -144,6 +144,11 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     return into((out,), function.__name__, "same_kind", y)
 
 
+def is_constant_array(x: Any) -> bool:
+    """Whether ``x`` may be written into plain arrays: it depends on no Variable."""
+    return not isinstance(x, Variable) or is_untraced(x)
+
+
 def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
     """``results`` written into the Variables ``out``."""
     several = isinstance(results, tuple)
@@ -151,7 +156,7 @@ def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
     for i, target in enumerate(out):
         if target is None:
             continue
-        if not isinstance(target, Variable):
+        if not isinstance(target, Variable) and not is_constant_array(parts[i]):
             raise TypeError(
                 f"np.{name}(..., out=...) cannot write into an array when Variables are among its inputs: "
                 f"write y = np.{name}(...)"
@@ -166,7 +171,7 @@ def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
                 f"cannot cast the result of np.{name} from {parts[i].dtype} to {target.dtype} with casting "
                 f"rule {casting!r}"
             )
-        target[...] = parts[i]
+        target[...] = parts[i] if isinstance(target, Variable) else value(parts[i])
         parts[i] = target
     return tuple(parts) if several else parts[0]
 
@@ -177,6 +182,8 @@ def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], fr
     if not a.flags.writeable:
         raise ValueError("output array is read-only")
     if not may_rebind(ufunc, a, frame):
+        if all(map(is_constant_array, inputs)):
+            return into((a,), ufunc.__name__, "same_kind", called(ufunc, *inputs, otherwise=(a,), **kwargs))
         from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
 
         variable = next(x for x in inputs if isinstance(x, Variable))
