@@ -164,3 +164,16 @@ def test_functions_without_a_rule_take_constants():
         return np.sum(v)
 
     ld.grad(f)(np.ones(3))
+
+
+def test_reductions_do_not_broadcast_into_out():
+    def f(x, out):
+        for reduction in (np.sum, np.max, np.cumsum, np.std, np.nanmax, np.add.reduce, np.add.accumulate):
+            with pytest.raises(ValueError, match=r"dimension|wrong size|match|broadcast"):
+                reduction(x, axis=0, out=out)
+        return np.sum(x)
+
+    x = np.ones((2, 3))
+    for out in (np.zeros((4, 2, 3)), np.zeros((1, 2, 3))):
+        f(x, out)
+        ld.grad(lambda v, out=out: f(v, untraced(out.copy())))(x)

@@ -74,7 +74,20 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
         if plain and is_statement(sys._getframe(1)):
             return rebound(ufunc, inputs, kwargs, sys._getframe(1))
         kwargs.setdefault("otherwise", out)
-    return into(out, name, kwargs.pop("casting", "same_kind"), function(*inputs, **kwargs))
+    casting = kwargs.pop("casting", "same_kind")
+    y = function(*inputs, **kwargs)
+    if method in ("reduce", "accumulate", "reduceat"):
+        require_as_many_axes(out[0], y, name)
+    return into(out, name, casting, y)
+
+
+def require_as_many_axes(out: Any, y: Any, name: str) -> None:
+    """Raise NumPy's ValueError unless ``out`` has the axes of ``y``, what a reduction gives."""
+    if np.ndim(out) != np.ndim(y):
+        raise ValueError(
+            f"output parameter of np.{name} has the wrong number of dimensions: Found {np.ndim(out)} but "
+            f"expected {np.ndim(y)}"
+        )
 
 
 def method_of_ufunc(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
@@ -139,6 +152,8 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return y
     if "keepdims" in parameters_of(function) or function in (np.cumsum, np.cumprod):
         refuse_repeated(out, function.__name__)
+        if "q" not in parameters_of(function):  # quantiles are broadcast
+            require_as_many_axes(out, y, function.__name__)
     if function is np.clip and "where" in kwargs:
         y = np.where(kwargs["where"], y, out)
     return into((out,), function.__name__, "same_kind", y)
