@@ -137,6 +137,7 @@ cdef class Rule(Handler):
             argument = None
             seals = sealed_arguments(args_seen, args, &shut)
             result, found = self.sealed_outcome(args_seen, seals, shut, kwargs_seen)
+            self.check_result(result)
             held = opened(args_seen, seals, shut)
             result = unsealed(result, seals, args_seen)
             if trace.level > 0:
@@ -256,6 +257,17 @@ cdef class Rule(Handler):
         if before is not None:
             refuse_other_contents(self.rule, seals, before)
         return outcome
+
+    cdef int check_result(self, object result) except -1:
+        """Refuse what is no array in the result of a user's rule."""
+        if cnp.PyArray_CheckExact(result):
+            return 0
+        for y in pytree.flatten(result)[0]:
+            if y is not None and not hasattr(y, "dtype") and not isinstance(y, (int, float, complex)):
+                raise TypeError(
+                    f"{self.name()}: a rule returns arrays and numbers, nested in tuples, lists, dicts or "
+                    f"dataclasses, and a pullback; this one returned a {type(y).__name__} ({y!r}) among them")
+        return 0
 
     def _outcome(self, args, kwargs):
         return self.outcome(args, kwargs)
