@@ -718,6 +718,14 @@ ONTO_ITSELF = {
     "placed column": lambda x: np.place(x, x > 0.5, x[:, 1]),
     "diagonal": lambda x: np.fill_diagonal(x, x),
     "diagonal backwards": lambda x: np.fill_diagonal(x, np.diagonal(x)[::-1]),
+    "parts of complex numbers": lambda x: (
+        lambda z: (
+            z.imag.flat.__setitem__(slice(1, None), z.imag),
+            z.real.flat.__setitem__(slice(1, None), z.imag),
+            z.flat.__setitem__(slice(2, None), z),
+            x.__setitem__(..., z.real + 2 * z.imag),
+        )
+    )(x * (1 + 0.5j)),
     "product at": lambda x: np.multiply.at(x[0], [0, 0, 1], x[0]),
     "hypot at": lambda x: np.hypot.at(x, ([0, 1, 0], [1, 1, 1]), x[1]),
     "sum at": lambda x: np.add.at(x[0], [0, 0, 1], x[0]),

@@ -7,6 +7,7 @@ functions that have (:class:`Composed`), or its derivative is zero wherever it h
 import dis
 import functools
 import inspect
+import operator
 import types
 
 cimport numpy as cnp
@@ -210,9 +211,11 @@ cdef class Rule(Handler):
         for k in range(len(args)):
             if type(args[k]) is Variable and args[k] is not view:
                 x = args[k]
-                if shares(view._value, x._value) or is_fixed(view) and not x._scalar:
+                if shares(view._value, x._value):
                     watch(x, view, self.window(view, x, args, kwargs, k))
-                    break
+                    return result
+        if not self.is_users and is_fixed(view):
+            watch(new_variable(view.node, view._value), view, view_by(operator.pos, (), {}, False, 0))
         return result
 
     cdef object window(self, Variable view, Variable x, tuple args, dict kwargs, Py_ssize_t place):
@@ -221,7 +224,7 @@ cdef class Rule(Handler):
         cdef bint writable = True
         if cnp.PyArray_Check(seen):
             writable = cnp.PyArray_ISWRITEABLE(<cnp.ndarray>seen) \
-                or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>whole) and shares(view._value, x._value)
+                or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>whole)
             if writable and is_same(seen, whole):
                 return ...
         args = args[1:] if place == 0 else args[:place] + args[place + 1:]
@@ -344,7 +347,8 @@ def of_all(partial):
 
 cdef bint is_fixed(Variable x):
     """Whether NumPy gives a result that may not be written to, though it is no view."""
-    return cnp.PyArray_CheckExact(x._value) and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x._value)
+    return cnp.PyArray_CheckExact(x._value) and cnp.PyArray_NDIM(<cnp.ndarray>x._value) > 0 \
+        and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x._value)
 
 
 cdef bint is_same(cnp.ndarray x, cnp.ndarray y):

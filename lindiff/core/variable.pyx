@@ -518,13 +518,16 @@ def repeats(Variable x):
 
 
 def numbered(Variable x):
-    """The elements of ``x``, each with its number in the memory that ``x`` is a view of."""
+    """The elements of ``x``, each with its number in the memory that ``x`` is a view of: even, and for
+    imaginary parts the one that follows."""
     if x.tie is None:
-        numbers = np.arange(x._value.size).reshape(x._value.shape)
+        numbers = 2 * np.arange(x._value.size).reshape(x._value.shape)
         plain = value_of(x)
         return in_order_of(numbers, plain) if cnp.PyArray_Check(plain) else numbers
-    numbers = numbered(x.tie.base)
-    return (<View>x.tie.window).of(numbers) if type(x.tie.window) is View else numbers[x.tie.window]
+    numbers, window = numbered(x.tie.base), x.tie.window
+    if type(window) is not View:
+        return numbers[window]
+    return numbers + 1 if (<View>window).function is np.imag else (<View>window).of(numbers)
 
 
 cpdef object as_it_is_read(object y, Variable x, object index):
