@@ -173,7 +173,8 @@ def test_reductions_do_not_broadcast_into_out():
                 reduction(x, axis=0, out=out)
         return np.sum(x)
 
-    x = np.ones((2, 3))
-    for out in (np.zeros((4, 2, 3)), np.zeros((1, 2, 3))):
-        f(x, out)
-        ld.grad(lambda v, out=out: f(v, untraced(out.copy())))(x)
+    for shape in ((2, 3), (2, 1), (1,)):
+        x = np.ones(shape)
+        for out in (np.zeros((4, *shape)), np.zeros((1, *shape)), np.zeros(5)):
+            f(x, out)
+            ld.grad(lambda v, out=out: f(v, untraced(out.copy())))(x)

@@ -88,6 +88,8 @@ def require_as_many_axes(out: Any, y: Any, name: str) -> None:
             f"output parameter of np.{name} has the wrong number of dimensions: Found {np.ndim(out)} but "
             f"expected {np.ndim(y)}"
         )
+    if np.ndim(y) == 1 and np.shape(out) != np.shape(y):
+        raise ValueError(f"output parameter of np.{name} is the wrong size: {np.size(out)}, not {np.size(y)}")
 
 
 def method_of_ufunc(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
