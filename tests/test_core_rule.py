@@ -653,3 +653,42 @@ def test_what_a_rule_writes_into_a_list_given_by_name_is_refused():
 
     with pytest.raises(TypeError, match="changes its argument 'log', a list"):
         ld.grad(lambda x: logged(x, log=[]))(3.0)
+
+
+@pytest.mark.parametrize(
+    "result", [lambda x: [x, 3, "s"], lambda x: "s", lambda x: {"y": x, "how": object()}]
+)
+def test_results_that_are_no_arrays_are_named(result):
+    f = ld.rule(lambda x: (result(x), lambda y_bar: x))
+    for transform in (ld.grad(f), lambda x: ld.jvp(f, (x,), (x,))):
+        with pytest.raises(TypeError, match=r"returns arrays and numbers.* a (str|object)"):
+            transform(np.ones(2))
+
+
+def test_pullbacks_that_add_at_an_index():
+    i = np.array([0, 0, 2])
+
+    @ld.rule
+    def picked(x):
+        def picked_pullback(y_bar):
+            x_bar = np.zeros(3, like=y_bar)
+            np.add.at(x_bar, i, y_bar)
+            return x_bar
+
+        return x[i], picked_pullback
+
+    for mode in ("reverse", "forward"):
+        np.testing.assert_array_equal(ld.jacobian(picked, mode=mode)(np.ones(3)), np.eye(3)[i])
+    ld.testing.check_grads(picked, (np.ones(3),), order=2)
+
+
+def test_a_pullback_of_compiled_code_says_which_mode_takes_it():
+    @ld.rule
+    def blurred(x):
+        return scipy.linalg.solve(np.eye(3), x), lambda y_bar: scipy.linalg.solve(np.eye(3), y_bar)
+
+    with pytest.raises(TypeError, match='mode="reverse"'):
+        ld.jvp(blurred, (np.ones(3),), (np.ones(3),))
+    with pytest.raises(TypeError, match='mode="reverse"'):
+        ld.jacobian(blurred, mode="forward")(np.ones(3))
+    np.testing.assert_array_equal(ld.jacobian(blurred, mode="reverse")(np.ones(3)), np.eye(3))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from scipy import optimize
-from scipy.sparse.linalg import gmres
+from scipy.sparse.linalg import cg, gmres
 
 import lindiff as ld
 from lindiff.testing import check_grads
@@ -351,3 +351,10 @@ def test_iterative_solvers_do_not_depend_on_the_scale_of_the_cotangent(linear_so
     f = ld.implicit(lambda b: np.linalg.solve(A, b), lambda x, b: A @ x - b, linear_solve=linear_solve)
     gradient = ld.grad(lambda b: scale * np.sum(f(b)))(np.ones(2))
     np.testing.assert_allclose(gradient / scale, np.linalg.solve(A, np.ones(2)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("solve", [cg, lambda A, b: None, lambda A, b: b[:, None], lambda A, b: b[:1]])
+def test_what_a_linear_solve_returns_is_checked(solve):
+    f = ld.implicit(lambda b: b / 2, lambda x, b: 2 * x - b, linear_solve=solve)
+    with pytest.raises(TypeError, match=r"linear_solve\(A, b\) returns the solution"):
+        ld.jacobian(f)(np.ones(2))

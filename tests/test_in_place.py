@@ -627,3 +627,164 @@ def test_flat_takes_what_is_too_long_or_too_short_as_numpy_does(places, length):
         ld.value_and_grad(lambda v: (np.sum(filled(v)), filled(v))[0])(numbers)[0], expected.sum()
     )
     np.testing.assert_array_equal(ld.jvp(filled, (numbers,), (2 * numbers,))[1], 2 * expected)
+
+
+# -- gaps in memory tell views from copies -----------------------------------------------------------------
+
+GAPS = {
+    "columns": lambda a: np.concatenate([a, a], axis=1)[:, :3],
+    "steps": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    "backwards": lambda a: np.flip(np.flip(a).copy()),
+    "by columns": lambda a: np.array(np.repeat(a, 2, axis=0), order="F")[::2],
+    "real part": lambda a: (a + 0j).real,
+}
+WRITES = {
+    "op": lambda x: x.__iadd__(1.0),
+    "item": lambda x: x.__setitem__((0, 0), 3.0),
+    "all": lambda x: x.__setitem__(..., np.sin(x)),
+    "row": lambda x: x[1].__imul__(0.5),
+    "flat": lambda x: x.flat.__setitem__(slice(2), 0.5),
+    "transposed": lambda x: np.add(0.2, x.T * 0.3, out=x.T),
+    "put": lambda x: np.put(x, [0, 3], 0.25),
+}
+VIEWS_OR_COPIES = {
+    "ravel": lambda x: x.ravel(),
+    "columns": lambda x: x.ravel("F"),
+    "as it lies": lambda x: x.ravel("K"),
+    "rows": lambda x: x[:, :2].reshape(-1),
+    "transposed": lambda x: x.T.reshape(-1),
+    "folded": lambda x: x.reshape(3, 2),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("gaps", GAPS.values(), ids=GAPS)
+def test_an_array_keeps_its_gaps_when_it_is_written_to(gaps, write):
+    def f(x):
+        weights = 0.0
+        row = x[0]
+        for k, of in enumerate(VIEWS_OR_COPIES.values()):
+            write(x)
+            y = of(x)
+            y[0, ...] = 5.0 + k
+            y[-1, ...] *= 0.1 * x[1, 1]
+            weights = weights + np.sum(np.cos(y))
+        return np.sum(x * x) + weights + np.sum(row)
+
+    a = np.linspace(0.4, 1.1, 6).reshape(2, 3)
+    direction = np.cos(np.arange(6.0)).reshape(2, 3)
+    value, pullback = ld.vjp(f, gaps(a))
+    np.testing.assert_allclose(value, f(gaps(a)), rtol=1e-13)
+    np.testing.assert_allclose(ld.value_and_grad(f)(gaps(a))[0], value, rtol=1e-13)
+    (gradient,) = pullback(1.0)
+    value_again, slope = ld.jvp(f, (gaps(a),), (direction,))
+    np.testing.assert_allclose(value_again, value, rtol=1e-13)
+    np.testing.assert_allclose(slope, np.sum(gradient * direction), rtol=1e-10)
+    difference = (f(gaps(a + 1e-6 * direction)) - f(gaps(a - 1e-6 * direction))) / 2e-6
+    np.testing.assert_allclose(slope, difference, rtol=1e-6)
+
+
+# -- what NumPy refuses, and what it reads while it writes --------------------------------------------------
+
+
+def test_the_imaginary_part_of_a_real_array_cannot_be_written_to():
+    for write in (
+        lambda x: x.imag.__setitem__(0, 2.0),
+        lambda x: np.imag(x).__iadd__(2.0),
+        lambda x: x[1:].real.imag.fill(2.0),
+    ):
+        for f in (lambda x, write=write: (write(x), x)[1], lambda x, write=write: (write(x * 1), x)[1]):
+            for x in (x3.copy(), x3.astype(np.float32)):
+                with pytest.raises(ValueError, match="read-only"):
+                    f(x)
+                with pytest.raises(ValueError, match="read-only"):
+                    ld.vjp(f, x)
+                with pytest.raises(ValueError, match="read-only"):
+                    ld.jvp(f, (x,), (x,))
+    with pytest.raises(TypeError, match="does not have imaginary part"):
+        ld.vjp(lambda x: setattr(x, "imag", 2.0), x3)
+    with pytest.raises(TypeError, match="scalar"):
+        ld.grad(lambda x: setattr(x[0], "flat", 2.0))(x3)
+
+
+ONTO_ITSELF = {
+    "every other": lambda x: x.flat.__setitem__(slice(None, None, 2), x),
+    "backwards": lambda x: x.flat.__setitem__(slice(None), x.ravel()[::-1]),
+    "of a row": lambda x: x.flat.__setitem__(slice(1, None), x[0]),
+    "chosen": lambda x: x.flat.__setitem__([2, 1, 0, 0], x[0]),
+    "all": lambda x: setattr(x, "flat", x.T),
+    "place": lambda x: np.place(x, x > 0.5, x),
+    "placed row": lambda x: np.place(x, x > 0.5, x[0]),
+    "placed column": lambda x: np.place(x, x > 0.5, x[:, 1]),
+    "diagonal": lambda x: np.fill_diagonal(x, x),
+    "diagonal backwards": lambda x: np.fill_diagonal(x, np.diagonal(x)[::-1]),
+    "parts of complex numbers": lambda x: (
+        lambda z: (
+            z.imag.flat.__setitem__(slice(1, None), z.imag),
+            z.real.flat.__setitem__(slice(1, None), z.imag),
+            z.flat.__setitem__(slice(2, None), z),
+            x.__setitem__(..., z.real + 2 * z.imag),
+        )
+    )(x * (1 + 0.5j)),
+    "product at": lambda x: np.multiply.at(x[0], [0, 0, 1], x[0]),
+    "hypot at": lambda x: np.hypot.at(x, ([0, 1, 0], [1, 1, 1]), x[1]),
+    "sum at": lambda x: np.add.at(x[0], [0, 0, 1], x[0]),
+    "putmask": lambda x: np.putmask(x, x > 0.5, x[0]),
+    "put": lambda x: np.put(x, [2, 1, 0], x[0]),
+}
+
+
+@pytest.mark.parametrize("write", ONTO_ITSELF.values(), ids=ONTO_ITSELF)
+def test_what_is_read_from_the_array_that_is_written_to(write):
+    def f(x):
+        x = x * 1.0
+        write(x)
+        return x
+
+    same_as_numpy(f, np.linspace(0.3, 1.4, 6).reshape(2, 3), order=1)
+
+
+def test_shuffle_is_refused_where_it_would_double_rows():
+    generator = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for shuffle in (generator.shuffle, np.random.shuffle):
+            with pytest.raises(TypeError, match="permutation"):
+                ld.vjp(lambda x, shuffle=shuffle: (shuffle(x), x)[1], np.ones((9, 2)))
+        shuffled = ld.vjp(lambda x: (generator.shuffle(x), x * x)[1], x3)[0]
+    np.testing.assert_array_equal(np.sort(shuffled), np.sort(x3 * x3))
+
+    def swapped(x):
+        x = x * 1.0
+        x[0], x[1] = x[1], x[0]
+        return x
+
+    same_as_numpy(swapped, A34)
+
+
+def test_casts_of_scalars_are_scalars():
+    def f(x):
+        count = np.sum(x * x).astype(int)
+        before = count
+        count += 1
+        assert before == count - 1
+        return np.sum(x) * before
+
+    np.testing.assert_array_equal(ld.grad(f)(x3), int(x3 @ x3))
+
+    def of_an_array(x):
+        count = lnp.array(2.5).astype(int)
+        same = count
+        count += 1
+        return np.sum(x) * same
+
+    np.testing.assert_array_equal(ld.grad(of_an_array)(x3), 3)
+
+
+def test_arrays_of_lists_lie_by_rows():
+    def f(x):
+        y = lnp.array([x, x])
+        y.ravel()[1] = 4.0
+        return y * x
+
+    np.testing.assert_array_equal(ld.vjp(f, np.asfortranarray(A34))[0], f(np.asfortranarray(A34)))

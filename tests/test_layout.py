@@ -33,7 +33,6 @@ TABLES = [importlib.import_module(path.stem) for path in sorted(Path(__file__).p
 OTHERWISE = {
     "histogram2d": ("C", "NumPy gives a part of a larger array"),
     "histogramdd": ("C", "NumPy gives a part of a larger array"),
-    "imag": ("writable", "of real arrays NumPy gives zeros that cannot be written to"),
     "nan_to_num": ("order C F", "a view that has been written to has memory of its own until seen anew"),
     "polyval": ("scalar", "NumPy gives an array without axes for no coefficients alone"),
     "quantile": ("scalar", "NumPy gives arrays without axes for some methods and keywords"),

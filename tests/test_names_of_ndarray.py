@@ -32,7 +32,7 @@ OF_CONSTANTS = {  # they would lose the derivative
     "tofile": ("file",),
     "tolist": (),
 }
-REFUSED = {"resize": ((3, 2),), "setfield": (1.0, float), "setflags": ()}
+REFUSED = {"resize": ((3, 2),), "setfield": (1.0, float)}
 OF_MEMORY = "base ctypes data"  # a Variable has no memory of its own to show
 
 OPERATORS = """
@@ -62,6 +62,7 @@ def names_of(object_):
 def test_every_public_name_is_accounted_for():
     public = {name for name in names_of(X) if not name.startswith("_")}
     kinds = [CALLS, FURTHER_CALLS, IN_PLACE, OF_CONSTANTS, REFUSED, ATTRIBUTES.split(), OF_MEMORY.split()]
+    kinds = [*kinds, ["setflags"]]
     listed = [name for kind in kinds for name in kind]
     assert sorted(set(listed)) == sorted(listed)
     assert public - {"tostring"} <= set(listed)  # tostring: until NumPy 2.2
@@ -141,3 +142,23 @@ def test_remainders_in_place_are_seen_by_other_names():
     quotient = ld.Variable([3.0, 4.5]) * 1
     quotient //= 2.0
     np.testing.assert_array_equal(ld.value(quotient), [1.0, 2.0])
+
+
+def test_flags_can_be_set_to_what_they_are():
+    for v in (ld.Variable(X) * 1, untraced(X.copy())):
+        v.setflags(write=True, align=True)
+        v.flags.writeable = True
+        v.flags["W"] = True
+        for refused in (
+            lambda v: v.setflags(write=False),
+            lambda v: v.setflags(False),
+            lambda v: setattr(v.flags, "writeable", False),
+        ):
+            with pytest.raises(TypeError, match=r"v\.copy\(\)"):
+                refused(v)
+        for name, arguments in {"resize": ((3, 2),), "setfield": (1.0, float)}.items():
+            with pytest.raises(TypeError, match="write v"):
+                getattr(v, name)(*arguments)
+    constant = untraced(X.copy())
+    with pytest.raises(ValueError, match="read-only"):
+        constant.byteswap(inplace=True)

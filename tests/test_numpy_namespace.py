@@ -223,6 +223,47 @@ def test_vectorize_as_numpys_on_plain_arrays():
         np.vectorize(f)([])
 
 
+VECTORIZED = {
+    "two arrays": lambda f, x: np.vectorize(f)(x, x[:, :1]),
+    "given types": lambda f, x: np.vectorize(f, otypes=[float])(x, 1.0),
+    "cached": lambda f, x: np.vectorize(f, cache=True)(x.T, 1.0),
+    "two results": lambda f, x: np.vectorize(lambda a, b: (f(a, b), a))(x, x[0])[0],
+    "parts": lambda f, x: np.vectorize(lambda a: f(np.sum(a), 1.0), signature="(n)->()")(x),
+    "first a whole number": lambda f, x: np.vectorize(lambda a, b: 0 if a < 0.5 else f(a, b))(x, 1.0),
+    "no axes": lambda f, x: np.vectorize(f)(x[0, 0], 1.0),
+}
+
+
+@pytest.mark.parametrize("vectorized", VECTORIZED.values(), ids=VECTORIZED)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_vectorize_calls_its_function_as_numpy_does(vectorized, order):
+    x = numpy.array([[0.4, 0.9, 1.1], [0.7, 1.3, 0.6]], order=order)
+    calls = []
+
+    def f(a, b):
+        calls.append(float(ld.value(a)))
+        return a * b + a
+
+    original, replaced = numpy.vectorize, np.vectorize
+    np.vectorize = original
+    try:
+        expected, called = vectorized(f, x), calls[:]
+    finally:
+        np.vectorize = replaced
+    for transform in (lambda g: ld.vjp(g, x)[0], lambda g: ld.jvp(g, (x,), (x,))[0]):
+        calls.clear()
+        flags = []
+
+        def g(x, flags=flags):
+            y = vectorized(f, x)
+            flags[:] = [y.flags.c_contiguous, y.flags.f_contiguous] if np.ndim(y) else []
+            return y
+
+        numpy.testing.assert_allclose(transform(g), expected, rtol=1e-15)
+        assert calls == called
+        assert not flags or flags == [expected.flags.c_contiguous, expected.flags.f_contiguous]
+
+
 def test_fill_diagonal_and_assignment_forms():
     def f(v, w):
         K = np.zeros((3, 3))

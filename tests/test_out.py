@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import special
 from test_layout import OURS
 from test_table import CASES
 
@@ -128,3 +130,51 @@ def test_methods_take_out_by_position(name):
         return np.sum(v)
 
     ld.grad(f)(X)
+
+
+def test_constants_go_into_plain_arrays():
+    def f(v):
+        plain, held = np.ones(3), np.zeros((2, 3))
+        c = untraced(np.arange(3.0))
+        np.add(plain, c, out=plain)
+        assert np.multiply(c, c, out=held[1]) is not None
+        np.sum(np.stack([c, c]), axis=0, out=held[0])
+        np.add.accumulate(c, out=plain[:])
+        np.testing.assert_array_equal(held, [[0, 2, 4], [0, 1, 4]])
+        np.testing.assert_array_equal(plain, [0, 1, 3])
+        with pytest.raises(TypeError, match="cannot write into an array"):
+            np.add(c, v, out=plain)
+        return np.sum(v)
+
+    ld.grad(f)(np.ones(3))
+
+
+def test_functions_without_a_rule_take_constants():
+    def f(v):
+        c, text, held = untraced(np.arange(3.0)), io.StringIO(), io.BytesIO()
+        np.savetxt(text, c)
+        np.save(held, c)
+        np.savez(held, c, named=[c, c])
+        assert text.getvalue().split() == [f"{k:.18e}" for k in range(3)]
+        np.testing.assert_array_equal(special.itj0y0(c)[0], special.itj0y0(np.arange(3.0))[0])
+        with pytest.raises(TypeError, match="savetxt"):
+            np.savetxt(text, v)
+        with pytest.raises(TypeError, match="savez"):
+            np.savez(held, named=[c, v])
+        return np.sum(v)
+
+    ld.grad(f)(np.ones(3))
+
+
+def test_reductions_do_not_broadcast_into_out():
+    def f(x, out):
+        for reduction in (np.sum, np.max, np.cumsum, np.std, np.nanmax, np.add.reduce, np.add.accumulate):
+            with pytest.raises(ValueError, match=r"dimension|wrong size|match|broadcast"):
+                reduction(x, axis=0, out=out)
+        return np.sum(x)
+
+    for shape in ((2, 3), (2, 1), (1,)):
+        x = np.ones(shape)
+        for out in (np.zeros((4, *shape)), np.zeros((1, *shape)), np.zeros(5)):
+            f(x, out)
+            ld.grad(lambda v, out=out: f(v, untraced(out.copy())))(x)

@@ -124,3 +124,10 @@ def test_errors_are_those_of_numpy():
 def test_polyval_by_rows_of_coefficients():
     p = np.arange(6.0).reshape(3, 2)
     assert_array_equal(ld.value(np.polyval(ld.Variable(p), X)), np.polyval(p, X))
+
+
+def test_polyval_of_coefficients_that_are_rows():
+    p = np.linspace(0.5, 1.5, 6).reshape(3, 2)
+    for x in (1.5, np.array([0.5, 2.0])):
+        assert_array_equal(ld.vjp(lambda p, x: np.polyval(p, x), p, x)[0], np.polyval(p, x))
+        check_grads(np.polyval, (p, x), order=2)

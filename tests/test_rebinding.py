@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lindiff as ld
+import lindiff.numpy as lnp
 
 X = np.arange(1.0, 4.0)
 
@@ -245,6 +246,13 @@ MAKERS_OF_ORDER = {
     "asfortranarray": lambda: np.asfortranarray(np.ones((2, 3))),
     "of a transposed array": lambda: np.add(np.ones((3, 2)).T, 1),
     "einsum": lambda: np.einsum("ij,jk->ki", np.ones((3, 4)), np.ones((4, 2))),
+    "a part of the columns": lambda: np.ones((2, 5))[:, :3],
+    "every other column": lambda: np.ones((2, 6))[:, ::2],
+    "every other row": lambda: np.ones((4, 3))[::2],
+    "backwards": lambda: np.ones((2, 3))[::-1, ::-1],
+    "columns of columns": lambda: np.ones((5, 4), order="F")[:2, 1:],
+    "real parts": lambda: np.ones((2, 3), complex).real,
+    "some of four axes": lambda: np.ones((2, 3, 4, 5))[:, ::-1, 1:, ::2],
     "moved axes": lambda: np.moveaxis(np.ones((3, 2, 4)), 0, 1).copy("K"),
 }
 
@@ -267,3 +275,19 @@ def test_the_rebound_name_has_the_order_of_the_array(make, order):
     np.testing.assert_allclose(value, f(x), rtol=1e-12)
     steps = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(x.size).reshape(x.size, *x.shape)]
     np.testing.assert_allclose(gradient.ravel(), steps, rtol=1e-7, atol=1e-7)
+
+
+def test_what_is_no_variable_goes_into_the_array_that_others_hold():
+    a = np.zeros((2, 3))
+    held = [a]
+
+    def f(x):
+        a[...] = 0.0
+        c = lnp.ones((2, 3))
+        for b in held:
+            b += c
+        a[1] *= 2 * c[0]
+        np.subtract(a, c, out=a)
+        return np.sum(x * held[0])
+
+    np.testing.assert_array_equal(ld.grad(f)(np.ones((2, 3))), [[0.0] * 3, [1.0] * 3])

@@ -472,7 +472,15 @@ cdef class Differential(NodeOfMany):
     def pull_leaves(self, list y_bars):
         """Cotangents of the active inputs from those of the leaves of the result."""
         cdef bint several = self.unflatten is not None or isinstance(self.result, (tuple, list))
-        x_bars = self.pull_arguments(self.fill_outputs(y_bars) if several else y_bars[0])
+        try:
+            x_bars = self.pull_arguments(self.fill_outputs(y_bars) if several else y_bars[0])
+        except TypeError as error:
+            if "does not turn into a plain" not in str(error):
+                raise
+            raise TypeError(
+                f"{error}\nIn forward mode a rule that has a pullback alone is transposed: here "
+                f"{name_of(self.pullback)} runs on Variables. Take reverse mode (ld.grad, ld.vjp, "
+                f'ld.jacobian(f, mode="reverse")), or give the rule a pushforward, too') from None
         return [self.cotangent(x_bars, place) for place in self.places]
 
     cdef int pull_by_transposition(self, Pull walk, object y_bar) except -1:

@@ -97,7 +97,8 @@ class Directions(np.lib.mixins.NDArrayOperatorsMixin):
         if method == "__call__" and ufunc.signature is None and "out" not in kwargs:
             results = ufunc(*aligned(inputs), **kwargs)
             return tuple(map(Directions, results)) if isinstance(results, tuple) else Directions(results)
-        if not all(isinstance(y, Directions) for y in kwargs.get("out", ())):
+        written = inputs[:1] if method == "at" else kwargs.get("out", ())
+        if not all(isinstance(y, Directions) for y in written):
             raise Apart  # one array for all directions
         known = ufuncs.get((ufunc, method))
         if known is not None:
@@ -107,6 +108,8 @@ class Directions(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
+        if count_of((args, tuple(kwargs.values()))) is None:
+            raise Apart  # ``like`` them: an array for each direction
         return act(function, args, kwargs)
 
     def __getitem__(self, index: Any) -> Directions:

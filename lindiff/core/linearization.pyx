@@ -10,8 +10,8 @@ from cpython.ref cimport Py_REFCNT
 from lindiff.core.differential cimport stand_in
 from lindiff.core.record cimport Record, Trace, begin, end, leave, meet_large
 from lindiff.core.variable cimport (
-    Variable, alike, as_scalar_or_array, as_value, inside_of, know_arrays, node_in, tangent_in, trace_inputs,
-    trace_tangents, value_in,
+    Variable, alike, as_scalar_or_array, as_value, in_gaps_of, inside_of, know_arrays, node_in,
+    overlaps_itself, tangent_in, trace_inputs, trace_tangents, value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport copy, give_back, is_large, lend
@@ -36,6 +36,14 @@ cdef inline object copy_of(object x):
     if cnp.PyArray_CheckExact(x):
         return copy(<cnp.ndarray>x, True)
     return x.copy()
+
+
+cdef object copy_of_input(object x):
+    """The same, with gaps where ``x`` has them: they tell what is a view of it."""
+    if cnp.PyArray_CheckExact(x) and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x) \
+            and not cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>x) and not overlaps_itself(x):
+        return in_gaps_of(x, x)
+    return copy_of(x)
 
 
 cdef bint held_once(object y):
@@ -85,7 +93,7 @@ cdef class Inputs:
                 if type(self.arrays[i]) is Variable:
                     self.arrays[i] = as_scalar_or_array(self.arrays[i], (<Variable>self.arrays[i])._scalar)
                 elif self.arrays[i] is self.originals[i]:
-                    self.arrays[i] = copy_of(self.arrays[i])
+                    self.arrays[i] = copy_of_input(self.arrays[i])
 
     cdef void forget(self):
         """Drop the memory of large copies: from here on shapes and dtypes are enough."""

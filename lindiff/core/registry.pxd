@@ -28,6 +28,7 @@ cdef class Rule(Handler):
     cdef object window(self, Variable view, Variable x, tuple args, dict kwargs, Py_ssize_t place)
     cdef tuple outcome(self, tuple args, dict kwargs)
     cdef tuple sealed_outcome(self, tuple values, tuple seals, unsigned long long shut, dict kwargs)
+    cdef int check_result(self, object result) except -1
     cdef int release(self, Differential differential) except -1
     cdef str name(self)
 

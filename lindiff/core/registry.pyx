@@ -7,6 +7,7 @@ functions that have (:class:`Composed`), or its derivative is zero wherever it h
 import dis
 import functools
 import inspect
+import operator
 import types
 
 cimport numpy as cnp
@@ -139,6 +140,7 @@ cdef class Rule(Handler):
             argument = None
             seals = sealed_arguments(args_seen, args, &shut)
             result, found = self.sealed_outcome(args_seen, seals, shut, kwargs_seen)
+            self.check_result(result)
             held = opened(args_seen, seals, shut)
             result = unsealed(result, seals, args_seen)
             result = callers_own(result, functions_of(found), args_seen)
@@ -217,7 +219,9 @@ cdef class Rule(Handler):
                 x = args[k]
                 if shares(view._value, x._value):
                     watch(x, view, self.window(view, x, args, kwargs, k))
-                    break
+                    return result
+        if not self.is_users and is_fixed(view):
+            watch(new_variable(view.node, view._value), view, view_by(operator.pos, (), {}, False, 0))
         return result
 
     cdef object window(self, Variable view, Variable x, tuple args, dict kwargs, Py_ssize_t place):
@@ -262,6 +266,17 @@ cdef class Rule(Handler):
         if before is not None:
             refuse_other_contents(self.rule, seals, by_name, before)
         return outcome
+
+    cdef int check_result(self, object result) except -1:
+        """Refuse what is no array in the result of a user's rule."""
+        if cnp.PyArray_CheckExact(result):
+            return 0
+        for y in pytree.flatten(result)[0]:
+            if y is not None and not hasattr(y, "dtype") and not isinstance(y, (int, float, complex)):
+                raise TypeError(
+                    f"{self.name()}: a rule returns arrays and numbers, nested in tuples, lists, dicts or "
+                    f"dataclasses, and a pullback; this one returned a {type(y).__name__} ({y!r}) among them")
+        return 0
 
     def _outcome(self, args, kwargs):
         return self.outcome(args, kwargs)
@@ -334,6 +349,12 @@ def of_all(partial):
     if partial is None or not takes_value_alone(partial.__code__):
         return partial
     return lambda y, *args: partial(y)
+
+
+cdef bint is_fixed(Variable x):
+    """Whether NumPy gives a result that may not be written to, though it is no view."""
+    return cnp.PyArray_CheckExact(x._value) and cnp.PyArray_NDIM(<cnp.ndarray>x._value) > 0 \
+        and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x._value)
 
 
 cdef bint is_same(cnp.ndarray x, cnp.ndarray y):
@@ -485,7 +506,7 @@ cpdef object handle(object function, tuple args, dict kwargs):
     """Call ``function`` on arguments with Variables among them."""
     cdef Handler handler = handlers.get(function)
     if handler is None:
-        raise_unsupported(function)
+        return unsupported(function, args, kwargs)
     for x in args:
         if is_table(x) or has_shells(x):
             args = tuple([operand(x) for x in args])
@@ -500,6 +521,24 @@ cpdef object handle(object function, tuple args, dict kwargs):
         explain_mixture((args, kwargs), error)
         raise
     return result if handler.without_axes == SCALAR else without_axes(result, args, handler.without_axes)
+
+
+def unsupported(function, tuple args, dict kwargs, known=None):
+    """A function, ``known`` as another, that has no rule: of constants alone it needs none."""
+    given = (args, tuple(kwargs.values()))
+    trace = innermost(given, None)
+    if trace is not None and trace.level > 0 or has_shells(given):
+        raise_unsupported(function if known is None else known)
+    return function(*[as_plain(x) for x in args], **{name: as_plain(x) for name, x in kwargs.items()})
+
+
+cdef object as_plain(object x):
+    """An argument with plain arrays, which have the memory of constants, for these."""
+    if type(x) is Variable:
+        return np.asarray(x)
+    if isinstance(x, (list, tuple)) and innermost(x, None) is not None:
+        return pytree.rebuild(x, [as_plain(item) for item in x])
+    return x
 
 
 def raise_unsupported(function):

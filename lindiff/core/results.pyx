@@ -102,9 +102,9 @@ cdef object scalar_result(object result, tuple args, bint everywhere=False):
 cdef object without_axes(object result, tuple args, int kind):
     """A result without axes as the array that NumPy gives, ``kind`` says when."""
     if kind == LIKE_FIRST and not (args and is_array(args[0])):
-        return result
-    if isinstance(result, np.inexact):
-        return untraced(result)
+        return scalar_result(result, args, True)
+    if isinstance(result, np.generic):
+        return untraced(result) if isinstance(result, np.inexact) else np.array(result)
     if type(result) is Variable and (<Variable>result)._scalar:
         return as_scalar_or_array(result, False)
     return result

@@ -21,6 +21,7 @@ cdef class Variable:
     cdef int take(self, object outcome) except -1
     cdef int become(self, Variable other) except -1
     cdef int check_writable(self) except -1
+    cdef int keep_gaps(self, object plain) except -1
     cdef int hindrance(self)
     cdef int write_overlapping(self, object index, object y) except -1
     cdef int tell(self) except -1
@@ -78,6 +79,7 @@ cpdef list record_outputs(Trace trace, Node node, list values)
 cpdef object in_own_memory(object x, str order=*)
 cpdef object in_order_of(object x, object like, bint copied=*)
 cpdef list axes_in_memory(object x)
+cpdef object in_gaps_of(object x, object like)
 cdef object value_of(object x)
 cdef object constant_value(object x)
 cdef bint is_inner(object x)

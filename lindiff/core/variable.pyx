@@ -12,6 +12,7 @@ cimport numpy as cnp
 from cpython.object cimport PyObject, PyObject_GenericGetAttr, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE
 
 import math
+import opcode
 import operator
 import sys
 import threading
@@ -444,6 +445,37 @@ cpdef list axes_in_memory(object x):
     return axes[::-1]
 
 
+cpdef object in_gaps_of(object x, object like):
+    """A copy of ``x`` that lies in memory as the array ``like``, of the same shape: as many of its axes go on
+    without a gap, and the same run backwards; the gaps are as small as can be."""
+    if type(x) is Variable:
+        return new_variable((<Variable>x).node, in_gaps_of((<Variable>x)._value, like))
+    size, start, strides = extent_and_strides(like)
+    memory = np.zeros(size, x.dtype)
+    view = np.lib.stride_tricks.as_strided(memory[start:], x.shape, [step * x.itemsize for step in strides])
+    view[...] = x
+    return view
+
+
+cdef tuple extent_and_strides(object x):
+    """A vector long enough for an array with gaps where ``x`` has them, where in it that array begins, and
+    its strides, both counted in elements."""
+    cdef list strides = [0] * x.ndim
+    cdef Py_ssize_t expected = x.itemsize, step = 1, size = 1, start = 0
+    for axis in sorted(range(x.ndim), key=lambda axis: abs(x.strides[axis])):
+        length = x.shape[axis]
+        if length < 2:
+            continue
+        if abs(x.strides[axis]) != expected:
+            step += 1
+        strides[axis] = step if x.strides[axis] > 0 else -step
+        start += (length - 1) * step if x.strides[axis] < 0 else 0
+        size += (length - 1) * step
+        expected = abs(x.strides[axis]) * length
+        step *= length
+    return size, start, strides
+
+
 cdef object in_axes_order(object x, list axes):
     """A copy of ``x`` whose axes are in this order in memory."""
     if type(x) is Variable:
@@ -483,6 +515,35 @@ cdef Variable owner_of(Variable x):
 def repeats(Variable x):
     """Whether ``x`` is a view that may have one element of its base several times."""
     return overlaps(x)
+
+
+def numbered(Variable x):
+    """The elements of ``x``, each with its number in the memory that ``x`` is a view of: even, and for
+    imaginary parts the one that follows."""
+    if x.tie is None:
+        numbers = 2 * np.arange(x._value.size).reshape(x._value.shape)
+        plain = value_of(x)
+        return in_order_of(numbers, plain) if cnp.PyArray_Check(plain) else numbers
+    numbers, window = numbered(x.tie.base), x.tie.window
+    if type(window) is not View:
+        return numbers[window]
+    return numbers + 1 if (<View>window).function is np.imag else (<View>window).of(numbers)
+
+
+cpdef object as_it_is_read(object y, Variable x, object index):
+    """``y`` as ``x[index] = y`` finds it where NumPy reads an element, writes it, and reads the next: of the
+    memory of ``x`` it may see what it has written before."""
+    cdef Py_ssize_t k, source
+    cdef dict sources = {}
+    cdef list found = []
+    if type(y) is not Variable or (<Variable>y)._scalar or owner_of(x) is not owner_of(<Variable>y):
+        return y
+    places = np.ravel(numbered(x)[index])
+    for k, (place, read) in enumerate(zip(places, np.resize(numbered(y), places.size))):
+        source = sources.get(read, k)
+        sources[place] = source
+        found.append(source)
+    return np.resize(y, places.size)[found] if found != list(range(len(found))) else y
 
 
 def places_in_base(Variable x):
@@ -965,6 +1026,19 @@ cdef bint shares(object value, object x):
     return whole is not None and (whole is x or whole is getattr(x, "base", None))
 
 
+cdef int refuse_to_shuffle(frame) except -1:
+    """Refuse to let the shuffle of NumPy's random generators, which ``frame`` calls, swap rows of an array as
+    it does items of a list: rows are views."""
+    code = frame.f_code
+    if not any(["shuffle" in names for names in (code.co_names, code.co_varnames, code.co_freevars)]):
+        return 0
+    if opcode.opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL"):
+        raise TypeError(
+            "shuffle would swap the rows of a Variable as if they were copies: write "
+            "v[...] = v[rng.permutation(len(v))]")
+    return 0
+
+
 cdef Variable base_of(object x):
     """What the Variable ``x`` is a view of; None where it is none."""
     return None if (<Variable>x).tie is None else (<Variable>x).tie.base
@@ -1293,6 +1367,12 @@ cdef class Variable:
     cdef int check_writable(self) except -1:
         """Refuse to change what is not this Variable's to change, through views as well."""
         cdef int hindrance = self.hindrance()
+        cdef Variable owner
+        if hindrance == WRITABLE:
+            owner = owner_of(self)
+            plain = value_of(owner)
+            if has_gaps(plain) and not overlaps_itself(plain):
+                owner.keep_gaps(plain)
         if hindrance == IS_SCALAR:
             raise TypeError(
                 "a scalar, as np.sum(v), v[0] and v @ v give it, cannot be written to: write s = ..., "
@@ -1303,6 +1383,25 @@ cdef class Variable:
             raise TypeError(
                 "a Variable made by hand cannot be changed in place, its gradient would be lost: write "
                 "w = ld.Variable(ld.value(w) - step), or y = w + 1 to go on computing")
+        return 0
+
+    cdef int keep_gaps(self, object plain) except -1:
+        """Become a view of a vector: what is written leaves the gaps in memory as they are.
+
+        Whether other views of an array are copies depends on them.
+        """
+        cdef Variable view
+        size, start, strides = extent_and_strides(plain)
+        strides = tuple([step * plain.itemsize for step in strides])
+        vector = untraced(np.zeros(size, plain.dtype))[start:]
+        view = _operators.function(np.lib.stride_tricks.as_strided, (vector, plain.shape, strides), {})
+        view[...] = self
+        self._value = view._value
+        self.node = view.node
+        self.shared = None
+        self.tie = view.tie
+        view.tie = None
+        self.tie.view = <PyObject *>self
         return 0
 
     cdef int hindrance(self):
@@ -1424,11 +1523,13 @@ cdef class Variable:
         return bool(value_of(self))
 
     def __setitem__(self, index, value):
-        if type(value) is Variable and base_of(value) is self and (<Variable>value).tie.window is index:
-            return  # v[i] += w: the view v[i] has told v already
+        if type(value) is Variable and base_of(value) is self:
+            if (<Variable>value).tie.window is index:
+                return  # v[i] += w: the view v[i] has told v already
+            refuse_to_shuffle(sys._getframe())
         self.check_writable()
         if self.tie is not None and type(self.tie.window) is View and (<View>self.tie.window).flat:
-            value = repeated_to(np.shape(value_of(self)[index]), value)
+            value = repeated_to(np.shape(value_of(self)[index]), as_it_is_read(value, self, index))
         if overlaps(self):
             self.write_overlapping(index, value)
             return
@@ -1494,6 +1595,8 @@ cdef class Variable:
 
     @imag.setter
     def imag(self, y):
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
         np.imag(self)[...] = y
 
     @property
@@ -1513,7 +1616,8 @@ cdef class Variable:
 
     @flat.setter
     def flat(self, y):
-        self.flat[...] = np.resize(y, self.size)
+        self.check_writable()
+        self.flat[...] = np.resize(as_it_is_read(y, self, ...), self.size)
 
     @property
     def shape(self):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from lindiff.core.variable import Variable, is_untraced, value
+from lindiff.core.variable import Variable, in_order_of, is_untraced, value
 from lindiff.rules.creation import accepting, stacked
 
 __all__ = [
@@ -46,31 +46,71 @@ class vectorize(np.vectorize):
     wanted: Callable[[], bool] | None = None
 
     def _vectorize_call(self, func: Callable[..., Any], args: list[Any]) -> Any:
-        if self.signature is None:
-            ranks = [0] * len(args)
-        else:
-            core = self.signature.replace(" ", "").split("->")[0]
-            ranks = [len([*filter(None, part.split(","))]) for part in core.strip("()").split("),(")]
-        kind = object if self.signature is None else None  # numbers come as Python's, as NumPy gives them
-        arrays = [x if isinstance(x, Variable) else np.asanyarray(x, dtype=kind) for x in args]
+        if self.signature is not None:
+            return self._of_parts(func, args)
+        return self._of_numbers(func, args) if args else func()
+
+    def _of_numbers(self, func: Callable[..., Any], args: list[Any]) -> Any:
+        """A call for each element in the order of memory, as NumPy's, and one before to see what comes."""
+        dtypes: Any = self.otypes
+        found = []
+        if dtypes is None:
+            firsts = [x if isinstance(x, Variable) else np.asarray(x) for x in args]
+            if any(x.size == 0 for x in firsts):
+                raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+            found = [func(*(x[(0,) * x.ndim] for x in firsts))]
+            dtypes = _dtypes(found[0])
+        # numbers come as Python's, as NumPy gives them
+        arrays = [x if isinstance(x, Variable) else np.asanyarray(x, dtype=object) for x in args]
+        patterns = [np.empty_like(value(x), object) if isinstance(x, Variable) else x for x in arrays]
+        operands: Any = [*patterns, None]
+        modes: Any = [["readonly"]] * len(patterns) + [["writeonly", "allocate"]]
+        kinds = [None] * len(patterns) + [object]
+        steps = np.nditer(operands, ["multi_index", "refs_ok", "zerosize_ok"], modes, kinds)
+        like = steps.operands[-1]
+        shape = like.shape
+        arrays = [np.broadcast_to(x, shape) for x in arrays]
+        outcomes = [None] * steps.itersize
+        for step, _ in enumerate(steps):
+            index = steps.multi_index
+            known = self.cache and step == 0 and found
+            outcome = found[0] if known else func(*(x[index] for x in arrays))
+            outcomes[np.ravel_multi_index(index, shape) if shape else 0] = outcome
+        results = self._filled(outcomes, shape, dtypes)
+        ordered = tuple(in_order_of(y, like, copied=False) for y in results)
+        return ordered[0] if len(ordered) == 1 else ordered
+
+    def _of_parts(self, func: Callable[..., Any], args: list[Any]) -> Any:
+        """A call for each part that the signature names."""
+        core = str(self.signature).replace(" ", "").split("->")[0]
+        ranks = [len([*filter(None, part.split(","))]) for part in core.strip("()").split("),(")]
+        arrays = [x if isinstance(x, Variable) else np.asanyarray(x) for x in args]
         leads = [x.ndim - rank for x, rank in zip(arrays, ranks, strict=True)]
         shape = np.broadcast_shapes(*(x.shape[:lead] for x, lead in zip(arrays, leads, strict=True)))
         arrays = [np.broadcast_to(x, shape + x.shape[lead:]) for x, lead in zip(arrays, leads, strict=True)]
         outcomes = [func(*(x[index] for x in arrays)) for index in np.ndindex(shape)]
-        if not outcomes:
-            if not self.otypes:
-                raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-            empty = [_accepting(np.empty(shape, kind), self.wanted) for kind in self.otypes]
-            return empty[0] if len(empty) == 1 else tuple(empty)
-        if isinstance(outcomes[0], tuple):
-            columns = zip(*outcomes, strict=True)
-            return tuple(self._filled(column, shape, i) for i, column in enumerate(columns))
-        return self._filled(outcomes, shape, 0)
+        if not outcomes and not self.otypes:
+            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+        results = self._filled(outcomes, shape, self.otypes or _dtypes(outcomes[0]))
+        return results[0] if len(results) == 1 else results
 
-    def _filled(self, outcomes: Any, shape: tuple[int, ...], i: int) -> Any:
-        """The results of all calls, the ``i``-th of each, as an array."""
-        y = _accepting(stacked([*outcomes], self.otypes[i] if self.otypes else None), self.wanted)
-        return np.reshape(y, shape + y.shape[1:])
+    def _filled(self, outcomes: list[Any], shape: tuple[int, ...], dtypes: Sequence[Any]) -> tuple[Any, ...]:
+        """The results of all calls as arrays, of the dtypes of the first."""
+        if not outcomes:
+            return tuple(_accepting(np.empty(shape, dtype), self.wanted) for dtype in dtypes)
+        several = isinstance(outcomes[0], tuple)
+        columns = [*zip(*outcomes, strict=True)] if several else [outcomes]
+        found = [
+            _accepting(stacked([*column], dtype), self.wanted)
+            for column, dtype in zip(columns, dtypes, strict=True)
+        ]
+        return tuple(np.reshape(y, shape + y.shape[1:]) for y in found)
+
+
+def _dtypes(outcome: Any) -> list[Any]:
+    """The dtypes of what a function has returned, one result or a tuple of them."""
+    parts = outcome if isinstance(outcome, tuple) else (outcome,)
+    return [part.dtype if isinstance(part, Variable) else np.asarray(value(part)).dtype for part in parts]
 
 
 class Rows:

@@ -14,7 +14,15 @@ from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Linear
 from lindiff.core.record import is_recording
 from lindiff.core.registry import composed, on_values, rule
-from lindiff.core.variable import Variable, in_order_of, in_own_memory, untraced, use_makers, value
+from lindiff.core.variable import (
+    Variable,
+    in_order_of,
+    in_own_memory,
+    is_untraced,
+    untraced,
+    use_makers,
+    value,
+)
 from lindiff.rules._common import as_array, laid_out, memory_order
 
 __all__: list[str] = []
@@ -25,7 +33,11 @@ def buffer_maker(function: Callable[..., Any]) -> None:
 
     def make(*args: Any, **kwargs: Any) -> Any:
         like = kwargs.pop("like", None)
-        return accepting(placed(on_values(function, args, kwargs), like))
+        made = placed(on_values(function, args, kwargs), like)
+        given = [x for x in (*args, *kwargs.values()) if isinstance(x, Variable)]
+        if given and all(map(is_untraced, given)):
+            return accepting(made)
+        return untraced(made) if made.dtype.kind in "fc" else made  # a walk that runs on Variables records
 
     composed(function)(make)
 
@@ -141,7 +153,8 @@ def survey(nested: Any, place: tuple[int, ...], found: dict[tuple[int, ...], Any
 def stacked(nested: Any, dtype: Any = None) -> Any:
     """An array from nested lists, with Variables among them at any depth; plain if there are none."""
     if dtype is None and isinstance(nested, (list, tuple)) and {*map(type, nested)} == {Variable}:
-        return np.stack(nested)
+        y = np.stack(nested)
+        return y if y.ndim < 2 else laid_out(y, "C")
     found: dict[tuple[int, ...], Any] = {}
     values = survey(nested, (), found)[0]
     if any(foreign(x) is not None for x in found.values()):

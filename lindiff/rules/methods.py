@@ -50,11 +50,12 @@ class Flags:
         return self._own[name.upper()] if name.upper() in self._own else getattr(self._plain, name)
 
     def __getitem__(self, name: str) -> Any:
-        name = _FLAGS.get(name, name)
+        name = _FLAGS.get(name, name.upper())
         return self._own[name] if name in self._own else self._plain[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise TypeError("the flags of a Variable cannot be set")
+        if bool(value) != self[name]:
+            raise TypeError(_FLAG_SET)
 
     __setitem__ = __setattr__
 
@@ -63,6 +64,9 @@ class Flags:
         return "\n".join(f"  {name} : {self[name]}" for name in names)
 
 
+_FLAG_SET = (
+    "the flags of a Variable cannot be set: give a copy of it away, v.copy(), which nobody else writes to"
+)
 _FLAGS = {"W": "WRITEABLE", "O": "OWNDATA", "B": "BEHAVED", "CA": "CARRAY", "FA": "FARRAY"}
 
 
@@ -71,11 +75,31 @@ def _refused(name: str, instead: str) -> Callable[..., Any]:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_untraced(self):
-            return getattr(value(self), name)(*args, **kwargs)
+            plain = value(self)[...]
+            if isinstance(plain, np.ndarray):
+                plain.flags.writeable = False
+            return getattr(plain, name)(*args, **kwargs)
         raise TypeError(f"a Variable has no {name}(...): {instead}")
 
     method.__name__ = name
     return method
+
+
+def _never(name: str, instead: str) -> Callable[..., Any]:
+    """A method that changes an array in a way that others who have it would not see."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"a Variable has no {name}(...): {instead}")
+
+    method.__name__ = name
+    return method
+
+
+def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    """What is so already may be set."""
+    for name, flag in (("WRITEABLE", write), ("ALIGNED", align), ("WRITEBACKIFCOPY", uic)):
+        if flag is not None:
+            self.flags[name] = flag
 
 
 def _unpacked(arguments: tuple[Any, ...]) -> Any:
@@ -242,9 +266,9 @@ METHODS |= {
 METHODS |= {
     "item": _refused("item", "write v[i] to go on computing, or ld.value(v).item(i) for the plain number"),
     "tolist": _refused("tolist", "write list(v) to go on computing, or ld.value(v).tolist()"),
-    "resize": _refused("resize", "write v = np.reshape(v, shape), np.resize or np.pad"),
-    "setfield": _refused("setfield", "write v[...] = new"),
-    "setflags": _refused("setflags", "a Variable's array is not shared"),
+    "resize": _never("resize", "write v = np.reshape(v, shape), np.resize or np.pad"),
+    "setfield": _never("setfield", "write v[...] = new"),
+    "setflags": setflags,
 }
 
 

@@ -17,9 +17,17 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import on_host, placed
-from lindiff.core.registry import handle, handler_kind, is_constant, on_values, raise_unsupported
+from lindiff.core.registry import handle, handler_kind, is_constant, on_values, unsupported
 from lindiff.core.results import apart
-from lindiff.core.variable import Variable, in_order_of, places_in_base, repeats, value
+from lindiff.core.variable import (
+    Variable,
+    in_gaps_of,
+    in_order_of,
+    is_untraced,
+    places_in_base,
+    repeats,
+    value,
+)
 from lindiff.rules._common import along, as_array, normalized_axes
 from lindiff.rules.indexing import host_parts, scatter
 from lindiff.rules.rebinding import is_statement, may_rebind
@@ -40,7 +48,7 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
     function = method_of_ufunc(ufunc, method)
     if function is None:
         if handler_kind(ufunc) is None:
-            raise_unsupported(ufunc)
+            return unsupported(getattr(ufunc, method), inputs, kwargs, ufunc)
         # NumPy says what is wrong with reductions of functions of one argument, or with two results
         return getattr(ufunc, method)(*map(value, inputs), **kwargs)
     if method in ("reduce", "accumulate", "reduceat"):
@@ -66,7 +74,22 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
         if plain and is_statement(sys._getframe(1)):
             return rebound(ufunc, inputs, kwargs, sys._getframe(1))
         kwargs.setdefault("otherwise", out)
-    return into(out, name, kwargs.pop("casting", "same_kind"), function(*inputs, **kwargs))
+    casting = kwargs.pop("casting", "same_kind")
+    y = function(*inputs, **kwargs)
+    if method in ("reduce", "accumulate", "reduceat"):
+        require_as_many_axes(out[0], y, name)
+    return into(out, name, casting, y)
+
+
+def require_as_many_axes(out: Any, y: Any, name: str) -> None:
+    """Raise NumPy's ValueError unless ``out`` has the axes of ``y``, what a reduction gives."""
+    if np.ndim(out) != np.ndim(y):
+        raise ValueError(
+            f"output parameter of np.{name} has the wrong number of dimensions: Found {np.ndim(out)} but "
+            f"expected {np.ndim(y)}"
+        )
+    if np.ndim(y) == 1 and np.shape(out) != np.shape(y):
+        raise ValueError(f"output parameter of np.{name} is the wrong size: {np.size(out)}, not {np.size(y)}")
 
 
 def method_of_ufunc(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
@@ -131,9 +154,16 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return y
     if "keepdims" in parameters_of(function) or function in (np.cumsum, np.cumprod):
         refuse_repeated(out, function.__name__)
+        if "q" not in parameters_of(function):  # quantiles are broadcast
+            require_as_many_axes(out, y, function.__name__)
     if function is np.clip and "where" in kwargs:
         y = np.where(kwargs["where"], y, out)
     return into((out,), function.__name__, "same_kind", y)
+
+
+def is_constant_array(x: Any) -> bool:
+    """Whether ``x`` may be written into plain arrays: it depends on no Variable."""
+    return not isinstance(x, Variable) or is_untraced(x)
 
 
 def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
@@ -143,7 +173,7 @@ def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
     for i, target in enumerate(out):
         if target is None:
             continue
-        if not isinstance(target, Variable):
+        if not isinstance(target, Variable) and not is_constant_array(parts[i]):
             raise TypeError(
                 f"np.{name}(..., out=...) cannot write into an array when Variables are among its inputs: "
                 f"write y = np.{name}(...)"
@@ -158,7 +188,7 @@ def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
                 f"cannot cast the result of np.{name} from {parts[i].dtype} to {target.dtype} with casting "
                 f"rule {casting!r}"
             )
-        target[...] = parts[i]
+        target[...] = parts[i] if isinstance(target, Variable) else value(parts[i])
         parts[i] = target
     return tuple(parts) if several else parts[0]
 
@@ -169,6 +199,8 @@ def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], fr
     if not a.flags.writeable:
         raise ValueError("output array is read-only")
     if not may_rebind(ufunc, a, frame):
+        if all(map(is_constant_array, inputs)):
+            return into((a,), ufunc.__name__, "same_kind", called(ufunc, *inputs, otherwise=(a,), **kwargs))
         from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
 
         variable = next(x for x in inputs if isinstance(x, Variable))
@@ -181,7 +213,9 @@ def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], fr
             f"non-broadcastable output operand with shape {a.shape} doesn't match the broadcast shape {shape}"
         )
     y = called(ufunc, *inputs, otherwise=(a,), **kwargs)
-    y = in_order_of(y if y.dtype == a.dtype else np.astype(y, a.dtype), a, copied=False)
+    y = y if y.dtype == a.dtype else np.astype(y, a.dtype)
+    contiguous = a.flags.c_contiguous or a.flags.f_contiguous
+    y = in_order_of(y, a, copied=False) if contiguous else in_gaps_of(y, a)
     return y[...] if y.ndim == 0 else y  # an array, as ``a`` is one
 
 
@@ -295,7 +329,7 @@ def at(ufunc: np.ufunc, x: Any, indices: Any, /, *y: Any) -> None:
     x, indices = each_once(destination(x, f"{ufunc.__name__}.at"), indices)
     places = np.arange(x.size).reshape(x.shape)[host_parts(indices)]
     shape, places = places.shape, places.reshape(-1)
-    operands = [np.reshape(np.broadcast_to(placed(as_array(part), x), shape), -1) for part in y]
+    operands = [np.reshape(np.broadcast_to(apart(placed(as_array(part), x), (x,)), shape), -1) for part in y]
     flat = np.reshape(x, -1)
     for now in rounds(places):
         results = ufunc(flat[places[now]], *[part[now] for part in operands])

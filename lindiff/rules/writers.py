@@ -11,7 +11,7 @@ import numpy as np
 
 from lindiff.core.arrays import on_host, placed
 from lindiff.core.registry import composed
-from lindiff.core.variable import Variable, repeats, value
+from lindiff.core.variable import Variable, as_it_is_read, repeats, value
 from lindiff.rules._common import as_array
 from lindiff.rules.selection import index_along
 
@@ -20,8 +20,13 @@ __all__: list[str] = []
 
 def destination(x: Any, function: str) -> Variable:
     """``x`` if Variables can be written into it."""
-    if isinstance(x, Variable):
+    if isinstance(x, Variable) and not x._scalar:
         return x
+    if isinstance(x, Variable):
+        raise TypeError(
+            f"np.{function}: a scalar, as np.sum(v), v[0] and v @ v give it, cannot be written to: write "
+            "s = ..., or make it an array without axes, s = np.copy(s)"
+        )
     raise TypeError(
         f"np.{function} cannot write Variables into a plain array: make it one that takes them, "
         "np.zeros(n, like=v) or np.zeros_like(v) for some Variable v; np.full(3, v) and "
@@ -78,7 +83,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     on_diagonal = np.zeros(a.shape, bool)
     np.fill_diagonal(on_diagonal, True, wrap=wrap)
     places = np.flatnonzero(on_diagonal)
-    write_flat(a, places, np.resize(placed(as_array(val), a), places.size))
+    val = as_it_is_read(placed(as_array(val), a), a, np.unravel_index(places, a.shape))
+    write_flat(a, places, np.resize(val, places.size))
 
 
 @composed(np.put)
@@ -115,7 +121,10 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     if places.size and not np.size(vals):
         raise ValueError("Cannot insert from an empty array!")
     if places.size:
-        write_flat(arr, places, np.resize(placed(as_array(vals), arr), places.size))
+        vals = placed(as_array(vals), arr)
+        if isinstance(vals, Variable) and vals.flags.c_contiguous:  # else NumPy copies them first
+            vals = as_it_is_read(vals, arr, np.unravel_index(places, arr.shape))
+        write_flat(arr, places, np.resize(vals, places.size))
 
 
 @composed(np.put_along_axis)

@@ -341,9 +341,21 @@ class _Solution:
         x, theta, plain = restore([_for_solver(leaf) for leaf in given])
         at_x = Linearization(lambda x: residual(x, *theta), (x,), kept=True)
         A = linear_operator(at_x, lambda v: np.array(value(v)))  # though it may close over Variables
-        u = np.asarray(linear_solve(A.H if adjoint else A, plain)).astype(b.dtype)
+        u = _solved(linear_solve(A.H if adjoint else A, plain), plain).astype(b.dtype)
         of_u = _Residual(equation, lambda leaves: leaves[0], restore, [u])
         return _differentiated(of_u, given, linear_solve, self.trace)[0]
+
+
+def _solved(u: Any, b: Any) -> Any:
+    """What ``linear_solve`` has returned, a vector as ``b``."""
+    if isinstance(u, (tuple, list)) or np.shape(u) != b.shape:
+        found = f"an array of shape {np.shape(u)}" if hasattr(u, "shape") else f"a {type(u).__name__}"
+        raise TypeError(
+            f"implicit: linear_solve(A, b) returns the solution of A x = b alone, an array of shape "
+            f"{b.shape}, and returned {found}; of SciPy's (x, info) write "
+            f"linear_solve=lambda A, b: cg(A, b)[0]"
+        )
+    return np.asarray(u)
 
 
 def _krylov(name: str) -> LinearSolve:
