@@ -681,3 +681,41 @@ def test_incomplete_beta_near_the_least_numbers(mp, x):
 def test_counts_are_rounded_down_also_in_derivatives(f):
     assert_allclose(ld.grad(f, 2)(2.5, 5.5, 0.3), ld.grad(f, 2)(2.0, 5.0, 0.3), rtol=1e-14)
     assert_allclose(f(2.5, 5.5, 0.3), f(2.0, 5.0, 0.3))
+
+
+def against_many_digits(mp, f, reference, args, rtol):
+    """All first and second derivatives, both in reverse and forwards over reverse."""
+    n = len(args)
+    hessian = [ld.hvp(f, args, tuple(row)) for row in np.eye(n)]
+    twice = [ld.grad(lambda *x, i=i: ld.grad(f, i)(*x), tuple(range(n)))(*args) for i in range(n)]
+    slope = ld.grad(f, tuple(range(n)))(*args)
+    change = [ld.jvp(f, args, tuple(row))[1] for row in np.eye(n)]
+    with mp.workdps(40):
+        point = [mp.mpf(x) for x in args]
+
+        def derivative(*orders):
+            return float(mp.diff(reference, tuple(point), tuple(orders)))
+
+        for i in range(n):
+            expected = derivative(*np.eye(n, dtype=int)[i])
+            assert_allclose([slope[i], change[i]], expected, rtol=rtol)
+            for j in range(i, n):
+                expected = derivative(*(np.eye(n, dtype=int)[i] + np.eye(n, dtype=int)[j]))
+                got = hessian[i][j], hessian[j][i], twice[i][j], twice[j][i]
+                assert_allclose(got, expected, rtol=rtol, err_msg=f"{i} {j}")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (1e-8, 2.0, 0.3),
+        (1e-8, 2.5, 1e-9),
+        (1e-12, 0.4, 1e-5),
+        (2e-5, 1e-8, 0.3),
+        (300.0, 1e-8, 0.99),
+        (1.5, 5e7, 3.6e-8),
+    ],
+)
+def test_second_derivatives_of_incomplete_beta(mp, args):
+    reference = lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True)
+    against_many_digits(mp, special.betainc, reference, args, rtol=1e-9)
