@@ -27,14 +27,18 @@ from lindiff.rules.special._common import elementwise
 from lindiff.rules.special.gamma import digamma_increment, polygamma, polygamma_increment, stirling_error
 
 __all__ = [
-    "LAST_EXPONENT",
+    "apart",
     "beta_density",
+    "beta_density_slope",
     "beta_derivative",
+    "beta_weight",
     "gamma_density",
     "gamma_derivative",
+    "in_double",
     "in_dtype_of_ufunc",
     "integrate",
     "inverse",
+    "length_below",
 ]
 
 NODES = 64
@@ -270,11 +274,11 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
     return y, Elementwise(
         lambda: beta_density_derivative(a, b, x, 1, 0),
         lambda: beta_density_derivative(a, b, x, 0, 1),
-        lambda: _beta_density_slope(a, b, x),
+        lambda: beta_density_slope(a, b, x),
     )
 
 
-def _beta_density_slope(a: Any, b: Any, x: Any) -> Any:
+def beta_density_slope(a: Any, b: Any, x: Any) -> Any:
     """``p ((a - 1) / x - (b - 1) / (1 - x))``."""
     return _falling(a, b, x, x) - _falling(b, a, np.subtract(1, x), x)
 
@@ -389,28 +393,22 @@ def _beta_side(a: Any, b: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
 
     def integrand(v: Any, start: Any, end: Any, a: Any, b: Any, log_x: Any, log_y: Any, *rest: Any) -> Any:
         v = start + v
-        drop, rise = _apart(v, log_x, log_y)
+        drop, rise = apart(v, log_x, log_y)
         p = np.exp(-(a * rise + b * drop))
         outer, slope_of_outer, first, second, *polygammas = rest
         return p * factor(outer, slope_of_outer, first - rise, second - drop, *polygammas)
-
-    def decay(a: Any) -> Any:
-        x, y = np.exp(log_x), np.exp(log_y)
-        slope = np.maximum(a * y - b * x, 0)
-        by_curvature = _decay_length(slope, (a + b) * x * y)
-        return np.minimum(by_curvature, (LAST_EXPONENT - (a + b) * log_y) / a)
 
     def over(start: Any, end: Any) -> Any:
         within = terms(b, np.where(small_b, raised - 1, raised))
         parameters = start, end, raised, b, log_x, log_y, outer, slope_of_outer, *within
         return integrate(integrand, lambda start, end, *_: end - start, *parameters)
 
-    end = decay(raised)
+    end = length_below(raised, b, log_x, log_y)
     bend = np.where(small_b & (log_x > log_y + 2), np.minimum(log_x - log_y, end), 0.0)
     integral = over(bend, end)
     if np.any(bend):
         integral += over(np.zeros_like(bend), bend)
-    weight = _beta_weight(raised, b, log_x, log_y) / outer
+    weight = beta_weight(raised, b, log_x, log_y) / outer
     if not np.any(small):
         return weight * integral
 
@@ -418,12 +416,20 @@ def _beta_side(a: Any, b: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
     edge = weight * np.exp(-log_x) / (a + b)
     lost = weight < UNDERFLOW
     if np.any(lost):  # xᵃ⁺¹ underflows before xᵃ
-        edge = np.where(lost, _beta_weight(a, b, log_x, log_y) / a / outer, edge)
+        edge = np.where(lost, beta_weight(a, b, log_x, log_y) / a / outer, edge)
     q = factor(outer, slope_of_outer, *terms(b - 1, np.where(small_b, a - 1, a)))
     return weight * integral + np.where(small, edge * q, 0)
 
 
-def _apart(v: Any, log_x: Any, log_y: Any) -> tuple[Any, Any]:
+def length_below(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
+    """How far below logit x ``xᵃ (1 - x)ᵇ`` has decayed."""
+    x, y = np.exp(log_x), np.exp(log_y)
+    slope = np.maximum(a * y - b * x, 0)
+    by_curvature = _decay_length(slope, (a + b) * x * y)
+    return np.minimum(by_curvature, (LAST_EXPONENT - (a + b) * log_y) / a)
+
+
+def apart(v: Any, log_x: Any, log_y: Any) -> tuple[Any, Any]:
     """``log(1 - x) - log(1 - t)`` and ``log x - log t`` for ``logit t = logit x - v``."""
     from_drop = np.log1p(np.exp(log_x) * np.expm1(-v))
     right = log_x > log_y
@@ -433,7 +439,7 @@ def _apart(v: Any, log_x: Any, log_y: Any) -> tuple[Any, Any]:
     return np.where(right, rise - v, from_drop), np.where(right, rise, v + from_drop)
 
 
-def _beta_weight(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
+def beta_weight(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
     """``xᵃ (1 - x)ᵇ / B(a, b)``."""
     smaller = np.minimum(log_x, log_y)
     x, y = np.exp(log_x), np.exp(log_y)
