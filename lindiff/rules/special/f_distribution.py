@@ -32,16 +32,20 @@ def share(u: Any) -> Any:
 
 
 def share_less_log(u: Any) -> Any:
-    """``u/(1 + u) - log(1 + u)``, of small u by the series of the logarithm in ``r = u/(2 + u)``."""
+    """``u/(1 + u) - log(1 + u)``, of small u by a series."""
     small = np.less(u, 0.25)
     if not perhaps(small):
         return share(u) - np.log1p(u)
-    r = np.where(small, u, 0) / (2 + np.where(small, u, 0))
-    series = 0.0
-    for k in range(19, 1, -2):
-        series = series * (r * r) + 1 / k
-    near = -2 * r * r * (1 / (1 + r) + r * series)
-    return np.where(small, near, share(u) - np.log1p(u))
+    return np.where(small, _of_small(np.where(small, u, 0)), share(u) - np.log1p(u))
+
+
+def _of_small(u: Any) -> Any:
+    """The same, by the series of the logarithm in ``r = u/(2 + u)``."""
+    r = u / (2 + u)
+    square, series = r * r, 0.0
+    for k in range(17, 1, -2):
+        series = series * square + 1 / k
+    return -2 * square * (1 / (1 + r) + r * series)
 
 
 @rule
@@ -69,25 +73,24 @@ def _digamma_surplus(a: Any, b: Any, k: int) -> Any:
     plain = digamma_increment(b, a) - a / b if k == 0 else polygamma_increment(1, b, a) + a / (b * b)
     if not np.any(summed):
         return plain
-    p, start = np.where(summed, a, 1.0), b[..., None] + np.arange(TERMS)
-
-    def sums(t: Any, p: Any) -> tuple[Any, Any, Any, Any, Any]:
-        parts = 1 / t, 1 / (t + 1), 1 / (t + p)
-        f = parts[0] * parts[1] * parts[2]
-        return f, *(parts[0] ** m + parts[1] ** m + parts[2] ** m for m in range(1, 5))
-
-    f, g, *_ = sums(start, p[..., None])
-    end = b + TERMS
-    F, g1, g2, g3, g4 = sums(end, p)
-    third = -F * (g1**3 + 3 * g1 * g2 + 2 * g3)
+    p, end = np.where(summed, a, 1.0), b + TERMS
+    t, p_t = b[..., None] + np.arange(TERMS), p[..., None]
+    f = 1 / (t * (t + 1) * (t + p_t))
+    parts = 1 / end, 1 / (end + 1), 1 / (end + p)
+    squares = [part * part for part in parts]
+    F, g1, g2 = parts[0] * parts[1] * parts[2], sum(parts), sum(squares)
+    g3 = sum(part * square for part, square in zip(parts, squares, strict=True))
     if k == 0:
         x, w = (1 + NODES) / 2, WEIGHTS / 2  # ∫ f dt from end on, with t = end / x
-        far = np.sum(w * x / ((end[..., None] + x) * (end[..., None] + p[..., None] * x)), axis=-1)
+        far = np.sum(w * x / ((end[..., None] + x) * (end[..., None] + p_t * x)), axis=-1)
+        third = -F * (g1 * (g1 * g1 + 3 * g2) + 2 * g3)
         total = np.sum(f, axis=-1) + far + F / 2 + F * g1 / 12 + third / 720
     else:
-        fourth = F * (g1**4 + 6 * g1**2 * g2 + 3 * g2**2 + 8 * g1 * g3 + 6 * g4)
-        second = F * (g1**2 + g2)
-        total = -np.sum(f * g, axis=-1) - F - F * g1 / 2 - second / 12 + fourth / 720
+        g4 = sum(square * square for square in squares)
+        second = F * (g1 * g1 + g2)
+        fourth = F * (g1 * g1 * (g1 * g1 + 6 * g2) + 3 * g2 * g2 + 8 * g1 * g3 + 6 * g4)
+        slopes = np.sum(f * (1 / t + 1 / (t + 1) + 1 / (t + p_t)), axis=-1)
+        total = -slopes - F - F * g1 / 2 - second / 12 + fourth / 720
     return np.where(summed, p * (1 - p) * total, plain)
 
 
@@ -107,12 +110,14 @@ def slope(n: Any, d: Any, u: Any) -> Any:
 
 
 def direct_derivative(n: Any, d: Any, x: Any, order: int) -> tuple[Any, Any]:
-    """The first or second derivative by d, and where that holds: unless d < 2 and x is beyond the mean."""
+    """The first or second derivative by d, and where it was computed: where that by b and z would cancel,
+    unless d < 2 and x is beyond the mean."""
     n, d, x = np.broadcast_arrays(*(np.asarray(each, np.float64) for each in (n, d, x)))
     a, b, out = 0.5 * n, 0.5 * d, np.zeros(n.shape)
     with np.errstate(all="ignore"):
         u = n * x / d
         known = (n > 0) & (d > 0) & np.isfinite(n) & np.isfinite(d) & (u > 0) & np.isfinite(u)
+        known &= b > 10 * np.abs(a - 1)
         lower = known & (u * np.where(b < 1, b + 1, b) < np.where(a < 1, a + 1, a))
         upper = known & ~lower & (b >= 1)
         if np.any(lower):
@@ -122,16 +127,24 @@ def direct_derivative(n: Any, d: Any, x: Any, order: int) -> tuple[Any, Any]:
     return out, lower | upper
 
 
-def _factor(n: Any, d: Any, u: Any, of_d: Any, order: int) -> tuple[Any, Any]:
-    """What the density is multiplied by: s, or ``s² + s'`` for the slope s; and what depends on u of that."""
+def _factor(n: Any, d: Any, u: Any, log_total: Any, of_d: Any, order: int) -> tuple[Any, Any]:
+    """What the density is multiplied by: s, or ``s² + s'`` for the slope s; and what depends on u of that.
+
+    ``log_total`` is ``log(1 + u)``, u may be infinite.
+    """
     surplus, increment, surplus_by_d, increment_by_d = of_d
-    w, wide = share(u), _is_wide(0.5 * n, 0.5 * d)
-    part = 0.5 * (share_less_log(u) + n / d * w)
-    s = np.where(wide, 0.5 * (increment - np.log1p(u) + w - n / d / (1 + u)), 0.5 * surplus + part)
+    w, wide, small = 1 / (1 + 1 / u), _is_wide(0.5 * n, 0.5 * d), u < 0.25
+    ratio, less_log = n / d, w - log_total
+    if np.any(small):
+        less_log = np.where(small, _of_small(np.minimum(u, 0.25)), less_log)
+    part = 0.5 * (less_log + ratio * w)
+    s = 0.5 * surplus + part
+    if np.any(wide):
+        s = np.where(wide, 0.5 * (increment - log_total + w - ratio / (1 + u)), s)
     if order == 1:
         return s, part
-    change = 0.5 * w * (w - n / d * (2 - w)) / d
-    of_wide = 0.25 * increment_by_d + 0.5 * (w * w + n / d / np.square(1 + u)) / d
+    change = 0.5 * w * (w - ratio * (2 - w)) / d
+    of_wide = 0.25 * increment_by_d + 0.5 * (w * w + ratio / np.square(1 + u)) / d
     q = s * s + np.where(wide, of_wide, 0.25 * surplus_by_d + change)
     return q, part * (2 * s - part) + change
 
@@ -153,13 +166,13 @@ def _from_zero(n: Any, d: Any, u: Any, order: int) -> Any:
     def integrand(v: Any, length: Any, n: Any, d: Any, u: Any, small: Any, *rest: Any) -> Any:
         a, b, (log_z, log_y, *of_d) = 0.5 * n, 0.5 * d, rest
         drop, rise = apart(v, log_z, log_y)
-        q, varying = _factor(n, d, u * np.exp(-v), of_d, order)
+        q, varying = _factor(n, d, u * np.exp(-v), drop - log_y, of_d, order)
         edge = varying + (q - varying) * (a + b) * np.exp(log_z - rise) / a
         return np.exp(-(a * rise + b * drop)) * np.where(small, edge, q)
 
     length = length_below(np.where(small, a + 1, a), b, log_z, log_y)
     integral = integrate(integrand, lambda length, *_: length, length, n, d, u, small, log_z, log_y, *of_d)
-    q, varying = _factor(n, d, u, of_d, order)
+    q, varying = _factor(n, d, u, -log_y, of_d, order)
     return beta_weight(a, b, log_z, log_y) * (integral + np.where(small, (q - varying) / a, 0.0))
 
 
@@ -168,7 +181,7 @@ def _from_infinity(n: Any, d: Any, u: Any, order: int) -> Any:
 
     def integrand(v: Any, length: Any, n: Any, d: Any, u: Any, log_z: Any, log_y: Any, *of_d: Any) -> Any:
         drop, rise = apart(v, log_y, log_z)
-        q, _ = _factor(n, d, u * np.exp(v), of_d, order)
+        q, _ = _factor(n, d, u * np.exp(v), rise - log_y, of_d, order)
         return np.exp(-(0.5 * d * rise + 0.5 * n * drop)) * q
 
     length, of_d = length_below(0.5 * d, 0.5 * n, log_y, log_z), _of_degrees(n, d, order)

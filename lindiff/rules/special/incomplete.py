@@ -45,7 +45,7 @@ NODES = 64
 LAST_EXPONENT = 45.0  # the integrand has decayed to e⁻⁴⁵
 UNDERFLOW = 1e-290
 VANISHED = 1e5  # the density of points beyond it and twice its parameter is zero
-BLOCK = 1024  # elements integrated at a time
+BLOCK = 128  # elements integrated at a time, in arrays that stay in the processor's caches
 
 
 @cache
@@ -388,7 +388,9 @@ def _beta_side(a: Any, b: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
             place = 3 * (m + n - 2)
             return _beta_cumulant(m, n, *polygammas[place : place + 3])
 
-        q = outer * _two_fold(i, j, first, second, cumulant)
+        q = _two_fold(i, j, first, second, cumulant)
+        if has_outer:
+            q = outer * q
         return q + slope_of_outer * _two_fold(i, j - 1, first, second, cumulant) if j and has_outer else q
 
     def integrand(v: Any, start: Any, end: Any, a: Any, b: Any, log_x: Any, log_y: Any, *rest: Any) -> Any:
@@ -431,12 +433,10 @@ def length_below(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
 
 def apart(v: Any, log_x: Any, log_y: Any) -> tuple[Any, Any]:
     """``log(1 - x) - log(1 - t)`` and ``log x - log t`` for ``logit t = logit x - v``."""
-    from_drop = np.log1p(np.exp(log_x) * np.expm1(-v))
-    right = log_x > log_y
-    if not np.any(right):
-        return from_drop, v + from_drop
-    rise = np.log1p(np.where(v < 30, np.exp(log_y) * np.expm1(v), np.exp(log_y + v)))
-    return np.where(right, rise - v, from_drop), np.where(right, rise, v + from_drop)
+    right = np.where(log_x > log_y, 1.0, 0.0)
+    lesser = np.exp(np.minimum(log_x, log_y))
+    change = np.log1p(lesser * np.expm1((2 * right - 1) * np.minimum(v, 700.0)))
+    return change - right * v, change + (1 - right) * v
 
 
 def beta_weight(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
