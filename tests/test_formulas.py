@@ -202,6 +202,40 @@ def test_question_that_only_saves_work() -> None:
     assert not some(np.array([False, False]))
 
 
+def test_what_one_side_of_a_mask_needs_belongs_to_it() -> None:
+    def formula(y: Any) -> Any:
+        shared, negative = y * y, y < 0
+        inner = np.where(shared > 4, np.exp(shared), shared)
+        return np.where(negative, np.sin(inner), np.cos(shared))
+
+    conditions = {step[0]: step[-1] for step in read(formula, "dd", 1)[1]}  # type: ignore[index]
+    assert conditions == {
+        np.multiply: -1,
+        np.less: -1,
+        np.greater: 2 * 1 + True,
+        np.exp: 2 * 2 + True,
+        "where": -1,  # the last one; the inner belongs to `negative`
+        np.sin: 2 * 1 + True,
+        np.cos: 2 * 1 + False,
+    }
+
+
+@pytest.mark.parametrize("below", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("n", [1, 3, 700, 1400])
+def test_sides_of_masks_that_nothing_takes_are_left_out(below: float, n: int) -> None:
+    """Beta functions ask whether an argument is large, or small beside the other: everywhere, here and there,
+    nowhere."""
+    rng = np.random.default_rng(n)
+    a, b = rng.uniform(0.5, 50, n), rng.uniform(0.5, 50, n)
+    few = np.arange(n) >= n * (1 - below)
+    b = np.where(few, 1e-4 * b, b)
+    _, pullback = ld.vjp(special.betaln, a, b)
+    a_bar, b_bar = pullback(np.ones(n))
+    for each in range(0, n, 97):
+        one = ld.grad(lambda a, b: special.betaln(a, b), (0, 1))(a[each], b[each])
+        np.testing.assert_allclose((a_bar[each], b_bar[each]), one, rtol=1e-14)
+
+
 def test_single_precision_stays() -> None:
     assert read(lambda y: np.where(y < 0, 0.5, y > 1), "ff", 1)[4] == np.dtype("f").num  # type: ignore[index]
 

@@ -614,7 +614,11 @@ def test_a_triangle_that_is_not_read_need_not_be_finite():
 
 @pytest.mark.parametrize(
     ("dtype", "sizes"),
-    [(np.float64, [1e110, 1e-110, 1e150, 1e-150]), (np.float32, [1e14, 1e-13]), (complex, [1e110, 1e-110])],
+    [
+        (np.float64, [1e110, 1e-110, 1e150, 1e-150, 1e38, 1e-38]),
+        (np.float32, [1e14, 1e-13, 2e4, 5e-5]),
+        (complex, [1e110, 1e-110]),
+    ],
 )
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 3, 2)])
 def test_derivatives_of_pinv_neither_overflow_nor_vanish(shape, dtype, sizes):

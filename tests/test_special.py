@@ -681,3 +681,78 @@ def test_incomplete_beta_near_the_least_numbers(mp, x):
 def test_counts_are_rounded_down_also_in_derivatives(f):
     assert_allclose(ld.grad(f, 2)(2.5, 5.5, 0.3), ld.grad(f, 2)(2.0, 5.0, 0.3), rtol=1e-14)
     assert_allclose(f(2.5, 5.5, 0.3), f(2.0, 5.0, 0.3))
+
+
+def against_many_digits(mp, f, reference, args, rtol):
+    """All first and second derivatives, both in reverse and forwards over reverse."""
+    n = len(args)
+    hessian = [ld.hvp(f, args, tuple(row)) for row in np.eye(n)]
+    twice = [ld.grad(lambda *x, i=i: ld.grad(f, i)(*x), tuple(range(n)))(*args) for i in range(n)]
+    slope = ld.grad(f, tuple(range(n)))(*args)
+    change = [ld.jvp(f, args, tuple(row))[1] for row in np.eye(n)]
+    with mp.workdps(40):
+        point = [mp.mpf(x) for x in args]
+
+        def derivative(*orders):
+            return float(mp.diff(reference, tuple(point), tuple(orders)))
+
+        for i in range(n):
+            expected = derivative(*np.eye(n, dtype=int)[i])
+            assert_allclose([slope[i], change[i]], expected, rtol=rtol)
+            for j in range(i, n):
+                expected = derivative(*(np.eye(n, dtype=int)[i] + np.eye(n, dtype=int)[j]))
+                got = hessian[i][j], hessian[j][i], twice[i][j], twice[j][i]
+                assert_allclose(got, expected, rtol=rtol, err_msg=f"{i} {j}")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (1e-8, 2.0, 0.3),
+        (1e-8, 2.5, 1e-9),
+        (1e-12, 0.4, 1e-5),
+        (2e-5, 1e-8, 0.3),
+        (300.0, 1e-8, 0.99),
+        (1.5, 5e7, 3.6e-8),
+    ],
+)
+def test_second_derivatives_of_incomplete_beta(mp, args):
+    reference = lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True)
+    against_many_digits(mp, special.betainc, reference, args, rtol=1e-9)
+
+
+@pytest.mark.parametrize("args", [(1e3, 2.5), (1e6, 1.0), (1e6, -3.0), (0.3, 0.01), (0.3, 5.0)])
+def test_second_derivatives_of_student(mp, args):
+    def reference(v, t):
+        tail = mp.betainc(v / 2, mp.mpf(1) / 2, 0, v / (v + t * t), regularized=True) / 2
+        return 1 - tail if t > 0 else tail
+
+    against_many_digits(mp, special.stdtr, reference, args, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (2.0, 5.0, 1e-9),
+        (2.0, 5.0, 1e-4),
+        (3.0, 1e5, 0.9),
+        (3.0, 1e8, 1.2),
+        (3.0, 5e6, 1e-9),
+        (0.2, 5.0, 1e-9),
+        (3.0, 5.0, 1e6),
+        (0.5, 0.3, 2.0),
+    ],
+)
+def test_f_by_its_second_degrees_of_freedom(mp, args):
+    n, d, x = args
+    with mp.workdps(60):
+
+        def reference(d):
+            return mp.betainc(n / 2, d / 2, 0, n * mp.mpf(x) / (d + n * mp.mpf(x)), regularized=True)
+
+        first, second = (float(mp.diff(reference, mp.mpf(d), k)) for k in (1, 2))
+    f = lambda d: special.fdtr(n, d, x)
+    assert_allclose([ld.grad(f)(d), ld.jvp(f, (d,), (1.0,))[1]], first, rtol=1e-9)
+    assert_allclose([ld.grad(ld.grad(f))(d), ld.hvp(f, (d,), (1.0,))], second, rtol=1e-9)
+    # F(n, d, x) = 1 - F(d, n, 1/x)
+    assert_allclose(ld.grad(lambda d: special.fdtr(d, n, 1 / x))(d), -first, rtol=1e-8)

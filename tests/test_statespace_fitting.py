@@ -580,3 +580,38 @@ def test_transform_by_its_name_says_what_to_give():
 def test_a_start_without_names(start):
     with pytest.raises(TypeError, match="give the parameters of build by name"):
         ld.statespace.fit(ld.statespace.local_level, np.arange(10.0), start)
+
+
+def level_with_mean(mean, level_var, obs_var):
+    one = np.eye(1)
+    initial = np.zeros(1), level_var / 0.36 * one
+    return statespace.Model(0.8 * one, one, level_var * one, obs_var * one, *initial, None, mean)
+
+
+@pytest.mark.parametrize("size", [1e75, 1e-75, 1e100, 1e-100, 1e120, 1e-120])
+@pytest.mark.parametrize("build", [statespace.local_level, level_with_mean])
+def test_data_of_any_size(build, size):
+    rng = np.random.default_rng(0)
+    y = 3 + np.cumsum(rng.normal(size=40)) + rng.normal(size=40)
+    unit = np.exp2(np.round(np.log2(size)))
+    start = {"mean": [1.0], "level_var": 1.0, "obs_var": 1.0} if build is level_with_mean else None
+    scaled = start and {k: np.multiply(v, unit ** (1 + ("var" in k))) for k, v in start.items()}
+    one, other = (
+        statespace.fit(build, y, start, progress=False),
+        statespace.fit(build, y * unit, scaled, progress=False),
+    )
+    for name, estimate in one.params.items():
+        c = unit**2 if "var" in name else unit
+        np.testing.assert_allclose(other.params[name] / c, estimate, rtol=1e-4)
+        np.testing.assert_allclose(other.standard_errors[name] / c, one.standard_errors[name], rtol=1e-3)
+    degrees = y.size - (build is statespace.local_level)
+    assert abs(other.loglikelihood + degrees * np.log(unit) - one.loglikelihood) < 1e-7
+    out_of_range = not 1e-80 < size < 1e80
+    assert [note for note in other.notes if "standard_errors, not cov" in note] == list(other.notes)
+    assert bool(other.notes) == out_of_range
+
+
+@pytest.mark.parametrize("size", [1e160, 1e-160])
+def test_data_whose_variances_are_no_numbers(size):
+    with pytest.raises(ValueError, match="give it in another unit"):
+        statespace.fit(statespace.local_level, size * np.array([1.0, 3.0, 2.0, 4.0]), progress=False)

@@ -53,6 +53,8 @@ cdef class Program:
     cdef int count
     cdef int constant_count
     cdef int slots
+    cdef int decisions
     cdef int result
+    cdef int decision(self, int condition)
     cdef object run(self, Operand *given, cnp.ndarray frame)
     cdef int over_blocks(self, Operand *given, Py_ssize_t n, char *out, char *memory) noexcept nogil

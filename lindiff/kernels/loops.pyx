@@ -8,7 +8,7 @@ from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from libc.math cimport fabs
-from libc.string cimport memcpy, memset
+from libc.string cimport memchr, memcpy, memset
 
 from lindiff.kernels.elementwise cimport finite
 from lindiff.kernels.memory cimport empty
@@ -21,6 +21,7 @@ cdef enum:
     LONG = 1024       # from here on other threads may run meanwhile
     GIVEN = 3         # the first registers of a program: the value and two arguments
     REGISTERS = 64
+    DECISIONS = 32    # of a program, by masks
 
 # Declared here: the members that NumPy's own declarations for Cython show change with its version.
 cdef extern from "numpy/ufuncobject.h":
@@ -241,6 +242,8 @@ cdef struct Step:
     int kinds[2]            # of a cast
     int count
     int target              # a register; of the last step the result
+    int decides             # the number of the decision that its mask makes; or -1
+    int condition           # 2 k + 1 or 2 k: left out unless the mask of decision k holds, or fails; or -1
 
 
 ctypedef fused word:
@@ -334,7 +337,9 @@ cdef class Program:
     Parameters
     ----------
     constants : list of (number, type number)
-    steps : list of (ufunc or "where" or "cast", sources, their type numbers, target, its type number)
+    steps : list of (ufunc or "where" or "cast", sources, their types, target, its type, condition)
+        The condition is ``2 i + 1`` for a step that is needed only if the mask of step i holds somewhere,
+        ``2 i`` if it fails somewhere, -1 for one that is needed anyway.
     slots : int
         How many blocks.
     result : int
@@ -373,8 +378,11 @@ cdef class Program:
                 self.constants[16 * i] = number != 0
             elif not store(number.real, number.imag, number_kind, <double *>(self.constants + 16 * i)):
                 raise ValueError("a constant too large for its type")
-        for i, (what, sources, kinds, target, target_kind) in enumerate(steps):
+        for i in range(self.count):
+            self.steps[i].decides = -1
+        for i, (what, sources, kinds, target, target_kind, condition) in enumerate(steps):
             step = &self.steps[i]
+            step.condition = self.decision(condition)
             step.count = len(sources)
             step.target = target
             for k in range(step.count):
@@ -396,6 +404,17 @@ cdef class Program:
                 self.uses = 1 << result
             else:
                 self.number = constants[result - GIVEN][0]
+
+    cdef int decision(self, int condition):
+        """A condition by the number of its decision; of more of them than there is room for, none."""
+        cdef Step *mask
+        if condition < 0:
+            return -1
+        mask = &self.steps[condition // 2]
+        if mask.decides < 0 and self.decisions < DECISIONS:
+            mask.decides = self.decisions
+            self.decisions += 1
+        return -1 if mask.decides < 0 else 2 * mask.decides + condition % 2
 
     def __dealloc__(self):
         PyMem_Free(self.steps)
@@ -428,6 +447,7 @@ cdef class Program:
         cdef char *args[4]
         cdef cnp.npy_intp steps[4]
         cdef cnp.npy_intp length
+        cdef char found[2 * DECISIONS]  # whether a mask fails, and holds, somewhere in the block
         cdef int i, k, r, first = GIVEN + self.constant_count
         cdef Py_ssize_t start = 0
         cdef Step *step
@@ -442,6 +462,10 @@ cdef class Program:
                     at[r] = given[r].data + start * given[r].step
             for i in range(self.count):
                 step = &self.steps[i]
+                if step.condition >= 0 and not found[step.condition]:
+                    if step.decides >= 0:
+                        found[2 * step.decides] = found[2 * step.decides + 1] = 0
+                    continue
                 for k in range(step.count):
                     r = step.sources[k]
                     args[k] = at[r]
@@ -456,5 +480,8 @@ cdef class Program:
                     cast(args[0], steps[0], step.kinds, args[1], length)
                 else:
                     choose_any(args, steps, step.sizes[3], length)
+                if step.decides >= 0:
+                    found[2 * step.decides] = memchr(args[step.count], 0, length) != NULL
+                    found[2 * step.decides + 1] = memchr(args[step.count], 1, length) != NULL
             start += length
         return 0

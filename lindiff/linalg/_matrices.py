@@ -9,6 +9,7 @@ import numpy as np
 from lindiff.core.arrays import foreign, placed, zeros_beside
 
 __all__ = [
+    "EIGHTH_ROOT",
     "adjoint",
     "block_triangle",
     "blocks",
@@ -25,6 +26,9 @@ __all__ = [
     "triangle",
     "upper_right",
 ]
+
+# Of the largest number of a type.
+EIGHTH_ROOT = {"f": 2.0**16, "d": 2.0**128, "F": 2.0**16, "D": 2.0**128}
 
 
 def transposed(X: Any) -> Any:

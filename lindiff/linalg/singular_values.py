@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import foreign
 from lindiff.core.differential import Differential
 from lindiff.core.variable import value
 from lindiff.linalg._complement import with_beyond, without_beyond
@@ -16,7 +18,7 @@ from lindiff.linalg._degeneracy import (
     without_kink,
     without_split,
 )
-from lindiff.linalg._matrices import adjoint, conj, largest
+from lindiff.linalg._matrices import EIGHTH_ROOT, adjoint, conj, largest
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.eigenvectors import gaps, off_diagonal
 
@@ -127,33 +129,47 @@ def svdvals_pullback(U: Any, s: Any, Vh: Any, s_bar: Any, name: str) -> Any:
 
 
 def _unit(a: Any) -> Any:
-    """Of each matrix a power of two about as large as its largest entry."""
+    """Of each matrix a power of two about as large as its largest entry; None if all are of ordinary size."""
     plain = value(a)
-    _, exponent = np.frexp(largest(np.abs(plain), axis=(-2, -1), keepdims=True))
+    size, high = largest(np.abs(plain), axis=(-2, -1), keepdims=True), EIGHTH_ROOT[plain.dtype.char]
+    if foreign(plain) is None and size.size and size.max() < high and size.min() * high > 1:
+        return None
+    _, exponent = np.frexp(size)
     return np.ldexp(np.ones_like(plain.real, shape=exponent.shape), exponent - 1)
 
 
-def pinv_pushforward(a: Any, P: Any, a_dot: Any) -> Any:
-    """``P_dot`` of ``P = a⁺`` among matrices of constant rank; Golub & Pereyra (1973), eq. 4.12.
-
-    ``P_dot = -P a_dot P + P Pᴴ a_dotᴴ (I - a P) + (I - P a) a_dotᴴ Pᴴ P``, for ``a`` of size 1.
-    """
+def _at_size_one(derivative: Callable[[Any, Any, Any], Any], a: Any, P: Any, direction: Any) -> Any:
+    """A derivative of ``P = a⁺``, whose products over- and underflow for large and small ``a``."""
     unit = _unit(a)
-    a, P = a / unit, P * unit
+    if unit is None:
+        return derivative(a, P, direction)
+    return derivative(a / unit, P * unit, direction) / unit / unit
+
+
+def pinv_pushforward(a: Any, P: Any, a_dot: Any) -> Any:
+    """``P_dot`` of ``P = a⁺`` among matrices of constant rank."""
+    return _at_size_one(_pinv_pushforward, a, P, a_dot)
+
+
+def _pinv_pushforward(a: Any, P: Any, a_dot: Any) -> Any:
+    """``-P a_dot P + P Pᴴ a_dotᴴ (I - a P) + (I - P a) a_dotᴴ Pᴴ P``; Golub & Pereyra (1973), eq. 4.12."""
     P_h, a_dot_h = adjoint(P), adjoint(a_dot)
     beside = a_dot_h - (a_dot_h @ a) @ P
     along = a_dot_h @ P_h @ P
-    return (P @ (P_h @ beside - a_dot @ P) + along - P @ (a @ along)) / unit / unit
+    return P @ (P_h @ beside - a_dot @ P) + along - P @ (a @ along)
 
 
 def pinv_pullback(a: Any, P: Any, P_bar: Any) -> Any:
-    """``a_bar`` of ``P = a⁺``: the adjoint of the pushforward, term by term."""
-    unit = _unit(a)
-    a, P = a / unit, P * unit
+    """``a_bar`` of ``P = a⁺``."""
+    return _at_size_one(_pinv_pullback, a, P, P_bar)
+
+
+def _pinv_pullback(a: Any, P: Any, P_bar: Any) -> Any:
+    """The adjoint of the pushforward, term by term."""
     P_h, P_bar_h = adjoint(P), adjoint(P_bar)
     across = P_bar_h @ P @ P_h
     below = P_bar - P @ (a @ P_bar)
-    return (P_h @ (P @ adjoint(below) - P_bar @ P_h) + across - a @ (P @ across)) / unit / unit
+    return P_h @ (P @ adjoint(below) - P_bar @ P_h) + across - a @ (P @ across)
 
 
 def solution_pushforward(a: Any, B: Any, X: Any, P: Any, a_dot: Any, B_dot: Any) -> Any:

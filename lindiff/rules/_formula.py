@@ -199,7 +199,33 @@ class Assembly:
     def register(self, operand: Any) -> int:
         return self.registers[repr(operand) if isinstance(operand, tuple) else id(operand)]
 
+    def conditions(self) -> list[int]:
+        """Of each step whether it is needed only where a mask holds, or only where it fails: ``2 i + 1`` or
+        ``2 i`` if step i gives that mask, -1 where it is needed anyway.
+
+        Of several masks it is the last one, which is itself left out with what it belongs to.
+        """
+        given_by = {id(target): i for i, (_, _, target) in enumerate(self.steps)}
+        needed_where: list[set[int] | None] = [None] * len(self.steps)  # None before a use is known
+        needed_where[-1:] = [set()] if self.steps else []
+        for i, (what, operands, _) in reversed(list(enumerate(self.steps))):
+            for place, operand in enumerate(operands):
+                source = given_by.get(id(operand))
+                if source is None:
+                    continue
+                here = set(needed_where[i] or ())
+                mask = given_by.get(id(operands[0])) if what == "where" else None
+                if mask is not None and place > 0:
+                    here.add(2 * mask + (place == 1))
+                before = needed_where[source]
+                needed_where[source] = here if before is None else before & here
+        return [
+            max((each for each in conditions or () if each // 2 < i), default=-1)
+            for i, conditions in enumerate(needed_where)
+        ]
+
     def program(self) -> tuple[Any, ...]:
+        conditions = self.conditions()
         first = self.GIVEN + len(self.constants)
         last_use = {id(x): i for i, (_, operands, _) in enumerate(self.steps) for x in operands}
         free: list[int] = []
@@ -213,6 +239,7 @@ class Assembly:
             done = {self.register(x) for x in operands if last_use[id(x)] == i}
             free += sorted(register for register in done if register >= first)
             kinds = [number_of(type_of(x)) for x in operands]
-            assembled.append((what, sources, kinds, self.registers[id(target)], number_of(type_of(target))))
+            to = self.registers[id(target)], number_of(type_of(target))
+            assembled.append((what, sources, kinds, *to, conditions[i]))
         kind = number_of(type_of(self.result))
         return self.constants, assembled, slots, self.register(self.result), kind

@@ -23,7 +23,7 @@ from lindiff.linalg._degeneracy import (
 from lindiff.linalg._equal_eigenvalues import EqualEigenvalues, is_lower
 from lindiff.linalg._equal_eigenvalues_of_any import EqualEigenvaluesOfAny
 from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
-from lindiff.linalg._matrices import adjoint, conj, triangle
+from lindiff.linalg._matrices import EIGHTH_ROOT, adjoint, conj, triangle
 from lindiff.linalg._one_triangle import OneTriangle, symmetric_from
 from lindiff.linalg.diagonals import extractdiag
 from lindiff.linalg.eigenvectors import (
@@ -50,9 +50,6 @@ from lindiff.rules._common import as_array
 # In NumPy 2.0, the condition number of a complex matrix is complex (with zero imaginary part) in some norms.
 COMPLEX_COND = np.linalg.cond(np.eye(1, dtype=complex), 1).dtype.kind == "c"
 
-# Of the largest number.
-EIGHTH_ROOT = {"f": 2.0**16, "d": 2.0**128}
-
 
 def check_square(a: Any, name: str) -> None:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
@@ -73,9 +70,9 @@ def check_finite(x: Any, name: str) -> None:
     plain = value(x)
     if foreign(plain) is not None:
         return
-    finite = np.isfinite(plain).all(axis=(-2, -1))
+    finite = np.isfinite(plain)
     if not finite.all():
-        index = tuple(int(k) for k in np.argwhere(~finite)[0])
+        index = tuple(int(k) for k in np.argwhere(~finite.all(axis=(-2, -1)))[0])
         batch = f" (batch index {index})" if index else ""
         raise np.linalg.LinAlgError(f"np.linalg.{name}: the matrix holds NaN or infinity{batch}")
 

@@ -11,12 +11,24 @@ from lindiff.core.arrays import foreign, on_host, placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
-from lindiff.scipy.optimize._flat import Flat, jacobian_matrix, linear_operator, matrix_of
+from lindiff.scipy.optimize._flat import Flat, jacobian_matrix, linear_operator
 from lindiff.statespace.defaults import completed, size_of_noise
 from lindiff.statespace.likelihood import loglikelihood
-from lindiff.statespace.maximum import FAILURES, FEW, SEEN, Likelihood, Scale, Search, check_search, searched
+from lindiff.statespace.maximum import (
+    FAILURES,
+    FEW,
+    SEEN,
+    Likelihood,
+    Scale,
+    Search,
+    check_search,
+    in_units,
+    searched,
+    units_of,
+)
 from lindiff.statespace.model import Model, real
 from lindiff.statespace.transforms import Transform, covariance, positive, unconstrained
+from lindiff.statespace.units import in_unit, unit_of
 from lindiff.transforms.reverse import grad
 
 __all__ = ["FitResult", "fit"]
@@ -34,7 +46,8 @@ class FitResult(NamedTuple):
         hold with the former fixed there.
     cov : (q, q) array
         Of the estimates, the inverse of the observed information, in the order of `params`, arrays in C
-        order; NaN where the standard errors are.
+        order; NaN where the standard errors are.  Where data are so large or small that it overflows or
+        vanishes, the standard errors still hold.
     loglikelihood : float
         Its maximum.
     aic, bic : float
@@ -183,6 +196,7 @@ def fit(
     if not count:
         raise ValueError("fit: y has no observations, all of it is NaN or it is empty")
     y, kept, notes = _without_empty_series(y)
+    unit = unit_of(y)
     if start is not None and not isinstance(start, Mapping):
         raise TypeError(
             f"fit: start is a {type(start).__name__}: give the parameters of build by name, as "
@@ -198,7 +212,11 @@ def fit(
         return _built(build, params if foreign(y) is None else {k: beside(x, y=y) for k, x in params.items()})
 
     def total(params: Any) -> Any:
-        result = np.sum(loglikelihood(y, *_of_series(built(params), kept)))
+        model = _of_series(built(params), kept)
+        if unit is None:
+            result = np.sum(loglikelihood(y, *model))
+        else:
+            result = np.sum(loglikelihood(y / unit, *in_unit(model, unit))) - (count - diffuse) * np.log(unit)
         return result if foreign(y) is None else back_home(result, y=y)
 
     free = _unconstrained(start, transforms, size_of_noise(y))
@@ -224,16 +242,19 @@ def fit(
     params_form = Flat(params)
     if standard_errors and missing != np.inf:
         try:
-            cov, doubts = _covariance_of_estimates(total, constrain, free, likelihood)
+            units = np.ones(form.size) if unit is None else units_of(likelihood, form.flat(free))
+            half, doubts = _half_of_covariance(total, constrain, free, likelihood, units)
         except FAILURES as error:
-            cov, doubts = _unknown(params_form), (f"No standard errors: {error}",)
+            half, doubts = _unknown(params_form), (f"No standard errors: {error}",)
         notes += doubts
     else:
-        cov = _unknown(params_form)
+        half = _unknown(params_form)
+    cov, errors, doubts = _of_half(half)
+    notes += doubts
     maximum, degrees = float(total(params)), form.size + diffuse
     return FitResult(
         params=params,
-        standard_errors=params_form.tree_of(np.sqrt(np.diag(cov))),
+        standard_errors=params_form.tree_of(errors),
         cov=cov,
         loglikelihood=maximum,
         aic=2 * degrees - 2 * maximum,
@@ -395,11 +416,16 @@ def _built(build: Callable[..., Model], params: dict[str, Any]) -> Model:
 # -- standard errors ---------------------------------------------------------------------------------------
 
 
-def _covariance_of_estimates(
-    total: Callable[[Any], Any], constrain: Callable[[Any], Any], free: Any, likelihood: Likelihood
+def _half_of_covariance(
+    total: Callable[[Any], Any],
+    constrain: Callable[[Any], Any],
+    free: Any,
+    likelihood: Likelihood,
+    units: Any,
 ) -> tuple[Any, tuple[str, ...]]:
-    """``J (Jᵀ I J)⁻¹ Jᵀ``: I the observed information of the parameters, J their derivative by the free ones.
+    """H of the covariance ``H Hᵀ = J (Jᵀ I J)⁻¹ Jᵀ``, and notes.
 
+    I is the observed information of the parameters, J their derivative by the free ones.
     ``Jᵀ I J`` is the negative Hessian of ``ℓ(c(x)) - g · c(x)`` with the constant g = ∇ℓ: without the first
     derivatives by the parameters c, those of the second order of c have no part in it.  Where c is one to one
     between spaces of the same dimension, the result is I⁻¹.  What is at a boundary is fixed there; parameters
@@ -414,14 +440,22 @@ def _covariance_of_estimates(
         parts = [np.ravel(x) for x in params.values()]
         return total(params) - np.concatenate(parts) @ slopes
 
-    information = -matrix_of(linear_operator(grad(without_slope), free, form)[1])
-    information = np.nan_to_num(information, posinf=0.0, neginf=0.0)  # what overflows is not determined
-    J = jacobian_matrix(constrain, free, form)
+    def information_at(free: Any) -> Any:
+        information = -in_units(linear_operator(grad(without_slope), free, form)[1], units)
+        return np.nan_to_num(information, posinf=0.0, neginf=0.0)  # what overflows is not determined
+
+    information = information_at(free)
+    # where a parameter changes nothing, its information is what rounding leaves, and another one next to here
+    slight = np.sqrt(np.abs(np.diag(information))) * np.exp(0.5 * likelihood.noise) / units < 1e-3
+    if np.any(slight & likelihood.scale.free):
+        beside = information_at(form.tree_of(form.flat(free) * (1 + 1e-6)))
+        rounding = slight & likelihood.scale.free & _differ(np.diag(information), np.diag(beside))
+        information[rounding], information[:, rounding] = 0.0, 0.0
+    J = jacobian_matrix(constrain, free, form) * units
     inside = np.isfinite(form.flat(free))
     notes = _of_the_boundary(free, params, inside)
-    cov = _unknown(params_form)
     if not np.any(inside):
-        return cov, notes
+        return _unknown(params_form), notes
     information, J = information[np.ix_(inside, inside)], J[:, inside]
     nothing = np.where(likelihood.scale.free, 0, 1e-8 * likelihood.count)[inside]
     scale = np.sqrt(np.maximum(np.abs(np.diag(information)), nothing))
@@ -434,7 +468,7 @@ def _covariance_of_estimates(
             f"No standard errors: the observed information is not positive definite, by {label} most of all: "
             f"this is no maximum, or hardly one; go on from here, or fix what the data do not determine"
         )
-        return cov, (*notes, note)
+        return _unknown(params_form), (*notes, note)
     known = eigenvalues > 1e-10
     loose = np.max(np.abs(V[:, ~known]), axis=1, initial=0) > 1e-2
     faint = np.max(np.abs(V[:, eigenvalues < 1e-6]), axis=1, initial=0) > 0.1
@@ -445,12 +479,28 @@ def _covariance_of_estimates(
         )
     half = J / scale @ (V[:, known] / np.sqrt(eigenvalues[known]))
     found = np.any(J != 0, axis=1) & ~np.any(J[:, loose] != 0, axis=1)
-    cov[np.ix_(found, found)] = (half @ half.T)[np.ix_(found, found)]
-    return cov, notes
+    return np.where(found[:, None], half, np.nan), notes
+
+
+def _differ(x: Any, y: Any) -> Any:
+    """Where numbers that should be nearly the same are not: they are rounding."""
+    return np.abs(x - y) > 0.1 * np.maximum(np.abs(x), np.abs(y))
+
+
+def _of_half(half: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """Covariance, standard errors, which may have no squares, and a note of that."""
+    with np.errstate(over="ignore", under="ignore"):
+        cov = half @ half.T
+    size = np.max(np.abs(half), axis=1, keepdims=True, initial=0)
+    errors = (size * np.linalg.norm(half / np.where(size == 0, 1, size), axis=1, keepdims=True))[:, 0]
+    if not np.any(np.isinf(np.diag(cov)) | ((errors > 0) & (np.diag(cov) == 0))):
+        return cov, errors, ()
+    note = "The variances of some estimates are out of the range of numbers: use standard_errors, not cov"
+    return cov, errors, (note,)
 
 
 def _unknown(form: Flat) -> Any:
-    """A covariance of which nothing is known."""
+    """Half of a covariance of which nothing is known."""
     return np.full((form.size, form.size), np.nan)
 
 

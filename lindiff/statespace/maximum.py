@@ -15,10 +15,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.optimize
 
-from lindiff.scipy.optimize._flat import Flat, linear_operator, matrix_of
+from lindiff.scipy.optimize._flat import Flat, linear_operator
 from lindiff.transforms.reverse import grad, value_and_grad
 
-__all__ = ["FAILURES", "FEW", "Likelihood", "Scale", "check_search", "limited", "searched"]
+__all__ = [
+    "FAILURES",
+    "FEW",
+    "Likelihood",
+    "Scale",
+    "check_search",
+    "in_units",
+    "limited",
+    "searched",
+    "units_of",
+]
 
 WITH_GRADIENT = {"bfgs", "cg", "l-bfgs-b", "tnc", "slsqp"}
 WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
@@ -149,10 +159,10 @@ class Likelihood:
             raise ValueError("fit: the gradient is not finite")
         return operator
 
-    def hessian(self, x: Any) -> Any:
-        """Of the log-likelihood itself, with the other sign; zero where it cannot be computed."""
+    def hessian(self, x: Any, unit: Any) -> Any:
+        """Of the log-likelihood itself, with the other sign, by ``x / unit``; zero where it has none."""
         try:
-            H = self.count * matrix_of(self.derivative(x))
+            H = self.count * in_units(self.derivative(x), unit)
         except FAILURES:
             return np.zeros((x.size, x.size))
         return np.nan_to_num(0.5 * (H + H.T), posinf=0.0, neginf=0.0)
@@ -231,7 +241,7 @@ class _Objective:
         return self._unit * (self._derivative(u) @ (self._unit * p))
 
     def hessian(self, u: Any) -> Any:
-        return self._unit[:, None] * (self._derivative(u) @ np.diag(self._unit))
+        return in_units(self._derivative(u), self._unit)
 
 
 def _minimized(
@@ -275,7 +285,7 @@ def _minimized(
     return found
 
 
-def _units(likelihood: Likelihood, x: Any) -> Any:
+def units_of(likelihood: Likelihood, x: Any) -> Any:
     """A unit for each parameter without a transform, in which its rows of the Hessian are as long as others.
 
     With them a search does not depend on the units of the data.  Matrix-free, by products with random signs:
@@ -290,14 +300,29 @@ def _units(likelihood: Likelihood, x: Any) -> Any:
         return unit
     rng = np.random.default_rng(0)
     for _ in range(8):
-        squares = (unit * (operator @ (unit * rng.choice([-1.0, 1.0], x.size)))) ** 2
-        others = np.mean(squares[~scale.free]) if not np.all(scale.free) else 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = unit * (operator @ (unit * rng.choice([-1.0, 1.0], x.size)))
+        if not np.all(np.isfinite(rows)):  # of parameters far from size 1: they may be as large as the data
+            unit[scale.free] = np.exp(0.5 * likelihood.noise)
+            continue
+        others = _mean_size(rows[~scale.free]) if not np.all(scale.free) else 1.0
         for parameter in np.unique(scale.parameter[scale.free]):
             places = scale.parameter == parameter
-            ratio = np.mean(squares[places]) / (others or 1.0)
+            ratio = _mean_size(rows[places]) / (others or 1.0)
             if 0 < ratio < np.inf:
-                unit[places] /= ratio**0.25
+                unit[places] /= np.sqrt(ratio)
     return unit
+
+
+def in_units(second: Any, unit: Any) -> Any:
+    """A second derivative, given as an operator, by ``x / unit``."""
+    return unit[:, None] * (second @ np.diag(unit))
+
+
+def _mean_size(x: Any) -> float:
+    """The root of the mean square, which itself may overflow or vanish."""
+    largest = np.max(np.abs(x))
+    return float(largest * np.sqrt(np.mean((x / largest) ** 2))) if 0 < largest < np.inf else float(largest)
 
 
 # -- where it begins ---------------------------------------------------------------------------------------
@@ -370,9 +395,9 @@ class Search(NamedTuple):
         itself; and what they expect to be missing.
         """
         if limited(self.options):
-            return _minimized(likelihood, x, _units(likelihood, x), *self[:3]), np.nan
+            return _minimized(likelihood, x, units_of(likelihood, x), *self[:3]), np.nan
         for _ in range(5):
-            unit = _units(likelihood, x)
+            unit = units_of(likelihood, x)
             found = _minimized(likelihood, x, unit, *self[:3])
             gain = np.nan
             if self.newton:
@@ -408,7 +433,7 @@ def _polished(likelihood: Likelihood, found: Any, unit: Any) -> float:
     """Newton's steps from where SciPy's search has ended; what the last one expects to be missing."""
     steps = np.where(likelihood.scale.free, np.inf, 2.0)
     for _ in range(30):
-        H = likelihood.hessian(found.x) * unit * unit[:, None]
+        H = likelihood.hessian(found.x, unit)
         step, gain = _newton(H, likelihood.count * found.jac * unit, steps / unit)
         if gain < SURE:
             break
@@ -545,7 +570,7 @@ def _higher(likelihood: Likelihood, x: Any, found: Any) -> Any:
         return f < found.fun - SEEN / likelihood.count or bool(np.all(_near(x, found.x, logarithms)))
 
     ended = _minimized(
-        likelihood, begin[1], _units(likelihood, x), "L-BFGS-B", None, {"maxiter": 40}, decided
+        likelihood, begin[1], units_of(likelihood, x), "L-BFGS-B", None, {"maxiter": 40}, decided
     )
     return ended.x if ended.fun < found.fun - SEEN / likelihood.count else None
 

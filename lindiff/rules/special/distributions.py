@@ -7,7 +7,7 @@ with respect to them is zero, while that of an inverse, which need not be an int
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,17 +17,24 @@ from lindiff.core.differential import Elementwise
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.rules._formula import perhaps
-from lindiff.rules.special._common import INTEGER, NO_FORMULA, elementwise
+from lindiff.rules.special._common import INTEGER, NO_FORMULA, elementwise, with_partials
 from lindiff.rules.special.errors import normal_density
+from lindiff.rules.special.f_distribution import (
+    digamma_surplus,
+    direct_derivative,
+    share,
+    share_less_log,
+    slope,
+)
 from lindiff.rules.special.gamma import digamma_increment
 from lindiff.rules.special.incomplete import (
-    LAST_EXPONENT,
     beta_density,
+    beta_density_slope,
     beta_derivative,
     gamma_density,
     gamma_derivative,
+    in_double,
     in_dtype_of_ufunc,
-    integrate,
     inverse,
 )
 
@@ -144,15 +151,93 @@ def f_beta_derivative(n: Any, d: Any, x: Any, i: int, j: int) -> Any:
     )
 
 
-def f_density(n: Any, d: Any, x: Any) -> Any:
+def _f_density(n: Any, d: Any, x: Any) -> Any:
     return n * d / np.square(d + n * x) * _of_lesser_share(beta_density, beta_density, n, d, x)
 
 
-F = [
-    lambda n, d, x: 0.5 * f_beta_derivative(n, d, x, 1, 0) + x * f_density(n, d, x) / n,
-    lambda n, d, x: 0.5 * f_beta_derivative(n, d, x, 0, 1) - x * f_density(n, d, x) / d,
-    f_density,
-]
+def _f_density_slope(n: Any, d: Any, x: Any) -> Any:
+    """By x, from that of the beta density by z."""
+    total = d + n * x
+    of_beta = _of_lesser_share(beta_density_slope, lambda b, a, y: -beta_density_slope(b, a, y), n, d, x)
+    scale = n * d / np.square(total)
+    return scale * scale * np.where(np.equal(scale, 0), 0, of_beta) - 2 * n / total * f_density(n, d, x)
+
+
+def _f_density_times(slope: Any, n: Any, d: Any, x: Any) -> Any:
+    f = f_density(n, d, x)
+    return f * np.where(np.equal(f, 0), 0, slope)
+
+
+f_density: Callable[..., Any] = with_partials(
+    _f_density,
+    lambda n, d, x: _f_density_times(slope(d, n, np.divide(d, np.multiply(n, x))), n, d, x),
+    lambda n, d, x: _f_density_times(slope(n, d, np.multiply(n, x) / d), n, d, x),
+    _f_density_slope,
+)
+
+
+@rule
+def f_by_second(n: Any, d: Any, x: Any) -> Any:
+    """By d; where d < 2 and x is beyond the mean as by b and z."""
+    if any(isinstance(each, Variable) for each in (n, d, x)):
+        y = f_by_second(n, d, x)
+    else:
+        direct = _direct_or(_f_by_second, n, d, x, 1)
+        y = in_dtype_of_ufunc(direct, n, d, x)
+
+    def by_first() -> Any:
+        f, log_rest = f_density(n, d, x), _log_rest(n, d, x)
+        positive = np.greater(x, 0)
+        inverse = np.divide(d, np.multiply(n, np.where(positive, x, 1.0)))
+        mixed = np.where(positive, x * f * (0.5 * log_rest / n - slope(d, n, inverse) / d), 0.0)
+        return 0.25 * f_beta_derivative(n, d, x, 1, 1) + mixed
+
+    return y, Elementwise(
+        by_first,
+        lambda: f_twice_by_second(n, d, x),
+        lambda: _f_density_times(slope(n, d, np.multiply(n, x) / d), n, d, x),
+    )
+
+
+def _f_by_second(n: Any, d: Any, x: Any) -> Any:
+    return 0.5 * f_beta_derivative(n, d, x, 0, 1) - x * f_density(n, d, x) / d
+
+
+def _log_rest(n: Any, d: Any, x: Any) -> Any:
+    """The derivative by b of the logarithm of the beta density at z."""
+    return digamma_increment(0.5 * d, 0.5 * n) - np.log1p(np.multiply(n, x) / d)
+
+
+def f_twice_by_second(n: Any, d: Any, x: Any) -> Any:
+    """The second derivative by d; in a third one, and where :func:`f_by_second` does so, as by b and z."""
+
+    def by_beta(n: Any, d: Any, x: Any) -> Any:
+        of_density = 0.5 * _log_rest(n, d, x) + slope(n, d, np.multiply(n, x) / d) - 1 / d
+        return 0.25 * f_beta_derivative(n, d, x, 0, 2) - x * f_density(n, d, x) / d * of_density
+
+    nested = any(isinstance(each, Variable) for each in (n, d, x))
+    return by_beta(n, d, x) if nested else _direct_or(by_beta, n, d, x, 2)
+
+
+def _direct_or(by_beta: Any, n: Any, d: Any, x: Any, order: int) -> Any:
+    n, d, x = np.broadcast_arrays(*in_double(n, d, x))
+    y, direct = direct_derivative(n, d, x, order)
+    rest = ~direct & ~np.isinf(n * x) & ~np.isinf(d)
+    if np.any(rest):
+        y = np.where(rest, by_beta(*(np.where(rest, each, 1.0) for each in (n, d, x))), y)
+    return y
+
+
+def f_by_first(n: Any, d: Any, x: Any) -> Any:
+    """By n, from ``F(n, d, x) = 1 - F(d, n, 1/x)``."""
+    positive = np.greater(x, 0)
+    if not perhaps(~positive):
+        return -f_by_second(d, n, 1 / x)
+    zero = 0.5 * f_beta_derivative(n, d, x, 1, 0) + x * f_density(n, d, x) / n
+    return np.where(positive, -f_by_second(d, n, 1 / np.where(positive, x, 1.0)), zero)
+
+
+F = [f_by_first, f_by_second, f_density]
 elementwise(special.fdtr, *with_value(F))
 elementwise(special.fdtrc, *with_value(F, -1))
 inverse(special.fdtri, 2, F)
@@ -161,7 +246,7 @@ inverse(special.fdtridfd, 1, F)
 # -- Student's t -----------------------------------------------------------------------------------------
 
 
-MANY = 100.0  # degrees of freedom from which powers of 1/v converge
+MANY = 100.0  # degrees of freedom from which powers of their inverse converge
 
 
 def _of_few_or_many(v: Any, few: Any, many: Any) -> Any:
@@ -191,26 +276,6 @@ def _twice_scale_slope(v: Any) -> Any:
     )
 
 
-def _share(u: Any) -> Any:
-    """``u / (1 + u)``, also of infinite u."""
-    large = np.greater(u, 1)
-    lesser = np.where(large, 1.0, u)
-    return np.where(large, 1 - 1 / (1 + u), lesser / (1 + lesser))
-
-
-def _share_less_log(u: Any) -> Any:
-    """``u/(1 + u) - log(1 + u)``, of small u by the series of the logarithm in ``r = u/(2 + u)``."""
-    small = np.less(u, 0.25)
-    if not perhaps(small):
-        return _share(u) - np.log1p(u)
-    r = np.where(small, u, 0) / (2 + np.where(small, u, 0))
-    series = 0.0
-    for k in range(19, 1, -2):
-        series = series * (r * r) + 1 / k
-    near = -2 * r * r * (1 / (1 + r) + r * series)
-    return np.where(small, near, _share(u) - np.log1p(u))
-
-
 def student_slope(v: Any, t: Any) -> Any:
     """The derivative by v of the logarithm of the density.
 
@@ -218,7 +283,7 @@ def student_slope(v: Any, t: Any) -> Any:
     cancel for large v.
     """
     u = t * t / v
-    return 0.5 * (_twice_scale_slope(v) + _share_less_log(u) + _share(u) / v)
+    return 0.5 * (_twice_scale_slope(v) + share_less_log(u) + share(u) / v)
 
 
 def student_density(v: Any, t: Any) -> Any:
@@ -230,51 +295,27 @@ def student_density(v: Any, t: Any) -> Any:
     return np.where(infinite, normal_density(t), density) if perhaps(infinite) else density
 
 
-def _student_integral(v: Any, t: Any) -> Any:
-    """``∫ f(s) student_slope(v, s) ds``, whose sign changes once, near s = 1.6: from 0 to small t, of larger
-    t the negative of what is beyond, where f decays fast if v is large."""
-    near = np.less_equal(np.abs(t), 1.5)
-
-    def length(v: Any, t: Any, near: Any) -> Any:
-        past = np.log1p(t * t / v) + 2 * LAST_EXPONENT / (v + 1)
-        return np.where(near, t, np.sqrt(v * np.expm1(past)) - t)
-
-    def integrand(s: Any, v: Any, t: Any, near: Any) -> Any:
-        s = np.where(near, s, t + s)
-        return np.where(near, 1.0, -1.0) * student_density(v, s) * student_slope(v, s)
-
-    return np.sign(t) * integrate(integrand, length, v, np.abs(t), near)
-
-
 @rule
 def student_by_degrees(v: Any, t: Any) -> Any:
-    """The derivative by v of ``1/2 + sgn(t) I_y(1/2, v/2) / 2`` with ``y = t² / (v + t²)``."""
-
-    def expression() -> Any:
-        finite = np.isfinite(v)
-        degrees = v if not perhaps(~finite) else np.where(finite, v, 1)
-        direct = (np.greater(degrees, MANY) & np.isfinite(t * t)) | np.less_equal(
-            t * t, np.minimum(degrees, 2.0)
-        )
-        slope = _student_integral(degrees, t) if perhaps(direct) else 0.0
-        if perhaps(~direct):
-            slope = np.where(direct, slope, by_beta(np.where(direct, 1, degrees), np.where(direct, 2, t)))
-        return slope if not perhaps(~finite) else np.where(finite, slope, 0)
-
-    def by_beta(v: Any, t: Any) -> Any:
-        return 0.25 * np.sign(t) * f_beta_derivative(1.0, v, t * t, 0, 1) - t / (2 * v) * student_density(
-            v, t
-        )
+    """The derivative by v of ``1/2 + sgn(t) F(1, v, t²) / 2``."""
+    if isinstance(v, Variable) or isinstance(t, Variable):
+        y = student_by_degrees(v, t)
+    else:
+        near = t * student_density_by_degrees(v, t)
+        y = in_dtype_of_ufunc(_of_square(f_by_second, near, v, t), v, t)
 
     def by_degrees() -> Any:
-        f = student_density(v, t)
-        of_beta = 0.125 * np.sign(t) * f_beta_derivative(1.0, v, t * t, 0, 2)
-        of_density = 0.5 * f * (digamma_increment(0.5 * v, 0.5) - np.log1p(t * t / v))
-        return of_beta - t / (2 * v) * (of_density - f / v + student_density_by_degrees(v, t))
+        change = np.square(student_slope(v, t)) + 0.25 * digamma_surplus(0.5, 0.5 * v, 1)
+        return _of_square(f_twice_by_second, t * student_density(v, t) * change, v, t)
 
-    nested = isinstance(v, Variable) or isinstance(t, Variable)
-    y = student_by_degrees(v, t) if nested else in_dtype_of_ufunc(expression(), v, t)
     return y, Elementwise(by_degrees, lambda: student_density_by_degrees(v, t))
+
+
+def _of_square(derivative: Any, near: Any, v: Any, t: Any) -> Any:
+    """A derivative of F of t², which vanishes before t does; there its first term."""
+    tiny = np.less(np.abs(t), 1e-100)
+    far = 0.5 * np.sign(t) * derivative(1.0, v, np.square(np.where(tiny, 1.0, t)))
+    return np.where(tiny, near, far) if perhaps(tiny) else far
 
 
 def student_density_by_degrees(v: Any, t: Any) -> Any:

@@ -17,7 +17,7 @@ from lindiff.rules._common import as_array
 from lindiff.rules._formula import perhaps, some
 from lindiff.rules.special._common import elementwise, is_complex, with_partials
 
-__all__ = ["bernoulli", "digamma_increment", "polygamma", "stirling_error"]
+__all__ = ["bernoulli", "digamma_increment", "polygamma", "polygamma_increment", "stirling_error"]
 
 
 def bernoulli(count: int) -> list[float]:
@@ -150,6 +150,18 @@ def _increment_around_middle(a: Any, b: Any, s: int) -> Any:
     middle = a + 0.5 * b
     zeta = counterpart(special.zeta, middle)
     return b * (zeta(s, middle) + s * (s + 1) / 24 * np.square(b) * zeta(s + 2, middle))
+
+
+def polygamma_increment(k: int, a: Any, b: Any) -> Any:
+    """``ψ⁽ᵏ⁾(a + b) - ψ⁽ᵏ⁾(a)`` for k > 0, without cancellation where b is small."""
+    small = np.less(np.abs(b), 1e-3 * a)
+    plain = polygamma(k, np.add(a, b)) - polygamma(k, a)
+    if not perhaps(small):
+        return plain
+    a, b = np.where(small, a, 1.0), np.where(small, b, 0.0)
+    middle = a + 0.5 * b
+    near = b * (polygamma(k + 1, middle) + np.square(b) / 24 * polygamma(k + 3, middle))
+    return np.where(small, near, plain)
 
 
 def trigamma_decrement(a: Any, b: Any) -> Any:

@@ -24,24 +24,28 @@ from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array
 from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import elementwise
-from lindiff.rules.special.gamma import digamma_increment, polygamma, stirling_error
+from lindiff.rules.special.gamma import digamma_increment, polygamma, polygamma_increment, stirling_error
 
 __all__ = [
-    "LAST_EXPONENT",
+    "apart",
     "beta_density",
+    "beta_density_slope",
     "beta_derivative",
+    "beta_weight",
     "gamma_density",
     "gamma_derivative",
+    "in_double",
     "in_dtype_of_ufunc",
     "integrate",
     "inverse",
+    "length_below",
 ]
 
 NODES = 64
 LAST_EXPONENT = 45.0  # the integrand has decayed to e⁻⁴⁵
 UNDERFLOW = 1e-290
 VANISHED = 1e5  # the density of points beyond it and twice its parameter is zero
-BLOCK = 1024  # elements integrated at a time
+BLOCK = 128  # elements integrated at a time, in arrays that stay in the processor's caches
 
 
 @cache
@@ -239,7 +243,7 @@ elementwise(
 def _beta_density(a: Any, b: Any, x: Any) -> Any:
     a, b, x = np.broadcast_arrays(a, b, x)
     with np.errstate(all="ignore"):
-        large = (np.minimum(a, b) > 5) & (x > 0) & (x < 1)
+        large = ((np.minimum(a, b) > 5) | (np.maximum(a, b) > 15)) & (x > 0) & (x < 1) & (a > 0) & (b > 0)
         if not perhaps(~large):
             return _beta_density_far(a, b, x)
         near = np.exp(special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b))
@@ -270,11 +274,11 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
     return y, Elementwise(
         lambda: beta_density_derivative(a, b, x, 1, 0),
         lambda: beta_density_derivative(a, b, x, 0, 1),
-        lambda: _beta_density_slope(a, b, x),
+        lambda: beta_density_slope(a, b, x),
     )
 
 
-def _beta_density_slope(a: Any, b: Any, x: Any) -> Any:
+def beta_density_slope(a: Any, b: Any, x: Any) -> Any:
     """``p ((a - 1) / x - (b - 1) / (1 - x))``."""
     return _falling(a, b, x, x) - _falling(b, a, np.subtract(1, x), x)
 
@@ -311,9 +315,9 @@ def _two_fold(i: int, j: int, first: Any, second: Any, cumulant: Callable[[int, 
     return q[i, j]
 
 
-def _beta_cumulant(m: int, n: int, of_sum: Any, of_a: Any, of_b: Any) -> Any:
-    """``-∂ᵐ∂ⁿ log B(a, b)`` from polygammas of order m + n - 1 of a + b, a and b."""
-    return of_sum - (of_a if n == 0 else 0) - (of_b if m == 0 else 0)
+def _beta_cumulant(m: int, n: int, of_sum: Any, from_a: Any, from_b: Any) -> Any:
+    """``-∂ᵐ∂ⁿ log B(a, b)`` from the polygamma of order m + n - 1 of a + b, and its increments to there."""
+    return from_a if n == 0 else from_b if m == 0 else of_sum
 
 
 def beta_density_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
@@ -323,7 +327,9 @@ def beta_density_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
 
     def cumulant(m: int, n: int) -> Any:
         k = m + n - 1
-        return _beta_cumulant(m, n, polygamma(k, np.add(a, b)), polygamma(k, a), polygamma(k, b))
+        if m == 0:
+            return polygamma_increment(k, b, a)
+        return polygamma_increment(k, a, b) if n == 0 else polygamma(k, np.add(a, b))
 
     first = np.log(x) + digamma_increment(a, b)
     second = np.log1p(np.negative(x)) + digamma_increment(b, a)
@@ -341,6 +347,11 @@ def _beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
     a_raised, b_raised = np.where(a < 1, a + 1, a), np.where(b < 1, b + 1, b)
     with np.errstate(all="ignore"):
         left = inside & (x < a_raised / (a_raised + b_raised))
+        # by one parameter alone the derivative is as small as the other one, on that one's side of x alone
+        if i == 0:
+            left &= ~(x > 1e3 * a)
+        if j == 0:
+            left |= inside & (1 - x > 1e3 * b)
         right = inside & ~left
         if np.any(left):
             at, bt, xt = a[left], b[left], x[left]
@@ -352,51 +363,83 @@ def _beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
 
 
 def _beta_side(a: Any, b: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
-    """The derivative of I_x(a, b) from its integral over t < x, given log x and log(1 - x)."""
-    small = a < 1
-    raised = np.where(small, a + 1, a)
-    orders = range(1, i + j)
-    psis = [counterpart(special.polygamma, a)(k, t) for k in orders for t in (raised + b, raised, b)]
-    first, second = log_x + digamma_increment(raised, b), log_y + digamma_increment(b, raised)
+    """The derivative of I_x(a, b) from its integral over t < x, given log x and log(1 - x).
 
-    def integrand(v: Any, a: Any, b: Any, log_x: Any, log_y: Any, first: Any, second: Any, *psis: Any) -> Any:
-        drop = np.log1p(np.exp(log_x) * np.expm1(-v))  # logit t = logit x - v
-        p = np.exp(-(a * v + (a + b) * drop))
+    A parameter below 1 is a factor of the integrand, which is taken out: ``1/B(a, b)`` is b times
+    ``Γ(a + b) / (Γ(a) Γ(b + 1))``; and ``I_x(a, b) = I_x(a + 1, b) + xᵃ (1 - x)ᵇ / (a B(a, b))``.
+    """
+    small, small_b = a < 1, b < 1
+    raised, raised_b = np.where(small, a + 1, a), np.where(small_b, b + 1, b)
+    outer, slope_of_outer = np.where(small_b, b, 1.0), np.where(small_b, float(j), 0.0)
+    has_outer = bool(np.any(small_b))
 
+    def terms(to_sum: Any, to_sum_b: Any) -> list[Any]:
+        """What the factor below is made of, from the steps from the raised parameters to their sum."""
+        polygammas = counterpart(special.polygamma, a)
+        found = [log_x + digamma_increment(raised, to_sum), log_y + digamma_increment(raised_b, to_sum_b)]
+        for k in range(1, i + j):
+            found.append(polygammas(k, raised + to_sum))
+            found.append(polygamma_increment(k, raised, to_sum))
+            found.append(polygamma_increment(k, raised_b, to_sum_b))
+        return found
+
+    def factor(outer: Any, slope_of_outer: Any, first: Any, second: Any, *polygammas: Any) -> Any:
         def cumulant(m: int, n: int) -> Any:
             place = 3 * (m + n - 2)
-            return _beta_cumulant(m, n, *psis[place : place + 3])
+            return _beta_cumulant(m, n, *polygammas[place : place + 3])
 
-        return p * _two_fold(i, j, first - v - drop, second - drop, cumulant)
+        q = _two_fold(i, j, first, second, cumulant)
+        if has_outer:
+            q = outer * q
+        return q + slope_of_outer * _two_fold(i, j - 1, first, second, cumulant) if j and has_outer else q
 
-    def length(a: Any, b: Any, log_x: Any, log_y: Any, *rest: Any) -> Any:
-        x, y = np.exp(log_x), np.exp(log_y)
-        slope = np.maximum(a * y - b * x, 0)
-        by_curvature = _decay_length(slope, (a + b) * x * y)
-        return np.minimum(by_curvature, (LAST_EXPONENT - (a + b) * log_y) / a)
+    def integrand(v: Any, start: Any, end: Any, a: Any, b: Any, log_x: Any, log_y: Any, *rest: Any) -> Any:
+        v = start + v
+        drop, rise = apart(v, log_x, log_y)
+        p = np.exp(-(a * rise + b * drop))
+        outer, slope_of_outer, first, second, *polygammas = rest
+        return p * factor(outer, slope_of_outer, first - rise, second - drop, *polygammas)
 
-    integral = integrate(integrand, length, raised, b, log_x, log_y, first, second, *psis)
-    weight = _beta_weight(raised, b, log_x, log_y)
+    def over(start: Any, end: Any) -> Any:
+        within = terms(b, np.where(small_b, raised - 1, raised))
+        parameters = start, end, raised, b, log_x, log_y, outer, slope_of_outer, *within
+        return integrate(integrand, lambda start, end, *_: end - start, *parameters)
+
+    end = length_below(raised, b, log_x, log_y)
+    bend = np.where(small_b & (log_x > log_y + 2), np.minimum(log_x - log_y, end), 0.0)
+    integral = over(bend, end)
+    if np.any(bend):
+        integral += over(np.zeros_like(bend), bend)
+    weight = beta_weight(raised, b, log_x, log_y) / outer
     if not np.any(small):
         return weight * integral
 
-    # I_x(a, b) = I_x(a + 1, b) + xᵃ (1 - x)ᵇ / (a B(a, b)), and a B(a, b) = (a + b) B(a + 1, b)
-    total = a + b
-
-    def cumulant_of_edge(m: int, n: int) -> Any:
-        k, place = m + n - 1, 3 * (m + n - 2)
-        of_total = -((-1) ** k) * math.factorial(k) / total ** (k + 1)
-        return of_total + _beta_cumulant(m, n, *psis[place : place + 3])
-
-    q = _two_fold(i, j, first - 1 / total, second - 1 / total, cumulant_of_edge)
-    edge = weight * np.exp(-log_x) / total
+    # a B(a, b) = (a + b) B(a + 1, b)
+    edge = weight * np.exp(-log_x) / (a + b)
     lost = weight < UNDERFLOW
     if np.any(lost):  # xᵃ⁺¹ underflows before xᵃ
-        edge = np.where(lost, _beta_weight(a, b, log_x, log_y) / a, edge)
+        edge = np.where(lost, beta_weight(a, b, log_x, log_y) / a / outer, edge)
+    q = factor(outer, slope_of_outer, *terms(b - 1, np.where(small_b, a - 1, a)))
     return weight * integral + np.where(small, edge * q, 0)
 
 
-def _beta_weight(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
+def length_below(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
+    """How far below logit x ``xᵃ (1 - x)ᵇ`` has decayed."""
+    x, y = np.exp(log_x), np.exp(log_y)
+    slope = np.maximum(a * y - b * x, 0)
+    by_curvature = _decay_length(slope, (a + b) * x * y)
+    return np.minimum(by_curvature, (LAST_EXPONENT - (a + b) * log_y) / a)
+
+
+def apart(v: Any, log_x: Any, log_y: Any) -> tuple[Any, Any]:
+    """``log(1 - x) - log(1 - t)`` and ``log x - log t`` for ``logit t = logit x - v``."""
+    right = np.where(log_x > log_y, 1.0, 0.0)
+    lesser = np.exp(np.minimum(log_x, log_y))
+    change = np.log1p(lesser * np.expm1((2 * right - 1) * np.minimum(v, 700.0)))
+    return change - right * v, change + (1 - right) * v
+
+
+def beta_weight(a: Any, b: Any, log_x: Any, log_y: Any) -> Any:
     """``xᵃ (1 - x)ᵇ / B(a, b)``."""
     smaller = np.minimum(log_x, log_y)
     x, y = np.exp(log_x), np.exp(log_y)
