@@ -7,7 +7,6 @@ functions that have (:class:`Composed`), or its derivative is zero wherever it h
 import dis
 import functools
 import inspect
-import operator
 import types
 
 cimport numpy as cnp
@@ -22,7 +21,7 @@ from lindiff.core.sealing cimport (
     refuse_other_contents, run_unsealed, sealed, sealed_arguments, unsealed,
 )
 from lindiff.core.variable cimport (
-    Variable, as_value, constant_value, has_shells, innermost, is_inexact, is_inner, is_table, kept,
+    Variable, as_value, constant_value, fix, has_shells, innermost, is_inexact, is_inner, is_table, kept,
     new_variable, outside, record, shares, untraced, untraced_result, value_of, view_by, watch, watch_over,
     without_shells,
 )
@@ -220,8 +219,8 @@ cdef class Rule(Handler):
                 if shares(view._value, x._value):
                     watch(x, view, self.window(view, x, args, kwargs, k))
                     return result
-        if not self.is_users and is_fixed(view):
-            watch(new_variable(view.node, view._value), view, view_by(operator.pos, (), {}, False, 0))
+        if not self.is_users and view._value.ndim > 0:
+            fix(view)
         return result
 
     cdef object window(self, Variable view, Variable x, tuple args, dict kwargs, Py_ssize_t place):
@@ -349,12 +348,6 @@ def of_all(partial):
     if partial is None or not takes_value_alone(partial.__code__):
         return partial
     return lambda y, *args: partial(y)
-
-
-cdef bint is_fixed(Variable x):
-    """Whether NumPy gives a result that may not be written to, though it is no view."""
-    return cnp.PyArray_CheckExact(x._value) and cnp.PyArray_NDIM(<cnp.ndarray>x._value) > 0 \
-        and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x._value)
 
 
 cdef bint is_same(cnp.ndarray x, cnp.ndarray y):

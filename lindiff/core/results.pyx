@@ -9,7 +9,7 @@ cimport numpy as cnp
 import numpy as np
 
 from lindiff.core.variable cimport (
-    Variable, as_scalar_or_array, in_order_of, in_own_memory, is_writable, owner_of, untraced, value_of,
+    Variable, as_scalar_or_array, fix, in_order_of, in_own_memory, is_writable, owner_of, untraced, value_of,
 )
 
 from lindiff.core import pytree
@@ -106,7 +106,8 @@ cdef object without_axes(object result, tuple args, int kind):
     if isinstance(result, np.generic):
         return untraced(result) if isinstance(result, np.inexact) else np.array(result)
     if type(result) is Variable and (<Variable>result)._scalar:
-        return as_scalar_or_array(result, False)
+        result = as_scalar_or_array(result, False)
+        fix(<Variable>result)
     return result
 
 

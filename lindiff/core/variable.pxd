@@ -98,6 +98,7 @@ cdef Variable untraced_variable(object value)
 cpdef Variable untraced(object array)
 cdef Variable owner_of(Variable x)
 cpdef bint is_writable(Variable x)
+cdef int fix(Variable x) except -1
 cdef int watch(Variable base, object view, object window) except -1
 cdef View view_by(object function, tuple args, dict kwargs, bint writable, Py_ssize_t place)
 cdef bint shares(object value, object x)

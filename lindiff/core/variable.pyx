@@ -724,6 +724,8 @@ def value(x):
     array([2., 4.])
     """
     if type(x) is Variable:
+        if (<Variable>x).node is CONSTANT:
+            return (<Variable>x)._value
         x = value_of(x)
         return read_only(x) if cnp.PyArray_CheckExact(x) else x
     return pytree.tree_map(value, x) if is_inner(x) else x
@@ -1066,6 +1068,13 @@ cdef class Tie:
             doom(<PyObject *>base)
             self.base = base = None
             release_doomed()
+
+
+cdef int fix(Variable x) except -1:
+    """Let ``x`` be read-only where NumPy gives a result that may not be written to, though it is no view."""
+    if cnp.PyArray_CheckExact(x._value) and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x._value):
+        watch(new_variable(x.node, x._value), x, view_by(operator.pos, (), {}, False, 0))
+    return 0
 
 
 cdef Py_ssize_t views_of_memory(Variable x, PyObject *memory):
