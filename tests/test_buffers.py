@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.special
 
 import lindiff as ld
+import lindiff.numpy as lnp
 
 
 def gradient_of_loop(step):
@@ -128,3 +130,45 @@ def test_filled_arrays_like_a_variable_accept_variables():
         return total
 
     np.testing.assert_array_equal(ld.grad(f)(np.array([2.0, 1.0, 1.0])), [12.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda to, c: np.copyto(to, c),
+        lambda to, c: np.copyto(to, [c[0], 1.0, c[2]]),
+        lambda to, c: np.put(to, [0, 2], c[:2]),
+        lambda to, c: np.place(to, to < 1, c),
+        lambda to, c: np.putmask(to, to < 1, c),
+        lambda to, c: np.put_along_axis(to, np.array([1]), c[:1], 0),
+        lambda to, c: np.fill_diagonal(to.reshape(1, 3), c[1]),
+    ],
+)
+def test_constants_are_written_into_plain_arrays(write):
+    expected = np.zeros(3)
+    write(expected, np.array([3.0, 1.0, 2.0]))
+
+    def f(x):
+        to = np.zeros(3)
+        write(to, lnp.array([3.0, 1.0, 2.0]))
+        np.testing.assert_array_equal(to, expected)
+        with pytest.raises(TypeError):
+            write(to, lnp.array([3.0, 1.0, 2.0]) * x)
+        return np.sum(x * to)
+
+    np.testing.assert_array_equal(ld.grad(f)(np.ones(3)), expected)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda c, x: scipy.special.jv(c, x),
+        lambda c, x: scipy.special.jve(c, x),
+        lambda c, x: scipy.special.hyp2f1(1.0, c, 5.0, x / 10),
+        lambda c, x: scipy.special.zeta(c + 1, x),
+    ],
+)
+def test_constants_where_special_functions_have_no_derivative(f):
+    plain, x = np.array([1.0, 2.0]), np.array([0.5, 1.5])
+    made = lambda x: np.sum(f(lnp.array(plain), x) + f(lnp.array(plain), 2.0))
+    np.testing.assert_array_equal(ld.grad(made)(x), ld.grad(lambda x: np.sum(f(plain, x)))(x))

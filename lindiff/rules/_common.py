@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core import pytree
 from lindiff.core.arrays import foreign, on_host, placed
-from lindiff.core.variable import in_own_memory, inside, value
+from lindiff.core.variable import Variable, in_own_memory, inside, is_untraced, value
 from lindiff.rules._formula import some
 
 __all__ = [
     "along",
     "as_array",
     "conj",
+    "depends_on_variables",
     "inverse_permutation",
     "laid_out",
     "memory_order",
@@ -46,6 +48,11 @@ def _must_be_stacked(x: Any) -> bool:
     if isinstance(x, (list, tuple)):
         return any(map(_must_be_stacked, x))
     return hasattr(x, "shape") and not isinstance(x, (np.ndarray, np.generic))
+
+
+def depends_on_variables(x: Any) -> bool:
+    """Whether there are Variables in ``x``, or in lists, that are part of a transform."""
+    return any(isinstance(leaf, Variable) and not is_untraced(leaf) for leaf in pytree.flatten(x)[0])
 
 
 def memory_order(x: Any, order: Any) -> str:

@@ -23,12 +23,11 @@ from lindiff.core.variable import (
     Variable,
     in_gaps_of,
     in_order_of,
-    is_untraced,
     places_in_base,
     repeats,
     value,
 )
-from lindiff.rules._common import along, as_array, normalized_axes
+from lindiff.rules._common import along, as_array, depends_on_variables, normalized_axes
 from lindiff.rules.indexing import host_parts, scatter
 from lindiff.rules.rebinding import is_statement, may_rebind
 from lindiff.rules.writers import destination, refuse_repeated
@@ -161,11 +160,6 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     return into((out,), function.__name__, "same_kind", y)
 
 
-def is_constant_array(x: Any) -> bool:
-    """Whether ``x`` may be written into plain arrays: it depends on no Variable."""
-    return not isinstance(x, Variable) or is_untraced(x)
-
-
 def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
     """``results`` written into the Variables ``out``."""
     several = isinstance(results, tuple)
@@ -173,7 +167,7 @@ def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
     for i, target in enumerate(out):
         if target is None:
             continue
-        if not isinstance(target, Variable) and not is_constant_array(parts[i]):
+        if not isinstance(target, Variable) and depends_on_variables(parts[i]):
             raise TypeError(
                 f"np.{name}(..., out=...) cannot write into an array when Variables are among its inputs: "
                 f"write y = np.{name}(...)"
@@ -199,7 +193,7 @@ def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], fr
     if not a.flags.writeable:
         raise ValueError("output array is read-only")
     if not may_rebind(ufunc, a, frame):
-        if all(map(is_constant_array, inputs)):
+        if not any(map(depends_on_variables, inputs)):
             return into((a,), ufunc.__name__, "same_kind", called(ufunc, *inputs, otherwise=(a,), **kwargs))
         from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
 

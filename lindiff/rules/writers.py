@@ -5,17 +5,36 @@ Each finds the places it writes to and assigns there, which has its rule.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from lindiff.core.arrays import on_host, placed
-from lindiff.core.registry import composed
+from lindiff.core.registry import composed, on_values
 from lindiff.core.variable import Variable, as_it_is_read, repeats, value
-from lindiff.rules._common import as_array
+from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.rules.selection import index_along
 
 __all__: list[str] = []
+
+
+def writer(function: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The rule of a ``function`` that writes into its first argument; constants go into plain arrays, too."""
+
+    def decorate(implementation: Callable[..., None]) -> Callable[..., None]:
+        @composed(function)
+        @functools.wraps(implementation)
+        def write(*args: Any, **kwargs: Any) -> None:
+            if args and isinstance(args[0], np.ndarray) and not any(map(depends_on_variables, args)):
+                on_values(function, args, kwargs)
+            else:
+                implementation(*args, **kwargs)
+
+        return write
+
+    return decorate
 
 
 def destination(x: Any, function: str) -> Variable:
@@ -65,7 +84,7 @@ def write_flat(a: Variable, places: Any, y: Any) -> None:
         a[...] = np.broadcast_to(y, np.shape(places))[(-1,) * np.ndim(places)]
 
 
-@composed(np.copyto)
+@writer(np.copyto)
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     dst, src = destination(dst, "copyto"), as_array(src)
     require_cast(src, dst, casting)
@@ -77,7 +96,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     dst[...] = src if where is True else np.where(where, src, dst)
 
 
-@composed(np.fill_diagonal)
+@writer(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     a = destination(a, "fill_diagonal")
     on_diagonal = np.zeros(a.shape, bool)
@@ -87,7 +106,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     write_flat(a, places, np.resize(val, places.size))
 
 
-@composed(np.put)
+@writer(np.put)
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     a = destination(a, "put")
     places = np.ravel(np.take(np.arange(a.size), on_host(ind), mode=mode))
@@ -95,7 +114,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
         write_flat(a, places, np.resize(placed(as_array(v), a), places.size))
 
 
-@composed(np.putmask)
+@writer(np.putmask)
 def putmask(a: Any, mask: Any, values: Any) -> None:
     a = destination(a, "putmask")
     if is_array(values):
@@ -109,7 +128,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
         write_flat(a, places, values[places % values.size])
 
 
-@composed(np.place)
+@writer(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     arr = destination(arr, "place")
     if is_array(vals):
@@ -127,7 +146,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
         write_flat(arr, places, np.resize(vals, places.size))
 
 
-@composed(np.put_along_axis)
+@writer(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
     arr = destination(arr, "put_along_axis")
     if axis is None:

@@ -14,7 +14,7 @@ from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential, Elementwise
 from lindiff.core.registry import composed, elementwise_rule, full_name, rule
 from lindiff.core.variable import Variable
-from lindiff.rules._common import as_array, conj
+from lindiff.rules._common import as_array, conj, depends_on_variables
 
 __all__ = [
     "INTEGER",
@@ -128,7 +128,7 @@ def _refusing(
     @composed(ufunc)
     def checked(*args: Any, **kwargs: Any) -> Any:
         for i, reason in reasons.items():
-            if isinstance(args[i], Variable):
+            if depends_on_variables(args[i]):
                 refuse_argument(ufunc, i, reason)
         if real and any(is_complex(x) for x in args):
             raise TypeError(

@@ -14,7 +14,8 @@ from scipy import special
 
 from lindiff.core.differential import Elementwise
 from lindiff.core.registry import composed, rule
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, value
+from lindiff.rules._common import depends_on_variables
 from lindiff.rules._formula import perhaps, some
 from lindiff.rules.special._common import (
     INTEGER,
@@ -74,8 +75,9 @@ def scaled_cylinder(f: Callable[..., Any], sign: int, part: Callable[[Any], Any]
 
     @composed(f)
     def call(v: Any, z: Any, **options: Any) -> Any:
-        if isinstance(v, Variable):
+        if depends_on_variables(v):
             refuse_argument(f, 0, NO_FORMULA)
+        v = value(v)
         constant_scale = part is np.imag and not is_complex(z)
         return of_parts(v, z, 0.0 if constant_scale else np.abs(part(z)), **options)
 
