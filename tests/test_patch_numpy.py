@@ -213,3 +213,27 @@ def test_tasks_side_by_side():
 
     assert asyncio.run(both()) == [5.0, 5.0]
     assert np is REAL[0]
+
+
+def test_contexts_closed_out_of_order():
+    first, second = ld.patch_numpy(), ld.patch_numpy()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    assert ld.grad(powers)(2.0) == 5.0
+    second.__exit__()
+    assert np is REAL[0]
+    with pytest.raises(TypeError):
+        ld.grad(powers)(2.0)
+
+
+def test_modules_loaded_later_are_found(tmp_path, monkeypatch):
+    with ld.patch_numpy():
+        pass
+    (tmp_path / "users_module.py").write_text(
+        "import numpy as np\n\ndef one(a):\n    x = np.zeros(1)\n    x[0] = a\n    return x[0]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("users_module")
+    with ld.patch_numpy():
+        assert ld.grad(module.one)(2.0) == 1.0

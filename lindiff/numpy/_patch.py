@@ -21,7 +21,8 @@ from lindiff.rules.place import is_installed
 
 __all__ = ["patch_numpy"]
 
-_patched = contextvars.ContextVar("lindiff.patched", default=False)
+# How many contexts this thread or task is in.
+_contexts = contextvars.ContextVar("lindiff.patched", default=0)
 
 # Never patched: their C code takes nothing but ndarrays.
 _EXCLUDED = ("lindiff", "lindiff_cuda", "numpy", "scipy")
@@ -29,7 +30,7 @@ _EXCLUDED = ("lindiff", "lindiff_cuda", "numpy", "scipy")
 
 def _wanted() -> bool:
     """Whether new arrays accept Variables now: inside the context, and where a Variable could come."""
-    return _patched.get() and is_recording()
+    return _contexts.get() > 0 and is_recording()
 
 
 class patch_numpy:
@@ -55,7 +56,8 @@ class patch_numpy:
     SciPy is never patched.  Packages named in ``modules`` have to pass the arrays that they make to nothing
     but NumPy's functions and operators.
 
-    May be nested, and entered again.  Cost: some milliseconds on entry, for a look at the loaded modules.
+    May be nested, entered again, and closed in any order.  Cost: about a millisecond on entry for the modules
+    that are loaded, and 0.1 ms for each that is patched; at the first entry some 0.1 ms for each that is loaded.
 
     Examples
     --------
@@ -77,24 +79,26 @@ class patch_numpy:
         for name in self._modules:
             if name.partition(".")[0] in _EXCLUDED:
                 raise ValueError(f"{name} cannot be patched: its C code takes nothing but ndarrays")
-        self._entered: list[tuple[Any, list[dict[str, Any]]]] = []
+        self._entered: list[list[dict[str, Any]]] = []
 
     def __enter__(self) -> None:
         spaces = list(_namespaces(self._modules))
         _replace(spaces)
-        self._entered.append((_patched.set(True), spaces))
+        self._entered.append(spaces)
+        _contexts.set(_contexts.get() + 1)
 
     def __exit__(self, *exception: object) -> None:
-        token, spaces = self._entered.pop()
-        _patched.reset(token)
-        _restore(spaces)
+        _contexts.set(_contexts.get() - 1)
+        _restore(self._entered.pop())
 
 
 def _namespaces(modules: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The globals of the user's modules, of those named, and of the code that is running."""
     found: dict[int, dict[str, Any]] = {}
+    named = tuple(f"{module}." for module in modules)
     for name, module in [*sys.modules.items()]:
-        if isinstance(module, ModuleType) and _is_users(name, vars(module).get("__file__"), modules):
+        is_named = name in modules or name.startswith(named)
+        if isinstance(module, ModuleType) and (is_named or not _is_installed_module(name, module)):
             found[id(vars(module))] = vars(module)
     frame = sys._getframe(1)
     while frame is not None:
@@ -104,6 +108,19 @@ def _namespaces(modules: Sequence[str]) -> Iterator[dict[str, Any]]:
             found[id(frame.f_globals)] = frame.f_globals
         frame = frame.f_back  # type: ignore[assignment]
     yield from found.values()
+
+
+# Modules that were looked at, and are none of the user's.
+_installed: dict[str, ModuleType] = {}
+
+
+def _is_installed_module(name: str, module: ModuleType) -> bool:
+    if _installed.get(name) is module:
+        return True
+    if _is_users(name, vars(module).get("__file__"), ()):
+        return False
+    _installed[name] = module
+    return True
 
 
 def _is_users(name: str, filename: str | None, modules: Sequence[str]) -> bool:
