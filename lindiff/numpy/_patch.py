@@ -56,7 +56,7 @@ class patch_numpy:
     SciPy is never patched.  Packages named in ``modules`` have to pass the arrays that they make to nothing
     but NumPy's functions and operators.
 
-    May be nested, entered again, and closed in any order.  Cost: about a millisecond on entry, and 0.01 ms for
+    May be nested, entered again, and closed in any order.  Cost: about a millisecond on entry, 0.01 ms for
     each module that is patched; at the first entry 0.02 ms for each that is loaded.
 
     Examples
