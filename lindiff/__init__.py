@@ -25,7 +25,7 @@ from lindiff.transforms.constants import stop_gradient
 from lindiff.transforms.curvature import ggnvp, hvp
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.implicit import implicit
-from lindiff.transforms.jacobian import hessian, jacobian
+from lindiff.transforms.jacobian import hessian, jacobian, value_and_jacobian
 from lindiff.transforms.linearize import linear_transpose, linearize
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
 
@@ -59,6 +59,7 @@ __all__ = [
     "testing",
     "value",
     "value_and_grad",
+    "value_and_jacobian",
     "vjp",
 ]
 
