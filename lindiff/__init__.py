@@ -15,6 +15,7 @@ except ImportError as error:
 from lindiff import linalg
 from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
+from lindiff.core.pytree import tree_map
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.numpy._patch import patch_numpy
@@ -27,6 +28,7 @@ from lindiff.transforms.forward import jvp
 from lindiff.transforms.implicit import implicit
 from lindiff.transforms.jacobian import hessian, jacobian, value_and_jacobian
 from lindiff.transforms.linearize import linear_transpose, linearize
+from lindiff.transforms.ravel import ravel
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
 
 __version__ = "0.1.0"
@@ -52,11 +54,13 @@ __all__ = [
     "linearize",
     "nan_check",
     "patch_numpy",
+    "ravel",
     "rule",
     "statespace",
     "stop_gradient",
     "supported",
     "testing",
+    "tree_map",
     "value",
     "value_and_grad",
     "value_and_jacobian",

@@ -541,8 +541,8 @@ def test_wrong_structures_are_explained():
         (1.0, 2.0),
         1.0,
         None,
+        {"a": None, "b": None},
         {"a": 1.0, "b": (1.0,)},
-        {"a": 1.0, "b": None},
     ):
         with pytest.raises(ValueError, match="tangents"):
             ld.jvp(f, (x,), (tangent,))
@@ -678,7 +678,7 @@ def test_a_function_is_no_result(returned, tree):
 
 
 def test_numbers_come_as_numbers():
-    """What has no axes is a NumPy scalar; a gradient has the form of its argument."""
+    """What has no axes is a NumPy scalar, whatever the argument was."""
 
     def f(x):
         return x**3
@@ -700,12 +700,135 @@ def test_numbers_come_as_numbers():
         ld.grad(lambda x: (f(x), f(x)), has_aux=True)(2.0)[1],
         ld.grad(lambda x: (f(x), [np.sum(x)]), has_aux=True)(2.0)[1][0],
         ld.value(ld.Variable(2.0) * 2),
+        ld.grad(f)(np.array(2.0)),
+        ld.value_and_grad(f)(np.array(2.0))[1],
+        ld.vjp(f, np.array(2.0))[1](1.0)[0],
+        ld.grad(lambda p: f(p["a"]))({"a": np.array(2.0)})["a"],
         ld.jacobian(f)(np.array(2.0)),
         ld.hessian(f)(np.array(2.0)),
+        ld.hvp(f, (np.array(2.0),), (1.0,)),
     ]
     assert {type(y) for y in of_number} == {np.float64}
-    for x_bar in (ld.grad(f)(np.array(2.0)), ld.vjp(f, np.array(2.0))[1](1.0)[0]):
-        assert type(x_bar) is np.ndarray
+
+
+def test_none_is_a_zero_tangent():
+    """Beside others; alone it is what is returned by mistake."""
+
+    def f(x, p):
+        return {"y": x * p["a"], "z": p["b"][0] * x}
+
+    p, p_dot = {"a": 2.0, "b": [3.0, X]}, {"a": None, "b": [1.0, None]}
+    zeros = {"a": 0.0, "b": [1.0, 0 * X]}
+    for tangents, filled in [
+        ((1.0, None), (1.0, ld.tree_map(np.zeros_like, p))),
+        ((None, p_dot), (0.0, zeros)),
+    ]:
+        wanted = ld.jvp(f, (5.0, p), filled)[1]
+        assert ld.jvp(f, (5.0, p), tangents)[1] == wanted
+        assert ld.linearize(f, 5.0, p)[1](*tangents) == wanted
+    assert ld.hvp(lambda x, p: f(x, p)["y"], (5.0, p), (1.0, None))[1]["a"] == 1.0
+    _, pullback = ld.vjp(f, 5.0, p)
+    assert pullback({"y": None, "z": 2.0})[0] == 6.0
+    for refused in (None, {"y": None, "z": None}):
+        with pytest.raises(ValueError, match="cotangent has None"):
+            pullback(refused)
+    with pytest.raises(ValueError, match="tangents has None"):
+        ld.jvp(np.sin, (1.0,), (None,))
+
+
+def test_nothing_to_differentiate():
+    """Arrays without elements, trees without arrays."""
+    e, E = np.zeros(0), np.zeros((0, 2))
+
+    def f(x):
+        return {"square": x**2, "sum": np.sum(x), "none": None}
+
+    for x in (e, E):
+        assert ld.jvp(f, (x,), (x,))[1]["square"].shape == x.shape
+        assert ld.vjp(f, x)[1]({"square": x, "sum": 1.0, "none": None})[0].shape == x.shape
+        _, lin = ld.linearize(f, x)
+        assert lin(x)["sum"] == 0.0
+        assert lin.as_linear_operator().matmat(np.zeros((0, 3))).shape == (1, 3)
+        for mode in ("fwd", "rev"):
+            assert ld.jacobian(f, mode=mode)(x)["square"].shape == (*x.shape, *x.shape)
+        assert ld.hessian(np.sum)(x).shape == ld.hessian(f)(x)["sum"].shape == (*x.shape, *x.shape)
+        assert ld.hvp(np.sum, (x,), (x,)).shape == x.shape
+        assert ld.ggnvp(f, lambda y: y["sum"], (x,), (x,)).shape == x.shape
+    assert ld.grad(lambda p: 3.0)({"a": None, "b": []}) == {"a": None, "b": []}
+    assert ld.jvp(lambda x, p: x, (1.0, None), (1.0, None))[1] == 1.0
+    vector, unravel = ld.ravel({"a": None})
+    assert vector.shape == (0,)
+    assert unravel(vector) == {"a": None}
+
+
+def test_integers_are_not_differentiated_silently():
+    """As exponents of negative numbers they have no derivative; as starting values they are numbers."""
+
+    def power(p):
+        return p["a"] ** p["n"]
+
+    for number in (3, np.int32(3), np.array(3), np.array([3])):
+        p = {"a": -2.0, "n": number}
+        for derivative in (
+            lambda p: ld.grad(lambda p: np.sum(power(p)))(p),
+            lambda p: ld.vjp(power, p)[1](ld.tree_map(np.ones_like, power(p)))[0],
+            lambda p: ld.jacobian(power)(p),
+        ):
+            with pytest.warns(RuntimeWarning, match="integers are differentiated as real numbers"):
+                np.testing.assert_allclose(derivative(p)["a"], 12.0)
+    assert ld.grad(power)({"a": 2, "n": 3})["a"] == 12.0
+    assert np.isnan(ld.grad(power)({"a": -2.0, "n": 3.0})["n"])
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    weight: object
+    activation: object = dataclasses.field(default=np.tanh, metadata={"static": True})
+    name: str = dataclasses.field(default="layer", kw_only=True, metadata={"static": True})
+
+
+def test_static_fields_are_constants():
+    def f(layers):
+        return sum(np.sum(layer.activation(layer.weight)) for layer in layers)
+
+    layers = [Layer(X, np.sin, name="first"), Layer(0.5)]
+    first, second = ld.grad(f)(layers)
+    np.testing.assert_allclose(first.weight, np.cos(X))
+    assert (first.activation, first.name, second.name) == (np.sin, "first", "layer")
+    vector, unravel = ld.ravel(layers)
+    np.testing.assert_array_equal(vector, [*X, 0.5])
+    assert unravel(vector)[0].name == "first"
+    with pytest.raises(TypeError, match="static"):
+        ld.grad(lambda m: m.weight)(Model(1.0, "a name"))
+
+
+def test_ravel_and_back():
+    tree = {"a": 1, "b": (np.arange(4.0).reshape(2, 2), np.array(2.0 + 1j)), "c": np.ones(1, "f4")}
+    vector, unravel = ld.ravel(tree)
+    np.testing.assert_array_equal(vector, [1, 0, 1, 2, 3, 2 + 1j, 1])
+    again = unravel(vector)
+    assert again["b"][0].dtype == np.float64
+    assert again["c"].dtype == np.float32
+    assert type(again["a"]) is np.float64
+    assert again["b"][1] == 2 + 1j
+    with pytest.raises(ValueError, match=r"\(7,\)"):
+        unravel(vector[:-1])
+
+    def f(p):
+        return np.sum(np.sin(p["x"]) * p["s"])
+
+    p = {"x": np.array([[0.3], [0.7]]), "s": 2.0}
+    vector, unravel = ld.ravel(p)
+    gradient = ld.grad(lambda v: f(unravel(v)))(vector)
+    np.testing.assert_array_equal(gradient, ld.ravel(ld.grad(f)(p))[0])
+    np.testing.assert_array_equal(ld.grad(lambda p: np.sum(ld.ravel(p)[0] * vector))(p)["x"], p["x"])
+    assert ld.hessian(lambda v: f(unravel(v)))(vector).shape == (3, 3)
+
+
+def test_tree_map_needs_one_structure():
+    assert ld.tree_map(lambda x, y: x - y, {"a": 1, "b": [2]}, {"b": [5], "a": 7}) == {"a": -6, "b": [-3]}
+    with pytest.raises(ValueError, match="the other tree has a list where the first tree has an array"):
+        ld.tree_map(np.add, {"a": 1.0}, {"a": [1.0]})
 
 
 def test_aux_shares_no_memory_with_the_record():

@@ -160,6 +160,8 @@ def _jacobian(linearization: Linearization, argnums: Argnums, mode: str | None) 
     fewer = "fwd" if sum(x.size for x in inputs) <= sum(y.size for y in outputs) else "rev"
     blocks = _by_pushing if (mode or fewer) == "fwd" else _by_pulling
     rows = blocks(linearization, inputs, outputs)
+    for row in rows:
+        linearization.inputs.warn_of_integers(row)
     _, restore_outputs = pytree.flatten(linearization.value)
     _, restore_inputs = pytree.flatten(linearization.inputs.primals)
     return restore_outputs([one_or_all(argnums, restore_inputs(row)) for row in rows])
