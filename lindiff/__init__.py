@@ -1,6 +1,6 @@
 """Exact derivatives for plain NumPy code, with linear algebra at the speed of LAPACK."""
 
-import importlib
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 try:
@@ -14,6 +14,7 @@ except ImportError as error:
 
 from lindiff import linalg
 from lindiff import rules as _rules  # gives NumPy's functions their rules
+from lindiff._elsewhere import hint as _hint
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
 from lindiff.core.pytree import tree_map
 from lindiff.core.registry import rule
@@ -53,9 +54,11 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "nan_check",
+    "numpy",
     "patch_numpy",
     "ravel",
     "rule",
+    "scipy",
     "statespace",
     "stop_gradient",
     "supported",
@@ -69,13 +72,17 @@ __all__ = [
 
 
 if TYPE_CHECKING:
-    from lindiff import statespace, testing
+    from lindiff import numpy, scipy, statespace, testing
 else:
 
     def __getattr__(name):
-        if name in ("statespace", "testing"):  # imported when it is first asked for
-            return importlib.import_module(f"lindiff.{name}")
-        raise AttributeError(f"module 'lindiff' has no attribute {name!r}")
+        if name in __all__:  # a module, imported when it is first asked for
+            return _import_module(f"lindiff.{name}")
+        raise AttributeError(f"module 'lindiff' has no attribute {name!r}{_hint(name)}")
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 del _record, _rules

@@ -17,7 +17,7 @@ from typing import Any
 
 import scipy.stats
 
-from lindiff.scipy._rest import rest_of
+from lindiff.scipy._rest import names_of, rest_of
 from lindiff.scipy.stats._distribution import PlainOnly
 from lindiff.scipy.stats.continuous import (
     beta,
@@ -93,3 +93,6 @@ _rest = rest_of(
 def __getattr__(name: str) -> Any:
     found = _rest(name)
     return PlainOnly(name, found) if hasattr(found, "rvs") and callable(found) else found
+
+
+__dir__ = names_of(scipy.stats, __all__)
