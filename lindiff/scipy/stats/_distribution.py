@@ -13,7 +13,7 @@ import numpy as np
 import scipy.stats
 from scipy import special
 
-from lindiff.core.arrays import foreign, placed
+from lindiff.core.arrays import foreign, on_host, placed
 from lindiff.core.registry import elementwise_rule
 from lindiff.core.results import returned
 from lindiff.core.variable import Variable, value
@@ -105,9 +105,12 @@ def quantile_rule(quantile: Callable[..., Any], *partials: Callable[..., Any]) -
     """
 
     def of_plain(q: Any, *shapes: Any) -> Any:
-        """Under a derivative of higher order, the primitive of the one below."""
-        dispatched = primitive if any(isinstance(x, Variable) for x in (q, *shapes)) else quantile
-        return dispatched(q, *shapes)
+        """Under a derivative of higher order, the primitive of the one below; SciPy computes on the host."""
+        if any(isinstance(x, Variable) for x in (q, *shapes)):
+            return primitive(q, *shapes)
+        found = quantile(*map(on_host, (q, *shapes)))
+        there = placed(np.asarray(found), q, *shapes)
+        return found if type(there) is np.ndarray else there
 
     primitive: Callable[..., Any] = elementwise_rule(of_plain, *partials)
     return primitive
