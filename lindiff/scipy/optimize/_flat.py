@@ -14,6 +14,7 @@ from lindiff.core import pytree
 from lindiff.core.arrays import foreign, on_host, placed
 from lindiff.core.variable import Variable, differentiable_array
 from lindiff.scipy._rest import has_variable
+from lindiff.scipy._trees import is_list_of_numbers, is_tree
 from lindiff.transforms.linearize import linearize
 
 __all__ = [
@@ -31,16 +32,10 @@ __all__ = [
 
 
 def unknowns(x0: Any) -> Any:
-    """Where a search begins, as SciPy reads it: numbers, alone or in a list or a tuple, are an array.
-
-    Anything else that is no array is a tree: a dict, dataclass or named tuple, a list with arrays in it.
-    """
-    if type(x0) in (list, tuple):
-        numbers = all(not pytree.is_tree(x) and np.ndim(x) == 0 for x in x0)
-        return differentiable_array(np.asarray(x0)) if numbers else x0
-    if pytree.is_tree(x0):
+    """Where a search begins, as SciPy reads it: numbers, alone or in a list, are an array with one axis."""
+    if is_tree(x0):
         return x0
-    array = differentiable_array(x0)
+    array = differentiable_array(np.asarray(x0) if is_list_of_numbers(x0) else x0)
     return np.atleast_1d(array) if array.ndim == 0 else array
 
 
