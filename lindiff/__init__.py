@@ -54,11 +54,9 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "nan_check",
-    "numpy",
     "patch_numpy",
     "ravel",
     "rule",
-    "scipy",
     "statespace",
     "stop_gradient",
     "supported",
@@ -71,18 +69,23 @@ __all__ = [
 ]
 
 
+# Beside them: what a star import would put in the place of NumPy and SciPy themselves.
+_NAMESPACES = ["numpy", "scipy"]
+
 if TYPE_CHECKING:
-    from lindiff import numpy, scipy, statespace, testing
+    from lindiff import numpy as numpy
+    from lindiff import scipy as scipy
+    from lindiff import statespace, testing
 else:
 
     def __getattr__(name):
-        if name in __all__:  # a module, imported when it is first asked for
+        if name in __dir__():  # a module, imported when it is first asked for
             return _import_module(f"lindiff.{name}")
         raise AttributeError(f"module 'lindiff' has no attribute {name!r}{_hint(name)}")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*__all__, *_NAMESPACES])
 
 
 del _record, _rules

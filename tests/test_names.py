@@ -21,8 +21,16 @@ PUBLIC = ["", "linalg", "numpy", "numpy.fft", "numpy.linalg", "scipy", "statespa
 @pytest.mark.parametrize("name", PUBLIC)
 def test_dir_lists_what_is_public(name):
     module = importlib.import_module(f"lindiff.{name}".rstrip("."))
-    assert dir(module) == sorted(module.__all__)
-    assert all(hasattr(module, public) for public in module.__all__)
+    beside = ["numpy", "scipy"] if module is ld else []
+    assert dir(module) == sorted([*module.__all__, *beside])
+    assert all(hasattr(module, public) for public in dir(module))
+
+
+def test_a_star_import_leaves_numpy_alone():
+    names = {}
+    exec("import numpy, scipy\nfrom lindiff import *", names)
+    assert (names["numpy"], names["scipy"]) == (np, scipy)
+    assert names["tree_map"] is ld.tree_map
 
 
 def test_namespaces_of_scipy_list_its_names():
