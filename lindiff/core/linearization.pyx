@@ -52,10 +52,13 @@ cdef bint held_once(object y):
     )
 
 
+cdef tuple integers = (int, np.integer)
+
+
 cdef bint is_integer(object x):
     if cnp.PyArray_Check(x):
         return cnp.PyArray_ISINTEGER(<cnp.ndarray>x)
-    return isinstance(x, (int, np.integer))
+    return type(x) is not float and type(x) is not Variable and isinstance(x, integers)
 
 
 cdef refuse_none_alone(list leaves, str what):
