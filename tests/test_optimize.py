@@ -206,6 +206,11 @@ def test_bounds_that_hold_in_searches():
     np.testing.assert_allclose([*found.x["a"], found.x["b"]], [1, 2, -1], atol=1e-5)
     found = least_squares(lambda x: {"a": x["a"] - 2.0, "b": x["b"] + 2.0}, x0, bounds=bounds)
     np.testing.assert_allclose([*found.x["a"], found.x["b"]], [1, 2, -1], atol=1e-5)
+    found = least_squares(lambda x: {"a": x["a"] - 2.0, "b": x["b"] + 2.0}, x0, method="lm")
+    np.testing.assert_allclose([*found.x["a"], found.x["b"]], [2, 2, -2])
+    target = np.array([1.0 + 2.0j])
+    found = least_squares(lambda z: [np.real(z - target), np.imag(z - target)], np.zeros(1, complex))
+    np.testing.assert_allclose(found.x, target)
     with pytest.raises(ValueError, match="a pair"):
         least_squares(lambda x: x, [0.5, 0.5, 0.5], bounds=[(0, 1)] * 3)
 
@@ -286,6 +291,10 @@ def test_variables_are_refused():
         ld.grad(lambda c: minimize(lambda x: (x - c) ** 2, 0.0).x)(1.0)
     with pytest.raises(TypeError, match="differentiate the equations"):
         ld.grad(lambda c: root(lambda x, c: x - c, 0.0, args=(c,)).x)(1.0)
+    for bounds in [[(0.0, ld.Variable(1.0))], {"a": (0.0, ld.Variable(1.0))}]:
+        x0 = [0.5] if isinstance(bounds, list) else {"a": 0.5}
+        with pytest.raises(TypeError, match="differentiate the equations"):
+            minimize(lambda x: 0.0, x0, bounds=bounds)
     with pytest.raises(TypeError, match="one number"):
         minimize(lambda x: x**2, np.ones(2))
 

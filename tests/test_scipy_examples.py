@@ -183,6 +183,8 @@ FITS = {
         lambda x: np.stack([10 * (x[1] - x[0] ** 2), 1 - x[0]]), [2, 2], {"bounds": ([-np.inf, 1.5], np.inf)}
     ),
     "tuple": (lambda x: x - 2.0, (0.1, 0.1), {"bounds": ([0, 0], [1, 1])}),
+    "arrays of bounds": (lambda x: x - 2.0, (0.1, 0.1), {"bounds": (np.zeros(2), np.ones(2))}),
+    "no bounds": (lambda x: x - 2.0, (0.1, 0.1), {"bounds": (-np.inf, np.inf), "method": "lm"}),
     "Bounds": (lambda x: x - 2.0, (0.1, 0.1), {"bounds": scipy.optimize.Bounds([0, 0], 1)}),
     "robust": (
         lambda x, t: x[0] * t - np.sin(t), (0.1,), {"loss": "soft_l1", "args": (np.linspace(0, 1, 5),)}

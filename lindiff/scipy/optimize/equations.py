@@ -27,13 +27,14 @@ from lindiff.scipy.optimize._flat import (
 __all__ = ["least_squares", "root"]
 
 WITH_JACOBIAN = {"hybr", "lm"}
+NO_BOUNDS = (-np.inf, np.inf)
 
 
 def least_squares(
     fun: Callable[..., Any],
     x0: Any,
     jac: Any = None,
-    bounds: Any = (-np.inf, np.inf),
+    bounds: Any = NO_BOUNDS,
     method: str = "trf",
     *,
     args: Any = (),
@@ -87,7 +88,7 @@ def least_squares(
     2.0 3.0
     """
     args, kwargs = as_arguments(args), kwargs or {}
-    refuse_variables("least_squares", x0, args, kwargs)
+    refuse_variables("least_squares", x0, args, kwargs, bounds)
     x0 = unknowns(x0)
     form = Flat(x0)
 
@@ -129,7 +130,7 @@ def least_squares(
 
 
 def _lower_and_upper(bounds: Any, x0: Any, form: Flat) -> Any:
-    if type(bounds) is tuple and bounds == (-np.inf, np.inf):  # none, of complex numbers, too
+    if bounds is NO_BOUNDS:  # of complex numbers, too
         return bounds
     if pytree.is_tree(x0) or form.is_complex:
         bounds = bounds_of_tree(bounds, x0)

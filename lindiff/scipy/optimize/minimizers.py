@@ -103,7 +103,7 @@ def minimize(
     True 1.0 [1. 1.]
     """
     args = as_arguments(args)
-    refuse_variables("minimize", x0, args)
+    refuse_variables("minimize", x0, args, bounds)
     x0 = unknowns(x0)
     form = Flat(x0)
     name = method.lower() if isinstance(method, str) else method
