@@ -112,16 +112,17 @@ cdef class Inputs:
         for i in range(len(self.arrays)):
             self.arrays[i] = stand_in(self.arrays[i])
 
-    cdef tuple restore(self, list leaves):
-        """Leaves in the form of the primals, 0-d arrays as NumPy scalars."""
+    cpdef tuple restore(self, list leaves):
+        """Leaves in the form of the primals: a NumPy scalar where a scalar was given."""
         cdef Py_ssize_t i
         self.warn_of_integers(leaves)
         for i in range(len(leaves)):
-            if cnp.PyArray_CheckExact(leaves[i]) and cnp.PyArray_NDIM(<cnp.ndarray>leaves[i]) == 0:
+            if not cnp.PyArray_Check(self.originals[i]) and cnp.PyArray_CheckExact(leaves[i]) \
+                    and cnp.PyArray_NDIM(<cnp.ndarray>leaves[i]) == 0:
                 leaves[i] = leaves[i][()]
         return tuple(leaves) if self.unflatten is None else self.unflatten(leaves)
 
-    cpdef warn_of_integers(self, list leaves):
+    cdef warn_of_integers(self, list leaves):
         """Warn where a derivative with respect to an integer, which is taken for a real number, is NaN."""
         cdef Py_ssize_t i
         for i in range(len(leaves)):

@@ -160,11 +160,8 @@ def _jacobian(linearization: Linearization, argnums: Argnums, mode: str | None) 
     fewer = "fwd" if sum(x.size for x in inputs) <= sum(y.size for y in outputs) else "rev"
     blocks = _by_pushing if (mode or fewer) == "fwd" else _by_pulling
     rows = blocks(linearization, inputs, outputs)
-    for row in rows:
-        linearization.inputs.warn_of_integers(row)
     _, restore_outputs = pytree.flatten(linearization.value)
-    _, restore_inputs = pytree.flatten(linearization.inputs.primals)
-    return restore_outputs([one_or_all(argnums, restore_inputs(row)) for row in rows])
+    return restore_outputs([one_or_all(argnums, linearization.inputs.restore(row)) for row in rows])
 
 
 def is_complex(array: Any) -> bool:
@@ -255,8 +252,7 @@ def _joined(chunks: list[Any], end: Any) -> Any:
 def _block(block: Any, x: Any, y: Any) -> Any:
     dtype = np.result_type(x.dtype, y.dtype)
     block = np.reshape(block, (*y.shape, *x.shape))
-    block = block if block.dtype == dtype else block.astype(dtype)
-    return block[()] if type(block) is np.ndarray and block.ndim == 0 else block
+    return block if block.dtype == dtype else block.astype(dtype)
 
 
 def hessian(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:

@@ -198,7 +198,7 @@ class MultivariateT(Multivariate):
             return 0.5 * n * (LOG_TWO_PI + 1) + log_root
         half, less = 0.5 * (df + n), 0.5 * df
         constant = special.gammaln(less) - special.gammaln(half) + 0.5 * n * np.log(df * np.pi)
-        return constant + half * (special.psi(half) - special.psi(less)) + log_root
+        return np.reshape(constant + half * (special.psi(half) - special.psi(less)) + log_root, ())
 
     def _degrees(self, df: Any) -> Any:
         df = double(1.0 if df is None else df)
