@@ -174,7 +174,7 @@ def of_t(module):
     def density(x, loc, A, df):
         shape = positive_definite(A)
         t = module.multivariate_t
-        return t.logpdf(x, loc, shape, df), t(loc, shape, df).pdf(x), t(loc, shape, df).entropy()
+        return t.logpdf(x, loc, shape, df), t(loc, shape, df).pdf(x)
 
     return density
 

@@ -592,6 +592,16 @@ def test_matrices_and_degrees_are_checked():
             ld.grad(call)(1.0)
 
 
+def test_entropy_of_multivariate_t():
+    A = np.array([[2.0, 0.5], [0.5, 1.0]])
+    for df in (0.7, 3.4, 40.0):
+        got = ld.vjp(lambda A, df: stats.multivariate_t(np.zeros(2), A, df).entropy(), A, df)[0]
+        np.testing.assert_allclose(got, scipy.stats.multivariate_t.entropy(np.zeros(2), A, df), rtol=1e-12)
+        check_grads(lambda a, df: stats.multivariate_t.entropy(None, A * a, df), (1.3, df))
+    normal = ld.vjp(lambda a: stats.multivariate_t.entropy(None, A * a, np.inf), 1.0)[0]
+    np.testing.assert_allclose(normal, scipy.stats.multivariate_normal.entropy(None, A))
+
+
 def test_multivariate_t_of_infinite_degrees_is_normal():
     x, cov = np.array([0.3, 1.0]), np.array([[2.0, 0.5], [0.5, 1.0]])
     got = ld.value_and_grad(lambda loc: stats.multivariate_t.logpdf(x, loc, cov, np.inf))(np.zeros(2))

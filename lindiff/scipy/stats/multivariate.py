@@ -188,7 +188,7 @@ class MultivariateT(Multivariate):
         return np.exp(self.logpdf(x, loc, shape, df))
 
     def entropy(self, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
-        """The differential entropy."""
+        """The differential entropy, of Variables a scalar, where SciPy gives an array without axes."""
         if not has_variable((loc, shape, df)):
             return self._scipy.entropy(loc, shape, df)
         df = self._degrees(df)
@@ -198,7 +198,7 @@ class MultivariateT(Multivariate):
             return 0.5 * n * (LOG_TWO_PI + 1) + log_root
         half, less = 0.5 * (df + n), 0.5 * df
         constant = special.gammaln(less) - special.gammaln(half) + 0.5 * n * np.log(df * np.pi)
-        return np.reshape(constant + half * (special.psi(half) - special.psi(less)) + log_root, ())
+        return constant + half * (special.psi(half) - special.psi(less)) + log_root
 
     def _degrees(self, df: Any) -> Any:
         df = double(1.0 if df is None else df)
