@@ -1,6 +1,6 @@
 """Exact derivatives for plain NumPy code, with linear algebra at the speed of LAPACK."""
 
-import importlib
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 try:
@@ -14,7 +14,9 @@ except ImportError as error:
 
 from lindiff import linalg
 from lindiff import rules as _rules  # gives NumPy's functions their rules
+from lindiff._elsewhere import hint as _hint
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
+from lindiff.core.pytree import tree_map
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.numpy._patch import patch_numpy
@@ -25,8 +27,9 @@ from lindiff.transforms.constants import stop_gradient
 from lindiff.transforms.curvature import ggnvp, hvp
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.implicit import implicit
-from lindiff.transforms.jacobian import hessian, jacobian
+from lindiff.transforms.jacobian import hessian, jacobian, value_and_jacobian
 from lindiff.transforms.linearize import linear_transpose, linearize
+from lindiff.transforms.ravel import ravel
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
 
 __version__ = "0.1.0"
@@ -52,25 +55,37 @@ __all__ = [
     "linearize",
     "nan_check",
     "patch_numpy",
+    "ravel",
     "rule",
     "statespace",
     "stop_gradient",
     "supported",
     "testing",
+    "tree_map",
     "value",
     "value_and_grad",
+    "value_and_jacobian",
     "vjp",
 ]
 
 
+# Beside them: what a star import would put in the place of NumPy and SciPy themselves.
+_NAMESPACES = ["numpy", "scipy"]
+
 if TYPE_CHECKING:
+    from lindiff import numpy as numpy
+    from lindiff import scipy as scipy
     from lindiff import statespace, testing
 else:
 
     def __getattr__(name):
-        if name in ("statespace", "testing"):  # imported when it is first asked for
-            return importlib.import_module(f"lindiff.{name}")
-        raise AttributeError(f"module 'lindiff' has no attribute {name!r}")
+        if name in __dir__():  # a module, imported when it is first asked for
+            return _import_module(f"lindiff.{name}")
+        raise AttributeError(f"module 'lindiff' has no attribute {name!r}{_hint(name)}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_NAMESPACES])
 
 
 del _record, _rules

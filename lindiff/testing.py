@@ -364,3 +364,7 @@ def _inner(a: Sequence[Any], b: Sequence[Any]) -> tuple[float, float]:
     """``Re(aᴴ b)`` over all parts, and the sum of the sizes of its terms."""
     terms = [np.conjugate(_double(u)) * _double(v) for u, v in zip(a, b, strict=True)]
     return float(sum(np.sum(np.real(t)) for t in terms)), float(sum(np.sum(np.abs(t)) for t in terms))
+
+
+def __dir__() -> list[str]:
+    return __all__

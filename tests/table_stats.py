@@ -16,11 +16,13 @@ CONTINUOUS = {
     "expon": (),
     "f": (3.1, 5.3),
     "gamma": (1.8,),
+    "genextreme": (0.3,),
     "gumbel_l": (),
     "gumbel_r": (),
     "halfcauchy": (),
     "halfnorm": (),
     "invgamma": (3.2,),
+    "invgauss": (0.8,),
     "laplace": (),
     "logistic": (),
     "lognorm": (0.7,),
@@ -30,7 +32,9 @@ CONTINUOUS = {
     "rayleigh": (),
     "skewnorm": (1.3,),
     "t": (3.7,),
+    "truncnorm": (-0.9, 1.7),
     "uniform": (),
+    "vonmises": (1.4,),
     "weibull_min": (1.6,),
 }
 # Whole numbers are constants.
@@ -44,7 +48,7 @@ DISCRETE = {
 }
 FUNCTIONS = ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"]
 MOMENTS = ["mean", "var", "std", "entropy", "median"]
-DENSITY_ALONE = {"skewnorm", "betabinom"}
+DENSITY_ALONE = {"skewnorm", "betabinom", "vonmises"}
 WITHOUT_ENTROPY = {"f", "skewnorm", "betabinom", "binom", "nbinom", "poisson"}
 
 
@@ -94,6 +98,8 @@ def continuous(name, shapes):
     if not alone:
         yield both(name, ["ppf", "isf"], probabilities, single=False)
     moments = [m for m in MOMENTS if (m, name in WITHOUT_ENTROPY) != ("entropy", True)]
+    if name == "vonmises":  # SciPy's other moments are not those of angles
+        moments = ["entropy", ""]
     if name not in ("cauchy", "halfcauchy"):  # they have none
         yield both(name, moments[:-1] if alone else moments, parameters, single=False)
 
@@ -158,6 +164,38 @@ def simple_normals(rng):
     yield sample(rng.standard_normal((4, 2)), rng.standard_normal(2))
 
 
+def ts(rng):
+    A = rng.standard_normal((3, 3))
+    for shape in [(3,), (4, 3), (2, 1, 3)]:
+        yield sample(rng.standard_normal(shape), rng.standard_normal(3), A, np.array(3.4))
+
+
+def of_t(module):
+    def density(x, loc, A, df):
+        shape = positive_definite(A)
+        t = module.multivariate_t
+        return t.logpdf(x, loc, shape, df), t(loc, shape, df).pdf(x)
+
+    return density
+
+
+def wisharts(rng):
+    A = rng.standard_normal((3, 3))
+    for shape in [(3, 3), (4, 3, 3), (1, 3, 3)]:
+        yield sample(rng.standard_normal(shape), np.array(4.3), A)
+    yield sample(rng.standard_normal((5, 1, 1)), np.array(1.3), rng.standard_normal((1, 1)))
+
+
+def of_wishart(module):
+    def density(X, df, A):
+        x, scale, df = positive_definite(X), positive_definite(A), df[()]  # SciPy's df is a number
+        x = np.moveaxis(x, 0, -1) if x.ndim == 3 else x
+        w = module.wishart
+        return w.logpdf(x, df, scale), w(df, scale).pdf(x), w.mean(df, scale), w(df, scale).var()
+
+    return density
+
+
 def on_simplex(x):
     return np.exp(x) / np.sum(np.exp(x), axis=0)
 
@@ -195,6 +233,21 @@ OPERATORS = [
         simple_normals,
         call=stats.multivariate_normal.logpdf,
         reference=scipy.stats.multivariate_normal.logpdf,
+        single=False,
+    ),
+    Operator(
+        "scipy.stats.multivariate_t",
+        stats.multivariate_t,
+        ts,
+        call=of_t(stats),
+        reference=of_t(scipy.stats),
+    ),
+    Operator(
+        "scipy.stats.wishart",
+        stats.wishart,
+        wisharts,
+        call=of_wishart(stats),
+        reference=of_wishart(scipy.stats),
         single=False,
     ),
     Operator(

@@ -532,3 +532,77 @@ def test_a_right_hand_side_that_writes_into_its_arguments():
         for transform in (ld.grad, lambda f: lambda k: ld.jvp(f, (k,), (1.0,))):
             with pytest.raises(TypeError, match=f"{fun.__name__} changes its argument '{name}' in place"):
                 transform(end(fun))(1.5)
+
+
+# -- trees as states -----------------------------------------------------------------------------------------
+
+
+def swing(t, state, k):
+    """Two oscillators and a count that both drive."""
+    return {
+        "x": state["v"],
+        "v": -k["stiffness"] * state["x"],
+        "work": [np.sum(state["v"] ** 2), 0.0],
+    }
+
+
+STATE = {"x": np.array([1.0, 0.5]), "v": np.zeros(2, "f4"), "work": [0, np.ones((2, 1))]}
+
+
+def of_vector(t, y, k):
+    return np.concatenate([y[2:4], -k["stiffness"] * y[:2], [np.sum(y[2:4] ** 2), 0.0, 0.0]])
+
+
+def test_a_tree_is_solved_as_a_vector():
+    k, times = {"stiffness": 2.0}, np.linspace(0.0, 1.0, 4)
+    vector = np.array([1.0, 0.5, 0.0, 0.0, 0.0, 1.0, 1.0])
+    for t_eval in (times, None):
+        found = integrate.solve_ivp(swing, (0.0, 1.0), STATE, t_eval=t_eval, args=(k,))
+        wanted = scipy.integrate.solve_ivp(of_vector, (0.0, 1.0), vector, t_eval=t_eval, args=(k,))
+        assert (found.nfev, found.success) == (wanted.nfev, True)
+        count = len(wanted.t)
+        assert found.y["work"][1].shape == (2, 1, count)
+        assert found.y["v"].dtype == np.float64
+        np.testing.assert_array_equal(found.y["x"], wanted.y[:2])
+        np.testing.assert_array_equal(found.y["work"][0], wanted.y[4])
+    assert integrate.solve_ivp(swing, (0.0, 1.0), STATE, t_eval=[], args=(k,)).y["x"].shape == (2, 0)
+
+
+def test_derivatives_of_a_tree():
+    times = np.array([0.5, 1.0])
+
+    def end(state, k):
+        y = integrate.solve_ivp(swing, (0.0, 1.0), state, t_eval=times, args=(k,), rtol=1e-9, atol=1e-9).y
+        return np.sum(y["x"]) + y["work"][0][-1]
+
+    k = {"stiffness": 2.0}
+    state = {"x": np.array([1.0, 0.5]), "v": np.zeros(2), "work": [0.0, np.ones((2, 1))]}
+    check_grads(end, (state, k), order=1, rtol=1e-5, adjoint_rtol=1e-6)
+    gradient = ld.grad(end)(state, k)
+    np.testing.assert_allclose(gradient["work"][1], 0.0)
+    assert gradient["work"][0] == 1.0
+    assert np.isfinite(ld.grad(lambda s: ld.grad(lambda s: end(state, {"stiffness": s}))(s))(2.0))
+
+
+def test_complex_parts_of_a_tree():
+    def turn(t, state):
+        return {"z": 1j * state["z"], "x": -state["x"]}
+
+    y = integrate.solve_ivp(turn, (0.0, 1.0), {"z": 1 + 0j, "x": np.ones(1)}, rtol=1e-9, atol=1e-9).y
+    np.testing.assert_allclose(y["z"][-1], np.exp(1j), rtol=1e-7)
+    assert y["x"].dtype == np.float64
+
+
+def test_what_a_tree_cannot_have():
+    k = {"stiffness": 2.0}
+    for options in (
+        {"dense_output": True},
+        {"events": lambda t, y, k: y["x"][0]},
+        {"jac": lambda t, y, k: 0},
+    ):
+        with pytest.raises(TypeError, match="ravel"):
+            integrate.solve_ivp(swing, (0.0, 1.0), STATE, args=(k,), **options)
+    with pytest.raises(ValueError, match="result of the right-hand side"):
+        integrate.solve_ivp(lambda t, y: {"x": 0.0}, (0.0, 1.0), STATE)
+    numbers = integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1, 2])
+    assert numbers.y.shape[0] == 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
 
 import lindiff as ld
 from lindiff.scipy.optimize import least_squares, minimize, root
+from lindiff.scipy.optimize._bounds import bounds_of_tree
 
 
 def rosenbrock(x):
@@ -91,7 +94,7 @@ def test_products_at_one_point_share_a_run():
 def test_arguments_and_one_that_stands_alone():
     for args in [(3.0,), 3.0]:
         found = minimize(lambda x, c: (x - c) ** 2, 0.0, args=args)
-        assert np.shape(found.x) == ()
+        assert found.x.shape == (1,)
         np.testing.assert_allclose(found.x, 3.0, atol=1e-6)
 
 
@@ -116,6 +119,100 @@ def test_bounds_of_a_tree_and_of_arrays():
     np.testing.assert_allclose(found.x, [1.0, 2.0], atol=1e-5)
     with pytest.raises(TypeError, match="complex arrays have no bounds"):
         minimize(lambda x: np.abs(x), 1j, bounds=Bounds(0, 1))
+
+
+@dataclasses.dataclass
+class Line:
+    slope: object
+    offset: object
+
+
+class Pair(NamedTuple):
+    a: object
+    b: object
+
+
+OF_A_DICT = {"a": np.zeros(3), "b": 0.0}
+OF_A_PAIR = (np.zeros(3), 0.0)
+# x0, bounds, and what they are: lower and upper, flat
+BOUNDS_OF_TREES = {
+    "pairs": (OF_A_DICT, {"b": (-1, None), "a": (0, 2)}, [0, 0, 0, -1], [2, 2, 2, np.inf]),
+    "a list of pairs": (
+        OF_A_DICT,
+        {"a": [(0, 1), (None, 2), (-1, None)], "b": None},
+        [0, -np.inf, -1, -np.inf],
+        [1, 2, np.inf, np.inf],
+    ),
+    "two pairs of two": (
+        {"a": np.zeros(2)}, {"a": [(0, 1), (0, None)]}, [0, 0], [1, np.inf]
+    ),
+    "a pair of arrays": (
+        OF_A_DICT, {"a": (np.arange(3), None), "b": (0, 1)}, [0, 1, 2, 0], [np.inf, np.inf, np.inf, 1]
+    ),
+    "rows": (OF_A_DICT, {"a": np.array([[0, 1], [2, 3], [4, 5]]), "b": (0, 1)}, [0, 2, 4, 0], [1, 3, 5, 1]),
+    "Bounds": (
+        {"a": np.zeros(2), "b": 0.0}, {"a": Bounds([0, 1], 2), "b": (0, 1)}, [0, 1, 0], [2, 2, 1]
+    ),
+    "lower and upper": (OF_A_DICT, ({"a": [0, 1, None], "b": 1}, None), [0, 1, -np.inf, 1], [np.inf] * 4),
+    "numbers": (OF_A_DICT, (0, 1), [0] * 4, [1] * 4),
+    "Bounds of numbers": (OF_A_DICT, Bounds(0, 1), [0] * 4, [1] * 4),
+    "Bounds of trees": (OF_A_DICT, Bounds({"a": 0, "b": -1}, {"a": 1, "b": 2}), [0, 0, 0, -1], [1, 1, 1, 2]),
+    "nested": (
+        {"a": {"x": 0.0, "y": 0.0}, "b": [1.0, np.zeros(1)]},
+        {"a": None, "b": [(0, 1), [(0, 3)]]},
+        [-np.inf, -np.inf, 0, 0],
+        [np.inf, np.inf, 1, 3],
+    ),
+    "dataclass": (Line(0.0, 0.0), Line((0, 1), (None, 2)), [0, -np.inf], [1, 2]),
+    "dataclasses": (Line(0.0, 0.0), (Line(0, None), Line(1, 2)), [0, -np.inf], [1, 2]),
+    "named tuple": (Pair(0.0, 0.0), Pair((0, 1), (0, 2)), [0, 0], [1, 2]),
+    "a tuple, lower and upper": (
+        OF_A_PAIR, ((np.arange(3), 0), (np.full(3, 4), 5)), [0, 1, 2, 0], [4, 4, 4, 5]
+    ),
+    "a tuple, pairs": (OF_A_PAIR, ([(0, 1), (0, 2), (0, 3)], (0, 5)), [0] * 4, [1, 2, 3, 5]),
+    "a tuple, either way": (OF_A_PAIR, ((0, 1), (0, None)), None, None),
+    "a tuple of Bounds": (OF_A_PAIR, (Bounds(0, 1), Bounds(0, 2)), [0] * 4, [1, 1, 1, 2]),
+    "either way the same": (OF_A_PAIR, ((0, None), (None, 1)), [0] * 3 + [-np.inf], [np.inf] * 3 + [1]),
+    "no bounds": (OF_A_PAIR, ((None, None), (None, None)), [-np.inf] * 4, [np.inf] * 4),
+    "two arrays of two": ({"a": np.zeros(2)}, {"a": (np.zeros(2), np.ones(2))}, None, None),
+    "lists for lower and upper": (OF_A_DICT, {"a": ([0, 0, 0], [1, 1, 1]), "b": None}, None, None),
+    "another key": (OF_A_DICT, {"a": (0, 1), "c": (0, 1)}, None, None),
+    "too few": (OF_A_DICT, {"a": [(0, 1), (0, 1)], "b": None}, None, None),
+    "a number": (OF_A_DICT, {"a": 1, "b": (0, 1)}, None, None),
+    "three": (OF_A_DICT, (0, 1, 2), None, None),
+    "ragged": (OF_A_DICT, {"a": [(0, 1), 3, (0, 2)], "b": None}, None, None),
+    "text": (OF_A_DICT, {"a": ("0", "x"), "b": None}, None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOUNDS_OF_TREES)
+def test_bounds_of_trees_are_read_by_their_form(name):
+    x0, bounds, lower, upper = BOUNDS_OF_TREES[name]
+    if lower is None:
+        with pytest.raises(ValueError, match=r"bounds of a tree are .*Bounds"):
+            minimize(lambda x: 0.0, x0, bounds=bounds)
+        return
+    found = bounds_of_tree(bounds, x0)
+    np.testing.assert_array_equal(found.lb, lower)
+    np.testing.assert_array_equal(found.ub, upper)
+
+
+def test_bounds_that_hold_in_searches():
+    def f(x):
+        return np.sum((x["a"] - 2.0) ** 2) + (x["b"] + 2.0) ** 2
+
+    x0, bounds = {"a": np.full(2, 0.5), "b": 0.0}, {"a": [(0, 1), (None, None)], "b": (-1, None)}
+    found = minimize(f, x0, bounds=bounds)
+    np.testing.assert_allclose([*found.x["a"], found.x["b"]], [1, 2, -1], atol=1e-5)
+    found = least_squares(lambda x: {"a": x["a"] - 2.0, "b": x["b"] + 2.0}, x0, bounds=bounds)
+    np.testing.assert_allclose([*found.x["a"], found.x["b"]], [1, 2, -1], atol=1e-5)
+    found = least_squares(lambda x: {"a": x["a"] - 2.0, "b": x["b"] + 2.0}, x0, method="lm")
+    np.testing.assert_allclose([*found.x["a"], found.x["b"]], [2, 2, -2])
+    target = np.array([1.0 + 2.0j])
+    found = least_squares(lambda z: [np.real(z - target), np.imag(z - target)], np.zeros(1, complex))
+    np.testing.assert_allclose(found.x, target)
+    with pytest.raises(ValueError, match="a pair"):
+        least_squares(lambda x: x, [0.5, 0.5, 0.5], bounds=[(0, 1)] * 3)
 
 
 def test_constraints_of_a_tree():
@@ -194,6 +291,10 @@ def test_variables_are_refused():
         ld.grad(lambda c: minimize(lambda x: (x - c) ** 2, 0.0).x)(1.0)
     with pytest.raises(TypeError, match="differentiate the equations"):
         ld.grad(lambda c: root(lambda x, c: x - c, 0.0, args=(c,)).x)(1.0)
+    for bounds in [[(0.0, ld.Variable(1.0))], {"a": (0.0, ld.Variable(1.0))}]:
+        x0 = [0.5] if isinstance(bounds, list) else {"a": 0.5}
+        with pytest.raises(TypeError, match="differentiate the equations"):
+            minimize(lambda x: 0.0, x0, bounds=bounds)
     with pytest.raises(TypeError, match="one number"):
         minimize(lambda x: x**2, np.ones(2))
 

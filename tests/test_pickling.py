@@ -68,6 +68,7 @@ MADE = {
     "grad": ld.grad(cubes),
     "value_and_grad": ld.value_and_grad(cubes),
     "with_aux": ld.grad(with_aux, has_aux=True),
+    "value_and_jacobian": ld.value_and_jacobian(cubes),
     "jacobian": ld.jacobian(cubes, mode="reverse"),
     "hessian": ld.hessian(cubes),
     "nested": ld.jacobian(ld.grad(cubes)),

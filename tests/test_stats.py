@@ -13,7 +13,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
-from table_stats import CONTINUOUS, DISCRETE
+from table_stats import CONTINUOUS, DENSITY_ALONE, DISCRETE
 
 import lindiff as ld
 from lindiff.scipy import stats
@@ -86,7 +86,7 @@ def test_parameters_outside_of_their_domain(name):
     np.testing.assert_array_equal(np.isnan(tangent), [False, True, True])
     hidden = ld.grad(lambda s: np.sum(np.where(s > 0, d.logpdf(1.2, *shapes, 0.0, s), 0.0)))(scale)
     np.testing.assert_array_equal(hidden[1:], 0)
-    if shapes and name != "skewnorm":
+    if shapes and name not in ("skewnorm", "genextreme", "truncnorm"):
         bad = np.array([shapes[0], -1.0])
         got, pullback = ld.vjp(lambda s: d.logpdf(1.2, s, *shapes[1:], scale=2.0), bad)
         np.testing.assert_array_equal(np.isnan(got), [False, True])
@@ -95,7 +95,7 @@ def test_parameters_outside_of_their_domain(name):
 
 @pytest.mark.parametrize(("name", "shapes"), CONTINUOUS.items())
 def test_edges_of_probabilities(name, shapes):
-    if name == "skewnorm":
+    if name in DENSITY_ALONE:
         return
     q = np.array([-0.1, 0.0, 0.5, 1.0, 1.1, np.nan])
     for method in ["ppf", "isf"]:
@@ -298,7 +298,7 @@ def test_second_derivatives_of_logarithms_of_tiny_probabilities(name, method, ar
     st.sampled_from(["logpdf", "pdf", "cdf", "sf", "ppf", "isf"]),
 )
 def test_shapes_are_scipys(name, x_shape, loc_shape, scale_shape, method):
-    if name == "skewnorm" and "pdf" not in method:
+    if name in DENSITY_ALONE and "pdf" not in method:
         return
     try:
         np.broadcast_shapes(x_shape, loc_shape, scale_shape)
@@ -490,3 +490,135 @@ def test_a_power_law_at_0_is_scipys(a):
     for name in ("pdf", "logpdf"):
         value, _ = ld.value_and_grad(lambda x, name=name: getattr(stats.powerlaw, name)(x, a))(0.0)
         assert value == getattr(scipy.stats.powerlaw, name)(0.0, a)
+
+
+# -- extreme values, truncated normal, inverse Gauss, von Mises, Wishart, multivariate t -------------------
+
+HARD = {
+    "invgauss": ([(0.05,), (0.8,), (30.0,), (1e4,)], [1e-3, 0.02, 0.5, 1.0, 30.0, 1e3]),
+    "genextreme": (
+        [(0.0,), (1e-9,), (-1e-6,), (-0.4,), (1.0,), (2.0,), (-2.0,)], [-5.0, -0.4, 0.0, 0.49, 1.0, 3.0, 20.0]
+    ),
+    "truncnorm": (
+        [(3.0, 4.0), (-40.0, -38.0), (30.0, np.inf), (-np.inf, -20.0), (-np.inf, np.inf), (-0.5, np.inf)],
+        [-39.0, -25.0, -1.0, -1e-10, 0.0, 1.0, 3.5, 31.0],
+    ),
+    "vonmises": ([(0.0,), (1e-3,), (5.0,), (800.0,)], [-3.0, -0.1, 0.0, 1.0, 3.0, 8.0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "shapes"), [(name, s) for name, (all_, _) in HARD.items() for s in all_])
+def test_values_through_variables_are_scipys(name, shapes):
+    methods = FUNCTIONS[:2] if name in DENSITY_ALONE else [*FUNCTIONS, "ppf", "isf"]
+    for method in methods:
+        x = HARD[name][1] if method not in ("ppf", "isf") else [1e-9, 0.01, 0.3, 0.9, 0.9999]
+        call = getattr(getattr(stats, name), method)
+        with np.errstate(all="ignore"):
+            expected = getattr(getattr(scipy.stats, name), method)(x, *shapes)
+        got, pullback = ld.vjp(lambda s, call=call, x=x: call(x, *s), shapes)
+        np.testing.assert_allclose(got, expected, rtol=1e-9, err_msg=method)
+        bars = pullback(np.where(np.isfinite(expected), 1.0, 0.0))
+        assert not any(np.isnan(bar) for bar in bars[0])
+
+
+@pytest.mark.parametrize("c", [0.0, 1e-8, -1e-5, 0.09, 0.11, -0.3])
+def test_extreme_values_around_gumbel(c):
+    """Derivatives by the shape at 0, where formulas cancel."""
+    z = np.array([-0.5, 0.7, 1.5])
+    for method in ("logpdf", "logcdf", "logsf"):
+        check_grads(lambda c, method=method: getattr(stats.genextreme, method)(z, c), (c,))
+    check_grads(lambda c: stats.genextreme.ppf(np.array([0.1, 0.7, 0.9]), c), (c,))
+    gumbel = np.array([scipy.stats.gumbel_r.mean(), scipy.stats.gumbel_r.var()])
+    # log Γ(1 + c) = -γ c + ζ(2) c²/2 - ζ(3) c³/3 + …
+    slopes = [-(np.euler_gamma**2 + np.pi**2 / 6) / 2, -2 * special.zeta(3) - np.pi**2 / 3 * np.euler_gamma]
+    if c == 0:
+        moments, by_c = ld.jvp(
+            lambda c: np.stack([stats.genextreme.mean(c), stats.genextreme.var(c)]), (c,), (1.0,)
+        )
+        np.testing.assert_allclose(moments, gumbel, rtol=1e-14)
+        np.testing.assert_allclose(by_c, slopes, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("a", "b"), [(-1.0, 2.0), (3.0, 4.0), (-8.0, -6.0), (30.0, 32.0)])
+def test_truncated_normals_in_the_tails(a, b):
+    x = a + 0.3 * (b - a) * np.array([0.1, 0.5, 0.7])
+    for method in ("logpdf", "logcdf", "logsf"):
+        check_grads(
+            lambda x, a, b, method=method: getattr(stats.truncnorm, method)(x, a, b), (x, a, b), rtol=1e-5
+        )
+
+
+def test_truncated_normal_with_one_end():
+    """Infinite ends stay infinite, whatever loc and scale do."""
+
+    def above_0(method, *args):
+        return lambda loc, scale: getattr(stats.truncnorm, method)(
+            *args, (0.0 - loc) / scale, (np.inf - loc) / scale, loc, scale
+        )
+
+    for f in (
+        above_0("logpdf", 1.0),
+        above_0("mean"),
+        above_0("var"),
+        above_0("entropy"),
+        above_0("ppf", 0.3),
+    ):
+        gradient = ld.grad(f, (0, 1))(0.3, 2.0)
+        assert np.all(np.isfinite(ld.hessian(f, (0, 1))(0.3, 2.0)))
+        tangents = [ld.jvp(f, (0.3, 2.0), e)[1] for e in ((1.0, 0.0), (0.0, 1.0))]
+        np.testing.assert_allclose(gradient, tangents, rtol=1e-12)
+        h = 1e-5
+        right, left = (ld.vjp(f, loc, 2.0)[0] for loc in (0.3 + h, 0.3 - h))  # SciPy's entropy is NaN
+        np.testing.assert_allclose(gradient[0], (right - left) / (2 * h), rtol=1e-5)
+
+
+def test_density_of_angles_alone():
+    with pytest.raises(TypeError, match=r"vonmises\.cdf has no derivative"):
+        ld.grad(lambda k: stats.vonmises.cdf(0.3, k))(1.0)
+    assert ld.grad(lambda k: stats.vonmises.logpdf(0.0, k))(0.0) == 1.0
+
+
+def test_matrices_and_degrees_are_checked():
+    eye = np.eye(2)
+    for call, error, says in [
+        (lambda df: stats.wishart.logpdf(eye, df, eye), ValueError, "greater than the number of rows"),
+        (lambda df: stats.wishart.logpdf(np.eye(3), df + 2, eye), ValueError, "matrices of 2 rows"),
+        (lambda df: stats.wishart.logpdf(-eye, df + 2, eye), np.linalg.LinAlgError, "positive"),
+        (lambda df: stats.multivariate_t.logpdf([0.0, 1.0], None, eye, -df), ValueError, "greater than 0"),
+        (lambda df: stats.multivariate_t.logpdf([0.0, 1.0], np.ones(3), eye, df), ValueError, "do not fit"),
+        (lambda df: stats.wishart.logpdf(eye, df, np.ones((2, 3))), ValueError, "no square matrix"),
+    ]:
+        with pytest.raises(error, match=says):
+            ld.grad(call)(1.0)
+
+
+def test_entropy_of_multivariate_t():
+    A = np.array([[2.0, 0.5], [0.5, 1.0]])
+    for df in (0.7, 3.4, 40.0):
+        got = ld.vjp(lambda A, df: stats.multivariate_t(np.zeros(2), A, df).entropy(), A, df)[0]
+        np.testing.assert_allclose(got, scipy.stats.multivariate_t.entropy(np.zeros(2), A, df), rtol=1e-12)
+        check_grads(lambda a, df: stats.multivariate_t.entropy(None, A * a, df), (1.3, df))
+    normal = ld.vjp(lambda a: stats.multivariate_t.entropy(None, A * a, np.inf), 1.0)[0]
+    np.testing.assert_allclose(normal, scipy.stats.multivariate_normal.entropy(None, A))
+
+
+def test_multivariate_t_of_infinite_degrees_is_normal():
+    x, cov = np.array([0.3, 1.0]), np.array([[2.0, 0.5], [0.5, 1.0]])
+    got = ld.value_and_grad(lambda loc: stats.multivariate_t.logpdf(x, loc, cov, np.inf))(np.zeros(2))
+    wanted = ld.value_and_grad(lambda mean: stats.multivariate_normal.logpdf(x, mean, cov))(np.zeros(2))
+    np.testing.assert_allclose(got[0], wanted[0])
+    np.testing.assert_allclose(got[1], wanted[1])
+
+
+def test_wishart_reads_simple_points_as_scipy_does():
+    for x, df, scale in [
+        (2.0, 3.0, 1.5),
+        (np.array([0.5, 2.0]), 3.0, 1.5),
+        (np.array([0.5, 2.0]), 3.0, np.eye(2)),
+        (2.0, 3.5, np.eye(2)),
+        (2.0, 3.5, np.array([1.0, 2.0])),
+    ]:
+        got = ld.vjp(lambda df, x=x, scale=scale: stats.wishart.logpdf(x, df, scale), df)[0]
+        expected = scipy.stats.wishart.logpdf(x, df, scale)
+        assert np.shape(got) == np.shape(expected)
+        np.testing.assert_allclose(got, expected)

@@ -18,6 +18,7 @@ from lindiff.kernels.memory cimport copy, give_back, is_large, lend
 
 import functools
 import types
+import warnings
 
 import numpy as np
 
@@ -57,6 +58,24 @@ cdef bint held_once(object y):
         and cnp.PyArray_CHKFLAGS(<cnp.ndarray>base, cnp.NPY_ARRAY_OWNDATA)
         and cnp.PyArray_NBYTES(<cnp.ndarray>base) == cnp.PyArray_NBYTES(<cnp.ndarray>y)
     )
+
+
+cdef tuple integers = (int, np.integer)
+
+
+cdef bint is_integer(object x):
+    if cnp.PyArray_Check(x):
+        return cnp.PyArray_ISINTEGER(<cnp.ndarray>x)
+    return type(x) is not float and type(x) is not Variable and isinstance(x, integers)
+
+
+cdef refuse_none_alone(list leaves, str what):
+    """None is zero beside what is given; alone it is what a function without ``return`` returns."""
+    for leaf in leaves:
+        if leaf is not None:
+            return
+    if leaves:
+        raise ValueError(f"the {what} has None where there are arrays: give zeros for zero")
 
 
 cdef class Inputs:
@@ -101,24 +120,42 @@ cdef class Inputs:
         for i in range(len(self.arrays)):
             self.arrays[i] = stand_in(self.arrays[i])
 
-    cdef tuple restore(self, list leaves):
+    cpdef tuple restore(self, list leaves):
         """Leaves in the form of the primals: a NumPy scalar where a scalar was given."""
         cdef Py_ssize_t i
+        self.warn_of_integers(leaves)
         for i in range(len(leaves)):
             if not cnp.PyArray_Check(self.originals[i]) and cnp.PyArray_CheckExact(leaves[i]) \
                     and cnp.PyArray_NDIM(<cnp.ndarray>leaves[i]) == 0:
                 leaves[i] = leaves[i][()]
         return tuple(leaves) if self.unflatten is None else self.unflatten(leaves)
 
+    cdef warn_of_integers(self, list leaves):
+        """Warn where a derivative with respect to an integer, which is taken for a real number, is NaN."""
+        cdef Py_ssize_t i
+        for i in range(len(leaves)):
+            if not is_integer(self.originals[i]) or type(leaves[i]) is Variable:
+                continue
+            if np.isnan(leaves[i]).any():
+                warnings.warn(
+                    f"integers are differentiated as real numbers, and the derivative with respect to "
+                    f"{self.originals[i]!r} is NaN: where it counts or numbers something, keep it out of "
+                    f"what is differentiated (argnums, a lambda, a static field of a dataclass)",
+                    RuntimeWarning, stacklevel=2)
+
     def tangents(self, given):
-        """The leaves of tangents for these primals, checked: one tree per primal, shapes and dtypes alike."""
+        """The leaves of tangents for these primals, checked: one tree per primal, shapes and dtypes alike.
+
+        None stands for zeros.
+        """
         cdef list leaves, checked = []
         if len(given) != len(self.primals):
             raise ValueError(f"{len(self.primals)} primals but {len(given)} tangents: give one per primal")
         leaves = list(given) if self.unflatten is None else \
-            pytree.flatten_like(tuple(given), self.primals, "tangents", "primals")
+            pytree.flatten_like(tuple(given), self.primals, "tangents", "primals", True)
+        refuse_none_alone(leaves, "tangents")
         for x_dot, x in zip(leaves, self.arrays):
-            checked.append(alike(x_dot, x, "tangent", "primal"))
+            checked.append(None if x_dot is None else alike(x_dot, x, "tangent", "primal"))
         return checked
 
 
@@ -161,14 +198,16 @@ cdef class Outputs:
         return leaves[0] if self.unflatten is None else self.unflatten(leaves)
 
     cdef list cotangents(self, y_bar):
-        """The leaves of a cotangent for this result, checked."""
+        """The leaves of a cotangent for this result, checked; None stands for zeros."""
         cdef list leaves, checked = []
         if self.unflatten is None:
             leaves = [y_bar]
         else:
-            leaves = pytree.flatten_like(y_bar, self.value, "cotangent", "function's result")
+            leaves = pytree.flatten_like(y_bar, self.value, "cotangent", "function's result", True)
+        refuse_none_alone(leaves, "cotangent")
         for leaf, y in zip(leaves, self.arrays):
-            checked.append(alike(leaf, y, "cotangent", "function's result") if hasattr(y, "dtype") else None)
+            checked.append(alike(leaf, y, "cotangent", "function's result")
+                           if leaf is not None and hasattr(y, "dtype") else None)
         return checked
 
 
@@ -305,8 +344,9 @@ def push_forward(function, tuple primals, tuple tangents, bint has_aux=False):
     cdef Trace trace = Trace(forward=True)
     cdef Inputs inputs = Inputs(primals, "primal")
     cdef Outputs outputs
-    cdef list y_dots
-    variables = trace_tangents(trace, inputs.arrays, inputs.tangents(tangents))
+    cdef list y_dots, x_dots = inputs.tangents(tangents)
+    x_dots = [pytree.zeros_like(x) if x_dot is None else x_dot for x_dot, x in zip(x_dots, inputs.arrays)]
+    variables = trace_tangents(trace, inputs.arrays, x_dots)
     know_arrays(variables, inputs.originals)
     returned = run(function, trace, variables, inputs)
     aux = None

@@ -1,7 +1,8 @@
 """Nestings of tuples, lists, dicts, named tuples and dataclasses with arrays at the leaves.
 
 Everything that a transform takes or returns may be such a tree.  None is an empty tree.  What a named tuple
-says to be its ``constant_fields()`` stays as it is, and is no part of the tree.
+says to be its ``constant_fields()`` stays as it is, and is no part of the tree; nor are fields of dataclasses
+whose metadata say ``{"static": True}``.
 """
 
 from __future__ import annotations
@@ -62,8 +63,10 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     return [leaf for child_leaves, _ in flat for leaf in child_leaves], unflatten
 
 
-def flatten_like(tree: Any, like: Any, what: str, like_what: str) -> list[Any]:
+def flatten_like(tree: Any, like: Any, what: str, like_what: str, or_none: bool = False) -> list[Any]:
     """The leaves of a tree in the order of ``like``, whose structure it has to have.
+
+    With ``or_none``, None may stand for all that is below its place: it is the leaf of each of these.
 
     Raises
     ------
@@ -72,6 +75,8 @@ def flatten_like(tree: Any, like: Any, what: str, like_what: str) -> list[Any]:
     """
     if _is_flat(like) and _is_flat(tree) and len(tree) == len(like):
         return list(tree)
+    if or_none and tree is None:
+        return [None] * len(flatten(like)[0])
     parts = _children(like)
     if parts is None:
         if _children(tree) is not None:
@@ -86,7 +91,7 @@ def flatten_like(tree: Any, like: Any, what: str, like_what: str) -> list[Any]:
     return [
         leaf
         for child, like_child in zip(children, parts[0], strict=True)
-        for leaf in flatten_like(child, like_child, what, like_what)
+        for leaf in flatten_like(child, like_child, what, like_what, or_none)
     ]
 
 
@@ -112,7 +117,13 @@ def keys(tree: Any) -> list[Any]:
         return [i for i, name in enumerate(tree._fields) if name not in tree.constant_fields()]
     if isinstance(tree, (tuple, list)):
         return list(range(len(tree)))
-    return [field.name for field in dataclasses.fields(tree) if field.init] if tree is not None else []
+    return _fields(tree) if tree is not None else []
+
+
+def _fields(tree: Any) -> list[str]:
+    """The names of a dataclass's fields that are in the tree."""
+    fields = dataclasses.fields(tree)
+    return [field.name for field in fields if field.init and not field.metadata.get("static", False)]
 
 
 def item(tree: Any, key: Any) -> Any:
@@ -189,7 +200,7 @@ def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
         keys = list(tree)
         return [tree[key] for key in keys], lambda children: _like_dict(tree, keys, children)
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        names = [field.name for field in dataclasses.fields(tree) if field.init]
+        names = _fields(tree)
         return (
             [getattr(tree, name) for name in names],
             lambda children: dataclasses.replace(tree, **dict(zip(names, children, strict=True))),
@@ -215,15 +226,43 @@ def rebuild(sequence: Any, children: list[Any]) -> Any:
 
 
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """Apply ``function`` to the leaves of trees of one structure.
+    """Apply a function to the leaves of trees of one structure.
+
+    Parameters
+    ----------
+    function : callable
+        Of as many leaves as there are trees.
+    tree : tree
+        Any nesting of tuples, lists, dicts, named tuples and dataclasses; anything else is a leaf, None is an
+        empty tree, fields of dataclasses with ``metadata={"static": True}`` stay as they are.
+    *others : trees
+        Of the structure of ``tree``.
+
+    Returns
+    -------
+    tree
+        Of the structure of ``tree``, with what the function returns.
+
+    Raises
+    ------
+    ValueError
+        Says where another tree has another structure.
 
     Examples
     --------
     >>> tree_map(lambda x, y: x + y, {"a": 1.0, "b": (2.0,)}, {"a": 10.0, "b": (20.0,)})
     {'a': 11.0, 'b': (22.0,)}
+
+    A step of gradient descent:
+
+    >>> import lindiff as ld
+    >>> p = {"a": 1.0, "b": [2.0]}
+    >>> g = ld.grad(lambda p: p["a"] * p["b"][0])(p)
+    >>> ld.tree_map(lambda x, x_bar: float(x - 0.1 * x_bar), p, g)
+    {'a': 0.8, 'b': [1.9]}
     """
     leaves, unflatten = flatten(tree)
-    columns = [flatten(other)[0] for other in others]
+    columns = [flatten_like(other, tree, "other tree", "first tree") for other in others]
     return unflatten([function(*row) for row in zip(leaves, *columns, strict=True)])
 
 

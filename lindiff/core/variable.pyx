@@ -819,10 +819,13 @@ def differentiable_array(x, str what="argument"):
 cdef str no_number(object x):
     """What ``x`` is instead of an array or a number, and where it should be."""
     if isinstance(x, (str, bytes)):
-        return f"{x!r}, which has no derivative: give it in an argument that argnums does not name"
+        return (
+            f"{x!r}, which has no derivative: give it in an argument that argnums does not name, or in a "
+            f"static field of a dataclass, field(metadata={{'static': True}})")
     return (
         f"a {type(x).__qualname__}, which has no derivative: make it a dict, a named tuple or a dataclass of "
-        f"arrays, or give it in an argument that argnums does not name")
+        f"arrays, or give it in an argument that argnums does not name, or in a static field of a dataclass, "
+        f"field(metadata={{'static': True}})")
 
 
 cpdef list trace_inputs(Trace trace, list arrays):

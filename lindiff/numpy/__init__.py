@@ -25,35 +25,40 @@ np.float64(49.0)
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from lindiff.numpy import fft, lib, linalg, polynomial, special
-from lindiff.numpy._indexing import (
-    broadcast,
-    c_,
-    fromiter,
-    isscalar,
-    mgrid,
-    ndenumerate,
-    nditer,
-    ogrid,
-    r_,
-    vectorize,
-)
 from lindiff.numpy._names import public_names, take_over
 
 __all__ = public_names(numpy)
 
-_OWN = (
-    broadcast, c_, fft, fromiter, isscalar, lib, linalg, mgrid, ndenumerate, nditer, ogrid, polynomial, r_,
-    special, vectorize,
-)  # fmt: skip
+if TYPE_CHECKING:  # to a type checker, what NumPy has
+    from numpy import *  # noqa: F403
 
+    from lindiff.numpy import special as special
+else:
+    from lindiff.numpy import fft, lib, linalg, polynomial, special
+    from lindiff.numpy._indexing import (
+        broadcast,
+        c_,
+        fromiter,
+        isscalar,
+        mgrid,
+        ndenumerate,
+        nditer,
+        ogrid,
+        r_,
+        vectorize,
+    )
 
-def __getattr__(name: str) -> Any:
-    return take_over(numpy, name, globals())
+    _OWN = (
+        broadcast, c_, fft, fromiter, isscalar, lib, linalg, mgrid, ndenumerate, nditer, ogrid, polynomial,
+        r_, special, vectorize,
+    )  # fmt: skip
+
+    def __getattr__(name: str) -> Any:
+        return take_over(numpy, name, globals())
 
 
 def __dir__() -> list[str]:

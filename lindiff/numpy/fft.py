@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,12 @@ from lindiff.numpy._names import public_names, take_over
 __all__ = public_names(np.fft)
 
 
-def __getattr__(name: str) -> Any:
-    return take_over(np.fft, name, globals())
+if TYPE_CHECKING:
+    from numpy.fft import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> Any:
+        return take_over(np.fft, name, globals())
 
 
 def __dir__() -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from lindiff.core import pytree
 from lindiff.core.variable import Variable, is_untraced
 
-__all__ = ["has_variable", "plain_only", "rest_of"]
+__all__ = ["has_variable", "names_of", "plain_only", "rest_of"]
 
 
 def rest_of(module: ModuleType, reasons: Mapping[str, str]) -> Callable[[str], Any]:
@@ -37,6 +37,12 @@ def rest_of(module: ModuleType, reasons: Mapping[str, str]) -> Callable[[str], A
         return plain_only(f"{module.__name__}.{name}", found, reasons.get(name))
 
     return other
+
+
+def names_of(module: ModuleType, own: list[str]) -> Callable[[], list[str]]:
+    """The ``__dir__`` of a namespace that stands in for a module of SciPy: its public names, and our own."""
+    theirs = getattr(module, "__all__", [name for name in dir(module) if not name.startswith("_")])
+    return lambda: sorted({*theirs, *own})
 
 
 def plain_only(name: str, function: Callable[..., Any], reason: str | None = None) -> Callable[..., Any]:

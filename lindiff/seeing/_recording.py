@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from lindiff.core.variable import node_in, value
 from lindiff.seeing._memory import bytes_kept, memory
 from lindiff.seeing._naming import Naming, leaves, operation_of
 from lindiff.seeing._source import Place
-from lindiff.transforms._arguments import Argnums, select
+from lindiff.transforms._arguments import Argnums, places_of, positional_names, select
 
 Array = tuple[tuple[int, ...], str]  # shape and dtype
 
@@ -141,11 +140,10 @@ def record(
     """A run of ``function``, and the names of its inputs, leaf by leaf."""
     of_selected, selected = select(function, argnums, args, kwargs)
     recording = Recording(of_selected, selected, backward)
-    places = argnums if isinstance(argnums, tuple) else (argnums,)
-    parameters = _parameters(function)
+    parameters = positional_names(function)
     names: list[str] = []
-    for place, primal in zip(places, selected, strict=True):
-        name = place if isinstance(place, str) else _named(parameters, place % len(args))
+    for place, primal in zip(places_of(function, argnums, len(args), kwargs), selected, strict=True):
+        name = place if isinstance(place, str) else _named(parameters, place)
         count = len(pytree.flatten(primal)[0])
         names += [name] if count == 1 else [f"{name}[{i}]" for i in range(count)]
     return recording, names
@@ -153,12 +151,3 @@ def record(
 
 def _named(parameters: list[str], place: int) -> str:
     return parameters[place] if place < len(parameters) else f"argument {place}"
-
-
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    """The names of the positional parameters."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some compiled functions do not say
-        return []
-    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

@@ -60,3 +60,7 @@ __all__ = [
     "trigonometric_seasonal",
     "var",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 
 from lindiff.core.variable import value
 
-Argnums = int | str | tuple[int | str, ...]
+Argnums = int | str | tuple[int | str, ...] | list[int | str]
+
+# How modes may be named, as in check_grads or in words.
+MODES = {"fwd": "fwd", "forward": "fwd", "rev": "rev", "reverse": "rev"}
 
 
 def select(
@@ -23,11 +27,11 @@ def select(
     Raises
     ------
     TypeError, ValueError
-        ``argnums`` is no integer, name or tuple of different ones, or there is no such argument.
+        ``argnums`` is no integer, name or sequence of different ones, or there is no such argument.
     """
     if argnums == 0 and len(args) == 1 and not kwargs:
         return function, args
-    places = _places(argnums, len(args), kwargs)
+    places = places_of(function, argnums, len(args), kwargs)
 
     def of_selected(*selected: Any) -> Any:
         full, by_name = list(args), dict(kwargs)
@@ -41,32 +45,71 @@ def select(
     return of_selected, tuple(kwargs[place] if isinstance(place, str) else args[place] for place in places)
 
 
-def _places(argnums: Argnums, count: int, kwargs: dict[str, Any]) -> tuple[int | str, ...]:
-    given = argnums if isinstance(argnums, tuple) else (argnums,)
+def places_of(
+    function: Callable[..., Any], argnums: Argnums, count: int, kwargs: dict[str, Any]
+) -> tuple[int | str, ...]:
+    """Where a call with so many positional arguments has those of ``argnums``: positions and keywords."""
+    given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
     for place in given:
         if isinstance(place, bool) or not isinstance(place, (int, str)):
             raise TypeError(
-                f"argnums is an int, the name of a keyword argument, or a tuple of these, got {argnums!r}"
+                f"argnums is an int, the name of an argument, or a tuple of these, got {argnums!r}"
             )
-        if isinstance(place, str):
-            if place not in kwargs:
-                raise ValueError(
-                    f"argnums={argnums!r}, but the function was called without a keyword argument {place!r}"
-                )
-        elif not -count <= place < count:
-            raise ValueError(
-                f"argnums={argnums!r}, but the function was called with {count} positional "
-                f"argument{'s' if count != 1 else ''} (a keyword argument is selected by its name)"
-            )
-    places = tuple(place if isinstance(place, str) else place % count for place in given)
+    places = tuple(_place(function, place, argnums, count, kwargs) for place in given)
     if len(set(places)) != len(places):
         raise ValueError(f"argnums={argnums!r} names an argument twice")
     return places
 
 
+def _place(
+    function: Callable[..., Any], place: int | str, argnums: Argnums, count: int, kwargs: dict[str, Any]
+) -> int | str:
+    """Where the call has an argument: a position, or the name by which it was given."""
+    if isinstance(place, str):
+        if place in kwargs:
+            return place
+        names = positional_names(function)
+        if place in names[:count]:
+            return names.index(place)
+        raise ValueError(
+            f"argnums={argnums!r}, but the function was called without an argument {place!r}: pass it"
+        )
+    if -count <= place < count:
+        return place % count
+    names = positional_names(function)
+    if 0 <= place < len(names) and names[place] in kwargs:
+        return names[place]
+    raise ValueError(
+        f"argnums={argnums!r}, but the function was called with {count} positional "
+        f"argument{'s' if count != 1 else ''} (a keyword argument is selected by its name)"
+    )
+
+
+def positional_names(function: Callable[..., Any]) -> list[str]:
+    """The names of a function's positional arguments, in order; none where it does not tell."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some functions of C
+        return []
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [parameter.name for parameter in parameters if parameter.kind in positional]
+
+
+def mode_of(mode: str) -> str:
+    """``"fwd"`` or ``"rev"``.
+
+    Raises
+    ------
+    ValueError
+    """
+    if mode not in MODES:
+        raise ValueError(f'a mode is "fwd" (forward) or "rev" (reverse), got {mode!r}')
+    return MODES[mode]
+
+
 def one_or_all(argnums: Argnums, results: tuple[Any, ...]) -> Any:
-    """Results per selected argument: bare for an int or a name, a tuple for a tuple."""
-    return results if isinstance(argnums, tuple) else results[0]
+    """Results per selected argument: bare for an int or a name, a tuple for a tuple or a list."""
+    return results if isinstance(argnums, (tuple, list)) else results[0]
 
 
 def as_tuple(arguments: Sequence[Any], name: str) -> tuple[Any, ...]:

@@ -1,7 +1,8 @@
-"""Whole matrices of derivatives: ``jacobian`` and ``hessian``."""
+"""Whole matrices of derivatives: ``jacobian``, ``value_and_jacobian`` and ``hessian``."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,10 @@ from lindiff.core import pytree
 from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
-from lindiff.transforms._arguments import Argnums, check_complex_linear, one_or_all, select
+from lindiff.transforms._arguments import Argnums, check_complex_linear, mode_of, one_or_all, select
 from lindiff.transforms._transformed import transformed
-from lindiff.transforms.reverse import grad
 
-__all__ = ["hessian", "jacobian"]
+__all__ = ["hessian", "jacobian", "value_and_jacobian"]
 
 # What a walk carries of one array for all its directions together: so much stays in a cache.  A walk backward
 # may end in larger arrays, those of parameters, which it writes once.
@@ -37,8 +37,8 @@ def jacobian(
     ----------
     function : callable
     argnums : int, str or tuple of these
-        Positional arguments by number, keyword arguments by name.
-    mode : {None, "forward", "reverse"}
+        Arguments by number or by name.
+    mode : {None, "fwd", "rev"}
         Push one tangent per input element, or pull one cotangent per output element; None takes the fewer.
     has_aux : bool
         The function returns ``(value, aux)``; the Jacobian function then returns ``(jacobian, aux)``.
@@ -71,18 +71,56 @@ def jacobian(
     array([[2., 0.],
            [0., 4.]])
     """
-    if mode not in (None, "forward", "reverse"):
-        raise ValueError(f'mode is None, "forward" or "reverse", got {mode!r}')
+    both = value_and_jacobian(function, argnums, mode, has_aux, holomorphic)
 
     @transformed(jacobian, function, argnums=argnums, mode=mode, has_aux=has_aux, holomorphic=holomorphic)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        value, result = both(*args, **kwargs)
+        return (result, value[1]) if has_aux else result
+
+    return jacobian_of
+
+
+def value_and_jacobian(
+    function: Callable[..., Any],
+    argnums: Argnums = 0,
+    mode: str | None = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function's result and all its derivatives, from one run.
+
+    Parameters
+    ----------
+    function, argnums, mode, has_aux, holomorphic
+        As for :func:`lindiff.jacobian`.
+
+    Returns
+    -------
+    callable
+        Of the same arguments; returns ``(value, jacobian)``, with ``has_aux`` ``((value, aux), jacobian)``.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> ld.value_and_jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
+    (array([1., 4.]), array([[2., 0.],
+           [0., 4.]]))
+    """
+    walk = None if mode is None else mode_of(mode)
+
+    @transformed(
+        value_and_jacobian, function, argnums=argnums, mode=mode, has_aux=has_aux, holomorphic=holomorphic
+    )
+    def value_and_jacobian_of(*args: Any, **kwargs: Any) -> Any:
         of_selected, selected = select(function, argnums, args, kwargs)
         linearization = Linearization(of_selected, selected, has_aux)
         _check_complex(linearization, holomorphic, getattr(function, "__name__", "the function"))
-        result = _jacobian(linearization, argnums, mode)
-        return (result, linearization.aux) if has_aux else result
+        result = _jacobian(linearization, argnums, walk)
+        value = (linearization.value, linearization.aux) if has_aux else linearization.value
+        return value, result
 
-    return jacobian_of
+    return value_and_jacobian_of
 
 
 def output_arrays(leaves: list[Any]) -> list[Any]:
@@ -122,15 +160,11 @@ def check_linearization(linearization: Linearization, name: str) -> None:
 def _jacobian(linearization: Linearization, argnums: Argnums, mode: str | None) -> Any:
     inputs = linearization.inputs.arrays
     outputs = output_arrays(linearization.outputs.arrays)
-    if mode is None:
-        forward = sum(x.size for x in inputs) <= sum(y.size for y in outputs)
-    else:
-        forward = mode == "forward"
-    blocks = _by_pushing if forward else _by_pulling
+    fewer = "fwd" if sum(x.size for x in inputs) <= sum(y.size for y in outputs) else "rev"
+    blocks = _by_pushing if (mode or fewer) == "fwd" else _by_pulling
     rows = blocks(linearization, inputs, outputs)
     _, restore_outputs = pytree.flatten(linearization.value)
-    _, restore_inputs = pytree.flatten(linearization.inputs.primals)
-    return restore_outputs([one_or_all(argnums, restore_inputs(row)) for row in rows])
+    return restore_outputs([one_or_all(argnums, linearization.inputs.restore(row)) for row in rows])
 
 
 def is_complex(array: Any) -> bool:
@@ -221,12 +255,11 @@ def _joined(chunks: list[Any], end: Any) -> Any:
 def _block(block: Any, x: Any, y: Any) -> Any:
     dtype = np.result_type(x.dtype, y.dtype)
     block = np.reshape(block, (*y.shape, *x.shape))
-    block = block if block.dtype == dtype else block.astype(dtype)
-    return block[()] if type(block) is np.ndarray and block.ndim == 0 else block
+    return block if block.dtype == dtype else block.astype(dtype)
 
 
 def hessian(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """All second derivatives of a function that returns one real number (forward over reverse).
+    """All second derivatives of a function (of one real number, forward over reverse).
 
     Parameters
     ----------
@@ -239,7 +272,15 @@ def hessian(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
     -------
     callable
         Of the same arguments; returns an array of shape ``x.shape + x.shape`` (nested structures if the
-        argument is a tree or ``argnums`` a tuple).  Cost: x.size gradients, many of them at once.
+        argument is a tree or ``argnums`` a tuple).  Cost: x.size gradients, many of them at once.  Where the
+        function returns an array y, the shape is ``y.shape + x.shape + x.shape``; where it returns a tree,
+        such arrays in it; cost: x.size Jacobians.
+
+    Raises
+    ------
+    TypeError
+        From the returned function: complex arguments, where the derivative of the gradient is no complex
+        matrix, or of a function that returns anything but one real number.
 
     Notes
     -----
@@ -254,16 +295,39 @@ def hessian(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    gradient = grad(function, argnums, has_aux)
     name = getattr(function, "__name__", "the function")
+
+    @functools.wraps(function)
+    def first_derivatives(*args: Any, **kwargs: Any) -> Any:
+        of_selected, selected = select(function, argnums, args, kwargs)
+        linearization = Linearization(of_selected, selected, has_aux)
+        if _is_one_real_number(linearization):
+            result = one_or_all(argnums, linearization.pull_one(True))
+        else:
+            _refuse_complex_arguments(linearization, name)
+            result = _jacobian(linearization, argnums, None)
+        return (result, linearization.aux) if has_aux else result
 
     @transformed(hessian, function, argnums=argnums, has_aux=has_aux)
     def hessian_of(*args: Any, **kwargs: Any) -> Any:
-        of_selected, selected = select(gradient, argnums, args, kwargs)
+        of_selected, selected = select(first_derivatives, argnums, args, kwargs)
         linearization = Linearization(of_selected, selected, has_aux)
         if any(map(is_complex, linearization.inputs.arrays)):
             check_linearization(linearization, f"the gradient of {name}")
-        result = _jacobian(linearization, argnums, "forward")
+        result = _jacobian(linearization, argnums, "fwd")
         return (result, linearization.aux) if has_aux else result
 
     return hessian_of
+
+
+def _is_one_real_number(linearization: Linearization) -> bool:
+    value = linearization.value
+    return getattr(value, "shape", None) == () and not is_complex(value)
+
+
+def _refuse_complex_arguments(linearization: Linearization, name: str) -> None:
+    if any(map(is_complex, linearization.inputs.arrays)):
+        raise TypeError(
+            f"hessian of complex arguments needs a function that returns one real number, {name} returned "
+            f"something else; differentiate with respect to real and imaginary parts"
+        )

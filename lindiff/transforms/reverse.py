@@ -69,8 +69,8 @@ def grad(
     function : callable
         Plain NumPy code.
     argnums : int, str or tuple of these
-        The arguments to differentiate, any trees of arrays: positional ones by number, keyword arguments by
-        name.  All others are passed on as they are.
+        The arguments to differentiate, any trees of arrays, by number or by the name that the function gives
+        them, however they are passed.  All others are passed on as they are.
     has_aux : bool
         The function returns ``(value, aux)``; the gradient function then returns ``(gradient, aux)``.
     holomorphic : bool

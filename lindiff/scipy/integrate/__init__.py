@@ -16,7 +16,7 @@ Examples
 
 import scipy.integrate
 
-from lindiff.scipy._rest import rest_of
+from lindiff.scipy._rest import names_of, rest_of
 from lindiff.scipy.integrate.initial_value import odeint, solve_ivp
 from lindiff.scipy.integrate.quadrature import fixed_quad, quad
 from lindiff.scipy.integrate.samples import (
@@ -50,3 +50,6 @@ __getattr__ = rest_of(
         "ode": "use solve_ivp",
     },
 )
+
+
+__dir__ = names_of(scipy.integrate, __all__)

@@ -13,7 +13,9 @@ from lindiff.core.sealing import called
 from lindiff.core.variable import Variable, kept_constant, value
 from lindiff.rules._common import laid_out
 from lindiff.scipy._rest import has_variable
+from lindiff.scipy._trees import is_tree
 from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, as_vector, trajectory
+from lindiff.transforms.ravel import ravel
 
 __all__ = ["odeint", "solve_ivp"]
 
@@ -41,8 +43,9 @@ def solve_ivp(
         ``fun(t, y, *args)``, the right-hand side; returns an array or a list of numbers.
     t_span : pair of numbers
         Differentiable.
-    y0 : (n,) array
-        Differentiable; complex, too.
+    y0 : (n,) array, or tree of arrays
+        Differentiable; complex, too.  Of a tree (a dict, dataclass or named tuple, a list with arrays in it)
+        `fun` gets the state in its form, and returns the slopes in it.
     method : str or scipy.integrate.OdeSolver
         Of SciPy's.
     t_eval : (T,) array, optional
@@ -59,12 +62,14 @@ def solve_ivp(
     Returns
     -------
     Bunch object
-        As SciPy returns it: ``t``, ``y`` of shape (n, T), ...
+        As SciPy returns it: ``t``, ``y`` of shape (n, T), ...  Of a tree, ``y`` has its form, with the times
+        along a last axis of every array.
 
     Raises
     ------
     TypeError
-        If `fun` uses Variables that do not come by `y0` or `args`, or events are asked for with Variables.
+        If `fun` uses Variables that do not come by `y0` or `args`; if events are asked for with Variables, or
+        `dense_output`, events, ``jac`` or `vectorized` with a tree.
     RuntimeError
         With Variables, if the solver fails.
 
@@ -87,6 +92,13 @@ def solve_ivp(
     >>> print(ld.grad(end)(0.5).round(6), (-2 * np.exp(-1.0)).round(6))
     -0.735759 -0.735759
     """
+    if is_tree(y0):
+        if dense_output or events is not None or vectorized or options.keys() & OF_ONE_FIELD - {"first_step"}:
+            raise TypeError(
+                "solve_ivp: with a tree in y0 there is no dense_output, events, vectorized or jac: give an "
+                "array, as from vector, unravel = ld.ravel(y0)"
+            )
+        return _solve_of_tree(fun, t_span, y0, method=method, t_eval=t_eval, args=args, **options)
     if not has_variable((t_span, y0, t_eval, args)):
         return scipy.integrate.solve_ivp(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
@@ -130,6 +142,29 @@ def solve_ivp(
     Y = trajectory(t0, times, y0, params, problem)
     found = type(runs[0])(runs[0])
     found.update(t=np.copy(times), y=laid_out(np.transpose(Y), order), sol=None)
+    return found
+
+
+def _solve_of_tree(fun: Callable[..., Any], t_span: Any, y0: Any, **options: Any) -> Any:
+    """As one vector in double precision, in which the parts of the state stand one after the other."""
+    y0 = pytree.tree_map(_in_double, y0)
+    vector, unravel = ravel(y0)
+
+    def of_vector(t: Any, y: Any, *args: Any) -> Any:
+        slopes = pytree.flatten_like(fun(t, unravel(y), *args), y0, "result of the right-hand side", "state")
+        return as_vector([np.broadcast_to(s, np.shape(x)) for s, x in zip(slopes, leaves, strict=True)])
+
+    leaves, restore = pytree.flatten(y0)
+    found = solve_ivp(of_vector, t_span, vector, **options)
+    count = len(found.t)
+    Y = np.reshape(found.y, (len(vector), count))
+    rows = np.split(Y, np.cumsum([leaf.size for leaf in leaves])[:-1])
+    found.y = restore(
+        [
+            np.reshape(part if leaf.dtype.kind == "c" else np.real(part), (*leaf.shape, count))
+            for part, leaf in zip(rows, leaves, strict=True)
+        ]
+    )
     return found
 
 
@@ -317,6 +352,10 @@ def _state(y0: Any) -> Any:
     """An initial state in double precision, in which SciPy's solvers compute."""
     if isinstance(y0, (list, tuple)):
         y0 = np.stack(y0)
-    y0 = np.atleast_1d(y0)
+    return np.atleast_1d(_in_double(y0))
+
+
+def _in_double(y0: Any) -> Any:
+    y0 = y0 if hasattr(y0, "dtype") else np.asarray(y0)
     dtype = np.result_type(y0.dtype, np.float64)
     return y0 if y0.dtype == dtype else y0.astype(dtype)

@@ -15,6 +15,9 @@ array([[1., 0.],
 
 from typing import Any
 
+import scipy.linalg
+
+from lindiff.scipy._rest import names_of
 from lindiff.scipy.linalg._others import other
 from lindiff.scipy.linalg.any_function import funm
 from lindiff.scipy.linalg.banded import cho_solve_banded, cholesky_banded, solve_banded, solveh_banded
@@ -126,3 +129,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     return other(name)
+
+
+__dir__ = names_of(scipy.linalg, __all__)

@@ -14,13 +14,17 @@ Examples
 
 import scipy.optimize
 
-from lindiff.scipy._rest import rest_of
+from lindiff.scipy._rest import names_of, rest_of
 from lindiff.scipy.optimize.equations import least_squares, root
 from lindiff.scipy.optimize.minimizers import minimize
+from lindiff.scipy.optimize.rosenbrock import rosen
 
-__all__ = ["least_squares", "minimize", "root"]
+__all__ = ["least_squares", "minimize", "root", "rosen"]
 
 __getattr__ = rest_of(
     scipy.optimize,
     {"curve_fit": "fit with least_squares", "minimize_scalar": "search with minimize"},
 )
+
+
+__dir__ = names_of(scipy.optimize, __all__)

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 from scipy.sparse.linalg import LinearOperator
 
 from lindiff.core import pytree
 from lindiff.core.arrays import foreign, on_host, placed
 from lindiff.core.variable import Variable, differentiable_array
 from lindiff.scipy._rest import has_variable
+from lindiff.scipy._trees import is_list_of_numbers, is_tree
 from lindiff.transforms.linearize import linearize
 
 __all__ = [
     "Flat",
     "as_arguments",
     "flat_callable",
+    "flat_callback",
     "jacobian_matrix",
     "linear_operator",
     "matrix_of",
     "refuse_variables",
+    "unknowns",
     "vector_of",
 ]
+
+
+def unknowns(x0: Any) -> Any:
+    """Where a search begins, as SciPy reads it: numbers, alone or in a list, are an array with one axis."""
+    if is_tree(x0):
+        return x0
+    array = differentiable_array(np.asarray(x0) if is_list_of_numbers(x0) else x0)
+    return np.atleast_1d(array) if array.ndim == 0 else array
 
 
 class Flat:
@@ -43,13 +56,16 @@ class Flat:
         self.tree = tree
         self.shapes = [array.shape for array in arrays]
         self._is_complex = [array.dtype.kind == "c" for array in arrays]
+        self.is_complex = any(self._is_complex)
         sizes = [array.size * (2 if array.dtype.kind == "c" else 1) for array in arrays]
         self._likes = [array if foreign(array) is not None else None for array in arrays]
         self._ends = np.cumsum(sizes)[:-1]
         self.size = sum(sizes)
 
     def flat(self, tree: Any) -> Any:
-        """The leaves of a tree of this form in one vector."""
+        """The leaves of a tree of this form in one vector; of an array, lists of numbers too."""
+        if isinstance(tree, (list, tuple)) and not pytree.is_tree(self.tree):
+            tree = np.asarray(tree)
         leaves = pytree.flatten_like(tree, self.tree, "result", "argument")
         dtypes = [np.complex128 if is_complex else np.float64 for is_complex in self._is_complex]
         parts = [
@@ -59,8 +75,9 @@ class Flat:
         return np.concatenate([np.zeros(0), *parts])
 
     def tree_of(self, vector: Any) -> Any:
-        """The tree that a vector stands for."""
-        parts = np.split(np.asarray(vector, np.float64), self._ends)
+        """The tree that a vector stands for; complex ones are those of SciPy's complex steps."""
+        dtype = np.complex128 if np.iscomplexobj(vector) else np.float64
+        parts = np.split(np.asarray(vector, dtype), self._ends)
         leaves = []
         for part, shape, is_complex, like in zip(
             parts, self.shapes, self._is_complex, self._likes, strict=True
@@ -69,16 +86,6 @@ class Flat:
             array = array.reshape(shape)
             leaves.append(array[()] if like is None else placed(array, like))
         return self._restore(leaves)
-
-    def bound(self, bound: Any) -> Any:
-        """A bound of a tree of this form: one number, or a tree whose leaves broadcast to its leaves."""
-        if any(self._is_complex):
-            raise TypeError("lindiff.scipy.optimize: complex arrays have no bounds")
-        if np.size(bound) == 1 and pytree.flatten(bound)[0] == [bound]:
-            return np.full(self.size, np.ravel(bound)[0], np.float64)
-        leaves = pytree.flatten_like(bound, self.tree, "bound", "argument")
-        parts = [np.ravel(np.broadcast_to(_of_numpy(b), s)) for b, s in zip(leaves, self.shapes, strict=True)]
-        return np.concatenate(parts)
 
 
 def _of_numpy(leaf: Any) -> Any:
@@ -122,6 +129,21 @@ def flat_callable(
     if not callable(function):
         return function
     return lambda x: flat(function(form.tree_of(x), *args))
+
+
+def flat_callback(callback: Callable[..., Any] | None, form: Flat) -> Callable[..., Any] | None:
+    """A callback that gets x in the form it has, as SciPy calls it."""
+    if callback is None:
+        return None
+    if set(inspect.signature(callback).parameters) == {"intermediate_result"}:
+
+        def with_result(*, intermediate_result: Any) -> Any:
+            result = scipy.optimize.OptimizeResult(intermediate_result)
+            result.x = form.tree_of(np.copy(result.x))
+            return callback(intermediate_result=result)
+
+        return with_result
+    return lambda x, *state: callback(form.tree_of(np.copy(x)), *state)
 
 
 def as_arguments(args: Any) -> tuple[Any, ...]:

@@ -7,27 +7,34 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize
+import scipy.sparse
+from scipy.optimize._numdiff import group_columns
 
+from lindiff.core import pytree
+from lindiff.scipy.optimize._bounds import bounds_of_tree
 from lindiff.scipy.optimize._flat import (
     Flat,
     as_arguments,
     flat_callable,
+    flat_callback,
     jacobian_matrix,
     linear_operator,
     refuse_variables,
+    unknowns,
     vector_of,
 )
 
 __all__ = ["least_squares", "root"]
 
 WITH_JACOBIAN = {"hybr", "lm"}
+NO_BOUNDS = (-np.inf, np.inf)
 
 
 def least_squares(
     fun: Callable[..., Any],
     x0: Any,
     jac: Any = None,
-    bounds: Any = (-np.inf, np.inf),
+    bounds: Any = NO_BOUNDS,
     method: str = "trf",
     *,
     args: Any = (),
@@ -41,17 +48,20 @@ def least_squares(
     fun : callable
         ``fun(x, *args, **kwargs)`` returns the residuals, any tree of real arrays; x has the form of `x0`.
     x0 : tree of arrays
-        One array of any shape, or any nesting; complex arrays count as real and imaginary parts.
+        One array of any shape, where a number or a list of numbers is an array with one axis, as in SciPy; or
+        any nesting with arrays in it.  Complex arrays count as real and imaginary parts.
     jac : callable or str, optional
         Instead of the exact Jacobian, as SciPy takes it: a callable that returns the matrix for flat vectors,
         or the name of a finite difference.
     bounds : pair or scipy.optimize.Bounds
-        Lower and upper: numbers, or trees of the form of `x0` whose leaves broadcast to its leaves.
+        Of one array: lower and upper, which broadcast to it.  Of a tree: also as
+        :func:`lindiff.scipy.optimize.minimize` takes them.
     method : {'trf', 'dogbox', 'lm'}
     args, kwargs : optional
     **options
         SciPy's others.  With ``tr_solver="lsmr"`` the Jacobian is never formed: it is a linear operator that
-        walks the record of one run.
+        walks the record of one run.  With ``jac_sparsity`` it is a sparse matrix, from one walk for each
+        group of columns that share no row.
 
     Returns
     -------
@@ -78,7 +88,8 @@ def least_squares(
     2.0 3.0
     """
     args, kwargs = as_arguments(args), kwargs or {}
-    refuse_variables("least_squares", x0, args, kwargs)
+    refuse_variables("least_squares", x0, args, kwargs, bounds)
+    x0 = unknowns(x0)
     form = Flat(x0)
 
     def residuals(x: Any) -> Any:
@@ -93,24 +104,65 @@ def least_squares(
         def flat_jac(x: Any) -> Any:
             return linear_operator(residuals, form.tree_of(x), form)[1]
 
+    elif options.get("jac_sparsity") is not None and method != "lm":
+        structure = _Structure(options["jac_sparsity"])
+
+        def flat_jac(x: Any) -> Any:
+            return structure.matrix_of(linear_operator(residuals, form.tree_of(x), form)[1])
+
     else:
 
         def flat_jac(x: Any) -> Any:
             return jacobian_matrix(residuals, form.tree_of(x), form)
 
-    lower, upper = (
-        (bounds.lb, bounds.ub) if isinstance(bounds, scipy.optimize.Bounds) else (bounds[0], bounds[1])
-    )
+    if "callback" in options:
+        options["callback"] = flat_callback(options["callback"], form)
     found = scipy.optimize.least_squares(
         lambda x: residuals(form.tree_of(x)),
         form.flat(x0),
         jac=flat_jac,
-        bounds=(form.bound(lower), form.bound(upper)),
+        bounds=_lower_and_upper(bounds, x0, form),
         method=method,
         **options,
     )
     found.x = form.tree_of(found.x)
     return found
+
+
+def _lower_and_upper(bounds: Any, x0: Any, form: Flat) -> Any:
+    if bounds is NO_BOUNDS:  # of complex numbers, too
+        return bounds
+    if pytree.is_tree(x0) or form.is_complex:
+        bounds = bounds_of_tree(bounds, x0)
+        return bounds.lb, bounds.ub
+    if isinstance(bounds, scipy.optimize.Bounds):
+        bounds = (bounds.lb, bounds.ub)
+    if len(bounds) != 2:
+        raise ValueError("least_squares: the bounds of an array are a pair, lower and upper")
+    return tuple(np.ravel(np.broadcast_to(np.asarray(b, np.float64), form.shapes[0])) for b in bounds)
+
+
+class _Structure:
+    """Where a sparse Jacobian has its entries, and which columns share no row: one product gives a group.
+
+    References
+    ----------
+    A. R. Curtis, M. J. D. Powell, J. K. Reid (1974), On the estimation of sparse Jacobian matrices, IMA
+    Journal of Applied Mathematics 13, 117-119.
+    """
+
+    def __init__(self, sparsity: Any) -> None:
+        entries = scipy.sparse.coo_array(sparsity)
+        self._rows, self._columns = entries.row, entries.col
+        self._shape = entries.shape
+        self._group_of = group_columns(scipy.sparse.csc_matrix(sparsity))
+
+    def matrix_of(self, derivative: Any) -> Any:
+        """A linear map with that structure as a sparse matrix."""
+        groups = np.arange(1 + np.max(self._group_of, initial=0))
+        products = derivative.matmat((self._group_of[:, None] == groups).astype(np.float64))
+        values = products[self._rows, self._group_of[self._columns]]
+        return scipy.sparse.csr_array((values, (self._rows, self._columns)), shape=self._shape)
 
 
 def root(
@@ -130,7 +182,8 @@ def root(
     fun : callable
         ``fun(x, *args)`` returns as many real numbers as `x0` has, in any tree; x has the form of `x0`.
     x0 : tree of arrays
-        One array of any shape, or any nesting.
+        One array of any shape, where a number or a list of numbers is an array with one axis, as in SciPy; or
+        any nesting with arrays in it.
     args : tuple
     method : str
         One of SciPy's.  'hybr' and 'lm' get the exact Jacobian; the others use none.
@@ -160,6 +213,7 @@ def root(
     """
     args = as_arguments(args)
     refuse_variables("root", x0, args)
+    x0 = unknowns(x0)
     form = Flat(x0)
 
     def equations(x: Any) -> Any:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.optimize
 
+from lindiff.core import pytree
+from lindiff.scipy.optimize._bounds import bounds_of_tree
 from lindiff.scipy.optimize._flat import (
     Flat,
     as_arguments,
     flat_callable,
+    flat_callback,
     jacobian_matrix,
     linear_operator,
     matrix_of,
     refuse_variables,
+    unknowns,
     vector_of,
 )
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
@@ -49,8 +52,9 @@ def minimize(
     fun : callable
         ``fun(x, *args)`` returns one real number; x has the form of `x0`.
     x0 : tree of arrays
-        Where the search begins: one array of any shape, or any nesting.  It runs in float64; complex arrays
-        count as real and imaginary parts.
+        Where the search begins: one array of any shape, where a number or a list of numbers is an array with
+        one axis, as in SciPy; or any nesting with arrays in it.  It runs in float64; complex arrays count as
+        real and imaginary parts.
     args : tuple
     method : str or callable, optional
         One of SciPy's.  It gets the gradient, from the same run as the value, if it takes one; products with
@@ -61,9 +65,9 @@ def minimize(
         products in the form of `x0`, Hessians as matrices; ``jac=True`` if `fun` returns value and gradient;
         names of finite differences.
     bounds : optional
-        Of one array: as SciPy takes them, ``Bounds`` of numbers or of arrays that broadcast to it, or a
-        sequence of pairs.  Of a tree: a pair of trees of its form, lower and upper, whose leaves broadcast to
-        those of `x0`.
+        Of one array: as SciPy takes them, a sequence of pairs, or ``Bounds`` that broadcast to it.  Of a
+        tree: a tree of its form with a pair, ``Bounds``, None, or a list of pairs for each array; or a pair
+        of trees of its form, lower and upper, whose leaves broadcast to those of `x0` (also as ``Bounds``).
     constraints : optional
         As SciPy takes them.  Functions in them are functions of x in the form of `x0`, and get exact
         derivatives where none are given; a ``LinearConstraint`` acts on the flat vector.
@@ -80,6 +84,8 @@ def minimize(
     ------
     TypeError
         If `fun` does not return one real number, or what it calls has no derivative, or Variables are given.
+    ValueError
+        If the bounds of a tree have none of these forms, or could be read as two of them.
 
     Notes
     -----
@@ -97,12 +103,13 @@ def minimize(
     True 1.0 [1. 1.]
     """
     args = as_arguments(args)
-    refuse_variables("minimize", x0, args)
+    refuse_variables("minimize", x0, args, bounds)
+    x0 = unknowns(x0)
     form = Flat(x0)
     name = method.lower() if isinstance(method, str) else method
 
     def of_tree(x: Any) -> Any:
-        return fun(x, *args)
+        return fun(x, *args) if jac is True else _number(fun(x, *args))
 
     flat_fun, flat_jac = _value_and_gradient(of_tree, jac, form, name, args)
     flat_hess = flat_callable(hess, args, form)
@@ -128,13 +135,18 @@ def minimize(
         bounds=_flat_bounds(bounds, x0, form),
         constraints=_flat_constraints(constraints, form, name),
         tol=tol,
-        callback=_flat_callback(callback, form),
+        callback=flat_callback(callback, form),
         options=options,
     )
     found.x = form.tree_of(found.x)
     if np.shape(found.get("jac")) == (form.size,):
         found.jac = form.tree_of(found.jac)
     return found
+
+
+def _number(y: Any) -> Any:
+    """An array of one element as a number: what a formula makes of one unknown, which is an array."""
+    return np.reshape(y, ()) if getattr(y, "ndim", 0) > 0 and y.size == 1 else y
 
 
 def _value_and_gradient(
@@ -154,7 +166,7 @@ def _value_and_gradient(
 
         def given(x: Any) -> tuple[Any, Any]:
             y, gradient = of_tree(form.tree_of(x))
-            return y, form.flat(gradient)
+            return _number(y), form.flat(gradient)
 
         return given, True
     return lambda x: of_tree(form.tree_of(x)), flat_callable(jac, args, form, form.flat)
@@ -184,13 +196,12 @@ class _Products:
 def _flat_bounds(bounds: Any, x0: Any, form: Flat) -> Any:
     if bounds is None:
         return None
+    if pytree.is_tree(x0) or form.is_complex:
+        return bounds_of_tree(bounds, x0)
     if isinstance(bounds, scipy.optimize.Bounds):
-        keep_feasible = form.bound(bounds.keep_feasible).astype(bool)
-        return scipy.optimize.Bounds(form.bound(bounds.lb), form.bound(bounds.ub), keep_feasible)
-    if hasattr(x0, "shape") or np.isscalar(x0):
-        return bounds
-    lower, upper = bounds
-    return scipy.optimize.Bounds(form.bound(lower), form.bound(upper))
+        every = (bounds.lb, bounds.ub, bounds.keep_feasible)
+        return scipy.optimize.Bounds(*(np.ravel(np.broadcast_to(b, form.shapes[0])) for b in every))
+    return bounds
 
 
 def _flat_constraints(constraints: Any, form: Flat, name: Any) -> Any:
@@ -250,17 +261,3 @@ def _residual_and_matrix(fun: Any, jac: Any, args: Any, form: Flat) -> tuple[Any
     if jac is None:
         return of_vector, lambda x: jacobian_matrix(of_tree, form.tree_of(x), form)
     return of_vector, flat_callable(jac, args, form)
-
-
-def _flat_callback(callback: Callable[..., Any] | None, form: Flat) -> Callable[..., Any] | None:
-    if callback is None:
-        return None
-    if set(inspect.signature(callback).parameters) == {"intermediate_result"}:
-
-        def with_result(*, intermediate_result: Any) -> Any:
-            result = scipy.optimize.OptimizeResult(intermediate_result)
-            result.x = form.tree_of(np.copy(result.x))
-            return callback(intermediate_result=result)
-
-        return with_result
-    return lambda x, *state: callback(form.tree_of(np.copy(x)), *state)

@@ -12,7 +12,7 @@ array([6., 4.])
 
 import scipy.signal
 
-from lindiff.scipy._rest import rest_of
+from lindiff.scipy._rest import names_of, rest_of
 from lindiff.scipy.signal.convolutions import convolve, correlate, fftconvolve, oaconvolve
 from lindiff.scipy.signal.filters import detrend, lfilter, savgol_filter, sosfilt
 
@@ -38,3 +38,6 @@ __getattr__ = rest_of(
         "sepfir2d": "write it with convolve",
     },
 )
+
+
+__dir__ = names_of(scipy.signal, __all__)

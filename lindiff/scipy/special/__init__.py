@@ -13,6 +13,9 @@ array([-0.288608, -0.288608])
 
 from typing import Any
 
+import scipy.special
+
+from lindiff.scipy._rest import names_of
 from lindiff.scipy.special._others import other
 from lindiff.scipy.special.combinatorics import comb, diric, factorial, multigammaln, perm, polygamma
 from lindiff.scipy.special.exponential import log_softmax, logsumexp, softmax
@@ -37,3 +40,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     return other(name)
+
+
+__dir__ = names_of(scipy.special, __all__)

@@ -17,7 +17,7 @@ from typing import Any
 
 import scipy.stats
 
-from lindiff.scipy._rest import rest_of
+from lindiff.scipy._rest import names_of, rest_of
 from lindiff.scipy.stats._distribution import PlainOnly
 from lindiff.scipy.stats.continuous import (
     beta,
@@ -31,6 +31,7 @@ from lindiff.scipy.stats.continuous import (
     halfcauchy,
     halfnorm,
     invgamma,
+    invgauss,
     laplace,
     logistic,
     lognorm,
@@ -41,10 +42,19 @@ from lindiff.scipy.stats.continuous import (
     skewnorm,
     t,
     uniform,
+    vonmises,
     weibull_min,
 )
 from lindiff.scipy.stats.discrete import bernoulli, betabinom, binom, geom, nbinom, poisson
-from lindiff.scipy.stats.multivariate import dirichlet, multinomial, multivariate_normal
+from lindiff.scipy.stats.extreme_values import genextreme
+from lindiff.scipy.stats.multivariate import (
+    dirichlet,
+    multinomial,
+    multivariate_normal,
+    multivariate_t,
+    wishart,
+)
+from lindiff.scipy.stats.truncated_normal import truncnorm
 
 __all__ = [
     "bernoulli",
@@ -57,17 +67,20 @@ __all__ = [
     "expon",
     "f",
     "gamma",
+    "genextreme",
     "geom",
     "gumbel_l",
     "gumbel_r",
     "halfcauchy",
     "halfnorm",
     "invgamma",
+    "invgauss",
     "laplace",
     "logistic",
     "lognorm",
     "multinomial",
     "multivariate_normal",
+    "multivariate_t",
     "nbinom",
     "norm",
     "pareto",
@@ -76,8 +89,11 @@ __all__ = [
     "rayleigh",
     "skewnorm",
     "t",
+    "truncnorm",
     "uniform",
+    "vonmises",
     "weibull_min",
+    "wishart",
 ]
 
 _rest = rest_of(
@@ -93,3 +109,6 @@ _rest = rest_of(
 def __getattr__(name: str) -> Any:
     found = _rest(name)
     return PlainOnly(name, found) if hasattr(found, "rvs") and callable(found) else found
+
+
+__dir__ = names_of(scipy.stats, __all__)

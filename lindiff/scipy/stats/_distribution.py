@@ -13,14 +13,24 @@ import numpy as np
 import scipy.stats
 from scipy import special
 
-from lindiff.core.arrays import foreign, placed
+from lindiff.core.arrays import foreign, on_host, placed
+from lindiff.core.registry import elementwise_rule
 from lindiff.core.results import returned
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array
 from lindiff.rules._formula import some
 from lindiff.scipy._rest import has_variable, plain_only
 
-__all__ = ["Continuous", "Discrete", "Distribution", "Frozen", "PlainOnly", "double", "log_of_complement"]
+__all__ = [
+    "Continuous",
+    "Discrete",
+    "Distribution",
+    "Frozen",
+    "PlainOnly",
+    "double",
+    "log_of_complement",
+    "quantile_rule",
+]
 
 # What a function is below and above the support.
 BEYOND = {
@@ -86,6 +96,24 @@ def _of_shape(y: Any, *shapes: tuple[int, ...]) -> Any:
         return y
     common = np.broadcast_shapes(*shapes)
     return y if shape == common else np.broadcast_to(y, common)
+
+
+def quantile_rule(quantile: Callable[..., Any], *partials: Callable[..., Any]) -> Callable[..., Any]:
+    """The primitive of a quantile function that SciPy computes, by its partial derivatives.
+
+    They are functions of the quantile, the probability and the shapes.
+    """
+
+    def of_plain(q: Any, *shapes: Any) -> Any:
+        """Under a derivative of higher order, the primitive of the one below; SciPy computes on the host."""
+        if any(isinstance(x, Variable) for x in (q, *shapes)):
+            return primitive(q, *shapes)
+        found = quantile(*map(on_host, (q, *shapes)))
+        there = placed(np.asarray(found), q, *shapes)
+        return found if type(there) is np.ndarray else there
+
+    primitive: Callable[..., Any] = elementwise_rule(of_plain, *partials)
+    return primitive
 
 
 class Distribution:
@@ -393,21 +421,25 @@ class Continuous(Distribution):
         return self.ppf(0.5, *args, **kwds)
 
 
-def _is_inside(at: Any, low: float, high: float, with_ends: bool) -> Any:
-    """Which points are finite and in the support."""
+def _is_inside(at: Any, low: Any, high: Any, with_ends: bool) -> Any:
+    """Which points are finite and in the support, whose ends may depend on the shapes."""
     inside = np.isfinite(at)
-    if low > -np.inf:
+    if not isinstance(low, float) or low > -np.inf:
         inside = inside & (at >= low if with_ends else at > low)
-    if high < np.inf:
+    if not isinstance(high, float) or high < np.inf:
         inside = inside & (at <= high if with_ends else at < high)
     return inside
 
 
-def _between(low: float, high: float) -> float:
+def _between(low: Any, high: Any) -> Any:
     """A point inside the support."""
+    if not isinstance(low, float) or not isinstance(high, float):
+        first = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0, -1.0))
+        last = np.where(np.isfinite(high), high, first + 2.0)
+        return 0.5 * (first + last)
     if low > -np.inf:
         return 0.5 * (low + high) if high < np.inf else low + 1.0
-    return 0.0
+    return high - 1.0 if high < np.inf else 0.0
 
 
 class Discrete(Distribution):

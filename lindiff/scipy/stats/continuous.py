@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.stats
 from scipy import special
 
 from lindiff.core.registry import elementwise_rule
 from lindiff.core.variable import value
 from lindiff.rules._formula import perhaps, some
 from lindiff.rules.special.distributions import student_scale, student_slope
-from lindiff.scipy.stats._distribution import Continuous, log_of_complement
+from lindiff.scipy.stats._distribution import Continuous, log_of_complement, quantile_rule
 
 __all__ = [
     "beta",
@@ -26,6 +27,7 @@ __all__ = [
     "halfcauchy",
     "halfnorm",
     "invgamma",
+    "invgauss",
     "laplace",
     "logistic",
     "lognorm",
@@ -36,6 +38,7 @@ __all__ = [
     "skewnorm",
     "t",
     "uniform",
+    "vonmises",
     "weibull_min",
 ]
 
@@ -435,6 +438,96 @@ class InverseGamma(Positive):
 
     def _entropy(self, a: Any) -> Any:
         return a - (a + 1) * special.psi(a) + special.gammaln(a)
+
+
+def _inverse_gauss_density(x: Any, mu: Any) -> Any:
+    deviation = x / mu - 1.0
+    return -0.5 * LOG_2PI - 1.5 * np.log(x) - deviation * deviation / (2.0 * x)
+
+
+def _inverse_gauss_slope(x: Any, mu: Any) -> Any:
+    """The derivative of the quantile x by mu: -∂F/∂mu over the density."""
+    tail = 2.0 / mu + special.log_ndtr(-(x / mu + 1.0) / np.sqrt(x))
+    return 2.0 / (mu * mu) * np.exp(tail - _inverse_gauss_density(x, mu))
+
+
+_inverse_gauss_ppf = quantile_rule(
+    scipy.stats.invgauss.ppf,
+    lambda x, q, mu: np.exp(-_inverse_gauss_density(x, mu)),
+    lambda x, q, mu: _inverse_gauss_slope(x, mu),
+)
+_inverse_gauss_isf = quantile_rule(
+    scipy.stats.invgauss.isf,
+    lambda x, q, mu: -np.exp(-_inverse_gauss_density(x, mu)),
+    lambda x, q, mu: _inverse_gauss_slope(x, mu),
+)
+
+
+class InverseGauss(Positive):
+    """Inverse Gaussian, like ``scipy.stats.invgauss``: shape mu.
+
+    References
+    ----------
+    G. Giner, G. K. Smyth (2016), statmod: probability calculations for the inverse Gaussian distribution,
+    The R Journal 8, 339-351.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import invgauss
+    >>> ld.grad(lambda mu: invgauss.logpdf(2.0, mu))(1.0)
+    np.float64(1.0)
+    """
+
+    shapes = ("mu",)
+    has_ends = False
+
+    def _logpdf(self, z: Any, mu: Any) -> Any:
+        return _inverse_gauss_density(z, mu)
+
+    def _cdf(self, z: Any, mu: Any) -> Any:
+        return np.exp(self._logcdf(z, mu))
+
+    def _sf(self, z: Any, mu: Any) -> Any:
+        return np.exp(self._logsf(z, mu))
+
+    def _logcdf(self, z: Any, mu: Any) -> Any:
+        root = np.sqrt(z)
+        near = special.log_ndtr((z / mu - 1.0) / root)
+        far = 2.0 / mu + special.log_ndtr(-(z / mu + 1.0) / root)
+        return near + np.log1p(np.exp(far - near))
+
+    def _logsf(self, z: Any, mu: Any) -> Any:
+        root = np.sqrt(z)
+        near = special.log_ndtr((1.0 - z / mu) / root)
+        far = 2.0 / mu + special.log_ndtr(-(z / mu + 1.0) / root)
+        return near + np.log1p(-np.exp(far - near))
+
+    def _ppf(self, q: Any, mu: Any) -> Any:
+        return _inverse_gauss_ppf(q, mu)
+
+    def _isf(self, q: Any, mu: Any) -> Any:
+        return _inverse_gauss_isf(q, mu)
+
+    def _mean(self, mu: Any) -> Any:
+        return mu
+
+    def _var(self, mu: Any) -> Any:
+        return mu**3
+
+    def _entropy(self, mu: Any) -> Any:
+        return 0.5 * (1.0 + LOG_2PI + 3.0 * np.log(mu)) - 1.5 * _scaled_exp1(2.0 / mu)
+
+
+def _scaled_exp1(r: Any) -> Any:
+    """``exp(r) E1(r)``, of large r by its asymptotic series."""
+    large = value(r) > 100.0
+    s = 1.0 / np.where(large, r, 100.0)
+    series: Any = 0.0
+    for n in range(12, -1, -1):
+        series = 1.0 - (n + 1) * s * series
+    r = np.where(large, 1.0, r)
+    return np.where(large, s * series, np.exp(r) * special.exp1(r))
 
 
 class Exponential(Positive):
@@ -990,6 +1083,37 @@ class GumbelL(Continuous):
         return EULER + 1.0
 
 
+class VonMises(Continuous):
+    """Von Mises on the circle, like ``scipy.stats.vonmises``: shape kappa; density and entropy.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import vonmises
+    >>> ld.grad(lambda loc: vonmises.logpdf(0.0, 3.0, loc))(0.5).round(6)
+    np.float64(-1.438277)
+    """
+
+    shapes = ("kappa",)
+
+    def _valid(self, kappa: Any) -> Any:
+        return kappa >= 0
+
+    def _logpdf(self, z: Any, kappa: Any) -> Any:
+        return kappa * special.cosm1(z) - LOG_2PI - _log_i0e(kappa)
+
+    def _entropy(self, kappa: Any) -> Any:
+        mean_cosine = special.i1e(kappa) / special.i0e(kappa)
+        return kappa * (1.0 - mean_cosine) + LOG_2PI + _log_i0e(kappa)
+
+
+def _log_i0e(kappa: Any) -> Any:
+    """``log(exp(-kappa) I0(kappa))``; ``i0e`` itself has a kink at 0."""
+    small = value(kappa) < 1.0
+    near = np.where(small, kappa, 0.0)
+    return np.where(small, np.log(special.i0(near)) - near, np.log(special.i0e(np.where(small, 1.0, kappa))))
+
+
 class SnedecorF(Positive):
     """F, like ``scipy.stats.f``: shapes dfn and dfd.
 
@@ -1048,6 +1172,7 @@ gumbel_r = GumbelR("gumbel_r")
 halfcauchy = HalfCauchy("halfcauchy")
 halfnorm = HalfNormal("halfnorm")
 invgamma = InverseGamma("invgamma")
+invgauss = InverseGauss("invgauss")
 laplace = Laplace("laplace")
 logistic = Logistic("logistic")
 lognorm = LogNormal("lognorm")
@@ -1058,4 +1183,5 @@ rayleigh = Rayleigh("rayleigh")
 skewnorm = SkewNormal("skewnorm")
 t = StudentT("t")
 uniform = Uniform("uniform")
+vonmises = VonMises("vonmises")
 weibull_min = WeibullMin("weibull_min")

@@ -1,8 +1,9 @@
-"""Distributions of vectors: multivariate normal, Dirichlet, multinomial."""
+"""Distributions of vectors and matrices: multivariate normal and t, Wishart, Dirichlet, multinomial."""
 
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from lindiff.core.results import returned
 from lindiff.core.variable import Variable, value
 from lindiff.linalg.cholesky import potrf, sumlogdiag
 from lindiff.linalg.gaussian import LOG_TWO_PI, mvn_logpdf
+from lindiff.linalg.triangular import trsm
 from lindiff.rules._common import as_array
 from lindiff.scipy._rest import has_variable, plain_only
+from lindiff.scipy.special.combinatorics import multigammaln
 from lindiff.scipy.stats._distribution import REASONS, Frozen, double
 
-__all__ = ["dirichlet", "multinomial", "multivariate_normal"]
+__all__ = ["dirichlet", "multinomial", "multivariate_normal", "multivariate_t", "wishart"]
 
 
 class Multivariate:
@@ -49,6 +52,34 @@ def _squeezed(y: Any) -> Any:
     return returned(np.squeeze(y), ())
 
 
+def _location_and_matrix(location: Any, matrix: Any, name: str) -> tuple[Any, Any]:
+    """The location as a vector and the matrix beside it, which may be given by its diagonal or one number."""
+    matrix = double(1.0 if matrix is None else matrix)
+    if location is None:
+        location = np.zeros(matrix.shape[0] if matrix.ndim == 2 else 1)
+    location = placed(double(location), matrix)
+    location = np.reshape(location, (-1,)) if location.size == 1 else location
+    n = location.shape[0] if location.ndim else 1
+    if n == 1:
+        matrix = np.reshape(matrix, (1, 1))
+    elif matrix.ndim == 0:
+        matrix = matrix * placed(np.eye(n), location)
+    elif matrix.ndim == 1:
+        matrix = np.diag(matrix)
+    if location.ndim != 1 or matrix.shape != (n, n):
+        raise ValueError(f"{name} of shapes {location.shape} and {matrix.shape} do not fit")
+    return location, placed(matrix, location)
+
+
+def _points(x: Any, location: Any) -> Any:
+    """Points in the last axis, as SciPy reads them: numbers are points of one component."""
+    if x.ndim == 0:
+        x = x[None]
+    if x.ndim == 1:
+        return x[:, None] if len(location) == 1 else x[None, :]
+    return x
+
+
 class MultivariateNormal(Multivariate):
     """Multivariate normal, like ``scipy.stats.multivariate_normal``.
 
@@ -74,34 +105,14 @@ class MultivariateNormal(Multivariate):
         """The mean as a vector and the covariance as a matrix."""
         if isinstance(cov, scipy.stats.Covariance):
             cov = cov.covariance
-        cov = double(1.0 if cov is None else cov)
-        if mean is None:
-            mean = np.zeros(cov.shape[0] if cov.ndim == 2 else 1)
-        mean = placed(double(mean), cov)
-        mean = np.reshape(mean, (-1,)) if mean.size == 1 else mean
-        n = mean.shape[0] if mean.ndim else 1
-        if n == 1:
-            cov = np.reshape(cov, (1, 1))
-        elif cov.ndim == 0:
-            cov = cov * placed(np.eye(n), mean)
-        elif cov.ndim == 1:
-            cov = np.diag(cov)
-        if mean.ndim != 1 or cov.shape != (n, n):
-            raise ValueError(
-                f"multivariate_normal: mean of shape {mean.shape} and cov of shape {cov.shape} do not fit"
-            )
-        return mean, placed(cov, mean)
+        return _location_and_matrix(mean, cov, "multivariate_normal: mean and cov")
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The logarithm of the density at x, a vector or an array of vectors in its last axis."""
         if not has_variable((x, mean, cov)):
             return self._scipy.logpdf(x, mean, cov, allow_singular)
         mean, cov = self._parameters(mean, cov)
-        x = placed(double(x), mean, cov)
-        if x.ndim == 0:
-            x = x[None]
-        if x.ndim == 1:
-            x = x[:, None] if len(mean) == 1 else x[None, :]
+        x = _points(placed(double(x), mean, cov), mean)
         if allow_singular and np.linalg.matrix_rank(value(cov), hermitian=True) < len(mean):
             return _squeezed(_singular_logpdf(x - mean, cov))
         return _squeezed(mvn_logpdf(x, mean, cov))
@@ -135,6 +146,149 @@ def _singular_logpdf(deviation: Any, cov: Any) -> Any:
     whitened = deviation @ U
     outside = np.isneginf(np.reshape(fixed.logpdf(value(deviation)), deviation.shape[:-1]))
     return np.where(outside, -np.inf, -0.5 * (constant + np.sum(whitened * whitened, axis=-1)))
+
+
+class MultivariateT(Multivariate):
+    """Multivariate t, like ``scipy.stats.multivariate_t``: location, shape matrix, degrees of freedom df.
+
+    Notes
+    -----
+    The shape matrix is positive definite; its lower triangle is read, and its gradient is symmetric.  It may
+    be given by its diagonal, or by one number.  Infinite df, a constant, give the normal distribution.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.stats import multivariate_t
+    >>> ld.grad(lambda loc: multivariate_t.logpdf([1.0, 0.0], loc, np.eye(2), 2.0))(np.zeros(2)).round(6)
+    array([1.333333, 0.      ])
+    """
+
+    def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
+        """The logarithm of the density at x, a vector or an array of vectors in its last axis."""
+        if not has_variable((x, loc, shape, df)):
+            return self._scipy.logpdf(x, loc, shape, df)
+        df = self._degrees(df)
+        loc, shape = _location_and_matrix(loc, shape, "multivariate_t: loc and shape")
+        x = _points(placed(double(x), loc, shape), loc)
+        if np.isinf(value(df)):
+            return _squeezed(mvn_logpdf(x, loc, shape))
+        n, L = len(loc), potrf(shape)
+        deviations = np.reshape(x - loc, (-1, n))
+        whitened = trsm(L, deviations, rightside=True, transpose=True)
+        distances = np.reshape(np.sum(whitened * whitened, axis=-1), x.shape[:-1])
+        half = 0.5 * (df + n)
+        constant = special.gammaln(half) - special.gammaln(0.5 * df) - 0.5 * n * np.log(df * np.pi)
+        return _squeezed(constant - sumlogdiag(L) - half * np.log1p(distances / df))
+
+    def pdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False) -> Any:
+        """The density at x."""
+        if not has_variable((x, loc, shape, df)):
+            return self._scipy.pdf(x, loc, shape, df, allow_singular)
+        return np.exp(self.logpdf(x, loc, shape, df))
+
+    def entropy(self, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
+        """The differential entropy, of Variables a scalar, where SciPy gives an array without axes."""
+        if not has_variable((loc, shape, df)):
+            return self._scipy.entropy(loc, shape, df)
+        df = self._degrees(df)
+        loc, shape = _location_and_matrix(loc, shape, "multivariate_t: loc and shape")
+        n, log_root = len(loc), sumlogdiag(potrf(shape))
+        if np.isinf(value(df)):
+            return 0.5 * n * (LOG_TWO_PI + 1) + log_root
+        half, less = 0.5 * (df + n), 0.5 * df
+        constant = special.gammaln(less) - special.gammaln(half) + 0.5 * n * np.log(df * np.pi)
+        return constant + half * (special.psi(half) - special.psi(less)) + log_root
+
+    def _degrees(self, df: Any) -> Any:
+        df = double(1.0 if df is None else df)
+        if not value(df) > 0:
+            raise ValueError("multivariate_t: df is a number greater than 0")
+        return df
+
+
+class Wishart(Multivariate):
+    """Wishart, like ``scipy.stats.wishart``: degrees of freedom df, scale matrix.
+
+    Notes
+    -----
+    Of positive definite matrices, of which the lower triangles are read; their gradients are symmetric.
+    Several points are stacked along the last axis, as in SciPy.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.stats import wishart
+    >>> ld.grad(lambda scale: wishart.logpdf(np.eye(2), 3.0, scale))(np.eye(2))
+    array([[-1.,  0.],
+           [ 0., -1.]])
+    """
+
+    def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
+        """The logarithm of the density at x.
+
+        Raises
+        ------
+        ValueError
+            If df is less than the number of rows, or shapes do not fit.
+        numpy.linalg.LinAlgError
+            If x or `scale` is not positive definite.
+        """
+        if not has_variable((x, df, scale)):
+            return self._scipy.logpdf(x, df, scale)
+        df, scale = self._parameters(df, scale)
+        n = len(scale)
+        x = self._matrices(placed(double(x), df, scale), n)
+        L, L_x = potrf(scale), potrf(x)
+        roots = trsm(np.broadcast_to(L, x.shape), L_x)
+        trace = np.sum(roots * roots, axis=(-2, -1))
+        log_det, log_det_x = 2.0 * sumlogdiag(L), 2.0 * sumlogdiag(L_x)
+        constant = 0.5 * df * (n * math.log(2.0) + log_det) + multigammaln(0.5 * df, n)
+        return _squeezed(0.5 * ((df - n - 1) * log_det_x - trace) - constant)
+
+    def pdf(self, x: Any, df: Any, scale: Any) -> Any:
+        """The density at x."""
+        if not has_variable((x, df, scale)):
+            return self._scipy.pdf(x, df, scale)
+        return np.exp(self.logpdf(x, df, scale))
+
+    def mean(self, df: Any, scale: Any) -> Any:
+        """The mean, a matrix."""
+        if not has_variable((df, scale)):
+            return self._scipy.mean(df, scale)
+        df, scale = self._parameters(df, scale)
+        return _squeezed(df * scale)
+
+    def var(self, df: Any, scale: Any) -> Any:
+        """The variances of the entries, a matrix."""
+        if not has_variable((df, scale)):
+            return self._scipy.var(df, scale)
+        df, scale = self._parameters(df, scale)
+        diagonal = np.diagonal(scale)
+        return _squeezed(df * (scale * scale + diagonal[:, None] * diagonal))
+
+    def _parameters(self, df: Any, scale: Any) -> tuple[Any, Any]:
+        scale = double(1.0 if scale is None else scale)
+        if scale.ndim < 2:
+            scale = np.diag(np.reshape(scale, (-1,)))
+        if scale.ndim != 2 or scale.shape[0] != scale.shape[1]:
+            raise ValueError(f"wishart: scale of shape {scale.shape} is no square matrix")
+        df = double(len(scale) if df is None else df)
+        if df.ndim or not value(df) > len(scale) - 1:
+            raise ValueError("wishart: df is a number greater than the number of rows of scale, less 1")
+        return placed(df, scale), scale
+
+    def _matrices(self, x: Any, n: int) -> Any:
+        """Points in the last two axes; SciPy's stand along the last."""
+        if x.ndim == 0:
+            x = x * placed(np.eye(n), x)
+        elif x.ndim == 1:
+            x = np.reshape(x, (-1, 1, 1)) if n == 1 else np.diag(x)
+        elif x.ndim == 3:
+            x = np.moveaxis(x, -1, 0)
+        if x.ndim not in (2, 3) or x.shape[-2:] != (n, n):
+            raise ValueError(f"wishart: matrices of {n} rows are needed, got points of shape {x.shape}")
+        return x
 
 
 class Dirichlet(Multivariate):
@@ -246,3 +400,5 @@ class Multinomial(Multivariate):
 dirichlet = Dirichlet("dirichlet")
 multinomial = Multinomial("multinomial")
 multivariate_normal = MultivariateNormal("multivariate_normal")
+multivariate_t = MultivariateT("multivariate_t")
+wishart = Wishart("wishart")
