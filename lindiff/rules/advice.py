@@ -452,6 +452,9 @@ def _draw(place: Place, call: ast.Call, name: str) -> str:
     return f"write\n    {line}"
 
 
+SEARCHES = {"least_squares", "minimize", "root"}  # take no Variables in lindiff.scipy.optimize either
+
+
 def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | None:
     """``scipy.linalg.expm(v)``, ``stats.norm.logpdf(v)``: what has that name in ``lindiff.scipy``."""
     family = ".".join(module.split(".")[:2])
@@ -468,7 +471,7 @@ def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | No
         line = _given_as_args(place, call, f"lindiff.{family}.{name}")
         if line is not None:
             return line
-    if ours and family != "scipy.optimize":
+    if ours and not (family == "scipy.optimize" and name in SEARCHES):
         arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
         return f"write\n    lindiff.{family}.{name}({arguments})"
     if family == "scipy.optimize":
