@@ -51,7 +51,16 @@ def test_docstrings(name):
     ["", ".linalg", ".statespace", ".testing", ".seeing"]
     + [
         ".scipy." + name
-        for name in ("linalg", "special", "stats", "signal", "integrate", "optimize", "spatial.distance")
+        for name in (
+            "linalg",
+            "special",
+            "stats",
+            "signal",
+            "integrate",
+            "optimize",
+            "fft",
+            "spatial.distance",
+        )
     ],
 )
 def test_every_public_name_is_on_a_page(module):
