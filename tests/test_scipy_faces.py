@@ -39,6 +39,11 @@ REFUSED = {
     "scipy.fft.ifftn": "no axis",
     "scipy.fft.irfftn": "data points",
     "scipy.fft.hfftn": "data points",
+    **dict.fromkeys(
+        ("scipy.ndimage." + name for name in ("convolve", "correlate", "gaussian_laplace", "laplace")),
+        "without axes",
+    ),
+    "scipy.ndimage.uniform_filter": "without axes",
     "scipy.solve_banded": "do not fit together",  # of an empty batch: SciPy is asked nothing
 }
 

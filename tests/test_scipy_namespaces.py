@@ -10,7 +10,7 @@ import pytest
 
 import lindiff as ld
 
-MODULES = ["fft", "integrate", "interpolate", "optimize", "signal", "spatial.distance", "stats"]
+MODULES = ["fft", "integrate", "interpolate", "ndimage", "optimize", "signal", "spatial.distance", "stats"]
 
 
 def both(module):

@@ -12,7 +12,7 @@ from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, is_untraced, kept_constant
+from lindiff.core.variable import Variable, is_untraced, kept_constant, value
 from lindiff.scipy._rest import has_variable
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.linearize import linearize
@@ -66,6 +66,9 @@ def _valued(arrays: list[Any], function: Function, formulas: list[Function]) -> 
     is_outer = has_variable(arrays)
     y = _valued(arrays, function, formulas) if is_outer else function(*arrays)
 
+    dtype = np.result_type(value(y))
+    formulas = [_of_dtype(formula, dtype) for formula in formulas]
+
     @functools.cache
     def derivative() -> Any:
         return linearize(formulas[0], *arrays)[1]
@@ -89,6 +92,16 @@ def _valued(arrays: list[Any], function: Function, formulas: list[Function]) -> 
         return totals
 
     return y, Differential((push,), (pull,))
+
+
+def _of_dtype(formula: Function, dtype: Any) -> Function:
+    """A formula that gives what SciPy gives, where it computes in another precision."""
+
+    def call(*arrays: Any) -> Any:
+        y = formula(*arrays)
+        return y if y.dtype == dtype else y.astype(dtype)
+
+    return call
 
 
 def _refuse_directions(arrays: list[Any]) -> None:
