@@ -12,12 +12,22 @@ MODES = ["reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "gri
 SMALL_STEPS = 1e-6  # places move the pixels that count: differences of splines lose digits
 
 
+def of_numbers(function):
+    """Older versions of SciPy know no arrays without axes."""
+
+    def call(*args, **options):
+        return function(*(x[()] if np.shape(x) == () and hasattr(x, "dtype") else x for x in args), **options)
+
+    return call
+
+
 def named(name, samples, **options):
     return Operator(
         f"scipy.ndimage.{name}",
         getattr(ndimage, name),
         samples,
-        reference=getattr(scipy.ndimage, name),
+        call=of_numbers(getattr(ndimage, name)),
+        reference=of_numbers(getattr(scipy.ndimage, name)),
         **options,
     )
 
@@ -85,7 +95,6 @@ def affine(rng):
     for mode in ["constant", "reflect", "grid-wrap"]:
         yield sample(rng.standard_normal((5, 4)), matrix, offset, (4, 6), mode=mode)
     yield sample(rng.standard_normal((5, 4)), np.c_[matrix, offset], order=1)
-    yield sample(rng.standard_normal((5, 4)), np.array([0.83, 1.07]), 0.27)
 
 
 def turns(rng):

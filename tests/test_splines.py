@@ -16,10 +16,11 @@ AT = np.array([0.3, 2.2, 4.1])
 
 
 def everything(spline, at):
+    """Of orders above the degree SciPy 1.13 asks memory that is not its own."""
     return {
         "values": spline(at),
         "slopes": spline(at, 1),
-        "none": spline(at, 5),
+        "curvatures": spline(at, 2),
         "derivative": spline.derivative()(at),
         "second": spline.derivative(2)(at),
         "antiderivative": spline.antiderivative()(at),
@@ -56,9 +57,10 @@ def test_splines_of_plain_data_are_scipys_and_take_variables_as_points():
     check_grads(spline, (AT,))
     check_grads(lambda a: spline.integrate(a, 2.0), (0.5,))
     np.testing.assert_allclose(ld.grad(spline)(2.2), spline(2.2, 1))
+    assert ld.grad(lambda at: spline(at, 5) + spline.derivative(4)(at))(2.2) == 0.0
     np.testing.assert_allclose(ld.jacobian(spline)(AT), np.diag(spline(AT, 1)), atol=1e-14)
-    third = ld.grad(ld.grad(ld.grad(interpolate.make_interp_spline(X, Y[0], 4))))(2.2)
-    np.testing.assert_allclose(third, interpolate.make_interp_spline(X, Y[0], 4)(2.2, 3), rtol=1e-9)
+    third = ld.grad(ld.grad(ld.grad(interpolate.make_interp_spline(X, Y[0]))))(2.2)
+    np.testing.assert_allclose(third, interpolate.make_interp_spline(X, Y[0])(2.2, 3), rtol=1e-9)
 
 
 def test_coefficients_and_knots_are_variables():

@@ -64,7 +64,7 @@ def by_formula(function: Function, formula: Function | Sequence[Function], *args
 def _valued(arrays: list[Any], function: Function, formulas: list[Function]) -> Any:
     """``function(*arrays)``; its differential is the one of the formulas."""
     is_outer = has_variable(arrays)
-    y = _valued(arrays, function, formulas) if is_outer else function(*arrays)
+    y = _valued(arrays, function, formulas) if is_outer else function(*map(_number, arrays))
 
     dtype = np.result_type(value(y))
     formulas = [_of_dtype(formula, dtype) for formula in formulas]
@@ -92,6 +92,11 @@ def _valued(arrays: list[Any], function: Function, formulas: list[Function]) -> 
         return totals
 
     return y, Differential((push,), (pull,))
+
+
+def _number(x: Any) -> Any:
+    """An array without axes as the number that SciPy asks for."""
+    return x[()] if type(x) is np.ndarray and x.ndim == 0 else x
 
 
 def _of_dtype(formula: Function, dtype: Any) -> Function:

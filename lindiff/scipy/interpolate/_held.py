@@ -10,8 +10,8 @@ __all__ = ["Held"]
 class Held:
     """An attribute of a class of SciPy's, or the Variable that stands in its place.
 
-    SciPy's own code sees the plain array, which it keeps in the instance, a slot or a property as its version
-    does.
+    Beside Variables an instance keeps its plain twin of SciPy's, whose code would see them.  The plain array
+    is where SciPy's version keeps it: in the instance, a slot or behind a property.
 
     Parameters
     ----------

@@ -42,6 +42,7 @@ class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
     """
 
     _variables: dict[str, Any] | None = None
+    _twin: Any = None
     t = Held(scipy.interpolate.BSpline, "t")
     c = Held(scipy.interpolate.BSpline, "c")
 
@@ -53,7 +54,9 @@ class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
             self._hold(t.astype(np.float64), c if c.dtype.kind == "c" else c.astype(np.float64))
 
     def _hold(self, t: Any, c: Any) -> None:
-        self._variables = {"t": t, "c": c}
+        """Take Variables in the place of the plain arrays."""
+        twin = scipy.interpolate.BSpline.construct_fast(self.t, self.c, self.k, self.extrapolate, self.axis)
+        self._twin, self._variables = twin, {"t": t, "c": c}
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The derivative of order `nu` at points x; differentiable."""
@@ -61,10 +64,10 @@ class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
             return super().__call__(x, nu, extrapolate)
         x = as_array(x).astype(np.float64)
         beyond = self.extrapolate if extrapolate is None else extrapolate
-        scipys = super().__call__
 
         def of_scipy(t: Any, c: Any, x: Any) -> Any:
-            return scipys(x, nu, extrapolate)
+            plain = self if self._variables is None else self._twin
+            return scipy.interpolate.BSpline.__call__(plain, x, nu, extrapolate)
 
         def formula(t: Any, c: Any, x: Any) -> Any:
             return _at_points(t, c, self.k, x, nu, beyond, self.axis)

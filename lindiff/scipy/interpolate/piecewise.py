@@ -27,7 +27,13 @@ class _Piecewise:
     axis: int
     extrapolate: Any
     _variables: dict[str, Any] | None = None
+    _twin: Any = None
     _scipys: Any
+
+    def _hold(self, c: Any, x: Any) -> None:
+        """Take Variables in the place of the plain arrays."""
+        twin = scipy.interpolate.PPoly.construct_fast(self.c, self.x, self.extrapolate, self.axis)
+        self._twin, self._variables = twin, {"c": c, "x": x}
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The derivative of order `nu` at points x; differentiable."""
@@ -37,7 +43,8 @@ class _Piecewise:
         beyond = self.extrapolate if extrapolate is None else extrapolate
 
         def of_scipy(c: Any, breakpoints: Any, x: Any) -> Any:
-            return self._scipys.__call__(self, x, nu, extrapolate)
+            plain = self if self._variables is None else self._twin
+            return scipy.interpolate.PPoly.__call__(plain, x, nu, extrapolate)
 
         def formula(c: Any, breakpoints: Any, x: Any) -> Any:
             return _at_points(c, breakpoints, x, nu, beyond, self.axis)
@@ -137,10 +144,7 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):  # type: ignore[misc]
         scipy.interpolate.PPoly.__init__(self, value(c), value(x), extrapolate, axis)
         if has_variable((c, x)):
             c = np.moveaxis(c, (axis, axis + 1), (0, 1))
-            self._variables = {
-                "c": c if c.dtype.kind == "c" else c.astype(np.float64),
-                "x": x.astype(np.float64),
-            }
+            self._hold(c if c.dtype.kind == "c" else c.astype(np.float64), x.astype(np.float64))
 
 
 class CubicSpline(_Piecewise, scipy.interpolate.CubicSpline):  # type: ignore[misc]
@@ -187,12 +191,12 @@ class CubicSpline(_Piecewise, scipy.interpolate.CubicSpline):  # type: ignore[mi
             return
         y = np.moveaxis(y, normalized_axis(axis, y.ndim), 0)
         y, x = y if y.dtype.kind == "c" else y.astype(np.float64), x.astype(np.float64)
-        plain = self._scipys.c.__get__(self)
+        plain = self.c
 
         def of_scipy(x: Any, y: Any, bc: Any) -> Any:
             return np.array(plain)
 
-        self._variables = {"c": by_formula(of_scipy, _cubic_coefficients, x, y, _conditions(bc_type)), "x": x}
+        self._hold(by_formula(of_scipy, _cubic_coefficients, x, y, _conditions(bc_type)), x)
 
 
 def _made_of(c: Any, x: Any, extrapolate: Any, axis: int) -> PPoly:
