@@ -61,6 +61,24 @@ def test_the_rest_is_scipys_for_plain_arrays(module, name, args, says):
         ours.no_such_function  # noqa: B018
 
 
+def test_lists_of_variables_are_arrays():
+    """As in SciPy, and as the advice on a refused line has it."""
+    from lindiff.scipy import fft, linalg, ndimage, signal
+    from lindiff.scipy.spatial import distance
+
+    calls = [
+        lambda v: distance.pdist([[v, 1.0], [0.0, 2.0]])[0],
+        lambda v: fft.dct([v, 1.0, 2.0])[0],
+        lambda v: signal.lfilter([v, 1.0], [1.0], [1.0, 2.0])[1],
+        lambda v: ndimage.shift([v, 1.0, 2.0], 0.5, order=1)[1],
+        lambda v: linalg.expm([[v, 1.0], [0.0, 3.0]])[0, 1],
+    ]
+    for call in calls:
+        np.testing.assert_allclose(
+            ld.grad(call)(0.5), (call(0.5 + 1e-6) - call(0.5 - 1e-6)) / 2e-6, rtol=1e-6
+        )
+
+
 def test_functions_written_in_lindiff_numpy():
     """Their arrays are untraced Variables, which count as plain arrays."""
     import lindiff.numpy as lnp
