@@ -89,6 +89,8 @@ def test_weights_and_lists():
         lambda w: distance.cdist(X, X[1:].tolist(), "minkowski", p=3, w=w), (np.array([1.0, 2.0, 3.0]),)
     )
     check_grads(lambda p: distance.cdist(X, X[:2], "minkowski", p=p), (2.5,))
+    to_infinity = ld.jacobian(lambda X: distance.pdist(X, "minkowski", p=np.inf))(X)
+    np.testing.assert_array_equal(to_infinity, ld.jacobian(lambda X: distance.pdist(X, "chebyshev"))(X))
     check_grads(lambda V: distance.pdist(X[[0, 1, 3]], "seuclidean", V=V), (np.array([1.0, 2.0, 3.0]),))
     np.testing.assert_allclose(ld.grad(lambda x: distance.euclidean(x, [0, 0]))(X[0, :2]), X[0, :2] / 5**0.5)
 

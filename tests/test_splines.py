@@ -112,6 +112,17 @@ def test_values_at_the_ends_are_differentiable():
     check_grads(values, (0.5, -0.3))
 
 
+@pytest.mark.parametrize("ends", [(None, None), ([(1, 0.5)], "natural"), ("clamped", [(2, 0.5)])])
+def test_what_holds_at_each_end(ends):
+    def values(y):
+        return interpolate.make_interp_spline(X, y, bc_type=ends)(AT)
+
+    np.testing.assert_allclose(
+        ld.vjp(values, Y[0])[0], scipy.interpolate.make_interp_spline(X, Y[0], bc_type=ends)(AT)
+    )
+    check_grads(values, (Y[0],))
+
+
 def test_knots_of_ones_own_and_complex_data():
     t = np.array([0.1] * 4 + [2.0] + [4.6] * 4)
     check_grads(lambda y: interpolate.make_interp_spline(X, y, t=t)(AT), (Y[0] + 1j * Y[1],))

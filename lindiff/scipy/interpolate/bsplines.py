@@ -196,11 +196,7 @@ def make_interp_spline(
     y = np.moveaxis(y, normalized_axis(axis, y.ndim), 0)
     y = y if y.dtype.kind == "c" else y.astype(np.float64)
     ends = [[], []] if bc_type in (None, "not-a-knot") else [*map(_several, _of_ends(bc_type, y))]
-    t = (
-        knots_through(x, k, bc_type not in (None, "not-a-knot"))
-        if t is None
-        else as_array(t).astype(np.float64)
-    )
+    t = knots_through(x, k, any(ends)) if t is None else as_array(t).astype(np.float64)
 
     def of_scipy(x: Any, y: Any, t: Any, ends: Any) -> Any:
         return np.array(plain.c)

@@ -79,6 +79,8 @@ def _mahalanobis(u: Any, v: Any, VI: Any) -> Any:
 
 
 def _minkowski(u: Any, v: Any, p: Any = 2.0, w: Any = None) -> Any:
+    if np.isinf(value(p)):
+        return _chebyshev(u, v, w)
     return _sum(np.abs(u - v) ** p, w) ** (1.0 / placed(p, u))
 
 
