@@ -41,6 +41,56 @@ def test_a_dtype_as_output_and_complex_images():
     np.testing.assert_allclose(ld.vjp(lambda z: ndimage.shift(z, 0.3), z)[0], scipy.ndimage.shift(z, 0.3))
 
 
+def test_axes_of_windows():
+    """Since SciPy 1.15."""
+    w = np.random.default_rng(2).standard_normal((2, 3))
+    try:
+        scipy.ndimage.convolve(X, w, axes=(0, 1))
+    except TypeError:
+        pytest.skip("SciPy has no axes here")
+    stack = np.stack([X, X[::-1] ** 2], axis=1)
+    check_grads(lambda x, w: ndimage.convolve(x, w, axes=(0, 2), origin=(0, -1)), (stack, w), order=1)
+    check_grads(lambda x, w: ndimage.correlate(x, w[0], axes=(2,), mode="wrap"), (stack, w), order=1)
+    with pytest.raises(TypeError, match="ascending order"):
+        ld.vjp(lambda x: ndimage.convolve(x, w, axes=(2, 0)), stack)
+
+
+def test_half_way_between_two_pixels():
+    """Rounding decides which of them counts: the derivative is of the one that SciPy takes."""
+    for angle in (0.0, 90.0, 180.0, -73.9):
+        check_grads(lambda x, angle=angle: ndimage.rotate(x, angle, order=0), (X[:2, :3],), order=1)
+
+
+MODES = ["reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-constant", "grid-wrap"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_linear_functions_are_their_own_derivatives(mode):
+    """Also far outside, and exactly half way between pixels, where rounding decides."""
+    rng = np.random.default_rng(3)
+    for order in range(6):
+        x, x_dot = rng.standard_normal((2, 5, 1 + order // 2))
+        at, by = (
+            np.round(rng.uniform(-20.0, 20.0, (2, 12)) * 2) / 2,
+            np.round(rng.uniform(-9.0, 9.0, 2) * 2) / 2,
+        )
+        how = {"order": order, "mode": mode, "prefilter": order != 4}
+        matrix = np.round(rng.standard_normal((2, 2)) * 2) / 2
+        calls = [
+            lambda x, at=at, how=how: ndimage.map_coordinates(x, at, **how),
+            lambda x, by=by, how=how: ndimage.shift(x, by, **how),
+            lambda x, matrix=matrix, how=how: ndimage.affine_transform(x, matrix, 0.5, **how),
+            lambda x, how=how: ndimage.rotate(x, 45.0, **how),
+            lambda x, how=how: ndimage.zoom(x, [1.7, 2.3], grid_mode=mode.startswith("grid"), **how),
+        ]
+        for call in calls:
+            y, linear = ld.linearize(call, x)
+            np.testing.assert_allclose(linear(x_dot), call(x_dot), rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(
+                np.sum(y * linear(x_dot)), np.sum(linear.T(y)[0] * x_dot), rtol=1e-8, atol=1e-10
+            )
+
+
 def test_registration_of_two_images():
     """The shift between two images by Gauss-Newton: what such derivatives are for."""
     ticks = np.arange(20.0)

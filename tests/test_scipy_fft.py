@@ -14,6 +14,8 @@ from lindiff.scipy import fft
     [
         (lambda x: fft.dct(x, 5), ValueError, "type"),
         (lambda x: fft.dct(x * 1j, orthogonalize=True), TypeError, r"dct\(x\.imag"),
+        (lambda x: fft.fftn(np.outer(x, x), axes=(-2, 0)), ValueError, "unique"),
+        (lambda x: fft.dctn(np.outer(x, x), axes=(1, 1)), ValueError, "unique"),
         (lambda x: fft.fftn(x[0]), ValueError, "no axis"),
         (lambda x: fft.rfft(x * 1j), TypeError, "real sequence"),
         (lambda x: fft.fft(x, plan=1), NotImplementedError, "plan"),

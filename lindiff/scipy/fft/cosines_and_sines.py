@@ -19,6 +19,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array, normalized_axis
 from lindiff.rules.fft import Norm, exchanged, lengths_and_axes, of_length
+from lindiff.scipy.fft.fourier import unique
 from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = ["dct", "dctn", "dst", "dstn", "idct", "idctn", "idst", "idstn"]
@@ -156,6 +157,7 @@ def _along_axes(name: str) -> Any:
     ) -> Any:
         x = as_array(x)
         s, axes = (part if part is None else np.atleast_1d(part).tolist() for part in (s, axes))
+        unique(axes or [], x.ndim)
         for n, axis in zip(*lengths_and_axes(x, s, axes), strict=True):
             x = _run(name[:-1], x, type, n, axis, norm, orthogonalize)
         return x

@@ -66,6 +66,12 @@ OF_SEVERAL = "s, axes : sequences of int, optional\n    Lengths and axes."
 Transform = Callable[..., Any]
 
 
+def unique(axes: list[int], ndim: int) -> None:
+    """Raise as SciPy, other than NumPy, does for axes that are there twice."""
+    if len({axis % ndim for axis in axes}) < len(axes):
+        raise ValueError("all axes must be unique")
+
+
 def _documented(transform: Transform, name: str, title: str, axes: str) -> Any:
     transform.__name__ = transform.__qualname__ = name
     shape = (4,) if axes == OF_ONE else (2, 4)
@@ -124,6 +130,7 @@ def _along_axes(name: str, title: str, of_numpy: Transform | None = None) -> Any
         s, axes = (part if part is None else np.atleast_1d(part).tolist() for part in (s, axes))
         if axes is None and s is not None:
             axes = [*range(-len(s), 0)]
+        unique(axes or [], x.ndim)
         return numpys(x, s, axes, norm)
 
     documented = _documented(transform, name, title, OF_SEVERAL)

@@ -59,11 +59,11 @@ def _convolved(x: Any, w: Any, mode: str, cval: Any, origins: list[int]) -> Any:
 
 
 def _of_axes(w: Any, axes: tuple[int, ...], ndim: int) -> Any:
-    """A window over some axes as one over all."""
+    """A window over some axes, ascending, as one over all."""
     if w.ndim != len(axes):
         raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(axes)})")
-    w = np.transpose(w, np.argsort(axes))
-    return np.reshape(w, [w.shape[sorted(axes).index(axis)] if axis in axes else 1 for axis in range(ndim)])
+    lengths = dict(zip(axes, w.shape, strict=True))
+    return np.reshape(w, [lengths.get(axis, 1) for axis in range(ndim)])
 
 
 def _run(
@@ -71,6 +71,10 @@ def _run(
 ) -> Any:
     x, w = image(name, x, output), as_array(w)
     axes = chosen_axes(options.get("axes"), x.ndim)
+    if list(axes) != sorted(axes):  # of which versions of SciPy make different things
+        raise TypeError(
+            f"{name}: write axes in ascending order, and the axes of weights with them, got {axes}"
+        )
     origins = dict(zip(axes, each(origin, len(axes)), strict=True))
     original = getattr(scipy.ndimage, name)
 

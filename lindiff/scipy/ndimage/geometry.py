@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.ndimage
+import scipy.special
 
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Linear
@@ -71,21 +72,30 @@ def _coefficients(x: Any, order: int, mode: str, cval: Any, prefilter: bool) -> 
 
 
 def _inside(x: Any, n: int, mode: str) -> tuple[Any, Any]:
-    """Where a place beyond the edges is found within n pixels, and with which sign it moves there."""
+    """Where a place beyond the edges is found within n pixels, and with which sign it moves there.
+
+    As in SciPy's ``map_coordinate``: half way between two pixels it matters from which side a place comes.
+    """
     ones = np.ones(x.shape)
+    before, after = x < 0, x > n - 1
     if mode in ("constant", "grid-constant", "nearest"):  # which pixels are beyond
         return x, ones
     if n == 1 and mode in ("mirror", "wrap"):
         return np.zeros(x.shape), 0.0 * ones
-    if mode == "mirror":
-        y = np.mod(x, 2 * n - 2)
-        return np.where(y > n - 1, 2 * n - 2 - y, y), np.where(y > n - 1, -1.0, 1.0)
-    if mode in ("reflect", "grid-mirror"):
-        y = np.mod(x + 0.5, 2 * n)
-        return np.where(y > n, 2 * n - y, y) - 0.5, np.where(y > n, -1.0, 1.0)
     if mode == "wrap":
-        return np.where((x < 0) | (x > n - 1), np.mod(x, n - 1), x), ones
-    return np.mod(x, n), ones
+        period = n - 1
+        y = np.where(before, x + period * (np.floor(-x / period) + 1), x)
+        return np.where(after, x - period * np.floor(x / period), y), ones
+    if mode == "grid-wrap":
+        return np.mod(x, n), ones
+    edge = 1 if mode == "mirror" else 0  # which the mirror of 'reflect' repeats
+    period = 2 * (n - edge)
+    left, right = x + period * np.floor(-x / period), x - period * np.floor(x / period)
+    turned_left, turned_right = left > edge - n, right >= n
+    on_left = np.where(turned_left, edge - 1 - left, left + period)
+    on_right = np.where(turned_right, period + edge - 1 - right, right)
+    sign = np.where((before & turned_left) | (after & turned_right), -1.0, 1.0)
+    return np.where(before, on_left, np.where(after, on_right, x)), sign
 
 
 def _indices(i: Any, n: int, mode: str) -> Any:
@@ -331,8 +341,16 @@ def zoom(
 def _zoomed(n: int, m: int, grid_mode: bool) -> Any:
     """Where m pixels lie among n: from middle to middle, or from edge to edge."""
     if grid_mode:
-        return (np.arange(m) + 0.5) * (n / m) - 0.5
+        return (np.arange(m) + 0.5) * (n / max(m, 1)) - 0.5
     return np.arange(m) * ((n - 1) / (m - 1) if m > 1 else 1.0)
+
+
+def _affine_places(matrix: Any, offset: Any, shape: tuple[int, ...]) -> Any:
+    """``offset + matrix @ o`` of all pixels o, summed in SciPy's order: half way between two pixels rounding
+    decides."""
+    grid = np.indices(shape)
+    lines = zip(matrix, offset, strict=True)
+    return np.stack([sum((o * a for o, a in zip(grid, row, strict=True)), start=b) for row, b in lines])
 
 
 @drop_in(scipy.ndimage.affine_transform)
@@ -394,9 +412,7 @@ def affine_transform(
         if matrix.ndim == 1:
             lines = [np.arange(m) * a + b for m, a, b in zip(shape, matrix, offsets, strict=True)]
             return _at_lines(x, lines, order, mode, cval, prefilter)
-        grid = np.reshape(np.indices(shape), (n, -1)).astype(np.float64)
-        shifted = matrix @ grid + np.reshape(np.stack([1.0 * part for part in offsets]), (n, 1))
-        return _at(x, np.reshape(shifted, (n, *shape)), order, mode, cval, prefilter)
+        return _at(x, _affine_places(matrix, offsets, shape), order, mode, cval, prefilter)
 
     return by_formula(of_scipy, formula, x, placed(matrix, x), offset, cval)
 
@@ -456,9 +472,10 @@ def rotate(
         return scipy.ndimage.rotate(x, angle, axes, reshape, output, order, mode, cval, prefilter)
 
     def formula(x: Any, angle: Any, cval: Any) -> Any:
-        c, s = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
-        o = np.reshape(np.indices((m[0], m[1])), (2, -1)) - ((m - 1) / 2)[:, None]  # from the middle
-        places = np.stack([c * o[0] + s * o[1], c * o[1] - s * o[0]]) + ((n - 1) / 2)[:, None]
+        c, s = scipy.special.cosdg(angle), scipy.special.sindg(angle)
+        matrix = np.stack([np.stack([c, s]), np.stack([-s, c])])
+        offset = (n - 1) / 2 - matrix @ ((m - 1) / 2)  # middle to middle
+        places = np.reshape(_affine_places(matrix, offset, (m[0], m[1])), (2, -1))
         planes = np.reshape(np.moveaxis(x, (first, second), (-2, -1)), (-1, *n))
         turned = np.stack([_at(plane, places, order, mode, cval, prefilter) for plane in planes])
         others = [length for axis, length in enumerate(x.shape) if axis not in (first, second)]
