@@ -82,7 +82,65 @@ def smoothings(rng):
     yield sample(rng.standard_normal((6, 2)), 3, 1, axis=0)
 
 
+def planes(rng):
+    for boundary in ["fill", "wrap", "symm"]:
+        for mode in ["full", "same", "valid"]:
+            yield from pairs(rng, ((3, 4), (2, 3)), mode=mode, boundary=boundary)
+        yield from pairs(rng, ((2, 3), (4, 3)), mode="same", boundary=boundary)
+        yield from pairs(rng, ((2, 2), (3, 3)), mode="valid", boundary=boundary)
+    yield from pairs(rng, ((3, 2), (2, 2)), fillvalue=0.7)
+
+
+def back_and_forth(rng):
+    b, a = coefficients(rng, 3, 2)
+    for padtype in ["odd", "even", "constant", None]:
+        yield sample(b, a, rng.standard_normal(12), padtype=padtype)
+    yield sample(b, a, rng.standard_normal((6, 2)), 0, padlen=3)
+
+
+def analytic_signals(rng):
+    for shape, n, axis in [((4,), None, -1), ((5, 2), None, 0), ((2, 5), 6, 1), ((5,), 3, -1)]:
+        yield sample(rng.standard_normal(shape), n, axis)
+
+
+def of_sections(function):
+    def call(x, sos, **options):
+        first = np.array([[1, 1, 1, 0, 1, 1]] * 2) * sos
+        return function(first + np.array([0, 0, 0, 1, 0, 0]), x, **options)
+
+    return call
+
+
+def sections(rng):
+    yield sample(rng.standard_normal(16), 0.3 * rng.standard_normal((2, 6)))
+    yield sample(rng.standard_normal((8, 2)), 0.3 * rng.standard_normal((2, 6)), axis=0, padlen=2)
+
+
 OPERATORS = [
+    named("convolve2d", planes, complex=True),
+    named("correlate2d", planes, complex=True),
+    named("hilbert", analytic_signals),
+    named("filtfilt", back_and_forth, single=False),
+    Operator(
+        "scipy.signal.sosfiltfilt",
+        signal.sosfiltfilt,
+        sections,
+        call=of_sections(signal.sosfiltfilt),
+        reference=of_sections(scipy.signal.sosfiltfilt),
+        single=False,
+    ),
+    Operator(
+        "scipy.signal.lfilter_zi",
+        signal.lfilter_zi,
+        lambda rng: [sample(*coefficients(rng, 3, 2)), sample(*coefficients(rng, 2, 4))],
+        reference=scipy.signal.lfilter_zi,
+    ),
+    Operator(
+        "scipy.signal.sosfilt_zi",
+        signal.sosfilt_zi,
+        lambda rng: [sample(0.3 * rng.standard_normal((2, 6)) + np.array([0, 0, 0, 2, 0, 0]))],
+        reference=scipy.signal.sosfilt_zi,
+    ),
     named("convolve", convolutions, complex=True),
     named("correlate", correlations, complex=True),
     named("fftconvolve", along_axes, complex=True),

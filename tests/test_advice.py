@@ -15,6 +15,7 @@ import scipy.linalg
 import scipy.ndimage
 import scipy.optimize
 import scipy.sparse
+import scipy.spatial.distance
 import scipy.special
 import scipy.stats
 
@@ -321,7 +322,10 @@ def test_error_without_source_text():
         ),
         (lambda v: np.zeros(2).__setitem__(0, v), "fill np.zeros(n, like=v)"),
         (lambda v: scipy.optimize.minimize_scalar(lambda x: (x - v) ** 2), "ld.implicit(solver, residual)"),
-        (lambda v: scipy.ndimage.gaussian_filter(v * np.ones(3), 1), "no derivative of scipy.ndimage.gaus"),
+        (lambda v: scipy.ndimage.shift(v * np.ones(3), 1), "write\n    lindiff.scipy.ndimage.shift(v * np"),
+        (lambda v: scipy.ndimage.median(v * np.ones(3)), "\nlindiff has no derivative of scipy.ndimage.med"),
+        (lambda v: scipy.spatial.distance.pdist([[v], [0]]), "lindiff.scipy.spatial.distance.pdist([[v]"),
+        (lambda v: scipy.optimize.brentq(lambda x: x - v, 0, 2), "\n    lindiff.scipy.optimize.brentq("),
     ],
 )
 def test_advice_on_numbers(ask, advice):

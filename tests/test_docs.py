@@ -49,7 +49,19 @@ def test_docstrings(name):
 @pytest.mark.parametrize(
     "module",
     ["", ".linalg", ".statespace", ".testing", ".seeing"]
-    + [".scipy." + name for name in ("linalg", "special", "stats", "signal", "integrate", "optimize")],
+    + [
+        ".scipy." + name
+        for name in (
+            "linalg",
+            "special",
+            "stats",
+            "signal",
+            "integrate",
+            "optimize",
+            "fft",
+            "spatial.distance",
+        )
+    ],
 )
 def test_every_public_name_is_on_a_page(module):
     pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]

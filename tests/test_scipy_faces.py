@@ -35,6 +35,15 @@ REFUSED = {
     "scipy qr_multiply": "two axes|2-D array",  # of a number as a matrix
     "scipy.linalg.solve_continuous_are": "finite solution|ill-conditioned",  # of equal rows, to rounding
     "scipy.linalg.fractional_matrix_power": "singular matrix",  # which has no derivative
+    "scipy.fft.fftn": "no axis",
+    "scipy.fft.ifftn": "no axis",
+    "scipy.fft.irfftn": "data points",
+    "scipy.fft.hfftn": "data points",
+    **dict.fromkeys(
+        ("scipy.ndimage." + name for name in ("convolve", "correlate", "gaussian_laplace", "laplace")),
+        "without axes",
+    ),
+    "scipy.ndimage.uniform_filter": "without axes",
     "scipy.solve_banded": "do not fit together",  # of an empty batch: SciPy is asked nothing
 }
 

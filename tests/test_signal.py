@@ -57,7 +57,16 @@ def test_filter_in_a_loop_is_the_filter_at_once():
         (lambda x: signal.convolve(x, np.ones(2), method="slow"), "method"),
         (lambda x: signal.correlate(x, np.ones(2), method="slow"), "method"),
         (lambda x: signal.convolve(np.outer(x, x[:2]), np.ones((2, 3)), "valid"), "along every axis"),
+        (lambda x: signal.convolve2d(x, np.ones(2)), "two axes"),
+        (lambda x: signal.convolve2d(x, np.ones(2), boundary="half"), "boundary"),
         (lambda x: signal.lfilter(np.ones((2, 2)), [1.0], x), "one axis"),
+        (lambda x: signal.lfilter_zi(np.outer(x, x), [1.0]), "one axis"),
+        (lambda x: signal.filtfilt([1.0, 2.0], [1.0], x), "longer than padlen"),
+        (lambda x: signal.filtfilt([1.0, 0.5], [1.0], x, padtype="half"), "padtype"),
+        (lambda x: signal.filtfilt([1.0], [1.0], x, method="half"), "method"),
+        (lambda x: signal.sosfilt_zi(x), "shape"),
+        (lambda x: signal.hilbert(x * 1j), "real"),
+        (lambda x: signal.hilbert(x, 0), "positive"),
         (lambda x: signal.sosfilt(np.ones((1, 5)), x), "shape"),
         (lambda x: signal.sosfilt(np.full((1, 6), 2.0), x), "ones"),
         (lambda x: signal.savgol_filter(x, 5, 2), "window_length"),
@@ -73,3 +82,8 @@ def test_errors(call, says):
 def test_filters_need_a_first_coefficient(a):
     with pytest.raises(ValueError, match="lfilter: a"):
         ld.vjp(lambda x: signal.lfilter([1.0, 2.0], a, x), np.ones(4))
+
+
+def test_gustafssons_method_is_refused():
+    with pytest.raises(TypeError, match='method="pad"'):
+        ld.vjp(lambda x: signal.filtfilt([1.0, 0.5], [1.0], x, method="gust"), np.ones(9))

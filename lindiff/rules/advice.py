@@ -452,31 +452,33 @@ def _draw(place: Place, call: ast.Call, name: str) -> str:
     return f"write\n    {line}"
 
 
+SEARCHES = {"least_squares", "minimize", "root"}  # take no Variables in lindiff.scipy.optimize either
+
+
 def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | None:
     """``scipy.linalg.expm(v)``, ``stats.norm.logpdf(v)``: what has that name in ``lindiff.scipy``."""
-    family = ".".join(module.split(".")[:2])
     name = function.__name__
     if isinstance(call.func, ast.Attribute):
         owner = place.meaning(call.func.value)
         if owner is not None and not isinstance(owner, types.ModuleType):  # a distribution
             name = f"{place.text(call.func.value).rpartition('.')[2]}.{name}"
     try:
-        ours = name.partition(".")[0] in importlib.import_module(f"lindiff.{family}").__all__
+        ours = name.partition(".")[0] in importlib.import_module(f"lindiff.{module}").__all__
     except ImportError:
         ours = False
-    if family == "scipy.integrate" and ours:
-        line = _given_as_args(place, call, f"lindiff.{family}.{name}")
+    if module == "scipy.integrate" and ours:
+        line = _given_as_args(place, call, f"lindiff.{module}.{name}")
         if line is not None:
             return line
-    if ours and family != "scipy.optimize":
+    if ours and not (module == "scipy.optimize" and name in SEARCHES):
         arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
-        return f"write\n    lindiff.{family}.{name}({arguments})"
-    if family == "scipy.optimize":
+        return f"write\n    lindiff.{module}.{name}({arguments})"
+    if module == "scipy.optimize":
         return (
             "the steps of a search have no derivative: ld.implicit(solver, residual) gives that of what it "
             "finds; use ld.value(v) where its derivative does not matter"
         )
-    return f"lindiff has no derivative of {family}.{name}; use ld.value(v) where it does not matter"
+    return f"lindiff has no derivative of {module}.{name}; use ld.value(v) where it does not matter"
 
 
 def _given_as_args(place: Place, call: ast.Call, name: str) -> str | None:

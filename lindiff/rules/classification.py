@@ -195,15 +195,15 @@ def _of_method(ufunc: np.ufunc, method: str) -> Support:
 
 def _instead_of(function: Any, module: str) -> str:
     """What to write instead: the function of lindiff's namespace of that name, or what the error says."""
-    parts = module.split(".")
+    public = module.partition("._")[0]
     name = getattr(function, "__name__", "")
-    if parts[0] == "scipy" and len(parts) > 1:
+    if public.startswith("scipy."):
         try:
-            drop_in = getattr(importlib.import_module(f"lindiff.scipy.{parts[1]}"), name)
+            drop_in = getattr(importlib.import_module(f"lindiff.{public}"), name)
         except (ImportError, AttributeError):
             pass
         else:
-            return f"write lindiff.scipy.{parts[1]}.{drop_in.__name__}"
+            return f"write lindiff.{public}.{drop_in.__name__}"
     try:
         raise_unsupported(function)
     except TypeError as error:

@@ -1,16 +1,38 @@
 """SciPy's functions with derivatives, under SciPy's names.
 
-``lindiff.scipy.integrate``, ``linalg``, ``optimize``, ``signal``, ``special`` and ``stats`` stand in for
-SciPy's modules.
+``lindiff.scipy.fft``, ``integrate``, ``interpolate``, ``linalg``, ``ndimage``, ``optimize``, ``signal``,
+``spatial``, ``special`` and ``stats`` stand in for SciPy's modules.
 """
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lindiff.scipy import integrate, linalg, optimize, signal, special, stats
+    from lindiff.scipy import (
+        fft,
+        integrate,
+        interpolate,
+        linalg,
+        ndimage,
+        optimize,
+        signal,
+        spatial,
+        special,
+        stats,
+    )
 
-__all__ = ["integrate", "linalg", "optimize", "signal", "special", "stats"]
+__all__ = [
+    "fft",
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "spatial",
+    "special",
+    "stats",
+]
 
 
 if not TYPE_CHECKING:

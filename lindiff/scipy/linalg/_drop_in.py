@@ -13,6 +13,8 @@ from lindiff.core.arrays import foreign
 from lindiff.core.results import returned
 from lindiff.core.variable import Variable
 from lindiff.linalg._batches import over_batch, require_host
+from lindiff.rules._common import as_array
+from lindiff.scipy._rest import has_variable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,7 +91,9 @@ def drop_in(
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
             for x in (*args, *options.values()):
-                if type(x) is Variable or (anywhere and foreign(x) is not None):
+                if type(x) is Variable or (anywhere and foreign(x) is not None) or _holds_variables(x):
+                    args = tuple(map(_as_argument, args))
+                    options = {name: _as_argument(part) for name, part in options.items()}
                     given = (*args, *options.values())
                     if is_reordered:
                         args, options = (), signature.bind(*args, **options).arguments
@@ -100,6 +104,15 @@ def drop_in(
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _holds_variables(x: Any) -> bool:
+    """Whether an argument is a list, which SciPy takes for an array, with Variables in it."""
+    return type(x) is list and has_variable(x)
+
+
+def _as_argument(x: Any) -> Any:
+    return as_array(x) if _holds_variables(x) else x
 
 
 def _in_order_of(original: Callable[..., Any], function: Callable[..., Any]) -> inspect.Signature:

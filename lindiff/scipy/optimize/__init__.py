@@ -1,7 +1,8 @@
 """``scipy.optimize`` with exact derivatives: ``minimize``, ``least_squares``, ``root`` of any tree of arrays.
 
 SciPy searches as ever; it gets gradients, Hessian products and Jacobians of the function instead of finite
-differences.  What SciPy has besides is here, too.
+differences.  Roots of one equation and fits have derivatives themselves, by the implicit function theorem.
+What SciPy has besides is here, too.
 
 Examples
 --------
@@ -16,14 +17,30 @@ import scipy.optimize
 
 from lindiff.scipy._rest import names_of, rest_of
 from lindiff.scipy.optimize.equations import least_squares, root
+from lindiff.scipy.optimize.fits import curve_fit, nnls
 from lindiff.scipy.optimize.minimizers import minimize
+from lindiff.scipy.optimize.roots import bisect, brenth, brentq, newton, ridder, root_scalar, toms748
 from lindiff.scipy.optimize.rosenbrock import rosen
 
-__all__ = ["least_squares", "minimize", "root", "rosen"]
+__all__ = [
+    "bisect",
+    "brenth",
+    "brentq",
+    "curve_fit",
+    "least_squares",
+    "minimize",
+    "newton",
+    "nnls",
+    "ridder",
+    "root",
+    "root_scalar",
+    "rosen",
+    "toms748",
+]
 
 __getattr__ = rest_of(
     scipy.optimize,
-    {"curve_fit": "fit with least_squares", "minimize_scalar": "search with minimize"},
+    {"minimize_scalar": "search with minimize"},
 )
 
 

@@ -1,4 +1,4 @@
-"""``scipy.signal`` with derivatives: convolutions, and filters along one axis.
+"""``scipy.signal`` with derivatives: convolutions, analytic signals, and filters along one axis.
 
 On plain arrays the functions are SciPy's own.  What SciPy has besides is here, too, for plain arrays.
 
@@ -13,27 +13,40 @@ array([6., 4.])
 import scipy.signal
 
 from lindiff.scipy._rest import names_of, rest_of
-from lindiff.scipy.signal.convolutions import convolve, correlate, fftconvolve, oaconvolve
+from lindiff.scipy.signal.analytic import hilbert
+from lindiff.scipy.signal.both_ways import filtfilt, lfilter_zi, sosfilt_zi, sosfiltfilt
+from lindiff.scipy.signal.convolutions import (
+    convolve,
+    convolve2d,
+    correlate,
+    correlate2d,
+    fftconvolve,
+    oaconvolve,
+)
 from lindiff.scipy.signal.filters import detrend, lfilter, savgol_filter, sosfilt
 
 __all__ = [
     "convolve",
+    "convolve2d",
     "correlate",
+    "correlate2d",
     "detrend",
     "fftconvolve",
+    "filtfilt",
+    "hilbert",
     "lfilter",
+    "lfilter_zi",
     "oaconvolve",
     "savgol_filter",
     "sosfilt",
+    "sosfilt_zi",
+    "sosfiltfilt",
 ]
 
 __getattr__ = rest_of(
     scipy.signal,
     {
-        "convolve2d": "write it with convolve, and np.pad for other boundaries",
-        "correlate2d": "write it with correlate, and np.pad for other boundaries",
-        "filtfilt": "filter with lfilter, reverse, and filter again",
-        "hilbert": "write it with np.fft.fft",
+        "hilbert2": "write it with np.fft.fft2",
         "resample": "write it with np.fft.rfft",
         "sepfir2d": "write it with convolve",
     },

@@ -16,11 +16,12 @@ from lindiff.core.arrays import counterpart, placed, zeros_beside
 from lindiff.core.differential import Bilinear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
-from lindiff.rules._common import as_array, conj, normalized_axes
+from lindiff.rules._common import as_array, conj, laid_out, normalized_axes
 from lindiff.scipy.linalg._drop_in import drop_in
 
-__all__ = ["convolve", "correlate", "fftconvolve", "oaconvolve"]
+__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "oaconvolve"]
 
+BOUNDARIES: dict[str, Any] = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 DIRECT = 64  # elements of the smaller array up to which a GPU convolves by sums
 
 
@@ -205,3 +206,88 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     array([2., 1., 0.])
     """
     return _run("oaconvolve", in1, in2, mode, axes, "overlap-add")
+
+
+def _of_two_axes(name: str, a: Any, b: Any, mode: str, boundary: str, fillvalue: Any, middle: int = 1) -> Any:
+    """The full convolution of a with what lies around it, or the part of a mode; the mode 'same' begins with
+    the place ``(n - middle) // 2`` of it."""
+    if boundary not in BOUNDARIES:
+        raise ValueError(f"{name}: boundary is 'fill', 'wrap' or 'symm', got {boundary!r}")
+    a, b = placed(as_array(a), b), placed(as_array(b), a)
+    if not a.ndim == b.ndim == 2:
+        raise ValueError(f"{name}: both must have two axes, got shapes {a.shape} and {b.shape}")
+    is_empty = boundary == "fill" and type(fillvalue) in (int, float) and fillvalue == 0
+    if (is_empty and mode == "full") or mode not in ("full", "same"):
+        return _run(name, a, b, mode, None, "direct")
+    outside = {"constant_values": fillvalue} if boundary == "fill" else {}
+    around = np.pad(a, [(n - 1, n - 1) for n in b.shape], mode=BOUNDARIES[boundary], **outside)
+    y = _convolve(around, b, "valid", (0, 1), "direct")
+    if mode == "full":
+        return y
+    begins = [(n - middle) // 2 for n in b.shape]
+    return laid_out(y[tuple(slice(begin, begin + n) for begin, n in zip(begins, a.shape, strict=True))], "C")
+
+
+@drop_in(scipy.signal.convolve2d)
+def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    """Convolve two matrices, like ``scipy.signal.convolve2d``.
+
+    Parameters
+    ----------
+    in1, in2 : matrices
+    mode : {'full', 'valid', 'same'}
+        As for :func:`convolve`.
+    boundary : {'fill', 'wrap', 'symm'}
+        How `in1` goes on beyond its edges: by `fillvalue`, periodically, mirrored.
+    fillvalue : number
+
+    Returns
+    -------
+    matrix
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not go together, or for options that SciPy refuses.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.signal import convolve2d
+    >>> ld.grad(lambda a: convolve2d(a, np.ones((2, 2)), "same", "wrap")[0, 0])(np.zeros((2, 3)))
+    array([[1., 0., 1.],
+           [1., 0., 1.]])
+    """
+    return _of_two_axes("convolve2d", in1, in2, mode, boundary, fillvalue)
+
+
+@drop_in(scipy.signal.correlate2d)
+def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    """Correlate two matrices, like ``scipy.signal.correlate2d``.
+
+    Parameters
+    ----------
+    in1, in2, mode, boundary, fillvalue
+        As for :func:`convolve2d`.
+
+    Returns
+    -------
+    matrix
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not go together, or for options that SciPy refuses.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.signal import correlate2d
+    >>> ld.grad(lambda a: correlate2d(a, np.array([[1.0, 2.0]]), "valid")[0, 0])(np.zeros((1, 3)))
+    array([[1., 2., 0.]])
+    """
+    in1, in2 = as_array(in1), as_array(in2)
+    if mode == "valid" and in1.shape < in2.shape:  # so SciPy does, and takes the conjugate of the other
+        return np.flip(correlate2d(in2, in1, mode, boundary, fillvalue))
+    kernel = _reversed(in2, tuple(range(in2.ndim)))
+    return _of_two_axes("correlate2d", in1, kernel, mode, boundary, fillvalue, middle=0)

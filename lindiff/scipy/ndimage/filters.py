@@ -1,0 +1,622 @@
+"""Linear filters of images: correlations of what an image goes on as beyond its edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.ndimage
+
+from lindiff.core.arrays import placed
+from lindiff.core.variable import value
+from lindiff.rules._common import as_array, conj, normalized_axis
+from lindiff.scipy._by_formula import by_formula
+from lindiff.scipy.linalg._drop_in import drop_in
+from lindiff.scipy.ndimage._arguments import PADDING, chosen_axes, each, image
+from lindiff.scipy.signal.convolutions import convolve as convolution
+
+__all__ = [
+    "convolve",
+    "convolve1d",
+    "correlate",
+    "correlate1d",
+    "gaussian_filter",
+    "gaussian_filter1d",
+    "gaussian_laplace",
+    "laplace",
+    "prewitt",
+    "sobel",
+    "uniform_filter",
+    "uniform_filter1d",
+]
+
+
+def _around(x: Any, widths: list[tuple[int, int]], mode: str, cval: Any) -> Any:
+    """An image with what it goes on as."""
+    if mode not in PADDING:
+        raise RuntimeError(f"boundary mode {mode!r} not supported")
+    if not any(map(any, widths)):
+        return x
+    options = {"constant_values": cval} if PADDING[mode] == "constant" else {}
+    return np.pad(x, widths, mode=PADDING[mode], **options)
+
+
+def _correlated(x: Any, w: Any, mode: str, cval: Any, origins: list[int]) -> Any:
+    """``y_o = Σ w_j x_o+j-n/2-origin``, w having the axes of x."""
+    widths = []
+    for n, origin in zip(w.shape, origins, strict=True):
+        before = n // 2 + origin
+        if not 0 <= before < n:
+            raise ValueError(f"Invalid origin {origin} of a window of length {n}")
+        widths.append((before, n - 1 - before))
+    return convolution(_around(x, widths, mode, cval), np.flip(w), "valid")
+
+
+def _convolved(x: Any, w: Any, mode: str, cval: Any, origins: list[int]) -> Any:
+    """The same with the window turned round, its middle to the other side if its length is even."""
+    turned = [-origin - (n + 1) % 2 for n, origin in zip(w.shape, origins, strict=True)]
+    return _correlated(x, np.flip(w), mode, cval, turned)
+
+
+def _of_axes(w: Any, axes: tuple[int, ...], ndim: int) -> Any:
+    """A window over some axes, ascending, as one over all."""
+    if w.ndim != len(axes):
+        raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(axes)})")
+    lengths = dict(zip(axes, w.shape, strict=True))
+    return np.reshape(w, [lengths.get(axis, 1) for axis in range(ndim)])
+
+
+def _run(
+    name: str, x: Any, w: Any, output: Any, mode: str, cval: Any, origin: Any, options: dict[str, Any]
+) -> Any:
+    x, w = image(name, x, output), as_array(w)
+    axes = chosen_axes(options.get("axes"), x.ndim)
+    if list(axes) != sorted(axes):  # of which versions of SciPy make different things
+        raise TypeError(
+            f"{name}: write axes in ascending order, and the axes of weights with them, got {axes}"
+        )
+    origins = dict(zip(axes, each(origin, len(axes)), strict=True))
+    original = getattr(scipy.ndimage, name)
+
+    def of_scipy(x: Any, w: Any, cval: Any) -> Any:
+        return original(x, w, output, mode, cval, origin, **options)
+
+    def formula(x: Any, w: Any, cval: Any) -> Any:
+        is_correlation = name == "correlate"
+        w = _of_axes(conj(w) if is_correlation else w, axes, x.ndim)
+        of_all = [origins.get(axis, 0) for axis in range(x.ndim)]
+        return (_correlated if is_correlation else _convolved)(x, w, mode, cval, of_all)
+
+    return by_formula(of_scipy, formula, x, placed(w, x), cval)
+
+
+def _run_1d(name: str, x: Any, w: Any, axis: int, output: Any, mode: str, cval: Any, origin: int) -> Any:
+    x, w = image(name, x, output), as_array(w)
+    axis = normalized_axis(axis, x.ndim)
+    original = getattr(scipy.ndimage, name)
+
+    def of_scipy(x: Any, w: Any, cval: Any) -> Any:
+        return original(x, w, axis, output, mode, cval, origin)
+
+    def formula(x: Any, w: Any, cval: Any) -> Any:
+        is_correlation = name == "correlate1d"
+        w = _of_axes(conj(w) if is_correlation else w, (axis,), x.ndim)
+        origins = [origin if i == axis else 0 for i in range(x.ndim)]
+        return (_correlated if is_correlation else _convolved)(x, w, mode, cval, origins)
+
+    return by_formula(of_scipy, formula, x, placed(w, x), cval)
+
+
+@drop_in(scipy.ndimage.convolve)
+def convolve(
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    **options: Any,
+) -> Any:
+    """Convolve an image with weights, like ``scipy.ndimage.convolve``.
+
+    Parameters
+    ----------
+    input, weights : arrays
+        Differentiable.
+    output : dtype, optional
+    mode : {'reflect', 'constant', 'nearest', 'mirror', 'wrap', 'grid-mirror', 'grid-constant', 'grid-wrap'}
+        How the image goes on beyond its edges.
+    cval : number
+        Of the mode 'constant'; differentiable.
+    origin : int or sequence of int
+    **options
+        ``axes`` in newer versions of SciPy.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Raises
+    ------
+    TypeError
+        For an array as `output`.
+
+    Notes
+    -----
+    Linear in both: backward runs SciPy's correlations.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import convolve
+    >>> ld.grad(lambda x: convolve(x, np.array([1.0, 2.0, 3.0]))[0])(np.zeros(3))
+    array([5., 1., 0.])
+    """
+    return _run("convolve", input, weights, output, mode, cval, origin, options)
+
+
+@drop_in(scipy.ndimage.correlate)
+def correlate(
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    **options: Any,
+) -> Any:
+    """Correlate an image with weights, like ``scipy.ndimage.correlate``.
+
+    Parameters
+    ----------
+    input, weights, output, mode, cval, origin, **options
+        As for :func:`convolve`.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import correlate
+    >>> ld.grad(lambda x: correlate(x, np.array([1.0, 2.0, 3.0]))[0])(np.zeros(3))
+    array([3., 3., 0.])
+    """
+    return _run("correlate", input, weights, output, mode, cval, origin, options)
+
+
+@drop_in(scipy.ndimage.convolve1d)
+def convolve1d(
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    """Convolve along one axis, like ``scipy.ndimage.convolve1d``.
+
+    Parameters
+    ----------
+    input, weights, axis, output, mode, cval, origin
+        As for :func:`convolve`.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import convolve1d
+    >>> ld.grad(lambda x: convolve1d(x, np.array([1.0, 2.0, 3.0]))[0])(np.zeros(3))
+    array([5., 1., 0.])
+    """
+    return _run_1d("convolve1d", input, weights, axis, output, mode, cval, origin)
+
+
+@drop_in(scipy.ndimage.correlate1d)
+def correlate1d(
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    """Correlate along one axis, like ``scipy.ndimage.correlate1d``.
+
+    Parameters
+    ----------
+    input, weights, axis, output, mode, cval, origin
+        As for :func:`convolve`.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import correlate1d
+    >>> ld.grad(lambda x: correlate1d(x, np.array([1.0, 2.0, 3.0]))[0])(np.zeros(3))
+    array([3., 3., 0.])
+    """
+    return _run_1d("correlate1d", input, weights, axis, output, mode, cval, origin)
+
+
+# -- filters with weights of their own --------------------------------------------------------------------
+
+
+def _along(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int = 0) -> Any:
+    weights = _of_axes(
+        weights if hasattr(weights, "shape") else np.array(weights, x.real.dtype), (axis,), x.ndim
+    )
+    return _correlated(x, placed(weights, x), mode, cval, [origin if i == axis else 0 for i in range(x.ndim)])
+
+
+def _gaussian(sigma: Any, order: int, radius: int) -> Any:
+    """Samples of a derivative of the Gaussian, which itself has the sum 1: ``q(x) φ(x)``, where each
+    derivative takes q to ``q' - q x / σ²``."""
+    x = np.arange(-radius, radius + 1)
+    phi = np.exp(-0.5 * x**2 / sigma**2)
+    q = [1.0]
+    for _ in range(order):
+        rising = [(j + 1) * part for j, part in enumerate(q[1:])] + [0.0, 0.0]
+        falling = [0.0, *(part / sigma**2 for part in q)]
+        q = [a - b for a, b in zip(rising, falling, strict=True)]
+    return sum(part * x**j for j, part in enumerate(q)) * (phi / np.sum(phi))
+
+
+def _gaussian_along(
+    x: Any, sigma: Any, axis: int, order: int, mode: str, cval: Any, truncate: float, radius: Any
+) -> Any:
+    reach = int(truncate * float(value(sigma)) + 0.5) if radius is None else int(radius)
+    return _along(x, np.flip(_gaussian(sigma, order, reach)), axis, mode, cval)
+
+
+@drop_in(scipy.ndimage.gaussian_filter1d)
+def gaussian_filter1d(
+    input: Any,
+    sigma: Any,
+    axis: int = -1,
+    order: int = 0,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    truncate: float = 4.0,
+    **options: Any,
+) -> Any:
+    """Filter by a Gaussian, or its derivative, along one axis, like ``scipy.ndimage.gaussian_filter1d``.
+
+    Parameters
+    ----------
+    input : array
+        Differentiable.
+    sigma : number
+        Differentiable; the number of weights stays constant.
+    axis, order : int
+    output, mode, cval
+        As for :func:`convolve`.
+    truncate : float
+    **options
+        ``radius``.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import gaussian_filter1d
+    >>> impulse = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    >>> ld.grad(lambda sigma: gaussian_filter1d(impulse, sigma)[3])(0.7).round(6)
+    np.float64(-0.812079)
+    """
+    x = image("gaussian_filter1d", input, output)
+    axis = normalized_axis(axis, x.ndim)
+
+    def of_scipy(x: Any, sigma: Any, cval: Any) -> Any:
+        return scipy.ndimage.gaussian_filter1d(x, sigma, axis, order, output, mode, cval, truncate, **options)
+
+    def formula(x: Any, sigma: Any, cval: Any) -> Any:
+        return _gaussian_along(x, sigma, axis, order, mode, cval, truncate, options.get("radius"))
+
+    return by_formula(of_scipy, formula, x, sigma, cval)
+
+
+def _gaussian_of_axes(
+    x: Any, sigma: Any, order: Any, mode: Any, cval: Any, truncate: float, options: dict[str, Any]
+) -> Any:
+    axes = chosen_axes(options.get("axes"), x.ndim)
+    count = len(axes)
+    radii = each(options.get("radius"), count)
+    each_of = (each(option, count) for option in (sigma, order, mode))
+    for axis, width, degree, beyond, radius in zip(axes, *each_of, radii, strict=True):
+        if value(width) > 1e-15:
+            x = _gaussian_along(x, width, axis, degree, beyond, cval, truncate, radius)
+    return x
+
+
+@drop_in(scipy.ndimage.gaussian_filter)
+def gaussian_filter(
+    input: Any,
+    sigma: Any,
+    order: Any = 0,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    truncate: float = 4.0,
+    **options: Any,
+) -> Any:
+    """Filter an image by a Gaussian, or its derivatives, like ``scipy.ndimage.gaussian_filter``.
+
+    Parameters
+    ----------
+    input : array
+        Differentiable.
+    sigma : number, or one for each axis
+        Differentiable; the number of weights stays constant.
+    order : int or sequence of int
+    output, mode, cval
+        As for :func:`convolve`; a mode for each axis, too.
+    truncate : float
+    **options
+        ``radius`` and ``axes``.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import gaussian_filter
+    >>> ld.grad(lambda x: gaussian_filter(x, 0.5, radius=1)[1])(np.zeros(4)).round(6)
+    array([0.106507, 0.786986, 0.106507, 0.      ])
+    """
+    x = image("gaussian_filter", input, output)
+
+    def of_scipy(x: Any, sigma: Any, cval: Any) -> Any:
+        return scipy.ndimage.gaussian_filter(x, sigma, order, output, mode, cval, truncate, **options)
+
+    def formula(x: Any, sigma: Any, cval: Any) -> Any:
+        return _gaussian_of_axes(x, sigma, order, mode, cval, truncate, options)
+
+    return by_formula(of_scipy, formula, x, sigma, cval)
+
+
+@drop_in(scipy.ndimage.uniform_filter1d)
+def uniform_filter1d(
+    input: Any,
+    size: int,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    """The running mean along one axis, like ``scipy.ndimage.uniform_filter1d``.
+
+    Parameters
+    ----------
+    input : array
+    size, axis : int
+    output, mode, cval, origin
+        As for :func:`convolve`.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import uniform_filter1d
+    >>> ld.grad(lambda x: uniform_filter1d(x, 2)[1])(np.zeros(3))
+    array([0.5, 0.5, 0. ])
+    """
+    x = image("uniform_filter1d", input, output)
+    axis = normalized_axis(axis, x.ndim)
+
+    def of_scipy(x: Any, cval: Any) -> Any:
+        return scipy.ndimage.uniform_filter1d(x, size, axis, output, mode, cval, origin)
+
+    def formula(x: Any, cval: Any) -> Any:
+        return _along(x, [1.0 / size] * size, axis, mode, cval, origin)
+
+    return by_formula(of_scipy, formula, x, cval)
+
+
+@drop_in(scipy.ndimage.uniform_filter)
+def uniform_filter(
+    input: Any,
+    size: Any = 3,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    **options: Any,
+) -> Any:
+    """The mean of a box around each pixel, like ``scipy.ndimage.uniform_filter``.
+
+    Parameters
+    ----------
+    input : array
+    size : int or sequence of int
+    output, mode, cval, origin, **options
+        As for :func:`convolve`.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import uniform_filter
+    >>> ld.grad(lambda x: uniform_filter(x, 2)[1])(np.zeros(3))
+    array([0.5, 0.5, 0. ])
+    """
+    x = image("uniform_filter", input, output)
+    axes = chosen_axes(options.get("axes"), x.ndim)
+
+    def of_scipy(x: Any, cval: Any) -> Any:
+        return scipy.ndimage.uniform_filter(x, size, output, mode, cval, origin, **options)
+
+    def formula(x: Any, cval: Any) -> Any:
+        each_of = (each(option, len(axes)) for option in (size, mode, origin))
+        for axis, n, beyond, at in zip(axes, *each_of, strict=True):
+            x = _along(x, [1.0 / n] * n, axis, beyond, cval, at) if n > 1 else x
+        return x
+
+    return by_formula(of_scipy, formula, x, cval)
+
+
+def _edges(name: str, smooth: list[float], input: Any, axis: int, output: Any, mode: Any, cval: Any) -> Any:
+    """Differences along one axis, smoothed along the others."""
+    x = image(name, input, output)
+    axis = normalized_axis(axis, x.ndim)
+    original = getattr(scipy.ndimage, name)
+
+    def of_scipy(x: Any, cval: Any) -> Any:
+        return original(x, axis, output, mode, cval)
+
+    def formula(x: Any, cval: Any) -> Any:
+        modes = each(mode, x.ndim)
+        y = _along(x, [-1.0, 0.0, 1.0], axis, modes[axis], cval)
+        for other in range(x.ndim):
+            y = y if other == axis else _along(y, smooth, other, modes[other], cval)
+        return y
+
+    return by_formula(of_scipy, formula, x, cval)
+
+
+@drop_in(scipy.ndimage.sobel)
+def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+    """Sobel's filter, like ``scipy.ndimage.sobel``.
+
+    Parameters
+    ----------
+    input : array
+    axis : int
+    output, mode, cval
+        As for :func:`convolve`.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import sobel
+    >>> ld.grad(lambda x: sobel(x)[1])(np.zeros(3))
+    array([-1.,  0.,  1.])
+    """
+    return _edges("sobel", [1.0, 2.0, 1.0], input, axis, output, mode, cval)
+
+
+@drop_in(scipy.ndimage.prewitt)
+def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+    """Prewitt's filter, like ``scipy.ndimage.prewitt``.
+
+    Parameters
+    ----------
+    input : array
+    axis : int
+    output, mode, cval
+        As for :func:`convolve`.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import prewitt
+    >>> ld.grad(lambda x: prewitt(x)[1])(np.zeros(3))
+    array([-1.,  0.,  1.])
+    """
+    return _edges("prewitt", [1.0, 1.0, 1.0], input, axis, output, mode, cval)
+
+
+@drop_in(scipy.ndimage.laplace)
+def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, **options: Any) -> Any:
+    """Laplace's filter by second differences, like ``scipy.ndimage.laplace``.
+
+    Parameters
+    ----------
+    input : array
+    output, mode, cval, **options
+        As for :func:`convolve`.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import laplace
+    >>> ld.grad(lambda x: laplace(x)[1])(np.zeros(3))
+    array([ 1., -2.,  1.])
+    """
+    x = image("laplace", input, output)
+    axes = chosen_axes(options.get("axes"), x.ndim)
+
+    def of_scipy(x: Any, cval: Any) -> Any:
+        return scipy.ndimage.laplace(x, output, mode, cval, **options)
+
+    def formula(x: Any, cval: Any) -> Any:
+        modes = each(mode, len(axes))
+        return sum(
+            _along(x, [1.0, -2.0, 1.0], axis, beyond, cval) for axis, beyond in zip(axes, modes, strict=True)
+        )
+
+    return by_formula(of_scipy, formula, x, cval)
+
+
+@drop_in(scipy.ndimage.gaussian_laplace)
+def gaussian_laplace(
+    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, **options: Any
+) -> Any:
+    """Laplace's filter by second derivatives of a Gaussian, like ``scipy.ndimage.gaussian_laplace``.
+
+    Parameters
+    ----------
+    input, sigma, output, mode, cval, **options
+        As for :func:`gaussian_filter`, but ``axes``.
+
+    Returns
+    -------
+    array of the shape of `input`
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.ndimage import gaussian_laplace
+    >>> ld.grad(lambda x: gaussian_laplace(x, 0.5, radius=1)[1])(np.zeros(4)).round(6)
+    array([ 1.278084, -3.147944,  1.278084,  0.      ])
+    """
+    x = image("gaussian_laplace", input, output)
+    if options.get("axes") is not None:
+        raise TypeError("gaussian_laplace: axes has no derivative in lindiff: add gaussian_filter of order 2")
+
+    def of_scipy(x: Any, sigma: Any, cval: Any) -> Any:
+        return scipy.ndimage.gaussian_laplace(x, sigma, output, mode, cval, **options)
+
+    def formula(x: Any, sigma: Any, cval: Any) -> Any:
+        rest = {**options}
+        truncate = rest.pop("truncate", 4.0)
+        orders = 2 * np.eye(x.ndim, dtype=int)
+        return sum(
+            _gaussian_of_axes(x, sigma, order.tolist(), mode, cval, truncate, rest) for order in orders
+        )
+
+    return by_formula(of_scipy, formula, x, sigma, cval)

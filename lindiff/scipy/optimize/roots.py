@@ -1,0 +1,284 @@
+"""Roots of functions of one number: SciPy searches, the implicit function theorem differentiates."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+from lindiff.core.variable import value
+from lindiff.scipy.optimize._flat import as_arguments
+from lindiff.transforms.implicit import implicit
+
+__all__ = ["bisect", "brenth", "brentq", "newton", "ridder", "root_scalar", "toms748"]
+
+_OF_BRACKETS = inspect.signature(scipy.optimize.brentq).parameters
+XTOL, RTOL, MAXITER = (_OF_BRACKETS[name].default for name in ("xtol", "rtol", "maxiter"))
+
+_DOC = """Find a root in a bracketing interval, like ``scipy.optimize.{name}``.
+
+Parameters
+----------
+f : callable
+    ``f(x, *args)`` returns a number.
+a, b : number
+    The ends of an interval over which f changes its sign.  The root does not depend on them: their
+    derivative is 0.
+args : tuple
+    Any nesting of arrays: differentiable, as is what `f` picks up from around it.
+{options}, maxiter, full_output, disp : optional
+    As in SciPy.
+
+Returns
+-------
+x : number
+r : scipy.optimize.RootResults
+    With ``full_output=True``.
+
+Raises
+------
+numpy.linalg.LinAlgError
+    In the walk: at a multiple root, which is no smooth function of the parameters.
+
+Notes
+-----
+From f(x, p) = 0: dx = -f_p dp / f_x, of any order; as exact as the root is, so keep `xtol` small.
+
+Examples
+--------
+>>> import numpy as np, lindiff as ld
+>>> from lindiff.scipy.optimize import {name}
+>>> ld.grad(lambda c: {name}(lambda x: x**2 - c, 0.0, 3.0))(4.0).round(6)
+np.float64(0.25)
+"""
+
+
+def _plainly(function: Any) -> Any:
+    """A function of the user's, for SciPy, which takes no Variables: those that it closes over are values."""
+    return (lambda *args: value(function(*args))) if callable(function) else function
+
+
+def _root(
+    search: Callable[[tuple[Any, ...]], tuple[Any, Any]],
+    equation: Callable[..., Any],
+    args: tuple[Any, ...],
+    linear_solve: Any = None,
+) -> tuple[Any, Any]:
+    """What ``search(args)`` finds of plain arguments, with its derivatives, and what it reports."""
+    reports = []
+
+    def found(*args: Any) -> Any:
+        x, report = search(args)
+        reports.append(report)
+        return x
+
+    return implicit(found, equation, linear_solve=linear_solve)(*args), reports[0]
+
+
+def _bracketed(method: Any, f: Any, a: Any, b: Any, args: Any, full_output: bool, **options: Any) -> Any:
+    def search(args: tuple[Any, ...]) -> Any:
+        return method(_plainly(f), value(a), value(b), args, full_output=True, **options)
+
+    x, report = _root(search, f, as_arguments(args))
+    report.root = x
+    return (x, report) if full_output else x
+
+
+def _search_of(method: Callable[..., Any]) -> Callable[..., Any]:
+    """SciPy's search in an interval, with derivatives of what it finds."""
+
+    def search(
+        f: Callable[..., Any],
+        a: Any,
+        b: Any,
+        args: Any = (),
+        xtol: float = XTOL,
+        rtol: float = RTOL,
+        maxiter: int = MAXITER,
+        full_output: bool = False,
+        disp: bool = True,
+    ) -> Any:
+        return _bracketed(
+            method, f, a, b, args, full_output, xtol=xtol, rtol=rtol, maxiter=maxiter, disp=disp
+        )
+
+    search.__name__ = search.__qualname__ = method.__name__
+    search.__doc__ = _DOC.format(name=method.__name__, options="xtol, rtol")
+    return search
+
+
+bisect = _search_of(scipy.optimize.bisect)
+brenth = _search_of(scipy.optimize.brenth)
+brentq = _search_of(scipy.optimize.brentq)
+ridder = _search_of(scipy.optimize.ridder)
+
+
+def toms748(
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    args: Any = (),
+    k: int = 1,
+    xtol: float = XTOL,
+    rtol: float = RTOL,
+    maxiter: int = MAXITER,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
+    options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
+    return _bracketed(scipy.optimize.toms748, f, a, b, args, full_output, k=k, **options)
+
+
+toms748.__doc__ = _DOC.format(name="toms748", options="k, xtol, rtol")
+
+
+def newton(
+    func: Callable[..., Any],
+    x0: Any,
+    fprime: Callable[..., Any] | None = None,
+    args: Any = (),
+    tol: float = 1.48e-8,
+    maxiter: int = 50,
+    fprime2: Callable[..., Any] | None = None,
+    x1: Any = None,
+    rtol: float = 0.0,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
+    """Find a root near a start by Newton's, Halley's or the secant method, like ``scipy.optimize.newton``.
+
+    Parameters
+    ----------
+    func : callable
+        ``func(x, *args)`` returns numbers, real or complex.
+    x0, x1 : number, or array for `x0`
+        Where the search begins; from an array it goes element by element, and `func` acts so.  The derivative
+        of the root with respect to them is 0.
+    fprime, fprime2 : callable, optional
+        Derivatives of `func`, which choose the method, as in SciPy.
+    args : tuple
+        Any nesting of arrays: differentiable, as is what `func` picks up from around it.
+    tol, maxiter, rtol, full_output, disp : optional
+        As in SciPy.
+
+    Returns
+    -------
+    root : number or array
+    r : scipy.optimize.RootResults
+        With ``full_output=True`` and a number as `x0`.
+    converged, zero_der : arrays of bool
+        With ``full_output=True`` and an array as `x0`.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        In the walk: at a multiple root, which is no smooth function of the parameters.
+
+    Notes
+    -----
+    From f(x, p) = 0: dx = -f_p dp / f_x, of any order, whatever method has found x; as exact as the root is.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.optimize import newton
+    >>> ld.grad(lambda c: newton(lambda x: x**3 - c, 1.5))(8.0).round(6)
+    np.float64(0.083333)
+    """
+    given = (_plainly(fprime), as_arguments(args), tol, maxiter, _plainly(fprime2), value(x1), rtol)
+
+    def search(args: tuple[Any, ...]) -> Any:
+        fprime, _, *rest = given
+        found = scipy.optimize.newton(_plainly(func), value(x0), fprime, args, *rest, True, disp)
+        return found[0], found
+
+    one_by_one = np.size(x0) > 1
+    x, found = _root(search, func, given[1], _by_diagonal if one_by_one else None)
+    if not full_output:
+        return x
+    if one_by_one:
+        return found._replace(root=x)
+    found[1].root = x
+    return x, found[1]
+
+
+def _by_diagonal(A: Any, b: Any) -> Any:
+    """The solution of A u = b, where each equation is of its own unknown."""
+    diagonal = A @ np.ones(A.shape[1])
+    if np.any(diagonal == 0):
+        raise np.linalg.LinAlgError(
+            "newton: the derivative of the function is zero at the root, which is no smooth function of the "
+            "parameters there (a double root)"
+        )
+    return b / diagonal
+
+
+def root_scalar(
+    f: Callable[..., Any],
+    args: Any = (),
+    method: str | None = None,
+    bracket: Any = None,
+    fprime: Any = None,
+    fprime2: Any = None,
+    x0: Any = None,
+    x1: Any = None,
+    xtol: float | None = None,
+    rtol: float | None = None,
+    maxiter: int | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Find a root of a function of one number, like ``scipy.optimize.root_scalar``.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x, *args)`` returns a number, and its derivatives with ``fprime=True``, ``fprime2=True``.
+    args : tuple
+        Any nesting of arrays: differentiable, as is what `f` picks up from around it.
+    method : str, optional
+    bracket, x0, x1 : optional
+        An interval over which f changes its sign, or where the search begins.  The derivative of the root
+        with respect to them is 0.
+    fprime, fprime2 : callable or bool, optional
+    xtol, rtol, maxiter, options : optional
+        As in SciPy.
+
+    Returns
+    -------
+    scipy.optimize.RootResults
+        Its ``root`` has derivatives.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        In the walk: at a multiple root, which is no smooth function of the parameters.
+
+    Notes
+    -----
+    From f(x, p) = 0: dx = -f_p dp / f_x, of any order; as exact as the root is, so keep `xtol` small.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.optimize import root_scalar
+    >>> ld.grad(lambda c: root_scalar(lambda x: x**2 - c, bracket=[0.0, 3.0]).root)(4.0).round(6)
+    np.float64(0.25)
+    """
+    with_derivatives = any(part is not None and not callable(part) and part for part in (fprime, fprime2))
+
+    def search(args: tuple[Any, ...]) -> Any:
+        report = scipy.optimize.root_scalar(
+            _plainly(f), args, method, value(bracket), _plainly(fprime), _plainly(fprime2), value(x0),
+            value(x1), xtol, rtol, maxiter, options,
+        )  # fmt: skip
+        return report.root, report
+
+    def equation(x: Any, *args: Any) -> Any:
+        return f(x, *args)[0] if with_derivatives else f(x, *args)
+
+    x, report = _root(search, equation, as_arguments(args))
+    report.root = x
+    return report

@@ -1,0 +1,305 @@
+"""``scipy.spatial.distance`` with derivatives: distances between vectors, and between all rows of matrices.
+
+On plain arrays the functions are SciPy's own.  What SciPy has besides is here, too, for plain arrays.
+
+Examples
+--------
+>>> import numpy as np, lindiff as ld
+>>> from lindiff.scipy.spatial import distance
+>>> X = np.array([[0.0, 0.0], [3.0, 4.0]])
+>>> ld.grad(lambda X: np.sum(distance.pdist(X)))(X)
+array([[-0.6, -0.8],
+       [ 0.6,  0.8]])
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.spatial.distance
+
+from lindiff.core.variable import value
+from lindiff.rules._common import as_array
+from lindiff.scipy._by_formula import by_formula
+from lindiff.scipy._rest import names_of, rest_of
+from lindiff.scipy.linalg._drop_in import drop_in
+from lindiff.scipy.spatial._metrics import METRICS
+
+__all__ = [
+    "braycurtis",
+    "canberra",
+    "cdist",
+    "chebyshev",
+    "cityblock",
+    "correlation",
+    "cosine",
+    "euclidean",
+    "jensenshannon",
+    "mahalanobis",
+    "minkowski",
+    "pdist",
+    "seuclidean",
+    "sqeuclidean",
+    "squareform",
+]
+
+IN_ONE_BLOCK = 2**20  # coordinates of pairs that the formula is taken of at a time
+
+_DOC = """{title} between two vectors, like ``scipy.spatial.distance.{name}``.
+
+Parameters
+----------
+{parameters}
+    As in SciPy; what is real numbers is differentiable.
+
+Returns
+-------
+number
+
+Examples
+--------
+>>> import numpy as np, lindiff as ld
+>>> from lindiff.scipy.spatial import distance
+>>> x = np.array([1.0, 2.0, 4.0])
+>>> ld.grad(distance.{name})(x, x{example})
+array([0., 0., 0.])
+"""
+
+
+def _real(name: str, x: Any) -> Any:
+    x = as_array(x)
+    if x.dtype.kind == "c":
+        raise TypeError(f"{name}: vectors are real; put real and imaginary parts beside each other")
+    return x if x.dtype.kind == "f" else x.astype(np.float64)
+
+
+def _of_vectors(original: Callable[..., Any], title: str, example: str = "") -> Any:
+    """SciPy's distance between two vectors, with derivatives."""
+    name = original.__name__
+    signature = inspect.signature(original)
+
+    @drop_in(original)
+    @functools.wraps(original)
+    def distance(*args: Any, **options: Any) -> Any:
+        (_, u), (_, v), *rest = signature.bind(*args, **options).arguments.items()
+        u, v = _real(name, u), _real(name, v)
+        keywords = {key: as_array(x) if isinstance(x, (list, tuple)) else x for key, x in rest}
+        if not keywords.keys().isdisjoint(("axis", "keepdims")):
+            raise TypeError(
+                "jensenshannon: axis and keepdims have no derivative in lindiff: write "
+                "cdist(p, q, 'jensenshannon'), or one call for each pair of vectors"
+            )
+
+        def of_scipy(u: Any, v: Any, keywords: dict[str, Any]) -> Any:
+            return original(u, v, **keywords)
+
+        def formula(u: Any, v: Any, keywords: dict[str, Any]) -> Any:
+            return METRICS[name](u, v, **keywords)
+
+        return by_formula(of_scipy, formula, u, v, keywords)
+
+    distance.__doc__ = _DOC.format(
+        name=name, title=title, parameters=", ".join(signature.parameters), example=example
+    )
+    return distance
+
+
+_scipys = scipy.spatial.distance
+braycurtis = _of_vectors(_scipys.braycurtis, "The Bray-Curtis distance, Σ|u - v| / Σ|u + v|,")
+canberra = _of_vectors(_scipys.canberra, "The Canberra distance, Σ |u - v| / (|u| + |v|),")
+chebyshev = _of_vectors(_scipys.chebyshev, "The largest difference, max |u - v|,")
+cityblock = _of_vectors(_scipys.cityblock, "The Manhattan distance, Σ|u - v|,")
+correlation = _of_vectors(_scipys.correlation, "One minus the correlation")
+cosine = _of_vectors(_scipys.cosine, "One minus the cosine of the angle")
+euclidean = _of_vectors(_scipys.euclidean, "The Euclidean distance")
+jensenshannon = _of_vectors(_scipys.jensenshannon, "The Jensen-Shannon distance")
+mahalanobis = _of_vectors(_scipys.mahalanobis, "The Mahalanobis distance, √(dᵀ VI d),", ", np.eye(3)")
+minkowski = _of_vectors(_scipys.minkowski, "The Minkowski distance, (Σ|u - v|^p)^(1/p),", ", 3.0")
+seuclidean = _of_vectors(_scipys.seuclidean, "The standardized distance, √Σ d²/V,", ", np.ones(3)")
+sqeuclidean = _of_vectors(_scipys.sqeuclidean, "The squared Euclidean distance")
+
+
+def _keywords(name: str, metric: str, kwargs: dict[str, Any], *data: Any) -> dict[str, Any]:
+    """The keywords of a metric, what SciPy takes from all the data filled in."""
+    if kwargs.pop("out", None) is not None:
+        raise TypeError(f"{name}: out has no derivative in lindiff: write D[...] = {name}(...)")
+    keywords = {key: x if np.isscalar(x) or x is None else as_array(x) for key, x in kwargs.items()}
+    if metric == "seuclidean" and keywords.get("V") is None:
+        keywords["V"] = np.var(np.concatenate(data), axis=0, ddof=1)
+    if metric == "mahalanobis" and keywords.get("VI") is None:
+        points = np.concatenate(data)
+        if len(points) <= points.shape[1]:
+            raise ValueError(
+                f"{name}: the covariance of {len(points)} points in {points.shape[1]} dimensions is singular"
+            )
+        keywords["VI"] = np.linalg.inv(np.atleast_2d(np.cov(points.T)))
+    return keywords
+
+
+def _formula(name: str, metric: str) -> Callable[..., Any]:
+    formula = METRICS.get(metric)
+    if formula is None:
+        raise TypeError(
+            f"{name}: the metric {metric!r} has no derivative in lindiff; there are {', '.join(METRICS)}. "
+            f"Where its derivative does not matter, write {name}(ld.value(x), ...)"
+        )
+    return formula
+
+
+def _blocks(count: int, size: int) -> list[slice]:
+    """Parts of ``count`` rows, each of so many coordinates that memory holds them."""
+    rows = max(IN_ONE_BLOCK // max(size, 1), 1)
+    return [slice(begin, begin + rows) for begin in range(0, count, rows)]
+
+
+@drop_in(scipy.spatial.distance.cdist)
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    """Distances between all rows of two matrices, like ``scipy.spatial.distance.cdist``.
+
+    Parameters
+    ----------
+    XA, XB : (m, n) and (k, n) arrays
+        Real, differentiable.
+    metric : str or callable
+        A name: those that are functions of this module.  A callable of two vectors.
+    out : optional
+        For plain arrays.
+    **kwargs : optional
+        ``w``, ``p``, ``V``, ``VI`` of the metric, differentiable.
+
+    Returns
+    -------
+    (m, k) array
+
+    Raises
+    ------
+    TypeError
+        For metrics without derivative, those of truth values.
+
+    Notes
+    -----
+    The values are SciPy's.  Derivatives are those of the formula, block by block: O(m k) memory, O(m k n)
+    time.  At distance 0 the derivative is 0.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.spatial.distance import cdist
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> ld.grad(lambda X: np.sum(np.exp(-cdist(X, X, "sqeuclidean"))))(X).round(4)
+    array([[ 1.473],
+           [-1.325],
+           [-0.148]])
+    """
+    XA, XB = (_real("cdist", x).astype(np.float64) for x in (XA, XB))
+    if XA.ndim != 2 or XB.ndim != 2 or XA.shape[1] != XB.shape[1]:
+        raise ValueError(f"cdist: needs matrices with as many columns, got shapes {XA.shape} and {XB.shape}")
+    if callable(metric):
+        pairs = [metric(a, b, **kwargs) for a in XA for b in XB]
+        return np.reshape(np.stack(pairs), (len(XA), len(XB)))
+    metric = metric.lower()
+    formula = _formula("cdist", metric)
+    keywords = _keywords("cdist", metric, {"out": out, **kwargs}, XA, XB)
+
+    def of_scipy(XA: Any, XB: Any, keywords: dict[str, Any]) -> Any:
+        return scipy.spatial.distance.cdist(XA, XB, metric, **keywords)
+
+    def of_rows(rows: slice) -> Callable[..., Any]:
+        return lambda XA, XB, keywords: formula(XA[rows, None], XB, **keywords)
+
+    blocks = _blocks(len(XA), XB.size) or [slice(0)]
+    return by_formula(of_scipy, [*map(of_rows, blocks)], XA, XB, keywords)
+
+
+@drop_in(scipy.spatial.distance.pdist)
+def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    """Distances between the rows of a matrix, each pair once, like ``scipy.spatial.distance.pdist``.
+
+    Parameters
+    ----------
+    X : (m, n) array
+        Real, differentiable.
+    metric, out, **kwargs
+        As for :func:`cdist`.
+
+    Returns
+    -------
+    (m (m - 1) / 2,) array
+        The upper triangle, row by row; :func:`squareform` makes a matrix of it.
+
+    Raises
+    ------
+    TypeError
+        For metrics without derivative, those of truth values.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.spatial.distance import pdist
+    >>> ld.grad(lambda X: pdist(X, "cityblock")[0])(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 0.0]]))
+    array([[-1.,  1.],
+           [ 1., -1.],
+           [ 0.,  0.]])
+    """
+    X = _real("pdist", X).astype(np.float64)
+    if X.ndim != 2:
+        raise ValueError(f"pdist: needs a matrix, got shape {X.shape}")
+    first, second = np.triu_indices(len(X), 1)
+    if callable(metric):
+        return np.stack([metric(X[i], X[j], **kwargs) for i, j in zip(first, second, strict=True)])
+    metric = metric.lower()
+    formula = _formula("pdist", metric)
+    keywords = _keywords("pdist", metric, {"out": out, **kwargs}, X)
+
+    def of_scipy(X: Any, keywords: dict[str, Any]) -> Any:
+        return scipy.spatial.distance.pdist(X, metric, **keywords)
+
+    def of_pairs(pairs: slice) -> Callable[..., Any]:
+        return lambda X, keywords: formula(X[first[pairs]], X[second[pairs]], **keywords)
+
+    blocks = _blocks(len(first), X.shape[1]) or [slice(0)]
+    return by_formula(of_scipy, [*map(of_pairs, blocks)], X, keywords)
+
+
+@drop_in(scipy.spatial.distance.squareform)
+def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+    """Distances of pairs as a symmetric matrix, and back, like ``scipy.spatial.distance.squareform``.
+
+    Parameters
+    ----------
+    X : (m (m - 1) / 2,) or (m, m) array
+    force : {'no', 'tomatrix', 'tovector'}
+    checks : bool
+
+    Returns
+    -------
+    array
+        Of a matrix its upper triangle is read.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.spatial.distance import squareform
+    >>> ld.grad(lambda d: np.sum(squareform(d)))(np.ones(3))
+    array([2., 2., 2.])
+    """
+    X = np.atleast_1d(X)
+    scipy.spatial.distance.squareform(value(X), force, checks)  # which raises what it raises
+    if X.ndim == 2:
+        return X[np.triu_indices(len(X), 1)]
+    places = scipy.spatial.distance.squareform(np.arange(1, len(X) + 1))  # 0 on the diagonal
+    return np.concatenate([np.zeros(1, X.dtype), X])[places]
+
+
+__getattr__ = rest_of(
+    scipy.spatial.distance,
+    dict.fromkeys(("dice", "hamming", "jaccard", "rogerstanimoto", "yule"), "it compares truth values")
+    | {"directed_hausdorff": "write it with cdist, np.min and np.max"},
+)
+
+
+__dir__ = names_of(scipy.spatial.distance, __all__)
