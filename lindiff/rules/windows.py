@@ -96,7 +96,8 @@ def as_strided_(
     places = start // of.itemsize + places_of_steps(shape, steps)
     if places.size and (places.min() < 0 or places.max() >= memory.size):
         raise ValueError("as_strided of a Variable: shape and strides reach outside of its memory")
-    return by_steps(memory, start // of.itemsize, shape, steps, writeable and x.flags.writeable)
+    may_write = writeable and (x._scalar or x.flags.writeable)  # a scalar becomes an array of its own
+    return by_steps(memory, start // of.itemsize, shape, steps, may_write)
 
 
 def address(x: Any) -> int:

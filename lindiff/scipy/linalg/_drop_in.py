@@ -112,7 +112,10 @@ def _holds_variables(x: Any) -> bool:
 
 
 def _as_argument(x: Any) -> Any:
-    return as_array(x) if _holds_variables(x) else x
+    """An argument as formulas keep it: lists, which the caller may change afterwards, as copies."""
+    if _holds_variables(x):
+        return as_array(x)
+    return [*x] if type(x) is list else x
 
 
 def _in_order_of(original: Callable[..., Any], function: Callable[..., Any]) -> inspect.Signature:
