@@ -47,9 +47,9 @@ def of_types_along_axes(rng):
         yield sample(rng.standard_normal((2, 3)), type, orthogonalize=True)
 
 
-def named(name, samples, **options):
+def named(name, samples, what="", **options):
     return Operator(
-        f"scipy.fft.{name}", getattr(fft, name), samples, reference=getattr(scipy.fft, name), **options
+        f"scipy.fft.{name}{what}", getattr(fft, name), samples, reference=getattr(scipy.fft, name), **options
     )
 
 
@@ -69,6 +69,6 @@ OPERATORS = [
         for name in ["fftshift", "ifftshift"]
     ),
     *(named(name, of_types, complex=True) for name in ["dct", "idct", "dst", "idst"]),
-    *(named(name, of_types_orthogonal_or_not) for name in ["dct", "idct", "dst", "idst"]),
+    *(named(name, of_types_orthogonal_or_not, " (real)") for name in ["dct", "idct", "dst", "idst"]),
     *(named(name, of_types_along_axes) for name in ["dctn", "idctn", "dstn", "idstn"]),
 ]

@@ -32,10 +32,12 @@ def of_data(*options, shape=(), axis=0, lengths=(7,)):
     return samples
 
 
-def named(name, samples, call=lambda interpolant: lambda x, y, at, **how: interpolant(x, y, **how)(at)):
+def named(
+    name, samples, call=lambda interpolant: lambda x, y, at, **how: interpolant(x, y, **how)(at), what=""
+):
     ours, theirs = getattr(interpolate, name), getattr(scipy.interpolate, name)
     return Operator(
-        f"scipy.interpolate.{name}",
+        f"scipy.interpolate.{name}{what}",
         ours,
         samples,
         call=call(ours),
@@ -84,9 +86,13 @@ KINDS = ["linear", "nearest", "nearest-up", "previous", "next", "zero", "slinear
 
 OPERATORS = [
     named("CubicSpline", of_data(*ENDS, lengths=(2, 3, 6))),
-    named("CubicSpline", of_data({"axis": 1}, {"axis": 1, "bc_type": "natural"}, shape=(2,), axis=1)),
+    named(
+        "CubicSpline",
+        of_data({"axis": 1}, {"axis": 1, "bc_type": "natural"}, shape=(2,), axis=1),
+        what=" (axis)",
+    ),
     named("make_interp_spline", of_data(*({"k": k} for k in (1, 2, 3, 5)), shape=(2,))),
-    named("make_interp_spline", of_data({"bc_type": "natural"}, {"bc_type": "clamped"})),
+    named("make_interp_spline", of_data({"bc_type": "natural"}, {"bc_type": "clamped"}), what=" (ends)"),
     named(
         "interp1d",
         of_data(*({"kind": kind, "fill_value": (0.5, 0.25), "bounds_error": False} for kind in KINDS)),
@@ -94,6 +100,7 @@ OPERATORS = [
     named(
         "interp1d",
         of_data({"fill_value": "extrapolate"}, {"kind": 2, "fill_value": "extrapolate"}, shape=(2,), axis=1),
+        what=" (extrapolate)",
     ),
     named("RegularGridInterpolator", grids, at_grid),
     named("BSpline", knots_and_coefficients, of_arrays),

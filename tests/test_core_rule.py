@@ -692,3 +692,74 @@ def test_a_pullback_of_compiled_code_says_which_mode_takes_it():
     with pytest.raises(TypeError, match='mode="reverse"'):
         ld.jacobian(blurred, mode="forward")(np.ones(3))
     np.testing.assert_array_equal(ld.jacobian(blurred, mode="reverse")(np.ones(3)), np.eye(3))
+
+
+class Layer(list):
+    """A list of a class of its own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Weights:
+    W: object
+
+
+@pytest.mark.parametrize("n", [3, 200])  # copied, guarded
+@pytest.mark.parametrize("box", [Weights, lambda W: Layer([W]), lambda W: collections.OrderedDict(W=W)])
+def test_constants_in_trees_that_hold_no_variable_are_those_of_the_call(box, n):
+    @ld.rule
+    def apply(params, x):
+        W = (
+            params.W
+            if isinstance(params, Weights)
+            else next(iter(getattr(params, "values", lambda: params)()))
+        )
+        return W @ x, ld.Differential((None, lambda x_dot: W @ x_dot), (None, lambda y_bar: W.T @ y_bar))
+
+    def f(x):
+        W = np.ones((n, n))
+        y = apply(box(W), x)
+        W[:] = 0.0
+        return np.sum(y)
+
+    if n > 64:
+        with pytest.raises(RuntimeError, match="written to since"):
+            ld.grad(f)(np.ones(n))
+    else:
+        np.testing.assert_array_equal(ld.grad(f)(np.ones(n)), np.full(n, n))
+
+
+def test_partials_in_a_buffer_of_the_rule():
+    for n in (3, 6000):
+        slope, table, x = np.empty(n), np.empty((2, n)), np.linspace(0.0, 1.0, n)
+
+        @ld.rule
+        def sine(x, slope=slope):
+            np.cos(x, out=slope)
+            return np.sin(x), ld.Elementwise(slope)
+
+        @ld.rule
+        def of_row(x, table=table):
+            np.exp(x, out=table[1])
+            return table[1], ld.Elementwise(table[1])
+
+        np.testing.assert_allclose(
+            ld.grad(lambda x: np.sum(sine(x) * sine(2 * x)))(x),
+            np.cos(x) * np.sin(2 * x) + 2 * np.sin(x) * np.cos(2 * x),
+            atol=1e-12,
+        )
+        np.testing.assert_allclose(ld.grad(lambda x: np.sum(of_row(x) * of_row(2 * x)))(x), 3 * np.exp(3 * x))
+
+
+def test_arguments_in_trees_of_results_are_results():
+    @ld.rule
+    def both(pair):
+        return {"p": pair[0]}, lambda y_bar: ([y_bar["p"], None],)
+
+    def f(x):
+        given = x * 1.0
+        made = both([given, x])["p"]
+        made[0] = 9.0
+        return np.sum(given * given)
+
+    x = np.array([2.0, 2.0])
+    assert f(x) == ld.value_and_grad(f)(x)[0] == 8.0

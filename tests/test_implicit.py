@@ -207,7 +207,9 @@ def test_solver_and_residual_do_not_write_into_their_arguments():
             ld.jvp(lambda a, found=found: found(a, b), (a,), (a,))
         np.testing.assert_array_equal(a, [2.0, 3.0])
         np.testing.assert_array_equal(b, 1.0)
-    assert ld.implicit(solver, residual)(a, b) is a  # without derivatives as NumPy
+    found = ld.implicit(solver, residual)(a, b)  # of its own, as with derivatives
+    np.testing.assert_array_equal(found, a)
+    assert not np.shares_memory(found, a)
     np.testing.assert_array_equal(a, [1.0, 2.0])
 
 
@@ -358,3 +360,16 @@ def test_what_a_linear_solve_returns_is_checked(solve):
     f = ld.implicit(lambda b: b / 2, lambda x, b: 2 * x - b, linear_solve=solve)
     with pytest.raises(TypeError, match=r"linear_solve\(A, b\) returns the solution"):
         ld.jacobian(f)(np.ones(2))
+
+
+def test_a_solver_that_fills_its_buffer_again():
+    buffer = np.empty(2)
+
+    def find(a):
+        return np.sqrt(a, out=buffer)
+
+    root = ld.implicit(find, lambda x, a: x * x - a)
+    a = np.array([1.0, 4.0])
+    value, gradient = ld.value_and_grad(lambda a: np.sum(root(a) * root(2 * a)))(a)
+    assert value == pytest.approx(np.sum(np.sqrt(2) * a)) == np.sum(root(a) * root(2 * a))
+    np.testing.assert_allclose(gradient, np.sqrt(2) * np.ones(2))

@@ -788,3 +788,43 @@ def test_arrays_of_lists_lie_by_rows():
         return y * x
 
     np.testing.assert_array_equal(ld.vjp(f, np.asfortranarray(A34))[0], f(np.asfortranarray(A34)))
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda y: np.broadcast_to(y, (2, 2))[0],
+        lambda y: np.broadcast_to(y, (2, 2))[:, 1],
+        lambda y: np.broadcast_arrays(y, np.ones((2, 2)))[0][..., 1],
+        lambda y: np.lib.stride_tricks.sliding_window_view(y, 2)[0],
+        lambda y: np.moveaxis(np.lib.stride_tricks.sliding_window_view(y, 1), 0, 1)[0],
+    ],
+)
+@pytest.mark.parametrize("write", [lambda y: y.__setitem__(0, 5.0), lambda y: y.__iadd__(1.0)])
+def test_views_of_read_only_views_see_writes_in_every_order(view, write):
+    def f(x):
+        y = x * 1.0
+        w = view(y)
+        write(y)
+        return np.sum(w**2)
+
+    def scaled(x):  # the same, written without views
+        y = x * 1.0
+        write(y)
+        return np.sum(view(y * 1.0) ** 2)
+
+    x = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(ld.grad(f)(x), ld.grad(scaled)(x))
+    np.testing.assert_array_equal(ld.hessian(f)(x), ld.hessian(scaled)(x))
+    twice = ld.jvp(lambda x: ld.jvp(f, (x,), (x,))[0], (x,), (x,))
+    assert twice[0] == f(x)
+
+
+def test_flat_takes_the_array_that_it_is_of():
+    def f(x):
+        A = x * 1.0
+        A.T.flat = A
+        return A
+
+    X = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(ld.vjp(f, X)[0], f(X))

@@ -111,6 +111,9 @@ def test_they_look_like_the_function():
 
 def test_they_are_methods_in_a_class():
     np.testing.assert_array_equal(Model().slope(x), 6 * x)
+    for way in COPIES.values():
+        np.testing.assert_array_equal(way(Model().slope)(x), 6 * x)
+        np.testing.assert_array_equal(ld.grad(lambda x, way=way: np.sum(way(Model().ruled)(x)))(x), 2 * x)
     model = pickle.loads(pickle.dumps(Model()))
     np.testing.assert_array_equal(ld.grad(lambda x: np.sum(model.ruled(x)))(x), 2 * x)
 

@@ -92,6 +92,8 @@ def test_derivatives_of_complex(case):
 
 @differentiable
 def test_memory_layout_does_not_matter(case):
+    if case.operator.name == "as_strided":
+        pytest.skip("its steps are those of the memory")
     arrays = case.arrays()
     strided = [np.asarray(np.stack([a, a], axis=-1)[..., 0]) for a in arrays]
     fortran = [np.array(a, order="F") for a in arrays]

@@ -64,6 +64,7 @@ OTHERS = {
     "rules/pointwise.pyx KINDS": "no size of an array",
     "kernels/loops.pyx GIVEN": "no size of an array",
     "kernels/loops.pyx REGISTERS": "of a formula: test_formulas",
+    "kernels/loops.pyx DECISIONS": "of a formula: test_formulas",
 }
 NOT_SIZES = {"kernels/expm.pyx", "numpy/_function.pyx", "kernels/rowmajor.pxd"}  # places and kinds
 

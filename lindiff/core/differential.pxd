@@ -47,6 +47,7 @@ cdef class Bilinear(Differential):
 cdef class Elementwise(Differential):
     cdef list partials
     cdef tuple given
+    cdef int take_partials(self, object result, tuple args) except -1
     cdef object partial(self, Py_ssize_t place)
 
 

@@ -625,6 +625,11 @@ cdef class Elementwise(Differential):
     cdef tuple functions(self):
         return (self.partials,)
 
+    cdef int take_partials(self, object result, tuple args) except -1:
+        """Copy the partials that somebody else holds, as a buffer that is filled again."""
+        self.partials = callers_own(self.partials, (result,), args, 2)
+        return 0
+
     cdef object partial(self, Py_ssize_t place):
         value = self.partials[place] if place < len(self.partials) else None
         if callable(value):

@@ -93,6 +93,8 @@ cdef class Rule(Handler):
         return step.result
 
     def __reduce__(self):
+        if isinstance(self.rule, types.MethodType):
+            return getattr, (self.rule.__self__, self.rule.__func__.__name__)
         return importable_name(self) or (Rule, (self.function, self.rule))
 
     def __repr__(self):
@@ -143,6 +145,8 @@ cdef class Rule(Handler):
             held = opened(args_seen, seals, shut)
             result = unsealed(result, seals, args_seen)
             result = callers_own(result, functions_of(found), args_seen)
+            if isinstance(found, Elementwise):
+                (<Elementwise>found).take_partials(result, args_seen)
         else:
             result, found = self.outcome(args_seen, kwargs_seen)
         if trace.level == 0:
@@ -173,7 +177,10 @@ cdef class Rule(Handler):
     cdef object plain_result(self, tuple args, dict kwargs):
         """The result of a call without Variables."""
         result, found = self.outcome(args, kwargs)
-        return callers_own(result, functions_of(found), args) if self.is_users else result
+        if not self.is_users:
+            return result
+        # an argument itself is that, as among Variables, but parts of trees are results like others
+        return callers_own(result, functions_of(found), args if cnp.PyArray_Check(result) else ())
 
     cdef int release(self, Differential differential) except -1:
         """Let the differential drop constants of which the rule knows that it never asks for them."""

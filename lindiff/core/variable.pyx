@@ -390,6 +390,10 @@ cdef inline bint is_made_by_hand(Variable x):
     return type(x.node) is Leaf and (<Leaf>x.node).shape is not None
 
 
+cdef inline bint in_fortran_order(object x):
+    return cnp.PyArray_CheckExact(x) and cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>x)
+
+
 cdef inline bint has_gaps(object x):
     """Whether a plain array has gaps in memory, which a copy would not have."""
     return cnp.PyArray_CheckExact(x) and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x) \
@@ -642,6 +646,8 @@ cpdef object kept(object x, list guards):
         return x
     if type(x) is dict and x:
         return {key: kept(item, guards) for key, item in x.items()}
+    if is_inner(x):
+        return pytree.replace(x, [kept(pytree.item(x, key), guards) for key in pytree.keys(x)])
     return x
 
 
@@ -1025,8 +1031,8 @@ cdef bint shares(object value, object x):
         return True
     if value is x:
         return True
-    if type(value) is Variable:
-        return base_of(value) is x
+    if type(value) is Variable:  # what is a view of a view that overlaps is one of the whole
+        return base_of(value) is x or type(x) is Variable and overlaps(x) and base_of(value) is base_of(x)
     whole = getattr(value, "base", None)  # of another library
     return whole is not None and (whole is x or whole is getattr(x, "base", None))
 
@@ -1629,6 +1635,8 @@ cdef class Variable:
     @flat.setter
     def flat(self, y):
         self.check_writable()
+        if type(y) is Variable and in_fortran_order(value_of(self)) and not in_fortran_order(value_of(y)):
+            y = in_own_memory(y)  # NumPy asks for that order, which is a copy
         self.flat[...] = np.resize(as_it_is_read(y, self, ...), self.size)
 
     @property

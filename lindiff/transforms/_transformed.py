@@ -7,7 +7,6 @@ that made it: other processes make it anew from a function that they import.
 from __future__ import annotations
 
 import functools
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +23,7 @@ class Transformed(functools.partial[Any]):  # which costs next to nothing to cal
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A method, where it is written in the body of a class."""
-        return self if instance is None else types.MethodType(self, instance)
+        return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
         return importable_name(self) or (self.made_by, ())

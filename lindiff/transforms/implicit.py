@@ -152,11 +152,11 @@ def implicit(
                 "is to be differentiated by position, or ld.value(v)"
             )
         if not is_recording() and not any(map(traces_of, leaves)):
-            found = find(*value(args), **kwargs)
+            found = _in_own_memory(find(*value(args), **kwargs))
             _refuse_variables(found)
             return found
         plain = restore([_for_solver(leaf) for leaf in leaves])
-        found = _in_own_memory(called(functools.partial(find, **kwargs), plain), plain)
+        found = _in_own_memory(called(functools.partial(find, **kwargs), plain))
         _refuse_variables(found)
         x, aux = found if has_aux else (found, None)
         x_leaves, restore_x = pytree.flatten(x)
@@ -228,14 +228,9 @@ def _for_solver(x: Any) -> Any:
     return x[()] if type(x) is np.ndarray and x.ndim == 0 else x
 
 
-def _in_own_memory(found: Any, plain: Any) -> Any:
-    """What a solver found, where it returns (a view of) an argument as a copy: that belongs to the record."""
-    given = [x for x in pytree.flatten(plain)[0] if type(x) is np.ndarray]
-
-    def own(x: Any) -> Any:
-        return x.copy() if type(x) is np.ndarray and any(np.may_share_memory(x, g) for g in given) else x
-
-    return pytree.tree_map(own, found)
+def _in_own_memory(found: Any) -> Any:
+    """What a solver found, in memory of its own: it may be an argument, or a buffer that is filled again."""
+    return pytree.tree_map(lambda x: x.copy() if type(x) is np.ndarray else x, found)
 
 
 def _refuse_variables(found: Any) -> None:

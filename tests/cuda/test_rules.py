@@ -18,8 +18,10 @@ import lindiff as ld
 from lindiff.core import pytree
 from lindiff.core.registry import full_name
 
-# Of lindiff.linalg and scipy.linalg, which have tests of their own kernels.
-ELSEWHERE = ("table_linalg", "table_operators", "table_scipy")
+# Of lindiff.linalg and scipy.linalg, which have tests of their own kernels, and what takes no CuPy arrays.
+ELSEWHERE = (
+    "table_linalg", "table_operators", "table_scipy", "table_distances", "table_splines", "table_images",
+)  # fmt: skip
 SLOW = ("scipy.stats.f (pdf, ...)",)  # a quadrature in each element
 FAMILIES = [path.stem for path in sorted(Path(__file__).parent.parent.glob("table_*.py"))]
 OPERATORS = [

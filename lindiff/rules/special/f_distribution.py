@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Elementwise
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.rules._formula import perhaps
 from lindiff.rules.special.gamma import digamma_increment, polygamma, polygamma_increment
-from lindiff.rules.special.incomplete import apart, beta_weight, integrate, length_below
+from lindiff.rules.special.incomplete import apart, beta_weight, in_double, integrate, length_below
 
 __all__ = ["digamma_surplus", "direct_derivative", "share", "share_less_log", "slope"]
 
@@ -68,20 +69,21 @@ def _digamma_surplus(a: Any, b: Any, k: int) -> Any:
     """Where that cancels, ``a (1 - a) Σ f(b + m)`` over m ≥ 0 with ``f(t) = 1/(t (t + 1) (t + a))``; the
     terms from the 64th on by Euler and Maclaurin's formula (DLMF 2.10.1).
     """
-    a, b = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
+    a, b = np.broadcast_arrays(*in_double(a, b))
     summed = ~_is_wide(a, b)
     plain = digamma_increment(b, a) - a / b if k == 0 else polygamma_increment(1, b, a) + a / (b * b)
     if not np.any(summed):
         return plain
     p, end = np.where(summed, a, 1.0), b + TERMS
-    t, p_t = b[..., None] + np.arange(TERMS), p[..., None]
+    t, p_t = b[..., None] + placed(np.arange(TERMS), b), p[..., None]
     f = 1 / (t * (t + 1) * (t + p_t))
     parts = 1 / end, 1 / (end + 1), 1 / (end + p)
     squares = [part * part for part in parts]
     F, g1, g2 = parts[0] * parts[1] * parts[2], sum(parts), sum(squares)
     g3 = sum(part * square for part, square in zip(parts, squares, strict=True))
     if k == 0:
-        x, w = (1 + NODES) / 2, WEIGHTS / 2  # ∫ f dt from end on, with t = end / x
+        x, w = (placed(part, b) for part in ((1 + NODES) / 2, WEIGHTS / 2))
+        # ∫ f dt from end on, with t = end / x
         far = np.sum(w * x / ((end[..., None] + x) * (end[..., None] + p_t * x)), axis=-1)
         third = -F * (g1 * (g1 * g1 + 3 * g2) + 2 * g3)
         total = np.sum(f, axis=-1) + far + F / 2 + F * g1 / 12 + third / 720
@@ -112,8 +114,8 @@ def slope(n: Any, d: Any, u: Any) -> Any:
 def direct_derivative(n: Any, d: Any, x: Any, order: int) -> tuple[Any, Any]:
     """The first or second derivative by d, and where it was computed: where that by b and z would cancel,
     unless d < 2 and x is beyond the mean."""
-    n, d, x = np.broadcast_arrays(*(np.asarray(each, np.float64) for each in (n, d, x)))
-    a, b, out = 0.5 * n, 0.5 * d, np.zeros(n.shape)
+    n, d, x = np.broadcast_arrays(*in_double(n, d, x))
+    a, b, out = 0.5 * n, 0.5 * d, np.zeros(n.shape, like=n)
     with np.errstate(all="ignore"):
         u = n * x / d
         known = (n > 0) & (d > 0) & np.isfinite(n) & np.isfinite(d) & (u > 0) & np.isfinite(u)
