@@ -828,3 +828,23 @@ def test_flat_takes_the_array_that_it_is_of():
 
     X = np.arange(6.0).reshape(2, 3)
     np.testing.assert_array_equal(ld.vjp(f, X)[0], f(X))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3, 4)])
+def test_repeated_elements_lie_in_memory_of_their_own(shape):
+    for base in (np.ones(shape[-1]), np.ones((shape[-2], 1))[::-1]):
+        x = np.broadcast_to(base, shape)
+
+        def whole_is_inside(v):
+            plain = ld.value(v)
+            low, high = np.lib.array_utils.byte_bounds(plain)
+            owner = plain.base if plain.base is not None else plain
+            while owner.base is not None:
+                owner = owner.base
+            first, last = np.lib.array_utils.byte_bounds(owner)
+            assert first <= low
+            assert high <= last
+            v[...] = v * 2.0
+            return np.sum(v * v)
+
+        np.testing.assert_array_equal(ld.vjp(whole_is_inside, x)[1](1.0)[0], np.full(shape, 8.0))

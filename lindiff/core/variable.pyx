@@ -472,7 +472,7 @@ cdef tuple extent_and_strides(object x):
             continue
         if abs(x.strides[axis]) != expected:
             step += 1
-        strides[axis] = step if x.strides[axis] > 0 else -step
+        strides[axis] = -step if x.strides[axis] < 0 else step
         start += (length - 1) * step if x.strides[axis] < 0 else 0
         size += (length - 1) * step
         expected = abs(x.strides[axis]) * length
