@@ -23,6 +23,7 @@ ELSEWHERE = (
     "table_linalg", "table_operators", "table_scipy", "table_distances", "table_splines", "table_images",
 )  # fmt: skip
 SLOW = ("scipy.stats.f (pdf, ...)",)  # a quadrature in each element
+HOST_ONLY = ("scipy.signal.sosfiltfilt",)
 FAMILIES = [path.stem for path in sorted(Path(__file__).parent.parent.glob("table_*.py"))]
 OPERATORS = [
     operator
@@ -34,7 +35,7 @@ CASES = [
     case
     for operator in OPERATORS
     for case in operator.cases()
-    if operator.name not in SLOW
+    if operator.name not in (*SLOW, *HOST_ONLY)
     if any(isinstance(leaf, np.ndarray) for leaf in pytree.flatten((case.sample.args, case.sample.kwargs))[0])
 ]
 IN_SINGLE = [
