@@ -5,8 +5,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -108,9 +106,9 @@ assert ramp(3.0, 1.0) == 2.0
 """
 
 
-def test_rule_for_an_existing_function(tmp_path):
+def test_rule_for_an_existing_function(alone):
     """In a process of its own, as rules are there for the whole process; outside the source tree."""
-    subprocess.run([sys.executable, "-c", EXISTING], check=True, cwd=tmp_path)
+    alone(EXISTING)
 
 
 def test_keyword_arguments_are_bound_by_name():
@@ -340,7 +338,7 @@ def test_a_fast_path_equals_its_rule():
         np.testing.assert_allclose(part, whole[:10], rtol=1e-14)
 
 
-def test_warnings_are_hushed_wherever_numpy_keeps_its_errstate(tmp_path):
+def test_warnings_are_hushed_wherever_numpy_keeps_its_errstate(alone):
     """NumPy's context variable is found by its effect; where there is none, np.errstate itself is entered."""
     script = """
 import numpy as np
@@ -354,9 +352,7 @@ try:
 except FloatingPointError:
     print("restored")
 """
-    command = [sys.executable, "-c", script]
-    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert result.stdout.splitlines() == ["[0.   0.25]", "restored"]
+    assert alone(script).splitlines() == ["[0.   0.25]", "restored"]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 import inspect
 import pickle
-import subprocess
-import sys
 import textwrap
 import warnings
 
@@ -448,9 +446,9 @@ assert type(np.zeros(2)) is numpy.ndarray
 """
 
 
-def test_outside_transforms_arrays_and_scalars_are_numpys(tmp_path):
+def test_outside_transforms_arrays_and_scalars_are_numpys(alone):
     """In a process of its own: Variables made by hand live in other tests."""
-    subprocess.run([sys.executable, "-c", OUTSIDE], check=True, cwd=tmp_path)
+    alone(OUTSIDE)
 
 
 # What a constant array v, and one without axes a, give: NumPy's scalars, or arrays to write into.

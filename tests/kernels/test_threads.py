@@ -1,8 +1,6 @@
 """Large batches of small matrices are shared among threads: the same results, the same errors."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -75,7 +73,7 @@ def test_nonsense_in_the_environment_is_ignored(given, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_threads_after_a_fork(tmp_path):
+def test_threads_after_a_fork(alone):
     """Nothing is left over that a child would wait for."""
     code = """
 import os, numpy as np
@@ -88,4 +86,4 @@ if child == 0:
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=tmp_path)
+    alone(code)
