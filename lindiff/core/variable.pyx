@@ -908,6 +908,13 @@ cdef inline bint is_operand(object x):
     )
 
 
+cdef inline object operand(Variable v, object x):
+    """An operand of ``v``: of a list that holds Variables an array."""
+    if isinstance(x, (list, tuple)) and innermost(x, None) is not None:
+        return np.array(x, like=v)
+    return x
+
+
 cdef bint is_table(object x):
     """Whether ``x`` turns into an array, but NumPy's functions do not dispatch on it.
 
@@ -1248,42 +1255,42 @@ cdef class Variable:
     # -- operators -------------------------------------------------------------------------------------
 
     def __add__(self, other):
-        return _operators.add(self, other) if is_operand(other) else NotImplemented
+        return _operators.add(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __radd__(self, other):
-        return _operators.add(other, self) if is_operand(other) else NotImplemented
+        return _operators.add(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __sub__(self, other):
-        return _operators.subtract(self, other) if is_operand(other) else NotImplemented
+        return _operators.subtract(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __rsub__(self, other):
-        return _operators.subtract(other, self) if is_operand(other) else NotImplemented
+        return _operators.subtract(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __mul__(self, other):
-        return _operators.multiply(self, other) if is_operand(other) else NotImplemented
+        return _operators.multiply(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __rmul__(self, other):
-        return _operators.multiply(other, self) if is_operand(other) else NotImplemented
+        return _operators.multiply(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __truediv__(self, other):
-        return _operators.divide(self, other) if is_operand(other) else NotImplemented
+        return _operators.divide(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __rtruediv__(self, other):
-        return _operators.divide(other, self) if is_operand(other) else NotImplemented
+        return _operators.divide(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __matmul__(self, other):
-        return _operators.matmul(self, other) if is_operand(other) else NotImplemented
+        return _operators.matmul(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __rmatmul__(self, other):
-        return _operators.matmul(other, self) if is_operand(other) else NotImplemented
+        return _operators.matmul(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __pow__(self, other, modulo):
         if modulo is not None:
             raise TypeError("pow() with a modulus is for integers")
-        return _operators.power(self, other) if is_operand(other) else NotImplemented
+        return _operators.power(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __rpow__(self, other, modulo):
-        return _operators.power(other, self) if is_operand(other) else NotImplemented
+        return _operators.power(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __floordiv__(self, other):
         return np.floor_divide(self, other) if is_operand(other) else NotImplemented
