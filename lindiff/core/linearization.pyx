@@ -195,7 +195,7 @@ cdef class Linearization:
     def __cinit__(self, function, tuple primals, bint has_aux=False, bint kept=False):
         cdef Trace trace = Trace()
         cdef list variables, nodes
-        self.inputs = Inputs(primals, kept=kept)
+        self.inputs = Inputs(primals, "primal" if kept else "argument", kept)
         variables = trace_inputs(trace, self.inputs.arrays)
         know_arrays(variables, self.inputs.originals)
         nodes = [(<Variable>v).node for v in variables]  # the function may operate on the Variables in place

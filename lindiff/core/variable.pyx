@@ -800,7 +800,7 @@ def differentiable_array(x, str what="argument"):
     if not hasattr(x, "__array_function__") or isinstance(x, np.generic):
         given, x = x, np.asarray(x)
         if x.shape == () and x.dtype.kind not in "biufc":
-            raise TypeError(f"{what} is or holds {no_number(given)}")
+            raise TypeError(f"{what} is or holds {no_number(given, what)}")
     kind = x.dtype.kind
     if kind in "fc":
         if x.dtype.itemsize > 16 or x.dtype.char in "gG":
@@ -810,19 +810,26 @@ def differentiable_array(x, str what="argument"):
         return x.astype(np.float64)
     hint = ""
     if kind in "Ob":
-        hint = "; write np.array(x, dtype=float), or give it in an argument that argnums does not name"
+        hint = f"; write np.array(x, dtype=float), or {kept_out(what)}"
     if x.dtype.names is not None:
         hint = "; give a dict of its fields, {name: x[name] for name in x.dtype.names}"
     raise TypeError(f"{what} has dtype {x.dtype}, which has no derivative{hint}")
 
 
-cdef str no_number(object x):
+cdef str kept_out(str what):
+    """How to give a function something that is not differentiated, where ``what`` it is given is."""
+    if what == "argument":
+        return "give it in an argument that argnums does not name"
+    return "let the function close over it, as lambda x: f(x, other) does"
+
+
+cdef str no_number(object x, str what):
     """What ``x`` is instead of an array or a number, and where it should be."""
     if isinstance(x, (str, bytes)):
-        return f"{x!r}, which has no derivative: give it in an argument that argnums does not name"
+        return f"{x!r}, which has no derivative: {kept_out(what)}"
     return (
         f"a {type(x).__qualname__}, which has no derivative: make it a dict, a named tuple or a dataclass of "
-        f"arrays, or give it in an argument that argnums does not name")
+        f"arrays, or {kept_out(what)}")
 
 
 cpdef list trace_inputs(Trace trace, list arrays):
@@ -1169,7 +1176,7 @@ cdef class Variable:
             raise TypeError(
                 "this is a Variable already; derivatives of derivatives are made with nested transforms "
                 "(ld.grad of ld.grad, ld.hessian), a constant copy is ld.Variable(ld.value(v))")
-        value = differentiable_array(array)
+        value = differentiable_array(array, "the array of a Variable")
         self._scalar = cnp.PyArray_CheckExact(value) and value.ndim == 0 and not cnp.PyArray_Check(array)
         leaf = Leaf.__new__(Leaf)
         leaf.trace = tape_of(current_trace())
