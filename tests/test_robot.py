@@ -662,6 +662,75 @@ STOPS = {
         """,
         ['run it within\n    with ld.patch_numpy(modules=["robotpackage"]):'],
     ),
+    "buffer of several functions": (
+        """
+        state = np.zeros(3)
+
+        def step(x):
+            state[:] = x**2
+
+        def f(x):
+            step(x)
+            return np.sum(state)
+        """,
+        ["others use it, too: give it to them as an argument;"],
+    ),
+    "records that are counted": (
+        """
+        def f(x):
+            t = np.zeros(3, [("a", float)])
+            for i in range(len(t)):
+                t["a"][i] = x[i]
+            return np.sum(t["a"])
+        """,
+        ["t is a structured array, which takes no Variables: make one array of each field"],
+    ),
+    "records that are copied": (
+        """
+        def f(x):
+            t = np.zeros(3, [("a", float)])
+            before = t.copy()
+            t["a"][0] = x[0]
+            return np.sum(t["a"] - before["a"])
+        """,
+        ["t is a structured array, which takes no Variables: make one array of each field"],
+    ),
+    "other name of an array from a function": (
+        """
+        def make():
+            return np.zeros(3)
+
+        def f(x):
+            a = make()
+            b = a
+            a[0] = x[0]
+            return np.sum(b)
+        """,
+        ["if nobody else has to see the change"],
+    ),
+    "array of a dict": (
+        """
+        def f(x):
+            p = {"a": np.zeros(3)}
+            a = p["a"]
+            a[0] = x[0]
+            return np.sum(p["a"])
+        """,
+        ["if nobody else has to see the change"],
+    ),
+    "other name, changed in place": (
+        """
+        def make():
+            return np.zeros(3)
+
+        def f(x):
+            a = make()
+            b = a
+            a += x
+            return np.sum(b)
+        """,
+        ["if nobody else has to see the change"],
+    ),
     "array of objects": (
         """
         def f(x):

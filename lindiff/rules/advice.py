@@ -175,6 +175,9 @@ def _make_room(place: Place, array: ast.AST) -> str:
     is_view = isinstance(held, np.ndarray) and held.base is not None and sys.getrefcount(held.base) > 2
     if maker is None and is_view:
         return _IN_GENERAL["view"]
+    taken = isinstance(made, (ast.Subscript, ast.Attribute))  # from what keeps it
+    if maker is None and (taken or place.has_other_names(array)):  # a copy would not be seen there
+        return _IN_GENERAL["held"]
     if made is None or maker is None:
         like = "" if place.is_ours() else f", like={place.like()}"
         like = f", dtype=float{like}" if of_whole_numbers else like
@@ -187,6 +190,11 @@ def _make_room(place: Place, array: ast.AST) -> str:
 def _make_inside(place: Place, name: str, maker: str | None, of_whole_numbers: bool) -> str:
     """A plain array that was made outside the function, whose names it is not among: one of its own."""
     function = place.frame.f_code.co_name
+    if place.is_shared(name):
+        return (
+            f"{name} is a plain array, made outside {function}, and others use it, too: give it to them as "
+            f"an argument; where it is made, make it {_TAKES_VARIABLES}"
+        )
     outside = f"{name} is a plain array, made outside {function}; write"
     if maker is not None:
         return f"{outside} {place.above(f'{name} = {maker}', place.beginning())}"
@@ -207,7 +215,7 @@ def _in_fields(place: Place, target: ast.expr) -> str | None:
         return None
     made = place.made(array)
     statement = place.statement(made) if made is not None else None
-    if made is None or statement is None:
+    if made is None or statement is None or place.is_used_whole(array, statement):
         return f"{name} is a structured array, which takes no Variables: {_IN_GENERAL['records']}"
     parts = f"{{k: {place.numpy()}.array({name}[k], like={place.like(made)}) for k in {name}.dtype.names}}"
     apart = place.rewritten(statement, f"{place.text(statement)}; {name} = {parts}")

@@ -202,6 +202,39 @@ class Place:
                 found.append(node)
         return [node for node in found if node not in inner and not self._is_method(node)]
 
+    def is_used_whole(self, array: ast.expr, made: ast.stmt) -> bool:
+        """Whether the function that is running uses ``array``, after ``made``, otherwise than by items."""
+        name = self.text(array)
+        bases = set()
+        for item in self.items_of(array):
+            base: ast.expr = item
+            while isinstance(base, (ast.Subscript, ast.Attribute)) and self.text(base) != name:
+                base = base.value
+            bases.add(base)
+        lines = range((made.end_lineno or made.lineno) + 1, self._last_line() + 1)
+        return any(
+            isinstance(node, type(array)) and node.lineno in lines and self.text(node) == name
+            for node in ast.walk(self.tree)  # type: ignore[arg-type]
+            if node not in bases
+        )
+
+    def has_other_names(self, array: ast.AST) -> bool:
+        """Whether the frame knows the array by another name, too."""
+        held, name = self.meaning(array), self.text(array)
+        known = {**self.frame.f_globals, **self.frame.f_locals}
+        return any(x is held and other != name for other, x in known.items())
+
+    def is_shared(self, name: str) -> bool:
+        """Whether another function than the one that is running names a variable of the module so."""
+        mine = range(self.frame.f_code.co_firstlineno, self._last_line() + 1)
+        return any(
+            isinstance(node, ast.Name)
+            and node.id == name
+            and node.lineno not in mine
+            and isinstance(node.ctx, ast.Load)
+            for node in ast.walk(self.tree)  # type: ignore[arg-type]
+        )
+
     def _is_method(self, node: ast.expr) -> bool:
         """Whether ``node`` is called, or is no more than an attribute of arrays: ``t.shape``."""
         parent = self._parent(node)
