@@ -190,7 +190,7 @@ def _make_room(place: Place, array: ast.AST) -> str:
 def _make_inside(place: Place, name: str, maker: str | None, of_whole_numbers: bool) -> str:
     """A plain array that was made outside the function, whose names it is not among: one of its own."""
     function = place.frame.f_code.co_name
-    if place.is_shared(name):
+    if maker is not None and place.is_shared(name):
         return (
             f"{name} is a plain array, made outside {function}, and others use it, too: give it to them as "
             f"an argument; where it is made, make it {_TAKES_VARIABLES}"

@@ -225,12 +225,19 @@ class Place:
         return any(x is held and other != name for other, x in known.items())
 
     def is_shared(self, name: str) -> bool:
-        """Whether another function than the one that is running names a variable of the module so."""
+        """Whether others than the function that is running read the variable ``name`` around it."""
         mine = range(self.frame.f_code.co_firstlineno, self._last_line() + 1)
+        own: set[int] = {*mine}
+        for function in ast.walk(self.tree):  # type: ignore[arg-type]
+            if isinstance(function, ast.FunctionDef) and function.lineno not in mine:
+                lines = range(function.lineno, (function.end_lineno or function.lineno) + 1)
+                binds = any(_binds(part, name) for part in ast.walk(function))
+                if binds and mine.start not in lines:  # a variable of its own
+                    own.update(lines)
         return any(
             isinstance(node, ast.Name)
             and node.id == name
-            and node.lineno not in mine
+            and node.lineno not in own
             and isinstance(node.ctx, ast.Load)
             for node in ast.walk(self.tree)  # type: ignore[arg-type]
         )
@@ -421,6 +428,13 @@ class Place:
             if ast.unparse(target) == name
         ]
         return max(values, key=lambda value: value.lineno, default=None)
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Whether ``node`` makes ``name`` a variable of the function that it is in."""
+    if isinstance(node, ast.arg):
+        return node.arg == name
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
 
 
 def _declares(statement: ast.stmt) -> bool:
