@@ -51,7 +51,7 @@ CASES = {
     "view by name": (
         "x, n = np.ones(3), 2\ny = x[:n]\ny += v\nreturn x",
         "x, n = np.ones(3), 2",
-        "x = np.ones(3, like=v); n = 2",
+        "x, n = np.ones(3, like=v), 2",
     ),
     "columns": ("return np.c_[w, 2 * w]", "np.c_[w, 2 * w]", "np.column_stack([w, 2 * w])"),
     "joined": ("return np.r_[v, w, 1.0]", "np.r_[v, w, 1.0]", "np.hstack([v, w, 1.0])"),
@@ -322,10 +322,9 @@ def test_error_without_source_text():
         ),
         (lambda v: np.zeros(2).__setitem__(0, v), "fill np.zeros(n, like=v)"),
         (lambda v: scipy.optimize.minimize_scalar(lambda x: (x - v) ** 2), "ld.implicit(solver, residual)"),
-        (lambda v: scipy.ndimage.shift(v * np.ones(3), 1), "write\n    lindiff.scipy.ndimage.shift(v * np"),
+        (lambda v: scipy.ndimage.shift(v * np.ones(3), 1), "lindiff.scipy.ndimage.shift(v * np.ones(3), 1)"),
         (lambda v: scipy.ndimage.median(v * np.ones(3)), "\nlindiff has no derivative of scipy.ndimage.med"),
         (lambda v: scipy.spatial.distance.pdist([[v], [0]]), "lindiff.scipy.spatial.distance.pdist([[v]"),
-        (lambda v: scipy.optimize.brentq(lambda x: x - v, 0, 2), "\n    lindiff.scipy.optimize.brentq("),
     ],
 )
 def test_advice_on_numbers(ask, advice):
@@ -346,7 +345,7 @@ def test_variables_of_a_function_that_is_integrated_go_through_args():
     with pytest.raises(TypeError) as caught:
         function(body, "quad of g")(ld.Variable(1.5), None)
     right = "lindiff.scipy.integrate.quad(g, 0.0, 1.0, args=(a,))"
-    assert f"{right}\nwith the further parameters a of g" in str(caught.value)
+    assert f"{right}[0]\nand in line 3\n    def g(x, a):" in str(caught.value)
     body = body.replace("g(x)", "g(x, a)").replace("scipy.integrate.quad(g, 0.0, 1.0)", right)
     assert isinstance(function(body, "quad of g with a")(ld.Variable(1.5), None), ld.Variable)
 
@@ -395,8 +394,7 @@ def test_nditer():
 ELSEWHERE = {
     "argument": (
         "def rhs(y, out):\n    out[0] = y\nout = np.zeros(2)\nrhs(v, out)\nreturn np.sum(out)",
-        "out is a plain array that rhs was given: where it is made, make it an array that takes Variables "
-        "(np.zeros(n, like=v)",
+        "write in line 4\n    out = np.zeros(2, like=v)",
         ("np.zeros(2)", "np.zeros(2, like=v)"),
     ),
     "function around": (
@@ -421,8 +419,8 @@ ELSEWHERE = {
     ),
     "field": (
         "t = np.zeros(2, [('a', float)])\nt['a'][0] = v\nreturn t['a']",
-        "own = np.array(t['a'], like=v)",
-        ("t['a'][0] = v\nreturn t['a']", "own = np.array(t['a'], like=v)\nown[0] = v\nreturn own"),
+        "t = {k: np.array(t[k], like=v) for k in t.dtype.names}",
+        ("t['a'][0]", "t = {k: np.array(t[k], like=v) for k in t.dtype.names}\nt['a'][0]"),
     ),
 }
 

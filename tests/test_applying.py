@@ -102,7 +102,7 @@ def test_what_does_not_dispatch_says_what_to_write():
     v = ld.Variable([1.0, 2.0])
     with pytest.raises(TypeError, match=r"np\.stack"):
         np.vectorize(lambda x: x + 1)(v)
-    with pytest.raises(TypeError, match=r"lindiff\.numpy\.polynomial\.Polynomial\(v\)"):
+    with pytest.raises(TypeError, match=r"ld\.numpy\.polynomial\.Polynomial\(v\)"):
         np.polynomial.Polynomial(v)
     with pytest.raises(TypeError):
         np.ascontiguousarray(v)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lindiff as ld
+import lindiff.numpy as lnp
 from lindiff.core.record import current_trace, root_trace
 
 
@@ -305,3 +306,48 @@ def test_a_dtype_is_no_array_of_another_library():
         np.sum(v, axis=5, dtype=np.float64)
     with pytest.raises(ValueError, match="of one sign"):
         np.geomspace(v, -1.0, 3, dtype=np.float64)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda f, *x: ld.vjp(f, *x),
+        lambda f, *x: ld.jvp(f, x, x),
+        lambda f, *x: ld.linearize(f, *x),
+        lambda f, *x: ld.hvp(f, x, x),
+        lambda f, *x: ld.ggnvp(f, np.sum, x, x),
+    ],
+    ids=["vjp", "jvp", "linearize", "hvp", "ggnvp"],
+)
+@pytest.mark.parametrize("other", ["name", object(), np.array([True]), np.array([None])])
+def test_transforms_without_argnums_do_not_advise_them(transform, other):
+    with pytest.raises(TypeError, match="let the function close over it") as caught:
+        transform(lambda x, y: x, 1.0, other)
+    assert "argnums" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [object, [("a", float)]])
+def test_arrays_that_hold_no_numbers_would_lose_the_derivative(dtype):
+    for make in (
+        lambda x: x.astype(dtype),
+        lambda x: lnp.asarray(x, dtype),
+        lambda x: lnp.array([x, x], dtype),
+    ):
+        with pytest.raises(TypeError, match="would lose the derivative"):
+            ld.grad(lambda x: make(x)[0])(np.ones(2))  # noqa: B023
+    assert ld.value(lnp.zeros(2)).astype(object).dtype == object
+
+
+def test_lists_that_hold_variables_are_operands():
+    def f(x):
+        return (
+            np.sum(([x[0], 1.0] - x) * (2.0, x[1]) + x / [x[1], x[0]])
+            + [x[0], x[1]] @ x
+            + sum(x ** [x[1], 2])
+        )
+
+    x = np.array([1.5, 0.5])
+    h = 1e-6 * np.eye(2)
+    expected = [(f(x + d) - f(x - d)) / 2e-6 for d in h]
+    np.testing.assert_allclose(ld.grad(f)(x), expected, rtol=1e-7)
+    np.testing.assert_allclose(ld.hessian(f)(x), ld.hessian(f)(x).T, rtol=1e-12)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+
 import numpy as np
 import pytest
 import scipy.linalg
 import scipy.special
+import scipy.stats
 
 import lindiff as ld
 import lindiff.scipy.linalg
+import lindiff.scipy.stats
 from lindiff.core.registry import handler_kind
 from lindiff.rules.classification import (
     CONSTANT_MAKERS,
@@ -119,6 +124,39 @@ def test_makers_of_arrays_are_supported_but_not_by_protocol(name):
 def test_names_of_nothing(name):
     with pytest.raises(ValueError, match="nothing called"):
         ld.supported(name)
+
+
+@pytest.mark.parametrize("family", ["signal", "linalg", "special", "stats", "integrate", "optimize"])
+def test_notes_name_nothing_that_refuses_itself_and_nothing_private(family):
+    theirs = importlib.import_module(f"scipy.{family}")
+    ours = importlib.import_module(f"lindiff.scipy.{family}")
+    for name in theirs.__all__:
+        function = getattr(theirs, name)
+        if not callable(function) or isinstance(function, type):
+            continue
+        found = ld.supported(function)
+        assert not re.search(r"[. ]_[a-z]|object at", found.note), found
+        if found.note.startswith("write lindiff."):
+            written = found.note.removeprefix(f"write lindiff.scipy.{family}.")
+            assert written in ours.__all__, found
+
+
+@pytest.mark.parametrize(
+    ("function", "note"),
+    [
+        (scipy.stats.norm, "write lindiff.scipy.stats.norm"),
+        (scipy.stats.norm.logpdf, "write lindiff.scipy.stats.norm.logpdf"),
+        (scipy.stats.norm(0.0, 2.0).cdf, "write lindiff.scipy.stats.norm.cdf"),
+        (scipy.stats.norm.fit, "scipy.stats.norm.fit has no derivative rule"),
+        (scipy.stats.levy_stable.pdf, "scipy.stats.levy_stable.pdf has no derivative rule"),
+        (lindiff.scipy.stats.levy_stable, "scipy.stats.levy_stable has no derivative rule"),
+        ("scipy.sparse.linalg.gmres", "scipy.sparse.linalg.gmres has no derivative rule"),
+    ],
+)
+def test_distributions_and_nested_modules_go_by_their_public_names(function, note):
+    found = ld.supported(function)
+    assert not found
+    assert found.note.startswith(note)
 
 
 def test_rules_of_ones_own():

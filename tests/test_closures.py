@@ -362,7 +362,9 @@ def test_a_buffer_from_outside_is_plain_and_the_error_makes_one_inside():
         buffer[0] = x
         return np.sum(buffer * buffer)
 
-    with pytest.raises(TypeError, match=r"made outside f; write in f\n    buffer = np.zeros\(3, like=x\)"):
+    with pytest.raises(
+        TypeError, match=r"made outside f; write above line \d+\n    buffer = np.zeros\(3, like=x\)"
+    ):
         ld.grad(f)(2.0)
 
     def pasted(x):
@@ -371,14 +373,17 @@ def test_a_buffer_from_outside_is_plain_and_the_error_makes_one_inside():
         return np.sum(buffer * buffer)
 
     assert ld.grad(pasted)(2.0) == 4.0
-    np.testing.assert_array_equal(buffer, 0)
+    np.testing.assert_array_equal(f.__closure__[0].cell_contents, 0)
     given = np.random.default_rng(0).normal(size=3)
 
     def into_given(x):
         given[0] = x
         return np.sum(given)
 
-    with pytest.raises(TypeError, match=r"made in into_given\n    own = lnp.array\(given, like=x\)"):
+    with pytest.raises(
+        TypeError,
+        match=r"made outside into_given; write above line \d+\n    own = lnp.array\(given, like=x\)",
+    ):
         ld.grad(into_given)(2.0)
     assert given[0] != 2.0
 

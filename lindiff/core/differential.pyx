@@ -217,7 +217,7 @@ cdef class Differential(NodeOfMany):
             if self.sealed_by is None:
                 x_bars = self.pull_arguments(y_bar, overwrite)
             else:
-                x_bars = callers_own(self.pull_sealed(y_bar, overwrite, alone), (), (y_bar,))
+                x_bars = self.pull_sealed(y_bar, overwrite, alone)
         except TAKES_ONE:
             if count_of(y_bar) is None:
                 raise
@@ -304,7 +304,7 @@ cdef class Differential(NodeOfMany):
     def _pull_arguments(self, y_bar):
         if self.sealed_by is None:
             return self.pull_arguments(y_bar)
-        return callers_own(self.pull_sealed(y_bar, False, False), (), (y_bar,))
+        return self.pull_sealed(y_bar, False, False)
 
     def pull_unsealed(self, y_bar):
         return self.pull_arguments(y_bar)
@@ -328,14 +328,14 @@ cdef class Differential(NodeOfMany):
             if overwrite or type(y_bar) is Directions or not is_refusal(error):
                 raise
             seals = named_seals(self.sealed_by, self.seals or ())
-            if alone:
-                return run_unsealed(self.pull_unsealed, (y_bar,), seals, error)
-            seals += named_seals(first_of(self.pullback), (given,), (y_bar,))
-            return run_unsealed(self.pull_unsealed, (given,), seals, error)
-        if shut:
-            cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
-        look_again(first_of(self.pullback), looked, marks)
-        return x_bars
+            if not alone:
+                seals += named_seals(first_of(self.pullback), (given,), (y_bar,))
+            x_bars = run_unsealed(self.pull_unsealed, (y_bar if alone else given,), seals, error)
+        else:
+            if shut:
+                cnp.PyArray_ENABLEFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
+            look_again(first_of(self.pullback), looked, marks)
+        return callers_own(x_bars, (), (y_bar,))
 
     cdef object pull_arguments(self, object y_bar, bint overwrite=False):
         """Cotangents by argument; where it is allowed to ``overwrite``, ``y_bar`` may become one of them."""
@@ -429,13 +429,13 @@ cdef class Differential(NodeOfMany):
         cdef list given = sealed(x_dots, True)
         try:
             y_dot = self.push_tangents(list(given))
-            return callers_own(y_dot, (), tuple(given))
         except Exception as error:
             if count_of(x_dots) is not None or not is_refusal(error):
                 raise
-            return run_unsealed(
+            y_dot = run_unsealed(
                 self.push_tangents, (list(given),), named_seals(first_of(self.pushforward), given, x_dots)
                 + named_seals(self.sealed_by, self.seals or ()), error)
+        return callers_own(y_dot, (), tuple(given))
 
     def push_tangents(self, list x_dots):
         """The tangent of the result from those of all arguments, None where an argument is constant."""

@@ -234,7 +234,7 @@ cdef class Linearization:
     def __cinit__(self, function, tuple primals, bint has_aux=False, bint kept=False):
         cdef Trace trace = Trace()
         cdef list variables, nodes
-        self.inputs = Inputs(primals, kept=kept)
+        self.inputs = Inputs(primals, "primal" if kept else "argument", kept)
         variables = trace_inputs(trace, self.inputs.arrays)
         know_arrays(variables, self.inputs.originals)
         nodes = [(<Variable>v).node for v in variables]  # the function may operate on the Variables in place
@@ -305,6 +305,16 @@ cdef object own_tangent(object y_dot, object y):
     return as_value(y_dot.copy() if hasattr(y_dot, "copy") else y_dot)
 
 
+# Is told of every error that leaves a transform's function.
+cdef object _explain = None
+
+
+def explain_errors(explain):
+    """Let ``explain(error)`` look at every error that leaves a function while it is differentiated."""
+    global _explain
+    _explain = explain
+
+
 cdef object run(function, Trace trace, list variables, Inputs inputs):
     """Call the function on Variables with its trace current, whatever happens."""
     cdef tuple arguments = tuple(variables) if inputs.unflatten is None else inputs.unflatten(list(variables))
@@ -314,6 +324,10 @@ cdef object run(function, Trace trace, list variables, Inputs inputs):
             if is_large(x):
                 meet_large(trace)
         return function(*arguments)
+    except Exception as error:
+        if _explain is not None:
+            _explain(error)
+        raise
     finally:
         leave(token)
         end(trace)

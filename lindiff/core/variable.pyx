@@ -644,7 +644,7 @@ cpdef object kept(object x, list guards):
             if new is not item:
                 return pytree.rebuild(x, items)
         return x
-    if type(x) is dict and x:
+    if type(x) is dict:
         return {key: kept(item, guards) for key, item in x.items()}
     if is_inner(x):
         return pytree.replace(x, [kept(pytree.item(x, key), guards) for key in pytree.keys(x)])
@@ -806,7 +806,7 @@ def differentiable_array(x, str what="argument"):
     if not hasattr(x, "__array_function__") or isinstance(x, np.generic):
         given, x = x, np.asarray(x)
         if x.shape == () and x.dtype.kind not in "biufc":
-            raise TypeError(f"{what} is or holds {no_number(given)}")
+            raise TypeError(f"{what} is or holds {no_number(given, what)}")
     kind = x.dtype.kind
     if kind in "fc":
         if x.dtype.itemsize > 16 or x.dtype.char in "gG":
@@ -816,22 +816,29 @@ def differentiable_array(x, str what="argument"):
         return x.astype(np.float64)
     hint = ""
     if kind in "Ob":
-        hint = "; write np.array(x, dtype=float), or give it in an argument that argnums does not name"
+        hint = f"; write np.array(x, dtype=float), or {kept_out(what)}"
     if x.dtype.names is not None:
         hint = "; give a dict of its fields, {name: x[name] for name in x.dtype.names}"
     raise TypeError(f"{what} has dtype {x.dtype}, which has no derivative{hint}")
 
 
-cdef str no_number(object x):
+cdef str STATIC = ", or in a static field of a dataclass, field(metadata={'static': True})"
+
+
+cdef str kept_out(str what):
+    """How to give a function something that is not differentiated, where ``what`` it is given is."""
+    if what == "argument":
+        return "give it in an argument that argnums does not name"
+    return "let the function close over it, as lambda x: f(x, other) does"
+
+
+cdef str no_number(object x, str what):
     """What ``x`` is instead of an array or a number, and where it should be."""
     if isinstance(x, (str, bytes)):
-        return (
-            f"{x!r}, which has no derivative: give it in an argument that argnums does not name, or in a "
-            f"static field of a dataclass, field(metadata={{'static': True}})")
+        return f"{x!r}, which has no derivative: {kept_out(what)}{STATIC}"
     return (
         f"a {type(x).__qualname__}, which has no derivative: make it a dict, a named tuple or a dataclass of "
-        f"arrays, or give it in an argument that argnums does not name, or in a static field of a dataclass, "
-        f"field(metadata={{'static': True}})")
+        f"arrays, or {kept_out(what)}{STATIC}")
 
 
 cpdef list trace_inputs(Trace trace, list arrays):
@@ -915,6 +922,13 @@ cdef inline bint is_operand(object x):
         or (getattr(x, "__array_ufunc__", None) is not None and type(x) is not Directions
             and not has_its_own_arithmetic(x))
     )
+
+
+cdef inline object operand(Variable v, object x):
+    """An operand of ``v``: of a list that holds Variables an array."""
+    if isinstance(x, (list, tuple)) and innermost(x, None) is not None:
+        return np.array(x, like=v)
+    return x
 
 
 cdef bint is_table(object x):
@@ -1171,7 +1185,7 @@ cdef class Variable:
             raise TypeError(
                 "this is a Variable already; derivatives of derivatives are made with nested transforms "
                 "(ld.grad of ld.grad, ld.hessian), a constant copy is ld.Variable(ld.value(v))")
-        value = differentiable_array(array)
+        value = differentiable_array(array, "the array of a Variable")
         self._scalar = cnp.PyArray_CheckExact(value) and value.ndim == 0 and not cnp.PyArray_Check(array)
         leaf = Leaf.__new__(Leaf)
         leaf.trace = tape_of(current_trace())
@@ -1257,42 +1271,42 @@ cdef class Variable:
     # -- operators -------------------------------------------------------------------------------------
 
     def __add__(self, other):
-        return _operators.add(self, other) if is_operand(other) else NotImplemented
+        return _operators.add(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __radd__(self, other):
-        return _operators.add(other, self) if is_operand(other) else NotImplemented
+        return _operators.add(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __sub__(self, other):
-        return _operators.subtract(self, other) if is_operand(other) else NotImplemented
+        return _operators.subtract(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __rsub__(self, other):
-        return _operators.subtract(other, self) if is_operand(other) else NotImplemented
+        return _operators.subtract(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __mul__(self, other):
-        return _operators.multiply(self, other) if is_operand(other) else NotImplemented
+        return _operators.multiply(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __rmul__(self, other):
-        return _operators.multiply(other, self) if is_operand(other) else NotImplemented
+        return _operators.multiply(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __truediv__(self, other):
-        return _operators.divide(self, other) if is_operand(other) else NotImplemented
+        return _operators.divide(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __rtruediv__(self, other):
-        return _operators.divide(other, self) if is_operand(other) else NotImplemented
+        return _operators.divide(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __matmul__(self, other):
-        return _operators.matmul(self, other) if is_operand(other) else NotImplemented
+        return _operators.matmul(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __rmatmul__(self, other):
-        return _operators.matmul(other, self) if is_operand(other) else NotImplemented
+        return _operators.matmul(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __pow__(self, other, modulo):
         if modulo is not None:
             raise TypeError("pow() with a modulus is for integers")
-        return _operators.power(self, other) if is_operand(other) else NotImplemented
+        return _operators.power(self, operand(self, other)) if is_operand(other) else NotImplemented
 
     def __rpow__(self, other, modulo):
-        return _operators.power(other, self) if is_operand(other) else NotImplemented
+        return _operators.power(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __floordiv__(self, other):
         return np.floor_divide(self, other) if is_operand(other) else NotImplemented

@@ -13,17 +13,17 @@ import functools
 import importlib
 import inspect
 import itertools
-import linecache
 import math
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from lindiff.core.variable import Variable
-from lindiff.rules.place import RANDOM, Place, own_frame
+from lindiff.rules.abroad import in_package, line_of, remember
+from lindiff.rules.place import RANDOM, Place, own_frame, package_frame
 
 __all__ = ["refusal"]
 
@@ -54,12 +54,15 @@ _IN_GENERAL = {
     "index": "write int(ld.value(v))",
     "view": f"make the whole array {_TAKES_VARIABLES}",
     "table": "write a = a + v instead of a += v",
+    "room": f"make it {_TAKES_VARIABLES}",
+    "objects": "leave out dtype=object, or keep Variables in a list",
+    "records": "make one array of each field",
     "held": f"make it {_TAKES_VARIABLES} where it is made; or, if nobody else has to see the change, write "
     "a = a + v",
 }
 
 
-def refusal(variable: Any, wanted: str) -> TypeError:
+def refusal(variable: Any, wanted: str, message: str | None = None) -> TypeError:
     """The error for a Variable asked to become a plain ``"array"``, ``"float"``, ``"int"``, ....
 
     Parameters
@@ -67,27 +70,34 @@ def refusal(variable: Any, wanted: str) -> TypeError:
     variable : Variable
     wanted : str
         What NumPy or Python asked for; ``"view"`` for ``a[1:] += v`` with a plain array ``a``, ``"held"`` for
-        ``a += v`` where there are other names for ``a``.
+        ``a += v`` where there are other names for ``a``, ``"room"`` for functions that write into ``a``.
+    message : str, optional
+        What goes wrong, where that is not always the same.
 
     Returns
     -------
     TypeError
         To be raised; its text shows the user's line and what to write there.
     """
-    message = _REFUSED[wanted]
+    message = message or _REFUSED[wanted]
     frame = own_frame()
     if frame is None:
         return TypeError(f"{message}: {_IN_GENERAL[wanted]}")
-    place = Place(frame, variable)
-    message += f'\n  File "{frame.f_code.co_filename}", line {frame.f_lineno}'
-    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-    if line:
-        message += f"\n    {line}"
+    package = package_frame(frame)
+    if package is not None:
+        message += f"{line_of(package)}\n  called in"
+    message += line_of(frame)
     try:
-        written = None if wanted == "held" else _written(place, wanted)
+        place = Place(frame, variable)
+        if package is not None:
+            written = in_package(place, Place(package, variable)) or _plainly(place, place.node)
+        else:
+            written = _written(place, wanted)
     except Exception:  # advice that fails must not hide the error it was for
         written = None
-    return TypeError(f"{message}\n{written or _IN_GENERAL[wanted]}")
+    message += f"\n{written or _IN_GENERAL[wanted]}"
+    remember(message)
+    return TypeError(message)
 
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.ListComp)
@@ -102,17 +112,20 @@ def _loaded(target: ast.expr) -> ast.expr:
 def _written(place: Place, wanted: str) -> str | None:
     """Advice for the expression at a place; None where none is known."""
     node = place.node
+    if wanted == "objects":
+        return None
     if isinstance(node, ast.Subscript):
         if isinstance(node.ctx, ast.Load):
             if isinstance(place.meaning(node.value), (type(np.r_), type(np.c_))):
                 return _rows(place, node)
             return f"write {place.operand(node.value)}[int(ld.value(...))]; an index has no derivative"
-        return _make_room(place, node.value)
+        return _in_fields(place, node) or _make_room(place, node.value)
     if isinstance(node, ast.AugAssign) and wanted == "table":
         name = place.text(node.target) if isinstance(node.target, ast.Name) else "y"
-        return f"write\n    {name} = {ast.unparse(ast.BinOp(_loaded(node.target), node.op, node.value))}"
+        changed = ast.unparse(ast.BinOp(_loaded(node.target), node.op, node.value))
+        return f"write {place.rewritten(node, f'{name} = {changed}')}"
     if isinstance(node, ast.AugAssign):
-        return _add_to_view(place, node.target)
+        return _in_fields(place, node.target) or _add_in_place(place, node.target, wanted)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         return f"write {place.operand(node.left)} % ld.value({place.text(node.right)})"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
@@ -133,7 +146,8 @@ def _product(place: Place, node: ast.BinOp) -> str | None:
     else:
         return None
     parts = [dense if part is name else place.operand(part) for part in (node.left, node.right)]
-    return f"write\n    {' @ '.join(parts)}\nor give the product a rule of its own, ld.Linear"
+    line = place.rewritten(node, " @ ".join(parts))
+    return f"write {line}\nor give the product a rule of its own, ld.Linear"
 
 
 def _make_room(place: Place, array: ast.AST) -> str:
@@ -146,45 +160,96 @@ def _make_room(place: Place, array: ast.AST) -> str:
         return f"{name} is a plain array: make it {_TAKES_VARIABLES}"
     if (around := place.around(array)) is not None:
         return _make_room(around, array)
-    if isinstance(array, ast.Subscript) and isinstance(place.meaning(array.value), np.ndarray):
-        own = f"own = {place.numpy()}.array({name}, like={place.like()})"
-        return (
-            f"{name}, a field of a structured array, holds plain numbers; write into one beside it\n    {own}"
-        )
     made = place.made(array)
     of_whole_numbers = getattr(getattr(held, "dtype", None), "kind", "f") in "biu"
     maker = _with_room(place, made, of_whole_numbers) if made is not None else None
     if made is None and place.is_given(array):
+        if (call := place.caller_of(name)) is not None and isinstance(call[1], (ast.Name, ast.Attribute)):
+            return _make_room(*call)
         return (
             f"{name} is a plain array that {place.frame.f_code.co_name} was given: where it is made, make it "
             f"{_TAKES_VARIABLES}"
         )
     if place.is_outer(array):
         return _make_inside(place, name, maker, of_whole_numbers)
-    if maker is None and isinstance(held, np.ndarray) and sys.getrefcount(held.base) > 2:  # a view of another
+    is_view = isinstance(held, np.ndarray) and held.base is not None and sys.getrefcount(held.base) > 2
+    if maker is None and is_view:
         return _IN_GENERAL["view"]
+    taken = isinstance(made, (ast.Subscript, ast.Attribute))  # from what keeps it
+    if maker is None and (taken or place.has_other_names(array)):  # a copy would not be seen there
+        return _IN_GENERAL["held"]
     if made is None or maker is None:
         like = "" if place.is_ours() else f", like={place.like()}"
         like = f", dtype=float{like}" if of_whole_numbers else like
-        line = f"{name} = {place.numpy()}.array({name}{like})  # before the assignment"
-        return f"{name} is a plain array; write\n    {line}"
-    return _or_import(place, f"{name} = {maker}", f" in line {made.lineno}")
+        return (
+            f"{name} is a plain array; write {place.above(f'{name} = {place.numpy()}.array({name}{like})')}"
+        )
+    return _or_import(place, made, maker)
 
 
 def _make_inside(place: Place, name: str, maker: str | None, of_whole_numbers: bool) -> str:
     """A plain array that was made outside the function, whose names it is not among: one of its own."""
     function = place.frame.f_code.co_name
+    if maker is not None and place.is_shared(name):
+        return (
+            f"{name} is a plain array, made outside {function}, and others use it, too: give it to them as "
+            f"an argument; where it is made, make it {_TAKES_VARIABLES}"
+        )
     outside = f"{name} is a plain array, made outside {function}; write"
     if maker is not None:
-        return f"{outside} in {function}\n    {name} = {maker}"
+        return f"{outside} {place.above(f'{name} = {maker}', place.beginning())}"
     dtype = ", dtype=float" if of_whole_numbers else ""
     copied = f"own = {place.numpy()}.array({name}{dtype}, like={place.like()})"
-    return f"{outside} into one made in {function}\n    {copied}"
+    return f"{outside} {place.above(copied, place.beginning())}\nand own for {name} in {function}"
 
 
-def _add_to_view(place: Place, target: ast.AST) -> str | None:
-    """``a[1:] += v``, or ``b += v`` after ``b = a[1:]``."""
-    view = target if isinstance(target, ast.Subscript) else place.made(target)
+def _in_fields(place: Place, target: ast.expr) -> str | None:
+    """``t["a"][i] = v`` in a structured array, whose fields take Variables as the items of a dict."""
+    array = target
+    while isinstance(array, ast.Subscript):
+        array = array.value
+    if isinstance(array, ast.Attribute) and array.attr in _fields(place, array.value):  # of a np.recarray
+        array = array.value
+    names, name = _fields(place, array), place.text(array)
+    if not names or array is target:
+        return None
+    made = place.made(array)
+    statement = place.statement(made) if made is not None else None
+    if made is None or statement is None or place.is_used_whole(array, statement):
+        return f"{name} is a structured array, which takes no Variables: {_IN_GENERAL['records']}"
+    parts = f"{{k: {place.numpy()}.array({name}[k], like={place.like(made)}) for k in {name}.dtype.names}}"
+    apart = place.rewritten(statement, f"{place.text(statement)}; {name} = {parts}")
+    items = [(item, _by_field(place, item, name, names)) for item in place.items_of(array)]
+    others = [(item, text) for item, text in items if text != ast.unparse(item).replace("'", '"')]
+    return "\nand ".join([f"a structured array takes no Variables; write {apart}", *place.lines(others)])
+
+
+def _by_field(place: Place, item: ast.Subscript | ast.Attribute, name: str, names: Sequence[str]) -> str:
+    """``t["a"][i]`` for ``t[i]["a"]`` and ``t.a[i]``, ``t["a"][...]`` where ``t["a"]`` is written to."""
+    path: list[ast.expr] = []
+    rest: ast.expr = item
+    while isinstance(rest, (ast.Subscript, ast.Attribute)) and place.text(rest) != name:
+        path.insert(0, rest.slice if isinstance(rest, ast.Subscript) else ast.Constant(rest.attr))
+        rest = rest.value
+    fields = [place.constant(part) for part in path]
+    index = "".join(f"[{ast.unparse(part)}]" for part in path if not isinstance(place.constant(part), str))
+    wanted = [field for field in fields if isinstance(field, str)] or names
+    whole = "[...]" if isinstance(item.ctx, ast.Store) else ""
+    return ", ".join(f'{name}["{field}"]{index or whole}' for field in wanted)
+
+
+def _fields(place: Place, array: ast.expr) -> tuple[str, ...]:
+    """The names of an array's fields."""
+    held = place.meaning(array)
+    return (held.dtype.names or ()) if isinstance(held, np.ndarray) else ()
+
+
+def _add_in_place(place: Place, target: ast.AST, wanted: str) -> str | None:
+    """``a[1:] += v``, ``b += v`` after ``b = a[1:]``, or ``a += v`` after ``b = a``."""
+    made = place.made(target)
+    view = target if isinstance(target, ast.Subscript) else made
+    if wanted == "held":
+        return _make_room(place, target) if isinstance(made, ast.Call) else None
     return _make_room(place, view.value) if isinstance(view, ast.Subscript) else None
 
 
@@ -198,7 +263,7 @@ def _rows(place: Place, node: ast.Subscript) -> str:
         join = "column_stack"
     else:
         join = "concatenate" if any(np.ndim(place.meaning(part)) > 1 for part in parts) else "hstack"
-    return _or_import(place, f"{numpy}.{join}([{', '.join(map(place.text, parts))}])")
+    return _or_import(place, node, f"{numpy}.{join}([{', '.join(map(place.text, parts))}])")
 
 
 def _is_number(node: ast.AST) -> bool:
@@ -233,6 +298,12 @@ def _call(place: Place, call: ast.Call) -> str | None:
     if isinstance(call.func, ast.Call) and place.meaning(call.func.func) is np.vectorize:
         return _vectorized(place, call)
     function = place.meaning(call.func)
+    if (frozen := _frozen(place, call)) is not None:
+        return frozen
+    if isinstance(call.func, ast.Attribute):
+        frozen = _frozen(place, call.func.value)
+        if frozen is not None:
+            return frozen
     if function is None:
         if isinstance(call.func, ast.Attribute) and call.func.attr == "dot":
             return _method(place, call, call.func)
@@ -250,27 +321,31 @@ def _call(place: Place, call: ast.Call) -> str | None:
     owner = getattr(function, "__self__", None)
     if isinstance(owner, RANDOM):
         return _draw(place, call, function.__name__)
+    if isinstance(owner, np.ufunc) and function.__name__ == "at":
+        return _make_room(place, call.args[0])
     if isinstance(owner, np.ndarray) and isinstance(call.func, ast.Attribute):
         return _method(place, call, call.func)
     module, _, _ = (getattr(function, "__module__", None) or "").partition("._")
     if module.startswith("scipy"):
         return _scipy(place, call, function, module)
     if module.startswith("lindiff.scipy.integrate"):
-        return _given_as_args(place, call, place.text(call.func))
+        return _given_as_args(place, call, f"scipy.integrate.{function.__name__}")
     if module.startswith("numpy.polynomial"):
         arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
         series = getattr(function, "__self__", function)  # of Polynomial.fit the class
         shared = getattr(np.polynomial, series.__name__, None) is series
         home = "numpy.polynomial" if shared else function.__module__
         name = function.__name__ if series is function else f"{series.__name__}.{function.__name__}"
-        return f"write\n    lindiff.{home}.{name}({arguments})"
+        return _ours(place, call, f"{home}.{name}({arguments})")
     if (module == "numpy" or module.startswith("numpy.")) and module != "numpy.testing":
         return _lists(place, call)
     return _plainly(place, call)
 
 
-def _plainly(place: Place, call: ast.Call) -> str | None:
+def _plainly(place: Place, call: ast.AST | None) -> str | None:
     """A call into a library that takes plain arrays alone: ``plt.plot(t, v)``."""
+    if not isinstance(call, ast.Call):
+        return None
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     held = [argument for argument in given if place.holds_variable(argument)]
     if not held or not all(isinstance(argument, _EXPRESSIONS) for argument in held):
@@ -282,10 +357,16 @@ def _plainly(place: Place, call: ast.Call) -> str | None:
         f"{name}{ld}.value({place.text(argument)})" if argument in held else f"{name}{place.text(argument)}"
         for name, argument in parts
     ]
-    return (
-        f"this function takes plain arrays; where its derivative does not matter, write\n"
-        f"    {place.text(call.func)}({', '.join(arguments)})"
-    )
+    line = place.rewritten(call, f"{place.text(call.func)}({', '.join(arguments)})")
+    return f"this function takes plain arrays; where its derivative does not matter, write {line}"
+
+
+def _ours(place: Place, node: ast.AST, text: str) -> str:
+    """Advice to write ``text``, a name of ours that begins with ``numpy`` or ``scipy``, for ``node``."""
+    ld = place.called("lindiff")
+    name = f"{ld or 'lindiff'}.{text}"
+    line = f"write {place.rewritten(node, name)}"
+    return line if ld else f"{line}\nand begin with\n    import lindiff"
 
 
 def _with_like(place: Place, call: ast.Call, like: str) -> str:
@@ -295,15 +376,35 @@ def _with_like(place: Place, call: ast.Call, like: str) -> str:
 def _constructor(place: Place, call: ast.Call) -> str:
     """``np.array([v, 1.0])``."""
     first = call.args[0] if call.args else None
+    given = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "dtype")]
+    names = [names for dtype in given if (names := _names_of(place, dtype))]
+    if names:
+        columns = f"zip({names[0]}, zip(*{place.text(call.args[0])}))"
+        fields = f"{{k: {place.numpy()}.stack(column) for k, column in {columns}}}"
+        return f"a structured array takes no Variables; write {place.rewritten(call, fields)}"
     if isinstance(first, _DISPLAYS) or isinstance(place.meaning(first), (list, tuple)):
-        return _or_import(place, _with_like(place, call, place.like()))
+        return _or_import(place, call, _with_like(place, call, place.like()))
     v = place.text(first) if first is not None else "v"
     if first is not None and place.is_variable(first):
-        itself = _itself(place, call, first)
-        return f"{v} is an array already: write {itself}, or ld.value({v}) for its numbers"
+        line = place.rewritten(call, _itself(place, call, first))
+        return f"{v} is an array already: write {line}\nor ld.value({v}) for its numbers"
     return (
         f"if {v} is an array, write {v} alone, or ld.value({v}) for its numbers; if it goes through several, "
         f"write {place.numpy()}.stack([*{place.operand(first) if first is not None else v}])"
+    )
+
+
+def _names_of(place: Place, dtype: ast.expr) -> list[str]:
+    """The names of the fields that a dtype says, by its name or written out."""
+    if isinstance(dtype, ast.List) and all(isinstance(part, ast.Tuple) and part.elts for part in dtype.elts):
+        return [place.constant(part.elts[0]) for part in dtype.elts]  # type: ignore[attr-defined]
+    meaning = place.meaning(dtype)
+    return (
+        list(meaning.names or ())
+        if isinstance(meaning, np.dtype)
+        else [name for name, *_ in meaning if isinstance(name, str)]
+        if isinstance(meaning, list)
+        else []
     )
 
 
@@ -326,8 +427,9 @@ def _itself(place: Place, call: ast.Call, first: ast.expr) -> str:
     return f"{v}.copy()" if function is np.array else place.text(first)
 
 
-def _or_import(place: Place, line: str, where: str = "") -> str:
-    text = f"write{where}\n    {line}"
+def _or_import(place: Place, node: ast.AST, text: str) -> str:
+    """Advice to write ``text`` for ``node``."""
+    text = f"write {place.rewritten(node, text)}"
     return text if place.is_ours() else f"{text}\nor begin with `import lindiff.numpy as {place.numpy()}`"
 
 
@@ -345,7 +447,7 @@ def _vectorized(place: Place, call: ast.Call) -> str:
         f = place.operand(made.args[0])
     else:
         f = f"{place.text(made)}.pyfunc"
-    return _or_import(place, f"{place.numpy()}.stack([{f}(_) for _ in {place.text(call.args[-1])}])")
+    return _or_import(place, call, f"{place.numpy()}.stack([{f}(_) for _ in {place.text(call.args[-1])}])")
 
 
 def _in_ours(module: str) -> Callable[[Place, ast.Call], str]:
@@ -354,7 +456,7 @@ def _in_ours(module: str) -> Callable[[Place, ast.Call], str]:
     def advise(place: Place, call: ast.Call) -> str:
         name = place.text(call.func).rpartition(".")[2]
         arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
-        return f"write\n    {module}.{name}({arguments})"
+        return _ours(place, call, f"{module}.{name}({arguments})")
 
     return advise
 
@@ -366,7 +468,9 @@ def _into(position: int) -> Callable[[Place, ast.Call], str]:
 
 def _mathematics(place: Place, call: ast.Call, function: str) -> str:
     arguments = ", ".join(place.text(argument) for argument in call.args)
-    return f"write\n    {function.format(np=place.numpy())}({arguments})"
+    if function.startswith("scipy."):
+        return _ours(place, call, f"{function}({arguments})")
+    return f"write {place.rewritten(call, f'{function.format(np=place.numpy())}({arguments})')}"
 
 
 def _hypotenuse(place: Place, call: ast.Call) -> str:
@@ -374,38 +478,38 @@ def _hypotenuse(place: Place, call: ast.Call) -> str:
     if len(call.args) == 2 and not any(isinstance(argument, ast.Starred) for argument in call.args):
         return _mathematics(place, call, "{np}.hypot")
     numpy, arguments = place.numpy(), ", ".join(map(place.text, call.args))
-    return f"write\n    {numpy}.linalg.norm({numpy}.stack([{arguments}]))"
+    return f"write {place.rewritten(call, f'{numpy}.linalg.norm({numpy}.stack([{arguments}]))')}"
 
 
 def _pairs(place: Place, call: ast.Call) -> str:
     """``for i, x in np.ndenumerate(A)``."""
     A, numpy = place.operand(call.args[0]), place.numpy()
-    return (
-        f"write\n    ((i, {A}[i]) for i in {numpy}.ndindex({numpy}.shape({A})))\n"
-        f"or begin with `import lindiff.numpy as {numpy}`"
-    )
+    return _or_import(place, call, f"((i, {A}[i]) for i in {numpy}.ndindex({numpy}.shape({A})))")
 
 
 def _number(place: Place, call: ast.Call) -> str:
     v = place.text(call.args[0]) if call.args else "v"
     of = f"{place.text(call.func)}(ld.value({v}))"
-    if place.meaning(call.func) is complex:
-        v = place.operand(call.args[0]) if call.args else v
-        return f"write {v} + 0j to go on computing, or {of} for the plain number"
-    return f"write {v} itself to go on computing, or {of} for the plain number"
+    kind = place.meaning(call.func)
+    if kind is int or not call.args:
+        return f"write {place.rewritten(call, of)}"
+    itself = f"{place.operand(call.args[0])} + 0j" if kind in (complex, np.complex128) else v
+    return f"write {place.rewritten(call, itself)}\nto go on computing, or {of} for the plain number"
 
 
 def _method(place: Place, call: ast.Call, method: ast.Attribute) -> str | None:
     """``plain.dot(v)``, ``plain.fill(v)``."""
     if method.attr == "dot" and len(call.args) == 1:
-        return f"write\n    {place.operand(method.value)} @ {place.operand(call.args[0])}"
+        return (
+            f"write {place.rewritten(call, f'{place.operand(method.value)} @ {place.operand(call.args[0])}')}"
+        )
     if method.attr.startswith("__"):
         return None
     array = place.text(method.value)
     arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
     if method.attr in ("fill", "put", "itemset", "setfield", "partition", "sort"):
         return _make_room(place, method.value)
-    return f"write\n    {place.numpy()}.{method.attr}({array}, {arguments})"
+    return f"write {place.rewritten(call, f'{place.numpy()}.{method.attr}({array}, {arguments})')}"
 
 
 _CHOICES = ("choice", "permutation", "permuted", "shuffle")  # of the elements of an array
@@ -437,7 +541,7 @@ def _draw(place: Place, call: ast.Call, name: str) -> str:
         x, draw = place.text(call.args[0]), "choice" if name == "choice" else "permutation"
         arguments = ", ".join([f"len({x})", *map(place.text, [*call.args[1:], *call.keywords])])
         drawn = f"{place.operand(call.args[0])}[{rng}.{draw}({arguments})]"
-        return f"write\n    {f'{x} = {drawn}' if name == 'shuffle' else drawn}"
+        return f"write {place.rewritten(call, f'{x} = {drawn}' if name == 'shuffle' else drawn)}"
     if name not in _DRAWS:
         return f"write {rng}.{name}(ld.value(...)): this draw has no derivative by its parameters"
     parameters, formula = _DRAWS[name]
@@ -449,7 +553,7 @@ def _draw(place: Place, call: ast.Call, name: str) -> str:
     by_name = f"size={size}" if size else ""
     values = [given[parameter] for parameter in parameters]
     line = formula.replace("{size=}", by_name).format(*values, rng=rng, np=place.numpy(), size=size)
-    return f"write\n    {line}"
+    return f"write {place.rewritten(call, line)}"
 
 
 SEARCHES = {"least_squares", "minimize", "root"}  # take no Variables in lindiff.scipy.optimize either
@@ -462,23 +566,42 @@ def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | No
         owner = place.meaning(call.func.value)
         if owner is not None and not isinstance(owner, types.ModuleType):  # a distribution
             name = f"{place.text(call.func.value).rpartition('.')[2]}.{name}"
-    try:
-        ours = name.partition(".")[0] in importlib.import_module(f"lindiff.{module}").__all__
-    except ImportError:
-        ours = False
+    ours = _has_ours(module, name.partition(".")[0])
     if module == "scipy.integrate" and ours:
-        line = _given_as_args(place, call, f"lindiff.{module}.{name}")
+        line = _given_as_args(place, call, f"{module}.{name}")
         if line is not None:
             return line
     if ours and not (module == "scipy.optimize" and name in SEARCHES):
         arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
-        return f"write\n    lindiff.{module}.{name}({arguments})"
+        return _ours(place, call, f"{module}.{name}({arguments})")
     if module == "scipy.optimize":
         return (
             "the steps of a search have no derivative: ld.implicit(solver, residual) gives that of what it "
             "finds; use ld.value(v) where its derivative does not matter"
         )
     return f"lindiff has no derivative of {module}.{name}; use ld.value(v) where it does not matter"
+
+
+def _has_ours(module: str, name: str) -> bool:
+    """Whether ``lindiff`` has a module of SciPy, and in it the name."""
+    try:
+        return name in importlib.import_module(f"lindiff.{module}").__all__
+    except ImportError:
+        return False
+
+
+def _frozen(place: Place, distribution: ast.expr) -> str | None:
+    """``norm(m, 1.0)``, of which a method was called: with derivatives where it is made."""
+    made = distribution if isinstance(distribution, ast.Call) else place.made(distribution)
+    if not isinstance(made, ast.Call):
+        return None
+    family = place.meaning(made.func)
+    module = (getattr(type(family), "__module__", None) or "").partition("._")[0]
+    name = place.text(made.func).rpartition(".")[2]
+    if module != "scipy.stats" or not _has_ours(module, name):
+        return None
+    arguments = ", ".join(place.text(argument) for argument in [*made.args, *made.keywords])
+    return _ours(place, made, f"{module}.{name}({arguments})")
 
 
 def _given_as_args(place: Place, call: ast.Call, name: str) -> str | None:
@@ -495,9 +618,12 @@ def _given_as_args(place: Place, call: ast.Call, name: str) -> str | None:
         function, where = f"lambda {ast.unparse(first.args)}, {names}: {place.text(first.body)}", ""
     else:
         function = place.text(first)
-        where = f"\nwith the further parameters {names} of {function}"
+        header = place.header_with(place.meaning(first), names)
+        where = (
+            f"\nwith the further parameters {names} of {function}" if header is None else f"\nand {header}"
+        )
     tail = ", ".join([function, *rest, f"args=({names},)"])
-    return f"write\n    {name}({tail}){where}"
+    return f"{_ours(place, call, f'{name}({tail})')}{where}"
 
 
 def _closed_over(place: Place, function: ast.expr) -> list[str]:
@@ -533,7 +659,7 @@ def _lists(place: Place, call: ast.Call) -> str | None:
             given[i] = f"{numpy}.array({given[i]}, like={place.like()})"
         else:
             given[i] = f"{numpy}.stack({given[i]})"
-    return _or_import(place, f"{place.text(call.func)}({', '.join(given)})") if found else None
+    return _or_import(place, call, f"{place.text(call.func)}({', '.join(given)})") if found else None
 
 
 _MAKERS = {np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.array, np.asarray, np.arange}
@@ -546,7 +672,7 @@ _ADVICE: dict[Any, Callable[[Place, ast.Call], str | None]] = {
     np.float64: _number,
     np.float32: _number,
     np.complex128: _number,
-    np.full: lambda place, call: _or_import(place, _with_like(place, call, place.like())),
+    np.full: lambda place, call: _or_import(place, call, _with_like(place, call, place.like())),
     np.arange: _range,
     np.copyto: _into(0),
     np.fill_diagonal: _into(0),
@@ -554,7 +680,7 @@ _ADVICE: dict[Any, Callable[[Place, ast.Call], str | None]] = {
     np.put: _into(0),
     np.putmask: _into(0),
     np.put_along_axis: _into(0),
-    np.lib.stride_tricks.as_strided: _in_ours("lindiff.numpy.lib.stride_tricks"),
+    np.lib.stride_tricks.as_strided: _in_ours("numpy.lib.stride_tricks"),
     np.ndenumerate: _pairs,
 }
 _CONSTRUCTORS: list[Any] = [

@@ -145,8 +145,8 @@ def supported(function: Callable[..., Any] | str) -> Support:
     kind = handler_kind(function)
     if kind is not None:
         return Support("zero derivative" if kind == "Constant" else "differentiable")
-    module = getattr(function, "__module__", None) or ""
-    if isinstance(function, Rule) or module.startswith("lindiff."):
+    module = _module(function)
+    if isinstance(function, Rule) or (module.startswith("lindiff.") and not _refuses(function, module)):
         return Support("differentiable")
     return Support("unsupported", _instead_of(function, module))
 
@@ -195,19 +195,62 @@ def _of_method(ufunc: np.ufunc, method: str) -> Support:
 
 def _instead_of(function: Any, module: str) -> str:
     """What to write instead: the function of lindiff's namespace of that name, or what the error says."""
-    public = module.partition("._")[0]
-    name = getattr(function, "__name__", "")
-    if public.startswith("scipy."):
-        try:
-            drop_in = getattr(importlib.import_module(f"lindiff.{public}"), name)
-        except (ImportError, AttributeError):
-            pass
-        else:
-            return f"write lindiff.{public}.{drop_in.__name__}"
+    public, name = _public_name(function, module)
+    if public.partition(".")[0] == "scipy":
+        if _is_offered(f"lindiff.{public}", name):
+            return f"write lindiff.{public}.{name}"
+        full = f"{public}.{name}" if _is_found(public, name) else name
+        return (
+            f"{full} has no derivative rule in lindiff: call it in a function of your own that has one "
+            f"(@ld.rule), or use {full}(ld.value(v)) where its derivative does not matter"
+        )
     try:
         raise_unsupported(function)
     except TypeError as error:
         return str(error)
+
+
+def _refuses(function: Any, module: str) -> bool:
+    """Whether a distribution of lindiff's namespace is SciPy's own, for plain arrays alone."""
+    name = getattr(function, "name", None)
+    return isinstance(name, str) and not _is_offered(module.partition("._")[0], name)
+
+
+def _public_name(function: Any, module: str) -> tuple[str, str]:
+    """The module and the name by which users have a function, a distribution, or a method of one."""
+    owner = getattr(function, "__self__", function)
+    distribution = getattr(owner, "dist", owner)  # of a frozen one
+    name = getattr(function, "__name__", "")
+    if _is_distribution(distribution):
+        family = distribution.name
+        return "scipy.stats", family if owner is function else f"{family}.{name}"
+    return module.partition("._")[0], name
+
+
+def _is_found(module: str, name: str) -> bool:
+    """Whether a module of SciPy has what is called so."""
+    return hasattr(importlib.import_module(module), name.partition(".")[0])
+
+
+def _is_distribution(x: Any) -> bool:
+    return type(x).__module__.startswith(("scipy.stats.", "lindiff.scipy.stats.")) and isinstance(
+        getattr(x, "name", None), str
+    )
+
+
+def _is_offered(module: str, name: str) -> bool:
+    """Whether a namespace of lindiff has a derivative of what it has by that name."""
+    first, *rest = name.split(".")
+    try:
+        namespace = importlib.import_module(module)
+    except ImportError:
+        return False
+    found = functools.reduce(lambda x, part: getattr(x, part, None), rest, getattr(namespace, first, None))
+    return first in namespace.__all__ and (not rest or _module(found).startswith("lindiff."))
+
+
+def _module(x: Any) -> str:
+    return getattr(x, "__module__", None) or ""
 
 
 for _reason, _names in OUT_OF_SCOPE.items():

@@ -161,6 +161,12 @@ def stacked(nested: Any, dtype: Any = None) -> Any:
         y = as_array(nested)
         return y if dtype is None else np.astype(y, np.dtype(dtype))
     plain = np.array(values, dtype=dtype)
+    if found and plain.dtype.kind in "OV":
+        from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
+
+        kind = "objects" if plain.dtype.kind == "O" else "records"
+        variable = next(iter(found.values()))
+        raise refusal(variable, kind, f"an array of {kind} would lose the derivative")
     if not found or plain.dtype.kind not in "fc":
         return plain
     return assembled([*found.values()], Layout(plain, [*found]))

@@ -137,6 +137,10 @@ def astype(
             f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} "
             f"according to the rule {casting!r}"
         )
+    if np.dtype(dtype).kind in "OV" and not is_untraced(self):
+        raise TypeError(
+            f"an array of {np.dtype(dtype)} would lose the derivative: use ld.value(v).astype({dtype!r})"
+        )
     return laid_out(np.astype(self, np.dtype(dtype), copy=copy), order)
 
 

@@ -173,9 +173,12 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         np.reshape(x, (1,) * place + (-1,) + (1,) * (len(xi) - 1 - place))
         for x, place in zip(xi, places, strict=True)
     ]
+    if not copy:
+        return tuple(grids if sparse else np.broadcast_arrays(*grids))
     if not sparse:
-        grids = list(np.broadcast_arrays(*grids))
-    return tuple(in_own_memory(x, "C") for x in grids) if copy else tuple(grids)
+        shape = np.broadcast_shapes(*[x.shape for x in grids])
+        grids = [np.broadcast_to(x, shape) for x in grids]
+    return tuple(in_own_memory(x, "C") for x in grids)
 
 
 def at_least(ndim: int, place: Callable[[int], int]) -> Callable[..., Any]:

@@ -46,11 +46,9 @@ def destination(x: Any, function: str) -> Variable:
             f"np.{function}: a scalar, as np.sum(v), v[0] and v @ v give it, cannot be written to: write "
             "s = ..., or make it an array without axes, s = np.copy(s)"
         )
-    raise TypeError(
-        f"np.{function} cannot write Variables into a plain array: make it one that takes them, "
-        "np.zeros(n, like=v) or np.zeros_like(v) for some Variable v; np.full(3, v) and "
-        "np.full_like(plain, v) are v * np.ones(3)"
-    )
+    from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
+
+    raise refusal(None, "room", f"np.{function} cannot write Variables into a plain array")
 
 
 def refuse_repeated(x: Any, function: str) -> None:

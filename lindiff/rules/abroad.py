@@ -1,0 +1,218 @@
+"""Errors that arise inside other packages: whose line, what stops it, and what the user can do.
+
+A package's code cannot be edited.  Where it makes plain arrays with NumPy, ``patch_numpy`` lets these take
+Variables; where it asks for types or computes with Python's numbers, it needs a rule.  Errors of a package
+that hide ours (C code that drops it), or that come from looking at types, are explained when they leave a
+transform.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextvars
+import linecache
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.record import current_trace
+from lindiff.core.variable import Variable
+from lindiff.rules.place import Place, is_installed, is_standard
+
+__all__ = ["explain", "in_package", "line_of", "remember"]
+
+# Packages that hand arrays to compiled code, files or screens: no patch makes them take Variables.
+_TAKE_PLAIN_ARRAYS = ("matplotlib", "mpl_toolkits", "pandas")
+
+# The last refusal, and when the transform began that it came from.
+_last: contextvars.ContextVar[tuple[int, str]] = contextvars.ContextVar("lindiff.refusal")
+
+
+def line_of(frame: types.FrameType) -> str:
+    """The line that a frame is at, as tracebacks show it."""
+    return _line(frame.f_code, frame.f_lineno, frame.f_globals)
+
+
+def _line(code: types.CodeType, number: int, names: dict[str, Any]) -> str:
+    text = linecache.getline(code.co_filename, number, names).strip()
+    return f'\n  File "{code.co_filename}", line {number}' + (f"\n    {text}" if text else "")
+
+
+# -- what to do about a package's line ---------------------------------------------------------------------
+
+
+def in_package(place: Place, inside: Place) -> str | None:
+    """Advice for the user's ``place`` where a package that it called refuses a Variable ``inside``.
+
+    Parameters
+    ----------
+    place, inside : Place
+        The user's line, and the package's.
+
+    Returns
+    -------
+    str or None
+        None where the package is for plain arrays alone.
+    """
+    package = _name(inside.frame)
+    statement = place.statement()
+    drawn = isinstance(statement, ast.Expr) and statement.value is place.node  # nobody uses a result
+    if package in _TAKE_PLAIN_ARRAYS or drawn:
+        return None
+    if not _makes_arrays(inside):
+        return _needs_rule(place, inside, "computes with plain numbers or compiled code there")
+    if _is_patched(inside.frame):
+        return _needs_rule(
+            place, inside, "is patched already, and gives arrays to what takes none of ours there"
+        )
+    return f"{package} makes plain arrays; {_patched(place, package)}"
+
+
+def _name(frame: types.FrameType) -> str:
+    """The package that a frame's code belongs to."""
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _makes_arrays(inside: Place) -> bool:
+    """Whether the refused expression fills or makes an array by NumPy, in a module that uses it."""
+    if not any(map(_is_numpys, inside.frame.f_globals.values())):
+        return False
+    node = inside.node
+    if not isinstance(node, ast.Call):
+        return True
+    function = inside.meaning(node.func)
+    if function in (float, int, complex) or getattr(function, "__module__", None) in ("math", "cmath"):
+        return False
+    owner = getattr(function, "__self__", None)
+    return function is None or isinstance(owner, np.ndarray) or _is_numpys(function)
+
+
+def _is_numpys(x: Any) -> bool:
+    """Whether ``x`` is NumPy, one of its functions, or what stands for them while patched."""
+    if isinstance(x, types.ModuleType):
+        return x.__name__ in ("numpy", "lindiff.numpy")
+    return callable(x) and (isinstance(x, np.ufunc) or _module(x).startswith(("numpy", "lindiff.numpy")))
+
+
+def _is_patched(frame: types.FrameType) -> bool:
+    """Whether a module sees ``lindiff.numpy`` where it has imported NumPy."""
+    return any(
+        (x is not np and isinstance(x, types.ModuleType) and x.__name__ == "numpy")
+        or _module(type(x)).startswith("lindiff.numpy")
+        for x in frame.f_globals.values()
+    )
+
+
+def _module(x: Any) -> str:
+    return getattr(x, "__module__", None) or ""
+
+
+def _patched(place: Place, package: str) -> str:
+    """Advice to run the user's statement under the patch."""
+    around = place if place.frame.f_code.co_name != "<lambda>" else place.transforming() or place
+    ld = around.called("lindiff")
+    context = f'with {ld or "ld"}.patch_numpy(modules=["{package}"]):'
+    statement = around.statement()
+    if statement is None or hasattr(statement, "body") or around.shares_line(statement):
+        advice = f"run it within\n    {context}"
+    else:
+        advice = f"write {around.rewritten(statement, f'{context} {around.text(statement)}')}"
+    return advice if ld else f"{advice}\nand begin with\n    import lindiff as ld"
+
+
+def _needs_rule(place: Place, inside: Place, reason: str) -> str:
+    ld = place.called("lindiff") or "ld"
+    called = place.text(place.node.func) if isinstance(place.node, ast.Call) else inside.frame.f_code.co_name
+    return (
+        f"{_name(inside.frame)} {reason}: give {called} a rule of its own (@{ld}.rule), or give it "
+        f"{ld}.value(v) where its derivative does not matter"
+    )
+
+
+# -- errors of others ------------------------------------------------------------------------------------
+
+
+def remember(message: str) -> None:
+    """Keep what a refusal says, in case that the code which gets it drops it."""
+    _last.set((current_trace().began, message))
+
+
+def explain(error: Exception) -> None:
+    """Give an error that leaves a transform the cause that it hides, if there is one.
+
+    Parameters
+    ----------
+    error : Exception
+        Its ``__cause__`` is set where a refusal was dropped on the way, or where it comes from code of a
+        package that looks at the type of a Variable.
+    """
+    if error.__cause__ is not None or error.__traceback__ is None:
+        return
+    began, message = _last.get((0, ""))
+    if began == current_trace().began:
+        if all(message not in str(other) for other in _chain(error)):
+            error.__cause__ = TypeError(message)
+        return
+    try:
+        looked = _look_at_types(error.__traceback__)
+    except Exception:  # an explanation that fails must not hide the error
+        return
+    if looked is not None:
+        error.__cause__ = TypeError(looked)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and those that were being handled when it was raised."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _look_at_types(traceback: types.TracebackType) -> str | None:
+    """What to say of an error raised by a package's function that asks for the type of a Variable."""
+    levels: list[types.TracebackType] = [traceback]
+    while levels[-1].tb_next is not None:
+        levels.append(levels[-1].tb_next)
+    last = levels[-1]
+    filename = last.tb_frame.f_code.co_filename
+    if (
+        not is_installed(filename)
+        or is_standard(filename)
+        or _name(last.tb_frame) in ("lindiff", "numpy", "scipy")
+    ):
+        return None
+    inside = Place(last.tb_frame, None)
+    asked = _question(inside, last.tb_lineno)
+    if asked is None:
+        return None
+    users = [level for level in levels if not is_installed(level.tb_frame.f_code.co_filename)]
+    shown = _line(last.tb_frame.f_code, asked.lineno, last.tb_frame.f_globals)
+    name = inside.text(asked.args[0])
+    message = (
+        f"{_name(last.tb_frame)} looks at types, and {name}, a Variable, is no np.ndarray and no float{shown}"
+    )
+    if not users:
+        return message
+    place = Place(users[-1].tb_frame, None, users[-1])
+    shown = _line(users[-1].tb_frame.f_code, users[-1].tb_lineno, users[-1].tb_frame.f_globals)
+    return f"{message}\n  called in{shown}\n{_needs_rule(place, inside, 'takes no other types')}"
+
+
+def _question(inside: Place, line: int) -> ast.Call | None:
+    """``isinstance(x, ...)`` or ``type(x)`` of a Variable, the last in the function before a line."""
+    if inside.tree is None:
+        return None
+    first = inside.frame.f_code.co_firstlineno
+    calls = [
+        node
+        for node in ast.walk(inside.tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("isinstance", "type")
+        and node.args
+        and first <= node.lineno <= line
+        and type(inside.meaning(node.args[0])) is Variable
+    ]
+    return max(calls, key=lambda call: call.lineno, default=None)
