@@ -52,8 +52,6 @@ def faces():
     """The records of our functions in SciPy's place, and of SciPy's own ufuncs."""
     for op in [op for table in TABLES for op in table.OPERATORS]:
         name = full_name(op.function)
-        if "make_interp_spline" in name:
-            continue  # of layouts that leave too few places, SciPy writes out of its memory
         if name.startswith(("lindiff.scipy.", "scipy.special.")):
             call = op.call or op.function
             of_lapack = name.startswith("lindiff.scipy.linalg.") and ".special_matrices." not in name

@@ -188,3 +188,15 @@ def test_grids_of_tuples_of_points_and_orders_of_derivatives():
 def test_refusals(call, says):
     with pytest.raises(TypeError, match=says):
         ld.vjp(call, Y[0])
+
+
+@pytest.mark.parametrize(
+    ("x", "k", "t", "bc_type"),
+    [([1.0], 3, None, "natural"), ([1.0], 2, None, None), ([0.0, 1.0], 3, [0.0] * 3 + [1.0] * 3, None)],
+)
+def test_too_few_places_or_knots_raise(x, k, t, bc_type):
+    """SciPy 1.17 reads and writes memory that is not its own."""
+    with pytest.raises(ValueError, match=f"degree {k} needs 2 places and {2 * k + 2} knots"):
+        interpolate.make_interp_spline(x, np.ones(len(x)), k, t, bc_type)
+    line = interpolate.make_interp_spline([0.0, 1.0], [0.0, 2.0], 3, None, "natural")
+    assert line(0.5) == pytest.approx(1.0)
