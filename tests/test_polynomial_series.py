@@ -123,6 +123,18 @@ def test_errors_are_those_of_numpy():
         lnp.polynomial.Legendre(v) / lnp.polynomial.Legendre(v)
 
 
+def test_coefficients_are_copies():
+    def f(x):
+        z = x * 1.0
+        series = lnp.polynomial.Polynomial(z)
+        z[1] = 8.0
+        series.coef[0] = 2.0
+        return np.sum(series.coef * z)
+
+    assert ld.value_and_grad(f)(C)[0] == 2.0 * C[0] + 8.0 * C[1] + np.sum(C[2:] ** 2)
+    np.testing.assert_allclose(ld.grad(f)(C), [2.0, 8.0, *(2.0 * C[2:])])
+
+
 def test_ill_conditioned_fits_warn():
     with pytest.warns(np.exceptions.RankWarning, match="poorly"):
         lnp.polynomial.polynomial.polyfit(ld.Variable([1.0, 1.0, 1.0]), [1.0, 2.0, 3.0], 2)

@@ -34,7 +34,7 @@ class SeriesOfVariables:
         coef = as_array(coef)
         super().__init__(value(coef), domain, window, symbol)  # type: ignore[call-arg]
         if isinstance(coef, Variable):
-            self.coef: Any = coef
+            self.coef: Any = np.copy(coef)
 
     def _with(self: Any, coef: Any) -> Any:
         return type(self)(coef, self.domain, self.window, self.symbol)
