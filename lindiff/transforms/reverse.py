@@ -103,12 +103,11 @@ def grad(
     >>> ld.grad(energy, argnums=(0, "stiffness"))(3.0, stiffness=2.0)
     (np.float64(6.0), np.float64(4.5))
     """
-    both = value_and_grad(function, argnums, has_aux, holomorphic=holomorphic)
 
     @transformed(grad, function, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, gradients = both(*args, **kwargs)
-        return (gradients, value[1]) if has_aux else gradients
+        found, gradients = _differentiated(function, argnums, has_aux, holomorphic, args, kwargs)
+        return (gradients, found.aux) if has_aux else gradients
 
     return gradient
 
@@ -140,13 +139,24 @@ def value_and_grad(
 
     @transformed(value_and_grad, function, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        of_selected, selected = select(function, argnums, args, kwargs)
-        linearization = Linearization(of_selected, selected, has_aux)
-        gradients = _gradients(linearization, function, holomorphic)
-        value = (linearization.value, linearization.aux) if has_aux else linearization.value
-        return value, one_or_all(argnums, gradients)
+        found, gradients = _differentiated(function, argnums, has_aux, holomorphic, args, kwargs)
+        return ((found.value, found.aux) if has_aux else found.value), gradients
 
     return value_and_gradient
+
+
+def _differentiated(
+    function: Callable[..., Any],
+    argnums: Argnums,
+    has_aux: bool,
+    holomorphic: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Linearization, Any]:
+    """What a call of the function is, linearized, and its gradient by the selected arguments."""
+    of_selected, selected = select(function, argnums, args, kwargs)
+    linearization = Linearization(of_selected, selected, has_aux)
+    return linearization, one_or_all(argnums, _gradients(linearization, function, holomorphic))
 
 
 def _gradients(
