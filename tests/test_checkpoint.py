@@ -421,3 +421,58 @@ def test_forward_inside_reverse_inside_a_checkpoint():
         ld.grad(lambda s: ld.checkpoint(inner)(X, s))(0.7),
         ld.grad(lambda s: np.sum(X * s * np.cos(X * s)))(0.7),
     )
+
+
+def twice(q):
+    return (q * 2,) * 2
+
+
+def and_a_view(q):
+    h = q * 2
+    return h, h[1:]
+
+
+def two_views_of_what_is_dropped(q):
+    h = q * 2
+    return h[:2], h[1:]
+
+
+def itself(q):
+    return q * 2, q
+
+
+def a_view_of_itself(q):
+    return q * 2, q[1:]
+
+
+@pytest.mark.parametrize("step", [twice, and_a_view, two_views_of_what_is_dropped, itself, a_view_of_itself])
+def test_results_share_memory_as_without(step):
+    x = np.array([0.7, 1.3, -0.4])
+
+    def f(x, step):
+        p = x * 1.0
+        a, b = step(p)
+        b[0] = 4.0 * b[1]
+        return np.sum(a**3) + np.sum(b**2) + np.sum(p**2)
+
+    checkpointed = ld.checkpoint(step)
+    np.testing.assert_allclose(f(x, checkpointed), f(x, step), rtol=1e-15)
+    for derivative in (ld.value_and_grad, ld.hessian, ld.jacobian):
+        for found, expected in zip(
+            derivative(lambda x: f(x, checkpointed))(x), derivative(lambda x: f(x, step))(x), strict=True
+        ):
+            np.testing.assert_allclose(found, expected, rtol=1e-14)
+    np.testing.assert_allclose(
+        ld.jvp(ld.grad(lambda x: f(x, checkpointed)), (x,), (x,))[1], ld.hessian(lambda x: f(x, step))(x) @ x
+    )
+
+
+def test_a_result_that_it_closes_over_is_itself():
+    def f(x, transform):
+        y = x * 2.0
+        a = transform(lambda: y)()
+        a[0] = 4.0
+        return np.sum(a * y)
+
+    x = np.array([0.7, 1.3, -0.4])
+    np.testing.assert_allclose(ld.grad(lambda x: f(x, ld.checkpoint))(x), [0.0, 8 * x[1], 8 * x[2]])

@@ -198,3 +198,43 @@ def test_cotangents_that_are_views_of_one_memory():
 
     forward, reverse = (ld.jacobian(pulled, mode=mode)(a) for mode in ("forward", "reverse"))
     np.testing.assert_allclose(reverse, forward, rtol=1e-12)
+
+
+def value_of_an_inner_function(p):
+    m = np.sin(p) * 3
+    innovation, H = ld.value_and_jacobian(lambda s: s[:2])(m)
+    innovation -= 1.0
+    return np.sum((m - 0.5 * H.T @ innovation) ** 2)
+
+
+def value_of_a_push(p):
+    q = 2 * p
+    y, _ = ld.jvp(lambda r: r[::-1], (q,), (p,))
+    y[0] = 9.0
+    return np.sum(q * q * p) + np.sum(y)
+
+
+def value_of_what_is_closed_over(p):
+    q = 2 * p
+    y, _ = ld.vjp(lambda r: q, p)
+    y[0] = 9.0
+    return np.sum(q * q) + np.sum(y)
+
+
+def auxiliary_result(p):
+    q = 2 * p
+    g, aux = ld.grad(lambda r: (np.sum(r**3), r), has_aux=True)(q)
+    aux[1] = 1.0
+    return np.sum(g * q) + np.sum(aux**2)
+
+
+@pytest.mark.parametrize(
+    "f", [value_of_an_inner_function, value_of_a_push, value_of_what_is_closed_over, auxiliary_result]
+)
+def test_results_of_inner_transforms_are_in_memory_of_their_own(f):
+    x = np.array([0.7, 1.3, -0.4])
+    expected = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    value, gradient = ld.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, f(x), rtol=1e-14)
+    np.testing.assert_allclose(gradient, expected, atol=1e-7)
+    assert ld.jvp(f, (x,), (x,))[0] == value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.interpolate
+import scipy.sparse.linalg
 
 import lindiff as ld
 from lindiff.scipy import interpolate
@@ -200,3 +201,67 @@ def test_too_few_places_or_knots_raise(x, k, t, bc_type):
         interpolate.make_interp_spline(x, np.ones(len(x)), k, t, bc_type)
     line = interpolate.make_interp_spline([0.0, 1.0], [0.0, 2.0], 3, None, "natural")
     assert line(0.5) == pytest.approx(1.0)
+
+
+PLACES = np.arange(4.0)
+
+
+def line_through_refilled_data(module, y):
+    spline = module.make_interp_spline(PLACES, y, k=1)
+    y[1] = 5.0
+    return spline(1.2)
+
+
+def grid_of_refilled_data(module, y):
+    grid = module.RegularGridInterpolator((PLACES,), y)
+    y[1] = 5.0
+    return grid([1.2])[0]
+
+
+def grid_of_splines_is_made_at_once(module, y):
+    grid = module.RegularGridInterpolator((PLACES,), y, method="cubic", solver=scipy.sparse.linalg.spsolve)
+    y[1] = 5.0
+    return grid([1.2])[0]
+
+
+def cubic_spline_that_is_changed(module, y):
+    spline = module.CubicSpline(PLACES, y)
+    spline.c[3] *= 2
+    return spline(1.3)
+
+
+def b_spline_that_is_changed(module, c):
+    spline = module.BSpline(np.array([0.0, 0, 1, 2, 3, 3]), c, 1)
+    spline.c[1] = 7.0
+    return spline(1.2) * c[1]
+
+
+def polynomials_that_are_changed(module, c):
+    c = c.reshape(2, 2)
+    polynomials = module.PPoly(c, np.array([0.0, 1, 2]))
+    polynomials.c[0, 1] = 7.0
+    return polynomials(1.2) * np.sum(c)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        line_through_refilled_data,
+        grid_of_refilled_data,
+        grid_of_splines_is_made_at_once,
+        cubic_spline_that_is_changed,
+        b_spline_that_is_changed,
+        polynomials_that_are_changed,
+    ],
+)
+def test_what_is_kept_is_shared_as_in_scipy(f):
+    x = np.array([0.7, 1.3, -0.4, 0.2])
+
+    def plain(x):
+        return f(scipy.interpolate, x.copy())
+
+    expected = [(plain(x + h) - plain(x - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
+    found, gradient = ld.value_and_grad(lambda x: f(interpolate, x * 1.0))(x)
+    np.testing.assert_allclose(found, plain(x), rtol=1e-14)
+    np.testing.assert_allclose(gradient, expected, atol=1e-8)
+    np.testing.assert_allclose(f(interpolate, x.copy()), plain(x), rtol=1e-14)

@@ -10,7 +10,7 @@ from cpython.ref cimport Py_REFCNT
 from lindiff.core.differential cimport stand_in
 from lindiff.core.record cimport Record, Trace, begin, end, leave, meet_large
 from lindiff.core.variable cimport (
-    Variable, alike, as_scalar_or_array, as_value, in_gaps_of, inside_of, know_arrays, node_in,
+    Variable, alike, as_scalar_or_array, as_value, in_gaps_of, in_own_memory, inside_of, know_arrays, node_in,
     overlaps_itself, tangent_in, trace_inputs, trace_tangents, value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
@@ -33,10 +33,17 @@ _functions = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, f
 
 
 cdef inline object copy_of(object x):
-    """A copy in the memory order of ``x``."""
+    """A copy in the memory order of ``x``; of a Variable at the same place of the record."""
     if cnp.PyArray_CheckExact(x):
         return copy(<cnp.ndarray>x, True)
-    return x.copy()
+    return in_own_memory(x)
+
+
+cdef object own_result(object y):
+    """A result of a transform, which neither the record nor anybody else sees when it is written to."""
+    if cnp.PyArray_Check(y):
+        return y if cnp.PyArray_NDIM(<cnp.ndarray>y) == 0 or held_once(y) else copy_of(y)
+    return y if type(y) is not Variable or (<Variable>y)._scalar else copy_of(y)
 
 
 cdef object copy_of_input(object x):
@@ -182,11 +189,7 @@ cdef class Outputs:
         self.inside = [inside_of(y, trace) for y in self.inside]
         self.arrays = [as_value(value_in(y, trace)) for y in self.inside]
         # the record and the caller's arrays must not change with what the caller does to the value
-        values = [
-            copy_of(y) if cnp.PyArray_Check(y) and cnp.PyArray_NDIM(<cnp.ndarray>y) and not held_once(y)
-            else y for y in self.arrays
-        ]
-        self.value = self.restore(values)
+        self.value = self.restore([own_result(y) for y in self.arrays])
         self.arrays = [stand_in(y) for y in self.arrays]
 
     cdef object restore(self, list leaves):
@@ -347,10 +350,12 @@ cdef object aux_value(object x, Trace trace):
     """A leaf of aux as seen from outside; what it shares with the record is copied."""
     if type(x) is not Variable:
         return x
-    x = value_in(x, trace)
-    if not cnp.PyArray_CheckExact(x):
-        return x
-    return copy_of(x) if cnp.PyArray_NDIM(<cnp.ndarray>x) else x[()]
+    seen = value_in(x, trace)
+    if type(seen) is Variable:
+        return seen if seen is x else own_result(seen)
+    if not cnp.PyArray_CheckExact(seen):
+        return seen
+    return copy_of(seen) if cnp.PyArray_NDIM(<cnp.ndarray>seen) else seen[()]
 
 
 def push_forward(function, tuple primals, tuple tangents, bint has_aux=False):

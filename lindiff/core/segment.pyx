@@ -10,7 +10,7 @@ from lindiff.core.record cimport (
     Component, Leaf, Node, NodeOfMany, Pull, Push, Record, Tangent, Trace, end, enter, leave, resume, tick,
 )
 from lindiff.core.tally cimport Tally, begin, current as current_tally, end as end_tally
-from lindiff.core.variable cimport Variable, value_of, watch_over
+from lindiff.core.variable cimport Variable, new_variable, value_of, watch_over
 
 import numpy as np
 
@@ -65,7 +65,7 @@ cdef class Cut:
     cdef Node kept(self, Node node):
         """The node itself, or the leaf that stands for an older one."""
         cdef Leaf leaf
-        if node.visit == 0 and node.position >= self.since:
+        if is_newer(node, self.since):
             return node
         if id(node) in self.leaf_of:
             return self.leaf_of[id(node)]
@@ -77,22 +77,42 @@ cdef class Cut:
         return leaf
 
 
-cdef list variables_of(list leaves, Trace trace):
-    """The Variables of ``trace`` in what a function returned, through values and tangents, in order."""
+cdef inline bint is_newer(Node node, Py_ssize_t since):
+    return node.visit == 0 and node.position >= since
+
+
+cdef list variables_of(list results, Trace trace, Py_ssize_t since):
+    """The Variables of ``trace`` in ``results`` that were made since then, through values and tangents."""
     cdef list found = []
-    for x in leaves:
-        find(x, trace, found)
+    for x in results:
+        find(x, trace, since, found)
     return found
 
 
-cdef int find(object x, Trace trace, list found) except -1:
+cdef int find(object x, Trace trace, Py_ssize_t since, list found) except -1:
     while type(x) is Variable:
         if (<Variable>x).node.trace is trace:
-            found.append(x)
+            if is_newer((<Variable>x).node, since):
+                found.append(x)
         elif (<Variable>x).node.trace.forward:
-            find((<Tangent>(<Variable>x).node).x_dot, trace, found)
+            find((<Tangent>(<Variable>x).node).x_dot, trace, since, found)
         x = (<Variable>x)._value
     return 0
+
+
+cdef list results_of(object returned):
+    """The different Variables that a function returned, and what they are views of, in order: these change
+    where one of them is written to."""
+    cdef list found = [x for x in pytree.flatten(returned)[0] if type(x) is Variable]
+    cdef set seen = set()
+    cdef list results = []
+    for x in found:
+        if id(x) not in seen:
+            seen.add(id(x))
+            results.append(x)
+            if (<Variable>x).tie is not None:
+                found.append((<Variable>x).tie.base)
+    return results
 
 
 cdef int note_traces(object x, list traces) except -1:
@@ -111,18 +131,38 @@ cdef int note_traces(object x, list traces) except -1:
 cdef object with_nodes(object x, dict nodes):
     """``x`` with other nodes for the Variables in it."""
     cdef Variable out
-    cdef Tangent tangent
+    cdef Node node
     if type(x) is not Variable:
         return x
-    out = Variable.__new__(Variable)
-    out._value = with_nodes((<Variable>x)._value, nodes)
-    out.node = nodes.get(id(x), (<Variable>x).node)
-    if out.node.trace.forward:
-        tangent = Tangent.__new__(Tangent)
-        tangent.trace = out.node.trace
-        tangent.x_dot = with_nodes((<Tangent>out.node).x_dot, nodes)
-        out.node = tangent
+    value = with_nodes((<Variable>x)._value, nodes)
+    node = nodes.get(id(x), (<Variable>x).node)
+    if node.trace.forward:
+        node = with_tangent(<Tangent>node, nodes)
+    if value is (<Variable>x)._value and node is (<Variable>x).node:
+        return x
+    out = new_variable(node, value)
+    out._scalar = (<Variable>x)._scalar
     return out
+
+
+cdef Tangent with_tangent(Tangent tangent, dict nodes):
+    cdef Tangent out
+    x_dot = with_nodes(tangent.x_dot, nodes)
+    if x_dot is tangent.x_dot:
+        return tangent
+    out = Tangent.__new__(Tangent)
+    out.trace = tangent.trace
+    out.x_dot = x_dot
+    return out
+
+
+cdef int renew(Variable x, dict nodes) except -1:
+    """Let ``x`` itself, which others may be views of, have other nodes."""
+    cdef Variable new = with_nodes(x, nodes)
+    if new is not x:
+        x.node, x._value = new.node, new._value
+        x.shared = None
+    return 0
 
 
 cdef class Segment(NodeOfMany):
@@ -154,7 +194,7 @@ cdef class Segment(NodeOfMany):
             resume(trace)
         tally = begin()
         try:
-            found = variables_of(pytree.flatten(self.call())[0], self.trace)
+            found = variables_of(results_of(self.call()), self.trace, since)
         finally:
             end_tally(tally)
             for trace in traces:
@@ -239,20 +279,22 @@ cdef list component_nodes(Segment segment, Py_ssize_t count):
     return parts
 
 
-def run_segment(call, list guards):
+def run_segment(call, again, list guards):
     """What ``call()`` returns, with one node on each record instead of its operations.
 
     Parameters
     ----------
     call : callable
-        Without arguments; runs again in every walk.
+        Without arguments.
+    again : callable
+        The same, on arguments that nobody changes; runs in every walk.
     guards : list
-        Of the large constants among what it gives to the function.
+        Of the large constants among these.
     """
     cdef Py_ssize_t since = <Py_ssize_t>tick()
     cdef Segment segment
     cdef Trace trace
-    cdef list found, traces = [], leaves
+    cdef list found, results, traces = []
     cdef dict nodes = {}
     cdef Cut cut
     cdef Tally tally = begin()
@@ -262,24 +304,26 @@ def run_segment(call, list guards):
         end_tally(tally)
     if current_tally() is not None:  # of a function around this one
         current_tally().fold(tally)
-    leaves, unflatten = pytree.flatten(returned)
-    for x in leaves:
+    results = results_of(returned)
+    for x in results:
         note_traces(x, traces)
     for trace in traces:
-        found = variables_of(leaves, trace)
+        found = variables_of(results, trace, since)
         cut = Cut([(<Variable>x).node for x in found], since)
         if not cut.older:
             continue
         segment = Segment.__new__(Segment)
         segment.trace = trace
         segment.position = <Py_ssize_t>tick()
-        segment.call = call
+        segment.call = again
         segment.current = current_trace()
         segment.tally = tally
         segment.prints = [fingerprint(value_of(x)) for x in found]
         segment.older = tuple(cut.older)
         segment.take_parents(cut.older)
-        watch_over(segment, list(guards), call)
+        watch_over(segment, list(guards), again)
         for x, node in zip(found, component_nodes(segment, len(found))):
             nodes[id(x)] = node
-    return unflatten([with_nodes(x, nodes) for x in leaves]) if nodes else returned
+    for x in results:
+        renew(x, nodes)
+    return returned

@@ -68,14 +68,16 @@ def checkpoint(function: F) -> F:
 
     @transformed(checkpoint, function)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        def call() -> Any:
+            return called(function, args, kwargs)
+
+        def again() -> Any:
+            return called(function, positional, by_name)
+
+        again.__name__ = f"checkpoint({getattr(function, '__name__', 'function')})"  # for messages
         leaves, restore = pytree.flatten((args, kwargs))
         guards: list[Any] = []
         positional, by_name = restore([kept(leaf, guards) for leaf in leaves])
-
-        def call() -> Any:
-            return called(function, positional, by_name)
-
-        call.__name__ = f"checkpoint({getattr(function, '__name__', 'function')})"  # for messages
-        return run_segment(call, guards)
+        return run_segment(call, again, guards)
 
     return checkpointed  # type: ignore[return-value]

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Held"]
+import numpy as np
+
+__all__ = ["Held", "as_held"]
+
+
+def as_held(x: Any) -> Any:
+    """``x`` as SciPy's classes keep it: itself where it is double and lies by rows, else a copy."""
+    if x.dtype not in (np.float64, np.complex128):
+        return x.astype(np.float64)
+    return x if x.flags.c_contiguous else np.copy(x, order="C")
 
 
 class Held:
     """An attribute of a class of SciPy's, or the Variable that stands in its place.
 
-    Beside Variables an instance keeps its plain twin of SciPy's, whose code would see them.  The plain array
-    is where SciPy's version keeps it: in the instance, a slot or behind a property.
+    The plain array is where SciPy's version keeps it: in the instance, a slot or behind a property.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from lindiff.rules._common import as_array, normalized_axis
 from lindiff.scipy._by_formula import by_formula
 from lindiff.scipy._rest import has_variable
 from lindiff.scipy.interpolate._bases import basis, combined, interval_of, knots_through, spline_coefficients
-from lindiff.scipy.interpolate._held import Held
+from lindiff.scipy.interpolate._held import Held, as_held
 from lindiff.scipy.interpolate.piecewise import _conditions, _only_within
 
 __all__ = ["BSpline", "make_interp_spline"]
@@ -42,7 +42,6 @@ class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
     """
 
     _variables: dict[str, Any] | None = None
-    _twin: Any = None
     t = Held(scipy.interpolate.BSpline, "t")
     c = Held(scipy.interpolate.BSpline, "c")
 
@@ -50,13 +49,11 @@ class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
         t, c = as_array(t), as_array(c)
         super().__init__(value(t), value(c), k, extrapolate, axis)
         if has_variable((t, c)):
-            c = np.moveaxis(c, self.axis, 0)
-            self._hold(t.astype(np.float64), c if c.dtype.kind == "c" else c.astype(np.float64))
+            self._hold(t, np.moveaxis(c, self.axis, 0))
 
     def _hold(self, t: Any, c: Any) -> None:
         """Take Variables in the place of the plain arrays."""
-        twin = scipy.interpolate.BSpline.construct_fast(self.t, self.c, self.k, self.extrapolate, self.axis)
-        self._twin, self._variables = twin, {"t": t, "c": c}
+        self._variables = {"t": as_held(t), "c": as_held(c)}
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The derivative of order `nu` at points x; differentiable."""
@@ -66,8 +63,8 @@ class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
         beyond = self.extrapolate if extrapolate is None else extrapolate
 
         def of_scipy(t: Any, c: Any, x: Any) -> Any:
-            plain = self if self._variables is None else self._twin
-            return scipy.interpolate.BSpline.__call__(plain, x, nu, extrapolate)
+            plain = scipy.interpolate.BSpline.construct_fast(t, c, self.k, self.extrapolate, self.axis)
+            return plain(x, nu, extrapolate)
 
         def formula(t: Any, c: Any, x: Any) -> Any:
             return _at_points(t, c, self.k, x, nu, beyond, self.axis)
@@ -196,9 +193,8 @@ def make_interp_spline(
             'make_interp_spline: bc_type="periodic" has no derivative in lindiff: write '
             'CubicSpline(x, y, bc_type="periodic")'
         )
-    x = x.astype(np.float64)
-    y = np.moveaxis(y, normalized_axis(axis, y.ndim), 0)
-    y = y if y.dtype.kind == "c" else y.astype(np.float64)
+    x = as_held(x)
+    y = as_held(np.moveaxis(y, normalized_axis(axis, y.ndim), 0))
     ends = [[], []] if bc_type in (None, "not-a-knot") else [*map(_several, _of_ends(bc_type, y))]
     t = knots_through(x, k, any(ends)) if t is None else as_array(t).astype(np.float64)
 

@@ -20,6 +20,7 @@ from lindiff.scipy.interpolate._bases import (
     linear_parts,
     spline_coefficients,
 )
+from lindiff.scipy.interpolate._held import as_held
 
 __all__ = ["RegularGridInterpolator"]
 
@@ -62,13 +63,16 @@ class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):  # typ
         **options: Any,
     ) -> None:
         super().__init__(value(points), value(values), method, bounds_error, value(fill_value), **options)
-        points, values = [as_array(p).astype(np.float64) for p in points], as_array(values)
+        points, values = [as_held(as_array(p)) for p in points], as_array(values)
         self._has_variables = has_variable((points, values, fill_value))
         falling = tuple(axis for axis, p in enumerate(points) if value(p)[0] > value(p)[-1])
         points = [np.flip(p) if axis in falling else p for axis, p in enumerate(points)]
         values = values if values.dtype.kind in "fc" else values.astype(np.float64)
+        if self._has_variables and method in ORDERS:  # SciPy makes the spline at once
+            points, values = [np.copy(p) for p in points], np.copy(values)
         self._data = (points, np.flip(values, falling) if falling else values)
         self._fill = fill_value
+        self._solver = options
 
     def __call__(self, xi: Any, method: str | None = None, **options: Any) -> Any:
         """The interpolated data at points, whose coordinates are along the last axis; differentiable.
@@ -92,7 +96,12 @@ class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):  # typ
         nu = options.get("nu") or [0] * len(self._data[0])
 
         def of_scipy(points: Any, data: Any, fill: Any, at: Any) -> Any:
-            return scipys(at, method, **options)
+            if self.method in ORDERS:
+                return scipys(at, method, **options)
+            plain = scipy.interpolate.RegularGridInterpolator(
+                points, data, self.method, self.bounds_error, fill, **self._solver
+            )
+            return plain(at, method, **options)
 
         def formula(points: Any, data: Any, fill: Any, at: Any) -> Any:
             return _on_grid(

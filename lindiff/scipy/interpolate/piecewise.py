@@ -14,7 +14,7 @@ from lindiff.rules._common import as_array, normalized_axis
 from lindiff.scipy._by_formula import by_formula
 from lindiff.scipy._rest import has_variable
 from lindiff.scipy.interpolate._bases import basis, combined, interval_of, spline_coefficients
-from lindiff.scipy.interpolate._held import Held
+from lindiff.scipy.interpolate._held import Held, as_held
 
 __all__ = ["CubicSpline", "PPoly"]
 
@@ -27,13 +27,11 @@ class _Piecewise:
     axis: int
     extrapolate: Any
     _variables: dict[str, Any] | None = None
-    _twin: Any = None
     _scipys: Any
 
     def _hold(self, c: Any, x: Any) -> None:
         """Take Variables in the place of the plain arrays."""
-        twin = scipy.interpolate.PPoly.construct_fast(self.c, self.x, self.extrapolate, self.axis)
-        self._twin, self._variables = twin, {"c": c, "x": x}
+        self._variables = {"c": as_held(c), "x": as_held(x)}
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The derivative of order `nu` at points x; differentiable."""
@@ -43,8 +41,8 @@ class _Piecewise:
         beyond = self.extrapolate if extrapolate is None else extrapolate
 
         def of_scipy(c: Any, breakpoints: Any, x: Any) -> Any:
-            plain = self if self._variables is None else self._twin
-            return scipy.interpolate.PPoly.__call__(plain, x, nu, extrapolate)
+            plain = scipy.interpolate.PPoly.construct_fast(c, breakpoints, self.extrapolate, self.axis)
+            return plain(x, nu, extrapolate)
 
         def formula(c: Any, breakpoints: Any, x: Any) -> Any:
             return _at_points(c, breakpoints, x, nu, beyond, self.axis)
@@ -143,8 +141,7 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):  # type: ignore[misc]
         c, x = as_array(c), as_array(x)
         scipy.interpolate.PPoly.__init__(self, value(c), value(x), extrapolate, axis)
         if has_variable((c, x)):
-            c = np.moveaxis(c, (axis, axis + 1), (0, 1))
-            self._hold(c if c.dtype.kind == "c" else c.astype(np.float64), x.astype(np.float64))
+            self._hold(np.moveaxis(c, (axis, axis + 1), (0, 1)), x)
 
 
 class CubicSpline(_Piecewise, scipy.interpolate.CubicSpline):  # type: ignore[misc]

@@ -27,6 +27,10 @@ __all__ = ["dirichlet", "multinomial", "multivariate_normal", "multivariate_t", 
 class Multivariate:
     """A distribution of vectors under SciPy's name for it."""
 
+    # The parameters in order, and those of which a frozen distribution takes what they are when it is made.
+    parameters: tuple[str, ...]
+    taken: tuple[str, ...] = ()
+
     def __init__(self, name: str) -> None:
         self.name = name
         self._scipy = getattr(scipy.stats, name)
@@ -36,7 +40,11 @@ class Multivariate:
 
     def __call__(self, *args: Any, **kwds: Any) -> Frozen:
         """The distribution with its parameters fixed: its methods then take the point alone."""
-        return Frozen(self, args, kwds)
+        names = (*self.parameters, *[""] * len(args))
+        fixed = tuple([_as_now(x) if name in self.taken else x for name, x in zip(names, args)])
+        return FrozenMultivariate(
+            self, fixed, {name: _as_now(x) if name in self.taken else x for name, x in kwds.items()}
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -45,6 +53,22 @@ class Multivariate:
         if not inspect.isroutine(found):
             return found
         return plain_only(f"scipy.stats.{self.name}.{name}", found, REASONS.get(name))
+
+
+class FrozenMultivariate(Frozen):
+    """A distribution of vectors with fixed parameters, which it has as attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        if has_variable((self.args, self.kwds)) and not hasattr(type(self.dist), name):
+            given = dict(zip(type(self.dist).parameters, self.args, strict=False)) | self.kwds
+            if given.get(name) is not None:
+                return as_array(given[name])
+        return super().__getattr__(name)
+
+
+def _as_now(x: Any) -> Any:
+    """A parameter that later writes to what was given do not change."""
+    return np.copy(as_array(x)) if isinstance(x, (list, tuple, np.ndarray, Variable)) else x
 
 
 def _squeezed(y: Any) -> Any:
@@ -100,6 +124,9 @@ class MultivariateNormal(Multivariate):
     array([[ 0.,  0.],
            [ 0., -2.]])
     """
+
+    parameters = ("mean", "cov")
+    taken = ("cov",)
 
     def _parameters(self, mean: Any, cov: Any) -> tuple[Any, Any]:
         """The mean as a vector and the covariance as a matrix."""
@@ -164,6 +191,9 @@ class MultivariateT(Multivariate):
     array([1.333333, 0.      ])
     """
 
+    parameters = ("loc", "shape", "df")
+    taken = ("shape",)
+
     def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
         """The logarithm of the density at x, a vector or an array of vectors in its last axis."""
         if not has_variable((x, loc, shape, df)):
@@ -223,6 +253,9 @@ class Wishart(Multivariate):
     array([[-1.,  0.],
            [ 0., -1.]])
     """
+
+    parameters = ("df", "scale")
+    taken = ("scale",)
 
     def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
         """The logarithm of the density at x.
@@ -302,6 +335,8 @@ class Dirichlet(Multivariate):
     array([-0.386294,  0.712318])
     """
 
+    parameters = ("alpha",)
+
     def logpdf(self, x: Any, alpha: Any) -> Any:
         """The logarithm of the density at x, along its first axis; the last component may be left out.
 
@@ -363,6 +398,9 @@ class Multinomial(Multivariate):
     >>> ld.grad(lambda p: multinomial.logpmf([1, 2], 3, p))(np.array([0.5, 0.5]))
     array([2., 4.])
     """
+
+    parameters = ("n", "p")
+    taken = ("n", "p")
 
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability of x; minus infinity where that is zero."""
