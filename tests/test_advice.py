@@ -152,8 +152,12 @@ CASES = {
         "scipy.integrate.quad(np.exp, 0.0, v)",
         "lindiff.scipy.integrate.quad(np.exp, 0.0, v)",
     ),
-    "by columns": ("return np.asfortranarray(w)", "np.asfortranarray(w)", 'np.copy(w, order="F")'),
-    "by rows": ("return np.ascontiguousarray(w.T)", "np.ascontiguousarray(w.T)", 'np.copy(w.T, order="C")'),
+    "by columns": ("return np.asfortranarray(w)", "np.asfortranarray(w)", "lindiff.numpy.asfortranarray(w)"),
+    "by rows": (
+        "return np.ascontiguousarray(w.T)",
+        "np.ascontiguousarray(w.T)",
+        "lindiff.numpy.ascontiguousarray(w.T)",
+    ),
     "required": (
         "return np.require(w * 2, requirements='C')",
         "np.require(w * 2, requirements='C')",
@@ -162,7 +166,7 @@ CASES = {
     "single": (
         "return np.asarray(w, dtype=np.float32)",
         "np.asarray(w, dtype=np.float32)",
-        "w.astype(np.float32)",
+        "lindiff.numpy.asarray(w, dtype=np.float32)",
     ),
     "more axes": ("return np.array(w, ndmin=2)", "np.array(w, ndmin=2)", "np.array(w, ndmin=2, like=w)"),
     "strides": (

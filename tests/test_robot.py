@@ -483,6 +483,41 @@ SCRIPTS = {
 }
 
 
+# One line each, in a function of x, of a generator rng and the matrix X.
+LINES = [
+    "y = rng.normal(x, 1.0)",
+    "y = rng.normal(x[0], np.ones(3))",
+    "y = rng.uniform(x, x + 1)",
+    "y = rng.exponential(x)",
+    "y = rng.lognormal(x, 0.3)",
+    "y = rng.laplace(x, x[0])",
+    "y = rng.rayleigh(x)",
+    "y = rng.multivariate_normal(x, np.eye(3), 4, method='cholesky')",
+    "y = rng.multivariate_normal(x, np.eye(3), (2, 4), method='cholesky')",
+    "y = rng.permutation(X, axis=1)[0]",
+    "y = rng.permuted(X, axis=1)[0]",
+    "y = rng.permuted(X)[0]",
+    "y = rng.choice(X, 2, axis=1)[:, 0]",
+    "y = rng.choice(x, 2, p=np.ones(3) / 3)",
+    "y = math.remainder(x[1], x[0])",
+    "y = math.dist(x, [1.0, 2.0, 3.0])",
+    "y = math.log(x[0], 10)",
+    "y = cmath.phase(x[0] + 1j * x[1])",
+    "y = cmath.sqrt(-x[0]).imag",
+    "y = sum(cmath.polar(x[0] + 1j * x[1]))",
+    "y = abs(cmath.rect(x[0], x[1]) + x[2])",
+    "y = abs(complex(x[0], x[1]))",
+    "y = np.vectorize(lambda a, b=2: a * b)(x, b=3)",
+    "y = np.vectorize(lambda a, b: a * b if a > 0.5 else a)(X, 3.0)",
+    "y = x * 1.0; b = np.ascontiguousarray(y); b[0] = 3.0",
+    "y = X * 1.0; b = np.asfortranarray(y); b[0] = 3.0",
+    "y = x * 1.0; b = np.asarray(y, order='C'); b[0] = 3.0",
+    "y = x * 1.0; b = np.asarray(y, dtype=np.float64); b[0] = 3.0",
+    "y = x * 1.0; b = np.array(y, copy=None); b[0] = 3.0",
+    "y = x * 1.0; y = np.array(y, dtype=np.float32, ndmin=2)[0]",
+]
+
+
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
     folder = tmp_path_factory.mktemp("robot") / "site-packages"
@@ -584,6 +619,30 @@ def test_what_errors_say_leads_to_the_derivative(name, package):
     if expected is None:
         expected = difference(original["f"], X)
     np.testing.assert_allclose(found["g"], expected, rtol=1e-5, atol=1e-7, err_msg=final)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="no positions of expressions")
+@pytest.mark.parametrize("line", LINES)
+def test_lines_as_written_give_the_same(line):
+    body = f"""
+        import math, cmath
+
+        def f(x):
+            rng = np.random.default_rng(3)
+            X = np.outer(x, x)
+            {line}
+            return np.sum(y ** 2)
+    """
+    source = with_call(body)
+    original = run(source.replace("ld.grad(f)", "f"), line)["f"]
+    final, found, error = finish(source, line)
+    assert found is not None, f"{final}\n{said(error)}"
+    loose = 1e-5 if "float32" in line else 1e-12
+    np.testing.assert_allclose(lindiff.value(found["f"](X.copy())), original(X.copy()), rtol=loose)
+    expected = difference(lambda x: original(x.copy()), X)
+    np.testing.assert_allclose(
+        found["g"], expected, rtol=1e-6 + 1e3 * loose, atol=1e-8 + 1e3 * loose, err_msg=final
+    )
 
 
 # Scripts that no line mends, and what the errors say of them.

@@ -12,7 +12,6 @@ import cmath
 import functools
 import importlib
 import inspect
-import itertools
 import math
 import sys
 import types
@@ -386,7 +385,10 @@ def _constructor(place: Place, call: ast.Call) -> str:
         return _or_import(place, call, _with_like(place, call, place.like()))
     v = place.text(first) if first is not None else "v"
     if first is not None and place.is_variable(first):
-        line = place.rewritten(call, _itself(place, call, first))
+        itself = _itself(place, call, first)
+        if itself is None:
+            return _in_ours("numpy")(place, call)
+        line = place.rewritten(call, itself)
         return f"{v} is an array already: write {line}\nor ld.value({v}) for its numbers"
     return (
         f"if {v} is an array, write {v} alone, or ld.value({v}) for its numbers; if it goes through several, "
@@ -408,23 +410,15 @@ def _names_of(place: Place, dtype: ast.expr) -> list[str]:
     )
 
 
-def _itself(place: Place, call: ast.Call, first: ast.expr) -> str:
-    """What a constructor makes of its ``first`` argument, a Variable: of another order or dtype, a copy."""
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
-    function, v = place.meaning(call.func), place.operand(first)
-    dtype = given.get("dtype", call.args[1] if len(call.args) > 1 else None)
-    order = {np.asfortranarray: '"F"', np.ascontiguousarray: '"C"'}.get(function)
-    if order is None and "order" in given:
-        order = place.text(given["order"])
-    if order is not None:
-        v = f"{place.numpy()}.copy({place.text(first)}, order={order})"
-    if dtype is not None and place.text(dtype) not in ("float", "None"):
-        return f"{v}.astype({place.text(dtype)})"
-    if "ndmin" in given:
+def _itself(place: Place, call: ast.Call, first: ast.expr) -> str | None:
+    """What a constructor makes of its ``first`` argument, a Variable, and nothing else that it says; None
+    where it says more: another order or dtype, for which it makes a copy or not."""
+    said = {keyword.arg for keyword in call.keywords} | {"dtype" for _ in call.args[1:]}
+    if said == {"ndmin"}:
         return f"{place.text(call)[:-1]}, like={place.text(first)})"
-    if order is not None:
-        return v
-    return f"{v}.copy()" if function is np.array else place.text(first)
+    if said or place.meaning(call.func) in (np.ascontiguousarray, np.asfortranarray, np.require):
+        return None
+    return f"{place.operand(first)}.copy()" if place.meaning(call.func) is np.array else place.text(first)
 
 
 def _or_import(place: Place, node: ast.AST, text: str) -> str:
@@ -442,12 +436,19 @@ def _range(place: Place, call: ast.Call) -> str:
 
 
 def _vectorized(place: Place, call: ast.Call) -> str:
-    made = call.func  # np.vectorize(f), or the name of one
-    if isinstance(made, ast.Call) and made.args:
-        f = place.operand(made.args[0])
-    else:
+    """``np.vectorize(f)(v)``, or ``f(v)`` of a name for one."""
+    made = call.func
+    alone = len(call.args) == 1 and not call.keywords and np.ndim(place.meaning(call.args[0])) < 2
+    if not isinstance(made, ast.Call):
+        ours = f"{place.called('lindiff') or 'lindiff'}.numpy.vectorize"
+        if not alone:
+            return f"where {place.text(made)} is made, write {ours}"
         f = f"{place.text(made)}.pyfunc"
-    return _or_import(place, call, f"{place.numpy()}.stack([{f}(_) for _ in {place.text(call.args[-1])}])")
+    elif not alone or len(made.args) != 1 or made.keywords:
+        return _in_ours("numpy")(place, made)
+    else:
+        f = place.operand(made.args[0])
+    return _or_import(place, call, f"{place.numpy()}.stack([{f}(_) for _ in {place.text(call.args[0])}])")
 
 
 def _in_ours(module: str) -> Callable[[Place, ast.Call], str]:
@@ -473,6 +474,22 @@ def _mathematics(place: Place, call: ast.Call, function: str) -> str:
     return f"write {place.rewritten(call, f'{function.format(np=place.numpy())}({arguments})')}"
 
 
+def _formula(place: Place, call: ast.Call, formula: str) -> str:
+    """A function that NumPy has not, in its functions."""
+    arguments = [place.operand(argument) for argument in call.args]
+    return f"write {place.rewritten(call, formula.format(*arguments, np=place.numpy()))}"
+
+
+def _logarithm(place: Place, call: ast.Call) -> str:
+    """``math.log(v)``, and to a base."""
+    return _formula(place, call, "{np}.log({0}) / {np}.log({1})" if len(call.args) > 1 else "{np}.log({0})")
+
+
+def _complex_function(place: Place, call: ast.Call, function: str) -> str:
+    """Of ``cmath``, whose results are complex, also of real numbers."""
+    return f"write {place.rewritten(call, f'{place.numpy()}.{function}({place.operand(call.args[0])} + 0j)')}"
+
+
 def _hypotenuse(place: Place, call: ast.Call) -> str:
     """``math.hypot`` of any number of numbers."""
     if len(call.args) == 2 and not any(isinstance(argument, ast.Starred) for argument in call.args):
@@ -493,7 +510,10 @@ def _number(place: Place, call: ast.Call) -> str:
     kind = place.meaning(call.func)
     if kind is int or not call.args:
         return f"write {place.rewritten(call, of)}"
-    itself = f"{place.operand(call.args[0])} + 0j" if kind in (complex, np.complex128) else v
+    parts = [place.operand(argument) for argument in call.args]
+    if len(parts) == 2:
+        return f"write {place.rewritten(call, f'{parts[0]} + 1j * {parts[1]}')}"
+    itself = f"{parts[0]} + 0j" if kind in (complex, np.complex128) else v
     return f"write {place.rewritten(call, itself)}\nto go on computing, or {of} for the plain number"
 
 
@@ -524,10 +544,6 @@ _DRAWS: dict[str, tuple[dict[str, str], str]] = {
         {"mean": "0.0", "sigma": "1.0"},
         "{np}.exp({0} + {1} * {rng}.standard_normal({size}))",
     ),
-    "multivariate_normal": (
-        {"mean": "mean", "cov": "cov"},
-        "{0} + {np}.linalg.cholesky({1}) @ {rng}.standard_normal(len({0}))",
-    ),
     "normal": ({"loc": "0.0", "scale": "1.0"}, "{0} + {1} * {rng}.standard_normal({size})"),
     "rayleigh": ({"scale": "1.0"}, "{0} * {rng}.rayleigh({size=})"),
     "uniform": ({"low": "0.0", "high": "1.0"}, "{0} + ({1} - {0}) * {rng}.random({size})"),
@@ -538,22 +554,75 @@ def _draw(place: Place, call: ast.Call, name: str) -> str:
     """``rng.normal(loc=v)``: a plain draw, shifted and scaled by Variables."""
     rng = place.text(call.func.value) if isinstance(call.func, ast.Attribute) else f"{place.numpy()}.random"
     if name in _CHOICES and call.args:
-        x, draw = place.text(call.args[0]), "choice" if name == "choice" else "permutation"
-        arguments = ", ".join([f"len({x})", *map(place.text, [*call.args[1:], *call.keywords])])
-        drawn = f"{place.operand(call.args[0])}[{rng}.{draw}({arguments})]"
-        return f"write {place.rewritten(call, f'{x} = {drawn}' if name == 'shuffle' else drawn)}"
+        plain = name == "choice" and not place.holds_variable(call.args[0])  # not so what it is weighted with
+        return (_plainly(place, call) if plain else None) or _choice(place, call, name, rng)
+    if name == "multivariate_normal" and len(call.args) > 1:
+        return _normal_vectors(place, call, rng)
     if name not in _DRAWS:
         return f"write {rng}.{name}(ld.value(...)): this draw has no derivative by its parameters"
     parameters, formula = _DRAWS[name]
-    names = [*parameters, "size"]
-    given = {**parameters, "size": ""}
-    given |= {parameter: place.operand(x) for parameter, x in zip(names, call.args, strict=False)}
-    given |= {keyword.arg: place.operand(keyword.value) for keyword in call.keywords if keyword.arg}
-    size = given["size"]
+    nodes = _named(call, [*parameters, "size"])
+    given = parameters | {parameter: place.operand(x) for parameter, x in nodes.items()}
+    size = given.get("size", "") or _size_of(place, [x for name, x in nodes.items() if name != "size"])
     by_name = f"size={size}" if size else ""
     values = [given[parameter] for parameter in parameters]
     line = formula.replace("{size=}", by_name).format(*values, rng=rng, np=place.numpy(), size=size)
     return f"write {place.rewritten(call, line)}"
+
+
+def _named(call: ast.Call, names: Sequence[str]) -> dict[str, ast.expr]:
+    """What a call gives, by the names of the function's parameters."""
+    by_name = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    return dict(zip(names, call.args, strict=False)) | by_name
+
+
+def _size_of(place: Place, parameters: list[ast.expr]) -> str:
+    """How many numbers are drawn where the call does not say it: one for each of the parameters, if these
+    are arrays."""
+    arrays = [
+        place.text(x)
+        for x in parameters
+        if not _is_number(x) and (place.meaning(x) is None or np.ndim(place.meaning(x)) > 0)
+    ]
+    arrays = [x for x in arrays if any(name.isalpha() for name in x)]
+    shapes = [f"{place.numpy()}.shape({x})" for x in arrays]
+    return (
+        shapes[0]
+        if len(shapes) == 1
+        else f"{place.numpy()}.broadcast_shapes({', '.join(shapes)})" * bool(shapes)
+    )
+
+
+def _normal_vectors(place: Place, call: ast.Call, rng: str) -> str:
+    """``rng.multivariate_normal(mean, cov, size)``."""
+    given, numpy = _named(call, ["mean", "cov", "size"]), place.numpy()
+    mean, root = place.operand(given["mean"]), f"{numpy}.linalg.cholesky({place.text(given['cov'])})"
+    line = f"{mean} + {root} @ {rng}.standard_normal(len({mean}))"
+    if "size" in given:
+        size = place.text(given["size"])
+        several = isinstance(given["size"], ast.Tuple) or isinstance(place.meaning(given["size"]), tuple)
+        shape = f"({'*' if several else ''}{size}, len({mean}))"
+        line = f"{mean} + {rng}.standard_normal({shape}) @ {root}.T"
+    others = "" if "method" in given else '\nwhich draws as with method="cholesky"'
+    return f"write {place.rewritten(call, line)}{others}"
+
+
+def _choice(place: Place, call: ast.Call, name: str, rng: str) -> str:
+    """``rng.permutation(v)``: the elements of ``v`` at plain places."""
+    numpy, x, operand = place.numpy(), place.text(call.args[0]), place.operand(call.args[0])
+    names = ["a", "size", "replace", "p", "axis", "shuffle"] if name == "choice" else ["x", "axis"]
+    given = {parameter: place.text(node) for parameter, node in _named(call, names).items()}
+    if "p" in given:
+        given["p"] = f"{place.called('lindiff') or 'ld'}.value({given['p']})"
+    axis = given.pop("axis", "None" if name == "permuted" else "0")
+    others = ", ".join(f"{parameter}={text}" for parameter, text in [*given.items()][1:])
+    if name == "permuted":
+        places = f"{numpy}.arange({numpy}.size({x})).reshape({numpy}.shape({x}))"
+        return f"write {place.rewritten(call, f'{numpy}.take({x}, {rng}.permuted({places}, axis={axis}))')}"
+    count = f"len({x})" if axis == "0" else f"{numpy}.shape({x})[{axis}]"
+    places = f"{rng}.{'choice' if name == 'choice' else 'permutation'}({count}{others and ', ' + others})"
+    drawn = f"{operand}[{places}]" if axis == "0" else f"{numpy}.take({x}, {places}, axis={axis})"
+    return f"write {place.rewritten(call, f'{operand}[:] = {drawn}' if name == 'shuffle' else drawn)}"
 
 
 SEARCHES = {"least_squares", "minimize", "root"}  # take no Variables in lindiff.scipy.optimize either
@@ -704,9 +773,21 @@ _OTHER_NAMES = {
     "gamma": "scipy.special.gamma",
     "lgamma": "scipy.special.gammaln",
 }
-for _module, _name in itertools.product((math, cmath), [*vars(np), *_OTHER_NAMES]):
-    if callable(getattr(_module, _name, None)):
-        _ADVICE[getattr(_module, _name)] = functools.partial(
+# Functions of math and cmath that NumPy has not, or under their name others.
+_FORMULAS = {
+    cmath.phase: "{np}.angle({0})",
+    cmath.polar: "({np}.abs({0}), {np}.angle({0}))",
+    cmath.rect: "{0} * {np}.exp(1j * {1})",
+    math.dist: "{np}.linalg.norm({np}.subtract({0}, {1}))",
+    math.remainder: "{0} - {1} * {np}.round({0} / {1})",
+}
+_OTHERWISE = {"isclose", "remainder"}  # of NumPy: with other tolerances, another remainder
+for _name in {*vars(np), *_OTHER_NAMES} - _OTHERWISE:
+    if callable(getattr(math, _name, None)):
+        _ADVICE[getattr(math, _name)] = functools.partial(
             _mathematics, function=_OTHER_NAMES.get(_name, "{np}." + _name)
         )
-_ADVICE[math.hypot] = _hypotenuse
+    if callable(getattr(cmath, _name, None)):
+        _ADVICE[getattr(cmath, _name)] = functools.partial(_complex_function, function=_name)
+_ADVICE |= {function: functools.partial(_formula, formula=formula) for function, formula in _FORMULAS.items()}
+_ADVICE |= {math.hypot: _hypotenuse, math.log: _logarithm}
