@@ -351,3 +351,28 @@ def test_lists_that_hold_variables_are_operands():
     expected = [(f(x + d) - f(x - d)) / 2e-6 for d in h]
     np.testing.assert_allclose(ld.grad(f)(x), expected, rtol=1e-7)
     np.testing.assert_allclose(ld.hessian(f)(x), ld.hessian(f)(x).T, rtol=1e-12)
+
+
+class Degrees(np.ndarray):
+    def __mul__(self, other):
+        return np.asarray(self) * np.asarray(other) * 10
+
+
+class Metres(np.ndarray):
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        result = getattr(ufunc, method)(*map(np.asarray, inputs), **options)
+        return result * 10 if ufunc is np.multiply else result
+
+
+class Named(np.ndarray):
+    name = "like any other"
+
+
+def test_arrays_with_operations_of_their_own_are_refused():
+    x = np.ones(3)
+    for kind in (Degrees, Metres):
+        with pytest.raises(TypeError, match=rf"{kind.__name__}; give a plain array"):
+            ld.grad(lambda s: np.sum(s * s))(x.view(kind))
+        with pytest.raises(TypeError, match=rf"{kind.__name__}; give a plain array"):
+            ld.grad(lambda x, kind=kind: np.sum(x * np.ones(3).view(kind)))(x)
+    np.testing.assert_array_equal(ld.grad(lambda s: np.sum(s * s))(x.view(Named)), 2 * x)

@@ -179,3 +179,25 @@ def test_einsum_that_is_no_matrix_product(subscripts, shape_x, shape_y):
         rtol=1e-9,
         atol=1e-12,
     )
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(
+    ("subscripts", "lengths"),
+    [("ijk,kil->lkj", (16, 16, 3, 17)), ("jk,lkj->jl", (9, 33, 8, 33)), ("jik,kil->lij", (9, 8, 6, 7))],
+)
+def test_einsum_lies_in_memory_as_numpys(subscripts, lengths, order, rng):
+    """Which axes follow each other decides whether ``ravel`` gives a view."""
+    length = dict(zip("ijkl", lengths, strict=True))
+    terms = subscripts.split("->")[0].split(",")
+    a, b = (np.asarray(rng.normal(size=[length[k] for k in term]), order=order) for term in terms)
+    plain = np.einsum(subscripts, a, b)
+
+    def f(a):
+        y = np.einsum(subscripts, a, b)
+        assert y.strides == plain.strides
+        flat = y.ravel()
+        flat *= 0.5
+        return np.sum(y**2)
+
+    np.testing.assert_allclose(ld.value_and_grad(f)(a)[0], f(a), rtol=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import weakref
 from functools import reduce
 from types import SimpleNamespace
 
@@ -291,3 +292,14 @@ def test_what_is_no_variable_goes_into_the_array_that_others_hold():
         return np.sum(x * held[0])
 
     np.testing.assert_array_equal(ld.grad(f)(np.ones((2, 3))), [[0.0] * 3, [1.0] * 3])
+
+
+def test_weak_references_see_the_array():
+    def f(x):
+        a = np.zeros(3)
+        pool = weakref.WeakValueDictionary(a=a)
+        a += x
+        return np.sum(pool["a"] * x)
+
+    with pytest.raises(TypeError, match="plain array"):
+        ld.grad(f)(np.ones(3))

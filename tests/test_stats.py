@@ -622,3 +622,22 @@ def test_wishart_reads_simple_points_as_scipy_does():
         expected = scipy.stats.wishart.logpdf(x, df, scale)
         assert np.shape(got) == np.shape(expected)
         np.testing.assert_allclose(got, expected)
+
+
+def mixture(stats, s, **like):
+    covariance, components = np.zeros((2, 2), **like), []
+    for k in range(3):
+        covariance[0, 0] = covariance[1, 1] = s * (k + 1)
+        components.append(stats.multivariate_normal(np.zeros(2), covariance))
+        components.append(stats.multivariate_t(loc=np.zeros(2), shape=covariance, df=3.0))
+    return sum(component.pdf([1.0, 2.0]) for component in components)
+
+
+def test_frozen_matrices_are_those_of_when_they_were_frozen():
+    value, slope = ld.value_and_grad(lambda s: mixture(stats, s, like=s))(1.5)
+    assert value == pytest.approx(mixture(scipy.stats, 1.5), rel=1e-14)
+    assert mixture(stats, 1.5) == pytest.approx(value, rel=1e-14)
+    differences = (mixture(scipy.stats, 1.5 + 1e-5) - mixture(scipy.stats, 1.5 - 1e-5)) / 2e-5
+    assert slope == pytest.approx(differences, rel=1e-7)
+    mean = ld.jacobian(lambda m: stats.multivariate_normal(m, np.eye(2)).mean)(np.ones(2))
+    np.testing.assert_array_equal(mean, np.eye(2))

@@ -222,3 +222,19 @@ def test_elements_that_floor_divide_leaves_alone_have_derivatives():
         np.testing.assert_array_equal(y_dot, derivative)
         _, pullback = ld.vjp(f, x)
         assert np.sum(pullback(np.ones_like(y))[0] * x_dot) == np.sum(y_dot)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("order", ["C", "F", "K"])
+def test_reduceat_lies_in_memory_as_numpys(axis, order):
+    x = np.random.default_rng(0).normal(size=(4, 3, 5))
+    x = x.transpose(1, 2, 0) if order == "K" else np.asarray(x, order=order)
+    strides = np.add.reduceat(x, [0, 1, 0], axis=axis).strides
+    for ufunc in (np.add, np.multiply):
+        seen = []
+        ld.grad(
+            lambda x, ufunc=ufunc, seen=seen: (
+                seen.append(ufunc.reduceat(x, [0, 1, 0], axis=axis)) or x[0, 0, 0]
+            )
+        )(x)
+        assert seen[0].strides == strides

@@ -737,13 +737,29 @@ def value(x):
     return pytree.tree_map(value, x) if is_inner(x) else x
 
 
+# What a subclass of ndarray that means something else by its operations defines; those of NumPy mean the same.
+cdef frozenset OPERATIONS = frozenset([
+    "__array_function__", "__array_ufunc__", "__getitem__", "__setitem__",
+    *[f"__{kind}{name}__" for kind in ("", "r", "i")
+      for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")],
+    "__neg__", "__abs__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__",
+])
+cdef set known_subclasses = {np.memmap, np.recarray}
+
+
 def refuse_subclass(x, str what):
     """Refuse the arrays whose operators mean something else than an ndarray's."""
+    if type(x) is np.ndarray or type(x) in known_subclasses or not isinstance(x, np.ndarray):
+        return
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(
             f"{what} is a MaskedArray; give a plain array: x.filled(0.0), and np.where(x.mask, ...)")
-    if isinstance(x, np.matrix):
-        raise TypeError(f"{what} is a matrix; give a plain array: np.asarray(x)")
+    parents = type(x).__mro__[:type(x).__mro__.index(np.ndarray)]
+    if any([OPERATIONS & vars(parent).keys() for parent in parents if parent not in known_subclasses]):
+        raise TypeError(
+            f"{what} is a {type(x).__name__}; give a plain array: np.asarray(x) (its operations are its own, "
+            f"of which lindiff does not know the derivatives)")
+    known_subclasses.add(type(x))
 
 
 cdef Trace tape_of(Trace trace):

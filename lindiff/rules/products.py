@@ -294,18 +294,22 @@ def einsum(*args: Any, optimize: Any = False, **keywords: Any) -> Any:
     for k, place in enumerate(places):
         pushes[place] = functools.partial(contract, k)
         pulls[place] = functools.partial(pull, k)
-    y = contraction(subscripts, operands, optimize=optimize, **keywords)
+    y = contraction(subscripts, operands, as_numpys=True, optimize=optimize, **keywords)
     return y, Bilinear(tuple(pushes), tuple(pulls))
 
 
-def contraction(subscripts: str, operands: list[Any], *, optimize: Any, **keywords: Any) -> Any:
-    """``np.einsum``, of two plain arrays as a product of matrices where it is one of many numbers."""
+def contraction(
+    subscripts: str, operands: list[Any], *, as_numpys: bool = False, optimize: Any, **keywords: Any
+) -> Any:
+    """``np.einsum``, of two plain arrays as a product of matrices where it is one of many numbers; with
+    ``as_numpys`` the same in memory, too."""
     if len(operands) == 2 and optimize is False and not keywords:
         x, y = operands
         if type(x) is type(y) is np.ndarray and x.size * y.size >= MatrixProduct.FEW and x.dtype == y.dtype:
             plan = product_of_matrices(subscripts)
             if plan is not None and plan.fits(x.shape, y.shape):
-                return plan.product(x, y)
+                product = plan.product(x, y)
+                return in_memory_of_einsum(subscripts, x, y, product) if as_numpys else product
     return np.einsum(subscripts, *operands, optimize=optimize, **keywords)
 
 
@@ -332,7 +336,6 @@ class MatrixProduct:
         self.order_y = [y.index(label) for label in (*batch, *summed, *columns)]
         made = [*batch, *rows, *columns]
         self.order = [made.index(label) for label in result]
-        self.in_order = self.order == sorted(self.order)
         self.batch, self.rows, self.summed = len(batch), len(rows), len(summed)
 
     def fits(self, shape_x: tuple[int, ...], shape_y: tuple[int, ...]) -> bool:
@@ -351,8 +354,24 @@ class MatrixProduct:
         product = product_of_arrays(
             x.reshape(*batch, math.prod(rows), summed), y.reshape(*batch, summed, math.prod(columns))
         )
-        made = product.reshape((*batch, *rows, *columns))
-        return made if self.in_order else np.ascontiguousarray(made.transpose(self.order))
+        return product.reshape((*batch, *rows, *columns)).transpose(self.order)
+
+
+def in_memory_of_einsum(subscripts: str, x: Any, y: Any, product: Any) -> Any:
+    """A product as ``np.einsum`` lays it out: its iterator puts the axes into the order of the operands'."""
+    given, result = subscripts.split("->")
+    labels = [*result, *sorted({*given} - {*result, ","})]
+    axes = [[term.find(label) for label in labels] for term in (*given.split(","), result)]
+    made = np.nditer(
+        (x, y, None),
+        ("buffered", "delay_bufalloc", "external_loop", "grow_inner", "reduce_ok"),
+        (["readonly"], ["readonly"], ["readwrite", "allocate"]),
+        op_axes=axes,
+    ).operands[2]
+    if made.strides == product.strides:
+        return product
+    made[...] = product
+    return made
 
 
 @functools.lru_cache(maxsize=1024)

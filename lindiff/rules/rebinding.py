@@ -12,6 +12,7 @@ from __future__ import annotations
 import opcode
 import sys
 import threading
+import weakref
 from types import FrameType
 from typing import Any
 
@@ -53,7 +54,9 @@ def may_rebind(ufunc: np.ufunc, a: Any, frame: FrameType) -> bool:
     if getattr(_measuring, "now", False):
         _measuring.references = references
         return True
-    return _binds_a_name(frame) and references <= _references_of_one_name(ufunc) and _has_its_memory_alone(a)
+    if weakref.getweakrefcount(a) > 0 or not _binds_a_name(frame):
+        return False
+    return references <= _references_of_one_name(ufunc) and _has_its_memory_alone(a)
 
 
 def _binds_a_name(frame: FrameType) -> bool:

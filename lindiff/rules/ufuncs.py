@@ -23,11 +23,12 @@ from lindiff.core.variable import (
     Variable,
     in_gaps_of,
     in_order_of,
+    inside,
     places_in_base,
     repeats,
     value,
 )
-from lindiff.rules._common import along, as_array, depends_on_variables, normalized_axes
+from lindiff.rules._common import along, as_array, depends_on_variables, normalized_axes, normalized_axis
 from lindiff.rules.indexing import host_parts, scatter
 from lindiff.rules.rebinding import is_statement, may_rebind
 from lindiff.rules.writers import destination, refuse_repeated
@@ -63,6 +64,8 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
         y = apart(y, inputs)
         if method == "accumulate":
             return in_order_of(y, inputs[0], copied=False)
+        if method == "reduceat" and np.ndim(y) > 1:
+            return in_order_of(y, _memory_of_reduceat(y, inputs[0], kwargs["axis"]), copied=False)
         return y[()] if method == "reduce" and np.ndim(y) == 0 else y
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     if method != "__call__" or kwargs.get("where", True) is not True:
@@ -78,6 +81,23 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
     if method in ("reduce", "accumulate", "reduceat"):
         require_as_many_axes(out[0], y, name)
     return into(out, name, casting, y)
+
+
+def _memory_of_reduceat(y: Any, x: Any, axis: int) -> Any:
+    """An array of the shape of ``y`` that lies as ``ufunc.reduceat(x, indices, axis)`` does: NumPy's iterator
+    goes through ``x`` without the axis."""
+    x = inside(x)
+    axis = normalized_axis(axis, np.ndim(x))
+    if not isinstance(x, np.ndarray):
+        return y
+    others = [-1 if k == axis else k - (k > axis) for k in range(x.ndim)]
+    return np.nditer(
+        (None, x[along(axis, 0)]),
+        ("zerosize_ok",),
+        (["writeonly", "allocate"], ["readonly"]),
+        op_axes=[[*range(x.ndim)], others],
+        itershape=np.shape(y),
+    ).operands[0]
 
 
 def require_as_many_axes(out: Any, y: Any, name: str) -> None:

@@ -41,7 +41,8 @@ class Multivariate:
     def __call__(self, *args: Any, **kwds: Any) -> Frozen:
         """The distribution with its parameters fixed: its methods then take the point alone."""
         names = (*self.parameters, *[""] * len(args))
-        fixed = tuple([_as_now(x) if name in self.taken else x for name, x in zip(names, args)])
+        at_once = [name in self.taken for name in names]
+        fixed = tuple([_as_now(x) if now else x for now, x in zip(at_once, args, strict=False)])
         return FrozenMultivariate(
             self, fixed, {name: _as_now(x) if name in self.taken else x for name, x in kwds.items()}
         )
