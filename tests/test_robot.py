@@ -254,6 +254,12 @@ SCRIPTS = {
         def f(x):
             return stats.multivariate_normal(x, np.eye(3)).logpdf(np.arange(3.0))
     """,
+    "distribution of another name": """
+        from scipy.stats import multivariate_normal as mvn
+
+        def f(x):
+            return mvn.logpdf(np.arange(3.0), x, np.eye(3))
+    """,
     "data with derivatives": """
         from scipy import stats
 

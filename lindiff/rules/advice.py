@@ -634,7 +634,7 @@ def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | No
     if isinstance(call.func, ast.Attribute):
         owner = place.meaning(call.func.value)
         if owner is not None and not isinstance(owner, types.ModuleType):  # a distribution
-            name = f"{place.text(call.func.value).rpartition('.')[2]}.{name}"
+            name = f"{_public_name(owner, module) or place.text(call.func.value).rpartition('.')[2]}.{name}"
     ours = _has_ours(module, name.partition(".")[0])
     if module == "scipy.integrate" and ours:
         line = _given_as_args(place, call, f"{module}.{name}")
@@ -649,6 +649,12 @@ def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | No
             "finds; use ld.value(v) where its derivative does not matter"
         )
     return f"lindiff has no derivative of {module}.{name}; use ld.value(v) where it does not matter"
+
+
+def _public_name(x: Any, module: str) -> str | None:
+    """Under which name a module has an object, whatever it was imported as."""
+    names = vars(sys.modules[module]) if module in sys.modules else {}
+    return next((name for name, other in names.items() if other is x), None)
 
 
 def _has_ours(module: str, name: str) -> bool:
