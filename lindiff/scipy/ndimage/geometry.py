@@ -393,7 +393,7 @@ def affine_transform(
     >>> import numpy as np, lindiff as ld
     >>> from lindiff.scipy.ndimage import affine_transform
     >>> x = np.array([0.0, 1.0, 4.0])
-    >>> ld.grad(lambda scale: affine_transform(x, scale[None], order=1)[1])(np.array(1.5))
+    >>> ld.grad(lambda scale: affine_transform(x, scale[None, None], order=1)[1])(np.array(1.5))
     array(3.)
     """
     x = _checked("affine_transform", input, output, order, mode)
