@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 import warnings
 from typing import Any
@@ -294,3 +295,20 @@ def test_scalar_or_array_as_in_numpy(operator_, as_scalars):
                 found = []
                 ld.vjp(lambda *v, case=case, found=found: found.append(kinds(case, [*v])) or 0.0, *arrays)
                 assert found == [expected], case.id
+
+
+def test_a_copy_of_an_array_without_axes_is_one():
+    def f(x, np):
+        results = []
+        for a in (np.array(0.4), np.reshape(x, ()), np.squeeze(x[None])):
+            b = copy.copy(a)
+            view = b[...]
+            view[None] = 2.0 * x
+            results.append(b * a)
+        return sum(results) + copy.copy(x * 2.0) * copy.copy(x)
+
+    x = np.float64(0.3)
+    value, slope = ld.value_and_grad(lambda x: f(x, lnp))(x)
+    assert value == f(x, np)
+    assert slope == pytest.approx((f(x + 1e-6, np) - f(x - 1e-6, np)) / 2e-6, rel=1e-8)
+    assert ld.jvp(lambda x: f(x, lnp), (x,), (1.0,))[1] == pytest.approx(slope)

@@ -1740,7 +1740,7 @@ cdef class Variable:
         return +self
 
     def __copy__(self):
-        return +self
+        return in_own_memory(self)
 
     def __reduce__(self):
         if self.node.trace.level == 0:
