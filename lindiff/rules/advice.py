@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import cmath
 import functools
-import importlib
 import inspect
 import itertools
 import math
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.variable import Variable
-from lindiff.rules.abroad import in_package, line_of, remember
+from lindiff.rules.abroad import has_ours, in_package, line_of, remember
 from lindiff.rules.place import RANDOM, Place, own_frame, package_frame
 
 __all__ = ["refusal"]
@@ -566,7 +565,7 @@ def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | No
         owner = place.meaning(call.func.value)
         if owner is not None and not isinstance(owner, types.ModuleType):  # a distribution
             name = f"{place.text(call.func.value).rpartition('.')[2]}.{name}"
-    ours = _has_ours(module, name.partition(".")[0])
+    ours = has_ours(module, name.partition(".")[0])
     if module == "scipy.integrate" and ours:
         line = _given_as_args(place, call, f"{module}.{name}")
         if line is not None:
@@ -582,14 +581,6 @@ def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | No
     return f"lindiff has no derivative of {module}.{name}; use ld.value(v) where it does not matter"
 
 
-def _has_ours(module: str, name: str) -> bool:
-    """Whether ``lindiff`` has a module of SciPy, and in it the name."""
-    try:
-        return name in importlib.import_module(f"lindiff.{module}").__all__
-    except ImportError:
-        return False
-
-
 def _frozen(place: Place, distribution: ast.expr) -> str | None:
     """``norm(m, 1.0)``, of which a method was called: with derivatives where it is made."""
     made = distribution if isinstance(distribution, ast.Call) else place.made(distribution)
@@ -598,7 +589,7 @@ def _frozen(place: Place, distribution: ast.expr) -> str | None:
     family = place.meaning(made.func)
     module = (getattr(type(family), "__module__", None) or "").partition("._")[0]
     name = place.text(made.func).rpartition(".")[2]
-    if module != "scipy.stats" or not _has_ours(module, name):
+    if module != "scipy.stats" or not has_ours(module, name):
         return None
     arguments = ", ".join(place.text(argument) for argument in [*made.args, *made.keywords])
     return _ours(place, made, f"{module}.{name}({arguments})")
