@@ -103,11 +103,13 @@ cdef object without_axes(object result, tuple args, int kind):
     """A result without axes as the array that NumPy gives, ``kind`` says when."""
     if kind == LIKE_FIRST and not (args and is_array(args[0])):
         return scalar_result(result, args, True)
+    if type(result) is Variable:
+        if (<Variable>result)._scalar:
+            result = as_scalar_or_array(result, False)
+            fix(<Variable>result)
+        return result
     if isinstance(result, np.generic):
         return untraced(result) if isinstance(result, np.inexact) else np.array(result)
-    if type(result) is Variable and (<Variable>result)._scalar:
-        result = as_scalar_or_array(result, False)
-        fix(<Variable>result)
     return result
 
 

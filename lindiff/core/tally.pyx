@@ -128,7 +128,7 @@ cdef class Tally:
     cdef int add(self, object x) except -1:
         if cnp.PyArray_CheckExact(x):
             return self.add_array(x)
-        if isinstance(x, (float, int, complex, np.generic)):
+        if isinstance(x, (float, int, complex)) or issubclass(type(x), np.generic):
             return self.add_array(np.asarray(x))
         if isinstance(x, (tuple, list)):
             for item in x:

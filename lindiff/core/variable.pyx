@@ -20,6 +20,7 @@ import threading
 import numpy as np
 
 from cpython.ref cimport Py_INCREF, Py_REFCNT
+from libc.stdint cimport uintptr_t
 
 from lindiff.core.constants cimport Guard, guard_of, guarded, is_copied, linked, may_change
 from lindiff.core.record cimport (
@@ -31,11 +32,14 @@ from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.loops cimport Loop, apply, common_frame, common_kind, find_loop
 from lindiff.kernels.memory cimport is_large
 
-from lindiff.core import pytree
+from lindiff.core import namespaces, pytree
 from lindiff.core.directions import Directions
 from lindiff.core.record import Record, current_trace, root_trace
 
 cnp.import_array()
+
+cdef extern from "Python.h":
+    PyObject *PyEval_GetGlobals()
 
 cdef dict _comparisons = {
     Py_EQ: operator.eq, Py_NE: operator.ne, Py_LT: operator.lt,
@@ -138,6 +142,7 @@ def use_methods(dict methods):
 
 # the types of leaves, as far as they have been met
 cdef set leaf_types = pytree.leaf_types
+cdef dict _classes = namespaces.classes
 
 # functions that make arrays ``like`` others
 cdef set _makers = set()
@@ -791,7 +796,8 @@ cdef object alike(object given, object like, str what, str like_what):
             and cnp.PyArray_TYPE(<cnp.ndarray>given) == cnp.PyArray_TYPE(<cnp.ndarray>like) \
             and cnp.PyArray_SAMESHAPE(<cnp.ndarray>given, <cnp.ndarray>like):
         return given
-    if not hasattr(given, "__array_function__") or isinstance(given, np.generic):
+    if type(given) is not Variable and (
+            not hasattr(given, "__array_function__") or isinstance(given, np.generic)):
         given = np.asarray(given) if cnp.PyArray_Check(like) else of_its_library(given, like)
     refuse_subclass(given, f"the {what}")
     if cnp.PyArray_Check(given) != cnp.PyArray_Check(value_of(like)) and type(given) is not Variable:
@@ -1615,6 +1621,12 @@ cdef class Variable:
 
     def __dir__(self):
         return sorted({*object.__dir__(self), *_methods})
+
+    @property
+    def __class__(self):
+        """Variable; to code that ``patch_numpy`` reaches, the class of the value."""
+        chosen = _classes.get(<uintptr_t>PyEval_GetGlobals())
+        return Variable if chosen is None else chosen(self)
 
     @property
     def base(self):

@@ -25,10 +25,12 @@ np.float64(49.0)
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from lindiff.numpy._asked import ask_in
 from lindiff.numpy._names import public_names, take_over
 
 __all__ = public_names(numpy)
@@ -58,6 +60,9 @@ else:
     )  # fmt: skip
 
     def __getattr__(name: str) -> Any:
+        if name == "ndarray":  # not kept: each module that asks is told of
+            ask_in(sys._getframe(1).f_globals, sys.modules[__name__])
+            return numpy.ndarray
         return take_over(numpy, name, globals())
 
 

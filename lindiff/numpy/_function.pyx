@@ -109,10 +109,23 @@ cdef class Function:
             direct = direct and (self.dispatches or has_handler(self.function))
             if len(args) > self.place_of_out or kwargs and ("out" in kwargs or "like" in kwargs):
                 direct = False
-        result = handle(self.function, args, kwargs) if direct else self.function(*args, **kwargs)
+        if direct:
+            result = handle(self.function, args, kwargs)
+        else:
+            result = self.called(args, kwargs)
         if not is_recording() or self.wanted is not None and not self.wanted():
             return result
         return accepting(result, args, kwargs)
+
+    cdef object called(self, tuple args, dict kwargs):
+        """The result of NumPy's function; objects may give Variables as their arrays, which it refuses."""
+        try:
+            return self.function(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            given = [array_of(x) for x in args]
+            if "__array__ method not producing" not in str(error) or not hides(given):
+                raise
+        return self(*given, **kwargs)
 
     @property
     def __class__(self):
@@ -145,6 +158,15 @@ cdef bint hides(object nested) except -1:
         if type(x) is Variable or (isinstance(x, (list, tuple)) and hides(x)):
             return True
     return False
+
+
+cdef object array_of(object x):
+    """The array that an object gives of itself, also in lists."""
+    if isinstance(x, (list, tuple)):
+        return [array_of(part) for part in x]
+    if type(x) is Variable or isinstance(x, (np.ndarray, np.generic, type)) or not hasattr(x, "__array__"):
+        return x
+    return x.__array__()
 
 
 cdef bint is_differentiable(object x):

@@ -13,6 +13,7 @@ from lindiff.core.variable import Variable, in_order_of, is_untraced, value
 from lindiff.rules.creation import accepting, stacked
 
 __all__ = [
+    "Grid",
     "Rows",
     "broadcast",
     "c_",
@@ -148,14 +149,18 @@ class Rows:
         return 0
 
 
-class _Grid:
+class Grid:
     """``np.mgrid`` and ``np.ogrid``, whose arrays accept Variables."""
 
-    def __init__(self, original: Any):
+    def __init__(self, original: Any, wanted: Callable[[], bool] | None = None):
         self._original = original
+        self._wanted = wanted
 
     def __getitem__(self, key: Any) -> Any:
-        return _each_accepting(self._original[key])
+        made = self._original[key]
+        if isinstance(made, tuple):
+            return tuple(_accepting(part, self._wanted) for part in made)
+        return _accepting(made, self._wanted)
 
 
 def _accepting(y: Any, wanted: Callable[[], bool] | None) -> Any:
@@ -163,14 +168,10 @@ def _accepting(y: Any, wanted: Callable[[], bool] | None) -> Any:
     return accepting(y) if wanted is None or wanted() else y
 
 
-def _each_accepting(made: Any) -> Any:
-    return tuple(accepting(part) for part in made) if isinstance(made, tuple) else accepting(made)
-
-
 r_ = Rows(np.r_)
 c_ = Rows(np.c_)
-mgrid = _Grid(np.mgrid)
-ogrid = _Grid(np.ogrid)
+mgrid = Grid(np.mgrid)
+ogrid = Grid(np.ogrid)
 
 
 def ndenumerate(arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
@@ -192,6 +193,33 @@ def isscalar(element: Any) -> bool:
     return element._scalar if isinstance(element, Variable) else np.isscalar(element)
 
 
-def broadcast(*args: Any) -> np.broadcast:
-    """numpy.broadcast of the plain values: the shape that arrays have together."""
-    return np.broadcast(*value(args))
+def broadcast(*args: Any) -> Any:
+    """numpy.broadcast: the shape that arrays have together, and their elements side by side."""
+    plain = np.broadcast(*value(args))
+    varies = any(isinstance(x, Variable) and not is_untraced(x) for x in args)
+    return _Broadcast(args, plain) if varies else plain
+
+
+class _Broadcast:
+    """``np.broadcast`` of Variables: an iterator over tuples of elements."""
+
+    def __init__(self, args: Sequence[Any], plain: np.broadcast):
+        self._arrays = [np.broadcast_to(x, plain.shape) for x in args]
+        self._plain = plain
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        place = self._plain.index
+        next(self._plain)  # ends the iteration
+        index = np.unravel_index(place, self._plain.shape) if self._plain.ndim else ()
+        return tuple(x[index] for x in self._arrays)
+
+    @property
+    def iters(self) -> tuple[Any, ...]:
+        """The elements of each array in the order of the broadcast."""
+        return tuple(iter(x.flat) for x in self._arrays)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plain, name)

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import contextvars
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from types import ModuleType
+from types import MethodType, ModuleType
 from typing import Any
 
-import numpy as np
-
-from lindiff.core.record import is_recording
-from lindiff.core.registry import has_handler
-from lindiff.numpy import polynomial
-from lindiff.numpy._function import Function
-from lindiff.numpy._indexing import Rows, broadcast, isscalar, ndenumerate, nditer, vectorize
-from lindiff.numpy._names import take_over
+from lindiff.core.namespaces import classes, entered, patched
+from lindiff.numpy._asked import class_of_value
+from lindiff.numpy._holders import Holder, Namespace, Reach
+from lindiff.numpy._stand_ins import StandIns
+from lindiff.numpy._types import BUILTINS
 from lindiff.rules.place import is_installed
 
 __all__ = ["patch_numpy"]
 
-# How many contexts this thread or task is in.
-_contexts = contextvars.ContextVar("lindiff.patched", default=0)
-
 # Never patched: their C code takes nothing but ndarrays.
 _EXCLUDED = ("lindiff", "lindiff_cuda", "numpy", "scipy")
-
-
-def _wanted() -> bool:
-    """Whether new arrays accept Variables now: inside the context, and where a Variable could come."""
-    return _contexts.get() > 0 and is_recording()
 
 
 class patch_numpy:
@@ -47,17 +35,26 @@ class patch_numpy:
 
     Notes
     -----
-    NumPy itself is left as it is: the global names of those modules that stand for it or for its functions
-    (``np``, ``from numpy import zeros``) stand for others meanwhile.  Those act as NumPy's unless the context
-    has been entered in this thread or task, and make arrays that accept Variables only while a transform is
-    running or there is a Variable made by hand.  Not reached are names bound elsewhere: ``import numpy``
-    inside a function, default arguments, attributes of objects, modules imported inside the context.
+    NumPy itself is left as it is: the names of those modules that stand for it or for its functions
+    (``np``, ``from numpy import zeros``) stand for others meanwhile, as global names, in bodies of
+    classes, default arguments, variables of enclosing functions and generated code.  Those act as NumPy's
+    unless the context has been entered in this thread or task, and make arrays that accept Variables only
+    while a transform is running or there is a Variable made by hand.  Not reached are ``import numpy``
+    inside a function, attributes of objects, and what is loaded inside the context.
 
-    SciPy is never patched.  Packages named in ``modules`` have to pass the arrays that they make to nothing
-    but NumPy's functions and operators.
+    In the same way functions of ``math`` and ``cmath``, ``float``, ``complex``, ``np.float64`` and
+    ``v.item()`` keep Variables that are numbers; ``int(v)`` is a plain number.  To ``isinstance`` a
+    Variable is what its value is.  Functions, distributions and classes of SciPy are those of
+    ``lindiff.scipy`` where Variables come to them; searches (``minimize``, ``least_squares``, ``root``)
+    stay SciPy's.  Modules that compare types by identity keep Python's ``float`` and NumPy's types,
+    compiled ones all but NumPy's functions.
 
-    May be nested, entered again, and closed in any order.  Cost: about a millisecond on entry, 0.01 ms for
-    each module that is patched; at the first entry 0.02 ms for each that is loaded.
+    SciPy's own modules are never patched.  Packages named in ``modules`` have to pass the arrays that they
+    make to nothing but these functions and operators.
+
+    May be nested, entered again, and closed in any order.  Cost: about a millisecond on entry, 0.02 ms for
+    each module that is patched; at the first entry 0.02 ms for each that is loaded, and a few
+    milliseconds for each of a package that is named, whose code is looked through.
 
     Examples
     --------
@@ -79,35 +76,67 @@ class patch_numpy:
         for name in self._modules:
             if name.partition(".")[0] in _EXCLUDED:
                 raise ValueError(f"{name} cannot be patched: its C code takes nothing but ndarrays")
-        self._entered: list[list[dict[str, Any]]] = []
+        self._entered: list[list[Holder]] = []
 
     def __enter__(self) -> None:
-        spaces = list(_namespaces(self._modules))
-        _replace(spaces)
-        self._entered.append(spaces)
-        _contexts.set(_contexts.get() + 1)
+        stand_ins = _up_to_date()
+        holders = list(_holders(self._modules, stand_ins))
+        _replace(holders, stand_ins)
+        self._entered.append(holders)
+        entered.set(entered.get() + 1)
 
     def __exit__(self, *exception: object) -> None:
-        _contexts.set(_contexts.get() - 1)
+        entered.set(entered.get() - 1)
         _restore(self._entered.pop())
 
 
-def _namespaces(modules: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The globals of the user's modules, of those named, and of the code that is running."""
-    found: dict[int, dict[str, Any]] = {}
+def _holders(modules: Sequence[str], stand_ins: StandIns) -> Iterator[Holder]:
+    """What holds names in the user's modules, in those named, and in the code that is running."""
+    found: dict[int, Holder] = {}
     named = tuple(f"{module}." for module in modules)
     for name, module in [*sys.modules.items()]:
         is_named = name in modules or name.startswith(named)
         if isinstance(module, ModuleType) and (is_named or not _is_installed_module(name, module)):
-            found[id(vars(module))] = vars(module)
+            known = _of_package(module, stand_ins) if is_named else _of_namespace(vars(module))
+            found |= {holder.key: holder for holder in known}
     frame = sys._getframe(1)
     while frame is not None:
-        filename = frame.f_code.co_filename
+        filename, names = frame.f_code.co_filename, frame.f_globals
         typed = filename.startswith("<")  # at a prompt, or in a doctest of any module
-        if _is_users("" if typed else str(frame.f_globals.get("__name__")), filename, modules):
-            found[id(frame.f_globals)] = frame.f_globals
+        if _is_users("" if typed else str(names.get("__name__")), filename, modules):
+            if id(names) not in found:
+                found |= {holder.key: holder for holder in _of_namespace(names)}
+            if frame.f_locals is not names:
+                found |= {holder.key: holder for holder in Reach(names, frame.f_locals.values()).holders()}
         frame = frame.f_back  # type: ignore[assignment]
     yield from found.values()
+
+
+def _of_namespace(names: dict[str, Any]) -> list[Holder]:
+    """A namespace, and what is reached from it."""
+    reach = Reach(names, names.values())
+    return [reach.namespace(), *reach.holders()]
+
+
+# What was found in packages that were named, by module, while there are as many names and stand-ins.
+_packages: dict[ModuleType, tuple[tuple[int, int], list[Holder]]] = {}
+
+
+def _of_package(module: ModuleType, stand_ins: StandIns) -> list[Holder]:
+    """The namespace of a module, and of what is reached from it those that hold what has a stand-in."""
+    sizes, holders = _packages.get(module, ((0, 0), []))
+    names = vars(module)
+    now = len(names) - sum(name in names for name in BUILTINS), len(stand_ins.known)
+    if sizes != now:
+        holders = [holder for holder in _of_namespace(names) if _has_work(holder, stand_ins)]
+        _packages[module] = (now, holders)
+    return holders
+
+
+def _has_work(holder: Holder, stand_ins: StandIns) -> bool:
+    if isinstance(holder, Namespace) or holder.key in _patched:
+        return True
+    return any(id(x) in stand_ins.known for _, x in holder.items())
 
 
 # Modules that were looked at, and are none of the user's.
@@ -131,105 +160,90 @@ def _is_users(name: str, filename: str | None, modules: Sequence[str]) -> bool:
     return name == "__main__" if filename is None else not is_installed(filename)
 
 
-# -- what stands for NumPy meanwhile -------------------------------------------------------------------
+# -- putting in place, and back -------------------------------------------------------------------------
 
 
-def _stand_in(module: ModuleType, **own: Any) -> ModuleType:
-    """A module with the names of ``module``, taken over as in lindiff.numpy while that is wanted."""
-    made = ModuleType(module.__name__, module.__doc__)
-    names = vars(made)
-    names.update(own)
-    names["__getattr__"] = lambda name: take_over(module, name, names, _wanted)
-    names["__dir__"] = lambda: dir(module)
-    return made
+class _Patched:
+    """A holder, what was put in the place of what, and how many contexts have it."""
+
+    def __init__(self, holder: Holder):
+        self.holder = holder
+        self.put: dict[Any, tuple[Any, Any]] = {}
+        self.contexts = 0
+        self.asked: Any = None  # what its code took Variables for before
 
 
-class _Vectorize(vectorize):
-    wanted = staticmethod(_wanted)
-
-
-_SERIES = {
-    "chebyshev": "Chebyshev",
-    "hermite": "Hermite",
-    "hermite_e": "HermiteE",
-    "laguerre": "Laguerre",
-    "legendre": "Legendre",
-    "polynomial": "Polynomial",
-}
-
-
-def _series() -> ModuleType:
-    """``np.polynomial`` and its modules, with the classes of lindiff.numpy."""
-    own: dict[str, Any] = {name: getattr(polynomial, name) for name in _SERIES.values()}
-    for name, series in _SERIES.items():
-        module = getattr(np.polynomial, name)
-        functions = [getattr(module, f) for f in module.__all__ if callable(getattr(module, f))]
-        wrapped = {f.__name__: Function(f, "arrays", _wanted) for f in functions if has_handler(f)}
-        own[name] = _stand_in(module, **wrapped, **{series: own[series]})
-    return _stand_in(np.polynomial, **own)
-
-
-_numpy = _stand_in(
-    np,
-    linalg=_stand_in(np.linalg),
-    fft=_stand_in(np.fft),
-    lib=_stand_in(np.lib, stride_tricks=_stand_in(np.lib.stride_tricks)),
-    polynomial=_series(),
-    vectorize=_Vectorize,
-    r_=Rows(np.r_, _wanted),
-    c_=Rows(np.c_, _wanted),
-    broadcast=broadcast,
-    ndenumerate=ndenumerate,
-    nditer=nditer,
-    isscalar=isscalar,
-)
-
-
-def _replacements() -> dict[int, Any]:
-    """What stands for what, by identity."""
-    found: dict[int, Any] = {id(np): _numpy}
-    modules = [(np, _numpy)]
-    modules += [(getattr(np, name), getattr(_numpy, name)) for name in ("linalg", "fft", "polynomial")]
-    modules += [(getattr(np.polynomial, name), getattr(_numpy.polynomial, name)) for name in _SERIES]
-    found[id(np.lib)] = _numpy.lib
-    found[id(np.lib.stride_tricks)] = _numpy.lib.stride_tricks
-    tricks = np.lib.stride_tricks.as_strided, np.lib.stride_tricks.sliding_window_view
-    found |= {id(trick): getattr(_numpy.lib.stride_tricks, trick.__name__) for trick in tricks}
-    for module, stand_in in modules:
-        for name in module.__all__:
-            original, replacement = getattr(module, name), getattr(stand_in, name)
-            if replacement is not original:
-                found[id(original)] = replacement
-    return found
-
-
+_ABSENT = object()
 _lock = threading.Lock()
-_by_identity: dict[int, Any] = {}
-# Namespaces that are patched: what their names stood for, and how many contexts have them.
-_originals: dict[int, tuple[dict[str, Any], int]] = {}
+_stand_ins: list[StandIns] = []
+_patched: dict[int, _Patched] = {}
 
 
-def _replace(spaces: list[dict[str, Any]]) -> None:
+def _up_to_date() -> StandIns:
+    """What stands for what, with all modules that are loaded now."""
     with _lock:
-        if not _by_identity:
-            _by_identity.update(_replacements())
-        for space in spaces:
-            originals, count = _originals.get(id(space), ({}, 0))
-            for name, value in [*space.items()]:
-                replacement = _by_identity.get(id(value))
-                if replacement is not None:
-                    originals[name] = value
-                    space[name] = replacement
-            _originals[id(space)] = (originals, count + 1)
+        if not _stand_ins:
+            _stand_ins.append(StandIns())
+        _stand_ins[0].look_around()
+    return _stand_ins[0]
 
 
-def _restore(spaces: list[dict[str, Any]]) -> None:
+def _replace(holders: list[Holder], stand_ins: StandIns) -> None:
     with _lock:
-        for space in spaces:
-            originals, count = _originals.pop(id(space))
-            if count > 1:
-                _originals[id(space)] = (originals, count - 1)
+        for holder in holders:
+            known = _patched.get(holder.key)
+            if known is None:
+                known = _patched[holder.key] = _Patched(holder)
+            known.contexts += 1
+            _put(known, stand_ins)
+
+
+def _put(known: _Patched, stand_ins: StandIns) -> None:
+    holder = known.holder
+    own_types = holder.own_types
+    known_here = (
+        stand_ins.of_numpy if isinstance(holder, Namespace) and holder.is_compiled else stand_ins.known
+    )
+    for key, value in holder.items():
+        if id(value) not in known_here and type(value) is not MethodType:
+            continue
+        replacement = stand_ins.get(value, own_types)
+        if replacement is not None:
+            known.put[key] = (value, replacement)
+            holder.put(key, replacement)
+    if isinstance(holder, Namespace):
+        for name, kind in BUILTINS.items():
+            if name not in holder.names and name not in own_types:
+                known.put[name] = (_ABSENT, kind)
+                holder.put(name, kind)
+        if holder.key not in patched:
+            known.asked = classes.get(holder.key)
+            classes[holder.key] = _class_of_value
+            patched.add(holder.key)
+
+
+def _restore(holders: list[Holder]) -> None:
+    with _lock:
+        for holder in holders:
+            known = _patched[holder.key]
+            known.contexts -= 1
+            if known.contexts:
                 continue
-            for name, original in originals.items():
-                if space.get(name) is _by_identity[id(original)]:  # not bound anew meanwhile
-                    space[name] = original
+            del _patched[holder.key]
+            for key, (original, replacement) in known.put.items():
+                if holder.get(key) is not replacement:  # bound anew meanwhile
+                    continue
+                if original is _ABSENT and isinstance(holder, Namespace):
+                    holder.drop(key)
+                else:
+                    holder.put(key, original)
+            if isinstance(holder, Namespace):
+                patched.discard(holder.key)
+                classes.pop(holder.key)
+                if known.asked is not None:
+                    classes[holder.key] = known.asked
+
+
+def _class_of_value(variable: Any) -> Any:
+    """The class of what a Variable stands for, in code that is patched here and now."""
+    return class_of_value(variable) if entered.get() else type(variable)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import contextvars
+import importlib
 import linecache
 import types
 from collections.abc import Iterator
@@ -17,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.namespaces import is_patched
 from lindiff.core.record import current_trace
 from lindiff.core.variable import Variable
 from lindiff.rules.place import Place, is_installed, is_standard
 
-__all__ = ["explain", "in_package", "line_of", "remember"]
+__all__ = ["explain", "has_ours", "in_package", "line_of", "remember"]
 
 # Packages that hand arrays to compiled code, files or screens: no patch makes them take Variables.
 _TAKE_PLAIN_ARRAYS = ("matplotlib", "mpl_toolkits", "pandas")
@@ -61,13 +63,14 @@ def in_package(place: Place, inside: Place) -> str | None:
     drawn = isinstance(statement, ast.Expr) and statement.value is place.node  # nobody uses a result
     if package in _TAKE_PLAIN_ARRAYS or drawn:
         return None
-    if not _makes_arrays(inside):
-        return _needs_rule(place, inside, "computes with plain numbers or compiled code there")
-    if _is_patched(inside.frame):
+    if is_patched(inside.frame.f_globals):
         return _needs_rule(
             place, inside, "is patched already, and gives arrays to what takes none of ours there"
         )
-    return f"{package} makes plain arrays; {_patched(place, package)}"
+    reason = _mended(inside)
+    if reason is None:
+        return _needs_rule(place, inside, "computes in compiled code there")
+    return f"{package} {reason}; {_patched(place, package)}"
 
 
 def _name(frame: types.FrameType) -> str:
@@ -75,18 +78,32 @@ def _name(frame: types.FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def _makes_arrays(inside: Place) -> bool:
-    """Whether the refused expression fills or makes an array by NumPy, in a module that uses it."""
-    if not any(map(_is_numpys, inside.frame.f_globals.values())):
-        return False
+def _mended(inside: Place) -> str | None:
+    """What the package's refused expression does, where ``patch_numpy`` lets it take Variables."""
     node = inside.node
-    if not isinstance(node, ast.Call):
-        return True
-    function = inside.meaning(node.func)
-    if function in (float, int, complex) or getattr(function, "__module__", None) in ("math", "cmath"):
-        return False
+    function = inside.meaning(node.func) if isinstance(node, ast.Call) else None
+    if function in (float, int, complex) or _module(function) in ("math", "cmath"):
+        return "computes with Python's numbers"
+    if _module(function).startswith("scipy."):
+        return "calls SciPy" if has_ours(_module(function).partition("._")[0], _name_of(function)) else None
+    if not any(map(_is_numpys, inside.frame.f_globals.values())):
+        return None
     owner = getattr(function, "__self__", None)
-    return function is None or isinstance(owner, np.ndarray) or _is_numpys(function)
+    of_numpy = function is None or isinstance(owner, np.ndarray) or _is_numpys(function)
+    return "makes plain arrays" if of_numpy else None
+
+
+def _name_of(function: Any) -> str:
+    """The name of a function of SciPy, or of the distribution whose method it is."""
+    return str(getattr(getattr(function, "__self__", None), "name", None) or function.__name__)
+
+
+def has_ours(module: str, name: str) -> bool:
+    """Whether ``lindiff`` has a module of SciPy, and in it the name."""
+    try:
+        return name in importlib.import_module(f"lindiff.{module}").__all__
+    except ImportError:
+        return False
 
 
 def _is_numpys(x: Any) -> bool:
@@ -94,15 +111,6 @@ def _is_numpys(x: Any) -> bool:
     if isinstance(x, types.ModuleType):
         return x.__name__ in ("numpy", "lindiff.numpy")
     return callable(x) and (isinstance(x, np.ufunc) or _module(x).startswith(("numpy", "lindiff.numpy")))
-
-
-def _is_patched(frame: types.FrameType) -> bool:
-    """Whether a module sees ``lindiff.numpy`` where it has imported NumPy."""
-    return any(
-        (x is not np and isinstance(x, types.ModuleType) and x.__name__ == "numpy")
-        or _module(type(x)).startswith("lindiff.numpy")
-        for x in frame.f_globals.values()
-    )
 
 
 def _module(x: Any) -> str:
@@ -163,6 +171,9 @@ def explain(error: Exception) -> None:
         error.__cause__ = TypeError(looked)
 
 
+_OF_CYTHON = (".pyx", ".pxd", ".pxi", "<stringsource>")  # whose frames are not Python's
+
+
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """An error, and those that were being handled when it was raised."""
     while error is not None:
@@ -171,10 +182,11 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _look_at_types(traceback: types.TracebackType) -> str | None:
-    """What to say of an error raised by a package's function that asks for the type of a Variable."""
+    """What to say of an error in a package that looks at a Variable's type, or lets C code do so."""
     levels: list[types.TracebackType] = [traceback]
     while levels[-1].tb_next is not None:
         levels.append(levels[-1].tb_next)
+    levels = [level for level in levels if not level.tb_frame.f_code.co_filename.endswith(_OF_CYTHON)]
     last = levels[-1]
     filename = last.tb_frame.f_code.co_filename
     if (
@@ -183,21 +195,38 @@ def _look_at_types(traceback: types.TracebackType) -> str | None:
         or _name(last.tb_frame) in ("lindiff", "numpy", "scipy")
     ):
         return None
-    inside = Place(last.tb_frame, None)
-    asked = _question(inside, last.tb_lineno)
-    if asked is None:
+    inside = Place(last.tb_frame, None, last)
+    asked, given = _question(inside, last.tb_lineno), _given_to_compiled_code(inside)
+    if asked is not None:
+        seen = f"looks at types, and {inside.text(asked.args[0])}, a Variable, is no np.ndarray and no float"
+        reason, line = "takes no other types", asked.lineno
+    elif given is not None:
+        seen = f"gives {inside.text(given)}, a Variable, to compiled code"
+        reason, line = "computes in compiled code there", last.tb_lineno
+    else:
         return None
+    shown = _line(last.tb_frame.f_code, line, last.tb_frame.f_globals)
+    package = _name(last.tb_frame)
+    message = f"{package} {seen}{shown}"
     users = [level for level in levels if not is_installed(level.tb_frame.f_code.co_filename)]
-    shown = _line(last.tb_frame.f_code, asked.lineno, last.tb_frame.f_globals)
-    name = inside.text(asked.args[0])
-    message = (
-        f"{_name(last.tb_frame)} looks at types, and {name}, a Variable, is no np.ndarray and no float{shown}"
-    )
     if not users:
         return message
     place = Place(users[-1].tb_frame, None, users[-1])
     shown = _line(users[-1].tb_frame.f_code, users[-1].tb_lineno, users[-1].tb_frame.f_globals)
-    return f"{message}\n  called in{shown}\n{_needs_rule(place, inside, 'takes no other types')}"
+    if asked is not None and not is_patched(last.tb_frame.f_globals):
+        advice = f"{package} {reason}; {_patched(place, package)}"
+    else:
+        advice = _needs_rule(place, inside, reason)
+    return f"{message}\n  called in{shown}\n{advice}"
+
+
+def _given_to_compiled_code(inside: Place) -> ast.expr | None:
+    """The Variable that the call under way gives to a function that is not written in Python."""
+    call = inside.node
+    if not isinstance(call, ast.Call) or isinstance(inside.meaning(call.func), types.FunctionType):
+        return None
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return next((x for x in given if isinstance(x, ast.Name) and inside.is_variable(x)), None)
 
 
 def _question(inside: Place, line: int) -> ast.Call | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import cmath
 import functools
-import importlib
 import inspect
 import math
 import sys
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.variable import Variable
-from lindiff.rules.abroad import in_package, line_of, remember
+from lindiff.rules.abroad import has_ours, in_package, line_of, remember
 from lindiff.rules.place import RANDOM, Place, own_frame, package_frame
 
 __all__ = ["refusal"]
@@ -635,7 +634,7 @@ def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | No
         owner = place.meaning(call.func.value)
         if owner is not None and not isinstance(owner, types.ModuleType):  # a distribution
             name = f"{_public_name(owner, module) or place.text(call.func.value).rpartition('.')[2]}.{name}"
-    ours = _has_ours(module, name.partition(".")[0])
+    ours = has_ours(module, name.partition(".")[0])
     if module == "scipy.integrate" and ours:
         line = _given_as_args(place, call, f"{module}.{name}")
         if line is not None:
@@ -657,14 +656,6 @@ def _public_name(x: Any, module: str) -> str | None:
     return next((name for name, other in names.items() if other is x), None)
 
 
-def _has_ours(module: str, name: str) -> bool:
-    """Whether ``lindiff`` has a module of SciPy, and in it the name."""
-    try:
-        return name in importlib.import_module(f"lindiff.{module}").__all__
-    except ImportError:
-        return False
-
-
 def _frozen(place: Place, distribution: ast.expr) -> str | None:
     """``norm(m, 1.0)``, of which a method was called: with derivatives where it is made."""
     made = distribution if isinstance(distribution, ast.Call) else place.made(distribution)
@@ -673,7 +664,7 @@ def _frozen(place: Place, distribution: ast.expr) -> str | None:
     family = place.meaning(made.func)
     module = (getattr(type(family), "__module__", None) or "").partition("._")[0]
     name = place.text(made.func).rpartition(".")[2]
-    if module != "scipy.stats" or not _has_ours(module, name):
+    if module != "scipy.stats" or not has_ours(module, name):
         return None
     arguments = ", ".join(place.text(argument) for argument in [*made.args, *made.keywords])
     return _ours(place, made, f"{module}.{name}({arguments})")

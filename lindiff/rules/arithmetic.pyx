@@ -693,7 +693,7 @@ cdef class SetItem(Node):
             return 0
         if self.b is not None:
             part = y_bar[self.index]
-            if overwrite and not isinstance(part, np.generic):
+            if overwrite and (type(part) is Variable or not isinstance(part, np.generic)):
                 part = part.copy()
             if not is_basic(self.index) and has_repeats(self.index):
                 part = np.where(placed(last_written(self.index, self.shape), part), part, 0)

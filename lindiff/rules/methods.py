@@ -5,13 +5,16 @@ Each calls the NumPy function of its meaning, which dispatches to the rules.
 
 from __future__ import annotations
 
+import builtins
 import difflib
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from lindiff.core.namespaces import is_patched
 from lindiff.core.results import apart
 from lindiff.core.variable import call, inside, is_untraced, is_writable, value
 from lindiff.rules._common import laid_out
@@ -34,6 +37,17 @@ def _through(function: Callable[..., Any]) -> Callable[..., Any]:
 def _of_value(name: str) -> property:
     """An attribute of the plain array."""
     return property(lambda self: getattr(value(self), name))
+
+
+def _with_axes(name: str) -> property:
+    """A method that arrays have and numbers have not; what ``hasattr`` says in code that is patched."""
+
+    def get(self: Any) -> Any:
+        if self._scalar and is_patched(sys._getframe(1).f_globals):
+            raise AttributeError(f"a number has no {name!r}")
+        return getattr(type(self), name).__get__(self)
+
+    return property(get)
 
 
 class Flags:
@@ -107,6 +121,18 @@ def _unpacked(arguments: tuple[Any, ...]) -> Any:
     return arguments[0] if len(arguments) == 1 else arguments
 
 
+_item = _refused("item", "write v[i] to go on computing, or ld.value(v).item(i) for the plain number")
+
+
+def item(self: Any, *index: Any) -> Any:
+    """An element, which keeps its derivative in code that ``patch_numpy`` reaches."""
+    if is_untraced(self) or not is_patched(sys._getframe(1).f_globals):
+        return _item(self, *index)
+    value(self).item(*index)  # raises what NumPy's raises
+    place = _unpacked(index) if index else 0
+    return self[place] if isinstance(place, tuple) else np.reshape(self, -1)[place]
+
+
 def reshape(self: Any, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
     """``v.reshape(2, 3)`` or ``v.reshape((2, 3))``: np.reshape."""
     keywords = {} if order == "C" else {"order": order}
@@ -178,6 +204,14 @@ def partition(self: Any, kth: Any, axis: int = -1, kind: Any = "introselect", or
 
 def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     """The same array under another name; its bytes cannot be read as another dtype."""
+    kind = dtype if type is None else type
+    if isinstance(kind, builtins.type) and issubclass(kind, np.ndarray) and kind is not np.ndarray:
+        raise TypeError(
+            f"a Variable cannot be seen as a {kind.__name__}, which holds plain numbers: write "
+            f"ld.value(v).view({kind.__name__}) where its derivative does not matter"
+        )
+    if kind is np.ndarray:
+        dtype = type = None
     if type is not None or (dtype is not None and np.dtype(dtype) != self.dtype):
         raise TypeError(
             "the bytes of a Variable cannot be seen as another type: write v.astype(dtype) "
@@ -254,6 +288,7 @@ METHODS |= {
     "mT": property(lambda self: np.matrix_transpose(self)),
 }
 METHODS["flags"] = property(Flags)
+METHODS |= {name: _with_axes(name) for name in ["__iter__", "__len__"]}
 METHODS |= {name: _of_value(name) for name in ["device", "itemsize", "nbytes", "strides"]}
 METHODS |= {
     name: _refused(name, f"it would lose the derivative; write ld.value(v).{name}(...)")
@@ -268,7 +303,7 @@ METHODS |= {
     ]
 }
 METHODS |= {
-    "item": _refused("item", "write v[i] to go on computing, or ld.value(v).item(i) for the plain number"),
+    "item": item,
     "tolist": _refused("tolist", "write list(v) to go on computing, or ld.value(v).tolist()"),
     "resize": _never("resize", "write v = np.reshape(v, shape), np.resize or np.pad"),
     "setfield": _never("setfield", "write v[...] = new"),
