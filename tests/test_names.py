@@ -73,7 +73,7 @@ def test_names_of_other_libraries_are_explained(name):
 def test_other_names_are_as_in_any_package():
     with pytest.raises(ImportError, match="cannot import name 'nonsense'"):
         exec("from lindiff import nonsense", {})
-    with pytest.raises(ModuleNotFoundError, match="No module named 'lindiff.jacrev'"):
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'lindiff\.jacrev'"):
         importlib.import_module("lindiff.jacrev")
 
 
