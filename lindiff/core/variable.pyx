@@ -1529,6 +1529,9 @@ cdef class Variable:
     def __ceil__(self):
         return math.ceil(value_of(self)[()])
 
+    def __trunc__(self):
+        return math.trunc(value_of(self)[()])
+
     # -- what a plain array does and a Variable must not do silently -----------------------------------
 
     def __float__(self):

@@ -183,6 +183,12 @@ def with_axes(y: Any, ndmin: int) -> Any:
     return np.reshape(y, (1,) * (ndmin - y.ndim) + y.shape) if ndmin > y.ndim else y
 
 
+def _asked(copy: Any) -> Any:
+    """Whether a copy is asked for; None for one if need be, which NumPy's private modes say, too."""
+    modes = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False, np._CopyMode.IF_NEEDED: None}
+    return modes[copy] if isinstance(copy, np._CopyMode) else copy
+
+
 @composed(np.array)
 def array(
     object: Any,
@@ -196,6 +202,7 @@ def array(
     like: Any = None,
 ) -> Any:
     """Nested lists of Variables, or one Variable."""
+    copy = _asked(copy)
     if not isinstance(object, Variable):
         return with_axes(in_order(accepting(placed(stacked(object, dtype), like)), order), ndmin)
     y = asarray(object, dtype, order)
