@@ -12,7 +12,7 @@ except ImportError as error:
         "`pip install -e .`"
     ) from error
 
-from lindiff import linalg
+from lindiff import _libraries, linalg
 from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff._elsewhere import hint as _hint
 from lindiff._elsewhere import is_import as _is_import
@@ -92,4 +92,4 @@ def __dir__() -> list[str]:
     return sorted([*__all__, *_NAMESPACES])
 
 
-del _record, _rules
+del _libraries, _record, _rules
