@@ -955,7 +955,7 @@ cdef bint has_its_own_arithmetic(object x):
 
 cdef inline bint has_unit(object kind):
     """Whether objects of a type are physical units or quantities."""
-    return hasattr(kind, "dimensionality")
+    return kind is not Variable and kind is not np.ndarray and hasattr(kind, "dimensionality")
 
 
 @cython.final
@@ -1245,7 +1245,7 @@ cdef class Variable:
 
     def __array_function__(self, function, types, args, kwargs):
         for kind in types:
-            if kind is Directions or kind is not Variable and has_unit(kind):
+            if kind is Directions or has_unit(kind):
                 return NotImplemented
         if not cnp.PyArray_CheckExact(self._value) and function in _makers:
             kwargs = {**kwargs, "like": self}  # NumPy has taken it away
