@@ -24,5 +24,7 @@ cdef int tell_modules() except -1:
     seen = len(modules)
     for module in [*awaited]:
         if module in modules:
-            awaited.pop(module)()
+            tell = awaited.pop(module, None)
+            if tell is not None:  # else another thread does it
+                tell()
     return 0

@@ -184,9 +184,9 @@ def with_axes(y: Any, ndmin: int) -> Any:
 
 
 def _asked(copy: Any) -> Any:
-    """Whether a copy is asked for; None for one if need be, which NumPy's private modes say, too."""
-    modes = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False, np._CopyMode.IF_NEEDED: None}
-    return modes[copy] if isinstance(copy, np._CopyMode) else copy
+    """Whether a copy is asked for; None for one if need be.  NumPy's private modes have names for it."""
+    name = getattr(copy, "name", None)
+    return copy if name is None else {"ALWAYS": True, "NEVER": False, "IF_NEEDED": None}[name]
 
 
 @composed(np.array)
