@@ -12,9 +12,10 @@ except ImportError as error:
         "`pip install -e .`"
     ) from error
 
-from lindiff import linalg
+from lindiff import _libraries, linalg
 from lindiff import rules as _rules  # gives NumPy's functions their rules
 from lindiff._elsewhere import hint as _hint
+from lindiff._elsewhere import is_import as _is_import
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
 from lindiff.core.pytree import tree_map
 from lindiff.core.registry import rule
@@ -81,11 +82,14 @@ else:
     def __getattr__(name):
         if name in __dir__():  # a module, imported when it is first asked for
             return _import_module(f"lindiff.{name}")
-        raise AttributeError(f"module 'lindiff' has no attribute {name!r}{_hint(name)}")
+        hint = _hint(name)
+        if hint and _is_import():
+            raise ImportError(f"cannot import name {name!r} from 'lindiff'{hint}")
+        raise AttributeError(f"module 'lindiff' has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:
     return sorted([*__all__, *_NAMESPACES])
 
 
-del _record, _rules
+del _libraries, _record, _rules

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["hint"]
+import sys
+
+__all__ = ["hint", "is_import"]
 
 NO_COMPILER = "plain NumPy code runs as it is, there is nothing to compile: leave it out"
 RULE = "write a rule: @ld.rule on a function that returns its value and its pullback (docs/custom_rules.md)"
@@ -109,3 +111,11 @@ HINTS = {
 def hint(name: str) -> str:
     """What to write instead of a name of another library; nothing for names that none of them has."""
     return f": {HINTS[name]}" if name in HINTS else ""
+
+
+def is_import() -> bool:
+    """Whether a module is asked for a name by ``from module import name``.
+
+    Python asks whether it has the name before it fails with a message of its own.
+    """
+    return sys._getframe(2).f_code.co_name == "_handle_fromlist"

@@ -1,5 +1,8 @@
 """Variables as arrays of the Array API standard, whose namespace is ``lindiff.numpy``."""
 
+import math
+import operator
+
 import numpy
 import pytest
 
@@ -83,6 +86,79 @@ def test_array_api_compat():
         return xp.sum(compat.to_device(x, "cpu") ** 2)
 
     numpy.testing.assert_array_equal(ld.grad(f)(numpy.arange(3.0)), [0.0, 2.0, 4.0])
+
+
+def test_copies_as_array_api_compat_asks_for_them():
+    always, if_needed, never = numpy._CopyMode.ALWAYS, numpy._CopyMode.IF_NEEDED, numpy._CopyMode.NEVER
+
+    def f(x):
+        for make in (np.array, np.asarray, np.asanyarray):
+            assert make(x, copy=if_needed) is make(x, copy=None) is make(x, copy=never) is x
+            assert make(x, copy=always) is not x
+            assert make(x, dtype=numpy.float32, copy=if_needed).dtype == numpy.float32
+            with pytest.raises(ValueError, match="Unable to avoid copy"):
+                make(x, dtype=numpy.float32, copy=never)
+        return np.sum(np.array(x, copy=if_needed) * np.array(x, copy=always))
+
+    numpy.testing.assert_array_equal(ld.grad(f)(numpy.arange(3.0)), [0.0, 2.0, 4.0])
+
+
+def test_dlpack():
+    """Constants give their memory; what has a derivative refuses, and says what to write."""
+
+    def f(x):
+        for constant in (np.zeros(3), np.zeros((2, 3)).T, np.array(2.0)):
+            assert type(constant) is ld.Variable
+            assert constant.__dlpack_device__() == (1, 0)
+            shared = numpy.from_dlpack(constant)
+            assert type(shared) is numpy.ndarray
+            assert (shared.shape, shared.strides) == (constant.shape, constant.strides)
+            constant[...] = 1.0
+            assert (shared == 1.0).all()
+            with pytest.raises(TypeError):
+                constant[...] = x[0]
+        freed = np.zeros(3)
+        numpy.from_dlpack(freed)
+        freed[0] = x[0]
+        assert x.__dlpack_device__() == (1, 0)
+        for refused in (x, x[0], freed):
+            with pytest.raises(TypeError, match=r"ld\.value\("):
+                numpy.from_dlpack(refused)
+        assert numpy.shares_memory(numpy.from_dlpack(ld.value(x)), ld.value(x))
+        return np.sum(freed**2)
+
+    numpy.testing.assert_array_equal(ld.grad(f)(numpy.arange(1.0, 4.0)), [2.0, 0.0, 0.0])
+    v = ld.Variable(numpy.arange(3.0))
+    with pytest.raises(TypeError, match=r"ld\.value\("):
+        numpy.from_dlpack(v)
+
+
+def test_operators_of_integers_and_booleans():
+    """What has no derivative is NumPy's, with all of its operators; floating numbers refuse, as NumPy's."""
+
+    def f(x):
+        mask, count = x > 1.0, np.arange(3)
+        assert (mask & ~mask).sum() == 0
+        assert ((mask | False) ^ True).sum() == (~mask).sum()
+        count <<= 1
+        count |= 1
+        assert [*(count >> 1 & 3)] == [0, 1, 2]
+        assert np.array([10, 20, 30])[operator.index(count[0])] == 20
+        for op in (operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift):
+            for a, b in ((x, 1), (1, x), (np.zeros(3), 1), (x, count), (count, x)):
+                with pytest.raises(TypeError):
+                    op(a, b)
+        for constant, there in ((np.zeros(()), 0.0), (np.ones((), complex), 1.0)):
+            assert complex(constant) == there
+        with pytest.raises(TypeError):
+            operator.invert(x)
+        for to_number in (operator.index, complex, math.trunc):
+            with pytest.raises(TypeError):
+                to_number(x)
+        assert math.trunc(-x[0] * 2.5) == -2
+        return np.sum(x[mask])
+
+    numpy.testing.assert_array_equal(ld.grad(f)(numpy.arange(1.0, 4.0)), [0.0, 1.0, 1.0])
 
 
 SCIPY = """

@@ -63,9 +63,18 @@ def test_names_of_other_libraries_are_explained(name):
     assert not hasattr(ld, name)
     with pytest.raises(AttributeError, match=rf"module 'lindiff' has no attribute '{name}': "):
         getattr(ld, name)
+    with pytest.raises(ImportError, match=rf"cannot import name '{name}' from 'lindiff': "):
+        exec(f"from lindiff import {name}", {})
     for word in HINTS[name].replace("(", " ").replace(",", " ").replace(":", " ").split():
         if word.startswith("ld."):
             assert hasattr(ld, word[3:].split(".")[0]), word
+
+
+def test_other_names_are_as_in_any_package():
+    with pytest.raises(ImportError, match="cannot import name 'nonsense'"):
+        exec("from lindiff import nonsense", {})
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'lindiff\.jacrev'"):
+        importlib.import_module("lindiff.jacrev")
 
 
 def test_a_type_checker_sees_the_names_alone():

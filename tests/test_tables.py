@@ -78,3 +78,12 @@ def test_labelled_arrays_hold_variables():
         return np.sum(sum(part.data for part in total) ** 2) + np.dot(x, labelled)
 
     np.testing.assert_allclose(ld.grad(f)(X), 2 * (2 * X + 2 * Y + 2 * X * Y) * (2 + 2 * Y) + Y)
+
+
+def test_labelled_arrays_are_no_results():
+    """Nobody would look for the derivative of what is in them."""
+    for transform in (ld.grad, ld.jacobian):
+        with pytest.raises(TypeError, match=r"a Labelled was returned.*return the array in it, y\.data"):
+            transform(lambda x: Labelled(np.sum(x)))(X)
+    constant, total = ld.vjp(lambda x: (Labelled(Y), np.sum(x)), X)[0]
+    assert (constant.data is Y, total) == (True, 7.0)

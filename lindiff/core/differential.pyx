@@ -566,7 +566,8 @@ cdef object one_of(tuple functions, Py_ssize_t i, str kind):
     if i >= len(functions):
         raise TypeError(
             f"the tuple of {kind}s has {len(functions)} entries, but argument {i} is differentiated: "
-            f"give one per positional argument (None for zero)")
+            f"give one per positional argument (None for zero); to a rule of lindiff, what counts or numbers "
+            f"something is constant: call it with int(ld.value(v))")
     return functions[i]
 
 

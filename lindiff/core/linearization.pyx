@@ -24,6 +24,7 @@ import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.variable import differentiable_array
+from lindiff.core.wrapped import variables_in
 
 cnp.import_array()
 
@@ -166,6 +167,22 @@ cdef class Inputs:
         return checked
 
 
+cdef int refuse_result(object y, Trace trace) except -1:
+    """Refuse what is returned by mistake, and Variables that would not be seen where they are."""
+    if type(y) is Variable or is_plain(y) or isinstance(y, (float, int, complex)):
+        return 0
+    if isinstance(y, _functions):
+        raise TypeError(
+            f"a function was returned, which is not differentiated ({y!r}): call it, or return "
+            f"it as aux, (value, aux) with has_aux=True")
+    for x, way in variables_in(y):
+        if (<Variable>x).node.trace is trace:
+            raise TypeError(
+                f"a {type(y).__name__} was returned, whose derivative is not looked for: return the array in "
+                f"it, y{way}")
+    return 0
+
+
 cdef class Outputs:
     """The array leaves of what a function returned, seen from outside its trace."""
 
@@ -182,10 +199,7 @@ cdef class Outputs:
         else:
             self.inside, self.unflatten = pytree.flatten(returned)
             for y in self.inside:
-                if isinstance(y, _functions):
-                    raise TypeError(
-                        f"a function was returned, which is not differentiated ({y!r}): call it, or return "
-                        f"it as aux, (value, aux) with has_aux=True")
+                refuse_result(y, trace)
         self.inside = [inside_of(y, trace) for y in self.inside]
         self.arrays = [as_value(value_in(y, trace)) for y in self.inside]
         # the record and the caller's arrays must not change with what the caller does to the value

@@ -16,6 +16,7 @@ from cpython.object cimport PyObject
 from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_REFCNT, Py_XDECREF
 
+from lindiff.core.awaited cimport tell_modules
 from lindiff.kernels.elementwise cimport ADD, add_into, binary
 from lindiff.kernels.memory cimport copy, lend
 
@@ -51,6 +52,7 @@ cdef class Trace:
     """
 
     def __cinit__(self, bint forward=False):
+        tell_modules()
         self.began = self.level = tick()
         self.forward = forward
         self.running = 1

@@ -23,6 +23,7 @@ from cpython.ref cimport Py_INCREF, Py_REFCNT
 from libc.stdint cimport uintptr_t
 
 from lindiff.core.constants cimport Guard, guard_of, guarded, is_copied, linked, may_change
+from lindiff.core.awaited cimport tell_modules
 from lindiff.core.record cimport (
     CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, count_made_by_hand, doom, know_variable,
     meet_large, push_at_once, release_doomed,
@@ -966,8 +967,17 @@ cdef bint is_table(object x):
 
 
 cdef bint has_its_own_arithmetic(object x):
-    """Whether ``x`` is a table that takes Variables for its array: all but those that leave it to us."""
-    return is_table(x) and hasattr(type(x), "__array_ufunc__") and not hasattr(type(x), "__pandas_priority__")
+    """Whether ``x`` takes Variables for its array: a unit, a quantity with one, or a table but for those that
+    leave it to us."""
+    if type(x) is Variable or cnp.PyArray_Check(x) or cnp.PyArray_CheckScalar(x) \
+            or not hasattr(type(x), "__array_ufunc__"):
+        return False
+    return has_unit(type(x)) or is_table(x) and not hasattr(type(x), "__pandas_priority__")
+
+
+cdef inline bint has_unit(object kind):
+    """Whether objects of a type are physical units or quantities."""
+    return kind is not Variable and kind is not np.ndarray and hasattr(kind, "dimensionality")
 
 
 @cython.final
@@ -1213,6 +1223,7 @@ cdef class Variable:
         leaf.trace = tape_of(current_trace())
         leaf.shape = value.shape
         count_made_by_hand(1)
+        tell_modules()
         leaf.dtype = value.dtype
         self._value = value.copy()
         self.node = leaf
@@ -1255,8 +1266,9 @@ cdef class Variable:
         return _operators.ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function, types, args, kwargs):
-        if Directions in types:
-            return NotImplemented
+        for kind in types:
+            if kind is Directions or has_unit(kind):
+                return NotImplemented
         if not cnp.PyArray_CheckExact(self._value) and function in _makers:
             kwargs = {**kwargs, "like": self}  # NumPy has taken it away
         return _operators.function(function, args, kwargs)
@@ -1311,7 +1323,9 @@ cdef class Variable:
         return _operators.multiply(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __truediv__(self, other):
-        return _operators.divide(self, operand(self, other)) if is_operand(other) else NotImplemented
+        if not is_operand(other):  # pint's units have the reflected operator as a ufunc alone
+            return np.true_divide(self, other) if has_unit(type(other)) else NotImplemented
+        return _operators.divide(self, operand(self, other))
 
     def __rtruediv__(self, other):
         return _operators.divide(operand(self, other), self) if is_operand(other) else NotImplemented
@@ -1389,6 +1403,8 @@ cdef class Variable:
     cdef object assign(self, object outcome):
         """``self op= other``: this Variable takes the result, as an array's memory would."""
         self.check_writable()
+        if type(outcome) is Variable and has_unit(type((<Variable>outcome)._value)):
+            raise TypeError("an array keeps no unit: write a = a * unit instead of a *= unit")
         result = outcome if type(outcome) is Variable else untraced_variable(as_value(outcome))
         if result.shape != self.shape:
             raise ValueError(
@@ -1550,6 +1566,9 @@ cdef class Variable:
 
     def __ceil__(self):
         return math.ceil(value_of(self)[()])
+
+    def __trunc__(self):
+        return math.trunc(value_of(self)[()])
 
     # -- what a plain array does and a Variable must not do silently -----------------------------------
 

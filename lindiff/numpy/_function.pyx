@@ -10,6 +10,7 @@ from sys import maxsize
 
 cimport numpy as cnp
 
+from lindiff.core.lists cimport hides
 from lindiff.core.record cimport is_recording
 from lindiff.core.registry cimport handle
 from lindiff.core.variable cimport Variable, untraced
@@ -46,6 +47,8 @@ cdef class Function:
         that the function looks through itself.
     wanted : callable, optional
         Whether new arrays are to accept Variables in this context.
+    module : str, optional
+        Where it is found.
     """
 
     cdef object function
@@ -57,7 +60,7 @@ cdef class Function:
     cdef object wanted
     cdef dict __dict__
 
-    def __init__(self, function, str lists="arrays", wanted=None):
+    def __init__(self, function, str lists="arrays", wanted=None, str module=None):
         self.function = function
         self.is_ufunc = isinstance(function, np.ufunc)
         self.dispatches = self.is_ufunc or isinstance(function, type(np.sum))
@@ -66,7 +69,7 @@ cdef class Function:
         self.lists = ("arrays", "sequences", "nested").index(lists)
         self.wanted = wanted
         functools.update_wrapper(self, function)
-        self.__module__ = f"lindiff.{getattr(function, '__module__', None) or 'numpy'}"
+        self.__module__ = module or f"lindiff.{getattr(function, '__module__', None) or 'numpy'}"
 
     def __call__(self, *args, **kwargs):
         cdef bint varies = False, simple = True
@@ -74,10 +77,12 @@ cdef class Function:
         for x in args:
             if type(x) is Variable:
                 varies = True
+            elif cnp.PyArray_CheckExact(x):
+                continue
             elif isinstance(x, (list, tuple)):
                 if hides(x):
                     return self.of_lists(args, kwargs)
-            elif not (cnp.PyArray_CheckExact(x) or x is None or isinstance(x, _PLAIN)):
+            elif not (x is None or isinstance(x, _PLAIN)):
                 simple = False
         if kwargs:
             for name, x in kwargs.items():
@@ -120,7 +125,7 @@ cdef class Function:
     cdef object called(self, tuple args, dict kwargs):
         """The result of NumPy's function; objects may give Variables as their arrays, which it refuses."""
         try:
-            return self.function(*args, **kwargs)
+            return self.function(*args, **kwargs) if kwargs else self.function(*args)
         except (TypeError, ValueError) as error:
             given = [array_of(x) for x in args]
             if "__array__ method not producing" not in str(error) or not hides(given):
@@ -149,15 +154,6 @@ cdef class Function:
 
     def __reduce__(self):
         return self.__name__
-
-
-cdef bint hides(object nested) except -1:
-    """Whether there is a Variable in nested lists."""
-    cdef object x
-    for x in nested:
-        if type(x) is Variable or (isinstance(x, (list, tuple)) and hides(x)):
-            return True
-    return False
 
 
 cdef object array_of(object x):

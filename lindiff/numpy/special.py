@@ -21,5 +21,5 @@ def __getattr__(name: str) -> Any:
     original = inspect.unwrap(getattr(scipy.special, name))
     if not isinstance(original, np.ufunc):
         raise AttributeError(f"scipy.special.{name} is no ufunc")
-    globals()[name] = found = Function(original)
+    globals()[name] = found = Function(original, module=__name__)
     return found

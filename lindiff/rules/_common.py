@@ -9,6 +9,7 @@ import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.arrays import foreign, on_host, placed
+from lindiff.core.lists import must_be_stacked
 from lindiff.core.variable import Variable, in_own_memory, inside, is_untraced, value
 from lindiff.rules._formula import some
 
@@ -36,18 +37,11 @@ def as_array(x: Any) -> Any:
     """``x`` itself if it has a shape; numbers and lists as an array, also lists of Variables."""
     if hasattr(x, "shape"):
         return x
-    if not _must_be_stacked(x):
+    if not must_be_stacked(x):
         return np.asarray(x)
     parts = [as_array(part) for part in x]
     like = next((part for part in parts if foreign(part) is not None), None)
     return np.stack([placed(part, like) for part in parts])
-
-
-def _must_be_stacked(x: Any) -> bool:
-    """Whether there are arrays in nested lists that do not turn into NumPy's: Variables and the like."""
-    if isinstance(x, (list, tuple)):
-        return any(map(_must_be_stacked, x))
-    return hasattr(x, "shape") and not isinstance(x, (np.ndarray, np.generic))
 
 
 def depends_on_variables(x: Any) -> bool:

@@ -183,6 +183,12 @@ def with_axes(y: Any, ndmin: int) -> Any:
     return np.reshape(y, (1,) * (ndmin - y.ndim) + y.shape) if ndmin > y.ndim else y
 
 
+def _asked(copy: Any) -> Any:
+    """Whether a copy is asked for; None for one if need be.  NumPy's private modes have names for it."""
+    name = getattr(copy, "name", None)
+    return copy if name is None else {"ALWAYS": True, "NEVER": False, "IF_NEEDED": None}[name]
+
+
 @composed(np.array)
 def array(
     object: Any,
@@ -196,6 +202,7 @@ def array(
     like: Any = None,
 ) -> Any:
     """Nested lists of Variables, or one Variable."""
+    copy = _asked(copy)
     if not isinstance(object, Variable):
         return with_axes(in_order(accepting(placed(stacked(object, dtype), like)), order), ndmin)
     y = asarray(object, dtype, order)

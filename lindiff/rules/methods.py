@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import foreign
 from lindiff.core.namespaces import is_patched
 from lindiff.core.results import apart
 from lindiff.core.variable import call, inside, is_untraced, is_writable, value
@@ -237,6 +238,18 @@ def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
     return self
 
 
+def dlpack(self: Any, **how: Any) -> Any:
+    """The memory of a constant, for arrays of other libraries; a Variable that is traced refuses."""
+    there = foreign(self) if is_untraced(self) else None
+    return (np.asarray(self) if there is None else there).__dlpack__(**how)
+
+
+def dlpack_device(self: Any) -> Any:
+    """On which device the memory is, in the numbers of DLPack."""
+    there = foreign(self)
+    return (np.empty(0) if there is None else there).__dlpack_device__()
+
+
 METHODS: dict[str, Any] = {
     name: _through(getattr(np, name))
     for name in [
@@ -271,6 +284,8 @@ METHODS: dict[str, Any] = {
 }
 METHODS |= {
     "__array_namespace__": namespace,
+    "__dlpack__": dlpack,
+    "__dlpack_device__": dlpack_device,
     "astype": astype,
     "clip": clip,
     "compress": compress,

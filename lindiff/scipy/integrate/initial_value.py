@@ -11,7 +11,7 @@ import scipy.integrate
 from lindiff.core import pytree
 from lindiff.core.sealing import called
 from lindiff.core.variable import Variable, kept_constant, value
-from lindiff.rules._common import laid_out
+from lindiff.rules._common import as_array, laid_out
 from lindiff.scipy._rest import has_variable
 from lindiff.scipy._trees import is_tree
 from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, as_vector, trajectory
@@ -344,18 +344,16 @@ def _field(fun: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, list[An
 
 
 def _times(t: Any) -> Any:
-    t = t if hasattr(t, "shape") else np.asarray(t)
+    t = as_array(t)
     return t if t.dtype == np.float64 else t.astype(np.float64)
 
 
 def _state(y0: Any) -> Any:
     """An initial state in double precision, in which SciPy's solvers compute."""
-    if isinstance(y0, (list, tuple)):
-        y0 = np.stack(y0)
     return np.atleast_1d(_in_double(y0))
 
 
 def _in_double(y0: Any) -> Any:
-    y0 = y0 if hasattr(y0, "dtype") else np.asarray(y0)
+    y0 = as_array(y0)
     dtype = np.result_type(y0.dtype, np.float64)
     return y0 if y0.dtype == dtype else y0.astype(dtype)

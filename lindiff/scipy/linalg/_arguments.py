@@ -10,8 +10,10 @@ import numpy as np
 import scipy
 
 from lindiff.core.arrays import foreign
+from lindiff.core.lists import must_be_stacked
 from lindiff.core.variable import Variable, value
 from lindiff.linalg._batches import over_batch, require_host
+from lindiff.rules._common import as_array
 
 __all__ = [
     "SCIPY",
@@ -34,8 +36,14 @@ SCIPY = tuple(int(part) for part in scipy.__version__.split(".")[:2])
 
 
 def is_plain(*arrays: Any) -> bool:
-    """Whether none of them is a Variable, or of a library that SciPy does not take: the value is SciPy's."""
-    return not any(type(x) is Variable or foreign(x) is not None for x in arrays)
+    """Whether none of them is a Variable, or of a library that SciPy does not take, or a list with such in
+    it: the value is SciPy's."""
+    for x in arrays:
+        if type(x) is np.ndarray:
+            continue
+        if type(x) is Variable or foreign(x) is not None or must_be_stacked(x):
+            return False
+    return True
 
 
 def axes_of(b: Any) -> int:
@@ -45,6 +53,7 @@ def axes_of(b: Any) -> int:
 
 def as_checked(x: Any, check_finite: bool) -> Any:
     """An array or Variable as it is, anything else as an array; NaN and infinity refused as in SciPy."""
+    x = as_array(x)
     plain = value(x)
     if foreign(plain) is not None:
         if check_finite and not np.isfinite(plain).all():
@@ -53,7 +62,7 @@ def as_checked(x: Any, check_finite: bool) -> Any:
     plain = np.asarray_chkfinite(plain) if check_finite else np.asarray(plain)
     if plain.dtype.kind == "O":
         raise ValueError("object arrays are not supported")
-    return x if hasattr(x, "shape") else plain
+    return x
 
 
 def promoted(*arrays: Any) -> list[Any]:

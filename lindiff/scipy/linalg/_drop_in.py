@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lindiff.core.arrays import foreign
+from lindiff.core.lists import must_be_stacked
 from lindiff.core.results import returned
 from lindiff.core.variable import Variable
 from lindiff.linalg._batches import over_batch, require_host
-from lindiff.rules._common import as_array
-from lindiff.scipy._rest import has_variable
+from lindiff.scipy._lists import of_arrays
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["as_scipy_returns", "drop_in"]
+__all__ = ["as_scipy_returns", "drop_in", "takes_lists"]
 
 
 def as_scipy_returns(function: F) -> F:
@@ -91,9 +91,8 @@ def drop_in(
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
             for x in (*args, *options.values()):
-                if type(x) is Variable or (anywhere and foreign(x) is not None) or _holds_variables(x):
-                    args = tuple(map(_as_argument, args))
-                    options = {name: _as_argument(part) for name, part in options.items()}
+                if type(x) is Variable or (anywhere and foreign(x) is not None) or must_be_stacked(x):
+                    args, options = of_arrays(args, options)
                     given = (*args, *options.values())
                     if is_reordered:
                         args, options = (), signature.bind(*args, **options).arguments
@@ -106,16 +105,15 @@ def drop_in(
     return decorate
 
 
-def _holds_variables(x: Any) -> bool:
-    """Whether an argument is a list, which SciPy takes for an array, with Variables in it."""
-    return type(x) is list and has_variable(x)
+def takes_lists(function: F) -> F:
+    """Let lists with Variables in them be arrays to a function, as SciPy has it."""
 
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        args, options = of_arrays(args, options)
+        return function(*args, **options)
 
-def _as_argument(x: Any) -> Any:
-    """An argument as formulas keep it: lists, which the caller may change afterwards, as copies."""
-    if _holds_variables(x):
-        return as_array(x)
-    return [*x] if type(x) is list else x
+    return call  # type: ignore[return-value]
 
 
 def _in_order_of(original: Callable[..., Any], function: Callable[..., Any]) -> inspect.Signature:

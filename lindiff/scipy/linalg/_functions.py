@@ -54,6 +54,7 @@ def with_options(
     primitive: Callable[..., Any], function: Callable[..., Any], A: Any, *args: Any, **options: Any
 ) -> Any:
     """SciPy's result, an error estimate with it under ``disp=False``; on Variables with a derivative."""
+    A = as_array(A)
     if not options:
         return primitive(A, *args)
     plain = of_scipy(function, value(A), *args, **options)

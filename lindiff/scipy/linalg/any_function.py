@@ -16,6 +16,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.linalg._backend import operator
 from lindiff.linalg._matrices import adjoint, hermitian_part, largest
+from lindiff.rules._common import as_array
 from lindiff.scipy.linalg._arguments import is_plain
 from lindiff.scipy.linalg._functions import UNSET, given, inexact, of_scipy, primary, with_options
 from lindiff.transforms.forward import jvp
@@ -240,5 +241,5 @@ def funm(A: Any, func: Callable[..., Any], disp: Any = UNSET) -> Any:
            [0., 9.]])
     """
     if not is_plain(A):
-        A = inexact(A)
+        A = inexact(as_array(A))
     return with_options(_funm, _scipy_funm, A, func, **given(disp=disp))

@@ -263,7 +263,7 @@ def cholesky_banded(
             return np.zeros(ab.shape, np.result_type(ab.dtype, np.float32))
         return over_batch(2)(scipy.linalg.cholesky_banded)(ab, overwrite_ab, lower, check_finite)
     require_host("cholesky_banded", ab)
-    as_checked(ab, check_finite)
+    ab = as_checked(ab, check_finite)
     _checked_band(ab, "cholesky_banded")
     (ab,) = promoted(ab)
     width, n = ab.shape[-2] - 1, ab.shape[-1]

@@ -153,8 +153,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
     if is_plain(a):
         return _plain_lu_factor(np.asarray(a), overwrite_a=overwrite_a, check_finite=check_finite)
     require_host("lu_factor", a)
-    as_checked(a, check_finite)
-    return _lu_factor(a)
+    return _lu_factor(as_checked(a, check_finite))
 
 
 def lu_solve(
@@ -280,7 +279,7 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
     lower = bool(lower)
     if is_plain(a):
         return _plain_cho_factor(np.atleast_2d(a), lower, overwrite_a, check_finite), lower
-    as_checked(a, check_finite)
+    a = as_checked(a, check_finite)
     require_square(a, "cho_factor")
     with failing_as("cho_factor"):
         return factors.triangle(a, factored(a, Cholesky if lower else UpperCholesky)), lower

@@ -142,10 +142,11 @@ def pinv(
            [0. , 0. ]])
     """
     options = {"atol": atol, "rtol": rtol}
-    plain = as_checked(value(a), check_finite)
+    a = as_checked(a, check_finite)
+    plain = value(a)
     _require_matrix(plain, "pinv")
     if not return_rank:
-        return _pinv(plain if is_plain(a) else a, **options)
+        return _pinv(a, **options)
     P, rank = _plain_pinv(plain, return_rank=True, **options)
     return P if is_plain(a) else _pinv(a, **options), rank
 
@@ -209,10 +210,11 @@ def pinvh(
            [0. , 0. ]])
     """
     options = {"atol": atol, "rtol": rtol, "lower": bool(lower)}
-    plain = as_checked(value(a), check_finite)
+    a = as_checked(a, check_finite)
+    plain = value(a)
     require_square(plain, "pinvh")
     if not return_rank:
-        return _pinvh(plain if is_plain(a) else a, **options)
+        return _pinvh(a, **options)
     P, rank = _plain_pinvh(plain, return_rank=True, **options)
     return P if is_plain(a) else _pinvh(a, **options), rank
 

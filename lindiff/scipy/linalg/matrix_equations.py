@@ -20,6 +20,7 @@ from lindiff.linalg._batches import over_batch, require_host
 from lindiff.linalg._matrices import adjoint, hermitian_part
 from lindiff.rules._common import as_array
 from lindiff.scipy.linalg._arguments import is_plain
+from lindiff.scipy.linalg._drop_in import takes_lists
 
 __all__ = [
     "solve_continuous_are",
@@ -201,6 +202,7 @@ def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     return over_batch(2, 2, 2)(scipy.linalg.solve_sylvester)(a, b, q)
 
 
+@takes_lists
 @operator(_solve_sylvester)
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """Solve ``a X + X b = q``.
@@ -257,6 +259,7 @@ def _solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     return over_batch(2, 2)(scipy.linalg.solve_continuous_lyapunov)(a, q)
 
 
+@takes_lists
 @operator(_solve_continuous_lyapunov)
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve ``a X + X aᴴ = q``.
@@ -318,6 +321,7 @@ def _solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     return over_batch(2, 2)(scipy.linalg.solve_discrete_lyapunov)(a, q, method)
 
 
+@takes_lists
 @operator(_solve_discrete_lyapunov)
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     """Solve ``X = a X aᴴ + q``.
@@ -404,7 +408,7 @@ def _plain_are(solve: Callable[..., Any]) -> Callable[..., Any]:
 
 def _matrix(x: Any) -> Any:
     """As SciPy takes it: scalars and vectors are rows."""
-    return x if x is None else np.atleast_2d(x)
+    return x if x is None else np.atleast_2d(as_array(x))
 
 
 def _left_divided(e: Any, x: Any) -> Any:

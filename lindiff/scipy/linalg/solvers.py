@@ -328,7 +328,7 @@ def inv(
     options = _given(assume_a, lower)
     if is_plain(a):
         return _plain_inv(a, overwrite_a=overwrite_a, check_finite=check_finite, **options)
-    as_checked(a, check_finite)
+    a = as_checked(a, check_finite)
     require_square(a, "inv")
     return _inv(a, assume_a=assume_a, lower=lower)
 
@@ -410,5 +410,4 @@ def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, chec
     """
     if is_plain(a):
         return scipy.linalg.norm(a, ord, axis, keepdims, check_finite)
-    as_checked(a, check_finite)
-    return np.linalg.norm(a, ord, axis, keepdims)
+    return np.linalg.norm(as_checked(a, check_finite), ord, axis, keepdims)

@@ -15,7 +15,7 @@ from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._matrices import conj
-from lindiff.rules._common import laid_out
+from lindiff.rules._common import as_array, laid_out
 from lindiff.scipy.linalg._arguments import is_plain, joined
 
 __all__ = [
@@ -31,8 +31,9 @@ __all__ = [
 ]
 
 
-def _as_array(x: Any) -> Any:
-    return x if hasattr(x, "shape") else np.asarray(x)
+def _vector(x: Any) -> Any:
+    """An array with an axis at least."""
+    return np.atleast_1d(as_array(x))
 
 
 def _by_rows(matrices: Any) -> Any:
@@ -71,11 +72,9 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     >>> ld.grad(lambda c: toeplitz(c).sum())(np.array([1.0, 2.0]))
     array([2., 2.])
     """
-    if is_plain(c, r):
-        c = np.atleast_1d(c)
-        return over_batch(1, 1)(scipy.linalg.toeplitz)(c, c.conj() if r is None else np.atleast_1d(r))
-    c = np.atleast_1d(c)
-    return _toeplitz(c, conj(c) if r is None else np.atleast_1d(r))
+    c = _vector(c)
+    r = conj(c) if r is None else _vector(r)
+    return over_batch(1, 1)(scipy.linalg.toeplitz)(c, r) if is_plain(c, r) else _toeplitz(c, r)
 
 
 def circulant(c: Any) -> Any:
@@ -98,7 +97,7 @@ def circulant(c: Any) -> Any:
            [2., 1., 3.],
            [3., 2., 1.]])
     """
-    c = np.atleast_1d(c)
+    c = _vector(c)
     if is_plain(c):
         return over_batch(1)(scipy.linalg.circulant)(c)
     i = np.arange(c.shape[-1])
@@ -127,8 +126,8 @@ def hankel(c: Any, r: Any = None) -> Any:
     array([[1., 2.],
            [2., 3.]])
     """
-    c = np.atleast_1d(c)
-    r = np.zeros_like(value(c)) if r is None else np.atleast_1d(r)
+    c = _vector(c)
+    r = np.zeros_like(value(c)) if r is None else _vector(r)
     if is_plain(c, r):
         return over_batch(1, 1)(scipy.linalg.hankel)(c, r)
     i, j = np.arange(c.shape[-1])[:, None], np.arange(r.shape[-1])
@@ -164,6 +163,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
            [2., 1.],
            [0., 2.]])
     """
+    a = as_array(a)
     if is_plain(a):
         return over_batch(1)(scipy.linalg.convolution_matrix)(np.asarray(a), n, mode)
     rows = scipy.linalg.convolution_matrix(np.arange(1, a.shape[-1] + 1), n, mode)  # checks the arguments
@@ -193,7 +193,7 @@ def block_diag(*arrs: Any) -> Any:
     if is_plain(*arrs):
         blocks = [np.atleast_2d(block) for block in arrs]
         return over_batch(*(2 for _ in blocks))(scipy.linalg.block_diag)(*blocks)
-    blocks = [placed(np.atleast_2d(_as_array(block)), *arrs) for block in arrs]
+    blocks = [placed(np.atleast_2d(as_array(block)), *arrs) for block in arrs]
     dtype = np.result_type(*(block.dtype for block in blocks))
     batch = np.broadcast_shapes(*(block.shape[:-2] for block in blocks))
     width = sum(block.shape[-1] for block in blocks)
@@ -232,7 +232,7 @@ def khatri_rao(a: Any, b: Any) -> Any:
     array([[ 3.,  8.],
            [ 5., 12.]])
     """
-    a, b = _as_array(a), _as_array(b)
+    a, b = as_array(a), as_array(b)
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-1]:
         raise ValueError(
             f"khatri_rao: a of shape {a.shape} and b of shape {b.shape} must be matrices with as many columns"
@@ -266,6 +266,7 @@ def companion(a: Any) -> Any:
     array([[ 3., -2.],
            [ 1.,  0.]])
     """
+    a = as_array(a)
     if is_plain(a):
         return over_batch(1)(scipy.linalg.companion)(np.atleast_1d(a))
     n = a.shape[-1] if a.ndim else 0
@@ -301,9 +302,9 @@ def fiedler(a: Any) -> Any:
     array([[0., 3.],
            [3., 0.]])
     """
+    a = _vector(a)
     if is_plain(a):
-        return over_batch(1)(scipy.linalg.fiedler)(np.atleast_1d(a))
-    a = np.atleast_1d(a)
+        return over_batch(1)(scipy.linalg.fiedler)(a)
     return _by_rows(np.abs(a[..., :, None] - a[..., None, :]))
 
 
@@ -334,9 +335,9 @@ def leslie(f: Any, s: Any) -> Any:
     array([[0.5 , 2.  ],
            [0.25, 0.  ]])
     """
+    f, s = _vector(f), _vector(s)
     if is_plain(f, s):
-        return over_batch(1, 1)(scipy.linalg.leslie)(np.atleast_1d(f), np.atleast_1d(s))
-    f, s = np.atleast_1d(_as_array(f)), np.atleast_1d(_as_array(s))
+        return over_batch(1, 1)(scipy.linalg.leslie)(f, s)
     n = f.shape[-1]
     if s.shape[-1] != n - 1 or n < 2:
         raise ValueError(f"leslie: s must be one shorter than f and not empty, got {f.shape} and {s.shape}")

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.rules._common import as_array
+
 __all__ = ["rosen"]
 
 
@@ -27,5 +29,5 @@ def rosen(x: Any) -> Any:
     >>> print(minimize(rosen, [1.3, 0.7, 0.8], method="BFGS").x.round(3))
     [1. 1. 1.]
     """
-    x = x if hasattr(x, "shape") else np.asarray(x)
+    x = as_array(x)
     return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2, axis=0)

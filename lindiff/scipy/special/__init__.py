@@ -1,7 +1,8 @@
 """``scipy.special`` with derivatives: the same names, signatures and results, on arrays and on Variables.
 
-SciPy's ufuncs (``gammaln``, ``erf``, ``jv``, …) take Variables by themselves, from either import.  Functions
-that SciPy writes in Python do not; here they are.  What SciPy has besides is here, too, for plain arrays.
+SciPy's ufuncs (``gammaln``, ``erf``, ``jv``, …) take Variables by themselves, from either import; lists of
+them from this one.  Functions that SciPy writes in Python do not; here they are.  What SciPy has besides is
+here, too, for plain arrays.
 
 Examples
 --------
@@ -39,7 +40,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    return other(name)
+    globals()[name] = found = other(name)
+    return found
 
 
 __dir__ = names_of(scipy.special, __all__)

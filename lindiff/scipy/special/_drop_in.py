@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from lindiff.core.arrays import counterpart
+from lindiff.core.lists import must_be_stacked
 from lindiff.core.results import returned
 from lindiff.core.variable import Variable
+from lindiff.scipy._lists import of_arrays
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,7 +29,8 @@ def drop_in(original: Callable[..., Any] | None, no_axes: str = "scalar") -> Cal
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
             for x in (*args, *options.values()):
-                if isinstance(x, Variable):
+                if type(x) is Variable or must_be_stacked(x):
+                    args, options = of_arrays(args, options)
                     given = (*args, *options.values())
                     return returned(function(*args, **options), given, no_axes)
             return counterpart(original, *args)(*args, **options)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.special
 
 from lindiff.core.registry import has_handler
+from lindiff.numpy._function import Function
 from lindiff.scipy._rest import plain_only
 from lindiff.scipy.special.harmonics import sph_harm_y
 
@@ -46,8 +47,14 @@ PLAIN_ONLY = {
 _REASONS = {name: reason for reason, names in PLAIN_ONLY.items() for name in names.split()}
 
 
+def _never() -> bool:
+    """Plain arrays give plain arrays, inside of transforms, too."""
+    return False
+
+
 def other(name: str) -> Any:
-    """SciPy's object of this name; a function that does not dispatch refuses Variables and says why.
+    """SciPy's object of this name; what dispatches takes lists of Variables, too, other functions refuse
+    Variables and say why.
 
     Raises
     ------
@@ -57,6 +64,8 @@ def other(name: str) -> Any:
     found = getattr(scipy.special, name)
     if name == "sph_harm_y":  # since SciPy 1.15
         return sph_harm_y
-    if not callable(found) or inspect.isclass(found) or isinstance(found, np.ufunc) or has_handler(found):
+    if isinstance(found, np.ufunc) or (inspect.isroutine(found) and has_handler(found)):
+        return Function(found, wanted=_never, module="lindiff.scipy.special")
+    if not callable(found) or inspect.isclass(found):
         return found
     return plain_only(f"scipy.special.{name}", found, _REASONS.get(name))

@@ -362,13 +362,17 @@ class Dirichlet(Multivariate):
     def mean(self, alpha: Any) -> Any:
         """The mean, a vector."""
         plain = self._scipy.mean(on_host(alpha))
-        return _squeezed(alpha / np.sum(alpha)) if has_variable(alpha) else plain
+        if not has_variable(alpha):
+            return plain
+        alpha = as_array(alpha)
+        return _squeezed(alpha / np.sum(alpha))
 
     def var(self, alpha: Any) -> Any:
         """The variances, a vector."""
         plain = self._scipy.var(on_host(alpha))
         if not has_variable(alpha):
             return plain
+        alpha = as_array(alpha)
         total = np.sum(alpha)
         return _squeezed(alpha * (total - alpha) / (total * total * (total + 1)))
 
@@ -377,6 +381,7 @@ class Dirichlet(Multivariate):
         plain = self._scipy.entropy(on_host(alpha))
         if not has_variable(alpha):
             return plain
+        alpha = as_array(alpha)
         total, n = np.sum(alpha), len(alpha)
         return _log_beta(alpha) + (total - n) * special.psi(total) - np.sum((alpha - 1) * special.psi(alpha))
 
@@ -423,14 +428,16 @@ class Multinomial(Multivariate):
         plain = self._scipy.mean(on_host(n), on_host(p))
         if not has_variable(p):
             return plain
-        plain = placed(plain, p)
-        return np.where(np.isnan(plain), plain, value(n) * p)
+        p = as_array(p)
+        plain, n = placed(plain, p), placed(as_array(value(n)), p)
+        return np.where(np.isnan(plain), plain, n[..., None] * p)
 
     def cov(self, n: Any, p: Any) -> Any:
         """The covariance, a matrix."""
         plain = self._scipy.cov(on_host(n), on_host(p))
         if not has_variable(p):
             return plain
+        p = as_array(p)
         plain, n = placed(plain, p), placed(as_array(value(n)), p)
         matrix = p[..., :, None] * (placed(np.eye(p.shape[-1]), p) - p[..., None, :])
         return np.where(np.isnan(plain), plain, n[..., None, None] * matrix)

@@ -1,0 +1,1 @@
+cdef int tell_modules() except -1

@@ -1,0 +1,3 @@
+from collections.abc import Callable
+
+def when_imported(module: str, tell: Callable[[], None]) -> None: ...

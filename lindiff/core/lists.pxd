@@ -1,0 +1,2 @@
+cpdef bint hides(object nested) except -1
+cpdef bint must_be_stacked(object nested) except -1

@@ -1,0 +1,24 @@
+"""Lists and tuples in the place of arrays, with Variables in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lindiff.core.lists import must_be_stacked
+from lindiff.rules._common import as_array
+
+__all__ = ["of_arrays"]
+
+
+def of_arrays(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments with arrays in the place of lists with Variables in them.
+
+    Of other lists copies, since formulas keep them and the caller may change them afterwards.
+    """
+    return tuple(map(_argument, args)), {name: _argument(x) for name, x in options.items()}
+
+
+def _argument(x: Any) -> Any:
+    if must_be_stacked(x):
+        return as_array(x)
+    return [*x] if type(x) is list else x
