@@ -54,7 +54,8 @@ def case(request):
 
 def derivatives(f, x):
     """The gradient by differences with errors of fourth order."""
-    steps = np.where(np.abs(x) > 1e-3, 1e-5 * np.maximum(1.0, np.abs(x)), np.maximum(1e-3 * np.abs(x), 1e-9))
+    size = np.abs(x)
+    steps = np.where(size > 1e-3, 1e-5 * np.maximum(1.0, size), np.where(size > 0, 1e-3 * size, 1e-6))
     slopes = []
     for h, e in zip(steps, np.eye(x.size), strict=True):
         inner, outer = f(x + h * e / 2) - f(x - h * e / 2), f(x + h * e) - f(x - h * e)
@@ -95,8 +96,8 @@ def test_as_it_is(case):
     found, error = attempt(case)
     if error is None:
         assert_right(case, found)
-    elif not is_stopped(case):
-        assert "lindiff" in said(error) or "ld." in said(error)
+    elif not is_stopped(case) and "from the same type/backend" not in said(error):  # in words of its own
+        assert "write" in said(error) or "ld." in said(error)
 
 
 def test_under_the_patch(case):
