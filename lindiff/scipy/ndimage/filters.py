@@ -49,6 +49,8 @@ def _correlated(x: Any, w: Any, mode: str, cval: Any, origins: list[int]) -> Any
         if not 0 <= before < n:
             raise ValueError(f"Invalid origin {origin} of a window of length {n}")
         widths.append((before, n - 1 - before))
+    if x.dtype != w.dtype:  # SciPy would convert memory that it has not filled yet
+        x = x.astype(np.result_type(x, w))
     return convolution(_around(x, widths, mode, cval), np.flip(w), "valid")
 
 
