@@ -743,7 +743,7 @@ def value(x):
     return pytree.tree_map(value, x) if is_inner(x) else x
 
 
-# What a subclass of ndarray that means something else by its operations defines; those of NumPy mean the same.
+# What a subclass of ndarray that means something else by its operations defines.
 cdef frozenset OPERATIONS = frozenset([
     "__array_function__", "__array_ufunc__", "__getitem__", "__setitem__",
     *[f"__{kind}{name}__" for kind in ("", "r", "i")
