@@ -192,7 +192,6 @@ cdef class Outputs:
     cdef object unflatten
 
     def __cinit__(self, returned, Trace trace):
-        cdef list values
         if type(returned) is Variable:
             self.inside = [returned]
             self.unflatten = None
