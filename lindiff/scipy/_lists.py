@@ -15,7 +15,10 @@ def of_arrays(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any
 
     Of other lists copies, since formulas keep them and the caller may change them afterwards.
     """
-    return tuple(map(_argument, args)), {name: _argument(x) for name, x in options.items()}
+    for x in (*args, *options.values()):
+        if isinstance(x, (list, tuple)):
+            return tuple(map(_argument, args)), {name: _argument(x) for name, x in options.items()}
+    return args, options
 
 
 def _argument(x: Any) -> Any:
