@@ -1,14 +1,16 @@
-"""What other libraries are told of Variables, once they are imported: those that keep a list of arrays."""
+"""What other libraries are told of Variables, once they are imported, where they cannot find it out."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any
 
-from lindiff.core.awaited import when_imported
-from lindiff.core.variable import Variable
+import numpy as np
 
-__all__ = ["AUTORAY", "tell_autoray", "tell_einops"]
+from lindiff.core.awaited import when_imported
+from lindiff.core.variable import Variable, inside
+
+__all__ = ["AUTORAY", "tell_autoray", "tell_einops", "tell_pandas"]
 
 AUTORAY = "lindiff.numpy"  # the module whose functions it calls
 
@@ -38,7 +40,6 @@ def tell_autoray() -> None:
     """autoray has a backend for each type of array, and functions that are not NumPy's."""
     with suppress(ImportError, AttributeError):
         import autoray
-        import numpy as np
 
         from lindiff.scipy import linalg
 
@@ -49,5 +50,19 @@ def tell_autoray() -> None:
         autoray.register_function(AUTORAY, "linalg.svd", lambda x: np.linalg.svd(x, full_matrices=False))
 
 
+def tell_pandas() -> None:
+    """pandas takes for a number what is no sequence to C code."""
+    with suppress(ImportError, AttributeError):
+        from pandas.core.dtypes import missing
+
+        are_missing = missing._isna
+
+        def isna(obj: Any) -> Any:
+            return are_missing(np.asarray(inside(obj)) if isinstance(obj, Variable) and obj.ndim else obj)
+
+        missing._isna = isna
+
+
 when_imported("einops", tell_einops)
 when_imported("autoray", tell_autoray)
+when_imported("pandas", tell_pandas)

@@ -7,6 +7,8 @@ import pandas
 import pytest
 
 import lindiff as ld
+import lindiff.numpy as lnp
+from lindiff.testing import check_grads
 
 X = np.array([1.0, 2.0, 4.0])
 Y = np.array([0.5, -1.0, 3.0])
@@ -43,6 +45,21 @@ def test_pandas_counts_as_its_values(f):
 def test_pandas_of_objects_is_refused():
     with pytest.raises(TypeError, match="object array"):
         ld.grad(lambda x: np.sum(x * pandas.Series([1.0, "a", 2.0])))(X)
+
+
+def test_pandas_finds_what_is_missing():
+    """In arrays, of Variables and of constants that are made inside; a number may be missing as well."""
+    y = np.array([1.0, np.nan, 3.0])
+
+    def f(x):
+        constant = lnp.array(y)
+        for found in (pandas.isna(x), pandas.isnull(constant), ~pandas.notna(x * constant)):
+            assert found.tolist() == [False, True, False]
+        assert not pandas.isna(x[0])
+        assert pandas.isna(y).tolist() == [False, True, False]
+        return np.nansum(x[pandas.notna(x)] ** 2)
+
+    np.testing.assert_array_equal(ld.grad(f)(y), [2.0, 0.0, 6.0])
 
 
 def test_a_series_may_be_differentiated():
@@ -87,3 +104,42 @@ def test_labelled_arrays_are_no_results():
             transform(lambda x: Labelled(np.sum(x)))(X)
     constant, total = ld.vjp(lambda x: (Labelled(Y), np.sum(x)), X)[0]
     assert (constant.data is Y, total) == (True, 7.0)
+
+
+class Cell:
+    """An object that is an array to NumPy, written in ``lindiff.numpy``."""
+
+    def __init__(self, array):
+        self.array = lnp.asarray(array, float)
+
+    def __array__(self, dtype=None, copy=None):
+        return lnp.array(self.array, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, of: lnp.sum(lnp.asarray(of(Y)) * x),
+        lambda x, of: lnp.dot(of(Y), x),
+        lambda x, of: np.dot(of(Y), x) + np.sum(x * of(Y)) + np.sum(of(Y) / x),
+        lambda x, of: np.sum(np.where(x > 1.5, of(Y), x)),
+        lambda x, of: np.sum(lnp.asarray(of(x)) ** 2),
+    ],
+)
+def test_objects_that_are_arrays_may_be_written_in_lindiff_numpy(f):
+    of_cells, of_arrays = (lambda x: f(x, Cell)), (lambda x: f(x, lambda array: array))
+    check_grads(of_arrays, (X,), order=2)
+    np.testing.assert_allclose(ld.vjp(of_cells, X)[0], of_arrays(X))
+    np.testing.assert_allclose(ld.grad(of_cells)(X), ld.grad(of_arrays)(X))
+    for second in (ld.hvp, lambda f, x, d: ld.jvp(ld.grad(f), x, d)[1]):
+        np.testing.assert_allclose(second(of_cells, (X,), (Y,)), second(of_arrays, (X,), (Y,)))
+
+
+def test_objects_that_are_arrays_may_be_assigned():
+    def f(x):
+        z = lnp.zeros((2, 3))
+        z[:] = Cell(Y)
+        z[0] *= x
+        return np.sum(z**2)
+
+    np.testing.assert_allclose(ld.grad(f)(X), 2 * Y**2 * X)
