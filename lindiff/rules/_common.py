@@ -16,6 +16,7 @@ from lindiff.rules._formula import some
 __all__ = [
     "along",
     "as_array",
+    "as_floating",
     "conj",
     "depends_on_variables",
     "inverse_permutation",
@@ -42,6 +43,12 @@ def as_array(x: Any) -> Any:
     parts = [as_array(part) for part in x]
     like = next((part for part in parts if foreign(part) is not None), None)
     return np.stack([placed(part, like) for part in parts])
+
+
+def as_floating(x: Any) -> Any:
+    """``x`` as floating point numbers: differences of integers of few bits, or unsigned ones, are others."""
+    x = as_array(x)
+    return x if x.dtype.kind in "fc" else x.astype(np.float64)
 
 
 def depends_on_variables(x: Any) -> bool:

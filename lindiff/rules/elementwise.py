@@ -136,7 +136,10 @@ def over_squared_radius(x: Any, y: Any) -> Any:
     """``x / (x² + y²)``; 0 at the origin and at infinity."""
     square = np.square(x) + np.square(y)
     limits = np.finfo(square.dtype)
-    ordinary = np.greater_equal(square, float(limits.tiny)) & np.less_equal(square, float(limits.max))
+    # so far inside of the range that the square of the square, in second derivatives, is in it
+    ordinary = np.greater_equal(square, float(limits.tiny) ** 0.5) & np.less_equal(
+        square, float(limits.max) ** 0.5
+    )
     if not some(~ordinary):
         return x / square
     r = np.hypot(x, y)  # does not overflow

@@ -167,7 +167,7 @@ def values(p: Any, x: Any) -> Any:
 def polyval(p: Any, x: Any) -> Any:
     p = placed(coefficients(p), x)
     if isinstance(x, np.poly1d) or p.ndim > 1:  # a polynomial of a polynomial; coefficients that are arrays
-        y = np.poly1d([0]) if isinstance(x, np.poly1d) else 0.0
+        y = np.poly1d([0]) if isinstance(x, np.poly1d) else np.zeros_like(as_array(value(x)))
         for coefficient in p:
             y = y * x + coefficient
         return y

@@ -51,7 +51,9 @@ def choose(a: Any, choices: Any, *, mode: str = "raise") -> Any:
     if mode == "raise" and (np.any(index < 0) or np.any(index >= n)):
         raise ValueError("invalid entry in choice array")
     index = index % n if mode == "wrap" else np.clip(index, 0, n - 1)
-    result = choices[0] if n > 1 else np.broadcast_to(choices[0], index.shape)
+    result = choices[0]
+    if n == 1:
+        result = np.broadcast_to(result, np.broadcast_shapes(index.shape, np.shape(result)))
     for k in range(1, n):
         result = np.where(index == k, choices[k], result)
     return result

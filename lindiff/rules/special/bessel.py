@@ -68,7 +68,8 @@ def scaled_cylinder(f: Callable[..., Any], sign: int, part: Callable[[Any], Any]
         y = of_parts(v, z, s, **options) if nested else f(v, z, **options)
 
         def by_argument() -> Any:
-            below, above = of_parts(np.subtract(v, 1), z, s), of_parts(np.add(v, 1), z, s)
+            lower, upper = np.subtract(v, 1, dtype=float), np.add(v, 1, dtype=float)
+            below, above = of_parts(lower, z, s), of_parts(upper, z, s)
             return 0.5 * (below + sign * above)
 
         return y, Elementwise(None, by_argument, lambda: -of_parts(v, z, s))

@@ -54,14 +54,18 @@ polynomial(
     special.eval_genlaguerre, lambda n, a, x: -special.eval_genlaguerre(np.subtract(n, 1), np.add(a, 1), x)
 )
 polynomial(special.eval_laguerre, lambda n, x: -special.eval_genlaguerre(np.subtract(n, 1), 1.0, x))
-polynomial(
-    special.eval_legendre,
-    lambda n, x: 0.5 * np.add(n, 1) * special.eval_jacobi(np.subtract(n, 1), 1.0, 1.0, x),
-)
-polynomial(
-    special.eval_sh_legendre,
-    lambda n, x: np.add(n, 1) * special.eval_jacobi(np.subtract(n, 1), 1.0, 1.0, 2 * x - 1),
-)
+
+
+def legendre_derivative(n: Any, x: Any) -> Any:
+    """``(n + 1) / 2 P⁽¹¹⁾ₙ₋₁(x)``, where ``P₋ₙ₋₁ = Pₙ`` (DLMF 14.9.5)."""
+    n = np.where(np.less(n, 0), -np.add(n, 1), n)
+    constant = np.equal(n, 0)
+    below = np.where(constant, 0, np.subtract(n, 1))
+    return np.where(constant, 0, 0.5 * np.add(n, 1) * special.eval_jacobi(below, 1.0, 1.0, x))
+
+
+polynomial(special.eval_legendre, legendre_derivative)
+polynomial(special.eval_sh_legendre, lambda n, x: 2 * legendre_derivative(n, 2 * x - 1))
 polynomial(special.eval_chebyt, lambda n, x: n * special.eval_chebyu(np.subtract(n, 1), x))
 polynomial(special.eval_chebyu, lambda n, x: 2 * special.eval_gegenbauer(np.subtract(n, 1), 2.0, x))
 polynomial(special.eval_chebyc, lambda n, x: n * special.eval_chebys(np.subtract(n, 1), x))

@@ -134,7 +134,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     array([0.333333, 1.333333, 0.333333])
     """
     y, x = _samples(y, x, axis, "simpson")
-    n = y.shape[-1]
+    n, dx = y.shape[-1], dx * 1.0
     if n == 2:
         return np.sum(_trapezoids(y, x, dx), axis=-1)
     odd = n - 1 + n % 2  # the number of points that pairs of intervals cover

@@ -11,7 +11,7 @@ from scipy import special
 from lindiff.core.arrays import counterpart, placed
 from lindiff.core.differential import Elementwise
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array
 from lindiff.scipy.special._drop_in import drop_in, refuse_variable
 
@@ -44,6 +44,7 @@ def _drop_in(original: Callable[..., Any], below: int, above: int) -> Callable[.
     @drop_in(original)
     def spherical(n: Any, z: Any, derivative: bool = False) -> Any:
         refuse_variable(original.__name__, "n", n, "it is an integer")
+        n = np.asarray(value(n)).astype(int)[()]
         return slope(n, as_array(z)) if derivative else function(n, z)
 
     spherical.__name__ = spherical.__qualname__ = original.__name__
