@@ -5,6 +5,8 @@ two axes, large); the caller then takes NumPy's own way.
 """
 
 cimport numpy as cnp
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
 
 
 cdef enum BinaryOp:
@@ -39,6 +41,26 @@ cdef inline bint has_shape_of(object x, cnp.ndarray like):
     """Whether ``x`` is a plain array of the shape and dtype of ``like``."""
     return is_plain(x) and cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.PyArray_TYPE(like) \
         and cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, like)
+
+
+cdef inline bint finite_doubles(const double *x, Py_ssize_t n) noexcept nogil:
+    """Whether no exponent is all ones: then adding 1 to it carries into the sign, integers that vectorize."""
+    cdef Py_ssize_t i
+    cdef uint64_t wide, seen = 0
+    for i in range(n):
+        memcpy(&wide, &x[i], 8)
+        seen |= (wide & <uint64_t>0x7FF0000000000000) + <uint64_t>0x0010000000000000
+    return seen >> 63 == 0
+
+
+cdef inline object if_finite(object x):
+    """A contiguous array, or None where a number in it is not finite: NumPy then says so in its own way."""
+    if x is None:
+        return None
+    if cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.NPY_DOUBLE:
+        return x if finite_doubles(
+            <double *>cnp.PyArray_DATA(<cnp.ndarray>x), cnp.PyArray_SIZE(<cnp.ndarray>x)) else None
+    return x if finite(<cnp.ndarray>x) else None
 
 
 cdef bint finite(cnp.ndarray x)

@@ -68,19 +68,15 @@ cdef inline void frame(cnp.ndarray x, int kind, Operand *operand):
 
 
 cdef inline bint all_finite(const floating *x, Py_ssize_t n) noexcept nogil:
-    """Whether no exponent is all ones: then adding 1 to it carries into the sign, integers that vectorize."""
+    """Whether all numbers are finite, of either precision."""
     cdef Py_ssize_t i
-    cdef uint64_t wide, seen_wide = 0
-    cdef uint32_t narrow, seen_narrow = 0
+    cdef uint32_t narrow, seen = 0
     if floating is double:
-        for i in range(n):
-            memcpy(&wide, &x[i], 8)
-            seen_wide |= (wide & <uint64_t>0x7FF0000000000000) + <uint64_t>0x0010000000000000
-        return seen_wide >> 63 == 0
+        return finite_doubles(x, n)
     for i in range(n):
         memcpy(&narrow, &x[i], 4)
-        seen_narrow |= (narrow & <uint32_t>0x7F800000) + <uint32_t>0x00800000
-    return seen_narrow >> 31 == 0
+        seen |= (narrow & <uint32_t>0x7F800000) + <uint32_t>0x00800000
+    return seen >> 31 == 0
 
 
 cdef bint finite(cnp.ndarray x):

@@ -19,14 +19,14 @@ from libc.string cimport memcpy, memset
 
 from lindiff.core.differential cimport all_finite, chain_product, fit_to
 from lindiff.core.record cimport Node, Pull, Push, Tangent, Trace, is_whole
-from lindiff.core.registry cimport Handler, handle
+from lindiff.core.registry cimport Handler, handle, is_any_seen_otherwise
 from lindiff.core.variable cimport (
-    Operators, Variable, View, as_value, constant_value, in_own_memory, innermost, is_shell, is_table,
-    kept_by, record, shares, value_of, watch, without_shells,
+    Operators, Variable, View, array_in, as_value, constant_value, copies_parts, in_own_memory, innermost,
+    is_shell, is_table, kept_by, record, shares, value_of, watch, without_shells,
 )
 from lindiff.kernels.elementwise cimport (
     ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
-    TANH, BinaryOp, UnaryOp, add_into, binary, is_plain, unary,
+    TANH, BinaryOp, UnaryOp, add_into, binary, if_finite, is_plain, unary,
 )
 from lindiff.kernels.loops cimport Loop, apply, common_kind, find_loop, kind_of
 from lindiff.kernels.matmul cimport (
@@ -52,7 +52,11 @@ cnp.import_array()
 cdef inline object constant_operand(object x):
     """A constant as arithmetic takes it; object arrays, and arrays that multiply otherwise, are refused."""
     x = constant_value(x)
-    if isinstance(x, (list, tuple)) or is_table(x):
+    if is_table(x):
+        x = constant_value(array_in(x))
+        if type(x) is Variable:
+            raise TypeError("an operand holds Variables: write lnp.asarray(x), of lindiff.numpy as lnp")
+    if isinstance(x, (list, tuple)):
         x = np.asarray(x)
     if not cnp.PyArray_Check(x):
         return x
@@ -490,6 +494,7 @@ cdef inline object times(object x, object y):
         out = complex_matmul(x, y, False, False)
     if out is None:
         out = stacked_matmul(x, y, False, False)
+    out = if_finite(out)
     return by_operator(operator.matmul, x, y) if out is None else out
 
 
@@ -903,6 +908,8 @@ cdef class HotOperators(Operators):
             if x._scalar and type(out) is Variable:
                 (<Variable>out)._scalar = False  # s[...] is an array of its own
             return out
+        if copies_parts(x) and shares(value, x._value):
+            value = in_own_memory(value, "C")
         node = GetItem.__new__(GetItem)
         node.a = x.node
         node.index = kept_index(index, node, x.node.trace)
@@ -918,7 +925,7 @@ cdef class HotOperators(Operators):
         cdef Trace trace
         if is_shell(x):
             x = without_shells(x)
-        y = as_array(y) if isinstance(y, (list, tuple)) else constant_value(y)
+        y = as_array(y) if isinstance(y, (list, tuple)) else constant_value(array_in(y) if is_table(y) else y)
         trace = trace_of(x, y)
         if type(y) is not Variable and x.node.trace.level == 0:
             return with_item(x, index, y)
@@ -967,6 +974,7 @@ cdef class HotOperators(Operators):
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs):
         if not kwargs and method == "__call__":
             return handle(ufunc, inputs, kwargs)
+        is_any_seen_otherwise(inputs, ufunc)  # refuses masks and units
         try:
             return operate(ufunc, method, inputs, kwargs)
         except (TypeError, ValueError) as error:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
-from lindiff.core.variable import value
+from lindiff.core.variable import Variable, value
 from lindiff.linalg._backend import failing_as
 from lindiff.linalg._degeneracy import floor_of
 from lindiff.linalg._matrices import largest
@@ -23,7 +23,10 @@ def _two_norm(x: Any, axes: Axes, keepdims: bool) -> Any:
     """``y = ‖x‖`` over ``axes``: y dy = Re⟨x, dx⟩, and 0 where y is 0."""
     axis = axes[0] if len(axes) == 1 else axes
     whole = len(axes) == x.ndim and not keepdims
-    y = np.linalg.norm(x) if whole else _p_norm_of_array(x, 2, axis, keepdims)
+    if isinstance(x, Variable) and not whole:  # of an outer trace
+        y = _two_norm(x, axes, keepdims)
+    else:
+        y = np.linalg.norm(x) if whole else _p_norm_of_array(x, 2, axis, keepdims)
     kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
 
     def pushforward(x_dot: Any) -> Any:
@@ -31,7 +34,8 @@ def _two_norm(x: Any, axes: Axes, keepdims: bool) -> Any:
         return np.sum(terms, axis=axis, keepdims=keepdims) / nonzero(y)
 
     def pullback(y_bar: Any) -> Any:
-        return where_asked(np.reshape(y_bar / nonzero(y), kept) * x, np.reshape(y_bar, kept), y)
+        y_bar = np.reshape(y_bar, kept)
+        return where_asked(y_bar * (x / np.reshape(nonzero(y), kept)), y_bar, y)  # ȳ / y may be out of range
 
     return y, Differential((pushforward,), (pullback,))
 

@@ -507,7 +507,7 @@ def on_diagonal(y: Any, shape: tuple[int, ...], offset: int, axis1: int, axis2: 
 
 @rule(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    shape = a.shape
+    shape, offset = a.shape, operator.index(offset)
     return np.diagonal(a, offset, axis1, axis2), Linear(
         (lambda a_dot: np.diagonal(a_dot, offset, axis1, axis2),),
         (lambda y_bar: on_diagonal(y_bar, shape, offset, axis1, axis2),),
@@ -536,7 +536,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 @rule(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    shape = a.shape
+    shape, offset = a.shape, operator.index(offset)
 
     def trace_pullback(y_bar: Any) -> Any:
         rows, columns = shape[axis1] - max(-offset, 0), shape[axis2] - max(offset, 0)

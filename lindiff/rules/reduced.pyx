@@ -15,7 +15,8 @@ from lindiff.core.record cimport Node, Pull, Push
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, as_value, record
 from lindiff.kernels.elementwise cimport (
-    DIVIDE, MULTIPLY, SUBTRACT, BinaryOp, binary, filled, finite, is_plain, repeated, shared_equally, sum_all,
+    DIVIDE, MULTIPLY, SUBTRACT, BinaryOp, binary, filled, finite, if_finite, is_plain, repeated,
+    shared_equally, sum_all,
 )
 from lindiff.kernels.frames cimport accumulated, exponentials, normalized, projected, scaled
 from lindiff.kernels.loops cimport Loop, find_loop, reduce
@@ -414,6 +415,8 @@ cdef class FastNorm(Handler):
             square = np.asarray(square, x._value.dtype)
         else:
             square = reduced(ADDITION, combined(MULTIPLY, x._value, x._value), axis, keepdims)
+        if not finite(square):
+            return NotImplemented  # NumPy says so in its own way
         value = as_value(np.sqrt(square))
         node = Norm.__new__(Norm)
         node.x = x._value
@@ -511,7 +514,7 @@ cdef class FastCumsum(Handler):
         if not read_options(args, kwargs, options):
             return NotImplemented
         x = args[0]
-        value = accumulated(x._value, options[0][1], False)
+        value = if_finite(accumulated(x._value, options[0][1], False))
         if value is None:
             return NotImplemented
         node = Accumulation.__new__(Accumulation)

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +17,16 @@ from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import alias, composed, rule
 from lindiff.core.variable import Variable, value
-from lindiff.rules._common import along, as_array, conj, normalized_axes, normalized_axis, where_asked
-from lindiff.rules._formula import some
+from lindiff.rules._common import (
+    along,
+    as_array,
+    as_floating,
+    conj,
+    normalized_axes,
+    normalized_axis,
+    where_asked,
+)
+from lindiff.rules._formula import perhaps, some
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.ufuncs import ufunc_method
 
@@ -297,7 +307,7 @@ def cov(
     weights = None
     for given in (fweights, aweights):
         if given is not None:
-            given = placed(as_array(given), X)
+            given = placed(as_floating(given), X)
             weights = given if weights is None else np.multiply(weights, given)
     if weights is None:
         X = X - np.mean(X, axis=1, keepdims=True)
@@ -530,7 +540,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError("invalid number of arguments")
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
-    spacings = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
+    spacings = [h if isinstance(h, (Variable, int, float)) else as_floating(h) for h in varargs or (1.0,)]
+    spacings = spacings if len(spacings) == len(axes) else spacings * len(axes)
     results = [
         gradient_along(f, h, k, edge_order)
         if isinstance(h, Variable)
@@ -644,21 +655,26 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 # -- without NaNs ----------------------------------------------------------------------------------------
 
 
-def without_nan(function: Callable[..., Any], meaning: Callable[..., Any]) -> None:
-    """``function`` is ``meaning`` over what is not NaN."""
+def without_nan(function: Callable[..., Any], meaning: Callable[..., Any], divides: bool = False) -> None:
+    """``function`` is ``meaning`` over what is not NaN; one that ``divides`` by how many there are is silent
+    where there are none."""
 
     @composed(function)
     def of_numbers(a: Any, *args: Any, where: Any = True, **kwargs: Any) -> Any:
-        y = meaning(a, *args, where=~np.isnan(value(a)) & where, **kwargs)
+        numbers = ~np.isnan(value(a)) & where
+        axis = args[0] if args else kwargs.get("axis")
+        of_none = divides and perhaps(~np.any(numbers, axis=axis))
+        with np.errstate(invalid="ignore", divide="ignore") if of_none else contextlib.nullcontext():
+            y = meaning(a, *args, where=numbers, **kwargs)
         if kwargs.get("mean") is not None and y.dtype.kind == a.dtype.kind:
             y = np.astype(y, a.dtype)  # a mean of another dtype has no say in NumPy's nanvar
         return y
 
 
 without_nan(np.nansum, np.sum)
-without_nan(np.nanmean, np.mean)
-without_nan(np.nanvar, np.var)
-without_nan(np.nanstd, np.std)
+without_nan(np.nanmean, np.mean, divides=True)
+without_nan(np.nanvar, np.var, divides=True)
+without_nan(np.nanstd, np.std, divides=True)
 without_nan(np.nanprod, np.prod)
 
 
@@ -670,7 +686,11 @@ def extreme_without_nan(function: Callable[..., Any], meaning: Callable[..., Any
         if "initial" in kwargs:
             return y
         empty = np.all(np.isnan(plain), axis=axis, keepdims=keepdims)
-        return np.where(empty, np.nan, y) if some(empty) else y
+        if not some(empty):
+            return y
+        if perhaps(empty):
+            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
+        return np.where(empty, np.nan, y)
 
 
 extreme_without_nan(np.nanmax, np.max, -np.inf)

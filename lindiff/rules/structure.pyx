@@ -14,7 +14,7 @@ from libc.string cimport memcpy
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, constant_value, kept_by, record
-from lindiff.kernels.elementwise cimport has_shape_of, is_plain
+from lindiff.kernels.elementwise cimport has_shape_of, if_finite, is_plain
 from lindiff.kernels.matmul cimport add_product, matmul
 from lindiff.kernels.memory cimport empty
 
@@ -394,9 +394,11 @@ cdef class FastTrace(Handler):
         if not of_plain_matrix(args, kwargs):
             return NotImplemented
         offset = args[1] if len(args) == 2 else 0
+        value = if_finite(sum_of_diagonal((<Variable>args[0])._value, offset))
+        if value is None:
+            return NotImplemented
         node = SumOfDiagonal.__new__(SumOfDiagonal)
         node.note(args[0], offset)
-        value = sum_of_diagonal((<Variable>args[0])._value, offset)
         return record((<Variable>args[0]).node.trace, node, value)
 
 
@@ -649,7 +651,7 @@ cdef class FastOuter(Handler):
         if not is_plain(node.x) or not is_plain(node.y) or trace is None \
                 or cnp.PyArray_NDIM(<cnp.ndarray>node.x) != 1 or cnp.PyArray_NDIM(<cnp.ndarray>node.y) != 1:
             return NotImplemented
-        value = add_product(None, node.x, node.y, False, True)
+        value = if_finite(add_product(None, node.x, node.y, False, True))
         return NotImplemented if value is None else node.keep(trace, value)
 
 
@@ -681,7 +683,7 @@ cdef object cross_product(object x, object y):
     else:
         cross_rows[float](<float *>cnp.PyArray_DATA(out), <float *>cnp.PyArray_DATA(a),
                           <float *>cnp.PyArray_DATA(<cnp.ndarray>y), cnp.PyArray_SIZE(a) // 3)
-    return out
+    return if_finite(out)
 
 
 cdef object cross(object x, object y):
