@@ -30,6 +30,8 @@ def chooses(rng):
     yield sample(np.array([0, 2, 1]), [rng.standard_normal((2, 3)), rng.standard_normal(3), 1.0])
     yield sample(np.array([0, 4, -1]), rng.standard_normal((3, 3)), mode="wrap")
     yield sample(np.array([0, 4, -1]), rng.standard_normal((3, 3)), mode="clip")
+    yield sample(np.array([0, 0]), [rng.standard_normal((3, 1))])
+    yield sample(0, [rng.standard_normal(3)])
 
 
 def pieces(rng):

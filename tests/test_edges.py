@@ -252,3 +252,29 @@ def test_arrays_without_axes_and_numbers():
             assert slope == 1
             assert np.ndim(slope) == 0
             assert slope.dtype == (np.float32 if isinstance(x, np.float32) else np.float64)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-120, 1e120, 1e150])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, scale: np.linalg.norm(x) / scale,
+        lambda x, scale: np.sum(x / np.linalg.norm(x) * np.arange(3.0)),
+        lambda x, scale: np.sum(np.linalg.norm(np.stack([x, 2.0 * x + x[::-1]]), axis=1)) / scale,
+        lambda x, scale: np.std(x) / scale,
+        lambda x, scale: np.arctan2(x[0], x[1]),
+        lambda x, scale: np.angle(x[0] + 1j * x[2]),
+        lambda x, scale: np.hypot(x[0], x[1]) / scale,
+        lambda x, scale: np.corrcoef(x, [1.0, 0.2, 0.5])[0, 1],
+    ],
+)
+def test_second_derivatives_do_not_depend_on_the_unit(f, scale):
+    x, d = np.array([1.1, 0.7, -0.4]), np.array([0.3, -0.2, 0.5])
+    expected = ld.hvp(lambda x: f(x, 1.0), (x,), (d,))
+    at_scale = lambda x: f(x, scale)
+    np.testing.assert_allclose(ld.hvp(at_scale, (x * scale,), (d * scale,)) * scale, expected, rtol=1e-10)
+    gradient_along = ld.grad(lambda x: ld.grad(at_scale)(x) @ (d * scale))
+    np.testing.assert_allclose(gradient_along(x * scale) * scale, expected, rtol=1e-10)
+    first = lambda x: ld.jvp(at_scale, (x,), (d * scale,))[1]
+    second = ld.jvp(first, (x * scale,), (d * scale,))[1]
+    np.testing.assert_allclose(second, expected @ d, rtol=1e-10)

@@ -848,3 +848,99 @@ def test_repeated_elements_lie_in_memory_of_their_own(shape):
             return np.sum(v * v)
 
         np.testing.assert_array_equal(ld.vjp(whole_is_inside, x)[1](1.0)[0], np.full(shape, 8.0))
+
+
+# -- which memory, and how it lies ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "write", ["q.flat[1]", "q.flat[[1, 7]]", "q.flat[1:3]", "q.T.flat[3]", "q[:, :2].flat[1]"]
+)
+@pytest.mark.parametrize("op", ["=", "+="])
+def test_what_is_written_to_flat_of_repeated_elements_is_written(write, op):
+    def f(x):
+        x = x * 1.0
+        row = x[0]
+        q = np.meshgrid(row, row, copy=False)[0]
+        with warnings.catch_warnings():  # NumPy's, that elements are repeated
+            warnings.simplefilter("ignore", DeprecationWarning)
+            exec(f"{write} {op} 5.0", {"q": q})
+        return np.sum(x * x)
+
+    same_as_numpy(f, A34)
+
+
+@pytest.mark.parametrize(
+    "part", [lambda x: x.flat[::2], lambda x: x.flat[::-1], lambda x: x.T.flat[1::2].reshape(2, -1)]
+)
+def test_parts_of_flat_lie_in_memory_as_copies(part):
+    def f(x):
+        t = part(x)
+        u = np.ravel(t)
+        u *= np.arange(1.0, 1.0 + u.size)
+        return np.sum(t * t) + x[0, 0]
+
+    same_as_numpy(f, A34)
+
+
+@pytest.mark.parametrize("ask", [np.shares_memory, np.may_share_memory])
+def test_memory_is_shared_after_a_write(ask):
+    z = A34 + 1j * A34[::-1]
+
+    def answers(x, z):
+        row, column, left, right = x[0], x[:, 1], x[:, ::2], x[:, 1::2]
+        row *= 2.0
+        left += 1.0
+        real, imag = z.real, z.imag
+        real *= 3.0
+        parts = [x, row, column, left, right, x[1], x[:0], x * 1.0]
+        pairs = [(a, b) for a in parts for b in parts]
+        pairs += [(real, imag), (real, z), (imag, z), (imag[:1, :1], real[:1, :1]), (z[0], z[1])]
+        return [bool(ask(a, b)) for a, b in pairs]
+
+    expected = answers(A34.copy(), z.copy())
+    found = []
+    ld.vjp(lambda x, z: (found.append(answers(x * 1.0, z * 1.0)), x)[1], A34, z)
+    ld.jvp(lambda x, z: (found.append(answers(x * 1.0, z * 1.0)), x)[1], (A34, z), (A34, z))
+    assert found == [expected, expected]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.builds(slice, *[st.none() | st.integers(-7, 7)] * 2, st.sampled_from([None, 1, 2, -1, -2, 3]))
+    ),
+    st.data(),
+)
+def test_slices_of_slices(slices, data):
+    """Each is seen by all others, whatever it was cut from."""
+    writes = data.draw(st.lists(st.integers(0, len(slices)), max_size=4))
+
+    def f(x):
+        parts = [x * 1.0]
+        for k, part in enumerate(slices):
+            parts.append(parts[-1][part])
+            if k % 2:
+                parts[-1] *= 1.5
+        for k in writes:
+            parts[k] += np.sum(parts[0]) * 0.1
+        return np.sum(np.concatenate([part**2 * (k + 1) for k, part in enumerate(parts)]))
+
+    x = np.linspace(0.5, 2.0, 7)
+    value, gradient = ld.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, f(x), rtol=1e-12)
+    tangent = ld.jvp(f, (x,), (np.ones(7),))
+    np.testing.assert_allclose(tangent[1], np.sum(gradient), rtol=1e-10)
+
+
+def test_a_vector_consumed_from_its_start():
+    """Chains of views of views are as long as one."""
+
+    def f(x):
+        whole = rest = x * 1.0
+        while len(rest) > 1:
+            rest[1] += rest[0] * 0.5
+            rest = rest[1:]
+        return np.sum(whole**2)
+
+    same_as_numpy(f, x3)

@@ -117,6 +117,22 @@ def test_where_in_place_on_a_plain_array_binds_the_result():
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.cumsum(x[:1], 0, out=x),
+        lambda x: np.cumprod(x[:, :1], 1, out=x),
+        lambda x: np.add.accumulate(x[:1], out=x),
+        lambda x: np.maximum.accumulate(x[:1], out=x),
+        lambda x: np.add.reduceat(x, [0], out=x),
+    ],
+)
+def test_what_accumulates_fills_its_output(call):
+    """NumPy writes a part of a larger array, or along it."""
+    with pytest.raises(ValueError, match="is the wrong size"):
+        ld.vjp(lambda x: call(x * 1.0), np.ones((3, 4)))
+
+
+@pytest.mark.parametrize(
     ("call", "error"),
     [
         (lambda x: np.sin.reduce(x), ValueError),
@@ -128,6 +144,8 @@ def test_where_in_place_on_a_plain_array_binds_the_result():
         (lambda x: np.fmax.reduce(x, where=X > 0), ValueError),
         (lambda x: np.arctan2.reduce(x, where=X > 0), ValueError),
         (lambda x: np.arctan2.accumulate(x[0, 0]), TypeError),
+        (lambda x: np.add.accumulate(x[0, 0]), TypeError),
+        (lambda x: np.add.reduceat(x[0, 0], [0]), TypeError),
         (lambda x: np.add.reduceat(x, [0, 2]), IndexError),
         (lambda x: np.power.reduceat(x, [-1]), IndexError),
         (lambda x: np.add.at(x, [7], 1.0), IndexError),

@@ -723,7 +723,8 @@ cdef tuple stand_ins(tuple values):
 cpdef object stand_in(object x):
     """What answers for the shape and dtype of ``x`` without holding the memory of large plain arrays."""
     if isinstance(x, (tuple, list)):
-        return pytree.rebuild(x, [stand_in(part) for part in x]) if len(x) > 0 else x
+        parts = stand_ins(tuple(x))
+        return x if parts is x else pytree.rebuild(x, parts)  # of a list another one, which stays as it is
     if not cnp.PyArray_CheckExact(x):
         if not is_inner(x):
             return foreign_stand_in(x)

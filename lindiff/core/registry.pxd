@@ -17,6 +17,7 @@ cdef class Rule(Handler):
     cdef object signature
     cdef bint is_method
     cdef bint is_users
+    cdef bint gives_itself
     cdef Rule bound_to(self, object instance)
     cdef dict __dict__
     cdef object __weakref__
@@ -39,6 +40,8 @@ cdef class ElementwiseRule(Rule):
     cdef list uses
     cdef bint of_value
     cdef bint of_arguments
+    cdef bint of_integers
+    cdef object as_computed_with(self, object x, object y)
 
 
 cdef class Composed(Handler):
@@ -51,5 +54,6 @@ cdef class Constant(Handler):
     cdef Handler of_complex
 
 
+cdef bint is_any_seen_otherwise(tuple given, object function) except -1
 cpdef object handle(object function, tuple args, dict kwargs)
 cdef dict handlers

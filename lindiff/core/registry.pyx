@@ -21,16 +21,16 @@ from lindiff.core.sealing cimport (
     refuse_other_contents, run_unsealed, sealed, sealed_arguments, unsealed,
 )
 from lindiff.core.variable cimport (
-    Variable, as_value, constant_value, fix, has_shells, innermost, is_inexact, is_inner, is_table, kept,
-    new_variable, outside, record, shares, untraced, untraced_result, value_of, view_by, watch, watch_over,
-    without_shells,
+    Variable, array_in, as_value, constant_value, fix, has_shells, innermost, is_inexact, is_inner, is_shell,
+    is_table, kept, new_variable, outside, record, shares, untraced, untraced_result, value_of, view_by,
+    watch, watch_over, without_shells,
 )
 
 from lindiff.core import pytree
 from lindiff.core.arrays import explain_mixture, placed
 from lindiff.core.directions import Directions, act
 from lindiff.core.names import importable_name
-from lindiff.core.variable import record_outputs
+from lindiff.core.variable import record_outputs, refuse_subclass
 
 cnp.import_array()
 
@@ -224,6 +224,8 @@ cdef class Rule(Handler):
             if type(args[k]) is Variable and args[k] is not view:
                 x = args[k]
                 if shares(view._value, x._value):
+                    if self.gives_itself and view._value is x._value:
+                        return x
                     watch(x, view, self.window(view, x, args, kwargs, k))
                     return result
         if not self.is_users and view._value.ndim > 0:
@@ -308,6 +310,8 @@ cdef class ElementwiseRule(Rule):
         codes = [p.__code__ for p in partials if p is not None]
         self.of_value = all([takes_value_alone(code) for code in codes])
         self.of_arguments = all([code.co_varnames[0] == "_" for code in codes])
+        self.of_integers = any([set(types.partition("->")[0]) & set("bBhHiIlLqQ") and types[-1] in "fdgFDG"
+                                for types in getattr(function, "types", ())])
         self.readable = partials
         self.partials = partials if self.of_value else tuple([of_all(p) for p in partials])
 
@@ -315,8 +319,17 @@ cdef class ElementwiseRule(Rule):
         y = self.function(*args, **kwargs) if kwargs else self.function(*args)
         if self.of_value:
             return y, elementwise_of(self.partials, (y,))
-        given = [placed(np.asarray(x), *args) if isinstance(x, (list, tuple)) else x for x in args]
+        given = [self.as_computed_with(placed(np.asarray(x), *args) if isinstance(x, (list, tuple)) else x, y)
+                 for x in args]
         return y, elementwise_of(self.partials, (None if self.of_arguments else y, *given))
+
+    cdef object as_computed_with(self, object x, object y):
+        """An argument in the type that the function computes ``y`` with: squares of integers of few bits, or
+        differences of unsigned ones, are others."""
+        if not cnp.PyArray_CheckExact(x) and not isinstance(x, (np.integer, np.bool_)) \
+                or x.dtype.kind not in "biu" or y.dtype.kind not in "fc":
+            return x
+        return x.astype(np.int64 if self.of_integers else y.real.dtype)
 
     cdef int release(self, Differential differential) except -1:
         cdef Elementwise of_partials = <Elementwise>differential
@@ -419,11 +432,13 @@ cdef object strip(object argument, Trace trace, tuple place, list nodes, list pl
         nodes.append((<Variable>argument).node)
         places.append(place)
         return (<Variable>argument)._value
-    if isinstance(argument, (list, tuple)) and innermost(argument, None) is not None:
-        return pytree.rebuild(
-            argument,
-            [strip(item, trace, (*place, i), nodes, places, guards) for i, item in enumerate(argument)])
-    if not cnp.PyArray_CheckExact(argument) and is_inner(argument) and innermost(argument, None) is not None:
+    if isinstance(argument, (list, tuple)):
+        if innermost(argument, None) is not None:
+            return pytree.rebuild(
+                argument,
+                [strip(item, trace, (*place, i), nodes, places, guards) for i, item in enumerate(argument)])
+    elif not cnp.PyArray_CheckExact(argument) and is_inner(argument) \
+            and innermost(argument, None) is not None:
         return pytree.replace(argument, [
             strip(pytree.item(argument, key), trace, (*place, key), nodes, places, guards)
             for key in pytree.keys(argument)])
@@ -499,7 +514,7 @@ cdef object plain(object x):
 
 cdef object operand(object x):
     """An argument as handlers take it."""
-    return np.asarray(x) if is_table(x) else without_shells(x)
+    return without_shells(array_in(x) if is_table(x) else x)
 
 
 cpdef object handle(object function, tuple args, dict kwargs):
@@ -507,20 +522,51 @@ cpdef object handle(object function, tuple args, dict kwargs):
     cdef Handler handler = handlers.get(function)
     if handler is None:
         return unsupported(function, args, kwargs)
-    for x in args:
-        if is_table(x) or has_shells(x):
-            args = tuple([operand(x) for x in args])
-            break
-    for x in kwargs.values():
-        if is_table(x) or has_shells(x):
-            kwargs = {name: operand(x) for name, x in kwargs.items()}
-            break
+    checked = None if type(handler) is Constant else function
+    if is_any_seen_otherwise(args, checked):
+        args = tuple([operand(x) for x in args])
+    if kwargs and is_any_seen_otherwise(tuple(kwargs.values()), checked):
+        kwargs = {name: operand(x) for name, x in kwargs.items()}
     try:
         result = handler.call(args, kwargs)
     except (TypeError, ValueError) as error:
         explain_mixture((args, kwargs), error)
         raise
     return result if handler.without_axes == SCALAR else without_axes(result, args, handler.without_axes)
+
+
+cdef bint is_any_seen_otherwise(tuple given, object function) except -1:
+    """Whether there are tables or shells among arguments, or shells in lists of them.
+
+    With a ``function``, arrays are refused that it would take for plain ones: masks and units would be lost.
+    """
+    cdef bint found = False
+    for x in given:
+        if type(x) is Variable:
+            found |= is_shell(x)
+        elif cnp.PyArray_CheckExact(x):
+            continue
+        elif isinstance(x, (list, tuple)):
+            found |= is_any_hidden(x, function)
+        elif cnp.PyArray_Check(x):
+            if function is not None:
+                refuse_subclass(x, f"an argument of {full_name(function)}")
+        else:
+            found |= is_table(x)
+    return found
+
+
+cdef bint is_any_hidden(object items, object function) except -1:
+    """The same of shells in lists."""
+    cdef bint found = False
+    for x in items:
+        if type(x) is Variable:
+            found |= is_shell(x)
+        elif isinstance(x, (list, tuple)):
+            found |= is_any_hidden(x, function)
+        elif function is not None and cnp.PyArray_Check(x) and not cnp.PyArray_CheckExact(x):
+            refuse_subclass(x, f"an argument of {full_name(function)}")
+    return found
 
 
 def unsupported(function, tuple args, dict kwargs, known=None):
@@ -548,6 +594,9 @@ def raise_unsupported(function):
     if function in _refused:
         raise TypeError(f"{name} has no derivative in lindiff: {_refused[function]}. Use "
                         f"{name}(ld.value(v)) where its derivative does not matter")
+    if isinstance(function, np.ufunc) and set(function.types[0]) == set("O->"):
+        raise TypeError(f"{name} is a ufunc of Python objects (np.frompyfunc), whose derivative nobody "
+                        "knows: write lindiff.numpy.vectorize(function) in its place")
     known = {full_name(other).rpartition(".")[2]: full_name(other) for other in handlers}
     near = difflib.get_close_matches(name.rpartition(".")[2], known, n=1, cutoff=0.75)
     hint = f"; the nearest function that has one: {known[near[0]]}" if near else ""
@@ -703,6 +752,12 @@ def gives_views(*functions):
     """Declare that the results of these functions, composed of others, may be views of their arguments."""
     for function in functions:
         (<Composed?>handlers[function]).gives_views = True
+
+
+def gives_itself(*functions):
+    """Declare that these functions, which have rules, return the array itself where nothing is to do."""
+    for function in functions:
+        (<Rule?>handlers[function]).gives_itself = True
 
 
 def results_lie(str order, *functions):

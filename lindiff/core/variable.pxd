@@ -100,6 +100,8 @@ cdef Variable owner_of(Variable x)
 cpdef bint is_writable(Variable x)
 cdef int fix(Variable x) except -1
 cdef int watch(Variable base, object view, object window) except -1
+cdef object array_in(object table)
+cdef bint copies_parts(Variable x)
 cdef View view_by(object function, tuple args, dict kwargs, bint writable, Py_ssize_t place)
 cdef bint shares(object value, object x)
 cdef bint overlaps_itself(object value)

@@ -762,8 +762,9 @@ def refuse_subclass(x, str what):
             f"{what} is a MaskedArray; give a plain array: x.filled(0.0), and np.where(x.mask, ...)")
     parents = type(x).__mro__[:type(x).__mro__.index(np.ndarray)]
     if any([OPERATIONS & vars(parent).keys() for parent in parents if parent not in known_subclasses]):
+        plain = "x.to_value(unit)" if hasattr(x, "to_value") else "np.asarray(x)"
         raise TypeError(
-            f"{what} is a {type(x).__name__}; give a plain array: np.asarray(x) (its operations are its own, "
+            f"{what} is a {type(x).__name__}; give a plain array: {plain} (its operations are its own, "
             f"of which lindiff does not know the derivatives)")
     known_subclasses.add(type(x))
 
@@ -944,7 +945,14 @@ cdef inline bint is_operand(object x):
         or isinstance(x, (int, float, complex, np.generic, list, tuple))
         or (getattr(x, "__array_ufunc__", None) is not None and type(x) is not Directions
             and not has_its_own_arithmetic(x))
+        or is_array_alone(x)
     )
+
+
+cdef bint is_array_alone(object x):
+    """Whether an ndarray, too, would take ``x`` for the array that it is and nothing else."""
+    return not hasattr(type(x), "__array_ufunc__") and is_table(x) \
+        and getattr(x, "__array_priority__", 0.0) <= 0
 
 
 cdef inline object operand(Variable v, object x):
@@ -964,6 +972,12 @@ cdef bint is_table(object x):
     if x is None or isinstance(x, (int, float, str, list, tuple, slice, dict, np.poly1d)):
         return False
     return hasattr(type(x), "__array__") and not hasattr(type(x), "__array_function__")
+
+
+cdef object array_in(object table):
+    """The array of a table, which may be a Variable where its code is written in lindiff.numpy."""
+    array = table.__array__()
+    return array if type(array) is Variable else np.asarray(array)
 
 
 cdef bint has_its_own_arithmetic(object x):
@@ -1045,6 +1059,11 @@ cdef bint overlaps_itself(object value):
 cdef bint overlaps(Variable x):
     """Whether ``x`` is a view whose elements may share memory with each other."""
     return x.tie is not None and type(x.tie.window) is View and (<View>x.tie.window).overlaps
+
+
+cdef bint copies_parts(Variable x):
+    """Whether parts of ``x`` are copies, as of what ``flat`` gives."""
+    return x.tie is not None and type(x.tie.window) is View and (<View>x.tie.window).flat
 
 
 cdef View view_by(object function, tuple args, dict kwargs, bint writable, Py_ssize_t place):
@@ -1148,12 +1167,24 @@ cdef Py_ssize_t views_of_memory(Variable x, PyObject *memory):
     return count
 
 
+cdef bint is_slice_of_vector(Variable x):
+    return x.tie is not None and type(x.tie.window) is slice and x.tie.base._value.ndim == 1
+
+
+cdef object slice_of_slice(Py_ssize_t length, object outer, object inner):
+    """The slice that takes of a vector what one slice takes of another."""
+    cdef object places = range(length)[outer][inner]
+    if len(places) == 0:
+        return slice(0, 0)
+    return slice(places.start, places.stop if places.stop >= 0 else None, places.step)
+
+
 cdef int watch(Variable base, object view, object window) except -1:
     """Let ``view`` see changes of ``base``, and ``base`` those of ``view``."""
     cdef Tie tie
     if type(view) is not Variable or (<Variable>view).tie is not None or view is base:
         return 0
-    if base.tie is not None and type(base.tie.window) is View and (<View>base.tie.window).flat:
+    if copies_parts(base):
         return 0
     if base._scalar and not (type(window) is View and not (<View>window).writable):
         return 0  # a scalar never changes; np.broadcast_to of one cannot be written to either
@@ -1161,6 +1192,9 @@ cdef int watch(Variable base, object view, object window) except -1:
     if overlaps(base):  # what is written to a part is to change only that of the whole
         window = View(part_of_part, (base.tie.window, window), {}, (<View>base.tie.window).writable
                       and (type(window) is not View or (<View>window).writable))
+        base = base.tie.base
+    elif type(window) is slice and is_slice_of_vector(base):  # so that chains of them stay short
+        window = slice_of_slice(base.tie.base._value.shape[0], base.tie.window, window)
         base = base.tie.base
     if type(window) is View:
         (<View>window).overlaps = overlaps_itself(value_of(view))
@@ -1601,7 +1635,7 @@ cdef class Variable:
                 return  # v[i] += w: the view v[i] has told v already
             refuse_to_shuffle(sys._getframe())
         self.check_writable()
-        if self.tie is not None and type(self.tie.window) is View and (<View>self.tie.window).flat:
+        if copies_parts(self):
             value = repeated_to(np.shape(value_of(self)[index]), as_it_is_read(value, self, index))
         if overlaps(self):
             self.write_overlapping(index, value)
@@ -1691,6 +1725,7 @@ cdef class Variable:
             vector.tie.window = View(np.reshape, (-1,), {})
         if vector.tie is not None:
             (<View>vector.tie.window).flat = True
+            (<View>vector.tie.window).overlaps |= overlaps(self)
         return vector
 
     @flat.setter

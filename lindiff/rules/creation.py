@@ -308,6 +308,8 @@ def linspace(
     device: Any = None,
 ) -> Any:
     """``start (1 - t) + stop t``: the same at both ends, to the last bit."""
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
     parts = num - 1 if endpoint else num
     difference = np.subtract(stop, start)
     found = np.result_type(start, stop, float(num))

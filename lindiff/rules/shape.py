@@ -416,7 +416,8 @@ def tile(A: Any, reps: Any) -> Any:
 
 @rule(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    back = tuple(-s for s in shift) if isinstance(shift, (tuple, list)) else -shift
+    # unsigned numbers have no other sign
+    back = -int(shift) if np.ndim(shift) == 0 else tuple(-int(s) for s in np.ravel(shift))
     return np.roll(a, shift, axis), Linear(
         (lambda a_dot: np.roll(a_dot, shift, axis),),
         (lambda y_bar: np.roll(y_bar, back, axis),),

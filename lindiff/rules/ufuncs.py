@@ -53,6 +53,8 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
         return getattr(ufunc, method)(*map(value, inputs), **kwargs)
     if method in ("reduce", "accumulate", "reduceat"):
         kwargs.setdefault("axis", 0)
+        if method != "reduce" and np.ndim(inputs[0]) == 0:
+            raise TypeError(f"cannot {method} on a scalar")
     jumps = is_constant(ufunc, inputs) and not _keeps_elements(ufunc, method)
     if jumps and not any(isinstance(x, Variable) for x in kwargs.get("out", ())):
         return on_values(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
@@ -79,7 +81,7 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
     casting = kwargs.pop("casting", "same_kind")
     y = function(*inputs, **kwargs)
     if method in ("reduce", "accumulate", "reduceat"):
-        require_as_many_axes(out[0], y, name)
+        require_as_many_axes(out[0], y, name, method == "reduce")
     return into(out, name, casting, y)
 
 
@@ -100,14 +102,17 @@ def _memory_of_reduceat(y: Any, x: Any, axis: int) -> Any:
     ).operands[0]
 
 
-def require_as_many_axes(out: Any, y: Any, name: str) -> None:
-    """Raise NumPy's ValueError unless ``out`` has the axes of ``y``, what a reduction gives."""
+def require_as_many_axes(out: Any, y: Any, name: str, is_reduction: bool) -> None:
+    """Raise NumPy's ValueError unless ``out`` has the axes of ``y``.
+
+    Reductions repeat what they give along them; what accumulates would write a part of a larger ``out``.
+    """
     if np.ndim(out) != np.ndim(y):
         raise ValueError(
             f"output parameter of np.{name} has the wrong number of dimensions: Found {np.ndim(out)} but "
             f"expected {np.ndim(y)}"
         )
-    if np.ndim(y) == 1 and np.shape(out) != np.shape(y):
+    if (np.ndim(y) == 1 or not is_reduction) and np.shape(out) != np.shape(y):
         raise ValueError(f"output parameter of np.{name} is the wrong size: {np.size(out)}, not {np.size(y)}")
 
 
@@ -174,7 +179,7 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     if "keepdims" in parameters_of(function) or function in (np.cumsum, np.cumprod):
         refuse_repeated(out, function.__name__)
         if "q" not in parameters_of(function):  # quantiles are broadcast
-            require_as_many_axes(out, y, function.__name__)
+            require_as_many_axes(out, y, function.__name__, function not in (np.cumsum, np.cumprod))
     if function is np.clip and "where" in kwargs:
         y = np.where(kwargs["where"], y, out)
     return into((out,), function.__name__, "same_kind", y)

@@ -6,11 +6,44 @@ Some functions give arrays without axes where most give scalars, which cannot be
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from lindiff.core.registry import gives_arrays, gives_views, results_lie
+from lindiff.core.registry import composed, gives_arrays, gives_itself, gives_views, results_lie
+from lindiff.core.variable import Variable, inside, numbered
 
 __all__ = ["use_views"]
+
+
+def of_one_memory(a: Any, b: Any) -> bool:
+    """Whether two Variables are views of one array: what has been written to may lie elsewhere till it is
+    seen anew, so that memory does not tell."""
+    if not isinstance(a, Variable) or not isinstance(b, Variable) or a is b:
+        return False
+    return (a if a.base is None else a.base) is (b if b.base is None else b.base)
+
+
+def places(x: Any) -> Any:
+    """Which parts of the memory that ``x`` is a view of it has; complex numbers have two."""
+    numbers = np.ravel(numbered(x))
+    return np.concatenate([numbers, numbers + 1]) if x.dtype.kind == "c" else numbers
+
+
+@composed(np.shares_memory)
+def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+    if of_one_memory(a, b):
+        return bool(np.any(np.isin(places(a), places(b))))
+    return np.shares_memory(inside(a), inside(b), max_work)
+
+
+@composed(np.may_share_memory)
+def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+    """Looks at the bounds alone."""
+    if of_one_memory(a, b) and a.size and b.size:
+        first, second = places(a), places(b)
+        return bool(first.min() <= second.max() and second.min() <= first.max())
+    return np.may_share_memory(inside(a), inside(b), max_work)
 
 
 def use_views() -> None:
@@ -24,6 +57,7 @@ def use_views() -> None:
         np.meshgrid, np.nan_to_num, np.polyder, np.polyint, np.ravel, np.real_if_close, np.require,
         np.rollaxis, np.split, np.trim_zeros, np.vsplit,
     )  # fmt: skip
+    gives_itself(np.astype, np.real, np.squeeze)
     results_lie("C", np.choose, np.dot, np.inner, np.resize, np.select, np.take)
     results_lie("A", np.delete, np.insert, np.pad)
     results_lie("K", np.cumprod)

@@ -19,8 +19,7 @@ constant(
 constant(
     np.isfinite, np.isinf, np.isnan, np.isneginf, np.isposinf, np.signbit, np.iscomplex, np.isreal,
     np.iscomplexobj, np.isrealobj, np.ndim, np.shape, np.size, np.result_type, np.can_cast,
-    np.common_type, np.min_scalar_type, np.may_share_memory, np.shares_memory, np.array_repr, np.array_str,
-    np.array2string,
+    np.common_type, np.min_scalar_type, np.array_repr, np.array_str, np.array2string,
 )  # fmt: skip
 
 # rounding: piecewise constant; np.sign, of real numbers alone, is beside its rule for complex ones
