@@ -31,6 +31,17 @@ def square_minus(x, a):
     return x * x - a
 
 
+class Fit:
+    """An object that keeps the derivative of its own method."""
+
+    def __init__(self, center):
+        self.center = center
+        self.gradient = ld.grad(self.loss)
+
+    def loss(self, x):
+        return np.sum((x - self.center) ** 2)
+
+
 @ld.grad
 def decorated(x):
     return np.sum(x**2)
@@ -166,3 +177,15 @@ def test_processes(tmp_path, way):
     )
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
     assert run.stdout == "2.0 4.0 18.0\n", run.stderr
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_objects_that_keep_derivatives_of_their_methods(again):
+    fit = Fit(1.0)
+    other = again(fit)
+    other.center = 0.0
+    assert (fit.gradient(3.0), other.gradient(3.0)) == (4.0, 6.0)
+    gradient = again(fit.gradient)
+    assert gradient(3.0) == 4.0
+    assert gradient.__wrapped__.__self__ is not fit
+    assert copy.copy(fit).gradient.__wrapped__.__self__ is fit

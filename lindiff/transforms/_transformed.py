@@ -26,7 +26,12 @@ class Transformed(functools.partial[Any]):  # which costs next to nothing to cal
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
-        return importable_name(self) or (self.made_by, ())
+        return importable_name(self) or (_unmade, (), self.made_by)
+
+    def __setstate__(self, made_by: functools.partial[Any]) -> None:
+        """An object may keep its own method's derivative: that is there before the object is."""
+        made: functools.partial[Any] = made_by()
+        super().__setstate__((made.func, made.args, made.keywords, vars(made)))  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return f"<{self.made_by.func.__name__} of {self.__wrapped__!r}>"
@@ -44,3 +49,8 @@ def transformed(
         return made
 
     return decorate
+
+
+def _unmade() -> Transformed:
+    """The start of a copy, before it is told how it is made."""
+    return Transformed(_unmade)
