@@ -446,6 +446,21 @@ def test_options_of_odeint_concern_its_own_way_forward(options):
     np.testing.assert_allclose(ld.jvp(total, (0.7,), (1.0,))[1], exact, rtol=1e-6)
 
 
+@pytest.mark.parametrize("span", [(0.0, 6.0), (0, 6)])
+def test_second_derivatives_by_the_times_that_are_asked_for(span):
+    """y = 1 / (t + 1 / y(0)), at t = p from y(0) = p + 1."""
+
+    def f(p):
+        options = {"rtol": 1e-10, "atol": 1e-12, "t_eval": np.stack([p])}
+        return integrate.solve_ivp(lambda t, y: -(y**2), span, [p + 1], **options).y[0, 0]
+
+    exact = lambda p: 1 / (p + 1 / (p + 1))
+    np.testing.assert_allclose(f(1.5), exact(1.5))
+    expected = ld.hvp(exact, (1.5,), (1.0,))
+    np.testing.assert_allclose(ld.hvp(f, (1.5,), (1.0,)), expected, rtol=1e-5)
+    np.testing.assert_allclose(ld.grad(ld.grad(f))(1.5), expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("method", ["Radau", "LSODA"])
 def test_second_derivatives_of_stiff_equations(method):
     """``y = (p² cos t + p sin t - p² e^(-p t)) / (1 + p²)``; a solution replayed backward would explode."""

@@ -641,3 +641,20 @@ def test_frozen_matrices_are_those_of_when_they_were_frozen():
     assert slope == pytest.approx(differences, rel=1e-7)
     mean = ld.jacobian(lambda m: stats.multivariate_normal(m, np.eye(2)).mean)(np.ones(2))
     np.testing.assert_array_equal(mean, np.eye(2))
+
+
+def test_scipys_functions_take_these_distributions():
+    data = scipy.stats.norm.rvs(size=30, random_state=0)
+    counts = scipy.stats.nbinom.rvs(5, 0.5, size=30, random_state=0)
+    for module in (scipy.stats, stats):
+        assert 0 < module.goodness_of_fit(module.norm, data, n_mc_samples=9).pvalue <= 1
+        assert module.fit(module.nbinom, counts, [(1, 10), (0, 1)]).success
+    assert isinstance(stats.nakagami, scipy.stats.rv_continuous)
+
+
+def test_distributions_are_written_as_with_scipy():
+    class Gaussian(stats.rv_continuous):
+        def _pdf(self, x):
+            return np.exp(-(x**2) / 2.0) / np.sqrt(2.0 * np.pi)
+
+    np.testing.assert_allclose(Gaussian(name="gaussian").pdf(0.5), scipy.stats.norm.pdf(0.5))

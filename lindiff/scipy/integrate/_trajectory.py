@@ -57,7 +57,7 @@ class Problem:
 
     def run(self, t0: Any, ts: Any, y0: Any, params: list[Any]) -> Solution:
         """Solve it for plain arrays."""
-        numbers = [p[()] for p in params]
+        numbers = [p[()] if hasattr(p, "shape") else p for p in params]
 
         def field(t: float, y: Any) -> Any:
             y_dot = self.field(t, y, numbers)

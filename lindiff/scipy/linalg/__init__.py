@@ -57,6 +57,8 @@ from lindiff.scipy.linalg.special_matrices import (
 )
 from lindiff.scipy.linalg.toeplitz_systems import matmul_toeplitz, solve_circulant, solve_toeplitz
 
+solve_lyapunov = solve_continuous_lyapunov  # its older name
+
 __all__ = [
     "block_diag",
     "cho_factor",
@@ -114,6 +116,7 @@ __all__ = [
     "solve_continuous_lyapunov",
     "solve_discrete_are",
     "solve_discrete_lyapunov",
+    "solve_lyapunov",
     "solve_sylvester",
     "solve_toeplitz",
     "solve_triangular",

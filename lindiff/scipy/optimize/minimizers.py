@@ -156,10 +156,10 @@ def _value_and_gradient(
     if jac is None and name not in WITHOUT_GRADIENT:
         both = value_and_grad(of_tree)
 
-        def value_and_gradient(x: Any) -> tuple[float, Any]:
+        def value_and_gradient(x: Any) -> tuple[np.float64, Any]:
             y, gradient = both(form.tree_of(x))
             refuse_variables("minimize", y)
-            return float(y), form.flat(gradient)
+            return np.float64(y), form.flat(gradient)
 
         return value_and_gradient, True
     if jac is True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -291,6 +292,7 @@ def savgol_filter(
     if mode not in ("mirror", "constant", "nearest", "wrap", "interp"):
         raise ValueError(f"savgol_filter: mode {mode!r} is none of SciPy's")
     x = x if x.dtype in (np.float64, np.float32) else x.astype(np.float64)
+    window_length, polyorder = operator.index(window_length), operator.index(polyorder)
     axis = normalized_axis(axis, x.ndim)
     x = np.moveaxis(x, axis, -1)
     n, half = x.shape[-1], window_length // 2

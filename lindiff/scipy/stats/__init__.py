@@ -13,12 +13,13 @@ Examples
 np.float64(2.25)
 """
 
+import inspect
 from typing import Any
 
 import scipy.stats
 
 from lindiff.scipy._rest import names_of, rest_of
-from lindiff.scipy.stats._distribution import PlainOnly
+from lindiff.scipy.stats._distribution import PlainOnly, of_distributions
 from lindiff.scipy.stats.continuous import (
     beta,
     cauchy,
@@ -108,7 +109,10 @@ _rest = rest_of(
 
 def __getattr__(name: str) -> Any:
     found = _rest(name)
-    return PlainOnly(name, found) if hasattr(found, "rvs") and callable(found) else found
+    if inspect.isroutine(found):
+        return of_distributions(found)
+    is_distribution = hasattr(found, "rvs") and callable(found) and not isinstance(found, type)
+    return PlainOnly(name, found) if is_distribution else found
 
 
 __dir__ = names_of(scipy.stats, __all__)

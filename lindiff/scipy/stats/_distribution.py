@@ -5,6 +5,7 @@ A distribution is written in its standard form; SciPy answers for plain argument
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,7 @@ __all__ = [
     "PlainOnly",
     "double",
     "log_of_complement",
+    "of_distributions",
     "quantile_rule",
 ]
 
@@ -269,12 +271,30 @@ class PlainOnly:
         self.name = name
         self._scipy = distribution
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """``isinstance(dist, rv_discrete)`` is asked by SciPy's fits and tests."""
+        return type(self._scipy)
+
     def __call__(self, *args: Any, **kwds: Any) -> Any:
         return plain_only(f"scipy.stats.{self.name}", self._scipy)(*args, **kwds)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._scipy, name)
         return plain_only(f"scipy.stats.{self.name}.{name}", found) if inspect.isroutine(found) else found
+
+
+def of_distributions(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of SciPy, which gets SciPy's distributions for these here."""
+
+    def scipys(x: Any) -> Any:
+        return x._scipy if isinstance(x, (Distribution, PlainOnly)) else x
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        return function(*map(scipys, args), **{name: scipys(x) for name, x in options.items()})
+
+    return call
 
 
 def _log(p: Any) -> Any:
