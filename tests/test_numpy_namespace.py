@@ -206,6 +206,26 @@ def test_variables_in_lists_and_numbers(f):
     check_grads(f, (0.7,), order=2)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda np, x: np.c_[x.T, x.T],
+        lambda np, x: np.c_[x.T],
+        lambda np, x: np.c_[x.T, x[0]],
+        lambda np, x: np.r_[x.T, x.T],
+        lambda np, x: np.r_["1", x.T, numpy.ones((3, 2))],
+        lambda np, x: np.r_["0,3", x.T, x.T],
+        lambda np, x: np.r_[x[0][::-1], 1.0],
+    ],
+)
+def test_rows_and_columns_lie_in_memory_as_numpys(f):
+    x = numpy.arange(6.0).reshape(2, 3)
+    found = []
+    for order in "KA":
+        ld.vjp(lambda x, order=order: (found.append(ld.value(np.ravel(f(np, x), order))), x)[1], x)
+        numpy.testing.assert_array_equal(found[-1], numpy.ravel(f(numpy, x), order))
+
+
 def test_vectorize_as_numpys_on_plain_arrays():
     f = lambda x, y=2: x > y
     for keywords in [{}, {"otypes": [float]}, {"excluded": {"y"}}]:

@@ -3,6 +3,7 @@
 import collections.abc
 import copy
 import functools
+import math
 import numbers
 import pickle
 import sys
@@ -314,3 +315,33 @@ def test_views_as_other_classes():
         assert ld.grad(lambda x: np.sum(x.view(np.ndarray) ** 2))(x)[1] == 0.8
         with pytest.raises(TypeError, match=r"ld.value\(v\).view\(matrix\)"):
             ld.grad(lambda x: x.view(np.matrix))(x)
+
+
+def test_whole_numbers_that_take_a_float_apart_are_refused():
+    """As mpmath does it: nothing is cut off, so the derivative would be lost."""
+
+    def taken_apart(x):
+        mantissa, exponent = math.frexp(x[0])
+        return math.ldexp(int(mantissa * 2**53), exponent - 53)
+
+    with ld.patch_numpy(), pytest.raises(TypeError, match=r"int\(v\) of a Variable beyond 2\*\*52"):
+        ld.grad(taken_apart)(x)
+
+
+def test_complex_of_two_parts():
+    with ld.patch_numpy():
+        f = lambda x: abs(complex(x[0], x[1]) * complex(2.0, x[2])) ** 2 + complex(x[0], 1.0).real
+        value, gradient = ld.value_and_grad(f)(x)
+        plain = abs(complex(x[0], x[1]) * complex(2.0, x[2])) ** 2 + x[0]
+    np.testing.assert_allclose(value, plain)
+    size, other = x[0] ** 2 + x[1] ** 2, 4.0 + x[2] ** 2
+    np.testing.assert_allclose(gradient, [2 * x[0] * other + 1, 2 * x[1] * other, 2 * x[2] * size])
+
+
+def test_as_a_decorator():
+    @ld.patch_numpy()
+    def gradient(x):
+        return ld.grad(lambda x: math.exp(x[0]) * float(x[1]))(x)
+
+    np.testing.assert_allclose(gradient(x), [math.exp(x[0]) * x[1], math.exp(x[0]), 0.0])
+    assert "float" not in globals()

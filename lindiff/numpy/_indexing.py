@@ -128,7 +128,7 @@ class Rows:
         variables = [part for part in parts if isinstance(part, Variable)]
         if not variables:
             return _accepting(plain, self._wanted)
-        # The same again with numbers of elements, 1, 2, ..., in the place of Variables and 0 elsewhere.
+        # Again with the numbers 1, 2, ... of elements in the place of Variables and 0 elsewhere.
         ends = np.cumsum([0, *(part.size for part in variables)])
         numbers = iter([np.arange(a, b) + 1 for a, b in itertools.pairwise(ends)])
         numbered = [
@@ -137,7 +137,8 @@ class Rows:
         ]
         number = self._original[tuple(numbered)]
         elements = np.concatenate([np.ravel(part) for part in variables])
-        return np.where(number > 0, elements[np.maximum(number - 1, 0)], plain)
+        y = np.where(number > 0, elements[np.maximum(number - 1, 0)], plain)
+        return in_order_of(y, plain, False)
 
     def _zeros(self, part: Any) -> Any:
         """Zeros in the shape of a constant part; directives as they are."""

@@ -95,8 +95,14 @@ def _kinds() -> tuple[type, ...]:
 def taken_over(original: Any, wanted: Callable[[], bool] | None = None) -> Any:
     """NumPy's ``original`` as it is in ``lindiff.numpy``: functions of arrays wrapped, the rest as it is."""
     if isinstance(original, _kinds()) or any(original is maker for maker in _MAKERS):
-        return Function(original, _LISTS.get(original, "arrays"), wanted)
+        return _function(original, wanted)
     return original
+
+
+@functools.cache
+def _function(original: Any, wanted: Callable[[], bool] | None) -> Function:
+    """One for all names that NumPy has for a function."""
+    return Function(original, _LISTS.get(original, "arrays"), wanted)
 
 
 def take_over(

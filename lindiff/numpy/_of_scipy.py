@@ -35,8 +35,11 @@ def objects_of(module: str) -> dict[int, str]:
     """The names of a module of SciPy that may have one of ours, by the identity of what they stand for."""
     theirs = sys.modules[module]
     names = getattr(theirs, "__all__", ())
-    found = {id(getattr(theirs, name)): name for name in names if hasattr(theirs, name)}
-    return {key: name for key, name in found.items() if not isinstance(getattr(theirs, name), ModuleType)}
+    objects = {name: getattr(theirs, name) for name in names if hasattr(theirs, name)}
+    objects = {name: x for name, x in objects.items() if not isinstance(x, ModuleType)}
+    # of two names of an object the last one counts: its own
+    names = sorted(objects, key=lambda name: getattr(objects[name], "__name__", name) == name)
+    return {id(objects[name]): name for name in names}
 
 
 def standing_for(module: str, name: str, wanted: Callable[[], bool]) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 from lindiff.core.namespaces import entered
 from lindiff.core.variable import Variable, is_untraced, value
 from lindiff.numpy._asked import class_of_value
+from lindiff.rules._common import depends_on_variables
 
 __all__ = ["ABSTRACT", "BUILTINS", "OF_NUMPY", "NumberType"]
 
@@ -58,6 +59,14 @@ class NumberType(_Standing):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and type(args[0]) is Variable and not is_untraced(args[0]):
             return _converted(cls.of, args[0]) if entered.get() else cls.of(args[0])
+        if (
+            cls.of is complex
+            and len(args) == 2
+            and not kwargs
+            and entered.get()
+            and depends_on_variables(args)
+        ):
+            return args[0] + 1j * args[1]
         return cls.of(*args, **kwargs)
 
 
@@ -75,11 +84,19 @@ class _AbstractType(_Standing):
 copyreg.pickle(NumberType, lambda kind: (type, (kind.of(),)))  # type: ignore[arg-type,return-value]
 
 
+WHOLE = 2.0**52  # from here on floats have no digits behind the point
+
+
 def _converted(kind: type, v: Variable) -> Any:
     """A Variable as a number of that type; whole numbers are plain, since their derivative is zero."""
     number = kind(value(v))  # raises what it has always raised
     dtype: np.dtype[Any] = np.dtype(kind)
     if dtype.kind not in "fc":
+        if v.dtype.kind in "fc" and np.any(np.abs(number) >= WHOLE):
+            raise TypeError(
+                f"{kind.__name__}(v) of a Variable beyond 2**52 cuts nothing off, so its derivative would be "
+                "lost: give this code ld.value(v) if that does not matter"
+            )
         return number
     if isinstance(number, np.ndarray):
         return v.astype(dtype)
