@@ -437,3 +437,28 @@ def test_advice_on_arrays_that_were_made_elsewhere(name):
         function(body, f"{name} elsewhere")(v, w)
     assert shown in str(caught.value)
     assert isinstance(function(body.replace(line, right), f"{name} elsewhere, right")(v, w), ld.Variable)
+
+
+TREE = scipy.spatial.KDTree(np.eye(2))
+WITHOUT_DERIVATIVES = {
+    "a matrix": (lambda w: np.asmatrix([w, w]), r"a matrix takes no Variables: make an array, .* write @"),
+    "fields": (lambda w: np.rec.fromarrays([w, w], names="a,b"), "make one array of each field"),
+    "a mask": (lambda w: np.ma.masked_less(w, 0.0), r"a masked array .*np\.where\(mask"),
+    "a method": (
+        lambda w: scipy.stats.beta.nnlf((w[0], 1.0, 0.0, 1.0), [0.5]),
+        r"no derivative of scipy\.stats\.beta\.nnlf;",
+    ),
+    "a tree": (lambda w: TREE.query(w), r"no derivative of scipy\.spatial\.KDTree\.query;"),
+    "objects": (
+        lambda w: np.frompyfunc(lambda x: x + 1, 1, 1)(w),
+        r"np\.frompyfunc.*write lindiff\.numpy\.vectorize",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_DERIVATIVES)
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # NumPy's, of matrices
+def test_what_has_no_derivative_is_said_to_have_none(name):
+    f, says = WITHOUT_DERIVATIVES[name]
+    with pytest.raises(TypeError, match=says):
+        ld.vjp(f, np.array([0.3, 0.7]))

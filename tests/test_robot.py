@@ -193,6 +193,26 @@ SCRIPTS = {
         def f(x):
             return 2.0 ** A[0].dot(x) + np.sum(A.dot(x))
     """,
+    "lists as operands": """
+        def f(x):
+            return np.arange(3.0) @ [x[0], x[1], 1.0] + np.sum(np.ones(2) * [x[0], x[2]])
+    """,
+    "a list of double precision": """
+        def f(x):
+            return np.double([x[0], x[1]]).sum() * x[2]
+    """,
+    "long double": """
+        def f(x):
+            total = np.longdouble(0)
+            for part in x:
+                total += np.longdouble(part) ** 2
+            return total
+    """,
+    "a number in a text": """
+        def f(x):
+            text = "loss %.3f" % x[0]
+            return np.sum(x**2) + 0 * len(text)
+    """,
     "asarray": """
         def f(x):
             x = np.asarray(x, dtype=float)

@@ -99,11 +99,16 @@ def _name_of(function: Any) -> str:
 
 
 def has_ours(module: str, name: str) -> bool:
-    """Whether ``lindiff`` has a module of SciPy, and in it the name."""
+    """Whether ``lindiff`` has a module of SciPy, and in it the name, ``quad`` or ``norm.logpdf``."""
     try:
-        return name in importlib.import_module(f"lindiff.{module}").__all__
+        ours = importlib.import_module(f"lindiff.{module}")
     except ImportError:
         return False
+    name, _, method = name.partition(".")
+    if name not in ours.__all__:
+        return False
+    found = getattr(ours, name)
+    return not method or hasattr(found if isinstance(found, type) else type(found), method)
 
 
 def _is_numpys(x: Any) -> bool:

@@ -55,6 +55,8 @@ _IN_GENERAL = {
     "room": f"make it {_TAKES_VARIABLES}",
     "objects": "leave out dtype=object, or keep Variables in a list",
     "records": "make one array of each field",
+    "masks": "compute with the array itself, np.where(mask, ..., 0.0) and where=~mask",
+    "matrix": "make an array, np.array([...], like=v), and write @ for its products",
     "held": f"make it {_TAKES_VARIABLES} where it is made; or, if nobody else has to see the change, write "
     "a = a + v",
 }
@@ -125,12 +127,26 @@ def _written(place: Place, wanted: str) -> str | None:
     if isinstance(node, ast.AugAssign):
         return _in_fields(place, node.target) or _add_in_place(place, node.target, wanted)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-        return f"write {place.operand(node.left)} % ld.value({place.text(node.right)})"
+        text = f"{place.operand(node.left)} % ld.value({place.text(node.right)})"
+        return f"write {place.rewritten(node, text)}"
+    if isinstance(node, ast.BinOp) and any(isinstance(part, _DISPLAYS) for part in (node.left, node.right)):
+        return _stacked_operands(place, node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         return _product(place, node)
     if isinstance(node, ast.Call):
         return _call(place, node)
     return None
+
+
+def _stacked_operands(place: Place, node: ast.BinOp) -> str:
+    """``a @ [v, 1.0]``."""
+
+    def array(part: ast.expr) -> ast.expr:
+        stacked = f"{place.numpy()}.stack({place.text(part)})"
+        return ast.parse(stacked, mode="eval").body if isinstance(part, _DISPLAYS) else part
+
+    text = ast.unparse(ast.BinOp(array(node.left), node.op, array(node.right)))
+    return _or_import(place, node, text)
 
 
 def _product(place: Place, node: ast.BinOp) -> str | None:
@@ -335,6 +351,8 @@ def _call(place: Place, call: ast.Call) -> str | None:
         home = "numpy.polynomial" if shared else function.__module__
         name = function.__name__ if series is function else f"{series.__name__}.{function.__name__}"
         return _ours(place, call, f"{home}.{name}({arguments})")
+    if module.startswith("numpy.ma"):
+        return f"a masked array takes no Variables: {_IN_GENERAL['masks']}"
     if (module == "numpy" or module.startswith("numpy.")) and module != "numpy.testing":
         return _lists(place, call)
     return _plainly(place, call)
@@ -461,6 +479,11 @@ def _in_ours(module: str) -> Callable[[Place, ast.Call], str]:
     return advise
 
 
+def _in_general(kind: str, wanted: str) -> Callable[[Place, ast.Call], str]:
+    """For arrays of a ``kind`` that has no derivatives, whose operations are others."""
+    return lambda place, call: f"a {kind} takes no Variables: {_IN_GENERAL[wanted]}"
+
+
 def _into(position: int) -> Callable[[Place, ast.Call], str]:
     """A function that writes into its argument at ``position``."""
     return lambda place, call: _make_room(place, call.args[position])
@@ -509,6 +532,8 @@ def _number(place: Place, call: ast.Call) -> str:
     kind = place.meaning(call.func)
     if kind is int or not call.args:
         return f"write {place.rewritten(call, of)}"
+    if isinstance(call.args[0], _DISPLAYS):
+        return _or_import(place, call, f"{place.numpy()}.array({v}, like={place.like()})")
     parts = [place.operand(argument) for argument in call.args]
     if len(parts) == 2:
         return f"write {place.rewritten(call, f'{parts[0]} + 1j * {parts[1]}')}"
@@ -633,8 +658,8 @@ def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | No
     if isinstance(call.func, ast.Attribute):
         owner = place.meaning(call.func.value)
         if owner is not None and not isinstance(owner, types.ModuleType):  # a distribution
-            name = f"{_public_name(owner, module) or place.text(call.func.value).rpartition('.')[2]}.{name}"
-    ours = has_ours(module, name.partition(".")[0])
+            name = f"{_public_name(owner, module) or type(owner).__name__}.{name}"
+    ours = has_ours(module, name)
     if module == "scipy.integrate" and ours:
         line = _given_as_args(place, call, f"{module}.{name}")
         if line is not None:
@@ -737,6 +762,7 @@ _ADVICE: dict[Any, Callable[[Place, ast.Call], str | None]] = {
     complex: _number,
     np.float64: _number,
     np.float32: _number,
+    np.longdouble: _number,
     np.complex128: _number,
     np.full: lambda place, call: _or_import(place, call, _with_like(place, call, place.like())),
     np.arange: _range,
@@ -756,12 +782,15 @@ _CONSTRUCTORS: list[Any] = [
     np.asarray_chkfinite,
     np.ascontiguousarray,
     np.asfortranarray,
-    np.asmatrix,
     np.fromiter,
-    np.matrix,
     np.require,
 ]
 _ADVICE |= dict.fromkeys(_CONSTRUCTORS, _constructor)
+_MATRICES: list[Any] = [np.matrix, np.asmatrix, np.bmat]
+_ADVICE |= dict.fromkeys(_MATRICES, _in_general("matrix", "matrix"))
+_ADVICE |= dict.fromkeys(
+    [np.rec.array, np.rec.fromarrays, np.rec.fromrecords], _in_general("record array", "records")
+)
 # Functions of math that have another name elsewhere; the others have NumPy's.
 _OTHER_NAMES = {
     "erf": "scipy.special.erf",
