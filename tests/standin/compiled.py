@@ -144,8 +144,12 @@ class ElementwiseKernel:
         self.name = name
 
     def __call__(self, *args):
-        given = [np.asarray(x) if isinstance(x, NUMBERS) else unwrap(x) for x in args]
         assert all(isinstance(x, (ndarray, *NUMBERS)) for x in args)
+        types = self.types(args)
+        given = [
+            np.asarray(x, types[kind]) if isinstance(x, NUMBERS) else unwrap(x)
+            for x, (kind, _) in zip(args, self.parameters, strict=True)
+        ]
         shape, out = np.broadcast_shapes(*(x.shape for x in given)), given[-1]
         assert out.shape == shape, "the result does not broadcast"
         operands = [np.ascontiguousarray(np.broadcast_to(x, shape)) for x in given[:-1]]
@@ -153,6 +157,17 @@ class ElementwiseKernel:
         places = [ctypes.c_void_p(x.ctypes.data) for x in (*operands, result)]
         loop(self.text([x.dtype.char for x in given])).run(ctypes.c_long(result.size), *places)
         out[...] = result
+
+    def types(self, args):
+        """Those of the placeholders, which CuPy takes from arrays alone."""
+        types = {}
+        for x, (kind, name) in zip(args, self.parameters, strict=True):
+            if isinstance(x, ndarray) and types.setdefault(kind, x.dtype) != x.dtype:
+                raise TypeError(f"Type is mismatched. {name} {x.dtype} {types[kind]} {kind}")
+        for x, (kind, _) in zip(args, self.parameters, strict=True):
+            if isinstance(x, (complex, np.complexfloating)) and types[kind].kind != "c":
+                raise TypeError(f"can't convert complex to {types[kind]}")
+        return {kind: types[kind] for kind, _ in self.parameters}
 
     def text(self, letters):
         """A loop over the elements, for arrays of these types."""
