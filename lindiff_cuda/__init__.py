@@ -11,13 +11,7 @@ Importing this package needs CuPy; without it the import fails and says what to 
 first call says so.
 """
 
-try:
-    import cupy as cupy
-except ImportError as error:
-    raise ImportError(
-        "lindiff_cuda needs CuPy, which is not installed: pip install cupy-cuda12x "
-        "(or cupy-cuda13x for CUDA 13)"
-    ) from error
+from lindiff_cuda._cupy import cupy as cupy  # isort: split
 
 from lindiff_cuda.checks import unchecked
 from lindiff_cuda.cholesky import (

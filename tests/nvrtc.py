@@ -11,7 +11,17 @@ from pathlib import Path
 
 from standin.compiled import folder
 
-__all__ = ["available", "knows", "log_of"]
+__all__ = ["BLOCKS", "CONSTANTS", "REAL_ONLY", "available", "knows", "log_of"]
+
+BLOCKS = ("block_eigen.cu", "block_lq.cu", "block_svd.cu")
+REAL_ONLY = {"eigen.cu", *BLOCKS}
+# Macros that a source needs besides SCALAR, REAL and WIDTH.
+CONSTANTS = {
+    "kalman.cu": {"WIDTH": 2, "STATES": 2, "OUTPUTS": 2, "COLUMNS": 2}
+    | {"INDEPENDENT": 0, "BLOCKWISE": 1, "STEPWISE": 1, "SMOOTHING": 1, "ROOM": 128},
+    "triangles.cu": {"WIDTH": 32},
+    **{source: {"WIDTH": 32, "PLACED": 0} for source in BLOCKS},
+}
 
 
 @functools.cache

@@ -11,15 +11,6 @@ pytestmark = pytest.mark.skipif(not nvrtc.available(), reason="needs the package
 
 DEVICES = ("compute_70", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
-BLOCKS = ("block_eigen.cu", "block_lq.cu", "block_svd.cu")
-REAL_ONLY = {"eigen.cu", *BLOCKS}
-# Macros that a source needs besides SCALAR, REAL and WIDTH.
-CONSTANTS = {
-    "kalman.cu": {"WIDTH": 2, "STATES": 2, "OUTPUTS": 2, "COLUMNS": 2}
-    | {"INDEPENDENT": 0, "BLOCKWISE": 1, "STEPWISE": 1, "SMOOTHING": 1, "ROOM": 128},
-    "triangles.cu": {"WIDTH": 32},
-    **{source: {"WIDTH": 32, "PLACED": 0} for source in BLOCKS},
-}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +21,7 @@ def sources(standin):
 def warnings_of(source, text, dtype, width, device, **constants):
     from lindiff_cuda import launching
 
-    constants = {"WIDTH": width} | CONSTANTS.get(source, {}) | constants
+    constants = {"WIDTH": width} | nvrtc.CONSTANTS.get(source, {}) | constants
     options = launching.options_of(np.dtype(dtype), constants)
     options = (*options, "-ftz=true", f"--gpu-architecture={device}", "--ptxas-options=-O0")  # as CuPy
     log = nvrtc.log_of(text, options)
@@ -44,7 +35,7 @@ def test_devices(sources, device, dtype):
     if not nvrtc.knows(device):
         pytest.skip(f"NVRTC {nvrtc.version()} does not compile for {device}")
     for source in sources:
-        own = dtype(0).real.dtype if source in REAL_ONLY else dtype
+        own = dtype(0).real.dtype if source in nvrtc.REAL_ONLY else dtype
         assert not warnings_of(source, source_text(source), own, 1, device), source
 
 
@@ -59,7 +50,7 @@ def test_each_kernel_by_itself(sources):
             assert not warnings_of(source, text, np.float64, 1, "sm_90"), name
 
 
-@pytest.mark.parametrize("source", BLOCKS)
+@pytest.mark.parametrize("source", nvrtc.BLOCKS)
 def test_matrices_in_shared_memory(standin, source):
     from lindiff_cuda.launching import source_text
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
 
-from standin import compiled, cublas, cusolver, functions
+from standin import compiled, cublas, cusolver, functions, names
 from standin.array import Device
 
 __all__ = ["installed"]
@@ -31,10 +31,12 @@ def installed():
             setattr(modules[parent], child, module)
         module.__getattr__ = partial(functions.find, name)
     cupy = modules["cupy"]
+    cupy.__version__ = names.TABLE["version"]
     cupy.RawModule = compiled.RawModule
     cupy.ElementwiseKernel = compiled.ElementwiseKernel
     cuda = modules["cupy.cuda"]
     cuda.Device = lambda device=None: Device()
+    cuda.runtime.is_hip = False
     cuda.runtime.getDevice = lambda: Device.id
     cuda.runtime.getDeviceCount = lambda: 1
     cuda.runtime.deviceGetAttribute = compiled.attribute
