@@ -196,3 +196,21 @@ def test_nan_to_num_replaces_parts_of_complex_numbers_one_by_one():
     assert_allclose(g, [4j, 2, 6 + 8j])
     z_dot = np.array([1 + 2j, 3 + 4j, 5 + 6j])
     assert_allclose(ld.jvp(np.nan_to_num, (z,), (z_dot,))[1], [2j, 3, 5 + 6j])
+
+
+@pytest.mark.parametrize("exponent", [-1, 0.5])
+def test_exponents_that_the_operator_takes_apart(exponent):
+    """NumPy's complex ``x ** -1`` is its reciprocal, ``x ** 0.5`` its square root; np.power is neither."""
+    z = np.array([np.inf + 0j, -4 - 0j, -1, 2 + 1j])
+    with np.errstate(all="ignore"):
+        for x in (z, z[3:]):
+            np.testing.assert_array_equal(ld.vjp(lambda x: x**exponent, x)[0], x**exponent)
+            np.testing.assert_array_equal(
+                ld.vjp(lambda x: np.power(x, exponent), x)[0], np.power(x, exponent)
+            )
+    check_grads(lambda x: np.abs(x**exponent) ** 2, (z[3:],))
+
+
+@pytest.mark.parametrize("x", [-1e300, -1e160, 1e10, 1e300])
+def test_arcsinh_at_any_scale(x):
+    np.testing.assert_allclose(ld.grad(np.arcsinh)(x), 1 / abs(x), rtol=1e-14)

@@ -93,3 +93,48 @@ def test_legendre_of_negative_degrees(name, n):
     f, plain, h = getattr(special, name), getattr(scipy.special, name), 1e-6
     expected = (plain(n, X + h) - plain(n, X - h)) / (2 * h)
     np.testing.assert_allclose(ld.grad(lambda x: np.sum(f(n, x)))(X), expected, rtol=1e-7, atol=1e-8)
+
+
+def test_gradient_of_small_integers_over_variables():
+    f = np.array([200, 10, 3], np.uint8)
+    value, pullback = ld.vjp(lambda x: np.gradient(f, x), X[:3])
+    np.testing.assert_allclose(value, np.gradient(f, X[:3]), rtol=1e-14)
+    exact = ld.vjp(lambda x: np.gradient(f.astype(float), x), X[:3])[1](np.ones(3))
+    np.testing.assert_allclose(pullback(np.ones(3))[0], exact[0], rtol=1e-14)
+    with pytest.raises(TypeError, match="boolean subtract"):
+        ld.vjp(lambda x: np.gradient(np.array([True, False, True]), x), X[:3])
+
+
+def test_geometric_sequence_from_a_small_integer():
+    value = ld.value_and_grad(lambda x: np.sum(np.geomspace(np.uint8(3), x, 3)))(4.0)[0]
+    np.testing.assert_allclose(value, np.sum(np.geomspace(np.uint8(3), 4.0, 3)), rtol=1e-14)
+
+
+def test_indices_that_are_truth_values():
+    """NumPy's `take` takes them for 0 and 1, `take_along_axis` refuses them."""
+    mask = np.array([True, False])
+    value, pullback = ld.vjp(lambda x: np.take(x, mask), X)
+    np.testing.assert_array_equal(value, np.take(X, mask))
+    np.testing.assert_array_equal(pullback(np.array([1.0, 10.0]))[0], [10.0, 1.0, 0.0, 0.0])
+    with pytest.raises(IndexError, match="must be an integer array"):
+        ld.vjp(lambda x: np.take_along_axis(x, np.array([True, False, True, True]), 0), X)
+
+
+LOWER = {
+    "power": lambda x, c: c**x,
+    "arctan2": np.arctan2,
+    "xlogy": lambda x, c: scipy.special.xlogy(c, x),
+    "boxcox": scipy.special.boxcox,
+    "gradient": lambda x, c: np.gradient(x * x, c),
+    "interp": lambda x, c: np.interp(x, *np.array([[0, 1, 4, 7], [0, 1, 2, 0.5]], np.result_type(c))),
+}
+
+
+@pytest.mark.parametrize("name", LOWER)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_derivatives_beside_numbers_of_lower_precision(name, dtype):
+    """Those of the same numbers in the precision of the Variable."""
+    c = dtype(1.3)
+    gradient = ld.grad(lambda x: np.sum(LOWER[name](x, c)))(X)
+    exact = ld.grad(lambda x: np.sum(LOWER[name](x, float(c))))(X)
+    np.testing.assert_allclose(gradient, exact, rtol=1e-12)

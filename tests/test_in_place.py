@@ -944,3 +944,29 @@ def test_a_vector_consumed_from_its_start():
         return np.sum(whole**2)
 
     same_as_numpy(f, x3)
+
+
+def test_copies_share_no_memory():
+    """Though they may lie in one place until one of them is written to."""
+
+    def f(x):
+        for y in (+x, copy.deepcopy(x), (+x)[1:], copy.copy(x)):
+            assert not np.shares_memory(x, y)
+            assert not np.may_share_memory(x, y)
+        assert np.shares_memory(x, x)
+        assert np.shares_memory(x, x[1:])
+        y = x * 1.0
+        y.flat = []
+        return np.sum(y)
+
+    np.testing.assert_array_equal(ld.grad(f)(np.arange(3.0)), np.ones(3))
+
+
+def test_a_deep_copy_of_an_array_without_axes_is_one():
+    def f(x):
+        a = copy.deepcopy(np.reshape(x * 2.0, ()))
+        b = copy.deepcopy(a)
+        b[...] = 7.0
+        return a * x[0]
+
+    assert ld.grad(f)(np.array([3.0])) == 12.0

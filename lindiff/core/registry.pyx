@@ -325,11 +325,15 @@ cdef class ElementwiseRule(Rule):
 
     cdef object as_computed_with(self, object x, object y):
         """An argument in the type that the function computes ``y`` with: squares of integers of few bits, or
-        differences of unsigned ones, are others."""
-        if not cnp.PyArray_CheckExact(x) and not isinstance(x, (np.integer, np.bool_)) \
-                or x.dtype.kind not in "biu" or y.dtype.kind not in "fc":
+        differences of unsigned ones, are others, and quotients of numbers of lower precision worse."""
+        if not cnp.PyArray_CheckExact(x) and not isinstance(x, np.generic) or x.dtype is y.dtype \
+                or y.dtype.kind not in "fc":
             return x
-        return x.astype(np.int64 if self.of_integers else y.real.dtype)
+        if x.dtype.kind in "biu":
+            return x.astype(np.int64 if self.of_integers else y.real.dtype)
+        if x.real.dtype.itemsize >= y.real.dtype.itemsize:
+            return x
+        return x.astype(y.real.dtype if x.dtype.kind == "f" else np.promote_types(y.dtype, np.complex64))
 
     cdef int release(self, Differential differential) except -1:
         cdef Elementwise of_partials = <Elementwise>differential

@@ -1731,6 +1731,8 @@ cdef class Variable:
     @flat.setter
     def flat(self, y):
         self.check_writable()
+        if np.size(y) == 0:
+            return
         if type(y) is Variable and in_fortran_order(value_of(self)) and not in_fortran_order(value_of(y)):
             y = in_own_memory(y)  # NumPy asks for that order, which is a copy
         self.flat[...] = np.resize(as_it_is_read(y, self, ...), self.size)
@@ -1803,7 +1805,7 @@ cdef class Variable:
         return format(value(self), spec)
 
     def __deepcopy__(self, memo):
-        return +self
+        return in_own_memory(self)
 
     def __copy__(self):
         return in_own_memory(self)

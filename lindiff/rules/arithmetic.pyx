@@ -882,6 +882,11 @@ cdef class HotOperators(Operators):
     cdef object power(self, object x, object y):
         if type(y) is int and y == 2 and type(x) is Variable:
             return np.square(x)
+        if type(x) is Variable and (type(y) is int or type(y) is float) and is_complex_array(<Variable>x):
+            if y == -1 and type(y) is int:  # the operator's own ways in NumPy, not those of np.power
+                return np.reciprocal(x)
+            if y == 0.5:
+                return np.sqrt(x)
         return np.power(x, y)
 
     cdef object matmul(self, object x, object y):
@@ -992,6 +997,11 @@ cdef class HotOperators(Operators):
     cdef object refusal(self, Variable x, str wanted):
         from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
         return refusal(x, wanted)
+
+
+cdef inline bint is_complex_array(Variable x):
+    return not x._scalar and cnp.PyArray_CheckExact(x._value) \
+        and cnp.PyArray_ISCOMPLEX(<cnp.ndarray>x._value)
 
 
 cdef dict _out_places = {}

@@ -343,6 +343,10 @@ def geomspace(
     """Between real numbers of one sign, or along a logarithmic spiral between complex ones."""
     if np.result_type(start, stop).kind == "c":
         return logarithmic_spiral(start, stop, num, endpoint, dtype, axis)
+    dtype_of_logarithms = np.result_type(start, stop, np.float64)
+    start, stop = (
+        x if isinstance(x, Variable) else np.asarray(x, dtype_of_logarithms) for x in (start, stop)
+    )
     sign = np.sign(value(start))
     if np.any(sign * np.sign(value(stop)) <= 0):
         raise ValueError("np.geomspace on Variables: start and stop must be nonzero and of one sign")

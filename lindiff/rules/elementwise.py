@@ -120,7 +120,14 @@ elementwise(np.arctan, lambda _, x: 1 / (1 + x * x))
 elementwise(np.sinh, lambda _, x: np.cosh(x))
 elementwise(np.cosh, lambda _, x: np.sinh(x))
 elementwise(np.tanh, lambda y: 1 - y * y)
-elementwise(np.arcsinh, lambda _, x: 1 / np.sqrt(1 + x * x))
+
+
+def stretch(x: Any) -> Any:
+    """``sqrt(1 + x²)``, of real numbers of any scale."""
+    return np.sqrt(1 + x * x) if x.dtype.kind == "c" else np.hypot(1, x)
+
+
+elementwise(np.arcsinh, lambda _, x: 1 / stretch(x))
 elementwise(np.arccosh, lambda _, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))  # on the principal branch
 elementwise(np.arctanh, lambda _, x: 1 / ((1 - x) * (1 + x)))
 

@@ -540,7 +540,14 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError("invalid number of arguments")
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
-    spacings = [h if isinstance(h, (Variable, int, float)) else as_floating(h) for h in varargs or (1.0,)]
+    f = as_array(f)
+    if f.dtype.kind == "b":
+        raise TypeError("np.gradient: numpy boolean subtract is not supported; write f.astype(float)")
+    f = as_floating(f) if f.dtype.kind in "iu" else f
+    spacings = [
+        h if isinstance(h, (Variable, int, float)) else np.astype(as_floating(h), np.result_type(f, h))
+        for h in varargs or (1.0,)
+    ]
     spacings = spacings if len(spacings) == len(axes) else spacings * len(axes)
     results = [
         gradient_along(f, h, k, edge_order)

@@ -89,6 +89,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwar
 @composed(np.take)
 def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Any:
     indices = as_array(indices)
+    if indices.dtype.kind == "b":  # no mask: 0 and 1
+        indices = indices.astype(np.intp)
     if axis is None:
         a, axis = np.ravel(a), 0
     elif a.ndim == 0:
@@ -112,6 +114,8 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 def index_along(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
     """The index that takes ``indices`` along one axis, matching the others."""
     axis = normalized_axis(axis, arr.ndim)
+    if np.asarray(indices).dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
     if arr.ndim != np.ndim(indices):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     others = np.ogrid[tuple(slice(n) for n in arr.shape)]

@@ -16,11 +16,17 @@ from lindiff.core.variable import Variable, inside, numbered
 __all__ = ["use_views"]
 
 
+def are_two(a: Any, b: Any) -> bool:
+    """Whether these are two Variables, of which memory does not tell.
+
+    What has been written to may lie elsewhere till it is seen anew, and a copy where its original does till
+    one of them is written to.
+    """
+    return isinstance(a, Variable) and isinstance(b, Variable) and a is not b
+
+
 def of_one_memory(a: Any, b: Any) -> bool:
-    """Whether two Variables are views of one array: what has been written to may lie elsewhere till it is
-    seen anew, so that memory does not tell."""
-    if not isinstance(a, Variable) or not isinstance(b, Variable) or a is b:
-        return False
+    """Whether two Variables are views of one array."""
     return (a if a.base is None else a.base) is (b if b.base is None else b.base)
 
 
@@ -32,15 +38,17 @@ def places(x: Any) -> Any:
 
 @composed(np.shares_memory)
 def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
-    if of_one_memory(a, b):
-        return bool(np.any(np.isin(places(a), places(b))))
+    if are_two(a, b):
+        return of_one_memory(a, b) and bool(np.any(np.isin(places(a), places(b))))
     return np.shares_memory(inside(a), inside(b), max_work)
 
 
 @composed(np.may_share_memory)
 def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
     """Looks at the bounds alone."""
-    if of_one_memory(a, b) and a.size and b.size:
+    if are_two(a, b):
+        if not of_one_memory(a, b) or a.size == 0 or b.size == 0:
+            return False
         first, second = places(a), places(b)
         return bool(first.min() <= second.max() and second.min() <= first.max())
     return np.may_share_memory(inside(a), inside(b), max_work)
