@@ -11,7 +11,7 @@ from pathlib import Path
 
 from standin.compiled import folder
 
-__all__ = ["available", "knows", "log_of"]
+__all__ = ["available", "knows", "log_of", "ptx"]
 
 
 @functools.cache
@@ -63,23 +63,32 @@ def version():
     return f"{major.value}.{minor.value}"
 
 
-def compile_text(text, options):
-    """The compiler's log."""
+def ptx(text, options):
+    """A text for a virtual architecture, ``compute_…``, in the assembler's language."""
+    return compile_text(text, options, "PTX")
+
+
+def compile_text(text, options, wanted="ProgramLog"):
+    """The compiler's log, or what else is wanted."""
     nvrtc = library()
     program = ctypes.c_void_p()
     check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None))
     try:
         given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         failed = nvrtc.nvrtcCompileProgram(program, len(options), given)
-        size = ctypes.c_size_t()
-        check(nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size)))
-        log = ctypes.create_string_buffer(size.value)
-        check(nvrtc.nvrtcGetProgramLog(program, log))
         if failed:
-            raise RuntimeError(log.value.decode())
-        return log.value.decode()
+            raise RuntimeError(read(program, "ProgramLog"))
+        return read(program, wanted)
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def read(program, wanted):
+    size = ctypes.c_size_t()
+    check(getattr(library(), f"nvrtcGet{wanted}Size")(program, ctypes.byref(size)))
+    text = ctypes.create_string_buffer(size.value)
+    check(getattr(library(), f"nvrtcGet{wanted}")(program, text))
+    return text.value.decode()
 
 
 def check(status):

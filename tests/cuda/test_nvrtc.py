@@ -17,6 +17,7 @@ REAL_ONLY = {"eigen.cu", *BLOCKS}
 CONSTANTS = {
     "kalman.cu": {"WIDTH": 2, "STATES": 2, "OUTPUTS": 2, "COLUMNS": 2}
     | {"INDEPENDENT": 0, "BLOCKWISE": 1, "STEPWISE": 1, "SMOOTHING": 1, "ROOM": 128},
+    "faults.cu": {"COVARIANCE": 1},
     "triangles.cu": {"WIDTH": 32},
     **{source: {"WIDTH": 32, "PLACED": 0} for source in BLOCKS},
 }
