@@ -10,9 +10,9 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lindiff_cuda import rowmajor
+from lindiff_cuda import rowmajor, tuning
 from lindiff_cuda.arrays import Batch
-from lindiff_cuda.checks import settle
+from lindiff_cuda.checks import settle, spoil
 from lindiff_cuda.lu import enter_pivots, factor, invert, settle_factors, singular
 from lindiff_cuda.triangles import adjoint, diagonal
 
@@ -97,7 +97,9 @@ def inverse(A: Any) -> Any:
     piv, info = factor(LU)
     B = batch.empty(*LU.shape[1:])
     invert(LU, piv, B)
-    settle(info, batch.shape, singular("inverse"), B)
+    if not tuning.is_fused("getri", LU.shape[1], LU.dtype):
+        spoil(info, B)
+    settle(info, batch.shape, singular("inverse"))
     return batch.result(B)
 
 
