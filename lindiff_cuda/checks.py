@@ -28,7 +28,8 @@ def unchecked() -> Iterator[None]:
     A matrix that cannot be factored gives NaN in all its results in the place of a ``LinAlgError``; a
     triangular one with a zero on its diagonal gives what the division by zero gives, infinity or NaN. Nothing
     is read back. Code that must not synchronize needs it, such as many small calls on several streams. `expm`
-    alone still reads how often it must square, `nearly_equal` its answer.
+    alone still reads how often it must square, `nearly_equal` its answer. Derivatives run within it where the
+    operator itself has looked at the factors that they divide by.
 
     CuPy refuses cuBLAS and cuSOLVER while a stream is capturing: only matrices up to order 32 (complex: 16)
     can go into a CUDA graph, and then with a memory pool of their own that lives as long as the graph.

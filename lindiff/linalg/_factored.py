@@ -159,6 +159,7 @@ class LU(Factor):
         diagonal, exchanges = self.diagonal
         return exchanges * np.prod(diagonal, axis=-1)
 
+    @cached_property
     def is_regular(self) -> bool:
         """Whether ``det(A) A⁻¹`` gives the cofactors.
 

@@ -185,12 +185,12 @@ def det(A: Any, factor: LU) -> Any:
     d = det(A, factor)
 
     def pushforward(A_dot: Any) -> Any:
-        if factor.is_regular():
+        if factor.is_regular:
             return d * _trace_of_product(inverse(A, factor), A_dot)
         return _trace_of_product(adjugate_of_any_order(A), A_dot)
 
     def pullback(d_bar: Any) -> Any:
-        if factor.is_regular():
+        if factor.is_regular:
             return _scaled_inverse(A, (d_bar * conj(d))[..., None, None], factor)
         return d_bar[..., None, None] * adjoint(adjugate_of_any_order(A))
 

@@ -6,6 +6,7 @@ from kernels.helpers import general, spd
 from standin.array import Device
 
 import lindiff as ld
+import lindiff.scipy.linalg as sl
 from lindiff import linalg
 
 total, LA = np.sum, np.linalg
@@ -89,6 +90,11 @@ def test_what_expm_has_not_kept(arrays, place, bad):
 # ---- gradients ------------------------------------------------------------------------------------------
 
 
+def of_svd(A, B):
+    U, s, _ = LA.svd(A, full_matrices=False)
+    return total(U * A) + total(s)
+
+
 def of_cho_factor(A, B):
     F = linalg.cho_factor(A)
     return total(F.quad(B)) + total(F.solve(B)) + total(F.logdet()) + total(F.diag_inv())
@@ -104,7 +110,7 @@ def likelihood(A, B):
     return 0.5 * total(LA.solve(L, B) ** 2) + total(np.log(np.diagonal(L, axis1=-2, axis2=-1)))
 
 
-# The gradient and the tangent of each waits once.
+# The gradient and the tangent of each wait once.
 GRADIENTS = {
     "solve": lambda A, B: total(LA.solve(A, B) ** 2),
     "inv": lambda A, B: total(LA.inv(A) ** 2),
@@ -124,7 +130,10 @@ GRADIENTS = {
     "likelihood": likelihood,
     "gelqf": lambda A, B: total(linalg.gelqf(A)[0] * A),
     "eigvalsh": lambda A, B: total(LA.eigvalsh(A) ** 2),
+    "eigh": lambda A, B: total(LA.eigh(A)[1] * A),
 }
+# What warns of equal values looks for them, besides for a failure.
+LOOKING = {"syevd": (lambda A, B: total(linalg.syevd(A)[0] * A), 2), "svd": (of_svd, 3)}
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
@@ -133,6 +142,35 @@ def test_of_gradients(arrays, name):
     f = GRADIENTS[name]
     assert waits(ld.grad(f), A, B) == 1
     assert waits(lambda: ld.jvp(lambda A: f(A, B), (A,), (A,))) == 1
+
+
+@pytest.mark.parametrize("name", LOOKING)
+def test_of_gradients_that_look_for_equal_values(arrays, name):
+    f, expected = LOOKING[name]
+    assert waits(ld.grad(f), *arrays) == expected
+
+
+@pytest.mark.parametrize("name", ["solve", "inv", "slogdet", "det", "likelihood", "cho_factor", "gp_logpdf"])
+def test_of_products_with_hessians(arrays, name):
+    A, B = arrays
+    assert waits(lambda: ld.hvp(lambda A: GRADIENTS[name](A, B), (A,), (A,))) == 1
+
+
+# SciPy's functions look for NaN beforehand, at each argument, unless they are told not to.
+OF_SCIPY = {
+    "solve": lambda A, B, **finite: sl.solve(A, B, **finite),
+    "solve, positive": lambda A, B, **finite: sl.solve(A, B, assume_a="pos", **finite),
+    "solve_triangular": lambda A, B, **finite: sl.solve_triangular(A, B, **finite),
+    "cho_solve": lambda A, B, **finite: sl.cho_solve(sl.cho_factor(A, **finite), B, **finite),
+    "inv": lambda A, B, **finite: sl.inv(A, **finite),
+}
+
+
+@pytest.mark.parametrize("name", OF_SCIPY)
+def test_of_gradients_of_scipy(arrays, name):
+    A, B = (x[0] for x in arrays)
+    assert waits(ld.grad(lambda A: total(OF_SCIPY[name](A, B, check_finite=False))), A) == 1
+    assert waits(ld.grad(lambda A: total(OF_SCIPY[name](A, B))), A) > 1
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
@@ -169,11 +207,31 @@ def test_a_cholesky_factor_is_not_factored(arrays, factored):
     assert not factored
 
 
-def test_a_cholesky_factor_that_was_written_to_is_factored(arrays, factored):
+def write_by_index(L):
+    L[..., 0, -1] = 3.0
+
+
+def write_to_a_view(L):
+    np.swapaxes(L, -1, -2)[..., -1, 0] = 3.0
+
+
+def write_to_a_view_of_one(L):
+    row = L[1][0]
+    row[-1] = 3.0
+
+
+def write_as_out(L):
+    np.add(L, 1.0, out=L)
+
+
+@pytest.mark.parametrize("write", [write_by_index, write_to_a_view, write_to_a_view_of_one, write_as_out])
+@pytest.mark.parametrize("used", [False, True])
+def test_a_cholesky_factor_that_was_written_to_is_factored(arrays, factored, write, used):
     def f(A, B):
         L = LA.cholesky(A)
-        L[..., 0, -1] = 3.0
-        return total(LA.solve(L, B) ** 2)
+        x = LA.solve(L, B) if used else B
+        write(L)
+        return total(LA.solve(L, x) ** 2)
 
     got = ld.grad(f)(*arrays).get()
     assert len(factored) == 1
