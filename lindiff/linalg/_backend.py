@@ -85,10 +85,15 @@ def kernels(*arrays: Any, real: bool = False) -> Any:
 # -- what a device need not be asked again ---------------------------------------------------------------
 
 
+def _of_device(name: str) -> Any:
+    """A function of ``lindiff_cuda.checks``; None as long as no thread has imported it to the end."""
+    return getattr(sys.modules.get("lindiff_cuda.checks"), name, None)
+
+
 def looks() -> bool:
     """Whether kernels look for failures: on a device not within ``lindiff_cuda.unchecked``."""
-    cuda = sys.modules.get("lindiff_cuda")
-    return cuda is None or cuda.checks.checking()
+    checking = _of_device("checking")
+    return checking is None or checking()
 
 
 def trusting() -> AbstractContextManager[None]:
@@ -96,8 +101,8 @@ def trusting() -> AbstractContextManager[None]:
 
     For derivatives, whose factors the operator itself has looked at, and for what is known to be regular.
     """
-    cuda = sys.modules.get("lindiff_cuda")
-    return NOTHING if cuda is None else cuda.unchecked()
+    unchecked = _of_device("unchecked")
+    return NOTHING if unchecked is None else unchecked()
 
 
 class Known:
