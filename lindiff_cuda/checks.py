@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,8 +12,9 @@ import numpy as np
 
 from lindiff_cuda import tuning
 from lindiff_cuda.launching import kernel, launch
+from lindiff_cuda.structure import refuse
 
-__all__ = ["checking", "first_bad", "settle", "settle_pivots", "unchecked"]
+__all__ = ["checking", "first_bad", "settle", "settle_pivots", "spoil", "unchecked"]
 
 WARP = 32
 
@@ -28,7 +28,8 @@ def unchecked() -> Iterator[None]:
     A matrix that cannot be factored gives NaN in all its results in the place of a ``LinAlgError``; a
     triangular one with a zero on its diagonal gives what the division by zero gives, infinity or NaN. Nothing
     is read back. Code that must not synchronize needs it, such as many small calls on several streams. `expm`
-    alone still reads how often it must square, `nearly_equal` its answer.
+    alone still reads how often it must square, `nearly_equal` its answer. Derivatives run within it where the
+    operator itself has looked at the factors that they divide by.
 
     CuPy refuses cuBLAS and cuSOLVER while a stream is capturing: only matrices up to order 32 (complex: 16)
     can go into a CUDA graph, and then with a memory pool of their own that lives as long as the graph.
@@ -61,8 +62,8 @@ def first_bad(X: Any, positive: bool = False, info: Any = None) -> Any:
     return info
 
 
-def settle(info: Any, shape: tuple[int, ...], message: Callable[[int, int], str], *results: Any) -> None:
-    """Raise a LinAlgError if any matrix of a batch has failed; within `unchecked` fill its results with NaN.
+def settle(info: Any, shape: tuple[int, ...], message: Callable[[int, int], str]) -> None:
+    """Raise a LinAlgError if any matrix of a batch has failed; within `unchecked` nothing is read.
 
     Parameters
     ----------
@@ -73,15 +74,8 @@ def settle(info: Any, shape: tuple[int, ...], message: Callable[[int, int], str]
         The batch, for its index in the message.
     message : callable
         Gets the number of the first failed matrix, and its info.
-    *results : (count, ...) cupy.ndarray
-        Stacks.
     """
-    if not checking():
-        for X in results:
-            if X.size:
-                cupy.copyto(X, math.nan, where=(info != 0).reshape(-1, *(1,) * (X.ndim - 1)))
-        return
-    if info.size == 0 or (info.size > tuning.INFO_AS_IT_IS and not info.any()):
+    if not checking() or info.size == 0 or (info.size > tuning.INFO_AS_IT_IS and not info.any()):
         return
     host = info.get()
     if host.any():
@@ -90,9 +84,24 @@ def settle(info: Any, shape: tuple[int, ...], message: Callable[[int, int], str]
         raise np.linalg.LinAlgError(message(k, int(host[k])) + place)
 
 
-def settle_pivots(X: Any, batch: Any, message: Callable[[int, int], str], *results: Any) -> None:
+def settle_pivots(X: Any, batch: Any, message: Callable[[int, int], str]) -> None:
     """`settle` for a triangular matrix, which fails by a zero on its diagonal. Within `unchecked` the zero is
     divided by, and nothing is launched.
     """
     if checking():
-        settle(first_bad(X), batch.shape, message, *results)
+        settle(first_bad(X), batch.shape, message)
+
+
+def spoil(info: Any, *results: Any) -> None:
+    """Within `unchecked`, what a library has made of matrices that failed becomes NaN, in one launch each.
+
+    The kernels of this package write NaN themselves.
+
+    Parameters
+    ----------
+    info : (count,) cupy.ndarray of int32
+    *results : (count, n) or (count, m, n) cupy.ndarray
+    """
+    if not checking():
+        for X in results:
+            refuse(X if X.ndim == 3 else X[:, None], info)

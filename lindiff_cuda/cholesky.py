@@ -15,7 +15,7 @@ import numpy as np
 
 from lindiff_cuda import rowmajor, small, tuning
 from lindiff_cuda.arrays import Batch
-from lindiff_cuda.checks import first_bad, settle, settle_pivots
+from lindiff_cuda.checks import first_bad, settle, settle_pivots, spoil
 from lindiff_cuda.products import gemmt, gram
 from lindiff_cuda.structure import keep_triangle, mirror, symmetrize
 from lindiff_cuda.triangles import adjoint, diagonal, kept_triangle, real_diagonal
@@ -64,6 +64,7 @@ def factored(A: Any, lower: bool) -> tuple[Any, Any]:
         real_diagonal(A)
     info = first_bad(A, True, factor(A, lower))
     keep_triangle(A, lower)
+    spoil(info, A)
     return info, None
 
 
@@ -257,7 +258,7 @@ def potrf(A: Any, lower: bool = True, overwrite_a: bool = False) -> Any:
     L = batch.own(batch.square(A, "A"), overwrite_a)
     X = batch.stack(L)
     info, pivots = factored(X, lower)
-    settle(info, batch.shape, not_definite(batch, None if L is A else A, pivots, lower), X)
+    settle(info, batch.shape, not_definite(batch, None if L is A else A, pivots, lower))
     return L
 
 

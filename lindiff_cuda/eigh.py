@@ -13,7 +13,7 @@ import numpy as np
 
 from lindiff_cuda import blocks, rowmajor, small, structure, tuning
 from lindiff_cuda.arrays import Batch
-from lindiff_cuda.checks import settle
+from lindiff_cuda.checks import settle, spoil
 from lindiff_cuda.products import gemmt
 from lindiff_cuda.triangles import kept_triangle
 
@@ -46,9 +46,10 @@ def factor(A: Any, lam: Any) -> Any:
         return info
     finite = cupy.isfinite(kept_triangle(A, True)).all(axis=(1, 2))
     cupy.copyto(A, 0, where=~finite[:, None, None])
-    info = rowmajor.syevd(A, lam)
+    info = cupy.where(finite, rowmajor.syevd(A, lam), np.int32(NOT_FINITE))
     structure.fix_signs(A)
-    return cupy.where(finite, info, NOT_FINITE)
+    spoil(info, A, lam)
+    return info
 
 
 def smallest_gap(lam: Any) -> Any:
@@ -134,7 +135,7 @@ def syevd(A: Any, overwrite_a: bool = False) -> tuple[Any, Any]:
     U = batch.own(batch.square(A, "A"), overwrite_a)
     X, lam = batch.stack(U), batch.empty(A.shape[-1])
     if X.size:
-        settle(factor(X, lam), batch.shape, failed("syevd"), X, lam)
+        settle(factor(X, lam), batch.shape, failed("syevd"))
     return U, batch.result(lam)
 
 
@@ -169,7 +170,7 @@ def eigh(A: Any, lower: bool = True) -> tuple[Any, Any]:
     X = batch.stack(batch.own(A if lower else A.swapaxes(-1, -2)))
     w = batch.empty(A.shape[-1])
     if X.size:
-        settle(factor(X, w), batch.shape, failed("eigh"), X, w)
+        settle(factor(X, w), batch.shape, failed("eigh"))
     return batch.result(w), batch.result(turned(X))
 
 

@@ -68,8 +68,6 @@ ODD = 4  # W: the approximant is (V - A W)⁻¹ (V + A W)
 FACTORS = 5  # LU of its denominator
 SQUARES = 6  # its squares, the approximant first; the last one is the exponential
 
-MAX_SQUARINGS = 2048  # more than the exponent of a double asks for
-
 
 # ---- stacks --------------------------------------------------------------------------------------------
 
@@ -392,7 +390,7 @@ def derivative(
     batch.same_matrix(E, X, "E", argument)
     batch.keep(E, kept)
     n = E.shape[-1]
-    pivots = lu.enter_pivots(batch, piv, n + 2, MAX_SQUARINGS)
+    pivots = lu.enter_pivots(batch, piv, n + 2)
     slots = kept.shape[-2] // max(n, 1) if kept.shape[-1] == n else 0
     if not is_kept(pivots, n, slots, APPROXIMANT[batch.dtype.char].order):
         raise ValueError(f"{operator}: E, kept and piv are not what expm_keeping has given")
@@ -417,8 +415,8 @@ def is_kept(piv: Any, n: int, slots: int, order: int) -> bool:
     """
     if slots < SQUARES and n > 0:
         return False
-    if not checking() or piv.size == 0:
+    if not checking() or piv.size == 0 or n == 0:
         return True
     m, s = piv[:, n], piv[:, n + 1]
-    good = (piv[:, :n] < n).all() & ((m == order) | (m == 0)).all() & (SQUARES + s <= slots).all()
-    return n == 0 or bool(good)
+    indices = ((piv[:, :n] >= 0) & (piv[:, :n] < n)).all(axis=1)
+    return bool((indices & ((m == order) | (m == 0)) & (s >= 0) & (s + SQUARES <= slots)).all())

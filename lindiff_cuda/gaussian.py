@@ -74,7 +74,7 @@ def log_density(
         diagonal(X)[...] += batch.read(noise, 1)
     info, pivots = factored(X, True)
     given = None if L is A or noise is not None else A
-    settle(info, batch.shape, not_definite(batch, given, pivots, of=" of the covariance"), X, Y)
+    settle(info, batch.shape, not_definite(batch, given, pivots, of=" of the covariance"))
     solve(X, Y, True, True, True)
     half_log_det = cupy.log(diagonal(X)).sum(axis=1, dtype=np.float64)
     squares = (Y.astype(np.float64) ** 2).sum(axis=2)

@@ -10,10 +10,10 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lindiff_cuda import rowmajor
+from lindiff_cuda import rowmajor, tuning
 from lindiff_cuda.arrays import Batch
-from lindiff_cuda.checks import settle, settle_pivots
-from lindiff_cuda.lu import enter_pivots, factor, invert, singular
+from lindiff_cuda.checks import settle, spoil
+from lindiff_cuda.lu import enter_pivots, factor, invert, settle_factors, singular
 from lindiff_cuda.triangles import adjoint, diagonal
 
 __all__ = [
@@ -67,7 +67,7 @@ def getri(LU: Any, piv: Any, overwrite_lu: bool = False) -> Any:
     LU = batch.square(LU, "LU")
     pivots = enter_pivots(batch, piv, LU.shape[-1])
     F, B = batch.source_and_target(LU, overwrite_lu)
-    settle_pivots(F, batch, singular("getri"))
+    settle_factors(F, pivots, batch, singular("getri"))
     invert(F, pivots, batch.stack(B))
     return B
 
@@ -97,7 +97,9 @@ def inverse(A: Any) -> Any:
     piv, info = factor(LU)
     B = batch.empty(*LU.shape[1:])
     invert(LU, piv, B)
-    settle(info, batch.shape, singular("inverse"), B)
+    if not tuning.is_fused("getri", LU.shape[1], LU.dtype):
+        spoil(info, B)
+    settle(info, batch.shape, singular("inverse"))
     return batch.result(B)
 
 
@@ -251,7 +253,7 @@ def slogdet_pullback(LU: Any, piv: Any, log_bar: Any) -> Any:
     F, scale = batch.read(LU), batch.read(scale, 0)
     n = F.shape[1]
     pivots = enter_pivots(batch, piv, n)
-    settle_pivots(F, batch, singular("slogdet"))
+    settle_factors(F, pivots, batch, singular("slogdet"))
     X = batch.empty(n, n)
     invert(F, pivots, X)
     return batch.result(cupy.ascontiguousarray(adjoint(X)) * scale.reshape(-1, 1, 1))

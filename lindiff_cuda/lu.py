@@ -14,10 +14,12 @@ import numpy as np
 
 from lindiff_cuda import rowmajor, small, tuning
 from lindiff_cuda.arrays import Batch, misfit, transposition
-from lindiff_cuda.checks import checking, settle_pivots
+from lindiff_cuda.checks import checking, first_bad, settle
 from lindiff_cuda.triangles import diagonal
 
 __all__ = ["getrf", "getrs"]
+
+OUT_OF_RANGE = -1  # of info, beside the index of a zero
 
 
 # ---- stacks --------------------------------------------------------------------------------------------
@@ -114,12 +116,8 @@ def getrf(A: Any, overwrite_a: bool = False) -> tuple[Any, Any]:
     return LU, batch.result(piv)
 
 
-def enter_pivots(batch: Batch, piv: Any, n: int, below: int = 0) -> Any:
-    """The pivots of `getrf`, which must be integers in range, for each matrix or for all; as a stack.
-
-    An index out of range would have the library read and write anywhere: they are looked at, which waits for
-    the GPU; not within `unchecked`.
-    """
+def enter_pivots(batch: Batch, piv: Any, n: int) -> Any:
+    """The pivots of `getrf`, which must be integers, for each matrix or for all; as a stack."""
     if not isinstance(piv, cupy.ndarray):
         piv = batch.enter(piv, "piv", 1)  # raises
     if piv.dtype.kind not in "iu":
@@ -130,15 +128,27 @@ def enter_pivots(batch: Batch, piv: Any, n: int, below: int = 0) -> Any:
         raise ValueError(
             f"{batch.operator}: piv of shape {piv.shape} does not hold {n} indices for each matrix"
         )
-    piv = cupy.ascontiguousarray(piv, np.int32).reshape(math.prod(leading), n)
-    bound = max(n, below)
-    if checking() and piv.size:
-        out = (piv < 0) | (piv >= bound)
-        if bool(out.any()):
-            raise ValueError(
-                f"{batch.operator}: piv holds the index {int(piv[out][0])}, out of range for order {n}"
-            )
-    return piv
+    return cupy.ascontiguousarray(piv, np.int32).reshape(math.prod(leading), n)
+
+
+def settle_factors(F: Any, pivots: Any, batch: Batch, message: Callable[[int, int], str]) -> None:
+    """`settle_pivots` for L, and for indices that are out of range, in one look.
+
+    Such an index would have the library read and write anywhere: it is refused before it is used.
+    """
+    if not checking() or pivots.size == 0:
+        return
+    n = pivots.shape[1]
+    out = ((pivots < 0) | (pivots >= n)).any(axis=1)
+
+    def described(k: int, info: int) -> str:
+        if info != OUT_OF_RANGE:
+            return message(k, info)
+        own = pivots[k % len(pivots)].get()
+        index = own[(own < 0) | (own >= n)][0]
+        raise ValueError(f"{batch.operator}: piv holds the index {index}, out of range for order {n}")
+
+    settle(cupy.where(out, np.int32(OUT_OF_RANGE), first_bad(F)), batch.shape, described)
 
 
 def singular(operator: str) -> Callable[[int, int], str]:
@@ -181,7 +191,7 @@ def getrs(LU: Any, piv: Any, B: Any, transpose: bool | str = False, overwrite_b:
         raise misfit("getrs", "LU", LU, "B", B)
     batch.keep(LU)
     F, pivots = batch.read(LU), enter_pivots(batch, piv, n)
-    settle_pivots(F, batch, singular("getrs"))
+    settle_factors(F, pivots, batch, singular("getrs"))
     X = batch.own(B, overwrite_b)
     solve(F, pivots, batch.stack(X), transpose)
     return X

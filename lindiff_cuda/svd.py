@@ -14,10 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 import cupy
+import numpy as np
 
 from lindiff_cuda import blocks, lq, rowmajor, tuning
 from lindiff_cuda.arrays import Batch, misfit
-from lindiff_cuda.checks import settle
+from lindiff_cuda.checks import settle, spoil
 from lindiff_cuda.triangles import diagonal
 
 __all__ = ["gesdd", "gesdd_pullback", "gesdd_pushforward"]
@@ -117,8 +118,9 @@ def factor(A: Any, s: Any, Ut: Any, Vh: Any) -> Any:
         return factor_wide(A, s, Ut, Vh) if m <= n else factor_wide(transposed(A).copy(), s, Vh, Ut)
     finite, nonzero = cupy.isfinite(A).all(axis=(1, 2)), A.any(axis=(1, 2))
     replace(A, ~(finite & nonzero))
-    info = cupy.where(finite, rowmajor.gesvdj(A, s, Ut, Vh), 1)
+    info = cupy.where(finite, rowmajor.gesvdj(A, s, Ut, Vh), np.int32(1))
     s *= nonzero[:, None]
+    spoil(info, s, Ut, Vh)
     return info
 
 
@@ -207,7 +209,7 @@ def gesdd(A: Any) -> tuple[Any, Any, Any]:
     s, Ut, Vh = batch.empty(k), batch.empty(k, m), batch.empty(k, n)
     info = factor(X, s, Ut, Vh)
     U = cupy.ascontiguousarray(transposed(Ut))
-    settle(info, batch.shape, lambda *_: "gesdd: no convergence", U, s, Vh)
+    settle(info, batch.shape, lambda *_: "gesdd: no convergence")
     return batch.result(U), batch.result(s), batch.result(Vh)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from standin.compiled import folder
 
-__all__ = ["BLOCKS", "CONSTANTS", "REAL_ONLY", "available", "knows", "log_of"]
+__all__ = ["BLOCKS", "CONSTANTS", "REAL_ONLY", "available", "knows", "log_of", "ptx"]
 
 BLOCKS = ("block_eigen.cu", "block_lq.cu", "block_svd.cu")
 REAL_ONLY = {"eigen.cu", *BLOCKS}
@@ -19,6 +19,7 @@ REAL_ONLY = {"eigen.cu", *BLOCKS}
 CONSTANTS = {
     "kalman.cu": {"WIDTH": 2, "STATES": 2, "OUTPUTS": 2, "COLUMNS": 2}
     | {"INDEPENDENT": 0, "BLOCKWISE": 1, "STEPWISE": 1, "SMOOTHING": 1, "ROOM": 128},
+    "faults.cu": {"COVARIANCE": 1},
     "triangles.cu": {"WIDTH": 32},
     **{source: {"WIDTH": 32, "PLACED": 0} for source in BLOCKS},
 }
@@ -73,23 +74,32 @@ def version():
     return f"{major.value}.{minor.value}"
 
 
-def compile_text(text, options):
-    """The compiler's log."""
+def ptx(text, options):
+    """A text for a virtual architecture, ``compute_…``, in the assembler's language."""
+    return compile_text(text, options, "PTX")
+
+
+def compile_text(text, options, wanted="ProgramLog"):
+    """The compiler's log, or what else is wanted."""
     nvrtc = library()
     program = ctypes.c_void_p()
     check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None))
     try:
         given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         failed = nvrtc.nvrtcCompileProgram(program, len(options), given)
-        size = ctypes.c_size_t()
-        check(nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size)))
-        log = ctypes.create_string_buffer(size.value)
-        check(nvrtc.nvrtcGetProgramLog(program, log))
         if failed:
-            raise RuntimeError(log.value.decode())
-        return log.value.decode()
+            raise RuntimeError(read(program, "ProgramLog"))
+        return read(program, wanted)
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def read(program, wanted):
+    size = ctypes.c_size_t()
+    check(getattr(library(), f"nvrtcGet{wanted}Size")(program, ctypes.byref(size)))
+    text = ctypes.create_string_buffer(size.value)
+    check(getattr(library(), f"nvrtcGet{wanted}")(program, text))
+    return text.value.decode()
 
 
 def check(status):

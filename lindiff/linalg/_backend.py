@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 import lindiff.kernels
 from lindiff.core.directions import Directions, one_by_one
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, shared_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +30,12 @@ REAL_ONLY = {
     *("expm", "expm_pullback", "expm_pushforward"),
 }
 
-__all__ = ["failing_as", "fused", "kernels", "operator", "renamed"]
+NOTHING: AbstractContextManager[None] = nullcontext()
+
+__all__ = [
+    *("Known", "failing_as", "fused", "fused_trusting", "kernels", "known_of", "learn_factor", "looks"),
+    *("operator", "renamed", "trusting"),
+]
 
 
 class failing_as:
@@ -76,12 +82,96 @@ def kernels(*arrays: Any, real: bool = False) -> Any:
     return found
 
 
+# -- what a device need not be asked again ---------------------------------------------------------------
+
+
+def _of_device(name: str) -> Any:
+    """A function of ``lindiff_cuda.checks``; None as long as no thread has imported it to the end."""
+    return getattr(sys.modules.get("lindiff_cuda.checks"), name, None)
+
+
+def looks() -> bool:
+    """Whether kernels look for failures: on a device not within ``lindiff_cuda.unchecked``."""
+    checking = _of_device("checking")
+    return checking is None or checking()
+
+
+def trusting() -> AbstractContextManager[None]:
+    """Within it a device's kernels do not look at the factors that they are given: that would wait for it.
+
+    For derivatives, whose factors the operator itself has looked at, and for what is known to be regular.
+    """
+    unchecked = _of_device("unchecked")
+    return NOTHING if unchecked is None else unchecked()
+
+
+class Known:
+    """What is known of a plain matrix, or of its factor, without a look at it.
+
+    Parameters
+    ----------
+    lower : bool or None
+        Which triangle the matrix is; None if nobody knows.
+    regular : bool
+        No zero stands on the diagonal of the factor.
+    """
+
+    __slots__ = ("lower", "regular")
+
+    def __init__(self, lower: bool | None = None, regular: bool = False) -> None:
+        self.lower, self.regular = lower, regular
+
+    def dividing(self) -> AbstractContextManager[None]:
+        """Kernels within it divide by the diagonal, at which they look unless it is known to be regular; if
+        they do not raise, it is.
+        """
+        return trusting() if self.regular else self._looking()
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        yield
+        self.regular = looks()
+
+
+def known_of(x: Any) -> Known | None:
+    """What is known of the matrix in a Variable, for as long as that is not changed in place; else None.
+
+    Only of what may lie on a device: matrices of NumPy are looked at.
+    """
+    if type(x) is not Variable or "lindiff_cuda" not in sys.modules:
+        return None
+    known: Known = shared_of(x).setdefault(Known, Known())
+    return known
+
+
+def learn_factor(L: Any, lower: bool) -> None:
+    """A Variable holds the triangle that a factorization has given, which raises where that is singular."""
+    known = known_of(L)
+    if known is not None:
+        known.lower, known.regular = lower, looks()
+
+
+# -- operators -------------------------------------------------------------------------------------------
+
+
 def fused(formula: F) -> F:
     """Let a formula give way to the kernel of its name where its arrays have one.
 
     ``overwrite_*`` concerns kernels alone.
     """
     return _kernel_or(formula.__name__, formula)
+
+
+def fused_trusting(formula: F) -> F:
+    """`fused` for a derivative whose factors the operator itself has looked at."""
+    call = fused(formula)
+
+    @functools.wraps(formula)
+    def trusted(*args: Any, **options: Any) -> Any:
+        with trusting():
+            return call(*args, **options)
+
+    return trusted  # type: ignore[return-value]
 
 
 def _kernel_or(name: str, formula: F) -> F:
@@ -101,8 +191,11 @@ def _without_overwrite(options: dict[str, Any]) -> dict[str, Any]:
     return {name: option for name, option in options.items() if not name.startswith("overwrite_")}
 
 
-def operator(formula: Callable[..., Any]) -> Callable[[F], F]:
+def operator(formula: Callable[..., Any], factors: bool = False, divides: bool = False) -> Callable[[F], F]:
     """Make a public operator of a rule; the kernel of its name, or ``formula``, computes its value.
+
+    Of one that `factors` the result is known to be a regular triangle.  One that `divides` by the diagonal of
+    its first argument looks at that once for each Variable.
 
     The decorated rule calls the operator on its own arguments, as a rule of a NumPy function calls that
     function: they are plain arrays, or Variables of an enclosing trace.
@@ -130,7 +223,12 @@ def operator(formula: Callable[..., Any]) -> Callable[[F], F]:
                 options.update(zip(names, args[arrays:], strict=False))
             for name in overwrites:
                 options.pop(name, None)
-            return primitive(*args[:arrays], **options)
+            known = known_of(args[0]) if divides and args else None
+            with NOTHING if known is None else known.dividing():
+                result = primitive(*args[:arrays], **options)
+            if factors:
+                learn_factor(result, options.get("lower", True))
+            return result
 
         call.primitive = primitive  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]

@@ -18,7 +18,7 @@ import numpy as np
 
 from lindiff.core.arrays import foreign, placed
 from lindiff.core.variable import Variable, shared_of, value
-from lindiff.linalg._backend import kernels
+from lindiff.linalg._backend import Known, kernels, known_of, looks
 from lindiff.linalg._matrices import adjoint, conj, identity_like, op
 from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.cholesky import potrf, potri
@@ -37,8 +37,14 @@ class Factor:
         Plain.
     immutable : bool
         Nobody writes to A: it need not be copied where the factor keeps it.
+
+    Attributes
+    ----------
+    known : Known
+        What need not be looked at again.
     """
 
+    known: Known
     _inverse: Any = None
 
     def __init__(self, A: Any, immutable: bool = False) -> None:
@@ -88,7 +94,8 @@ class Factor:
 class LU(Factor):
     """``A = L U P`` of any square matrix; a triangle is its own factor.
 
-    Without kernels A is kept as it is, and factored by NumPy in every call.
+    Without kernels A is kept as it is, and factored by NumPy in every call.  That A is a triangle is `known`
+    of a Cholesky factor on a device, where nobody looks.
     """
 
     LU: Any = None
@@ -96,10 +103,11 @@ class LU(Factor):
     A: Any = None
     lower: bool | None = None
 
-    def __init__(self, A: Any, immutable: bool = False) -> None:
+    def __init__(self, A: Any, immutable: bool = False, known: Known | None = None) -> None:
         self.kernels = kernels(A)
+        self.known = Known() if known is None or known.lower is None else known
         if self.kernels is not None:
-            self.lower = _triangle_of(A)
+            self.lower = _triangle_of(A) if self.known.lower is None else self.known.lower
         if self.kernels is not None and self.lower is None:
             self.LU, self.piv = self.kernels.getrf(A)
         else:
@@ -110,19 +118,22 @@ class LU(Factor):
         if self.LU is None and self.lower is None:
             return np.linalg.solve(op(self.A, transpose), B)
         if self.lower is not None:
-            return trsm(self.A, B, transpose=transpose, lower=self.lower)
+            with self.known.dividing():
+                return trsm(self.A, B, transpose=transpose, lower=self.lower)
         if B.dtype.kind == "c" and self.LU.dtype.kind != "c":
             return self.solve(B.real, transpose) + 1j * self.solve(B.imag, transpose)
         batch = np.broadcast_shapes(self.LU.shape[:-2], B.shape[:-2])
         piv = np.broadcast_to(self.piv, (*batch, self.piv.shape[-1]))
-        return self.kernels.getrs(self.LU, piv, B, transpose=transpose or False)
+        with self.known.dividing():
+            return self.kernels.getrs(self.LU, piv, B, transpose=transpose or False)
 
     def inverted(self) -> Any:
-        if self.LU is not None:
+        if self.LU is None and self.lower is None:
+            return np.linalg.inv(self.A)
+        with self.known.dividing():
+            if self.lower is not None:
+                return trsm(self.A, _identity_like(self.A), lower=self.lower)
             return self.kernels.getri(self.LU, self.piv)
-        if self.lower is not None:
-            return trsm(self.A, _identity_like(self.A), lower=self.lower)
-        return np.linalg.inv(self.A)
 
     @cached_property
     def diagonal(self) -> tuple[Any, Any]:
@@ -148,6 +159,7 @@ class LU(Factor):
         diagonal, exchanges = self.diagonal
         return exchanges * np.prod(diagonal, axis=-1)
 
+    @cached_property
     def is_regular(self) -> bool:
         """Whether ``det(A) A⁻¹`` gives the cofactors.
 
@@ -159,7 +171,10 @@ class LU(Factor):
         if size.shape[-1] == 0:
             return True
         least, largest = np.min(size, axis=-1), np.max(size, axis=-1)
-        return bool(np.all(least > largest * np.finfo(size.dtype).eps ** 0.25))
+        if not np.all(least > largest * np.finfo(size.dtype).eps ** 0.25):
+            return False
+        self.known.regular = True
+        return True
 
 
 class FromOneTriangle(Factor):
@@ -188,6 +203,7 @@ class Cholesky(FromOneTriangle):
             self.matrix = OneTriangle(A, self.lower)
         if kernels(A) is None:
             self.triangle = np.linalg.cholesky(A, upper=not self.lower)
+            self.known = Known()
             return
         try:
             self.triangle = potrf(A, lower=self.lower)
@@ -195,12 +211,14 @@ class Cholesky(FromOneTriangle):
             if not np.isnan(A).any():
                 raise
             self.triangle = np.linalg.cholesky(A, upper=not self.lower)  # NumPy's LAPACK decides
+        self.known = Known(self.lower, regular=looks())
 
     def whiten(self, B: Any) -> Any:
         """``L⁻¹ B``."""
         if B.dtype.kind == "c" and self.triangle.dtype.kind != "c":
             return self.whiten(B.real) + 1j * self.whiten(B.imag)
-        return trsm(self.triangle, B, lower=self.lower, transpose=False if self.lower else "C")
+        with self.known.dividing():
+            return trsm(self.triangle, B, lower=self.lower, transpose=False if self.lower else "C")
 
     def solve(self, B: Any, transpose: bool | str) -> Any:
         """``A⁻¹ B``; A is its own adjoint."""
@@ -209,9 +227,9 @@ class Cholesky(FromOneTriangle):
         if B.dtype.kind == "c" and self.triangle.dtype.kind != "c":
             return self.solve(B.real, False) + 1j * self.solve(B.imag, False)
         Z = self.whiten(B)
-        return trsm(
-            self.triangle, Z, lower=self.lower, transpose="C" if self.lower else False, overwrite_a=True
-        )
+        adjoint_too: Any = "C" if self.lower else False
+        with self.known.dividing():
+            return trsm(self.triangle, Z, lower=self.lower, transpose=adjoint_too, overwrite_a=True)
 
     def quad(self, B: Any) -> Any:
         """``bᴴ A⁻¹ b`` of every column."""
@@ -219,7 +237,8 @@ class Cholesky(FromOneTriangle):
         return np.sum((conj(Z) * Z).real, axis=-2)
 
     def inverted(self) -> Any:
-        return potri(self.triangle, lower=self.lower)
+        with self.known.dividing():
+            return potri(self.triangle, lower=self.lower)
 
     def adjoint_inverted(self) -> Any:
         return self.inverted()
@@ -258,6 +277,8 @@ def factored(A: Any, kind: type[F], *options: Any) -> F:
     key = (kind, *options)
     found: F | None = shared.get(key)
     if found is None:
+        if kind is LU:
+            options = (known_of(A),)
         found = shared[key] = kind(value(A), True, *options)
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Differential
-from lindiff.linalg._backend import fused, operator
+from lindiff.linalg._backend import fused_trusting, operator
 from lindiff.linalg._matrices import (
     adjoint,
     copyltu,
@@ -29,7 +29,7 @@ def _potrf(A: Any, lower: bool = True) -> Any:
     return L if lower else adjoint(L)
 
 
-@fused
+@fused_trusting
 def potrf_pullback(L: Any, L_bar: Any, lower: bool = True) -> Any:
     """``A_bar = ½ L⁻ᴴ copyltu(Lᴴ L_bar) L⁻¹``, Hermitian; Seeger et al. (2017), section 4.2."""
     if not lower:  # R = Lᴴ
@@ -38,7 +38,7 @@ def potrf_pullback(L: Any, L_bar: Any, lower: bool = True) -> Any:
     return hermitian_part(0.5 * trsm(L, S, rightside=True))
 
 
-@fused
+@fused_trusting
 def potrf_pushforward(L: Any, A_dot: Any, lower: bool = True) -> Any:
     """``L_dot = L Φ(L⁻¹ A_dot L⁻ᴴ)``, Φ the lower triangle with halved diagonal.
 
@@ -50,7 +50,7 @@ def potrf_pushforward(L: Any, A_dot: Any, lower: bool = True) -> Any:
     return trmm(L, half_tril(S))
 
 
-@operator(_potrf)
+@operator(_potrf, factors=True)
 def potrf(A: Any, lower: bool = True, *, overwrite_a: bool = False) -> Any:
     """Cholesky factor of a positive definite matrix, ``A = L Lᴴ`` or ``A = Rᴴ R``.
 
@@ -101,7 +101,7 @@ def _potri(L: Any, lower: bool = True) -> Any:
     return adjoint(L_inv) @ L_inv if lower else L_inv @ adjoint(L_inv)
 
 
-@fused
+@fused_trusting
 def potri_pullback(L: Any, B: Any, B_bar: Any, lower: bool = True) -> Any:
     """``L_bar = -2 tril(B sym(B_bar) L⁻ᴴ)``; Seeger et al. (2017), section 4.2."""
     if not lower:
@@ -110,7 +110,7 @@ def potri_pullback(L: Any, B: Any, B_bar: Any, lower: bool = True) -> Any:
     return -triangle(trsm(L, S, transpose="C", rightside=True), True)
 
 
-@fused
+@fused_trusting
 def potri_pushforward(L: Any, B: Any, L_dot: Any, lower: bool = True) -> Any:
     """``B_dot = -2 sym(B L_dot L⁻¹)``, L_dot a triangle like L."""
     if not lower:
@@ -119,7 +119,7 @@ def potri_pushforward(L: Any, B: Any, L_dot: Any, lower: bool = True) -> Any:
     return -(S + adjoint(S))
 
 
-@operator(_potri)
+@operator(_potri, divides=True)
 def potri(L: Any, lower: bool = True, *, overwrite_l: bool = False) -> Any:
     """Inverse of a positive definite matrix from its Cholesky factor, ``B = (L Lᴴ)⁻¹``.
 

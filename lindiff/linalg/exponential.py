@@ -9,7 +9,7 @@ import numpy as np
 
 from lindiff.core.differential import Differential
 from lindiff.core.variable import Variable, value
-from lindiff.linalg._backend import kernels, operator
+from lindiff.linalg._backend import kernels, operator, trusting
 from lindiff.linalg._matrices import (
     adjoint,
     block_triangle,
@@ -156,12 +156,14 @@ def expm(A: Any) -> Any:
     def pushforward(A_dot: Any) -> Any:
         if kernels(A_dot, real=True) is None:
             return expm_frechet(A, A_dot)
-        return found.expm_pushforward(E, *kept, A_dot)
+        with trusting():
+            return found.expm_pushforward(E, *kept, A_dot)
 
     def pullback(E_bar: Any) -> Any:
         if kernels(E_bar, real=True) is None:
             return adjoint(expm_frechet(A, adjoint(E_bar)))
-        return found.expm_pullback(E, *kept, E_bar)
+        with trusting():
+            return found.expm_pullback(E, *kept, E_bar)
 
     return E, Differential(pushforward, pullback)
 
@@ -169,7 +171,9 @@ def expm(A: Any) -> Any:
 def _expm_frechet(A: Any, E: Any) -> Any:
     found = kernels(A, E, real=True)
     if hasattr(found, "expm_keeping"):
-        return found.expm_pushforward(*found.expm_keeping(A), E)
+        kept = found.expm_keeping(A)
+        with trusting():
+            return found.expm_pushforward(*kept, E)
     return _Pade(A).derivative(E)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from lindiff.core.differential import Differential, stand_in
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
-from lindiff.linalg._backend import failing_as, fused, renamed
+from lindiff.linalg._backend import failing_as, fused, learn_factor, looks, renamed
 from lindiff.linalg._factored import LU, Cholesky, Factor, factored
 from lindiff.linalg._matrices import adjoint, conj
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
@@ -151,12 +151,15 @@ def slogdet(A: Any, factor: Factor) -> Any:
     is_complex = A.dtype.kind == "c"
 
     def check_regular() -> None:
+        if factor.known.regular or not looks():
+            return
         singular = value(sign) == 0
         if singular.any():
             batch = f" (batch index {tuple(map(int, np.argwhere(singular)[0]))})" if singular.ndim else ""
             raise np.linalg.LinAlgError(
                 f"slogdet: singular matrix, where the logarithm of the determinant has no derivative{batch}"
             )
+        factor.known.regular = True
 
     def pushforward(A_dot: Any) -> Any:
         check_regular()
@@ -182,12 +185,12 @@ def det(A: Any, factor: LU) -> Any:
     d = det(A, factor)
 
     def pushforward(A_dot: Any) -> Any:
-        if factor.is_regular():
+        if factor.is_regular:
             return d * _trace_of_product(inverse(A, factor), A_dot)
         return _trace_of_product(adjugate_of_any_order(A), A_dot)
 
     def pullback(d_bar: Any) -> Any:
-        if factor.is_regular():
+        if factor.is_regular:
             return _scaled_inverse(A, (d_bar * conj(d))[..., None, None], factor)
         return d_bar[..., None, None] * adjoint(adjugate_of_any_order(A))
 
@@ -216,7 +219,11 @@ def quad(A: Any, B: Any, factor: Cholesky) -> Any:
 
 def triangle(A: Any, factor: Cholesky) -> Any:
     """The Cholesky factor itself, as ``potrf`` gives it."""
-    return _triangle(A, factor) if type(A) is Variable else factor.triangle
+    if type(A) is not Variable:
+        return factor.triangle
+    L = _triangle(A, factor)
+    learn_factor(L, factor.lower)
+    return L
 
 
 @rule

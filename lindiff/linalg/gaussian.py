@@ -9,7 +9,7 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
-from lindiff.linalg._backend import fused, renamed
+from lindiff.linalg._backend import fused, fused_trusting, renamed, trusting
 from lindiff.linalg._matrices import transposed
 from lindiff.linalg._one_triangle import OneTriangle, from_triangle
 from lindiff.linalg.cholesky import potrf, potri, sumlogdiag
@@ -35,7 +35,7 @@ def log_density(A: Any, R: Any, noise: Any = None, overwrite_a: bool = False) ->
     return -0.5 * np.sum(Z * Z, axis=-1) - sumlogdiag(L)[..., None] - constant, L, Z
 
 
-@fused
+@fused_trusting
 def log_density_pullback(L: Any, Z: Any, p_bar: Any) -> Any:
     """``A_bar = ½ Σ p̄ᵢ (αᵢ αᵢᵀ - A⁻¹)``, and the rows ``-p̄ᵢ αᵢ`` of R_bar, ``α = A⁻¹ r``.
 
@@ -52,11 +52,13 @@ def log_density_pushforward(L: Any, Z: Any, A_dot: Any, R_dot: Any) -> Any:
 
     Of A_dot the lower triangle is read.
     """
-    alpha = trsm(L, Z, rightside=True)
+    with trusting():
+        alpha = trsm(L, Z, rightside=True)
+        K_inv = None if A_dot is None else potri(L)
     if A_dot is None:
         return -np.sum(alpha * R_dot, axis=-1)
     A_dot = from_triangle(A_dot, True)
-    trace = np.sum(potri(L) * A_dot, axis=(-2, -1))
+    trace = np.sum(K_inv * A_dot, axis=(-2, -1))
     p_dot = 0.5 * (np.sum((alpha @ A_dot) * alpha, axis=-1) - trace[..., None])
     return p_dot if R_dot is None else p_dot - np.sum(alpha * R_dot, axis=-1)
 
@@ -75,7 +77,9 @@ def density_of_rows(A: Any, R: Any, noise: Any) -> Any:
         return M.gradient(A_bar), R_bar, None if noise is None else extractdiag(A_bar)
 
     def pull_R(p_bar: Any) -> Any:
-        return None, -(trsm(L, Z, rightside=True) * p_bar[..., None]), None
+        with trusting():
+            alpha = trsm(L, Z, rightside=True)
+        return None, -(alpha * p_bar[..., None]), None
 
     return p, Differential(
         (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Bilinear, Differential
-from lindiff.linalg._backend import fused, operator
+from lindiff.linalg._backend import fused, fused_trusting, operator, trusting
 from lindiff.linalg._matrices import adjoint, conj, op, transposed, triangle
 
 __all__ = ["trmm", "trsm"]
@@ -140,7 +140,7 @@ def _trsm(
     return B if alpha == 1 else alpha * B
 
 
-@fused
+@fused_trusting
 def trsm_pullback(
     L: Any,
     B: Any,
@@ -161,7 +161,7 @@ def trsm_pullback(
     return L_bar, A_bar if alpha == 1 else alpha * A_bar
 
 
-@operator(_trsm)
+@operator(_trsm, divides=True)
 def trsm(
     L: Any,
     A: Any,
@@ -214,13 +214,17 @@ def trsm(
 
     def push_L(L_dot: Any) -> Any:
         term = trmm(L_dot, B, transpose=transpose, **options)
-        return trsm(L, -term, transpose=transpose, **options)
+        with trusting():
+            return trsm(L, -term, transpose=transpose, **options)
 
     def push_A(A_dot: Any) -> Any:
-        return trsm(L, A_dot, transpose=transpose, **options, alpha=alpha)
+        with trusting():
+            return trsm(L, A_dot, transpose=transpose, **options, alpha=alpha)
 
     def pull_A(B_bar: Any, overwrite: bool = False) -> Any:
-        return None, _with_adjoint(trsm, L, B_bar, transpose, **options, alpha=alpha, overwrite_a=overwrite)
+        flags: dict[str, Any] = {"alpha": alpha, "overwrite_a": overwrite}
+        with trusting():
+            return None, _with_adjoint(trsm, L, B_bar, transpose, **options, **flags)
 
     def pull_both(B_bar: Any, overwrite: bool = False) -> Any:
         flags: dict[str, Any] = {"transpose": transpose, "alpha": alpha, "overwrite_b_bar": overwrite}

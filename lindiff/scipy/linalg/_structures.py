@@ -15,7 +15,7 @@ import scipy.linalg
 from scipy.linalg import lapack
 
 from lindiff.core.arrays import foreign, zeros_beside
-from lindiff.linalg._backend import kernels
+from lindiff.linalg._backend import Known, kernels, trusting
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._factored import Factor
 from lindiff.linalg._matrices import adjoint, conj, mirrored, transposed
@@ -182,8 +182,9 @@ def cholesky(A: Any, lower: bool) -> Conditioned:
     first, second = (False, "C") if lower else ("C", False)
 
     def solve(B: Any, transpose: Transpose) -> Any:
-        half = of_A.trsm(L, B, transpose=first, lower=lower)
-        return of_A.trsm(L, half, transpose=second, lower=lower, overwrite_a=True)
+        with trusting():
+            half = of_A.trsm(L, B, transpose=first, lower=lower)
+            return of_A.trsm(L, half, transpose=second, lower=lower, overwrite_a=True)
 
     return solve, lambda: _pocon(L, A, lower)
 
@@ -399,12 +400,14 @@ class Solved(Factor):
     def __init__(self, A: Any, factor: Callable[..., Solver], *options: Any) -> None:
         self.batch = A.shape[:-2]
         self.solver = factor(A, *options) if A.size else None
+        self.known = Known()
 
     def solve(self, B: Any, transpose: Transpose) -> Any:
         """``t(A)⁻¹ B``."""
         if self.solver is None or B.size == 0:
             return zeros_beside(B, (*np.broadcast_shapes(self.batch, B.shape[:-2]), *B.shape[-2:]), B.dtype)
-        return self.solver(B, transpose)
+        with self.known.dividing():
+            return self.solver(B, transpose)
 
 
 class Structured(Solved):
