@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from gpu import real_cupy
 from kernels.helpers import adjoint, assert_close, general, op, separated, spd, t, tri, triangular
 from standin.array import owners
 
@@ -212,24 +211,21 @@ PROBLEMS = [
 ]
 
 
-@pytest.mark.gpu
+@pytest.mark.parametrize("cupy", [pytest.param("gpu", marks=pytest.mark.gpu)], indirect=True)
 @pytest.mark.parametrize(("name", "dtype", "one_column"), PROBLEMS)
 @pytest.mark.parametrize("in_libraries", [False, True], ids=["fused", "in libraries"])
-def test_many_matrices(rng, monkeypatch, in_libraries, name, dtype, one_column):
+def test_many_matrices(cupy, cuda, rng, monkeypatch, in_libraries, name, dtype, one_column):
     """Of each operator, by the kernels of small matrices and by the libraries."""
-    cupy = real_cupy()
-    import lindiff_cuda
-
     if in_libraries:
         for table in ("FUSED", "BLOCKWISE"):
-            limits = dict.fromkeys(getattr(lindiff_cuda.tuning, table), (0, 0, 0, 0))
-            monkeypatch.setattr(lindiff_cuda.tuning, table, limits)
+            limits = dict.fromkeys(getattr(cuda.tuning, table), (0, 0, 0, 0))
+            monkeypatch.setattr(cuda.tuning, table, limits)
     arguments = large_problems(rng, (FEW,), 4, dtype)[name]
     if one_column:
         columns = COLUMNS[name]
         arguments = [x[..., :1] if i in columns else x for i, x in enumerate(arguments)]
     wanted = getattr(lindiff.kernels, name)(*arguments)
-    assert_repeated(getattr(lindiff_cuda, name)(*given(cupy, repeated(arguments))), wanted)
+    assert_repeated(getattr(cuda, name)(*given(cupy, repeated(arguments))), wanted)
 
 
 def test_long_batches(cupy, low_limits, rng, monkeypatch):
