@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from lindiff_cuda.check import card, deciding
 from lindiff_cuda.check.comparing import Comparison, compare_model, compare_operator
-from lindiff_cuda.check.problems import MODELS, OPERATORS
+from lindiff_cuda.check.problems import MODELS, OPERATORS, Matrices
 from lindiff_cuda.check.timing import Rates, Timing, card_rates, time_operator
 
 __all__ = ["FULL", "QUICK", "Plan", "main"]
@@ -98,26 +98,30 @@ def run(plan: Plan) -> Report:
 
 def compare(plan: Plan) -> list[Comparison]:
     comparisons = []
-    for name, operator in OPERATORS.items():
-        for count, n in plan.sizes:
-            for letter in plan.letters:
+
+    def add(comparison: Comparison) -> None:
+        comparisons.append(comparison)
+        say_comparison(comparison)
+
+    for count, n in plan.sizes:
+        for letter in plan.letters:
+            matrices = Matrices(count, n, letter)
+            for name, operator in OPERATORS.items():
                 if letter in operator.letters:
-                    comparisons.append(compare_operator(name, count, n, letter))
-                    say_comparison(comparisons[-1])
-    for name in MODELS:
-        for count, n in plan.sizes:
-            comparisons.append(compare_model(name, count, n))
-            say_comparison(comparisons[-1])
+                    add(compare_operator(name, matrices))
+        for name in MODELS:
+            add(compare_model(name, count, n))
     return comparisons
 
 
 def time_all(plan: Plan, rates: Rates, failed: set[str]) -> list[Timing]:
     """Of what has not failed."""
     timings = []
-    for name in OPERATORS:
-        for count, n in plan.sizes:
+    for count, n in plan.sizes:
+        matrices = Matrices(count, n, float)
+        for name in OPERATORS:
             if name not in failed:
-                timings.append(time_operator(name, count, n, rates, plan.seconds))
+                timings.append(time_operator(name, matrices, rates, plan.seconds))
                 say_timing(timings[-1])
     return timings
 

@@ -26,6 +26,9 @@ class Matrices:
         self.rng = np.random.default_rng(n)
         self.count, self.n, self.k, self.dtype = count, n, k or n, np.dtype(dtype)
 
+    def __str__(self) -> str:
+        return f"{self.count} x {self.n} x {self.n}"
+
     def general(self, *shape: int) -> Any:
         """Standard normal numbers, a matrix or vector of this shape for each of the batch."""
         x = self.rng.standard_normal((self.count, *shape))
@@ -82,6 +85,11 @@ class Matrices:
         return kernels.gelqf(self.R)
 
     @cached_property
+    def columns(self) -> tuple[Any, Any]:
+        """w and V of S, whose columns are eigenvectors."""
+        return kernels.eigh(self.S)
+
+    @cached_property
     def eigen(self) -> tuple[Any, Any]:
         """U, lam of S."""
         return kernels.syevd(self.S)
@@ -129,8 +137,8 @@ OPERATORS = {
     "copyltu": Operator(lambda m: (m.Y,), 0),
     "det": Operator(lambda m: (m.X,), 2 / 3),
     "eigh": Operator(lambda m: (m.S,), 9, REAL, eigenvalues),
-    "eigh_pullback": Operator(lambda m: (*kernels.eigh(m.S), m.real(m.n), m.Y), 6, REAL),
-    "eigh_pushforward": Operator(lambda m: (*kernels.eigh(m.S), m.A), 6, REAL),
+    "eigh_pullback": Operator(lambda m: (*m.columns, m.real(m.n), m.Y), 6, REAL),
+    "eigh_pushforward": Operator(lambda m: (*m.columns, m.A), 6, REAL),
     "expm": Operator(lambda m: (m.X,), 20, REAL),
     "expm_keeping": Operator(lambda m: (m.X,), 20, REAL, lambda k, A: k.expm_keeping(A)[0]),
     "expm_pullback": Operator(

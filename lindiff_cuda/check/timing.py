@@ -56,13 +56,13 @@ def card_rates(order: int, least: float) -> Rates:
     return Rates(2 * X.nbytes / copy, 2 * order**3 / gemm)
 
 
-def time_operator(name: str, count: int, n: int, rates: Rates, least: float) -> Timing:
-    """An operator in double precision: the least that it takes is reading and writing, or its flops."""
+def time_operator(name: str, matrices: Matrices, rates: Rates, least: float) -> Timing:
+    """An operator on matrices of doubles: the least that it takes is reading and writing, or its flops."""
     operator = OPERATORS[name]
-    arguments = on_device(operator.arguments(Matrices(count, n, float)))
+    arguments = on_device(operator.arguments(matrices))
     call = call_of(name, operator, lindiff_cuda)
     arrays = [x for x in (*arguments, *as_tuple(call(*arguments))) if isinstance(x, cupy.ndarray)]
     took = seconds(lambda: call(*arguments), least)
-    flops = operator.flops * count * n**3
+    flops = operator.flops * matrices.count * matrices.n**3
     needed = max(sum(x.nbytes for x in arrays) / rates.copy, flops / rates.gemm)
-    return Timing(name, f"{count} x {n} x {n}", took, needed / took)
+    return Timing(name, f"{matrices}", took, needed / took)

@@ -138,12 +138,13 @@ def test_an_operator_that_is_wrong(command, tmp_path, capsys, monkeypatch):
 def test_an_operator_that_raises(standin, monkeypatch):
     import lindiff_cuda
     from lindiff_cuda.check.comparing import compare_operator
+    from lindiff_cuda.check.problems import Matrices
 
     def refuse(A):
         raise RuntimeError("no such kernel")
 
     monkeypatch.setattr(lindiff_cuda, "potrf", refuse)
-    found = compare_operator("potrf", 2, 3, "d")
+    found = compare_operator("potrf", Matrices(2, 3, "d"))
     assert found.failed
     assert found.error == "RuntimeError: no such kernel"
 
@@ -169,13 +170,13 @@ def test_no_gpu(command, standin, monkeypatch):
 def test_single_and_complex(standin):
     """Every dtype that the table says an operator has."""
     from lindiff_cuda.check.comparing import compare_operator
-    from lindiff_cuda.check.problems import OPERATORS
+    from lindiff_cuda.check.problems import OPERATORS, Matrices
 
     wrong = [
         found
+        for matrices in (Matrices(2, 3, letter) for letter in "fFD")
         for name, operator in OPERATORS.items()
-        for letter in operator.letters
-        if letter != "d" and (found := compare_operator(name, 2, 3, letter)).failed
+        if matrices.dtype.char in operator.letters and (found := compare_operator(name, matrices)).failed
     ]
     assert wrong == []
 
