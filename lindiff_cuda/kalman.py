@@ -18,6 +18,7 @@ ARGUMENTS = (
     *("y", "transition", "design", "state_cov", "obs_cov"),
     *("initial_state", "initial_state_cov", "state_intercept"),
 )
+MOST_STEPS = 1 << 30  # the kernels count them in 32 bits, and one block of steps beyond
 
 
 class Sizes(NamedTuple):
@@ -84,7 +85,7 @@ class Sweeps:
     Raises
     ------
     ValueError
-        If an array is on another device than the current one.
+        If an array is on another device than the current one, or has more than 2³⁰ steps.
     numpy.linalg.LinAlgError
         If the covariance of the observations is not positive definite; names the series and the step.
     OverflowError
@@ -112,6 +113,8 @@ class Sweeps:
         )
         self.plan = plan
         self.series, self.steps, p = y.shape
+        if self.steps > MOST_STEPS:
+            raise ValueError(f"{plan.name}: {self.steps} steps are more than the {MOST_STEPS} of a series")
         self.sizes = Sizes(arrays[1].shape[-1], p, len(plan.diffuse), plan.independent)
         self.start = self._start()
         block = tuning.STEPS_IN_PASSING if plan.stepwise else plan.block or self.steps

@@ -19,6 +19,7 @@ from lindiff_cuda import tuning
 
 __all__ = [
     "ALL_SHARED",
+    "MOST_ITEMS",
     "NOWHERE",
     "ORDER",
     "SHARED",
@@ -34,6 +35,7 @@ ORDER = 32  # of the largest matrices that one tile works on
 SHARED = 48 * 1024  # bytes of shared memory that a block has on every device without asking
 ALL_SHARED = 64 * 1024  # and that it may have there
 MOST_SHARED = 97  # CUDA's number of the attribute that says what it may have on a device
+MOST_ITEMS = np.iinfo(np.int32).max  # of a launch: blocks of a grid's first axis, and what kernels count with
 RESERVED = 1024  # of them for each block, on newer devices
 
 NOWHERE = np.uintp(0)  # the argument for a pointer that the kernel must not follow
@@ -113,6 +115,15 @@ def kernel(source: str, name: str, dtype: Any, **constants: Any) -> Any:
     return _kernel(source, name, np.dtype(dtype), tuple(sorted(constants.items())))
 
 
+def check_number(count: int) -> None:
+    """Raise for more items than a launch can number."""
+    if count > MOST_ITEMS:
+        raise ValueError(
+            f"lindiff_cuda: {count} matrices or series at once, where a launch numbers up to {MOST_ITEMS}; "
+            "take the batch in parts"
+        )
+
+
 def launch(function: Any, count: int, width: int, arguments: Any, shared: int = 0) -> None:
     """Run a kernel on `count` items, `width` lanes for each, in the current stream.
 
@@ -132,6 +143,7 @@ def launch(function: Any, count: int, width: int, arguments: Any, shared: int = 
     """
     if count == 0:
         return
+    check_number(count)
     threads = tuning.THREADS
     while threads > width and threads // width * shared > (SHARED if threads > 32 else ALL_SHARED):
         threads //= 2
@@ -165,6 +177,7 @@ def launch_blocks(function: Any, count: int, threads: int, arguments: Any, share
     """
     if count == 0:
         return
+    check_number(count)
     function.max_dynamic_shared_size_bytes = most_shared()  # one value, whatever thread sets it
     function((count,), (threads,), _arguments(arguments), shared_mem=shared)
 

@@ -41,6 +41,7 @@ import numpy as np
 from cupy.cuda import device
 
 from lindiff_cuda import tuning
+from lindiff_cuda.parts import parts, slices
 
 __all__ = ["gemm", "geqrf", "gesvdj", "getrf", "getrs", "orgqr", "potrf", "syevd", "syrk", "trsm"]
 
@@ -62,6 +63,7 @@ BATCHED_SVD = 32  # the largest order that gesvdjBatched takes
 # vectors, on an axis of the grid that ends at 65 535.
 MOST_MATRICES = 65_535
 MOST_VECTORS = 1 << 18
+MOST_ROWS = np.iinfo(np.int32).max  # what a routine for one matrix counts with
 
 
 @functools.cache
@@ -110,6 +112,17 @@ def _lapack(name: str, char: str, *arguments: Any) -> Any:
     return _routine("cusolver", name, char)(device.get_cusolver_handle(), *arguments)
 
 
+def _workspace(name: str, char: str, *arguments: Any) -> tuple[Any, int]:
+    """Entries that a routine of cuSOLVER works on, and how many; it counts them in 32 bits."""
+    size = _lapack(f"{name}_bufferSize", char, *arguments)
+    if size < 0:
+        raise ValueError(
+            f"lindiff_cuda: matrices too large for cuSOLVER's {LETTER[char]}{name}, "
+            "which counts its workspace in 32 bits"
+        )
+    return cupy.empty(size, np.dtype(char)), size
+
+
 def _leading(X: Any) -> int:
     """Entries between rows, at least their length."""
     return max(X.strides[1] // X.itemsize if X.shape[1] > 1 else 0, X.shape[2], 1)
@@ -126,16 +139,6 @@ def _pointers(X: Any, count: int) -> Any:
     if step == 0:
         return cupy.full(count, X.data.ptr, np.int64)
     return cupy.arange(X.data.ptr, X.data.ptr + count * step, step, np.int64)
-
-
-def _parts(length: int, size: int) -> Iterator[slice]:
-    """The parts of an axis of this length, none longer than `size`."""
-    return (slice(begin, begin + size) for begin in range(0, length, size))
-
-
-def _part(X: Any, matrices: slice) -> Any:
-    """Some matrices of a stack; one that all share is in each part."""
-    return X if X.shape[0] == 1 else X[matrices]
 
 
 def _each(X: Any) -> Iterator[int]:
@@ -173,10 +176,11 @@ def gemm(
         _blas("gemm", char, *flags, of_product, B.data.ptr, ldb, A.data.ptr, lda, of_c, C.data.ptr, ldc)
         return
     step_a, step_b, step_c = (_step(X) // X.itemsize for X in (A, B, C))
-    _blas(
-        *("gemmStridedBatched", char, *flags, of_product, B.data.ptr, ldb, step_b),
-        *(A.data.ptr, lda, step_a, of_c, C.data.ptr, ldc, step_c, count),
-    )
+    for X, Y, Z in parts(count, MOST_MATRICES, A, B, C):
+        _blas(
+            *("gemmStridedBatched", char, *flags, of_product, Y.data.ptr, ldb, step_b),
+            *(X.data.ptr, lda, step_a, of_c, Z.data.ptr, ldc, step_c, len(Z)),
+        )
 
 
 def syrk(A: Any, C: Any, transpose: bool = False, alpha: float = 1.0) -> None:
@@ -211,10 +215,11 @@ def trsm(
     if count == 1:
         _blas("trsm", char, *flags, L.data.ptr, _leading(L), B.data.ptr, _leading(B))
         return
-    for part in _parts(count, MOST_MATRICES):
-        for vectors in _parts(m if rightside else n, MOST_VECTORS):
-            X = B[part, vectors] if rightside else B[part, :, vectors]
-            of_l, of_x = _pointers(_part(L, part), len(X)), _pointers(X, len(X))
+    for T, Y in parts(count, MOST_MATRICES, L, B):
+        of_l = _pointers(T, len(Y))
+        for vectors in slices(m if rightside else n, MOST_VECTORS):
+            X = Y[:, vectors] if rightside else Y[:, :, vectors]
+            of_x = _pointers(X, len(X))
             sizes = X.shape[2], X.shape[1], factor.ctypes.data
             _blas(
                 *("trsmBatched", char, *flags[:4], *sizes, of_l.data.ptr, _leading(L)),
@@ -233,13 +238,11 @@ def potrf(A: Any, lower: bool = True) -> Any:
     if A.size == 0:
         return info
     if count > 1:
-        for part in _parts(count, MOST_MATRICES):
-            X, of_info = A[part], info[part].data.ptr
+        for X, own_info in parts(count, MOST_MATRICES, A, info):
             of_x = _pointers(X, len(X))
-            _lapack("potrfBatched", char, uplo, n, of_x.data.ptr, ld, of_info, len(X))
+            _lapack("potrfBatched", char, uplo, n, of_x.data.ptr, ld, own_info.data.ptr, len(X))
         return info
-    size = _lapack("potrf_bufferSize", char, uplo, n, A.data.ptr, ld)
-    work = cupy.empty(size, A.dtype)
+    work, size = _workspace("potrf", char, uplo, n, A.data.ptr, ld)
     _lapack("potrf", char, uplo, n, A.data.ptr, ld, work.data.ptr, size, info.data.ptr)
     return info
 
@@ -253,8 +256,7 @@ def geqrf(A: Any, tau: Any) -> None:
     if A.size == 0:
         return
     char, ld, info = A.dtype.char, _leading(A), cupy.empty(1, np.int32)
-    size = _lapack("geqrf_bufferSize", char, n, m, A.data.ptr, ld)
-    work = cupy.empty(size, A.dtype)
+    work, size = _workspace("geqrf", char, n, m, A.data.ptr, ld)
     for of_a, of_tau in zip(_each(A), _each(tau), strict=True):
         _lapack("geqrf", char, n, m, of_a, ld, of_tau, work.data.ptr, size, info.data.ptr)
 
@@ -265,8 +267,7 @@ def orgqr(A: Any, tau: Any) -> None:
     if A.size == 0:
         return
     char, ld, info = A.dtype.char, _leading(A), cupy.empty(1, np.int32)
-    size = _lapack("orgqr_bufferSize", char, n, m, m, A.data.ptr, ld, tau.data.ptr)
-    work = cupy.empty(size, A.dtype)
+    work, size = _workspace("orgqr", char, n, m, m, A.data.ptr, ld, tau.data.ptr)
     for of_a, of_tau in zip(_each(A), _each(tau), strict=True):
         _lapack("orgqr", char, n, m, m, of_a, ld, of_tau, work.data.ptr, size, info.data.ptr)
 
@@ -312,8 +313,8 @@ def gesvdj(A: Any, s: Any, Ut: Any, Vh: Any) -> Any:
     params = library.createGesvdjInfo()
     try:
         if count > 1 and max(m, n) <= BATCHED_SVD:
-            for part in _parts(count, MOST_MATRICES):
-                _gesvdj_batched(A[part], s[part], Ut[part], Vh[part], info[part], params)
+            for part in parts(count, MOST_MATRICES, A, s, Ut, Vh, info):
+                _gesvdj_batched(part, params)
         else:
             _gesvdj_each(A, s, Ut, Vh, info, params)
     finally:
@@ -326,11 +327,10 @@ def _gesvdj_each(A: Any, s: Any, Ut: Any, Vh: Any, info: Any, params: int) -> No
     ld, economic = _leading(A), 1
     options = VECTORS, economic, n, m
     addresses = zip(_each(A), _each(s), _each(Vh), _each(Ut), _each(info), strict=True)
-    size = _lapack(
-        *("gesvdj_bufferSize", char, *options, A.data.ptr, ld, s.data.ptr),
+    work, size = _workspace(
+        *("gesvdj", char, *options, A.data.ptr, ld, s.data.ptr),
         *(Vh.data.ptr, n, Ut.data.ptr, m, params),
     )
-    work = cupy.empty(size, A.dtype)
     for of_a, of_s, of_vh, of_ut, of_info in addresses:
         _lapack(
             *("gesvdj", char, *options, of_a, ld, of_s, of_vh, n, of_ut, m),
@@ -338,13 +338,13 @@ def _gesvdj_each(A: Any, s: Any, Ut: Any, Vh: Any, info: Any, params: int) -> No
         )
 
 
-def _gesvdj_batched(A: Any, s: Any, Ut: Any, Vh: Any, info: Any, params: int) -> None:
+def _gesvdj_batched(stacks: tuple[Any, ...], params: int) -> None:
     """The routine wants contiguous matrices and gives all n and m vectors; the first ones are ours."""
+    A, s, Ut, Vh, info = stacks
     char, (count, m, n) = A.dtype.char, A.shape
     full_v, full_u = cupy.empty((count, n, n), A.dtype), cupy.empty((count, m, m), A.dtype)
     arrays = A.data.ptr, n, s.data.ptr, full_v.data.ptr, n, full_u.data.ptr, m
-    size = _lapack("gesvdjBatched_bufferSize", char, VECTORS, n, m, *arrays, params, count)
-    work = cupy.empty(size, A.dtype)
+    work, size = _workspace("gesvdjBatched", char, VECTORS, n, m, *arrays, params, count)
     _lapack(
         *("gesvdjBatched", char, VECTORS, n, m, *arrays),
         *(work.data.ptr, size, info.data.ptr, params, count),
@@ -363,13 +363,11 @@ def getrf(A: Any, piv: Any) -> Any:
     if A.size == 0:
         return info
     if count > 1 and n <= tuning.LU_BATCHED:
-        for part in _parts(count, MOST_MATRICES):
-            X, of_piv, of_info = A[part], piv[part].data.ptr, info[part].data.ptr
+        for X, own_piv, own_info in parts(count, MOST_MATRICES, A, piv, info):
             of_x = _pointers(X, len(X))
-            _blas("getrfBatched", char, n, of_x.data.ptr, ld, of_piv, of_info, len(X))
+            _blas("getrfBatched", char, n, of_x.data.ptr, ld, own_piv.data.ptr, own_info.data.ptr, len(X))
         return info
-    size = _lapack("getrf_bufferSize", char, n, n, A.data.ptr, ld)
-    work = cupy.empty(size, A.dtype)
+    work, _ = _workspace("getrf", char, n, n, A.data.ptr, ld)
     for of_a, of_piv, of_info in zip(_each(A), _each(piv), _each(info), strict=True):
         _lapack("getrf", char, n, n, of_a, ld, work.data.ptr, of_piv, of_info)
     return info
@@ -384,11 +382,10 @@ def getrs(LU: Any, piv: Any, Xt: Any, transpose: bool = False) -> None:
     flags = OPERATION[not transpose], n, k
     if count > 1 and n <= tuning.LU_BATCHED:
         status = np.zeros(1, np.int32)
-        for part in _parts(count, MOST_MATRICES):
-            X, of_piv = Xt[part], piv[part].data.ptr
-            of_lu, of_x = _pointers(_part(LU, part), len(X)), _pointers(X, len(X))
+        for F, own_piv, X in parts(count, MOST_MATRICES, LU, piv, Xt):
+            of_lu, of_x = _pointers(F, len(X)), _pointers(X, len(X))
             _blas(
-                *("getrsBatched", char, *flags, of_lu.data.ptr, ld, of_piv),
+                *("getrsBatched", char, *flags, of_lu.data.ptr, ld, own_piv.data.ptr),
                 *(of_x.data.ptr, ldx, status.ctypes.data, len(X)),
             )
         return
@@ -396,4 +393,6 @@ def getrs(LU: Any, piv: Any, Xt: Any, transpose: bool = False) -> None:
     step_lu, step_piv = _step(LU), _step(piv)
     for i, of_x in enumerate(_each(Xt)):
         of_lu, of_piv = LU.data.ptr + i * step_lu, piv.data.ptr + i * step_piv
-        _lapack("getrs", char, *flags, of_lu, ld, of_piv, of_x, ldx, info.data.ptr)
+        for rows in slices(k, MOST_ROWS):
+            size, own_x = min(k - rows.start, MOST_ROWS), of_x + rows.start * ldx * Xt.itemsize
+            _lapack("getrs", char, *flags[:2], size, of_lu, ld, of_piv, own_x, ldx, info.data.ptr)

@@ -11,7 +11,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lindiff_cuda.launching import NOWHERE, kernel, launch
+from lindiff_cuda.launching import MOST_ITEMS, NOWHERE, kernel, launch
+from lindiff_cuda.parts import parts
 
 __all__ = [
     "divide_by_gaps",
@@ -33,20 +34,28 @@ def strides(X: Any) -> tuple[Any, Any]:
     return np.int64(X.strides[1] // X.itemsize), np.int64(X.strides[0] // X.itemsize)
 
 
+def matrices_at_once(tiles: int) -> int:
+    """Matrices of so many tiles each that a launch can number."""
+    return max(MOST_ITEMS // max(tiles, 1), 1)
+
+
 def by_rows(name: str, X: Any, before: Any, *after: Any) -> None:
-    """A kernel of triangles.cu with a tile for each row."""
-    items = X.shape[0] * X.shape[1]
+    """A kernel of triangles.cu with a tile for each row; `before` are scalars and stacks."""
+    count, n = X.shape[:2]
     function = kernel("triangles.cu", name, X.dtype, WIDTH=LANES)
-    launch(function, items, LANES, (X, *before, *strides(X), items, X.shape[1], *after))
+    for Y, *own in parts(count, matrices_at_once(n), X, *before):
+        items = len(Y) * n
+        launch(function, items, LANES, (Y, *own, *strides(X), items, n, *after))
 
 
 def by_pairs(name: str, X: Any, before: Any, *after: Any) -> None:
     """A kernel of triangles.cu with a tile for each block of LANES x LANES entries."""
     count, n = X.shape[:2]
-    items = count * (-(-n // LANES)) ** 2
+    tiles, shared = (-(-n // LANES)) ** 2, 2 * LANES * (LANES + 1) * X.itemsize
     function = kernel("triangles.cu", name, X.dtype, WIDTH=LANES)
-    scalars = (*strides(X), items, n, *after)
-    launch(function, items, LANES, (X, *before, *scalars), 2 * LANES * (LANES + 1) * X.itemsize)
+    for Y, *own in parts(count, matrices_at_once(tiles), X, *before):
+        items = len(Y) * tiles
+        launch(function, items, LANES, (Y, *own, *strides(X), items, n, *after), shared)
 
 
 def real(X: Any, x: Any) -> Any:

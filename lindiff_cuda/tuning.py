@@ -58,6 +58,7 @@ FUSED = {
     "syevd_pushforward": (32,      32,         0,          0),
 }  # fmt: skip
 LETTERS = "fdFD"
+OWN_ENTRIES = 1 << 30  # of one matrix: the kernels count them in 32 bits
 
 # The same for the kernels that give each matrix a block of threads, between the orders above and those where
 # one matrix has work for the whole GPU. They hold it in shared memory where it fits (order 168 of float64 and
@@ -127,9 +128,11 @@ def is_blockwise(operation: str, order: int, dtype: Any, count: int, length: int
     block of threads.
     """
     in_time = length <= COLUMNS or count >= MATRICES
-    return count >= BLOCKS and order <= BLOCKWISE[operation][LETTERS.index(dtype.char)] and in_time
+    fits = order <= BLOCKWISE[operation][LETTERS.index(dtype.char)] and order * length <= OWN_ENTRIES
+    return count >= BLOCKS and fits and in_time
 
 
 def is_fused_along(operation: str, order: int, dtype: Any, length: int, most: int, count: int) -> bool:
     """`is_fused` for one that walks along `length` vectors: at most `most`, unless matrices abound."""
-    return is_fused(operation, order, dtype) and (length <= most or count >= MATRICES)
+    fits = is_fused(operation, order, dtype) and order * length <= OWN_ENTRIES
+    return fits and (length <= most or count >= MATRICES)

@@ -174,6 +174,61 @@ def test_singular_values_in_every_way(cupy, low_limits, rng, shape):
     assert_close(s, np.linalg.svd(A, compute_uv=False))
 
 
+MANY = 65_537  # more than an axis of a grid may have
+FEW = 16
+
+
+def repeated(arguments):
+    """Batches of so many matrices out of few, all of different values."""
+    return [x if x is None else np.concatenate([x] * (MANY // FEW) + [x[:1]]) for x in arguments]
+
+
+def assert_repeated(got, wanted):
+    """The first and the last matrices are those of the few, but for the signs of singular vectors."""
+    for x, y in zip(as_tuple(got), as_tuple(wanted), strict=True):
+        if isinstance(y, np.ndarray):
+            assert len(x) == MANY
+            ends = np.concatenate([x[:FEW].get(), x[-FEW - 1 :].get()])
+            np.testing.assert_allclose(abs(ends), abs(np.concatenate([y, y, y[:1]])), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["gemm", "potrf", "getrf", "getrs", "inverse", "trsm", "gesdd"])
+def test_many_matrices_in_libraries(cupy, low_limits, rng, name, monkeypatch):
+    """The libraries' routines for batches do not take any number of matrices."""
+    monkeypatch.setattr(low_limits.rowmajor, "BATCHED_SVD", 32)
+    problems = large_problems(rng, (FEW,), 1, np.float64) | {"gesdd": (general(rng, (FEW, 1, 1)),)}
+    wanted = getattr(lindiff.kernels, name)(*problems[name])
+    assert_repeated(getattr(low_limits, name)(*given(cupy, repeated(problems[name]))), wanted)
+
+
+# Operators that act on columns, and which of their arguments have them
+COLUMNS = {"gemm": (1, 2), "trmm": (1,), "trsm": (1,), "trmm_pullback": (1, 2), "trsm_pullback": (1, 2)}
+COLUMNS |= {"getrs": (2,), "syrk": (0,), "syrk_pullback": (0,)}
+PROBLEMS = [
+    (name, dtype, one_column)
+    for dtype in (np.float64, np.complex128)
+    for name in large_problems(np.random.default_rng(0), (1,), 3, dtype)
+    for one_column in ([False, True] if name in COLUMNS else [False])
+]
+
+
+@pytest.mark.parametrize("cupy", [pytest.param("gpu", marks=pytest.mark.gpu)], indirect=True)
+@pytest.mark.parametrize(("name", "dtype", "one_column"), PROBLEMS)
+@pytest.mark.parametrize("in_libraries", [False, True], ids=["fused", "in libraries"])
+def test_many_matrices(cupy, cuda, rng, monkeypatch, in_libraries, name, dtype, one_column):
+    """Of each operator, by the kernels of small matrices and by the libraries."""
+    if in_libraries:
+        for table in ("FUSED", "BLOCKWISE"):
+            limits = dict.fromkeys(getattr(cuda.tuning, table), (0, 0, 0, 0))
+            monkeypatch.setattr(cuda.tuning, table, limits)
+    arguments = large_problems(rng, (FEW,), 4, dtype)[name]
+    if one_column:
+        columns = COLUMNS[name]
+        arguments = [x[..., :1] if i in columns else x for i, x in enumerate(arguments)]
+    wanted = getattr(lindiff.kernels, name)(*arguments)
+    assert_repeated(getattr(cuda, name)(*given(cupy, repeated(arguments))), wanted)
+
+
 def test_long_batches(cupy, low_limits, rng, monkeypatch):
     """In parts, since the libraries' routines for batches do not take any number of matrices or vectors."""
     monkeypatch.setattr(low_limits.rowmajor, "MOST_MATRICES", 3)

@@ -92,6 +92,9 @@ class Recorder:
             for parameter, value in named.items():
                 if type(value) is not int:
                     raise TypeError(f"{name}: {parameter} must be an int, got {type(value)}")
+                if parameter in COUNTS and not name.startswith("x") and value >= 2**31:
+                    raise OverflowError("value too large to convert to int")
+                self.check(parameter not in BATCH or value <= MOST_MATRICES, name)
             if not name.endswith(("_bufferSize", "PointerMode")):
                 self.module.calls.append((name, {k: v for k, v in named.items() if k in FLAGS}))
             return evaluate(lambda good: self.check(good, name), dtype, *arguments)
@@ -99,6 +102,11 @@ class Recorder:
         routine.__name__ = name
         return routine
 
+
+# Parameters that are an `int` in C but for the 64-bit interface; what may be on a grid's second axis.
+COUNTS = {"m", "n", "k", "nrhs", "lda", "ldb", "ldc", "ldu", "ldv", "lwork", "batchCount", "batchSize"}
+BATCH = {"batchCount", "batchSize"}
+MOST_MATRICES = 65_535
 
 # Parameters that tests look at.
 FLAGS = {

@@ -17,6 +17,13 @@ NAMES = (
     *("cupyx.scipy", "cupy_backends", "cupy_backends.cuda"),
     *("cupy_backends.cuda.libs", "cupy_backends.cuda.libs.cublas", "cupy_backends.cuda.libs.cusolver"),
 )
+PROPERTIES = {
+    "name": b"stand-in",
+    "major": 9,
+    "minor": 0,
+    "multiProcessorCount": 132,
+    "totalGlobalMem": 1 << 36,
+}
 
 
 @contextmanager
@@ -40,6 +47,9 @@ def installed():
     cuda.runtime.getDevice = lambda: Device.id
     cuda.runtime.getDeviceCount = lambda: 1
     cuda.runtime.deviceGetAttribute = compiled.attribute
+    cuda.runtime.getDeviceProperties = lambda device: dict(PROPERTIES)
+    cuda.runtime.driverGetVersion = cuda.runtime.runtimeGetVersion = lambda: 12040
+    cupy.__version__ = "14.2.0"
     cuda.device.get_cublas_handle = cublas.handle
     cuda.device.get_cusolver_handle = cusolver.handle
     cuda.get_current_stream = compiled.get_current_stream
