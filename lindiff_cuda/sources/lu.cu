@@ -48,14 +48,13 @@ DEVICE int load_factors(const SCALAR *LU, const int *piv, int n, SCALAR *M, int 
     const int singular = load_triangle(LU, n, true, M);
     for (int i = 0; i < WIDTH; ++i)
         if (c > i) M[i * LD + c] = c < n ? LU[i * n + c] : SCALAR(0);
-    if (c == 0) {
-        for (int i = 0; i < n; ++i) order[i] = i;
-        for (int i = 0; i < n; ++i) {
-            int other = order[piv[i]];
-            order[piv[i]] = order[i];
-            order[i] = other;
-        }
+    const int exchanged = c < n ? piv[c] : 0;
+    int place = c;   // where entry c of b comes to be
+    for (int i = 0; i < n; ++i) {
+        const int other = broadcast(exchanged, i);
+        place = place == other ? i : place == i ? other : place;
     }
+    if (c < n) order[place] = c;
     sync();
     return singular;
 }

@@ -36,35 +36,59 @@ DEVICE int load_t(const SCALAR *A, const Layout &layout, SCALAR *L) {
     return zero > WIDTH ? 0 : zero;
 }
 
-// x := vector first + lane of B, zero behind the last; rows go through `stage`
+// X := the vectors of B from `first` on, one in every column, zero behind the last
+DEVICE void load_block(const SCALAR *B, const Layout &layout, int first, SCALAR *X) {
+    const int c = lane(), n = layout.n, k = layout.k;
+#pragma unroll 8
+    for (int r = 0; r < WIDTH; ++r) {
+        const int i = layout.rightside ? c : r, v = layout.rightside ? r : c;   // entry i of vector v
+        const long long place = layout.rightside ? (first + v) * (long long) n + i : i * (long long) k + first + v;
+        X[(i < n ? layout.index(i) : i) * LD + v] = i < n && first + v < k ? B[place] : SCALAR(0);
+    }
+    sync();
+}
+
+DEVICE void store_block(SCALAR *B, const Layout &layout, int first, const SCALAR *X) {
+    const int c = lane(), n = layout.n, k = layout.k;
+    sync();
+#pragma unroll 8
+    for (int r = 0; r < WIDTH; ++r) {
+        const int i = layout.rightside ? c : r, v = layout.rightside ? r : c;
+        const long long place = layout.rightside ? (first + v) * (long long) n + i : i * (long long) k + first + v;
+        if (i < n && first + v < k) B[place] = X[layout.index(i) * LD + v];
+    }
+    sync();
+}
+
+// x := column `lane` of X
+DEVICE void load_column(const SCALAR *X, Column &x) {
+#pragma unroll
+    for (int i = 0; i < WIDTH; ++i) x[i] = X[i * LD + lane()];
+}
+
+// x := vector first + lane of B; rows go through `stage`
 DEVICE void load_vectors(const SCALAR *B, const Layout &layout, int first, SCALAR *stage, Column &x) {
     const int v = first + lane(), n = layout.n, k = layout.k;
     if (layout.rightside) {
-        for (int r = 0; r < WIDTH && first + r < k; ++r)
-            if (lane() < n) stage[r * LD + lane()] = B[(long long) (first + r) * n + lane()];
-        sync();
-    }
-    const SCALAR *entry = layout.rightside ? stage + lane() * LD : B + v;
-    int step = layout.rightside ? 1 : k, place = layout.turned ? (n - 1) * step : 0;
-    step = layout.turned ? -step : step;
+        load_block(B, layout, first, stage);
+        load_column(stage, x);
+    } else {
 #pragma unroll
-    for (int i = 0; i < WIDTH; ++i, place += step) x[i] = i < n && v < k ? entry[place] : SCALAR(0);
-    sync();
+        for (int i = 0; i < WIDTH; ++i)
+            x[i] = i < n && v < k ? B[layout.index(i) * k + v] : SCALAR(0);
+    }
 }
 
 DEVICE void store_vectors(SCALAR *B, const Layout &layout, int first, SCALAR *stage, const Column &x) {
     const int v = first + lane(), n = layout.n, k = layout.k;
-    SCALAR *entry = layout.rightside ? stage + lane() * LD : B + v;
-    int step = layout.rightside ? 1 : k, place = layout.turned ? (n - 1) * step : 0;
-    step = layout.turned ? -step : step;
+    if (layout.rightside) {
+        spread(stage, n, x);
+        store_block(B, layout, first, stage);
+    } else {
 #pragma unroll
-    for (int i = 0; i < WIDTH; ++i, place += step)
-        if (i < n && v < k) entry[place] = x[i];
-    sync();
-    if (!layout.rightside) return;
-    for (int r = 0; r < WIDTH && first + r < k; ++r)
-        if (lane() < n) B[(long long) (first + r) * n + lane()] = stage[r * LD + lane()];
-    sync();
+        for (int i = 0; i < WIDTH; ++i)
+            if (i < n && v < k) B[layout.index(i) * k + v] = x[i];
+    }
 }
 
 // B becomes NaN, and so does A
@@ -147,15 +171,15 @@ DEVICE void pull_back(const SCALAR *triangles, const SCALAR *others, SCALAR *bar
     }
     fill(t, 0);
     for (int first = 0; first < k; first += WIDTH) {
-        load_vectors(bars + offset, layout, first, X, x);
+        load_block(bars + offset, layout, first, X);
+        load_column(X, x);
         if (SOLVE) solve_adjoint(L, x);
-        spread(Y, n, x);
+        spread(Y, WIDTH, x);
         if (!SOLVE) multiply_adjoint(L, x);
         scale(x, alpha);
-        store_vectors(bars + offset, layout, first, X, x);
-        load_vectors(others + offset, layout, first, X, x);
-        spread(X, n, x);
-        sync();
+        spread(X, WIDTH, x);
+        store_block(bars + offset, layout, first, X);
+        load_block(others + offset, layout, first, X);
 #pragma unroll 1
         for (int v = 0; v < WIDTH; ++v) {
             SCALAR other = conj(X[lane() * LD + v]);
