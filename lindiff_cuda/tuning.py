@@ -10,6 +10,7 @@ from typing import Any
 
 __all__ = [
     "BLOCKS",
+    "BLOCKS_EACH",
     "BLOCKWISE",
     "CHOLESKY_BATCHED",
     "CHOLESKY_LEAF",
@@ -80,6 +81,8 @@ VECTORS, COLUMNS = 128, 512
 MATRICES = 1024
 # Threads of a block of fused kernels: more hide more of the waiting for memory, fewer leave room for others.
 THREADS = 128
+# Such blocks for every multiprocessor: where there are not so many, they have fewer threads, down to a warp.
+BLOCKS_EACH = 2
 
 # ---- batches in libraries ------------------------------------------------------------------------------
 
