@@ -143,8 +143,9 @@ def launch(function: Any, count: int, width: int, arguments: Any, shared: int = 
 def threads_of(count: int, width: int, shared: int) -> int:
     """Threads of a block of `launch`: `tuning.THREADS`.
 
-    Fewer, but whole warps, where blocks would not go round all multiprocessors. Fewer, where its items' shared
-    memory would exceed what a block has on every device, or, from less than a warp on, what it may have there.
+    Fewer, but whole warps, where blocks would not go round all multiprocessors. Fewer, where its items'
+    shared memory would exceed what a block has on every device, or, from less than a warp on, what it may
+    have there.
     """
     threads, blocks = tuning.THREADS, tuning.BLOCKS_EACH * multiprocessors()
     while threads > WARP and count * width < blocks * threads:

@@ -12,6 +12,7 @@ __all__ = [
     "BLOCKS",
     "BLOCKS_EACH",
     "BLOCKWISE",
+    "BYTES_OF_PARTS",
     "CHOLESKY_BATCHED",
     "CHOLESKY_LEAF",
     "COLUMNS",
@@ -113,6 +114,9 @@ SYRK_ALONE = 512
 INFO_AS_IT_IS = 1 << 12
 # Steps of time series of which is kept what nobody comes back for: memory against reading a model again.
 STEPS_IN_PASSING = 32
+# Bytes for the gradients that single time series have of arrays which they share, one for every step, before
+# these are summed: more make fewer launches. A quarter of a gigabyte takes some 100 µs to write and read.
+BYTES_OF_PARTS = 1 << 28
 # Lanes that look an array through for NaN and the like: as many as keep a GPU busy, more would find no room.
 LANES_OF_FAULTS = 1 << 18
 

@@ -20,7 +20,7 @@ constexpr int OWN_COLUMNS = (d + WIDTH - 1) / WIDTH;
 constexpr int OWN_OF_R = INDEPENDENT ? p : (p * p + WIDTH - 1) / WIDTH;
 // Loops over a row that a lane keeps in registers unroll, so that it stays there. Of loops around them those of larger
 // matrices go two rounds at a time, for all that is unrolled does not fit into the registers
-constexpr int ROUNDS = n <= 12 ? n : 2;
+constexpr int ROUNDS = n <= 8 ? n : 2;
 constexpr int UNROLLED_ELEMENTS = p * n <= (INDEPENDENT ? 16 : 64) ? p : 1;   // loops over observations
 constexpr int UNROLLED_R = OWN_OF_R <= 4 ? OWN_OF_R : 1;
 constexpr int KEPT_ROWS = n + d + p;                          // of P_f, m_f and Kᵀ, one entry a lane
@@ -492,10 +492,20 @@ extern "C" __global__ void kalman_filter(
 
 // ---- backward ------------------------------------------------------------------------------------
 
-// Where gradients go, (series, steps or 1, ...); null for what is not wanted
+// Where gradients go, (series, steps or 1, ...); null for what is not wanted. Those of arrays that series share and
+// that vary in time have but the steps `from` to `until` of this launch: they are summed over series after each
 struct Bars {
     SCALAR *y, *A, *B, *Q, *R, *m, *P, *c;
+    int from, until;
 };
+
+// Whether the gradient of an array goes to its place at step t, and which place
+DEVICE bool is_due(const Bars &bars, const Parameter &x, int t) { return t == bars.from || x.steps > 1; }
+DEVICE long long place_of(const Model &g, const Bars &bars, const Parameter &x, int s, int t) {
+    if (x.steps == 1) return s;
+    if (x.series == g.series) return (long long)s * g.steps + t;
+    return (long long)s * (bars.until - bars.from) + (t - bars.from);
+}
 
 // Where smoothed moments go: means (series, steps, d, n), covariances (series, steps, n, n)
 struct Smoothed {
@@ -515,37 +525,46 @@ DEVICE SCALAR weighted(const Room &room, const SCALAR *x, int distance, int c) {
     return total;
 }
 
-// What is added up goes to its place: of a step where the array varies in time, else with the first step
+// What is added up goes to its place: of a step where the array varies in time, else with the first step of a launch,
+// to what later ones have found
+DEVICE void put(SCALAR &total, SCALAR &place, bool add) {
+    place = add ? place + total : total;
+    total = 0;
+}
 DEVICE void write_totals(const Model &g, const Bars &bars, int s, int t, Totals &totals) {
     const int i = lane();
-    if (bars.A && i < n && (t == 0 || g.A.steps > 1)) {
-        SCALAR *out = bars.A + ((long long)s * g.A.steps + (g.A.steps > 1 ? t : 0)) * n * n;
+    const bool later = bars.until < g.steps;
+    if (bars.A && i < n && is_due(bars, g.A, t)) {
+        SCALAR *out = bars.A + place_of(g, bars, g.A, s, t) * n * n;
 #pragma unroll ROUNDS
-        for (int j = 0; j < n; ++j) out[j * n + i] = totals.A[j], totals.A[j] = 0;
+        for (int j = 0; j < n; ++j) put(totals.A[j], out[j * n + i], later && g.A.steps == 1);
     }
-    if (bars.B && i < n && (t == 0 || g.B.steps > 1)) {
-        SCALAR *out = bars.B + ((long long)s * g.B.steps + (g.B.steps > 1 ? t : 0)) * p * n;
+    if (bars.B && i < n && is_due(bars, g.B, t)) {
+        SCALAR *out = bars.B + place_of(g, bars, g.B, s, t) * p * n;
 #pragma unroll UNROLLED_ELEMENTS
-        for (int a = 0; a < p; ++a) out[a * n + i] = totals.B[a], totals.B[a] = 0;
+        for (int a = 0; a < p; ++a) put(totals.B[a], out[a * n + i], later && g.B.steps == 1);
     }
-    if (bars.Q && i < n && (t == 0 || g.Q.steps > 1)) {
-        SCALAR *out = bars.Q + (((long long)s * g.Q.steps + (g.Q.steps > 1 ? t : 0)) * n + i) * n;
+    if (bars.Q && i < n && is_due(bars, g.Q, t)) {
+        SCALAR *out = bars.Q + (place_of(g, bars, g.Q, s, t) * n + i) * n;
 #pragma unroll ROUNDS
-        for (int j = 0; j < n; ++j) out[j] = totals.Q[j], totals.Q[j] = 0;
+        for (int j = 0; j < n; ++j) put(totals.Q[j], out[j], later && g.Q.steps == 1);
     }
-    if (bars.R && (t == 0 || g.R.steps > 1)) {
-        SCALAR *out = bars.R + ((long long)s * g.R.steps + (g.R.steps > 1 ? t : 0)) * g.R.size;
+    if (bars.R && is_due(bars, g.R, t)) {
+        SCALAR *out = bars.R + place_of(g, bars, g.R, s, t) * g.R.size;
 #pragma unroll UNROLLED_R
         for (int q = 0; q < OWN_OF_R; ++q) {
             int e = INDEPENDENT ? q : i + q * WIDTH;
-            if (e < g.R.size && (!INDEPENDENT || i == 0)) out[e] = totals.R[q];
-            totals.R[q] = 0;
+            if (e < g.R.size && (!INDEPENDENT || i == 0)) put(totals.R[q], out[e], later && g.R.steps == 1);
+            else totals.R[q] = 0;
         }
     }
-    if (bars.c && i < n && (t == 0 || g.c.steps > 1)) {
-        bars.c[((long long)s * g.c.steps + (g.c.steps > 1 ? t : 0)) * n + i] = totals.c;
-        totals.c = 0;
-    }
+    if (bars.c && i < n && is_due(bars, g.c, t))
+        put(totals.c, bars.c[place_of(g, bars, g.c, s, t) * n + i], later && g.c.steps == 1);
+}
+
+// Where this lane's rows of N and r wait for the launch of the steps before: carried (n + d, series, n)
+DEVICE SCALAR *carried_of(const Model &g, SCALAR *carried, int s) {
+    return carried + (long long)s * n + (lane() < n ? lane() : 0);
 }
 
 // From the r and N of the step after t to u = Aᵀ r and F = Aᵀ N A, with what A, Q and c get of them; M, the
@@ -747,10 +766,10 @@ extern "C" __global__ void kalman_gradient(
     int c_series, int c_steps, int diffuse, SCALAR *starts, SCALAR *rows, SCALAR *numbers,
     const int *info, const SCALAR *mixing, const SCALAR *logdet_bar, SCALAR *y_bar, SCALAR *A_bar,
     SCALAR *B_bar, SCALAR *Q_bar, SCALAR *R_bar, SCALAR *m_bar, SCALAR *P_bar, SCALAR *c_bar, SCALAR *means,
-    SCALAR *covariances) {
+    SCALAR *covariances, int from, int until, SCALAR *carried) {
     const Model g = MODEL;
     const Smoothed smoothed = {means, covariances};
-    const Bars bars = {y_bar, A_bar, B_bar, Q_bar, R_bar, m_bar, P_bar, c_bar};
+    const Bars bars = {y_bar, A_bar, B_bar, Q_bar, R_bar, m_bar, P_bar, c_bar, from, until};
     const int s = item(), i = lane(), row = i < n ? i : 0;
     if (s >= series) return;
     Room &room = *reinterpret_cast<Room *>(shared_of_tile<SCALAR>(ROOM));
@@ -763,15 +782,20 @@ extern "C" __global__ void kalman_gradient(
     Step step;
 #pragma unroll
     for (int j = 0; j < n; ++j) N[j] = 0;
+    const long long next = (long long)series * n;
+    SCALAR *const own = carried_of(g, carried, s);
+    if (until < steps)
+#pragma unroll
+        for (int j = 0; j < n; ++j) N[j] = own[j * next];
     for (int e = i; e < d * d; e += WIDTH)
         room.omega[e] = failed ? not_a_number<SCALAR>() : mixing[(long long)s * d * d + e];
     if (i < n)
-        for (int c = 0; c < d; ++c) room.mean[c * n + i] = 0;
+        for (int c = 0; c < d; ++c) room.mean[c * n + i] = until < steps ? own[(n + c) * next] : SCALAR(0);
     sync();
-    const int last_block = steps > 0 ? (steps - 1) / block * block : -1;
-    for (int first = last_block; first >= 0; first -= block) {
-        const int last = first + block < steps ? first + block : steps;
-        if (BLOCKWISE && !failed) {   // the filter again: no block is kept
+    const int last_block = until > 0 ? (until - 1) / block * block : -1;
+    for (int first = last_block; first > from - block && first >= 0; first -= block) {
+        const int end = first + block < steps ? first + block : steps, last = end < until ? end : until;
+        if (BLOCKWISE && !failed && last == end) {   // the filter again: no block is kept
             Sums unused = {};
             int overflow = steps;
             SCALAR r[d];
@@ -790,7 +814,7 @@ extern "C" __global__ void kalman_gradient(
                 if (i < n) room.mean[c * n + i] = r[c];
         }
         sync();
-        for (int t = last - 1; t >= first; --t) {
+        for (int t = last - 1; t >= first && t >= from; --t) {
             Kept kept = kept_of(g, s, t - first);
             SCALAR m[d];
 #pragma unroll
@@ -802,7 +826,7 @@ extern "C" __global__ void kalman_gradient(
                 for (int a = 0; a < p; ++a) room.gains[a * n + i] = kept.row[(n + d + a) * kept.rows];
 #pragma unroll
             for (int c = 0; c < d; ++c) M[c] = weighted(room, m, 1, c);
-            read_step(g, s, t, t == steps - 1, step);
+            read_step(g, s, t, t == until - 1, step);
             if (t < steps - 1)
                 back_in_time(g, bars, s, t, room, step.A, P_row, N, M, omega, totals);
             else
@@ -813,6 +837,12 @@ extern "C" __global__ void kalman_gradient(
         }
     }
     if (i >= n) return;
+    if (from > 0) {
+#pragma unroll
+        for (int j = 0; j < n; ++j) own[j * next] = N[j];
+        for (int c = 0; c < d; ++c) own[(n + c) * next] = room.mean[c * n + i];
+        return;
+    }
 #pragma unroll
     for (int j = 0; j < n; ++j) {
         SCALAR x = -omega * N[j];
