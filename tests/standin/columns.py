@@ -92,7 +92,7 @@ class Recorder:
             for parameter, value in named.items():
                 if type(value) is not int:
                     raise TypeError(f"{name}: {parameter} must be an int, got {type(value)}")
-            if not name.endswith(("_bufferSize", "PointerMode")):
+            if not name.endswith(("_bufferSize", "PointerMode", "MathMode")):
                 self.module.calls.append((name, {k: v for k, v in named.items() if k in FLAGS}))
             return evaluate(lambda good: self.check(good, name), dtype, *arguments)
 
