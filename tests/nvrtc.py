@@ -11,7 +11,7 @@ from pathlib import Path
 
 from standin.compiled import folder
 
-__all__ = ["available", "knows", "log_of"]
+__all__ = ["available", "knows", "log_of", "ptx_of"]
 
 
 @functools.cache
@@ -39,11 +39,20 @@ def log_of(text, options):
 
     Kept where the stand-in keeps its libraries: a text that has compiled does so again.
     """
+    return kept("log", text, options)
+
+
+def ptx_of(text, options):
+    """The text compiled for a ``compute_…``; kept, too."""
+    return kept("ptx", text, options)
+
+
+def kept(kind, text, options):
     key = hashlib.sha256("\0".join([text, *options, version()]).encode()).hexdigest()
-    target = folder() / f"{key}.log"
+    target = folder() / f"{key}.{kind}"
     if not target.exists():
         place = target.with_suffix(f".{os.getpid()}")
-        place.write_text(compile_text(text, options), encoding="utf-8")
+        place.write_text(compile_text(text, options)[kind], encoding="utf-8")
         place.replace(target)
     return target.read_text(encoding="utf-8")
 
@@ -64,22 +73,28 @@ def version():
 
 
 def compile_text(text, options):
-    """The compiler's log."""
+    """The compiler's log, and what it has made, if that is a text."""
     nvrtc = library()
     program = ctypes.c_void_p()
     check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None))
     try:
         given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         failed = nvrtc.nvrtcCompileProgram(program, len(options), given)
-        size = ctypes.c_size_t()
-        check(nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size)))
-        log = ctypes.create_string_buffer(size.value)
-        check(nvrtc.nvrtcGetProgramLog(program, log))
+        log = result(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
         if failed:
-            raise RuntimeError(log.value.decode())
-        return log.value.decode()
+            raise RuntimeError(log)
+        return {"log": log, "ptx": result(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)}
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def result(size_of, get, program):
+    """One of the texts of a program."""
+    size = ctypes.c_size_t()
+    check(size_of(program, ctypes.byref(size)))
+    text = ctypes.create_string_buffer(max(size.value, 1))
+    check(get(program, text))
+    return text.value.decode()
 
 
 def check(status):

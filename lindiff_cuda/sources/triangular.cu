@@ -4,11 +4,12 @@
 // All cases are one: a lower triangle T stands to the left of vectors, one per lane. They are B's columns, or
 // its rows where L stands on the right. T is L, transposed or not, conjugated or not; an upper triangle is
 // turned by 180 degrees, and so are then the vectors.
+#define LOCKSTEP
 #include "matrix.cuh"
 
 // How T and the vectors lie in memory
 struct Layout {
-    int n, k, rightside, transposed, conjugate, turned;
+    int own, n, k, rightside, transposed, conjugate, turned;
 
     __device__ __forceinline__ int index(int i) const { return turned ? n - 1 - i : i; }
 };
@@ -91,7 +92,7 @@ DEVICE void store_vectors(SCALAR *B, const Layout &layout, int first, SCALAR *st
     }
 }
 
-// B becomes NaN, and so does A
+// A becomes NaN
 DEVICE void refuse(SCALAR *A, int entries) {
     for (int e = lane(); e < entries; e += WIDTH) A[e] = not_a_number<SCALAR>();
 }
@@ -103,13 +104,10 @@ DEVICE void apply(const SCALAR *triangles, SCALAR *matrices, int *info, REAL alp
                   const Layout &layout) {
     const int size = WIDTH * LD;
     SCALAR *L = shared_of_tile<SCALAR>(layout.rightside ? 2 * size : size), *stage = L + size;
-    SCALAR *B = matrices + (long long) item() * layout.n * layout.k;
+    SCALAR *B = matrices + (long long) layout.own * layout.n * layout.k;
     Column x;
-    const int zero = load_t(triangles + item() * stride, layout, L);
-    if (SOLVE) {
-        if (lane() == 0) info[item()] = zero;
-        if (zero) return refuse(B, layout.n * layout.k);
-    }
+    const int zero = load_t(triangles + layout.own * stride, layout, L);
+    if (SOLVE && lane() == 0) info[layout.own] = zero;
     for (int first = 0; first < layout.k; first += WIDTH) {
         load_vectors(B, layout, first, stage, x);
         if (SOLVE)
@@ -119,21 +117,23 @@ DEVICE void apply(const SCALAR *triangles, SCALAR *matrices, int *info, REAL alp
         scale(x, alpha);
         store_vectors(B, layout, first, stage, x);
     }
+    sync();
+    if (SOLVE && zero) refuse(B, layout.n * layout.k);
 }
 
 extern "C" __global__ void trsm(const SCALAR *triangles, SCALAR *matrices, int *info, REAL alpha,
                                 long long stride, int count, int n, int k, int rightside, int transposed,
                                 int conjugate, int turned) {
-    if (item() >= count) return;
-    apply<true>(triangles, matrices, info, alpha, stride, {n, k, rightside, transposed, conjugate, turned});
+    BEGIN_ITEM(count)
+    apply<true>(triangles, matrices, info, alpha, stride, {own, n, k, rightside, transposed, conjugate, turned});
 }
 
 extern "C" __global__ void trmm(const SCALAR *triangles, SCALAR *matrices, REAL alpha, long long stride,
                                 int count, int n, int k, int rightside, int transposed, int conjugate,
                                 int turned) {
-    if (item() >= count) return;
+    BEGIN_ITEM(count)
     apply<false>(triangles, matrices, nullptr, alpha, stride,
-                 {n, k, rightside, transposed, conjugate, turned});
+                 {own, n, k, rightside, transposed, conjugate, turned});
 }
 
 // L_bar := the triangle of t, column `lane` of the cotangent of T; the other triangle is zero
@@ -158,17 +158,11 @@ DEVICE void pull_back(const SCALAR *triangles, const SCALAR *others, SCALAR *bar
                       int *info, REAL alpha, long long stride, const Layout &layout) {
     const int size = WIDTH * LD, n = layout.n, k = layout.k;
     SCALAR *L = shared_of_tile<SCALAR>(3 * size), *Y = L + size, *X = Y + size;
-    const long long offset = (long long) item() * n * k;
-    SCALAR *L_bar = triangle_bars + entries_before(n);
+    const long long offset = (long long) layout.own * n * k;
+    SCALAR *L_bar = triangle_bars + entries_before(layout.own, n);
     Column x, t;
-    const int zero = load_t(triangles + item() * stride, layout, L);
-    if (SOLVE) {
-        if (lane() == 0) info[item()] = zero;
-        if (zero) {
-            refuse(bars + offset, n * k);
-            return refuse(L_bar, n * n);
-        }
-    }
+    const int zero = load_t(triangles + layout.own * stride, layout, L);
+    if (SOLVE && lane() == 0) info[layout.own] = zero;
     fill(t, 0);
     for (int first = 0; first < k; first += WIDTH) {
         load_block(bars + offset, layout, first, X);
@@ -190,22 +184,27 @@ DEVICE void pull_back(const SCALAR *triangles, const SCALAR *others, SCALAR *bar
     }
     scale(t, SOLVE ? REAL(-1) : alpha);
     store_triangle(L_bar, layout, Y, t);
+    sync();
+    if (SOLVE && zero) {
+        refuse(bars + offset, n * k);
+        refuse(L_bar, n * n);
+    }
 }
 
 extern "C" __global__ void trsm_pullback(const SCALAR *triangles, const SCALAR *others, SCALAR *bars,
                                          SCALAR *triangle_bars, int *info, REAL alpha, long long stride,
                                          int count, int n, int k, int rightside, int transposed,
                                          int conjugate, int turned) {
-    if (item() >= count) return;
+    BEGIN_ITEM(count)
     pull_back<true>(triangles, others, bars, triangle_bars, info, alpha, stride,
-                    {n, k, rightside, transposed, conjugate, turned});
+                    {own, n, k, rightside, transposed, conjugate, turned});
 }
 
 extern "C" __global__ void trmm_pullback(const SCALAR *triangles, const SCALAR *others, SCALAR *bars,
                                          SCALAR *triangle_bars, REAL alpha, long long stride, int count,
                                          int n, int k, int rightside, int transposed, int conjugate,
                                          int turned) {
-    if (item() >= count) return;
+    BEGIN_ITEM(count)
     pull_back<false>(triangles, others, bars, triangle_bars, nullptr, alpha, stride,
-                     {n, k, rightside, transposed, conjugate, turned});
+                     {own, n, k, rightside, transposed, conjugate, turned});
 }
