@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 import cupy
@@ -19,6 +20,7 @@ ARGUMENTS = (
     *("initial_state", "initial_state_cov", "state_intercept"),
 )
 MOST_STEPS = 1 << 30  # the kernels count them in 32 bits, and one block of steps beyond
+TIMED = {"transition", "design", "state_cov", "obs_cov", "state_intercept"}  # may have one for every step
 
 
 class Sizes(NamedTuple):
@@ -70,6 +72,47 @@ class Sizes(NamedTuple):
         }
 
 
+class Part:
+    """The gradient of an array of the model: as the kernel writes it, for each series, and as it is wanted.
+
+    Parameters
+    ----------
+    x : cupy.ndarray
+        The array, (1 or S, ...).
+    timed : bool
+        Whether its second axis are the steps, unless that has length 1.
+    series, steps : int
+        S and T.
+    """
+
+    def __init__(self, x: Any, timed: bool, series: int, steps: int) -> None:
+        self.empty = cupy.empty if steps else cupy.zeros  # the kernel writes with the first step
+        self.series, self.shared = series, len(x) != series
+        self.by_step = self.shared and timed and x.shape[1] > 1
+        self.step = series * x[0, 0].nbytes if self.by_step else 0  # bytes of a step before series are summed
+        self.total: Any = self.empty(x.shape, x.dtype)
+        self.own: Any = self.total
+
+    def place(self, window: int) -> Any:
+        """Where the kernel writes, so many steps in one launch."""
+        if self.shared:
+            tail = (window, *self.total.shape[2:]) if self.by_step else self.total.shape[1:]
+            self.own = self.empty((self.series, *tail), self.total.dtype)
+        return self.own
+
+    def add_up(self, start: int, until: int) -> None:
+        """Take the sum over series of these steps, which a launch has written."""
+        shape = self.series, until - start, *self.total.shape[2:]
+        own = self.own.reshape(-1)[: prod(shape)].reshape(shape)
+        self.total[:, start:until] = cupy.sum(own, axis=0, keepdims=True)
+
+    def result(self) -> Any:
+        """The gradient of the shape of the array."""
+        if self.shared and not self.by_step:
+            return cupy.sum(self.own, axis=0, keepdims=True)
+        return self.total
+
+
 class Sweeps:
     """The filter run over every series, one tile of a warp for each; what its gradient needs is kept.
 
@@ -101,7 +144,8 @@ class Sweeps:
     a full obs_cov (`Plan.block`: of so many steps, for one more filter on the way back).  One series is as
     slow as thousands; from some hundreds on the GPU is busy.
 
-    Sums over series of the gradients of what they share are taken in a fixed order.
+    Sums over series of the gradients of what they share are taken in a fixed order; of what changes from step
+    to step, after some of the steps, each time with a launch: `tuning.BYTES_OF_PARTS`.
     """
 
     def __init__(self, arrays: tuple[Any, ...], plan: Any) -> None:
@@ -163,17 +207,26 @@ class Sweeps:
             mixing[:, 0, 1:] = mixing[:, 1:, 0] = -cross_bar
             mixing[:, 1:, 1:] = -info_bar - cupy.swapaxes(info_bar, 1, 2)
         logdet_bar = cupy.ascontiguousarray(logdet_bar, self.gram.dtype)
-        empty = cupy.empty if self.steps else cupy.zeros  # the kernel writes with the first step
-        parts = tuple(
-            empty((self.series, *x.shape[1:]), x.dtype) if want and x is not None else None
-            for x, want in zip(self.arrays, wanted, strict=True)
-        )
-        places = (NOWHERE if part is None else part for part in parts)
-        self._launch("kalman_gradient", self.info, mixing, logdet_bar, *places, NOWHERE, NOWHERE)
-        return tuple(
-            part if part is None or x.shape[0] == self.series else cupy.sum(part, axis=0, keepdims=True)
-            for x, part in zip(self.arrays, parts, strict=True)
-        )
+        parts = [
+            Part(x, name in TIMED, self.series, self.steps) if want and x is not None else None
+            for x, name, want in zip(self.arrays, ARGUMENTS, wanted, strict=True)
+        ]
+        window = self._window(parts)
+        places = [NOWHERE if part is None else part.place(window) for part in parts]
+        carried = cupy.empty((self.sizes.n + self.sizes.d + 1, self.series, self.sizes.n), self.gram.dtype)
+        for until in range(self.steps, 0, -window) if self.steps else (0,):
+            between = max(until - window, 0), until
+            results = self.info, mixing, logdet_bar, *places, NOWHERE, NOWHERE, *between, carried
+            self._launch("kalman_gradient", *results)
+            for part in parts:
+                if part is not None and part.by_step:
+                    part.add_up(*between)
+        return tuple(None if part is None else part.result() for part in parts)
+
+    def _window(self, parts: list[Any]) -> int:
+        """Steps of a launch: as many as there is room for what is summed over series after it."""
+        step = sum(part.step for part in parts if part is not None)
+        return max(min(self.steps, tuning.BYTES_OF_PARTS // step if step else self.steps), 1)
 
     def filtered(self) -> tuple[Any, Any]:
         """Means (S, T, n) and covariances (S, T, n, n) of the states given the data so far.
@@ -196,7 +249,7 @@ class Sweeps:
         mixing[...] = cupy.eye(d, dtype=dtype)
         weight = cupy.full(self.series, -0.5, dtype)
         bars = [NOWHERE] * len(self.arrays)
-        results = self.info, mixing, weight, *bars, means, covariances
+        results = self.info, mixing, weight, *bars, means, covariances, 0, self.steps, NOWHERE
         self._launch("kalman_gradient", *results, smoothing=True)
         return means, covariances
 

@@ -36,7 +36,9 @@ SHARED = 48 * 1024  # bytes of shared memory that a block has on every device wi
 ALL_SHARED = 64 * 1024  # and that it may have there
 MOST_SHARED = 97  # CUDA's number of the attribute that says what it may have on a device
 MOST_ITEMS = np.iinfo(np.int32).max  # of a launch: blocks of a grid's first axis, and what kernels count with
+MULTIPROCESSORS = 16  # and of that which counts multiprocessors
 RESERVED = 1024  # of them for each block, on newer devices
+WARP = 32  # threads
 
 NOWHERE = np.uintp(0)  # the argument for a pointer that the kernel must not follow
 
@@ -138,29 +140,46 @@ def launch(function: Any, count: int, width: int, arguments: Any, shared: int = 
 
     Notes
     -----
-    A block has `tuning.THREADS` threads; fewer where its items' shared memory would exceed what a block has
-    on every device, or, from less than a warp on, what it may have there. Without items nothing is launched.
+    Without items nothing is launched.
     """
     if count == 0:
         return
     check_number(count)
-    threads = tuning.THREADS
-    while threads > width and threads // width * shared > (SHARED if threads > 32 else ALL_SHARED):
-        threads //= 2
+    threads = threads_of(count, width, shared)
     items = threads // width
     if items * shared > SHARED - RESERVED:
         function.max_dynamic_shared_size_bytes = ALL_SHARED  # one value, whatever thread sets it
     function((-(-count // items),), (threads,), _arguments(arguments), shared_mem=items * shared)
 
 
+def threads_of(count: int, width: int, shared: int) -> int:
+    """Threads of a block of `launch`: `tuning.THREADS`.
+
+    Fewer, but whole warps, where blocks would not go round all multiprocessors. Fewer, where its items'
+    shared memory would exceed what a block has on every device, or, from less than a warp on, what it may
+    have there.
+    """
+    threads, blocks = tuning.THREADS, tuning.BLOCKS_EACH * multiprocessors()
+    while threads > WARP and count * width < blocks * threads:
+        threads //= 2
+    while threads > width and threads // width * shared > (SHARED if threads > WARP else ALL_SHARED):
+        threads //= 2
+    return threads
+
+
 @functools.cache
-def _most_shared(device: int) -> int:
-    return int(cupy.cuda.runtime.deviceGetAttribute(MOST_SHARED, device))
+def _attribute(number: int, device: int) -> int:
+    return int(cupy.cuda.runtime.deviceGetAttribute(number, device))
 
 
 def most_shared() -> int:
     """Bytes of shared memory that a block may have on the current device: 64 kB to 227 kB."""
-    return _most_shared(cupy.cuda.runtime.getDevice())
+    return _attribute(MOST_SHARED, cupy.cuda.runtime.getDevice())
+
+
+def multiprocessors() -> int:
+    """Those of the current device."""
+    return _attribute(MULTIPROCESSORS, cupy.cuda.runtime.getDevice())
 
 
 def launch_blocks(function: Any, count: int, threads: int, arguments: Any, shared: int) -> None:

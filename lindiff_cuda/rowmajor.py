@@ -25,8 +25,9 @@ A stack has the shape (count, m, n), or (1, m, n) for a matrix that all of a bat
 contiguous, its matrices and rows may lie apart: slices ``X[:, i:j, k:l]`` are operands. Empty matrices never
 reach a library. The type letter s, d, c, z comes from the dtype, in `_routine` alone.
 
-Handles are CuPy's, of the current device and stream; scalars are read from host memory, and the handle's
-pointer mode is left as it was found. Workspace comes from CuPy's memory pool.
+Handles are CuPy's, of the current device and stream; scalars are read from host memory, products of float32
+are as exact as CuPy's own, and the handle's modes are left as they were found. Workspace comes from CuPy's
+memory pool.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from typing import Any
 
 import cupy
 import numpy as np
+from cupy._core import get_compute_type
 from cupy.cuda import device
 
 from lindiff_cuda import tuning
@@ -53,6 +55,9 @@ UPLO = {True: 1, False: 0}  # our lower triangle is their upper one
 SIDE = {False: 1, True: 0}  # our left side is their right one
 NON_UNIT = 0
 HOST_POINTERS = 0
+TF32_MATH = 3
+CUPY_TF32 = 7  # CuPy's number of that compute type, which the environment variable of this name asks for
+PRODUCTS = {"gemm", "gemmStridedBatched", "syrk"}
 VECTORS = 1
 CUDA_TYPE = {"f": 0, "d": 1}
 
@@ -95,17 +100,21 @@ def _scalar(value: float, char: str) -> Any:
 
 
 def _blas(name: str, char: str, *arguments: Any) -> None:
-    """Call cuBLAS with scalars in host memory."""
+    """Call cuBLAS with scalars in host memory, and with TF32 for products where CuPy multiplies so."""
     library, handle = _library("cublas"), device.get_cublas_handle()
-    mode = library.getPointerMode(handle)
-    if mode == HOST_POINTERS:
-        _routine("cublas", name, char)(handle, *arguments)
-        return
-    library.setPointerMode(handle, HOST_POINTERS)
+    modes = [(library.getPointerMode, library.setPointerMode, HOST_POINTERS)]
+    if name in PRODUCTS and char in "fF" and get_compute_type(np.dtype(char)) == CUPY_TF32:
+        modes.append((library.getMathMode, library.setMathMode, TF32_MATH))
+    found = [get(handle) for get, _, _ in modes]
     try:
+        for (_, change, wanted), mode in zip(modes, found, strict=True):
+            if mode != wanted:
+                change(handle, wanted)
         _routine("cublas", name, char)(handle, *arguments)
     finally:
-        library.setPointerMode(handle, mode)
+        for (_, change, wanted), mode in zip(modes, found, strict=True):
+            if mode != wanted:
+                change(handle, mode)
 
 
 def _lapack(name: str, char: str, *arguments: Any) -> Any:

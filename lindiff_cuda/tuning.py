@@ -10,7 +10,9 @@ from typing import Any
 
 __all__ = [
     "BLOCKS",
+    "BLOCKS_EACH",
     "BLOCKWISE",
+    "BYTES_OF_PARTS",
     "CHOLESKY_BATCHED",
     "CHOLESKY_LEAF",
     "COLUMNS",
@@ -81,6 +83,8 @@ VECTORS, COLUMNS = 128, 512
 MATRICES = 1024
 # Threads of a block of fused kernels: more hide more of the waiting for memory, fewer leave room for others.
 THREADS = 128
+# Such blocks for every multiprocessor: where there are not so many, they have fewer threads, down to a warp.
+BLOCKS_EACH = 2
 
 # ---- batches in libraries ------------------------------------------------------------------------------
 
@@ -111,6 +115,9 @@ SYRK_ALONE = 512
 INFO_AS_IT_IS = 1 << 12
 # Steps of time series of which is kept what nobody comes back for: memory against reading a model again.
 STEPS_IN_PASSING = 32
+# Bytes for the gradients that single time series have of arrays which they share, one for every step, before
+# these are summed: more make fewer launches. A quarter of a gigabyte takes some 100 µs to write and read.
+BYTES_OF_PARTS = 1 << 28
 # Lanes that look an array through for NaN and the like: as many as keep a GPU busy, more would find no room.
 LANES_OF_FAULTS = 1 << 18
 

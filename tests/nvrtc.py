@@ -11,7 +11,7 @@ from pathlib import Path
 
 from standin.compiled import folder
 
-__all__ = ["BLOCKS", "CONSTANTS", "REAL_ONLY", "available", "knows", "log_of", "ptx"]
+__all__ = ["BLOCKS", "CONSTANTS", "REAL_ONLY", "available", "knows", "log_of", "ptx_of"]
 
 BLOCKS = ("block_eigen.cu", "block_lq.cu", "block_svd.cu")
 REAL_ONLY = {"eigen.cu", *BLOCKS}
@@ -50,11 +50,20 @@ def log_of(text, options):
 
     Kept where the stand-in keeps its libraries: a text that has compiled does so again.
     """
+    return kept("log", text, options)
+
+
+def ptx_of(text, options):
+    """The text compiled for a ``compute_…``; kept, too."""
+    return kept("ptx", text, options)
+
+
+def kept(kind, text, options):
     key = hashlib.sha256("\0".join([text, *options, version()]).encode()).hexdigest()
-    target = folder() / f"{key}.log"
+    target = folder() / f"{key}.{kind}"
     if not target.exists():
         place = target.with_suffix(f".{os.getpid()}")
-        place.write_text(compile_text(text, options), encoding="utf-8")
+        place.write_text(compile_text(text, options)[kind], encoding="utf-8")
         place.replace(target)
     return target.read_text(encoding="utf-8")
 
@@ -74,31 +83,28 @@ def version():
     return f"{major.value}.{minor.value}"
 
 
-def ptx(text, options):
-    """A text for a virtual architecture, ``compute_…``, in the assembler's language."""
-    return compile_text(text, options, "PTX")
-
-
-def compile_text(text, options, wanted="ProgramLog"):
-    """The compiler's log, or what else is wanted."""
+def compile_text(text, options):
+    """The compiler's log, and what it has made, if that is a text."""
     nvrtc = library()
     program = ctypes.c_void_p()
     check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None))
     try:
         given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         failed = nvrtc.nvrtcCompileProgram(program, len(options), given)
+        log = result(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
         if failed:
-            raise RuntimeError(read(program, "ProgramLog"))
-        return read(program, wanted)
+            raise RuntimeError(log)
+        return {"log": log, "ptx": result(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)}
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def read(program, wanted):
+def result(size_of, get, program):
+    """One of the texts of a program."""
     size = ctypes.c_size_t()
-    check(getattr(library(), f"nvrtcGet{wanted}Size")(program, ctypes.byref(size)))
-    text = ctypes.create_string_buffer(size.value)
-    check(getattr(library(), f"nvrtcGet{wanted}")(program, text))
+    check(size_of(program, ctypes.byref(size)))
+    text = ctypes.create_string_buffer(max(size.value, 1))
+    check(get(program, text))
     return text.value.decode()
 
 

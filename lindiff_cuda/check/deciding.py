@@ -50,6 +50,11 @@ LIMITS = (
         (64, 128, 256),
         (Case("potrf", 10_000, 8), Case("trsm_pullback", 10_000, 32), Case("syevd", 10_000, 16)),
     ),
+    Trial(
+        "BLOCKS_EACH",
+        (1, 2, 4),
+        (Case("potrf", 500, 8), Case("trsm_pullback", 500, 16), Case("getrf", 2000, 8)),
+    ),
     Trial("TRSM_BATCHED", (32, 64, 128), tuple(Case("trsm", 200, n) for n in (48, 96, 192))),
     Trial("CHOLESKY_BATCHED", (32, 64, 128), tuple(Case("potrf", 200, n) for n in (48, 96, 192))),
     Trial("LU_BATCHED", (128, 256, 512), tuple(Case("inverse", 50, n) for n in (192, 384, 768))),
@@ -59,7 +64,7 @@ LIMITS = (
     Trial("INFO_AS_IT_IS", (1 << 8, 1 << 12, 1 << 16), tuple(Case("potrf", 4**k, 2) for k in (5, 7, 9))),
     Trial("LANES_OF_FAULTS", (1 << 16, 1 << 18, 1 << 20), (Case("faults", 1, 512), Case("faults", 1, 4096))),
 )
-"""All numbers but those of tables, and `STEPS_IN_PASSING`, which sets memory against time."""
+"""All numbers but those of tables, and those that set memory against time."""
 
 
 class Plan(NamedTuple):

@@ -6,9 +6,9 @@
 // A := its factor, the other triangle zero. info: 1 + the index of the first pivot that is not positive, or
 // 0; that pivot is kept, and such a matrix becomes NaN.
 extern "C" __global__ void potrf(SCALAR *matrices, int *info, REAL *pivots, int count, int n, int lower) {
-    if (item() >= count) return;
+    BEGIN_ITEM(count)
     SCALAR *R = shared_of_tile<SCALAR>(WIDTH * LD);
-    SCALAR *A = matrices + entries_before(n);
+    SCALAR *A = matrices + entries_before(own, n);
     const int c = lane();
     int failed = 0;
     REAL pivot = 0;
@@ -38,8 +38,8 @@ extern "C" __global__ void potrf(SCALAR *matrices, int *info, REAL *pivots, int 
     if (lower) adjoint(R, n, x);
     store(A, n, x);
     if (c == 0) {
-        info[item()] = failed;
-        pivots[item()] = pivot;
+        info[own] = failed;
+        pivots[own] = pivot;
     }
 }
 
@@ -58,6 +58,7 @@ extern "C" __global__ void potrf_pullback(const SCALAR *factors, SCALAR *matrice
     scale(x, REAL(0.5));
     mirror_beside(L, n, x);
     store(X, n, x);
+    REFUSE_SINGULAR
 }
 
 // X := L_dot = L Φ(L⁻¹ A_dot L⁻ᴴ), Φ = tril with half the diagonal, for the triangle of A_dot in X
@@ -79,4 +80,5 @@ extern "C" __global__ void potrf_pushforward(const SCALAR *factors, SCALAR *matr
     multiply(L, x);
     sync();
     store_lower(X, n, lower, L, x);
+    REFUSE_SINGULAR
 }

@@ -52,7 +52,7 @@ extern "C" __global__ void syevd(REAL *matrices, REAL *eigenvalues, int *info, i
     if (item() >= count) return;
     REAL *A = shared_of_tile<REAL>(2 * WIDTH * LD + 2 * WIDTH), *U = A + WIDTH * LD;
     Rotation *rotations = reinterpret_cast<Rotation *>(U + WIDTH * LD);   // WIDTH / 2 of them
-    REAL *own = matrices + entries_before(n), *lam = eigenvalues + (long long) item() * n;
+    REAL *own = matrices + entries_before(item(), n), *lam = eigenvalues + (long long) item() * n;
     const int c = lane();
     REAL size = 0;
     int infinite = 0;
@@ -133,13 +133,13 @@ extern "C" __global__ void syevd_pullback(const REAL *vectors, const REAL *value
                                           int has_values) {
     if (item() >= count) return;
     REAL *T = shared_of_tile<REAL>(2 * WIDTH * LD), *U = T + WIDTH * LD;
-    REAL *own = vector_bars + entries_before(n);
+    REAL *own = vector_bars + entries_before(item(), n);
     const REAL *lam = values + (long long) item() * n;
     const int c = lane();
     const REAL lam_c = c < n ? lam[c] : 0;
     const REAL bar = has_values && c < n ? value_bars[(long long) item() * n + c] : 0;
     Column x;
-    load(vectors + entries_before(n), n, x);
+    load(vectors + entries_before(item(), n), n, x);
     spread(U, WIDTH, x);
     if (has_vectors) {
         load(own, n, x);
@@ -182,12 +182,12 @@ extern "C" __global__ void syevd_pushforward(const REAL *vectors, const REAL *va
                                              REAL *value_dots, int count, int n) {
     if (item() >= count) return;
     REAL *T = shared_of_tile<REAL>(2 * WIDTH * LD), *U = T + WIDTH * LD;
-    REAL *own = matrices + entries_before(n);
+    REAL *own = matrices + entries_before(item(), n);
     const REAL *lam = values + (long long) item() * n;
     const int c = lane();
     const REAL lam_c = c < n ? lam[c] : 0;
     Column x;
-    load(vectors + entries_before(n), n, x);
+    load(vectors + entries_before(item(), n), n, x);
     spread(U, WIDTH, x);
     load(own, n, x);
 #pragma unroll

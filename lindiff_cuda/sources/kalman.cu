@@ -16,9 +16,13 @@
 
 constexpr int n = STATES, p = OUTPUTS, d = COLUMNS;
 constexpr int PITCH = n | 1;             // odd: rows of a square begin in different banks
-constexpr int UNROLLED = n <= 16 ? n : 1;
 constexpr int OWN_COLUMNS = (d + WIDTH - 1) / WIDTH;
 constexpr int OWN_OF_R = INDEPENDENT ? p : (p * p + WIDTH - 1) / WIDTH;
+// Loops over a row that a lane keeps in registers unroll, so that it stays there. Of loops around them those of larger
+// matrices go two rounds at a time, for all that is unrolled does not fit into the registers
+constexpr int ROUNDS = n <= 8 ? n : 2;
+constexpr int UNROLLED_ELEMENTS = p * n <= (INDEPENDENT ? 16 : 64) ? p : 1;   // loops over observations
+constexpr int UNROLLED_R = OWN_OF_R <= 4 ? OWN_OF_R : 1;
 constexpr int KEPT_ROWS = n + d + p;                          // of P_f, m_f and Kᵀ, one entry a lane
 constexpr int KEPT_NUMBERS = (INDEPENDENT ? p : p * p) + p * d;   // S⁻¹, or of single elements, and w
 
@@ -119,7 +123,7 @@ template <class R> DEVICE Complex<R> root(Complex<R> x) {
 // Σ x_k y_k
 template <class X, class Y> DEVICE SCALAR dot(const X *x, const Y *y) {
     SCALAR total = 0;
-#pragma unroll UNROLLED
+#pragma unroll
     for (int k = 0; k < n; ++k) total += x[k] * y[k];
     return total;
 }
@@ -172,7 +176,6 @@ DEVICE Kept kept_of(const Model &g, int s, int step) {
 }
 
 #if INDEPENDENT
-constexpr int UNROLLED_ELEMENTS = p * n <= SMALL ? p : 1;
 
 // Whether the variance f of element a, given those before it, is rounding of what it was without them
 DEVICE bool is_rounding(Room &room, const SCALAR *y, const SCALAR *b, SCALAR noise, SCALAR f, const Kept &kept,
@@ -206,7 +209,7 @@ DEVICE bool update(const Model &g, int s, int t, Room &room, const Step &step, S
             SCALAR f = R[a] + dot(b, room.gain);
             if (!is_positive(f) || is_rounding(room, y, b, R[a], f, kept, a)) return false;
             SCALAR inverse = reciprocal(f);
-#pragma unroll UNROLLED
+#pragma unroll
             for (int j = 0; j < n; ++j) P[j] -= gain * room.gain[j] * inverse;
             gain *= inverse;
 #pragma unroll
@@ -332,7 +335,7 @@ DEVICE bool update(const Model &g, int s, int t, Room &room, const Step &, SCALA
     sync();
     for (int a = 0; a < p; ++a) {
         SCALAR w = i < n ? room.C[a * n + i] : SCALAR(0), gain = 0;
-#pragma unroll UNROLLED
+#pragma unroll
         for (int j = 0; j < n; ++j) P[j] -= w * room.C[a * n + j];
         if (i >= n) continue;
         for (int c = 0; c < d; ++c) room.mean[c * n + i] += w * room.z[a * d + c];
@@ -360,11 +363,11 @@ DEVICE bool update(const Model &g, int s, int t, Room &room, const Step &, SCALA
 // x := ½ (x + xᵀ), the lanes' rows of a square; all lanes arrive
 DEVICE void make_symmetric(Room &room, SCALAR *x) {
     const int i = lane(), row = i < n ? i : 0;
-#pragma unroll UNROLLED
+#pragma unroll
     for (int j = 0; j < n; ++j)
         if (i < n) room.transposed[j * PITCH + i] = x[j];
     sync();
-#pragma unroll UNROLLED
+#pragma unroll
     for (int j = 0; j < n; ++j) x[j] = REAL(0.5) * (x[j] + room.transposed[row * PITCH + j]);
 }
 
@@ -372,7 +375,7 @@ DEVICE void make_symmetric(Room &room, SCALAR *x) {
 DEVICE void predict(const Model &g, int s, int t, Room &room, const Held<n * n> &A, SCALAR *P) {
     const int i = lane(), row = i < n ? i : 0;
     const SCALAR *own = at(g.A, s, t) + row * n, *Q = at(g.Q, s, t) + row * n;
-#pragma unroll UNROLLED
+#pragma unroll ROUNDS
     for (int j = 0; j < n; ++j) {   // P Aᵀ, transposed
         SCALAR x = dot(P, A.x + j * n);
         if (i < n) room.square[j * PITCH + i] = x;
@@ -382,8 +385,16 @@ DEVICE void predict(const Model &g, int s, int t, Room &room, const Held<n * n> 
     for (int c = 0; c < d; ++c) m[c] = dot(own, room.mean + c * n);
     if (g.c.x) m[0] += at(g.c, s, t)[row];
     sync();
-#pragma unroll UNROLLED
-    for (int j = 0; j < n; ++j) P[j] = Q[j] + dot(room.square + row * PITCH, A.x + j * n);
+#pragma unroll
+    for (int j = 0; j < n; ++j) P[j] = 0;
+#pragma unroll ROUNDS
+    for (int k = 0; k < n; ++k) {
+        const SCALAR x = room.square[row * PITCH + k];
+#pragma unroll
+        for (int j = 0; j < n; ++j) P[j] += A.x[j * n + k] * x;
+    }
+#pragma unroll
+    for (int j = 0; j < n; ++j) P[j] += Q[j];
     if (i < n)
 #pragma unroll
         for (int c = 0; c < d; ++c) room.mean[c * n + i] = m[c];
@@ -394,6 +405,7 @@ DEVICE void predict(const Model &g, int s, int t, Room &room, const Held<n * n> 
 DEVICE void start(const Model &g, int s, Room &room, SCALAR *P) {
     const int i = lane(), row = i < n ? i : 0;
     const SCALAR *m = at(g.m, s, 0), *P_0 = at(g.P, s, 0) + row * n;
+#pragma unroll
     for (int j = 0; j < n; ++j) P[j] = P_0[j];
     if (i < n) room.mean[i] = m[i];
     int c = 0;
@@ -425,7 +437,7 @@ DEVICE int filter_steps(const Model &g, int s, int first, int last, Room &room, 
         if (STEPWISE && i == 0)
             terms[(long long)t * g.series + s] = REAL(-0.5) * (sums.gram[0][0] + log_determinant(sums));
         if (i < n) {
-#pragma unroll UNROLLED
+#pragma unroll
             for (int j = 0; j < n; ++j) kept.row[j * kept.rows] = P[j];
 #pragma unroll
             for (int c = 0; c < d; ++c) kept.row[(n + c) * kept.rows] = room.mean[c * n + i];
@@ -433,7 +445,7 @@ DEVICE int filter_steps(const Model &g, int s, int first, int last, Room &room, 
         if (t + 1 == g.steps) break;
         predict(g, s, t, room, step.A, P);
         SCALAR total = i < n ? room.mean[i] : SCALAR(0);
-#pragma unroll UNROLLED
+#pragma unroll
         for (int j = 0; j < n; ++j) total += P[j];
         if (!is_finite(total) && overflow > t + 1) overflow = t + 1;
     }
@@ -457,6 +469,7 @@ extern "C" __global__ void kalman_filter(
     for (int first = 0; first < steps && failed < 0; first += block) {
         if (BLOCKWISE && i < n) {
             SCALAR *kept = start_of_block(g, s, first);
+#pragma unroll
             for (int j = 0; j < n; ++j) kept[j * (long long)series * n] = P_row[j];
             for (int c = 0; c < d; ++c) kept[(n + c) * (long long)series * n] = room.mean[c * n + i];
         }
@@ -479,10 +492,20 @@ extern "C" __global__ void kalman_filter(
 
 // ---- backward ------------------------------------------------------------------------------------
 
-// Where gradients go, (series, steps or 1, ...); null for what is not wanted
+// Where gradients go, (series, steps or 1, ...); null for what is not wanted. Those of arrays that series share and
+// that vary in time have but the steps `from` to `until` of this launch: they are summed over series after each
 struct Bars {
     SCALAR *y, *A, *B, *Q, *R, *m, *P, *c;
+    int from, until;
 };
+
+// Whether the gradient of an array goes to its place at step t, and which place
+DEVICE bool is_due(const Bars &bars, const Parameter &x, int t) { return t == bars.from || x.steps > 1; }
+DEVICE long long place_of(const Model &g, const Bars &bars, const Parameter &x, int s, int t) {
+    if (x.steps == 1) return s;
+    if (x.series == g.series) return (long long)s * g.steps + t;
+    return (long long)s * (bars.until - bars.from) + (t - bars.from);
+}
 
 // Where smoothed moments go: means (series, steps, d, n), covariances (series, steps, n, n)
 struct Smoothed {
@@ -491,7 +514,7 @@ struct Smoothed {
 
 // What this lane adds up of them: row i of Q̄, column i of Ā and B̄, entries i, i + WIDTH, … of R̄
 struct Totals {
-    SCALAR A[n], B[p], Q[n], R[OWN_OF_R], c;
+    SCALAR *A, *B, *Q, *R, c;
 };
 
 // Σ_e x_e Ω_ec, x_e at a distance from one to the next
@@ -502,37 +525,46 @@ DEVICE SCALAR weighted(const Room &room, const SCALAR *x, int distance, int c) {
     return total;
 }
 
-// What is added up goes to its place: of a step where the array varies in time, else with the first step
+// What is added up goes to its place: of a step where the array varies in time, else with the first step of a launch,
+// to what later ones have found
+DEVICE void put(SCALAR &total, SCALAR &place, bool add) {
+    place = add ? place + total : total;
+    total = 0;
+}
 DEVICE void write_totals(const Model &g, const Bars &bars, int s, int t, Totals &totals) {
     const int i = lane();
-    if (bars.A && i < n && (t == 0 || g.A.steps > 1)) {
-        SCALAR *out = bars.A + ((long long)s * g.A.steps + (g.A.steps > 1 ? t : 0)) * n * n;
-#pragma unroll UNROLLED
-        for (int j = 0; j < n; ++j) out[j * n + i] = totals.A[j], totals.A[j] = 0;
+    const bool later = bars.until < g.steps;
+    if (bars.A && i < n && is_due(bars, g.A, t)) {
+        SCALAR *out = bars.A + place_of(g, bars, g.A, s, t) * n * n;
+#pragma unroll ROUNDS
+        for (int j = 0; j < n; ++j) put(totals.A[j], out[j * n + i], later && g.A.steps == 1);
     }
-    if (bars.B && i < n && (t == 0 || g.B.steps > 1)) {
-        SCALAR *out = bars.B + ((long long)s * g.B.steps + (g.B.steps > 1 ? t : 0)) * p * n;
-#pragma unroll
-        for (int a = 0; a < p; ++a) out[a * n + i] = totals.B[a], totals.B[a] = 0;
+    if (bars.B && i < n && is_due(bars, g.B, t)) {
+        SCALAR *out = bars.B + place_of(g, bars, g.B, s, t) * p * n;
+#pragma unroll UNROLLED_ELEMENTS
+        for (int a = 0; a < p; ++a) put(totals.B[a], out[a * n + i], later && g.B.steps == 1);
     }
-    if (bars.Q && i < n && (t == 0 || g.Q.steps > 1)) {
-        SCALAR *out = bars.Q + (((long long)s * g.Q.steps + (g.Q.steps > 1 ? t : 0)) * n + i) * n;
-#pragma unroll UNROLLED
-        for (int j = 0; j < n; ++j) out[j] = totals.Q[j], totals.Q[j] = 0;
+    if (bars.Q && i < n && is_due(bars, g.Q, t)) {
+        SCALAR *out = bars.Q + (place_of(g, bars, g.Q, s, t) * n + i) * n;
+#pragma unroll ROUNDS
+        for (int j = 0; j < n; ++j) put(totals.Q[j], out[j], later && g.Q.steps == 1);
     }
-    if (bars.R && (t == 0 || g.R.steps > 1)) {
-        SCALAR *out = bars.R + ((long long)s * g.R.steps + (g.R.steps > 1 ? t : 0)) * g.R.size;
-#pragma unroll
+    if (bars.R && is_due(bars, g.R, t)) {
+        SCALAR *out = bars.R + place_of(g, bars, g.R, s, t) * g.R.size;
+#pragma unroll UNROLLED_R
         for (int q = 0; q < OWN_OF_R; ++q) {
             int e = INDEPENDENT ? q : i + q * WIDTH;
-            if (e < g.R.size && (!INDEPENDENT || i == 0)) out[e] = totals.R[q];
-            totals.R[q] = 0;
+            if (e < g.R.size && (!INDEPENDENT || i == 0)) put(totals.R[q], out[e], later && g.R.steps == 1);
+            else totals.R[q] = 0;
         }
     }
-    if (bars.c && i < n && (t == 0 || g.c.steps > 1)) {
-        bars.c[((long long)s * g.c.steps + (g.c.steps > 1 ? t : 0)) * n + i] = totals.c;
-        totals.c = 0;
-    }
+    if (bars.c && i < n && is_due(bars, g.c, t))
+        put(totals.c, bars.c[place_of(g, bars, g.c, s, t) * n + i], later && g.c.steps == 1);
+}
+
+// Where this lane's rows of N and r wait for the launch of the steps before: carried (n + d, series, n)
+DEVICE SCALAR *carried_of(const Model &g, SCALAR *carried, int s) {
+    return carried + (long long)s * n + (lane() < n ? lane() : 0);
 }
 
 // From the r and N of the step after t to u = Aᵀ r and F = Aᵀ N A, with what A, Q and c get of them; M, the
@@ -545,20 +577,20 @@ DEVICE void back_in_time(const Model &g, const Bars &bars, int s, int t, Room &r
 #pragma unroll
     for (int c = 0; c < d; ++c) {
         SCALAR u = 0;
-#pragma unroll UNROLLED
+#pragma unroll ROUNDS
         for (int k = 0; k < n; ++k) u += own[k * n] * room.mean[c * n + k];
         if (i < n) room.next[c * n + i] = u;
         r[c] = weighted(room, room.mean + row, n, c);
     }
-#pragma unroll UNROLLED
+#pragma unroll ROUNDS
     for (int j = 0; j < n; ++j) {   // N A, transposed
         SCALAR x = 0;
-#pragma unroll UNROLLED
+#pragma unroll
         for (int k = 0; k < n; ++k) x += N[k] * A.x[k * n + j];
         if (i < n) room.square[j * PITCH + i] = x;
     }
     if (bars.Q)
-#pragma unroll UNROLLED
+#pragma unroll
         for (int j = 0; j < n; ++j) {
             SCALAR x = -omega * N[j];
 #pragma unroll
@@ -573,22 +605,22 @@ DEVICE void back_in_time(const Model &g, const Bars &bars, int s, int t, Room &r
 #pragma unroll
     for (int c = 0; c < d; ++c) M[c] += weighted(room, moved, 1, c);
     if (bars.A)
-#pragma unroll UNROLLED
+#pragma unroll ROUNDS
         for (int j = 0; j < n; ++j) {
             SCALAR x = 0;
-#pragma unroll UNROLLED
+#pragma unroll
             for (int k = 0; k < n; ++k) x -= room.square[k * PITCH + j] * P[k];
             x *= omega;
 #pragma unroll
             for (int c = 0; c < d; ++c) x += room.mean[c * n + j] * M[c];
             totals.A[j] += x;
         }
-#pragma unroll UNROLLED
+#pragma unroll
     for (int j = 0; j < n; ++j) N[j] = 0;
-#pragma unroll UNROLLED
+#pragma unroll ROUNDS
     for (int k = 0; k < n; ++k) {
         SCALAR x = room.square[row * PITCH + k];
-#pragma unroll UNROLLED
+#pragma unroll
         for (int j = 0; j < n; ++j) N[j] += A.x[k * n + j] * x;
     }
     make_symmetric(room, N);
@@ -603,17 +635,23 @@ DEVICE void write_smoothed(const Model &g, const Smoothed &smoothed, int s, int 
                            const SCALAR *N, const SCALAR *M) {
     const int i = lane();
     const long long place = (long long)s * g.steps + t;
-    SCALAR product[n];   // P_f F, F from its columns
-    if (i < n)
-        for (int j = 0; j < n; ++j) {
-            room.square[i * PITCH + j] = P[j];
-            room.transposed[j * PITCH + i] = N[j];
-        }
+    const SCALAR *own = room.square + (i < n ? i : 0) * PITCH;
+    SCALAR product[n] = {};   // P_f F
+#pragma unroll
+    for (int j = 0; j < n; ++j) {
+        if (i >= n) continue;
+        room.square[i * PITCH + j] = P[j];
+        room.transposed[j * PITCH + i] = N[j];
+    }
     sync();
-    for (int j = 0; j < n; ++j) product[j] = dot(P, room.transposed + j * PITCH);
+#pragma unroll ROUNDS
+    for (int k = 0; k < n; ++k)
+#pragma unroll
+        for (int j = 0; j < n; ++j) product[j] += own[k] * room.transposed[j * PITCH + k];
     if (i < n) {
+#pragma unroll ROUNDS
         for (int j = 0; j < n; ++j)
-            smoothed.V[(place * n + i) * n + j] = P[j] - dot(product, room.square + j * PITCH);
+            smoothed.V[(place * n + i) * n + j] = own[j] - dot(product, room.square + j * PITCH);
         for (int c = 0; c < d; ++c) smoothed.M[(place * d + c) * n + i] = M[c];
     }
     sync();
@@ -627,7 +665,7 @@ DEVICE void back_through_data(const Model &g, const Bars &bars, int s, int t, Ro
     const int i = lane(), row = i < n ? i : 0;
     const SCALAR *B = at(g.B, s, t), *y = g.y + ((long long)s * g.steps + t) * p;
     SCALAR *y_bar = bars.y ? bars.y + ((long long)s * g.steps + t) * p : nullptr;
-#pragma unroll
+#pragma unroll UNROLLED_ELEMENTS
     for (int a = p - 1; a >= 0; --a) {
         if (is_missing(y[a])) {
             if (y_bar && i == 0) y_bar[a] = 0;
@@ -654,12 +692,12 @@ DEVICE void back_through_data(const Model &g, const Bars &bars, int s, int t, Ro
             totals.B[a] += x;
             if (a > 0) {
                 const SCALAR f = reciprocal(inverse);
-#pragma unroll UNROLLED
+#pragma unroll
                 for (int j = 0; j < n; ++j) P[j] += gain[row] * gain[j] * f;
             }
         }
         const SCALAR half = REAL(0.5) * delta, own = B[a * n + row], zeta = half * own - nu;
-#pragma unroll UNROLLED
+#pragma unroll
         for (int j = 0; j < n; ++j) N[j] += own * (half * b[j] - room.gain[j]) + zeta * b[j];
         if (i < n)
 #pragma unroll
@@ -680,7 +718,7 @@ DEVICE void back_through_data(const Model &g, const Bars &bars, int s, int t, Ro
     for (int e = i; e < p * d; e += WIDTH)
         room.error[e] = kept.number[(p * p + e) * kept.numbers] - dot(room.gains + e / d * n, room.mean + e % d * n);
     sync();
-#pragma unroll
+#pragma unroll UNROLLED_R
     for (int q = 0; q < OWN_OF_R; ++q) {
         int e = i + q * WIDTH, a = e / p, b = e % p;
         if (e >= p * p) continue;
@@ -694,7 +732,7 @@ DEVICE void back_through_data(const Model &g, const Bars &bars, int s, int t, Ro
     if (bars.y)
         for (int a = i; a < p; a += WIDTH)
             bars.y[((long long)s * g.steps + t) * p + a] = -weighted(room, room.error + a * d, 1, 0);
-#pragma unroll
+#pragma unroll UNROLLED_ELEMENTS
     for (int a = 0; a < p; ++a) {
         SCALAR x = 0;
         if (bars.B) x = omega * (dot(P, room.C + a * n) - room.gains[a * n + row]);
@@ -714,7 +752,7 @@ DEVICE void back_through_data(const Model &g, const Bars &bars, int s, int t, Ro
     sync();
     for (int a = 0; a < p; ++a) {
         const SCALAR b = room.B[a * n + row], zeta = room.C[a * n + row];
-#pragma unroll UNROLLED
+#pragma unroll
         for (int j = 0; j < n; ++j) N[j] += b * room.C[a * n + j] + zeta * room.B[a * n + j];
     }
     sync();
@@ -728,32 +766,41 @@ extern "C" __global__ void kalman_gradient(
     int c_series, int c_steps, int diffuse, SCALAR *starts, SCALAR *rows, SCALAR *numbers,
     const int *info, const SCALAR *mixing, const SCALAR *logdet_bar, SCALAR *y_bar, SCALAR *A_bar,
     SCALAR *B_bar, SCALAR *Q_bar, SCALAR *R_bar, SCALAR *m_bar, SCALAR *P_bar, SCALAR *c_bar, SCALAR *means,
-    SCALAR *covariances) {
+    SCALAR *covariances, int from, int until, SCALAR *carried) {
     const Model g = MODEL;
     const Smoothed smoothed = {means, covariances};
-    const Bars bars = {y_bar, A_bar, B_bar, Q_bar, R_bar, m_bar, P_bar, c_bar};
+    const Bars bars = {y_bar, A_bar, B_bar, Q_bar, R_bar, m_bar, P_bar, c_bar, from, until};
     const int s = item(), i = lane(), row = i < n ? i : 0;
     if (s >= series) return;
     Room &room = *reinterpret_cast<Room *>(shared_of_tile<SCALAR>(ROOM));
     const bool failed = info[s] != 0;
     const SCALAR omega = failed ? not_a_number<SCALAR>() : REAL(-2) * logdet_bar[s];
     SCALAR N[n], P_row[n], M[d];
-    Totals totals = {};
+    // arrays by themselves: what a loop that is not unrolled picks from would keep all of a struct out of registers
+    SCALAR A_total[n] = {}, B_total[p] = {}, Q_total[n] = {}, R_total[OWN_OF_R] = {};
+    Totals totals = {A_total, B_total, Q_total, R_total, 0};
     Step step;
+#pragma unroll
     for (int j = 0; j < n; ++j) N[j] = 0;
+    const long long next = (long long)series * n;
+    SCALAR *const own = carried_of(g, carried, s);
+    if (until < steps)
+#pragma unroll
+        for (int j = 0; j < n; ++j) N[j] = own[j * next];
     for (int e = i; e < d * d; e += WIDTH)
         room.omega[e] = failed ? not_a_number<SCALAR>() : mixing[(long long)s * d * d + e];
     if (i < n)
-        for (int c = 0; c < d; ++c) room.mean[c * n + i] = 0;
+        for (int c = 0; c < d; ++c) room.mean[c * n + i] = until < steps ? own[(n + c) * next] : SCALAR(0);
     sync();
-    const int last_block = steps > 0 ? (steps - 1) / block * block : -1;
-    for (int first = last_block; first >= 0; first -= block) {
-        const int last = first + block < steps ? first + block : steps;
-        if (BLOCKWISE && !failed) {   // the filter again: no block is kept
+    const int last_block = until > 0 ? (until - 1) / block * block : -1;
+    for (int first = last_block; first > from - block && first >= 0; first -= block) {
+        const int end = first + block < steps ? first + block : steps, last = end < until ? end : until;
+        if (BLOCKWISE && !failed && last == end) {   // the filter again: no block is kept
             Sums unused = {};
             int overflow = steps;
             SCALAR r[d];
             const SCALAR *kept = start_of_block(g, s, first);
+#pragma unroll
             for (int j = 0; j < n; ++j) P_row[j] = kept[j * (long long)series * n];
             for (int c = 0; c < d; ++c) {
                 r[c] = room.mean[c * n + row];
@@ -767,10 +814,10 @@ extern "C" __global__ void kalman_gradient(
                 if (i < n) room.mean[c * n + i] = r[c];
         }
         sync();
-        for (int t = last - 1; t >= first; --t) {
+        for (int t = last - 1; t >= first && t >= from; --t) {
             Kept kept = kept_of(g, s, t - first);
             SCALAR m[d];
-#pragma unroll UNROLLED
+#pragma unroll
             for (int j = 0; j < n; ++j)
                 P_row[j] = SMOOTHING && failed ? not_a_number<SCALAR>() : kept.row[j * kept.rows];
 #pragma unroll
@@ -779,7 +826,7 @@ extern "C" __global__ void kalman_gradient(
                 for (int a = 0; a < p; ++a) room.gains[a * n + i] = kept.row[(n + d + a) * kept.rows];
 #pragma unroll
             for (int c = 0; c < d; ++c) M[c] = weighted(room, m, 1, c);
-            read_step(g, s, t, t == steps - 1, step);
+            read_step(g, s, t, t == until - 1, step);
             if (t < steps - 1)
                 back_in_time(g, bars, s, t, room, step.A, P_row, N, M, omega, totals);
             else
@@ -790,6 +837,13 @@ extern "C" __global__ void kalman_gradient(
         }
     }
     if (i >= n) return;
+    if (from > 0) {
+#pragma unroll
+        for (int j = 0; j < n; ++j) own[j * next] = N[j];
+        for (int c = 0; c < d; ++c) own[(n + c) * next] = room.mean[c * n + i];
+        return;
+    }
+#pragma unroll
     for (int j = 0; j < n; ++j) {
         SCALAR x = -omega * N[j];
         for (int c = 0; c < d; ++c) x += weighted(room, room.mean + i, n, c) * room.mean[c * n + j];

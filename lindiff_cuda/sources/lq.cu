@@ -81,7 +81,7 @@ extern "C" __global__ void gelqf_pullback(const SCALAR *rows, const SCALAR *tria
     SCALAR *Q_bar = row_bars + (long long) item() * m * n;
     const int c = lane();
     Column x;
-    int singular = load_triangle(triangles + entries_before(m), m, true, L);
+    int singular = load_triangle(triangles + entries_before(item(), m), m, true, L);
     if (c == 0) info[item()] = singular;
     if (singular) {
         for (int e = c; e < m * n; e += WIDTH) Q_bar[e] = not_a_number<SCALAR>();
@@ -89,7 +89,7 @@ extern "C" __global__ void gelqf_pullback(const SCALAR *rows, const SCALAR *tria
     }
     fill(x, 0);
     if (has_l) {
-        load_lower(triangle_bars + entries_before(m), m, true, M, x);
+        load_lower(triangle_bars + entries_before(item(), m), m, true, M, x);
         multiply_adjoint(L, x);
     }
     // column c of M, its products from pieces of WIDTH columns of Q_bar and Q
@@ -115,7 +115,7 @@ extern "C" __global__ void gelqf_pullback(const SCALAR *rows, const SCALAR *tria
         M[c * LD + i] = conj(x[i]);
         M[i * LD + c] = i == c ? SCALAR(real(x[i])) : x[i];
     }
-    load_triangle(triangles + entries_before(m), m, true, L);
+    load_triangle(triangles + entries_before(item(), m), m, true, L);
     for (int first = 0; first < n; first += WIDTH) {
         const int j = first + c;
         load_column(Q_bar, m, has_q ? n : 0, j, x);

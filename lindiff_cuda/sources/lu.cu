@@ -1,5 +1,6 @@
 // LU with exchanges of columns, A = L U P, and what is solved with it, for matrices of order n <= WIDTH; one
 // tile each, in place. U has a diagonal of ones; column i was exchanged with column piv[i].
+#define LOCKSTEP
 #include "matrix.cuh"
 
 // The smallest x, for every lane
@@ -9,9 +10,9 @@ DEVICE int smallest(int x) { return -largest(-x); }
 // Columns stay in their lanes and only change their `place`. info: 1 + the index of the first zero on the
 // diagonal, or 0
 extern "C" __global__ void getrf(SCALAR *matrices, int *pivots, int *info, int count, int n) {
-    if (item() >= count) return;
-    SCALAR *A = matrices + entries_before(n);
-    int *piv = pivots + (long long) item() * n;
+    BEGIN_ITEM(count)
+    SCALAR *A = matrices + entries_before(own, n);
+    int *piv = pivots + (long long) own * n;
     int place = lane() < n ? lane() : WIDTH, singular = 0;
     Column x;
     load(A, n, x);
@@ -38,7 +39,7 @@ extern "C" __global__ void getrf(SCALAR *matrices, int *pivots, int *info, int c
 #pragma unroll
     for (int i = 0; i < WIDTH; ++i)
         if (i < n && lane() < n) A[i * n + place] = x[i];
-    if (lane() == 0) info[item()] = singular;
+    if (lane() == 0) info[own] = singular;
 }
 
 // M := LU with the reciprocals of its diagonal, order := what P does: (P b)_i = b_order[i]; returns as
@@ -48,14 +49,13 @@ DEVICE int load_factors(const SCALAR *LU, const int *piv, int n, SCALAR *M, int 
     const int singular = load_triangle(LU, n, true, M);
     for (int i = 0; i < WIDTH; ++i)
         if (c > i) M[i * LD + c] = c < n ? LU[i * n + c] : SCALAR(0);
-    if (c == 0) {
-        for (int i = 0; i < n; ++i) order[i] = i;
-        for (int i = 0; i < n; ++i) {
-            int other = order[piv[i]];
-            order[piv[i]] = order[i];
-            order[i] = other;
-        }
+    const int exchanged = c < n ? piv[c] : 0;
+    int place = c;   // where entry c of b comes to be
+    for (int i = 0; i < n; ++i) {
+        const int other = broadcast(exchanged, i);
+        place = place == other ? i : place == i ? other : place;
     }
+    if (c < n) order[place] = c;
     sync();
     return singular;
 }
@@ -87,12 +87,12 @@ DEVICE void conjugate(Column &x) {
 // info: 1 + the index of the first zero on the diagonal of L, or 0; such a B becomes NaN
 extern "C" __global__ void getrs(const SCALAR *factors, const int *pivots, SCALAR *matrices, int *info,
                                  int count, int n, int k, int adjoint, int conjugated) {
-    if (item() >= count) return;
-    SCALAR *M = shared_of_tile<SCALAR>(WIDTH * LD + WIDTH), *B = matrices + (long long) item() * n * k;
+    BEGIN_ITEM(count)
+    SCALAR *M = shared_of_tile<SCALAR>(WIDTH * LD + WIDTH), *B = matrices + (long long) own * n * k;
     int *order = (int *) (M + WIDTH * LD);
-    const int *piv = pivots + (long long) item() * n;
-    const int singular = load_factors(factors + entries_before(n), piv, n, M, order);
-    if (lane() == 0) info[item()] = singular;
+    const int *piv = pivots + (long long) own * n;
+    const int singular = load_factors(factors + entries_before(own, n), piv, n, M, order);
+    if (lane() == 0) info[own] = singular;
     Column x;
     for (int first = 0; first < k; first += WIDTH) {
         const int v = first + lane();
@@ -118,11 +118,11 @@ extern "C" __global__ void getrs(const SCALAR *factors, const int *pivots, SCALA
 // LU := A⁻¹ = Pᵀ U⁻¹ L⁻¹. info: 1 + the index of the first zero on the diagonal of L, or 0; such a matrix
 // becomes NaN
 extern "C" __global__ void getri(SCALAR *factors, const int *pivots, int *info, int count, int n) {
-    if (item() >= count) return;
-    SCALAR *M = shared_of_tile<SCALAR>(WIDTH * LD + WIDTH), *X = factors + entries_before(n);
+    BEGIN_ITEM(count)
+    SCALAR *M = shared_of_tile<SCALAR>(WIDTH * LD + WIDTH), *X = factors + entries_before(own, n);
     int *order = (int *) (M + WIDTH * LD);
-    const int singular = load_factors(X, pivots + (long long) item() * n, n, M, order);
-    if (lane() == 0) info[item()] = singular;
+    const int singular = load_factors(X, pivots + (long long) own * n, n, M, order);
+    if (lane() == 0) info[own] = singular;
     Column x;
 #pragma unroll
     for (int i = 0; i < WIDTH; ++i) x[i] = i == lane() && i < n;

@@ -12,7 +12,7 @@
 
 typedef SCALAR Column[WIDTH];
 
-DEVICE long long entries_before(int n) { return (long long) item() * n * n; }
+DEVICE long long entries_before(int item, int n) { return (long long) item * n * n; }
 
 // x := column `lane` of A
 DEVICE void load(const SCALAR *A, int n, Column &x) {

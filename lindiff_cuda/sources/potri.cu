@@ -12,6 +12,7 @@ extern "C" __global__ void potri(SCALAR *factors, int *info, int count, int n, i
     solve_adjoint(L, x);
     mirror_beside(L, n, x);
     store(X, n, x);
+    REFUSE_SINGULAR
 }
 
 // x := column of X + Xᴴ = 2 sym(X)
@@ -39,6 +40,7 @@ extern "C" __global__ void potri_pullback(const SCALAR *factors, SCALAR *matrice
     }
     scale(x, REAL(-1));
     store_lower(X, n, lower, L, x);
+    REFUSE_SINGULAR
 }
 
 // X := B_dot = -2 sym(B L_dot L⁻¹), B = L⁻ᴴ L⁻¹, for the triangle L_dot of X
@@ -56,4 +58,5 @@ extern "C" __global__ void potri_pushforward(const SCALAR *factors, SCALAR *matr
     symmetrize_twice(L, n, x);
     scale(x, REAL(-1));
     store(X, n, x);
+    REFUSE_SINGULAR
 }

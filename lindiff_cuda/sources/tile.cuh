@@ -9,10 +9,24 @@ DEVICE int lane() { return threadIdx.x & (WIDTH - 1); }
 DEVICE int tile() { return threadIdx.x / WIDTH; }
 DEVICE int item() { return blockIdx.x * (blockDim.x / WIDTH) + tile(); }
 
-// The lanes of this tile among those of the warp
+// The lanes that wait for each other: those of this tile; with LOCKSTEP those of the warp, whose mask is a constant
+// and takes no instructions. For that all tiles of a warp must take the same way from barrier to barrier, and blocks
+// be whole warps.
 DEVICE unsigned tile_mask() {
+#ifdef LOCKSTEP
+    return 0xffffffffu;
+#else
     return (0xffffffffu >> (32 - WIDTH)) << (threadIdx.x & 31 & ~(WIDTH - 1));
+#endif
 }
+
+#ifdef LOCKSTEP
+// `own` is this tile's item. Tiles past the last one do its work once more, and write what it writes; warps of such
+// tiles alone leave
+#define BEGIN_ITEM(count)                                                                \
+    if (item() - tile() % (32 / WIDTH) >= count) return;                                 \
+    const int own = item() < count ? item() : count - 1;
+#endif
 
 // All lanes arrive, and see what the others have written to memory before
 DEVICE void sync() { __syncwarp(tile_mask()); }

@@ -123,6 +123,6 @@ def test_no_division_of_64_bits(standin, covariance):
 
     constants = {"WIDTH": 1, "COVARIANCE": int(covariance)}
     options = launching.options_of(np.dtype(float), constants)
-    text = nvrtc.ptx(launching.source_text("faults.cu"), (*options, "--gpu-architecture=compute_70"))
+    text = nvrtc.ptx_of(launching.source_text("faults.cu"), (*options, "--gpu-architecture=compute_70"))
     assert not re.findall(r"(?:div|rem)\.[su]64", text)
     assert len(re.findall(r"(?:div|rem)\.[su]32", text)) == (2 if covariance else 0)

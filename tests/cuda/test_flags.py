@@ -190,3 +190,39 @@ def test_pointer_mode_is_left_as_it_was(standin, rng):
     finally:
         cublas.setPointerMode(1, cublas.CUBLAS_POINTER_MODE_HOST)
     np.testing.assert_allclose(got.get(), A.get() @ A.get())
+
+
+def in_tf32(X):
+    """Numbers with the 10 bits behind the point that TF32 has."""
+    mantissa, exponent = np.frexp(X.astype(np.float64))
+    digits = np.trunc(np.ldexp(mantissa, 11) + np.copysign(0.5, mantissa))
+    return np.ldexp(digits, exponent - 11).astype(np.float32)
+
+
+@pytest.mark.parametrize("shape", [(40, 40), (3, 40, 40)])
+def test_products_of_float32_are_as_exact_as_cupys(standin, rng, shape):
+    """With CUPY_TF32, forward and backward; the handle's mode is left as it was."""
+    from cupy._core import set_compute_type
+    from cupy_backends.cuda.libs import cublas
+
+    import lindiff_cuda as k
+
+    hosts = [rng.standard_normal(shape).astype(np.float32) for _ in range(2)]
+    A, B = map(standin.asarray, hosts)
+    rounded = [in_tf32(X) for X in hosts]
+    exact = k.gemm2(A, B).get()
+    np.testing.assert_allclose(exact, hosts[0] @ hosts[1], rtol=0, atol=1e-5)
+    set_compute_type(np.float32, 7)  # TF32
+    try:
+        product = k.gemm2(A, B).get()
+        gram = k.syrk(A).get()
+        pulled = k.syrk_pullback(A, B).get()
+    finally:
+        set_compute_type(np.float32, 1)
+    np.testing.assert_allclose(product, rounded[0] @ rounded[1], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(gram, rounded[0] @ rounded[0].swapaxes(-1, -2), rtol=0, atol=1e-5)
+    twice = in_tf32(hosts[1] + hosts[1].swapaxes(-1, -2))
+    np.testing.assert_allclose(pulled, twice @ rounded[0], rtol=0, atol=1e-4)
+    assert np.abs(product - exact).max() > 1e-4
+    assert cublas.getMathMode(1) == 0
+    np.testing.assert_array_equal(k.gemm2(A, B).get(), exact)

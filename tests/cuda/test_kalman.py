@@ -1,6 +1,7 @@
 """The sweeps of all series in one launch, and those of the CPU."""
 
 import itertools
+import tracemalloc
 from typing import NamedTuple
 
 import numpy as np
@@ -202,6 +203,55 @@ def test_variances_of_any_size(cupy, kalman, rng, independent, dtype, sizes):
     arrays = y, 0 * A, 0 * B, Q, R * scale, m, P, c
     expected, found = sweeps.Sweeps(arrays, plan).sums(), kalman.Sweeps(*moved(cupy, arrays, plan)).sums()
     assert_equal(found[3:], expected[3:], 50 * np.finfo(dtype).eps)
+
+
+WINDOWS = [
+    Case(S=5, T=7, n=3, p=2, timed=True, intercept=True),
+    Case(S=5, T=7, n=3, p=2, timed=True, intercept=True, independent=False, d=1),
+    Case(S=3, T=9, n=2, p=1, timed=True, block=4),
+    Case(S=3, T=9, n=13, p=2, timed=True, block=2, independent=False),
+]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5])
+@pytest.mark.parametrize("case", WINDOWS, ids=str)
+def test_sums_over_series_of_some_steps_at_a_time(cupy, kalman, rng, monkeypatch, case, steps):
+    """As of all steps at once; beside arrays that do not change in time, or are of each series."""
+    arrays, plan = system(rng, case)
+    bars = bars_of(rng, case)
+    y, A, B, Q, R, m, P, c = arrays
+    for system_arrays in (arrays, (y, A[:, :1], np.repeat(B, case.S, 0), Q[:, :1], R, m, P, c)):
+        given = moved(cupy, system_arrays, plan)
+        expected = kalman.Sweeps(*given).pull(tuple(map(cupy.asarray, bars)), ALL)
+        with monkeypatch.context() as patch:
+            a_step = sum(
+                case.S * x[0, 0].nbytes
+                for x in (*system_arrays[1:5], system_arrays[7])
+                if x is not None and x.shape[1] > 1 and len(x) == 1
+            )
+            patch.setattr(kalman.tuning, "BYTES_OF_PARTS", steps * a_step)
+            found = kalman.Sweeps(*given).pull(tuple(map(cupy.asarray, bars)), ALL)
+        assert_equal(found, [None if x is None else x.get() for x in expected], 1e-14)
+
+
+def test_memory_of_what_series_share(standin, rng, monkeypatch):
+    """500 series of 100 steps share 0.05 MB of arrays, of which each has a gradient at every step: 26 MB."""
+    from lindiff_cuda import kalman
+
+    case = Case(S=500, T=100, n=4, p=1, timed=True, missing=0)
+    arrays, plan = system(rng, case)
+    bars = tuple(map(standin.asarray, bars_of(rng, case)))
+    found = kalman.Sweeps(*moved(standin, arrays, plan))
+    peaks = []
+    for room in (1 << 28, 1 << 20):
+        monkeypatch.setattr(kalman.tuning, "BYTES_OF_PARTS", room)
+        tracemalloc.start()
+        found.pull(bars, ALL)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    own = 8 * (case.S * case.T * case.p + case.S * (case.n + 2) * case.n * 2)  # y, and what starts the series
+    assert peaks[0] > 8 * case.S * case.T * (2 * 4 * 4 + 4 + 1) > 14e6
+    assert peaks[1] < own + (1 << 20) + 2e5
 
 
 def with_failures(rng, independent, kind):

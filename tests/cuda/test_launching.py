@@ -69,3 +69,29 @@ def test_much_shared_memory(cupy, launching, compile_text, sums):
     launching.launch(function, 3, 32, (x, y, 3, np.float64(1)), shared=60_000)
     assert function.max_dynamic_shared_size_bytes == launching.ALL_SHARED
     np.testing.assert_array_equal(y.get(), 33)
+
+
+@pytest.mark.parametrize(
+    ("count", "width", "shared", "threads"),
+    [
+        (500, 8, 0, 32),  # 125 blocks: a warp is the least
+        (2111, 8, 0, 32),
+        (2112, 8, 0, 64),  # 2 · 132 blocks
+        (4224, 8, 0, 128),
+        (10**6, 8, 0, 128),
+        (10**6, 32, 16_000, 64),  # four of them would have more than 48 kB
+        (10**6, 16, 40_000, 16),
+        (1, 1, 0, 32),
+    ],
+)
+def test_blocks_for_all_multiprocessors(standin, count, width, shared, threads):
+    from lindiff_cuda import launching
+
+    shapes = []
+
+    def function(grid, block, arguments, shared_mem):
+        shapes.append((grid, block, shared_mem))
+
+    launching.launch(function, count, width, (), shared)
+    items = threads // width
+    assert shapes == [((-(-count // items),), (threads,), items * shared)]

@@ -1,5 +1,6 @@
 """Every source compiles for every device and type, without a warning."""
 
+import re
 from importlib.resources import files
 from itertools import cycle
 
@@ -55,3 +56,19 @@ def test_matrices_in_shared_memory(standin, source):
     from lindiff_cuda.launching import source_text
 
     assert not warnings_of(source, source_text(source), np.float64, 32, "sm_90", PLACED=2)
+
+
+# What waits for lanes of a warp; the last operand are these.
+MASKED = re.compile(r"(?:shfl\.sync|bar\.warp\.sync|vote\.sync)[^;]*[\s,](\S+);")
+
+
+@pytest.mark.parametrize("source", ["cholesky.cu", "lu.cu", "potri.cu", "triangular.cu"])
+def test_masks_of_tiles_in_lockstep(standin, source):
+    """They are constants: with one in a register a tile of 8 lanes may have to wait for the others."""
+    from lindiff_cuda import launching
+
+    for name in launching.kernels_of(source):
+        options = launching.options_of(np.dtype(float), {"WIDTH": 8})
+        options = (*options, "-ftz=true", "--gpu-architecture=compute_80")
+        ptx = nvrtc.ptx_of(launching.kernel_text(source, name), options)
+        assert set(MASKED.findall(ptx)) <= {"-1", *re.findall(r"mov\.[bu]32\s+(%r\d+), -1;", ptx)}, name

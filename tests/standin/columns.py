@@ -95,7 +95,7 @@ class Recorder:
                 if parameter in COUNTS and not name.startswith("x") and value >= 2**31:
                     raise OverflowError("value too large to convert to int")
                 self.check(parameter not in BATCH or value <= MOST_MATRICES, name)
-            if not name.endswith(("_bufferSize", "PointerMode")):
+            if not name.endswith(("_bufferSize", "PointerMode", "MathMode")):
                 self.module.calls.append((name, {k: v for k, v in named.items() if k in FLAGS}))
             return evaluate(lambda good: self.check(good, name), dtype, *arguments)
 

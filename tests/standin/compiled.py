@@ -31,6 +31,7 @@ TYPES = {"?": "bool", "b": "signed char", "i": "int", "l": "long", "f": "float",
 NUMBERS = (float, int, complex, np.generic)
 FREE_SHARED = 48 * 1024  # bytes that a block has without asking
 ALL_SHARED = 227 * 1024  # and with, on the device that this stands for
+MULTIPROCESSORS = 132  # of it
 FLAGS = ("-std=c++17", "-O0", "-fPIC", "-shared", "-U_FORTIFY_SOURCE", "-ffp-contract=off", "-w")
 
 
@@ -58,8 +59,8 @@ class RawModule:
 
 
 def attribute(number, device):
-    """That of a device: the shared memory that a block may have."""
-    return {97: ALL_SHARED}[number]
+    """That of a device: the shared memory that a block may have, and the number of multiprocessors."""
+    return {97: ALL_SHARED, 16: MULTIPROCESSORS}[number]
 
 
 class RawKernel:

@@ -14,6 +14,10 @@ from standin.columns import Recorder, addresses, matrix, op, triangle, vector
 __all__ = ["factor_lu", "fill", "handle", "solve_lu"]
 
 POINTER_MODE = {"mode": 0}
+MATH_MODE = {"mode": 0}
+DEFAULT_MATH, TF32_MATH = 0, 3
+COMPUTE_TYPES = {}
+COMPUTE_TYPE_DEFAULT, COMPUTE_TYPE_TF32 = 1, 7
 
 
 def handle():
@@ -24,12 +28,14 @@ def handle():
 def fill(module):
     """Give a module of CuPy's name the routines."""
     POINTER_MODE["mode"] = 0
+    MATH_MODE["mode"] = DEFAULT_MATH
+    COMPUTE_TYPES.clear()
     for name, number in ENUMS.items():
         setattr(module, f"CUBLAS_{name}", number)
     recorder = Recorder("cublas", module)
     for evaluate in ROUTINES:
         recorder.add(evaluate)
-    for evaluate in (getPointerMode, setPointerMode):
+    for evaluate in (getPointerMode, setPointerMode, getMathMode, setMathMode):
         recorder.add(evaluate, letters=("",))
 
 
@@ -57,6 +63,32 @@ def setPointerMode(check, dtype, handle, mode):
     POINTER_MODE["mode"] = mode
 
 
+def getMathMode(check, dtype, handle):
+    return MATH_MODE["mode"]
+
+
+def setMathMode(check, dtype, handle, mode):
+    check(mode in (DEFAULT_MATH, TF32_MATH))
+    MATH_MODE["mode"] = mode
+
+
+def get_compute_type(dtype):
+    """How CuPy's own products of a type are computed."""
+    return COMPUTE_TYPES.get(np.dtype(dtype).char, COMPUTE_TYPE_DEFAULT)
+
+
+def set_compute_type(dtype, compute_type):
+    COMPUTE_TYPES[np.dtype(dtype).char] = compute_type
+
+
+def as_read(X):
+    """The numbers that a product reads: of float32, with TF32, the 10 leading bits behind the point."""
+    if MATH_MODE["mode"] != TF32_MATH or X.dtype.char not in "fF":
+        return X
+    bits = np.ascontiguousarray(X).view(np.uint32)
+    return (bits + 0x1000 & 0xFFFFE000).astype(np.uint32).view(X.dtype)
+
+
 def scalar(dtype, pointer):
     assert POINTER_MODE["mode"] == 0, "a scalar in host memory is read as one in device memory"
     return vector(pointer, dtype, 1)[0]
@@ -69,8 +101,8 @@ def multiply(check, dtype, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta,
     rows_b, columns_b = (n, k) if transb else (k, n)
     check(lda >= max(1, rows_a) and ldb >= max(1, rows_b) and ldc >= max(1, m))
     a, b = scalar(dtype, alpha), scalar(dtype, beta)
-    X = op(matrix(A, dtype, rows_a, columns_a, lda), transa)
-    Y = op(matrix(B, dtype, rows_b, columns_b, ldb), transb)
+    X = op(as_read(matrix(A, dtype, rows_a, columns_a, lda)), transa)
+    Y = op(as_read(matrix(B, dtype, rows_b, columns_b, ldb)), transb)
     Z = matrix(C, dtype, m, n, ldc)
     Z[...] = a * (X @ Y) if b == 0 else a * (X @ Y) + b * Z
 
@@ -97,7 +129,7 @@ def syrk(check, dtype, handle, uplo, trans, n, k, alpha, A, lda, beta, C, ldc):
     rows, columns = (k, n) if trans else (n, k)
     check(lda >= max(1, rows) and ldc >= max(1, n))
     a, b = scalar(dtype, alpha), scalar(dtype, beta)
-    X, Z = op(matrix(A, dtype, rows, columns, lda), trans), matrix(C, dtype, n, n, ldc)
+    X, Z = op(as_read(matrix(A, dtype, rows, columns, lda)), trans), matrix(C, dtype, n, n, ldc)
     named = triangle(np.ones((n, n), bool), uplo)
     Z[named] = (a * (X @ X.T))[named] if b == 0 else (a * (X @ X.T) + b * Z)[named]
 

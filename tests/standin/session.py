@@ -13,7 +13,8 @@ from standin.array import Device
 __all__ = ["installed"]
 
 NAMES = (
-    *("cupy", "cupyx", "cupy.cuda", "cupy.cuda.device", "cupy.cuda.runtime", "cupy.lib", "cupy.polynomial"),
+    *("cupy", "cupy._core", "cupy.cuda", "cupy.cuda.device", "cupy.cuda.runtime", "cupy.lib"),
+    *("cupy.polynomial", "cupyx"),
     *("cupyx.scipy", "cupy_backends", "cupy_backends.cuda"),
     *("cupy_backends.cuda.libs", "cupy_backends.cuda.libs.cublas", "cupy_backends.cuda.libs.cusolver"),
 )
@@ -53,6 +54,8 @@ def installed():
     cuda.device.get_cublas_handle = cublas.handle
     cuda.device.get_cusolver_handle = cusolver.handle
     cuda.get_current_stream = compiled.get_current_stream
+    modules["cupy._core"].get_compute_type = cublas.get_compute_type
+    modules["cupy._core"].set_compute_type = cublas.set_compute_type
     cublas.fill(modules["cupy_backends.cuda.libs.cublas"])
     cusolver.fill(modules["cupy_backends.cuda.libs.cusolver"])
     sys.modules.update(modules)
