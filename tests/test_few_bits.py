@@ -126,6 +126,7 @@ LOWER = {
     "xlogy": lambda x, c: scipy.special.xlogy(c, x),
     "boxcox": scipy.special.boxcox,
     "gradient": lambda x, c: np.gradient(x * x, c),
+    "norm": np.linalg.norm,
     "interp": lambda x, c: np.interp(x, *np.array([[0, 1, 4, 7], [0, 1, 2, 0.5]], np.result_type(c))),
 }
 

@@ -102,6 +102,7 @@ def _vector_norm(x: Any, axes: Axes, p: Any, keepdims: bool) -> Any:
     p = 2 if p is None else p
     if isinstance(p, str):
         raise ValueError(f"Invalid norm order {p!r} for vectors")
+    p = float(p) if isinstance(p, (np.floating, np.integer)) else p  # 1 / p has all digits
     if p == 2:
         return _two_norm(x, axes, keepdims)
     return _p_norm(x, p, axes, keepdims)

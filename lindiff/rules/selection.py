@@ -114,7 +114,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 def index_along(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
     """The index that takes ``indices`` along one axis, matching the others."""
     axis = normalized_axis(axis, arr.ndim)
-    if np.asarray(indices).dtype.kind not in "iu":
+    if as_array(indices).dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if arr.ndim != np.ndim(indices):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")

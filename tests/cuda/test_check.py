@@ -191,4 +191,4 @@ try:
 except ImportError as error:
     print(error)
 """
-    assert "needs CuPy, which is not installed: pip install cupy-cuda12x" in alone(script)
+    assert "needs CuPy, which is not installed: pip install" in alone(script)
