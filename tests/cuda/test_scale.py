@@ -66,11 +66,9 @@ class LastBlocks:
 @pytest.fixture
 def last_blocks(standin, monkeypatch):
     """Kernels run their last blocks, the first ones with a number of their own."""
-    from lindiff_cuda import tuning
+    from lindiff_cuda import launching, tuning
 
     monkeypatch.setattr(tuning, "BLOCKS_EACH", 0)  # blocks of one size for few matrices and for many
-
-    from lindiff_cuda import launching
 
     def run(blocks=1):
         for name in ("empty", "zeros"):
