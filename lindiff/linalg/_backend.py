@@ -19,7 +19,7 @@ import numpy as np
 import lindiff.kernels
 from lindiff.core.directions import Directions, one_by_one
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, shared_of
+from lindiff.core.variable import Variable, inside, shared_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -141,7 +141,25 @@ def known_of(x: Any) -> Known | None:
     if type(x) is not Variable or "lindiff_cuda" not in sys.modules:
         return None
     known: Known = shared_of(x).setdefault(Known, Known())
+    if known.lower is None and x.base is not None and _is_transpose(inside(x), inside(x.base)):
+        of_base = shared_of(x.base).get(Known, known)
+        if of_base.lower is not None:
+            return Known(not of_base.lower, of_base.regular)
     return known
+
+
+def _is_transpose(x: Any, base: Any) -> bool:
+    """Whether x, a view of matrices or of their transposes on a device, is the latter."""
+    if type(x) is np.ndarray:
+        return False
+    swapped = (*base.strides[:-2], *base.strides[:-3:-1])
+    return (
+        x.ndim == base.ndim > 1
+        and x.shape[-1] > 1
+        and (x.shape, x.strides) == (base.shape, swapped)
+        and swapped != base.strides
+        and x.data.ptr == base.data.ptr
+    )
 
 
 def learn_factor(L: Any, lower: bool) -> None:

@@ -210,6 +210,41 @@ def test_a_cholesky_factor_is_not_factored(arrays, factored):
     assert not factored
 
 
+def by_both_triangles(A, B):
+    L = LA.cholesky(A)
+    return total(LA.solve(np.swapaxes(L, -1, -2), LA.solve(L, B)) ** 2)
+
+
+def by_both_triangles_of_one(A, B):
+    R = LA.cholesky(A[1], upper=True)
+    return total(LA.solve(R, LA.solve(R.T, B[1])) ** 2)
+
+
+@pytest.mark.parametrize("f", [by_both_triangles, by_both_triangles_of_one])
+def test_a_transposed_cholesky_factor_is_not_factored(arrays, factored, f):
+    """Nor waited for once more."""
+    host = [x.get() for x in arrays]
+    assert waits(ld.grad(f), *arrays) == 1
+    got = ld.grad(f)(*arrays).get()
+    assert not factored
+    np.testing.assert_allclose(got, ld.grad(f)(*host), rtol=1e-8, atol=1e-10)
+    product, expected = (ld.hvp(lambda A, B=B: f(A, B), (A,), (A,)) for A, B in (arrays, host))
+    np.testing.assert_allclose(product.get(), expected, rtol=1e-7, atol=1e-9)
+
+
+def test_a_transpose_of_what_was_written_to_is_factored(arrays, factored):
+    def f(A, B):
+        L = LA.cholesky(A)
+        R = np.swapaxes(L, -1, -2)
+        x = LA.solve(R, B)
+        L[..., 0, -1] = 3.0
+        return total(LA.solve(R, x) ** 2)
+
+    got = ld.grad(f)(*arrays).get()
+    assert len(factored) == 1
+    np.testing.assert_allclose(got, ld.grad(f)(*(x.get() for x in arrays)), rtol=1e-8, atol=1e-10)
+
+
 def write_by_index(L):
     L[..., 0, -1] = 3.0
 
