@@ -76,3 +76,17 @@ def test_mixed_dtypes(combination):
             assert (gradient.shape, gradient.dtype) == (array.shape, array.dtype), case.id
         assert inner(x_bar, x_dot) == pytest.approx(inner(y_bar, y_dot), rel=2e-3, abs=2e-3), case.id
     assert tested > 100
+
+
+@pytest.mark.parametrize("default", [0, True, 0.5, np.float64(1), np.float32(2), np.int8(3), np.array(2.0)])
+@pytest.mark.parametrize("choice", [0.5, 1, 1j, True, np.float64(0.5), np.array(0.5), np.float32(1)])
+def test_numbers_among_the_choices_of_select(default, choice):
+    x = np.array([[0.7, -0.9], [0.1, 2]], np.float32)
+
+    def f(x):
+        return np.select([x > 0.5, x < -0.5], [x, choice], default)
+
+    expected, got = f(x), ld.vjp(f, x)[0]
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(ld.grad(lambda x: np.sum(f(x).real))(x), x > 0.5)

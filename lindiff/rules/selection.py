@@ -37,8 +37,10 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     for i, condition in enumerate(condlist):
         if as_array(condition).dtype.kind != "b":
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
-    result = default
-    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+    choices = [x if type(x) in (int, float, complex) else as_array(x) for x in (*choicelist, default)]
+    dtype = np.result_type(*choices)  # Python's numbers take that of the arrays, not of each other
+    *choices, result = (x if hasattr(x, "dtype") else dtype.type(x) for x in choices)
+    for condition, choice in reversed(list(zip(condlist, choices, strict=True))):
         result = np.where(condition, choice, result)
     return result
 
