@@ -90,3 +90,38 @@ def test_numbers_among_the_choices_of_select(default, choice):
     assert got.dtype == expected.dtype
     np.testing.assert_array_equal(got, expected)
     np.testing.assert_array_equal(ld.grad(lambda x: np.sum(f(x).real))(x), x > 0.5)
+
+
+NUMBERS = [0.5, 1, True, np.float64(0.5), np.float32(0.25), np.array(0.5), [0.5], np.int64(2), np.uint8(1)]
+BESIDE = {
+    "piecewise": lambda x, c: np.piecewise(x, [x > 0], [c, lambda t: t * 2]),
+    "prod": lambda x, c: np.prod(x, initial=c),
+    "sum": lambda x, c: np.sum(x, initial=c),
+    "max": lambda x, c: np.max(x, initial=c),
+    "quantile": lambda x, c: np.quantile(x, c),
+    "percentile": lambda x, c: np.percentile(x, c),
+    "average": lambda x, c: np.average(x, weights=np.full(4, c)),
+    "linspace": lambda x, c: np.linspace(c, x[0], 3),
+    "geomspace": lambda x, c: np.geomspace(x[0], c, 3),
+    "where": lambda x, c: np.where(x > 0, x, c),
+    "clip": lambda x, c: np.clip(x, None, c),
+    "insert": lambda x, c: np.insert(x, 1, c),
+    "append": np.append,
+    "choose": lambda x, c: np.choose([0, 1, 0, 1], [x, c]),
+    "power": lambda x, c: np.abs(x) ** np.asarray(c) if isinstance(c, list) else np.abs(x) ** c,
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda c: f"{type(c).__name__}")
+def test_numbers_beside_single_precision(name, number):
+    x = np.array([0.7, -0.9, 0.1, 2], np.float32)
+    if name == "percentile" and (number is True or isinstance(number, np.uint8)):
+        pytest.skip("NumPy's versions differ")
+    try:
+        expected = BESIDE[name](x, number)
+    except (TypeError, ValueError) as error:
+        pytest.skip(f"NumPy: {error}")
+    got = ld.vjp(lambda x: BESIDE[name](x, number), x)[0]
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=1e-6)

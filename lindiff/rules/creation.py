@@ -310,6 +310,7 @@ def linspace(
     """``start (1 - t) + stop t``: the same at both ends, to the last bit."""
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    start, stop = (as_array(x) if isinstance(x, (list, tuple)) else x for x in (start, stop))
     parts = num - 1 if endpoint else num
     difference = np.subtract(stop, start)
     found = np.result_type(start, stop, float(num))
@@ -341,12 +342,11 @@ def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
     """Between real numbers of one sign, or along a logarithmic spiral between complex ones."""
+    start, stop = as_array(start), as_array(stop)
     if np.result_type(start, stop).kind == "c":
         return logarithmic_spiral(start, stop, num, endpoint, dtype, axis)
-    dtype_of_logarithms = np.result_type(start, stop, np.float64)
-    start, stop = (
-        x if isinstance(x, Variable) else np.asarray(x, dtype_of_logarithms) for x in (start, stop)
-    )
+    dtype_of_logs = np.result_type(start, stop, np.float64)
+    start, stop = (x if isinstance(x, Variable) else np.astype(x, dtype_of_logs) for x in (start, stop))
     sign = np.sign(value(start))
     if np.any(sign * np.sign(value(stop)) <= 0):
         raise ValueError("np.geomspace on Variables: start and stop must be nonzero and of one sign")

@@ -214,9 +214,8 @@ def quantile_rules(quantile: Callable[..., Any], percentile: Callable[..., Any],
     @composed(percentile)
     def percentile_(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
         dtype = as_array(a).dtype
-        if dtype.kind == "f":
-            q = np.asarray(q, dtype) if isinstance(q, (int, float)) else q
-            fraction = np.true_divide(q, dtype.type(100))
+        if dtype.kind == "f" and type(q) in (int, float):  # Python's numbers alone take the array's precision
+            fraction = np.true_divide(np.asarray(q, dtype), dtype.type(100))
         else:
             fraction = np.true_divide(q, 100)
         if not np.all((value(fraction) >= 0) & (value(fraction) <= 1)):

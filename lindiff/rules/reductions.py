@@ -156,7 +156,10 @@ def average(
     if not np.any(np.sum(value(weights), axis=axis)):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     weights = np.broadcast_to(weights, np.shape(a))
-    total = np.sum(weights, axis=axis, keepdims=keepdims)
+    of_numbers = np.float64 if as_array(a).dtype.kind in "biu" else as_array(a).dtype
+    total = np.sum(
+        weights, axis=axis, keepdims=keepdims, dtype=np.result_type(of_numbers, as_array(weights).dtype)
+    )
     mean_ = np.sum(np.multiply(a, weights), axis=axis, keepdims=keepdims) / total
     return (mean_, total.astype(mean_.dtype)) if returned else mean_
 
@@ -393,7 +396,7 @@ def associative(ufunc: Any, identity: float) -> tuple[Callable[..., Any], Callab
             x = halved(ufunc, identity, x, k)
         if not keepdims:
             x = x[tuple(0 if k in axes else slice(None) for k in range(np.ndim(x)))]
-        return x if initial is None else ufunc(x, initial)
+        return x if initial is None else ufunc(x, np.astype(as_array(initial), x.dtype))
 
     def accumulate(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
         """By doubling: after step s each element stands for the 2s elements that end with it."""

@@ -84,7 +84,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwar
                 part = scatter(piece(x[mask_index], *args, **kwargs), mask_index, x.shape, x.dtype)
                 y = np.where(mask, part, y)
         else:
-            y = np.where(mask, piece, y)
+            y = np.where(mask, np.astype(as_array(piece), x.dtype), y)
     return y
 
 
