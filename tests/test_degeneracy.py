@@ -489,3 +489,27 @@ def test_several_inner_derivatives_of_eigenvalues_of_any_matrix_warn():
         ld.grad(lambda A: np.sum(E * ld.grad(lambda A: np.linalg.eigvals(A)[0])(A)))(A)
     with pytest.warns(RuntimeWarning, match=r"eigvals: values 0 and 1"):
         ld.grad(lambda A: ld.jvp(lambda A: np.linalg.eigvals(A)[0], (A,), (E,))[1])(A)
+
+
+QR = {
+    "Q": lambda A: np.sum(np.linalg.qr(A)[0]),
+    "R": lambda A: np.sum(np.linalg.qr(A)[1]),
+    "r": lambda A: np.sum(np.linalg.qr(A, mode="r")),
+    "complete": lambda A: np.sum(np.linalg.qr(A, mode="complete")[1]),
+}
+
+
+@pytest.mark.parametrize("name", QR)
+def test_columns_that_depend_on_others_have_no_qr_derivative(name, rng):
+    f = QR[name]
+    A = rng.standard_normal((4, 5, 3))
+    ld.grad(f)(A)
+    ld.grad(f)(A[0] * np.array([1e-100, 1.0, 1e100]))  # other units
+    A[2, :, 1] = 3 * A[2, :, 0]
+    message = (
+        r"qr: column 1 of matrix \(2,\) depends on those before it to rounding: Q and R have no derivative"
+    )
+    with pytest.warns(RuntimeWarning, match=message):
+        ld.grad(f)(A)
+    with pytest.warns(RuntimeWarning, match="qr: column 1 depends"):
+        ld.jvp(f, (A[2],), (A[2],))

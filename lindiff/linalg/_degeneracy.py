@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import placed, zeros_beside
+from lindiff.core.arrays import foreign, placed, zeros_beside
 from lindiff.core.variable import Variable, value
 from lindiff.linalg._matrices import largest
 
@@ -37,6 +37,7 @@ __all__ = [
     "over_gaps",
     "over_open_gaps",
     "without_defect",
+    "without_dependence",
     "without_gauge",
     "without_kink",
     "without_lost_limit",
@@ -49,6 +50,9 @@ __all__ = [
 DEFECTIVE = 1e7
 # Rounding makes n equal eigenvalues part by its n-th root: farther ones need no look at the vectors.
 NEARLY_DEFECTIVE = 1e-2
+
+# Ratio of the entries on a triangle's diagonal above which no column depends on others to rounding.
+FAR_FROM_DEPENDENT = 1e-2
 
 DEPENDS = (
     "and the derivative depends on their vectors or on how they part: it is only approximate (functions of a "
@@ -289,6 +293,38 @@ def without_defect(w: Any, V: Any, name: str) -> None:
     warnings.warn(
         f"{name}: the eigenvectors{where} are linearly dependent to rounding (a defective matrix; values "
         f"{i} and {j} are closest, {w[i]:.6g} and {w[j]:.6g}): the eigenvalues have no derivative there",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+
+
+def without_dependence(R: Any, name: str) -> None:
+    """Warn where a column of a matrix depends on those before it to rounding: its QR has no derivative there.
+
+    Nothing is asked of a device, which would be to wait for it.
+
+    Parameters
+    ----------
+    R : (..., n, n) array or Variable
+        The triangle, upper.
+    name : str
+        The operator, for the warning.
+    """
+    R = value(R)
+    if foreign(R) is not None or R.size == 0:
+        return
+    own = np.abs(np.diagonal(R, axis1=-2, axis2=-1))
+    if own.min() > FAR_FROM_DEPENDENT * own.max():
+        return
+    with np.errstate(over="ignore", invalid="ignore"):  # of other columns
+        dependent = own < 4 * R.shape[-1] * np.finfo(R.dtype).eps * np.linalg.norm(R, axis=-2)
+    if not dependent.any():
+        return
+    *batch, column = (int(k) for k in np.unravel_index(int(np.argmax(dependent)), dependent.shape))
+    where = f" of matrix {tuple(batch)}" if batch else ""
+    warnings.warn(
+        f"{name}: column {column}{where} depends on those before it to rounding: Q and R have no derivative "
+        "there",
         RuntimeWarning,
         stacklevel=4,
     )
