@@ -135,6 +135,10 @@ def main(arguments: Sequence[str] | None = None, full: Plan = FULL) -> int:
     )
     options = parser.parse_args(arguments)
     card.require_gpu()
+    try:
+        options.output.open("a").close()
+    except OSError as error:  # said now, not after an hour
+        parser.error(f"--output: {error}")
     report = run(QUICK if options.quick else full)
     options.output.write_text(report.as_json(), encoding="utf-8")
     say(f"\n{len(report.comparisons)} comparisons, {len(report.failed)} failed; report: {options.output}")

@@ -168,6 +168,18 @@ def test_no_gpu(command, standin, monkeypatch):
         command[0].main([])
 
 
+@pytest.mark.parametrize("output", ["", "missing/report.json"])
+def test_a_report_that_cannot_be_written(command, tmp_path, capsys, output):
+    """Is refused before anything is measured."""
+    module, plan = command
+    with pytest.raises(SystemExit) as exit:
+        module.main(["--output", str(tmp_path / output)], plan)
+    assert exit.value.code == 2
+    said = capsys.readouterr()
+    assert "--output: " in said.err
+    assert said.out == ""
+
+
 def test_single_and_complex(standin):
     """Every dtype that the table says an operator has."""
     from lindiff_cuda.check.comparing import compare_operator
