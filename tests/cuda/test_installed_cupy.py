@@ -35,11 +35,17 @@ def cupy():
 @pytest.fixture
 def compiled(cupy, monkeypatch):
     """What the compiler says of all that CuPy is asked to compile: for a device that is not there."""
+    from cupy._core.core import assemble_cupy_compiler_options
     from cupy.cuda import compiler
     from cupy.cuda.function import Module
 
     if not nvrtc.available():
         pytest.skip("needs the package nvidia-cuda-nvrtc-cu12")
+    try:
+        compiler._get_nvrtc_version()
+        assemble_cupy_compiler_options(())
+    except RuntimeError as error:
+        pytest.skip(f"CuPy finds no NVRTC, or no headers for it: {error}")
     logs = []
 
     def compile_for(source, options=(), *others, **more):
