@@ -17,6 +17,8 @@ __all__ = [
     "along",
     "as_array",
     "as_floating",
+    "as_operand",
+    "as_type",
     "conj",
     "depends_on_variables",
     "inverse_permutation",
@@ -49,6 +51,18 @@ def as_floating(x: Any) -> Any:
     """``x`` as floating point numbers: differences of integers of few bits, or unsigned ones, are others."""
     x = as_array(x)
     return x if x.dtype.kind in "fc" else x.astype(np.float64)
+
+
+def as_operand(x: Any) -> Any:
+    """``x`` as an array, a single number as a scalar of NumPy's, which meets arrays of any library."""
+    x = as_array(x)
+    return x[()] if type(x) is np.ndarray and x.ndim == 0 else x
+
+
+def as_type(x: Any, dtype: Any) -> Any:
+    """The same as numbers of a type."""
+    x = as_operand(x)
+    return x if x.dtype == dtype else x.astype(dtype)
 
 
 def depends_on_variables(x: Any) -> bool:

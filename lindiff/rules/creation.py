@@ -23,7 +23,7 @@ from lindiff.core.variable import (
     use_makers,
     value,
 )
-from lindiff.rules._common import as_array, laid_out, memory_order
+from lindiff.rules._common import as_array, as_operand, as_type, laid_out, memory_order
 
 __all__: list[str] = []
 
@@ -342,11 +342,11 @@ def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
     """Between real numbers of one sign, or along a logarithmic spiral between complex ones."""
-    start, stop = as_array(start), as_array(stop)
+    start, stop = as_operand(start), as_operand(stop)
     if np.result_type(start, stop).kind == "c":
         return logarithmic_spiral(start, stop, num, endpoint, dtype, axis)
     dtype_of_logs = np.result_type(start, stop, np.float64)
-    start, stop = (x if isinstance(x, Variable) else np.astype(x, dtype_of_logs) for x in (start, stop))
+    start, stop = (x if isinstance(x, Variable) else as_type(x, dtype_of_logs) for x in (start, stop))
     sign = np.sign(value(start))
     if np.any(sign * np.sign(value(stop)) <= 0):
         raise ValueError("np.geomspace on Variables: start and stop must be nonzero and of one sign")

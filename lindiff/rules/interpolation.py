@@ -11,7 +11,7 @@ from lindiff.core.arrays import foreign
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
-from lindiff.rules._common import as_array, conj
+from lindiff.rules._common import as_array, as_type, conj
 from lindiff.rules.indexing import scatter
 
 __all__: list[str] = []
@@ -74,7 +74,7 @@ def piecewise_linear(x: Any, xp: Any, fp: Any) -> Any:
 @composed(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     x, xp, fp = (as_array(given) for given in (x, xp, fp))
-    xp, fp = (np.astype(given, np.result_type(given, np.float64), copy=False) for given in (xp, fp))
+    xp, fp = (as_type(given, np.result_type(given, np.float64)) for given in (xp, fp))
     if period is not None:
         return interp_periodic(x, xp, fp, np.abs(period))
     y = piecewise_linear(x, xp, fp)

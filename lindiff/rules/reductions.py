@@ -21,6 +21,7 @@ from lindiff.rules._common import (
     along,
     as_array,
     as_floating,
+    as_type,
     conj,
     normalized_axes,
     normalized_axis,
@@ -396,7 +397,7 @@ def associative(ufunc: Any, identity: float) -> tuple[Callable[..., Any], Callab
             x = halved(ufunc, identity, x, k)
         if not keepdims:
             x = x[tuple(0 if k in axes else slice(None) for k in range(np.ndim(x)))]
-        return x if initial is None else ufunc(x, np.astype(as_array(initial), x.dtype))
+        return x if initial is None else ufunc(x, as_type(initial, x.dtype))
 
     def accumulate(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
         """By doubling: after step s each element stands for the 2s elements that end with it."""
@@ -548,7 +549,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError("np.gradient: numpy boolean subtract is not supported; write f.astype(float)")
     f = as_floating(f) if f.dtype.kind in "iu" else f
     spacings = [
-        h if isinstance(h, (Variable, int, float)) else np.astype(as_floating(h), np.result_type(f, h))
+        h if isinstance(h, (Variable, int, float)) else as_type(as_floating(h), np.result_type(f, h))
         for h in varargs or (1.0,)
     ]
     spacings = spacings if len(spacings) == len(axes) else spacings * len(axes)

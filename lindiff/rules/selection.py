@@ -11,7 +11,7 @@ from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
-from lindiff.rules._common import along, as_array, normalized_axis
+from lindiff.rules._common import along, as_array, as_operand, as_type, normalized_axis
 from lindiff.rules.indexing import scatter
 
 __all__ = ["index_along"]
@@ -37,9 +37,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     for i, condition in enumerate(condlist):
         if as_array(condition).dtype.kind != "b":
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
-    choices = [x if type(x) in (int, float, complex) else as_array(x) for x in (*choicelist, default)]
+    choices = [x if type(x) in (int, float, complex) else as_operand(x) for x in (*choicelist, default)]
     dtype = np.result_type(*choices)  # Python's numbers take that of the arrays, not of each other
-    *choices, result = (x if hasattr(x, "dtype") else dtype.type(x) for x in choices)
+    *choices, result = (x if np.ndim(x) else as_type(x, dtype) for x in choices)
     for condition, choice in reversed(list(zip(condlist, choices, strict=True))):
         result = np.where(condition, choice, result)
     return result
@@ -84,7 +84,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwar
                 part = scatter(piece(x[mask_index], *args, **kwargs), mask_index, x.shape, x.dtype)
                 y = np.where(mask, part, y)
         else:
-            y = np.where(mask, np.astype(as_array(piece), x.dtype), y)
+            y = np.where(mask, as_type(piece, x.dtype), y)
     return y
 
 

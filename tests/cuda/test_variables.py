@@ -347,3 +347,25 @@ def test_what_windows_saw_is_not_written_to(cupy):
         return y + np.sum(x)
 
     np.testing.assert_allclose(ld.grad(f)(cupy.asarray(x)).get(), ld.grad(f)(x), rtol=1e-12)
+
+
+BESIDE_NUMBERS = {
+    "select": lambda x: np.select([x > 0.5, x < -0.5], [x, 0.5], True),
+    "piecewise": lambda x: np.piecewise(x, [x > 0], [np.float64(1), lambda t: t * 2]),
+    "prod": lambda x: np.prod(x, initial=2.0),
+    "geomspace": lambda x: np.geomspace(2.0, x[3], 3),
+    "linspace": lambda x: np.linspace(0.5, x, 3),
+    "gradient": lambda x: np.gradient(x, np.float64(2)),
+    "power": lambda x: (x * x) ** -1,
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_NUMBERS)
+def test_numbers_beside_arrays(cupy, name):
+    f, x = BESIDE_NUMBERS[name], np.array([0.7, -0.9, 0.1, 2], np.float32)
+    expected, pullback = ld.vjp(f, x)
+    got, pullback_there = ld.vjp(f, cupy.asarray(x))
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got.get(), expected, rtol=1e-6)
+    bar = np.ones_like(expected)
+    np.testing.assert_allclose(pullback_there(cupy.asarray(bar))[0].get(), pullback(bar)[0], rtol=1e-5)
