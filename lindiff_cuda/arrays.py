@@ -13,7 +13,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-__all__ = ["REAL", "Batch", "misfit", "transposition"]
+__all__ = ["REAL", "Batch", "misfit", "transposition", "without_gpu"]
 
 REAL = {
     "f": np.dtype(np.float32),
@@ -225,13 +225,18 @@ def _described(x: Any) -> str:
     return f"a {type(x).__module__}.{type(x).__qualname__}"
 
 
+def without_gpu() -> str | None:
+    """Why CuPy finds no GPU; None where it finds one."""
+    try:
+        return None if cupy.cuda.runtime.getDeviceCount() else "no device"
+    except Exception as error:  # of the driver, or of a library that is missing
+        return f"{error}"
+
+
 def _check_for_gpu() -> None:
     """Raise where no CuPy array can exist at all: that is then the reason why none came."""
-    try:
-        devices, reason = cupy.cuda.runtime.getDeviceCount(), "no device"
-    except Exception as error:  # of the driver, or of a library that is missing
-        devices, reason = 0, f"{error}"
-    if devices == 0:
+    reason = without_gpu()
+    if reason is not None:
         raise RuntimeError(
             f"lindiff_cuda: CuPy is installed but finds no GPU ({reason}); it needs an NVIDIA driver and a "
             "GPU of compute capability 7.0 or higher"

@@ -9,16 +9,15 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lindiff_cuda.arrays import without_gpu
+
 __all__ = ["described", "require_gpu"]
 
 
 def require_gpu() -> None:
     """Exit with what CuPy says where it finds no GPU."""
-    try:
-        devices, reason = cupy.cuda.runtime.getDeviceCount(), "no device"
-    except Exception as error:  # of the driver, or of a library that is missing
-        devices, reason = 0, f"{error}"
-    if devices == 0:
+    reason = without_gpu()
+    if reason is not None:
         raise SystemExit(
             f"lindiff_cuda.check: CuPy finds no GPU ({reason}); it needs an NVIDIA driver and a card"
         )
