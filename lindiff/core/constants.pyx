@@ -231,7 +231,7 @@ cdef class Guard:
 
     cdef int complain(self, object node) except -1:
         cdef object x = self.array
-        name = getattr(self.what, "__name__", type(node).__name__.lower()).lstrip("_")
+        name = getattr(self.what, "__name__", node.name).lstrip("_")
         place = "" if self.code is None else place_of_call(self.code, self.instruction)
         raise RuntimeError(
             f"{name}{place} was given a constant array of shape {x.shape} that has been written to since, "

@@ -54,11 +54,5 @@ cdef class Elementwise(Differential):
 cdef Elementwise elementwise_of(tuple partials, tuple given)
 cdef tuple place_of(Py_ssize_t i)
 cdef tuple functions_of(object found)
-cdef object hush()
-cdef int unhush(object token) except -1
-cdef bint all_finite(object x) except -1
-cdef object fit(object g, object like)
-cdef object fit_to(object g, tuple shape, object dtype)
-cdef object chain_product(object g, object partial, bint overwrite, bint conjugated=*)
 cpdef object stand_in(object x)
 cdef Node both(Node a, Node b)

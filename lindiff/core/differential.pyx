@@ -16,25 +16,21 @@ adjoint of broadcasting (sum) and of real-to-complex (real part) is applied here
 
 cimport cython
 
-import contextvars
-
 import numpy as np
 
-from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 from cpython.ref cimport Py_REFCNT
 
 cimport numpy as cnp
 
+from lindiff.core.chain cimport chain_product, fit, hush, unhush
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace, is_whole
 from lindiff.core.sealing cimport (
     LOOKED_AT, callers_own, is_refusal, look_again, look_at, named_seals, run_unsealed, sealed,
 )
 from lindiff.core.variable cimport Variable, constant_value, is_inner, value_of
-from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, finite, is_plain, sum_of_thin
 from lindiff.kernels.memory cimport copy
 
 from lindiff.core import pytree
-from lindiff.core.arrays import by_kernel, placed
 from lindiff.core.directions import TAKES_ONE, Directions, count_of, one_by_one
 from lindiff.core.record import Record, current_trace, root_trace
 from lindiff.core.variable import node_in, trace_inputs
@@ -50,37 +46,6 @@ cdef enum:
 # What a stand-in points at: one zero, at every index.
 cdef cnp.npy_intp no_strides[64]
 cdef double no_data[4]
-
-
-cdef tuple quiet_setting():
-    """NumPy's context variable of ``np.errstate``, and its value where nothing warns; None if it keeps that
-    elsewhere."""
-    before = contextvars.copy_context()
-    quiet = before.copy()
-    quiet.run(np.seterr, all="ignore")
-    changed = [pair for pair in quiet.items() if before.get(pair[0]) is not pair[1]]
-    return changed[0] if len(changed) == 1 else (None, None)
-
-
-cdef object _errstate
-cdef object _nothing
-_errstate, _nothing = quiet_setting()
-
-
-cdef object hush():
-    """What entering ``np.errstate(all="ignore")`` does, at a tenth of its price; for ``unhush``."""
-    if _errstate is not None:
-        return PyContextVar_Set(_errstate, _nothing)
-    state = np.errstate(all="ignore")
-    state.__enter__()
-    return state
-
-
-cdef int unhush(object token) except -1:
-    if _errstate is not None:
-        return PyContextVar_Reset(_errstate, token)
-    token.__exit__(None, None, None)
-    return 0
 
 
 # The places of arguments that are no lists, by their number.
@@ -769,14 +734,6 @@ cdef inline bint is_ours(object x_bar, object x_bars):
         and cnp.PyArray_CHKFLAGS(<cnp.ndarray>x_bar, cnp.NPY_ARRAY_OWNDATA)
 
 
-cdef object conjugate(object x):
-    """``x`` conjugated if it is complex."""
-    dtype = getattr(x, "dtype", None)
-    if dtype is not None:
-        return x.conj() if dtype.kind == "c" else x
-    return x.conjugate() if isinstance(x, complex) else x
-
-
 cdef object add_parts(list parts):
     if not parts:
         return None
@@ -784,98 +741,3 @@ cdef object add_parts(list parts):
     for part in parts[1:]:
         total = total + part
     return total
-
-
-cdef object chain_product(object g, object partial, bint overwrite, bint conjugated=False):
-    """``g * partial``, or with the partial ``conjugated``, where 0 · ∞ = 0.
-
-    NumPy's arrays are looked at only where a value that is not finite shows up; those of another library
-    always, since to ask is to wait for a device.  Zeros are put in place of NaNs alone: everywhere else the
-    product keeps its own derivatives.
-    """
-    cdef object array, out
-    if type(g) is Directions:
-        array = g.array
-        if not cnp.PyArray_CheckExact(partial) or cnp.PyArray_NDIM(<cnp.ndarray>partial) <= g.ndim:
-            out = chain(array, partial, overwrite and Py_REFCNT(array) == 2)  # its own and this name
-            if out is not None:
-                return g if out is array else Directions(out)
-    out = chain(g, partial, overwrite)
-    if out is not None:
-        return out
-    out = chain_complex(g, partial, conjugated)
-    if out is not None:
-        return out
-    if not cnp.PyArray_Check(g):
-        out = by_kernel("product", g, partial, conjugated, overwrite)
-        if out is not None:
-            return out
-    if conjugated:
-        partial = conjugate(partial)
-    out = binary(MULTIPLY, g, partial)  # None as well where a product is not finite
-    if out is not None:
-        return out
-    token = hush()
-    try:
-        out = np.multiply(g, partial)
-    finally:
-        unhush(token)
-    if all_finite(out):
-        return out
-    return np.where(np.isnan(out) & (np.equal(g, 0) | np.equal(partial, 0)), 0.0, out)
-
-
-cdef bint all_finite(object x) except -1:
-    """Whether all elements are finite, asked to save work where they are.
-
-    Of arrays of other libraries than NumPy, no: to read an answer from a device is to wait for it.
-    """
-    if type(x) is Directions:
-        x = x.array
-    x = value_of(x)
-    if cnp.PyArray_CheckScalar(x):
-        x = cnp.PyArray_FROM_O(x)
-    if is_plain(x) and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x):
-        return finite(<cnp.ndarray>x)
-    return cnp.PyArray_Check(x) and bool(np.isfinite(x).all())
-
-
-cdef object fit(object g, object like):
-    """``g`` in the shape and dtype of ``like``: the adjoint of broadcasting and of real-to-complex."""
-    if is_plain(g) and is_plain(like) \
-            and cnp.PyArray_TYPE(<cnp.ndarray>g) == cnp.PyArray_TYPE(<cnp.ndarray>like) \
-            and cnp.PyArray_SAMESHAPE(<cnp.ndarray>g, <cnp.ndarray>like):
-        return g
-    shape = getattr(like, "shape", None)
-    if shape is None:
-        like = np.asarray(like)
-        shape = like.shape
-    if not hasattr(g, "dtype"):
-        g = placed(np.asarray(g), like)
-    return fit_to(g, shape, like.dtype)
-
-
-cdef object fit_to(object g, tuple shape, object dtype):
-    if g.dtype.kind == "c" and dtype.kind != "c":
-        g = g.real
-    if g.shape != shape:
-        g = fit_shape(g, shape)
-    return g if g.dtype == dtype else g.astype(dtype)
-
-
-cdef object fit_shape(object g, tuple shape):
-    cdef Py_ssize_t extra = len(g.shape) - len(shape)
-    cdef object total = sum_of_thin(g, shape)
-    if total is not None:
-        return total
-    if extra > 0:
-        g = g.sum(axis=tuple(range(extra)))
-    elif extra < 0:  # what is written to an array may have axes of length 1 before its own
-        g = np.reshape(g, (1,) * -extra + g.shape)
-    axes = tuple([axis for axis in range(len(shape)) if axis < len(g.shape) and shape[axis] == 1
-                  and g.shape[axis] != 1]) if len(g.shape) == len(shape) else ()
-    if axes:
-        g = g.sum(axis=axes, keepdims=True)
-    if g.shape != shape:
-        g = np.broadcast_to(g, shape)
-    return g

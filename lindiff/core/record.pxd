@@ -28,6 +28,7 @@ cdef class Node:
     cdef Py_ssize_t visit
     cdef tuple more(self)
     cdef int set_more(self, tuple parents) except -1
+    cdef object operation(self)
     cdef bint linear(self)
     cdef bint together(self)
     cdef int pull(self, Pull walk, object y_bar) except -1

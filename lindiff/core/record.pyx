@@ -17,7 +17,7 @@ from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_REFCNT, Py_XDECREF
 
 from lindiff.core.awaited cimport tell_modules
-from lindiff.kernels.elementwise cimport ADD, add_into, binary
+from lindiff.kernels.loops cimport ADD, add_into
 from lindiff.kernels.memory cimport copy, lend
 
 import contextvars
@@ -184,6 +184,15 @@ cdef class Node:
     def parents(self):
         """The nodes of the inputs that are not constant."""
         return [parent for parent in (self.a, self.b, *(self.more() or ())) if parent is not None]
+
+    cdef object operation(self):
+        """What the node applies: a function, or its own class where that says it all."""
+        return type(self)
+
+    @property
+    def name(self):
+        """The name of the operation."""
+        return self.operation().__name__.lower()
 
     cdef bint linear(self):
         """Whether the operation itself is linear in its active inputs together."""
@@ -398,7 +407,7 @@ cdef class Pull:
             if self.add_directions(node, x_bar.array):
                 return 0
             total = <object>self.cotangent[i]
-        total = binary(ADD, total, x_bar)
+        total = ADD.of_two(total, x_bar)
         if total is None:
             total = of_array(<object>self.cotangent[i] + x_bar)
         self.put(i, total, True)
@@ -818,7 +827,7 @@ cdef class Record:
         cdef Py_ssize_t i
         for i in range(self.size):
             if not (<Node>self.order[i]).linear():
-                return type(<Node>self.order[i]).__name__
+                return (<Node>self.order[i]).name
         return None
 
     def __len__(self):

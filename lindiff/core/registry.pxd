@@ -34,16 +34,6 @@ cdef class Rule(Handler):
     cdef str name(self)
 
 
-cdef class ElementwiseRule(Rule):
-    cdef tuple partials
-    cdef tuple readable
-    cdef list uses
-    cdef bint of_value
-    cdef bint of_arguments
-    cdef bint of_integers
-    cdef object as_computed_with(self, object x, object y)
-
-
 cdef class Composed(Handler):
     cdef readonly object implementation
     cdef bint gives_views

@@ -4,7 +4,6 @@ A function is handled in one of three ways: it has a rule of its own (:class:`Ru
 functions that have (:class:`Composed`), or its derivative is zero wherever it has one (:class:`Constant`).
 """
 
-import dis
 import functools
 import inspect
 import types
@@ -13,7 +12,7 @@ cimport numpy as cnp
 
 import numpy as np
 
-from lindiff.core.differential cimport Differential, Elementwise, both, elementwise_of, functions_of, place_of
+from lindiff.core.differential cimport Differential, Elementwise, both, functions_of, place_of
 from lindiff.core.record cimport Trace, clock, observed_step
 from lindiff.core.results cimport ARRAY, LIKE_FIRST, SCALAR, apart, lying, scalar_result, without_axes
 from lindiff.core.sealing cimport (
@@ -27,7 +26,7 @@ from lindiff.core.variable cimport (
 )
 
 from lindiff.core import pytree
-from lindiff.core.arrays import explain_mixture, placed
+from lindiff.core.arrays import explain_mixture
 from lindiff.core.directions import Directions, act
 from lindiff.core.names import importable_name
 from lindiff.core.variable import record_outputs, refuse_subclass
@@ -299,79 +298,6 @@ cdef class Rule(Handler):
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.args, bound.kwargs
-
-
-cdef class ElementwiseRule(Rule):
-    """The rule of an elementwise function that is given by its partial derivatives."""
-
-    def __init__(self, function, tuple partials):
-        self.function = self.rule = function
-        functools.update_wrapper(self, function)
-        codes = [p.__code__ for p in partials if p is not None]
-        self.of_value = all([takes_value_alone(code) for code in codes])
-        self.of_arguments = all([code.co_varnames[0] == "_" for code in codes])
-        self.of_integers = any([set(types.partition("->")[0]) & set("bBhHiIlLqQ") and types[-1] in "fdgFDG"
-                                for types in getattr(function, "types", ())])
-        self.readable = partials
-        self.partials = partials if self.of_value else tuple([of_all(p) for p in partials])
-
-    cdef tuple outcome(self, tuple args, dict kwargs):
-        y = self.function(*args, **kwargs) if kwargs else self.function(*args)
-        if self.of_value:
-            return y, elementwise_of(self.partials, (y,))
-        given = [self.as_computed_with(placed(np.asarray(x), *args) if isinstance(x, (list, tuple)) else x, y)
-                 for x in args]
-        return y, elementwise_of(self.partials, (None if self.of_arguments else y, *given))
-
-    cdef object as_computed_with(self, object x, object y):
-        """An argument in the type that the function computes ``y`` with: squares of integers of few bits, or
-        differences of unsigned ones, are others, and quotients of numbers of lower precision worse."""
-        if not cnp.PyArray_CheckExact(x) and not isinstance(x, np.generic) or x.dtype is y.dtype \
-                or y.dtype.kind not in "fc":
-            return x
-        if x.dtype.kind in "biu":
-            return x.astype(np.int64 if self.of_integers else y.real.dtype)
-        if x.real.dtype.itemsize >= y.real.dtype.itemsize:
-            return x
-        return x.astype(y.real.dtype if x.dtype.kind == "f" else np.promote_types(y.dtype, np.complex64))
-
-    cdef int release(self, Differential differential) except -1:
-        cdef Elementwise of_partials = <Elementwise>differential
-        cdef set needed = set()
-        if self.of_value:
-            return 0
-        if self.uses is None:
-            self.uses = [set() if p is None else places_used(p.__code__) for p in self.readable]
-        for place in of_partials.places:
-            if place[0] < len(self.uses):
-                needed |= self.uses[place[0]]
-        of_partials.given = tuple([x if i in needed else None for i, x in enumerate(of_partials.given)])
-        return 0
-
-    def by_position(self, tuple args, dict kwargs):
-        return args, kwargs
-
-
-def places_used(code):
-    """Which of its parameters a function reads, by their numbers; all of them where it takes any number."""
-    if code.co_flags & inspect.CO_VARARGS:
-        return set(range(64))
-    read = set(code.co_cellvars)
-    for instruction in dis.get_instructions(code):
-        names = instruction.argval
-        read.update(names if isinstance(names, tuple) else [names] if isinstance(names, str) else [])
-    return {i for i, name in enumerate(code.co_varnames[:code.co_argcount]) if name in read}
-
-
-def takes_value_alone(code):
-    return code.co_argcount == 1 and not code.co_flags & inspect.CO_VARARGS
-
-
-def of_all(partial):
-    """A function of the value alone as one of value and arguments."""
-    if partial is None or not takes_value_alone(partial.__code__):
-        return partial
-    return lambda y, *args: partial(y)
 
 
 cdef bint is_same(cnp.ndarray x, cnp.ndarray y):
@@ -696,26 +622,6 @@ def rule(function=None):
         return made
 
     return register
-
-
-def elementwise(function, *partials):
-    """Give an elementwise function its partial derivatives.
-
-    Each is a function of the value alone, or of the value and the arguments, or of the arguments: then the
-    first parameter, the value, is called ``_``.  What none of them needs is not kept.  Formulas that call
-    nothing but ufuncs and np.where are repeated by compiled code.
-    """
-    handlers[function] = ElementwiseRule(function, partials)
-
-
-def elementwise_rule(function, *partials):
-    """The primitive that :func:`elementwise` registers."""
-    return ElementwiseRule(function, partials)
-
-
-def elementwise_rules():
-    """The rules that :func:`elementwise` has registered, by function."""
-    return {function: handler for function, handler in handlers.items() if type(handler) is ElementwiseRule}
 
 
 def composed(function):

@@ -13,7 +13,7 @@ cdef class Tally:
     cdef int put(self, double term) except -1
     cdef int add_array(self, cnp.ndarray x) except -1
     cdef int add(self, object x) except -1
-    cdef int add_kind(self, object kind) except -1
+    cdef int add_operation(self, object operation) except -1
     cdef int fold(self, Tally part) except -1
     cdef bint differs(self, Tally other) noexcept
 

@@ -139,9 +139,9 @@ cdef class Tally:
             self.turn += <unsigned long long>hash(x)
         return 0
 
-    cdef int add_kind(self, object kind) except -1:
-        """The class of an operation."""
-        self.turn += <uintptr_t><PyObject *>kind
+    cdef int add_operation(self, object operation) except -1:
+        """What a node applies."""
+        self.turn += <uintptr_t><PyObject *>operation
         return 0
 
     cdef int fold(self, Tally part) except -1:

@@ -30,7 +30,7 @@ from lindiff.core.record cimport (
 )
 from lindiff.core.tally cimport Tally, current as current_tally, running
 from lindiff.kernels.elementwise cimport is_plain
-from lindiff.kernels.loops cimport Loop, apply, common_frame, common_kind, find_loop
+from lindiff.kernels.loops cimport Loops, common_frame, common_kind
 from lindiff.kernels.memory cimport is_large
 
 from lindiff.core import namespaces, pytree
@@ -46,29 +46,17 @@ cdef dict _comparisons = {
     Py_EQ: operator.eq, Py_NE: operator.ne, Py_LT: operator.lt,
     Py_LE: operator.le, Py_GT: operator.gt, Py_GE: operator.ge,
 }
-cdef dict _ufuncs = {
-    Py_EQ: np.equal, Py_NE: np.not_equal, Py_LT: np.less,
-    Py_LE: np.less_equal, Py_GT: np.greater, Py_GE: np.greater_equal,
+cdef dict _comparing = {
+    Py_EQ: Loops(np.equal), Py_NE: Loops(np.not_equal), Py_LT: Loops(np.less),
+    Py_LE: Loops(np.less_equal), Py_GT: Loops(np.greater), Py_GE: Loops(np.greater_equal),
 }
-
-
-# The loops of the comparisons of real numbers of two precisions.
-cdef Loop[6][2] _comparing
-
-
-cdef int find_comparisons() except -1:
-    cdef int op
-    for op in range(6):
-        find_loop(_ufuncs[op], cnp.NPY_DOUBLE, &_comparing[op][0])
-        find_loop(_ufuncs[op], cnp.NPY_FLOAT, &_comparing[op][1])
-    return 0
 
 
 cdef object compared(object x, object y, int op):
     """A comparison of plain arrays or numbers, which gives a plain array."""
     cdef int kind = common_kind(x, y)
     if (kind == cnp.NPY_DOUBLE or kind == cnp.NPY_FLOAT) and cnp.PyArray_NDIM(common_frame(x, y)) > 0:
-        out = apply(&_comparing[op][kind == cnp.NPY_FLOAT], 2, x, y)
+        out = (<Loops>_comparing[op]).of_two(x, y)
         if out is not None:
             return out
     return _comparisons[op](x, y)
@@ -154,9 +142,6 @@ def use_makers(*functions):
     _makers.update(functions)
 
 
-find_comparisons()
-
-
 cdef object as_value(object value):
     """A result as Variables hold it: scalars become arrays without axes."""
     if cnp.PyArray_CheckExact(value):
@@ -216,7 +201,7 @@ cdef int count_result(Node node, object value) except -1:
     cdef Tally tally = current_tally()
     if tally is None:
         return 0
-    tally.add_kind(type(node))
+    tally.add_operation(node.operation())
     return tally.add([value_of(y) for y in value] if type(value) is list else value_of(value))
 
 

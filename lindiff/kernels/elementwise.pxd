@@ -9,26 +9,6 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 
-cdef enum BinaryOp:
-    ADD
-    SUBTRACT
-    MULTIPLY
-    DIVIDE
-
-cdef enum UnaryOp:
-    NEGATIVE
-    SQUARE
-    SQRT
-    RECIPROCAL
-    EXP
-    LOG
-    LOG1P
-    EXPM1
-    SIN
-    COS
-    TANH
-
-
 cdef inline bint is_plain(object x):
     """Exactly an ndarray of float32 or float64 in native byte order, aligned."""
     if not cnp.PyArray_CheckExact(x):
@@ -64,15 +44,13 @@ cdef inline object if_finite(object x):
 
 
 cdef bint finite(cnp.ndarray x)
-cdef object binary(BinaryOp op, object x, object y)
-cdef object unary(UnaryOp op, object x, bint partial_too)
 cdef object chosen(object y_bar, object of, bint wanted, bint overwrite)
-cdef object clipped(object x, object lower, object upper)
 cdef object chain(object y_bar, object partial, bint overwrite_y_bar)
+cdef void chain_block(char *out, const char *g, const char *p, Py_ssize_t n, int kind,
+                      bint conjugated) noexcept nogil
 cdef object chain_complex(object y_bar, object partial, bint conjugated)
 cdef object repeated(object y, tuple kept, tuple shape)
 cdef object shared_equally(object y_bar, object x, object y, tuple kept)
-cdef bint add_into(object total, object x)
 cdef object filled(tuple shape, object scalar)
 cdef object sum_all(object x)
 cdef object sum_of_thin(object x, tuple shape)

@@ -3,7 +3,7 @@
 cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
-from libc.math cimport cos, exp, expm1, fabs, log, log1p, sin, sqrt, tanh
+from libc.math cimport fabs
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -21,15 +21,6 @@ cdef enum:
 
 cdef double LARGEST = 1.7976931348623157e308
 cdef float LARGEST_FLOAT = 3.4028234663852886e38
-
-
-cdef struct Operand:
-    # A view of an operand as a rows x columns frame; strides in elements, zero where it is broadcast.
-    void *data
-    Py_ssize_t row
-    Py_ssize_t column
-    double scalar
-    float scalar_float
 
 
 cdef inline bint same_shape(cnp.ndarray x, cnp.ndarray y):
@@ -54,19 +45,6 @@ cdef inline bint python_number(object x, int kind, double *value):
     return False
 
 
-cdef inline void frame(cnp.ndarray x, int kind, Operand *operand):
-    """Read an array of at most two axes as a frame; axes of length one broadcast."""
-    cdef int axes = cnp.PyArray_NDIM(x)
-    cdef Py_ssize_t size = 8 if kind == cnp.NPY_DOUBLE else 4
-    operand.data = cnp.PyArray_DATA(x)
-    operand.row = 0
-    operand.column = 0
-    if axes >= 1 and cnp.PyArray_DIM(x, axes - 1) != 1:
-        operand.column = cnp.PyArray_STRIDE(x, axes - 1) // size
-    if axes == 2 and cnp.PyArray_DIM(x, 0) != 1:
-        operand.row = cnp.PyArray_STRIDE(x, 0) // size
-
-
 cdef inline bint all_finite(const floating *x, Py_ssize_t n) noexcept nogil:
     """Whether all numbers are finite, of either precision."""
     cdef Py_ssize_t i
@@ -88,261 +66,6 @@ cdef bint finite(cnp.ndarray x):
     if kind == cnp.NPY_FLOAT or kind == cnp.NPY_CFLOAT:
         return all_finite(<float *>cnp.PyArray_DATA(x), n if kind == cnp.NPY_FLOAT else 2 * n)
     return True
-
-
-cdef inline bint combine(floating *out, const floating *x, Py_ssize_t sx, const floating *y, Py_ssize_t sy,
-                         Py_ssize_t n, BinaryOp op) noexcept nogil:
-    """One row of ``out = x op y``; False where a result is not finite (NumPy then says so its own way)."""
-    cdef Py_ssize_t i
-    if op == ADD:
-        if sx == 1 and sy == 1:
-            for i in range(n):
-                out[i] = x[i] + y[i]
-        else:
-            for i in range(n):
-                out[i] = x[i * sx] + y[i * sy]
-    elif op == SUBTRACT:
-        if sx == 1 and sy == 1:
-            for i in range(n):
-                out[i] = x[i] - y[i]
-        else:
-            for i in range(n):
-                out[i] = x[i * sx] - y[i * sy]
-    elif op == MULTIPLY:
-        if sx == 1 and sy == 1:
-            for i in range(n):
-                out[i] = x[i] * y[i]
-        else:
-            for i in range(n):
-                out[i] = x[i * sx] * y[i * sy]
-    else:
-        for i in range(n):
-            out[i] = x[i * sx] / y[i * sy]
-    return all_finite(out, n)
-
-
-cdef bint combine_frames(void *out, Operand *x, Operand *y, Py_ssize_t rows, Py_ssize_t columns, int kind,
-                         BinaryOp op) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef bint finite = True
-    for i in range(rows):
-        if kind == cnp.NPY_DOUBLE:
-            finite &= combine[double](
-                <double *>out + i * columns, <double *>x.data + i * x.row, x.column,
-                <double *>y.data + i * y.row, y.column, columns, op)
-        else:
-            finite &= combine[float](
-                <float *>out + i * columns, <float *>x.data + i * x.row, x.column,
-                <float *>y.data + i * y.row, y.column, columns, op)
-    return finite
-
-
-cdef inline cnp.ndarray empty_frame(int axes, Py_ssize_t rows, Py_ssize_t columns, int kind, bint turned):
-    cdef cnp.npy_intp shape[2]
-    shape[0] = rows if axes == 2 else columns
-    shape[1] = columns
-    return cnp.PyArray_EMPTY(axes, shape, kind, turned)
-
-
-cdef inline Py_ssize_t distance(Py_ssize_t stride) noexcept nogil:
-    return -stride if stride < 0 else stride
-
-
-cdef inline bint by_columns(const Operand *x) noexcept nogil:
-    """Whether an operand lies by columns in memory."""
-    return x.row != 0 and x.column != 0 and distance(x.column) > distance(x.row)
-
-
-cdef inline bint by_rows(const Operand *x) noexcept nogil:
-    return x.column != 0 and x.row != 0 and distance(x.column) <= distance(x.row)
-
-
-cdef inline void turn(Operand *x) noexcept nogil:
-    """See the transposed operand."""
-    x.row, x.column = x.column, x.row
-
-
-cdef inline int read_operand(object x, bint plain, int kind, Operand *operand):
-    """Read an array or a Python number as a frame; its number of axes, or -1 where it is neither."""
-    cdef double number
-    if plain:
-        if cnp.PyArray_NDIM(<cnp.ndarray>x) > 2:
-            return -1
-        frame(x, kind, operand)
-        return cnp.PyArray_NDIM(<cnp.ndarray>x)
-    if not python_number(x, kind, &number):
-        return -1
-    operand.row = operand.column = 0
-    operand.scalar = number
-    operand.scalar_float = <float>number
-    operand.data = <void *>&operand.scalar if kind == cnp.NPY_DOUBLE else <void *>&operand.scalar_float
-    return 0
-
-
-cdef object binary(BinaryOp op, object x, object y):
-    """``x op y`` with NumPy's broadcasting for small plain arrays and Python numbers."""
-    cdef Operand left, right
-    cdef bint x_plain = is_plain(x), y_plain = is_plain(y)
-    cdef bint turned
-    cdef int kind, axes_x, axes_y, axes
-    cdef Py_ssize_t rows = 1, columns = 1, n
-    cdef cnp.ndarray out
-    if x_plain:
-        kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
-        if y_plain and cnp.PyArray_TYPE(<cnp.ndarray>y) != kind:
-            return None
-    elif y_plain:
-        kind = cnp.PyArray_TYPE(<cnp.ndarray>y)
-    else:
-        return None
-
-    if x_plain and y_plain and same_shape(x, y) and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x) \
-            and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y):
-        n = cnp.PyArray_SIZE(<cnp.ndarray>x)
-        if n > SMALL:
-            return None
-        out = cnp.PyArray_EMPTY(
-            cnp.PyArray_NDIM(<cnp.ndarray>x), cnp.PyArray_DIMS(<cnp.ndarray>x), kind, 0)
-        left.data = cnp.PyArray_DATA(<cnp.ndarray>x)
-        right.data = cnp.PyArray_DATA(<cnp.ndarray>y)
-        left.row = right.row = 0
-        left.column = right.column = 1
-        if not combine_frames(cnp.PyArray_DATA(out), &left, &right, 1, n, kind, op):
-            return None
-        return out
-
-    axes_x = read_operand(x, x_plain, kind, &left)
-    axes_y = read_operand(y, y_plain, kind, &right)
-    if axes_x < 0 or axes_y < 0:
-        return None
-
-    axes = max(axes_x, axes_y)
-    if axes_x >= 1:
-        columns = cnp.PyArray_DIM(<cnp.ndarray>x, axes_x - 1)
-    if axes_y >= 1 and cnp.PyArray_DIM(<cnp.ndarray>y, axes_y - 1) != columns:
-        n = cnp.PyArray_DIM(<cnp.ndarray>y, axes_y - 1)
-        if columns != 1 and n != 1:
-            return None
-        columns = n if columns == 1 else columns
-    if axes_x == 2:
-        rows = cnp.PyArray_DIM(<cnp.ndarray>x, 0)
-    if axes_y == 2 and cnp.PyArray_DIM(<cnp.ndarray>y, 0) != rows:
-        n = cnp.PyArray_DIM(<cnp.ndarray>y, 0)
-        if rows != 1 and n != 1:
-            return None
-        rows = n if rows == 1 else rows
-    if rows * columns > SMALL:
-        return None
-    # NumPy's layout: by columns where one operand lies so and none by rows
-    turned = (by_columns(&left) or by_columns(&right)) and not by_rows(&left) and not by_rows(&right)
-    out = empty_frame(axes, rows, columns, kind, turned)
-    if turned:
-        turn(&left)
-        turn(&right)
-        rows, columns = columns, rows
-    if not combine_frames(cnp.PyArray_DATA(out), &left, &right, rows, columns, kind, op):
-        return None
-    return out
-
-
-cdef inline bint apply_unary(UnaryOp op, const floating *x, Py_ssize_t stride, floating *y,
-                             floating *partial, Py_ssize_t n) noexcept nogil:
-    """y = f(x) and partial = f'(x) in one pass; False where a value is not finite."""
-    cdef Py_ssize_t i
-    cdef double v, r
-    cdef floating u
-    cdef floating largest = <floating>LARGEST if floating is double else LARGEST_FLOAT
-    cdef bint finite = True
-    for i in range(n):
-        u = x[i * stride]
-        v = u
-        if op == NEGATIVE:
-            y[i] = -u
-            r = -1
-        elif op == SQUARE:
-            y[i] = u * u
-            r = 2 * v
-        elif op == SQRT:
-            y[i] = <floating>sqrt(v)
-            r = 0.5 / (y[i] + 0.0)  # from the right at -0.0 too
-        elif op == RECIPROCAL:
-            y[i] = 1 / u
-            r = -1 / (v * v)
-        elif op == EXP:
-            y[i] = <floating>exp(v)
-            r = y[i]
-        elif op == LOG:
-            y[i] = <floating>log(v)
-            r = 1 / (v + 0.0)
-        elif op == LOG1P:
-            y[i] = <floating>log1p(v)
-            r = 1 / (1 + v)
-        elif op == EXPM1:
-            y[i] = <floating>expm1(v)
-            r = exp(v)
-        elif op == SIN:
-            y[i] = <floating>sin(v)
-            r = cos(v)
-        elif op == COS:
-            y[i] = <floating>cos(v)
-            r = -sin(v)
-        else:
-            y[i] = <floating>tanh(v)
-            r = 1 - <double>y[i] * y[i]
-        finite &= (y[i] <= largest) & (y[i] >= -largest)
-        if partial != NULL:
-            partial[i] = <floating>r
-    return finite
-
-
-cdef object unary(UnaryOp op, object x, bint partial_too):
-    """``(f(x), f'(x))`` of a small plain array, ``(f(x), None)`` if the partial is not asked for."""
-    if not is_plain(x):
-        return None
-    cdef cnp.ndarray a = x, y, partial = None
-    cdef Py_ssize_t n = cnp.PyArray_SIZE(a), rows = 1, i
-    cdef int kind = cnp.PyArray_TYPE(a), axes = cnp.PyArray_NDIM(a)
-    cdef char *partial_data = NULL
-    cdef Operand source
-    cdef bint finite = True, turned = False
-    if n > SMALL:
-        return None
-    if cnp.PyArray_IS_C_CONTIGUOUS(a):
-        source.data = cnp.PyArray_DATA(a)
-        source.row = 0
-        source.column = 1
-    elif axes <= 2:
-        frame(a, kind, &source)
-        if axes == 2:
-            rows = cnp.PyArray_DIM(a, 0)
-            n = cnp.PyArray_DIM(a, 1)
-            turned = by_columns(&source)
-            if turned:
-                turn(&source)
-                rows, n = n, rows
-    else:
-        return None
-    y = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(a), kind, turned)
-    if partial_too:
-        if op == EXP:  # its own derivative
-            partial = y
-        else:
-            partial = cnp.PyArray_EMPTY(axes, cnp.PyArray_DIMS(a), kind, turned)
-            partial_data = <char *>cnp.PyArray_DATA(partial)
-    for i in range(rows):
-        if kind == cnp.NPY_DOUBLE:
-            finite &= apply_unary[double](
-                op, <double *>source.data + i * source.row, source.column,
-                <double *>cnp.PyArray_DATA(y) + i * n,
-                NULL if partial_data == NULL else <double *>partial_data + i * n, n)
-        else:
-            finite &= apply_unary[float](
-                op, <float *>source.data + i * source.row, source.column,
-                <float *>cnp.PyArray_DATA(y) + i * n,
-                NULL if partial_data == NULL else <float *>partial_data + i * n, n)
-    if not finite:
-        return None
-    return y, partial
 
 
 cdef inline void chain_row(floating *out, const floating *g, const floating *p, Py_ssize_t stride,
@@ -449,42 +172,6 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
     return out
 
 
-cdef inline void clip_row(const floating *x, floating lower, floating upper, floating *y, floating *partial,
-                          Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef floating one = 1, half = <floating>0.5, zero = 0
-    for i in range(n):
-        y[i] = lower if x[i] < lower else x[i]
-    for i in range(n):
-        y[i] = upper if y[i] > upper else y[i]
-    for i in range(n):
-        partial[i] = (zero if x[i] <= lower else half) * (zero if x[i] >= upper else one) \
-            + (zero if x[i] < lower else half) * (zero if x[i] > upper else one)  # NaN stays NaN: 1
-
-
-cdef object clipped(object x, object lower, object upper):
-    """``x`` clipped between two Python numbers, and the derivative: 1 between, 1/2 on them, 0 outside."""
-    cdef double low, high
-    cdef cnp.ndarray a, y, partial
-    cdef int kind
-    if not is_plain(x):
-        return None
-    a = x
-    kind = cnp.PyArray_TYPE(a)
-    if not cnp.PyArray_IS_C_CONTIGUOUS(a) or not python_number(lower, kind, &low) \
-            or not python_number(upper, kind, &high) or not low < high:
-        return None
-    y = empty(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind)
-    partial = empty(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), kind)
-    if kind == cnp.NPY_DOUBLE:
-        clip_row[double](<double *>cnp.PyArray_DATA(a), low, high, <double *>cnp.PyArray_DATA(y),
-                         <double *>cnp.PyArray_DATA(partial), cnp.PyArray_SIZE(a))
-    else:
-        clip_row[float](<float *>cnp.PyArray_DATA(a), <float>low, <float>high, <float *>cnp.PyArray_DATA(y),
-                        <float *>cnp.PyArray_DATA(partial), cnp.PyArray_SIZE(a))
-    return y, partial
-
-
 cdef inline bint same_last_axes(cnp.ndarray g, cnp.ndarray p) noexcept:
     """Whether ``g`` has the axes of ``p`` behind others."""
     cdef int i, more = cnp.PyArray_NDIM(g) - cnp.PyArray_NDIM(p)
@@ -554,6 +241,19 @@ cdef inline int precision(object x, Py_ssize_t *step):
     if kind == cnp.NPY_DOUBLE or kind == cnp.NPY_CDOUBLE:
         return cnp.NPY_DOUBLE
     return cnp.NPY_FLOAT if kind == cnp.NPY_FLOAT or kind == cnp.NPY_CFLOAT else -1
+
+
+cdef void chain_block(char *out, const char *g, const char *p, Py_ssize_t n, int kind,
+                      bint conjugated) noexcept nogil:
+    """``out = g p``, or with p conjugated, with 0 * inf = 0, for numbers of one type."""
+    if kind == cnp.NPY_DOUBLE:
+        chain_row[double](<double *>out, <double *>g, <double *>p, 1, n)
+    elif kind == cnp.NPY_FLOAT:
+        chain_row[float](<float *>out, <float *>g, <float *>p, 1, n)
+    elif kind == cnp.NPY_CDOUBLE:
+        chain_complex_row[double](<double *>out, <double *>g, <double *>p, -1 if conjugated else 1, n)
+    else:
+        chain_complex_row[float](<float *>out, <float *>g, <float *>p, -1 if conjugated else 1, n)
 
 
 cdef object chain_complex(object y_bar, object partial, bint conjugated):
@@ -698,50 +398,6 @@ cdef object shared_equally(object y_bar, object x, object y, tuple kept):
                     <float *>to + i * n * inner, <float *>of + i * n * inner,
                     <float *>values + i * inner, <float *>bars + i * inner, n, inner)
     return out
-
-
-cdef bint add_into(object total, object x):
-    """``total += x`` in place for plain arrays of one shape and dtype; False where that is not the case."""
-    if not is_plain(total) or not is_plain(x):
-        return False
-    cdef cnp.ndarray t = total, a = x
-    cdef int kind = cnp.PyArray_TYPE(t), axes = cnp.PyArray_NDIM(t)
-    cdef Operand target, source
-    cdef Py_ssize_t rows = 1, columns = 1, i
-    if cnp.PyArray_TYPE(a) != kind or not same_shape(t, a) or not cnp.PyArray_ISWRITEABLE(t):
-        return False
-    if cnp.PyArray_IS_C_CONTIGUOUS(t) and cnp.PyArray_IS_C_CONTIGUOUS(a):
-        columns = cnp.PyArray_SIZE(t)
-        target.data = cnp.PyArray_DATA(t)
-        source.data = cnp.PyArray_DATA(a)
-        target.row = source.row = 0
-        target.column = source.column = 1
-    elif axes <= 2:
-        frame(t, kind, &target)
-        frame(a, kind, &source)
-        columns = cnp.PyArray_DIM(t, axes - 1)
-        rows = cnp.PyArray_DIM(t, 0) if axes == 2 else 1
-    else:
-        return False
-    for i in range(rows):
-        if kind == cnp.NPY_DOUBLE:
-            add_row[double](<double *>target.data + i * target.row, target.column,
-                            <double *>source.data + i * source.row, source.column, columns)
-        else:
-            add_row[float](<float *>target.data + i * target.row, target.column,
-                           <float *>source.data + i * source.row, source.column, columns)
-    return True
-
-
-cdef inline void add_row(floating *total, Py_ssize_t step, const floating *x, Py_ssize_t stride,
-                         Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    if stride == 1 and step == 1:
-        for i in range(n):
-            total[i] += x[i]
-    else:
-        for i in range(n):
-            total[i * step] += x[i * stride]
 
 
 cdef object filled(tuple shape, object scalar):

@@ -14,6 +14,7 @@ cdef struct Loop:
     Function function
     void *data
     int kind                # the type number of the result
+    bint raises             # it may leave an error behind, as the loops of scipy.special do
 
 cdef struct Operand:
     char *data
@@ -31,11 +32,42 @@ cdef inline int kind_of(object x):
     return -1
 
 
+cdef enum:
+    KINDS = 4
+
+
+cdef inline int place_of_kind(int kind) noexcept nogil:
+    """The place of a type of numbers among those that loops are kept for."""
+    if kind == cnp.NPY_DOUBLE:
+        return 0
+    if kind == cnp.NPY_FLOAT:
+        return 1
+    return 2 if kind == cnp.NPY_CDOUBLE else 3
+
+
+cdef class Loops:
+    cdef readonly object function
+    cdef Loop[KINDS] loops
+    cdef object of_one(self, object x)
+    cdef object of_two(self, object x, object y)
+    cdef object always(self, object x, object y)
+
+
+cdef int *KIND  # the types that loops are kept for, in their order
+
+cdef Loops ADD
+cdef Loops SUBTRACT
+cdef Loops MULTIPLY
+cdef Loops DIVIDE
+cdef Loops NEGATIVE
+cdef Loops CONJUGATE
+
 cdef bint find_loop(object function, int kind, Loop *loop)
 cdef int common_kind(object x, object y)
 cdef cnp.ndarray common_frame(object x, object y)
 cdef bint read_operand(object x, int kind, cnp.ndarray frame, Operand *operand)
 cdef object apply(const Loop *loop, int count, object x, object y)
+cdef bint add_into(object total, object x)
 cdef object merge(object mask, object x, object y)
 cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, bint from_zero)
 
@@ -57,4 +89,7 @@ cdef class Program:
     cdef int result
     cdef int decision(self, int condition)
     cdef object run(self, Operand *given, cnp.ndarray frame)
-    cdef int over_blocks(self, Operand *given, Py_ssize_t n, char *out, char *memory) noexcept nogil
+    cdef object chained(self, Operand *given, object y_bar, bint overwrite, bint conjugated)
+    cdef object into(self, cnp.ndarray out, Operand *given, const char *y_bar, bint conjugated)
+    cdef int over_blocks(self, Operand *given, Py_ssize_t n, char *out, const char *y_bar, bint conjugated,
+                         char *memory) noexcept nogil

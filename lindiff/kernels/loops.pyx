@@ -10,8 +10,10 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from libc.math cimport fabs
 from libc.string cimport memchr, memcpy, memset
 
-from lindiff.kernels.elementwise cimport finite
+from lindiff.kernels.elementwise cimport chain_block, finite, finite_doubles
 from lindiff.kernels.memory cimport empty
+
+import numpy as np
 
 cnp.import_array()
 
@@ -19,9 +21,10 @@ cdef enum:
     SMALL = 2048      # above this many elements the price of a ufunc does not show
     BLOCK = 512       # elements that a program works on at a time
     LONG = 1024       # from here on other threads may run meanwhile
-    GIVEN = 3         # the first registers of a program: the value and two arguments
+    GIVEN = 4         # the first registers of a program: the value and three arguments
     REGISTERS = 64
     DECISIONS = 32    # of a program, by masks
+    AXES = 8          # more of them are left to NumPy
 
 # Declared here: the members that NumPy's own declarations for Cython show change with its version.
 cdef extern from "numpy/ufuncobject.h":
@@ -67,18 +70,28 @@ cdef bint find_loop(object function, int kind, Loop *loop):
             loop.function = ufunc.functions[i]
             loop.data = ufunc.data[i]
             loop.kind = types[ufunc.nin]
+            loop.raises = getattr(np, function.__name__, None) is not function
             return loop.kind == cnp.NPY_BOOL or loop.kind == cnp.NPY_DOUBLE or loop.kind == cnp.NPY_FLOAT \
                 or is_complex(loop.kind)
     return False
 
 
+cdef inline bint is_number(object x, int kind):
+    """Whether ``x`` is a number that takes the type of an array which it meets."""
+    return PyFloat_CheckExact(x) or PyLong_CheckExact(x) or (is_complex(kind) and PyComplex_CheckExact(x)) \
+        or (PyFloat_Check(x) and (kind == cnp.NPY_DOUBLE or kind == cnp.NPY_CDOUBLE))  # NumPy's float64
+
+
 cdef int common_kind(object x, object y):
-    """The type number of the array among two operands; -1 where there is none or they have different ones."""
+    """The type number of two operands: plain arrays of one type, or such an array and a number.
+
+    -1 for anything else.
+    """
     cdef int of_x = kind_of(x), of_y = kind_of(y)
     if of_x < 0:
-        return -1 if cnp.PyArray_Check(x) else of_y
+        return of_y if of_y >= 0 and is_number(x, of_y) else -1
     if of_y < 0:
-        return -1 if cnp.PyArray_Check(y) else of_x
+        return of_x if is_number(y, of_x) else -1
     return of_x if of_x == of_y else -1
 
 
@@ -137,8 +150,17 @@ cdef inline int raise_pending() except? -1:
     return 0 if PyErr_Occurred() == NULL else -1
 
 
+cdef inline object checked(const Loop *loop, cnp.ndarray out, cnp.npy_intp n):
+    """The result of a loop; None where a number in it is not finite."""
+    if loop.raises:
+        raise_pending()
+    if loop.kind == cnp.NPY_DOUBLE:
+        return out if finite_doubles(<double *>cnp.PyArray_DATA(out), n) else None
+    return out if finite(out) else None
+
+
 cdef object apply(const Loop *loop, int count, object x, object y):
-    """The result of a loop on one or two operands, the arrays among which have its type and one shape.
+    """The result of a loop on one or two operands: plain arrays of its type, which broadcast, and numbers.
 
     None where they are not the loop's case, are many, or a result is not finite (NumPy then says so its own
     way).
@@ -147,24 +169,269 @@ cdef object apply(const Loop *loop, int count, object x, object y):
     cdef char *args[3]
     cdef cnp.npy_intp steps[3]
     cdef cnp.npy_intp n
-    cdef cnp.ndarray frame = x if count == 1 else common_frame(x, y), out
-    cdef int kind = cnp.PyArray_TYPE(frame)
-    n = cnp.PyArray_SIZE(frame)
-    if n > SMALL or not read_operand(x, kind, frame, &left):
+    cdef cnp.ndarray frame, out
+    cdef int kind
+    if loop.function == NULL:
         return None
-    args[0] = left.data
-    steps[0] = left.step
-    if count == 2:
-        if not read_operand(y, kind, frame, &right):
-            return None
+    frame = x if count == 1 else common_frame(x, y)
+    kind = cnp.PyArray_TYPE(frame)
+    n = cnp.PyArray_SIZE(frame)
+    if n > SMALL:
+        return None
+    if cnp.PyArray_IS_C_CONTIGUOUS(frame) and (count == 1 or (
+            cnp.PyArray_CheckExact(x) and cnp.PyArray_CheckExact(y) and frame is x
+            and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y) and cnp.PyArray_SAMESHAPE(frame, <cnp.ndarray>y))):
+        args[0] = cnp.PyArray_BYTES(frame)
+        args[1] = NULL if count == 1 else cnp.PyArray_BYTES(<cnp.ndarray>y)
+        steps[0] = steps[1] = size_of(kind)
+    elif not read_operand(x, kind, frame, &left) or (
+            count == 2 and not read_operand(y, kind, frame, &right)):
+        return apply_over_axes(loop, count, x, y, kind)
+    else:
+        args[0] = left.data
+        steps[0] = left.step
         args[1] = right.data
         steps[1] = right.step
     out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(frame), cnp.PyArray_DIMS(frame), loop.kind, 0)
     args[count] = cnp.PyArray_BYTES(out)
-    steps[count] = cnp.PyArray_ITEMSIZE(out)
+    steps[count] = size_of(loop.kind)
     loop.function(args, &n, steps, loop.data)
-    raise_pending()
-    return out if finite(out) else None
+    return checked(loop, out, n)
+
+
+cdef struct Nest:
+    # Operands broadcast to one shape, and the result behind them; strides in bytes, 0 where one is repeated.
+    int axes
+    cnp.npy_intp shape[AXES]
+    cnp.npy_intp strides[3][AXES]
+    char *data[3]
+
+
+cdef inline bint widen(object x, Nest *nest):
+    """Broadcast the shape of the nest with that of an operand; False where they do not fit."""
+    cdef int k, more
+    cdef cnp.npy_intp n
+    if not cnp.PyArray_CheckExact(x):
+        return True
+    more = nest.axes - cnp.PyArray_NDIM(<cnp.ndarray>x)
+    for k in range(more, nest.axes):
+        n = cnp.PyArray_DIM(<cnp.ndarray>x, k - more)
+        if nest.shape[k] == 1:
+            nest.shape[k] = n
+        elif n != 1 and n != nest.shape[k]:
+            return False
+    return True
+
+
+cdef inline bint enter(object x, int kind, Operand *operand, Nest *nest, int place):
+    """Let an operand, an array or a number, have this place in the nest; False where it is neither."""
+    cdef int k, more
+    for k in range(nest.axes):
+        nest.strides[place][k] = 0
+    if not cnp.PyArray_CheckExact(x):
+        if not read_operand(x, kind, None, operand):
+            return False
+        nest.data[place] = operand.data
+        return True
+    nest.data[place] = cnp.PyArray_BYTES(<cnp.ndarray>x)
+    more = nest.axes - cnp.PyArray_NDIM(<cnp.ndarray>x)
+    for k in range(more, nest.axes):
+        if cnp.PyArray_DIM(<cnp.ndarray>x, k - more) != 1:
+            nest.strides[place][k] = cnp.PyArray_STRIDE(<cnp.ndarray>x, k - more)
+    return True
+
+
+cdef inline cnp.npy_intp distance(cnp.npy_intp stride) noexcept nogil:
+    return -stride if stride < 0 else stride
+
+
+cdef inline int layout(const Nest *nest, int place) noexcept nogil:
+    """1 where an operand lies by rows in memory, -1 by columns or in another order, 0 where it has no order."""
+    cdef cnp.npy_intp last = 0, step
+    cdef int k, found = 0
+    for k in range(nest.axes):
+        step = distance(nest.strides[place][k])
+        if step == 0:
+            continue
+        if last != 0:
+            if step > last:
+                return -1
+            found = 1
+        last = step
+    return found
+
+
+cdef inline void join_axes(const Nest *nest, int count, bint turned, Nest *joined) noexcept nogil:
+    """The same without axes of length 1, and with those as one through which all operands go by one step."""
+    cdef int k, i, of, to = -1
+    cdef bint goes_on
+    for k in range(nest.axes):
+        of = nest.axes - 1 - k if turned else k
+        if nest.shape[of] == 1:
+            continue
+        goes_on = to >= 0
+        for i in range(count + 1):
+            goes_on = goes_on and joined.strides[i][to] == nest.strides[i][of] * nest.shape[of]
+        if not goes_on:
+            to += 1
+            joined.shape[to] = 1
+        joined.shape[to] *= nest.shape[of]
+        for i in range(count + 1):
+            joined.strides[i][to] = nest.strides[i][of]
+    joined.axes = to + 1
+    for i in range(count + 1):
+        joined.data[i] = nest.data[i]
+
+
+cdef void walk(const Loop *loop, const Nest *nest, int count) noexcept nogil:
+    """Call the loop along the last axis, for every place on the others."""
+    cdef cnp.npy_intp at[AXES]
+    cdef cnp.npy_intp steps[3]
+    cdef cnp.npy_intp n = 1, rows = 1, row
+    cdef cnp.npy_intp row_steps[3]
+    cdef char *here[3]
+    cdef char *args[3]
+    cdef int i, k, last = nest.axes - 1
+    for i in range(3):
+        here[i] = nest.data[i] if i <= count else NULL
+        steps[i] = nest.strides[i][last] if i <= count and last >= 0 else 0
+        row_steps[i] = nest.strides[i][last - 1] if i <= count and last >= 1 else 0
+    if last >= 0:
+        n = nest.shape[last]
+    if last >= 1:
+        rows = nest.shape[last - 1]
+    for k in range(last - 1):
+        at[k] = 0
+    while True:
+        for row in range(rows):
+            args[0] = here[0] + row * row_steps[0]  # anew: loops of SciPy change these
+            args[1] = here[1] + row * row_steps[1]
+            args[2] = here[2] + row * row_steps[2]
+            loop.function(args, &n, steps, loop.data)
+        k = last - 2
+        while k >= 0:
+            at[k] += 1
+            for i in range(count + 1):
+                here[i] += nest.strides[i][k]
+            if at[k] < nest.shape[k]:
+                break
+            for i in range(count + 1):
+                here[i] -= at[k] * nest.strides[i][k]
+            at[k] = 0
+            k -= 1
+        if k < 0:
+            return
+
+
+cdef object apply_over_axes(const Loop *loop, int count, object x, object y, int kind):
+    """The same where one loop does not go through all elements."""
+    cdef Operand left, right
+    cdef Nest nest, joined
+    cdef cnp.npy_intp n = 1
+    cdef cnp.ndarray out
+    cdef int k, first, second = 0
+    cdef bint turned
+    nest.axes = cnp.PyArray_NDIM(<cnp.ndarray>x) if cnp.PyArray_CheckExact(x) else 0
+    if count == 2 and cnp.PyArray_CheckExact(y):
+        nest.axes = max(nest.axes, cnp.PyArray_NDIM(<cnp.ndarray>y))
+    if nest.axes > AXES:
+        return None
+    for k in range(nest.axes):
+        nest.shape[k] = 1
+    if not widen(x, &nest) or (count == 2 and not widen(y, &nest)) or not enter(x, kind, &left, &nest, 0) \
+            or (count == 2 and not enter(y, kind, &right, &nest, 1)):
+        return None
+    for k in range(nest.axes):
+        n *= nest.shape[k]
+    if not 0 < n <= SMALL:
+        return None
+    first = layout(&nest, 0)
+    if count == 2:
+        second = layout(&nest, 1)
+    # the order of NumPy's results: by columns where one operand lies so and none by rows
+    turned = first < 0 and second <= 0 or second < 0 and first <= 0
+    if turned and nest.axes != 2:
+        return None
+    out = cnp.PyArray_EMPTY(nest.axes, nest.shape, loop.kind, turned)
+    nest.data[count] = cnp.PyArray_BYTES(out)
+    for k in range(nest.axes):
+        nest.strides[count][k] = cnp.PyArray_STRIDE(out, k)
+    join_axes(&nest, count, turned, &joined)
+    walk(loop, &joined, count)
+    return checked(loop, out, n)
+
+
+KIND = [cnp.NPY_DOUBLE, cnp.NPY_FLOAT, cnp.NPY_CDOUBLE, cnp.NPY_CFLOAT]
+
+
+cdef class Loops:
+    """The loops of one ufunc for all types of numbers.
+
+    ``of_one`` and ``of_two`` call it on plain arrays and numbers.  They give None where `apply` does, and the
+    caller then takes the ufunc itself; ``always`` does so by itself.
+    """
+
+    def __init__(self, function):
+        cdef int k
+        self.function = function
+        for k in range(KINDS):
+            if not find_loop(function, KIND[k], &self.loops[k]):
+                self.loops[k].function = NULL
+
+    cdef object of_one(self, object x):
+        cdef int kind = kind_of(x)
+        return None if kind < 0 else apply(&self.loops[place_of_kind(kind)], 1, x, None)
+
+    cdef object of_two(self, object x, object y):
+        cdef int kind = common_kind(x, y)
+        return None if kind < 0 else apply(&self.loops[place_of_kind(kind)], 2, x, y)
+
+    cdef object always(self, object x, object y):
+        out = self.of_two(x, y)
+        if out is None:
+            out = self.function(x, y)
+        return cnp.PyArray_FROM_O(out) if cnp.PyArray_CheckScalar(out) else out
+
+
+ADD = Loops(np.add)
+SUBTRACT = Loops(np.subtract)
+MULTIPLY = Loops(np.multiply)
+DIVIDE = Loops(np.divide)
+NEGATIVE = Loops(np.negative)
+CONJUGATE = Loops(np.conjugate)
+
+
+cdef bint add_into(object total, object x):
+    """``total += x`` in place for plain arrays of one shape and type; False where that is not the case."""
+    cdef int kind = kind_of(total), k
+    cdef const Loop *loop
+    cdef Nest nest, joined
+    cdef cnp.ndarray t
+    if kind < 0 or kind_of(x) != kind:
+        return False
+    t = total
+    if not cnp.PyArray_SAMESHAPE(t, <cnp.ndarray>x) or not cnp.PyArray_ISWRITEABLE(t) \
+            or cnp.PyArray_NDIM(t) > AXES:
+        return False
+    loop = &ADD.loops[place_of_kind(kind)]
+    nest.data[0] = nest.data[2] = cnp.PyArray_BYTES(t)
+    nest.data[1] = cnp.PyArray_BYTES(<cnp.ndarray>x)
+    if cnp.PyArray_IS_C_CONTIGUOUS(t) and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x):
+        nest.axes = 1
+        nest.shape[0] = cnp.PyArray_SIZE(t)
+        nest.strides[0][0] = nest.strides[1][0] = nest.strides[2][0] = cnp.PyArray_ITEMSIZE(t)
+        walk(loop, &nest, 2)
+        return True
+    if cnp.PyArray_SIZE(t) == 0:
+        return True
+    nest.axes = cnp.PyArray_NDIM(t)
+    for k in range(nest.axes):
+        nest.shape[k] = cnp.PyArray_DIM(t, k)
+        nest.strides[0][k] = nest.strides[2][k] = cnp.PyArray_STRIDE(t, k)
+        nest.strides[1][k] = cnp.PyArray_STRIDE(<cnp.ndarray>x, k)
+    join_axes(&nest, 2, nest.axes == 2 and layout(&nest, 0) < 0, &joined)
+    walk(loop, &joined, 2)
+    return True
 
 
 cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, bint from_zero):
@@ -255,12 +522,27 @@ ctypedef fused word:
 
 cdef inline void choose(char **args, const cnp.npy_intp *steps, word *out, Py_ssize_t n) noexcept nogil:
     """``out = where(mask, x, y)``"""
+    cdef const char *mask = args[0]
+    cdef const word *x = <word *>args[1]
+    cdef const word *y = <word *>args[2]
+    cdef word first, second
     cdef Py_ssize_t i
-    for i in range(n):
-        if (args[0] + i * steps[0])[0]:
-            out[i] = (<word *>(args[1] + i * steps[1]))[0]
-        else:
-            out[i] = (<word *>(args[2] + i * steps[2]))[0]
+    # both are read, so that no element takes a branch
+    if steps[0] == 1 and steps[1] == sizeof(word) and steps[2] == sizeof(word):
+        for i in range(n):
+            first = x[i]
+            second = y[i]
+            out[i] = first if mask[i] else second
+    elif steps[0] == 1 and steps[1] == 0 and steps[2] == sizeof(word):
+        first = x[0]
+        for i in range(n):
+            second = y[i]
+            out[i] = first if mask[i] else second
+    else:
+        for i in range(n):
+            first = (<word *>(args[1] + i * steps[1]))[0]
+            second = (<word *>(args[2] + i * steps[2]))[0]
+            out[i] = first if mask[i * steps[0]] else second
 
 
 cdef inline void choose_any(char **args, const cnp.npy_intp *steps, int size, Py_ssize_t n) noexcept nogil:
@@ -277,12 +559,17 @@ cdef inline void choose_any(char **args, const cnp.npy_intp *steps, int size, Py
 
 cdef inline void cast_to(const char *x, cnp.npy_intp step, int kind, word *out, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(n):
-        if kind == cnp.NPY_BOOL:
+    if kind == cnp.NPY_BOOL and step == 1:
+        for i in range(n):
+            out[i] = <word>(x[i] != 0)
+    elif kind == cnp.NPY_BOOL:
+        for i in range(n):
             out[i] = <word>(x[i * step] != 0)
-        elif kind == cnp.NPY_FLOAT:
+    elif kind == cnp.NPY_FLOAT:
+        for i in range(n):
             out[i] = <word>(<float *>(x + i * step))[0]
-        else:
+    else:
+        for i in range(n):
             out[i] = <word>(<double *>(x + i * step))[0]
 
 
@@ -331,7 +618,7 @@ cdef object merge(object mask, object x, object y):
 cdef class Program:
     """A formula as the loops that compute it, one after the other.
 
-    Its registers are what is given (the value, then two arguments), constants, and blocks of memory for what
+    Its registers are what is given (the value, then three arguments), constants, and blocks of memory for what
     comes between.
 
     Parameters
@@ -422,34 +709,54 @@ cdef class Program:
 
     cdef object run(self, Operand *given, cnp.ndarray frame):
         """The result, an array of the shape of ``frame``.  There has to be a step."""
-        cdef Py_ssize_t n = cnp.PyArray_SIZE(frame)
-        cdef cnp.ndarray out = empty(cnp.PyArray_NDIM(frame), cnp.PyArray_DIMS(frame), self.kind)
+        return self.into(
+            empty(cnp.PyArray_NDIM(frame), cnp.PyArray_DIMS(frame), self.kind), given, NULL, False)
+
+    cdef object chained(self, Operand *given, object y_bar, bint overwrite, bint conjugated):
+        """``y_bar`` times the result, or its conjugate, with 0 * inf = 0; what is given has the shape of
+        ``y_bar``.
+
+        None unless that is a contiguous array of the type of the result.
+        """
+        cdef cnp.ndarray out
+        if kind_of(y_bar) != self.kind or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y_bar):
+            return None
+        out = y_bar
+        if not overwrite or is_complex(self.kind) or not cnp.PyArray_ISWRITEABLE(out):
+            out = empty(cnp.PyArray_NDIM(out), cnp.PyArray_DIMS(out), self.kind)
+        return self.into(out, given, cnp.PyArray_BYTES(<cnp.ndarray>y_bar), conjugated)
+
+    cdef object into(self, cnp.ndarray out, Operand *given, const char *y_bar, bint conjugated):
+        """Write the result, or its product with ``y_bar``, into ``out``."""
+        cdef Py_ssize_t n = cnp.PyArray_SIZE(out)
         cdef char *to = cnp.PyArray_BYTES(out)
         cdef char small[4096]
         cdef char *memory = small
-        cdef size_t needed = <size_t>self.slots * min(n, <Py_ssize_t>BLOCK) * 16
+        cdef size_t needed = <size_t>(self.slots + (y_bar != NULL)) * min(n, <Py_ssize_t>BLOCK) * 16
         if needed > sizeof(small):
             memory = <char *>PyMem_Malloc(needed)
             if memory == NULL:
                 raise MemoryError()
         if n < LONG:
-            self.over_blocks(given, n, to, memory)
+            self.over_blocks(given, n, to, y_bar, conjugated, memory)
         else:
             with nogil:
-                self.over_blocks(given, n, to, memory)
+                self.over_blocks(given, n, to, y_bar, conjugated, memory)
         if memory != small:
             PyMem_Free(memory)
         raise_pending()
         return out
 
-    cdef int over_blocks(self, Operand *given, Py_ssize_t n, char *out, char *memory) noexcept nogil:
+    cdef int over_blocks(self, Operand *given, Py_ssize_t n, char *out, const char *y_bar, bint conjugated,
+                         char *memory) noexcept nogil:
         cdef char *at[REGISTERS]
+        cdef char *result = memory + self.slots * min(n, <Py_ssize_t>BLOCK) * 16
         cdef char *args[4]
         cdef cnp.npy_intp steps[4]
         cdef cnp.npy_intp length
         cdef char found[2 * DECISIONS]  # whether a mask fails, and holds, somewhere in the block
         cdef int i, k, r, first = GIVEN + self.constant_count
-        cdef Py_ssize_t start = 0
+        cdef Py_ssize_t start = 0, size = size_of(self.kind)
         cdef Step *step
         for r in range(self.constant_count):
             at[GIVEN + r] = self.constants + 16 * r
@@ -472,7 +779,7 @@ cdef class Program:
                     steps[k] = given[r].step if r < GIVEN else 0 if r < first else step.sizes[k]
                 args[step.count] = at[step.target]
                 if i == self.count - 1:
-                    args[step.count] = out + start * step.sizes[step.count]
+                    args[step.count] = result if y_bar != NULL else out + start * step.sizes[step.count]
                 steps[step.count] = step.sizes[step.count]
                 if step.operation == LOOP:
                     step.loop.function(args, &length, steps, step.loop.data)
@@ -483,5 +790,7 @@ cdef class Program:
                 if step.decides >= 0:
                     found[2 * step.decides] = memchr(args[step.count], 0, length) != NULL
                     found[2 * step.decides + 1] = memchr(args[step.count], 1, length) != NULL
+            if y_bar != NULL:
+                chain_block(out + start * size, y_bar + start * size, result, length, self.kind, conjugated)
             start += length
         return 0

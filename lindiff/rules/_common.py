@@ -9,9 +9,9 @@ import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.arrays import foreign, on_host, placed
+from lindiff.core.formula import some
 from lindiff.core.lists import must_be_stacked
 from lindiff.core.variable import Variable, in_own_memory, inside, is_untraced, value
-from lindiff.rules._formula import some
 
 __all__ = [
     "along",

@@ -14,401 +14,37 @@ import operator
 
 import numpy as np
 
-from libc.math cimport isfinite
 from libc.string cimport memcpy, memset
 
-from lindiff.core.differential cimport all_finite, chain_product, fit_to
+from lindiff.core.chain cimport chain_product, conjugate, fit_to, plus
+from lindiff.core.elementwise cimport ElementwiseEntry, entry_of
+from lindiff.core.operands cimport Binary, by_operator, of_two, trace_of
 from lindiff.core.record cimport Node, Pull, Push, Tangent, Trace, is_whole
 from lindiff.core.registry cimport Handler, handle, is_any_seen_otherwise
 from lindiff.core.variable cimport (
-    Operators, Variable, View, array_in, as_value, constant_value, copies_parts, in_own_memory, innermost,
+    Operators, Variable, View, array_in, as_value, constant_value, copies_parts, in_own_memory,
     is_shell, is_table, kept_by, record, shares, value_of, watch, without_shells,
 )
-from lindiff.kernels.elementwise cimport (
-    ADD, COS, DIVIDE, EXP, EXPM1, LOG, LOG1P, MULTIPLY, NEGATIVE, RECIPROCAL, SIN, SQRT, SQUARE, SUBTRACT,
-    TANH, BinaryOp, UnaryOp, add_into, binary, if_finite, is_plain, unary,
-)
-from lindiff.kernels.loops cimport Loop, apply, common_kind, find_loop, kind_of
+from lindiff.kernels.elementwise cimport if_finite, is_plain
+from lindiff.kernels.loops cimport add_into
 from lindiff.kernels.matmul cimport (
-    add_product, complex_matmul, matmul as plain_matmul, stacked_matmul, sum_of_products,
+    add_product, complex_matmul, matmul as plain_matmul, stacked_matmul,
 )
 from lindiff.rules.structure cimport is_reshape, record_reshape
 
-from lindiff.core.arrays import add_at, by_kernel, explain_mixture, placed, zeros_beside
+from lindiff.core.arrays import add_at, explain_mixture, placed, zeros_beside
 from lindiff.core.arrays import add_product as add_product_of_foreign
 from lindiff.core.directions import Directions, index_within
+from lindiff.core.elementwise import operator_of
 from lindiff.core.registry import fast_path
-from lindiff.core.variable import refuse_subclass, use_methods, use_operators
+from lindiff.core.variable import use_methods, use_operators
 from lindiff.rules._common import as_array
 from lindiff.rules.indexing import has_repeats, is_advanced, last_written, replaced, scatter
 from lindiff.rules.methods import METHODS, attribute
 from lindiff.rules.ufuncs import operate, place_of_out, with_out
+import lindiff.rules.elementwise  # the formulas of arithmetic
 
 cnp.import_array()
-
-
-# -- what all of them share ------------------------------------------------------------------------------
-
-cdef inline object constant_operand(object x):
-    """A constant as arithmetic takes it; object arrays, and arrays that multiply otherwise, are refused."""
-    x = constant_value(x)
-    if is_table(x):
-        x = constant_value(array_in(x))
-        if type(x) is Variable:
-            raise TypeError("an operand holds Variables: write lnp.asarray(x), of lindiff.numpy as lnp")
-    if isinstance(x, (list, tuple)):
-        x = np.asarray(x)
-    if not cnp.PyArray_Check(x):
-        return x
-    if cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.NPY_OBJECT:
-        raise TypeError(
-            "an object array has no derivative; write np.stack([...]) or np.array(x, dtype=float)")
-    if not cnp.PyArray_CheckExact(x):
-        refuse_subclass(x, "an operand")
-    return x
-
-
-cdef Trace trace_of(object x, object y):
-    """The innermost trace of two operands."""
-    if is_shell(x) or is_shell(y):
-        return innermost((x, y), None)
-    if type(x) is Variable:
-        if type(y) is Variable and (<Variable>y).node.trace.level > (<Variable>x).node.trace.level:
-            return (<Variable>y).node.trace
-        return (<Variable>x).node.trace
-    return (<Variable>y).node.trace
-
-
-cdef inline bint alike(object x, object value):
-    """Whether an input has the shape and dtype of the result."""
-    cdef int kind = kind_of(x)
-    if kind >= 0 and kind_of(value) >= 0:
-        return cnp.PyArray_TYPE(<cnp.ndarray>value) == kind \
-            and cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, <cnp.ndarray>value)
-    return x.shape == value.shape and x.dtype == value.dtype
-
-
-@cython.no_gc
-cdef class Binary(Node):
-    """An operation on two operands ``x`` and ``y``; ``fit_x``, ``fit_y`` hold shape and dtype of an active
-    operand that differs from the result in them."""
-
-    cdef object left(self, object x, Trace trace):
-        """The first operand seen from outside ``trace``."""
-        if type(x) is Variable and (<Variable>x).node.trace is trace:
-            self.a = (<Variable>x).node
-            return (<Variable>x)._value
-        return self.left(without_shells(x), trace) if is_shell(x) else constant_operand(x)
-
-    cdef object right(self, object y, Trace trace):
-        if type(y) is Variable and (<Variable>y).node.trace is trace:
-            self.b = (<Variable>y).node
-            return (<Variable>y)._value
-        return self.right(without_shells(y), trace) if is_shell(y) else constant_operand(y)
-
-    cdef bint together(self):
-        return True
-
-    cdef object finish(self, Trace trace, object x, object y, object value):
-        """Note what broadcasting did, and record."""
-        cdef bint differs = False
-        if not cnp.PyArray_CheckExact(value) and type(value) is not Variable and not hasattr(value, "shape"):
-            value = np.asarray(value)
-        if self.a is not None and not alike(x, value):
-            self.fit_x = (x.shape, x.dtype)
-            differs = True
-        if self.b is not None and not alike(y, value):
-            self.fit_y = (y.shape, y.dtype)
-            differs = True
-        if differs:
-            self.fit_result = (value.shape, value.dtype)
-        return record(trace, self, value)
-
-    cdef int add_a(self, Pull walk, object x_bar, bint own) except -1:
-        if self.fit_x is not None:
-            x_bar = fit_to(x_bar, self.fit_x[0], self.fit_x[1])
-            own = False
-        return walk.add(self.a, x_bar, own)
-
-    cdef int add_b(self, Pull walk, object y_bar, bint own) except -1:
-        if self.fit_y is not None:
-            y_bar = fit_to(y_bar, self.fit_y[0], self.fit_y[1])
-            own = False
-        return walk.add(self.b, y_bar, own)
-
-    cdef object fitted(self, object z_dot):
-        """A tangent in the shape and dtype of the result."""
-        if self.fit_result is None or z_dot is None:
-            return z_dot
-        return fit_to(z_dot, self.fit_result[0], self.fit_result[1])
-
-
-cdef object conjugate(object x):
-    if is_plain(x) or isinstance(x, (float, int)):
-        return x
-    cdef int kind = kind_of(x)
-    if kind >= 0:
-        out = apply(&complex_conjugates[kind == cnp.NPY_CFLOAT], 1, x, None)
-        if out is not None:
-            return out
-    if isinstance(x, complex):
-        return x.conjugate()
-    return np.conjugate(x) if x.dtype.kind == "c" else x
-
-
-# The loops of NumPy's arithmetic on complex numbers of two precisions, by operation.
-cdef Loop[2][4] complex_loops
-cdef Loop[2] complex_conjugates
-
-
-cdef int find_complex_loops(int k, int kind) except -1:
-    find_loop(np.conjugate, kind, &complex_conjugates[k])
-    find_loop(np.add, kind, &complex_loops[k][<int>ADD])
-    find_loop(np.subtract, kind, &complex_loops[k][<int>SUBTRACT])
-    find_loop(np.multiply, kind, &complex_loops[k][<int>MULTIPLY])
-    find_loop(np.divide, kind, &complex_loops[k][<int>DIVIDE])
-    return 0
-
-
-find_complex_loops(0, cnp.NPY_CDOUBLE)
-find_complex_loops(1, cnp.NPY_CFLOAT)
-
-
-cdef object combined(BinaryOp op, object x, object y):
-    """``x op y`` for few real or complex numbers; None where that is not the case."""
-    cdef int kind
-    out = binary(op, x, y)
-    if out is not None:
-        return out
-    kind = common_kind(x, y)
-    if kind == cnp.NPY_CDOUBLE or kind == cnp.NPY_CFLOAT:
-        return apply(&complex_loops[kind == cnp.NPY_CFLOAT][<int>op], 2, x, y)
-    return None
-
-
-cdef object by_operator(object operation, object x, object y):
-    """``operation(x, y)``, with an error that says so where arrays of two libraries meet."""
-    try:
-        return operation(x, y)
-    except (TypeError, ValueError) as error:
-        explain_mixture((x, y), error)
-        raise
-
-
-cdef object plus(object x, object y):
-    out = combined(ADD, x, y)
-    if out is not None:
-        return out
-    if type(x) is Directions and type(y) is Directions and x.ndim == y.ndim:
-        return Directions(plus(x.array, y.array))
-    return x + y
-
-
-cdef inline object negated(object x):
-    out = unary(NEGATIVE, x, False)
-    return -x if out is None else out[0]
-
-
-# -- z = x + y, z = x - y --------------------------------------------------------------------------------
-
-@cython.no_gc
-@cython.final
-cdef class Add(Binary):
-    cdef bint linear(self):
-        return True
-
-    cdef int pull(self, Pull walk, object z_bar) except -1:
-        if self.a is not None:
-            self.add_a(walk, z_bar, walk.overwrite)
-        if self.b is not None:
-            self.add_b(walk, z_bar, walk.overwrite)
-        return 0
-
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        y_dot = walk.tangent(self.b)
-        if x_dot is None or y_dot is None:
-            return self.fitted(y_dot if x_dot is None else x_dot)
-        return self.fitted(plus(x_dot, y_dot))
-
-
-@cython.no_gc
-@cython.final
-cdef class Subtract(Binary):
-    cdef bint linear(self):
-        return True
-
-    cdef int pull(self, Pull walk, object z_bar) except -1:
-        if self.b is not None:
-            self.add_b(walk, negated(z_bar), True)
-        if self.a is not None:
-            self.add_a(walk, z_bar, walk.overwrite)
-        return 0
-
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        y_dot = walk.tangent(self.b)
-        if y_dot is None:
-            return self.fitted(x_dot)
-        if x_dot is None:
-            return self.fitted(negated(y_dot))
-        return self.fitted(x_dot - y_dot)
-
-
-# -- z = x * y -------------------------------------------------------------------------------------------
-
-@cython.no_gc
-@cython.final
-cdef class Multiply(Binary):
-    cdef bint linear(self):
-        return self.a is None or self.b is None
-
-    cdef int pull(self, Pull walk, object z_bar) except -1:
-        cdef bint overwrite = walk.overwrite
-        if self.a is self.b and self.fit_result is None:  # x * x: twice the same, in the memory of one
-            x_bar = chain_product(z_bar, self.y, overwrite, True)
-            return walk.add(self.a, chain_product(x_bar, 2.0, True), True)
-        if self.a is not None and not self.pull_number(walk, self.a, self.fit_x, z_bar, self.y):
-            self.add_a(walk, chain_product(z_bar, self.y, overwrite and self.b is None, True), True)
-        if self.b is not None and not self.pull_number(walk, self.b, self.fit_y, z_bar, self.x):
-            self.add_b(walk, chain_product(z_bar, self.x, overwrite, True), True)
-        return 0
-
-    cdef bint pull_number(self, Pull walk, Node parent, tuple fit, object z_bar, object other) except -1:
-        """For a number times an array the sum of products is one dot product; False if not the case."""
-        if fit is None or fit[0] != ():
-            return False
-        total = sum_of_products(z_bar, other)
-        if total is None or not isfinite(total):
-            return False
-        walk.add(parent, np.asarray(total, fit[1]), True)
-        return True
-
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        y_dot = walk.tangent(self.b)
-        z_dot = None
-        if x_dot is not None:
-            z_dot = chain_product(x_dot, self.y, False)
-        if y_dot is not None:
-            term = chain_product(y_dot, self.x, False)
-            z_dot = term if z_dot is None else plus(z_dot, term)
-        return self.fitted(z_dot)
-
-
-cdef object quotient(object g, object y):
-    """``g / y`` with 0 / 0 = 0."""
-    out = combined(DIVIDE, g, y)
-    if out is not None:
-        return out
-    if not cnp.PyArray_Check(g):
-        out = by_kernel("quotient", g, y)
-        if out is not None:
-            return out
-    with np.errstate(all="ignore"):
-        out = np.divide(g, y)
-    return out if all_finite(out) else np.where(np.isnan(out) & np.equal(g, 0), 0.0, out)
-
-
-# -- z = x / y: dz = dx / y - z dy / y -------------------------------------------------------------------
-
-@cython.no_gc
-@cython.final
-cdef class Divide(Binary):
-    cdef object z
-
-    cdef bint linear(self):
-        return self.b is None
-
-    cdef object partial_y(self):
-        cdef object quotient = combined(DIVIDE, self.z, self.y)
-        if quotient is None:
-            with np.errstate(all="ignore"):
-                quotient = self.z / self.y
-        return negated(quotient)
-
-    cdef int pull(self, Pull walk, object z_bar) except -1:
-        if self.a is not None:
-            self.add_a(walk, quotient(z_bar, conjugate(self.y)), True)
-        if self.b is not None:
-            self.add_b(walk, chain_product(z_bar, self.partial_y(), False, True), True)
-        return 0
-
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        y_dot = walk.tangent(self.b)
-        z_dot = None
-        if x_dot is not None:
-            z_dot = quotient(x_dot, self.y)
-        if y_dot is not None:
-            term = chain_product(y_dot, self.partial_y(), False)
-            z_dot = term if z_dot is None else plus(z_dot, term)
-        return self.fitted(z_dot)
-
-
-# -- y = f(x) elementwise: value and partial from one loop -----------------------------------------------
-
-@cython.no_gc
-@cython.final
-cdef class Unary(Node):
-    cdef object partial
-    cdef bint is_linear
-
-    cdef bint linear(self):
-        return self.is_linear
-
-    cdef bint together(self):
-        return True
-
-    cdef int pull(self, Pull walk, object y_bar) except -1:
-        walk.add(self.a, chain_product(y_bar, self.partial, walk.overwrite), True)
-        return 0
-
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        return None if x_dot is None else chain_product(x_dot, self.partial, False)
-
-
-cdef class FastUnary(Handler):
-    """The compiled twin of an elementwise rule, for small plain arrays; the general one takes the others."""
-
-    cdef UnaryOp op
-
-    def __init__(self, function, int op):
-        self.function = function
-        self.op = <UnaryOp>op
-
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Variable x
-        cdef Unary node
-        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
-            return NotImplemented
-        x = args[0]
-        both = unary(self.op, x._value, True)
-        if both is None:
-            return self.fast.call(args, kwargs)
-        node = Unary.__new__(Unary)
-        node.a = x.node
-        node.partial = (<tuple>both)[1]
-        return record(x.node.trace, node, (<tuple>both)[0])
-
-
-@cython.no_gc
-@cython.final
-cdef class Negative(Node):
-    cdef bint linear(self):
-        return True
-
-    cdef bint together(self):
-        return True
-
-    cdef int pull(self, Pull walk, object y_bar) except -1:
-        walk.add(self.a, negated(y_bar), True)
-        return 0
-
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        return None if x_dot is None else negated(x_dot)
 
 
 # -- z = x @ y -------------------------------------------------------------------------------------------
@@ -793,42 +429,11 @@ cdef object with_item(Variable x, object index, object y):
 
 # -- what a Variable's operators do ----------------------------------------------------------------------
 
-cdef bint of_two(tuple args):
-    """Whether these are two operands, one of them a Variable (with ``out=`` one, both may be plain)."""
-    return len(args) == 2 and (type(args[0]) is Variable or type(args[1]) is Variable)
-
-
-cdef class BinaryUfunc(Handler):
-    """np.add and its kin, called by name."""
-
-    cdef int op
-
-    def __init__(self, function, int op):
-        self.function = function
-        self.op = op
-
-    cdef object call(self, tuple args, dict kwargs):
-        if kwargs or not of_two(args):
-            return NotImplemented
-        if self.op == ADD:
-            return _hot.add(args[0], args[1])
-        if self.op == SUBTRACT:
-            return _hot.subtract(args[0], args[1])
-        if self.op == MULTIPLY:
-            return _hot.multiply(args[0], args[1])
-        return _hot.divide(args[0], args[1])
-
-
 cdef class MatmulUfunc(Handler):
     cdef object call(self, tuple args, dict kwargs):
         if kwargs or not of_two(args):
             return NotImplemented
         return _hot.matmul(args[0], args[1])
-
-
-cdef class NegativeUfunc(Handler):
-    cdef object call(self, tuple args, dict kwargs):
-        return NotImplemented if kwargs or type(args[0]) is not Variable else _hot.negative(args[0])
 
 
 cdef object kept_index(object index, Node node, Trace trace):
@@ -839,45 +444,19 @@ cdef object kept_index(object index, Node node, Trace trace):
 
 cdef class HotOperators(Operators):
     cdef object add(self, object x, object y):
-        cdef Add node = Add.__new__(Add)
-        cdef Trace trace = trace_of(x, y)
-        x = node.left(x, trace)
-        y = node.right(y, trace)
-        value = combined(ADD, x, y)
-        return node.finish(trace, x, y, by_operator(operator.add, x, y) if value is None else value)
+        return addition.of_two(x, y)
 
     cdef object subtract(self, object x, object y):
-        cdef Subtract node = Subtract.__new__(Subtract)
-        cdef Trace trace = trace_of(x, y)
-        x = node.left(x, trace)
-        y = node.right(y, trace)
-        value = combined(SUBTRACT, x, y)
-        return node.finish(trace, x, y, by_operator(operator.sub, x, y) if value is None else value)
+        return subtraction.of_two(x, y)
 
     cdef object multiply(self, object x, object y):
-        cdef Multiply node = Multiply.__new__(Multiply)
-        cdef Trace trace = trace_of(x, y)
-        x = node.left(x, trace)
-        y = node.right(y, trace)
-        value = combined(MULTIPLY, x, y)
-        if node.a is not None:
-            node.y = y if node.b is not None else kept_by(y, node, trace)
-        if node.b is not None:
-            node.x = x if node.a is not None else kept_by(x, node, trace)
-        return node.finish(trace, x, y, by_operator(operator.mul, x, y) if value is None else value)
+        return multiplication.of_two(x, y)
 
     cdef object divide(self, object x, object y):
-        cdef Divide node = Divide.__new__(Divide)
-        cdef Trace trace = trace_of(x, y)
-        x = node.left(x, trace)
-        y = node.right(y, trace)
-        value = combined(DIVIDE, x, y)
-        if value is None:
-            value = by_operator(operator.truediv, x, y)
-        node.y = y if node.b is not None else kept_by(y, node, trace)
-        if node.b is not None:
-            node.z = value
-        return node.finish(trace, x, y, value)
+        return division.of_two(x, y)
+
+    cdef object negative(self, object x):
+        return negation.of_one(x)
 
     cdef object power(self, object x, object y):
         if type(y) is int and y == 2 and type(x) is Variable:
@@ -898,11 +477,6 @@ cdef class HotOperators(Operators):
         node.x = x if node.a is not None else kept_by(x, node, trace)
         node.y = y if node.b is not None else kept_by(y, node, trace)
         return record(trace, node, value)
-
-    cdef object negative(self, object x):
-        cdef Negative node = Negative.__new__(Negative)
-        node.a = (<Variable>x).node
-        return record(node.a.trace, node, negated((<Variable>x)._value))
 
     cdef object getitem(self, Variable x, object index):
         cdef GetItem node
@@ -1015,6 +589,17 @@ cdef Py_ssize_t out_place(object function) except -1:
     return place
 
 
+for function, by in [
+    (np.add, operator.add), (np.subtract, operator.sub), (np.multiply, operator.mul),
+    (np.divide, operator.truediv), (np.negative, operator.neg),
+]:
+    operator_of(function, by)
+cdef ElementwiseEntry addition = entry_of(np.add)
+cdef ElementwiseEntry subtraction = entry_of(np.subtract)
+cdef ElementwiseEntry multiplication = entry_of(np.multiply)
+cdef ElementwiseEntry division = entry_of(np.divide)
+cdef ElementwiseEntry negation = entry_of(np.negative)
+
 _transposed = View(np.transpose, (), {})
 cdef HotOperators _hot = HotOperators()
 use_operators(_hot)
@@ -1022,15 +607,5 @@ use_methods(METHODS)
 
 
 def use_fast_paths():
-    """Give the readable rules of these functions their compiled twins."""
-    for function, op in [
-        (np.square, SQUARE), (np.sqrt, SQRT), (np.reciprocal, RECIPROCAL), (np.exp, EXP), (np.log, LOG),
-        (np.log1p, LOG1P), (np.expm1, EXPM1), (np.sin, SIN), (np.cos, COS), (np.tanh, TANH),
-    ]:
-        fast_path(function, FastUnary(function, op))
-    for function, op in [
-        (np.add, ADD), (np.subtract, SUBTRACT), (np.multiply, MULTIPLY), (np.divide, DIVIDE),
-    ]:
-        fast_path(function, BinaryUfunc(function, op))
-    fast_path(np.negative, NegativeUfunc(np.negative))
+    """Give the readable rule of np.matmul its compiled twin."""
     fast_path(np.matmul, MatmulUfunc(np.matmul))

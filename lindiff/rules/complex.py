@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Differential, Elementwise, Linear
+from lindiff.core.formula import some
 from lindiff.core.registry import composed, constant_of_reals, rule
 from lindiff.core.variable import value
-from lindiff.rules._formula import some
 from lindiff.rules.elementwise import nonzero
 
 __all__: list[str] = []

@@ -14,9 +14,10 @@ import numpy as np
 
 from lindiff.core.arrays import foreign
 from lindiff.core.differential import Differential, Elementwise, Linear
-from lindiff.core.registry import composed, elementwise, rule
+from lindiff.core.elementwise import elementwise, elementwise_rule
+from lindiff.core.formula import some
+from lindiff.core.registry import composed, fast_path, rule
 from lindiff.core.variable import Variable, in_order_of, value
-from lindiff.rules._formula import some
 
 __all__: list[str] = []
 
@@ -31,14 +32,14 @@ def self_adjoint(ufunc: Callable[..., Any]) -> None:
     rule(ufunc)(linear_rule)
 
 
-# -- arithmetic (called with keywords; otherwise their compiled twins act) --------------------------------
+# -- arithmetic --------------------------------------------------------------------------------------------
 
 elementwise(np.add, lambda _, x, y: 1.0, lambda _, x, y: 1.0)
 elementwise(np.subtract, lambda _, x, y: 1.0, lambda _, x, y: -1.0)
 elementwise(np.multiply, lambda _, x, y: y, lambda _, x, y: x)
 elementwise(np.divide, lambda _, x, y: 1.0 / y, lambda z, x, y: -z / y)
-self_adjoint(np.negative)
-self_adjoint(np.positive)
+elementwise(np.negative, lambda _, x: -1.0)
+elementwise(np.positive, lambda _, x: 1.0)
 self_adjoint(np.conjugate)
 elementwise(np.square, lambda _, x: 2 * x)
 elementwise(np.reciprocal, lambda y: -y * y)
@@ -281,27 +282,27 @@ elementwise(
 )
 
 
-@rule
-def clip_between(x: Any, lower: Any, upper: Any, **kwargs: Any) -> Any:
-    """``min(max(x, lower), upper)``, with the derivative of that."""
-    y = np.clip(x, lower, upper, **kwargs)
+def below_upper(x: Any, lower: Any, upper: Any) -> Any:
+    """The part of ``max(x, lower)`` that the upper bound leaves."""
+    return smaller(None, np.maximum(x, lower), upper)
 
-    def inside() -> Any:
-        """The part that the upper bound leaves."""
-        return smaller(None, np.maximum(value(x), value(lower)), upper)
 
-    def between() -> Any:
-        """1 between the bounds; on them, what they leave."""
-        on_bound = np.equal(x, lower) | np.equal(x, upper)
-        if some(on_bound):
-            return inside() * larger(None, x, lower)
-        return np.logical_not(np.less_equal(x, lower) | np.greater_equal(x, upper))  # NaN stays NaN
+def by_clipped(_: Any, x: Any, lower: Any, upper: Any) -> Any:
+    """1 between the bounds; on them, what they leave."""
+    on_bound = np.equal(x, lower) | np.equal(x, upper)
+    between = np.logical_not(np.less_equal(x, lower) | np.greater_equal(x, upper))  # NaN stays NaN
+    if not some(on_bound):
+        return between
+    return np.where(on_bound, below_upper(x, lower, upper) * larger(None, x, lower), between)
 
-    return y, Elementwise(
-        between,
-        lambda: inside() * larger(None, lower, x),
-        lambda: 1 - inside(),
-    )
+
+clip_between = elementwise_rule(
+    lambda x, lower, upper, **kwargs: np.clip(x, lower, upper, **kwargs),
+    by_clipped,
+    lambda _, x, lower, upper: below_upper(x, lower, upper) * larger(None, lower, x),
+    lambda _, x, lower, upper: 1 - below_upper(x, lower, upper),
+    value=lambda x, lower, upper: np.minimum(np.maximum(x, lower), upper),
+)
 
 
 @composed(np.clip)
@@ -325,6 +326,9 @@ def clip(
     if lower is None:
         return np.minimum(a, upper, **kwargs)
     return clip_between(a, lower, upper, **kwargs)
+
+
+fast_path(np.clip, clip_between.fast)
 
 
 @rule

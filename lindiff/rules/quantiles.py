@@ -16,10 +16,10 @@ import numpy as np
 
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
+from lindiff.core.formula import some
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array, normalized_axes
-from lindiff.rules._formula import some
 from lindiff.rules.indexing import scatter
 
 __all__: list[str] = []

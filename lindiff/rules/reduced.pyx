@@ -10,16 +10,15 @@ cimport numpy as cnp
 
 import numpy as np
 
-from lindiff.core.differential cimport all_finite
+from lindiff.core.chain cimport all_finite
 from lindiff.core.record cimport Node, Pull, Push
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, as_value, record
 from lindiff.kernels.elementwise cimport (
-    DIVIDE, MULTIPLY, SUBTRACT, BinaryOp, binary, filled, finite, if_finite, is_plain, repeated,
-    shared_equally, sum_all,
+    filled, finite, if_finite, is_plain, repeated, shared_equally, sum_all,
 )
 from lindiff.kernels.frames cimport accumulated, exponentials, normalized, projected, scaled
-from lindiff.kernels.loops cimport Loop, find_loop, reduce
+from lindiff.kernels.loops cimport DIVIDE, MULTIPLY, SUBTRACT, Loop, find_loop, reduce
 from lindiff.kernels.matmul cimport sum_of_products
 
 from lindiff.core.registry import fast_path
@@ -60,16 +59,6 @@ cdef object reduced(Function function, object x, object axis, bint keepdims):
         if value is not None:
             return value
     return as_value(ufuncs[<int>function].reduce(x, axis, None, None, keepdims))
-
-
-cdef object combined(BinaryOp op, object x, object y):
-    """``x op y``"""
-    value = binary(op, x, y)
-    if value is not None:
-        return value
-    if op == DIVIDE:
-        return as_value(x / y)
-    return as_value(x * y if op == MULTIPLY else x - y)
 
 
 cdef tuple kept_shape(object x, object axis):
@@ -190,7 +179,7 @@ cdef class Total(Reduction):
     cdef object divided(self, object y):
         if self.count == 1:
             return y
-        quotient = binary(DIVIDE, y, self.count)
+        quotient = DIVIDE.of_two(y, self.count)
         return y / self.count if quotient is None else quotient
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
@@ -298,7 +287,7 @@ cdef class Moment(Reduction):
         return True
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
-        factors = combined(MULTIPLY, y_bar, self.weight)
+        factors = MULTIPLY.always(y_bar, self.weight)
         x_bar = scaled(self.deviations, factors, self.kept)
         if x_bar is None:
             x_bar = self.deviations * np.reshape(factors, self.kept)
@@ -310,7 +299,7 @@ cdef class Moment(Reduction):
         x_dot = walk.tangent(self.a)
         if x_dot is None:
             return None
-        terms = combined(MULTIPLY, x_dot, self.deviations)
+        terms = MULTIPLY.always(x_dot, self.deviations)
         return as_value(self.weight * np.sum(terms, axis=self.axis, keepdims=self.keepdims))
 
 
@@ -342,16 +331,16 @@ cdef class FastMoment(Handler):
         if divisor <= 0:
             return NotImplemented
         node = Moment.__new__(Moment)
-        mean = combined(DIVIDE, reduced(ADDITION, x._value, axis, True), count)
-        node.deviations = combined(SUBTRACT, x._value, mean)
-        squares = combined(MULTIPLY, node.deviations, node.deviations)
-        value = combined(DIVIDE, reduced(ADDITION, squares, axis, keepdims), divisor)
+        mean = DIVIDE.always(reduced(ADDITION, x._value, axis, True), count)
+        node.deviations = SUBTRACT.always(x._value, mean)
+        squares = MULTIPLY.always(node.deviations, node.deviations)
+        value = DIVIDE.always(reduced(ADDITION, squares, axis, keepdims), divisor)
         if not is_plain(value):
             return NotImplemented
         node.finite = all_finite(value)
         if self.root:
             value = as_value(np.sqrt(value))
-            node.weight = combined(DIVIDE, as_value(1 / without_zeros(value)), divisor)
+            node.weight = DIVIDE.always(as_value(1 / without_zeros(value)), divisor)
         else:
             node.weight = 2.0 / divisor
         return node.finish(x, kept, axis, keepdims, value)
@@ -376,7 +365,7 @@ cdef class Norm(Reduction):
         return True
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
-        factors = combined(DIVIDE, y_bar, self.divisor)
+        factors = DIVIDE.always(y_bar, self.divisor)
         x_bar = scaled(self.x, factors, self.kept)
         if x_bar is None:
             x_bar = self.x * np.reshape(factors, self.kept)
@@ -388,7 +377,7 @@ cdef class Norm(Reduction):
         x_dot = walk.tangent(self.a)
         if x_dot is None:
             return None
-        terms = combined(MULTIPLY, x_dot, self.x)
+        terms = MULTIPLY.always(x_dot, self.x)
         return as_value(np.sum(terms, axis=self.axis, keepdims=self.keepdims) / self.divisor)
 
 
@@ -414,7 +403,7 @@ cdef class FastNorm(Handler):
         if square is not None:
             square = np.asarray(square, x._value.dtype)
         else:
-            square = reduced(ADDITION, combined(MULTIPLY, x._value, x._value), axis, keepdims)
+            square = reduced(ADDITION, MULTIPLY.always(x._value, x._value), axis, keepdims)
         if not finite(square):
             return NotImplemented  # NumPy says so in its own way
         value = as_value(np.sqrt(square))
@@ -436,7 +425,7 @@ cdef class Product(Reduction):
         return True
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
-        factors = combined(MULTIPLY, y_bar, self.y)
+        factors = MULTIPLY.always(y_bar, self.y)
         x_bar = scaled(self.x, factors, self.kept, True)
         if x_bar is None:
             x_bar = np.reshape(factors, self.kept) / self.x
@@ -538,7 +527,7 @@ cdef class LogOfSum(Reduction):
         return True
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
-        factors = combined(DIVIDE, y_bar, self.totals)
+        factors = DIVIDE.always(y_bar, self.totals)
         x_bar = scaled(self.e, factors, self.kept)
         return walk.add(self.a, self.e * factors if x_bar is None else x_bar, True)
 
@@ -546,7 +535,7 @@ cdef class LogOfSum(Reduction):
         x_dot = walk.tangent(self.a)
         if x_dot is None:
             return None
-        terms = combined(MULTIPLY, x_dot, self.e)
+        terms = MULTIPLY.always(x_dot, self.e)
         return as_value(np.sum(terms, axis=self.axis, keepdims=True) / self.totals)
 
 
@@ -628,7 +617,7 @@ cdef class FastSoftmax(Handler):
         node = Softmax.__new__(Softmax)
         node.logarithm = self.logarithm
         node.y = normalized(found[0], found[1], kept)
-        value = combined(SUBTRACT, x._value, found[2]) if self.logarithm else node.y
+        value = SUBTRACT.always(x._value, found[2]) if self.logarithm else node.y
         return node.finish(x, kept, args[1], True, value)
 
 

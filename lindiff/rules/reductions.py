@@ -15,6 +15,7 @@ import numpy as np
 
 from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Differential, Linear
+from lindiff.core.formula import perhaps, some
 from lindiff.core.registry import alias, composed, rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import (
@@ -27,7 +28,6 @@ from lindiff.rules._common import (
     normalized_axis,
     where_asked,
 )
-from lindiff.rules._formula import perhaps, some
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.ufuncs import ufunc_method
 

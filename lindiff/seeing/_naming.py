@@ -78,7 +78,7 @@ class Naming(Observer):
 
     def call(self, node: Node) -> Call:
         """What is known of the operation of a node."""
-        unknown = Call(type(operation_of(node)).__name__.lower(), "", None, None)
+        unknown = Call(operation_of(node).name, "", None, None)
         return self._calls.get(id(operation_of(node)), unknown)
 
     def _names(self, step: Step) -> tuple[str, str]:

@@ -9,10 +9,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lindiff.core import registry
+from lindiff.core import elementwise as rules_of_elementwise
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential, Elementwise
-from lindiff.core.registry import composed, elementwise_rule, full_name, rule
+from lindiff.core.elementwise import elementwise_rule
+from lindiff.core.registry import composed, full_name, rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array, conj, depends_on_variables
 
@@ -49,7 +50,7 @@ def elementwise(ufunc: Callable[..., Any], *partials: Partial | str | None) -> N
     if reasons:
         _refusing(ufunc, elementwise_rule(ufunc, *known), reasons)
     else:
-        registry.elementwise(ufunc, *known)
+        rules_of_elementwise.elementwise(ufunc, *known)
 
 
 def outputs(

@@ -13,10 +13,10 @@ import numpy as np
 from scipy import special
 
 from lindiff.core.differential import Elementwise
+from lindiff.core.formula import perhaps, some
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import depends_on_variables
-from lindiff.rules._formula import perhaps, some
 from lindiff.rules.special._common import (
     INTEGER,
     NO_FORMULA,

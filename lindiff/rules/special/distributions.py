@@ -14,9 +14,9 @@ import numpy as np
 from scipy import special
 
 from lindiff.core.differential import Elementwise
+from lindiff.core.formula import perhaps
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
-from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import INTEGER, NO_FORMULA, elementwise, with_partials
 from lindiff.rules.special.errors import normal_density
 from lindiff.rules.special.f_distribution import (

@@ -13,9 +13,9 @@ import numpy as np
 from scipy import special
 
 from lindiff.core.differential import Elementwise
+from lindiff.core.formula import perhaps
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
-from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import elementwise, outputs
 
 __all__: list[str] = []

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from lindiff.core.formula import perhaps
 from lindiff.rules._common import as_array
-from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import derivatives_of, elementwise, outputs
 
 __all__ = ["normal_density"]

@@ -13,9 +13,9 @@ import numpy as np
 
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Elementwise
+from lindiff.core.formula import perhaps
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
-from lindiff.rules._formula import perhaps
 from lindiff.rules.special.gamma import digamma_increment, polygamma, polygamma_increment
 from lindiff.rules.special.incomplete import apart, beta_weight, in_double, integrate, length_below
 

@@ -11,10 +11,10 @@ from scipy import special
 
 from lindiff.core.arrays import counterpart, placed
 from lindiff.core.differential import Elementwise
+from lindiff.core.formula import perhaps, some
 from lindiff.core.registry import constant, rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array
-from lindiff.rules._formula import perhaps, some
 from lindiff.rules.special._common import elementwise, is_complex, with_partials
 
 __all__ = ["bernoulli", "digamma_increment", "polygamma", "polygamma_increment", "stirling_error"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from lindiff.rules._formula import perhaps, some
+from lindiff.core.formula import perhaps, some
 from lindiff.rules.elementwise import nonzero
 from lindiff.rules.special._common import by_quotient, derivatives_of, elementwise, with_partials
 

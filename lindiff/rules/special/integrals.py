@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from lindiff.rules._formula import perhaps
+from lindiff.core.formula import perhaps
 from lindiff.rules.special._common import INTEGER, by_quotient, derivatives_of, elementwise, outputs
 from lindiff.rules.special.information import exprel, log1p_over_x
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from lindiff.rules._formula import perhaps
+from lindiff.core.formula import perhaps
 from lindiff.rules.special._common import INTEGER, NO_FORMULA, elementwise, outputs
 
 __all__: list[str] = []

@@ -14,10 +14,10 @@ from scipy.special import _ufuncs
 
 from lindiff.core.arrays import counterpart, placed
 from lindiff.core.differential import Elementwise
+from lindiff.core.formula import perhaps
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array
-from lindiff.rules._formula import perhaps
 from lindiff.rules.special._common import elementwise
 from lindiff.rules.special.gamma import bernoulli
 

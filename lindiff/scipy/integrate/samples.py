@@ -8,9 +8,9 @@ import numpy as np
 import scipy.integrate
 
 from lindiff.core.arrays import placed
+from lindiff.core.formula import some
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, laid_out
-from lindiff.rules._formula import some
 from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "romb", "simpson", "trapezoid"]

@@ -15,11 +15,11 @@ import scipy.stats
 from scipy import special
 
 from lindiff.core.arrays import foreign, on_host, placed
-from lindiff.core.registry import elementwise_rule
+from lindiff.core.elementwise import elementwise_rule
+from lindiff.core.formula import some
 from lindiff.core.results import returned
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array
-from lindiff.rules._formula import some
 from lindiff.scipy._rest import has_variable, plain_only
 
 __all__ = [

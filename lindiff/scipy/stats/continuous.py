@@ -9,9 +9,9 @@ import numpy as np
 import scipy.stats
 from scipy import special
 
-from lindiff.core.registry import elementwise_rule
+from lindiff.core.elementwise import elementwise_rule
+from lindiff.core.formula import perhaps, some
 from lindiff.core.variable import value
-from lindiff.rules._formula import perhaps, some
 from lindiff.rules.special.distributions import student_scale, student_slope
 from lindiff.scipy.stats._distribution import Continuous, log_of_complement, quantile_rule
 

@@ -1,4 +1,4 @@
-"""Compiled rules of arithmetic: what other compiled rules take from them."""
+"""Operations on two operands."""
 
 cimport cython
 
@@ -22,4 +22,4 @@ cdef class Binary(Node):
 
 cdef Trace trace_of(object x, object y)
 cdef bint of_two(tuple args)
-cdef object plus(object x, object y)
+cdef object by_operator(object operation, object x, object y)

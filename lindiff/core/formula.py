@@ -185,7 +185,7 @@ def needed(steps: list[tuple[Any, tuple[Any, ...], Symbol]], result: Any) -> lis
 class Assembly:
     """Registers for the operands of a formula: what is given, constants, and blocks that are used again."""
 
-    GIVEN = 3  # the value and two arguments
+    GIVEN = 4  # the value and three arguments
 
     def __init__(self, given: list[Symbol], steps: list[Any], result: Any) -> None:
         self.steps, self.result = steps, result
