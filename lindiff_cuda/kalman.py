@@ -122,7 +122,7 @@ class Sweeps:
         y (S, T, p), NaN where missing; transition, design, state_cov, obs_cov (1 or S, 1 or T, ...);
         initial_state (1 or S, n), initial_state_cov (1 or S, n, n); state_intercept (1 or S, 1 or T, n) or
         None.  All of one dtype, which may be complex.
-    plan : lindiff.statespace.sweeps.Plan
+    plan : lindiff.statespace.sweep.Plan
         Its groups and tolerance mean nothing here.
 
     Raises

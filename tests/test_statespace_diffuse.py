@@ -6,10 +6,12 @@ import pytest
 import lindiff as ld
 from lindiff import statespace
 from lindiff.kernels import Sweep
-from lindiff.statespace import filter_sums, sweeps
-from lindiff.statespace.compiled import from_sums, operands
-from lindiff.statespace.composed_sums import composed_gradient, composed_sums
 from lindiff.statespace.model import canonical
+from lindiff.statespace.sweep import Sweeps
+from lindiff.statespace.sweep.any_order import composed_gradient, composed_sums
+from lindiff.statespace.sweep.derivatives import filter_sums
+from lindiff.statespace.sweep.likelihood import from_sums
+from lindiff.statespace.sweep.planning import planned
 from lindiff.testing import check_grads
 
 VARIANCES = np.array([0.1, 0.01, 0.05, 0.5])
@@ -130,12 +132,12 @@ def test_derivatives_against_differences(case):
 def test_the_number_of_steps_before_the_collapse_changes_nothing(case):
     build, y = CASES[case]
     system = canonical("loglikelihood", y, *build(VARIANCES))
-    arrays, plan = operands(system, -1.0, "loglikelihood")
+    arrays, plan = planned(system, "loglikelihood", 0)
     assert np.all(plan.heads + 4 < arrays[0].shape[1])
     active = tuple(i for i, x in enumerate(arrays) if x is not None)
 
     def likelihoods(plan):
-        return lambda *arrays: np.sum(from_sums(*filter_sums.filter_sums(*arrays, plan=plan), system))
+        return lambda *arrays: np.sum(from_sums(filter_sums(*arrays, plan=plan), system))
 
     augmented = likelihoods(plan._replace(heads=None))
     expected = ld.value_and_grad(augmented, active)(*arrays)
@@ -151,8 +153,8 @@ def test_the_number_of_steps_before_the_collapse_changes_nothing(case):
 @pytest.mark.parametrize("case", CASES)
 def test_composed_sums_collapse_at_the_same_step(case):
     build, y = CASES[case]
-    arrays, plan = operands(canonical("loglikelihood", y, *build(VARIANCES)), -1.0, "loglikelihood")
-    found, expected = sweeps.Sweeps(arrays, plan), composed_sums(*arrays, plan=plan)
+    arrays, plan = planned(canonical("loglikelihood", y, *build(VARIANCES)), "loglikelihood", 0)
+    found, expected = Sweeps(arrays, plan), composed_sums(*arrays, plan=plan)
     for x, e in zip(found.sums(), expected, strict=True):
         close(x, e)
     rng = np.random.default_rng(0)
@@ -194,7 +196,7 @@ def test_series_that_begin_late_collapse_soon_after(slope_var):
     y = np.cumsum(np.cumsum(np.random.default_rng(0).standard_normal(160)))
     y[:100] = np.nan
     model = statespace.local_linear_trend(1.0, slope_var, obs_var=0.5)
-    _, plan = operands(canonical("loglikelihood", y, *model), -1.0, "loglikelihood")
+    _, plan = planned(canonical("loglikelihood", y, *model), "loglikelihood", 0)
     assert plan.heads.tolist() == [102]
     close(
         *(
@@ -210,7 +212,7 @@ def test_regressors_that_are_small_at_first_do_not_collapse_before_they_are_not(
     x = np.where(np.arange(T) < 50, 1e-6, 1.0) * rng.standard_normal(T)
     y = 1 + 2 * x + rng.standard_normal(T)
     model = statespace.regression(np.c_[np.ones(T), x], np.zeros(2), obs_var=1.0)
-    _, plan = operands(canonical("loglikelihood", y, *model), -1.0, "loglikelihood")
+    _, plan = planned(canonical("loglikelihood", y, *model), "loglikelihood", 0)
     assert plan.heads[0] > 50
     close(
         *(
@@ -230,7 +232,7 @@ def nearly_collinear(T=60):
 def test_states_that_are_never_well_determined_do_not_collapse():
     X, y = nearly_collinear()
     model = statespace.Model(np.eye(2), X[:, None, :], np.zeros((2, 2)), np.eye(1), diffuse=True)
-    _, plan = operands(canonical("loglikelihood", y, *model), -1.0, "loglikelihood")
+    _, plan = planned(canonical("loglikelihood", y, *model), "loglikelihood", 0)
     assert plan.heads.tolist() == [len(y)]
     rest = y - X @ np.linalg.lstsq(X, y)[0]
     expected = -0.5 * (len(y) * np.log(2 * np.pi) + rest @ rest + np.linalg.slogdet(X.T @ X)[1])

@@ -4,27 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
+from lindiff.statespace import composed, sweep
+from lindiff.statespace.model import canonical
 
-from lindiff.core.variable import value
-from lindiff.linalg._matrices import transposed
-from lindiff.statespace.collapsed import FAILURES, Parts, collapsed
-from lindiff.statespace.compiled_moments import compiled_filter, has_sweep
-from lindiff.statespace.initialization import Information, conditioned, information
-from lindiff.statespace.likelihood import group_loglikelihood, resting_tolerance
-from lindiff.statespace.model import System, canonical
-from lindiff.statespace.recursions import (
-    Filtered,
-    Group,
-    filtered,
-    groups,
-    in_order,
-    matrices_over_time,
-    rows_over_time,
-)
-from lindiff.statespace.square_root import check_method, square_roots
-
-__all__ = ["FilterResult", "filter_result", "kalman_filter"]
+__all__ = ["FilterResult", "kalman_filter"]
 
 
 class FilterResult(NamedTuple):
@@ -126,91 +109,9 @@ def kalman_filter(
         obs_intercept,
         diffuse,
     )
-    return filter_result(system, "kalman_filter", method)
-
-
-def filter_result(system: System, name: str, method: str | None = None) -> FilterResult:
-    """The results of a filter; `name` is the public function that errors speak of."""
-    check_method(name, method)
-    if method is None and has_sweep(system):
-        joined = _compiled(system, name)
+    composed.check_method("kalman_filter", method)
+    if method is None and system.is_plain and sweep.has_sweep(system):
+        fields = sweep.filter_moments(system, "kalman_filter")
     else:
-        joined = _composed(system, name, method)
-    return FilterResult(*(joined if system.many else [x[0] for x in joined]))
-
-
-def _composed(system: System, name: str, method: str | None) -> tuple[Any, ...]:
-    found = groups(system)
-    parts = [_of_group(group, name, method, system.y.shape[-1]) for group in found]
-    order = [group.series for group in found]
-    return tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
-
-
-def _compiled(system: System, name: str) -> tuple[Any, ...]:
-    tolerance = resting_tolerance(None, system.y.dtype, name)
-    if not system.diffuse:
-        return compiled_filter(system, tolerance, name)
-    try:
-        return _of_parts(collapsed(system, name), tolerance, name)
-    except FAILURES:  # they name steps and series of a part
-        return _composed(system, name, None)
-
-
-def _of_parts(found: Parts, tolerance: float, name: str) -> tuple[Any, ...]:
-    """The results for the steps before and after the diffuse states are determined, joined."""
-    parts = []
-    for _, head, tail in found:
-        first, then = _composed(head, name, None), compiled_filter(tail, tolerance, name)
-        # the prediction after the head is where the tail starts
-        before = (x[:, :-1] if i < 2 else x for i, x in enumerate(first[1:]))
-        joined = [np.concatenate(both, axis=1) for both in zip(before, then[1:], strict=True)]
-        parts.append((first[0] + then[0], *joined))
-    order = [series for series, _, _ in found]
-    return tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
-
-
-def _of_group(group: Group, name: str, method: str | None, p: int) -> tuple[Any, ...]:
-    run = filtered(group, name, square_roots(group, method, name))
-    known = information(group, run, name)
-    states = run if known is None else _with_diffuse(run, known)
-    forecasts, errors, covs = [], [], []
-    for t, B in enumerate(group.design):
-        mean, cov = states.predicted[t] @ transposed(B), B @ states.predicted_cov[t] @ transposed(B)
-        if known is not None and t <= known.first:  # NaN, which gradients are not to go through
-            mean, cov = np.full_like(value(mean), np.nan), np.full_like(value(cov), np.nan)
-        level = group.obs_intercept[t]
-        forecasts.append(mean if level is None else mean + level)
-        errors.append(group.y[t] - mean)
-        covs.append(cov + group.obs_cov[t])
-    n = group.initial_state.shape[-1]
-    return (
-        group_loglikelihood(group, run, known),
-        rows_over_time(states.predicted, group, n),
-        matrices_over_time(states.predicted_cov, group, n),
-        rows_over_time(states.state, group, n),
-        matrices_over_time(states.cov, group, n),
-        rows_over_time(forecasts, group, p),
-        rows_over_time(errors, group, p),
-        matrices_over_time(covs, group, p),
-    )
-
-
-def _with_diffuse(run: Filtered, known: Information) -> Filtered:
-    """Means and covariances with the diffuse states determined by the data; NaN before."""
-
-    def given(m: Any, P: Any, t: int) -> tuple[Any, Any]:
-        if t < known.first:
-            rows = value(m)[..., : known.shift.shape[-2], :]
-            return np.full_like(rows, np.nan), np.full_like(value(P), np.nan)
-        return conditioned(m, P, known, t)
-
-    both = enumerate(zip(run.predicted, run.predicted_cov, strict=True))
-    predicted = [given(m, P, t - 1) for t, (m, P) in both]
-    states = [given(m, P, t) for t, (m, P) in enumerate(zip(run.state, run.cov, strict=True))]
-    return Filtered(
-        [m for m, _ in predicted],
-        [P for _, P in predicted],
-        [m for m, _ in states],
-        [P for _, P in states],
-        run.observed,
-    )
+        fields = composed.filter_moments(system, "kalman_filter", method)
+    return FilterResult(*system.results(fields))

@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lindiff.core.arrays import placed
-from lindiff.statespace.compiled_moments import compiled_forecast, has_sweep
-from lindiff.statespace.filtering import filter_result
-from lindiff.statespace.likelihood import resting_tolerance
+from lindiff.statespace import composed, sweep
 from lindiff.statespace.model import canonical, real
 
 __all__ = ["ForecastResult", "forecast"]
@@ -107,15 +105,5 @@ def forecast(
         obs_intercept,
         diffuse,
     )
-    if has_sweep(system):
-        tolerance = resting_tolerance(None, system.y.dtype, "forecast")
-        fields = compiled_forecast(system, steps, tolerance, "forecast")
-        return ForecastResult(*(fields if system.many else (x[0] for x in fields)))
-    result = filter_result(system, "forecast")
-    start = y.shape[after] - steps
-    return ForecastResult(
-        result.forecast[..., start:, :],
-        result.forecast_error_cov[..., start:, :, :],
-        result.predicted_state[..., start:-1, :],
-        result.predicted_state_cov[..., start:-1, :, :],
-    )
+    by = sweep if system.is_plain and sweep.has_sweep(system) else composed
+    return ForecastResult(*system.results(by.forecast_moments(system, steps, "forecast")))

@@ -6,84 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import zeros_beside
-from lindiff.core.variable import Variable, value
-from lindiff.linalg import potrf, sumlogdiag, trsm
-from lindiff.linalg.gaussian import LOG_TWO_PI
-from lindiff.statespace.collapsed import FAILURES, collapsed
-from lindiff.statespace.compiled import compiled, compiled_steps
-from lindiff.statespace.initialization import Information, information
+from lindiff.statespace import composed, sweep
 from lindiff.statespace.model import System, canonical
-from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order
-from lindiff.statespace.square_root import check_method, square_roots
-from lindiff.statespace.sweeps import sweeps_for
 
-__all__ = ["composed", "group_loglikelihood", "loglikelihood", "resting_tolerance"]
-
-
-def composed(system: System, per_step: bool, name: str, method: str | None = None) -> Any:
-    """The log likelihoods (S,) or (S, T) in functions that dispatch."""
-    found = groups(system)
-    parts = []
-    for group in found:
-        run = filtered(group, name, square_roots(group, method, name))
-        parts.append(group_loglikelihood(group, run, information(group, run, name), per_step))
-    return in_order(parts, [group.series for group in found])
-
-
-def group_loglikelihood(
-    group: Group, run: Filtered, known: Information | None, per_step: bool = False
-) -> Any:
-    """(k,), or (k, T) step by step."""
-    shape = (len(group.series),)
-    terms: list[Any] = []
-    for t, step in enumerate(run.observed):
-        if step is None:
-            terms.append(None)
-            continue
-        z = data_rows(step.z, group) if known is None else known.z[t]
-        constant = 0.5 * z.shape[-1] * LOG_TWO_PI
-        terms.append(-0.5 * np.sum(z * z, axis=-1) - sumlogdiag(step.L)[..., None] - constant)
-    if known is not None:
-        terms = _with_diffuse(terms, known, per_step)
-    if not per_step:
-        observed = [term for term in terms if term is not None]
-        zero = _zeros(shape, group)
-        return np.reshape(sum(observed[1:], observed[0]), shape) if observed else zero
-    if not terms:
-        return _zeros((*shape, 0), group)
-    zero = _zeros(shape, group)
-    return np.stack([zero if term is None else np.reshape(term, shape) for term in terms], axis=-1)
-
-
-def _zeros(shape: tuple[int, ...], group: Group) -> Any:
-    like = group.initial_state_cov
-    return zeros_beside(like, shape, like.dtype)
-
-
-def _with_diffuse(terms: list[Any], known: Information, per_step: bool) -> list[Any]:
-    """Terms whose sums up to each step, from the first that determines them on, have the diffuse states
-    integrated out: ``- ½ log |C| + ½ s C⁻¹ sᵀ`` more (de Jong 1991, eq. 4.3).  Steps before have none.
-    """
-    first, last = known.first, len(terms) - 1
-    start = [term for term in terms[: first + 1] if term is not None]
-    result = [None] * first + [sum(start[1:], start[0])] + terms[first + 1 :]
-    if not per_step:
-        result.append(_determined(known, last))
-        return result
-    before: Any = 0
-    for t in range(first, last + 1):
-        if t == first or terms[t] is not None:
-            now = _determined(known, t)
-            result[t] = result[t] + (now - before)
-            before = now
-    return result
-
-
-def _determined(known: Information, t: int) -> Any:
-    L = potrf(known.C[t])
-    q = trsm(L, known.s[t], transpose=True, rightside=True)
-    return 0.5 * np.sum(q * q, axis=-1) - sumlogdiag(L)[..., None]
+__all__ = ["loglikelihood"]
 
 
 def loglikelihood(
@@ -187,42 +113,24 @@ def loglikelihood(
         obs_intercept,
         diffuse,
     )
-    result = _by_method(system, per_step, method, steady_tol, checkpoint, "loglikelihood")
-    return result if system.many else result[0]
+    return system.results((_by_method(system, per_step, method, steady_tol, checkpoint),))[0]
 
 
-def _by_method(
-    system: System, per_step: bool, method: Any, steady_tol: Any, checkpoint: bool, name: str
-) -> Any:
-    check_method(name, method)
-    kind = sweeps_for(tuple(value(x) for x in system[:8]), len(system.diffuse))
-    if method is not None or kind is None:
-        return composed(system, per_step, name, method)
-    tolerance = resting_tolerance(steady_tol, system.y.dtype, name)
-    if not per_step:
-        return compiled(system, tolerance, checkpoint, name)
-    if any(type(x) is Variable for x in system[:9]):
-        return composed(system, True, name)
-    return compiled_steps(system, tolerance, name) if not system.diffuse else _steps(system, tolerance, name)
+def _by_method(system: System, per_step: bool, method: Any, steady_tol: Any, checkpoint: bool) -> Any:
+    name = "loglikelihood"
+    composed.check_method(name, method)
+    _check_steady_tol(name, steady_tol)
+    swept = method is None and sweep.has_sweep(system)
+    if per_step:
+        if swept and system.is_plain:
+            return sweep.step_loglikelihoods(system, name, steady_tol)
+        return composed.step_loglikelihoods(system, name, method)
+    if swept:
+        return sweep.loglikelihoods(system, name, steady_tol, checkpoint)
+    return composed.loglikelihoods(system, name, method)
 
 
-def _steps(system: System, tolerance: float, name: str) -> Any:
-    """Step by step, by the compiled sweep once the diffuse states are determined."""
-    try:
-        found = collapsed(system, name)
-        parts = [
-            np.concatenate([composed(head, True, name), compiled_steps(tail, tolerance, name)], axis=1)
-            for _, head, tail in found
-        ]
-        return in_order(parts, [series for series, _, _ in found])
-    except FAILURES:  # they name steps and series of a part
-        return composed(system, True, name)
-
-
-def resting_tolerance(steady_tol: Any, dtype: Any, name: str) -> float:
-    """The kernel's tolerance of the steady state: negative for never."""
-    if steady_tol is None:  # float32 has no digits to spare
-        return (4 if dtype == np.float32 else 50) * float(np.finfo(dtype).eps)
-    if not isinstance(steady_tol, float | int | np.floating) or not 0 <= steady_tol < 1:
+def _check_steady_tol(name: str, steady_tol: Any) -> None:
+    fits = isinstance(steady_tol, float | int | np.floating) and 0 <= steady_tol < 1
+    if steady_tol is not None and not fits:
         raise ValueError(f"{name}: steady_tol must be a number from 0 (never) to 1, not {steady_tol!r}")
-    return float(steady_tol) if steady_tol > 0 else -1.0

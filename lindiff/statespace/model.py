@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lindiff.core.arrays import foreign, on_host, placed, zeros_beside
-from lindiff.core.variable import refuse_subclass, type_name, value
+from lindiff.core.variable import Variable, refuse_subclass, type_name, value
 from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
 
-__all__ = ["Model", "System", "canonical", "real", "series_by_pattern"]
+__all__ = ["Model", "System", "canonical", "of_steps", "real", "series_by_pattern"]
 
 
 class Model(NamedTuple):
@@ -226,6 +226,31 @@ class System(NamedTuple):
         """Whether no matrix has an axis of series, so that series with the same gaps share covariances."""
         matrices = (self.transition, self.design, self.state_cov, self.obs_cov, self.initial_state_cov)
         return all(x.shape[0] == 1 for x in matrices)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no array is a Variable."""
+        return not any(type(x) is Variable for x in self[:9])
+
+    def of_series(self, series: Any) -> System:
+        """The system of the series at these places, which may be repeated."""
+        chosen = (x if x is None or x.shape[0] == 1 else x[series] for x in self[1:9])
+        return System._make((self.y[series], *chosen, self.diffuse, self.many))
+
+    def of_steps(self, start: int, stop: int) -> System:
+        """The system of some of the steps; what is constant, and the initial state, as it is."""
+        timed = ("transition", "design", "state_cov", "obs_cov", "state_intercept", "obs_intercept")
+        cut = {name: of_steps(getattr(self, name), start, stop) for name in timed}
+        return self._replace(y=self.y[:, start:stop], **cut)
+
+    def results(self, fields: tuple[Any, ...]) -> Any:
+        """Fields (S, ...) as public functions return them: without an axis of series, if none was given."""
+        return fields if self.many else tuple(x[0] for x in fields)
+
+
+def of_steps(x: Any, start: int, stop: int) -> Any:
+    """Some of the steps of an array (S, T, ...) of a system; all of what is constant, or None."""
+    return x if x is None or x.shape[1] == 1 else x[:, start:stop]
 
 
 def canonical(

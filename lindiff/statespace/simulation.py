@@ -10,12 +10,10 @@ import numpy as np
 
 from lindiff.core.arrays import placed, zeros_beside
 from lindiff.linalg._matrices import transposed
-from lindiff.statespace.compiled_moments import compiled_smoother, has_sweep
-from lindiff.statespace.likelihood import resting_tolerance
+from lindiff.statespace import composed, sweep
+from lindiff.statespace.composed import Group, data_rows, groups
 from lindiff.statespace.model import System, canonical, real
-from lindiff.statespace.recursions import Group, data_rows, filtered, groups, in_order
 from lindiff.statespace.semidefinite import factors, semidefinite_factor
-from lindiff.statespace.smoothing import smoothed_with_diffuse
 
 __all__ = ["simulate", "simulate_smoother"]
 
@@ -184,42 +182,34 @@ def simulate_smoother(
         diffuse,
     )
     shape, rng = _shape(size), np.random.default_rng(rng)
-    found, parts, compiled = groups(system), [], has_sweep(system)
+    found, parts, swept = groups(system), [], system.is_plain and sweep.has_sweep(system)
     for group in found:
         k = math.prod(shape)
-        draws = _given_data_compiled(system, group, k, rng) if compiled else _given_data(group, k, rng)
-        parts.append(np.moveaxis(_draws(draws, group, shape, True, system.transition.shape[-1]), -3, 0))
-    states = np.moveaxis(in_order(parts, [group.series for group in found]), 0, -3)
+        draws = _given_data_by_sweep(system, group, k, rng) if swept else _given_data(group, k, rng)
+        parts.append((np.moveaxis(_draws(draws, group, shape, True, system.transition.shape[-1]), -3, 0),))
+    (states,) = composed.in_order(parts, [group.series for group in found])
+    states = np.moveaxis(states, 0, -3)
     return states if system.many else states[..., 0, :, :]
 
 
-def _given_data_compiled(system: System, group: Group, k: int, rng: Any) -> list[Any]:
+def _given_data_by_sweep(system: System, group: Group, k: int, rng: Any) -> list[Any]:
     """k draws for each series of a group, (k, series, n) a step, by the compiled smoother.
 
     Series that have their own matrices go one after the other, so that their draws share the covariances.
     """
     states, observations = (_over_draws(x, group) for x in _centred_draws(group, k, rng, "simulate_smoother"))
-    tolerance = resting_tolerance(None, states.dtype, "simulate_smoother")
-    parts = [slice(None)] if group.shared else [slice(i, i + 1) for i in range(len(group.series))]
-    for part in parts:
-        drawn, series = observations[:, part], np.tile(group.series[part], (k, 1))
-        repeated = System._make((*(_of_series(x, series) for x in system[:-2]), system.diffuse, True))
-        y = np.reshape(system.y[series] - drawn, (series.size, *system.y.shape[1:]))
-        _, means, _ = compiled_smoother(repeated._replace(y=y), tolerance, "simulate_smoother")
-        states[:, part] += np.reshape(means, states[:, part].shape)
+    for place in [slice(None)] if group.shared else [slice(i, i + 1) for i in range(len(group.series))]:
+        drawn, series = observations[:, place], group.series[place]
+        chosen = system.of_series(np.tile(series, k) if group.shared else series)
+        y = chosen.y - np.reshape(drawn, (k * len(series), *system.y.shape[1:]))
+        _, means, _ = sweep.smoother_moments(chosen._replace(y=y), "simulate_smoother")
+        states[:, place] += np.reshape(means, states[:, place].shape)
     return [states[..., t, :] for t in range(states.shape[-2])]
 
 
 def _over_draws(steps: list[Any], group: Group) -> Any:
     """(k, series, n) or (k, series, 1, n) a step, as (k, series, T, n)."""
     return np.stack([x if group.shared else x[..., 0, :] for x in steps], axis=-2)
-
-
-def _of_series(x: Any, series: Any) -> Any:
-    """An array of a system for these series of each draw, (k, m)."""
-    if x is None or x.shape[0] == 1:
-        return x
-    return x[series[0]] if series.shape[1] == 1 else x[series.ravel()]
 
 
 def _given_data(group: Group, k: int, rng: Any) -> list[Any]:
@@ -230,7 +220,9 @@ def _given_data(group: Group, k: int, rng: Any) -> list[Any]:
         initial_state=_repeated(group.initial_state, k, group),
         state_intercept=[None if c is None else _repeated(c, k, group) for c in group.state_intercept],
     )
-    means, _ = smoothed_with_diffuse(several, filtered(several, "simulate_smoother"), "simulate_smoother")
+    run = composed.filtered(several, "simulate_smoother")
+    known = composed.information(several, run, "simulate_smoother")
+    means = composed.smoothed_with_diffuse(several, run, known)
     return [
         x + np.reshape(_from_rows(m, k, group), x.shape) for x, m in zip(states, means.state, strict=True)
     ]

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from lindiff.statespace.compiled_moments import compiled_smoother, has_sweep
-from lindiff.statespace.initialization import conditioned, information
-from lindiff.statespace.likelihood import group_loglikelihood, resting_tolerance
+from lindiff.statespace import composed, sweep
 from lindiff.statespace.model import canonical
-from lindiff.statespace.recursions import (
-    Filtered,
-    Group,
-    Smoothed,
-    filtered,
-    groups,
-    in_order,
-    matrices_over_time,
-    rows_over_time,
-    smoothed,
-)
-from lindiff.statespace.square_root import check_method, square_roots
 
-__all__ = ["SmootherResult", "kalman_smoother", "smoothed_with_diffuse"]
+__all__ = ["SmootherResult", "kalman_smoother"]
 
 
 class SmootherResult(NamedTuple):
@@ -93,7 +79,7 @@ def kalman_smoother(
     >>> result.smoothed_state[:, 0].round(6)
     array([1. , 1.5, 2. ])
     """
-    check_method("kalman_smoother", method)
+    composed.check_method("kalman_smoother", method)
     system = canonical(
         "kalman_smoother",
         y,
@@ -107,33 +93,8 @@ def kalman_smoother(
         obs_intercept,
         diffuse,
     )
-    name = "kalman_smoother"
-    if method is None and has_sweep(system):
-        joined = compiled_smoother(system, resting_tolerance(None, system.y.dtype, name), name)
+    if method is None and system.is_plain and sweep.has_sweep(system):
+        fields = sweep.smoother_moments(system, "kalman_smoother")
     else:
-        found = groups(system)
-        parts = [_of_group(group, method) for group in found]
-        order = [group.series for group in found]
-        joined = tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
-    return SmootherResult(*(joined if system.many else [x[0] for x in joined]))
-
-
-def _of_group(group: Group, method: str | None) -> tuple[Any, ...]:
-    run = filtered(group, "kalman_smoother", square_roots(group, method, "kalman_smoother"))
-    result, known = smoothed_with_diffuse(group, run, "kalman_smoother")
-    n = group.initial_state.shape[-1]
-    return (
-        group_loglikelihood(group, run, known),
-        rows_over_time(result.state, group, n),
-        matrices_over_time(result.cov, group, n),
-    )
-
-
-def smoothed_with_diffuse(group: Group, run: Filtered, name: str) -> tuple[Smoothed, Any]:
-    """The smoothed rows of the data, and what they say of the diffuse states (None if there are none)."""
-    known, result = information(group, run, name), smoothed(group, run)
-    if known is None:
-        return result, None
-    last = len(result.state) - 1
-    pairs = [conditioned(m, P, known, last) for m, P in zip(result.state, result.cov, strict=True)]
-    return Smoothed([m for m, _ in pairs], [P for _, P in pairs]), known
+        fields = composed.smoother_moments(system, "kalman_smoother", method)
+    return SmootherResult(*system.results(fields))

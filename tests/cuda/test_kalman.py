@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from standin import compiled
 from standin.array import Device
 
-from lindiff.statespace import sweeps
 from lindiff.statespace.model import series_by_pattern
+from lindiff.statespace.sweep import Plan, Sweeps
 
 pytestmark = pytest.mark.skipif(compiled.compiler() is None, reason="needs a C++ compiler")
 
@@ -66,9 +66,7 @@ def system(rng, case):
     if own:
         groups = tuple((series[i : i + 1], seen) for series, seen in groups for i in range(len(series)))
     shift = rng.standard_normal((S, d)).astype(dtype) if d else None
-    return arrays, sweeps.Plan(
-        groups, independent, -1.0, block, "loglikelihood", tuple(range(n - d, n)), shift
-    )
+    return arrays, Plan(groups, independent, -1.0, block, "loglikelihood", tuple(range(n - d, n)), shift)
 
 
 def bars_of(rng, case):
@@ -123,7 +121,7 @@ def kalman(cupy):
 
 def check(cupy, kalman, rng, case):
     arrays, plan = system(rng, case)
-    expected = sweeps.Sweeps(arrays, plan)
+    expected = Sweeps(arrays, plan)
     found = kalman.Sweeps(*moved(cupy, arrays, plan))
     bars, tolerance = bars_of(rng, case), TOLERANCE[case.dtype]
     assert_equal(found.sums(), expected.sums(), tolerance)
@@ -159,7 +157,7 @@ def test_what_is_wanted(cupy, kalman, rng, wanted, independent):
     case = Case(independent=independent, d=1, intercept=True)
     arrays, plan = system(rng, case)
     bars = bars_of(rng, case)
-    expected = sweeps.Sweeps(arrays, plan).pull(bars, wanted)
+    expected = Sweeps(arrays, plan).pull(bars, wanted)
     found = kalman.Sweeps(*moved(cupy, arrays, plan)).pull(tuple(map(cupy.asarray, bars)), wanted)
     assert_equal(found, expected, 1e-12)
 
@@ -170,7 +168,7 @@ def test_complex_arithmetic_is_analytic(cupy, kalman, rng, independent):
     arrays, plan = system(rng, case)
     dots, _ = system(rng, case)
     arrays = tuple(x + 1e-3j * np.nan_to_num(x_dot) for x, x_dot in zip(arrays, dots, strict=True))
-    expected, found = sweeps.Sweeps(arrays, plan), kalman.Sweeps(*moved(cupy, arrays, plan))
+    expected, found = Sweeps(arrays, plan), kalman.Sweeps(*moved(cupy, arrays, plan))
     assert_equal(found.sums(), expected.sums(), 1e-12)
     bars = tuple(
         bar + 1j * bar_dot for bar, bar_dot in zip(bars_of(rng, case), bars_of(rng, case), strict=True)
@@ -184,7 +182,7 @@ def test_no_noise(cupy, kalman, rng, independent):
     case = Case(n=4, p=2, independent=independent)
     arrays, plan = system(rng, case)
     arrays = (*arrays[:4], np.zeros_like(arrays[4]), *arrays[5:])
-    expected, found = sweeps.Sweeps(arrays, plan), kalman.Sweeps(*moved(cupy, arrays, plan))
+    expected, found = Sweeps(arrays, plan), kalman.Sweeps(*moved(cupy, arrays, plan))
     assert_equal(found.sums(), expected.sums(), 1e-10)
     bars = bars_of(rng, case)
     assert_equal(found.pull(tuple(map(cupy.asarray, bars)), ALL), expected.pull(bars, ALL), 1e-8)
@@ -201,7 +199,7 @@ def test_variances_of_any_size(cupy, kalman, rng, independent, dtype, sizes):
     y, A, B, Q, R, m, P, c = arrays
     scale = np.repeat(sizes, 3).astype(dtype)[:, None, None]
     arrays = y, 0 * A, 0 * B, Q, R * scale, m, P, c
-    expected, found = sweeps.Sweeps(arrays, plan).sums(), kalman.Sweeps(*moved(cupy, arrays, plan)).sums()
+    expected, found = Sweeps(arrays, plan).sums(), kalman.Sweeps(*moved(cupy, arrays, plan)).sums()
     assert_equal(found[3:], expected[3:], 50 * np.finfo(dtype).eps)
 
 
@@ -275,7 +273,7 @@ def with_failures(rng, independent, kind):
 def test_failures_are_named(cupy, kalman, rng, independent, kind, error):
     _, arrays, plan = with_failures(rng, independent, kind)
     with np.errstate(all="ignore"), pytest.raises(error) as expected:
-        sweeps.Sweeps(arrays, plan)
+        Sweeps(arrays, plan)
     with pytest.raises(error) as found:
         kalman.Sweeps(*moved(cupy, arrays, plan))
     assert str(found.value) == str(expected.value)
@@ -299,7 +297,7 @@ def test_unchecked_failures_are_nan(standin, rng, independent, kind, block):
     assert Device.synchronizations == before
     arrays = tuple(None if x is None else x[good] for x in arrays)
     plan = plan._replace(groups=tuple((np.array([i]), None) for i in range(4)))
-    expected = sweeps.Sweeps(arrays, plan)
+    expected = Sweeps(arrays, plan)
     pulled = expected.pull(tuple(bar[good] for bar in bars), ALL)
     for x, y in zip(itertools.chain(*results), (*expected.sums()[::3], *pulled), strict=True):
         if y is not None:

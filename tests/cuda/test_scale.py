@@ -249,7 +249,7 @@ def test_many_vectors_for_one_matrix(standin, monkeypatch):
 
 def test_long_series(standin):
     import lindiff_cuda
-    from lindiff.statespace.sweeps import Plan
+    from lindiff.statespace.sweep import Plan
 
     one = standin.ones((1, 1, 1, 1))
     arrays = address_space((1, 2**30 + 1, 1), float), one, one, one, one, one[0, 0], one[0], None

@@ -17,8 +17,8 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
-from lindiff.statespace.composed_sums import composed_gradient, composed_sums, pulled, pushed
-from lindiff.statespace.sweeps import Plan, sweeps_for
+from lindiff.statespace.sweep.any_order import composed_gradient, composed_sums, pulled, pushed
+from lindiff.statespace.sweep.series import Plan, sweeps_for
 
 __all__ = ["filter_sums"]
 

@@ -19,10 +19,10 @@ from lindiff.core.variable import Variable, value
 from lindiff.linalg import gelqf_l, trsm
 from lindiff.linalg._matrices import transposed
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
-from lindiff.statespace.recursions import Group
+from lindiff.statespace.composed.groups import Group
 from lindiff.statespace.semidefinite import factors, semidefinite_factor
 
-__all__ = ["SquareRoots", "check_method", "factor_with_value", "square_roots", "with_value"]
+__all__ = ["SquareRoots", "factor_with_value", "with_value"]
 
 
 @rule
@@ -100,17 +100,6 @@ class SquareRoots:
     def substituted(self, P: Any) -> Any:
         """The covariance P of the state, with its value from the factor."""
         return with_value(P, known=self.U @ transposed(self.U))
-
-
-def check_method(name: str, method: Any) -> None:
-    """Raise an error unless it is None, "composed" or "square_root"."""
-    if method not in (None, "composed", "square_root"):
-        raise ValueError(f'{name}: method must be None, "composed" or "square_root", not {method!r}')
-
-
-def square_roots(group: Group, method: str | None, name: str) -> SquareRoots | None:
-    """What `method` asks for."""
-    return SquareRoots(group, name) if method == "square_root" else None
 
 
 def _values(covs: list[Any]) -> list[Any]:

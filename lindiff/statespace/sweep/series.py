@@ -12,7 +12,7 @@ import numpy as np
 from lindiff.kernels.kalman import Sweep
 from lindiff.kernels.threads import available
 from lindiff.linalg._backend import kernels
-from lindiff.statespace.diffuse_sweep import DiffuseSweep
+from lindiff.statespace.sweep.collapsing import DiffuseSweep
 
 __all__ = ["Plan", "Sweeps", "naming", "of_series", "sweeps_for"]
 

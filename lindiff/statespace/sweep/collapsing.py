@@ -1,15 +1,13 @@
 """The compiled sweep from diffuse states: the augmented filter, collapsed where the data determine them.
 
-For the first steps the filter runs, beside the data of k series from the mean m, on zero data from the unit
-vectors of the d diffuse states (de Jong 1991): V are the innovations of the latter, M their predicted states.
-With the sums over these steps ``s = Σ vᵀ S⁻¹ V``, ``C = Σ Vᵀ S⁻¹ V`` the states are, given those data,
-``δ = -C⁻¹ sᵀ`` with covariance ``C⁻¹``, and from there on the proper filter runs from
+For the first steps the filter runs, beside the data of k series, on zero data from the unit vectors of the d
+diffuse states; `lindiff.statespace.diffuse` has the formulas.  From the sums s and C over these steps, with
+``δ = -C⁻¹ sᵀ``, the proper filter goes on from
 
-    a = m + M δ,     P⁺ = P + M C⁻¹ Mᵀ
+    a = m + M δ,     P⁺ = P + M C⁻¹ Mᵀ.
 
-(de Jong & Chu-Chun-Lin 1994, "Fast likelihood evaluation and prediction for nonstationary state space
-models").  The sums of vᵀ S⁻¹ v and of log |S| go on over all steps; with s and C of the first ones they make
-the same likelihood, whatever their number.
+The sums of vᵀ S⁻¹ v and of log |S| go on over all steps; with s and C of the first ones they make the same
+likelihood, whatever their number.
 
 Backward, from ā and P̄⁺ of the proper filter, r and N at its start:
 
@@ -29,9 +27,9 @@ import numpy as np
 
 from lindiff.kernels.kalman import Sweep
 from lindiff.linalg._matrices import transposed
-from lindiff.statespace.initialization import regular, well_determined
+from lindiff.statespace.diffuse import determined, well_determined
 
-__all__ = ["DiffuseSweep", "start"]
+__all__ = ["DiffuseSweep", "collapse"]
 
 # The places of m and P, and of y and c, among y, A, B, Q, R, m, P, c.
 START = 5, 6
@@ -161,13 +159,26 @@ class DiffuseSweep:
         return np.concatenate([states, later]), np.concatenate([V, later_cov])
 
 
-def start(
+def collapse(
     arrays: tuple[Any, ...], observed: Any, independent: bool, tolerance: float, diffuse: tuple[int, ...]
 ) -> tuple[int, Any] | None:
-    """After how many steps the data determine the diffuse states well, and where they put them (k, d).
+    """Where the filter collapses.
 
-    All steps, if they never do so well; None, if they never do.  Well: what the proper filter starts with,
-    P⁺, is not so much more than P that it loses digits.  The arguments are those of `DiffuseSweep`.
+    Parameters
+    ----------
+    arrays, observed, independent, tolerance, diffuse
+        Those of `DiffuseSweep`.
+
+    Returns
+    -------
+    steps : int
+        The number of steps whose data determine the diffuse states well: the covariance P⁺ that the proper
+        filter starts with is not so much larger than P that it loses digits.  All steps, if there is no such
+        number, but the data determine the states.
+    shift : (k, d) array
+        Where these data put the states.
+
+    None if the data never determine them.
     """
     (T, p, k), d = arrays[0].shape, len(diffuse)
     m, P = _with_units(arrays[5], diffuse, d), arrays[6]
@@ -183,7 +194,7 @@ def start(
         steps = min(steps, T)
         sweep = _sweep(*given, slice(steps), m, P, d, predicts=True, **options)
         s, C, M, P_after = sweep.gram[:k], sweep.gram[k:], sweep.after[0][:, k:], sweep.after[1]
-        if regular(C, variances, least if steps < T else 0.0):
+        if determined(C, variances, least if steps < T else 0.0):
             solved = np.linalg.solve(C, np.concatenate([s, M]).T)
             more = np.sum(M * solved[:, k:].T, axis=1)
             if steps == T or (least * more <= P_after.diagonal()).all():

@@ -8,11 +8,9 @@ import numpy as np
 
 from lindiff.core.arrays import zeros_beside
 from lindiff.linalg import sumlogdiag
-from lindiff.linalg._matrices import transposed
-from lindiff.statespace.initialization import Information, conditioned
+from lindiff.statespace import composed
 from lindiff.statespace.model import System
-from lindiff.statespace.recursions import Filtered, Group, data_rows, filtered, groups, in_order, part
-from lindiff.statespace.sweeps import Plan
+from lindiff.statespace.sweep.series import Plan
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
@@ -22,49 +20,39 @@ __all__ = ["composed_gradient", "composed_sums", "pulled", "pushed"]
 def composed_sums(*arrays: Any, plan: Plan) -> tuple[Any, ...]:
     """What ``Sweeps(arrays, plan).sums()`` is."""
     y, A, B, Q, R, m, P, c = arrays
-    found = groups(System(y, A, B, Q, R, m, P, c, None, plan.diffuse, many=True))
-    parts = [_sums(group, plan) for group in found]
-    order = [group.series for group in found]
-    return tuple(in_order(list(field), order) for field in zip(*parts, strict=True))
+    system = System(y, A, B, Q, R, m, P, c, None, plan.diffuse, many=True)
+    return composed.of_groups(system, lambda group: _sums(group, plan))
 
 
-def _sums(group: Group, plan: Plan) -> tuple[Any, ...]:
+def _sums(group: composed.Group, plan: Plan) -> tuple[Any, ...]:
+    """The sums of a group; with diffuse states it collapses where the plan says."""
     k, d, T = len(group.series), group.diffuse, len(group.observed)
     like = group.initial_state_cov
-    cross, info = zeros_beside(like, (k, d), like.dtype), zeros_beside(like, (k, d, d), like.dtype)
     if not d:
-        quad, logdet = _of_data(group, filtered(group, plan.name), None)
-        return quad, cross, info, logdet
+        quad, logdet = _of_data(group, composed.filtered(group, plan.name))
+        return quad, zeros_beside(like, (k, 0), like.dtype), zeros_beside(like, (k, 0, 0), like.dtype), logdet
     head = T if plan.heads is None or not k else plan.heads[group.series[0]]
-    first = part(group, 0, head)
-    run = filtered(first, plan.name)
-    shift = plan.shift[group.series]
-    shift = shift if group.shared else shift[:, None]
-    quad, logdet = _of_data(first, run, shift)
-    for step in run.observed:
-        if step is not None:
-            Z = step.z[..., -d:, :]
-            z = data_rows(step.z, group) + shift @ Z
-            cross, info = cross + np.reshape(z @ transposed(Z), (k, d)), info + Z @ transposed(Z)
+    first, shift = composed.part(group, 0, head), plan.shift[group.series]
+    run = composed.filtered(first, plan.name)
+    known = composed.information_from(first, run, head, shift if group.shared else shift[:, None])
+    quad, logdet = _of_data(first, run, known.z)
     if head < T:
-        s, C = (cross, info[0]) if group.shared else (cross[:, None], info)
-        known = Information(0, shift, [], [s], [C])
-        m, P = conditioned(run.predicted[-1], run.predicted_cov[-1], known, 0)
-        later = part(group, head, T, m, P)
-        more = _of_data(later, filtered(later, plan.name), None)
+        m, P = composed.conditioned(run.predicted[head], run.predicted_cov[head], known, head)
+        later = composed.part(group, head, T, m, P)
+        more = _of_data(later, composed.filtered(later, plan.name))
         quad, logdet = quad + more[0], logdet + more[1]
-    return quad, cross, info, logdet
+    return quad, np.reshape(known.s[head], (k, d)), np.broadcast_to(known.C[head], (k, d, d)), logdet
 
 
-def _of_data(group: Group, run: Filtered, shift: Any) -> tuple[Any, Any]:
-    """The sums of squares and of log |S|."""
+def _of_data(group: composed.Group, run: composed.Filtered, z: Any = None) -> tuple[Any, Any]:
+    """The sums of squares and of log |S|; from z, if given, in place of the run's whitened errors."""
     k, like = len(group.series), group.initial_state_cov
     quad = logdet = zeros_beside(like, (k,), like.dtype)
-    for step in run.observed:
+    for t, step in enumerate(run.observed):
         if step is not None:
-            z = data_rows(step.z, group)
-            z = z if shift is None else z + shift @ step.z[..., -group.diffuse :, :]
-            quad, logdet = quad + np.reshape(np.sum(z * z, axis=-1), (k,)), logdet + 2 * sumlogdiag(step.L)
+            errors = step.z if z is None else z[t]
+            quad = quad + np.reshape(np.sum(errors * errors, axis=-1), (k,))
+            logdet = logdet + 2 * sumlogdiag(step.L)
     return quad, logdet
 
 

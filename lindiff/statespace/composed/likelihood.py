@@ -1,0 +1,87 @@
+"""Log likelihoods in functions that dispatch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.linalg import sumlogdiag
+from lindiff.linalg.gaussian import LOG_TWO_PI
+from lindiff.statespace.composed.augmented import Information, information
+from lindiff.statespace.composed.groups import Group, data_rows, of_groups, zeros_for
+from lindiff.statespace.composed.recursions import Filtered, filtered
+from lindiff.statespace.diffuse import likelihood_terms
+from lindiff.statespace.model import System
+
+__all__ = ["group_loglikelihood", "loglikelihoods", "step_loglikelihoods"]
+
+
+def loglikelihoods(system: System, name: str, method: str | None = None) -> Any:
+    """The log likelihoods (S,); `name` is the public function that errors speak of."""
+    return _likelihoods(system, name, method, per_step=False)
+
+
+def step_loglikelihoods(system: System, name: str, method: str | None = None) -> Any:
+    """The log densities (S, T) of each step given those before."""
+    return _likelihoods(system, name, method, per_step=True)
+
+
+def _likelihoods(system: System, name: str, method: str | None, per_step: bool) -> Any:
+    def of_group(group: Group) -> tuple[Any]:
+        run = filtered(group, name, method)
+        return (group_loglikelihood(group, run, information(group, run, name), per_step),)
+
+    return of_groups(system, of_group)[0]
+
+
+def group_loglikelihood(
+    group: Group, run: Filtered, known: Information | None, per_step: bool = False
+) -> Any:
+    """The log likelihoods (k,) of a group, or (k, T) step by step."""
+    shape = (len(group.series),)
+    terms: list[Any] = []
+    for t, step in enumerate(run.observed):
+        if step is None:
+            terms.append(None)
+            continue
+        z = data_rows(step.z, group) if known is None else known.z[t]
+        constant = 0.5 * z.shape[-1] * LOG_TWO_PI
+        terms.append(-0.5 * np.sum(z * z, axis=-1) - sumlogdiag(step.L)[..., None] - constant)
+    if known is not None:
+        terms = _with_diffuse(terms, known, per_step)
+    if not per_step:
+        observed = [term for term in terms if term is not None]
+        zero = zeros_for(group, shape)
+        return np.reshape(sum(observed[1:], observed[0]), shape) if observed else zero
+    if not terms:
+        return zeros_for(group, (*shape, 0))
+    zero = zeros_for(group, shape)
+    return np.stack([zero if term is None else np.reshape(term, shape) for term in terms], axis=-1)
+
+
+def _with_diffuse(terms: list[Any], known: Information, per_step: bool) -> list[Any]:
+    """The terms of a likelihood that has the diffuse states integrated out: see `likelihood_terms`.
+
+    Their sums up to each step are log likelihoods, from the first one that determines the states on.  The
+    terms before are None.
+    """
+    first = known.steps - 1
+    start = [term for term in terms[: first + 1] if term is not None]
+    result = [None] * first + [sum(start[1:], start[0])] + terms[first + 1 :]
+    if not per_step:
+        result.append(_integrated(known, len(terms)))
+        return result
+    before: Any = 0
+    for t in range(first, len(terms)):
+        if t == first or terms[t] is not None:
+            now = _integrated(known, t + 1)
+            result[t] = result[t] + (now - before)
+            before = now
+    return result
+
+
+def _integrated(known: Information, t: int) -> Any:
+    """What the diffuse states add to the log likelihood of the first t steps."""
+    explained, logdet = likelihood_terms(known.s[t], known.C[t])
+    return explained - logdet[..., None]

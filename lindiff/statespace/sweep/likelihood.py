@@ -1,0 +1,57 @@
+"""Log likelihoods by the compiled sweep."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.variable import value
+from lindiff.linalg.gaussian import LOG_TWO_PI
+from lindiff.statespace import composed
+from lindiff.statespace.diffuse import likelihood_terms
+from lindiff.statespace.model import System
+from lindiff.statespace.sweep.derivatives import filter_sums
+from lindiff.statespace.sweep.handover import in_parts
+from lindiff.statespace.sweep.planning import planned, settled
+from lindiff.statespace.sweep.series import sweeps_for
+
+__all__ = ["from_sums", "loglikelihoods", "step_loglikelihoods"]
+
+
+def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoint: bool) -> Any:
+    """The log likelihoods (S,) of arrays or Variables; the options are those of :func:`loglikelihood`."""
+    block = math.isqrt(system.y.shape[1]) if checkpoint else 0
+    arrays, plan = planned(system, name, steady_tol, block)
+    sums, _ = settled(plan, lambda plan: (filter_sums(*arrays, plan=plan), None))
+    return from_sums(sums, system)
+
+
+def from_sums(sums: tuple[Any, Any, Any, Any], system: System) -> Any:
+    """The log likelihoods (S,) that the sums over steps make; see `Sweeps.sums`."""
+    quad, cross, info, logdet = sums
+    counts = np.sum(~np.isnan(value(system.y)), axis=(1, 2))
+    result = -0.5 * (quad + (logdet + (LOG_TWO_PI * counts).astype(system.y.dtype)))
+    if not system.diffuse:
+        return result
+    explained, info_logdet = likelihood_terms(cross[:, None], info)
+    return result + explained[:, 0] - info_logdet
+
+
+def step_loglikelihoods(system: System, name: str, steady_tol: float | None = None) -> Any:
+    """The log densities (S, T) of each step given those before; for plain arrays."""
+
+    def composed_fields(system: System) -> tuple[Any, ...]:
+        return (composed.step_loglikelihoods(system, name),)
+
+    def swept_fields(system: System) -> tuple[Any, ...]:
+        arrays, plan = planned(system, name, steady_tol)
+        counts = np.sum(~np.isnan(system.y), axis=2)
+        terms = sweeps_for(arrays, 0)(arrays, plan._replace(stepwise=True)).terms()
+        return (terms - (0.5 * LOG_TWO_PI * counts).astype(terms.dtype),)
+
+    def joined(head: tuple[Any, ...], tail: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (np.concatenate([head[0], tail[0]], axis=1),)
+
+    return in_parts(system, name, composed_fields, swept_fields, joined)[0]
