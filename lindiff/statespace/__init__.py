@@ -1,4 +1,18 @@
-"""Linear Gaussian state-space models: likelihoods, filters and smoothers with derivatives."""
+"""Linear Gaussian state-space models: likelihoods, filters and smoothers with derivatives.
+
+Every line imports only from lines above it::
+
+    model                                   the system matrices, as given and as computed with
+    diffuse, initialization, semidefinite   starts, and factors of covariances
+    transforms, builders                    parameters, and models by name
+    composed                                the recursions in public operators: any order, any mode
+    sweep                                   the compiled sweep: values, and derivatives to second order
+    likelihood, filtering, smoothing, forecasting, simulation
+    defaults, maximum, units                what a fit needs beside them
+    fitting
+
+The functions check their arguments (`model`), then ask `sweep`, or `composed` for what that does not do.
+"""
 
 from lindiff.statespace.builders import (
     arma,

@@ -96,19 +96,8 @@ def kalman_filter(
     >>> result.predicted_state_cov[:, 0, 0]
     array([1. , 1. , 1.5, 1.1])
     """
-    system = canonical(
-        "kalman_filter",
-        y,
-        transition,
-        design,
-        state_cov,
-        obs_cov,
-        initial_state,
-        initial_state_cov,
-        state_intercept,
-        obs_intercept,
-        diffuse,
-    )
+    others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
+    system = canonical("kalman_filter", y, transition, design, state_cov, obs_cov, *others)
     composed.check_method("kalman_filter", method)
     if method is None and system.is_plain and sweep.has_sweep(system):
         fields = sweep.filter_moments(system, "kalman_filter")

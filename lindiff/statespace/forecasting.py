@@ -92,18 +92,7 @@ def forecast(
     if y.ndim:
         shape = tuple(steps if axis == after else size for axis, size in enumerate(y.shape))
         y = np.concatenate([y, placed(np.full(shape, np.nan, y.dtype), y)], axis=after)
-    system = canonical(
-        "forecast",
-        y,
-        transition,
-        design,
-        state_cov,
-        obs_cov,
-        initial_state,
-        initial_state_cov,
-        state_intercept,
-        obs_intercept,
-        diffuse,
-    )
+    others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
+    system = canonical("forecast", y, transition, design, state_cov, obs_cov, *others)
     by = sweep if system.is_plain and sweep.has_sweep(system) else composed
     return ForecastResult(*system.results(by.forecast_moments(system, steps, "forecast")))

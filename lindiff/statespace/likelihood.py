@@ -100,19 +100,8 @@ def loglikelihood(
     >>> print(round(float(value), 6), gradient.round(6))
     -4.385024 [-0.224852 -0.195266]
     """
-    system = canonical(
-        "loglikelihood",
-        y,
-        transition,
-        design,
-        state_cov,
-        obs_cov,
-        initial_state,
-        initial_state_cov,
-        state_intercept,
-        obs_intercept,
-        diffuse,
-    )
+    others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
+    system = canonical("loglikelihood", y, transition, design, state_cov, obs_cov, *others)
     return system.results((_by_method(system, per_step, method, steady_tol, checkpoint),))[0]
 
 
@@ -121,13 +110,11 @@ def _by_method(system: System, per_step: bool, method: Any, steady_tol: Any, che
     composed.check_method(name, method)
     _check_steady_tol(name, steady_tol)
     swept = method is None and sweep.has_sweep(system)
-    if per_step:
-        if swept and system.is_plain:
-            return sweep.step_loglikelihoods(system, name, steady_tol)
-        return composed.step_loglikelihoods(system, name, method)
-    if swept:
+    if swept and not per_step:
         return sweep.loglikelihoods(system, name, steady_tol, checkpoint)
-    return composed.loglikelihoods(system, name, method)
+    if swept and system.is_plain:
+        return sweep.step_loglikelihoods(system, name, steady_tol)
+    return composed.loglikelihoods(system, name, method, per_step)
 
 
 def _check_steady_tol(name: str, steady_tol: Any) -> None:

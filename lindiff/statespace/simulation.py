@@ -79,19 +79,9 @@ def simulate(
         raise ValueError(f"simulate: steps must not be negative, got {steps}")
     design = real("simulate", "design", design)
     p = design.shape[-2] if design.ndim > 1 else 0
-    system = canonical(
-        "simulate",
-        zeros_beside(design, (steps, p), design.dtype),
-        transition,
-        design,
-        state_cov,
-        obs_cov,
-        initial_state,
-        initial_state_cov,
-        state_intercept,
-        obs_intercept,
-        diffuse,
-    )
+    others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
+    y = zeros_beside(design, (steps, p), design.dtype)
+    system = canonical("simulate", y, transition, design, state_cov, obs_cov, *others)
     if system.diffuse:
         raise ValueError(
             f"simulate: the diffuse states {system.diffuse} have no distribution to draw from; give "
@@ -168,19 +158,8 @@ def simulate_smoother(
     >>> np.mean(draws[:, :, 0], axis=0).round(1)
     array([1.7, 2. , 2.3])
     """
-    system = canonical(
-        "simulate_smoother",
-        y,
-        transition,
-        design,
-        state_cov,
-        obs_cov,
-        initial_state,
-        initial_state_cov,
-        state_intercept,
-        obs_intercept,
-        diffuse,
-    )
+    others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
+    system = canonical("simulate_smoother", y, transition, design, state_cov, obs_cov, *others)
     shape, rng = _shape(size), np.random.default_rng(rng)
     found, parts, swept = groups(system), [], system.is_plain and sweep.has_sweep(system)
     for group in found:

@@ -80,19 +80,8 @@ def kalman_smoother(
     array([1. , 1.5, 2. ])
     """
     composed.check_method("kalman_smoother", method)
-    system = canonical(
-        "kalman_smoother",
-        y,
-        transition,
-        design,
-        state_cov,
-        obs_cov,
-        initial_state,
-        initial_state_cov,
-        state_intercept,
-        obs_intercept,
-        diffuse,
-    )
+    others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
+    system = canonical("kalman_smoother", y, transition, design, state_cov, obs_cov, *others)
     if method is None and system.is_plain and sweep.has_sweep(system):
         fields = sweep.smoother_moments(system, "kalman_smoother")
     else:

@@ -140,7 +140,7 @@ def test_steps_in_one_launch(cupy, rng, monkeypatch, full, dtype):
     """The value with per_step=True, of more steps than are kept of it."""
     args = [x.astype(dtype) for x in (data(rng, T=70), *model_of(rng, full=full))]
     expected = statespace.loglikelihood(*args, per_step=True)
-    monkeypatch.setattr("lindiff.statespace.composed.step_loglikelihoods", refuse)
+    monkeypatch.setattr("lindiff.statespace.composed.loglikelihoods", refuse)
     found = statespace.loglikelihood(*on_device(cupy, args), per_step=True)
     assert found.dtype == dtype
     assert_equal(found, expected, 2e-4 if dtype == np.float32 else 1e-10)

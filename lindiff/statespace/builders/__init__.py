@@ -1,4 +1,10 @@
-"""From parameters to `Model`: plain NumPy functions, whose results add up by block."""
+"""From parameters to `Model`: plain NumPy functions, whose results add up by block.
+
+Every line imports only from lines above it::
+
+    _arguments
+    autoregressive, explanatory, structural, vector
+"""
 
 from lindiff.statespace.builders.autoregressive import arma, sarima
 from lindiff.statespace.builders.explanatory import regression

@@ -1,7 +1,13 @@
 """The recursions in public operators, a loop over time: derivatives of any order, in any mode, any arrays.
 
-In order: `groups` of series, `square_root` factors, the `recursions` of the filter and the smoother, the
-`augmented` filter for diffuse states; then what they are for, `likelihood` and `moments`.
+Every line imports only from lines above it::
+
+    grouping      series with the same missing values, and their matrices step by step
+    square_root   factors of their covariances
+    recursions    the filter and the smoother
+    augmented     what the data say of diffuse states
+    likelihood
+    moments       of states and observations: filtered, smoothed, forecast
 """
 
 from lindiff.statespace.composed.augmented import (
@@ -10,8 +16,8 @@ from lindiff.statespace.composed.augmented import (
     information,
     information_from,
 )
-from lindiff.statespace.composed.groups import Group, data_rows, groups, in_order, of_groups, part
-from lindiff.statespace.composed.likelihood import loglikelihoods, step_loglikelihoods
+from lindiff.statespace.composed.grouping import Group, data_rows, groups, in_order, of_groups, part
+from lindiff.statespace.composed.likelihood import loglikelihoods
 from lindiff.statespace.composed.moments import (
     filter_moments,
     forecast_moments,
@@ -39,5 +45,4 @@ __all__ = [
     "part",
     "smoothed_with_diffuse",
     "smoother_moments",
-    "step_loglikelihoods",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 from lindiff.core.variable import value
 from lindiff.linalg import potrf, trsm
 from lindiff.linalg._matrices import transposed
-from lindiff.statespace.composed.groups import Group, data_rows, zeros_for
+from lindiff.statespace.composed.grouping import Group, data_rows, zeros_for
 from lindiff.statespace.composed.recursions import Filtered
 from lindiff.statespace.diffuse import determined, estimate, never_determined
 

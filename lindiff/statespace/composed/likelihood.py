@@ -9,25 +9,20 @@ import numpy as np
 from lindiff.linalg import sumlogdiag
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.composed.augmented import Information, information
-from lindiff.statespace.composed.groups import Group, data_rows, of_groups, zeros_for
+from lindiff.statespace.composed.grouping import Group, data_rows, of_groups, zeros_for
 from lindiff.statespace.composed.recursions import Filtered, filtered
 from lindiff.statespace.diffuse import likelihood_terms
 from lindiff.statespace.model import System
 
-__all__ = ["group_loglikelihood", "loglikelihoods", "step_loglikelihoods"]
+__all__ = ["group_loglikelihood", "loglikelihoods"]
 
 
-def loglikelihoods(system: System, name: str, method: str | None = None) -> Any:
-    """The log likelihoods (S,); `name` is the public function that errors speak of."""
-    return _likelihoods(system, name, method, per_step=False)
+def loglikelihoods(system: System, name: str, method: str | None = None, per_step: bool = False) -> Any:
+    """The log likelihoods (S,), or the log densities (S, T) of each step given those before.
 
+    `name` is the public function that errors speak of.
+    """
 
-def step_loglikelihoods(system: System, name: str, method: str | None = None) -> Any:
-    """The log densities (S, T) of each step given those before."""
-    return _likelihoods(system, name, method, per_step=True)
-
-
-def _likelihoods(system: System, name: str, method: str | None, per_step: bool) -> Any:
     def of_group(group: Group) -> tuple[Any]:
         run = filtered(group, name, method)
         return (group_loglikelihood(group, run, information(group, run, name), per_step),)
@@ -38,7 +33,7 @@ def _likelihoods(system: System, name: str, method: str | None, per_step: bool) 
 def group_loglikelihood(
     group: Group, run: Filtered, known: Information | None, per_step: bool = False
 ) -> Any:
-    """The log likelihoods (k,) of a group, or (k, T) step by step."""
+    """The log likelihoods (k,) of a group, or its log densities (k, T)."""
     shape = (len(group.series),)
     terms: list[Any] = []
     for t, step in enumerate(run.observed):
@@ -50,13 +45,12 @@ def group_loglikelihood(
         terms.append(-0.5 * np.sum(z * z, axis=-1) - sumlogdiag(step.L)[..., None] - constant)
     if known is not None:
         terms = _with_diffuse(terms, known, per_step)
+    zero = zeros_for(group, shape)
     if not per_step:
         observed = [term for term in terms if term is not None]
-        zero = zeros_for(group, shape)
         return np.reshape(sum(observed[1:], observed[0]), shape) if observed else zero
     if not terms:
         return zeros_for(group, (*shape, 0))
-    zero = zeros_for(group, shape)
     return np.stack([zero if term is None else np.reshape(term, shape) for term in terms], axis=-1)
 
 

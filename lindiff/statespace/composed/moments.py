@@ -9,7 +9,7 @@ import numpy as np
 from lindiff.core.variable import value
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace.composed.augmented import Information, conditioned, information
-from lindiff.statespace.composed.groups import (
+from lindiff.statespace.composed.grouping import (
     Group,
     matrices_over_time,
     of_groups,

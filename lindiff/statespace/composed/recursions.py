@@ -13,7 +13,7 @@ from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.variable import value
 from lindiff.linalg import potrf, trsm
 from lindiff.linalg._matrices import hermitian_part, transposed
-from lindiff.statespace.composed.groups import Group, with_rows
+from lindiff.statespace.composed.grouping import Group, with_rows
 from lindiff.statespace.composed.square_root import SquareRoots
 
 __all__ = ["Filtered", "Smoothed", "check_method", "filtered", "smoothed"]

@@ -19,7 +19,7 @@ from lindiff.core.variable import Variable, value
 from lindiff.linalg import gelqf_l, trsm
 from lindiff.linalg._matrices import transposed
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
-from lindiff.statespace.composed.groups import Group
+from lindiff.statespace.composed.grouping import Group
 from lindiff.statespace.semidefinite import factors, semidefinite_factor
 
 __all__ = ["SquareRoots", "factor_with_value", "with_value"]

@@ -1,8 +1,15 @@
-"""The compiled sweep over data and system: values, and derivatives to second order, by one loop each way.
+"""The compiled sweep: values, and derivatives to second order, by one loop over time each way.
 
-In order: the sweep from diffuse states, `collapsing`; that over all `series`; its sums as an operation with
-`derivatives`, in `any_order` where the sweep has none; what is decided before it runs, by `planning`; the
-`handover` from the composed recursions; then what it is for, `likelihood` and `moments`.
+Every line imports only from lines above it::
+
+    collapsing    the sweep over some series, from diffuse states
+    series        the sweep over all series, on several threads
+    any_order     its sums in public operators
+    derivatives   its sums as an operation: its pullback is the sweep backward
+    planning      what is decided before a sweep
+    handover      results of every step from diffuse states
+    likelihood
+    moments       of states and observations: filtered, smoothed, forecast
 """
 
 from lindiff.statespace.sweep.likelihood import loglikelihoods, step_loglikelihoods

@@ -129,8 +129,7 @@ class DiffuseSweep:
     def _after(self, r: Any, beyond: Any) -> Any:
         """r of all columns at the collapse: that of the data, none of the units, what goes with these."""
         d = len(self.info)
-        result = np.zeros((len(r), r.shape[1] + 2 * d), r.dtype)
-        result[:, self.data] = r
+        result = _with_zeros(r, 2 * d)
         result[:, -d:] = beyond
         return result
 
@@ -212,10 +211,9 @@ def _is_timed(arrays: tuple[Any, ...]) -> tuple[bool, ...]:
 
 def _with_units(m: Any, diffuse: tuple[int, ...], more: int) -> Any:
     """m (n, k) with so many columns beside it, first the unit vectors of the diffuse states, then zeros."""
-    (n, k), d = m.shape, len(diffuse)
-    result = np.zeros((n, k + more), m.dtype)
-    result[:, :k] = m
-    result[diffuse, np.arange(k, k + d)] = 1
+    k = m.shape[1]
+    result = _with_zeros(m, more)
+    result[diffuse, np.arange(k, k + len(diffuse))] = 1
     return result
 
 
@@ -238,8 +236,8 @@ def _sweep(
 
 
 def _with_zeros(x: Any, more: int) -> Any:
-    """x (steps, rows, k) with so many columns of zeros beside it."""
-    steps, rows, k = x.shape
-    result = np.zeros((steps, rows, k + more), x.dtype)
+    """x (..., rows, k) with so many columns of zeros beside it."""
+    k = x.shape[-1]
+    result = np.zeros((*x.shape[:-1], k + more), x.dtype)
     result[..., :k] = x
     return result

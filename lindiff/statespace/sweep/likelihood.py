@@ -24,8 +24,7 @@ def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoi
     """The log likelihoods (S,) of arrays or Variables; the options are those of :func:`loglikelihood`."""
     block = math.isqrt(system.y.shape[1]) if checkpoint else 0
     arrays, plan = planned(system, name, steady_tol, block)
-    sums, _ = settled(plan, lambda plan: (filter_sums(*arrays, plan=plan), None))
-    return from_sums(sums, system)
+    return from_sums(settled(plan, lambda plan: filter_sums(*arrays, plan=plan)), system)
 
 
 def from_sums(sums: tuple[Any, Any, Any, Any], system: System) -> Any:
@@ -43,7 +42,7 @@ def step_loglikelihoods(system: System, name: str, steady_tol: float | None = No
     """The log densities (S, T) of each step given those before; for plain arrays."""
 
     def composed_fields(system: System) -> tuple[Any, ...]:
-        return (composed.step_loglikelihoods(system, name),)
+        return (composed.loglikelihoods(system, name, per_step=True),)
 
     def swept_fields(system: System) -> tuple[Any, ...]:
         arrays, plan = planned(system, name, steady_tol)

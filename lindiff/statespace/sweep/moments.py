@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from lindiff.statespace.model import System, of_steps
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.likelihood import from_sums
 from lindiff.statespace.sweep.planning import planned, settled
-from lindiff.statespace.sweep.series import Plan, Sweeps, sweeps_for
+from lindiff.statespace.sweep.series import Sweeps, sweeps_for
 
 __all__ = ["filter_moments", "forecast_moments", "smoother_moments"]
 
@@ -44,19 +45,12 @@ def _filtered_fields(system: System, name: str) -> tuple[Any, ...]:
     arrays, plan = planned(system, name)
     kind = sweeps_for(arrays, 0)
     sweeps = kind(arrays, plan)
+    y, A, B, Q, R, m, P, c = arrays
     if kind is Sweeps:
-        parts = [
-            (
-                np.transpose(sweep.means, (2, 0, 1)),
-                *_covariances(sweep, sweeps.parameters(series), len(series)),
-            )
-            for (series, _), sweep in zip(plan.groups, sweeps.sweeps, strict=True)
-        ]
-        states, covs, predicted_covs, error_covs = _of_groups(parts, plan)
+        states, covs, predicted_covs, error_covs = _of_groups(sweeps, _filtered_by_group)
     else:
         states, covs = sweeps.filtered()
-        predicted_covs, error_covs = _each_predicted(arrays, covs)
-    y, A, B, _, _, m, _, c = arrays
+        predicted_covs, error_covs = _predicted(covs, A, B, Q, R, P)
     following = (A @ states[..., None])[..., 0]
     following = following if c is None else following + c
     start = np.broadcast_to(m[:, None], (len(y), 1, m.shape[-1]))
@@ -75,21 +69,18 @@ def _filtered_fields(system: System, name: str) -> tuple[Any, ...]:
     )
 
 
-def _covariances(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, Any, Any]:
-    """Those of the filtered and predicted states and of the observations of k series, views of one array."""
-    A, B, Q, R, P = parameters
+def _filtered_by_group(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, ...]:
+    """Means (k, T, n) of the filtered states of a group, and all its covariances, views of one array each."""
     covs = sweep.filtered_covariances()
-    predicted = np.concatenate([P[None], A @ covs @ transposed(A) + Q])
-    errors = B @ predicted[:-1] @ transposed(B) + _full(R)
-    return _for_each(covs, k), _for_each(predicted, k), _for_each(errors, k)
+    shared = covs, *_predicted(covs, *parameters)
+    return np.transpose(sweep.means, (2, 0, 1)), *(np.broadcast_to(x, (k, *x.shape)) for x in shared)
 
 
-def _each_predicted(arrays: tuple[Any, ...], covs: Any) -> tuple[Any, Any]:
-    """Those of the predicted states and of the observations, where every series has its own (S, T, n, n)."""
-    _, A, B, Q, R, _, P, _ = arrays
-    start = np.broadcast_to(P[:, None], (len(covs), 1, *P.shape[1:]))
-    predicted = np.concatenate([start, A @ covs @ transposed(A) + Q], axis=1)
-    return predicted, B @ predicted[:, :-1] @ transposed(B) + _full(R)
+def _predicted(covs: Any, A: Any, B: Any, Q: Any, R: Any, P: Any) -> tuple[Any, Any]:
+    """Covariances of predicted states and of observations, from those (..., T, n, n) of filtered states."""
+    start = np.broadcast_to(P[..., None, :, :], (*covs.shape[:-3], 1, *P.shape[-2:]))
+    predicted = np.concatenate([start, A @ covs @ transposed(A) + Q], axis=-3)
+    return predicted, B @ predicted[..., :-1, :, :] @ transposed(B) + _full(R)
 
 
 def _full(R: Any) -> Any:
@@ -104,21 +95,16 @@ def smoother_moments(system: System, name: str) -> tuple[Any, ...]:
     """The fields of `SmootherResult` with an axis of series."""
     arrays, plan = planned(system, name)
     kind = sweeps_for(arrays, len(plan.diffuse))
-
-    def run(plan: Plan) -> tuple[Any, Any]:
-        sweeps = kind(arrays, plan)
-        return sweeps.sums(), sweeps
-
-    sums, sweeps = settled(plan, run)
+    sweeps = settled(plan, lambda plan: kind(arrays, plan), kind.sums)
+    sums = sweeps.sums()
     result = from_sums(sums, system)
     if kind is not Sweeps:
         return result, *_each_smoothed(sweeps, *sums[1:3])
-    found = zip(plan.groups, sweeps.sweeps, strict=True)
-    return result, *_of_groups([_smoothed(sweep, len(series)) for (series, _), sweep in found], plan)
+    return result, *_of_groups(sweeps, _smoothed_by_group)
 
 
-def _smoothed(sweep: Any, k: int) -> tuple[Any, Any]:
-    """Means (k, T, n) and covariances (k, T, n, n) of a group's series."""
+def _smoothed_by_group(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, Any]:
+    """Means (k, T, n) and covariances (k, T, n, n) of the smoothed states of a group."""
     M, V = sweep.smooth()[:2]
     return np.transpose(M, (2, 0, 1)), np.broadcast_to(V, (k, *V.shape))
 
@@ -152,10 +138,9 @@ def forecast_moments(system: System, steps: int, name: str) -> tuple[Any, ...]:
 # -- groups ------------------------------------------------------------------------------------------------
 
 
-def _of_groups(parts: list[tuple[Any, ...]], plan: Plan) -> tuple[Any, ...]:
-    """The results of all series from those of the groups."""
-    return composed.in_order(parts, [series for series, _ in plan.groups])
-
-
-def _for_each(x: Any, k: int) -> Any:
-    return np.broadcast_to(x, (k, *x.shape))
+def _of_groups(sweeps: Sweeps, results: Callable[[Any, tuple[Any, ...], int], tuple[Any, ...]]) -> Any:
+    """The results of all series, from those of each group's sweep, parameters and number of series."""
+    places = [series for series, _ in sweeps.plan.groups]
+    groups = zip(sweeps.sweeps, places, strict=True)
+    parts = [results(sweep, sweeps.parameters(series), len(series)) for sweep, series in groups]
+    return composed.in_order(parts, places)

@@ -113,23 +113,24 @@ def _with_shift_of_each(arrays: tuple[Any, ...], plan: Plan) -> Plan:
     raise never_determined(plan.name, np.reshape(np.argmin(known), 1), d)
 
 
-def settled(plan: Plan, run: Callable[[Plan], tuple[Any, Any]]) -> tuple[Any, Any]:
-    """What ``run(plan)`` gives, sums and more, from a shift of the diffuse states at which no digits cancel.
+def settled(plan: Plan, run: Callable[[Plan], Any], sums: Callable[[Any], Any] = lambda found: found) -> Any:
+    """What ``run(plan)`` gives, from a shift of the diffuse states at which no digits cancel.
 
-    The few steps that determine them may do so badly: then they start where all the data put them.
+    The few steps that determine them may do so badly: then they start where all the data put them.  ``sums``
+    of what it gives are those of `Sweeps`.
     """
-    sums, more = run(plan)
+    found = run(plan)
     for _ in range(3):
         if not plan.diffuse or plan.settled:
             break
-        quad, s, C, _ = (value(x) for x in sums)
+        quad, s, C, _ = (value(x) for x in sums(found))
         move = estimate(s[:, None], C)[:, 0]
         explained = -np.sum(s * move, axis=-1)
         if np.all(explained <= 100 * np.abs(quad - explained)):
             break
         plan = plan._replace(shift=plan.shift + move)
-        sums, more = run(plan)
-    return sums, more
+        found = run(plan)
+    return found
 
 
 def _of_steps(arrays: tuple[Any, ...], steps: int) -> tuple[Any, ...]:
