@@ -343,6 +343,7 @@ def test_shapes_of_draws(rng):
     assert [x.shape for x in simulate(0, *model, rng=rng, size=3)] == [(3, 0, 2), (3, 0, 1)]
     assert simulate_smoother(y, *model, rng=rng).shape == (4, 2)
     assert simulate_smoother(np.stack([y, y])[..., None], *model, rng=rng).shape == (2, 4, 2)
+    assert simulate_smoother(y[:0], *model, rng=rng, size=3).shape == (3, 0, 2)
     seeded = simulate(5, *model, rng=7)
     for a, b in zip(seeded, simulate(5, *model, rng=np.random.default_rng(7)), strict=True):
         assert_array_equal(a, b)

@@ -88,8 +88,8 @@ def simulate(
             f"initial_state and initial_state_cov for them, and write diffuse=None"
         )
     shape, rng = _shape(size), np.random.default_rng(rng)
-    (group,) = groups(system)
-    states, observations = _centred_draws(group, math.prod(shape), rng, "simulate")
+    (group,), k = groups(system), math.prod(shape)
+    states, observations = _centred_draws(group, k, rng, "simulate")
     m = group.initial_state
     for t in range(steps):
         mean, level = m @ transposed(group.design[t]), group.obs_intercept[t]
@@ -98,11 +98,9 @@ def simulate(
         c = group.state_intercept[t]
         m = m @ transposed(group.transition[t])
         m = m if c is None else m + c
-    n = m.shape[-1]
-    return (
-        _draws(states, group, shape, system.many, n),
-        _draws(observations, group, shape, system.many, p),
-    )
+    axes = (*shape, len(group.series), steps) if system.many else (*shape, steps)
+    states, observations = _over_time(states, group, k, m.shape[-1]), _over_time(observations, group, k, p)
+    return np.reshape(states, (*axes, m.shape[-1])), np.reshape(observations, (*axes, p))
 
 
 def simulate_smoother(
@@ -161,38 +159,38 @@ def simulate_smoother(
     others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
     system = canonical("simulate_smoother", y, transition, design, state_cov, obs_cov, *others)
     shape, rng = _shape(size), np.random.default_rng(rng)
-    found, parts, swept = groups(system), [], system.is_plain and sweep.has_sweep(system)
-    for group in found:
-        k = math.prod(shape)
-        draws = _given_data_by_sweep(system, group, k, rng) if swept else _given_data(group, k, rng)
-        parts.append((np.moveaxis(_draws(draws, group, shape, True, system.transition.shape[-1]), -3, 0),))
-    (states,) = composed.in_order(parts, [group.series for group in found])
-    states = np.moveaxis(states, 0, -3)
+    k, swept = math.prod(shape), system.is_plain and sweep.has_sweep(system)
+
+    def draws(group: Group) -> tuple[Any]:
+        states = _given_data_by_sweep(system, group, k, rng) if swept else _given_data(group, k, rng)
+        return (np.swapaxes(states, 0, 1),)
+
+    states = np.swapaxes(composed.of_groups(system, draws)[0], 0, 1)
+    states = np.reshape(states, (*shape, *states.shape[1:]))
     return states if system.many else states[..., 0, :, :]
 
 
-def _given_data_by_sweep(system: System, group: Group, k: int, rng: Any) -> list[Any]:
-    """k draws for each series of a group, (k, series, n) a step, by the compiled smoother.
+def _given_data_by_sweep(system: System, group: Group, k: int, rng: Any) -> Any:
+    """k draws for each series of a group, (k, series, T, n), by the compiled smoother.
 
     Series that have their own matrices go one after the other, so that their draws share the covariances.
     """
-    states, observations = (_over_draws(x, group) for x in _centred_draws(group, k, rng, "simulate_smoother"))
+    states, observations = _centred_draws(group, k, rng, "simulate_smoother")
+    states, observations = (
+        _over_time(x, group, k, width)
+        for x, width in ((states, system.transition.shape[-1]), (observations, system.y.shape[-1]))
+    )
     for place in [slice(None)] if group.shared else [slice(i, i + 1) for i in range(len(group.series))]:
         drawn, series = observations[:, place], group.series[place]
         chosen = system.of_series(np.tile(series, k) if group.shared else series)
         y = chosen.y - np.reshape(drawn, (k * len(series), *system.y.shape[1:]))
         _, means, _ = sweep.smoother_moments(chosen._replace(y=y), "simulate_smoother")
         states[:, place] += np.reshape(means, states[:, place].shape)
-    return [states[..., t, :] for t in range(states.shape[-2])]
+    return states
 
 
-def _over_draws(steps: list[Any], group: Group) -> Any:
-    """(k, series, n) or (k, series, 1, n) a step, as (k, series, T, n)."""
-    return np.stack([x if group.shared else x[..., 0, :] for x in steps], axis=-2)
-
-
-def _given_data(group: Group, k: int, rng: Any) -> list[Any]:
-    """k draws for each series, (k, series, n) or (k, series, 1, n) a step: ``x⁺ + E[x | y - y⁺]``."""
+def _given_data(group: Group, k: int, rng: Any) -> Any:
+    """k draws for each series of a group, (k, series, T, n): ``x⁺ + E[x | y - y⁺]``."""
     states, observations = _centred_draws(group, k, rng, "simulate_smoother")
     several = group._replace(
         y=[_as_rows(y - drawn, k, group) for y, drawn in zip(group.y, observations, strict=True)],
@@ -201,10 +199,9 @@ def _given_data(group: Group, k: int, rng: Any) -> list[Any]:
     )
     run = composed.filtered(several, "simulate_smoother")
     known = composed.information(several, run, "simulate_smoother")
-    means = composed.smoothed_with_diffuse(several, run, known)
-    return [
-        x + np.reshape(_from_rows(m, k, group), x.shape) for x, m in zip(states, means.state, strict=True)
-    ]
+    pairs = zip(states, composed.smoothed_with_diffuse(several, run, known).state, strict=True)
+    drawn = [x + np.reshape(m if group.shared else np.swapaxes(m, 0, 1), x.shape) for x, m in pairs]
+    return _over_time(drawn, group, k, group.initial_state.shape[-1])
 
 
 def _as_rows(x: Any, k: int, group: Group) -> Any:
@@ -212,10 +209,6 @@ def _as_rows(x: Any, k: int, group: Group) -> Any:
     if group.shared:
         return np.reshape(x, (k * x.shape[1], x.shape[2]))
     return np.swapaxes(x[:, :, 0], 0, 1)
-
-
-def _from_rows(x: Any, k: int, group: Group) -> Any:
-    return x if group.shared else np.swapaxes(x, 0, 1)
 
 
 def _repeated(x: Any, k: int, group: Group) -> Any:
@@ -251,12 +244,9 @@ def _shape(size: Any) -> tuple[int, ...]:
     return tuple(map(operator.index, size)) if isinstance(size, tuple | list) else (operator.index(size),)
 
 
-def _draws(parts: list[Any], group: Group, shape: tuple[int, ...], many: bool, width: int) -> Any:
-    """(k, series, width), one a step, as (*shape, [series,] T, width)."""
-    k, series = math.prod(shape), len(group.series)
-    if not parts:
-        like = group.initial_state_cov
-        stacked = zeros_beside(like, (k, series, 0, width), like.dtype)
-    else:
-        stacked = np.stack([np.reshape(x, (k, series, width)) for x in parts], axis=-2)
-    return np.reshape(stacked, (*shape, *((series,) if many else ()), len(parts), width))
+def _over_time(steps: list[Any], group: Group, k: int, width: int) -> Any:
+    """(k, series, width) or (k, series, 1, width), one a step, as (k, series, T, width)."""
+    shape, like = (k, len(group.series), width), group.initial_state_cov
+    if not steps:
+        return zeros_beside(like, (*shape[:2], 0, width), like.dtype)
+    return np.stack([np.reshape(x, shape) for x in steps], axis=-2)
