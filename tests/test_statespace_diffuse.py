@@ -133,18 +133,18 @@ def test_the_number_of_steps_before_the_collapse_changes_nothing(case):
     build, y = CASES[case]
     system = canonical("loglikelihood", y, *build(VARIANCES))
     arrays, plan = planned(system, "loglikelihood", 0)
-    assert np.all(plan.heads + 4 < arrays[0].shape[1])
+    assert np.all(plan.collapse + 4 < arrays[0].shape[1])
     active = tuple(i for i, x in enumerate(arrays) if x is not None)
 
     def likelihoods(plan):
         return lambda *arrays: np.sum(from_sums(filter_sums(*arrays, plan=plan), system))
 
-    augmented = likelihoods(plan._replace(heads=None))
+    augmented = likelihoods(plan._replace(collapse=None))
     expected = ld.value_and_grad(augmented, active)(*arrays)
     for more in (0, 1, 4):
-        value, gradient = ld.value_and_grad(likelihoods(plan._replace(heads=plan.heads + more)), active)(
-            *arrays
-        )
+        value, gradient = ld.value_and_grad(
+            likelihoods(plan._replace(collapse=plan.collapse + more)), active
+        )(*arrays)
         close(value, expected[0])
         for g, e in zip(gradient, expected[1], strict=True):
             close(g, e)
@@ -197,7 +197,7 @@ def test_series_that_begin_late_collapse_soon_after(slope_var):
     y[:100] = np.nan
     model = statespace.local_linear_trend(1.0, slope_var, obs_var=0.5)
     _, plan = planned(canonical("loglikelihood", y, *model), "loglikelihood", 0)
-    assert plan.heads.tolist() == [102]
+    assert plan.collapse.tolist() == [102]
     close(
         *(
             ld.grad(lambda y, m=m: statespace.loglikelihood(y, *model, method=m))(y)
@@ -213,7 +213,7 @@ def test_regressors_that_are_small_at_first_do_not_collapse_before_they_are_not(
     y = 1 + 2 * x + rng.standard_normal(T)
     model = statespace.regression(np.c_[np.ones(T), x], np.zeros(2), obs_var=1.0)
     _, plan = planned(canonical("loglikelihood", y, *model), "loglikelihood", 0)
-    assert plan.heads[0] > 50
+    assert plan.collapse[0] > 50
     close(
         *(
             ld.grad(lambda y, m=m: statespace.loglikelihood(y, *model, method=m))(y)
@@ -233,7 +233,7 @@ def test_states_that_are_never_well_determined_do_not_collapse():
     X, y = nearly_collinear()
     model = statespace.Model(np.eye(2), X[:, None, :], np.zeros((2, 2)), np.eye(1), diffuse=True)
     _, plan = planned(canonical("loglikelihood", y, *model), "loglikelihood", 0)
-    assert plan.heads.tolist() == [len(y)]
+    assert plan.collapse.tolist() == [len(y)]
     rest = y - X @ np.linalg.lstsq(X, y)[0]
     expected = -0.5 * (len(y) * np.log(2 * np.pi) + rest @ rest + np.linalg.slogdet(X.T @ X)[1])
     assert statespace.loglikelihood(y, *model) == pytest.approx(expected, rel=1e-10)

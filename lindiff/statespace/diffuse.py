@@ -14,9 +14,9 @@ From there the filter goes on as from a proper start: it collapses (de Jong & Ch
 likelihood evaluation and prediction for nonstationary state space models").  The same likelihood and states
 result wherever it does.
 
-`composed.augmented` and `sweep.collapsing` both condition so, each in its own arithmetic: the one by Cholesky
-factors, in functions with derivatives of any order; the other in complex numbers as well, in which that
-factor has no derivative, and with the sweep backward.  What they decide by is here.
+`composed.augmented` and `sweep` both condition so, each in its own arithmetic.  The one takes Cholesky
+factors, in functions that have derivatives of any order.  The other runs backward as well, and in complex
+numbers, in which a Cholesky factor is not analytic.  What they decide by is here.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def _sums(group: composed.Group, plan: Plan) -> tuple[Any, ...]:
     if not d:
         quad, logdet = _of_data(group, composed.filtered(group, plan.name))
         return quad, zeros_beside(like, (k, 0), like.dtype), zeros_beside(like, (k, 0, 0), like.dtype), logdet
-    head = T if plan.heads is None or not k else plan.heads[group.series[0]]
+    head = plan.steps_to_collapse(group.series, T)
     first, shift = composed.part(group, 0, head), plan.shift[group.series]
     run = composed.filtered(first, plan.name)
     known = composed.information_from(first, run, head, shift if group.shared else shift[:, None])

@@ -29,7 +29,7 @@ from lindiff.kernels.kalman import Sweep
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace.diffuse import determined, well_determined
 
-__all__ = ["DiffuseSweep", "collapse"]
+__all__ = ["DiffuseSweep", "collapse_after"]
 
 # The places of m and P, and of y and c, among y, A, B, Q, R, m, P, c.
 START = 5, 6
@@ -55,6 +55,8 @@ class DiffuseSweep:
     ----------
     quad, cross, info, logdet : (k,), (k, d), (d, d) array, number
         Sums of vᵀ S⁻¹ v and log |S| over all steps, s and C over those before the collapse.
+    first, then : Sweep
+        Those over the steps before and after it; `then` is None, if the filter does not collapse.
     """
 
     def __init__(
@@ -158,10 +160,10 @@ class DiffuseSweep:
         return np.concatenate([states, later]), np.concatenate([V, later_cov])
 
 
-def collapse(
+def collapse_after(
     arrays: tuple[Any, ...], observed: Any, independent: bool, tolerance: float, diffuse: tuple[int, ...]
 ) -> tuple[int, Any] | None:
-    """Where the filter collapses.
+    """After how many steps the filter is to collapse, and where the data put the diffuse states by then.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from lindiff.statespace.model import System, of_steps
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.likelihood import from_sums
 from lindiff.statespace.sweep.planning import planned, settled
-from lindiff.statespace.sweep.series import Sweeps, sweeps_for
+from lindiff.statespace.sweep.series import Sweeps, shared_parameters, sweeps_for
 
 __all__ = ["filter_moments", "forecast_moments", "smoother_moments"]
 
@@ -142,5 +142,7 @@ def _of_groups(sweeps: Sweeps, results: Callable[[Any, tuple[Any, ...], int], tu
     """The results of all series, from those of each group's sweep, parameters and number of series."""
     places = [series for series, _ in sweeps.plan.groups]
     groups = zip(sweeps.sweeps, places, strict=True)
-    parts = [results(sweep, sweeps.parameters(series), len(series)) for sweep, series in groups]
+    parts = [
+        results(sweep, shared_parameters(sweeps.arrays, series), len(series)) for sweep, series in groups
+    ]
     return composed.in_order(parts, places)

@@ -10,8 +10,8 @@ import numpy as np
 from lindiff.core.variable import value
 from lindiff.statespace.diffuse import determined, estimate, never_determined, numbers_of_steps
 from lindiff.statespace.model import System, of_steps, series_by_pattern
-from lindiff.statespace.sweep.collapsing import collapse
-from lindiff.statespace.sweep.series import Plan, Sweeps, naming, of_series, sweeps_for
+from lindiff.statespace.sweep.collapsing import collapse_after
+from lindiff.statespace.sweep.series import Plan, Sweeps, kernel_arrays, naming, sweeps_for
 
 __all__ = ["has_sweep", "planned", "settled"]
 
@@ -78,21 +78,21 @@ def _with_collapse(arrays: tuple[Any, ...], plan: Plan) -> Plan:
     constants.
     """
     S, T, _ = arrays[0].shape
-    heads, shift = np.zeros(S, int), np.zeros((S, len(plan.diffuse)), arrays[0].dtype)
+    steps, shift = np.zeros(S, int), np.zeros((S, len(plan.diffuse)), arrays[0].dtype)
     with_pattern: dict[int, list[Any]] = {}
     for series, observed in plan.groups:
         with naming(plan.name, series):
-            given = of_series(arrays, series, plan)
-            found = collapse(given, observed, plan.independent, plan.tolerance, plan.diffuse)
+            given = kernel_arrays(arrays, series, plan)
+            found = collapse_after(given, observed, plan.independent, plan.tolerance, plan.diffuse)
         if found is None:
             raise never_determined(plan.name, series, len(plan.diffuse))
-        heads[series], shift[series] = found
+        steps[series], shift[series] = found
         with_pattern.setdefault(id(observed), []).append(series)
     for parts in with_pattern.values():
         if len(parts) > 1:
             series = np.concatenate(parts)
-            heads[series] = heads[series].max()
-    return plan._replace(heads=heads, shift=shift, settled=bool((heads < T).all()))
+            steps[series] = steps[series].max()
+    return plan._replace(collapse=steps, shift=shift, settled=bool((steps < T).all()))
 
 
 def _with_shift_of_each(arrays: tuple[Any, ...], plan: Plan) -> Plan:

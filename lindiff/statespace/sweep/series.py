@@ -1,4 +1,4 @@
-"""The compiled sweeps over all series of a system: plain arrays, group by group, on several threads."""
+"""The compiled sweep over all series of a system: plain arrays, group by group, on several threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lindiff.kernels.threads import available
 from lindiff.linalg._backend import kernels
 from lindiff.statespace.sweep.collapsing import DiffuseSweep
 
-__all__ = ["Plan", "Sweeps", "naming", "of_series", "sweeps_for"]
+__all__ = ["Plan", "Sweeps", "kernel_arrays", "naming", "shared_parameters", "sweeps_for"]
 
 # A thread is worth it from so many multiplications in each group (about half a millisecond); larger matrices
 # keep BLAS's own threads busy.
@@ -25,12 +25,29 @@ LARGE = 64
 class Plan(NamedTuple):
     """How a system is swept; nothing of it is differentiated.
 
-    groups: the places of series that share covariances, and where they are observed, (T, p) of bool, or None
-    for everywhere.  independent: obs_cov is a row of variances.  tolerance: of the steady state.  block: of
-    how many steps all is kept, 0 for all of them.  name: the public function that errors speak of.  diffuse:
-    places of the diffuse states; shift (S, d): where they start; heads (S,): after how many steps their
-    filters collapse, None for never; settled: whether no digits cancel from that shift.  stepwise: `terms`
-    are wanted, instead of sums.
+    Attributes
+    ----------
+    groups : tuple of (series, observed)
+        Places of series that share covariances; where they are observed, (T, p) of bool, None: everywhere.
+    independent : bool
+        Whether obs_cov is a row of variances.
+    tolerance : float
+        Covariances that change by less, relative to their scale, are at rest; negative: never.
+    block : int
+        Of how many steps the way back finds all that it needs; it runs the filter again for the others.  0:
+        of all steps.
+    name : str
+        The public function that errors speak of.
+    diffuse : tuple of int
+        Places of the d diffuse states.
+    shift : (S, d) array, optional
+        Where the diffuse states start.
+    collapse : (S,) array of int, optional
+        After how many steps the filters collapse.  None: never.
+    settled : bool
+        Whether no digits cancel from that shift.
+    stepwise : bool
+        Whether `Sweeps.terms` are wanted, instead of sums.
     """
 
     groups: tuple[tuple[Any, Any], ...]
@@ -40,9 +57,13 @@ class Plan(NamedTuple):
     name: str
     diffuse: tuple[int, ...] = ()
     shift: Any = None
-    heads: Any = None
+    collapse: Any = None
     settled: bool = False
     stepwise: bool = False
+
+    def steps_to_collapse(self, series: Any, T: int) -> int:
+        """After how many of T steps the filters of a group's series collapse; T, if they do not."""
+        return T if self.collapse is None or len(series) == 0 else int(self.collapse[series[0]])
 
 
 def sweeps_for(arrays: tuple[Any, ...], diffuse: int, dtype: Any = None) -> Any:
@@ -124,24 +145,17 @@ class Sweeps:
                     _add(total, part, place, series)
         return tuple(result)
 
-    def parameters(self, series: Any) -> tuple[Any, ...]:
-        """transition, design, state_cov, obs_cov (1 or T, ...), initial_state_cov that series share."""
-        return _shared(self.arrays, series)
-
     def _sweep(self, group: tuple[Any, Any]) -> Any:
         series, observed = group
         plan = self.plan
-        arrays = of_series(self.arrays, series, plan)
+        arrays = kernel_arrays(self.arrays, series, plan)
         with naming(plan.name, series):
             if not plan.diffuse:
                 y, A, B, Q, R, m, P, c = arrays
-                rest = observed, plan.independent, plan.tolerance
-                return Sweep(y, A, B, Q, R, m, P, c, *rest, block=plan.block)
-            all_steps = plan.heads is None or len(series) == 0
-            head = len(arrays[0]) if all_steps else plan.heads[series[0]]
-            return DiffuseSweep(
-                arrays, observed, plan.independent, plan.tolerance, plan.block, plan.diffuse, head
-            )
+                options = observed, plan.independent, plan.tolerance
+                return Sweep(y, A, B, Q, R, m, P, c, *options, block=plan.block)
+            given = arrays, observed, plan.independent, plan.tolerance, plan.block, plan.diffuse
+            return DiffuseSweep(*given, plan.steps_to_collapse(series, len(arrays[0])))
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         y, n = self.arrays[0], self.arrays[1].shape[-1]
@@ -157,10 +171,13 @@ class Sweeps:
             pool.shutdown(cancel_futures=True)
 
 
-def of_series(arrays: tuple[Any, ...], series: Any, plan: Plan) -> tuple[Any, ...]:
-    """The arrays of `Sweep` for series that share parameters; c, with diffuse states, for each of them."""
+def kernel_arrays(arrays: tuple[Any, ...], series: Any, plan: Plan) -> tuple[Any, ...]:
+    """The arrays of the kernel's `Sweep` for series that share parameters: series in the last axis.
+
+    With diffuse states c has a column for each series, and m starts at the plan's shift.
+    """
     y, *_, m, _, c = arrays
-    A, B, Q, R, P = _shared(arrays, series)
+    A, B, Q, R, P = shared_parameters(arrays, series)
     k = len(series)
     everyone = k == y.shape[0]
     y, m, c = (x if x is None or everyone or x.shape[0] == 1 else x[series] for x in (y, m, c))
@@ -177,7 +194,8 @@ def of_series(arrays: tuple[Any, ...], series: Any, plan: Plan) -> tuple[Any, ..
     )
 
 
-def _shared(arrays: tuple[Any, ...], series: Any) -> tuple[Any, ...]:
+def shared_parameters(arrays: tuple[Any, ...], series: Any) -> tuple[Any, ...]:
+    """transition, design, state_cov, obs_cov (1 or T, ...), initial_state_cov that series share."""
     _, A, B, Q, R, _, P, _ = arrays
     return tuple(x[0] if x.shape[0] == 1 else x[series[0]] for x in (A, B, Q, R, P))
 
