@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from lindiff.statespace import composed, sweep
-from lindiff.statespace.model import canonical
+from lindiff.statespace.model import canonical, check_method
 
 __all__ = ["FilterResult", "kalman_filter"]
 
@@ -96,9 +96,9 @@ def kalman_filter(
     >>> result.predicted_state_cov[:, 0, 0]
     array([1. , 1. , 1.5, 1.1])
     """
+    check_method("kalman_filter", method)
     others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
     system = canonical("kalman_filter", y, transition, design, state_cov, obs_cov, *others)
-    composed.check_method("kalman_filter", method)
     if method is None and system.is_plain and sweep.has_sweep(system):
         fields = sweep.filter_moments(system, "kalman_filter")
     else:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.statespace import composed, sweep
-from lindiff.statespace.model import System, canonical
+from lindiff.statespace.model import canonical, check_method
 
 __all__ = ["loglikelihood"]
 
@@ -100,21 +100,19 @@ def loglikelihood(
     >>> print(round(float(value), 6), gradient.round(6))
     -4.385024 [-0.224852 -0.195266]
     """
-    others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
-    system = canonical("loglikelihood", y, transition, design, state_cov, obs_cov, *others)
-    return system.results((_by_method(system, per_step, method, steady_tol, checkpoint),))[0]
-
-
-def _by_method(system: System, per_step: bool, method: Any, steady_tol: Any, checkpoint: bool) -> Any:
     name = "loglikelihood"
-    composed.check_method(name, method)
     _check_steady_tol(name, steady_tol)
+    check_method(name, method)
+    others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
+    system = canonical(name, y, transition, design, state_cov, obs_cov, *others)
     swept = method is None and sweep.has_sweep(system)
     if swept and not per_step:
-        return sweep.loglikelihoods(system, name, steady_tol, checkpoint)
-    if swept and system.is_plain:
-        return sweep.step_loglikelihoods(system, name, steady_tol)
-    return composed.loglikelihoods(system, name, method, per_step)
+        result = sweep.loglikelihoods(system, name, steady_tol, checkpoint)
+    elif swept and system.is_plain:
+        result = sweep.step_loglikelihoods(system, name, steady_tol)
+    else:
+        result = composed.loglikelihoods(system, name, method, per_step)
+    return result if system.many else result[0]
 
 
 def _check_steady_tol(name: str, steady_tol: Any) -> None:

@@ -14,7 +14,7 @@ from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
 
-__all__ = ["Model", "System", "canonical", "of_steps", "real", "series_by_pattern"]
+__all__ = ["Model", "System", "canonical", "check_method", "of_steps", "real", "series_by_pattern"]
 
 
 class Model(NamedTuple):
@@ -221,6 +221,14 @@ class System(NamedTuple):
     diffuse: tuple[int, ...]
     many: bool
 
+    def groups(self) -> tuple[tuple[Any, Any], ...]:
+        """Places of series that share covariances, and where they are observed: (T, p) or None for all."""
+        patterns = series_by_pattern(self.y)
+        found = [(series, None if observed.all() else observed) for series, observed in patterns]
+        if self.shares_covariances:
+            return tuple(found)
+        return tuple((series[i : i + 1], observed) for series, observed in found for i in range(len(series)))
+
     @property
     def shares_covariances(self) -> bool:
         """Whether no matrix has an axis of series, so that series with the same gaps share covariances."""
@@ -320,6 +328,12 @@ def canonical(
     if places:
         arrays.update(_proper_start(mask, **arrays))
     return System(y, **arrays, diffuse=places, many=many or place.owned)
+
+
+def check_method(name: str, method: Any) -> None:
+    """Raise an error unless it is None, "composed" or "square_root"; `name` is the public function."""
+    if method not in (None, "composed", "square_root"):
+        raise ValueError(f'{name}: method must be None, "composed" or "square_root", not {method!r}')
 
 
 class Checks:

@@ -246,7 +246,5 @@ def _shape(size: Any) -> tuple[int, ...]:
 
 def _over_time(steps: list[Any], group: Group, k: int, width: int) -> Any:
     """(k, series, width) or (k, series, 1, width), one a step, as (k, series, T, width)."""
-    shape, like = (k, len(group.series), width), group.initial_state_cov
-    if not steps:
-        return zeros_beside(like, (*shape[:2], 0, width), like.dtype)
-    return np.stack([np.reshape(x, shape) for x in steps], axis=-2)
+    shape, like = (k, len(group.series), len(steps), width), group.initial_state_cov
+    return np.reshape(np.stack(steps, axis=-2), shape) if steps else zeros_beside(like, shape, like.dtype)

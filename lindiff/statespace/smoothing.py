@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from lindiff.statespace import composed, sweep
-from lindiff.statespace.model import canonical
+from lindiff.statespace.model import canonical, check_method
 
 __all__ = ["SmootherResult", "kalman_smoother"]
 
@@ -79,7 +79,7 @@ def kalman_smoother(
     >>> result.smoothed_state[:, 0].round(6)
     array([1. , 1.5, 2. ])
     """
-    composed.check_method("kalman_smoother", method)
+    check_method("kalman_smoother", method)
     others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
     system = canonical("kalman_smoother", y, transition, design, state_cov, obs_cov, *others)
     if method is None and system.is_plain and sweep.has_sweep(system):

@@ -7,7 +7,7 @@ from standin.array import Device
 
 import lindiff as ld
 from lindiff import statespace
-from lindiff.statespace.sweep.series import sweeps_for
+from lindiff.statespace.sweep.planning import sweeps_for
 
 pytestmark = pytest.mark.skipif(compiled.compiler() is None, reason="needs a C++ compiler")
 

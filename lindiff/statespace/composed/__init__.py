@@ -24,12 +24,11 @@ from lindiff.statespace.composed.moments import (
     smoothed_with_diffuse,
     smoother_moments,
 )
-from lindiff.statespace.composed.recursions import Filtered, check_method, filtered
+from lindiff.statespace.composed.recursions import Filtered, filtered
 
 __all__ = [
     "Filtered",
     "Group",
-    "check_method",
     "conditioned",
     "data_rows",
     "determined_after",

@@ -13,7 +13,7 @@ import numpy as np
 from lindiff.core.variable import value
 from lindiff.linalg import potrf, trsm
 from lindiff.linalg._matrices import transposed
-from lindiff.statespace.composed.grouping import Group, data_rows, zeros_for
+from lindiff.statespace.composed.grouping import Group, zeros_for
 from lindiff.statespace.composed.recursions import Filtered
 from lindiff.statespace.diffuse import determined, estimate, never_determined
 
@@ -55,7 +55,7 @@ def information_from(group: Group, run: Filtered, steps: int, shift: Any = None)
     """The information on states that so many steps determine; `shift`: by default where all data put them."""
     m, d = group.initial_state, group.diffuse
     *lead, rows, _ = m.shape
-    z = [None if step is None else data_rows(step.z, group) for step in run.observed]
+    z = [None if step is None else step.z[..., :-d, :] for step in run.observed]
     Z = [None if step is None else step.z[..., -d:, :] for step in run.observed]
     C = _sums_of_products(Z, Z, zeros_for(group, (*lead, d, d)))
     if shift is None:
@@ -78,14 +78,14 @@ def determined_after(group: Group, run: Filtered, least: float = 0.0) -> int | N
 
     In all series of the group; `least` is that of `determined`.
     """
-    d, C = group.diffuse, 0
+    d, C, count = group.diffuse, 0, 0
     units, P = value(group.initial_state)[..., -d:, :], value(group.initial_state_cov)
     variances = np.sum(np.diagonal(P, axis1=-2, axis2=-1)[..., None, :] * units, axis=-1)
     for t, step in enumerate(run.observed):
         if step is not None:
             Z = value(step.z)[..., -d:, :]
-            C = C + Z @ transposed(Z)
-            if determined(C, variances, least).all():
+            C, count = C + Z @ transposed(Z), count + Z.shape[-1]
+            if count >= d and determined(C, variances, least).all():
                 return t + 1
     return None
 

@@ -9,7 +9,7 @@ import numpy as np
 from lindiff.linalg import sumlogdiag
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.composed.augmented import Information, information
-from lindiff.statespace.composed.grouping import Group, data_rows, of_groups, zeros_for
+from lindiff.statespace.composed.grouping import Group, of_groups, zeros_for
 from lindiff.statespace.composed.recursions import Filtered, filtered
 from lindiff.statespace.diffuse import likelihood_terms
 from lindiff.statespace.model import System
@@ -40,7 +40,7 @@ def group_loglikelihood(
         if step is None:
             terms.append(None)
             continue
-        z = data_rows(step.z, group) if known is None else known.z[t]
+        z = step.z if known is None else known.z[t]
         constant = 0.5 * z.shape[-1] * LOG_TWO_PI
         terms.append(-0.5 * np.sum(z * z, axis=-1) - sumlogdiag(step.L)[..., None] - constant)
     if known is not None:

@@ -16,7 +16,7 @@ from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.statespace.composed.grouping import Group, with_rows
 from lindiff.statespace.composed.square_root import SquareRoots
 
-__all__ = ["Filtered", "Smoothed", "check_method", "filtered", "smoothed"]
+__all__ = ["Filtered", "Smoothed", "filtered", "smoothed"]
 
 
 class Observed(NamedTuple):
@@ -46,12 +46,6 @@ class Smoothed(NamedTuple):
 
 
 # -- filter ------------------------------------------------------------------------------------------------
-
-
-def check_method(name: str, method: Any) -> None:
-    """Raise an error unless it is None, "composed" or "square_root"."""
-    if method not in (None, "composed", "square_root"):
-        raise ValueError(f'{name}: method must be None, "composed" or "square_root", not {method!r}')
 
 
 def filtered(group: Group, name: str, method: str | None = None) -> Filtered:
@@ -120,8 +114,9 @@ def _observed(
     if o is None:
         return None
     y = group.y[t][..., o]
-    d = group.diffuse
-    v = with_rows(y, zeros_beside(y, (d, y.shape[-1]), y.dtype)) - m @ transposed(B)
+    if group.diffuse:
+        y = with_rows(y, zeros_beside(y, (group.diffuse, y.shape[-1]), y.dtype))
+    v = y - m @ transposed(B)
     try:
         L, W = _factored(B, P, R) if roots is None else roots.observed(B, P, R, t, o)
     except np.linalg.LinAlgError as error:

@@ -4,9 +4,9 @@ Every line imports only from lines above it::
 
     collapsing    the sweep over some series, from diffuse states
     series        the sweep over all series, on several threads
+    planning      what is decided before a sweep
     any_order     its sums in public operators
     derivatives   its sums as an operation: its pullback is the sweep backward
-    planning      what is decided before a sweep
     handover      results of every step from diffuse states
     likelihood
     moments       of states and observations: filtered, smoothed, forecast

@@ -18,7 +18,8 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.statespace.sweep.any_order import composed_gradient, composed_sums, pulled, pushed
-from lindiff.statespace.sweep.series import Plan, sweeps_for
+from lindiff.statespace.sweep.planning import sweeps_for
+from lindiff.statespace.sweep.series import Plan
 
 __all__ = ["filter_sums"]
 
@@ -33,7 +34,7 @@ def filter_sums(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, 
     arrays = y, A, B, Q, R, m, P, c
     sweeps = None
     if _is_plain(*arrays):
-        sweeps = _sweeps(arrays, plan)
+        sweeps = plan.kind(arrays, plan)
         sums = sweeps.sums()
     else:
         sums = filter_sums(*arrays, plan=plan)
@@ -60,7 +61,7 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
     bars, arrays = args[:SUMS], args[SUMS:]
     composed = partial(composed_gradient, wanted=wanted, plan=plan)
     if _is_plain(*args):
-        gradient = _given((_sweeps(arrays, plan) if sweeps is None else sweeps).pull(bars, wanted))
+        gradient = _given((plan.kind(arrays, plan) if sweeps is None else sweeps).pull(bars, wanted))
     else:
         gradient = filter_gradient(*args, wanted=wanted, plan=plan, sweeps=sweeps)
 
@@ -97,11 +98,6 @@ def _given(found: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _is_plain(*arrays: Any) -> bool:
     return not any(type(x) is Variable for x in arrays)
-
-
-def _sweeps(arrays: tuple[Any, ...], plan: Plan) -> Any:
-    """The filter run over plain arrays."""
-    return sweeps_for(arrays, len(plan.diffuse))(arrays, plan)
 
 
 def _has_complex_sweeps(plan: Plan, arrays: tuple[Any, ...], others: tuple[Any, ...]) -> bool:

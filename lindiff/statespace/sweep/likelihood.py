@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from lindiff.statespace.model import System
 from lindiff.statespace.sweep.derivatives import filter_sums
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.planning import planned, settled
-from lindiff.statespace.sweep.series import sweeps_for
 
 __all__ = ["from_sums", "loglikelihoods", "step_loglikelihoods"]
 
@@ -24,7 +24,7 @@ def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoi
     """The log likelihoods (S,) of arrays or Variables; the options are those of :func:`loglikelihood`."""
     block = math.isqrt(system.y.shape[1]) if checkpoint else 0
     arrays, plan = planned(system, name, steady_tol, block)
-    return from_sums(settled(plan, lambda plan: filter_sums(*arrays, plan=plan)), system)
+    return from_sums(settled(plan, partial(filter_sums, *arrays)), system)
 
 
 def from_sums(sums: tuple[Any, Any, Any, Any], system: System) -> Any:
@@ -47,7 +47,7 @@ def step_loglikelihoods(system: System, name: str, steady_tol: float | None = No
     def swept_fields(system: System) -> tuple[Any, ...]:
         arrays, plan = planned(system, name, steady_tol)
         counts = np.sum(~np.isnan(system.y), axis=2)
-        terms = sweeps_for(arrays, 0)(arrays, plan._replace(stepwise=True)).terms()
+        terms = plan.kind(arrays, plan._replace(stepwise=True)).terms()
         return (terms - (0.5 * LOG_TWO_PI * counts).astype(terms.dtype),)
 
     def joined(head: tuple[Any, ...], tail: tuple[Any, ...]) -> tuple[Any, ...]:

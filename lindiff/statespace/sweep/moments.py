@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from lindiff.statespace.model import System, of_steps
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.likelihood import from_sums
 from lindiff.statespace.sweep.planning import planned, settled
-from lindiff.statespace.sweep.series import Sweeps, shared_parameters, sweeps_for
+from lindiff.statespace.sweep.series import Sweeps, shared_parameters
 
 __all__ = ["filter_moments", "forecast_moments", "smoother_moments"]
 
@@ -43,10 +44,9 @@ def _joined(head: tuple[Any, ...], tail: tuple[Any, ...]) -> tuple[Any, ...]:
 def _filtered_fields(system: System, name: str) -> tuple[Any, ...]:
     """The fields without diffuse states."""
     arrays, plan = planned(system, name)
-    kind = sweeps_for(arrays, 0)
-    sweeps = kind(arrays, plan)
+    sweeps = plan.kind(arrays, plan)
     y, A, B, Q, R, m, P, c = arrays
-    if kind is Sweeps:
+    if plan.kind is Sweeps:
         states, covs, predicted_covs, error_covs = _of_groups(sweeps, _filtered_by_group)
     else:
         states, covs = sweeps.filtered()
@@ -94,11 +94,10 @@ def _full(R: Any) -> Any:
 def smoother_moments(system: System, name: str) -> tuple[Any, ...]:
     """The fields of `SmootherResult` with an axis of series."""
     arrays, plan = planned(system, name)
-    kind = sweeps_for(arrays, len(plan.diffuse))
-    sweeps = settled(plan, lambda plan: kind(arrays, plan), kind.sums)
+    sweeps = settled(plan, partial(plan.kind, arrays), plan.kind.sums)
     sums = sweeps.sums()
     result = from_sums(sums, system)
-    if kind is not Sweeps:
+    if plan.kind is not Sweeps:
         return result, *_each_smoothed(sweeps, *sums[1:3])
     return result, *_of_groups(sweeps, _smoothed_by_group)
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from lindiff.kernels.kalman import Sweep
 from lindiff.kernels.threads import available
-from lindiff.linalg._backend import kernels
-from lindiff.statespace.sweep.collapsing import DiffuseSweep
+from lindiff.statespace.diffuse import never_determined
+from lindiff.statespace.sweep.collapsing import DiffuseSweep, collapse_after
 
-__all__ = ["Plan", "Sweeps", "kernel_arrays", "naming", "shared_parameters", "sweeps_for"]
+__all__ = ["Plan", "Sweeps", "shared_parameters", "with_collapse"]
 
 # A thread is worth it from so many multiplications in each group (about half a millisecond); larger matrices
 # keep BLAS's own threads busy.
@@ -48,6 +48,8 @@ class Plan(NamedTuple):
         Whether no digits cancel from that shift.
     stepwise : bool
         Whether `Sweeps.terms` are wanted, instead of sums.
+    kind : type, optional
+        The class that runs it: `Sweeps`, or that of ``lindiff_cuda``.
     """
 
     groups: tuple[tuple[Any, Any], ...]
@@ -60,25 +62,11 @@ class Plan(NamedTuple):
     collapse: Any = None
     settled: bool = False
     stepwise: bool = False
+    kind: Any = None
 
     def steps_to_collapse(self, series: Any, T: int) -> int:
         """After how many of T steps the filters of a group's series collapse; T, if they do not."""
         return T if self.collapse is None or len(series) == 0 else int(self.collapse[series[0]])
-
-
-def sweeps_for(arrays: tuple[Any, ...], diffuse: int, dtype: Any = None) -> Any:
-    """The class that sweeps over such arrays, plain and real, in that dtype or their own; None for none.
-
-    `Sweeps` for NumPy's arrays; that of ``lindiff_cuda``, of the same interface, for CuPy's, if one series is
-    not too large for it.
-    """
-    y, A, _, _, R, *_ = arrays
-    module = kernels(*arrays)
-    if hasattr(module, "Sweep"):
-        return Sweeps
-    found = getattr(module, "Sweeps", None)
-    n, p, independent = A.shape[-1], y.shape[-1], R.shape[-2] == 1
-    return found if found and found.fits(n, p, diffuse, independent, dtype or y.dtype) else None
 
 
 class Sweeps:
@@ -148,8 +136,8 @@ class Sweeps:
     def _sweep(self, group: tuple[Any, Any]) -> Any:
         series, observed = group
         plan = self.plan
-        arrays = kernel_arrays(self.arrays, series, plan)
-        with naming(plan.name, series):
+        arrays = _kernel_arrays(self.arrays, series, plan)
+        with _naming(plan.name, series):
             if not plan.diffuse:
                 y, A, B, Q, R, m, P, c = arrays
                 options = observed, plan.independent, plan.tolerance
@@ -171,7 +159,7 @@ class Sweeps:
             pool.shutdown(cancel_futures=True)
 
 
-def kernel_arrays(arrays: tuple[Any, ...], series: Any, plan: Plan) -> tuple[Any, ...]:
+def _kernel_arrays(arrays: tuple[Any, ...], series: Any, plan: Plan) -> tuple[Any, ...]:
     """The arrays of the kernel's `Sweep` for series that share parameters: series in the last axis.
 
     With diffuse states c has a column for each series, and m starts at the plan's shift.
@@ -194,6 +182,31 @@ def kernel_arrays(arrays: tuple[Any, ...], series: Any, plan: Plan) -> tuple[Any
     )
 
 
+def with_collapse(arrays: tuple[Any, ...], plan: Plan) -> Plan:
+    """The plan with the steps after which the filters collapse, and the shift of the diffuse states.
+
+    All series with the same missing values collapse at the same step.  The shift is near what the data up to
+    there say of the states, so that large numbers do not cancel.  No result depends on either: they are
+    constants.
+    """
+    S, T, _ = arrays[0].shape
+    steps, shift = np.zeros(S, int), np.zeros((S, len(plan.diffuse)), arrays[0].dtype)
+    with_pattern: dict[int, list[Any]] = {}
+    for series, observed in plan.groups:
+        with _naming(plan.name, series):
+            given = _kernel_arrays(arrays, series, plan)
+            found = collapse_after(given, observed, plan.independent, plan.tolerance, plan.diffuse)
+        if found is None:
+            raise never_determined(plan.name, series, len(plan.diffuse))
+        steps[series], shift[series] = found
+        with_pattern.setdefault(id(observed), []).append(series)
+    for parts in with_pattern.values():
+        if len(parts) > 1:
+            series = np.concatenate(parts)
+            steps[series] = steps[series].max()
+    return plan._replace(collapse=steps, shift=shift, settled=bool((steps < T).all()))
+
+
 def shared_parameters(arrays: tuple[Any, ...], series: Any) -> tuple[Any, ...]:
     """transition, design, state_cov, obs_cov (1 or T, ...), initial_state_cov that series share."""
     _, A, B, Q, R, _, P, _ = arrays
@@ -201,7 +214,7 @@ def shared_parameters(arrays: tuple[Any, ...], series: Any) -> tuple[Any, ...]:
 
 
 @contextmanager
-def naming(name: str, series: Any) -> Iterator[None]:
+def _naming(name: str, series: Any) -> Iterator[None]:
     """Errors of a sweep over these series name the public function and the series."""
     try:
         yield
