@@ -2,9 +2,10 @@
 
 Every line imports only from lines above it::
 
+    plan          how a system is swept
     collapsing    the sweep over some series, from diffuse states
     series        the sweep over all series, on several threads
-    planning      what is decided before a sweep
+    planning      from a system to its plan
     any_order     its sums in public operators
     derivatives   its sums as an operation: its pullback is the sweep backward
     handover      results of every step from diffuse states
@@ -14,8 +15,9 @@ Every line imports only from lines above it::
 
 from lindiff.statespace.sweep.likelihood import loglikelihoods, step_loglikelihoods
 from lindiff.statespace.sweep.moments import filter_moments, forecast_moments, smoother_moments
+from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.planning import has_sweep
-from lindiff.statespace.sweep.series import Plan, Sweeps
+from lindiff.statespace.sweep.series import Sweeps
 
 __all__ = [
     "Plan",

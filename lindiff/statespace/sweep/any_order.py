@@ -10,7 +10,7 @@ from lindiff.core.arrays import zeros_beside
 from lindiff.linalg import sumlogdiag
 from lindiff.statespace import composed
 from lindiff.statespace.model import System
-from lindiff.statespace.sweep.series import Plan
+from lindiff.statespace.sweep.plan import Plan
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 

@@ -28,6 +28,7 @@ import numpy as np
 from lindiff.kernels.kalman import Sweep
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace.diffuse import determined, well_determined
+from lindiff.statespace.sweep.plan import Plan
 
 __all__ = ["DiffuseSweep", "collapse_after"]
 
@@ -44,10 +45,10 @@ class DiffuseSweep:
     arrays : tuple
         y, A, B, Q, R, m, P, c of `Sweep`, all of one dtype, with an axis of time, of length 1 where constant;
         m has the diffuse states near where they are expected, and c a column for each series.
-    observed, independent, tolerance, block
-        As there.
-    diffuse : tuple of int
-        The places of the d diffuse states.
+    observed : (T, p) array of bool, optional
+        None: everywhere.
+    plan : Plan
+        Its places of diffuse states, d of them, and what it says of each sweep.
     head : int
         After how many steps the filter collapses; as many as there are: never.
 
@@ -59,24 +60,14 @@ class DiffuseSweep:
         Those over the steps before and after it; `then` is None, if the filter does not collapse.
     """
 
-    def __init__(
-        self,
-        arrays: tuple[Any, ...],
-        observed: Any,
-        independent: bool,
-        tolerance: float,
-        block: int,
-        diffuse: tuple[int, ...],
-        head: int,
-    ) -> None:
-        (steps, _, k), d = arrays[0].shape, len(diffuse)
+    def __init__(self, arrays: tuple[Any, ...], observed: Any, plan: Plan, head: int) -> None:
+        (steps, _, k), d = arrays[0].shape, len(plan.diffuse)
         self.data, self.units = slice(k), slice(k, k + d)
         self.is_timed = _is_timed(arrays)
         more = d if head == steps else 2 * d
-        m, P = _with_units(arrays[5], diffuse, more), arrays[6]
-        given = arrays, self.is_timed, observed
-        options: dict[str, Any] = {"independent": independent, "tolerance": tolerance, "block": block}
-        self.first = _sweep(*given, slice(head), m, P, more, predicts=head < steps, **options)
+        m, P = _with_units(arrays[5], plan.diffuse, more), arrays[6]
+        given = arrays, self.is_timed, observed, plan
+        self.first = _sweep(*given, slice(head), m, P, more, predicts=head < steps, block=plan.block)
         self.cross, self.info = self.first.gram[self.data, :d], self.first.gram[self.units, :d]
         self.quad, self.logdet = self.first.quad[:, self.data].sum(axis=0), self.first.logdet.sum()
         self.then = None
@@ -88,7 +79,7 @@ class DiffuseSweep:
         self.delta, self.gain = -solved[:, self.data], solved[:, k:]  # C⁻¹ Mᵀ
         moved = M @ self.gain
         m, P = m[:, self.data] + M @ self.delta, P + 0.5 * (moved + moved.T)
-        self.then = _sweep(*given, slice(head, None), m, P, origin=head, **options)
+        self.then = _sweep(*given, slice(head, None), m, P, origin=head, block=plan.block)
         self.quad = self.quad + self.then.quad.sum(axis=0)
         self.logdet = self.logdet + self.then.logdet.sum()
 
@@ -160,14 +151,12 @@ class DiffuseSweep:
         return np.concatenate([states, later]), np.concatenate([V, later_cov])
 
 
-def collapse_after(
-    arrays: tuple[Any, ...], observed: Any, independent: bool, tolerance: float, diffuse: tuple[int, ...]
-) -> tuple[int, Any] | None:
+def collapse_after(arrays: tuple[Any, ...], observed: Any, plan: Plan) -> tuple[int, Any] | None:
     """After how many steps the filter is to collapse, and where the data put the diffuse states by then.
 
     Parameters
     ----------
-    arrays, observed, independent, tolerance, diffuse
+    arrays, observed, plan
         Those of `DiffuseSweep`.
 
     Returns
@@ -181,19 +170,18 @@ def collapse_after(
 
     None if the data never determine them.
     """
-    (T, p, k), d = arrays[0].shape, len(diffuse)
-    m, P = _with_units(arrays[5], diffuse, d), arrays[6]
+    (T, p, k), d = arrays[0].shape, len(plan.diffuse)
+    m, P = _with_units(arrays[5], plan.diffuse, d), arrays[6]
     least = well_determined(P.dtype)
-    variances = P.diagonal()[list(diffuse)]
-    given = arrays, _is_timed(arrays), observed
-    options: dict[str, Any] = {"independent": independent, "tolerance": tolerance}
+    variances = P.diagonal()[list(plan.diffuse)]
+    given = arrays, _is_timed(arrays), observed, plan
     if observed is None:
         steps = -(-d // max(p, 1))
     else:
         steps = int(np.searchsorted(np.cumsum(observed.sum(axis=1)), d)) + 1
     while True:
         steps = min(steps, T)
-        sweep = _sweep(*given, slice(steps), m, P, d, predicts=True, **options)
+        sweep = _sweep(*given, slice(steps), m, P, d, predicts=True)
         s, C, M, P_after = sweep.gram[:k], sweep.gram[k:], sweep.after[0][:, k:], sweep.after[1]
         if determined(C, variances, least if steps < T else 0.0):
             solved = np.linalg.solve(C, np.concatenate([s, M]).T)
@@ -223,6 +211,7 @@ def _sweep(
     arrays: tuple[Any, ...],
     timed: tuple[bool, ...],
     observed: Any,
+    plan: Plan,
     steps: slice,
     m: Any,
     P: Any,
@@ -234,7 +223,7 @@ def _sweep(
     seen = None if observed is None else observed[steps]
     if more:
         y, c = _with_zeros(y, more), None if c is None else _with_zeros(c, more)
-    return Sweep(y, A, B, Q, R, m, P, c, seen, mixed=more, **options)
+    return Sweep(y, A, B, Q, R, m, P, c, seen, plan.independent, plan.tolerance, mixed=more, **options)
 
 
 def _with_zeros(x: Any, more: int) -> Any:

@@ -1,10 +1,10 @@
-"""The compiled filter as an operation with compiled derivatives to second order.
+"""The compiled sweep as an operation with compiled derivatives to second order.
 
-``filter_sums`` is the forward sweep.  Its pullback, ``filter_gradient``, is the sweep backward, and an
+``filter_sums`` is the sweep forward.  Its pullback, ``filter_gradient``, is the sweep backward, and an
 operation of its own: that gives second derivatives.  Both are analytic, so a tangent is the imaginary part of
 the same sweep at ``x + i h x_dot``, exact to rounding (Squire & Trapp 1998, "Using complex variables to
-estimate derivatives of real functions").  The Hessian is symmetric: the same serves the pullback of the
-gradient.  Beyond that, and where forward mode is nested in forward mode, the composed sums take over.
+estimate derivatives of real functions").  The pullback of the gradient is such a tangent, too, because the
+Hessian is symmetric.  Beyond that, and where forward mode is nested in forward mode, `any_order` takes over.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.statespace.sweep.any_order import composed_gradient, composed_sums, pulled, pushed
+from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.planning import sweeps_for
-from lindiff.statespace.sweep.series import Plan
 
 __all__ = ["filter_sums"]
 
 # h x_dot is so small beside x that its square vanishes in double precision, in which tangents are computed.
 STEP = 1e-20
-SUMS, ARRAYS = 4, 8
+SUMS, ARRAYS = 4, 8  # how many sums there are, and arrays that they are of
 
 
 @rule
 def filter_sums(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, *, plan: Plan) -> Any:
-    """The sums of :class:`Sweeps` over its arrays."""
+    """The sums over steps of a sweep over y, transition, ..., state_intercept: see `Sweeps.sums`."""
     arrays = y, A, B, Q, R, m, P, c
     sweeps = None
     if _is_plain(*arrays):
@@ -55,8 +55,17 @@ def filter_sums(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, 
 
 @rule
 def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: Any = None) -> Any:
-    """Cotangents of the wanted arrays from those of the sums, ``filter_gradient(*bars, *arrays)``; `sweeps`:
-    those over these arrays.
+    """Cotangents of the wanted arrays from those of the sums: ``filter_gradient(*bars, *arrays)``.
+
+    Parameters
+    ----------
+    *args
+        The cotangents of the four sums, then the eight arrays of :func:`filter_sums`.
+    wanted : tuple of bool
+        Which arrays have a cotangent in the result.
+    plan : Plan
+    sweeps : optional
+        The sweeps over these arrays, if they have run.
     """
     bars, arrays = args[:SUMS], args[SUMS:]
     composed = partial(composed_gradient, wanted=wanted, plan=plan)
@@ -89,10 +98,12 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
 
 
 def _wanted(active: tuple[int, ...], first: int = 0) -> tuple[bool, ...]:
+    """Which arrays are among the active arguments, the first array being that at the place `first`."""
     return tuple(i + first in active for i in range(ARRAYS))
 
 
 def _given(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Those that are not None."""
     return tuple(x for x in found if x is not None)
 
 
@@ -122,16 +133,18 @@ def _largest(x: Any) -> Any:
 
 
 def _or_one(x: Any) -> Any:
+    """x, or 1 where it is zero."""
     return x + (x == 0)
 
 
 def _moved(plan: Plan, arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...], h: Any) -> Any:
-    """The sweeps at ``arrays + i h arrays_dot``; None among tangents stands for zero."""
+    """The sweeps run at ``arrays + i h arrays_dot``; None among tangents stands for zero."""
     moved = tuple(_complex(x, x_dot, h) for x, x_dot in zip(arrays, arrays_dot, strict=True))
     return sweeps_for(arrays, len(plan.diffuse), np.complex128)(moved, plan)
 
 
 def _complex(x: Any, x_dot: Any, h: Any) -> Any:
+    """``x + i h x_dot``."""
     if x is None:
         return None
     result = x.astype(np.complex128)

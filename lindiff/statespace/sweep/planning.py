@@ -11,7 +11,8 @@ from lindiff.core.variable import value
 from lindiff.linalg._backend import kernels
 from lindiff.statespace.diffuse import determined, estimate, never_determined, numbers_of_steps
 from lindiff.statespace.model import System, of_steps
-from lindiff.statespace.sweep.series import Plan, Sweeps, with_collapse
+from lindiff.statespace.sweep.plan import Plan
+from lindiff.statespace.sweep.series import Sweeps, with_collapse
 
 __all__ = ["has_sweep", "planned", "settled", "sweeps_for"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,60 +13,14 @@ from lindiff.kernels.kalman import Sweep
 from lindiff.kernels.threads import available
 from lindiff.statespace.diffuse import never_determined
 from lindiff.statespace.sweep.collapsing import DiffuseSweep, collapse_after
+from lindiff.statespace.sweep.plan import Plan
 
-__all__ = ["Plan", "Sweeps", "shared_parameters", "with_collapse"]
+__all__ = ["Sweeps", "shared_parameters", "with_collapse"]
 
 # A thread is worth it from so many multiplications in each group (about half a millisecond); larger matrices
 # keep BLAS's own threads busy.
 WORTH_A_THREAD = 1e6
 LARGE = 64
-
-
-class Plan(NamedTuple):
-    """How a system is swept; nothing of it is differentiated.
-
-    Attributes
-    ----------
-    groups : tuple of (series, observed)
-        Places of series that share covariances; where they are observed, (T, p) of bool, None: everywhere.
-    independent : bool
-        Whether obs_cov is a row of variances.
-    tolerance : float
-        Covariances that change by less, relative to their scale, are at rest; negative: never.
-    block : int
-        Of how many steps the way back finds all that it needs; it runs the filter again for the others.  0:
-        of all steps.
-    name : str
-        The public function that errors speak of.
-    diffuse : tuple of int
-        Places of the d diffuse states.
-    shift : (S, d) array, optional
-        Where the diffuse states start.
-    collapse : (S,) array of int, optional
-        After how many steps the filters collapse.  None: never.
-    settled : bool
-        Whether no digits cancel from that shift.
-    stepwise : bool
-        Whether `Sweeps.terms` are wanted, instead of sums.
-    kind : type, optional
-        The class that runs it: `Sweeps`, or that of ``lindiff_cuda``.
-    """
-
-    groups: tuple[tuple[Any, Any], ...]
-    independent: bool
-    tolerance: float
-    block: int
-    name: str
-    diffuse: tuple[int, ...] = ()
-    shift: Any = None
-    collapse: Any = None
-    settled: bool = False
-    stepwise: bool = False
-    kind: Any = None
-
-    def steps_to_collapse(self, series: Any, T: int) -> int:
-        """After how many of T steps the filters of a group's series collapse; T, if they do not."""
-        return T if self.collapse is None or len(series) == 0 else int(self.collapse[series[0]])
 
 
 class Sweeps:
@@ -142,8 +96,7 @@ class Sweeps:
                 y, A, B, Q, R, m, P, c = arrays
                 options = observed, plan.independent, plan.tolerance
                 return Sweep(y, A, B, Q, R, m, P, c, *options, block=plan.block)
-            given = arrays, observed, plan.independent, plan.tolerance, plan.block, plan.diffuse
-            return DiffuseSweep(*given, plan.steps_to_collapse(series, len(arrays[0])))
+            return DiffuseSweep(arrays, observed, plan, plan.steps_to_collapse(series, len(arrays[0])))
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         y, n = self.arrays[0], self.arrays[1].shape[-1]
@@ -194,8 +147,7 @@ def with_collapse(arrays: tuple[Any, ...], plan: Plan) -> Plan:
     with_pattern: dict[int, list[Any]] = {}
     for series, observed in plan.groups:
         with _naming(plan.name, series):
-            given = _kernel_arrays(arrays, series, plan)
-            found = collapse_after(given, observed, plan.independent, plan.tolerance, plan.diffuse)
+            found = collapse_after(_kernel_arrays(arrays, series, plan), observed, plan)
         if found is None:
             raise never_determined(plan.name, series, len(plan.diffuse))
         steps[series], shift[series] = found
