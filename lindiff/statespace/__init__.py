@@ -11,7 +11,9 @@ Every line imports only from lines above it::
     defaults, maximum, units                what a fit needs beside them
     fitting
 
-The functions check their arguments (`model`), then ask `sweep`, or `composed` for what that does not do.
+The functions check their arguments in `model`, then ask `sweep`, or `composed` for what that does not do.  A
+log likelihood goes through `likelihood` and `model`, then, in `sweep`, through `likelihood`, `planning`,
+`derivatives` and `series`, to the compiled loop in `lindiff.kernels.kalman`.
 """
 
 from lindiff.statespace.builders import (

@@ -23,16 +23,16 @@ __all__ = ["Information", "conditioned", "determined_after", "information", "inf
 class Information(NamedTuple):
     """What the data say of the d diffuse states.
 
-    shift: a constant estimate of them, from which z and s start, so that large numbers do not cancel; no
-    result depends on it.  z: whitened errors of a step, None where nothing is observed.  s, C: the sums over
-    the first t steps, T + 1 of them.  steps: how many of them determine the states.
+    z and s are those of a filter that starts the states at the shift.  It is a constant near their estimate,
+    so that large numbers do not cancel; no result depends on it.  Lists of sums have T + 1 entries: the entry
+    t is the sum over the first t steps.
     """
 
     shift: Any  # (..., k, d), plain
-    z: list[Any]  # (..., k, m), or None
-    s: list[Any]  # (..., k, d)
-    C: list[Any]  # (..., d, d)
-    steps: int
+    z: list[Any]  # whitened errors of a step (..., k, m), None where nothing is observed
+    s: list[Any]  # sums (..., k, d)
+    C: list[Any]  # sums (..., d, d)
+    steps: int  # the number of steps that determine the states
 
 
 def information(group: Group, run: Filtered, name: str) -> Information | None:
@@ -91,9 +91,9 @@ def determined_after(group: Group, run: Filtered, least: float = 0.0) -> int | N
 
 
 def conditioned(m: Any, P: Any, found: Information, t: int) -> tuple[Any, Any]:
-    """Mean rows (..., k, n) and covariance (..., n, n) of a state given the data of the first t steps.
+    """Mean rows (..., k, n) and covariance (..., n, n) of a state, given what the first t steps say of δ.
 
-    From the rows m (..., k + d, n) and the covariance P that the filter or the smoother has for it.
+    m (..., k + d, n) and P are what the filter or the smoother has for it: see `lindiff.statespace.diffuse`.
     """
     d = found.C[t].shape[-1]
     m, M = m[..., :-d, :], m[..., -d:, :]

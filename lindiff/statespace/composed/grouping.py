@@ -34,8 +34,8 @@ __all__ = [
 class Group(NamedTuple):
     """Series with the same missing values; every list has one entry a step.
 
-    k rows: the series of the group if they share covariances, else one for each; then d rows for the diffuse
-    states.
+    Rows: k series of the group if they share covariances, else one row for each series; then d rows for the
+    unit vectors of the diffuse states.
     """
 
     series: Any  # their places among all series
@@ -59,6 +59,7 @@ def groups(system: System) -> list[Group]:
 
 
 def _group(system: System, series: Any, observed: Any) -> Group:
+    """The group of the series at these places, which are observed at these places of (T, p)."""
     shared = system.shares_covariances
     everyone = len(series) == system.y.shape[0]
     k, steps, d = len(series), len(observed), len(system.diffuse)
@@ -111,6 +112,7 @@ def _group(system: System, series: Any, observed: Any) -> Group:
 
 
 def _rows_shape(shared: bool, k: int) -> tuple[int, ...]:
+    """The axes before the last one of rows for k series."""
     return (k,) if shared else (k, 1)
 
 
