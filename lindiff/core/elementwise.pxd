@@ -78,10 +78,10 @@ cdef class ElementwiseEntry(Handler):
     cdef list values                    # of each type: that of the value, where it is given as a formula
     cdef list numbers                   # of each type: what they are, where they are numbers
     cdef int prepare(self, int place) except -1
-    cdef int read(self, int i, str letters, Partial *partial, list programs, list numbers) except -1
+    cdef int read_formula(self, int i, str letters, Partial *partial, list programs, list numbers) except -1
     cdef bint depends(self, int place, int i, int active)
     cdef object of_one(self, Variable v)
-    cdef object of_two(self, object x, object y)
+    cdef object operate(self, object x, object y)
     cdef object of_three(self, object x, object y, object w)
     cdef object value_by_formula(self, ElementwiseNode node, object x, object y)
     cdef object applied(self, ElementwiseNode node, Trace trace, object x, object y)

@@ -23,7 +23,7 @@ from lindiff.core.chain cimport (
 )
 from lindiff.core.differential cimport Differential, Elementwise, elementwise_of
 from lindiff.core.operands cimport Binary, by_operator, of_two, trace_of
-from lindiff.core.record cimport Node, Pull, Push, Trace
+from lindiff.core.record cimport Pull, Push, Trace
 from lindiff.core.registry cimport Handler, Rule, handlers
 from lindiff.core.variable cimport Variable, as_value, kept_by
 from lindiff.kernels.elementwise cimport finite
@@ -35,7 +35,7 @@ from lindiff.kernels.matmul cimport sum_of_products
 from lindiff.kernels.memory cimport empty
 
 from lindiff.core.arrays import placed
-from lindiff.core.formula import read
+from lindiff.core.formula import read as steps_of
 
 cnp.import_array()
 
@@ -101,11 +101,11 @@ def places_used(code):
     """Which of its parameters a function reads, by their numbers; all of them where it takes any number."""
     if code.co_flags & inspect.CO_VARARGS:
         return set(range(64))
-    read = set(code.co_cellvars)
+    found = set(code.co_cellvars)
     for instruction in dis.get_instructions(code):
         names = instruction.argval
-        read.update(names if isinstance(names, tuple) else [names] if isinstance(names, str) else [])
-    return {i for i, name in enumerate(code.co_varnames[:code.co_argcount]) if name in read}
+        found.update(names if isinstance(names, tuple) else [names] if isinstance(names, str) else [])
+    return {i for i, name in enumerate(code.co_varnames[:code.co_argcount]) if name in found}
 
 
 def takes_value_alone(code):
@@ -302,10 +302,10 @@ cdef class ElementwiseEntry(Handler):
             letters = "".join([np.dtype(cnp.PyArray_DescrFromType(of)).char
                                for of in [result] + [kind] * self.count])
             for i in range(self.count):
-                self.read(i, letters, &self.partials[place][i], programs, numbers)
+                self.read_formula(i, letters, &self.partials[place][i], programs, numbers)
             if self.rule.value is not None:
                 value = self.rule.value
-                self.values[place] = Program(*read(lambda _, *args: value(*args), letters, 1 + self.count))
+                self.values[place] = Program(*steps_of(lambda _, *args: value(*args), letters, 1 + self.count))
         self.programs[place] = programs
         self.numbers[place] = numbers
         self.results[place] = result
@@ -320,7 +320,7 @@ cdef class ElementwiseEntry(Handler):
         self.ready[place] = True
         return 0
 
-    cdef int read(self, int i, str letters, Partial *partial, list programs, list numbers) except -1:
+    cdef int read_formula(self, int i, str letters, Partial *partial, list programs, list numbers) except -1:
         """Read one formula."""
         cdef Program program
         formula = self.rule.partials[i]
@@ -331,7 +331,7 @@ cdef class ElementwiseEntry(Handler):
         for k in {0} if self.rule.of_value else places_used(self.rule.readable[i].__code__):
             partial.called_uses |= 1 << <int>min(k, 3)
         partial.uses = partial.called_uses
-        assembled = read(formula, letters, 1 if self.rule.of_value else 1 + self.count)
+        assembled = steps_of(formula, letters, 1 if self.rule.of_value else 1 + self.count)
         if assembled is None:
             return 0
         program = Program(*assembled)
@@ -364,7 +364,7 @@ cdef class ElementwiseEntry(Handler):
             if len(args) != 3 or type(args[2]) is Variable or not of_two(args[:2]):
                 return NotImplemented
             return self.of_three(args[0], args[1], args[2])
-        return self.of_two(args[0], args[1]) if of_two(args) else NotImplemented
+        return self.operate(args[0], args[1]) if of_two(args) else NotImplemented
 
     cdef object of_one(self, Variable v):
         """``f(v)``; NotImplemented where the rule has to act."""
@@ -373,7 +373,7 @@ cdef class ElementwiseEntry(Handler):
         node.kind = kind_of(v._value)
         return self.applied(node, v.node.trace, v._value, None)
 
-    cdef object of_two(self, object x, object y):
+    cdef object operate(self, object x, object y):
         """``f(x, y)``, one of which is a Variable; NotImplemented where the rule has to act."""
         cdef ElementwiseNode node = ElementwiseNode.__new__(ElementwiseNode)
         cdef Trace trace = trace_of(x, y)
@@ -433,7 +433,8 @@ cdef class ElementwiseEntry(Handler):
         cdef Operand given[4]
         cdef Program program = self.values[node.place]
         cdef cnp.ndarray frame = common_frame(x, y)
-        if not read_operand(x, node.kind, frame, &given[1]) or not read_operand(y, node.kind, frame, &given[2]) \
+        if not read_operand(x, node.kind, frame, &given[1]) \
+                or not read_operand(y, node.kind, frame, &given[2]) \
                 or not read_operand(node.w, node.kind, frame, &given[3]):
             return None
         value = program.run(given, frame)

@@ -348,10 +348,10 @@ cdef object apply_over_axes(const Loop *loop, int count, object x, object y, int
     first = layout(&nest, 0)
     if count == 2:
         second = layout(&nest, 1)
+    if (first < 0 or second < 0) and nest.axes != 2:
+        return None
     # the order of NumPy's results: by columns where one operand lies so and none by rows
     turned = first < 0 and second <= 0 or second < 0 and first <= 0
-    if turned and nest.axes != 2:
-        return None
     out = cnp.PyArray_EMPTY(nest.axes, nest.shape, loop.kind, turned)
     nest.data[count] = cnp.PyArray_BYTES(out)
     for k in range(nest.axes):

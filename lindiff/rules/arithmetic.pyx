@@ -444,16 +444,16 @@ cdef object kept_index(object index, Node node, Trace trace):
 
 cdef class HotOperators(Operators):
     cdef object add(self, object x, object y):
-        return addition.of_two(x, y)
+        return addition.operate(x, y)
 
     cdef object subtract(self, object x, object y):
-        return subtraction.of_two(x, y)
+        return subtraction.operate(x, y)
 
     cdef object multiply(self, object x, object y):
-        return multiplication.of_two(x, y)
+        return multiplication.operate(x, y)
 
     cdef object divide(self, object x, object y):
-        return division.of_two(x, y)
+        return division.operate(x, y)
 
     cdef object negative(self, object x):
         return negation.of_one(x)
