@@ -11,7 +11,7 @@ import pytest
 
 import lindiff as ld
 from lindiff.core.linearization import Linearization
-from lindiff.rules import arithmetic
+from lindiff.rules.indexing import compiled
 
 
 def test_a_record_shared_with_backward_walks_right():
@@ -111,8 +111,8 @@ def test_a_walk_forward_writes_only_to_tangents_that_it_needs_no_more():
 
 def test_second_derivatives_of_reads_one_by_one_fill_one_array(monkeypatch):
     made = []
-    scatter = arithmetic.scatter
-    monkeypatch.setattr(arithmetic, "scatter", lambda *args: made.append(args) or scatter(*args))
+    scatter = compiled.scatter
+    monkeypatch.setattr(compiled, "scatter", lambda *args: made.append(args) or scatter(*args))
     x, x_dot = np.linspace(0.5, 1.5, 20), np.linspace(-1.0, 2.0, 20)
 
     def f(x):

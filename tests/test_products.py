@@ -85,7 +85,7 @@ def test_matrix_power_needs_square_matrices():
 
 
 def test_multi_dot_multiplies_in_the_cheapest_order():
-    from lindiff.rules.products import cheapest_cuts
+    from lindiff.rules.products.rules import cheapest_cuts
 
     assert cheapest_cuts([10, 100, 5, 50])[0, 3] == 2
     assert cheapest_cuts([50, 5, 100, 10])[0, 3] == 1

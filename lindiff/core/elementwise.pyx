@@ -305,7 +305,8 @@ cdef class ElementwiseEntry(Handler):
                 self.read_formula(i, letters, &self.partials[place][i], programs, numbers)
             if self.rule.value is not None:
                 value = self.rule.value
-                self.values[place] = Program(*steps_of(lambda _, *args: value(*args), letters, 1 + self.count))
+                assembled = steps_of(lambda _, *args: value(*args), letters, 1 + self.count)
+                self.values[place] = Program(*assembled)
         self.programs[place] = programs
         self.numbers[place] = numbers
         self.results[place] = result

@@ -180,7 +180,8 @@ cdef object apply(const Loop *loop, int count, object x, object y):
         return None
     if cnp.PyArray_IS_C_CONTIGUOUS(frame) and (count == 1 or (
             cnp.PyArray_CheckExact(x) and cnp.PyArray_CheckExact(y) and frame is x
-            and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y) and cnp.PyArray_SAMESHAPE(frame, <cnp.ndarray>y))):
+            and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>y)
+            and cnp.PyArray_SAMESHAPE(frame, <cnp.ndarray>y))):
         args[0] = cnp.PyArray_BYTES(frame)
         args[1] = NULL if count == 1 else cnp.PyArray_BYTES(<cnp.ndarray>y)
         steps[0] = steps[1] = size_of(kind)
@@ -246,7 +247,7 @@ cdef inline cnp.npy_intp distance(cnp.npy_intp stride) noexcept nogil:
 
 
 cdef inline int layout(const Nest *nest, int place) noexcept nogil:
-    """1 where an operand lies by rows in memory, -1 by columns or in another order, 0 where it has no order."""
+    """1 where an operand lies by rows in memory, -1 in another order, 0 where it has none."""
     cdef cnp.npy_intp last = 0, step
     cdef int k, found = 0
     for k in range(nest.axes):
@@ -557,7 +558,8 @@ cdef inline void choose_any(char **args, const cnp.npy_intp *steps, int size, Py
         choose["double complex"](args, steps, <double complex *>args[3], n)
 
 
-cdef inline void cast_to(const char *x, cnp.npy_intp step, int kind, word *out, Py_ssize_t n) noexcept nogil:
+cdef inline void cast_to(const char *x, cnp.npy_intp step, int kind, word *out,
+                         Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     if kind == cnp.NPY_BOOL and step == 1:
         for i in range(n):
@@ -618,8 +620,8 @@ cdef object merge(object mask, object x, object y):
 cdef class Program:
     """A formula as the loops that compute it, one after the other.
 
-    Its registers are what is given (the value, then three arguments), constants, and blocks of memory for what
-    comes between.
+    Its registers are what is given (the value, then three arguments), constants, and blocks of memory for
+    what comes between.
 
     Parameters
     ----------

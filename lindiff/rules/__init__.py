@@ -1,48 +1,45 @@
-"""Which NumPy function has which differential: one file a family."""
+"""Which NumPy function has which differential: one family a folder or file.
+
+In the folders ``rules`` is the readable rules, ``compiled`` what carries them out on plain arrays.
+"""
 
 from lindiff.core.linearization import explain_errors
 from lindiff.rules import (  # noqa: F401
     applying,
-    complex,
     complex_domain,
     convolution,
     creation,
     directions,
-    elementwise,
     fft,
     histograms,
-    indexing,
     interpolation,
     linalg,
-    norms,
     padding,
     polynomial_series,
     polynomials,
-    products,
     quantiles,
-    reductions,
-    selection,
-    shape,
     special,
     windows,
     writers,
     zero_derivative,
 )
 from lindiff.rules.abroad import explain
-from lindiff.rules.arithmetic import use_fast_paths
 from lindiff.rules.decompositions import use_decomposition_paths
 from lindiff.rules.factorizations import use_factorization_paths
 from lindiff.rules.gaussian import use_gaussian_path
-from lindiff.rules.pointwise import use_pointwise_paths
-from lindiff.rules.reduced import use_reduction_paths
-from lindiff.rules.structure import use_structure_paths
 from lindiff.rules.views import use_views
 
+# isort: split
+import lindiff.rules.complex.compiled
+import lindiff.rules.elementwise.compiled
+import lindiff.rules.indexing.compiled
+import lindiff.rules.products.compiled
+import lindiff.rules.reductions.compiled
+import lindiff.rules.selection.compiled
+import lindiff.rules.shape.compiled  # noqa: F401
+from lindiff.rules import operators  # noqa: F401
+
 use_views()
-use_fast_paths()
-use_pointwise_paths()
-use_structure_paths()
-use_reduction_paths()
 use_factorization_paths()
 use_decomposition_paths()
 use_gaussian_path()

@@ -24,10 +24,10 @@ from lindiff.core.directions import (
     ufuncs,
 )
 from lindiff.rules._common import normalized_axes
-from lindiff.rules.indexing import scatter
+from lindiff.rules.indexing.rules import scatter
 from lindiff.rules.methods import METHODS
-from lindiff.rules.products import on_diagonal
-from lindiff.rules.reductions import reduced_axes
+from lindiff.rules.products.rules import on_diagonal
+from lindiff.rules.reductions.rules import reduced_axes
 
 
 def behind(function: Any) -> Callable[..., Any]:

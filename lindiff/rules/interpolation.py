@@ -12,7 +12,7 @@ from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, as_type, conj
-from lindiff.rules.indexing import scatter
+from lindiff.rules.indexing.rules import scatter
 
 __all__: list[str] = []
 

@@ -20,7 +20,7 @@ from lindiff.core.formula import some
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array, normalized_axes
-from lindiff.rules.indexing import scatter
+from lindiff.rules.indexing.rules import scatter
 
 __all__: list[str] = []
 

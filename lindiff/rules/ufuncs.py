@@ -29,7 +29,7 @@ from lindiff.core.variable import (
     value,
 )
 from lindiff.rules._common import along, as_array, depends_on_variables, normalized_axes, normalized_axis
-from lindiff.rules.indexing import host_parts, scatter
+from lindiff.rules.indexing.rules import host_parts, scatter
 from lindiff.rules.rebinding import is_statement, may_rebind
 from lindiff.rules.writers import destination, refuse_repeated
 

@@ -11,7 +11,7 @@ from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, inside
 from lindiff.rules._common import along, normalized_axes
-from lindiff.rules.indexing import scatter
+from lindiff.rules.indexing.rules import scatter
 
 __all__: list[str] = []
 

@@ -15,7 +15,7 @@ from lindiff.core.arrays import on_host, placed
 from lindiff.core.registry import composed, on_values
 from lindiff.core.variable import Variable, as_it_is_read, repeats, value
 from lindiff.rules._common import as_array, depends_on_variables
-from lindiff.rules.selection import index_along
+from lindiff.rules.selection.rules import index_along
 
 __all__: list[str] = []
 

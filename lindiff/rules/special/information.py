@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from lindiff.core.formula import perhaps, some
-from lindiff.rules.elementwise import nonzero
+from lindiff.rules.elementwise.rules import nonzero
 from lindiff.rules.special._common import by_quotient, derivatives_of, elementwise, with_partials
 
 __all__ = ["boxcox_by_lambda", "exprel", "log1p_over_x"]

@@ -12,7 +12,7 @@ from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import value
 from lindiff.rules._common import along, as_array, as_operand, as_type, normalized_axis
-from lindiff.rules.indexing import scatter
+from lindiff.rules.indexing.rules import scatter
 
 __all__ = ["index_along"]
 

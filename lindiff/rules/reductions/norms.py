@@ -13,7 +13,7 @@ from lindiff.linalg._backend import failing_as
 from lindiff.linalg._degeneracy import floor_of
 from lindiff.linalg._matrices import largest
 from lindiff.rules._common import normalized_axes, where_asked
-from lindiff.rules.elementwise import nonzero
+from lindiff.rules.elementwise.rules import nonzero
 
 Axes = tuple[int, ...]
 

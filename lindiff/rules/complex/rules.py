@@ -11,7 +11,7 @@ from lindiff.core.differential import Differential, Elementwise, Linear
 from lindiff.core.formula import some
 from lindiff.core.registry import composed, constant_of_reals, rule
 from lindiff.core.variable import value
-from lindiff.rules.elementwise import nonzero
+from lindiff.rules.elementwise.rules import nonzero
 
 __all__: list[str] = []
 

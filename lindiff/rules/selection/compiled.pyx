@@ -1,4 +1,4 @@
-"""Compiled twins of np.where, and of linear ufuncs that are their own adjoints, on plain arrays."""
+"""What carries out np.where on plain arrays."""
 
 cimport cython
 cimport numpy as cnp
@@ -6,15 +6,17 @@ cimport numpy as cnp
 import numpy as np
 
 from lindiff.core.operands cimport Binary, trace_of
-from lindiff.core.record cimport Node, Pull, Push, Trace
+from lindiff.core.record cimport Pull, Push, Trace
 from lindiff.core.registry cimport Handler
-from lindiff.core.variable cimport Variable, as_value, kept_by, record
+from lindiff.core.variable cimport Variable, kept_by
 from lindiff.kernels.elementwise cimport chosen
-from lindiff.kernels.loops cimport Loops, common_kind, kind_of, merge, place_of_kind
+from lindiff.kernels.loops cimport common_kind, merge
 
 from lindiff.core.registry import fast_path
+import lindiff.rules.selection.rules  # what is carried out here  # no-cython-lint
 
 cnp.import_array()
+
 
 # -- z = x where a mask holds, y elsewhere ---------------------------------------------------------------
 
@@ -76,62 +78,4 @@ cdef class FastWhere(Handler):
         return node.finish(trace, x, y, value)
 
 
-# -- y = f(x) linear and its own adjoint: the conjugate, degrees ------------------------------------------
-
-@cython.no_gc
-@cython.final
-cdef class SelfAdjoint(Node):
-    cdef FastSelfAdjoint entry
-
-    cdef object operation(self):
-        return self.entry.function
-
-    cdef bint linear(self):
-        return True
-
-    cdef bint together(self):
-        return True
-
-    cdef int pull(self, Pull walk, object y_bar) except -1:
-        return walk.add(self.a, self.entry.image(y_bar), True)
-
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        return None if x_dot is None else self.entry.image(x_dot)
-
-
-@cython.final
-cdef class FastSelfAdjoint(Handler):
-    """For plain arrays."""
-
-    cdef Loops loops
-
-    def __init__(self, function):
-        self.function = function
-        self.loops = Loops(function)
-
-    cdef object image(self, object x):
-        y = self.loops.of_one(x)
-        return as_value(self.function(x)) if y is None else y
-
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Variable x
-        cdef SelfAdjoint node
-        cdef int kind
-        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
-            return NotImplemented
-        x = args[0]
-        kind = kind_of(x._value)
-        if kind < 0 or self.loops.loops[place_of_kind(kind)].function == NULL:
-            return NotImplemented
-        node = SelfAdjoint.__new__(SelfAdjoint)
-        node.a = x.node
-        node.entry = self
-        return record(x.node.trace, node, self.image(x._value))
-
-
-def use_pointwise_paths():
-    """Give these functions their compiled twins."""
-    for function in (np.conjugate, np.deg2rad, np.radians, np.rad2deg, np.degrees):
-        fast_path(function, FastSelfAdjoint(function))
-    fast_path(np.where, FastWhere(np.where))
+fast_path(np.where, FastWhere(np.where))

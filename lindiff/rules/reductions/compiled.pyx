@@ -1,9 +1,4 @@
-"""Compiled twins of reductions' rules: sum, mean, max, min, var, std, norm, prod, cumsum and softmax.
-
-Of the same form as arithmetic.pyx: each class is a differential.  The handlers are tried before the readable
-rules of reductions.py, norms.py and lindiff.scipy.special, and answer NotImplemented where the call is not
-their case.
-"""
+"""What carries out reductions' rules on plain arrays: sums, extremes, moments, norms, products."""
 
 cimport cython
 cimport numpy as cnp
@@ -11,6 +6,7 @@ cimport numpy as cnp
 import numpy as np
 
 from lindiff.core.chain cimport all_finite
+from lindiff.core.linear cimport LinearNode
 from lindiff.core.record cimport Node, Pull, Push
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, as_value, record
@@ -23,8 +19,9 @@ from lindiff.kernels.matmul cimport sum_of_products
 
 from lindiff.core.registry import fast_path
 from lindiff.rules._common import unused_as_zero
-from lindiff.rules.elementwise import nonzero
-from lindiff.rules.reductions import attaining as attaining_and_number, cumsum_pullback
+from lindiff.rules.elementwise.rules import nonzero
+from lindiff.rules.reductions.rules import attaining as attaining_and_number, cumsum_pullback
+import lindiff.rules.reductions.norms  # no-cython-lint
 
 cnp.import_array()
 
@@ -109,26 +106,23 @@ cdef bint read_options(tuple args, dict kwargs, list options) except -1:
 
 @cython.no_gc
 @cython.final
-cdef class SumAll(Node):
+cdef class SumAll(LinearNode):
     cdef tuple shape
 
-    cdef bint linear(self):
-        return True
+    cdef object image(self, object x):
+        return np.sum(x)
 
-    cdef bint together(self):
-        return True
-
-    cdef int pull(self, Pull walk, object y_bar) except -1:
+    cdef object adjoint(self, object y_bar):
         x_bar = filled(self.shape, y_bar)
-        if x_bar is None:
-            walk.add(self.a, np.broadcast_to(y_bar, self.shape), False)
-        else:
-            walk.add(self.a, x_bar, True)
-        return 0
+        return np.broadcast_to(y_bar, self.shape) if x_bar is None else x_bar
 
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        return None if x_dot is None else np.sum(x_dot)
+    cdef bint owns(self, Pull walk, object x_bar) except -1:
+        return is_new(x_bar)
+
+
+cdef bint is_new(object x):
+    """Whether an array is no view that repeats one of fewer elements: those are read-only."""
+    return cnp.PyArray_CheckExact(x) and cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x)
 
 
 cdef object record_sum(Variable x):
@@ -184,7 +178,7 @@ cdef class Total(Reduction):
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
         x_bar = self.spread(self.divided(y_bar))
-        return walk.add(self.a, x_bar, cnp.PyArray_CheckExact(x_bar) and cnp.PyArray_ISWRITEABLE(x_bar))
+        return walk.add(self.a, x_bar, is_new(x_bar))
 
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)
@@ -417,7 +411,7 @@ cdef class FastNorm(Handler):
 
 @cython.no_gc
 @cython.final
-cdef class Product(Reduction):
+cdef class ProductOfAll(Reduction):
     cdef object x
     cdef object y
 
@@ -451,7 +445,7 @@ cdef class FastProduct(Handler):
     """Of numbers that are neither 0 nor so many that they seem to be."""
 
     cdef object call(self, tuple args, dict kwargs):
-        cdef Product node
+        cdef ProductOfAll node
         cdef Variable x
         cdef list options = [("axis", None), ("keepdims", False)]
         if not read_options(args, kwargs, options):
@@ -464,7 +458,7 @@ cdef class FastProduct(Handler):
         value = reduced(MULTIPLICATION, x._value, axis, keepdims)
         if not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value) or has_zeros(value) or not finite(value):
             return NotImplemented
-        node = Product.__new__(Product)
+        node = ProductOfAll.__new__(ProductOfAll)
         node.x = x._value
         node.y = value
         return node.finish(x, kept, axis, keepdims, value)
@@ -474,15 +468,9 @@ cdef class FastProduct(Handler):
 
 @cython.no_gc
 @cython.final
-cdef class Accumulation(Node):
+cdef class Accumulation(LinearNode):
     cdef tuple shape
     cdef object axis
-
-    cdef bint linear(self):
-        return True
-
-    cdef bint together(self):
-        return True
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
         x_bar = accumulated(y_bar, self.axis, True)
@@ -490,9 +478,8 @@ cdef class Accumulation(Node):
             return walk.add(self.a, cumsum_pullback(y_bar, self.shape, self.axis), False)
         return walk.add(self.a, cnp.PyArray_Reshape(x_bar, self.shape), True)
 
-    cdef object push(self, Push walk):
-        x_dot = walk.tangent(self.a)
-        return None if x_dot is None else np.cumsum(x_dot, axis=self.axis)
+    cdef object image(self, object x):
+        return np.cumsum(x, axis=self.axis)
 
 
 cdef class FastCumsum(Handler):
@@ -628,14 +615,11 @@ def use_exponential_paths(log_of_sum, softmax, log_softmax):
     log_softmax.fast = FastSoftmax(log_softmax, True)
 
 
-def use_reduction_paths():
-    """Give the readable rules of these functions their compiled twins."""
-    fast_path(np.sum, FastReduction(np.sum, ADDITION))
-    fast_path(np.mean, FastReduction(np.mean, ADDITION, averaging=True))
-    fast_path(np.max, FastReduction(np.max, MAXIMUM))
-    fast_path(np.min, FastReduction(np.min, MINIMUM))
-    fast_path(np.var, FastMoment(np.var, False))
-    fast_path(np.std, FastMoment(np.std, True))
-    fast_path(np.linalg.norm, FastNorm(np.linalg.norm))
-    fast_path(np.cumsum, FastCumsum(np.cumsum))
-    fast_path(np.prod, FastProduct(np.prod))
+for function, entry in [
+    (np.sum, FastReduction(np.sum, ADDITION)), (np.mean, FastReduction(np.mean, ADDITION, averaging=True)),
+    (np.max, FastReduction(np.max, MAXIMUM)), (np.min, FastReduction(np.min, MINIMUM)),
+    (np.var, FastMoment(np.var, False)), (np.std, FastMoment(np.std, True)),
+    (np.linalg.norm, FastNorm(np.linalg.norm)), (np.cumsum, FastCumsum(np.cumsum)),
+    (np.prod, FastProduct(np.prod)),
+]:
+    fast_path(function, entry)

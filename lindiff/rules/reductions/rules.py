@@ -28,7 +28,7 @@ from lindiff.rules._common import (
     normalized_axis,
     where_asked,
 )
-from lindiff.rules.elementwise import nonzero
+from lindiff.rules.elementwise.rules import nonzero
 from lindiff.rules.ufuncs import ufunc_method
 
 __all__ = ["cumsum_pullback", "spread"]

@@ -1,6 +1,6 @@
 """Products of arrays and what belongs to diagonals: the bilinear functions of the numpy namespace.
 
-Most come down to ``@`` (compiled, see arithmetic.pyx), ``np.tensordot`` and ``np.einsum``.
+Most come down to ``@`` (see compiled.pyx), ``np.tensordot`` and ``np.einsum``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lindiff.core.registry import composed, constant, rule
 from lindiff.core.variable import Variable, in_order_of, value
 from lindiff.kernels.matmul import product_of_arrays
 from lindiff.rules._common import as_array, conj, laid_out, normalized_axes
-from lindiff.rules.indexing import scatter
+from lindiff.rules.indexing.rules import scatter
 
 __all__: list[str] = []
 

@@ -1,0 +1,1 @@
+"""Complex numbers: real and imaginary part, angle."""

@@ -1,0 +1,1 @@
+"""Elementwise functions: value and partial derivatives, one line each."""

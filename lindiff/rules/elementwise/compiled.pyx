@@ -1,0 +1,68 @@
+"""What carries out linear ufuncs that are their own adjoints, on plain arrays: conjugate, degrees, radians.
+
+All other elementwise functions are carried out by ``lindiff.core.elementwise``.
+"""
+
+cimport cython
+cimport numpy as cnp
+
+import numpy as np
+
+from lindiff.core.linear cimport LinearNode
+from lindiff.core.registry cimport Handler
+from lindiff.core.variable cimport Variable, as_value, record
+from lindiff.kernels.loops cimport Loops, kind_of, place_of_kind
+
+from lindiff.core.registry import fast_path
+import lindiff.rules.elementwise.rules  # what is carried out here  # no-cython-lint
+
+cnp.import_array()
+
+
+@cython.no_gc
+@cython.final
+cdef class SelfAdjoint(LinearNode):
+    cdef FastSelfAdjoint entry
+
+    cdef object operation(self):
+        return self.entry.function
+
+    cdef object image(self, object x):
+        return self.entry.image(x)
+
+    cdef object adjoint(self, object y_bar):
+        return self.entry.image(y_bar)
+
+
+@cython.final
+cdef class FastSelfAdjoint(Handler):
+    """For plain arrays."""
+
+    cdef Loops loops
+
+    def __init__(self, function):
+        self.function = function
+        self.loops = Loops(function)
+
+    cdef object image(self, object x):
+        y = self.loops.of_one(x)
+        return as_value(self.function(x)) if y is None else y
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Variable x
+        cdef SelfAdjoint node
+        cdef int kind
+        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
+            return NotImplemented
+        x = args[0]
+        kind = kind_of(x._value)
+        if kind < 0 or self.loops.loops[place_of_kind(kind)].function == NULL:
+            return NotImplemented
+        node = SelfAdjoint.__new__(SelfAdjoint)
+        node.a = x.node
+        node.entry = self
+        return record(x.node.trace, node, self.image(x._value))
+
+
+for function in (np.conjugate, np.deg2rad, np.radians, np.rad2deg, np.degrees):
+    fast_path(function, FastSelfAdjoint(function))

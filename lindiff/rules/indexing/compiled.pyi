@@ -1,0 +1,1 @@
+"""Registers what carries out the rules; nothing here is called from Python."""

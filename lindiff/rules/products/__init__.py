@@ -1,0 +1,1 @@
+"""Products: matmul, dot, einsum and their kin, outer, kron, cross, diagonals, trace."""

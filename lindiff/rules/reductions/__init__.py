@@ -1,0 +1,1 @@
+"""Reductions: sums, means, extremes, moments, norms, products, and what accumulates."""

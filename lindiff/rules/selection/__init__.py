@@ -1,0 +1,1 @@
+"""Selection: where, choose, sort, take, masks."""

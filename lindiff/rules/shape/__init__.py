@@ -1,0 +1,1 @@
+"""Shapes: reshape, transpose, moved axes, parts joined and split, repeated, turned."""

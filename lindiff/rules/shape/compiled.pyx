@@ -1,0 +1,365 @@
+"""What carries out shape's rules on plain arrays: reshape, transpose, moved axes, concatenate, stack."""
+
+cimport cython
+cimport numpy as cnp
+
+import numpy as np
+
+from libc.string cimport memcpy
+
+from lindiff.core.linear cimport LinearNode
+from lindiff.core.record cimport NodeOfMany, Pull, Push, Trace
+from lindiff.core.registry cimport Handler
+from lindiff.core.variable cimport Variable, View, constant_value, record, watch
+from lindiff.kernels.elementwise cimport is_plain
+from lindiff.kernels.memory cimport empty
+
+from lindiff.core.arrays import zeros_beside
+from lindiff.core.registry import fast_path
+import lindiff.rules.shape.rules  # what is carried out here  # no-cython-lint
+
+cnp.import_array()
+
+
+# -- y = x in another shape ------------------------------------------------------------------------------
+
+cdef inline object reshaped(object x, object shape):
+    if cnp.PyArray_CheckExact(x):
+        return cnp.PyArray_Reshape(<cnp.ndarray>x, shape)
+    return np.reshape(x, shape)
+
+
+@cython.no_gc
+@cython.final
+cdef class Reshape(LinearNode):
+    cdef tuple x_shape
+    cdef tuple y_shape
+
+    cdef object image(self, object x):
+        return reshaped(x, self.y_shape)
+
+    cdef object adjoint(self, object y_bar):
+        return reshaped(y_bar, self.x_shape)
+
+    cdef bint owns(self, Pull walk, object x_bar) except -1:
+        return walk.overwrite  # a view of the cotangent
+
+
+cdef object record_reshape(Variable x, object value):
+    """``value``, the elements of ``x`` in their order, on the record."""
+    cdef Reshape node = Reshape.__new__(Reshape)
+    node.a = x.node
+    node.x_shape = x._value.shape
+    node.y_shape = value.shape
+    return record(x.node.trace, node, value)
+
+
+cdef bint is_reshape(object value, object x):
+    """Whether ``value``, made from ``x`` by indexing, is all its memory in another shape: ``x[:, None]``."""
+    return (
+        cnp.PyArray_CheckExact(value) and cnp.PyArray_CheckExact(x)
+        and cnp.PyArray_DATA(<cnp.ndarray>value) == cnp.PyArray_DATA(<cnp.ndarray>x)
+        and cnp.PyArray_SIZE(<cnp.ndarray>value) == cnp.PyArray_SIZE(<cnp.ndarray>x)
+        and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value) and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x)
+    )
+
+
+cdef class FastReshape(Handler):
+    cdef object call(self, tuple args, dict kwargs):
+        if kwargs or len(args) != 2 or type(args[0]) is not Variable or args[1] is None:
+            return NotImplemented
+        return record_reshape(args[0], reshaped((<Variable>args[0])._value, args[1]))
+
+
+cdef class FastExpandDims(Handler):
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Variable x
+        cdef tuple shape
+        cdef Py_ssize_t axis, axes
+        if kwargs or len(args) != 2 or type(args[0]) is not Variable or type(args[1]) is not int:
+            return NotImplemented
+        x = args[0]
+        shape = x._value.shape
+        axes = len(shape) + 1
+        axis = args[1]
+        if not -axes <= axis < axes:
+            return NotImplemented  # NumPy's error
+        if axis < 0:
+            axis += axes
+        return record_reshape(x, reshaped(x._value, shape[:axis] + (1,) + shape[axis:]))
+
+
+# -- y = xᵀ ----------------------------------------------------------------------------------------------
+
+@cython.no_gc
+@cython.final
+cdef class Transpose(LinearNode):
+    cdef object image(self, object x):
+        return x.T
+
+    cdef object adjoint(self, object y_bar):
+        return y_bar.T
+
+    cdef bint owns(self, Pull walk, object x_bar) except -1:
+        return walk.overwrite  # a view of the cotangent
+
+
+_transposed = View(np.transpose, (), {})
+
+
+cdef object transposed(Variable x):
+    """``x.T``, known as a view of ``x``."""
+    cdef Transpose node = Transpose.__new__(Transpose)
+    node.a = x.node
+    out = record(x.node.trace, node, x._value.T)
+    watch(x, out, _transposed)
+    return out
+
+
+cdef tuple reversed_axes(object x):
+    return tuple(range(x.ndim - 1, -1, -1))
+
+
+cdef class FastTranspose(Handler):
+    cdef object call(self, tuple args, dict kwargs):
+        if kwargs or not 1 <= len(args) <= 2 or type(args[0]) is not Variable:
+            return NotImplemented
+        if len(args) == 1 or args[1] is None:
+            return transposed(args[0])
+        if type(args[1]) is not tuple:
+            return NotImplemented
+        if args[1] == reversed_axes((<Variable>args[0])._value):
+            return transposed(args[0])
+        return record_permuted(args[0], list(args[1]))
+
+
+# -- y = x with its axes in another order --------------------------------------------------------------------
+
+cdef object permuted(object x, tuple order):
+    cdef cnp.npy_intp axes[32]
+    cdef cnp.PyArray_Dims dims
+    cdef int k
+    if not cnp.PyArray_CheckExact(x):
+        return np.transpose(x, order)
+    dims.ptr = axes
+    dims.len = len(order)
+    for k in range(dims.len):
+        axes[k] = order[k]
+    return cnp.PyArray_Transpose(<cnp.ndarray>x, &dims)
+
+
+@cython.no_gc
+@cython.final
+cdef class Permuted(LinearNode):
+    cdef tuple order
+    cdef tuple back
+
+    cdef object image(self, object x):
+        return permuted(x, self.order)
+
+    cdef object adjoint(self, object y_bar):
+        return permuted(y_bar, self.back)
+
+    cdef bint owns(self, Pull walk, object x_bar) except -1:
+        return walk.overwrite  # a view of the cotangent
+
+
+cdef object record_permuted(Variable x, list order):
+    """``np.transpose(x, order)`` of NumPy's array; NotImplemented where the order is none."""
+    cdef Permuted node
+    cdef Py_ssize_t k, axes, axis
+    cdef list back
+    if not cnp.PyArray_CheckExact(x._value):
+        return NotImplemented
+    axes = cnp.PyArray_NDIM(<cnp.ndarray>x._value)
+    if len(order) != axes or axes > 32:
+        return NotImplemented
+    back = [-1] * axes
+    for k in range(axes):
+        if type(order[k]) is not int or not -axes <= order[k] < axes:
+            return NotImplemented
+        axis = order[k]
+        if axis < 0:
+            axis += axes
+        if back[axis] >= 0:
+            return NotImplemented
+        order[k] = axis
+        back[axis] = k
+    node = Permuted.__new__(Permuted)
+    node.a = x.node
+    node.order = tuple(order)
+    node.back = tuple(back)
+    return record(x.node.trace, node, permuted(x._value, node.order))
+
+
+cdef class FastMove(Handler):
+    """One axis moved to the place of another, or exchanged with it."""
+
+    cdef bint exchanging
+
+    def __init__(self, function, bint exchanging):
+        self.function = function
+        self.exchanging = exchanging
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Py_ssize_t axes, of, to
+        cdef list order
+        if kwargs or len(args) != 3 or type(args[0]) is not Variable or type(args[1]) is not int \
+                or type(args[2]) is not int:
+            return NotImplemented
+        axes = len((<Variable>args[0])._value.shape)
+        of, to = args[1], args[2]
+        if not -axes <= of < axes or not -axes <= to < axes:
+            return NotImplemented  # NumPy's error
+        of += axes if of < 0 else 0
+        to += axes if to < 0 else 0
+        order = list(range(axes))
+        if self.exchanging:
+            order[of], order[to] = to, of
+        else:
+            del order[of]
+            order.insert(to, of)
+        return record_permuted(args[0], order)
+
+
+# -- y = parts side by side -------------------------------------------------------------------------------
+
+@cython.no_gc
+cdef class Join(NodeOfMany):
+    """Parts joined along an axis: an existing one (concatenate); with ``bounds`` None a new one (stack)."""
+
+    cdef tuple places  # of each parent among the parts
+    cdef list shapes  # of the parts
+    cdef list bounds
+    cdef Py_ssize_t axis
+    cdef object dtype
+
+    cdef bint linear(self):
+        return True
+
+    cdef bint together(self):
+        return True
+
+    cdef int pull(self, Pull walk, object y_bar) except -1:
+        """The parts do not overlap, so they share the memory of ``y_bar``."""
+        cdef Py_ssize_t i, place
+        before = (slice(None),) * self.axis
+        for i in range(len(self.places)):
+            place = self.places[i]
+            if self.bounds is None:
+                part = y_bar[before + (place, Ellipsis)]
+            elif self.axis == 0:
+                part = y_bar[self.bounds[place]:self.bounds[place + 1]]
+            else:
+                part = y_bar[before + (slice(self.bounds[place], self.bounds[place + 1]),)]
+            walk.add(self.parent(i), part, walk.overwrite)
+        return 0
+
+    cdef object push(self, Push walk):
+        cdef Py_ssize_t i
+        cdef list parts = [None] * len(self.shapes)
+        cdef object given = None
+        for i in range(len(self.places)):
+            x_dot = walk.tangent(self.parent(i))
+            if x_dot is not None:
+                parts[self.places[i]] = given = x_dot
+        if given is None:
+            return None
+        for i in range(len(parts)):
+            if parts[i] is None:
+                parts[i] = zeros_beside(given, self.shapes[i], self.dtype)
+        return np.stack(parts, self.axis) if self.bounds is None else np.concatenate(parts, self.axis)
+
+
+cdef object vectors_joined(list vectors):
+    """Contiguous vectors of one plain dtype behind each other; None where they are not such."""
+    cdef cnp.npy_intp n = 0
+    cdef cnp.ndarray x, out
+    cdef char *to
+    for x in vectors:
+        if cnp.PyArray_NDIM(x) != 1 or not cnp.PyArray_IS_C_CONTIGUOUS(x):
+            return None
+        n += cnp.PyArray_DIM(x, 0)
+    out = empty(1, &n, cnp.PyArray_TYPE(<cnp.ndarray>vectors[0]))
+    to = cnp.PyArray_BYTES(out)
+    for x in vectors:
+        memcpy(to, cnp.PyArray_BYTES(x), cnp.PyArray_NBYTES(x))
+        to += cnp.PyArray_NBYTES(x)
+    return out
+
+
+cdef class FastJoin(Handler):
+    """For plain arrays of one dtype."""
+
+    cdef bint stacking
+
+    def __init__(self, function, bint stacking):
+        self.function = function
+        self.stacking = stacking
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Trace trace = None
+        cdef Join node
+        cdef Variable v
+        cdef list nodes = [], places = [], values = [], shapes = []
+        cdef Py_ssize_t axis, axes, i
+        cdef int kind = -1
+        if not 1 <= len(args) <= 2 or (type(args[0]) is not list and type(args[0]) is not tuple) \
+                or kwargs.get("dtype") is not None:
+            return NotImplemented
+        at = args[1] if len(args) == 2 else kwargs.get("axis", 0)
+        if type(at) is not int:
+            return NotImplemented
+        for i, x in enumerate(args[0]):
+            x = constant_value(x)
+            if type(x) is Variable:
+                v = x
+                if trace is not None and v.node.trace is not trace:
+                    return NotImplemented
+                trace = v.node.trace
+                nodes.append(v.node)
+                places.append(i)
+                x = v._value
+            if not is_plain(x) or (kind >= 0 and cnp.PyArray_TYPE(<cnp.ndarray>x) != kind):
+                return NotImplemented
+            kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
+            values.append(x)
+            shapes.append(x.shape)
+        if trace is None:
+            return NotImplemented
+        axis = at
+        axes = len(shapes[0]) + self.stacking
+        if axis < 0:
+            axis += axes
+        if not 0 <= axis < axes:
+            return NotImplemented  # NumPy's error
+        node = Join.__new__(Join)
+        node.axis = axis
+        if self.stacking:
+            if any(shape != shapes[0] for shape in shapes):
+                return NotImplemented
+            single = shapes[0][:axis] + (1,) + shapes[0][axis:]
+            values = [cnp.PyArray_Reshape(<cnp.ndarray>x, single) for x in values]
+        value = vectors_joined(values) if axes == 1 else None
+        if value is None:
+            value = cnp.PyArray_Concatenate(values, <int>axis)
+        if not self.stacking:
+            stop = 0
+            node.bounds = [stop]
+            for shape in shapes:
+                stop += shape[axis]
+                node.bounds.append(stop)
+        node.take_parents(nodes)
+        node.places = tuple(places)
+        node.shapes = shapes
+        node.dtype = value.dtype
+        return record(trace, node, value)
+
+
+for function, entry in [
+    (np.reshape, FastReshape(np.reshape)), (np.expand_dims, FastExpandDims(np.expand_dims)),
+    (np.transpose, FastTranspose(np.transpose)), (np.swapaxes, FastMove(np.swapaxes, True)),
+    (np.moveaxis, FastMove(np.moveaxis, False)), (np.concatenate, FastJoin(np.concatenate, False)),
+    (np.stack, FastJoin(np.stack, True)),
+]:
+    fast_path(function, entry)
