@@ -80,51 +80,24 @@ def _run(name: str, x: Any, type: int, n: int | None, axis: int, norm: Norm, ort
     return _transform(x, name, type, axis, norm, orthogonal)
 
 
-_DOC = """{title} transform{along}, like ``scipy.fft.{name}``.
+_DOC = """Differentiable in `x`: linear, so backward runs the inverse transform.
 
-Parameters
-----------
-x : array
-    Complex numbers are transformed by their parts.
-type : {{1, 2, 3, 4}}
-{axes}
-norm : {{'backward', 'ortho', 'forward'}}, optional
-overwrite_x, workers : optional
-    For plain arrays.
-orthogonalize : bool, optional
-    As in SciPy.
-
-Returns
--------
-array
-
-Notes
------
-Linear: backward runs the inverse transform.
+`overwrite_x` and `workers` are for plain arrays.
 
 Examples
 --------
 >>> import numpy as np, lindiff as ld
 >>> from lindiff.scipy import fft
 >>> ld.grad(lambda x: np.sum(fft.{name}(x, norm="ortho") ** 2))(np.ones({shape})).round(6)
-{example}
+{gradient}
 """
 
 
-def _documented(transform: Callable[..., Any], name: str, axes: str) -> Any:
-    title = "Inverse discrete " if name[0] == "i" else "Discrete "
-    title += "cosine" if "dct" in name else "sine"
-    several = name[-1] == "n"
+def _in_its_place(name: str, transform: Callable[..., Any], shape: tuple[int, ...]) -> Any:
+    """A transform in the place of SciPy's of this name; its example has an input of some shape."""
     transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = _DOC.format(
-        title=title,
-        along=" along several axes" if several else "",
-        name=name,
-        axes=axes,
-        shape=(1, 3) if several else 3,
-        example="array([[2., 2., 2.]])" if several else "array([2., 2., 2.])",
-    )
-    return transform
+    transform.__doc__ = _DOC.format(name=name, shape=shape, gradient=repr(np.full(shape, 2.0)))
+    return drop_in(getattr(scipy.fft, name), by_rows=True)(transform)
 
 
 def _along_axis(name: str) -> Any:
@@ -140,8 +113,7 @@ def _along_axis(name: str) -> Any:
     ) -> Any:
         return _run(name, x, type, n, axis, norm, orthogonalize)
 
-    documented = _documented(transform, name, "n : int, optional\naxis : int\n    Length and axis.")
-    return drop_in(getattr(scipy.fft, name), by_rows=True)(documented)
+    return _in_its_place(name, transform, (3,))
 
 
 def _along_axes(name: str) -> Any:
@@ -162,8 +134,7 @@ def _along_axes(name: str) -> Any:
             x = _run(name[:-1], x, type, n, axis, norm, orthogonalize)
         return x
 
-    documented = _documented(transform, name, "s, axes : sequences of int, optional\n    Lengths and axes.")
-    return drop_in(getattr(scipy.fft, name), by_rows=True)(documented)
+    return _in_its_place(name, transform, (1, 3))
 
 
 dct, idct, dst, idst = map(_along_axis, ("dct", "idct", "dst", "idst"))

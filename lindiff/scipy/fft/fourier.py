@@ -12,56 +12,17 @@ from lindiff.rules._common import as_array, conj
 from lindiff.rules.fft import Norm, exchanged
 from lindiff.scipy.linalg._drop_in import drop_in
 
-__all__ = [
-    "fft",
-    "fft2",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "hfft2",
-    "hfftn",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "ihfft2",
-    "ihfftn",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftn",
-]
+_DOC = """Differentiable in `x`: linear, so backward runs one transform of the other sign.
 
-_DOC = """{title}, like ``scipy.fft.{name}``.
-
-Parameters
-----------
-x : array
-{axes}
-norm : {{'backward', 'ortho', 'forward'}}, optional
-overwrite_x, workers, plan : optional
-    For plain arrays.
-
-Returns
--------
-array
-
-Notes
------
-Linear: backward runs one transform of the other sign.
+`overwrite_x`, `workers` and `plan` are for plain arrays.
 
 Examples
 --------
 >>> import numpy as np, lindiff as ld
 >>> from lindiff.scipy import fft
->>> ld.grad(lambda x: np.sum(np.abs(fft.{name}(x)) ** 2))(np.{example}).shape
+>>> ld.grad(lambda x: np.sum(np.abs(fft.{name}(x)) ** 2))(np.ones({shape})).shape
 {shape}
 """
-OF_ONE = "n : int, optional\naxis : int\n    Length and axis."
-OF_SEVERAL = "s, axes : sequences of int, optional\n    Lengths and axes."
 
 Transform = Callable[..., Any]
 
@@ -72,12 +33,11 @@ def unique(axes: list[int], ndim: int) -> None:
         raise ValueError("all axes must be unique")
 
 
-def _documented(transform: Transform, name: str, title: str, axes: str) -> Any:
+def _in_its_place(name: str, transform: Transform, shape: tuple[int, ...]) -> Any:
+    """A transform in the place of SciPy's of this name; its example has an input of some shape."""
     transform.__name__ = transform.__qualname__ = name
-    shape = (4,) if axes == OF_ONE else (2, 4)
-    example = f"ones({shape})"
-    transform.__doc__ = _DOC.format(title=title, name=name, axes=axes, example=example, shape=shape)
-    return transform
+    transform.__doc__ = _DOC.format(name=name, shape=shape)
+    return drop_in(getattr(scipy.fft, name), anywhere=True, by_rows=True)(transform)
 
 
 def _checked(x: Any, name: str, plan: Any) -> Any:
@@ -91,7 +51,7 @@ def _checked(x: Any, name: str, plan: Any) -> Any:
     return x
 
 
-def _along_axis(name: str, title: str) -> Any:
+def _along_axis(name: str) -> Any:
     """A transform along one axis."""
     numpys = getattr(np.fft, name)
 
@@ -107,11 +67,10 @@ def _along_axis(name: str, title: str) -> Any:
     ) -> Any:
         return numpys(_checked(x, name, plan), n, axis, norm)
 
-    documented = _documented(transform, name, title, OF_ONE)
-    return drop_in(getattr(scipy.fft, name), anywhere=True, by_rows=True)(documented)
+    return _in_its_place(name, transform, (4,))
 
 
-def _along_axes(name: str, title: str, of_numpy: Transform | None = None) -> Any:
+def _along_axes(name: str, of_numpy: Transform | None = None) -> Any:
     """A transform along several axes: NumPy's, or composed of it."""
     numpys = of_numpy or getattr(np.fft, name)
     two = (-2, -1) if name.endswith("2") else None
@@ -133,8 +92,7 @@ def _along_axes(name: str, title: str, of_numpy: Transform | None = None) -> Any
         unique(axes or [], x.ndim)
         return numpys(x, s, axes, norm)
 
-    documented = _documented(transform, name, title, OF_SEVERAL)
-    return drop_in(getattr(scipy.fft, name), anywhere=True, by_rows=True)(documented)
+    return _in_its_place(name, transform, (2, 4))
 
 
 def _of_hermitian(x: Any, s: Any, axes: Any, norm: Norm) -> Any:
@@ -145,40 +103,29 @@ def _to_hermitian(x: Any, s: Any, axes: Any, norm: Norm) -> Any:
     return conj(np.fft.rfftn(x, s, axes, exchanged(norm)))
 
 
-fft = _along_axis("fft", "Discrete Fourier transform")
-ifft = _along_axis("ifft", "Inverse discrete Fourier transform")
-rfft = _along_axis("rfft", "Discrete Fourier transform of real numbers, half of it")
-irfft = _along_axis("irfft", "Inverse of :func:`rfft`")
-hfft = _along_axis("hfft", "Discrete Fourier transform of a signal with Hermitian symmetry")
-ihfft = _along_axis("ihfft", "Inverse of :func:`hfft`")
-fft2 = _along_axes("fft2", "Discrete Fourier transform along two axes")
-ifft2 = _along_axes("ifft2", "Inverse discrete Fourier transform along two axes")
-rfft2 = _along_axes("rfft2", "Discrete Fourier transform of real numbers along two axes, half of it")
-irfft2 = _along_axes("irfft2", "Inverse of :func:`rfft2`")
-hfft2 = _along_axes("hfft2", "Transform of a signal with Hermitian symmetry along two axes", _of_hermitian)
-ihfft2 = _along_axes("ihfft2", "Inverse of :func:`hfft2`", _to_hermitian)
-fftn = _along_axes("fftn", "Discrete Fourier transform along several axes")
-ifftn = _along_axes("ifftn", "Inverse discrete Fourier transform along several axes")
-rfftn = _along_axes("rfftn", "Discrete Fourier transform of real numbers along several axes, half of it")
-irfftn = _along_axes("irfftn", "Inverse of :func:`rfftn`")
-hfftn = _along_axes(
-    "hfftn", "Transform of a signal with Hermitian symmetry along several axes", _of_hermitian
-)
-ihfftn = _along_axes("ihfftn", "Inverse of :func:`hfftn`", _to_hermitian)
+fft = _along_axis("fft")
+ifft = _along_axis("ifft")
+rfft = _along_axis("rfft")
+irfft = _along_axis("irfft")
+hfft = _along_axis("hfft")
+ihfft = _along_axis("ihfft")
+fft2 = _along_axes("fft2")
+ifft2 = _along_axes("ifft2")
+rfft2 = _along_axes("rfft2")
+irfft2 = _along_axes("irfft2")
+hfft2 = _along_axes("hfft2", _of_hermitian)
+ihfft2 = _along_axes("ihfft2", _to_hermitian)
+fftn = _along_axes("fftn")
+ifftn = _along_axes("ifftn")
+rfftn = _along_axes("rfftn")
+irfftn = _along_axes("irfftn")
+hfftn = _along_axes("hfftn", _of_hermitian)
+ihfftn = _along_axes("ihfftn", _to_hermitian)
 
 
 @drop_in(scipy.fft.fftshift, anywhere=True)
 def fftshift(x: Any, axes: Any = None) -> Any:
-    """Move the frequency zero to the middle, like ``scipy.fft.fftshift``.
-
-    Parameters
-    ----------
-    x : array
-    axes : int or sequence of int, optional
-
-    Returns
-    -------
-    array
+    """Differentiable in `x`.
 
     Examples
     --------
@@ -192,16 +139,7 @@ def fftshift(x: Any, axes: Any = None) -> Any:
 
 @drop_in(scipy.fft.ifftshift, anywhere=True)
 def ifftshift(x: Any, axes: Any = None) -> Any:
-    """Undo :func:`fftshift`, like ``scipy.fft.ifftshift``.
-
-    Parameters
-    ----------
-    x : array
-    axes : int or sequence of int, optional
-
-    Returns
-    -------
-    array
+    """Differentiable in `x`.
 
     Examples
     --------

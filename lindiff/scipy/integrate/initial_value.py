@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
+from lindiff._docstrings import documented_like
 from lindiff.core import pytree
 from lindiff.core.sealing import called
 from lindiff.core.variable import Variable, kept_constant, value
@@ -23,6 +24,7 @@ __all__ = ["odeint", "solve_ivp"]
 OF_ONE_FIELD = {"jac", "jac_sparsity", "lband", "uband", "first_step"}
 
 
+@documented_like(scipy.integrate.solve_ivp)
 def solve_ivp(
     fun: Callable[..., Any],
     t_span: Any,
@@ -35,35 +37,13 @@ def solve_ivp(
     args: tuple[Any, ...] | None = None,
     **options: Any,
 ) -> Any:
-    """Solve an initial value problem, like ``scipy.integrate.solve_ivp``.
+    """Differentiable in `t_span`, `y0`, `t_eval` and the arrays in `args`.
 
-    Parameters
-    ----------
-    fun : callable
-        ``fun(t, y, *args)``, the right-hand side; returns an array or a list of numbers.
-    t_span : pair of numbers
-        Differentiable.
-    y0 : (n,) array, or tree of arrays
-        Differentiable; complex, too.  Of a tree (a dict, dataclass or named tuple, a list with arrays in it)
-        `fun` gets the state in its form, and returns the slopes in it.
-    method : str or scipy.integrate.OdeSolver
-        Of SciPy's.
-    t_eval : (T,) array, optional
-        Times of the solution; differentiable.  Without it, the solver's own steps, which count as constant
-        but for the first and the last.
-    dense_output, events
-        For plain arrays.
-    vectorized : bool
-    args : tuple, optional
-        Trees of anything; the arrays among them are differentiable.
-    **options
-        ``rtol``, ``atol`` and SciPy's others.
-
-    Returns
-    -------
-    Bunch object
-        As SciPy returns it: ``t``, ``y`` of shape (n, T), ...  Of a tree, ``y`` has its form, with the times
-        along a last axis of every array.
+    The state may be complex.  It may be a tree of arrays (a dict, dataclass or named tuple, a list with
+    arrays in it): then `fun` gets the state and returns the slopes in the form of `y0`, and so does ``y`` of
+    the result, with the times along a last axis of every array.  `args` may be trees of anything.  Without
+    `t_eval`, the solver's own steps count as constant but for the first and the last.  `dense_output` and
+    `events` are for plain arrays.
 
     Raises
     ------
@@ -192,6 +172,7 @@ def _of_others(method: Any, options: dict[str, Any]) -> Solve:
     return solve
 
 
+@documented_like(scipy.integrate.odeint)
 def odeint(
     func: Callable[..., Any],
     y0: Any,
@@ -216,26 +197,7 @@ def odeint(
     printmessg: int = 0,
     tfirst: bool = False,
 ) -> Any:
-    """Solve an initial value problem by LSODA, like ``scipy.integrate.odeint``.
-
-    Parameters
-    ----------
-    func : callable
-        ``func(y, t, *args)``, the right-hand side, or with `tfirst` ``func(t, y, *args)``.
-    y0 : (n,) array
-        At the time ``t[0]``; differentiable.
-    t : (T,) array
-        Differentiable.
-    args : tuple
-        Trees of anything; the arrays among them are differentiable.
-    Dfun, col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax, hmin, ixpr, mxstep, mxhnil, mxordn, \
-mxords, printmessg, tfirst
-        As in SciPy.
-
-    Returns
-    -------
-    (T, n) array
-        With `full_output` also a dict.
+    """Differentiable in `y0`, `t` and the arrays in `args`, which may be trees of anything.
 
     Raises
     ------

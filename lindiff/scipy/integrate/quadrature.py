@@ -11,6 +11,7 @@ import numpy as np
 import scipy.integrate
 from scipy.integrate import IntegrationWarning
 
+from lindiff._docstrings import documented_like
 from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
@@ -172,6 +173,7 @@ def _integral(a: Any, b: Any, params: list[Any], integrand: _Integrand) -> Any:
     )
 
 
+@documented_like(scipy.integrate.quad)
 def quad(
     func: Callable[..., Any],
     a: Any,
@@ -189,24 +191,10 @@ def quad(
     limlst: int = 50,
     complex_func: bool = False,
 ) -> Any:
-    """Integrate a function of one variable by adaptive quadrature, like ``scipy.integrate.quad``.
+    """Differentiable in `a`, `b` and the arrays in `args`, which may be trees of anything.
 
-    Parameters
-    ----------
-    func : callable
-        ``func(x, *args)``, real.
-    a, b : number
-        Limits, also infinite; differentiable.
-    args : tuple
-        Trees of anything; the arrays among them are differentiable.
-    full_output, epsabs, epsrel, limit, points, weight, wvar, wopts, maxp1, limlst, complex_func
-        As in SciPy; weights, complex functions and full output for plain arguments.
-
-    Returns
-    -------
-    y : number
-    abserr : number
-        SciPy's estimate of the error of y, a constant.
+    The estimate of the error is constant.  Weights, complex functions and full output are for plain
+    arguments.
 
     Raises
     ------
@@ -264,23 +252,9 @@ def quad(
     return y, errors[0]
 
 
+@documented_like(scipy.integrate.fixed_quad)
 def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: tuple[Any, ...] = (), n: int = 5) -> Any:
-    """Integrate a function of one variable by Gauss-Legendre quadrature, like ``scipy.integrate.fixed_quad``.
-
-    Parameters
-    ----------
-    func : callable
-        ``func(x, *args)`` of an array x of `n` abscissas; the last axis of its result is summed over.
-    a, b : number
-        Limits, finite; differentiable.
-    args : tuple
-        Whatever the function computes with is differentiated, given by `args` or not.
-    n : int
-
-    Returns
-    -------
-    value : number or array
-    None
+    """Differentiable in `a`, `b` and whatever `func` computes with, given by `args` or not.
 
     Examples
     --------

@@ -38,21 +38,7 @@ def _trapezoids(y: Any, x: Any, dx: Any) -> Any:
 
 @drop_in(scipy.integrate.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Integrate samples by the trapezoidal rule, like ``scipy.integrate.trapezoid``.
-
-    Parameters
-    ----------
-    y : array
-        Samples along `axis`.
-    x : array, optional
-        Their points: along one axis, or of the shape of y.  Differentiable, like `y` and `dx`.
-    dx : number
-        Their spacing, without `x`.
-    axis : int
-
-    Returns
-    -------
-    array without `axis`
+    """Differentiable in `y`, `x` and `dx`.
 
     Examples
     --------
@@ -66,18 +52,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 @drop_in(scipy.integrate.cumulative_trapezoid)
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
-    """Cumulative integral by the trapezoidal rule, like ``scipy.integrate.cumulative_trapezoid``.
-
-    Parameters
-    ----------
-    y, x, dx, axis
-        As for :func:`trapezoid`.
-    initial : 0 or None
-        The first value of the result; None leaves it out.
-
-    Returns
-    -------
-    array of the shape of `y`, or one shorter along `axis`
+    """Differentiable in `y`, `x` and `dx`.
 
     Examples
     --------
@@ -110,16 +85,7 @@ def _ratio(a: Any, b: Any) -> Any:
 
 @drop_in(scipy.integrate.simpson)
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Integrate samples by Simpson's rule, like ``scipy.integrate.simpson``.
-
-    Parameters
-    ----------
-    y, x, dx, axis
-        As for :func:`trapezoid`.
-
-    Returns
-    -------
-    array without `axis`
+    """Differentiable in `y`, `x` and `dx`.
 
     Notes
     -----
@@ -169,20 +135,7 @@ def _first_of_pairs(y: Any, h: Any) -> Any:
 
 @drop_in(scipy.integrate.cumulative_simpson)
 def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
-    """Cumulative integral by Simpson's rule, like ``scipy.integrate.cumulative_simpson``.
-
-    Parameters
-    ----------
-    y, x, axis
-        As for :func:`trapezoid`; x must increase.
-    dx : number or array
-        An array has the shape of `y`, with one entry along `axis`.
-    initial : number or array, optional
-        The first value of the result, which is added to the others; without it, there is none.
-
-    Returns
-    -------
-    array of the shape of `y`, or one shorter along `axis`
+    """Differentiable in `y`, `x`, `dx` and `initial`.
 
     Examples
     --------
@@ -220,21 +173,9 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
 
 @drop_in(scipy.integrate.romb)
 def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
-    """Integrate samples by Romberg's rule, like ``scipy.integrate.romb``.
+    """Differentiable in `y` and `dx`.
 
-    Parameters
-    ----------
-    y : array
-        ``2**k + 1`` samples along `axis`.
-    dx : number
-        Their spacing.
-    axis : int
-    show : bool
-        Print the table; for plain arrays.
-
-    Returns
-    -------
-    array without `axis`
+    `show` is for plain arrays.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from lindiff._docstrings import documented_like
 from lindiff.core.results import returned
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, normalized_axis
@@ -19,19 +20,9 @@ from lindiff.scipy.interpolate.piecewise import _conditions, _only_within
 __all__ = ["BSpline", "make_interp_spline"]
 
 
+@documented_like(scipy.interpolate.BSpline)
 class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
-    """A spline by its knots and coefficients, like ``scipy.interpolate.BSpline``.
-
-    Parameters
-    ----------
-    t : (n + k + 1,) array
-        Knots; differentiable.
-    c : (>= n, ...) array
-        Coefficients; differentiable.
-    k : int
-        Degree.
-    extrapolate : bool or 'periodic'
-    axis : int
+    """Differentiable in `t`, `c` and the places at which it is evaluated.
 
     Examples
     --------
@@ -131,6 +122,7 @@ def _at_points(t: Any, c: Any, k: int, x: Any, nu: int, extrapolate: Any, axis: 
     return np.transpose(y, order[n : n + axis] + order[:n] + order[n + axis :])
 
 
+@documented_like(scipy.interpolate.make_interp_spline)
 def make_interp_spline(
     x: Any,
     y: Any,
@@ -140,25 +132,7 @@ def make_interp_spline(
     axis: int = 0,
     check_finite: bool = True,
 ) -> Any:
-    """The spline of degree k through data, like ``scipy.interpolate.make_interp_spline``.
-
-    Parameters
-    ----------
-    x : (n,) array
-        Places of the data, increasing; differentiable.
-    y : array
-        Data along `axis`; differentiable.
-    k : int
-    t : array, optional
-        Knots; differentiable.
-    bc_type : str or pair, optional
-        As in SciPy; 'periodic' for plain arrays.
-    axis : int
-    check_finite : bool
-
-    Returns
-    -------
-    BSpline
+    """Differentiable in `x`, `y` and `t`.
 
     Raises
     ------

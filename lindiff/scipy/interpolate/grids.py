@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from lindiff._docstrings import documented_like
 from lindiff.core.results import returned
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array
@@ -27,22 +28,12 @@ __all__ = ["RegularGridInterpolator"]
 ORDERS = {"slinear": 1, "cubic": 3, "quintic": 5}
 
 
+@documented_like(scipy.interpolate.RegularGridInterpolator)
 class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):  # type: ignore[misc]
-    """Interpolation on a regular grid, like ``scipy.interpolate.RegularGridInterpolator``.
+    """Differentiable in `points`, `values` and the places at which it is evaluated.
 
-    Parameters
-    ----------
-    points : tuple of arrays
-        Places of the grid along each axis; differentiable.
-    values : array
-        Data on the grid; differentiable.
-    method : {'linear', 'nearest', 'slinear', 'cubic', 'quintic', 'pchip'}
-        'pchip' for plain arrays.
-    bounds_error : bool
-    fill_value : number, optional
-    solver, solver_args : optional
-        As in SciPy, whose usual solver finds the spline to five digits; its derivatives are those of the
-        spline itself.
+    The method 'pchip' is for plain arrays.  SciPy's usual `solver` finds the spline to five digits; the
+    derivatives are those of the spline itself.
 
     Examples
     --------

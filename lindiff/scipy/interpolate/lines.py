@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from lindiff._docstrings import documented_like
 from lindiff.core.results import returned
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, normalized_axis
@@ -26,22 +27,9 @@ __all__ = ["interp1d"]
 ORDERS: dict[Any, int] = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 
 
+@documented_like(scipy.interpolate.interp1d)
 class interp1d(scipy.interpolate.interp1d):  # type: ignore[misc]
-    """Interpolation along one axis, like ``scipy.interpolate.interp1d``.
-
-    Parameters
-    ----------
-    x : (n,) array
-        Places of the data; differentiable.
-    y : array
-        Data along `axis`; differentiable.
-    kind : str or int
-        As in SciPy: 'linear', 'nearest', 'nearest-up', 'previous', 'next', 'zero', 'slinear', 'quadratic',
-        'cubic', or the degree of a spline.
-    axis : int
-    copy, bounds_error, assume_sorted : bool
-    fill_value : number, pair or 'extrapolate'
-        As in SciPy; numbers are differentiable.
+    """Differentiable in `x`, `y`, the numbers of `fill_value` and the places at which it is evaluated.
 
     Examples
     --------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from lindiff._docstrings import documented_like
 from lindiff.core.results import returned
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, normalized_axis
@@ -113,17 +114,9 @@ class _Piecewise:
         return getattr(self._scipys, name)(self, *args, **options)
 
 
+@documented_like(scipy.interpolate.PPoly)
 class PPoly(_Piecewise, scipy.interpolate.PPoly):  # type: ignore[misc]
-    """A piecewise polynomial, like ``scipy.interpolate.PPoly``.
-
-    Parameters
-    ----------
-    c : (k, m, ...) array
-        Coefficients, highest powers first, of the pieces; differentiable.
-    x : (m + 1,) array
-        Breakpoints; differentiable.
-    extrapolate : bool or 'periodic', optional
-    axis : int
+    """Differentiable in `c`, `x` and the places at which it is evaluated.
 
     Examples
     --------
@@ -144,20 +137,9 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):  # type: ignore[misc]
             self._hold(np.moveaxis(c, (axis, axis + 1), (0, 1)), x)
 
 
+@documented_like(scipy.interpolate.CubicSpline)
 class CubicSpline(_Piecewise, scipy.interpolate.CubicSpline):  # type: ignore[misc]
-    """Interpolation by a cubic spline, like ``scipy.interpolate.CubicSpline``.
-
-    Parameters
-    ----------
-    x : (n,) array
-        Places of the data, increasing; differentiable.
-    y : array
-        Data along `axis`; differentiable.
-    axis : int
-    bc_type : str or pair
-        As in SciPy: 'not-a-knot', 'periodic', 'clamped', 'natural', or for both ends one of these or
-        ``(order, value)``, whose value is differentiable.
-    extrapolate : bool or 'periodic', optional
+    """Differentiable in `x`, `y`, the values in `bc_type` and the places at which it is evaluated.
 
     Notes
     -----

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from lindiff._docstrings import documented_like
 from lindiff.core.arrays import foreign
 from lindiff.core.lists import must_be_stacked
 from lindiff.core.results import returned
@@ -61,6 +62,7 @@ def drop_in(
     """
 
     def decorate(function: F) -> F:
+        documented_like(original)(function)
         signature = _in_order_of(original, function)
         is_reordered = signature != inspect.signature(function)
         names = list(inspect.signature(function).parameters)[: len(ranks)]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff._docstrings import documented_like
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
@@ -197,24 +198,13 @@ def _funm(A: Any, func: Callable[..., Any]) -> Any:
     return F, primary(L)
 
 
+@documented_like(scipy.linalg.funm)
 def funm(A: Any, func: Callable[..., Any], disp: Any = UNSET) -> Any:
-    """Function of a matrix, from a function of numbers.
+    """Differentiable in `A`, to any order.
 
-    Parameters
-    ----------
-    A : (..., n, n) array
-    func : callable
-        Takes and returns an array, elementwise; called with complex arrays, as SciPy does.  For the
-        derivative it must be written in functions that have rules, and be differentiable at the eigenvalues
-        of A (over complex numbers, unless they are real).  It must not depend on other Variables.
-    disp : bool, optional
-        False adds an estimate of the error.
-
-    Returns
-    -------
-    F : (..., n, n) array
-    errest : float
-        Under ``disp=False``.
+    `func` is called with complex arrays, as SciPy does.  For the derivative it must be written in functions
+    that have rules, and be differentiable at the eigenvalues of `A`: over complex numbers, unless they are
+    real.  It must not depend on other Variables.
 
     Raises
     ------

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff._docstrings import documented_like
 from lindiff.core.variable import value
 from lindiff.linalg import factors
 from lindiff.linalg._batches import over_batch, require_host
@@ -35,6 +36,7 @@ def _checked_band(ab: Any, function: str, name: str = "ab") -> None:
         raise ValueError(f"{function}: {name} must have a row for each diagonal, got shape {ab.shape}")
 
 
+@documented_like(scipy.linalg.solve_banded)
 def solve_banded(
     l_and_u: tuple[int, int],
     ab: Any,
@@ -43,22 +45,7 @@ def solve_banded(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve ``a x = b`` for a banded matrix, like ``scipy.linalg.solve_banded``.
-
-    Parameters
-    ----------
-    l_and_u : (int, int)
-        Numbers l and u of diagonals below and above the main one.
-    ab : (..., l + u + 1, n) array
-        The diagonals: ``ab[u + i - j, j]`` is ``a[i, j]``.
-    b : (n,) or (..., n, k) array
-    overwrite_ab, overwrite_b : bool
-        For plain arrays.
-    check_finite : bool
-
-    Returns
-    -------
-    (..., n) or (..., n, k) array
+    """Differentiable in `ab` and `b`.
 
     Raises
     ------
@@ -98,6 +85,7 @@ def solve_banded(
     return on_columns(lambda B: factors.solve(ab, B, False, factor), b)
 
 
+@documented_like(scipy.linalg.solveh_banded)
 def solveh_banded(
     ab: Any,
     b: Any,
@@ -106,22 +94,9 @@ def solveh_banded(
     lower: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve ``a x = b`` for a positive definite banded matrix, like ``scipy.linalg.solveh_banded``.
+    """Differentiable in `ab` and `b`.
 
-    Parameters
-    ----------
-    ab : (..., w + 1, n) array
-        The diagonals of one triangle: ``ab[w + i - j, j]`` is ``a[i, j]``, in the lower form
-        ``ab[i - j, j]``.  Of a complex matrix, the real part of the diagonal is read.
-    b : (n,) or (..., n, k) array
-    overwrite_ab, overwrite_b : bool
-        For plain arrays.
-    lower : bool
-    check_finite : bool
-
-    Returns
-    -------
-    (..., n) or (..., n, k) array
+    Of a complex matrix, the real part of the diagonal is read.
 
     Raises
     ------
@@ -157,20 +132,9 @@ def solveh_banded(
     return on_columns(lambda B: factors.solve(ab, B, False, factor), b)
 
 
+@documented_like(scipy.linalg.cho_solve_banded)
 def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
-    """Solve ``a x = b`` with the factor of :func:`cholesky_banded`, like ``scipy.linalg.cho_solve_banded``.
-
-    Parameters
-    ----------
-    cb_and_lower : tuple of (..., w + 1, n) array and bool
-    b : (n,) or (..., n, k) array
-    overwrite_b : bool
-        For plain arrays.
-    check_finite : bool
-
-    Returns
-    -------
-    (..., n) or (..., n, k) array
+    """Differentiable in the factor and in `b`.
 
     Raises
     ------
@@ -216,25 +180,13 @@ def cho_solve_banded(cb_and_lower: Any, b: Any, overwrite_b: bool = False, check
 BLOCK = 32
 
 
+@documented_like(scipy.linalg.cholesky_banded)
 def cholesky_banded(
     ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
 ) -> Any:
-    """Cholesky factor of a positive definite banded matrix, like ``scipy.linalg.cholesky_banded``.
+    """Differentiable in `ab`.
 
-    Parameters
-    ----------
-    ab : (..., w + 1, n) array
-        One triangle, as for :func:`solveh_banded`.
-    overwrite_ab : bool
-        For plain arrays.
-    lower : bool
-        Storage and factor are lower (``a = L Lᴴ``), or upper (``a = Rᴴ R``).
-    check_finite : bool
-
-    Returns
-    -------
-    (..., w + 1, n) array
-        The factor in the same storage; outside of the matrix it holds what `ab` does.
+    Outside of the matrix the result holds what `ab` holds.
 
     Raises
     ------

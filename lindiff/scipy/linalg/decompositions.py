@@ -31,28 +31,13 @@ def rows(X: Any, order: Any) -> Any:
 
 @drop_in(scipy.linalg.cholesky, 2, anywhere=True)
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Cholesky factor of a Hermitian positive definite matrix, like ``scipy.linalg.cholesky``.
+    """Differentiable in `a`, with a Hermitian gradient.
 
-    Parameters
-    ----------
-    a : (..., n, n) array
-        Only the triangle named by `lower` is read.  The gradient is Hermitian, but for entries whose mirror
-        image differs or is exactly zero: they have the whole derivative in that triangle.
-    lower : bool
-        Give L of ``a = L Lᴴ``, or R of ``a = Rᴴ R``.
-    overwrite_a : bool
-        For plain arrays.
-    check_finite : bool
-        Refuse NaN and infinity in any entry, read or not.
-
-    Returns
-    -------
-    (..., n, n) array
+    An entry whose mirror image differs or is exactly zero has the whole derivative in the triangle that is
+    read.
 
     Raises
     ------
-    numpy.linalg.LinAlgError
-        If `a` is not positive definite.
     ValueError
         If `a` is not square, or has an entry that is not finite.
 
@@ -84,27 +69,9 @@ def lu(
     check_finite: bool = True,
     p_indices: bool = False,
 ) -> Any:
-    """LU factors with exchanges of rows, like ``scipy.linalg.lu``.
+    """L and U are differentiable in `a`.
 
-    Parameters
-    ----------
-    a : (..., m, n) array
-    permute_l : bool
-        Give ``P L`` in place of P and L.
-    overwrite_a : bool
-        For plain arrays.
-    check_finite : bool
-        Refuse NaN and infinity.
-    p_indices : bool
-        Give P as an array of integers p, so that ``a = L[p] U``.
-
-    Returns
-    -------
-    P : (..., m, m) or (..., m) array
-        Without derivative: small changes of `a` do not change the exchanges.
-    L : (..., m, k) array
-        With ``k = min(m, n)``, and ones on the diagonal; or ``P L``.
-    U : (..., k, n) array
+    P is constant: small changes of `a` do not change the exchanges.
 
     Raises
     ------
@@ -197,37 +164,15 @@ def ldl(
     overwrite_a: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Factors ``A = L D Lᴴ`` of Bunch and Kaufman, like ``scipy.linalg.ldl``.
+    """`lu` and `d` are differentiable in `A`, with a Hermitian (or symmetric) gradient.  `perm` is constant.
 
-    Parameters
-    ----------
-    A : (..., n, n) array
-        Only the triangle named by `lower` is read.  The gradient is Hermitian (or symmetric), but for entries
-        whose mirror image differs or is exactly zero: they have the whole derivative in that triangle.
-    lower : bool
-        The factor is a lower triangle, or an upper one.
-    hermitian : bool
-        A stands for a Hermitian matrix; False: for a symmetric one, ``A = L D Lᵀ``.
-    overwrite_a : bool
-        For plain arrays.
-    check_finite : bool
-        Refuse NaN and infinity in any entry, read or not.
-
-    Returns
-    -------
-    lu : (..., n, n) array
-        ``lu[perm]`` is the triangle L.
-    d : (..., n, n) array
-        With blocks of size 1 or 2 on its diagonal.
-    perm : (..., n) array of integers
-        Without derivative.
+    An entry whose mirror image differs or is exactly zero has the whole derivative in the triangle that is
+    read.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         From the derivative, if A is singular: L is not differentiable there.
-    ValueError
-        If A is not square, or has an entry that is not finite.
 
     Notes
     -----

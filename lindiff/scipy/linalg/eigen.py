@@ -49,42 +49,13 @@ def eigh(
     subset_by_value: Sequence[float] | None = None,
     driver: str | None = None,
 ) -> Any:
-    """Eigenvalues and eigenvectors of a Hermitian matrix or pair of matrices, like ``scipy.linalg.eigh``.
+    """Differentiable in `a` and `b`, with Hermitian gradients.
 
-    Parameters
-    ----------
-    a : (..., n, n) array
-        Only the triangle named by `lower` is read.  The gradient is Hermitian, but for entries whose mirror
-        image differs or is exactly zero: they have the whole derivative in that triangle.
-    b : (..., n, n) array, optional
-        Positive definite; of it, too, only that triangle is read.
-    lower : bool
-    eigvals_only : bool
-        Give w alone.
-    overwrite_a, overwrite_b : bool
-        For plain arrays.
-    type : {1, 2, 3}
-        ``a v = w b v``, ``a b v = w v`` or ``b a v = w v``.
-    check_finite : bool
-        Refuse NaN and infinity in any entry, read or not.
-    subset_by_index : (first, last), optional
-        Give these eigenvalues, both included, and their vectors alone.
-    subset_by_value : (low, high), optional
-        Give the eigenvalues in ``(low, high]`` and their vectors alone.
-    driver : str, optional
-        For plain arrays.
-
-    Returns
-    -------
-    w : (..., k) array
-        Ascending.
-    v : (..., n, k) array
-        Of norm 1, ``vᴴ b v = 1`` or, for type 3, ``vᴴ b⁻¹ v = 1``.
+    An entry whose mirror image differs or is exactly zero has the whole derivative in the triangle that is
+    read.  `driver` is for plain arrays.
 
     Raises
     ------
-    numpy.linalg.LinAlgError
-        If `b` is not positive definite.
     ValueError
         If shapes do not fit together, an entry is not finite, or an option is unknown or out of range.
 
@@ -186,17 +157,7 @@ def eigvalsh(
     subset_by_value: Sequence[float] | None = None,
     driver: str | None = None,
 ) -> Any:
-    """Eigenvalues of a Hermitian matrix or pair of matrices, like ``scipy.linalg.eigvalsh``.
-
-    Parameters
-    ----------
-    a, b, lower, overwrite_a, overwrite_b, type, check_finite, subset_by_index, subset_by_value, driver
-        As for :func:`eigh`.
-
-    Returns
-    -------
-    (..., k) array
-        Ascending.
+    """Differentiable in `a` and `b`, like :func:`eigh`.
 
     Examples
     --------
@@ -231,33 +192,7 @@ def eig(
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
 ) -> Any:
-    """Eigenvalues and eigenvectors of a matrix or pair of matrices, like ``scipy.linalg.eig``.
-
-    ``a v = w b v`` for right eigenvectors, ``aᴴ v = conj(w) bᴴ v`` for left ones.
-
-    Parameters
-    ----------
-    a : (..., n, n) array
-        With distinct eigenvalues, for a derivative.
-    b : (..., n, n) array, optional
-        Not singular, for a derivative.
-    left, right : bool
-        Which eigenvectors to give.
-    overwrite_a, overwrite_b : bool
-        For plain arrays.
-    check_finite : bool
-        Refuse NaN and infinity.
-    homogeneous_eigvals : bool
-        Give the eigenvalues as numerators and denominators, w of shape (..., 2, n).
-
-    Returns
-    -------
-    w : (..., n) array
-        Complex.
-    vl : (..., n, n) array
-        Of norm 1.  Only with `left`.
-    vr : (..., n, n) array
-        Of norm 1.  Only with `right`.
+    """Differentiable in `a` and `b`, where the eigenvalues are distinct and `b` is not singular.
 
     Raises
     ------
@@ -360,17 +295,7 @@ def eigvals(
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
 ) -> Any:
-    """Eigenvalues of a matrix or pair of matrices, like ``scipy.linalg.eigvals``.
-
-    Parameters
-    ----------
-    a, b, overwrite_a, overwrite_b, check_finite, homogeneous_eigvals
-        As for :func:`eig`.
-
-    Returns
-    -------
-    (..., n) or (..., 2, n) array
-        Complex.
+    """Differentiable in `a` and `b`, like :func:`eig`.
 
     Examples
     --------

@@ -44,31 +44,9 @@ def eigh_tridiagonal(
     tol: float = 0.0,
     lapack_driver: str = "auto",
 ) -> Any:
-    """Eigenvalues and eigenvectors of a tridiagonal matrix, like ``scipy.linalg.eigh_tridiagonal``.
+    """Differentiable in `d` and `e`.
 
-    Parameters
-    ----------
-    d : (..., n) array
-        The diagonal, real.
-    e : (..., n - 1) array
-        Beside the diagonal, real.
-    eigvals_only : bool
-        Give w alone.
-    select : {'a', 'v', 'i'}
-        Give all eigenvalues, those in ``(low, high]``, or those of the indices from first to last, both
-        included.
-    select_range : (low, high) or (first, last), optional
-    check_finite : bool
-        Refuse NaN and infinity.
-    tol, lapack_driver
-        For plain arrays.
-
-    Returns
-    -------
-    w : (..., k) array
-        Ascending.
-    v : (..., n, k) array
-        Of norm 1.
+    `tol` and `lapack_driver` are for plain arrays.
 
     Raises
     ------
@@ -163,17 +141,7 @@ def eigvalsh_tridiagonal(
     tol: float = 0.0,
     lapack_driver: str = "auto",
 ) -> Any:
-    """Eigenvalues of a tridiagonal matrix, like ``scipy.linalg.eigvalsh_tridiagonal``.
-
-    Parameters
-    ----------
-    d, e, select, select_range, check_finite, tol, lapack_driver
-        As for :func:`eigh_tridiagonal`.
-
-    Returns
-    -------
-    (..., k) array
-        Ascending.
+    """Differentiable in `d` and `e`, like :func:`eigh_tridiagonal`.
 
     Examples
     --------
@@ -195,30 +163,9 @@ def eig_banded(
     max_ev: int = 0,
     check_finite: bool = True,
 ) -> Any:
-    """Eigenvalues and eigenvectors of a Hermitian band matrix, like ``scipy.linalg.eig_banded``.
+    """Differentiable in `a_band`.
 
-    Parameters
-    ----------
-    a_band : (..., u + 1, n) array
-        The diagonals from the main one to the u-th, ``a_band[i - j, j] = a[i, j]`` if `lower`, else
-        ``a_band[u + i - j, j] = a[i, j]``.
-    lower : bool
-        Which diagonals they are.
-    eigvals_only : bool
-        Give w alone.
-    overwrite_a_band, max_ev
-        For plain arrays.
-    select, select_range
-        As for :func:`eigh_tridiagonal`.
-    check_finite : bool
-        Refuse NaN and infinity.
-
-    Returns
-    -------
-    w : (..., k) array
-        Ascending.
-    v : (..., n, k) array
-        Of norm 1.
+    `max_ev` is for plain arrays.
 
     Raises
     ------
@@ -273,17 +220,7 @@ def eigvals_banded(
     select_range: Sequence[float] | None = None,
     check_finite: bool = True,
 ) -> Any:
-    """Eigenvalues of a Hermitian band matrix, like ``scipy.linalg.eigvals_banded``.
-
-    Parameters
-    ----------
-    a_band, lower, overwrite_a_band, select, select_range, check_finite
-        As for :func:`eig_banded`.
-
-    Returns
-    -------
-    (..., k) array
-        Ascending.
+    """Differentiable in `a_band`, like :func:`eig_banded`.
 
     Examples
     --------

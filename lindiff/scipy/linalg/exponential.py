@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 
 import lindiff.linalg
+from lindiff._docstrings import documented_like
 from lindiff.rules._common import as_array
 from lindiff.scipy.linalg._arguments import as_checked, is_plain
 from lindiff.scipy.linalg._functions import inexact, of_scipy, square_matrix
@@ -17,16 +18,9 @@ from lindiff.scipy.linalg._functions import inexact, of_scipy, square_matrix
 __all__ = ["coshm", "cosm", "expm", "expm_frechet", "sinhm", "sinm", "tanhm", "tanm"]
 
 
+@documented_like(scipy.linalg.expm)
 def expm(A: Any) -> Any:
-    """Matrix exponential.
-
-    Parameters
-    ----------
-    A : (..., n, n) array
-
-    Returns
-    -------
-    (..., n, n) array
+    """Differentiable in `A`.
 
     Raises
     ------
@@ -57,36 +51,19 @@ def expm(A: Any) -> Any:
     return lindiff.linalg.expm(inexact(A))
 
 
+@documented_like(scipy.linalg.expm_frechet)
 def expm_frechet(
     A: Any, E: Any, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
-    """Fréchet derivative of the matrix exponential at A along E, and the exponential with it.
+    """Differentiable in `A` and `E`.
 
-    Parameters
-    ----------
-    A, E : (..., n, n) array
-    method : {None, 'SPS', 'blockEnlarge'}
-        SciPy's names of two algorithms; here both are the first one.
-    compute_expm : bool
-        Whether to return the exponential, too.
-    check_finite : bool
-        Whether to look for NaN and infinity.
-
-    Returns
-    -------
-    expm_A : (..., n, n) array
-        If `compute_expm`.
-    expm_frechet_AE : (..., n, n) array
-        In double precision.
+    See :func:`lindiff.linalg.expm_frechet` for the algorithm, which is the same for both names of a method.
+    The derivative has double precision.
 
     Raises
     ------
     ValueError
         If A and E are not square matrices of one shape, or not finite; if the method is unknown.
-
-    Notes
-    -----
-    Differentiable in A and E; see ``lindiff.linalg.expm_frechet``.
 
     Examples
     --------
@@ -120,6 +97,7 @@ def _composed(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
     """On plain arrays SciPy's function; on Variables the decorated one, written in functions with rules."""
 
     def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
+        @documented_like(function)
         @functools.wraps(formula)
         def call(A: Any) -> Any:
             if is_plain(A):
@@ -146,15 +124,7 @@ def _hyperbolic_cosine_and_sine(A: Any) -> tuple[Any, Any]:
 
 @_composed(scipy.linalg.cosm)
 def cosm(A: Any) -> Any:
-    """Matrix cosine, ``(exp(iA) + exp(-iA)) / 2``.
-
-    Parameters
-    ----------
-    A : (..., n, n) array
-
-    Returns
-    -------
-    (..., n, n) array
+    """``(exp(iA) + exp(-iA)) / 2``, differentiable in `A`.
 
     Examples
     --------
@@ -169,15 +139,7 @@ def cosm(A: Any) -> Any:
 
 @_composed(scipy.linalg.sinm)
 def sinm(A: Any) -> Any:
-    """Matrix sine, ``(exp(iA) - exp(-iA)) / 2i``.
-
-    Parameters
-    ----------
-    A : (..., n, n) array
-
-    Returns
-    -------
-    (..., n, n) array
+    """``(exp(iA) - exp(-iA)) / 2i``, differentiable in `A`.
 
     Examples
     --------
@@ -192,15 +154,7 @@ def sinm(A: Any) -> Any:
 
 @_composed(scipy.linalg.tanm)
 def tanm(A: Any) -> Any:
-    """Matrix tangent, ``cosm(A)⁻¹ sinm(A)``.
-
-    Parameters
-    ----------
-    A : (..., n, n) array
-
-    Returns
-    -------
-    (..., n, n) array
+    """``cosm(A)⁻¹ sinm(A)``, differentiable in `A`.
 
     Examples
     --------
@@ -215,15 +169,7 @@ def tanm(A: Any) -> Any:
 
 @_composed(scipy.linalg.coshm)
 def coshm(A: Any) -> Any:
-    """Matrix hyperbolic cosine, ``(exp(A) + exp(-A)) / 2``.
-
-    Parameters
-    ----------
-    A : (..., n, n) array
-
-    Returns
-    -------
-    (..., n, n) array
+    """``(exp(A) + exp(-A)) / 2``, differentiable in `A`.
 
     Examples
     --------
@@ -238,15 +184,7 @@ def coshm(A: Any) -> Any:
 
 @_composed(scipy.linalg.sinhm)
 def sinhm(A: Any) -> Any:
-    """Matrix hyperbolic sine, ``(exp(A) - exp(-A)) / 2``.
-
-    Parameters
-    ----------
-    A : (..., n, n) array
-
-    Returns
-    -------
-    (..., n, n) array
+    """``(exp(A) - exp(-A)) / 2``, differentiable in `A`.
 
     Examples
     --------
@@ -261,15 +199,7 @@ def sinhm(A: Any) -> Any:
 
 @_composed(scipy.linalg.tanhm)
 def tanhm(A: Any) -> Any:
-    """Matrix hyperbolic tangent, ``coshm(A)⁻¹ sinhm(A)``.
-
-    Parameters
-    ----------
-    A : (..., n, n) array
-
-    Returns
-    -------
-    (..., n, n) array
+    """``coshm(A)⁻¹ sinhm(A)``, differentiable in `A`.
 
     Examples
     --------

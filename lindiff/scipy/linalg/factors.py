@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff._docstrings import documented_like
 from lindiff.core.differential import Differential
 from lindiff.linalg import factors
 from lindiff.linalg._backend import failing_as, operator
@@ -109,22 +110,9 @@ def _rows_of(X: Any, order: Any) -> Any:
     return np.take_along_axis(X, np.broadcast_to(order, (*batch, order.shape[-1]))[..., None], axis=-2)
 
 
+@documented_like(scipy.linalg.lu_factor)
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """LU factors of a matrix in LAPACK's layout, like ``scipy.linalg.lu_factor``.
-
-    Parameters
-    ----------
-    a : (..., m, n) array
-    overwrite_a : bool
-        For plain arrays.
-    check_finite : bool
-
-    Returns
-    -------
-    lu : (..., m, n) array
-        U in the upper triangle, below it L without its diagonal of ones.
-    piv : (..., min(m, n)) array of int
-        Row i was exchanged with row ``piv[i]``; constant.
+    """`lu` is differentiable in `a`, `piv` is constant.
 
     Warns
     -----
@@ -156,24 +144,11 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
     return _lu_factor(as_checked(a, check_finite))
 
 
+@documented_like(scipy.linalg.lu_solve)
 def lu_solve(
     lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """Solve ``a x = b`` with the factors of :func:`lu_factor`, like ``scipy.linalg.lu_solve``.
-
-    Parameters
-    ----------
-    lu_and_piv : tuple of (..., n, n) array and (..., n) array of int
-    b : (n,) or (..., n, k) array
-    trans : {0, 1, 2}
-        Solve with a, aᵀ or aᴴ.
-    overwrite_b : bool
-        For plain arrays.
-    check_finite : bool
-
-    Returns
-    -------
-    (..., n) or (..., n, k) array
+    """Differentiable in the factors and in `b`.
 
     Raises
     ------
@@ -235,31 +210,15 @@ def _plain_cho_factor(
     return scipy.linalg.cho_factor(a, lower, overwrite_a, check_finite)[0]
 
 
+@documented_like(scipy.linalg.cho_factor)
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Cholesky factor of a positive definite matrix, like ``scipy.linalg.cho_factor``.
+    """`c` is differentiable in `a`, with a Hermitian gradient.
 
-    Parameters
-    ----------
-    a : (..., n, n) array
-        Only the triangle named by `lower` is read.  The gradient is Hermitian, but for entries whose mirror
-        image differs or is exactly zero: they have the whole derivative in that triangle.
-    lower : bool
-    overwrite_a : bool
-        For plain arrays.
-    check_finite : bool
-        Refuse NaN and infinity in any entry, read or not.
-
-    Returns
-    -------
-    c : (..., n, n) array
-        The factor in the triangle named by `lower`; the other holds anything (on Variables zeros).
-    lower : bool
-        As given.
+    An entry whose mirror image differs or is exactly zero has the whole derivative in the triangle that is
+    read.  On Variables the other triangle of `c` is zero.
 
     Raises
     ------
-    numpy.linalg.LinAlgError
-        If `a` is not positive definite.
     ValueError
         If `a` is not square, or an entry is not finite.
 
@@ -285,21 +244,11 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
         return factors.triangle(a, factored(a, Cholesky if lower else UpperCholesky)), lower
 
 
+@documented_like(scipy.linalg.cho_solve)
 def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
-    """Solve ``a x = b`` with the factor of :func:`cho_factor`, like ``scipy.linalg.cho_solve``.
+    """Differentiable in the factor and in `b`.
 
-    Parameters
-    ----------
-    c_and_lower : tuple of (..., n, n) array and bool
-        Only the triangle that it names is read; its gradient is a triangle, too.
-    b : (n,) or (..., n, k) array
-    overwrite_b : bool
-        For plain arrays.
-    check_finite : bool
-
-    Returns
-    -------
-    (..., n) or (..., n, k) array
+    The gradient of the factor is a triangle: the one that is read.
 
     Raises
     ------

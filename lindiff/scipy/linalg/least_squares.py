@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff._docstrings import documented_like
 from lindiff.core.arrays import zeros_beside
 from lindiff.core.differential import Differential
 from lindiff.core.variable import value
@@ -101,37 +102,20 @@ def _pinv(a: Any, atol: Any = None, rtol: Any = None) -> Any:
     )
 
 
+@documented_like(scipy.linalg.pinv)
 def pinv(
     a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True
 ) -> Any:
-    """Pseudoinverse of a matrix, like ``scipy.linalg.pinv``.
-
-    Parameters
-    ----------
-    a : (..., m, n) array
-    atol, rtol : float, optional
-        Singular values up to ``atol + rtol * largest`` count as zero; by default `atol` is 0 and `rtol` the
-        larger of m and n, times the rounding unit.
-    return_rank : bool
-    check_finite : bool
-
-    Returns
-    -------
-    P : (..., n, m) array
-    rank : int or (...) array of int
-        With `return_rank`.
+    """Differentiable in `a`, among matrices of constant rank: the pseudoinverse jumps where the rank does.
 
     Raises
     ------
-    numpy.linalg.LinAlgError
-        If the singular value decomposition does not converge.
     ValueError
         If `atol` or `rtol` is negative, or an entry is not finite.
 
     Notes
     -----
-    The derivative is that among matrices of constant rank: the pseudoinverse jumps where the rank does.  It
-    takes six products, and no further decomposition.  Golub & Pereyra (1973), eq. 4.12.
+    The derivative takes six products, and no further decomposition.  Golub & Pereyra (1973), eq. 4.12.
 
     Examples
     --------
@@ -162,6 +146,7 @@ def _pinvh(a: Any, atol: Any = None, rtol: Any = None, lower: bool = True) -> An
     )
 
 
+@documented_like(scipy.linalg.pinvh)
 def pinvh(
     a: Any,
     atol: Any = None,
@@ -170,36 +155,15 @@ def pinvh(
     return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Pseudoinverse of a symmetric (Hermitian) matrix, like ``scipy.linalg.pinvh``.
+    """Differentiable in `a`, among matrices of constant rank, with a Hermitian gradient.
 
-    Parameters
-    ----------
-    a : (..., n, n) array
-        Only the triangle named by `lower` is read.  The gradient is Hermitian, but for entries whose mirror
-        image differs or is exactly zero: they have the whole derivative in that triangle.
-    atol, rtol : float, optional
-        Eigenvalues of size up to ``atol + rtol * largest`` count as zero, as for :func:`pinv`.
-    lower : bool
-    return_rank : bool
-    check_finite : bool
-        Refuse NaN and infinity in any entry, read or not.
-
-    Returns
-    -------
-    P : (..., n, n) array
-    rank : int or (...) array of int
-        With `return_rank`.
+    An entry whose mirror image differs or is exactly zero has the whole derivative in the triangle that is
+    read.
 
     Raises
     ------
-    numpy.linalg.LinAlgError
-        If the eigendecomposition does not converge.
     ValueError
         If `atol` or `rtol` is negative, or an entry is not finite.
-
-    Notes
-    -----
-    The derivative is that among matrices of constant rank, as for :func:`pinv`.
 
     Examples
     --------
@@ -261,6 +225,7 @@ def _plain_lstsq(a: Any, b: Any, *options: Any) -> Any:
     return x, residues, rank, s
 
 
+@documented_like(scipy.linalg.lstsq)
 @as_scipy_returns
 def lstsq(
     a: Any,
@@ -271,36 +236,9 @@ def lstsq(
     check_finite: bool = True,
     lapack_driver: str | None = None,
 ) -> Any:
-    """Least-squares solution of ``a x = b``, like ``scipy.linalg.lstsq``.
+    """`x`, `residues` and `s` are differentiable in `a` and `b`.
 
-    Parameters
-    ----------
-    a : (..., m, n) array
-    b : (m,) or (..., m, k) array
-    cond : float, optional
-        Singular values up to ``cond * largest`` count as zero; by default the rounding unit.
-    overwrite_a, overwrite_b : bool
-        For plain arrays.
-    check_finite : bool
-    lapack_driver : {'gelsd', 'gelsy', 'gelss'}, optional
-        For plain arrays; on Variables it decides what is returned, as in SciPy.
-
-    Returns
-    -------
-    x : (..., n) or (..., n, k) array
-        Of all minimizers of ``|b - a x|`` the least.
-    residues : () or (k,) array
-        ``|b - a x|²`` by columns; empty unless m > n and `a` has rank n, and for 'gelsy'.
-    rank : int
-    s : (..., min(m, n)) array
-        Singular values; None for 'gelsy'.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the singular value decomposition does not converge.
-    ValueError
-        If shapes do not fit together, an entry is not finite, or the driver is unknown.
+    On Variables `lapack_driver` decides only what is returned: for 'gelsy' neither residues nor `s`.
 
     Notes
     -----

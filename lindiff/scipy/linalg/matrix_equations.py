@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg.lapack import get_lapack_funcs
 
+from lindiff._docstrings import documented_like
 from lindiff.core.differential import Differential
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch, require_host
@@ -202,20 +203,11 @@ def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     return over_batch(2, 2, 2)(scipy.linalg.solve_sylvester)(a, b, q)
 
 
+@documented_like(scipy.linalg.solve_sylvester)
 @takes_lists
 @operator(_solve_sylvester)
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    """Solve ``a X + X b = q``.
-
-    Parameters
-    ----------
-    a : (..., m, m) array
-    b : (..., n, n) array
-    q : (..., m, n) array
-
-    Returns
-    -------
-    (..., m, n) array
+    """Differentiable in `a`, `b` and `q`.
 
     Raises
     ------
@@ -259,20 +251,11 @@ def _solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     return over_batch(2, 2)(scipy.linalg.solve_continuous_lyapunov)(a, q)
 
 
+@documented_like(scipy.linalg.solve_continuous_lyapunov)
 @takes_lists
 @operator(_solve_continuous_lyapunov)
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    """Solve ``a X + X aᴴ = q``.
-
-    Parameters
-    ----------
-    a : (..., n, n) array
-    q : (..., n, n) array
-
-    Returns
-    -------
-    (..., n, n) array
-        Hermitian if q is.
+    """Differentiable in `a` and `q`.
 
     Warns
     -----
@@ -321,23 +304,13 @@ def _solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     return over_batch(2, 2)(scipy.linalg.solve_discrete_lyapunov)(a, q, method)
 
 
+@documented_like(scipy.linalg.solve_discrete_lyapunov)
 @takes_lists
 @operator(_solve_discrete_lyapunov)
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
-    """Solve ``X = a X aᴴ + q``.
+    """Differentiable in `a` and `q`.
 
-    Parameters
-    ----------
-    a : (..., n, n) array
-    q : (..., n, n) array
-    method : {None, 'direct', 'bilinear'}
-        Of plain arrays, as SciPy has it: ``'direct'`` solves n² equations, ``'bilinear'`` is what is always
-        done on Variables; None takes the first for n < 10.
-
-    Returns
-    -------
-    (..., n, n) array
-        Hermitian if q is; in double precision.
+    On Variables the method is always 'bilinear'.  The result has double precision.
 
     Warns
     -----
@@ -506,35 +479,16 @@ def _discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool
     return X, Differential(pushforward, pullback)
 
 
+@documented_like(scipy.linalg.solve_continuous_are)
 def solve_continuous_are(
     a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
 ) -> Any:
-    """Solve the Riccati equation ``eᴴXa + aᴴXe - (eᴴXb + s) r⁻¹ (bᴴXe + sᴴ) + q = 0``.
+    """Differentiable in all matrices.
 
-    Parameters
-    ----------
-    a : (..., m, m) array
-    b : (..., m, n) array
-    q : (..., m, m) array
-        Hermitian, as its gradient is.
-    r : (..., n, n) array
-        Hermitian, as its gradient is; not singular.
-    e : (..., m, m) array, optional
-        Not singular; the identity by default.
-    s : (..., m, n) array, optional
-        Zero by default.
-    balanced : bool
-        Whether the data is balanced before it is factored; with e it never is.
-
-    Returns
-    -------
-    (..., m, m) array
-        The Hermitian solution that stabilizes.
+    The gradients of `q` and `r` are Hermitian.  With `e` the data is never balanced before it is factored.
 
     Raises
     ------
-    numpy.linalg.LinAlgError
-        If there is none, to rounding.
     ValueError
         If shapes do not fit together, q or r is not Hermitian, r or e is singular, or there are NaNs.
 
@@ -556,35 +510,16 @@ def solve_continuous_are(
     return _continuous_are(a, b, q, r, e, s, balanced)
 
 
+@documented_like(scipy.linalg.solve_discrete_are)
 def solve_discrete_are(
     a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
 ) -> Any:
-    """Solve the Riccati equation ``aᴴXa - eᴴXe - (aᴴXb + s) (r + bᴴXb)⁻¹ (bᴴXa + sᴴ) + q = 0``.
+    """Differentiable in all matrices.
 
-    Parameters
-    ----------
-    a : (..., m, m) array
-    b : (..., m, n) array
-    q : (..., m, m) array
-        Hermitian, as its gradient is.
-    r : (..., n, n) array
-        Hermitian, as its gradient is.
-    e : (..., m, m) array, optional
-        Not singular; the identity by default.
-    s : (..., m, n) array, optional
-        Zero by default.
-    balanced : bool
-        Whether the data is balanced before it is factored; with e it never is.
-
-    Returns
-    -------
-    (..., m, m) array
-        The Hermitian solution that stabilizes.
+    The gradients of `q` and `r` are Hermitian.  With `e` the data is never balanced before it is factored.
 
     Raises
     ------
-    numpy.linalg.LinAlgError
-        If there is none, to rounding.
     ValueError
         If shapes do not fit together, q or r is not Hermitian, e is singular, or there are NaNs.
 

@@ -29,29 +29,10 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """QR factorization, like ``scipy.linalg.qr``.
+    """Differentiable in `a`, where its first ``k = min(m, n)`` columns (after pivoting) have full rank.
 
-    Parameters
-    ----------
-    a : (..., m, n) array
-        Its first ``k = min(m, n)`` columns (after pivoting) of full rank, for a derivative.
-    overwrite_a, lwork
-        For plain arrays.
-    mode : {'full', 'r', 'economic', 'raw'}
-        The columns of a full Q beyond the n-th have a derivative only in functions of the space that they
-        span.  'raw' has none.
-    pivoting : bool
-        Exchange columns so that the diagonal of R descends, ``a[:, P] = Q R``.
-    check_finite : bool
-        Refuse NaN and infinity.
-
-    Returns
-    -------
-    Q : (..., m, m) or (..., m, k) array
-        Unless mode is 'r'.
-    R : (..., m, n) or (..., k, n) array
-    P : (..., n) array of integers
-        If `pivoting`.  Without derivative: small changes of `a` do not change the exchanges.
+    P is constant: small changes of `a` do not change the exchanges.  The columns of a full Q beyond the n-th
+    have a derivative only in functions of the space that they span.
 
     Raises
     ------
@@ -127,26 +108,9 @@ def rq(
     mode: str = "full",
     check_finite: bool = True,
 ) -> Any:
-    """RQ factorization ``a = R Q``, like ``scipy.linalg.rq``.
+    """Differentiable in `a`, where its last ``k = min(m, n)`` rows have full rank.
 
-    Parameters
-    ----------
-    a : (..., m, n) array
-        Its last ``k = min(m, n)`` rows of full rank, for a derivative.
-    overwrite_a, lwork
-        For plain arrays.
-    mode : {'full', 'r', 'economic'}
-        The rows of a full Q before the last m have a derivative only in functions of the space that they
-        span.
-    check_finite : bool
-        Refuse NaN and infinity.
-
-    Returns
-    -------
-    R : (..., m, n) or (..., m, k) array
-        Zero below the diagonal that ends in the lower right corner.
-    Q : (..., n, n) or (..., k, n) array
-        Unless mode is 'r'.
+    The rows of a full Q before the last m have a derivative only in functions of the space that they span.
 
     Raises
     ------
@@ -187,28 +151,9 @@ def qr_multiply(
     overwrite_a: bool = False,
     overwrite_c: bool = False,
 ) -> Any:
-    """QR factorization and product of Q with a matrix, like ``scipy.linalg.qr_multiply``.
+    """Differentiable in `a` and `c`, where the first ``min(m, n)`` columns of `a` have full rank.
 
-    Parameters
-    ----------
-    a : (..., m, n) array
-        Its first ``k = min(m, n)`` columns (after pivoting) of full rank, for a derivative.
-    c : (p, ) or (..., p, q) array
-    mode : {'left', 'right'}
-        Give ``Q c`` with Q on the left side, or ``c Q``.
-    pivoting : bool
-        Exchange columns, ``a[:, P] = Q R``.
-    conjugate : bool
-        Multiply with the conjugate of Q.
-    overwrite_a, overwrite_c : bool
-        For plain arrays.
-
-    Returns
-    -------
-    CQ : array
-    R : (..., k, n) array
-    P : (..., n) array of integers
-        If `pivoting`.
+    P is constant: small changes of `a` do not change the exchanges.
 
     Raises
     ------

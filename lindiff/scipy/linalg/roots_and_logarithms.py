@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 
 import lindiff.linalg
+from lindiff._docstrings import documented_like
 from lindiff.core.differential import Differential
 from lindiff.linalg._backend import operator
 from lindiff.linalg._matrices import adjoint, block_triangle, upper_right
@@ -52,23 +53,9 @@ def _sqrtm(A: Any) -> Any:
     return X, primary(lambda E: equation().solve(E))
 
 
+@documented_like(scipy.linalg.sqrtm)
 def sqrtm(A: Any, disp: Any = UNSET, blocksize: Any = UNSET) -> Any:
-    """Principal square root of a matrix, ``X X = A``.
-
-    Parameters
-    ----------
-    A : (..., n, n) array
-    disp : bool, optional
-        False adds an estimate of the error; deprecated since SciPy 1.16.
-    blocksize : int, optional
-        Of SciPy's algorithm; deprecated since SciPy 1.16.
-
-    Returns
-    -------
-    X : (..., n, n) array
-        Real for real A without negative eigenvalues.
-    errest : float
-        Under ``disp=False``.
+    """Differentiable in `A`, unless it is singular.
 
     Warns
     -----
@@ -111,20 +98,9 @@ def _signm(A: Any) -> Any:
     return S, primary(lambda E: equation().solve(E - S @ E @ S))
 
 
+@documented_like(scipy.linalg.signm)
 def signm(A: Any, disp: Any = UNSET) -> Any:
-    """Matrix sign function: -1 where eigenvalues have negative real part, 1 where it is positive.
-
-    Parameters
-    ----------
-    A : (..., n, n) array
-    disp : bool, optional
-        False adds an estimate of the error; deprecated since SciPy 1.16.
-
-    Returns
-    -------
-    S : (..., n, n) array
-    errest : float
-        Under ``disp=False``.
+    """Differentiable in `A`, unless an eigenvalue lies on the imaginary axis.
 
     Raises
     ------
@@ -237,21 +213,9 @@ def _logm(A: Any) -> Any:
     return X, primary(_derivative_of_logm(A, X))
 
 
+@documented_like(scipy.linalg.logm)
 def logm(A: Any, disp: Any = UNSET) -> Any:
-    """Principal logarithm of a matrix, ``expm(X) = A``.
-
-    Parameters
-    ----------
-    A : (..., n, n) array
-    disp : bool, optional
-        False adds an estimate of the error; deprecated since SciPy 1.16.
-
-    Returns
-    -------
-    X : (..., n, n) array
-        Real for real A without negative eigenvalues.
-    errest : float
-        Under ``disp=False``.
+    """Differentiable in `A`, unless it is singular.
 
     Warns
     -----
@@ -314,19 +278,9 @@ def _power(A: Any, t: Any) -> Any:
     )
 
 
+@documented_like(scipy.linalg.fractional_matrix_power)
 def fractional_matrix_power(A: Any, t: Any) -> Any:
-    """Power of a matrix, ``Aᵗ``.
-
-    Parameters
-    ----------
-    A : (..., n, n) array
-    t : float
-        May be differentiated, too.
-
-    Returns
-    -------
-    (..., n, n) array
-        Real for real A without negative eigenvalues, and for integer t.
+    """Differentiable in `A` and `t`.
 
     Raises
     ------

@@ -33,29 +33,9 @@ def schur(
     sort: Sort = None,
     check_finite: bool = True,
 ) -> Any:
-    """Schur form ``a = Z T Zᴴ``, like ``scipy.linalg.schur``.
+    """T and Z are differentiable in `a`, where its eigenvalues are distinct.
 
-    Parameters
-    ----------
-    a : (..., n, n) array
-        With distinct eigenvalues, for a derivative.
-    output : {'real', 'complex'}
-        For real `a`: T has a block of size 2 for each pair of complex eigenvalues, or T and Z are complex.
-    lwork, overwrite_a
-        For plain arrays.
-    sort : {None, callable, 'lhp', 'rhp', 'iuc', 'ouc'}
-        Which eigenvalues come first.
-    check_finite : bool
-        Refuse NaN and infinity.
-
-    Returns
-    -------
-    T : (..., n, n) array
-        Upper triangular, but for blocks ``[[x, y], [z, x]]`` with ``y z < 0``.
-    Z : (..., n, n) array
-        Unitary.
-    sdim : int
-        How many eigenvalues come first.  Only with `sort`.
+    In the real form, a pair of complex eigenvalues gives a block ``[[x, y], [z, x]]``, where ``y z < 0``.
 
     Raises
     ------

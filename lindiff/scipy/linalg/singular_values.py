@@ -30,28 +30,10 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:
-    """Singular value decomposition, like ``scipy.linalg.svd``.
+    """Differentiable in `a`.
 
-    Parameters
-    ----------
-    a : (..., m, n) array
-    full_matrices : bool
-        Give square U and Vh.  What they hold beyond the first ``min(m, n)`` vectors has a derivative only in
-        functions of the space that it spans.
-    compute_uv : bool
-        Give U and Vh as well as s.
-    overwrite_a : bool
-        For plain arrays.
-    check_finite : bool
-        Refuse NaN and infinity.
-    lapack_driver : {'gesdd', 'gesvd'}
-        For plain arrays.
-
-    Returns
-    -------
-    U : (..., m, m) or (..., m, k) array
-    s : (..., k) array
-    Vh : (..., n, n) or (..., k, n) array
+    What square U and Vh hold beyond the first ``min(m, n)`` vectors has a derivative only in functions of the
+    space that it spans.  `lapack_driver` is for plain arrays.
 
     Raises
     ------
@@ -84,19 +66,7 @@ def svd(
 
 @drop_in(scipy.linalg.svdvals, 2, anywhere=True)
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Singular values, descending, like ``scipy.linalg.svdvals``.
-
-    Parameters
-    ----------
-    a : (..., m, n) array
-    overwrite_a : bool
-        For plain arrays.
-    check_finite : bool
-        Refuse NaN and infinity.
-
-    Returns
-    -------
-    (..., k) array
+    """Differentiable in `a`.
 
     Examples
     --------
@@ -109,18 +79,7 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any
 
 @drop_in(scipy.linalg.orth, 2)
 def orth(A: Any, rcond: float | None = None) -> Any:
-    """An orthonormal basis of the range of a matrix, like ``scipy.linalg.orth``.
-
-    Parameters
-    ----------
-    A : (..., m, n) array
-        Of one rank r, in a batch and under small changes.
-    rcond : float, optional
-        Singular values up to rcond times the largest count as zero.
-
-    Returns
-    -------
-    (..., m, r) array
+    """Differentiable in `A`, whose rank must be the same throughout a batch and under small changes.
 
     Warns
     -----
@@ -166,24 +125,9 @@ def null_space(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:
-    """An orthonormal basis of the null space of a matrix, like ``scipy.linalg.null_space``.
+    """Differentiable in `A`, whose rank must be the same throughout a batch and under small changes.
 
-    Parameters
-    ----------
-    A : (..., m, n) array
-        Of one rank r, in a batch and under small changes.
-    rcond : float, optional
-        Singular values up to rcond times the largest count as zero.
-    overwrite_a : bool
-        For plain arrays.
-    check_finite : bool
-        Refuse NaN and infinity.
-    lapack_driver : {'gesdd', 'gesvd'}
-        For plain arrays.
-
-    Returns
-    -------
-    (..., n, n - r) array
+    `lapack_driver` is for plain arrays.
 
     Warns
     -----
@@ -226,21 +170,7 @@ def _relative_cutoff(A: Any, rcond: float | None) -> float:
 
 @drop_in(scipy.linalg.polar, 2)
 def polar(a: Any, side: str = "right") -> Any:
-    """Polar decomposition ``a = u p`` or ``a = p u``, like ``scipy.linalg.polar``.
-
-    Parameters
-    ----------
-    a : (..., m, n) array
-        Of full rank, for a derivative.
-    side : {'right', 'left'}
-        Where p stands.
-
-    Returns
-    -------
-    u : (..., m, n) array
-        With orthonormal columns, or rows if there are fewer.
-    p : (..., n, n) or (..., m, m) array
-        Hermitian, positive semidefinite.
+    """Differentiable in `a`, where it has full rank.
 
     Raises
     ------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff._docstrings import documented_like
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
 from lindiff.linalg import factors
@@ -81,6 +82,7 @@ def _plain_solve(a: Any, b: Any, **options: Any) -> Any:
     return over_batch(2, axes_of(b))(scipy.linalg.solve)(a, b, **options)
 
 
+@documented_like(scipy.linalg.solve)
 def solve(
     a: Any,
     b: Any,
@@ -91,37 +93,16 @@ def solve(
     assume_a: str | None = None,
     transposed: bool = False,
 ) -> Any:
-    """Solve ``a x = b``, like ``scipy.linalg.solve``.
+    """Differentiable in `a` and `b`.
 
     Parameters
     ----------
-    a : (..., n, n) array
-    b : (n,) or (..., n, k) array
-    lower : bool
-        Which triangle of a symmetric, Hermitian or positive definite `a` is read.
-    overwrite_a, overwrite_b : bool
-        For plain arrays.
-    check_finite : bool
-        Refuse NaN and infinity in any entry, read or not.
     assume_a : str, optional
         What `a` is: 'general', 'diagonal', 'tridiagonal', 'banded', 'upper triangular', 'lower triangular',
         'symmetric', 'hermitian', 'positive definite', or 'gen', 'sym', 'her', 'pos'.  By default it is found
         out.
     transposed : bool
         Solve ``aᵀ x = b``; for real `a` alone.
-
-    Returns
-    -------
-    (..., n) or (..., n, k) array
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If `a` is singular, or not positive definite where it should be.
-    ValueError
-        If shapes do not fit together, `assume_a` is unknown, or an entry is not finite.
-    NotImplementedError
-        For complex `a` with `transposed`.
 
     Warns
     -----
@@ -178,6 +159,7 @@ def solve(
         return on_columns(lambda B: factors.solve(a, B, bool(transposed), factor), b)
 
 
+@documented_like(scipy.linalg.solve_triangular)
 def solve_triangular(
     a: Any,
     b: Any,
@@ -187,31 +169,12 @@ def solve_triangular(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve ``a x = b`` for a triangular matrix, like ``scipy.linalg.solve_triangular``.
+    """Differentiable in `a` and `b`.
 
-    Parameters
-    ----------
-    a : (..., n, n) array
-        Only the triangle named by `lower` is read; its gradient is a triangle, too.
-    b : (n,) or (..., n, k) array
-    trans : {0, 1, 2, 'N', 'T', 'C'}
-        Solve with a, aᵀ or aᴴ.
-    lower : bool
-    unit_diagonal : bool
-        The diagonal is taken as ones, and has no gradient.
-    overwrite_b : bool
-        For plain arrays.
-    check_finite : bool
-        Refuse NaN and infinity in any entry, read or not.
-
-    Returns
-    -------
-    (..., n) or (..., n, k) array
+    The gradient of `a` is a triangle: the one that is read, without a diagonal that is taken as ones.
 
     Raises
     ------
-    numpy.linalg.LinAlgError
-        If an entry on the diagonal is zero.
     ValueError
         If shapes do not fit together, or an entry is not finite.
 
@@ -279,6 +242,7 @@ def _given(assume_a: str | None, lower: bool) -> dict[str, Any]:
     return {"assume_a": assume_a, "lower": lower} if assume_a is not None or lower else {}
 
 
+@documented_like(scipy.linalg.inv)
 def inv(
     a: Any,
     overwrite_a: bool = False,
@@ -287,30 +251,9 @@ def inv(
     assume_a: str | None = None,
     lower: bool = False,
 ) -> Any:
-    """Inverse of a matrix, like ``scipy.linalg.inv``.
+    """Differentiable in `a`.
 
-    Parameters
-    ----------
-    a : (..., n, n) array
-    overwrite_a : bool
-        For plain arrays.
-    check_finite : bool
-    assume_a : str, optional
-        'gen', 'diagonal', 'upper triangular', 'lower triangular', 'sym', 'her', 'pos', see :func:`solve`;
-        with SciPy 1.17 or later.
-    lower : bool
-        Which triangle of a symmetric, Hermitian or positive definite `a` is read.
-
-    Returns
-    -------
-    (..., n, n) array
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If `a` is singular.
-    ValueError
-        If `a` is not square, or an entry is not finite.
+    `assume_a` and `lower` need SciPy 1.17 or later.
 
     Notes
     -----
@@ -333,20 +276,11 @@ def inv(
     return _inv(a, assume_a=assume_a, lower=lower)
 
 
+@documented_like(scipy.linalg.det)
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Determinant of a matrix, like ``scipy.linalg.det``.
+    """Differentiable in `a`, singular or not.
 
-    Parameters
-    ----------
-    a : (..., n, n) array
-    overwrite_a : bool
-        For plain arrays.
-    check_finite : bool
-
-    Returns
-    -------
-    (...) array
-        In double precision, also of a matrix in single precision.
+    The result has double precision, also that of a matrix in single precision.
 
     Raises
     ------
@@ -355,7 +289,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
     Notes
     -----
-    2n³/3 flops, and 4n³/3 backward from the same LU factors.  Right for singular `a`, too.
+    2n³/3 flops, and 4n³/3 backward from the same LU factors.
 
     Examples
     --------
@@ -376,30 +310,14 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 # -- norms ---------------------------------------------------------------------------------------------------
 
 
+@documented_like(scipy.linalg.norm)
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
-    """Norm of a vector or matrix, like ``scipy.linalg.norm``.
-
-    Parameters
-    ----------
-    a : array
-    ord : int, float, inf, 'fro' or 'nuc', optional
-        See ``np.linalg.norm``.
-    axis : int or pair of int, optional
-    keepdims : bool
-    check_finite : bool
-
-    Returns
-    -------
-    number or array
+    """Differentiable in `a`, with the subgradient 0 at 0.
 
     Raises
     ------
     ValueError
         If an entry is not finite, or `ord` does not go with the number of axes.
-
-    Notes
-    -----
-    The subgradient of a norm is 0 at 0.
 
     Examples
     --------

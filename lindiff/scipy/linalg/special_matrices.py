@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff._docstrings import documented_like
 from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.linalg._batches import over_batch
@@ -48,19 +49,9 @@ def _toeplitz(c: Any, r: Any) -> Any:
     return _by_rows(diagonals[..., i - j + max(r.shape[-1] - 1, 0)])
 
 
+@documented_like(scipy.linalg.toeplitz)
 def toeplitz(c: Any, r: Any = None) -> Any:
-    """Toeplitz matrix of a first column and a first row, like ``scipy.linalg.toeplitz``.
-
-    Parameters
-    ----------
-    c : (..., m) array
-        First column.
-    r : (..., n) array, optional
-        First row, of which the first entry is ignored; by default the conjugate of `c`.
-
-    Returns
-    -------
-    (..., m, n) array
+    """Differentiable in `c` and `r`.
 
     Examples
     --------
@@ -77,16 +68,9 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return over_batch(1, 1)(scipy.linalg.toeplitz)(c, r) if is_plain(c, r) else _toeplitz(c, r)
 
 
+@documented_like(scipy.linalg.circulant)
 def circulant(c: Any) -> Any:
-    """Circulant matrix of a first column, like ``scipy.linalg.circulant``.
-
-    Parameters
-    ----------
-    c : (..., n) array
-
-    Returns
-    -------
-    (..., n, n) array
+    """Differentiable in `c`.
 
     Examples
     --------
@@ -104,19 +88,11 @@ def circulant(c: Any) -> Any:
     return _by_rows(c[..., i[:, None] - i])
 
 
+@documented_like(scipy.linalg.hankel)
 def hankel(c: Any, r: Any = None) -> Any:
-    """Hankel matrix of a first column and a last row, like ``scipy.linalg.hankel``.
+    """Differentiable in `c` and `r`.
 
-    Parameters
-    ----------
-    c : (..., m) array
-        First column.  Leading axes are a batch, as announced for SciPy 1.19.
-    r : (..., n) array, optional
-        Last row, of which the first entry is ignored; by default zeros, as many as `c` has entries.
-
-    Returns
-    -------
-    (..., m, n) array
+    Leading axes are a batch, as announced for SciPy 1.19.
 
     Examples
     --------
@@ -134,20 +110,9 @@ def hankel(c: Any, r: Any = None) -> Any:
     return _by_rows(joined(c, r[..., 1:])[..., i + j])
 
 
+@documented_like(scipy.linalg.convolution_matrix)
 def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
-    """The matrix A with ``A @ v`` equal to ``np.convolve(a, v, mode)``, as SciPy's function of this name.
-
-    Parameters
-    ----------
-    a : (..., m) array
-    n : int
-        The length of v.
-    mode : {'full', 'valid', 'same'}
-
-    Returns
-    -------
-    (..., k, n) array
-        With k rows, which is m + n - 1, ``max(m, n)`` or ``max(m, n) - min(m, n) + 1`` by mode.
+    """Differentiable in `a`.
 
     Raises
     ------
@@ -170,17 +135,9 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     return _by_rows(np.where(placed(rows > 0, a), a[..., rows - 1], 0.0).astype(a.dtype))
 
 
+@documented_like(scipy.linalg.block_diag)
 def block_diag(*arrs: Any) -> Any:
-    """Block diagonal matrix, like ``scipy.linalg.block_diag``.
-
-    Parameters
-    ----------
-    *arrs : (..., m, n) arrays
-        One with a single axis is a row, a number a block of order 1.
-
-    Returns
-    -------
-    (..., M, N) array
+    """Differentiable in all blocks.
 
     Examples
     --------
@@ -207,17 +164,9 @@ def block_diag(*arrs: Any) -> Any:
     return laid_out(np.concatenate(rows, axis=-2), "C")
 
 
+@documented_like(scipy.linalg.khatri_rao)
 def khatri_rao(a: Any, b: Any) -> Any:
-    """Products of Kronecker of the columns of two matrices, like ``scipy.linalg.khatri_rao``.
-
-    Parameters
-    ----------
-    a : (..., m, k) array
-    b : (..., n, k) array
-
-    Returns
-    -------
-    (..., m * n, k) array
+    """Differentiable in `a` and `b`.
 
     Raises
     ------
@@ -241,22 +190,9 @@ def khatri_rao(a: Any, b: Any) -> Any:
     return np.reshape(products, (*products.shape[:-3], a.shape[-2] * b.shape[-2], a.shape[-1]))
 
 
+@documented_like(scipy.linalg.companion)
 def companion(a: Any) -> Any:
-    """Companion matrix of a polynomial, like ``scipy.linalg.companion``.
-
-    Parameters
-    ----------
-    a : (..., n) array
-        Coefficients, highest power first; n is 2 or more, and ``a[..., 0]`` not zero.
-
-    Returns
-    -------
-    (..., n - 1, n - 1) array
-
-    Raises
-    ------
-    ValueError
-        If there are too few coefficients, or the first is zero.
+    """Differentiable in `a`.
 
     Examples
     --------
@@ -279,20 +215,9 @@ def companion(a: Any) -> Any:
     return _by_rows(np.concatenate([first[..., None, :], shifts], axis=-2))
 
 
+@documented_like(scipy.linalg.fiedler)
 def fiedler(a: Any) -> Any:
-    """Matrix of the distances ``|a_i - a_j|``, like ``scipy.linalg.fiedler``.
-
-    Parameters
-    ----------
-    a : (..., n) array
-
-    Returns
-    -------
-    (..., n, n) array
-
-    Notes
-    -----
-    The subgradient of the absolute value is 0 at 0.
+    """Differentiable in `a`, with the subgradient 0 of ``|a_i - a_j|`` at 0.
 
     Examples
     --------
@@ -308,19 +233,9 @@ def fiedler(a: Any) -> Any:
     return _by_rows(np.abs(a[..., :, None] - a[..., None, :]))
 
 
+@documented_like(scipy.linalg.leslie)
 def leslie(f: Any, s: Any) -> Any:
-    """Leslie matrix of a population, like ``scipy.linalg.leslie``.
-
-    Parameters
-    ----------
-    f : (..., n) array
-        Fecundities, the first row.
-    s : (..., n - 1) array
-        Survival rates, below the diagonal; not empty.
-
-    Returns
-    -------
-    (..., n, n) array
+    """Differentiable in `f` and `s`.
 
     Raises
     ------

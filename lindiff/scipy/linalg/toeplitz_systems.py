@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from lindiff._docstrings import documented_like
 from lindiff.core.arrays import zeros_beside
 from lindiff.core.differential import Differential
 from lindiff.core.variable import value
@@ -111,21 +112,11 @@ def _solve_toeplitz(c: Any, r: Any, b: Any) -> Any:
     return x, Differential(pushforward, pullback, linear_in=(2,))
 
 
+@documented_like(scipy.linalg.solve_toeplitz)
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    """Solve ``T x = b`` for a Toeplitz matrix, like ``scipy.linalg.solve_toeplitz``.
+    """Differentiable in `c_or_cr` and `b`.
 
-    Parameters
-    ----------
-    c_or_cr : (..., n) array, or tuple of two
-        First column c of T, and its first row r, of which the first entry is ignored; without it, r is the
-        conjugate of c.
-    b : (n,) or (..., n, k) array
-    check_finite : bool
-
-    Returns
-    -------
-    (..., n) or (..., n, k) array
-        In double precision.
+    The result has double precision.
 
     Raises
     ------
@@ -157,22 +148,11 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     return _solve_toeplitz(c, r, b)
 
 
+@documented_like(scipy.linalg.matmul_toeplitz)
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
-    """Product with a Toeplitz matrix, like ``scipy.linalg.matmul_toeplitz``.
+    """Differentiable in `c_or_cr` and `x`.
 
-    Parameters
-    ----------
-    c_or_cr : (..., m) array, or tuple of it and a (..., n) array
-        First column of T, and its first row, see :func:`solve_toeplitz`.
-    x : (n,) or (..., n, k) array
-    check_finite : bool
-    workers : int, optional
-        For plain arrays.
-
-    Returns
-    -------
-    (..., m) or (..., m, k) array
-        In double precision.
+    The result has double precision.  `workers` is for plain arrays.
 
     Raises
     ------
@@ -210,6 +190,7 @@ def _plain_matmul_toeplitz(c: Any, r: Any, x: Any, workers: Any) -> Any:
     return matmul(c, r, x)
 
 
+@documented_like(scipy.linalg.solve_circulant)
 def solve_circulant(
     c: Any,
     b: Any,
@@ -219,29 +200,10 @@ def solve_circulant(
     baxis: int = 0,
     outaxis: int = 0,
 ) -> Any:
-    """Solve ``C x = b`` for a circulant matrix, like ``scipy.linalg.solve_circulant``.
-
-    Parameters
-    ----------
-    c : array
-        First columns of the matrices, along `caxis`.
-    b : array
-        Right-hand sides, along `baxis`.
-    singular : {'raise', 'lstsq'}
-        What is done about eigenvalues of size up to `tol`: an error, or they are left out.
-    tol : float, optional
-        By default the rounding unit times n times the largest eigenvalue.
-    caxis, baxis, outaxis : int
-
-    Returns
-    -------
-    array
-        Solutions along `outaxis`.
+    """Differentiable in `c` and `b`.
 
     Raises
     ------
-    numpy.linalg.LinAlgError
-        If C is singular to rounding, unless `singular` is 'lstsq'.
     ValueError
         If lengths differ.
 

@@ -119,24 +119,7 @@ def convolve(
     origin: Any = 0,
     **options: Any,
 ) -> Any:
-    """Convolve an image with weights, like ``scipy.ndimage.convolve``.
-
-    Parameters
-    ----------
-    input, weights : arrays
-        Differentiable.
-    output : dtype, optional
-    mode : {'reflect', 'constant', 'nearest', 'mirror', 'wrap', 'grid-mirror', 'grid-constant', 'grid-wrap'}
-        How the image goes on beyond its edges.
-    cval : number
-        Of the mode 'constant'; differentiable.
-    origin : int or sequence of int
-    **options
-        ``axes`` in newer versions of SciPy.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input`, `weights` and `cval`.
 
     Raises
     ------
@@ -167,16 +150,7 @@ def correlate(
     origin: Any = 0,
     **options: Any,
 ) -> Any:
-    """Correlate an image with weights, like ``scipy.ndimage.correlate``.
-
-    Parameters
-    ----------
-    input, weights, output, mode, cval, origin, **options
-        As for :func:`convolve`.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input`, `weights` and `cval`.
 
     Examples
     --------
@@ -198,16 +172,7 @@ def convolve1d(
     cval: Any = 0.0,
     origin: int = 0,
 ) -> Any:
-    """Convolve along one axis, like ``scipy.ndimage.convolve1d``.
-
-    Parameters
-    ----------
-    input, weights, axis, output, mode, cval, origin
-        As for :func:`convolve`.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input`, `weights` and `cval`.
 
     Examples
     --------
@@ -229,16 +194,7 @@ def correlate1d(
     cval: Any = 0.0,
     origin: int = 0,
 ) -> Any:
-    """Correlate along one axis, like ``scipy.ndimage.correlate1d``.
-
-    Parameters
-    ----------
-    input, weights, axis, output, mode, cval, origin
-        As for :func:`convolve`.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input`, `weights` and `cval`.
 
     Examples
     --------
@@ -292,24 +248,7 @@ def gaussian_filter1d(
     truncate: float = 4.0,
     **options: Any,
 ) -> Any:
-    """Filter by a Gaussian, or its derivative, along one axis, like ``scipy.ndimage.gaussian_filter1d``.
-
-    Parameters
-    ----------
-    input : array
-        Differentiable.
-    sigma : number
-        Differentiable; the number of weights stays constant.
-    axis, order : int
-    output, mode, cval
-        As for :func:`convolve`.
-    truncate : float
-    **options
-        ``radius``.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input`, `sigma` and `cval`.  The number of weights stays constant.
 
     Examples
     --------
@@ -355,24 +294,7 @@ def gaussian_filter(
     truncate: float = 4.0,
     **options: Any,
 ) -> Any:
-    """Filter an image by a Gaussian, or its derivatives, like ``scipy.ndimage.gaussian_filter``.
-
-    Parameters
-    ----------
-    input : array
-        Differentiable.
-    sigma : number, or one for each axis
-        Differentiable; the number of weights stays constant.
-    order : int or sequence of int
-    output, mode, cval
-        As for :func:`convolve`; a mode for each axis, too.
-    truncate : float
-    **options
-        ``radius`` and ``axes``.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input`, `sigma` and `cval`.  The number of weights stays constant.
 
     Examples
     --------
@@ -402,18 +324,7 @@ def uniform_filter1d(
     cval: Any = 0.0,
     origin: int = 0,
 ) -> Any:
-    """The running mean along one axis, like ``scipy.ndimage.uniform_filter1d``.
-
-    Parameters
-    ----------
-    input : array
-    size, axis : int
-    output, mode, cval, origin
-        As for :func:`convolve`.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input` and `cval`.
 
     Examples
     --------
@@ -444,18 +355,7 @@ def uniform_filter(
     origin: Any = 0,
     **options: Any,
 ) -> Any:
-    """The mean of a box around each pixel, like ``scipy.ndimage.uniform_filter``.
-
-    Parameters
-    ----------
-    input : array
-    size : int or sequence of int
-    output, mode, cval, origin, **options
-        As for :func:`convolve`.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input` and `cval`.
 
     Examples
     --------
@@ -500,18 +400,7 @@ def _edges(name: str, smooth: list[float], input: Any, axis: int, output: Any, m
 
 @drop_in(scipy.ndimage.sobel)
 def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
-    """Sobel's filter, like ``scipy.ndimage.sobel``.
-
-    Parameters
-    ----------
-    input : array
-    axis : int
-    output, mode, cval
-        As for :func:`convolve`.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input` and `cval`.
 
     Examples
     --------
@@ -525,18 +414,7 @@ def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect",
 
 @drop_in(scipy.ndimage.prewitt)
 def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
-    """Prewitt's filter, like ``scipy.ndimage.prewitt``.
-
-    Parameters
-    ----------
-    input : array
-    axis : int
-    output, mode, cval
-        As for :func:`convolve`.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input` and `cval`.
 
     Examples
     --------
@@ -550,17 +428,7 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect
 
 @drop_in(scipy.ndimage.laplace)
 def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, **options: Any) -> Any:
-    """Laplace's filter by second differences, like ``scipy.ndimage.laplace``.
-
-    Parameters
-    ----------
-    input : array
-    output, mode, cval, **options
-        As for :func:`convolve`.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input` and `cval`.
 
     Examples
     --------
@@ -588,16 +456,7 @@ def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0
 def gaussian_laplace(
     input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, **options: Any
 ) -> Any:
-    """Laplace's filter by second derivatives of a Gaussian, like ``scipy.ndimage.gaussian_laplace``.
-
-    Parameters
-    ----------
-    input, sigma, output, mode, cval, **options
-        As for :func:`gaussian_filter`, but ``axes``.
-
-    Returns
-    -------
-    array of the shape of `input`
+    """Differentiable in `input`, `sigma` and `cval`.  The number of weights stays constant.
 
     Examples
     --------

@@ -180,36 +180,12 @@ def map_coordinates(
     cval: Any = 0.0,
     prefilter: bool = True,
 ) -> Any:
-    """An image at given places, by splines, like ``scipy.ndimage.map_coordinates``.
-
-    Parameters
-    ----------
-    input : array
-        Differentiable.
-    coordinates : array
-        Along the first axis the coordinates of each place; differentiable.
-    output : dtype, optional
-    order : int
-        Degree of the spline, 0 to 5.
-    mode : {'reflect', 'constant', 'nearest', 'mirror', 'wrap', 'grid-mirror', 'grid-constant', 'grid-wrap'}
-        How the image goes on beyond its edges.
-    cval : number
-        Of the modes 'constant' and 'grid-constant'; differentiable.
-    prefilter : bool
-
-    Returns
-    -------
-    array of the shape of one coordinate
-
-    Raises
-    ------
-    TypeError
-        For an array as `output`.
+    """Differentiable in `input`, `coordinates` and `cval`.
 
     Notes
     -----
-    Values are SciPy's.  The derivative takes ``(order + 1)^ndim`` pixels for each place, and goes through the
-    filter that makes the coefficients of the spline, which is symmetric but for its edges.
+    The derivative takes ``(order + 1)^ndim`` pixels for each place.  It goes through the filter that makes
+    the coefficients of the spline, which is symmetric but for its edges.
 
     Examples
     --------
@@ -243,25 +219,7 @@ def shift(
     cval: Any = 0.0,
     prefilter: bool = True,
 ) -> Any:
-    """A shifted image, by splines, like ``scipy.ndimage.shift``.
-
-    Parameters
-    ----------
-    input : array
-        Differentiable.
-    shift : number, or one for each axis
-        Differentiable.
-    output, order, mode, cval, prefilter
-        As for :func:`map_coordinates`.
-
-    Returns
-    -------
-    array of the shape of `input`
-
-    Raises
-    ------
-    TypeError
-        For an array as `output`.
+    """Differentiable in `input`, `shift` and `cval`.
 
     Examples
     --------
@@ -294,26 +252,9 @@ def zoom(
     *,
     grid_mode: bool = False,
 ) -> Any:
-    """An image with other numbers of pixels, by splines, like ``scipy.ndimage.zoom``.
+    """Differentiable in `input` and `cval`.
 
-    Parameters
-    ----------
-    input : array
-        Differentiable.
-    zoom : float, or one for each axis
-        What it says is rounded to whole numbers of pixels: a constant.
-    output, order, mode, cval, prefilter
-        As for :func:`map_coordinates`.
-    grid_mode : bool
-
-    Returns
-    -------
-    array
-
-    Raises
-    ------
-    TypeError
-        For an array as `output`.
+    `zoom` is constant: what it says is rounded to whole numbers of pixels.
 
     Examples
     --------
@@ -365,28 +306,7 @@ def affine_transform(
     cval: Any = 0.0,
     prefilter: bool = True,
 ) -> Any:
-    """An image at the places ``matrix @ o + offset``, like ``scipy.ndimage.affine_transform``.
-
-    Parameters
-    ----------
-    input : array
-        Differentiable.
-    matrix : (n,) or (n, n) array, or (n, n + 1) or (n + 1, n + 1) with the offset
-        Differentiable.
-    offset : number, or one for each axis
-        Differentiable.
-    output_shape : tuple of int, optional
-    output, order, mode, cval, prefilter
-        As for :func:`map_coordinates`.
-
-    Returns
-    -------
-    array
-
-    Raises
-    ------
-    TypeError
-        For an array as `output`.
+    """Differentiable in `input`, `matrix`, `offset` and `cval`.
 
     Examples
     --------
@@ -429,29 +349,7 @@ def rotate(
     cval: Any = 0.0,
     prefilter: bool = True,
 ) -> Any:
-    """A rotated image, by splines, like ``scipy.ndimage.rotate``.
-
-    Parameters
-    ----------
-    input : array
-        Differentiable.
-    angle : number
-        In degrees; differentiable, the shape of the result being constant.
-    axes : pair of int
-        The plane of rotation.
-    reshape : bool
-        Whether the result has room for the whole image.
-    output, order, mode, cval, prefilter
-        As for :func:`map_coordinates`.
-
-    Returns
-    -------
-    array
-
-    Raises
-    ------
-    TypeError
-        For an array as `output`.
+    """Differentiable in `input`, `angle` and `cval`.  The shape of the result is constant.
 
     Examples
     --------

@@ -10,6 +10,7 @@ import scipy.optimize
 import scipy.sparse
 from scipy.optimize._numdiff import group_columns
 
+from lindiff._docstrings import documented_like
 from lindiff.core import pytree
 from lindiff.scipy.optimize._bounds import bounds_of_tree
 from lindiff.scipy.optimize._flat import (
@@ -30,6 +31,7 @@ WITH_JACOBIAN = {"hybr", "lm"}
 NO_BOUNDS = (-np.inf, np.inf)
 
 
+@documented_like(scipy.optimize.least_squares)
 def least_squares(
     fun: Callable[..., Any],
     x0: Any,
@@ -41,7 +43,7 @@ def least_squares(
     kwargs: dict[str, Any] | None = None,
     **options: Any,
 ) -> Any:
-    """Minimize a sum of squares, like ``scipy.optimize.least_squares``, by the exact Jacobian.
+    """It minimizes over any tree of arrays, by the exact Jacobian.
 
     Parameters
     ----------
@@ -56,8 +58,6 @@ def least_squares(
     bounds : pair or scipy.optimize.Bounds
         Of one array: lower and upper, which broadcast to it.  Of a tree: also as
         :func:`lindiff.scipy.optimize.minimize` takes them.
-    method : {'trf', 'dogbox', 'lm'}
-    args, kwargs : optional
     **options
         SciPy's others.  With ``tr_solver="lsmr"`` the Jacobian is never formed: it is a linear operator that
         walks the record of one run.  With ``jac_sparsity`` it is a sparse matrix, from one walk for each
@@ -65,7 +65,7 @@ def least_squares(
 
     Returns
     -------
-    scipy.optimize.OptimizeResult
+    result : scipy.optimize.OptimizeResult
         With ``x`` in the form of `x0`; what else it has is of flat vectors.
 
     Raises
@@ -165,6 +165,7 @@ class _Structure:
         return scipy.sparse.csr_array((values, (self._rows, self._columns)), shape=self._shape)
 
 
+@documented_like(scipy.optimize.root)
 def root(
     fun: Callable[..., Any],
     x0: Any,
@@ -175,7 +176,7 @@ def root(
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
 ) -> Any:
-    """Solve a system of equations, like ``scipy.optimize.root``, by the exact Jacobian.
+    """It solves for any tree of arrays, by the exact Jacobian.
 
     Parameters
     ----------
@@ -184,7 +185,6 @@ def root(
     x0 : tree of arrays
         One array of any shape, where a number or a list of numbers is an array with one axis, as in SciPy; or
         any nesting with arrays in it.
-    args : tuple
     method : str
         One of SciPy's.  'hybr' and 'lm' get the exact Jacobian; the others use none.
     jac : callable or bool, optional
@@ -195,7 +195,7 @@ def root(
 
     Returns
     -------
-    scipy.optimize.OptimizeResult
+    sol : scipy.optimize.OptimizeResult
         With ``x`` in the form of `x0`; what else it has is of flat vectors.
 
     Raises

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
+from lindiff._docstrings import documented_like
 from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array
@@ -21,6 +22,7 @@ from lindiff.transforms.reverse import grad
 __all__ = ["curve_fit", "nnls"]
 
 
+@documented_like(scipy.optimize.curve_fit)
 def curve_fit(
     f: Callable[..., Any],
     xdata: Any,
@@ -37,33 +39,16 @@ def curve_fit(
     nan_policy: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Fit a function to data by least squares, like ``scipy.optimize.curve_fit``.
+    """Differentiable in `xdata`, `ydata`, `sigma`, `bounds` and whatever `f` picks up from around it.
 
-    Parameters
-    ----------
-    f : callable
-        ``f(xdata, *parameters)`` returns as many numbers as `ydata` has.  What it picks up from around it is
-        differentiable.
-    xdata, ydata, sigma : arrays
-        As in SciPy, differentiable; `sigma` may be a covariance matrix.
-    p0 : array, optional
-        Where the search begins.  The derivative of the fit with respect to it is 0.
-    absolute_sigma, check_finite, method, jac, full_output, nan_policy, **kwargs
-        As in SciPy.  Where something is differentiated the search gets the exact Jacobian, if `jac` is none.
-    bounds : pair or scipy.optimize.Bounds
-        Differentiable: a parameter that is held by a bound moves with it, and with nothing else.
-
-    Returns
-    -------
-    popt : (N,) array
-    pcov : (N, N) array
-    infodict, mesg, ier
-        With ``full_output=True``.
+    The derivative of the fit with respect to `p0` is 0.  A parameter that is held by a bound moves with it,
+    and with nothing else.  Where something is differentiated the search gets the exact Jacobian, unless `jac`
+    is given.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        In the walk: the data do not determine the parameters.
+        From the derivative, if the data do not determine the parameters.
     TypeError
         For ``nan_policy="omit"`` where something is differentiated.
 
@@ -201,20 +186,7 @@ def _as_floats(x: Any) -> Any:
 
 @drop_in(scipy.optimize.nnls)
 def nnls(A: Any, b: Any, maxiter: int | None = None, **options: Any) -> Any:
-    """Solve a least-squares problem with x ≥ 0, like ``scipy.optimize.nnls``.
-
-    Parameters
-    ----------
-    A, b : (M, N) and (M,) arrays
-        Differentiable.
-    maxiter, **options : optional
-        As in SciPy.
-
-    Returns
-    -------
-    x : (N,) array
-    rnorm : number
-        The norm of ``A x - b``.
+    """Differentiable in `A` and `b`.
 
     Notes
     -----

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
+from lindiff._docstrings import documented_like
 from lindiff.core import pytree
 from lindiff.scipy.optimize._bounds import bounds_of_tree
 from lindiff.scipy.optimize._flat import (
@@ -31,6 +32,7 @@ WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
 WITH_HESSIAN = {"dogleg", "trust-exact"}
 
 
+@documented_like(scipy.optimize.minimize)
 def minimize(
     fun: Callable[..., Any],
     x0: Any,
@@ -45,7 +47,7 @@ def minimize(
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
 ) -> Any:
-    """Minimize a function of any tree of arrays, like ``scipy.optimize.minimize``, by exact derivatives.
+    """It minimizes over any tree of arrays, by exact derivatives.
 
     Parameters
     ----------
@@ -55,7 +57,6 @@ def minimize(
         Where the search begins: one array of any shape, where a number or a list of numbers is an array with
         one axis, as in SciPy; or any nesting with arrays in it.  It runs in float64; complex arrays count as
         real and imaginary parts.
-    args : tuple
     method : str or callable, optional
         One of SciPy's.  It gets the gradient, from the same run as the value, if it takes one; products with
         the Hessian if it takes these (Newton-CG, trust-ncg, trust-krylov, trust-constr); the Hessian if it
@@ -71,13 +72,12 @@ def minimize(
     constraints : optional
         As SciPy takes them.  Functions in them are functions of x in the form of `x0`, and get exact
         derivatives where none are given; a ``LinearConstraint`` acts on the flat vector.
-    tol, options : optional
     callback : callable, optional
         As SciPy calls it, with x in the form of `x0`.
 
     Returns
     -------
-    scipy.optimize.OptimizeResult
+    res : scipy.optimize.OptimizeResult
         With ``x`` and ``jac`` in the form of `x0`; matrices in it are of flat vectors.
 
     Raises

@@ -9,39 +9,21 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
+from lindiff._docstrings import documented_like
 from lindiff.core.variable import value
 from lindiff.scipy.optimize._flat import as_arguments
 from lindiff.transforms.implicit import implicit
 
 __all__ = ["bisect", "brenth", "brentq", "newton", "ridder", "root_scalar", "toms748"]
 
-_OF_BRACKETS = inspect.signature(scipy.optimize.brentq).parameters
-XTOL, RTOL, MAXITER = (_OF_BRACKETS[name].default for name in ("xtol", "rtol", "maxiter"))
+_DOC = """Differentiable in `args`, any nesting of arrays, and whatever `f` picks up from around it.
 
-_DOC = """Find a root in a bracketing interval, like ``scipy.optimize.{name}``.
-
-Parameters
-----------
-f : callable
-    ``f(x, *args)`` returns a number.
-a, b : number
-    The ends of an interval over which f changes its sign.  The root does not depend on them: their
-    derivative is 0.
-args : tuple
-    Any nesting of arrays: differentiable, as is what `f` picks up from around it.
-{options}, maxiter, full_output, disp : optional
-    As in SciPy.
-
-Returns
--------
-x : number
-r : scipy.optimize.RootResults
-    With ``full_output=True``.
+The derivative of the root with respect to `a` and `b` is 0.
 
 Raises
 ------
 numpy.linalg.LinAlgError
-    In the walk: at a multiple root, which is no smooth function of the parameters.
+    From the derivative at a multiple root, which is no smooth function of the parameters.
 
 Notes
 -----
@@ -78,63 +60,36 @@ def _root(
     return implicit(found, equation, linear_solve=linear_solve)(*args), reports[0]
 
 
-def _bracketed(method: Any, f: Any, a: Any, b: Any, args: Any, full_output: bool, **options: Any) -> Any:
-    def search(args: tuple[Any, ...]) -> Any:
-        return method(_plainly(f), value(a), value(b), args, full_output=True, **options)
-
-    x, report = _root(search, f, as_arguments(args))
-    report.root = x
-    return (x, report) if full_output else x
-
-
 def _search_of(method: Callable[..., Any]) -> Callable[..., Any]:
     """SciPy's search in an interval, with derivatives of what it finds."""
+    signature = inspect.signature(method)
 
-    def search(
-        f: Callable[..., Any],
-        a: Any,
-        b: Any,
-        args: Any = (),
-        xtol: float = XTOL,
-        rtol: float = RTOL,
-        maxiter: int = MAXITER,
-        full_output: bool = False,
-        disp: bool = True,
-    ) -> Any:
-        return _bracketed(
-            method, f, a, b, args, full_output, xtol=xtol, rtol=rtol, maxiter=maxiter, disp=disp
-        )
+    def search(*args: Any, **options: Any) -> Any:
+        given = signature.bind(*args, **options).arguments
+        f, a, b = (given.pop(name) for name in ("f", "a", "b"))
+        parameters, is_full = as_arguments(given.pop("args", ())), given.pop("full_output", False)
+
+        def find(parameters: tuple[Any, ...]) -> Any:
+            return method(_plainly(f), value(a), value(b), parameters, full_output=True, **given)
+
+        x, report = _root(find, f, parameters)
+        report.root = x
+        return (x, report) if is_full else x
 
     search.__name__ = search.__qualname__ = method.__name__
-    search.__doc__ = _DOC.format(name=method.__name__, options="xtol, rtol")
-    return search
+    search.__signature__ = signature  # type: ignore[attr-defined]
+    search.__doc__ = _DOC.format(name=method.__name__)
+    return documented_like(method)(search)
 
 
 bisect = _search_of(scipy.optimize.bisect)
 brenth = _search_of(scipy.optimize.brenth)
 brentq = _search_of(scipy.optimize.brentq)
 ridder = _search_of(scipy.optimize.ridder)
+toms748 = _search_of(scipy.optimize.toms748)
 
 
-def toms748(
-    f: Callable[..., Any],
-    a: Any,
-    b: Any,
-    args: Any = (),
-    k: int = 1,
-    xtol: float = XTOL,
-    rtol: float = RTOL,
-    maxiter: int = MAXITER,
-    full_output: bool = False,
-    disp: bool = True,
-) -> Any:
-    options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
-    return _bracketed(scipy.optimize.toms748, f, a, b, args, full_output, k=k, **options)
-
-
-toms748.__doc__ = _DOC.format(name="toms748", options="k, xtol, rtol")
-
-
+@documented_like(scipy.optimize.newton)
 def newton(
     func: Callable[..., Any],
     x0: Any,
@@ -148,34 +103,14 @@ def newton(
     full_output: bool = False,
     disp: bool = True,
 ) -> Any:
-    """Find a root near a start by Newton's, Halley's or the secant method, like ``scipy.optimize.newton``.
+    """Differentiable in `args`, any nesting of arrays, and whatever `func` picks up from around it.
 
-    Parameters
-    ----------
-    func : callable
-        ``func(x, *args)`` returns numbers, real or complex.
-    x0, x1 : number, or array for `x0`
-        Where the search begins; from an array it goes element by element, and `func` acts so.  The derivative
-        of the root with respect to them is 0.
-    fprime, fprime2 : callable, optional
-        Derivatives of `func`, which choose the method, as in SciPy.
-    args : tuple
-        Any nesting of arrays: differentiable, as is what `func` picks up from around it.
-    tol, maxiter, rtol, full_output, disp : optional
-        As in SciPy.
-
-    Returns
-    -------
-    root : number or array
-    r : scipy.optimize.RootResults
-        With ``full_output=True`` and a number as `x0`.
-    converged, zero_der : arrays of bool
-        With ``full_output=True`` and an array as `x0`.
+    The derivative of the root with respect to `x0` and `x1` is 0.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        In the walk: at a multiple root, which is no smooth function of the parameters.
+        From the derivative at a multiple root, which is no smooth function of the parameters.
 
     Notes
     -----
@@ -216,6 +151,7 @@ def _by_diagonal(A: Any, b: Any) -> Any:
     return b / diagonal
 
 
+@documented_like(scipy.optimize.root_scalar)
 def root_scalar(
     f: Callable[..., Any],
     args: Any = (),
@@ -230,31 +166,14 @@ def root_scalar(
     maxiter: int | None = None,
     options: dict[str, Any] | None = None,
 ) -> Any:
-    """Find a root of a function of one number, like ``scipy.optimize.root_scalar``.
+    """Differentiable in `args`, any nesting of arrays, and whatever `f` picks up from around it.
 
-    Parameters
-    ----------
-    f : callable
-        ``f(x, *args)`` returns a number, and its derivatives with ``fprime=True``, ``fprime2=True``.
-    args : tuple
-        Any nesting of arrays: differentiable, as is what `f` picks up from around it.
-    method : str, optional
-    bracket, x0, x1 : optional
-        An interval over which f changes its sign, or where the search begins.  The derivative of the root
-        with respect to them is 0.
-    fprime, fprime2 : callable or bool, optional
-    xtol, rtol, maxiter, options : optional
-        As in SciPy.
-
-    Returns
-    -------
-    scipy.optimize.RootResults
-        Its ``root`` has derivatives.
+    The derivative of the root with respect to `bracket`, `x0` and `x1` is 0.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        In the walk: at a multiple root, which is no smooth function of the parameters.
+        From the derivative at a multiple root, which is no smooth function of the parameters.
 
     Notes
     -----

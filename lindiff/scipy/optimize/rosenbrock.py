@@ -5,23 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 
+from lindiff._docstrings import documented_like
 from lindiff.rules._common import as_array
 
 __all__ = ["rosen"]
 
 
+@documented_like(scipy.optimize.rosen)
 def rosen(x: Any) -> Any:
-    """The Rosenbrock function, like ``scipy.optimize.rosen``: Σ 100 (x_{i+1} - x_i²)² + (1 - x_i)².
-
-    Parameters
-    ----------
-    x : array_like
-        Over its first axis.
-
-    Returns
-    -------
-    number or array
+    """Differentiable in `x`.
 
     Examples
     --------

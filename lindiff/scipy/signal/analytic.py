@@ -16,19 +16,7 @@ __all__ = ["hilbert"]
 
 @drop_in(scipy.signal.hilbert, anywhere=True, by_rows=True)
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
-    """The analytic signal, like ``scipy.signal.hilbert``: its imaginary part is the Hilbert transform.
-
-    Parameters
-    ----------
-    x : array
-        Real.
-    N : int, optional
-        The length to cut or fill up the data to.
-    axis : int
-
-    Returns
-    -------
-    complex array
+    """Differentiable in `x`.
 
     Raises
     ------

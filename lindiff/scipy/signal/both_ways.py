@@ -25,16 +25,7 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
 
 @drop_in(scipy.signal.lfilter_zi)
 def lfilter_zi(b: Any, a: Any) -> Any:
-    """The state of a filter whose answer to 1, 1, … is constant, like ``scipy.signal.lfilter_zi``.
-
-    Parameters
-    ----------
-    b, a : (M,) and (N,) arrays
-        Coefficients, differentiable; ``a[0]`` is not zero.
-
-    Returns
-    -------
-    (max(M, N) - 1,) array
+    """Differentiable in `b` and `a`.
 
     Raises
     ------
@@ -62,16 +53,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 
 @drop_in(scipy.signal.sosfilt_zi)
 def sosfilt_zi(sos: Any) -> Any:
-    """The states of sections whose answer to 1, 1, … is constant, like ``scipy.signal.sosfilt_zi``.
-
-    Parameters
-    ----------
-    sos : (S, 6) array
-        Differentiable.
-
-    Returns
-    -------
-    (S, 2) array
+    """Differentiable in `sos`.
 
     Raises
     ------
@@ -125,27 +107,9 @@ def filtfilt(
     method: str = "pad",
     irlen: int | None = None,
 ) -> Any:
-    """Filter data forward and back along one axis, like ``scipy.signal.filtfilt``.
+    """Differentiable in `b`, `a` and `x`.
 
-    Parameters
-    ----------
-    b, a : (M,) and (N,) arrays
-        Coefficients, differentiable.
-    x : array
-        Differentiable.
-    axis : int
-    padtype : {'odd', 'even', 'constant', None}
-        How the data go on beyond their ends.
-    padlen : int, optional
-        How far; by default ``3 max(M, N)``.
-    method : {'pad'}
-        Gustafsson's, 'gust', is for plain arrays.
-    irlen : int, optional
-        Of Gustafsson's method.
-
-    Returns
-    -------
-    array of the shape of `x`
+    Gustafsson's method, 'gust', is for plain arrays.
 
     Raises
     ------
@@ -184,18 +148,7 @@ def filtfilt(
 def sosfiltfilt(
     sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None
 ) -> Any:
-    """Filter data by second-order sections forward and back, like ``scipy.signal.sosfiltfilt``.
-
-    Parameters
-    ----------
-    sos : (S, 6) array
-        Coefficients b and a of each section, differentiable; ``a[0]`` is 1.
-    x, axis, padtype, padlen
-        As for :func:`filtfilt`.
-
-    Returns
-    -------
-    array of the shape of `x`
+    """Differentiable in `sos` and `x`.
 
     Raises
     ------

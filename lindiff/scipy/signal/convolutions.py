@@ -94,19 +94,7 @@ def _run(name: str, in1: Any, in2: Any, mode: str, axes: Any, method: str) -> An
 
 @drop_in(scipy.signal.convolve)
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """Convolve two arrays, like ``scipy.signal.convolve``.
-
-    Parameters
-    ----------
-    in1, in2 : arrays
-        With as many axes.
-    mode : {'full', 'valid', 'same'}
-        All sums; those that need no zeros beyond the edges; those in the middle, as many as in `in1`.
-    method : {'auto', 'direct', 'fft'}
-
-    Returns
-    -------
-    array
+    """Differentiable in `in1` and `in2`.
 
     Raises
     ------
@@ -131,16 +119,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
 @drop_in(scipy.signal.correlate)
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """Correlate two arrays, like ``scipy.signal.correlate``: convolve with the reversed conjugate of `in2`.
-
-    Parameters
-    ----------
-    in1, in2, mode, method
-        As for :func:`convolve`.
-
-    Returns
-    -------
-    array
+    """Differentiable in `in1` and `in2`.
 
     Raises
     ------
@@ -162,18 +141,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
 
 @drop_in(scipy.signal.fftconvolve)
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """Convolve two arrays by FFT, like ``scipy.signal.fftconvolve``.
-
-    Parameters
-    ----------
-    in1, in2, mode
-        As for :func:`convolve`.
-    axes : int or tuple of int, optional
-        The axes to convolve along; the others are broadcast.
-
-    Returns
-    -------
-    array
+    """Differentiable in `in1` and `in2`.
 
     Examples
     --------
@@ -187,16 +155,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
 
 @drop_in(scipy.signal.oaconvolve)
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """Convolve two arrays by the overlap-add method, like ``scipy.signal.oaconvolve``.
-
-    Parameters
-    ----------
-    in1, in2, mode, axes
-        As for :func:`fftconvolve`.
-
-    Returns
-    -------
-    array
+    """Differentiable in `in1` and `in2`.
 
     Examples
     --------
@@ -230,20 +189,7 @@ def _of_two_axes(name: str, a: Any, b: Any, mode: str, boundary: str, fillvalue:
 
 @drop_in(scipy.signal.convolve2d)
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
-    """Convolve two matrices, like ``scipy.signal.convolve2d``.
-
-    Parameters
-    ----------
-    in1, in2 : matrices
-    mode : {'full', 'valid', 'same'}
-        As for :func:`convolve`.
-    boundary : {'fill', 'wrap', 'symm'}
-        How `in1` goes on beyond its edges: by `fillvalue`, periodically, mirrored.
-    fillvalue : number
-
-    Returns
-    -------
-    matrix
+    """Differentiable in `in1` and `in2`.
 
     Raises
     ------
@@ -263,16 +209,7 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
 
 @drop_in(scipy.signal.correlate2d)
 def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
-    """Correlate two matrices, like ``scipy.signal.correlate2d``.
-
-    Parameters
-    ----------
-    in1, in2, mode, boundary, fillvalue
-        As for :func:`convolve2d`.
-
-    Returns
-    -------
-    matrix
+    """Differentiable in `in1` and `in2`.
 
     Raises
     ------

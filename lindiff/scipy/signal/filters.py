@@ -95,22 +95,7 @@ def _of_length(c: Any, n: int, dtype: Any) -> Any:
 
 @drop_in(scipy.signal.lfilter, by_rows=True)
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """Filter data along one axis, like ``scipy.signal.lfilter``.
-
-    Parameters
-    ----------
-    b, a : (M,) and (N,) arrays
-        Coefficients; ``a[0]`` is not zero.
-    x : array
-    axis : int
-    zi : array, optional
-        The state at the beginning, ``max(M, N) - 1`` along `axis`.
-
-    Returns
-    -------
-    y : array
-    zf : array
-        The state at the end; only if `zi` is given.
+    """Differentiable in `b`, `a`, `x` and `zi`.
 
     Raises
     ------
@@ -119,8 +104,8 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
     Notes
     -----
-    All four are differentiable.  O(T) memory and O(T (M + N)) flops, forward and backward: the cotangent runs
-    through the filter the other way in time.
+    O(T) memory and O(T (M + N)) flops, forward and backward: the cotangent runs through the filter the other
+    way in time.
 
     Examples
     --------
@@ -155,22 +140,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 @drop_in(scipy.signal.sosfilt)
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """Filter data by second-order sections, like ``scipy.signal.sosfilt``.
-
-    Parameters
-    ----------
-    sos : (S, 6) array
-        Coefficients b and a of each section; ``a[0]`` is 1.
-    x : array
-    axis : int
-    zi : array, optional
-        States at the beginning, of shape (S, ...) with 2 along `axis`.
-
-    Returns
-    -------
-    y : array
-    zf : array
-        States at the end; only if `zi` is given.
+    """Differentiable in `sos`, `x` and `zi`.
 
     Raises
     ------
@@ -219,21 +189,7 @@ def _detrended(data: Any, axis: int, type: str, bp: Any) -> Any:
 def detrend(
     data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
 ) -> Any:
-    """Remove a linear or constant trend, like ``scipy.signal.detrend``.
-
-    Parameters
-    ----------
-    data : array
-    axis : int
-    type : {'linear', 'constant'}
-    bp : int or sequence of int
-        Where pieces with their own linear trend begin.
-    overwrite_data : bool
-        For plain arrays.
-
-    Returns
-    -------
-    array
+    """Differentiable in `data`.
 
     Examples
     --------
@@ -259,23 +215,7 @@ def savgol_filter(
     mode: str = "interp",
     cval: float = 0.0,
 ) -> Any:
-    """Smooth data by polynomials in a running window, like ``scipy.signal.savgol_filter``.
-
-    Parameters
-    ----------
-    x : array
-    window_length, polyorder, deriv : int
-    delta : float
-    axis : int
-    mode : {'mirror', 'constant', 'nearest', 'wrap', 'interp'}
-        How data goes on beyond its edges; with 'interp' it does not: there the polynomials of the first and
-        of the last window serve.
-    cval : float
-        Of the mode 'constant'.
-
-    Returns
-    -------
-    array
+    """Differentiable in `x`.
 
     Raises
     ------

@@ -49,23 +49,14 @@ __all__ = [
 
 IN_ONE_BLOCK = 2**20  # coordinates of pairs that the formula is taken of at a time
 
-_DOC = """{title} between two vectors, like ``scipy.spatial.distance.{name}``.
-
-Parameters
-----------
-{parameters}
-    As in SciPy; what is real numbers is differentiable.
-
-Returns
--------
-number
+_DOC = """Differentiable in every argument that is real numbers.
 
 Examples
 --------
 >>> import numpy as np, lindiff as ld
 >>> from lindiff.scipy.spatial import distance
 >>> x = np.array([1.0, 2.0, 4.0])
->>> ld.grad(distance.{name})(x, x{example})
+>>> ld.grad(distance.{name})(x, x{more})
 array([0., 0., 0.])
 """
 
@@ -77,12 +68,11 @@ def _real(name: str, x: Any) -> Any:
     return x if x.dtype.kind == "f" else x.astype(np.float64)
 
 
-def _of_vectors(original: Callable[..., Any], title: str, example: str = "") -> Any:
-    """SciPy's distance between two vectors, with derivatives."""
+def _of_vectors(original: Callable[..., Any], more: str = "") -> Any:
+    """SciPy's distance between two vectors, with derivatives; its example takes more arguments."""
     name = original.__name__
     signature = inspect.signature(original)
 
-    @drop_in(original)
     @functools.wraps(original)
     def distance(*args: Any, **options: Any) -> Any:
         (_, u), (_, v), *rest = signature.bind(*args, **options).arguments.items()
@@ -102,25 +92,23 @@ def _of_vectors(original: Callable[..., Any], title: str, example: str = "") -> 
 
         return by_formula(of_scipy, formula, u, v, keywords)
 
-    distance.__doc__ = _DOC.format(
-        name=name, title=title, parameters=", ".join(signature.parameters), example=example
-    )
-    return distance
+    distance.__doc__ = _DOC.format(name=name, more=more)
+    return drop_in(original)(distance)
 
 
 _scipys = scipy.spatial.distance
-braycurtis = _of_vectors(_scipys.braycurtis, "The Bray-Curtis distance, Σ|u - v| / Σ|u + v|,")
-canberra = _of_vectors(_scipys.canberra, "The Canberra distance, Σ |u - v| / (|u| + |v|),")
-chebyshev = _of_vectors(_scipys.chebyshev, "The largest difference, max |u - v|,")
-cityblock = _of_vectors(_scipys.cityblock, "The Manhattan distance, Σ|u - v|,")
-correlation = _of_vectors(_scipys.correlation, "One minus the correlation")
-cosine = _of_vectors(_scipys.cosine, "One minus the cosine of the angle")
-euclidean = _of_vectors(_scipys.euclidean, "The Euclidean distance")
-jensenshannon = _of_vectors(_scipys.jensenshannon, "The Jensen-Shannon distance")
-mahalanobis = _of_vectors(_scipys.mahalanobis, "The Mahalanobis distance, √(dᵀ VI d),", ", np.eye(3)")
-minkowski = _of_vectors(_scipys.minkowski, "The Minkowski distance, (Σ|u - v|^p)^(1/p),", ", 3.0")
-seuclidean = _of_vectors(_scipys.seuclidean, "The standardized distance, √Σ d²/V,", ", np.ones(3)")
-sqeuclidean = _of_vectors(_scipys.sqeuclidean, "The squared Euclidean distance")
+braycurtis = _of_vectors(_scipys.braycurtis)
+canberra = _of_vectors(_scipys.canberra)
+chebyshev = _of_vectors(_scipys.chebyshev)
+cityblock = _of_vectors(_scipys.cityblock)
+correlation = _of_vectors(_scipys.correlation)
+cosine = _of_vectors(_scipys.cosine)
+euclidean = _of_vectors(_scipys.euclidean)
+jensenshannon = _of_vectors(_scipys.jensenshannon)
+mahalanobis = _of_vectors(_scipys.mahalanobis, ", np.eye(3)")
+minkowski = _of_vectors(_scipys.minkowski, ", 3.0")
+seuclidean = _of_vectors(_scipys.seuclidean, ", np.ones(3)")
+sqeuclidean = _of_vectors(_scipys.sqeuclidean)
 
 
 def _keywords(name: str, metric: str, kwargs: dict[str, Any], *data: Any) -> dict[str, Any]:
@@ -158,22 +146,10 @@ def _blocks(count: int, size: int) -> list[slice]:
 
 @drop_in(scipy.spatial.distance.cdist)
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
-    """Distances between all rows of two matrices, like ``scipy.spatial.distance.cdist``.
+    """Differentiable in `XA`, `XB` and the keywords ``w``, ``p``, ``V`` and ``VI`` of a metric.
 
-    Parameters
-    ----------
-    XA, XB : (m, n) and (k, n) arrays
-        Real, differentiable.
-    metric : str or callable
-        A name: those that are functions of this module.  A callable of two vectors.
-    out : optional
-        For plain arrays.
-    **kwargs : optional
-        ``w``, ``p``, ``V``, ``VI`` of the metric, differentiable.
-
-    Returns
-    -------
-    (m, k) array
+    `metric` is a callable, or a name with a function in this module.  Arrays are real.  `out` is for plain
+    arrays.
 
     Raises
     ------
@@ -182,8 +158,8 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 
     Notes
     -----
-    The values are SciPy's.  Derivatives are those of the formula, block by block: O(m k) memory, O(m k n)
-    time.  At distance 0 the derivative is 0.
+    Derivatives are those of the formula, block by block: O(m k) memory, O(m k n) time.  At distance 0 the
+    derivative is 0.
 
     Examples
     --------
@@ -217,19 +193,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 
 @drop_in(scipy.spatial.distance.pdist)
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
-    """Distances between the rows of a matrix, each pair once, like ``scipy.spatial.distance.pdist``.
-
-    Parameters
-    ----------
-    X : (m, n) array
-        Real, differentiable.
-    metric, out, **kwargs
-        As for :func:`cdist`.
-
-    Returns
-    -------
-    (m (m - 1) / 2,) array
-        The upper triangle, row by row; :func:`squareform` makes a matrix of it.
+    """Differentiable in `X` and the keywords ``w``, ``p``, ``V`` and ``VI`` of a metric, like :func:`cdist`.
 
     Raises
     ------
@@ -267,18 +231,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
 
 @drop_in(scipy.spatial.distance.squareform)
 def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
-    """Distances of pairs as a symmetric matrix, and back, like ``scipy.spatial.distance.squareform``.
-
-    Parameters
-    ----------
-    X : (m (m - 1) / 2,) or (m, m) array
-    force : {'no', 'tomatrix', 'tovector'}
-    checks : bool
-
-    Returns
-    -------
-    array
-        Of a matrix its upper triangle is read.
+    """Differentiable in `X`: of a matrix its upper triangle is read.
 
     Examples
     --------

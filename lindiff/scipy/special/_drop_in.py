@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from lindiff._docstrings import documented_like
 from lindiff.core.arrays import counterpart
 from lindiff.core.lists import must_be_stacked
 from lindiff.core.results import returned
@@ -26,6 +27,9 @@ def drop_in(original: Callable[..., Any] | None, no_axes: str = "scalar") -> Cal
     """
 
     def decorate(function: F) -> F:
+        if original is not None:
+            documented_like(original)(function)
+
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
             for x in (*args, *options.values()):

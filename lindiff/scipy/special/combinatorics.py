@@ -17,14 +17,7 @@ __all__ = ["comb", "diric", "factorial", "multigammaln", "perm", "polygamma"]
 
 @drop_in(special.polygamma)
 def polygamma(n: Any, x: Any) -> Any:
-    """The n-th derivative of the digamma function, like ``scipy.special.polygamma``.
-
-    Parameters
-    ----------
-    n : array_like of int
-        At least 0.
-    x : array_like
-        Real.
+    """Differentiable in `x`, which is real.
 
     Examples
     --------
@@ -39,16 +32,9 @@ def polygamma(n: Any, x: Any) -> Any:
 
 @drop_in(special.multigammaln)
 def multigammaln(a: Any, d: int) -> Any:
-    """Logarithm of the multivariate gamma function, like ``scipy.special.multigammaln``.
+    """Differentiable in `a`.
 
     ``log Γ_d(a) = d (d - 1) / 4 log π + Σ log Γ(a - j/2)`` for j from 0 to d - 1.
-
-    Parameters
-    ----------
-    a : array_like
-        Greater than ``(d - 1) / 2``.
-    d : int
-        Dimension.
 
     Raises
     ------
@@ -70,16 +56,9 @@ def multigammaln(a: Any, d: int) -> Any:
 
 @drop_in(special.factorial, "like first")
 def factorial(n: Any, exact: bool = False, **options: Any) -> Any:
-    """``n! = Γ(n + 1)``, zero for negative n, like ``scipy.special.factorial``.
+    """Differentiable in `n`, which is real: ``n! = Γ(n + 1)``, zero for negative n.
 
-    Parameters
-    ----------
-    n : array_like
-        Real.
-    exact : bool
-        Of integers only, which have no derivative.
-    **options
-        What newer versions of SciPy take: ``extend="complex"`` gives ``Γ(n + 1)`` for every n.
+    ``exact=True`` is for integers, which have no derivative.
 
     Examples
     --------
@@ -102,16 +81,9 @@ def _where_valid(N: Any, k: Any, y: Any) -> Any:
 
 @drop_in(special.comb)
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
-    """Number of combinations of k things out of N, like ``scipy.special.comb``: zero unless 0 ≤ k ≤ N.
+    """Differentiable in `N` and `k`, which are real: zero unless 0 ≤ k ≤ N.
 
-    Parameters
-    ----------
-    N, k : array_like
-        Real.
-    exact : bool
-        Of integers only, which have no derivative.
-    repetition : bool
-        Count combinations with repetition.
+    ``exact=True`` is for integers, which have no derivative.
 
     Examples
     --------
@@ -130,14 +102,9 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 
 @drop_in(special.perm)
 def perm(N: Any, k: Any, exact: bool = False) -> Any:
-    """Number of arrangements of k things out of N, like ``scipy.special.perm``: zero unless 0 ≤ k ≤ N.
+    """Differentiable in `N` and `k`, which are real: zero unless 0 ≤ k ≤ N.
 
-    Parameters
-    ----------
-    N, k : array_like
-        Real.
-    exact : bool
-        Of integers only, which have no derivative.
+    ``exact=True`` is for integers, which have no derivative.
 
     Examples
     --------
@@ -153,13 +120,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:
 
 @drop_in(special.diric, "array")
 def diric(x: Any, n: Any) -> Any:
-    """Dirichlet's kernel ``sin(n x / 2) / (n sin(x / 2))``, like ``scipy.special.diric``.
-
-    Parameters
-    ----------
-    x : array_like
-    n : int or array_like of int
-        At least 1.
+    """Differentiable in `x`: ``sin(n x / 2) / (n sin(x / 2))``.
 
     Examples
     --------

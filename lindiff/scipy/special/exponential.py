@@ -71,25 +71,9 @@ def signs(a: Any, b: Any, axes: tuple[int, ...]) -> Any:
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
-    """``log Σ b exp(a)`` without overflow, like ``scipy.special.logsumexp``.
+    """Differentiable in `a` and `b`, real or complex.
 
-    Parameters
-    ----------
-    a : array_like
-        Real or complex.
-    axis : None, int or tuple of int
-        Along which to sum, by default all.
-    b : array_like, optional
-        Factors of the exponentials, which may be zero or negative.
-    keepdims : bool
-    return_sign : bool
-        Give the pair of the logarithm of the modulus of the sum, and its sign (for complex sums the unit
-        number of its direction).
-
-    Returns
-    -------
-    array or pair of arrays
-        Terms that are infinite share the derivative equally.
+    Terms that are infinite share the derivative equally.
 
     Examples
     --------
@@ -136,13 +120,7 @@ def normalized_exponentials(x: Any, axis: Any) -> Any:
 
 @drop_in(special.softmax)
 def softmax(x: Any, axis: Any = None) -> Any:
-    """``exp(x) / Σ exp(x)`` along axes, like ``scipy.special.softmax``.
-
-    Parameters
-    ----------
-    x : array_like
-    axis : None, int or tuple of int
-        Of the sum, by default all.
+    """Differentiable in `x`.
 
     Examples
     --------
@@ -170,13 +148,7 @@ def log_of_normalized(x: Any, axis: Any) -> Any:
 
 @drop_in(special.log_softmax)
 def log_softmax(x: Any, axis: Any = None) -> Any:
-    """``log(softmax(x))``, like ``scipy.special.log_softmax``.
-
-    Parameters
-    ----------
-    x : array_like
-    axis : None, int or tuple of int
-        Of the sum, by default all.
+    """Differentiable in `x`.
 
     Examples
     --------

@@ -36,20 +36,9 @@ def harmonic(n: Any, m: Any, theta: Any, phi: Any) -> Any:
 
 @drop_in(getattr(special, "sph_harm_y", None))
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
-    """Spherical harmonic, like ``scipy.special.sph_harm_y`` (since SciPy 1.15).
+    """Differentiable in `theta` and `phi`.
 
-    Parameters
-    ----------
-    n, m : array_like of int
-        Degree and order.
-    theta, phi : array_like
-        Polar and azimuthal angle.
-    diff_n : int
-        Derivatives that SciPy gives of plain arrays; of Variables take them with lindiff.
-
-    Returns
-    -------
-    complex array
+    `diff_n` is for plain arrays: of Variables take derivatives with lindiff.
 
     Examples
     --------

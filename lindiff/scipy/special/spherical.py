@@ -41,24 +41,13 @@ def _family(
 def _drop_in(original: Callable[..., Any], below: int, above: int) -> Callable[..., Any]:
     function, slope = _family(original, below, above)
 
-    @drop_in(original)
     def spherical(n: Any, z: Any, derivative: bool = False) -> Any:
         refuse_variable(original.__name__, "n", n, "it is an integer")
         n = np.asarray(value(n)).astype(int)[()]
         return slope(n, as_array(z)) if derivative else function(n, z)
 
     spherical.__name__ = spherical.__qualname__ = original.__name__
-    spherical.__module__ = __name__
-    spherical.__doc__ = f"""Spherical Bessel function, like ``scipy.special.{original.__name__}``.
-
-    Parameters
-    ----------
-    n : array_like of int
-        Order, at least 0.
-    z : array_like
-        Real or complex.
-    derivative : bool
-        Give the derivative instead.
+    spherical.__doc__ = f"""Differentiable in `z`, real or complex.
 
     Examples
     --------
@@ -68,7 +57,7 @@ def _drop_in(original: Callable[..., Any], below: int, above: int) -> Callable[.
     >>> bool(abs(slope - {original.__name__}(2, 1.5, derivative=True)) < 1e-12)
     True
     """
-    return spherical
+    return drop_in(original)(spherical)
 
 
 spherical_jn = _drop_in(special.spherical_jn, +1, -1)
