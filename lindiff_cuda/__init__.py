@@ -7,12 +7,17 @@ argument is changed only under its `overwrite_*` flag, and then only if its layo
 array. All work is queued in CuPy's current stream, all memory comes from its pool. An operator that can fail
 reads from the GPU whether it has, which waits for it; not within `unchecked`.
 
+In the source, docstrings say what differs from the kernel of the same name, above all the cost on a device;
+`help` shows its text on arguments and results with them.
+
 Importing this package needs CuPy; without it the import fails and says what to install. Without a GPU the
 first call says so.
 """
 
 from lindiff_cuda._cupy import cupy as cupy  # isort: split
 
+from lindiff import kernels as _kernels
+from lindiff._docstrings import documented_like as _documented_like
 from lindiff_cuda.checks import unchecked
 from lindiff_cuda.cholesky import (
     potrf,
@@ -111,3 +116,16 @@ __all__ = [
     "unchecked",
     "unpaired",
 ]
+
+
+def _document(name: str) -> None:
+    """Join a function's docstring with that of the kernel of its name, whose arrays are CuPy's here."""
+    function = _documented_like(getattr(_kernels, name))(globals()[name])
+    if function.__doc__:
+        function.__doc__ = function.__doc__.replace(") ndarray", ") cupy.ndarray")
+        function.__doc__ = function.__doc__.replace(") array_like", ") cupy.ndarray")
+
+
+for _name in __all__:
+    if hasattr(_kernels, _name):
+        _document(_name)

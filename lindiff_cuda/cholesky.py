@@ -228,31 +228,9 @@ def singular(operator: str) -> Callable[[int, int], str]:
 
 
 def potrf(A: Any, lower: bool = True, overwrite_a: bool = False) -> Any:
-    """Cholesky factor, A = L Lᴴ, or A = Rᴴ R with lower=False.
+    """n³/3 flops, no memory but the result and cuSOLVER's workspace. Seeger et al. (2017), section 4.2.
 
-    Parameters
-    ----------
-    A : (..., n, n) cupy.ndarray
-        Symmetric (complex: Hermitian), positive definite. Only the triangle named by `lower` is read,
-        and of a complex diagonal the real part.
-    lower : bool
-    overwrite_a : bool
-        The factor may overwrite A.
-
-    Returns
-    -------
-    L : (..., n, n) cupy.ndarray
-        Triangular: the other triangle is zero.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a leading minor is not positive; NaN in the triangle raises as well. The message gives the pivot
-        unless A was overwritten. Not within `unchecked`.
-
-    Notes
-    -----
-    n³/3 flops, no memory but the result and cuSOLVER's workspace. Seeger et al. (2017), section 4.2.
+    The message of an error gives the pivot unless A was overwritten. Within `unchecked` nothing is raised.
     """
     batch = Batch("potrf")
     L = batch.own(batch.square(A, "A"), overwrite_a)
@@ -263,26 +241,8 @@ def potrf(A: Any, lower: bool = True, overwrite_a: bool = False) -> Any:
 
 
 def potrf_pullback(L: Any, L_bar: Any, lower: bool = True, overwrite_l_bar: bool = False) -> Any:
-    """Pullback of `potrf`: the symmetric (complex: Hermitian) A_bar = ½ L⁻ᴴ copyltu(Lᴴ L_bar) L⁻¹.
-
-    Parameters
-    ----------
-    L : (..., n, n) cupy.ndarray
-        The result of `potrf`.
-    L_bar : (..., n, n) cupy.ndarray
-        Only the triangle named by `lower` is read.
-    lower : bool
-    overwrite_l_bar : bool
-        A_bar may overwrite L_bar.
-
-    Returns
-    -------
-    A_bar : (..., n, n) cupy.ndarray
-
-    Notes
-    -----
-    2n³/3 flops, a workspace of 256 n entries. Seeger et al. (2017), section 4.2; the in-place algorithm after
-    Murray (2016).
+    """2n³/3 flops, a workspace of 256 n entries. Seeger et al. (2017), section 4.2; the in-place algorithm
+    after Murray (2016).
     """
     batch = Batch("potrf_pullback")
     L, L_bar = batch.square(L, "L"), batch.square(L_bar, "L_bar")
@@ -301,24 +261,8 @@ def potrf_pullback(L: Any, L_bar: Any, lower: bool = True, overwrite_l_bar: bool
 
 
 def potrf_pushforward(L: Any, A_dot: Any, lower: bool = True) -> Any:
-    """Pushforward of `potrf`: L_dot = L Φ(L⁻¹ A_dot L⁻ᴴ), Φ = tril with half the diagonal.
-
-    Parameters
-    ----------
-    L : (..., n, n) cupy.ndarray
-        The result of `potrf`.
-    A_dot : (..., n, n) cupy.ndarray
-        Symmetric (complex: Hermitian); only the triangle named by `lower` is read.
-    lower : bool
-
-    Returns
-    -------
-    L_dot : (..., n, n) cupy.ndarray
-        Triangular.
-
-    Notes
-    -----
-    n³ flops, blocks of order 256 as temporaries. Murray (2016); Seeger et al. (2017), appendix, "potrf".
+    """n³ flops, blocks of order 256 as temporaries. Murray (2016); Seeger et al. (2017), appendix,
+    "potrf".
     """
     batch = Batch("potrf_pushforward")
     L, A_dot = batch.square(L, "L"), batch.square(A_dot, "A_dot")
@@ -335,30 +279,10 @@ def potrf_pushforward(L: Any, A_dot: Any, lower: bool = True) -> Any:
 
 
 def potri(L: Any, lower: bool = True, overwrite_l: bool = False) -> Any:
-    """Inverse from the Cholesky factor, B = (L Lᴴ)⁻¹, or (Rᴴ R)⁻¹ with lower=False; full.
-
-    Parameters
-    ----------
-    L : (..., n, n) cupy.ndarray
-        Only the triangle named by `lower` is read.
-    lower : bool
-    overwrite_l : bool
-        B may overwrite L.
-
-    Returns
-    -------
-    B : (..., n, n) cupy.ndarray
-        Symmetric (complex: Hermitian), both triangles filled in.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If an entry on the diagonal of L is zero; not within `unchecked`.
-
-    Notes
-    -----
-    2n³ flops, a solve for L⁻¹ and its product with itself, and a temporary n × n matrix: cuSOLVER's potri
+    """2n³ flops, a solve for L⁻¹ and its product with itself, and a temporary n × n matrix: cuSOLVER's potri
     is not among CuPy's bindings. Seeger et al. (2017), section 4.2.
+
+    Within `unchecked` nothing is raised.
     """
     batch = Batch("potri")
     B = batch.own(batch.square(L, "L"), overwrite_l)
@@ -372,26 +296,7 @@ def potri(L: Any, lower: bool = True, overwrite_l: bool = False) -> Any:
 
 
 def potri_pullback(L: Any, B: Any, B_bar: Any, lower: bool = True) -> Any:
-    """Pullback of `potri`: L_bar = -2 tril(B sym(B_bar) L⁻ᴴ), triangular; -2 triu(R⁻ᴴ sym(B_bar) B).
-
-    Parameters
-    ----------
-    L : (..., n, n) cupy.ndarray
-        As given to `potri`.
-    B : (..., n, n) cupy.ndarray
-        The result of `potri`.
-    B_bar : (..., n, n) cupy.ndarray
-        Need not be symmetric.
-    lower : bool
-
-    Returns
-    -------
-    L_bar : (..., n, n) cupy.ndarray
-
-    Notes
-    -----
-    3n³ flops, a temporary n × n matrix. Seeger et al. (2017), section 4.2 and appendix, "potri".
-    """
+    """3n³ flops, a temporary n × n matrix. Seeger et al. (2017), section 4.2 and appendix, "potri"."""
     batch, L, B, B_bar = enter_potri("potri_pullback", L, B, B_bar, "B_bar")
     F = batch.read(L)
     if tuning.is_fused("potri_pullback", F.shape[-1], F.dtype):
@@ -409,26 +314,7 @@ def potri_pullback(L: Any, B: Any, B_bar: Any, lower: bool = True) -> Any:
 
 
 def potri_pushforward(L: Any, B: Any, L_dot: Any, lower: bool = True) -> Any:
-    """Pushforward of `potri`: B_dot = -2 sym(B L_dot L⁻¹), symmetric; -2 sym(R⁻¹ R_dot B).
-
-    Parameters
-    ----------
-    L : (..., n, n) cupy.ndarray
-        As given to `potri`.
-    B : (..., n, n) cupy.ndarray
-        The result of `potri`.
-    L_dot : (..., n, n) cupy.ndarray
-        Only the triangle named by `lower` is read.
-    lower : bool
-
-    Returns
-    -------
-    B_dot : (..., n, n) cupy.ndarray
-
-    Notes
-    -----
-    3n³ flops, two temporary n × n matrices. Seeger et al. (2017), appendix, "potri".
-    """
+    """3n³ flops, two temporary n × n matrices. Seeger et al. (2017), appendix, "potri"."""
     batch, L, B, L_dot = enter_potri("potri_pushforward", L, B, L_dot, "L_dot")
     F, B_dot = batch.read(L), batch.own(L_dot)
     T = batch.stack(B_dot)

@@ -104,32 +104,16 @@ def failed(operator: str) -> Callable[[int, int], str]:
 
 
 def syevd(A: Any, overwrite_a: bool = False) -> tuple[Any, Any]:
-    """Symmetric eigendecomposition, A = Uᵀ diag(lam) U.
+    """About 9n³ flops, cuSOLVER's workspace of about 2n² entries once for the batch. Batches up to order 256
+    by Jacobi's method in one launch: some 50n³ flops, but for all matrices at once. Seeger et al. (2017),
+    section 4.4.
 
-    Parameters
-    ----------
-    A : (..., n, n) cupy.ndarray
-        Symmetric; only the lower triangle is read.
-    overwrite_a : bool
-        U may overwrite A.
-
-    Returns
-    -------
-    U : (..., n, n) cupy.ndarray
-        Rows are eigenvectors; in each the entry of largest magnitude (of equal ones the first) is positive.
-    lam : (..., n) cupy.ndarray
-        Ascending.
+    Within `unchecked` nothing is raised.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If the lower triangle holds NaN or infinity, or cuSOLVER does not converge; not within `unchecked`.
-
-    Notes
-    -----
-    About 9n³ flops, cuSOLVER's workspace of about 2n² entries once for the batch. Batches up to order 256 by
-    Jacobi's method in one launch: some 50n³ flops, but for all matrices at once. Seeger et al. (2017),
-    section 4.4.
+        If the lower triangle holds NaN or infinity, or cuSOLVER does not converge.
     """
     batch = Batch("syevd", real=True)
     U = batch.own(batch.square(A, "A"), overwrite_a)
@@ -140,30 +124,15 @@ def syevd(A: Any, overwrite_a: bool = False) -> tuple[Any, Any]:
 
 
 def eigh(A: Any, lower: bool = True) -> tuple[Any, Any]:
-    """Symmetric eigendecomposition in NumPy's form, A = V diag(w) Vᵀ. Signs are those of `syevd`.
+    """About 9n³ flops, cuSOLVER's workspace of about 2n² entries once for the batch, a temporary of A's
+    shape.
 
-    Parameters
-    ----------
-    A : (..., n, n) cupy.ndarray
-        Symmetric; only the named triangle is read.
-    lower : bool
-
-    Returns
-    -------
-    w : (..., n) cupy.ndarray
-        Ascending.
-    V : (..., n, n) cupy.ndarray
-        Columns are eigenvectors.
+    Signs are those of `syevd`, not NumPy's. Within `unchecked` nothing is raised.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If A holds NaN or infinity in the named triangle, or cuSOLVER does not converge; not within
-        `unchecked`.
-
-    Notes
-    -----
-    About 9n³ flops, cuSOLVER's workspace of about 2n² entries once for the batch, a temporary of A's shape.
+        If A holds NaN or infinity in the named triangle, or cuSOLVER does not converge.
     """
     batch = Batch("eigh", real=True)
     A = batch.square(A, "A")
@@ -224,37 +193,13 @@ def pullback(
 
 
 def syevd_pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any, overwrite_u_bar: bool = False) -> Any:
-    """Pullback of `syevd`: A_bar = Uᵀ (sym(U_bar Uᵀ ∘ F) + diag(lam_bar)) U, F_ij = 1 / h(λ_i - λ_j).
-
-    h(t) = max(|t|, ε) sgn(t), ε the rounding of the largest eigenvalue. For eigenvalues that are equal up to
-    rounding, a numerator that is zero up to rounding gives zero: a function that does not depend on the
-    choice of eigenvectors has a finite gradient.
-
-    Parameters
-    ----------
-    U : (..., n, n) cupy.ndarray
-    lam : (..., n) cupy.ndarray
-        Both from `syevd`.
-    U_bar : (..., n, n) cupy.ndarray or None
-    lam_bar : (..., n) cupy.ndarray or None
-        None counts as zero; one of the two must be given.
-    overwrite_u_bar : bool
-        A_bar may overwrite U_bar.
-
-    Returns
-    -------
-    A_bar : (..., n, n) cupy.ndarray
-
-    Notes
-    -----
-    6n³ flops, 2n³ for lam_bar alone, less n³ / 2 for large n. Seeger et al. (2017), section 4.4.
-    """
+    """6n³ flops, 2n³ for lam_bar alone, less n³ / 2 for large n. Seeger et al. (2017), section 4.4."""
     names = "U", "lam"
     return pullback("syevd_pullback", False, names, U, lam, U_bar, lam_bar, overwrite_u_bar)
 
 
 def eigh_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, overwrite_v_bar: bool = False) -> Any:
-    """Pullback of `eigh`: A_bar = V (sym(V_barᵀ V ∘ F) + diag(w_bar)) Vᵀ; F, None as in `syevd_pullback`."""
+    """6n³ flops, 2n³ for w_bar alone."""
     return pullback("eigh_pullback", True, ("V", "w"), V, w, V_bar, w_bar, overwrite_v_bar)
 
 
@@ -275,51 +220,18 @@ def pushforward(
 
 
 def syevd_pushforward(U: Any, lam: Any, A_dot: Any) -> tuple[Any, Any]:
-    """Pushforward of `syevd`: M = U A_dot Uᵀ, lam_dot = diag(M), U_dot = (M ∘ F) U, F as in `syevd_pullback`.
-
-    Parameters
-    ----------
-    U : (..., n, n) cupy.ndarray
-    lam : (..., n) cupy.ndarray
-        Both from `syevd`.
-    A_dot : (..., n, n) cupy.ndarray
-        Symmetric; only the lower triangle is read.
-
-    Returns
-    -------
-    U_dot : (..., n, n) cupy.ndarray
-    lam_dot : (..., n) cupy.ndarray
-
-    Notes
-    -----
-    6n³ flops. Seeger et al. (2017), appendix, "syevd".
-    """
+    """6n³ flops. Seeger et al. (2017), appendix, "syevd"."""
     return pushforward("syevd_pushforward", False, ("U", "lam"), U, lam, A_dot)
 
 
 def eigh_pushforward(w: Any, V: Any, A_dot: Any) -> tuple[Any, Any]:
-    """Pushforward of `eigh`: M = Vᵀ A_dot V, w_dot = diag(M), V_dot = V (M ∘ F)ᵀ; the lower triangle of A_dot
-    is read.
-    """
+    """6n³ flops."""
     V_dot, w_dot = pushforward("eigh_pushforward", True, ("V", "w"), V, w, A_dot)
     return w_dot, V_dot
 
 
 def nearly_equal(values: Any, zero: bool = False) -> bool:
-    """Whether any two of sorted values are so close that a quotient by their gap loses half of its digits.
-
-    Parameters
-    ----------
-    values : (..., n) cupy.ndarray
-        Sorted along the last axis.
-    zero : bool
-        Whether a last value that is as close to zero counts, too.
-
-    Returns
-    -------
-    bool
-        Read from the GPU, also within `unchecked`.
-    """
+    """The answer is read from the GPU, also within `unchecked`."""
     batch = Batch("nearly_equal", real=True)
     x = batch.read(batch.enter(values, "values", 1), 1)
     n = x.shape[1]

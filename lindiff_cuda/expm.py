@@ -279,20 +279,7 @@ def commuted(A: Any, X: Any, Y: Any, B: Any, C: Any) -> None:
 
 
 def expm(A: Any) -> Any:
-    """Matrix exponential.
-
-    Parameters
-    ----------
-    A : (..., n, n) cupy.ndarray
-
-    Returns
-    -------
-    E : (..., n, n) cupy.ndarray
-        NaN for a matrix with entries that are not finite.
-
-    Notes
-    -----
-    Six products, one LU factorization and solve (together 44n³/3 flops), and a product for each squaring
+    """Six products, one LU factorization and solve (together 44n³/3 flops), and a product for each squaring
     that any matrix of the batch needs; temporaries of ten matrices. Of triangular matrices the diagonal and
     the entries beside it are exact to rounding.
     """
@@ -300,21 +287,7 @@ def expm(A: Any) -> Any:
 
 
 def expm_keeping(A: Any) -> tuple[Any, Any, Any]:
-    """Matrix exponential with what its derivative needs.
-
-    Parameters
-    ----------
-    A : (..., n, n) cupy.ndarray
-
-    Returns
-    -------
-    E : (..., n, n) cupy.ndarray
-    kept : (..., slots * n, n) cupy.ndarray
-        The even powers of the scaled matrix, the LU factors of the denominator and all squares, one matrix
-        below the other.
-    piv : (..., n + 2) cupy.ndarray of int32
-        Pivots, order of the approximant (0 for what needs none), number of squarings.
-    """
+    """The cost is that of `expm`. The order in `piv` is 0 for what needs no approximant."""
     return evaluate(A, True)
 
 
@@ -339,46 +312,12 @@ def evaluate(A: Any, keep: bool) -> tuple[Any, Any, Any]:
 
 
 def expm_pushforward(E: Any, kept: Any, piv: Any, A_dot: Any, overwrite_a_dot: bool = False) -> Any:
-    """Pushforward of `expm`: E_dot = L(A, A_dot), the Fréchet derivative.
-
-    Parameters
-    ----------
-    E, kept, piv :
-        From `expm_keeping`.
-    A_dot : (..., n, n) cupy.ndarray
-    overwrite_a_dot : bool
-        E_dot may overwrite A_dot.
-
-    Returns
-    -------
-    E_dot : (..., n, n) cupy.ndarray
-
-    Notes
-    -----
-    At most twice the flops of `expm`; temporaries of seven matrices.
-    """
+    """At most twice the flops of `expm`; temporaries of seven matrices."""
     return derivative("expm_pushforward", E, kept, piv, A_dot, "A_dot", False, overwrite_a_dot)
 
 
 def expm_pullback(E: Any, kept: Any, piv: Any, E_bar: Any, overwrite_e_bar: bool = False) -> Any:
-    """Pullback of `expm`: A_bar = L(Aᵀ, E_bar) = L(A, E_barᵀ)ᵀ.
-
-    Parameters
-    ----------
-    E, kept, piv :
-        From `expm_keeping`.
-    E_bar : (..., n, n) cupy.ndarray
-    overwrite_e_bar : bool
-        A_bar may overwrite E_bar.
-
-    Returns
-    -------
-    A_bar : (..., n, n) cupy.ndarray
-
-    Notes
-    -----
-    At most twice the flops of `expm`; temporaries of seven matrices.
-    """
+    """At most twice the flops of `expm`; temporaries of seven matrices."""
     return derivative("expm_pullback", E, kept, piv, E_bar, "E_bar", True, overwrite_e_bar)
 
 

@@ -28,35 +28,9 @@ LOG_TWO_PI = float(np.log(2 * np.pi))
 def log_density(
     A: Any, R: Any, noise: Any = None, overwrite_a: bool = False, overwrite_r: bool = False
 ) -> tuple[Any, Any, Any]:
-    """Log densities of N(0, A + diag(noise)), and what their gradient needs.
+    """n³/3 + mn² flops, no memory but the results and cuSOLVER's workspace.
 
-    Parameters
-    ----------
-    A : (..., n, n) cupy.ndarray
-        Symmetric, positive definite. Only the lower triangle is read.
-    R : (..., m, n) cupy.ndarray
-        A row for each density.
-    noise : (..., n) cupy.ndarray, optional
-        Added to the diagonal of A.
-    overwrite_a, overwrite_r : bool
-        L may overwrite A, Z may overwrite R.
-
-    Returns
-    -------
-    p : (..., m) cupy.ndarray
-    L : (..., n, n) cupy.ndarray
-        The Cholesky factor of A + diag(noise).
-    Z : (..., m, n) cupy.ndarray
-        The rows L⁻¹ r.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a leading minor is not positive; not within `unchecked`.
-
-    Notes
-    -----
-    n³/3 + mn² flops, no memory but the results and cuSOLVER's workspace.
+    Within `unchecked` nothing is raised.
     """
     batch = Batch("log_density", real=True)
     A, R = batch.square(A, "A"), batch.enter(R, "R")
@@ -85,27 +59,7 @@ def log_density(
 def log_density_pullback(
     L: Any, Z: Any, p_bar: Any, overwrite_l: bool = False, overwrite_z: bool = False
 ) -> tuple[Any, Any]:
-    """Pullback of `log_density`: (A_bar, R_bar), A_bar = ½ Σ p̄ᵢ (αᵢ αᵢᵀ - A⁻¹), the rows of R_bar -p̄ᵢ αᵢ.
-
-    Parameters
-    ----------
-    L : (..., n, n) cupy.ndarray
-    Z : (..., m, n) cupy.ndarray
-        Both from `log_density`.
-    p_bar : (..., m) cupy.ndarray
-    overwrite_l, overwrite_z : bool
-        A_bar may overwrite L, R_bar may overwrite Z.
-
-    Returns
-    -------
-    A_bar : (..., n, n) cupy.ndarray
-        Symmetric.
-    R_bar : (..., m, n) cupy.ndarray
-
-    Notes
-    -----
-    2n³ + 3mn² flops, a temporary n × n and an m × n matrix. Rasmussen & Williams (2006), eq. 5.9.
-    """
+    """2n³ + 3mn² flops, a temporary n × n and an m × n matrix. Rasmussen & Williams (2006), eq. 5.9."""
     batch = Batch("log_density_pullback", real=True)
     L, Z, p_bar = batch.square(L, "L"), batch.enter(Z, "Z"), batch.enter(p_bar, "p_bar", 1)
     if Z.shape[-1] != L.shape[-1]:

@@ -40,29 +40,7 @@ def sign_of_exchanges(piv: Any) -> Any:
 
 
 def getri(LU: Any, piv: Any, overwrite_lu: bool = False) -> Any:
-    """Inverse from the factors of `getrf`.
-
-    Parameters
-    ----------
-    LU : (..., n, n) cupy.ndarray
-    piv : (..., n) cupy.ndarray of int
-        Both from `getrf`.
-    overwrite_lu : bool
-        The inverse may overwrite LU.
-
-    Returns
-    -------
-    B : (..., n, n) cupy.ndarray
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If A was singular; not within `unchecked`.
-
-    Notes
-    -----
-    2n³ flops; a copy of LU where it is overwritten.
-    """
+    """2n³ flops; a copy of LU where it is overwritten. Within `unchecked` nothing is raised."""
     batch = Batch("getri")
     LU = batch.square(LU, "LU")
     pivots = enter_pivots(batch, piv, LU.shape[-1])
@@ -73,25 +51,7 @@ def getri(LU: Any, piv: Any, overwrite_lu: bool = False) -> Any:
 
 
 def inverse(A: Any) -> Any:
-    """Inverse of a square matrix.
-
-    Parameters
-    ----------
-    A : (..., n, n) cupy.ndarray
-
-    Returns
-    -------
-    B : (..., n, n) cupy.ndarray
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If A is singular; not within `unchecked`.
-
-    Notes
-    -----
-    8n³/3 flops; one temporary n × n matrix.
-    """
+    """8n³/3 flops; one temporary n × n matrix. Within `unchecked` nothing is raised."""
     batch = Batch("inverse")
     LU = batch.stack(batch.own(batch.square(A, "A")))
     piv, info = factor(LU)
@@ -117,44 +77,12 @@ def between(operator: str, B: Any, X: Any, argument: str, transpose: bool | str,
 
 
 def inverse_pullback(B: Any, B_bar: Any, overwrite_b_bar: bool = False) -> Any:
-    """Pullback of `inverse`: A_bar = -Bᴴ B_bar Bᴴ.
-
-    Parameters
-    ----------
-    B : (..., n, n) cupy.ndarray
-        The result of `inverse`.
-    B_bar : (..., n, n) cupy.ndarray
-    overwrite_b_bar : bool
-        A_bar may overwrite B_bar.
-
-    Returns
-    -------
-    A_bar : (..., n, n) cupy.ndarray
-
-    Notes
-    -----
-    4n³ flops; one temporary n × n matrix. Giles (2008), section 2.2.3.
-    """
+    """4n³ flops; one temporary n × n matrix. Giles (2008), section 2.2.3."""
     return between("inverse_pullback", B, B_bar, "B_bar", "C", overwrite_b_bar)
 
 
 def inverse_pushforward(B: Any, A_dot: Any) -> Any:
-    """Pushforward of `inverse`: B_dot = -B A_dot B.
-
-    Parameters
-    ----------
-    B : (..., n, n) cupy.ndarray
-        The result of `inverse`.
-    A_dot : (..., n, n) cupy.ndarray
-
-    Returns
-    -------
-    B_dot : (..., n, n) cupy.ndarray
-
-    Notes
-    -----
-    4n³ flops; one temporary n × n matrix. Giles (2008), section 2.2.3.
-    """
+    """4n³ flops; one temporary n × n matrix. Giles (2008), section 2.2.3."""
     return between("inverse_pushforward", B, A_dot, "A_dot", False, False)
 
 
@@ -175,47 +103,14 @@ def factored(operator: str, A: Any) -> tuple[Batch, Any, Any, Any, Any]:
 
 
 def det(A: Any) -> tuple[Any, Any, Any]:
-    """Determinant, and the factors that its derivative needs.
-
-    Parameters
-    ----------
-    A : (..., n, n) cupy.ndarray
-
-    Returns
-    -------
-    d : (...) cupy.ndarray
-    LU : (..., n, n) cupy.ndarray
-    piv : (..., n) cupy.ndarray of int32
-        The factors of `getrf`.
-
-    Notes
-    -----
-    2n³/3 flops, no memory but the results and cuSOLVER's workspace.
-    """
+    """2n³/3 flops, no memory but the results and cuSOLVER's workspace."""
     batch, LU, piv, sign, D = factored("det", A)
     d = (sign * D.prod(axis=1)).astype(batch.dtype)
     return batch.result(d), LU, piv
 
 
 def slogdet(A: Any) -> tuple[Any, Any, Any, Any]:
-    """Sign and logarithm of the absolute value of the determinant, and the factors that they come from.
-
-    Parameters
-    ----------
-    A : (..., n, n) cupy.ndarray
-
-    Returns
-    -------
-    sign, logabsdet : (...) cupy.ndarray
-        0 and -inf for a singular matrix.
-    LU : (..., n, n) cupy.ndarray
-    piv : (..., n) cupy.ndarray of int32
-        The factors of `getrf`.
-
-    Notes
-    -----
-    2n³/3 flops, no memory but the results and cuSOLVER's workspace.
-    """
+    """2n³/3 flops, no memory but the results and cuSOLVER's workspace."""
     batch, LU, piv, sign, D = factored("slogdet", A)
     size = abs(D)
     log = cupy.log(size).sum(axis=1, dtype=np.float64).astype(batch.real_dtype)
@@ -224,28 +119,9 @@ def slogdet(A: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def slogdet_pullback(LU: Any, piv: Any, log_bar: Any) -> Any:
-    """Pullback of log|det A|: A_bar = log_bar A⁻ᴴ. That of det A, too, with log_bar = d_bar d̄.
+    """2n³ flops; one temporary n × n matrix. Giles (2008), section 2.2.4.
 
-    Parameters
-    ----------
-    LU : (..., n, n) cupy.ndarray
-    piv : (..., n) cupy.ndarray of int
-        From `slogdet`, `det` or `getrf`.
-    log_bar : (...) cupy.ndarray
-        Complex where the sign of a complex determinant has a cotangent, too: less i Im(sign_bar̄ sign).
-
-    Returns
-    -------
-    A_bar : (..., n, n) cupy.ndarray
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If A was singular; not within `unchecked`.
-
-    Notes
-    -----
-    2n³ flops; one temporary n × n matrix. Giles (2008), section 2.2.4.
+    Within `unchecked` nothing is raised.
     """
     batch = Batch("slogdet_pullback")
     LU = batch.square(LU, "LU")

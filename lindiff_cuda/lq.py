@@ -126,73 +126,21 @@ def factored(operator: str, A: Any, with_q: bool, overwrite_a: bool) -> Any:
 
 
 def gelqf(A: Any, overwrite_a: bool = False) -> tuple[Any, Any]:
-    """LQ factors, A = L Q with Q Qᵀ = I, L lower triangular with a positive diagonal.
-
-    Parameters
-    ----------
-    A : (..., m, n) cupy.ndarray, m <= n
-    overwrite_a : bool
-        Q may overwrite A.
-
-    Returns
-    -------
-    Q : (..., m, n) cupy.ndarray
-        Orthonormal rows.
-    L : (..., m, m) cupy.ndarray
-
-    Notes
-    -----
-    About 4m²n - 4m³/3 flops, cuSOLVER's workspace once for the batch. Seeger et al. (2017), section 4.3.
+    """About 4m²n - 4m³/3 flops, cuSOLVER's workspace once for the batch. Seeger et al. (2017), section
+    4.3.
     """
     return factored("gelqf", A, True, overwrite_a)
 
 
 def gelqf_l(A: Any, overwrite_a: bool = False) -> Any:
-    """L alone of A = L Q, half the work of `gelqf`: Q is never formed.
-
-    Parameters
-    ----------
-    A : (..., m, n) cupy.ndarray, m <= n
-    overwrite_a : bool
-        A may be used as workspace; its contents are lost.
-
-    Returns
-    -------
-    L : (..., m, m) cupy.ndarray
-
-    Notes
-    -----
-    About 2m²n - 2m³/3 flops. L is the Cholesky factor of A Aᵀ, which is not formed either.
-    """
+    """About 2m²n - 2m³/3 flops. L is the Cholesky factor of A Aᵀ, which is not formed either."""
     return factored("gelqf_l", A, False, overwrite_a)
 
 
 def gelqf_pullback(Q: Any, L: Any, Q_bar: Any, L_bar: Any, overwrite_q_bar: bool = False) -> Any:
-    """Pullback of `gelqf`: A_bar = L⁻ᵀ (Q_bar + copyltu(M) Q), M = Lᵀ L_bar - Q_bar Qᵀ.
+    """5m²n + 2m³ flops, less for large m; two temporary m × m matrices. Seeger et al. (2017), section 4.3.
 
-    Parameters
-    ----------
-    Q : (..., m, n) cupy.ndarray
-    L : (..., m, m) cupy.ndarray
-        Both from `gelqf`.
-    Q_bar : (..., m, n) cupy.ndarray or None
-    L_bar : (..., m, m) cupy.ndarray or None
-        Only the lower triangle is read. None counts as zero; one of the two must be given.
-    overwrite_q_bar : bool
-        A_bar may overwrite Q_bar.
-
-    Returns
-    -------
-    A_bar : (..., m, n) cupy.ndarray
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If A has not full rank; not within `unchecked`.
-
-    Notes
-    -----
-    5m²n + 2m³ flops, less for large m; two temporary m × m matrices. Seeger et al. (2017), section 4.3.
+    Within `unchecked` nothing is raised.
     """
     batch = Batch("gelqf_pullback", real=True)
     L, Q = batch.square(L, "L"), batch.enter(Q, "Q")
@@ -221,26 +169,7 @@ def gelqf_pullback(Q: Any, L: Any, Q_bar: Any, L_bar: Any, overwrite_q_bar: bool
 
 
 def gelqf_pushforward(Q: Any, L: Any, A_dot: Any) -> tuple[Any, Any]:
-    """Pushforward of `gelqf`: L_dot = L Φ, Φ = sym(L⁻¹ A_dot Qᵀ) ∘ E, Q_dot = L⁻¹ A_dot - Φ Q.
-
-    E doubles what is below the diagonal, keeps the diagonal and clears the rest.
-
-    Parameters
-    ----------
-    Q : (..., m, n) cupy.ndarray
-    L : (..., m, m) cupy.ndarray
-        Both from `gelqf`.
-    A_dot : (..., m, n) cupy.ndarray
-
-    Returns
-    -------
-    Q_dot : (..., m, n) cupy.ndarray
-    L_dot : (..., m, m) cupy.ndarray
-
-    Notes
-    -----
-    5m²n + 2m³ flops, three temporary m × m matrices. Seeger et al. (2017), appendix, "gelqf".
-    """
+    """5m²n + 2m³ flops, three temporary m × m matrices. Seeger et al. (2017), appendix, "gelqf"."""
     batch = Batch("gelqf_pushforward", real=True)
     L, Q = batch.square(L, "L"), batch.enter(Q, "Q")
     if Q.shape[-2] != L.shape[-1]:
@@ -255,29 +184,10 @@ def gelqf_pushforward(Q: Any, L: Any, A_dot: Any) -> tuple[Any, Any]:
 
 
 def gelqf_l_pullback(L: Any, A: Any, L_bar: Any) -> Any:
-    """Pullback of `gelqf_l`: A_bar = L⁻ᵀ copyltu(Lᵀ L_bar) L⁻¹ A.
+    """4m²n + 2m³ flops, two temporary m × m matrices and an m × n one. Seeger et al. (2017), section 4.3,
+    with Q = L⁻¹ A.
 
-    Parameters
-    ----------
-    L : (..., m, m) cupy.ndarray
-        The result of `gelqf_l`.
-    A : (..., m, n) cupy.ndarray
-    L_bar : (..., m, m) cupy.ndarray
-        Only the lower triangle is read.
-
-    Returns
-    -------
-    A_bar : (..., m, n) cupy.ndarray
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If A has not full rank; not within `unchecked`.
-
-    Notes
-    -----
-    4m²n + 2m³ flops, two temporary m × m matrices and an m × n one. Seeger et al. (2017), section 4.3, with
-    Q = L⁻¹ A.
+    Within `unchecked` nothing is raised.
     """
     batch, F, A = enter_l("gelqf_l_pullback", L, A)
     L_bar = batch.enter(L_bar, "L_bar")
@@ -289,22 +199,7 @@ def gelqf_l_pullback(L: Any, A: Any, L_bar: Any) -> Any:
 
 
 def gelqf_l_pushforward(L: Any, A: Any, A_dot: Any) -> Any:
-    """Pushforward of `gelqf_l`: L_dot = L Φ, Φ = sym(L⁻¹ A_dot Qᵀ) ∘ E with Q = L⁻¹ A.
-
-    Parameters
-    ----------
-    L : (..., m, m) cupy.ndarray
-        The result of `gelqf_l`.
-    A, A_dot : (..., m, n) cupy.ndarray
-
-    Returns
-    -------
-    L_dot : (..., m, m) cupy.ndarray
-
-    Notes
-    -----
-    6m²n + 2m³ flops, two temporary m × n matrices. Seeger et al. (2017), appendix, "gelqf".
-    """
+    """6m²n + 2m³ flops, two temporary m × n matrices. Seeger et al. (2017), appendix, "gelqf"."""
     batch, L, A = enter_l("gelqf_l_pushforward", L, A)
     A_dot = batch.enter(A_dot, "A_dot")
     batch.same_matrix(A, A_dot, "A", "A_dot")

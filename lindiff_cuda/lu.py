@@ -90,25 +90,9 @@ def invert(LU: Any, piv: Any, X: Any) -> None:
 
 
 def getrf(A: Any, overwrite_a: bool = False) -> tuple[Any, Any]:
-    """LU factors, A = L U P, with exchanges of columns.
+    """2n³/3 flops, no memory but the results and cuSOLVER's workspace.
 
-    Parameters
-    ----------
-    A : (..., n, n) cupy.ndarray
-    overwrite_a : bool
-        The factors may overwrite A.
-
-    Returns
-    -------
-    LU : (..., n, n) cupy.ndarray
-        L in the lower triangle with the diagonal; U above it, its diagonal of ones not stored.
-    piv : (..., n) cupy.ndarray of int32
-        Column i was exchanged with column piv[i], for i = 0, 1, ...; an index counts from 0.
-
-    Notes
-    -----
-    2n³/3 flops, no memory but the results and cuSOLVER's workspace. A singular matrix raises no error here:
-    its determinant is still wanted.
+    A singular matrix raises no error here: its determinant is still wanted.
     """
     batch = Batch("getrf")
     LU = batch.own(batch.square(A, "A"), overwrite_a)
@@ -156,33 +140,7 @@ def singular(operator: str) -> Callable[[int, int], str]:
 
 
 def getrs(LU: Any, piv: Any, B: Any, transpose: bool | str = False, overwrite_b: bool = False) -> Any:
-    """Solve A X = B, Aᵀ X = B or Aᴴ X = B with the factors of `getrf`.
-
-    Parameters
-    ----------
-    LU : (..., n, n) cupy.ndarray
-    piv : (..., n) cupy.ndarray of int
-        Both from `getrf`.
-    B : (..., n, k) cupy.ndarray
-    transpose : bool or "C"
-        "C" stands for Aᴴ.
-    overwrite_b : bool
-        X may overwrite B.
-
-    Returns
-    -------
-    X : (..., n, k) cupy.ndarray
-        Leading axes are broadcast.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If A was singular; not within `unchecked`.
-
-    Notes
-    -----
-    2n²k flops, a temporary of the shape of B if k > 1.
-    """
+    """2n²k flops, a temporary of the shape of B if k > 1. Within `unchecked` nothing is raised."""
     batch = Batch("getrs")
     transpose = transposition(transpose, "getrs")
     LU, B = batch.square(LU, "LU"), batch.enter(B, "B")

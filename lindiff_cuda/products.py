@@ -91,25 +91,7 @@ def fit(batch: Batch, A: Any, B: Any, transpose_a: bool | str, transpose_b: bool
 def gemm2(
     A: Any, B: Any, transpose_a: bool | str = False, transpose_b: bool | str = False, alpha: float = 1.0
 ) -> Any:
-    """Matrix product alpha t(A) t(B).
-
-    Parameters
-    ----------
-    A : (..., m, k) cupy.ndarray, or (..., k, m) if `transpose_a`
-    B : (..., k, n) cupy.ndarray, or (..., n, k) if `transpose_b`
-    transpose_a, transpose_b : bool or "C"
-        t(X) is X, Xᵀ, or Xᴴ for "C".
-    alpha : float
-
-    Returns
-    -------
-    C : (..., m, n) cupy.ndarray
-        Leading axes are broadcast.
-
-    Notes
-    -----
-    2mnk flops, no memory but the result. Seeger et al. (2017), section 4.2.
-    """
+    """2mnk flops, no memory but the result. Seeger et al. (2017), section 4.2."""
     batch = Batch("gemm2")
     transpose_a = transposition(transpose_a, "gemm2", "transpose_a")
     transpose_b = transposition(transpose_b, "gemm2", "transpose_b")
@@ -130,29 +112,7 @@ def gemm(
     beta: float = 1.0,
     overwrite_c: bool = False,
 ) -> Any:
-    """Matrix product added to a matrix, alpha t(A) t(B) + beta C.
-
-    Parameters
-    ----------
-    A : (..., m, k) cupy.ndarray, or (..., k, m) if `transpose_a`
-    B : (..., k, n) cupy.ndarray, or (..., n, k) if `transpose_b`
-    C : (..., m, n) cupy.ndarray
-    transpose_a, transpose_b : bool or "C"
-        t(X) is X, Xᵀ, or Xᴴ for "C".
-    alpha, beta : float
-        With beta = 0, C is not read.
-    overwrite_c : bool
-        The result may overwrite C.
-
-    Returns
-    -------
-    C : (..., m, n) cupy.ndarray
-        Leading axes are broadcast.
-
-    Notes
-    -----
-    2mnk flops, no memory but the result.
-    """
+    """2mnk flops, no memory but the result."""
     batch = Batch("gemm")
     transpose_a = transposition(transpose_a, "gemm", "transpose_a")
     transpose_b = transposition(transpose_b, "gemm", "transpose_b")
@@ -167,22 +127,7 @@ def gemm(
 
 
 def syrk(A: Any, transpose: bool | str = False, alpha: float = 1.0) -> Any:
-    """Product of a matrix with its own transpose, alpha A Aᵀ, alpha Aᵀ A or alpha Aᴴ A; the full matrix.
-
-    Parameters
-    ----------
-    A : (..., n, k) cupy.ndarray, or (..., k, n) if `transpose`
-    transpose : bool or "C"
-        False: A Aᵀ; True: Aᵀ A; "C": Aᴴ A.
-    alpha : float
-
-    Returns
-    -------
-    B : (..., n, n) cupy.ndarray
-
-    Notes
-    -----
-    n²k flops, twice as many for batches of matrices below order 512, which take one call of a general
+    """n²k flops, twice as many for batches of matrices below order 512, which take one call of a general
     product. Seeger et al. (2017), section 4.2.
     """
     batch = Batch("syrk")
@@ -202,30 +147,7 @@ def syrk_pullback(
     A_bar: Any = None,
     overwrite_a_bar: bool = False,
 ) -> Any:
-    """Pullback of `syrk`: A_bar = 2 alpha sym(B_bar) A, or 2 alpha A sym(B_bar).
-
-    For complex A: alpha (B_bar + B_barᵀ) Ā, alpha Ā (B_bar + B_barᵀ), or alpha A (B_bar + B_barᴴ).
-
-    Parameters
-    ----------
-    A : cupy.ndarray
-        As given to `syrk`.
-    B_bar : (..., n, n) cupy.ndarray
-        Need not be symmetric.
-    transpose, alpha :
-        As given to `syrk`.
-    A_bar : cupy.ndarray, of the shape of A, optional
-        Added to the result.
-    overwrite_a_bar : bool
-
-    Returns
-    -------
-    A_bar : cupy.ndarray, of the shape of A
-
-    Notes
-    -----
-    2n²k flops, one temporary n × n matrix. Seeger et al. (2017), section 4.2.
-    """
+    """2n²k flops, one temporary n × n matrix. Seeger et al. (2017), section 4.2."""
     batch = Batch("syrk_pullback")
     transpose = transposition(transpose, "syrk_pullback")
     A, B_bar = batch.enter(A, "A"), batch.enter(B_bar, "B_bar")

@@ -2,7 +2,8 @@
 
 Arrays are C-contiguous stacks (count, n, n) of one dtype, float32, float64, complex64 or complex128, on the
 current device; what a function changes it changes in place. Nothing is checked here and nothing waits for the
-device: `info`, an int32 for each matrix, tells later what has failed, and such a matrix becomes NaN.
+device. A function that can fail returns `info`, an int32 for each matrix, which tells later: 1 + the index of
+the first zero on the diagonal of L, or 0, unless it says otherwise. A matrix that failed becomes NaN.
 
 Costs count the operations of one matrix; each array is read and written once.
 """
@@ -94,18 +95,6 @@ def _with_factor(source: str, name: str, L: Any, X: Any, lower: bool) -> Any:
 def potrf_pullback(L: Any, L_bar: Any, lower: bool = True) -> Any:
     """L_bar := A_bar = ½ L⁻ᴴ copyltu(Lᴴ L_bar) L⁻¹, Hermitian; the named triangle of L_bar is read.
 
-    Parameters
-    ----------
-    L, L_bar : (count, n, n) ndarray
-    lower : bool
-
-    Returns
-    -------
-    info : (count,) ndarray of int32
-        1 + the index of the first zero on the diagonal of L, or 0.
-
-    Notes
-    -----
     3n³ flops. Seeger et al. (2017), section 4.2.
     """
     return _with_factor("cholesky.cu", "potrf_pullback", L, L_bar, lower)
@@ -114,18 +103,6 @@ def potrf_pullback(L: Any, L_bar: Any, lower: bool = True) -> Any:
 def potrf_pushforward(L: Any, A_dot: Any, lower: bool = True) -> Any:
     """A_dot := L_dot = L Φ(L⁻¹ A_dot L⁻ᴴ), Φ = tril with half the diagonal; the named triangle is read.
 
-    Parameters
-    ----------
-    L, A_dot : (count, n, n) ndarray
-    lower : bool
-
-    Returns
-    -------
-    info : (count,) ndarray of int32
-        1 + the index of the first zero on the diagonal of L, or 0.
-
-    Notes
-    -----
     3n³ flops. Murray (2016); Seeger et al. (2017), appendix, "potrf".
     """
     return _with_factor("cholesky.cu", "potrf_pushforward", L, A_dot, lower)
@@ -134,18 +111,6 @@ def potrf_pushforward(L: Any, A_dot: Any, lower: bool = True) -> Any:
 def potri(L: Any, lower: bool = True) -> Any:
     """Inverses from factors, L := B = (L Lᴴ)⁻¹, or (Rᴴ R)⁻¹, both triangles; the named one of L is read.
 
-    Parameters
-    ----------
-    L : (count, n, n) ndarray
-    lower : bool
-
-    Returns
-    -------
-    info : (count,) ndarray of int32
-        1 + the index of the first zero on the diagonal of L, or 0.
-
-    Notes
-    -----
     2n³ flops. Seeger et al. (2017), section 4.2.
     """
     info, n = infos(L), L.shape[-1]
@@ -156,18 +121,6 @@ def potri(L: Any, lower: bool = True) -> Any:
 def potri_pullback(L: Any, B_bar: Any, lower: bool = True) -> Any:
     """B_bar := L_bar = -2 tril(B sym(B_bar) L⁻ᴴ), triangular, B = L⁻ᴴ L⁻¹.
 
-    Parameters
-    ----------
-    L, B_bar : (count, n, n) ndarray
-    lower : bool
-
-    Returns
-    -------
-    info : (count,) ndarray of int32
-        1 + the index of the first zero on the diagonal of L, or 0.
-
-    Notes
-    -----
     3n³ flops. Seeger et al. (2017), section 4.2 and appendix, "potri".
     """
     return _with_factor("potri.cu", "potri_pullback", L, B_bar, lower)
@@ -176,18 +129,6 @@ def potri_pullback(L: Any, B_bar: Any, lower: bool = True) -> Any:
 def potri_pushforward(L: Any, L_dot: Any, lower: bool = True) -> Any:
     """L_dot := B_dot = -2 sym(B L_dot L⁻¹), Hermitian, B = L⁻ᴴ L⁻¹; the named triangle of L_dot is read.
 
-    Parameters
-    ----------
-    L, L_dot : (count, n, n) ndarray
-    lower : bool
-
-    Returns
-    -------
-    info : (count,) ndarray of int32
-        1 + the index of the first zero on the diagonal of L, or 0.
-
-    Notes
-    -----
     3n³ flops. Seeger et al. (2017), appendix, "potri".
     """
     return _with_factor("potri.cu", "potri_pushforward", L, L_dot, lower)
@@ -235,11 +176,6 @@ def trsm(
     transpose : bool or "C"
     rightside, lower : bool
     alpha : float
-
-    Returns
-    -------
-    info : (count,) ndarray of int32
-        1 + the index of the first zero on the diagonal of L, or 0.
 
     Notes
     -----
@@ -293,11 +229,6 @@ def trsm_pullback(
         Written, a cotangent for each item; may be L itself.
     transpose, rightside, lower, alpha :
         As given to `trsm`.
-
-    Returns
-    -------
-    info : (count,) ndarray of int32
-        1 + the index of the first zero on the diagonal of L, or 0.
 
     Notes
     -----
@@ -462,11 +393,6 @@ def gelqf_pullback(Q: Any, L: Any, A_bar: Any, L_bar: Any, has_q_bar: bool = Tru
     has_q_bar : bool
         If False, Q_bar counts as zero and A_bar is only written.
 
-    Returns
-    -------
-    info : (count,) ndarray of int32
-        1 + the index of the first zero on the diagonal of L, or 0.
-
     Notes
     -----
     5m²n + m³ flops. Seeger et al. (2017), section 4.3.
@@ -505,20 +431,6 @@ def getrf(A: Any, piv: Any) -> Any:
 def getrs(LU: Any, piv: Any, B: Any, transpose: Any = False) -> Any:
     """B := A⁻¹ B, A⁻ᵀ B or, for "C", A⁻ᴴ B with the factors of `getrf`.
 
-    Parameters
-    ----------
-    LU : (count, n, n) ndarray
-    piv : (count, n) ndarray of int32
-    B : (count, n, k) ndarray
-    transpose : bool or "C"
-
-    Returns
-    -------
-    info : (count,) ndarray of int32
-        1 + the index of the first zero on the diagonal of L, or 0.
-
-    Notes
-    -----
     2n²k flops.
     """
     info, (count, n, k) = infos(LU), B.shape
@@ -530,18 +442,6 @@ def getrs(LU: Any, piv: Any, B: Any, transpose: Any = False) -> Any:
 def getri(LU: Any, piv: Any) -> Any:
     """LU := A⁻¹ from the factors of `getrf`.
 
-    Parameters
-    ----------
-    LU : (count, n, n) ndarray
-    piv : (count, n) ndarray of int32
-
-    Returns
-    -------
-    info : (count,) ndarray of int32
-        1 + the index of the first zero on the diagonal of L, or 0.
-
-    Notes
-    -----
     2n³ flops.
     """
     info, n = infos(LU), LU.shape[-1]

@@ -177,30 +177,15 @@ def enter_factors(batch: Batch, U: Any, s: Any, Vh: Any) -> tuple[int, int, int]
 
 
 def gesdd(A: Any) -> tuple[Any, Any, Any]:
-    """Singular value decomposition, A = U diag(s) Vh, with any signs of the vectors.
+    """Jacobi's method, some 10 sweeps; temporaries of the shapes of A and U. Batches up to a smaller side of
+    256 go in few launches, with five more temporaries of that order, larger ones one by one through cuSOLVER.
 
-    Parameters
-    ----------
-    A : (..., m, n) cupy.ndarray
-
-    Returns
-    -------
-    U : (..., m, k) cupy.ndarray
-        k = min(m, n) orthonormal columns.
-    s : (..., k) cupy.ndarray
-        Descending.
-    Vh : (..., k, n) cupy.ndarray
-        Orthonormal rows.
+    The signs of the vectors are any, not NumPy's. Within `unchecked` nothing is raised.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If Jacobi's method does not converge, as for NaN; not within `unchecked`.
-
-    Notes
-    -----
-    Jacobi's method, some 10 sweeps; temporaries of the shapes of A and U. Batches up to a smaller side of 256
-    go in few launches, with five more temporaries of that order, larger ones one by one through cuSOLVER.
+        If Jacobi's method does not converge, as for NaN.
     """
     batch = Batch("gesdd", real=True)
     X = batch.stack(batch.own(batch.enter(A, "A")))
@@ -214,28 +199,8 @@ def gesdd(A: Any) -> tuple[Any, Any, Any]:
 
 
 def gesdd_pullback(U: Any, s: Any, Vh: Any, U_bar: Any, s_bar: Any, Vh_bar: Any) -> Any:
-    """Pullback of `gesdd`: A_bar = U P_bar Vh, and a part outside of the span of U or V if A is not square.
-
-    P_bar = diag(s_bar) + (K_U + K_V)_ij / (s_j - s_i) + (K_U - K_V)_ij / (s_j + s_i), where K_U and K_V are
-    the skew parts of UᵀU_bar and VᵀV_bar.
-
-    Parameters
-    ----------
-    U, s, Vh : cupy.ndarray
-        From `gesdd`. Values must be well apart (`nearly_equal`); if A is not square, also away from zero.
-    U_bar : (..., m, k) cupy.ndarray or None
-    s_bar : (..., k) cupy.ndarray or None
-    Vh_bar : (..., k, n) cupy.ndarray or None
-        None counts as zero; one of the three must be given.
-
-    Returns
-    -------
-    A_bar : (..., m, n) cupy.ndarray
-
-    Notes
-    -----
-    4mk² + 2nk² + 2mnk flops (for s_bar alone 2mnk), some ten temporaries of k² entries.
-    Townsend (2016), "Differentiating the singular value decomposition".
+    """4mk² + 2nk² + 2mnk flops (for s_bar alone 2mnk), some ten temporaries of k² entries. Townsend (2016),
+    "Differentiating the singular value decomposition".
     """
     batch = Batch("gesdd_pullback", real=True)
     m, n, k = enter_factors(batch, U, s, Vh)
@@ -256,27 +221,8 @@ def gesdd_pullback(U: Any, s: Any, Vh: Any, U_bar: Any, s_bar: Any, Vh_bar: Any)
 
 
 def gesdd_pushforward(U: Any, s: Any, Vh: Any, A_dot: Any) -> tuple[Any, Any, Any]:
-    """Pushforward of `gesdd`: s_dot = diag(P), U_dot = U Ω, Vh_dot = Ψᵀ Vh with P = Uᵀ A_dot V, and a part
-    outside of the span of U or V if A is not square.
-
-    Ω and Ψ are skew: (Ω + Ψ)_ij = (P + Pᵀ)_ij / (s_j - s_i), (Ω - Ψ)_ij = (P - Pᵀ)_ij / (s_j + s_i).
-
-    Parameters
-    ----------
-    U, s, Vh : cupy.ndarray
-        From `gesdd`. Values must be well apart (`nearly_equal`); if A is not square, also away from zero.
-    A_dot : (..., m, n) cupy.ndarray
-
-    Returns
-    -------
-    U_dot : (..., m, k) cupy.ndarray
-    s_dot : (..., k) cupy.ndarray
-    Vh_dot : (..., k, n) cupy.ndarray
-
-    Notes
-    -----
-    2mnk + 4mk² + 2nk² flops, some ten temporaries of k² entries.
-    Townsend (2016), "Differentiating the singular value decomposition".
+    """2mnk + 4mk² + 2nk² flops, some ten temporaries of k² entries. Townsend (2016), "Differentiating the
+    singular value decomposition".
     """
     batch = Batch("gesdd_pushforward", real=True)
     m, n, k = enter_factors(batch, U, s, Vh)

@@ -38,10 +38,7 @@ def real_diagonal(X: Any) -> None:
 
 
 def copyltu(X: Any, overwrite_x: bool = False) -> Any:
-    """The symmetric matrix that has the lower triangle of X, (..., n, n). Seeger et al. (2017), section 4.1.
-
-    Of a complex X it is the Hermitian one; of the diagonal the real part counts. It may overwrite X.
-    """
+    """The result may overwrite X."""
     batch = Batch("copyltu")
     y = batch.own(batch.square(X, "X"), overwrite_x)
     structure.mirror(batch.stack(y))
@@ -49,21 +46,14 @@ def copyltu(X: Any, overwrite_x: bool = False) -> Any:
 
 
 def unpaired(A: Any, lower: bool = True, hermitian: bool = True) -> Any:
-    """Which entries of the named triangle have no mirror image: where that is zero, or differs in the first
-    three quarters of the digits; (..., n, n) bool.
-
-    Never None, as `lindiff.kernels.unpaired` says that all have one: to ask for that would be to wait for it.
-    """
+    """Never None: to ask whether all entries have a mirror image would be to wait for the answer."""
     batch = Batch("unpaired")
     batch.square(A, "A")
     return batch.result(structure.find_unpaired(batch.full(batch.read(A)), lower, hermitian))
 
 
 def onto_unpaired(M_bar: Any, found: Any, overwrite_m_bar: bool = False) -> Any:
-    """A symmetric M_bar with the whole of a pair at an entry that was `found`, and 0 opposite.
-
-    It may overwrite M_bar.
-    """
+    """`found` may be one matrix for a whole batch of M_bar."""
     batch = Batch("onto_unpaired")
     batch.square(M_bar, "M_bar")
     batch.shape = np.broadcast_shapes(batch.shape, found.shape[:-2])

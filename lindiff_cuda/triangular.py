@@ -119,31 +119,8 @@ def trmm(
     alpha: float = 1.0,
     overwrite_a: bool = False,
 ) -> Any:
-    """Product with a triangular matrix, B = alpha t(L) A or alpha A t(L).
-
-    Parameters
-    ----------
-    L : (..., m, m) cupy.ndarray, or (..., n, n) on the right side
-        Only the triangle named by `lower` is read.
-    A : (..., m, n) cupy.ndarray
-    transpose : bool or "C"
-        t(L) is L, Lᵀ, or Lᴴ for "C".
-    rightside : bool
-        L stands on the right.
-    lower : bool
-    alpha : float
-    overwrite_a : bool
-        B may overwrite A.
-
-    Returns
-    -------
-    B : (..., m, n) cupy.ndarray
-        Leading axes are broadcast.
-
-    Notes
-    -----
-    2m²n flops (2mn² on the right side), a temporary of the shape of L, and one of A's if it is overwritten.
-    Seeger et al. (2017), section 4.2.
+    """2m²n flops (2mn² on the right side), a temporary of the shape of L, and one of A's if it is
+    overwritten. Seeger et al. (2017), section 4.2.
     """
     batch = Batch("trmm")
     transpose = transposition(transpose, "trmm")
@@ -170,35 +147,9 @@ def trsm(
     alpha: float = 1.0,
     overwrite_a: bool = False,
 ) -> Any:
-    """Solve with a triangular matrix, B = alpha t(L)⁻¹ A or alpha A t(L)⁻¹.
+    """m²n flops (mn² on the right side), no memory but the result. Seeger et al. (2017), section 4.2.
 
-    Parameters
-    ----------
-    L : (..., m, m) cupy.ndarray, or (..., n, n) on the right side
-        Only the triangle named by `lower` is read.
-    A : (..., m, n) cupy.ndarray
-    transpose : bool or "C"
-        t(L) is L, Lᵀ, or Lᴴ for "C".
-    rightside : bool
-        L stands on the right.
-    lower : bool
-    alpha : float
-    overwrite_a : bool
-        B may overwrite A.
-
-    Returns
-    -------
-    B : (..., m, n) cupy.ndarray
-        Leading axes are broadcast.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If an entry on the diagonal is zero; not within `unchecked`.
-
-    Notes
-    -----
-    m²n flops (mn² on the right side), no memory but the result. Seeger et al. (2017), section 4.2.
+    Within `unchecked` nothing is raised.
     """
     batch = Batch("trsm")
     transpose = transposition(transpose, "trsm")
@@ -232,27 +183,7 @@ def trmm_pullback(
     alpha: float = 1.0,
     overwrite_b_bar: bool = False,
 ) -> tuple[Any, Any]:
-    """Pullback of `trmm`: (L_bar, A_bar), L_bar triangular like L.
-
-    For B = LA: A_bar = Lᴴ B_bar, L_bar = tril(B_bar Aᴴ); the other cases alike. A_bar may overwrite
-    B_bar. If L or A was broadcast, its cotangent has the full batch shape; the caller sums.
-
-    Parameters
-    ----------
-    L, A : cupy.ndarray
-        As given to `trmm`.
-    B_bar : (..., m, n) cupy.ndarray
-    transpose, rightside, lower, alpha :
-        As given to `trmm`.
-    overwrite_b_bar : bool
-
-    Returns
-    -------
-    L_bar, A_bar : cupy.ndarray
-
-    Notes
-    -----
-    4m²n flops (4mn² on the right side), less a quarter for large L, temporaries of the shapes of L and A.
+    """4m²n flops (4mn² on the right side), less a quarter for large L, temporaries of the shapes of L and A.
     Seeger et al. (2017), appendix, "trmm".
     """
     batch = Batch("trmm_pullback")
@@ -285,31 +216,8 @@ def trsm_pullback(
     overwrite_b_bar: bool = False,
     overwrite_l: bool = False,
 ) -> tuple[Any, Any]:
-    """Pullback of `trsm`: (L_bar, A_bar), L_bar triangular like L.
-
-    For B = L⁻¹A: A_bar = L⁻ᴴ B_bar, L_bar = -tril(A_bar Bᴴ); the other cases alike. A_bar may
-    overwrite B_bar, L_bar may overwrite L. Never divides by alpha. If L or A was broadcast, its cotangent
-    has the full batch shape; the caller sums.
-
-    Parameters
-    ----------
-    L : cupy.ndarray
-        As given to `trsm`.
-    B : (..., m, n) cupy.ndarray
-        The result of `trsm`.
-    B_bar : (..., m, n) cupy.ndarray
-    transpose, rightside, lower, alpha :
-        As given to `trsm`.
-    overwrite_b_bar, overwrite_l : bool
-
-    Returns
-    -------
-    L_bar, A_bar : cupy.ndarray
-
-    Notes
-    -----
-    3m²n flops (3mn² on the right side), 2m²n for large L; no memory but the results.
-    Seeger et al. (2017), appendix, "trsm".
+    """3m²n flops (3mn² on the right side), 2m²n for large L; no memory but the results. Seeger et al. (2017),
+    appendix, "trsm".
     """
     batch = Batch("trsm_pullback")
     transpose = transposition(transpose, "trsm_pullback")

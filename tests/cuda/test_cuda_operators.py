@@ -492,3 +492,14 @@ def test_out_of_memory(standin_device, cupy, cuda, rng, n, monkeypatch):
                 break
         for x, y in zip(xs, arguments, strict=True):
             assert x is None or (x.get() == y).all(), name
+
+
+def test_docstrings_have_the_kernels_text(cuda):
+    names = {*cuda.__all__} & {*vars(lindiff.kernels)}
+    assert len(names) > 40
+    for name in names:
+        kernel, doc = getattr(lindiff.kernels, name), getattr(cuda, name).__doc__
+        assert f"like ``lindiff.kernels.{name}``." in doc
+        assert ("\nReturns\n" in doc) == ("\nReturns\n" in kernel.__doc__), name
+        assert ") ndarray" not in doc
+        assert ">>> " not in doc
