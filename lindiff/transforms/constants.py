@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 from lindiff.core.pytree import tree_map
 from lindiff.core.variable import value
 
 __all__ = ["stop_gradient"]
 
+Tree = TypeVar("Tree")
 
-def stop_gradient(x: Any) -> Any:
+
+def stop_gradient(x: Tree) -> Tree:
     """``x`` as a constant: computing goes on with its value, derivatives of any order take it as fixed.
 
     Parameters

@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 from lindiff.core.linearization import push_forward
 from lindiff.transforms._arguments import as_tuple, with_keywords
 
 __all__ = ["jvp"]
+
+R = TypeVar("R")
+Aux = TypeVar("Aux")
+
+
+@overload
+def jvp(
+    function: Callable[..., R],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: Literal[False] = False,
+    **kwargs: Any,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    function: Callable[..., tuple[R, Aux]],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: Literal[True],
+    **kwargs: Any,
+) -> tuple[R, R, Aux]: ...
+@overload
+def jvp(
+    function: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: bool,
+    **kwargs: Any,
+) -> tuple[Any, ...]: ...
 
 
 def jvp(

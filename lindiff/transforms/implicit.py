@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -34,6 +34,28 @@ from lindiff.transforms.reverse import grad, vjp
 __all__ = ["implicit"]
 
 LinearSolve = Callable[[Any, Any], Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def implicit(
+    solver: Callable[P, R],
+    residual: Callable[..., Any],
+    *,
+    minimizer: bool = False,
+    linear_solve: str | LinearSolve | None = None,
+    has_aux: bool = False,
+) -> Callable[P, R]: ...
+@overload
+def implicit(
+    solver: None = None,
+    residual: Callable[..., Any] | None = None,
+    *,
+    minimizer: bool = False,
+    linear_solve: str | LinearSolve | None = None,
+    has_aux: bool = False,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
 def implicit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from lindiff.transforms._transformed import transformed
 
 __all__ = ["hessian", "jacobian", "value_and_jacobian"]
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 # What a walk carries of one array for all its directions together: so much stays in a cache.  A walk backward
 # may end in larger arrays, those of parameters, which it writes once.
 CHUNK_BYTES = 1 << 16
@@ -25,12 +28,12 @@ FEWEST = 4  # directions that are worth to go together
 
 
 def jacobian(
-    function: Callable[..., Any],
+    function: Callable[P, Any],
     argnums: Argnums = 0,
     mode: str | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """All derivatives of a function's result with respect to its arguments.
 
     Parameters
@@ -82,12 +85,12 @@ def jacobian(
 
 
 def value_and_jacobian(
-    function: Callable[..., Any],
+    function: Callable[P, R],
     argnums: Argnums = 0,
     mode: str | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, tuple[R, Any]]:
     """A function's result and all its derivatives, from one run.
 
     Parameters
@@ -258,7 +261,7 @@ def _block(block: Any, x: Any, y: Any) -> Any:
     return block if block.dtype == dtype else block.astype(dtype)
 
 
-def hessian(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def hessian(function: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """All second derivatives of a function (of one real number, forward over reverse).
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from lindiff.transforms._arguments import with_keywords
 from lindiff.transforms.jacobian import check_linearization, is_complex, output_arrays
 
 __all__ = ["LinearMap", "linear_transpose", "linearize"]
+
+R = TypeVar("R")
+Aux = TypeVar("Aux")
 
 
 class LinearMap:
@@ -129,6 +132,18 @@ def _rows(walk: Callable[[list[Any]], list[Any]], rows: Any, starts: list[Any], 
     )
 
 
+@overload
+def linearize(
+    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, **kwargs: Any
+) -> tuple[R, LinearMap]: ...
+@overload
+def linearize(
+    function: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True], **kwargs: Any
+) -> tuple[R, LinearMap, Aux]: ...
+@overload
+def linearize(
+    function: Callable[..., Any], *primals: Any, has_aux: bool, **kwargs: Any
+) -> tuple[Any, ...]: ...
 def linearize(
     function: Callable[..., Any], *primals: Any, has_aux: bool = False, **kwargs: Any
 ) -> tuple[Any, ...]:

@@ -9,11 +9,12 @@ import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.variable import differentiable_array
+from lindiff.typing import Array
 
 __all__ = ["ravel"]
 
 
-def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+def ravel(tree: Any) -> tuple[Any, Callable[[Array], Any]]:
     """The arrays of a tree in one vector, and the function that makes the tree of such a vector.
 
     Parameters
@@ -53,7 +54,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     forms = [(array.shape, array.size, array.dtype) for array in arrays]
     size = sum(size for _, size, _ in forms)
 
-    def unravel(vector: Any) -> Any:
+    def unravel(vector: Array) -> Any:
         if np.shape(vector) != (size,):
             raise ValueError(f"unravel takes a vector of shape {(size,)}, got {np.shape(vector)}")
         parts, start = [], 0

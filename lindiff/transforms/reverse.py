@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -19,6 +19,23 @@ from lindiff.transforms._arguments import (
 from lindiff.transforms._transformed import transformed
 
 __all__ = ["grad", "value_and_grad", "vjp"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Aux = TypeVar("Aux")
+Pullback = Callable[[Any], tuple[Any, ...]]
+
+
+@overload
+def vjp(
+    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, **kwargs: Any
+) -> tuple[R, Pullback]: ...
+@overload
+def vjp(
+    function: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True], **kwargs: Any
+) -> tuple[R, Pullback, Aux]: ...
+@overload
+def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool, **kwargs: Any) -> tuple[Any, ...]: ...
 
 
 def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False, **kwargs: Any) -> tuple[Any, ...]:
@@ -57,11 +74,11 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False, **kw
 
 
 def grad(
-    function: Callable[..., Any],
+    function: Callable[P, Any],
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """The gradient of a function that returns one real number.
 
     Parameters
@@ -113,11 +130,11 @@ def grad(
 
 
 def value_and_grad(
-    function: Callable[..., Any],
+    function: Callable[P, R],
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, tuple[R, Any]]:
     """The value and the gradient of a function that returns one real number, from one run.
 
     Parameters
