@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.rules._common import as_array, normalized_axes
+from lindiff.scipy._by_formula import by_formula
+from lindiff.scipy.linalg._drop_in import drop_in
 
-__all__ = ["PADDING", "chosen_axes", "each", "image"]
+__all__ = ["PADDING", "chosen_axes", "each", "of_image"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 # NumPy's names of how an image goes on beyond its edges.
 PADDING: dict[str, Any] = {
@@ -24,7 +31,55 @@ PADDING: dict[str, Any] = {
 }
 
 
-def image(name: str, x: Any, output: Any) -> Any:
+def of_image(
+    original: Callable[..., Any], *differentiable: str, check: Callable[..., None] | None = None
+) -> Callable[[F], F]:
+    """Let the decorated function, a formula, give derivatives to a function of SciPy's, and take its place.
+
+    Parameters
+    ----------
+    original : callable
+        SciPy's, which gives the values.
+    *differentiable : str
+        The arguments beside the image that may be Variables.  Lists among them become arrays.
+    check : callable, optional
+        Gets all arguments by name, and raises for those without derivative.
+    """
+
+    def decorate(formula: F) -> F:
+        signature = inspect.signature(formula)
+
+        @functools.wraps(formula)
+        def call(*args: Any, **options: Any) -> Any:
+            bound = signature.bind(*args, **options)
+            bound.apply_defaults()
+            given = {**bound.arguments}
+            given |= given.pop("options", {})
+            if check is not None:
+                check(**given)
+            x = _image(original.__name__, given["input"], given["output"])
+            active = {"input": x, **{name: _beside(x, given[name]) for name in differentiable}}
+
+            def of_scipy(active: dict[str, Any]) -> Any:
+                return original(**{**given, **active})
+
+            def by_numpy(active: dict[str, Any]) -> Any:
+                return formula(**{**given, **active})
+
+            return by_formula(of_scipy, by_numpy, active)
+
+        return drop_in(original)(call)  # type: ignore[return-value]
+
+    return decorate
+
+
+def _beside(x: Any, argument: Any) -> Any:
+    """An argument where the image is: an array, or a number as it is."""
+    argument = as_array(argument) if isinstance(argument, (list, tuple)) else argument
+    return placed(argument, x) if np.ndim(argument) else argument
+
+
+def _image(name: str, x: Any, output: Any) -> Any:
     """An image of floats, with axes, whose result SciPy does not write anywhere."""
     if output is not None and not (isinstance(output, type) and issubclass(output, np.inexact)):
         raise TypeError(

@@ -9,10 +9,8 @@ import scipy.ndimage
 
 from lindiff.core.arrays import placed
 from lindiff.core.variable import value
-from lindiff.rules._common import as_array, conj, normalized_axis
-from lindiff.scipy._by_formula import by_formula
-from lindiff.scipy.linalg._drop_in import drop_in
-from lindiff.scipy.ndimage._arguments import PADDING, chosen_axes, each, image
+from lindiff.rules._common import conj, normalized_axis
+from lindiff.scipy.ndimage._arguments import PADDING, chosen_axes, each, of_image
 from lindiff.scipy.signal.convolutions import convolve as convolution
 
 __all__ = [
@@ -68,48 +66,19 @@ def _of_axes(w: Any, axes: tuple[int, ...], ndim: int) -> Any:
     return np.reshape(w, [lengths.get(axis, 1) for axis in range(ndim)])
 
 
-def _run(
-    name: str, x: Any, w: Any, output: Any, mode: str, cval: Any, origin: Any, options: dict[str, Any]
-) -> Any:
-    x, w = image(name, x, output), as_array(w)
-    axes = chosen_axes(options.get("axes"), x.ndim)
-    if list(axes) != sorted(axes):  # of which versions of SciPy make different things
-        raise TypeError(
-            f"{name}: write axes in ascending order, and the axes of weights with them, got {axes}"
-        )
-    origins = dict(zip(axes, each(origin, len(axes)), strict=True))
-    original = getattr(scipy.ndimage, name)
-
-    def of_scipy(x: Any, w: Any, cval: Any) -> Any:
-        return original(x, w, output, mode, cval, origin, **options)
-
-    def formula(x: Any, w: Any, cval: Any) -> Any:
-        is_correlation = name == "correlate"
-        w = _of_axes(conj(w) if is_correlation else w, axes, x.ndim)
-        of_all = [origins.get(axis, 0) for axis in range(x.ndim)]
-        return (_correlated if is_correlation else _convolved)(x, w, mode, cval, of_all)
-
-    return by_formula(of_scipy, formula, x, placed(w, x), cval)
+def _ascending(axes: Any = None, **_: Any) -> None:
+    """Refuse axes in another order, of which versions of SciPy make different things."""
+    if axes is not None and [*np.atleast_1d(axes)] != sorted(np.atleast_1d(axes)):
+        raise TypeError(f"write axes in ascending order, and the axes of weights with them, got {axes}")
 
 
-def _run_1d(name: str, x: Any, w: Any, axis: int, output: Any, mode: str, cval: Any, origin: int) -> Any:
-    x, w = image(name, x, output), as_array(w)
-    axis = normalized_axis(axis, x.ndim)
-    original = getattr(scipy.ndimage, name)
-
-    def of_scipy(x: Any, w: Any, cval: Any) -> Any:
-        return original(x, w, axis, output, mode, cval, origin)
-
-    def formula(x: Any, w: Any, cval: Any) -> Any:
-        is_correlation = name == "correlate1d"
-        w = _of_axes(conj(w) if is_correlation else w, (axis,), x.ndim)
-        origins = [origin if i == axis else 0 for i in range(x.ndim)]
-        return (_correlated if is_correlation else _convolved)(x, w, mode, cval, origins)
-
-    return by_formula(of_scipy, formula, x, placed(w, x), cval)
+def _origins(origin: Any, axes: tuple[int, ...], ndim: int) -> list[int]:
+    """The origin of a window over some axes, for all axes."""
+    given = dict(zip(axes, each(origin, len(axes)), strict=True))
+    return [given.get(axis, 0) for axis in range(ndim)]
 
 
-@drop_in(scipy.ndimage.convolve)
+@of_image(scipy.ndimage.convolve, "weights", "cval", check=_ascending)
 def convolve(
     input: Any,
     weights: Any,
@@ -137,10 +106,12 @@ def convolve(
     >>> ld.grad(lambda x: convolve(x, np.array([1.0, 2.0, 3.0]))[0])(np.zeros(3))
     array([5., 1., 0.])
     """
-    return _run("convolve", input, weights, output, mode, cval, origin, options)
+    axes = chosen_axes(options.get("axes"), input.ndim)
+    window = _of_axes(weights, axes, input.ndim)
+    return _convolved(input, window, mode, cval, _origins(origin, axes, input.ndim))
 
 
-@drop_in(scipy.ndimage.correlate)
+@of_image(scipy.ndimage.correlate, "weights", "cval", check=_ascending)
 def correlate(
     input: Any,
     weights: Any,
@@ -159,10 +130,12 @@ def correlate(
     >>> ld.grad(lambda x: correlate(x, np.array([1.0, 2.0, 3.0]))[0])(np.zeros(3))
     array([3., 3., 0.])
     """
-    return _run("correlate", input, weights, output, mode, cval, origin, options)
+    axes = chosen_axes(options.get("axes"), input.ndim)
+    window = _of_axes(conj(weights), axes, input.ndim)
+    return _correlated(input, window, mode, cval, _origins(origin, axes, input.ndim))
 
 
-@drop_in(scipy.ndimage.convolve1d)
+@of_image(scipy.ndimage.convolve1d, "weights", "cval")
 def convolve1d(
     input: Any,
     weights: Any,
@@ -181,10 +154,12 @@ def convolve1d(
     >>> ld.grad(lambda x: convolve1d(x, np.array([1.0, 2.0, 3.0]))[0])(np.zeros(3))
     array([5., 1., 0.])
     """
-    return _run_1d("convolve1d", input, weights, axis, output, mode, cval, origin)
+    axes = chosen_axes(axis, input.ndim)
+    window = _of_axes(weights, axes, input.ndim)
+    return _convolved(input, window, mode, cval, _origins(origin, axes, input.ndim))
 
 
-@drop_in(scipy.ndimage.correlate1d)
+@of_image(scipy.ndimage.correlate1d, "weights", "cval")
 def correlate1d(
     input: Any,
     weights: Any,
@@ -203,7 +178,9 @@ def correlate1d(
     >>> ld.grad(lambda x: correlate1d(x, np.array([1.0, 2.0, 3.0]))[0])(np.zeros(3))
     array([3., 3., 0.])
     """
-    return _run_1d("correlate1d", input, weights, axis, output, mode, cval, origin)
+    axes = chosen_axes(axis, input.ndim)
+    window = _of_axes(conj(weights), axes, input.ndim)
+    return _correlated(input, window, mode, cval, _origins(origin, axes, input.ndim))
 
 
 # -- filters with weights of their own --------------------------------------------------------------------
@@ -236,7 +213,7 @@ def _gaussian_along(
     return _along(x, np.flip(_gaussian(sigma, order, reach)), axis, mode, cval)
 
 
-@drop_in(scipy.ndimage.gaussian_filter1d)
+@of_image(scipy.ndimage.gaussian_filter1d, "sigma", "cval")
 def gaussian_filter1d(
     input: Any,
     sigma: Any,
@@ -258,16 +235,8 @@ def gaussian_filter1d(
     >>> ld.grad(lambda sigma: gaussian_filter1d(impulse, sigma)[3])(0.7).round(6)
     np.float64(-0.812079)
     """
-    x = image("gaussian_filter1d", input, output)
-    axis = normalized_axis(axis, x.ndim)
-
-    def of_scipy(x: Any, sigma: Any, cval: Any) -> Any:
-        return scipy.ndimage.gaussian_filter1d(x, sigma, axis, order, output, mode, cval, truncate, **options)
-
-    def formula(x: Any, sigma: Any, cval: Any) -> Any:
-        return _gaussian_along(x, sigma, axis, order, mode, cval, truncate, options.get("radius"))
-
-    return by_formula(of_scipy, formula, x, sigma, cval)
+    axis = normalized_axis(axis, input.ndim)
+    return _gaussian_along(input, sigma, axis, order, mode, cval, truncate, options.get("radius"))
 
 
 def _gaussian_of_axes(
@@ -283,7 +252,7 @@ def _gaussian_of_axes(
     return x
 
 
-@drop_in(scipy.ndimage.gaussian_filter)
+@of_image(scipy.ndimage.gaussian_filter, "sigma", "cval")
 def gaussian_filter(
     input: Any,
     sigma: Any,
@@ -303,18 +272,10 @@ def gaussian_filter(
     >>> ld.grad(lambda x: gaussian_filter(x, 0.5, radius=1)[1])(np.zeros(4)).round(6)
     array([0.106507, 0.786986, 0.106507, 0.      ])
     """
-    x = image("gaussian_filter", input, output)
-
-    def of_scipy(x: Any, sigma: Any, cval: Any) -> Any:
-        return scipy.ndimage.gaussian_filter(x, sigma, order, output, mode, cval, truncate, **options)
-
-    def formula(x: Any, sigma: Any, cval: Any) -> Any:
-        return _gaussian_of_axes(x, sigma, order, mode, cval, truncate, options)
-
-    return by_formula(of_scipy, formula, x, sigma, cval)
+    return _gaussian_of_axes(input, sigma, order, mode, cval, truncate, options)
 
 
-@drop_in(scipy.ndimage.uniform_filter1d)
+@of_image(scipy.ndimage.uniform_filter1d, "cval")
 def uniform_filter1d(
     input: Any,
     size: int,
@@ -333,19 +294,10 @@ def uniform_filter1d(
     >>> ld.grad(lambda x: uniform_filter1d(x, 2)[1])(np.zeros(3))
     array([0.5, 0.5, 0. ])
     """
-    x = image("uniform_filter1d", input, output)
-    axis = normalized_axis(axis, x.ndim)
-
-    def of_scipy(x: Any, cval: Any) -> Any:
-        return scipy.ndimage.uniform_filter1d(x, size, axis, output, mode, cval, origin)
-
-    def formula(x: Any, cval: Any) -> Any:
-        return _along(x, [1.0 / size] * size, axis, mode, cval, origin)
-
-    return by_formula(of_scipy, formula, x, cval)
+    return _along(input, [1.0 / size] * size, normalized_axis(axis, input.ndim), mode, cval, origin)
 
 
-@drop_in(scipy.ndimage.uniform_filter)
+@of_image(scipy.ndimage.uniform_filter, "cval")
 def uniform_filter(
     input: Any,
     size: Any = 3,
@@ -364,41 +316,24 @@ def uniform_filter(
     >>> ld.grad(lambda x: uniform_filter(x, 2)[1])(np.zeros(3))
     array([0.5, 0.5, 0. ])
     """
-    x = image("uniform_filter", input, output)
-    axes = chosen_axes(options.get("axes"), x.ndim)
-
-    def of_scipy(x: Any, cval: Any) -> Any:
-        return scipy.ndimage.uniform_filter(x, size, output, mode, cval, origin, **options)
-
-    def formula(x: Any, cval: Any) -> Any:
-        each_of = (each(option, len(axes)) for option in (size, mode, origin))
-        for axis, n, beyond, at in zip(axes, *each_of, strict=True):
-            x = _along(x, [1.0 / n] * n, axis, beyond, cval, at) if n > 1 else x
-        return x
-
-    return by_formula(of_scipy, formula, x, cval)
+    axes = chosen_axes(options.get("axes"), input.ndim)
+    each_of = (each(option, len(axes)) for option in (size, mode, origin))
+    y = input
+    for axis, n, beyond, at in zip(axes, *each_of, strict=True):
+        y = _along(y, [1.0 / n] * n, axis, beyond, cval, at) if n > 1 else y
+    return y
 
 
-def _edges(name: str, smooth: list[float], input: Any, axis: int, output: Any, mode: Any, cval: Any) -> Any:
+def _edges(smooth: list[float], x: Any, axis: int, mode: Any, cval: Any) -> Any:
     """Differences along one axis, smoothed along the others."""
-    x = image(name, input, output)
-    axis = normalized_axis(axis, x.ndim)
-    original = getattr(scipy.ndimage, name)
-
-    def of_scipy(x: Any, cval: Any) -> Any:
-        return original(x, axis, output, mode, cval)
-
-    def formula(x: Any, cval: Any) -> Any:
-        modes = each(mode, x.ndim)
-        y = _along(x, [-1.0, 0.0, 1.0], axis, modes[axis], cval)
-        for other in range(x.ndim):
-            y = y if other == axis else _along(y, smooth, other, modes[other], cval)
-        return y
-
-    return by_formula(of_scipy, formula, x, cval)
+    axis, modes = normalized_axis(axis, x.ndim), each(mode, x.ndim)
+    y = _along(x, [-1.0, 0.0, 1.0], axis, modes[axis], cval)
+    for other in range(x.ndim):
+        y = y if other == axis else _along(y, smooth, other, modes[other], cval)
+    return y
 
 
-@drop_in(scipy.ndimage.sobel)
+@of_image(scipy.ndimage.sobel, "cval")
 def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
     """Differentiable in `input` and `cval`.
 
@@ -409,10 +344,10 @@ def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect",
     >>> ld.grad(lambda x: sobel(x)[1])(np.zeros(3))
     array([-1.,  0.,  1.])
     """
-    return _edges("sobel", [1.0, 2.0, 1.0], input, axis, output, mode, cval)
+    return _edges([1.0, 2.0, 1.0], input, axis, mode, cval)
 
 
-@drop_in(scipy.ndimage.prewitt)
+@of_image(scipy.ndimage.prewitt, "cval")
 def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
     """Differentiable in `input` and `cval`.
 
@@ -423,10 +358,10 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect
     >>> ld.grad(lambda x: prewitt(x)[1])(np.zeros(3))
     array([-1.,  0.,  1.])
     """
-    return _edges("prewitt", [1.0, 1.0, 1.0], input, axis, output, mode, cval)
+    return _edges([1.0, 1.0, 1.0], input, axis, mode, cval)
 
 
-@drop_in(scipy.ndimage.laplace)
+@of_image(scipy.ndimage.laplace, "cval")
 def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, **options: Any) -> Any:
     """Differentiable in `input` and `cval`.
 
@@ -437,22 +372,17 @@ def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0
     >>> ld.grad(lambda x: laplace(x)[1])(np.zeros(3))
     array([ 1., -2.,  1.])
     """
-    x = image("laplace", input, output)
-    axes = chosen_axes(options.get("axes"), x.ndim)
-
-    def of_scipy(x: Any, cval: Any) -> Any:
-        return scipy.ndimage.laplace(x, output, mode, cval, **options)
-
-    def formula(x: Any, cval: Any) -> Any:
-        modes = each(mode, len(axes))
-        return sum(
-            _along(x, [1.0, -2.0, 1.0], axis, beyond, cval) for axis, beyond in zip(axes, modes, strict=True)
-        )
-
-    return by_formula(of_scipy, formula, x, cval)
+    axes = chosen_axes(options.get("axes"), input.ndim)
+    along_each = zip(axes, each(mode, len(axes)), strict=True)
+    return sum(_along(input, [1.0, -2.0, 1.0], axis, beyond, cval) for axis, beyond in along_each)
 
 
-@drop_in(scipy.ndimage.gaussian_laplace)
+def _all_axes(axes: Any = None, **_: Any) -> None:
+    if axes is not None:
+        raise TypeError("gaussian_laplace: axes has no derivative in lindiff: add gaussian_filter of order 2")
+
+
+@of_image(scipy.ndimage.gaussian_laplace, "sigma", "cval", check=_all_axes)
 def gaussian_laplace(
     input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, **options: Any
 ) -> Any:
@@ -465,19 +395,6 @@ def gaussian_laplace(
     >>> ld.grad(lambda x: gaussian_laplace(x, 0.5, radius=1)[1])(np.zeros(4)).round(6)
     array([ 1.278084, -3.147944,  1.278084,  0.      ])
     """
-    x = image("gaussian_laplace", input, output)
-    if options.get("axes") is not None:
-        raise TypeError("gaussian_laplace: axes has no derivative in lindiff: add gaussian_filter of order 2")
-
-    def of_scipy(x: Any, sigma: Any, cval: Any) -> Any:
-        return scipy.ndimage.gaussian_laplace(x, sigma, output, mode, cval, **options)
-
-    def formula(x: Any, sigma: Any, cval: Any) -> Any:
-        rest = {**options}
-        truncate = rest.pop("truncate", 4.0)
-        orders = 2 * np.eye(x.ndim, dtype=int)
-        return sum(
-            _gaussian_of_axes(x, sigma, order.tolist(), mode, cval, truncate, rest) for order in orders
-        )
-
-    return by_formula(of_scipy, formula, x, sigma, cval)
+    truncate = options.pop("truncate", 4.0)
+    orders = (2 * np.eye(input.ndim, dtype=int)).tolist()
+    return sum(_gaussian_of_axes(input, sigma, order, mode, cval, truncate, options) for order in orders)

@@ -12,15 +12,12 @@ import numpy as np
 import scipy.ndimage
 import scipy.special
 
-from lindiff.core.arrays import placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
-from lindiff.rules._common import along, as_array, normalized_axes
-from lindiff.scipy._by_formula import by_formula
+from lindiff.rules._common import along, normalized_axes
 from lindiff.scipy.interpolate._bases import basis, combined
-from lindiff.scipy.linalg._drop_in import drop_in
-from lindiff.scipy.ndimage._arguments import PADDING, each, image
+from lindiff.scipy.ndimage._arguments import PADDING, each, of_image
 
 __all__ = ["affine_transform", "map_coordinates", "rotate", "shift", "zoom"]
 
@@ -161,16 +158,7 @@ def _at_lines(x: Any, places: list[Any], order: int, mode: str, cval: Any, prefi
     return np.where(within, c, cval) if mode == "constant" else c
 
 
-def _checked(name: str, input: Any, output: Any, order: int, mode: str) -> Any:
-    x = image(name, input, output)
-    if not 0 <= order <= 5:
-        raise RuntimeError("spline order not supported")
-    if mode not in PADDING:
-        raise RuntimeError(f"boundary mode {mode!r} not supported")
-    return x
-
-
-@drop_in(scipy.ndimage.map_coordinates)
+@of_image(scipy.ndimage.map_coordinates, "coordinates", "cval")
 def map_coordinates(
     input: Any,
     coordinates: Any,
@@ -181,6 +169,11 @@ def map_coordinates(
     prefilter: bool = True,
 ) -> Any:
     """Differentiable in `input`, `coordinates` and `cval`.
+
+    Raises
+    ------
+    TypeError
+        For an array as `output`.
 
     Notes
     -----
@@ -195,21 +188,10 @@ def map_coordinates(
     >>> ld.grad(lambda at: map_coordinates(image, at[:, None], order=1)[0])(np.array([0.5, 0.25]))
     array([2.5, 2. ])
     """
-    x = _checked("map_coordinates", input, output, order, mode)
-    places = as_array(coordinates)
-    if places.ndim < 2 or len(places) != x.ndim:
-        raise RuntimeError("invalid shape for coordinate array")
-
-    def of_scipy(x: Any, places: Any, cval: Any) -> Any:
-        return scipy.ndimage.map_coordinates(x, places, output, order, mode, cval, prefilter)
-
-    def formula(x: Any, places: Any, cval: Any) -> Any:
-        return _at(x, places, order, mode, cval, prefilter)
-
-    return by_formula(of_scipy, formula, x, placed(places, x).astype(np.float64), cval)
+    return _at(input, coordinates.astype(np.float64), order, mode, cval, prefilter)
 
 
-@drop_in(scipy.ndimage.shift)
+@of_image(scipy.ndimage.shift, "shift", "cval")
 def shift(
     input: Any,
     shift: Any,
@@ -221,6 +203,11 @@ def shift(
 ) -> Any:
     """Differentiable in `input`, `shift` and `cval`.
 
+    Raises
+    ------
+    TypeError
+        For an array as `output`.
+
     Examples
     --------
     >>> import numpy as np, lindiff as ld
@@ -228,19 +215,11 @@ def shift(
     >>> ld.grad(lambda by: ndimage.shift(np.array([0.0, 1.0, 4.0]), by, order=1)[1])(0.5)
     np.float64(-1.0)
     """
-    x = _checked("shift", input, output, order, mode)
-
-    def of_scipy(x: Any, by: Any, cval: Any) -> Any:
-        return scipy.ndimage.shift(x, by, output, order, mode, cval, prefilter)
-
-    def formula(x: Any, by: Any, cval: Any) -> Any:
-        places = [np.arange(n) - part for n, part in zip(x.shape, each(by, x.ndim), strict=True)]
-        return _at_lines(x, places, order, mode, cval, prefilter)
-
-    return by_formula(of_scipy, formula, x, shift, cval)
+    places = [np.arange(n) - by for n, by in zip(input.shape, each(shift, input.ndim), strict=True)]
+    return _at_lines(input, places, order, mode, cval, prefilter)
 
 
-@drop_in(scipy.ndimage.zoom)
+@of_image(scipy.ndimage.zoom, "zoom", "cval")
 def zoom(
     input: Any,
     zoom: Any,
@@ -256,6 +235,11 @@ def zoom(
 
     `zoom` is constant: what it says is rounded to whole numbers of pixels.
 
+    Raises
+    ------
+    TypeError
+        For an array as `output`.
+
     Examples
     --------
     >>> import numpy as np, lindiff as ld
@@ -263,20 +247,11 @@ def zoom(
     >>> ld.grad(lambda x: ndimage.zoom(x, 2, order=1)[1])(np.zeros(2)).round(6)
     array([0.666667, 0.333333])
     """
-    x = _checked("zoom", input, output, order, mode)
-    factors = value(zoom)
-
-    def of_scipy(x: Any, cval: Any) -> Any:
-        return scipy.ndimage.zoom(x, factors, output, order, mode, cval, prefilter, grid_mode=grid_mode)
-
-    def formula(x: Any, cval: Any) -> Any:
-        each_of = each(factors, x.ndim)
-        if prefilter and all(factor == 1 for factor in each_of):
-            return 1.0 * x
-        lines = [_zoomed(n, round(n * factor), grid_mode) for n, factor in zip(x.shape, each_of, strict=True)]
-        return _at_lines(x, lines, order, mode, cval, prefilter)
-
-    return by_formula(of_scipy, formula, x, cval)
+    factors = each(value(zoom), input.ndim)
+    if prefilter and all(factor == 1 for factor in factors):
+        return 1.0 * input
+    lines = [_zoomed(n, round(n * factor), grid_mode) for n, factor in zip(input.shape, factors, strict=True)]
+    return _at_lines(input, lines, order, mode, cval, prefilter)
 
 
 def _zoomed(n: int, m: int, grid_mode: bool) -> Any:
@@ -294,7 +269,7 @@ def _affine_places(matrix: Any, offset: Any, shape: tuple[int, ...]) -> Any:
     return np.stack([sum((o * a for o, a in zip(grid, row, strict=True)), start=b) for row, b in lines])
 
 
-@drop_in(scipy.ndimage.affine_transform)
+@of_image(scipy.ndimage.affine_transform, "matrix", "offset", "cval")
 def affine_transform(
     input: Any,
     matrix: Any,
@@ -308,6 +283,11 @@ def affine_transform(
 ) -> Any:
     """Differentiable in `input`, `matrix`, `offset` and `cval`.
 
+    Raises
+    ------
+    TypeError
+        For an array as `output`.
+
     Examples
     --------
     >>> import numpy as np, lindiff as ld
@@ -316,28 +296,17 @@ def affine_transform(
     >>> ld.grad(lambda scale: affine_transform(x, scale[None, None], order=1)[1])(np.array(1.5))
     array(3.)
     """
-    x = _checked("affine_transform", input, output, order, mode)
-    matrix = as_array(matrix)
-    offset = as_array(offset) if isinstance(offset, (list, tuple)) else offset
-    shape = tuple(x.shape if output_shape is None else output_shape)
-    n = x.ndim
-
-    def of_scipy(x: Any, matrix: Any, offset: Any, cval: Any) -> Any:
-        return scipy.ndimage.affine_transform(x, matrix, offset, shape, output, order, mode, cval, prefilter)
-
-    def formula(x: Any, matrix: Any, offset: Any, cval: Any) -> Any:
-        if matrix.ndim == 2 and matrix.shape[1] == n + 1:
-            matrix, offset = matrix[:n, :n], matrix[:n, n]
-        offsets = each(offset, n)
-        if matrix.ndim == 1:
-            lines = [np.arange(m) * a + b for m, a, b in zip(shape, matrix, offsets, strict=True)]
-            return _at_lines(x, lines, order, mode, cval, prefilter)
-        return _at(x, _affine_places(matrix, offsets, shape), order, mode, cval, prefilter)
-
-    return by_formula(of_scipy, formula, x, placed(matrix, x), offset, cval)
+    n, shape = input.ndim, tuple(input.shape if output_shape is None else output_shape)
+    if matrix.ndim == 2 and matrix.shape[1] == n + 1:
+        matrix, offset = matrix[:n, :n], matrix[:n, n]
+    offsets = each(offset, n)
+    if matrix.ndim == 1:
+        lines = [np.arange(m) * a + b for m, a, b in zip(shape, matrix, offsets, strict=True)]
+        return _at_lines(input, lines, order, mode, cval, prefilter)
+    return _at(input, _affine_places(matrix, offsets, shape), order, mode, cval, prefilter)
 
 
-@drop_in(scipy.ndimage.rotate)
+@of_image(scipy.ndimage.rotate, "angle", "cval")
 def rotate(
     input: Any,
     angle: Any,
@@ -351,6 +320,11 @@ def rotate(
 ) -> Any:
     """Differentiable in `input`, `angle` and `cval`.  The shape of the result is constant.
 
+    Raises
+    ------
+    TypeError
+        For an array as `output`.
+
     Examples
     --------
     >>> import numpy as np, lindiff as ld
@@ -359,24 +333,16 @@ def rotate(
     >>> (ld.grad(lambda angle: rotate(x, angle, reshape=False, order=1)[0, 1])(10.0) * 180 / np.pi).round(6)
     np.float64(0.984808)
     """
-    x = _checked("rotate", input, output, order, mode)
-    first, second = sorted(normalized_axes(axes, x.ndim))
+    first, second = sorted(normalized_axes(axes, input.ndim))
     shape = scipy.ndimage.rotate(
-        np.zeros(x.shape), value(angle), axes, reshape, order=0, prefilter=False
+        np.zeros(input.shape), value(angle), axes, reshape, order=0, prefilter=False
     ).shape
-    n, m = (np.array([of[first], of[second]]) for of in (x.shape, shape))
-
-    def of_scipy(x: Any, angle: Any, cval: Any) -> Any:
-        return scipy.ndimage.rotate(x, angle, axes, reshape, output, order, mode, cval, prefilter)
-
-    def formula(x: Any, angle: Any, cval: Any) -> Any:
-        c, s = scipy.special.cosdg(angle), scipy.special.sindg(angle)
-        matrix = np.stack([np.stack([c, s]), np.stack([-s, c])])
-        offset = (n - 1) / 2 - matrix @ ((m - 1) / 2)  # middle to middle
-        places = np.reshape(_affine_places(matrix, offset, (m[0], m[1])), (2, -1))
-        planes = np.reshape(np.moveaxis(x, (first, second), (-2, -1)), (-1, *n))
-        turned = np.stack([_at(plane, places, order, mode, cval, prefilter) for plane in planes])
-        others = [length for axis, length in enumerate(x.shape) if axis not in (first, second)]
-        return np.moveaxis(np.reshape(turned, (*others, *m)), (-2, -1), (first, second))
-
-    return by_formula(of_scipy, formula, x, angle, cval)
+    n, m = (np.array([of[first], of[second]]) for of in (input.shape, shape))
+    c, s = scipy.special.cosdg(angle), scipy.special.sindg(angle)
+    matrix = np.stack([np.stack([c, s]), np.stack([-s, c])])
+    offset = (n - 1) / 2 - matrix @ ((m - 1) / 2)  # middle to middle
+    places = np.reshape(_affine_places(matrix, offset, (m[0], m[1])), (2, -1))
+    planes = np.reshape(np.moveaxis(input, (first, second), (-2, -1)), (-1, *n))
+    turned = np.stack([_at(plane, places, order, mode, cval, prefilter) for plane in planes])
+    others = [length for axis, length in enumerate(input.shape) if axis not in (first, second)]
+    return np.moveaxis(np.reshape(turned, (*others, *m)), (-2, -1), (first, second))
