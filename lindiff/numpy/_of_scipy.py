@@ -13,6 +13,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from lindiff.rules._common import depends_on_variables
+
 __all__ = ["MODULES", "method_of", "objects_of", "standing_for", "stands"]
 
 MODULES = (
@@ -66,9 +68,9 @@ class _Standing:
         vars(self).update(__doc__=theirs.__doc__, __module__=theirs.__module__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from lindiff.scipy._rest import has_variable  # it is loaded, as ours are
-
-        ours = self._wanted() and (not inspect.isroutine(self._theirs) or has_variable((args, kwargs)))
+        ours = self._wanted() and (
+            not inspect.isroutine(self._theirs) or depends_on_variables((args, kwargs))
+        )
         return (self._ours if ours else self._theirs)(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:

@@ -13,7 +13,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, is_untraced, kept_constant, value
-from lindiff.scipy._rest import has_variable
+from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.linearize import linearize
 from lindiff.transforms.reverse import vjp
@@ -63,7 +63,7 @@ def by_formula(function: Function, formula: Function | Sequence[Function], *args
 @rule
 def _valued(arrays: list[Any], function: Function, formulas: list[Function]) -> Any:
     """``function(*arrays)``; its differential is the one of the formulas."""
-    is_outer = has_variable(arrays)
+    is_outer = depends_on_variables(arrays)
     y = _valued(arrays, function, formulas) if is_outer else function(*map(_number, arrays))
 
     dtype = np.result_type(value(y))

@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from lindiff.core import pytree
-from lindiff.core.variable import Variable, is_untraced
+from lindiff.rules._common import depends_on_variables
 
-__all__ = ["has_variable", "names_of", "plain_only", "rest_of"]
+__all__ = ["names_of", "plain_only", "rest_of"]
 
 
 def rest_of(module: ModuleType, reasons: Mapping[str, str]) -> Callable[[str], Any]:
@@ -50,7 +49,7 @@ def plain_only(name: str, function: Callable[..., Any], reason: str | None = Non
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        if has_variable((args, options)):
+        if depends_on_variables((args, options)):
             raise TypeError(
                 f"{name} has no derivative in lindiff{': ' + reason if reason else ''}. "
                 f"Where its derivative does not matter, give it ld.value(v)"
@@ -58,8 +57,3 @@ def plain_only(name: str, function: Callable[..., Any], reason: str | None = Non
         return function(*args, **options)
 
     return call
-
-
-def has_variable(tree: Any) -> bool:
-    """Whether a Variable is among the leaves of a tree; untraced ones are plain arrays."""
-    return any(isinstance(leaf, Variable) and not is_untraced(leaf) for leaf in pytree.flatten(tree)[0])

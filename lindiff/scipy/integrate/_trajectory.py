@@ -18,8 +18,7 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
-from lindiff.rules._common import conj
-from lindiff.scipy._rest import has_variable
+from lindiff.rules._common import conj, depends_on_variables
 from lindiff.scipy.integrate._jumps import moved_jump
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
@@ -61,7 +60,7 @@ class Problem:
 
         def field(t: float, y: Any) -> Any:
             y_dot = self.field(t, y, numbers)
-            if has_variable(y_dot):
+            if depends_on_variables(y_dot):
                 raise TypeError(
                     "the right-hand side uses a Variable that is neither in y0 nor in args: its derivative "
                     "would be lost; give it through args"
@@ -138,7 +137,7 @@ class _State:
 def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -> Any:
     """The solution at the times `ts`, one row each."""
     solution, is_kept = None, False
-    if has_variable((t0, ts, y0, params)):  # of an outer trace
+    if depends_on_variables((t0, ts, y0, params)):  # of an outer trace
         Y = trajectory(t0, ts, y0, params, problem)
     else:
         Y, solution, is_kept = problem.run(t0, ts, y0, params)
@@ -165,7 +164,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         return Y_dot if _is_zero(ts_dot) else Y_dot + field_at_times() * ts_dot[:, None]
 
     def pullback(Y_bar: Any) -> Any:
-        if solution is None or has_variable(Y_bar):
+        if solution is None or depends_on_variables(Y_bar):
             back = _chained(problem)
         else:
             path = solution()
@@ -225,7 +224,7 @@ def _chained(problem: Problem) -> Callable[..., list[Any]]:
         sweeps = Sweeps(
             problem, [lambda t, vectors, params: problem.field(t, vectors[0], params), adjoint], [1, -1]
         )
-        if has_variable((begin, end)):
+        if depends_on_variables((begin, end)):
             sweeps, params = sweeps.between(value(begin), value(end)), [*params, begin, end]
         _, last = swept([y, state.vector(bars)], params, (value(begin), value(end)), sweeps)
         return state.parts(last)
@@ -327,7 +326,7 @@ class Sweeps:
 @rule
 def swept(starts: list[Any], params: list[Any], span: tuple[Any, Any], sweeps: Sweeps) -> Any:
     """Where the sweeps arrive that begin at `starts`."""
-    nested = has_variable((starts, params))
+    nested = depends_on_variables((starts, params))
     ends = swept(starts, params, span, sweeps) if nested else sweeps.solved(starts, params, span)
 
     def pushforward(starts_dot: list[Any], params_dot: list[Any], *_: Any) -> Any:

@@ -12,8 +12,7 @@ from lindiff._docstrings import documented_like
 from lindiff.core import pytree
 from lindiff.core.sealing import called
 from lindiff.core.variable import Variable, kept_constant, value
-from lindiff.rules._common import as_array, laid_out
-from lindiff.scipy._rest import has_variable
+from lindiff.rules._common import as_array, depends_on_variables, laid_out
 from lindiff.scipy._trees import is_tree
 from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, as_vector, trajectory
 from lindiff.transforms.ravel import ravel
@@ -79,7 +78,7 @@ def solve_ivp(
                 "array, as from vector, unravel = ld.ravel(y0)"
             )
         return _solve_of_tree(fun, t_span, y0, method=method, t_eval=t_eval, args=args, **options)
-    if not has_variable((t_span, y0, t_eval, args)):
+    if not depends_on_variables((t_span, y0, t_eval, args)):
         return scipy.integrate.solve_ivp(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
@@ -116,7 +115,7 @@ def solve_ivp(
     if t_eval is None:
         problem.run(value(t0), None, value(y0), value(params))
         t_eval = runs.pop().t
-        if has_variable((t0, t1)):
+        if depends_on_variables((t0, t1)):
             t_eval = np.concatenate([np.reshape(t0, (1,)), t_eval[1:-1], np.reshape(t1, (1,))])
     times = _times(t_eval)
     Y = trajectory(t0, times, y0, params, problem)
@@ -233,7 +232,7 @@ def odeint(
         "mxords": mxords,
         "printmessg": printmessg,
     }
-    if not has_variable((y0, t, args)):
+    if not depends_on_variables((y0, t, args)):
         return scipy.integrate.odeint(
             func, value(y0), t, args, full_output=full_output, tfirst=tfirst, **of_one, **options
         )

@@ -16,7 +16,7 @@ from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, kept_constant, value
-from lindiff.scipy._rest import has_variable
+from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.integrate._jumps import moved_jump
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
@@ -52,7 +52,7 @@ class _Integrand:
 
         def of_number(x: float) -> Any:
             y = self.function(x, numbers)
-            if has_variable(y):
+            if depends_on_variables(y):
                 raise TypeError(
                     "the integrand uses a Variable that is not in args: its derivative would be lost; give "
                     "it through args"
@@ -136,7 +136,7 @@ def _integral(a: Any, b: Any, params: list[Any], integrand: _Integrand) -> Any:
     At an infinite limit f vanishes.
     """
     f = integrand.function
-    if has_variable((a, b, params)):  # of an outer trace
+    if depends_on_variables((a, b, params)):  # of an outer trace
         y = _integral(a, b, params, integrand)
     else:
         y = np.asarray(integrand.run(a, b, params))
@@ -217,7 +217,7 @@ def quad(
     >>> ld.grad(lambda b: quad(np.cos, 0.0, b)[0])(0.0)
     np.float64(1.0)
     """
-    if not has_variable((a, b, args)):
+    if not depends_on_variables((a, b, args)):
         return scipy.integrate.quad(
             func, a, b, args, full_output, epsabs, epsrel, limit, points, weight, wvar, wopts, maxp1, limlst,
             complex_func,

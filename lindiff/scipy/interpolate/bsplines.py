@@ -10,9 +10,8 @@ import scipy.interpolate
 from lindiff._docstrings import documented_like
 from lindiff.core.results import returned
 from lindiff.core.variable import value
-from lindiff.rules._common import as_array, normalized_axis
+from lindiff.rules._common import as_array, depends_on_variables, normalized_axis
 from lindiff.scipy._by_formula import by_formula
-from lindiff.scipy._rest import has_variable
 from lindiff.scipy.interpolate._bases import basis, combined, interval_of, knots_through, spline_coefficients
 from lindiff.scipy.interpolate._held import Held, as_held
 from lindiff.scipy.interpolate.piecewise import _conditions, _only_within
@@ -39,7 +38,7 @@ class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
         t, c = as_array(t), as_array(c)
         super().__init__(value(t), value(c), k, extrapolate, axis)
-        if has_variable((t, c)):
+        if depends_on_variables((t, c)):
             self._hold(t, np.moveaxis(c, self.axis, 0))
 
     def _hold(self, t: Any, c: Any) -> None:
@@ -48,7 +47,7 @@ class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The derivative of order `nu` at points x; differentiable."""
-        if self._variables is None and not has_variable(x):
+        if self._variables is None and not depends_on_variables(x):
             return super().__call__(x, nu, extrapolate)
         x = as_array(x).astype(np.float64)
         beyond = self.extrapolate if extrapolate is None else extrapolate
@@ -92,7 +91,7 @@ class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral from a to b; differentiable."""
-        if self._variables is None and not has_variable((a, b)):
+        if self._variables is None and not depends_on_variables((a, b)):
             return super().integrate(a, b, extrapolate)
         beyond = self.extrapolate if extrapolate is None else extrapolate
         if beyond == "periodic":
@@ -160,7 +159,7 @@ def make_interp_spline(
         value(x), value(y), k, value(t), value(bc_type), axis, check_finite
     )
     spline = BSpline.construct_fast(plain.t, plain.c, plain.k, plain.extrapolate, plain.axis)
-    if not has_variable((x, y, t, bc_type)):
+    if not depends_on_variables((x, y, t, bc_type)):
         return spline
     if bc_type == "periodic":
         raise TypeError(

@@ -10,9 +10,8 @@ import scipy.interpolate
 from lindiff._docstrings import documented_like
 from lindiff.core.results import returned
 from lindiff.core.variable import value
-from lindiff.rules._common import as_array
+from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.scipy._by_formula import by_formula
-from lindiff.scipy._rest import has_variable
 from lindiff.scipy.interpolate._bases import (
     basis,
     combined,
@@ -55,7 +54,7 @@ class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):  # typ
     ) -> None:
         super().__init__(value(points), value(values), method, bounds_error, value(fill_value), **options)
         points, values = [as_held(as_array(p)) for p in points], as_array(values)
-        self._has_variables = has_variable((points, values, fill_value))
+        self._has_variables = depends_on_variables((points, values, fill_value))
         falling = tuple(axis for axis, p in enumerate(points) if value(p)[0] > value(p)[-1])
         points = [np.flip(p) if axis in falling else p for axis, p in enumerate(points)]
         values = values if values.dtype.kind in "fc" else values.astype(np.float64)
@@ -76,7 +75,7 @@ class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):  # typ
             Orders of derivatives, for splines.
         """
         scipys = super().__call__
-        if not self._has_variables and not has_variable(xi):
+        if not self._has_variables and not depends_on_variables(xi):
             return scipys(xi, method, **options)
         method = self.method if method is None else method
         if method == "pchip":

@@ -10,9 +10,8 @@ import scipy.interpolate
 from lindiff._docstrings import documented_like
 from lindiff.core.results import returned
 from lindiff.core.variable import value
-from lindiff.rules._common import as_array, normalized_axis
+from lindiff.rules._common import as_array, depends_on_variables, normalized_axis
 from lindiff.scipy._by_formula import by_formula
-from lindiff.scipy._rest import has_variable
 from lindiff.scipy.interpolate._bases import (
     basis,
     combined,
@@ -58,7 +57,7 @@ class interp1d(scipy.interpolate.interp1d):  # type: ignore[misc]
             order = np.argsort(value(x), kind="mergesort")
             x, y = x[order], np.take(y, order, axis=axis)
         self._kind_given = kind
-        self._has_variables = has_variable((x, y, fill_value))
+        self._has_variables = depends_on_variables((x, y, fill_value))
         y = y if y.dtype.kind in "fc" else y.astype(np.float64)
         self._data = (x.astype(np.float64), np.moveaxis(y, normalized_axis(axis, y.ndim), 0))
         self._fill = fill_value
@@ -66,7 +65,7 @@ class interp1d(scipy.interpolate.interp1d):  # type: ignore[misc]
     def __call__(self, x: Any) -> Any:
         """The interpolated data at points x; differentiable."""
         scipys = super().__call__
-        if not self._has_variables and not has_variable(x):
+        if not self._has_variables and not depends_on_variables(x):
             return scipys(x)
         new = as_array(x).astype(np.float64)
 

@@ -11,9 +11,8 @@ import scipy.interpolate
 from lindiff._docstrings import documented_like
 from lindiff.core.results import returned
 from lindiff.core.variable import value
-from lindiff.rules._common import as_array, normalized_axis
+from lindiff.rules._common import as_array, depends_on_variables, normalized_axis
 from lindiff.scipy._by_formula import by_formula
-from lindiff.scipy._rest import has_variable
 from lindiff.scipy.interpolate._bases import basis, combined, interval_of, spline_coefficients
 from lindiff.scipy.interpolate._held import Held, as_held
 
@@ -36,7 +35,7 @@ class _Piecewise:
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The derivative of order `nu` at points x; differentiable."""
-        if self._variables is None and not has_variable(x):
+        if self._variables is None and not depends_on_variables(x):
             return self._scipys.__call__(self, x, nu, extrapolate)
         x = as_array(x).astype(np.float64)
         beyond = self.extrapolate if extrapolate is None else extrapolate
@@ -82,7 +81,7 @@ class _Piecewise:
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral from a to b; differentiable."""
-        if self._variables is None and not has_variable((a, b)):
+        if self._variables is None and not depends_on_variables((a, b)):
             return self._scipys.integrate(self, a, b, extrapolate)
         beyond = self.extrapolate if extrapolate is None else extrapolate
         if beyond == "periodic":
@@ -106,7 +105,7 @@ class _Piecewise:
         return self._plainly("extend", args, options)
 
     def _plainly(self, name: str, args: Any, options: Any) -> Any:
-        if self._variables is not None or has_variable((args, options)):
+        if self._variables is not None or depends_on_variables((args, options)):
             raise TypeError(
                 f"{name} of a spline has no derivative in lindiff: make the spline of ld.value(y); a root "
                 f"with derivatives is lindiff.scipy.optimize.brentq(spline, a, b)"
@@ -133,7 +132,7 @@ class PPoly(_Piecewise, scipy.interpolate.PPoly):  # type: ignore[misc]
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
         c, x = as_array(c), as_array(x)
         scipy.interpolate.PPoly.__init__(self, value(c), value(x), extrapolate, axis)
-        if has_variable((c, x)):
+        if depends_on_variables((c, x)):
             self._hold(np.moveaxis(c, (axis, axis + 1), (0, 1)), x)
 
 
@@ -166,7 +165,7 @@ class CubicSpline(_Piecewise, scipy.interpolate.CubicSpline):  # type: ignore[mi
     ) -> None:
         x, y = as_array(x), as_array(y)
         scipy.interpolate.CubicSpline.__init__(self, value(x), value(y), axis, value(bc_type), extrapolate)
-        if not has_variable((x, y, bc_type)):
+        if not depends_on_variables((x, y, bc_type)):
             return
         y = np.moveaxis(y, normalized_axis(axis, y.ndim), 0)
         y, x = y if y.dtype.kind == "c" else y.astype(np.float64), x.astype(np.float64)

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 from lindiff.core import pytree
 from lindiff.core.arrays import foreign, on_host, placed
 from lindiff.core.variable import Variable, differentiable_array
-from lindiff.scipy._rest import has_variable
+from lindiff.rules._common import depends_on_variables
 from lindiff.scipy._trees import is_list_of_numbers, is_tree
 from lindiff.transforms.linearize import linearize
 
@@ -153,7 +153,7 @@ def as_arguments(args: Any) -> tuple[Any, ...]:
 
 def refuse_variables(name: str, *trees: Any) -> None:
     """What a search ends at is no sum of what it went through."""
-    if has_variable(trees):
+    if depends_on_variables(trees):
         raise TypeError(
             f"lindiff.scipy.optimize.{name}: the derivative of what a search finds does not go through its "
             f"steps: search with plain arrays, ld.value(v), and differentiate the equations that hold there, "

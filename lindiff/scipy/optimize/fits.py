@@ -12,8 +12,7 @@ import scipy.optimize
 from lindiff._docstrings import documented_like
 from lindiff.core.arrays import placed
 from lindiff.core.variable import value
-from lindiff.rules._common import as_array
-from lindiff.scipy._rest import has_variable
+from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.scipy.linalg._drop_in import drop_in
 from lindiff.transforms.implicit import implicit
 from lindiff.transforms.jacobian import jacobian
@@ -71,7 +70,7 @@ def curve_fit(
     options = {"absolute_sigma": absolute_sigma, "method": method, "full_output": full_output, **kwargs}
     checks = {"check_finite": check_finite, "nan_policy": nan_policy}
     start = value(_start(f, p0, bounds))
-    if not has_variable(of_data) and not has_variable(f(_as_floats(xdata), *start)):
+    if not depends_on_variables(of_data) and not depends_on_variables(f(_as_floats(xdata), *start)):
         return scipy.optimize.curve_fit(
             f, xdata, ydata, p0, sigma, bounds=bounds, jac=jac, **options, **checks
         )

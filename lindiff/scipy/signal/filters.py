@@ -12,8 +12,7 @@ from lindiff.core.arrays import counterpart, foreign, placed, zeros_beside
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
-from lindiff.rules._common import as_array, conj, normalized_axis
-from lindiff.scipy._rest import has_variable
+from lindiff.rules._common import as_array, conj, depends_on_variables, normalized_axis
 from lindiff.scipy.linalg._drop_in import drop_in
 from lindiff.scipy.signal.convolutions import convolve
 
@@ -28,7 +27,7 @@ def _filter(b: Any, a: Any, x: Any, zi: Any) -> Any:
     From ``A dy = dB x + B dx + dz - dA y``: each tangent goes through a filter; backward the same filters run
     through time the other way.
     """
-    if has_variable((b, a, x, zi)):  # of an outer trace
+    if depends_on_variables((b, a, x, zi)):  # of an outer trace
         y = _filter(b, a, x, zi)
     else:
         y = counterpart(scipy.signal.lfilter, b, a, x)(b, a, x, axis=-1, zi=zi)[0]

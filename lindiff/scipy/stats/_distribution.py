@@ -19,8 +19,8 @@ from lindiff.core.elementwise import elementwise_rule
 from lindiff.core.formula import some
 from lindiff.core.results import returned
 from lindiff.core.variable import Variable, value
-from lindiff.rules._common import as_array
-from lindiff.scipy._rest import has_variable, plain_only
+from lindiff.rules._common import as_array, depends_on_variables
+from lindiff.scipy._rest import plain_only
 
 __all__ = [
     "Continuous",
@@ -206,7 +206,7 @@ class Distribution:
     def _moment(
         self, method: str, args: tuple[Any, ...], kwds: dict[str, Any], located: Callable[..., Any]
     ) -> Any:
-        if not has_variable((args, kwds)):
+        if not depends_on_variables((args, kwds)):
             return self._plain(method, args, kwds)
         formula = getattr(self, f"_{method}", None)
         if formula is None:
@@ -229,7 +229,7 @@ class Distribution:
 
     def std(self, *args: Any, **kwds: Any) -> Any:
         """The standard deviation, a function of the parameters."""
-        if not has_variable((args, kwds)):
+        if not depends_on_variables((args, kwds)):
             return self._plain("std", args, kwds)
         return np.sqrt(self.var(*args, **kwds))
 
@@ -254,7 +254,7 @@ class Frozen:
             raise AttributeError(name)
         method = getattr(type(self.dist), name, None)
         if method is None:
-            if has_variable((self.args, self.kwds)):
+            if depends_on_variables((self.args, self.kwds)):
                 return getattr(self.dist, name)(*self.args, **self.kwds)  # says why it has no derivative
             return getattr(self.dist._scipy(*self.args, **self.kwds), name)
 
@@ -351,7 +351,7 @@ class Continuous(Distribution):
 
     def _at(self, method: str, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
         """A function of points."""
-        if type(x) is not Variable and not has_variable((x, args, kwds)):
+        if type(x) is not Variable and not depends_on_variables((x, args, kwds)):
             return self._plain(method, (x, *args), kwds)
         formula = self._formula(method)
         shapes, (loc, scale) = self._parameters(args, kwds)
@@ -405,7 +405,7 @@ class Continuous(Distribution):
 
     def _inverse(self, method: str, q: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
         """A function of probabilities."""
-        if not has_variable((q, args, kwds)):
+        if not depends_on_variables((q, args, kwds)):
             return self._plain(method, (q, *args), kwds)
         formula = self._formula(method)
         shapes, (loc, scale) = self._parameters(args, kwds)
@@ -486,7 +486,7 @@ class Discrete(Distribution):
     # -- with location -------------------------------------------------------------------------------------
 
     def _at(self, method: str, k: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
-        if not has_variable((k, args, kwds)):
+        if not depends_on_variables((k, args, kwds)):
             return self._plain(method, (k, *args), kwds)
         shapes, (loc,) = self._parameters(args, kwds)
         valid, safe = self._checked(shapes)

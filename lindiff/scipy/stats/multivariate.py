@@ -16,8 +16,8 @@ from lindiff.core.variable import Variable, value
 from lindiff.linalg.cholesky import potrf, sumlogdiag
 from lindiff.linalg.gaussian import LOG_TWO_PI, mvn_logpdf
 from lindiff.linalg.triangular import trsm
-from lindiff.rules._common import as_array
-from lindiff.scipy._rest import has_variable, plain_only
+from lindiff.rules._common import as_array, depends_on_variables
+from lindiff.scipy._rest import plain_only
 from lindiff.scipy.special.combinatorics import multigammaln
 from lindiff.scipy.stats._distribution import REASONS, Frozen, double
 
@@ -60,7 +60,7 @@ class FrozenMultivariate(Frozen):
     """A distribution of vectors with fixed parameters, which it has as attributes."""
 
     def __getattr__(self, name: str) -> Any:
-        if has_variable((self.args, self.kwds)) and not hasattr(type(self.dist), name):
+        if depends_on_variables((self.args, self.kwds)) and not hasattr(type(self.dist), name):
             given = dict(zip(type(self.dist).parameters, self.args, strict=False)) | self.kwds
             if given.get(name) is not None:
                 return as_array(given[name])
@@ -137,7 +137,7 @@ class MultivariateNormal(Multivariate):
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The logarithm of the density at x, a vector or an array of vectors in its last axis."""
-        if not has_variable((x, mean, cov)):
+        if not depends_on_variables((x, mean, cov)):
             return self._scipy.logpdf(x, mean, cov, allow_singular)
         mean, cov = self._parameters(mean, cov)
         x = _points(placed(double(x), mean, cov), mean)
@@ -147,13 +147,13 @@ class MultivariateNormal(Multivariate):
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The density at x."""
-        if not has_variable((x, mean, cov)):
+        if not depends_on_variables((x, mean, cov)):
             return self._scipy.pdf(x, mean, cov, allow_singular)
         return np.exp(self.logpdf(x, mean, cov, allow_singular))
 
     def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
         """The differential entropy."""
-        if not has_variable((mean, cov)):
+        if not depends_on_variables((mean, cov)):
             return self._scipy.entropy(mean, cov)
         mean, cov = self._parameters(mean, cov)
         return 0.5 * len(mean) * (LOG_TWO_PI + 1) + sumlogdiag(potrf(cov))
@@ -197,7 +197,7 @@ class MultivariateT(Multivariate):
 
     def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
         """The logarithm of the density at x, a vector or an array of vectors in its last axis."""
-        if not has_variable((x, loc, shape, df)):
+        if not depends_on_variables((x, loc, shape, df)):
             return self._scipy.logpdf(x, loc, shape, df)
         df = self._degrees(df)
         loc, shape = _location_and_matrix(loc, shape, "multivariate_t: loc and shape")
@@ -214,13 +214,13 @@ class MultivariateT(Multivariate):
 
     def pdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False) -> Any:
         """The density at x."""
-        if not has_variable((x, loc, shape, df)):
+        if not depends_on_variables((x, loc, shape, df)):
             return self._scipy.pdf(x, loc, shape, df, allow_singular)
         return np.exp(self.logpdf(x, loc, shape, df))
 
     def entropy(self, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
         """The differential entropy, of Variables a scalar, where SciPy gives an array without axes."""
-        if not has_variable((loc, shape, df)):
+        if not depends_on_variables((loc, shape, df)):
             return self._scipy.entropy(loc, shape, df)
         df = self._degrees(df)
         loc, shape = _location_and_matrix(loc, shape, "multivariate_t: loc and shape")
@@ -268,7 +268,7 @@ class Wishart(Multivariate):
         numpy.linalg.LinAlgError
             If x or `scale` is not positive definite.
         """
-        if not has_variable((x, df, scale)):
+        if not depends_on_variables((x, df, scale)):
             return self._scipy.logpdf(x, df, scale)
         df, scale = self._parameters(df, scale)
         n = len(scale)
@@ -282,20 +282,20 @@ class Wishart(Multivariate):
 
     def pdf(self, x: Any, df: Any, scale: Any) -> Any:
         """The density at x."""
-        if not has_variable((x, df, scale)):
+        if not depends_on_variables((x, df, scale)):
             return self._scipy.pdf(x, df, scale)
         return np.exp(self.logpdf(x, df, scale))
 
     def mean(self, df: Any, scale: Any) -> Any:
         """The mean, a matrix."""
-        if not has_variable((df, scale)):
+        if not depends_on_variables((df, scale)):
             return self._scipy.mean(df, scale)
         df, scale = self._parameters(df, scale)
         return _squeezed(df * scale)
 
     def var(self, df: Any, scale: Any) -> Any:
         """The variances of the entries, a matrix."""
-        if not has_variable((df, scale)):
+        if not depends_on_variables((df, scale)):
             return self._scipy.var(df, scale)
         df, scale = self._parameters(df, scale)
         diagonal = np.diagonal(scale)
@@ -347,7 +347,7 @@ class Dirichlet(Multivariate):
             If x is not on the simplex, or alpha not positive.
         """
         density = self._scipy.logpdf(on_host(x), on_host(alpha))  # and SciPy's errors
-        if not has_variable((x, alpha)):
+        if not depends_on_variables((x, alpha)):
             return density
         x, alpha = double(x), double(alpha)
         if x.shape[0] != alpha.shape[0]:
@@ -357,12 +357,14 @@ class Dirichlet(Multivariate):
 
     def pdf(self, x: Any, alpha: Any) -> Any:
         """The density at x."""
-        return np.exp(self.logpdf(x, alpha)) if has_variable((x, alpha)) else self._scipy.pdf(x, alpha)
+        return (
+            np.exp(self.logpdf(x, alpha)) if depends_on_variables((x, alpha)) else self._scipy.pdf(x, alpha)
+        )
 
     def mean(self, alpha: Any) -> Any:
         """The mean, a vector."""
         plain = self._scipy.mean(on_host(alpha))
-        if not has_variable(alpha):
+        if not depends_on_variables(alpha):
             return plain
         alpha = as_array(alpha)
         return _squeezed(alpha / np.sum(alpha))
@@ -370,7 +372,7 @@ class Dirichlet(Multivariate):
     def var(self, alpha: Any) -> Any:
         """The variances, a vector."""
         plain = self._scipy.var(on_host(alpha))
-        if not has_variable(alpha):
+        if not depends_on_variables(alpha):
             return plain
         alpha = as_array(alpha)
         total = np.sum(alpha)
@@ -379,7 +381,7 @@ class Dirichlet(Multivariate):
     def entropy(self, alpha: Any) -> Any:
         """The differential entropy."""
         plain = self._scipy.entropy(on_host(alpha))
-        if not has_variable(alpha):
+        if not depends_on_variables(alpha):
             return plain
         alpha = as_array(alpha)
         total, n = np.sum(alpha), len(alpha)
@@ -411,7 +413,7 @@ class Multinomial(Multivariate):
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability of x; minus infinity where that is zero."""
         plain = self._scipy.logpmf(on_host(x), on_host(n), on_host(p))
-        if not has_variable(p):
+        if not depends_on_variables(p):
             return plain
         p = double(p)
         x, n, plain = (placed(as_array(value(part)), p) for part in (x, n, plain))
@@ -421,12 +423,12 @@ class Multinomial(Multivariate):
 
     def pmf(self, x: Any, n: Any, p: Any) -> Any:
         """The probability of x."""
-        return np.exp(self.logpmf(x, n, p)) if has_variable(p) else self._scipy.pmf(x, n, p)
+        return np.exp(self.logpmf(x, n, p)) if depends_on_variables(p) else self._scipy.pmf(x, n, p)
 
     def mean(self, n: Any, p: Any) -> Any:
         """The mean, a vector."""
         plain = self._scipy.mean(on_host(n), on_host(p))
-        if not has_variable(p):
+        if not depends_on_variables(p):
             return plain
         p = as_array(p)
         plain, n = placed(plain, p), placed(as_array(value(n)), p)
@@ -435,7 +437,7 @@ class Multinomial(Multivariate):
     def cov(self, n: Any, p: Any) -> Any:
         """The covariance, a matrix."""
         plain = self._scipy.cov(on_host(n), on_host(p))
-        if not has_variable(p):
+        if not depends_on_variables(p):
             return plain
         p = as_array(p)
         plain, n = placed(plain, p), placed(as_array(value(n)), p)
