@@ -19,8 +19,8 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array, normalized_axis
 from lindiff.rules.fft import Norm, exchanged, lengths_and_axes, of_length
+from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.fft.fourier import unique
-from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = ["dct", "dctn", "dst", "dstn", "idct", "idctn", "idst", "idstn"]
 

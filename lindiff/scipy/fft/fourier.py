@@ -10,7 +10,7 @@ import scipy.fft
 
 from lindiff.rules._common import as_array, conj
 from lindiff.rules.fft import Norm, exchanged
-from lindiff.scipy.linalg._drop_in import drop_in
+from lindiff.scipy._drop_in import drop_in
 
 _DOC = """Differentiable in `x`: linear, so backward runs one transform of the other sign.
 

@@ -11,7 +11,7 @@ from lindiff.core.arrays import placed
 from lindiff.core.formula import some
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, laid_out
-from lindiff.scipy.linalg._drop_in import drop_in
+from lindiff.scipy._drop_in import drop_in
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "romb", "simpson", "trapezoid"]
 

@@ -15,8 +15,8 @@ from lindiff.linalg._matrices import adjoint, blocks, conj, transposed
 from lindiff.linalg._one_triangle import OneTriangle
 from lindiff.linalg.cholesky import potrf
 from lindiff.linalg.triangular import trsm
+from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.linalg._arguments import as_checked, require_square, singular_means
-from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = ["cholesky", "ldl", "lu"]
 

@@ -18,8 +18,8 @@ from lindiff.linalg._one_triangle import symmetric_from
 from lindiff.linalg.cholesky import potrf
 from lindiff.linalg.eigenvectors import eig_pullback, eig_pushforward
 from lindiff.linalg.triangular import trmm, trsm
+from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.linalg._arguments import as_checked, require_square, singular_means
-from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = [
     "eig",

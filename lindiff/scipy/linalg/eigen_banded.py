@@ -13,8 +13,8 @@ from lindiff.core.registry import rule
 from lindiff.linalg._matrices import adjoint, conj
 from lindiff.linalg.diagonals import makediag
 from lindiff.linalg.eigenvectors import eigh_pullback, eigh_pushforward
+from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.linalg._arguments import as_checked
-from lindiff.scipy.linalg._drop_in import drop_in
 from lindiff.scipy.linalg.eigen import of_subset, subset
 
 __all__ = ["eig_banded", "eigh_tridiagonal", "eigvals_banded", "eigvalsh_tridiagonal"]

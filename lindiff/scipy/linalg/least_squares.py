@@ -23,6 +23,7 @@ from lindiff.linalg.singular_values import (
     solution_pushforward,
     svdvals_differential,
 )
+from lindiff.scipy._drop_in import as_scipy_returns
 from lindiff.scipy.linalg._arguments import (
     as_checked,
     axes_of,
@@ -32,7 +33,6 @@ from lindiff.scipy.linalg._arguments import (
     require_square,
     require_system,
 )
-from lindiff.scipy.linalg._drop_in import as_scipy_returns
 
 __all__ = ["lstsq", "pinv", "pinvh"]
 

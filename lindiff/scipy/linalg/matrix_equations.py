@@ -20,8 +20,8 @@ from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch, require_host
 from lindiff.linalg._matrices import adjoint, hermitian_part
 from lindiff.rules._common import as_array
+from lindiff.scipy._drop_in import takes_lists
 from lindiff.scipy.linalg._arguments import is_plain
-from lindiff.scipy.linalg._drop_in import takes_lists
 
 __all__ = [
     "solve_continuous_are",

@@ -14,8 +14,8 @@ from lindiff.core.variable import value
 from lindiff.linalg._batches import require_host
 from lindiff.linalg._degeneracy import without_rotation
 from lindiff.linalg._matrices import adjoint, conj
+from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.linalg._arguments import as_checked, axes_of
-from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = ["qr", "qr_multiply", "rq"]
 

@@ -16,8 +16,8 @@ from lindiff.linalg._degeneracy import over_gaps, without_gauge
 from lindiff.linalg._matrices import adjoint, blocks, largest
 from lindiff.linalg.diagonals import extractdiag, makediag
 from lindiff.linalg.eigenvectors import gaps
+from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.linalg._arguments import as_checked, require_square
-from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = ["schur"]
 

@@ -12,8 +12,8 @@ from lindiff.core.registry import rule
 from lindiff.linalg._backend import operator
 from lindiff.linalg._degeneracy import over_gaps, without_rotation
 from lindiff.linalg._matrices import adjoint, hermitian_part
+from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.linalg._arguments import as_checked, singular_means
-from lindiff.scipy.linalg._drop_in import drop_in
 
 __all__ = ["null_space", "orth", "polar", "svd", "svdvals"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from lindiff.core.arrays import placed
 from lindiff.rules._common import as_array, normalized_axes
 from lindiff.scipy._by_formula import by_formula
-from lindiff.scipy.linalg._drop_in import drop_in
+from lindiff.scipy._drop_in import drop_in
 
 __all__ = ["PADDING", "chosen_axes", "each", "of_image"]
 

@@ -13,7 +13,7 @@ from lindiff._docstrings import documented_like
 from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, depends_on_variables
-from lindiff.scipy.linalg._drop_in import drop_in
+from lindiff.scipy._drop_in import drop_in
 from lindiff.transforms.implicit import implicit
 from lindiff.transforms.jacobian import jacobian
 from lindiff.transforms.reverse import grad

@@ -9,7 +9,7 @@ import scipy.signal
 
 from lindiff.core.arrays import placed
 from lindiff.rules._common import as_array, normalized_axis
-from lindiff.scipy.linalg._drop_in import drop_in
+from lindiff.scipy._drop_in import drop_in
 
 __all__ = ["hilbert"]
 

@@ -11,7 +11,7 @@ import scipy.signal
 from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.rules._common import along, as_array, normalized_axis
-from lindiff.scipy.linalg._drop_in import drop_in
+from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.signal.filters import lfilter, sosfilt
 
 __all__ = ["filtfilt", "lfilter_zi", "sosfilt_zi", "sosfiltfilt"]

@@ -17,7 +17,7 @@ from lindiff.core.differential import Bilinear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array, conj, laid_out, normalized_axes
-from lindiff.scipy.linalg._drop_in import drop_in
+from lindiff.scipy._drop_in import drop_in
 
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "oaconvolve"]
 

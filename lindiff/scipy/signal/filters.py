@@ -13,7 +13,7 @@ from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array, conj, depends_on_variables, normalized_axis
-from lindiff.scipy.linalg._drop_in import drop_in
+from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.signal.convolutions import convolve
 
 __all__ = ["detrend", "lfilter", "savgol_filter", "sosfilt"]

@@ -25,8 +25,8 @@ import scipy.spatial.distance
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array
 from lindiff.scipy._by_formula import by_formula
+from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy._rest import names_of, rest_of
-from lindiff.scipy.linalg._drop_in import drop_in
 from lindiff.scipy.spatial._metrics import METRICS
 
 __all__ = [

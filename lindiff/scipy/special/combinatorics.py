@@ -10,7 +10,7 @@ from scipy import special
 
 from lindiff.core.arrays import on_host
 from lindiff.rules.special import gamma
-from lindiff.scipy.special._drop_in import drop_in, refuse_variable
+from lindiff.scipy.special._arguments import drop_in, refuse_variable
 
 __all__ = ["comb", "diric", "factorial", "multigammaln", "perm", "polygamma"]
 
@@ -54,7 +54,7 @@ def multigammaln(a: Any, d: int) -> Any:
     return sum(terms[1:], terms[0]) + d * (d - 1) * 0.25 * np.log(np.pi)  # float64, as SciPy's result is
 
 
-@drop_in(special.factorial, "like first")
+@drop_in(special.factorial, no_axes="like first")
 def factorial(n: Any, exact: bool = False, **options: Any) -> Any:
     """Differentiable in `n`, which is real: ``n! = Γ(n + 1)``, zero for negative n.
 
@@ -118,7 +118,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:
     return _where_valid(N, k, special.poch(N - k + 1, k))
 
 
-@drop_in(special.diric, "array")
+@drop_in(special.diric, no_axes="array")
 def diric(x: Any, n: Any) -> Any:
     """Differentiable in `x`: ``sin(n x / 2) / (n sin(x / 2))``.
 

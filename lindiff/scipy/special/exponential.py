@@ -13,7 +13,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array, conj, normalized_axes
 from lindiff.rules.reductions.compiled import use_exponential_paths
-from lindiff.scipy.special._drop_in import drop_in
+from lindiff.scipy.special._arguments import drop_in
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 

@@ -12,7 +12,7 @@ from lindiff.core.differential import Elementwise
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array
-from lindiff.scipy.special._drop_in import drop_in, refuse_variable
+from lindiff.scipy.special._arguments import drop_in, refuse_variable
 
 __all__ = ["sph_harm_y"]
 

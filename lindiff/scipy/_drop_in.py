@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lindiff._docstrings import documented_like
-from lindiff.core.arrays import foreign
+from lindiff.core.arrays import counterpart, foreign
 from lindiff.core.lists import must_be_stacked
 from lindiff.core.results import returned
 from lindiff.core.variable import Variable
@@ -34,10 +34,12 @@ def as_scipy_returns(function: F) -> F:
 
 
 def drop_in(
-    original: Callable[..., Any],
+    original: Callable[..., Any] | None,
     *ranks: int | Callable[[Any], int],
     anywhere: bool = False,
     by_rows: bool = False,
+    no_axes: str = "scalar",
+    counterparts: bool = False,
 ) -> Callable[[F], F]:
     """Let the decorated function take the place of a SciPy function, which plain arrays go to.
 
@@ -47,7 +49,8 @@ def drop_in(
     Parameters
     ----------
     original : callable
-        SciPy's function.  It may know no batches.
+        SciPy's function.  It may know no batches.  None where the installed SciPy does not have it: then the
+        decorated function is not public.
     *ranks : int or callable
         How many axes each of the first arguments, arrays, has without a batch; a callable tells that of its
         array.
@@ -55,6 +58,10 @@ def drop_in(
         The decorated function takes plain arrays of other libraries, too: it never needs SciPy's own.
     by_rows : bool
         So SciPy's results lie in memory; else they are matrices that lie as LAPACK has left them.
+    no_axes : {"scalar", "array", "like first"}
+        What results without axes are; "like first" is what the first argument is.
+    counterparts : bool
+        Plain arrays of CuPy go to its own function of that name.
 
     Notes
     -----
@@ -62,12 +69,16 @@ def drop_in(
     """
 
     def decorate(function: F) -> F:
+        if original is None:
+            return function
         documented_like(original)(function)
         signature = _in_order_of(original, function)
         is_reordered = signature != inspect.signature(function)
         names = list(inspect.signature(function).parameters)[: len(ranks)]
 
         def plain(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+            if counterparts:
+                return counterpart(original, *args)(*args, **options)
             arrays = [*args[: len(ranks)]]
             for name in names[len(arrays) :]:
                 if name not in options:
@@ -98,7 +109,7 @@ def drop_in(
                     given = (*args, *options.values())
                     if is_reordered:
                         args, options = (), signature.bind(*args, **options).arguments
-                    return returned(function(*args, **options), given, by_rows=by_rows)
+                    return returned(function(*args, **options), given, no_axes, by_rows)
             return plain(args, options)
 
         call.__signature__ = signature  # type: ignore[attr-defined]
