@@ -27,8 +27,6 @@ from lindiff.scipy.stats.continuous import (
     expon,
     f,
     gamma,
-    gumbel_l,
-    gumbel_r,
     halfcauchy,
     halfnorm,
     invgamma,
@@ -47,7 +45,7 @@ from lindiff.scipy.stats.continuous import (
     weibull_min,
 )
 from lindiff.scipy.stats.discrete import bernoulli, betabinom, binom, geom, nbinom, poisson
-from lindiff.scipy.stats.extreme_values import genextreme
+from lindiff.scipy.stats.extreme_values import genextreme, gumbel_l, gumbel_r
 from lindiff.scipy.stats.multivariate import (
     dirichlet,
     multinomial,

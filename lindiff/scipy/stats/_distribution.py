@@ -23,6 +23,7 @@ from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.scipy._rest import plain_only
 
 __all__ = [
+    "EULER",
     "Continuous",
     "Discrete",
     "Distribution",
@@ -44,6 +45,7 @@ BEYOND = {
     "logsf": (0.0, -np.inf),
 }
 TINY, SCALE = 2.0**-300, 2.0**800
+EULER = float(np.euler_gamma)
 REASONS = {
     "rvs": "draw plain samples of the standard form and transform them: loc + scale * rvs()",
     "fit": "maximize the sum of logpdf with lindiff.scipy.optimize.minimize",

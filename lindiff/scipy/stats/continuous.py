@@ -13,7 +13,7 @@ from lindiff.core.elementwise import elementwise_rule
 from lindiff.core.formula import perhaps, some
 from lindiff.core.variable import value
 from lindiff.rules.special.distributions import student_scale, student_slope
-from lindiff.scipy.stats._distribution import Continuous, log_of_complement, quantile_rule
+from lindiff.scipy.stats._distribution import EULER, Continuous, log_of_complement, quantile_rule
 
 __all__ = [
     "beta",
@@ -22,8 +22,6 @@ __all__ = [
     "expon",
     "f",
     "gamma",
-    "gumbel_l",
-    "gumbel_r",
     "halfcauchy",
     "halfnorm",
     "invgamma",
@@ -46,7 +44,6 @@ LOG_2 = math.log(2.0)
 LOG_PI = math.log(math.pi)
 LOG_2PI = math.log(2.0 * math.pi)
 HUGE = 1e300
-EULER = float(np.euler_gamma)
 
 
 class WithEnds(Continuous):
@@ -999,90 +996,6 @@ class Pareto(Continuous):
         return 1 + 1.0 / b - np.log(b)
 
 
-class GumbelR(Continuous):
-    """Gumbel, skewed to the right, like ``scipy.stats.gumbel_r``.
-
-    Examples
-    --------
-    >>> import lindiff as ld
-    >>> from lindiff.scipy.stats import gumbel_r
-    >>> ld.grad(gumbel_r.logcdf)(0.0)
-    np.float64(1.0)
-    """
-
-    def _logpdf(self, z: Any) -> Any:
-        return -z - np.exp(-z)
-
-    def _cdf(self, z: Any) -> Any:
-        return np.exp(-np.exp(-z))
-
-    def _logcdf(self, z: Any) -> Any:
-        return -np.exp(-z)
-
-    def _sf(self, z: Any) -> Any:
-        return -np.expm1(-np.exp(-z))
-
-    def _logsf(self, z: Any) -> Any:
-        return log_of_complement(np.exp(-z), -z)
-
-    def _ppf(self, q: Any) -> Any:
-        return -np.log(-np.log(q))
-
-    def _isf(self, q: Any) -> Any:
-        return -np.log(-np.log1p(-q))
-
-    def _mean(self) -> Any:
-        return EULER
-
-    def _var(self) -> Any:
-        return math.pi**2 / 6
-
-    def _entropy(self) -> Any:
-        return EULER + 1.0
-
-
-class GumbelL(Continuous):
-    """Gumbel, skewed to the left, like ``scipy.stats.gumbel_l``.
-
-    Examples
-    --------
-    >>> import lindiff as ld
-    >>> from lindiff.scipy.stats import gumbel_l
-    >>> ld.grad(gumbel_l.logsf)(0.0)
-    np.float64(-1.0)
-    """
-
-    def _logpdf(self, z: Any) -> Any:
-        return z - np.exp(z)
-
-    def _cdf(self, z: Any) -> Any:
-        return -np.expm1(-np.exp(z))
-
-    def _logcdf(self, z: Any) -> Any:
-        return log_of_complement(np.exp(z), z)
-
-    def _sf(self, z: Any) -> Any:
-        return np.exp(-np.exp(z))
-
-    def _logsf(self, z: Any) -> Any:
-        return -np.exp(z)
-
-    def _ppf(self, q: Any) -> Any:
-        return np.log(-np.log1p(-q))
-
-    def _isf(self, q: Any) -> Any:
-        return np.log(-np.log(q))
-
-    def _mean(self) -> Any:
-        return -EULER
-
-    def _var(self) -> Any:
-        return math.pi**2 / 6
-
-    def _entropy(self) -> Any:
-        return EULER + 1.0
-
-
 class VonMises(Continuous):
     """Von Mises on the circle, like ``scipy.stats.vonmises``: shape kappa; density and entropy.
 
@@ -1167,8 +1080,6 @@ chi2 = ChiSquare("chi2")
 expon = Exponential("expon")
 f = SnedecorF("f")
 gamma = Gamma("gamma")
-gumbel_l = GumbelL("gumbel_l")
-gumbel_r = GumbelR("gumbel_r")
 halfcauchy = HalfCauchy("halfcauchy")
 halfnorm = HalfNormal("halfnorm")
 invgamma = InverseGamma("invgamma")

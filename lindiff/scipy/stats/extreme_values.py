@@ -1,18 +1,18 @@
-"""The generalized extreme value distribution, ``genextreme``, through its Gumbel case."""
+"""Distributions of extreme values: Gumbel's, and the generalized one through it."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from scipy import special
 
 from lindiff.core.variable import value
-from lindiff.scipy.stats._distribution import Continuous, log_of_complement
+from lindiff.scipy.stats._distribution import EULER, Continuous, log_of_complement
 
-__all__ = ["genextreme"]
+__all__ = ["genextreme", "gumbel_l", "gumbel_r"]
 
-EULER = float(np.euler_gamma)
 TERMS = 24
 SMALL = 0.1  # |c| up to which moments are series
 
@@ -46,6 +46,90 @@ def _relative_logarithm(t: Any) -> Any:
     near = np.abs(value(t)) < 0.5
     far = np.where(near, 1.0, t)
     return np.where(near, special.hyp2f1(1.0, 1.0, 2.0, -np.where(near, t, 0.0)), np.log1p(far) / far)
+
+
+class GumbelR(Continuous):
+    """Gumbel, skewed to the right, like ``scipy.stats.gumbel_r``.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import gumbel_r
+    >>> ld.grad(gumbel_r.logcdf)(0.0)
+    np.float64(1.0)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return -z - np.exp(-z)
+
+    def _cdf(self, z: Any) -> Any:
+        return np.exp(-np.exp(-z))
+
+    def _logcdf(self, z: Any) -> Any:
+        return -np.exp(-z)
+
+    def _sf(self, z: Any) -> Any:
+        return -np.expm1(-np.exp(-z))
+
+    def _logsf(self, z: Any) -> Any:
+        return log_of_complement(np.exp(-z), -z)
+
+    def _ppf(self, q: Any) -> Any:
+        return -np.log(-np.log(q))
+
+    def _isf(self, q: Any) -> Any:
+        return -np.log(-np.log1p(-q))
+
+    def _mean(self) -> Any:
+        return EULER
+
+    def _var(self) -> Any:
+        return math.pi**2 / 6
+
+    def _entropy(self) -> Any:
+        return EULER + 1.0
+
+
+class GumbelL(Continuous):
+    """Gumbel, skewed to the left, like ``scipy.stats.gumbel_l``.
+
+    Examples
+    --------
+    >>> import lindiff as ld
+    >>> from lindiff.scipy.stats import gumbel_l
+    >>> ld.grad(gumbel_l.logsf)(0.0)
+    np.float64(-1.0)
+    """
+
+    def _logpdf(self, z: Any) -> Any:
+        return z - np.exp(z)
+
+    def _cdf(self, z: Any) -> Any:
+        return -np.expm1(-np.exp(z))
+
+    def _logcdf(self, z: Any) -> Any:
+        return log_of_complement(np.exp(z), z)
+
+    def _sf(self, z: Any) -> Any:
+        return np.exp(-np.exp(z))
+
+    def _logsf(self, z: Any) -> Any:
+        return -np.exp(z)
+
+    def _ppf(self, q: Any) -> Any:
+        return np.log(-np.log1p(-q))
+
+    def _isf(self, q: Any) -> Any:
+        return np.log(-np.log(q))
+
+    def _mean(self) -> Any:
+        return -EULER
+
+    def _var(self) -> Any:
+        return math.pi**2 / 6
+
+    def _entropy(self) -> Any:
+        return EULER + 1.0
 
 
 class GeneralizedExtreme(Continuous):
@@ -122,3 +206,5 @@ class GeneralizedExtreme(Continuous):
 
 
 genextreme = GeneralizedExtreme("genextreme")
+gumbel_l = GumbelL("gumbel_l")
+gumbel_r = GumbelR("gumbel_r")
