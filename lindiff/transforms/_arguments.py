@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.linearization import Linearization
 from lindiff.core.variable import value
 
 Argnums = int | str | tuple[int | str, ...] | list[int | str]
@@ -43,6 +44,18 @@ def select(
         return function(*full, **by_name)
 
     return of_selected, tuple(kwargs[place] if isinstance(place, str) else args[place] for place in places)
+
+
+def linearized(
+    function: Callable[..., Any],
+    argnums: Argnums,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    has_aux: bool,
+) -> Linearization:
+    """A call of a function, linearized by its selected arguments."""
+    of_selected, selected = select(function, argnums, args, kwargs)
+    return Linearization(of_selected, selected, has_aux)
 
 
 def places_of(

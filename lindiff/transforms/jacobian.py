@@ -12,7 +12,7 @@ from lindiff.core import pytree
 from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
-from lindiff.transforms._arguments import Argnums, check_complex_linear, mode_of, one_or_all, select
+from lindiff.transforms._arguments import Argnums, check_complex_linear, linearized, mode_of, one_or_all
 from lindiff.transforms._transformed import transformed
 
 __all__ = ["hessian", "jacobian", "value_and_jacobian"]
@@ -116,8 +116,7 @@ def value_and_jacobian(
         value_and_jacobian, function, argnums=argnums, mode=mode, has_aux=has_aux, holomorphic=holomorphic
     )
     def value_and_jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        of_selected, selected = select(function, argnums, args, kwargs)
-        linearization = Linearization(of_selected, selected, has_aux)
+        linearization = linearized(function, argnums, args, kwargs, has_aux)
         _check_complex(linearization, holomorphic, getattr(function, "__name__", "the function"))
         result = _jacobian(linearization, argnums, walk)
         value = (linearization.value, linearization.aux) if has_aux else linearization.value
@@ -302,8 +301,7 @@ def hessian(function: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = Fa
 
     @functools.wraps(function)
     def first_derivatives(*args: Any, **kwargs: Any) -> Any:
-        of_selected, selected = select(function, argnums, args, kwargs)
-        linearization = Linearization(of_selected, selected, has_aux)
+        linearization = linearized(function, argnums, args, kwargs, has_aux)
         if _is_one_real_number(linearization):
             result = one_or_all(argnums, linearization.pull_one(True))
         else:
@@ -313,8 +311,7 @@ def hessian(function: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = Fa
 
     @transformed(hessian, function, argnums=argnums, has_aux=has_aux)
     def hessian_of(*args: Any, **kwargs: Any) -> Any:
-        of_selected, selected = select(first_derivatives, argnums, args, kwargs)
-        linearization = Linearization(of_selected, selected, has_aux)
+        linearization = linearized(first_derivatives, argnums, args, kwargs, has_aux)
         if any(map(is_complex, linearization.inputs.arrays)):
             check_linearization(linearization, f"the gradient of {name}")
         result = _jacobian(linearization, argnums, "fwd")

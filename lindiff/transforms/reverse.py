@@ -12,8 +12,8 @@ from lindiff.core.linearization import Linearization
 from lindiff.transforms._arguments import (
     Argnums,
     check_complex_linear,
+    linearized,
     one_or_all,
-    select,
     with_keywords,
 )
 from lindiff.transforms._transformed import transformed
@@ -171,8 +171,7 @@ def _differentiated(
     kwargs: dict[str, Any],
 ) -> tuple[Linearization, Any]:
     """What a call of the function is, linearized, and its gradient by the selected arguments."""
-    of_selected, selected = select(function, argnums, args, kwargs)
-    linearization = Linearization(of_selected, selected, has_aux)
+    linearization = linearized(function, argnums, args, kwargs, has_aux)
     return linearization, one_or_all(argnums, _gradients(linearization, function, holomorphic))
 
 
