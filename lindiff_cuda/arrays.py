@@ -165,6 +165,7 @@ class Batch:
         return X if len(self.shape) == 1 else X.reshape((*self.shape, *X.shape[1:]))
 
     def _check_array(self, x: Any, argument: str) -> None:
+        """Raise for what is no CuPy array, or lies on another device than the current one."""
         if not isinstance(x, cupy.ndarray):
             _check_for_gpu()
             raise TypeError(
@@ -179,6 +180,7 @@ class Batch:
             )
 
     def _scalar_type(self, x: Any, argument: str) -> Any:
+        """The dtype in which an argument is computed with; raises for one without kernels."""
         if x.dtype.char in REAL:
             if self.real and x.dtype.kind == "c":
                 raise TypeError(f"{self.operator}: of this operator only float32 and float64 work")

@@ -80,6 +80,7 @@ def inverted_blocks(L: Any, lower: bool) -> Any:
 
 
 def inverse_of_triangle(L: Any, lower: bool) -> Any:
+    """L⁻¹ of each matrix of a stack."""
     W = cupy.zeros(L.shape, L.dtype)
     diagonal(W)[...] = 1
     solve(L, W, False, False, lower)

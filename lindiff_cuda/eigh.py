@@ -97,6 +97,8 @@ def push(U: Any, lam: Any, X: Any, lam_dot: Any) -> None:
 
 
 def failed(operator: str) -> Callable[[int, int], str]:
+    """The message for an `info` of this operator."""
+
     def message(_: int, info: int) -> str:
         return f"{operator}: " + ("A holds NaN or infinity" if info == NOT_FINITE else "no convergence")
 
@@ -206,6 +208,7 @@ def eigh_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, overwrite_v_bar: bool 
 def pushforward(
     operator: str, columns: bool, names: tuple[str, str], U: Any, lam: Any, A_dot: Any
 ) -> tuple[Any, Any]:
+    """The pushforward of `syevd`, or with `columns` of `eigh`; `names` are those in messages."""
     batch = Batch(operator, real=True)
     U = batch.square(U, names[0])
     n = U.shape[-1]

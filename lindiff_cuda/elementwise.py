@@ -64,6 +64,7 @@ def quotient(g: Any, p: Any) -> Any:
 
 
 def _launched(kernels: Sequence[Any], g: Any, p: Any, overwrite: bool) -> Any:
+    """The product by the kernel for an array p or for a number, in the memory of g if it may."""
     shape, dtype = np.broadcast_shapes(g.shape, np.shape(p)), np.result_type(g, p)
     fits = overwrite and g.base is None and g.shape == shape and g.dtype == dtype
     out = g if fits else cupy.empty(shape, dtype)

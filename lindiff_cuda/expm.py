@@ -292,6 +292,7 @@ def expm_keeping(A: Any) -> tuple[Any, Any, Any]:
 
 
 def evaluate(A: Any, keep: bool) -> tuple[Any, Any, Any]:
+    """The exponential, with `keep` also what its derivative needs."""
     batch = Batch("expm", real=True)
     X = batch.read(batch.square(A, "A"))
     count, n, _ = X.shape
@@ -324,6 +325,7 @@ def expm_pullback(E: Any, kept: Any, piv: Any, E_bar: Any, overwrite_e_bar: bool
 def derivative(
     operator: str, E: Any, kept: Any, piv: Any, X: Any, argument: str, transpose: bool, overwrite: bool
 ) -> Any:
+    """The Fréchet derivative along X, that at the transpose if `transpose`, from what `evaluate` has kept."""
     batch = Batch(operator, real=True)
     E, kept, X = batch.square(E, "E"), batch.enter(kept, "kept"), batch.enter(X, argument)
     batch.same_matrix(E, X, "E", argument)

@@ -278,6 +278,7 @@ class Sweeps:
         )
 
     def _launch(self, name: str, *results: Any, stepwise: bool = False, smoothing: bool = False) -> None:
+        """Run a kernel over every series; it gets the model, what is kept, and arrays for results."""
         y, A, B, Q, R, _, P, c = self.arrays
         timed = [(x, *x.shape[:2]) for x in (A, B, Q, R)]
         arguments = (
@@ -294,6 +295,7 @@ class Sweeps:
         launch(function, self.series, self.sizes.width, arguments, self.sizes.room * y.dtype.itemsize)
 
     def _raise_failure(self) -> None:
+        """Raise for the first series that failed; reads `info`, which waits for the GPU."""
         info = self.info.get()
         if not info.any():
             return

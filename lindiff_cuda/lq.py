@@ -118,6 +118,7 @@ def singular(operator: str) -> Callable[[int, int], str]:
 
 
 def factored(operator: str, A: Any, with_q: bool, overwrite_a: bool) -> Any:
+    """Q and L as results, or L alone."""
     batch = Batch(operator, real=True)
     Q = batch.own(wide(batch, A), overwrite_a)
     L = batch.empty(A.shape[-2], A.shape[-2])
@@ -211,6 +212,7 @@ def gelqf_l_pushforward(L: Any, A: Any, A_dot: Any) -> Any:
 
 
 def enter_l(operator: str, L: Any, A: Any) -> tuple[Batch, Any, Any]:
+    """The batch with L and A, whose shapes must fit together."""
     batch = Batch(operator, real=True)
     L, A = batch.square(L, "L"), wide(batch, A)
     if L.shape[-1] != A.shape[-2]:

@@ -332,6 +332,7 @@ def gesvdj(A: Any, s: Any, Ut: Any, Vh: Any) -> Any:
 
 
 def _gesvdj_each(A: Any, s: Any, Ut: Any, Vh: Any, info: Any, params: int) -> None:
+    """cuSOLVER's gesvdj, matrix by matrix with one workspace."""
     char, (_, m, n) = A.dtype.char, A.shape
     ld, economic = _leading(A), 1
     options = VECTORS, economic, n, m

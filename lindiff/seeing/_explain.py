@@ -141,6 +141,7 @@ class Total:
 
 
 def _total(name: str, rows: Sequence[Operation]) -> Total:
+    """The sums of some rows."""
     return Total(
         name,
         len(rows),
@@ -181,6 +182,7 @@ class Explanation(Sequence[Operation]):
         return self._grouped(lambda row: f"{row.source}  {row.text}" if row.source else "?")
 
     def _grouped(self, key: Callable[[Operation], str]) -> Groups:
+        """The rows summed up by a key, those that took longest first."""
         groups: dict[str, list[Operation]] = {}
         for row in self._rows:
             groups.setdefault(key(row), []).append(row)
@@ -252,6 +254,7 @@ class Groups(Sequence[Total]):
 
 
 def _pandas() -> Any:
+    """The package, or an ImportError that says how to get it."""
     try:
         import pandas
     except ImportError:
@@ -260,6 +263,7 @@ def _pandas() -> Any:
 
 
 def _cells(row: Operation) -> list[str]:
+    """The text of a row, cell by cell."""
     name = f"{row.operation} ({row.within})" if row.within else row.operation
     text = row.text if len(row.text) <= 50 else row.text[:47] + "..."
     return [
@@ -296,6 +300,7 @@ def _aligned(titles: list[str], rows: list[list[str]], left: set[int]) -> list[s
 
 
 def _sum_line(total: Total) -> str:
+    """The sums in one line of text."""
     parts = [
         f"{total.operations} operations",
         f"forward {_seconds(total.forward)}",
@@ -306,6 +311,7 @@ def _sum_line(total: Total) -> str:
 
 
 def _seconds(t: float | None) -> str:
+    """A time in a unit that suits it; nothing for None."""
     if t is None:
         return ""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
@@ -315,6 +321,7 @@ def _seconds(t: float | None) -> str:
 
 
 def _bytes(n: int) -> str:
+    """A size in a unit that suits it."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n >= size:
             return f"{n / size:.3g} {unit}" if n < 100 * size else f"{n / size:.0f} {unit}"
@@ -322,6 +329,7 @@ def _bytes(n: int) -> str:
 
 
 def _count(n: float | None) -> str:
+    """A count with a prefix for thousands; nothing for None."""
     if n is None:
         return ""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):

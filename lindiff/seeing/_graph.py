@@ -117,6 +117,7 @@ def _signature(op: Recorded) -> str:
 
 
 def _repeated(operations: list[Recorded]) -> Box:
+    """One box for operations that repeat a shorter sequence."""
     names = [op.name for op in operations]
     period = next(p for p in range(1, len(names) + 1) if len(names) % p == 0 and names[p:] == names[:-p])
     one = ", ".join(names[:period] if period <= 6 else [*names[:3], "…", *names[period - 2 : period]])

@@ -18,6 +18,7 @@ _ROUND = {"operation": "round,pad=0,rounding_size=8", "repeated": "round,pad=0,r
 
 
 def _needs(package: str) -> ImportError:
+    """The error that says which packages pictures need."""
     return ImportError(
         f"pictures of graphs need {package}: pip install 'lindiff[draw]', which is matplotlib and igraph.  "
         f"Without them, a file that ends in .dot holds the graph as text for Graphviz"

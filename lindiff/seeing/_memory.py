@@ -56,6 +56,7 @@ def _fields(node: Node) -> Any:
 
 
 def _parts(x: Any) -> list[Any]:
+    """The objects that an object holds."""
     if isinstance(x, types.FunctionType):
         cells = [cell.cell_contents for cell in x.__closure__ or () if _is_filled(cell)]
         return [*cells, x.__defaults__, x.__kwdefaults__]
@@ -66,6 +67,7 @@ def _parts(x: Any) -> list[Any]:
 
 
 def _is_filled(cell: Any) -> bool:
+    """Whether a closure's cell holds anything."""
     try:
         return cell.cell_contents is not None
     except ValueError:

@@ -71,6 +71,7 @@ class _NanCheck(Naming):
         self._parts: dict[int, tuple[set[int], bool]] = {}
 
     def before(self, step: Step) -> None:
+        """Before a step of a walk: notes whether what it is given is good."""
         self._parts.pop(id(step), None)
         if step.outer is None and step.kind != "operation":
             node = id(operation_of(step.what))
@@ -101,6 +102,7 @@ class _NanCheck(Naming):
         return given
 
     def _look_at_operation(self, step: Step) -> None:
+        """Stop at an operation whose result or tangent is bad."""
         name = name_of(step.what)
         for number, y in enumerate(leaves(step.result)):
             if not isinstance(y, Variable):
@@ -145,6 +147,7 @@ class _NanCheck(Naming):
         return kind_of(x) not in ("f", "c") or bool(np.all(self._good(x)))
 
     def _stop(self, what: str, array: Any, where: str, place: Place | None) -> None:
+        """Raise a FloatingPointError that says what made which bad number, and where."""
         bad = np.argwhere(np.logical_not(self._good(array)))
         index = tuple(map(int, bad[0]))
         kind = "a NaN" if np.isnan(array[index]) else "an infinity"

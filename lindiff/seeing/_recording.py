@@ -85,6 +85,7 @@ class Recording(Naming):
                 )
 
     def see(self, step: Step) -> None:
+        """Take a step into the record: an operation, or the time of its pullback."""
         if step.kind == "operation":
             self._see_operation(step)
         elif step.kind == "pull":
@@ -93,6 +94,7 @@ class Recording(Naming):
                 op.backward = (op.backward or 0.0) + step.seconds
 
     def _see_operation(self, step: Step) -> None:
+        """Add an operation of the user's function, with its arrays and the line that called it."""
         call = self.remember(step)
         if call is None:
             return

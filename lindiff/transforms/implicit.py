@@ -256,6 +256,7 @@ def _in_own_memory(found: Any) -> Any:
 
 
 def _refuse_variables(found: Any) -> None:
+    """Raise for a solution with a Variable in it: its derivative would be lost."""
     if any(type(leaf) is Variable and not is_untraced(leaf) for leaf in pytree.flatten(found)[0]):
         raise TypeError(
             "implicit: the solver closes over a Variable: make it an argument of solver and residual, or "

@@ -160,6 +160,7 @@ def check_linearization(linearization: Linearization, name: str) -> None:
 
 
 def _jacobian(linearization: Linearization, argnums: Argnums, mode: str | None) -> Any:
+    """The Jacobian as a tree, in the given mode or by the fewer directions."""
     inputs = linearization.inputs.arrays
     outputs = output_arrays(linearization.outputs.arrays)
     fewer = "fwd" if sum(x.size for x in inputs) <= sum(y.size for y in outputs) else "rev"
@@ -170,6 +171,7 @@ def _jacobian(linearization: Linearization, argnums: Argnums, mode: str | None) 
 
 
 def is_complex(array: Any) -> bool:
+    """Whether an array has complex numbers."""
     return bool(array.dtype.kind == "c")
 
 
@@ -326,6 +328,7 @@ def _is_one_real_number(linearization: Linearization) -> bool:
 
 
 def _refuse_complex_arguments(linearization: Linearization, name: str) -> None:
+    """Raise where the function is no real number and its arguments are complex."""
     if any(map(is_complex, linearization.inputs.arrays)):
         raise TypeError(
             f"hessian of complex arguments needs a function that returns one real number, {name} returned "

@@ -178,6 +178,7 @@ def _differentiated(
 def _gradients(
     linearization: Linearization, function: Callable[..., Any], holomorphic: bool
 ) -> tuple[Any, ...]:
+    """The gradients by all inputs; raises unless the function returned one real (or complex) number."""
     name = getattr(function, "__name__", "the function")
     arrays = linearization.outputs.arrays
     if not hasattr(linearization.value, "shape"):

@@ -52,6 +52,7 @@ class Report(NamedTuple):
         return [comparison for comparison in self.comparisons if comparison.failed]
 
     def as_json(self) -> str:
+        """The report as text in JSON."""
         parts = {
             **self._asdict(),
             "rates": self.rates._asdict(),
@@ -97,6 +98,7 @@ def run(plan: Plan) -> Report:
 
 
 def compare(plan: Plan) -> list[Comparison]:
+    """Compare all operators and models at the sizes of a plan, and say each result."""
     comparisons = []
 
     def add(comparison: Comparison) -> None:

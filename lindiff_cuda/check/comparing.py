@@ -97,6 +97,7 @@ def as_tuple(x: Any) -> tuple[Any, ...]:
 
 
 def _distance(x: Any, y: Any) -> float:
+    """The largest difference, relative to entries above 1; infinity where x is not finite."""
     if x.shape != y.shape or not np.isfinite(x).all():
         return math.inf
     if x.size == 0:

@@ -209,6 +209,7 @@ def as_python(decided: dict[str, Any]) -> str:
 
 
 def written(value: Any) -> str:
+    """A value as it stands in the source of `tuning`."""
     if not isinstance(value, dict):
         return repr(value)
     rows = [f'    "{kernel}": ({", ".join(map(str, row))}),' for kernel, row in value.items()]

@@ -63,6 +63,7 @@ def _transform(x: Any, name: str, type: int, axis: int, norm: Norm, orthogonal: 
 
 
 def _run(name: str, x: Any, type: int, n: int | None, axis: int, norm: Norm, orthogonalize: Any) -> Any:
+    """``dct``, ``dst`` or the inverse of one along an axis, as SciPy calls it, of an array or Variable."""
     if type not in INVERSE:
         raise ValueError(f"{name}: type is 1, 2, 3 or 4, got {type!r}")
     x = as_array(x)
@@ -101,6 +102,8 @@ def _in_its_place(name: str, transform: Callable[..., Any], shape: tuple[int, ..
 
 
 def _along_axis(name: str) -> Any:
+    """The transform of this name along one axis."""
+
     def transform(
         x: Any,
         type: int = 2,
@@ -117,6 +120,8 @@ def _along_axis(name: str) -> Any:
 
 
 def _along_axes(name: str) -> Any:
+    """The transform of this name along several axes, one after the other."""
+
     def transform(
         x: Any,
         type: int = 2,

@@ -41,6 +41,7 @@ def _in_its_place(name: str, transform: Transform, shape: tuple[int, ...]) -> An
 
 
 def _checked(x: Any, name: str, plan: Any) -> Any:
+    """The input of a transform as an array; raises where SciPy raises."""
     if plan is not None:
         raise NotImplementedError(f"{name}: SciPy takes no plan")
     x = as_array(x)

@@ -126,6 +126,7 @@ class _State:
         return np.concatenate([np.ravel(part) for part in parts])
 
     def parts(self, vector: Any) -> list[Any]:
+        """The parts of the state, in their shapes and real or complex, from one vector."""
         found = []
         for i, shape in enumerate(self.shapes):
             part = np.reshape(vector[self.ends[i] : self.ends[i + 1]], shape)

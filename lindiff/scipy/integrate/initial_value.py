@@ -150,6 +150,7 @@ def _solve_of_tree(fun: Callable[..., Any], t_span: Any, y0: Any, **options: Any
 def _run_ivp(
     field: Callable[[float, Any], Any], t_span: Any, y0: Any, ts: Any, method: Any, options: dict[str, Any]
 ) -> Any:
+    """SciPy's solution for plain arrays, with its interpolant; a failure raises."""
     result = scipy.integrate.solve_ivp(field, t_span, y0, method, ts, dense_output=True, **options)
     if result.status < 0:
         raise RuntimeError(f"solve_ivp: {result.message}")

@@ -48,6 +48,7 @@ class _Integrand:
         return _Integrand(function, self.integrate_others, self.integrate_others)
 
     def run(self, a: Any, b: Any, params: list[Any]) -> Any:
+        """SciPy's integral for plain arguments; refuses an integrand that holds other Variables."""
         numbers = [p[()] for p in params]
 
         def of_number(x: float) -> Any:

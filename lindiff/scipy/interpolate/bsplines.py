@@ -107,6 +107,7 @@ class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
 
 
 def _at_points(t: Any, c: Any, k: int, x: Any, nu: int, extrapolate: Any, axis: int) -> Any:
+    """The spline, or its derivative of order `nu`, at points x, by the B-splines around each."""
     shape, x = x.shape, np.ravel(x)
     first, last = t[k], t[len(t) - k - 1]
     if extrapolate == "periodic":

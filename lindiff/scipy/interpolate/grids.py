@@ -107,6 +107,7 @@ class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):  # typ
 
 
 def _on_grid(points: Any, c: Any, at: Any, method: str, nu: Any, shape: tuple[int, ...], fill: Any) -> Any:
+    """Data on a grid, interpolated at points, one per row; `fill`, unless None, outside of the grid."""
     parts = []
     for axis, p in enumerate(points):
         x = at[:, axis]

@@ -75,6 +75,7 @@ class interp1d(scipy.interpolate.interp1d):  # type: ignore[misc]
         return returned(by_formula(of_scipy, self._formula, self._data, self._fill, new), (new,), "array")
 
     def _formula(self, data: Any, fill: Any, new: Any) -> Any:
+        """The interpolated data at `new`, in functions that have rules."""
         (x, y), kind = data, self._kind_given
         shape, new = new.shape, np.ravel(new)
         kind = ORDERS.get(kind, kind)

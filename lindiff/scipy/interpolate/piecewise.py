@@ -105,6 +105,7 @@ class _Piecewise:
         return self._plainly("extend", args, options)
 
     def _plainly(self, name: str, args: Any, options: Any) -> Any:
+        """A method of SciPy's that has no derivative, for plain arguments only."""
         if self._variables is not None or depends_on_variables((args, options)):
             raise TypeError(
                 f"{name} of a spline has no derivative in lindiff: make the spline of ld.value(y); a root "

@@ -37,6 +37,7 @@ def given(**options: Any) -> dict[str, Any]:
 
 
 def square_matrix(A: Any, name: str) -> Any:
+    """An array of square matrices; raises for any other shape."""
     A = as_array(A)
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ValueError(f"{name}: expected square matrices in the last two axes, got shape {A.shape}")
@@ -73,6 +74,7 @@ def primary(L: Callable[[Any], Any]) -> Differential:
 
 
 def inexact(A: Any) -> Any:
+    """A matrix of integers in double precision, one in half precision in single precision."""
     if A.dtype.kind not in "fc":
         return A.astype(np.float64)
     return A.astype(np.float32) if A.dtype == np.float16 else A

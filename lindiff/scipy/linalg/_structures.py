@@ -44,6 +44,7 @@ class Band:
         return range(min(self.above, n - 1), -min(self.below, n - 1) - 1, -1)
 
     def times(self, ab: Any, X: Any, transpose: Transpose) -> Any:
+        """``a X``, ``aᵀ X`` or ``aᴴ X``, diagonal by diagonal, with the band `ab` of a."""
         n = ab.shape[-1]
         ab = conj(ab) if transpose == "C" else ab
         total: Any = 0.0
@@ -55,6 +56,7 @@ class Band:
         return total
 
     def against(self, Y: Any, X: Any, transpose: Transpose) -> Any:
+        """``Y Xᴴ`` on the band, as it is stored: what pulls ``a X`` back to a; likewise for aᵀ and aᴴ."""
         n = X.shape[-2]
         diagonals = []
         for d in self.offsets(n):
@@ -120,6 +122,7 @@ def _lapack(name: str, A: Any) -> Any:
 
 
 def _require(info: int, message: str) -> None:
+    """Raise for the `info` that LAPACK returns; a positive one goes into the message."""
     if info > 0:
         raise np.linalg.LinAlgError(message.format(info))
     if info < 0:
@@ -204,6 +207,7 @@ def triangular(A: Any, lower: bool) -> Conditioned:
 
 @over_batch(2)
 def _gbtrf(ab: Any, below: int, above: int) -> Any:
+    """LAPACK's LU factorization of a band matrix: its factors with the exchanges."""
     room = np.zeros((2 * below + above + 1, ab.shape[-1]), ab.dtype, order="F")
     room[below:] = ab
     LU, piv, info = _lapack("gbtrf", room)(room, below, above, overwrite_ab=True)
@@ -277,6 +281,7 @@ def triangular_band(ab: Any, lower: bool) -> Solver:
 
 
 def _warn_if_ill_conditioned(rcond: Any, dtype: Any) -> None:
+    """Warn as ``scipy.linalg.solve`` does, for the least of the reciprocal condition numbers."""
     least = float(rcond if np.ndim(rcond) == 0 else rcond.min())
     if not least >= np.finfo(dtype).eps / 2:
         warnings.warn(

@@ -64,6 +64,7 @@ class _Spectrum:
         )
 
     def derivative(self, func: Callable[..., Any], directions: list[Any], real: bool) -> Any:
+        """The derivative of ``f(A)`` in k directions, ``Dᵏf(A)[E₁, …, Eₖ]``; its real part if `real`."""
         k, n = len(directions), self.w.shape[-1]
         w = self.w.astype(np.result_type(self.w, np.complex64))  # as SciPy calls func
         shapes = [tuple(n if i == j else 1 for j in range(k + 1)) for i in range(k + 1)]
@@ -183,6 +184,7 @@ def _plain_funm(A: Any, func: Callable[..., Any]) -> Any:
 
 @operator(_plain_funm)
 def _funm(A: Any, func: Callable[..., Any]) -> Any:
+    """``f(A)``, with the Fréchet derivative by divided differences of f."""
     F = _funm(A, func)
     real = F.dtype.kind != "c"
 

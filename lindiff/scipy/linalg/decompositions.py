@@ -196,6 +196,7 @@ def ldl(
 
 @rule
 def _ldl(A: Any, lower: bool, hermitian: bool) -> Any:
+    """L, permuted back, D and the permutation; formulas at :func:`ldl`."""
     permuted, D, perm = ldl(A, lower, hermitian, check_finite=False)
     back = np.argsort(perm, axis=-1)
     L = rows(permuted, perm)

@@ -82,6 +82,7 @@ def eigh_tridiagonal(
 
 
 def _selected(w: Any, select: Any, select_range: Any, name: str) -> Any:
+    """The indices of the ascending eigenvalues w that are asked for; None for all."""
     kind = SELECTIONS.get(select.lower() if isinstance(select, str) else select)
     if kind is None:
         raise ValueError(f"{name}: select must be 'a', 'v' or 'i', got {select!r}")
@@ -102,6 +103,7 @@ def _tridiagonal_values(d: Any, e: Any) -> Any:
 
 @rule
 def _tridiagonal(d: Any, e: Any) -> Any:
+    """Eigenvalues and eigenvectors of the matrix with diagonals d and e."""
     w, V = eigh_tridiagonal(d, e, check_finite=False)
     name = "eigh_tridiagonal"
 

@@ -110,6 +110,7 @@ def _composed(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
 
 
 def _cosine_and_sine(A: Any) -> tuple[Any, Any]:
+    """``cosm(A)`` and ``sinm(A)``, of a real A by one exponential."""
     if A.dtype.kind != "c":
         E = expm(1j * A)
         return E.real, E.imag
@@ -118,6 +119,7 @@ def _cosine_and_sine(A: Any) -> tuple[Any, Any]:
 
 
 def _hyperbolic_cosine_and_sine(A: Any) -> tuple[Any, Any]:
+    """``coshm(A)`` and ``sinhm(A)``."""
     E, E_inv = expm(A), expm(-A)
     return 0.5 * (E + E_inv), 0.5 * (E - E_inv)
 

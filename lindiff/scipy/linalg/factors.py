@@ -193,6 +193,8 @@ def lu_solve(
 
 
 def _plain_lu_solve(lu: Any, piv: Any, b: Any, *options: Any) -> Any:
+    """SciPy's ``lu_solve`` over a batch."""
+
     @over_batch(2, 1, axes_of(b))
     def lu_solve(lu: Any, piv: Any, b: Any, trans: Any, overwrite_b: bool, check_finite: bool) -> Any:
         return scipy.linalg.lu_solve((lu, piv), b, trans, overwrite_b, check_finite)

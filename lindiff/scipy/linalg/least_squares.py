@@ -96,6 +96,7 @@ _plain_pinvh = _plain(scipy.linalg.pinvh, _by_eigenvalues)
 
 @operator(_plain_pinv)
 def _pinv(a: Any, atol: Any = None, rtol: Any = None) -> Any:
+    """The pseudoinverse of plain tolerances, with its derivative at constant rank."""
     P = _pinv(a, atol=atol, rtol=rtol)
     return P, Differential(
         lambda a_dot: pinv_pushforward(a, P, a_dot), lambda P_bar: pinv_pullback(a, P, P_bar)
@@ -219,6 +220,7 @@ DRIVERS = ("gelsd", "gelsy", "gelss")
 
 
 def _plain_lstsq(a: Any, b: Any, *options: Any) -> Any:
+    """SciPy's ``lstsq``, with real residues."""
     x, residues, rank, s = scipy.linalg.lstsq(a, b, *options)
     if residues.size:
         residues = residues.real  # SciPy 1.18 leaves the rounding errors of complex squares in them

@@ -89,6 +89,7 @@ class Equation:
     forms: tuple[Any, ...] | None = None
 
     def in_one_dtype(self, q: Any, transpose: bool) -> tuple[Any, Any]:
+        """The solution, and whether the equation is regular; by parts for complex q of real forms."""
         assert self.forms is not None
         if q.dtype.kind != "c" or self.forms[0].dtype.kind == "c":
             return self.transformed(q.astype(np.result_type(q, self.forms[0])), transpose)
@@ -96,6 +97,7 @@ class Equation:
         return real + 1j * self.in_one_dtype(q.imag, transpose)[0], regular
 
     def value(self, q: Any) -> Any:
+        """The solution for q; a singular equation gives a warning."""
         if self.forms is None or not is_plain(q):
             return self.public(q, False)
         X, regular = self.in_one_dtype(q, False)
@@ -131,6 +133,7 @@ class Sylvester(Equation):
             self.forms = R, U, S, V
 
     def transformed(self, q: Any, transpose: bool) -> tuple[Any, Any]:
+        """The solution by the Schur forms of a and b, of the adjoint equation if `transpose`."""
         assert self.forms is not None
         R, U, S, V = self.forms
         Y, regular = trsyl(R, S, adjoint(U) @ q @ V, ("C", "C") if transpose else ("N", "N"))
@@ -152,6 +155,7 @@ class Lyapunov(Equation):
             self.forms = schur(*of_one_dtype(a))
 
     def transformed(self, q: Any, transpose: bool) -> tuple[Any, Any]:
+        """The solution by the Schur form of a, of the adjoint equation if `transpose`."""
         assert self.forms is not None
         T, U = self.forms
         Y, regular = trsyl(T, T, adjoint(U) @ q @ U, ("C", "N") if transpose else ("N", "C"))
@@ -181,6 +185,7 @@ class Stein(Equation):
             self.forms = (D, one - D, U)
 
     def transformed(self, q: Any, transpose: bool) -> tuple[Any, Any]:
+        """The solution by a Lyapunov equation of the Schur vectors, of the adjoint one if `transpose`."""
         assert self.forms is not None
         D, C, U = self.forms
         D = adjoint(D) if transpose else D
@@ -196,6 +201,7 @@ class Stein(Equation):
 
 
 def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """SciPy's solution over a batch."""
     check_fit("solve_sylvester", a, b, q)
     a, b, q = of_one_dtype(a, b, q)
     if 0 in q.shape[-2:]:
@@ -244,6 +250,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 
 
 def _solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    """SciPy's solution over a batch."""
     check_fit("solve_continuous_lyapunov", a, None, q)
     a, q = of_one_dtype(a, q)
     if q.shape[-1] == 0:
@@ -296,6 +303,7 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
 
 
 def _solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
+    """SciPy's solution over a batch, in double precision."""
     check_fit("solve_discrete_lyapunov", a, None, q)
     a, q = of_one_dtype(a, q, least=np.float64)
     batch = np.broadcast_shapes(a.shape[:-2], q.shape[:-2])

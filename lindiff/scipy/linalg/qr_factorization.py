@@ -82,6 +82,7 @@ def qr(
 
 
 def _with_zero_rows(R: Any, m: int) -> Any:
+    """R with rows of zeros below, so that it has m."""
     missing = m - R.shape[-2]
     if missing == 0:
         return R

@@ -33,6 +33,7 @@ __all__ = ["fractional_matrix_power", "logm", "signm", "sqrtm"]
 
 
 def _plain_sqrtm(A: Any) -> Any:
+    """SciPy's square root, in the precision of a complex A."""
     A = square_matrix(A, "sqrtm")
     X = of_scipy(scipy.linalg.sqrtm, A)
     # older versions give a complex matrix twice its precision
@@ -150,6 +151,7 @@ class _Logarithm:
         self.near = [one + T.dtype.type(x) * (T - one) for x in NODES]
 
     def derivative(self, E: Any) -> Any:
+        """The derivative of the logarithm in the direction E."""
         E = adjoint(self.Z) @ E @ self.Z
         for root in self.roots:
             E = trsyl(root, root, E, ("N", "N"))[0]

@@ -72,6 +72,7 @@ def schur(
 
 @rule
 def _schur(a: Any, output: str, sort: Sort) -> Any:
+    """T, Z and with `sort` how many eigenvalues come first; formulas at :func:`schur`."""
     T, Z, *sdim = schur(a, output, sort=sort, check_finite=False)
     within, below = blocks(value(T))
     upper = 1 - below
@@ -129,6 +130,7 @@ class _Rotations:
         self.normal = self.pairs & (np.abs(value(self.sums)) <= rounding)
 
     def over_sums(self, differences: Any) -> Any:
+        """Differences of diagonal entries, over ``2 (y + z)`` of each block of size 2 and 0 elsewhere."""
         if self.normal.any():
             i = int(np.nonzero(self.normal)[-1][0])
             raise np.linalg.LinAlgError(
@@ -152,6 +154,7 @@ class _Rotations:
 
 
 def _below_commutator_value(T: Any, M: Any, transposed: bool = False) -> Any:
+    """The solution for plain arrays; blocks of size 2 are made triangular first."""
     pairs = _pairs(T)
     if not pairs.any():
         return _substituted(T, M, transposed, pairs)

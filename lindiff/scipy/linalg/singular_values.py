@@ -103,6 +103,7 @@ def orth(A: Any, rcond: float | None = None) -> Any:
 
 @rule
 def _orth(A: Any, rcond: float) -> Any:
+    """A basis Q of the range; formula at :func:`orth`."""
     Q = orth(A, rcond)
     P = np.linalg.pinv(A, rcond)
 
@@ -151,6 +152,7 @@ def null_space(
 
 @rule
 def _null_space(A: Any, rcond: float) -> Any:
+    """A basis N of the null space; formula at :func:`null_space`."""
     N = null_space(A, rcond)
     P = np.linalg.pinv(A, rcond)
 
@@ -224,6 +226,7 @@ def _isometry(a: Any) -> Any:
 
 
 def _anticommutator_value(P: Any, C: Any) -> Any:
+    """The solution Ω of ``P Ω + Ω P = C`` by the eigenvectors of P."""
     w, V = np.linalg.eigh(P)
     inside = adjoint(V) @ C @ V
     sums = w[..., :, None] + w[..., None, :]

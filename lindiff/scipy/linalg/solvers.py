@@ -209,6 +209,7 @@ def solve_triangular(
 
 
 def _plain_inv(a: Any, **options: Any) -> Any:
+    """SciPy's inverse, over a batch where it has none."""
     if SCIPY >= (1, 17):
         return scipy.linalg.inv(a, **options)
     a = np.asarray(a)

@@ -35,6 +35,7 @@ def _double(*arrays: Any) -> list[Any]:
 
 
 def _require(fits: bool, function: str, c: Any, r: Any, b: Any) -> None:
+    """Raise a ValueError that names the shapes, unless they fit."""
     if not fits:
         raise ValueError(
             f"{function}: c of shape {c.shape}, r of shape {r.shape} and right-hand sides of shape {b.shape} "
@@ -76,6 +77,8 @@ def _product(c: Any, r: Any, X: Any) -> Any:
 
 
 def _plain_solve_toeplitz(c: Any, r: Any, b: Any) -> Any:
+    """SciPy's ``solve_toeplitz`` over a batch."""
+
     @over_batch(1, 1, axes_of(b))
     def solve(c: Any, r: Any, b: Any) -> Any:
         return scipy.linalg.solve_toeplitz((c, r), b, check_finite=False)
@@ -183,6 +186,8 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: A
 
 
 def _plain_matmul_toeplitz(c: Any, r: Any, x: Any, workers: Any) -> Any:
+    """SciPy's ``matmul_toeplitz`` over a batch."""
+
     @over_batch(1, 1, axes_of(x))
     def matmul(c: Any, r: Any, x: Any) -> Any:
         return scipy.linalg.matmul_toeplitz((c, r), x, workers=workers)

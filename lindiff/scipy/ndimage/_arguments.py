@@ -93,6 +93,7 @@ def _image(name: str, x: Any, output: Any) -> Any:
 
 
 def chosen_axes(axes: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that a function works along, as numbers from 0."""
     return tuple(range(ndim)) if axes is None else normalized_axes(axes, ndim)
 
 

@@ -187,6 +187,7 @@ def correlate1d(
 
 
 def _along(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int = 0) -> Any:
+    """The image correlated with weights along one axis."""
     weights = _of_axes(
         weights if hasattr(weights, "shape") else np.array(weights, x.real.dtype), (axis,), x.ndim
     )
@@ -209,6 +210,7 @@ def _gaussian(sigma: Any, order: int, radius: int) -> Any:
 def _gaussian_along(
     x: Any, sigma: Any, axis: int, order: int, mode: str, cval: Any, truncate: float, radius: Any
 ) -> Any:
+    """The image filtered by a Gaussian, or its derivative, along one axis."""
     reach = int(truncate * float(value(sigma)) + 0.5) if radius is None else int(radius)
     return _along(x, np.flip(_gaussian(sigma, order, reach)), axis, mode, cval)
 
@@ -242,6 +244,7 @@ def gaussian_filter1d(
 def _gaussian_of_axes(
     x: Any, sigma: Any, order: Any, mode: Any, cval: Any, truncate: float, options: dict[str, Any]
 ) -> Any:
+    """The image filtered by a Gaussian along axis after axis; each may have its own options."""
     axes = chosen_axes(options.get("axes"), x.ndim)
     count = len(axes)
     radii = each(options.get("radius"), count)

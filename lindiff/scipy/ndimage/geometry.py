@@ -125,6 +125,7 @@ def _parts(x: Any, n: int, order: int, mode: str, around: int) -> tuple[list[Any
 
 
 def _around_constant(c: Any, mode: str, cval: Any) -> Any:
+    """The coefficients with `cval` around them, for the mode that looks there."""
     return np.pad(c, 1, constant_values=cval) if mode == "grid-constant" else c
 
 

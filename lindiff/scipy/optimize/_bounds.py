@@ -176,6 +176,7 @@ def _in_one_row(of_arrays: list[_OfArray]) -> tuple[Any, Any, Any]:
 
 
 def _described(value: Any) -> str:
+    """What was given as bounds, in a few words."""
     if isinstance(value, dict):
         return f"a dict with keys {list(value)}"
     if isinstance(value, (tuple, list)):

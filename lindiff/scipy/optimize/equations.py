@@ -130,6 +130,7 @@ def least_squares(
 
 
 def _lower_and_upper(bounds: Any, x0: Any, form: Flat) -> Any:
+    """Bounds as SciPy's ``least_squares`` takes them: two flat vectors."""
     if bounds is NO_BOUNDS:  # of complex numbers, too
         return bounds
     if pytree.is_tree(x0) or form.is_complex:

@@ -99,6 +99,8 @@ class _Fit:
         self.options = options
 
     def search(self, x: Any, y: Any, sigma: Any, lower: Any, upper: Any) -> Any:
+        """The parameters that SciPy's search finds for plain arrays; keeps what else it has found."""
+
         def of_values(x: Any, *p: Any) -> Any:
             return value(self.f(x, *p))
 
@@ -125,6 +127,7 @@ class _Fit:
         return (p - lower) * curvature < slope, (upper - p) * curvature < -slope
 
     def residuals(self, p: Any, x: Any, y: Any, sigma: Any) -> Any:
+        """``f(x, p) - y`` in units of `sigma`, a number, a vector or a covariance matrix."""
         r = self.f(x, *p) - y
         if sigma is None:
             return r

@@ -181,6 +181,7 @@ class _Products:
         self._x: Any = None
 
     def _at(self, x: Any) -> Any:
+        """The derivative of the gradient at x as a linear operator; the last one is kept."""
         if self._x is None or not np.array_equal(x, self._x):
             self._x = np.copy(x)
             self._derivative = linear_operator(self._gradient, self._form.tree_of(self._x), self._form)[1]
@@ -194,6 +195,7 @@ class _Products:
 
 
 def _flat_bounds(bounds: Any, x0: Any, form: Flat) -> Any:
+    """Bounds as SciPy's ``minimize`` takes them, of the flat vector."""
     if bounds is None:
         return None
     if pytree.is_tree(x0) or form.is_complex:

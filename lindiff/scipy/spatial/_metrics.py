@@ -45,6 +45,7 @@ def _cosine(u: Any, v: Any, w: Any = None) -> Any:
 
 
 def _correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
+    """One minus the correlation of vectors, along the last axis; `w` are weights."""
     if not centered:
         return _cosine(u, v, w)
 

@@ -62,6 +62,7 @@ array([0., 0., 0.])
 
 
 def _real(name: str, x: Any) -> Any:
+    """Vectors of real floats; raises for complex ones."""
     x = as_array(x)
     if x.dtype.kind == "c":
         raise TypeError(f"{name}: vectors are real; put real and imaginary parts beside each other")
@@ -129,6 +130,7 @@ def _keywords(name: str, metric: str, kwargs: dict[str, Any], *data: Any) -> dic
 
 
 def _formula(name: str, metric: str) -> Callable[..., Any]:
+    """The formula of a metric by its name; raises for one without derivative."""
     formula = METRICS.get(metric)
     if formula is None:
         raise TypeError(

@@ -39,6 +39,7 @@ def _family(
 
 
 def _drop_in(original: Callable[..., Any], below: int, above: int) -> Callable[..., Any]:
+    """A spherical Bessel function in SciPy's place, with the recurrence of its derivative."""
     function, slope = _family(original, below, above)
 
     def spherical(n: Any, z: Any, derivative: bool = False) -> Any:

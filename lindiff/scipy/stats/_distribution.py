@@ -83,6 +83,7 @@ def _returned(valid: Any, y: Any, *arguments: Any) -> Any:
 
 
 def _valid_or_nan(valid: Any, y: Any, *arguments: Any) -> Any:
+    """``y`` where it is valid; elsewhere NaN, with NaN for its derivatives by the arguments."""
     if _everywhere(valid):
         return y
     factor = np.where(valid, 0.0, np.nan)

@@ -35,6 +35,7 @@ VARIANCE = [
 
 
 def _series(coefficients: list[float], c: Any) -> Any:
+    """The value of a polynomial, lowest power first, by Horner's rule."""
     y: Any = 0.0
     for coefficient in reversed(coefficients):
         y = coefficient + c * y
