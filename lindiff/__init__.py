@@ -70,7 +70,7 @@ __all__ = [
 ]
 
 
-# Beside them: what a star import would put in the place of NumPy and SciPy themselves.
+# Not in __all__: a star import would put them in the place of NumPy and SciPy.
 _NAMESPACES = ["numpy", "scipy"]
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from lindiff.transforms.reverse import vjp
 
 __all__ = ["check_grads", "check_rule"]
 
-# By precision of the result: against central differences, and pushforward against pullback (relative).
+# Relative tolerances by the precision of the result: against central differences; of the adjoint identity.
 DIFFERENCE_TOLERANCE = {np.dtype("f4"): 1e-3, np.dtype("f8"): 1e-7}
 ADJOINT_TOLERANCE = {np.dtype("f4"): 1e-4, np.dtype("f8"): 1e-11}
 STEP = 1e-3  # the 4th-order formula errs by about STEP**4 / 30 and 1e-16 / STEP
@@ -180,9 +180,9 @@ _WRITE_DISPATCHING = (
 
 
 def _check_value(rule: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], about: str) -> None:
-    """The rule's own value against the function that it was given to."""
+    """Compare the value of a rule with that of the function that has it."""
     function = getattr(rule, "function", rule)
-    if function is getattr(rule, "rule", rule):  # a new primitive, or no rule but a function
+    if function is getattr(rule, "rule", rule):  # a new primitive, or a plain function
         return
     expected = pytree.flatten(function(*args, **kwargs))[0]
     got = pytree.flatten(rule(*args, **kwargs))[0]

@@ -31,7 +31,9 @@ def rest_of(module: ModuleType, reasons: Mapping[str, str]) -> Callable[[str], A
 
     def other(name: str) -> Any:
         found = getattr(module, name)
-        if not inspect.isroutine(found) and type(found).__name__ != "_Function":  # so scipy.fft dispatches
+        if (
+            not inspect.isroutine(found) and type(found).__name__ != "_Function"
+        ):  # scipy.fft's functions, which dispatch
             return found
         return plain_only(f"{module.__name__}.{name}", found, reasons.get(name))
 

@@ -85,7 +85,10 @@ class Naming(Observer):
         """What an operation is called, and what it is a part of."""
         name, outer = name_of(step.what).lstrip("_"), step.outer
         if isinstance(step.what, Rule) and outer is not None and outer.kind == "operation":
-            name, outer = name_of(outer.what), outer.outer  # a primitive that stands behind one function
+            name, outer = (
+                name_of(outer.what),
+                outer.outer,
+            )  # a primitive is called by the function that it serves
         walk = _walk(outer)
         if walk is not None:
             return name, f"{_WALKS[walk.kind]} of {self._name(walk)}"
@@ -98,7 +101,7 @@ class Naming(Observer):
         """The name of the operation that a walk has come to."""
         outer = walk.outer
         if id(operation_of(walk.what)) not in self._calls and outer is not None and outer.kind == "operation":
-            return self._names(outer)[0]  # its tangent is pushed at once
+            return self._names(outer)[0]  # its tangent is pushed while it runs
         return self.call(walk.what).name
 
     def _place(self, step: Step) -> Place | None:

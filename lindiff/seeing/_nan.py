@@ -65,9 +65,9 @@ class _NanCheck(Naming):
     def __init__(self, good: Callable[[Any], Any]) -> None:
         super().__init__(hold=False)
         self._good = good
-        self._given_good = True  # what the running walk step was given
+        self._given_good = True  # whether the running step of a walk was given good arrays
         self._excused: set[int] = set()  # nodes of operations that were given a NaN
-        # of running operations that others are parts of: the nodes of these, and whether one was given a NaN
+        # For running operations: the nodes of their parts, and whether a part was given a NaN.
         self._parts: dict[int, tuple[set[int], bool]] = {}
 
     def before(self, step: Step) -> None:
@@ -78,7 +78,7 @@ class _NanCheck(Naming):
             self._given_good = node not in self._excused and self._bad_part(step.inputs) is None
 
     def see(self, step: Step) -> None:
-        """Steps that are part of others are judged by the outcome of these."""
+        """Look at a step; one that is part of another is judged by the outcome of that one."""
         if step.kind == "operation":
             self.remember(step)
             excused = self._excuse(step)
@@ -133,7 +133,7 @@ class _NanCheck(Naming):
     def _bad_part(self, arrays: Any) -> Any:
         """The first plain array with a NaN among (co)tangents; None if there is none."""
         for x in arrays:
-            if isinstance(x, list):  # of several outputs
+            if isinstance(x, list):  # the cotangents of several outputs
                 found = self._bad_part(x)
                 if found is not None:
                     return found

@@ -13,7 +13,7 @@ from lindiff.core.variable import value
 
 Argnums = int | str | tuple[int | str, ...] | list[int | str]
 
-# How modes may be named, as in check_grads or in words.
+# The names of modes, short and long.
 MODES = {"fwd": "fwd", "forward": "fwd", "rev": "rev", "reverse": "rev"}
 
 
@@ -102,7 +102,7 @@ def positional_names(function: Callable[..., Any]) -> list[str]:
     """The names of a function's positional arguments, in order; none where it does not tell."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some functions of C
+    except (TypeError, ValueError):  # some functions written in C
         return []
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [parameter.name for parameter in parameters if parameter.kind in positional]

@@ -15,7 +15,7 @@ from lindiff.core.names import importable_name
 __all__ = ["Transformed", "transformed"]
 
 
-class Transformed(functools.partial[Any]):  # which costs next to nothing to call
+class Transformed(functools.partial[Any]):  # a partial costs next to nothing to call
     """A function that a transform has made of another, with its name, docstring and signature."""
 
     made_by: functools.partial[Any]

@@ -358,7 +358,7 @@ class _Solution:
         given, restore = pytree.flatten((self.x, self.theta, b))
         x, theta, plain = restore([_for_solver(leaf) for leaf in given])
         at_x = Linearization(lambda x: residual(x, *theta), (x,), kept=True)
-        A = linear_operator(at_x, lambda v: np.array(value(v)))  # though it may close over Variables
+        A = linear_operator(at_x, lambda v: np.array(value(v)))  # the residual may close over Variables
         u = _solved(linear_solve(A.H if adjoint else A, plain), plain).astype(b.dtype)
         of_u = _Residual(equation, lambda leaves: leaves[0], restore, [u])
         return _differentiated(of_u, given, linear_solve, self.trace)[0]
@@ -385,7 +385,7 @@ def _krylov(name: str) -> LinearSolve:
     method = getattr(scipy.sparse.linalg, name)
 
     def solve(A: Any, b: Any) -> Any:
-        size = np.max(np.abs(b), initial=0.0)  # whose square may under- or overflow
+        size = np.max(np.abs(b), initial=0.0)  # its square may under- or overflow
         size = size if 0 < size < np.inf else 1.0
         x, info = method(A, b / size, rtol=1e-10)
         if info != 0:

@@ -20,11 +20,11 @@ __all__ = ["hessian", "jacobian", "value_and_jacobian"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# What a walk carries of one array for all its directions together: so much stays in a cache.  A walk backward
-# may end in larger arrays, those of parameters, which it writes once.
+# For all its directions together, a walk carries so many bytes of one array: they stay in a cache.  It may end
+# in larger arrays, gradients of parameters, which it writes only once.
 CHUNK_BYTES = 1 << 16
 LAST_BYTES = 1 << 17
-FEWEST = 4  # directions that are worth to go together
+FEWEST = 4  # fewer directions go one by one
 
 
 def jacobian(

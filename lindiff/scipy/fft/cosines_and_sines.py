@@ -25,8 +25,8 @@ from lindiff.scipy.fft.fourier import unique
 __all__ = ["dct", "dctn", "dst", "dstn", "idct", "idctn", "idst", "idstn"]
 
 INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
-# Of the transform and its type: where the output of the one that is not orthogonal is larger by √2, and where
-# its input counts for less by that.
+# Of a transform and its type, two lists of edges.  At the first the output is √2 times that of the orthogonal
+# transform; at the second the input counts 1/√2 of what it counts there.
 EDGES = {("dct", 1): ([0, -1], [0, -1]), ("dct", 2): ([0], []), ("dct", 3): ([], [0])}
 EDGES |= {("dst", 2): ([-1], []), ("dst", 3): ([], [-1])}
 
@@ -34,7 +34,7 @@ EDGES |= {("dst", 2): ([-1], []), ("dst", 3): ([], [-1])}
 @rule
 def _transform(x: Any, name: str, type: int, axis: int, norm: Norm, orthogonal: bool) -> Any:
     """``dct`` or ``dst`` along one axis: T = s L O R with O orthogonal, so Tᵀ = s R Oᵀ L."""
-    if isinstance(x, Variable):  # of an outer trace
+    if isinstance(x, Variable):  # of an enclosing trace
         y = _transform(x, name, type, axis, norm, orthogonal)
     else:
         function = counterpart(getattr(scipy.fft, name), x)

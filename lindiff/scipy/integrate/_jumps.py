@@ -13,9 +13,9 @@ import numpy as np
 
 __all__ = ["moved_jump"]
 
-CANDIDATES = 3  # places looked at closely, the steepest
-PERSISTENT = 0.3  # a jump keeps this share of its size, however near
-STEP = 1e-8  # relative, of the parameters: many roundings of a place, and little of what is smooth
+CANDIDATES = 3  # so many of the steepest places are looked at closely
+PERSISTENT = 0.3  # of a jump, this share remains between neighbouring numbers
+STEP = 1e-8  # relative step of parameters: moves a jump by many roundings, and changes smooth values little
 
 Function = Callable[[float, list[Any]], Any]
 
@@ -28,7 +28,7 @@ def moved_jump(f: Function, brackets: Sequence[tuple[float, float]], params: lis
     f : callable
         Of plain arguments, a number or a vector.
     brackets : sequence of pairs of numbers
-        What lies between, narrow around a jump.
+        Intervals, narrow around a jump if they hold one.
     params : list of arrays
     """
     with np.errstate(all="ignore"):

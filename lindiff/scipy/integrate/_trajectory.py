@@ -27,8 +27,8 @@ __all__ = ["Problem", "as_vector", "trajectory"]
 
 # f(t, y, params): a vector like y.
 Field = Callable[[Any, Any, list[Any]], Any]
-# (f(t, y), t₀, times, y₀) -> the solution at these times, and what makes it a function of time, SciPy's
-# OdeSolution; at no cost (True), or by solving again.
+# Of (f(t, y), t₀, times, y₀): the solution at these times, a function that gives SciPy's OdeSolution, and
+# whether that is at hand or takes another solution.
 Solution = tuple[Any, Callable[[], Any], bool]
 Solve = Callable[[Callable[[float, Any], Any], float, Any, Any], Solution]
 
@@ -138,7 +138,7 @@ class _State:
 def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -> Any:
     """The solution at the times `ts`, one row each."""
     solution, is_kept = None, False
-    if depends_on_variables((t0, ts, y0, params)):  # of an outer trace
+    if depends_on_variables((t0, ts, y0, params)):  # of an enclosing trace
         Y = trajectory(t0, ts, y0, params, problem)
     else:
         Y, solution, is_kept = problem.run(t0, ts, y0, params)

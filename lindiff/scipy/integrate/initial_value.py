@@ -19,7 +19,7 @@ from lindiff.transforms.ravel import ravel
 
 __all__ = ["odeint", "solve_ivp"]
 
-# Options of solve_ivp that speak of the one right-hand side they were given for.
+# Options of solve_ivp that hold for the given right-hand side only.
 OF_ONE_FIELD = {"jac", "jac_sparsity", "lband", "uband", "first_step"}
 
 
@@ -111,7 +111,7 @@ def solve_ivp(
     y0 = _state(y0)
     field, params = _field(_of_columns(fun) if vectorized else fun, args)
     problem = Problem(field, solve, _of_others(method, options))
-    order = "F" if t_eval is None else "C"  # of SciPy's y
+    order = "F" if t_eval is None else "C"  # in which SciPy's y lies
     if t_eval is None:
         problem.run(value(t0), None, value(y0), value(params))
         t_eval = runs.pop().t
@@ -154,7 +154,7 @@ def _run_ivp(
     result = scipy.integrate.solve_ivp(field, t_span, y0, method, ts, dense_output=True, **options)
     if result.status < 0:
         raise RuntimeError(f"solve_ivp: {result.message}")
-    if isinstance(result.y, list):  # of times to evaluate, in a span without length
+    if isinstance(result.y, list):  # SciPy's for times to evaluate in a span of length 0
         result.y = np.repeat(y0[:, None], len(ts), axis=1)
     return result
 
@@ -254,7 +254,7 @@ def odeint(
 
     def of_others(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
         given = {**options, "rtol": _least(rtol), "atol": _least(atol)}
-        given |= {"h0": 0.0, "tcrit": None}  # they belong to the field's own way forward in time
+        given |= {"h0": 0.0, "tcrit": None}  # these hold for the field itself, forward in time
         times = ts if ts[0] == t0 else np.concatenate([[t0], ts])
         Y = scipy.integrate.odeint(field, y0, times, tfirst=True, **given)
         return Y[len(times) - len(ts) :], lambda: _lsoda_interpolant(field, t0, ts, y0, given), False

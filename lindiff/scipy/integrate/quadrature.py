@@ -25,7 +25,7 @@ __all__ = ["fixed_quad", "quad"]
 
 
 OF_DERIVATIVE = "quad: the integral of a derivative of the integrand by args: "
-# The value of an integral, and the ends of the intervals that the search for it has made.
+# The value of an integral, and the ends of the intervals into which it was cut.
 Found = tuple[Any, list[float]]
 
 
@@ -137,7 +137,7 @@ def _integral(a: Any, b: Any, params: list[Any], integrand: _Integrand) -> Any:
     At an infinite limit f vanishes.
     """
     f = integrand.function
-    if depends_on_variables((a, b, params)):  # of an outer trace
+    if depends_on_variables((a, b, params)):  # of an enclosing trace
         y = _integral(a, b, params, integrand)
     else:
         y = np.asarray(integrand.run(a, b, params))

@@ -154,7 +154,8 @@ def make_interp_spline(
     array([-0.0625,  0.5625,  0.5625, -0.0625])
     """
     x, y = as_array(x), as_array(y)
-    if k > 1 and (np.size(x) < 2 or (t is not None and np.size(t) < 2 * k + 2)):  # SciPy leaves its memory
+    # SciPy would read beyond its arrays.
+    if k > 1 and (np.size(x) < 2 or (t is not None and np.size(t) < 2 * k + 2)):
         raise ValueError(f"a spline of degree {k} needs 2 places and {2 * k + 2} knots at least")
     plain = scipy.interpolate.make_interp_spline(
         value(x), value(y), k, value(t), value(bc_type), axis, check_finite

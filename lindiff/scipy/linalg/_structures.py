@@ -25,7 +25,7 @@ __all__ = ["BandCholesky", "BandLU", "Structured", "Triangular", "TriangularBand
 
 Transpose = bool | str
 Solver = Callable[[Any, Transpose], Any]
-# a solver, and the reciprocal condition number if it is asked for
+# A solver, and a function that gives the reciprocal condition number.
 Conditioned = tuple[Solver, Callable[[], Any]]
 
 
@@ -164,14 +164,14 @@ def lu(A: Any) -> Conditioned:
             pivots = np.broadcast_to(piv, (*batch, piv.shape[-1]))
         return of_A.getrs(LU, pivots, B, transpose=transpose)
 
-    # in the row-major array stand LAPACK's factors of the transpose
+    # LAPACK reads a row-major array as its transpose, whose factors these are.
     return solve, lambda: _condition(transposed(LU), transposed(A))
 
 
 @over_batch(2, 2)
 def _pocon(L: Any, A: Any, lower: bool) -> Any:
     """Reciprocal condition number of A from its Cholesky factor, or less while that is harmless."""
-    bound = len(A) * A.diagonal().real.max()  # of the norm, for A is positive definite
+    bound = len(A) * A.diagonal().real.max()  # on the norm, as A is positive definite
     rcond = _lapack("pocon", L)(transposed(L), bound, uplo="U" if lower else "L")[0]
     if rcond < np.finfo(A.dtype).eps:
         rcond *= bound / _lapack("lange", A)("I", transposed(mirrored(A, lower)))
@@ -298,7 +298,7 @@ def _entire(X: Any) -> Any:
     return X
 
 
-# The projection of a matrix on what a solver for its structure reads of it; all of it without a name here.
+# What a solver for a structure reads of a matrix: zeros elsewhere.  Others read all of it.
 _PARTS: dict[str | None, Callable[[Any], Any]] = {
     "upper triangular": np.triu,
     "lower triangular": np.tril,
@@ -310,14 +310,14 @@ _OF_ONE_TRIANGLE = ("symmetric", "hermitian", "positive definite")
 
 
 class Entries:
-    """How a matrix depends on the array A of which a solver reads some entries; those are its own."""
+    """A matrix that consists of the entries of an array that a solver reads; the others are zero."""
 
     def __init__(self, structure: str | None) -> None:
         self.tangent = self.gradient_of_any = _PARTS.get(structure, _entire)
 
 
 def matrix_in(A: Any, structure: str | None, lower: bool) -> Entries | OneTriangle:
-    """How the matrix of this structure depends on the array A in which it stands."""
+    """How the matrix of this structure depends on the array A that holds it."""
     if structure not in _OF_ONE_TRIANGLE:
         return Entries(structure)
     return OneTriangle(A, lower, hermitian=structure != "symmetric" or A.dtype.kind != "c")

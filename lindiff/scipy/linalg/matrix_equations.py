@@ -67,7 +67,7 @@ def trsyl(R: Any, S: Any, F: Any, trans: tuple[str, str]) -> Any:
     Y, scale, info = solve(R, S, F, trana=trans[0], tranb=trans[1])
     Y = Y / Y.dtype.type(scale)
     rounding = sum(F.shape) * np.finfo(F.dtype).eps * max(np.abs(R).max(), np.abs(S).max())
-    too_large = rounding * np.abs(Y).max() > np.abs(F).max()  # not so where F holds NaN
+    too_large = rounding * np.abs(Y).max() > np.abs(F).max()  # False where F holds NaN
     return Y, np.asarray(float(info == 0 and not too_large))
 
 
@@ -307,7 +307,7 @@ def _solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     check_fit("solve_discrete_lyapunov", a, None, q)
     a, q = of_one_dtype(a, q, least=np.float64)
     batch = np.broadcast_shapes(a.shape[:-2], q.shape[:-2])
-    if 0 in (*batch, q.shape[-1]):  # for the identity, which `over_batch` would try, it is singular
+    if 0 in (*batch, q.shape[-1]):  # `over_batch` would try identity matrices: singular
         return np.zeros((*batch, *q.shape[-2:]), q.dtype)
     return over_batch(2, 2)(scipy.linalg.solve_discrete_lyapunov)(a, q, method)
 

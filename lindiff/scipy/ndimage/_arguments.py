@@ -18,7 +18,7 @@ __all__ = ["PADDING", "chosen_axes", "each", "of_image"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# NumPy's names of how an image goes on beyond its edges.
+# How an image goes on beyond its edges: SciPy's modes, and those of np.pad.
 PADDING: dict[str, Any] = {
     "reflect": "symmetric",
     "grid-mirror": "symmetric",

@@ -23,7 +23,7 @@ __all__ = ["affine_transform", "map_coordinates", "rotate", "shift", "zoom"]
 
 AROUND = 12  # pixels by which SciPy extends an image for 'nearest' and 'grid-constant' before its filter
 SHORT = 64  # pixels up to which SciPy's filter for 'reflect' is not yet symmetric to rounding
-# By which symmetry the spline goes on beyond the edges; all others by 'mirror'.
+# The symmetry by which a spline goes on beyond the edges; for all other modes it is 'mirror'.
 SYMMETRY = {"reflect": "reflect", "grid-mirror": "reflect", "nearest": "reflect", "grid-wrap": "grid-wrap"}
 
 
@@ -31,7 +31,7 @@ SYMMETRY = {"reflect": "reflect", "grid-mirror": "reflect", "nearest": "reflect"
 def _filtered(x: Any, order: int, axis: int, mode: str) -> Any:
     """The coefficients c of the spline along one axis: B c = x, where B or, with half the weight of the edges
     ('mirror'), D B is symmetric."""
-    if isinstance(x, Variable):  # of an outer trace
+    if isinstance(x, Variable):  # of an enclosing trace
         y = _filtered(x, order, axis, mode)
     else:
         y = _plainly_filtered(x, order, axis, mode)
@@ -75,7 +75,7 @@ def _inside(x: Any, n: int, mode: str) -> tuple[Any, Any]:
     """
     ones = np.ones(x.shape)
     before, after = x < 0, x > n - 1
-    if mode in ("constant", "grid-constant", "nearest"):  # which pixels are beyond
+    if mode in ("constant", "grid-constant", "nearest"):  # `_indices` finds the pixels
         return x, ones
     if n == 1 and mode in ("mirror", "wrap"):
         return np.zeros(x.shape), 0.0 * ones
@@ -85,7 +85,7 @@ def _inside(x: Any, n: int, mode: str) -> tuple[Any, Any]:
         return np.where(after, x - period * np.floor(x / period), y), ones
     if mode == "grid-wrap":
         return np.mod(x, n), ones
-    edge = 1 if mode == "mirror" else 0  # which the mirror of 'reflect' repeats
+    edge = 1 if mode == "mirror" else 0  # 'reflect' repeats the pixel at the edge
     period = 2 * (n - edge)
     left, right = x + period * np.floor(-x / period), x - period * np.floor(x / period)
     turned_left, turned_right = left > edge - n, right >= n

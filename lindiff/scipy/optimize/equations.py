@@ -131,7 +131,7 @@ def least_squares(
 
 def _lower_and_upper(bounds: Any, x0: Any, form: Flat) -> Any:
     """Bounds as SciPy's ``least_squares`` takes them: two flat vectors."""
-    if bounds is NO_BOUNDS:  # of complex numbers, too
+    if bounds is NO_BOUNDS:  # they fit complex numbers, too
         return bounds
     if pytree.is_tree(x0) or form.is_complex:
         bounds = bounds_of_tree(bounds, x0)

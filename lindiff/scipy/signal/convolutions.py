@@ -22,13 +22,13 @@ from lindiff.scipy._drop_in import drop_in
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "oaconvolve"]
 
 BOUNDARIES: dict[str, Any] = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
-DIRECT = 64  # elements of the smaller array up to which a GPU convolves by sums
+DIRECT = 64  # up to so many elements of the smaller array a GPU convolves by sums
 
 
 @rule
 def _convolve(a: Any, b: Any, mode: str, axes: tuple[int, ...], method: str) -> Any:
     """``y_k = Σ a_l b_k-l``, by SciPy's function for the method; a part of the sums for other modes."""
-    if isinstance(a, Variable) or isinstance(b, Variable):  # of an outer trace
+    if isinstance(a, Variable) or isinstance(b, Variable):  # of an enclosing trace
         y = _convolve(a, b, mode, axes, method)
     elif method == "overlap-add":
         y = counterpart(scipy.signal.oaconvolve, a, b)(a, b, mode, axes)
@@ -36,7 +36,9 @@ def _convolve(a: Any, b: Any, mode: str, axes: tuple[int, ...], method: str) -> 
         y = counterpart(scipy.signal.fftconvolve, a, b)(a, b, mode, axes)
     else:
         function = counterpart(scipy.signal.convolve, a, b)
-        if function is not scipy.signal.convolve and method == "auto":  # CuPy chooses for vectors alone
+        if (
+            function is not scipy.signal.convolve and method == "auto"
+        ):  # CuPy chooses a method for vectors only
             method = "fft" if min(a.size, b.size) > DIRECT else "direct"
         y = function(a, b, mode, method)
 
@@ -224,7 +226,7 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
     array([[1., 2., 0.]])
     """
     in1, in2 = as_array(in1), as_array(in2)
-    if mode == "valid" and in1.shape < in2.shape:  # so SciPy does, and takes the conjugate of the other
+    if mode == "valid" and in1.shape < in2.shape:  # as SciPy does, which then conjugates in1
         return np.flip(correlate2d(in2, in1, mode, boundary, fillvalue))
     kernel = _reversed(in2, tuple(range(in2.ndim)))
     return _of_two_axes("correlate2d", in1, kernel, mode, boundary, fillvalue, middle=0)

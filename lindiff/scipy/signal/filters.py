@@ -27,7 +27,7 @@ def _filter(b: Any, a: Any, x: Any, zi: Any) -> Any:
     From ``A dy = dB x + B dx + dz - dA y``: each tangent goes through a filter; backward the same filters run
     through time the other way.
     """
-    if depends_on_variables((b, a, x, zi)):  # of an outer trace
+    if depends_on_variables((b, a, x, zi)):  # of an enclosing trace
         y = _filter(b, a, x, zi)
     else:
         y = counterpart(scipy.signal.lfilter, b, a, x)(b, a, x, axis=-1, zi=zi)[0]
@@ -83,7 +83,7 @@ def _tail_products(c: Any, x: Any, order: int) -> Any:
     n = x.shape[-1]
     held = np.pad(x[..., max(n - order, 0) :], [(0, 0)] * (x.ndim - 1) + [(max(order - n, 0), 0)])
     k, j = np.arange(order)[:, None], np.arange(order)
-    delay = order + k - j  # from the sample j of the last `order` ones to the state k
+    delay = order + k - j  # of sample j, of the last `order` ones, to state k
     coefficients = np.where(placed(delay <= order, c), c[np.minimum(delay, order)], 0.0)
     return held @ np.transpose(coefficients)
 
@@ -132,7 +132,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     state = np.broadcast_to(np.moveaxis(as_array(zi), axis, -1), shape).astype(dtype)
     y = _filter(b, a, x, state)
     zf = _tail_products(b, x, order) - _tail_products(a, y, order)
-    left = state[..., x.shape[-1] :]  # of a state that is longer than the data
+    left = state[..., x.shape[-1] :]  # the part of a state that is longer than the data
     zf = zf + np.pad(left, [(0, 0)] * (x.ndim - 1) + [(0, order - left.shape[-1])])
     return np.moveaxis(y, -1, axis), np.moveaxis(zf, -1, axis)
 

@@ -47,7 +47,7 @@ __all__ = [
     "squareform",
 ]
 
-IN_ONE_BLOCK = 2**20  # coordinates of pairs that the formula is taken of at a time
+IN_ONE_BLOCK = 2**20  # the formula takes so many coordinates of pairs at a time
 
 _DOC = """Differentiable in every argument that is real numbers.
 
@@ -243,7 +243,7 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     array([2., 2., 2.])
     """
     X = np.atleast_1d(X)
-    scipy.spatial.distance.squareform(value(X), force, checks)  # which raises what it raises
+    scipy.spatial.distance.squareform(value(X), force, checks)  # for its errors
     if X.ndim == 2:
         return X[np.triu_indices(len(X), 1)]
     places = scipy.spatial.distance.squareform(np.arange(1, len(X) + 1))  # 0 on the diagonal

@@ -15,7 +15,7 @@ from lindiff.scipy.special.harmonics import sph_harm_y
 
 __all__ = ["PLAIN_ONLY", "other"]
 
-# What takes no Variables, by the reason why.
+# The functions that take no Variables, by what to do instead.
 PLAIN_ONLY = {
     "write it with scipy.special.eval_legendre, lpmv and np.exp": """
         assoc_legendre_p assoc_legendre_p_all clpmn legendre_p legendre_p_all lpmn lpn

@@ -49,7 +49,7 @@ def multigammaln(a: Any, d: int) -> Any:
     True
     """
     refuse_variable("multigammaln", "d", d, "it is an integer")
-    special.multigammaln(on_host(a), d)  # raises what SciPy raises
+    special.multigammaln(on_host(a), d)  # for its errors
     terms = [special.gammaln(a - 0.5 * j) for j in range(int(d))]
     return sum(terms[1:], terms[0]) + d * (d - 1) * 0.25 * np.log(np.pi)  # float64, as SciPy's result is
 

@@ -24,7 +24,7 @@ def log_of_sum(a: Any, b: Any, axes: tuple[int, ...], signed: bool) -> Any:
 
     With ``p = b exp(a) / Σ b exp(a)``: dy = Σ p da + Σ p/b db.
     """
-    if isinstance(a, Variable) or isinstance(b, Variable):  # of an outer trace
+    if isinstance(a, Variable) or isinstance(b, Variable):  # of an enclosing trace
         y = log_of_sum(a, b, axes, signed)
     else:
         y = counterpart(special.logsumexp, a, b)(a, axis=axes, b=b, keepdims=True, return_sign=signed)

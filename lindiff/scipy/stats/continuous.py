@@ -750,7 +750,7 @@ class PowerLaw(UnitInterval):
     shapes = ("a",)
 
     def _logpdf(self, z: Any, a: Any) -> Any:
-        # where the density is infinite, at 0, SciPy takes the end out of the support
+        # SciPy leaves 0 out of the support where the density is infinite there
         outside = (value(z) == 0) & (value(a) < 1)
         return np.where(outside, -np.inf, np.log(a) + special.xlogy(a - 1, np.where(outside, 1.0, z)))
 

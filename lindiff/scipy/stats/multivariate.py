@@ -27,7 +27,7 @@ __all__ = ["dirichlet", "multinomial", "multivariate_normal", "multivariate_t", 
 class Multivariate:
     """A distribution of vectors under SciPy's name for it."""
 
-    # The parameters in order, and those of which a frozen distribution takes what they are when it is made.
+    # The parameters in order, and those of them whose values a frozen distribution copies when it is made.
     parameters: tuple[str, ...]
     taken: tuple[str, ...] = ()
 
