@@ -100,7 +100,7 @@ def _number(x: Any) -> Any:
 
 
 def _of_dtype(formula: Function, dtype: Any) -> Function:
-    """A formula that gives what SciPy gives, where it computes in another precision."""
+    """The formula with results of this dtype: SciPy may compute in another precision."""
 
     def call(*arrays: Any) -> Any:
         y = formula(*arrays)
@@ -110,6 +110,6 @@ def _of_dtype(formula: Function, dtype: Any) -> Function:
 
 
 def _refuse_directions(arrays: list[Any]) -> None:
-    """The walks inside take one direction at a time."""
+    """Raise for several directions at once, which the inner walks cannot take: they come one by one then."""
     if any(type(x) is Directions for x in arrays):
         raise Apart

@@ -1,4 +1,4 @@
-"""Taking the place of a SciPy function: on plain arrays it is SciPy's own, on Variables ours."""
+"""Functions in the place of SciPy's: plain arrays go to SciPy's own, Variables to ours."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ __all__ = ["as_scipy_returns", "drop_in", "takes_lists"]
 
 
 def as_scipy_returns(function: F) -> F:
-    """Let the results of a function, which itself asks for plain arrays, be its own, and scalars without
-    axes."""
+    """Let a function return arrays in memory of their own, and scalars in place of arrays without axes.
+
+    The function itself sends plain arrays to SciPy.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
@@ -119,7 +121,7 @@ def drop_in(
 
 
 def takes_lists(function: F) -> F:
-    """Let lists with Variables in them be arrays to a function, as SciPy has it."""
+    """Let a function take lists with Variables in them for arrays, as SciPy's do."""
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
@@ -130,7 +132,7 @@ def takes_lists(function: F) -> F:
 
 
 def _in_order_of(original: Callable[..., Any], function: Callable[..., Any]) -> inspect.Signature:
-    """The function's signature, with what the original has in the original's order."""
+    """The function's signature, its parameters in the order of the original's."""
     order = {name: i for i, name in enumerate(inspect.signature(original).parameters)}
     signature = inspect.signature(function)
     parameters = signature.parameters.values()

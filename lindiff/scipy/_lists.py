@@ -1,4 +1,4 @@
-"""Lists and tuples in the place of arrays, with Variables in them."""
+"""Lists and tuples that stand for arrays, with Variables in them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["of_arrays"]
 
 
 def of_arrays(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments with arrays in the place of lists with Variables in them.
+    """The arguments, where lists with Variables in them have become arrays.
 
-    Of other lists copies, since formulas keep them and the caller may change them afterwards.
+    Other lists are copied: formulas keep them, and the caller may change them afterwards.
     """
     for x in (*args, *options.values()):
         if isinstance(x, (list, tuple)):

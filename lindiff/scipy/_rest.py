@@ -1,4 +1,4 @@
-"""What a module of SciPy has besides our functions: its own, for plain arrays only."""
+"""The functions of a SciPy module that have no derivatives here: SciPy's own, for plain arrays only."""
 
 from __future__ import annotations
 

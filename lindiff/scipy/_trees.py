@@ -1,4 +1,4 @@
-"""Which arguments are trees, where SciPy's functions read lists of numbers as arrays."""
+"""Which arguments are trees: SciPy reads lists of numbers as arrays."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def _groups(signatures: list[str]) -> list[list[int]]:
 
 
 def _runs(codes: np.ndarray) -> dict[int, tuple[int, int]]:
-    """Where a sequence begins to be periodic: ``{start: (period, length)}``, for each start the longest, and
+    """The periodic runs in a sequence: ``{start: (period, length)}``, for each start the longest, and
     of equally long ones that of the shortest period."""
     found: dict[int, tuple[int, int]] = {}
     for period in range(1, min(LONGEST, len(codes) // FEWEST) + 1):

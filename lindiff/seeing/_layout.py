@@ -106,7 +106,7 @@ def _places(
 
 
 def _apart(middles: list[float], widths: list[float]) -> list[float]:
-    """The boxes of one layer moved as far to the right as they need not to overlap, then back together."""
+    """The boxes of one layer, moved to the right until none overlap, then back towards their middle."""
     moved: list[float] = []
     for i, (x, width) in enumerate(zip(middles, widths, strict=True)):
         moved.append(max(x, moved[-1] + (widths[i - 1] + width) / 2 + GAP) if moved else x)

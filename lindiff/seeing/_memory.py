@@ -79,7 +79,7 @@ def _is_namespace(x: Any) -> bool:
 
 
 def bytes_kept(nodes: list[Node], free: Callable[[int], bool]) -> list[int]:
-    """Bytes that each of the nodes, in their order, is the first to keep; memory that is ``free`` is not
+    """The bytes that each node is the first to keep, in order; memory that is ``free`` is not
     counted."""
     counted: set[int] = set()
     result = []

@@ -29,7 +29,7 @@ def name_of(what: Any) -> str:
 
 
 def leaves(tree: Any) -> Iterator[Any]:
-    """The arrays, numbers and Variables in nested lists and tuples, without what is an axis or an index."""
+    """The arrays, numbers and Variables in nested lists and tuples, without axes and indices."""
     if isinstance(tree, (list, tuple)):
         for part in tree:
             yield from leaves(part)
@@ -43,7 +43,7 @@ def kind_of(x: Any) -> str:
 
 
 def operation_of(node: Node) -> Node:
-    """The operation that a node is of, where it is one of several outputs."""
+    """The operation of a node, which may be one of its several outputs."""
     return node.parents()[0] if type(node) is Component else node
 
 
@@ -105,7 +105,7 @@ class Naming(Observer):
         return self.call(walk.what).name
 
     def _place(self, step: Step) -> Place | None:
-        """The line of the operation, or of the one that it is part of the derivative of."""
+        """The line of the operation, or of the operation whose derivative it belongs to."""
         walk = _walk(step.outer)
         place = None if walk is None else self.call(walk.what).place
         return users_line() if place is None else place

@@ -116,7 +116,7 @@ class _NanCheck(Naming):
                 self._stop(f"the derivative of {name}", y_dot, f"in its tangent{count}", users_line())
 
     def _look_at_walk(self, step: Step) -> None:
-        """The cotangents that one operation gives its inputs, or the tangent of its result."""
+        """Stop at an operation whose walk gives a bad tangent, or bad cotangents of its inputs."""
         name, within, place, _ = self.call(step.what)
         if within:
             name += f" (in the {within})" if " of " in within else f" (in {within})"

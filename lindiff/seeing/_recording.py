@@ -119,7 +119,7 @@ class Recording(Naming):
         self.operations.append(op)
 
     def _note_constant(self, x: Any) -> None:
-        """The caller's arrays are not memory that operations keep."""
+        """Note an array of the caller's, which does not count as kept by operations."""
         if isinstance(x, np.ndarray):
             self._constants[memory(x)[0]] = x
 

@@ -29,7 +29,7 @@ class Transformed(functools.partial[Any]):  # a partial costs next to nothing to
         return importable_name(self) or (_unmade, (), self.made_by)
 
     def __setstate__(self, made_by: functools.partial[Any]) -> None:
-        """An object may keep its own method's derivative: that is there before the object is."""
+        """Make the function anew, from what may hold this one: an object with its method's derivative."""
         made: functools.partial[Any] = made_by()
         super().__setstate__((made.func, made.args, made.keywords, vars(made)))  # type: ignore[misc]
 

@@ -103,7 +103,7 @@ def implicit(
     Raises
     ------
     numpy.linalg.LinAlgError
-        In the walk: ∂r/∂x is singular, or the iteration did not converge.
+        From the derivative: ∂r/∂x is singular, or the iteration did not converge.
     TypeError
         The solver returns a Variable: it closes over one; give it as an argument, or ld.value(v).  Solver or
         residual write into an argument: what they write there has no derivative.
@@ -243,7 +243,7 @@ def _up_to(x: Any, trace: Trace) -> Any:
 
 
 def _for_solver(x: Any) -> Any:
-    """A plain array, a number as such."""
+    """A plain array or number, as solvers take them."""
     if type(x) is not Variable:
         return x
     x = inside(x)
@@ -293,7 +293,7 @@ class _Residual:
 class _Solution:
     """The differential of x at one point, with r(x, θ) = 0, by the tangent of r at constant x.
 
-    Everything is written in functions that dispatch: x and θ may be Variables of an outer trace.
+    Everything is written in functions that dispatch: x and θ may be Variables of an enclosing trace.
     """
 
     residual: _Residual

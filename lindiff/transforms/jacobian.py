@@ -20,8 +20,8 @@ __all__ = ["hessian", "jacobian", "value_and_jacobian"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# For all its directions together, a walk carries so many bytes of one array: they stay in a cache.  It may end
-# in larger arrays, gradients of parameters, which it writes only once.
+# For all its directions together, a walk carries so many bytes of one array: they stay in a cache.  It may
+# end in larger arrays, gradients of parameters, which it writes only once.
 CHUNK_BYTES = 1 << 16
 LAST_BYTES = 1 << 17
 FEWEST = 4  # fewer directions go one by one
@@ -131,7 +131,7 @@ def output_arrays(leaves: list[Any]) -> list[Any]:
 
 
 def _check_complex(linearization: Linearization, holomorphic: bool, name: str) -> None:
-    """A complex matrix is the derivative between complex arrays only where that is complex-linear."""
+    """Raise where `holomorphic` and the dtypes do not agree, or the derivative is not complex-linear."""
     inputs, outputs = linearization.inputs.arrays, output_arrays(linearization.outputs.arrays)
     if not (any(map(is_complex, inputs)) and any(map(is_complex, outputs))):
         if holomorphic:
@@ -219,7 +219,7 @@ def walked(
     entry: complex,
     last_bytes: int,
 ) -> list[Any]:
-    """What a walk makes of ``entry`` at every element of ``starts[k]``: arrays with these in front."""
+    """The ends of walks from ``entry`` at each element of ``starts[k]`` in turn, along a new first axis."""
     start = starts[k]
     step = min(CHUNK_BYTES // _bytes([start]), last_bytes // _bytes(ends))
     step = step if step >= FEWEST else 1
@@ -231,7 +231,7 @@ def walked(
 
 
 def _bytes(arrays: list[Any]) -> int:
-    """Of the largest array."""
+    """The size of the largest array, in bytes."""
     return max([1, *(array.size * array.dtype.itemsize for array in arrays)])
 
 

@@ -64,7 +64,7 @@ class LinearMap:
 
 
 def linear_operator(linearization: Linearization, seen: Callable[[Any], Any]) -> Any:
-    """The derivative as a ``LinearOperator``, whose products SciPy gets as they are ``seen``."""
+    """The derivative as a ``LinearOperator``; SciPy gets ``seen(product)`` for each product."""
     from scipy.sparse.linalg import LinearOperator
 
     push, pull = _complex_linear(linearization)

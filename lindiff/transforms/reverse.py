@@ -170,7 +170,7 @@ def _differentiated(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[Linearization, Any]:
-    """What a call of the function is, linearized, and its gradient by the selected arguments."""
+    """A call of the function, linearized, and its gradient by the selected arguments."""
     linearization = linearized(function, argnums, args, kwargs, has_aux)
     return linearization, one_or_all(argnums, _gradients(linearization, function, holomorphic))
 

@@ -95,7 +95,7 @@ Examples
 
 
 def _in_its_place(name: str, transform: Callable[..., Any], shape: tuple[int, ...]) -> Any:
-    """A transform in the place of SciPy's of this name; its example has an input of some shape."""
+    """A transform in the place of SciPy's of this name; the example has an input of this shape."""
     transform.__name__ = transform.__qualname__ = name
     transform.__doc__ = _DOC.format(name=name, shape=shape, gradient=repr(np.full(shape, 2.0)))
     return drop_in(getattr(scipy.fft, name), by_rows=True)(transform)

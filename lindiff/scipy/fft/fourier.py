@@ -28,13 +28,13 @@ Transform = Callable[..., Any]
 
 
 def unique(axes: list[int], ndim: int) -> None:
-    """Raise as SciPy, other than NumPy, does for axes that are there twice."""
+    """Raise for an axis that is given twice, as SciPy does and NumPy does not."""
     if len({axis % ndim for axis in axes}) < len(axes):
         raise ValueError("all axes must be unique")
 
 
 def _in_its_place(name: str, transform: Transform, shape: tuple[int, ...]) -> Any:
-    """A transform in the place of SciPy's of this name; its example has an input of some shape."""
+    """A transform in the place of SciPy's of this name; the example has an input of this shape."""
     transform.__name__ = transform.__qualname__ = name
     transform.__doc__ = _DOC.format(name=name, shape=shape)
     return drop_in(getattr(scipy.fft, name), anywhere=True, by_rows=True)(transform)

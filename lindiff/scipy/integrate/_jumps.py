@@ -51,7 +51,10 @@ def _change(low: Any, high: Any) -> float:
 def _jump_between(
     f: Function, low: float, high: float, params: list[Any], least: float
 ) -> tuple[float, float, float] | None:
-    """Neighbouring numbers and the change between them: by halves, as long as that is more than ``least``."""
+    """Two neighbouring numbers with a jump between them, and its size; None if less than ``least`` is left.
+
+    Found by halving the interval.
+    """
     at_low, at_high = f(low, params), f(high, params)
     while (change := _change(at_low, at_high)) > least:
         middle = low + 0.5 * (high - low)

@@ -70,7 +70,7 @@ class Problem:
         return self.solve(field, float(t0), ts, y0)
 
     def warn_of_moved_jumps(self, solution: Any, params: list[Any]) -> None:
-        """Where the steps have become short: along the solution, moved by its parameters or by itself."""
+        """Warn of a jump of the right-hand side, moved by parameters or the state, where steps are short."""
         brackets = _of_short_steps(solution.ts)
         if not brackets:
             return
@@ -92,7 +92,7 @@ class Problem:
 
 
 def _of_short_steps(ts: Any) -> list[tuple[float, float]]:
-    """Around the shortest steps of a solver: these and their neighbours of about the same length."""
+    """The intervals around the shortest steps of a solver, with neighbours of about the same length."""
     steps = np.abs(np.diff(ts))
     brackets = set()
     for i in range(1, len(steps) - 1):
@@ -253,7 +253,7 @@ class Sweeps:
         self.problem, self.fields, self.directions = problem, fields, directions
 
     def solved(self, starts: list[Any], params: list[Any], span: tuple[Any, Any]) -> list[Any]:
-        """Of plain arrays, where each arrives."""
+        """The end of each sweep, for plain arrays."""
         paths: list[Any] = []
         ends = []
         for field, direction, start in zip(self.fields, self.directions, starts, strict=True):
@@ -269,7 +269,7 @@ class Sweeps:
         return ends
 
     def between(self, begin: Any, end: Any) -> Sweeps:
-        """As functions of the ends of the interval, too: they are the last parameters."""
+        """The sweeps with the ends of the interval as two more parameters."""
 
         def moved(field: Callable[..., Any]) -> Callable[..., Any]:
             def of_ends(t: Any, vectors: list[Any], params: list[Any]) -> Any:
@@ -282,7 +282,7 @@ class Sweeps:
         return Sweeps(self.problem, [moved(field) for field in self.fields], self.directions)
 
     def pushed(self, states: list[_State], n: int) -> Sweeps:
-        """Each beside its tangent, of n parameters and theirs."""
+        """The sweeps of each equation beside that of its tangent; the parameters are n and their tangents."""
 
         def variational(k: int) -> Callable[..., Any]:
             def field(t: Any, vectors: list[Any], both_params: list[Any]) -> Any:
@@ -326,7 +326,7 @@ class Sweeps:
 
 @rule
 def swept(starts: list[Any], params: list[Any], span: tuple[Any, Any], sweeps: Sweeps) -> Any:
-    """Where the sweeps arrive that begin at `starts`."""
+    """The ends of the sweeps that begin at `starts`."""
     nested = depends_on_variables((starts, params))
     ends = swept(starts, params, span, sweeps) if nested else sweeps.solved(starts, params, span)
 

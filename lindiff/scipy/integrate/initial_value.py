@@ -125,7 +125,7 @@ def solve_ivp(
 
 
 def _solve_of_tree(fun: Callable[..., Any], t_span: Any, y0: Any, **options: Any) -> Any:
-    """As one vector in double precision, in which the parts of the state stand one after the other."""
+    """Solve for a state that is a tree: SciPy gets its leaves as one vector in double precision."""
     y0 = pytree.tree_map(_in_double, y0)
     vector, unravel = ravel(y0)
 

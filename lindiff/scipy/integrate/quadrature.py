@@ -64,7 +64,7 @@ class _Integrand:
         return y
 
     def warn_of_moved_jumps(self, params: list[Any]) -> None:
-        """Of a run that had to refine, before it is differentiated by its parameters."""
+        """Warn of a jump that parameters move, where the integration had to refine."""
         if not self.ends:
             return
         ends, plain = self.ends, [value(p) for p in params]

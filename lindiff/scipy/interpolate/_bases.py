@@ -1,4 +1,4 @@
-"""What interpolants are made of, in functions of NumPy: values of B-splines, and splines through data."""
+"""B-splines at points, and splines through data, in functions of NumPy."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _nearest(x: Any, new: Any, kind: str) -> Any:
 
 
 def _filled(y: Any, x: Any, new: Any, kind: Any, fill: Any) -> Any:
-    """What is said to be beyond the data."""
+    """The result with the fill values at points beyond the data."""
     extrapolates = isinstance(fill, str)
     below, above = (fill, fill) if not (isinstance(fill, tuple) and len(fill) == 2) else fill
     if extrapolates:

@@ -215,7 +215,7 @@ def _at_points(c: Any, breakpoints: Any, x: Any, nu: int, extrapolate: Any, axis
 
 
 def _only_within(y: Any, inside: Any, extrapolate: Any) -> Any:
-    """NaN outside, unless it is extrapolated."""
+    """``y``, and NaN outside unless it is extrapolated."""
     if extrapolate or np.all(inside):
         return y
     return np.where(np.reshape(inside, (-1, *[1] * (y.ndim - 1))), y, np.nan)

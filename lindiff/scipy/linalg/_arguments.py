@@ -36,8 +36,7 @@ SCIPY = tuple(int(part) for part in scipy.__version__.split(".")[:2])
 
 
 def is_plain(*arrays: Any) -> bool:
-    """Whether none of them is a Variable, or of a library that SciPy does not take, or a list with such in
-    it: the value is SciPy's."""
+    """Whether SciPy can take all of them: no Variable, no array of another library, no list with such."""
     for x in arrays:
         if type(x) is np.ndarray:
             continue
@@ -47,7 +46,7 @@ def is_plain(*arrays: Any) -> bool:
 
 
 def axes_of(b: Any) -> int:
-    """Of one right-hand side or one matrix of them: SciPy takes only an array with one axis as a vector."""
+    """1 for a right-hand side, 2 for a matrix of them: only an array with one axis is one."""
     return min(np.ndim(b), 2)
 
 
@@ -102,7 +101,7 @@ def require_system(rows: int, a: Any, b: Any, function: str, name: str = "a") ->
 
 @contextmanager
 def singular_means(what: str) -> Iterator[None]:
-    """Let the error of a singular matrix inside a derivative say what it means for its caller."""
+    """Put `what` before the message of an error about a singular matrix."""
     try:
         yield
     except np.linalg.LinAlgError as error:
@@ -121,7 +120,7 @@ def joined(*vectors: Any) -> Any:
 
 
 def of_scipy(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """SciPy's ``function(a, b)``, for a batch, too: solutions; before 1.15 it cannot solve nothing."""
+    """The solutions by SciPy's ``function(a, b)``, over a batch.  Before 1.15 it takes no empty arrays."""
     require_host(getattr(function, "__name__", "this function"), a, b)
     a, b = np.asarray(a), np.asarray(b)
     single = a.ndim <= 2 and b.ndim <= 2

@@ -1,4 +1,4 @@
-"""What ``scipy.linalg`` has besides: the same functions, for plain arrays only."""
+"""The functions of ``scipy.linalg`` that have no derivatives here, for plain arrays only."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def _gecon(LU: Any, A: Any) -> Any:
 
 
 def _condition(LU: Any, A: Any) -> Any:
-    """The same; where a solve will raise an error, there is nothing to warn of."""
+    """The reciprocal condition number; 1 where a solve will raise an error, so that nothing warns."""
     return _gecon(LU, A) if LU.diagonal(0, -2, -1).all() else 1.0
 
 
@@ -170,7 +170,7 @@ def lu(A: Any) -> Conditioned:
 
 @over_batch(2, 2)
 def _pocon(L: Any, A: Any, lower: bool) -> Any:
-    """Reciprocal condition number of A from its Cholesky factor, or less while that is harmless."""
+    """Reciprocal condition number of A from its Cholesky factor; a lower bound if that is large enough."""
     bound = len(A) * A.diagonal().real.max()  # on the norm, as A is positive definite
     rcond = _lapack("pocon", L)(transposed(L), bound, uplo="U" if lower else "L")[0]
     if rcond < np.finfo(A.dtype).eps:
@@ -193,7 +193,7 @@ def cholesky(A: Any, lower: bool) -> Conditioned:
 
 
 def triangular(A: Any, lower: bool) -> Conditioned:
-    """A triangle solves as it is; the other may hold anything."""
+    """Solve with one triangle, without a factorization; the other may hold anything."""
 
     def condition() -> Any:
         T = transposed(np.tril(A)) if lower else np.triu(A)
@@ -276,7 +276,7 @@ def _tbtrs(ab: Any, B: Any, lower: bool, trans: int) -> Any:
 
 
 def triangular_band(ab: Any, lower: bool) -> Solver:
-    """A triangle in band storage solves as it is."""
+    """Solve with a triangle in band storage, without a factorization."""
     return lambda B, transpose: _tbtrs(ab, B, lower, _code(transpose))
 
 
@@ -400,7 +400,7 @@ def _may_be_positive(A: Any) -> bool:
 
 
 class Solved(Factor):
-    """A factor that is nothing but a solver, made of the plain array A unless that is empty."""
+    """A factor that can only solve; it is made of the plain array A, unless that is empty."""
 
     def __init__(self, A: Any, factor: Callable[..., Solver], *options: Any) -> None:
         self.batch = A.shape[:-2]

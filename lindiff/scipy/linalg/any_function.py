@@ -45,7 +45,7 @@ class _Spectrum:
 
     @staticmethod
     def check(errors: Any, eps: float) -> None:
-        """What rounding in the products with V and its inverse makes of a derivative must be small."""
+        """Warn or raise where rounding in the products with V and its inverse spoils a derivative."""
         if np.all(errors <= eps**0.5):
             return
         index = np.unravel_index(np.argmax(errors), errors.shape)
@@ -174,7 +174,7 @@ def _funm_derivative(A: Any, directions: list[Any], func: Callable[..., Any], re
 
 @functools.wraps(scipy.linalg.funm)
 def _scipy_funm(A: Any, func: Callable[..., Any], **options: Any) -> Any:
-    """SciPy's, whose compiled code takes no arrays that accept Variables from ``func``."""
+    """SciPy's function, whose compiled code takes only plain arrays from ``func``."""
     return scipy.linalg.funm(A, lambda x: np.asarray(func(x)), **options)
 
 

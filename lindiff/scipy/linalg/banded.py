@@ -227,7 +227,7 @@ def cholesky_banded(
 
 
 def _block_columns(ab: Any, lower: bool, p: int) -> Any:
-    """The factor of a matrix in band storage by block columns: of each the diagonal block and the one below.
+    """The factor of a matrix in band storage, by block columns: each has a diagonal block and one below it.
 
     ``L_kk = chol(A_kk - M Mᴴ)``, ``M = A_k,k-1 L_k-1,k-1⁻ᴴ``.
     """
@@ -262,7 +262,7 @@ def _blocks(ab: Any, lower: bool, p: int, offset: int) -> Any:
 
 
 def _ones_beyond(ab: Any, p: int) -> Any:
-    """What fills the last block up to one that has a factor: ones on the diagonal."""
+    """The identity in the part of the last block that lies outside of the matrix, so that it has a factor."""
     n = ab.shape[-1]
     diagonal = np.arange(-(-n // p) * p) >= n
     return diagonal.reshape(-1, p, 1) * np.eye(p, dtype=ab.dtype)

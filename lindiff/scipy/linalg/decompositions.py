@@ -107,7 +107,7 @@ def _permutation(p: Any, L: Any) -> Any:
 
 @rule
 def _lu(a: Any) -> Any:
-    """The differential is that of ``a' = L U``, in which the rows of a are exchanged."""
+    """P, L and U, with the differential of ``a' = L U``, where the rows of a have been exchanged."""
     p, L, U = lu(a, check_finite=False, p_indices=True)
     m, n = a.shape[-2:]
     k = min(m, n)

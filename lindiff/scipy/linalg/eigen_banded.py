@@ -128,7 +128,7 @@ def _times(d: Any, e: Any, X: Any) -> Any:
 
 
 def _against(Y: Any, X: Any) -> tuple[Any, Any]:
-    """What d and e get from the cotangent Y of ``T X``."""
+    """The cotangents of d and e from the cotangent Y of ``T X``."""
     products = Y[..., :-1, :] * X[..., 1:, :] + Y[..., 1:, :] * X[..., :-1, :]
     return np.sum(Y * X, axis=-1), np.sum(products, axis=-1)
 

@@ -46,7 +46,7 @@ def _require_matrix(a: Any, function: str) -> None:
 
 
 def _plain(function: Callable[..., Any], decomposed: Callable[..., Any]) -> Callable[..., Any]:
-    """SciPy's function; what it does, without its loop, for a batch; and for matrices without entries.
+    """SciPy's function for single matrices; the same computation for a batch or for empty matrices.
 
     ``decomposed(a, ...)`` gives X, w and Y of ``a⁺ = X diag(1 / w) Y``.
     """
@@ -138,7 +138,7 @@ def pinv(
 
 @operator(_plain_pinvh)
 def _pinvh(a: Any, atol: Any = None, rtol: Any = None, lower: bool = True) -> Any:
-    """That of ``pinv``, on Hermitian matrices."""
+    """The pseudoinverse of a Hermitian matrix, with the derivative of ``pinv``."""
     P = _pinvh(a, atol=atol, rtol=rtol, lower=lower)
     A, matrix = mirrored(a, lower), OneTriangle(a, lower)
     return P, Differential(
@@ -293,7 +293,7 @@ def lstsq(
 
 
 def _of_nothing(n: int, B: Any, batch: tuple[int, ...], vector: bool) -> Any:
-    """For a matrix without entries: x is zero; without columns, b itself is left."""
+    """The results for a matrix without entries: x is zero, and without columns the residual is b."""
     X = zeros_beside(B, (*batch, n, B.shape[-1]), B.dtype)
     nothing = zeros_beside(B, (*batch, 0), np.float64)
     rank = zeros_beside(B, batch, int) if batch else 0

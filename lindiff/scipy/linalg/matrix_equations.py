@@ -33,7 +33,7 @@ __all__ = [
 
 
 def of_one_dtype(*arrays: Any, least: Any = np.float32) -> list[Any]:
-    """SciPy's real Schur form of one coefficient does not fit the complex one of another."""
+    """Arrays of one dtype: a real Schur form of one coefficient does not fit a complex one of another."""
     require_host("this matrix equation", *arrays)
     arrays = tuple(np.asarray(x) for x in arrays)
     dtype = np.result_type(*arrays, least)
@@ -366,8 +366,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
 def _plain_are(solve: Callable[..., Any]) -> Callable[..., Any]:
     """SciPy's solver over a batch; e and s may be None.
 
-    Where it balances the pencil it forgets to balance e (the residual of what it returns is as large as the
-    solution), so that with e it must not.
+    With e the pencil is not balanced: SciPy forgets to balance e, and what it returns is no solution then.
     """
 
     def call(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool) -> Any:
@@ -388,7 +387,7 @@ def _plain_are(solve: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _matrix(x: Any) -> Any:
-    """As SciPy takes it: scalars and vectors are rows."""
+    """A matrix; scalars and vectors are rows, as in SciPy."""
     return x if x is None else np.atleast_2d(as_array(x))
 
 

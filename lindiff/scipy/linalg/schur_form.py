@@ -187,7 +187,7 @@ def _below_commutator(T: Any, M: Any, transposed: bool = False) -> Any:
 
 
 def _substituted(T: Any, M: Any, transposed: bool, pairs: Any) -> Any:
-    """For a triangle T: diagonal by diagonal, each entry of which depends on farther (or nearer) ones."""
+    """The solution for a triangle T, diagonal by diagonal: entries depend on those farther out, or in."""
     n = T.shape[-1]
     S = adjoint(T) if transposed else T
     strict = np.tril(S, -1) if transposed else np.triu(S, 1)

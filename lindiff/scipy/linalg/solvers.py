@@ -70,7 +70,7 @@ _KNOWN_TO_SCIPY = (
 
 
 def _plain_solve(a: Any, b: Any, **options: Any) -> Any:
-    """SciPy's, of before 1.15, too, which has neither batches nor detection, and short names alone."""
+    """SciPy's solution.  Before 1.15 it has no batches, finds no structure and knows short names only."""
     structure = options["assume_a"]
     structure = FULL_NAMES.get(structure, structure)
     if SCIPY >= (1, 17) and structure != "banded":
@@ -219,7 +219,7 @@ def _plain_inv(a: Any, **options: Any) -> Any:
 
 
 def _inv_value(a: Any, assume_a: str | None, lower: bool) -> Any:
-    """SciPy's; of an array of another library what ``solve`` does for the identity."""
+    """SciPy's inverse; for an array of another library, ``solve`` with the identity."""
     if is_plain(a):
         return _plain_inv(a, **_given(assume_a, lower))
     factor = Structured(a, True, FULL_NAMES.get(assume_a, assume_a) if assume_a else None, lower)

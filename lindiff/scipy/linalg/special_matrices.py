@@ -38,7 +38,7 @@ def _vector(x: Any) -> Any:
 
 
 def _by_rows(matrices: Any) -> Any:
-    """A batch as SciPy lays it out; a single matrix is so already."""
+    """A batch in SciPy's layout, by rows; a single matrix has it already."""
     return laid_out(matrices, "C") if matrices.ndim > 2 else matrices
 
 

@@ -20,7 +20,7 @@ __all__ = ["matmul_toeplitz", "solve_circulant", "solve_toeplitz"]
 
 
 def _column_and_row(c_or_cr: Any, check_finite: bool) -> tuple[Any, Any]:
-    """First column and first row; without a row, of a Hermitian matrix."""
+    """First column and first row; a single array is the column of a Hermitian matrix."""
     if isinstance(c_or_cr, tuple):
         c, r = c_or_cr
         return as_checked(c, check_finite), as_checked(r, check_finite)
@@ -29,7 +29,7 @@ def _column_and_row(c_or_cr: Any, check_finite: bool) -> tuple[Any, Any]:
 
 
 def _double(*arrays: Any) -> list[Any]:
-    """In double precision, in which these functions compute."""
+    """Arrays in double precision, in which these functions compute."""
     dtype = np.result_type(np.float64, *(x.dtype for x in arrays))
     return [x if x.dtype == dtype else x.astype(dtype) for x in arrays]
 

@@ -74,13 +74,13 @@ def of_image(
 
 
 def _beside(x: Any, argument: Any) -> Any:
-    """An argument where the image is: an array, or a number as it is."""
+    """An argument on the device of the image, as an array; a number as it is."""
     argument = as_array(argument) if isinstance(argument, (list, tuple)) else argument
     return placed(argument, x) if np.ndim(argument) else argument
 
 
 def _image(name: str, x: Any, output: Any) -> Any:
-    """An image of floats, with axes, whose result SciPy does not write anywhere."""
+    """The image as floats; raises for one without axes, and for an array as `output`."""
     if output is not None and not (isinstance(output, type) and issubclass(output, np.inexact)):
         raise TypeError(
             f"{name}: output={output!r} has no derivative in lindiff: write y = {name}(...), with "
@@ -98,7 +98,7 @@ def chosen_axes(axes: Any, ndim: int) -> tuple[int, ...]:
 
 
 def each(option: Any, count: int) -> list[Any]:
-    """An option for each axis."""
+    """An option as a list with one entry per axis."""
     if isinstance(option, (Sequence, np.ndarray)) and not isinstance(option, str):
         if len(option) != count:
             raise RuntimeError("sequence argument must have length equal to input rank")

@@ -1,4 +1,4 @@
-"""Linear filters of images: correlations of what an image goes on as beyond its edges."""
+"""Linear filters of images: correlations of the image, continued beyond its edges."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def _around(x: Any, widths: list[tuple[int, int]], mode: str, cval: Any) -> Any:
-    """An image with what it goes on as."""
+    """The image continued beyond its edges by these widths."""
     if mode not in PADDING:
         raise RuntimeError(f"boundary mode {mode!r} not supported")
     if not any(map(any, widths)):
@@ -53,7 +53,7 @@ def _correlated(x: Any, w: Any, mode: str, cval: Any, origins: list[int]) -> Any
 
 
 def _convolved(x: Any, w: Any, mode: str, cval: Any, origins: list[int]) -> Any:
-    """The same with the window turned round, its middle to the other side if its length is even."""
+    """The convolution: a correlation with the window reversed; a middle between two places moves with it."""
     turned = [-origin - (n + 1) % 2 for n, origin in zip(w.shape, origins, strict=True)]
     return _correlated(x, np.flip(w), mode, cval, turned)
 

@@ -69,7 +69,7 @@ def _coefficients(x: Any, order: int, mode: str, cval: Any, prefilter: bool) -> 
 
 
 def _inside(x: Any, n: int, mode: str) -> tuple[Any, Any]:
-    """Where a place beyond the edges is found within n pixels, and with which sign it moves there.
+    """The place within n pixels that stands for one beyond the edges, and the sign with which it moves.
 
     As in SciPy's ``map_coordinate``: half way between two pixels it matters from which side a place comes.
     """

@@ -67,7 +67,7 @@ def bounds_of_tree(bounds: Any, tree: Any) -> Bounds:
 
 
 class _OtherForm(ValueError):
-    """Bounds are not of the form as which they are read."""
+    """The bounds do not have the form that was tried."""
 
 
 def _tree_of_pairs(bounds: Any, tree: Any) -> list[_OfArray]:

@@ -1,4 +1,4 @@
-"""Trees of arrays as the flat vectors that SciPy searches among."""
+"""Trees of arrays as flat vectors, which SciPy's searches take."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def as_arguments(args: Any) -> tuple[Any, ...]:
 
 
 def refuse_variables(name: str, *trees: Any) -> None:
-    """What a search ends at is no sum of what it went through."""
+    """Raise for Variables: the end of a search has no derivative through its steps."""
     if depends_on_variables(trees):
         raise TypeError(
             f"lindiff.scipy.optimize.{name}: the derivative of what a search finds does not go through its "

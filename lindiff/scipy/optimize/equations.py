@@ -144,7 +144,7 @@ def _lower_and_upper(bounds: Any, x0: Any, form: Flat) -> Any:
 
 
 class _Structure:
-    """Where a sparse Jacobian has its entries, and which columns share no row: one product gives a group.
+    """The entries of a sparse Jacobian, and groups of columns that share no row: one product gives a group.
 
     References
     ----------

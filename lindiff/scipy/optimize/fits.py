@@ -179,7 +179,7 @@ def _start(f: Callable[..., Any], p0: Any, bounds: Any) -> Any:
 
 
 def _as_floats(x: Any) -> Any:
-    """Numbers as an array of float64; what else may be given as `xdata`, as it is."""
+    """Numbers as an array of float64; anything else that `xdata` may be stays as it is."""
     if isinstance(x, (list, tuple)) or hasattr(x, "shape") or np.isscalar(x):
         x = as_array(x)
         return x.astype(np.float64) if x.dtype.kind in "biuf" else x

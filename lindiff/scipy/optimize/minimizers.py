@@ -145,7 +145,7 @@ def minimize(
 
 
 def _number(y: Any) -> Any:
-    """An array of one element as a number: what a formula makes of one unknown, which is an array."""
+    """An array of one element as a number: a formula of one unknown, which is an array, returns such."""
     return np.reshape(y, ()) if getattr(y, "ndim", 0) > 0 and y.size == 1 else y
 
 

@@ -1,4 +1,4 @@
-"""The function that SciPy's examples minimize, for Variables, too."""
+"""Rosenbrock's function, which SciPy's examples minimize."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _reversed(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _in_full(y: Any, shape: tuple[int, ...], other: tuple[int, ...], mode: str, axes: tuple[int, ...]) -> Any:
-    """What a mode has cut out of the full convolution, with zeros around it."""
+    """The part of the full convolution that a mode gives, with zeros around it."""
     if mode == "full":
         return y
     widths = []
@@ -170,8 +170,10 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
 
 
 def _of_two_axes(name: str, a: Any, b: Any, mode: str, boundary: str, fillvalue: Any, middle: int = 1) -> Any:
-    """The full convolution of a with what lies around it, or the part of a mode; the mode 'same' begins with
-    the place ``(n - middle) // 2`` of it."""
+    """The convolution of b with a and what lies around a, in full or the part that a mode gives.
+
+    The mode 'same' begins at the place ``(n - middle) // 2`` of the full one.
+    """
     if boundary not in BOUNDARIES:
         raise ValueError(f"{name}: boundary is 'fill', 'wrap' or 'symm', got {boundary!r}")
     a, b = placed(as_array(a), b), placed(as_array(b), a)

@@ -70,7 +70,7 @@ def _real(name: str, x: Any) -> Any:
 
 
 def _of_vectors(original: Callable[..., Any], more: str = "") -> Any:
-    """SciPy's distance between two vectors, with derivatives; its example takes more arguments."""
+    """SciPy's distance between two vectors, with derivatives; `more` are further arguments of its example."""
     name = original.__name__
     signature = inspect.signature(original)
 
@@ -113,7 +113,7 @@ sqeuclidean = _of_vectors(_scipys.sqeuclidean)
 
 
 def _keywords(name: str, metric: str, kwargs: dict[str, Any], *data: Any) -> dict[str, Any]:
-    """The keywords of a metric, what SciPy takes from all the data filled in."""
+    """The keywords of a metric; variances that are not given are those of all the data, as in SciPy."""
     if kwargs.pop("out", None) is not None:
         raise TypeError(f"{name}: out has no derivative in lindiff: write D[...] = {name}(...)")
     keywords = {key: x if np.isscalar(x) or x is None else as_array(x) for key, x in kwargs.items()}

@@ -1,4 +1,4 @@
-"""What ``scipy.special`` has besides: what acts on Variables as it is, and functions for plain arrays."""
+"""The other functions of ``scipy.special``: ufuncs, which take Variables, and those for plain arrays."""
 
 from __future__ import annotations
 
@@ -53,8 +53,9 @@ def _never() -> bool:
 
 
 def other(name: str) -> Any:
-    """SciPy's object of this name; what dispatches takes lists of Variables, too, other functions refuse
-    Variables and say why.
+    """SciPy's object of this name.
+
+    Functions that dispatch take lists of Variables, too.  Others refuse Variables and say why.
 
     Raises
     ------

@@ -54,7 +54,7 @@ REASONS = {
 
 
 def double(x: Any) -> Any:
-    """In double precision, in which SciPy computes distributions."""
+    """An array in double precision, in which SciPy computes distributions."""
     if isinstance(x, (int, float)):
         return np.float64(x)
     x = as_array(x)
@@ -77,8 +77,7 @@ def _where(condition: Any, y: Any, otherwise: Any) -> Any:
 
 
 def _returned(valid: Any, y: Any, *arguments: Any) -> Any:
-    """``y`` as SciPy returns it; NaN where it is not valid, and so are there its derivatives by the
-    arguments."""
+    """``y`` as SciPy returns it; where it is not valid, it and its derivatives by the arguments are NaN."""
     return returned(_valid_or_nan(valid, y, *arguments), arguments)
 
 
@@ -190,12 +189,12 @@ class Distribution:
         return numbers[: len(self.shapes)], numbers[len(self.shapes) :]
 
     def _checked(self, shapes: list[Any]) -> tuple[Any, list[Any]]:
-        """Where shape parameters are in their domain, and such ones everywhere."""
+        """Where shape parameters are in their domain; and the parameters, with harmless ones elsewhere."""
         valid = self._valid(*map(value, shapes))
         return valid, [_where(valid, s, safe) for s, safe in zip(shapes, self.harmless, strict=False)]
 
     def _formula(self, method: str) -> Callable[..., Any]:
-        """The method in standard form; all methods of a kind come from one that has to be there."""
+        """The method in standard form: the distribution's own, or made of another; raises without it."""
         source = {"ppf": "_ppf", "isf": "_ppf"}.get(method, "_cdf")
         if method[-3:] not in ("pdf", "pmf") and not hasattr(self, source):
             raise TypeError(f"scipy.stats.{self.name}.{method} has no derivative in lindiff")
@@ -288,7 +287,7 @@ class PlainOnly:
 
 
 def of_distributions(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of SciPy, which gets SciPy's distributions for these here."""
+    """A function of SciPy's that gets SciPy's distributions in the place of ours."""
 
     def scipys(x: Any) -> Any:
         return x._scipy if isinstance(x, (Distribution, PlainOnly)) else x
@@ -312,7 +311,7 @@ def _log(p: Any) -> Any:
 def _log_of_probability(
     probability: Callable[..., Any], complement: Callable[..., Any], z: Any, *shapes: Any
 ) -> Any:
-    """``log p``, from 1 - p where that is the less."""
+    """``log p``, computed from 1 - p where that is smaller."""
     p = probability(z, *shapes)
     is_likely = value(p) > 0.5
     if not some(is_likely):

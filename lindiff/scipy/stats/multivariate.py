@@ -68,7 +68,7 @@ class FrozenMultivariate(Frozen):
 
 
 def _as_now(x: Any) -> Any:
-    """A parameter that later writes to what was given do not change."""
+    """A parameter as it is now: a copy, if it could be written to later."""
     return np.copy(as_array(x)) if isinstance(x, (list, tuple, np.ndarray, Variable)) else x
 
 
