@@ -74,9 +74,10 @@ def drop_in(
         if original is None:
             return function
         documented_like(original)(function)
-        signature = _in_order_of(original, function)
-        is_reordered = signature != inspect.signature(function)
-        names = list(inspect.signature(function).parameters)[: len(ranks)]
+        own = inspect.signature(function)
+        signature = _in_order_of(original, own)
+        is_reordered = [*signature.parameters] != [*own.parameters]
+        names = [*own.parameters][: len(ranks)]
 
         def plain(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
             if counterparts:
@@ -131,11 +132,8 @@ def takes_lists(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
-def _in_order_of(original: Callable[..., Any], function: Callable[..., Any]) -> inspect.Signature:
-    """The function's signature, its parameters in the order of the original's."""
+def _in_order_of(original: Callable[..., Any], own: inspect.Signature) -> inspect.Signature:
+    """The signature, its parameters in the order of the original's."""
     order = {name: i for i, name in enumerate(inspect.signature(original).parameters)}
-    signature = inspect.signature(function)
-    parameters = signature.parameters.values()
-    return signature.replace(
-        parameters=sorted(parameters, key=lambda p: (p.kind, order.get(p.name, len(order))))
-    )
+    ordered = sorted(own.parameters.values(), key=lambda p: (p.kind, order.get(p.name, len(order))))
+    return own if ordered == [*own.parameters.values()] else own.replace(parameters=ordered)
