@@ -69,7 +69,6 @@ cdef class Operators:
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs)
     cdef object function(self, object function, tuple args, dict kwargs)
     cdef object method(self, str name)
-    cdef object refusal(self, Variable x, str wanted)
 
 
 cdef object as_value(object value)

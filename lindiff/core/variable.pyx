@@ -36,6 +36,7 @@ from lindiff.kernels.memory cimport is_large
 from lindiff.core import namespaces, pytree
 from lindiff.core.directions import Directions
 from lindiff.core.record import Record, current_trace, root_trace
+from lindiff.core.refusals import refusal
 
 cnp.import_array()
 
@@ -117,9 +118,6 @@ cdef class Operators:
         raise NotImplementedError
 
     cdef object method(self, str name):
-        raise NotImplementedError
-
-    cdef object refusal(self, Variable x, str wanted):
         raise NotImplementedError
 
 
@@ -1312,7 +1310,7 @@ cdef class Variable:
             return self.as_plain_array(dtype, copy)
         if self.node.trace.level == 0:  # its record may still hold the memory
             return np.array(value(self), dtype=dtype, copy=copy)
-        raise _operators.refusal(self, "array")
+        raise refusal(self, "array")
 
     cdef object as_plain_array(self, object dtype, object copy):
         """A constant as a plain array: one that has the same memory, where NumPy's has that of an array."""
@@ -1332,7 +1330,7 @@ cdef class Variable:
         for _ in range(4):
             if frame is not None:
                 if frame.f_code.co_name == "_inplace_method":
-                    raise _operators.refusal(self, "table")
+                    raise refusal(self, "table")
                 frame = frame.f_back
         return 5000
 
@@ -1609,22 +1607,22 @@ cdef class Variable:
     def __float__(self):
         if self.node.trace.level == 0:
             return float(self._value)
-        raise _operators.refusal(self, "float")
+        raise refusal(self, "float")
 
     def __int__(self):
         if self.node.trace.level == 0:
             return int(self._value)
-        raise _operators.refusal(self, "int")
+        raise refusal(self, "int")
 
     def __complex__(self):
         if self.node.trace.level == 0:
             return complex(self._value)
-        raise _operators.refusal(self, "complex")
+        raise refusal(self, "complex")
 
     def __index__(self):
         if self.node.trace.level == 0:
             return operator.index(self._value)
-        raise _operators.refusal(self, "index")
+        raise refusal(self, "index")
 
     def __bool__(self):
         return bool(value_of(self))

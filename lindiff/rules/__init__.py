@@ -1,13 +1,12 @@
 """Which NumPy function has which differential: one file a family."""
 
-from lindiff.core.linearization import explain_errors
 from lindiff.rules import (  # noqa: F401
     applying,
+    batching,
     complex,
     complex_domain,
     convolution,
     creation,
-    directions,
     elementwise,
     fft,
     histograms,
@@ -28,7 +27,6 @@ from lindiff.rules import (  # noqa: F401
     writers,
     zero_derivative,
 )
-from lindiff.rules.abroad import explain
 from lindiff.rules.arithmetic import use_fast_paths
 from lindiff.rules.decompositions import use_decomposition_paths
 from lindiff.rules.factorizations import use_factorization_paths
@@ -46,4 +44,3 @@ use_reduction_paths()
 use_factorization_paths()
 use_decomposition_paths()
 use_gaussian_path()
-explain_errors(explain)

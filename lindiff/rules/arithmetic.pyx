@@ -994,10 +994,6 @@ cdef class HotOperators(Operators):
     cdef object method(self, str name):
         return attribute(name)
 
-    cdef object refusal(self, Variable x, str wanted):
-        from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
-        return refusal(x, wanted)
-
 
 cdef inline bint is_complex_array(Variable x):
     return not x._scalar and cnp.PyArray_CheckExact(x._value) \
