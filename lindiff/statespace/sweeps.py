@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import lindiff.kernels
+from lindiff.core.backends import kernels
 from lindiff.kernels.kalman import Sweep
 from lindiff.kernels.threads import available
-from lindiff.linalg._backend import kernels
 from lindiff.statespace.diffuse_sweep import DiffuseSweep
 
 __all__ = ["Plan", "Sweeps", "naming", "of_series", "sweeps_for"]
@@ -53,11 +54,12 @@ def sweeps_for(arrays: tuple[Any, ...], diffuse: int, dtype: Any = None) -> Any:
     """
     y, A, _, _, R, *_ = arrays
     module = kernels(*arrays)
-    if hasattr(module, "Sweep"):
+    if module is None:
+        return None
+    if module is lindiff.kernels:
         return Sweeps
-    found = getattr(module, "Sweeps", None)
     n, p, independent = A.shape[-1], y.shape[-1], R.shape[-2] == 1
-    return found if found and found.fits(n, p, diffuse, independent, dtype or y.dtype) else None
+    return module.Sweeps if module.Sweeps.fits(n, p, diffuse, independent, dtype or y.dtype) else None
 
 
 class Sweeps:
