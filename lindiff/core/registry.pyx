@@ -17,7 +17,7 @@ from lindiff.core.differential cimport Differential, Elementwise, both, elementw
 from lindiff.core.record cimport Trace, clock, observed_step
 from lindiff.core.results cimport ARRAY, LIKE_FIRST, SCALAR, apart, lying, scalar_result, without_axes
 from lindiff.core.sealing cimport (
-    LOOKED_AT, callers_own, contents, is_refusal, look_again, look_at, named_seals, named_shut, opened,
+    callers_own, contents, is_refusal, look_again, look_at, named_seals, named_shut, opened,
     refuse_other_contents, run_unsealed, sealed, sealed_arguments, unsealed,
 )
 from lindiff.core.variable cimport (
@@ -25,6 +25,7 @@ from lindiff.core.variable cimport (
     is_table, kept, new_variable, outside, record, shares, untraced, untraced_result, value_of, view_by,
     watch, watch_over, without_shells,
 )
+from lindiff.kernels.sizes cimport GUARDED_ARGUMENTS
 
 from lindiff.core import pytree
 from lindiff.core.arrays import explain_mixture, placed
@@ -256,7 +257,7 @@ cdef class Rule(Handler):
     cdef tuple sealed_outcome(self, tuple values, tuple seals, unsigned long long shut, dict kwargs):
         """The same of a rule that may not know to leave its arguments as they are."""
         cdef dict by_name = sealed(kwargs) if kwargs else kwargs
-        cdef unsigned long long marks[LOOKED_AT]
+        cdef unsigned long long marks[GUARDED_ARGUMENTS]
         cdef tuple outcome
         cdef list before = contents(seals, by_name)
         look_at(values, marks)

@@ -1,11 +1,7 @@
 """Arguments that a function must not write into."""
 
-
 cpdef object sealed(object x, object given=*)
 cdef tuple sealed_arguments(tuple values, tuple args, unsigned long long *shut)
-# How many arguments are looked at for what compiled code writes without asking.
-cdef enum:
-    LOOKED_AT = 8
 
 cdef void look_at(tuple values, unsigned long long *marks) noexcept
 cdef int look_again(object function, tuple values, const unsigned long long *marks) except -1

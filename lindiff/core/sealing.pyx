@@ -16,6 +16,7 @@ from lindiff.core.constants cimport mark_of
 from lindiff.core.variable cimport (
     Variable, View, is_inner, new_variable, overlaps_itself, shares, view_by, watch,
 )
+from lindiff.kernels.sizes cimport GUARDED_ARGUMENTS
 
 import functools
 import inspect
@@ -202,7 +203,7 @@ def called(function, tuple args, dict kwargs=None):
 cdef void look_at(tuple values, unsigned long long *marks) noexcept:
     """Remember the first arrays among ``values``."""
     cdef Py_ssize_t i
-    for i in range(min(len(values), LOOKED_AT)):
+    for i in range(min(len(values), GUARDED_ARGUMENTS)):
         x = <object>PyTuple_GET_ITEM(values, i)
         if cnp.PyArray_CheckExact(x):
             marks[i] = mark_of(<cnp.ndarray>x)
@@ -211,7 +212,7 @@ cdef void look_at(tuple values, unsigned long long *marks) noexcept:
 cdef int look_again(object function, tuple values, const unsigned long long *marks) except -1:
     """Raise if one of ``values``, the arguments of ``function``, is another one than before."""
     cdef Py_ssize_t i
-    for i in range(min(len(values), LOOKED_AT)):
+    for i in range(min(len(values), GUARDED_ARGUMENTS)):
         x = <object>PyTuple_GET_ITEM(values, i)
         if cnp.PyArray_CheckExact(x) and mark_of(<cnp.ndarray>x) != marks[i]:
             argument = parameters(function, len(values))[i]

@@ -11,17 +11,12 @@ from lindiff.core.record cimport (
 )
 from lindiff.core.tally cimport Tally, begin, current as current_tally, end as end_tally
 from lindiff.core.variable cimport Variable, new_variable, value_of, watch_over
+from lindiff.kernels.sizes cimport COMPARED_NUMBERS, COMPARED_SUMS
 
 import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.record import current_trace
-
-
-# How many numbers of a large result are kept for comparison, and sums of blocks.
-cdef enum:
-    FEW = 32
-    BLOCKS = 16
 
 
 cdef class Cut:
@@ -239,11 +234,11 @@ cdef list traces_around(Trace current, Trace trace):
 def fingerprint(y):
     """What stands for a result when it is compared: all of its numbers where they are few; else some of them,
     and the sums of moduli in blocks."""
-    if y.size <= FEW:
+    if y.size <= COMPARED_NUMBERS:
         return (y.copy(),)
     y = y.reshape(-1)
-    blocks = y[: y.size // BLOCKS * BLOCKS].reshape(BLOCKS, -1)
-    return y[:: y.size // FEW].copy(), y[-BLOCKS:].copy(), np.abs(blocks).sum(axis=1)
+    blocks = y[: y.size // COMPARED_SUMS * COMPARED_SUMS].reshape(COMPARED_SUMS, -1)
+    return y[:: y.size // COMPARED_NUMBERS].copy(), y[-COMPARED_SUMS:].copy(), np.abs(blocks).sum(axis=1)
 
 
 def differ(tuple before, tuple after):

@@ -6,15 +6,12 @@ from libc.string cimport memcpy
 
 from lindiff.kernels cimport memory
 from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE
+from lindiff.kernels.sizes cimport SHARED_ORDER, UNDER_GIL
 from lindiff.kernels.threads cimport run_tasks, threads_for
 
 import numpy as np
 
 cnp.import_array()
-
-cdef enum:
-    SMALL = 32            # order up to which BLAS does not start threads of its own
-    HOLD_GIL_BELOW = 32   # count * (m + n + k): less work takes about as long as giving the GIL back
 
 
 cdef void start(Batch *b) noexcept:
@@ -360,7 +357,7 @@ cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=NULL, KernelC128 z=NU
     cdef void *work = NULL
     if b.dtype >= cnp.NPY_CFLOAT and c == NULL:
         raise TypeError("of this operator only float32 and float64 work")
-    if b.count > 1 and max(b.m, b.n, b.k) <= SMALL:
+    if b.count > 1 and max(b.m, b.n, b.k) <= SHARED_ORDER:
         threads = threads_for(nanoseconds(b))
     if bytes > 0:
         work = malloc(threads * bytes)
@@ -370,7 +367,7 @@ cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=NULL, KernelC128 z=NU
         b.iwork = <blas_int *> (<char *> work + reals)
     if threads > 1:
         run_parts(b, threads, bytes, s, d, c, z)
-    elif b.count * (b.m + b.n + b.k) < HOLD_GIL_BELOW:
+    elif b.count * (b.m + b.n + b.k) < UNDER_GIL:
         loop(b, s, d, c, z)
     else:
         with nogil:

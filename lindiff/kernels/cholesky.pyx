@@ -14,16 +14,13 @@ from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN
 from lindiff.kernels.scalar cimport (
     absolute, complex64, complex128, conj, over_real, real, real_part, root, times_real,
 )
+from lindiff.kernels.sizes cimport POTRF_LEAF as LEAF, POTRF_LEAF_IN_PLACE
 from lindiff.kernels.triangles cimport keep_triangle, mirror, zero_pivot
 from lindiff.kernels.triangular cimport trsm_one, trmm_one
 
 from numpy.linalg import LinAlgError
 
 cnp.import_array()
-
-cdef enum:
-    TINY = 8    # order up to which the leaf works on strided columns; above, on a transposed copy
-    LEAF = 32   # order of the blocks that are done by plain loops, half of it for complex matrices
 
 
 cdef inline bint is_leaf(blas_int n, const scalar *A) noexcept nogil:
@@ -67,7 +64,7 @@ cdef blas_int factor(bint lower, blas_int n, scalar *A, blas_int lda) noexcept n
     cdef scalar T[LEAF * LEAF]
     cdef scalar *M
     cdef scalar *N = A + h * (ld + 1)
-    if n <= TINY or (is_leaf(n, A) and not lower):
+    if n <= POTRF_LEAF_IN_PLACE or (is_leaf(n, A) and not lower):
         return factor_leaf(n, A, 1 if lower else ld, ld if lower else 1)
     if is_leaf(n, A):
         for i in range(n):

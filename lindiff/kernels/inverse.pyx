@@ -15,14 +15,12 @@ from lindiff.kernels.lu cimport exchange, getrf_one
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, blas_int
 from lindiff.kernels.scalar cimport absolute, complex64, complex128, conjugate_all, reciprocal, scalar
+from lindiff.kernels.sizes cimport GETRI_LEAF
 from lindiff.kernels.triangles cimport transpose_into, zero_pivot
 
 from numpy.linalg import LinAlgError
 
 cnp.import_array()
-
-cdef enum:
-    LEAF = 12   # order up to which plain loops beat calls of BLAS
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
@@ -34,7 +32,7 @@ cdef void invert_lower(Py_ssize_t n, scalar *X, Py_ssize_t ldx, scalar *T) noexc
     """
     cdef Py_ssize_t i, j, c, h = n // 2
     cdef scalar x, inverse
-    if n > LEAF:
+    if n > GETRI_LEAF:
         invert_lower(h, X, ldx, T)
         invert_lower(n - h, X + h * (ldx + 1), ldx, T)
         gemm_one(PLAIN, PLAIN, <blas_int> (n - h), <blas_int> h, <blas_int> h, 1,
@@ -60,7 +58,7 @@ cdef void solve_unit_upper(Py_ssize_t n, Py_ssize_t k, const scalar *U, Py_ssize
     """X := U⁻¹ X, X of shape (n, k), U upper with a diagonal of ones, by halves."""
     cdef Py_ssize_t i, j, c, h = n // 2
     cdef scalar u
-    if n > LEAF:
+    if n > GETRI_LEAF:
         solve_unit_upper(n - h, k, U + h * (ldu + 1), ldu, X + h * ldx, ldx)
         gemm_one(PLAIN, PLAIN, <blas_int> h, <blas_int> k, <blas_int> (n - h), -1,
                  U + h, <blas_int> ldu, X + h * ldx, <blas_int> ldx, 1, X, <blas_int> ldx)

@@ -36,6 +36,7 @@ from libc.string cimport memcpy
 
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, real_part, scalar
+from lindiff.kernels.sizes cimport BETWEEN_LOOKS
 from lindiff.kernels.small cimport product, symmetric_product
 
 import threading
@@ -49,8 +50,6 @@ cdef extern from "<complex.h>" nogil:
 
 cnp.import_array()
 
-# Multiplications between two looks for Ctrl-C.
-cdef double CHUNK = 2e7
 cdef double EPS = np.finfo(np.float64).eps
 cdef double EPS_FLOAT = np.finfo(np.float32).eps
 
@@ -864,7 +863,7 @@ cdef class Sweep:
         """Steps between two looks for Ctrl-C."""
         cdef Model *g = &self.g
         cdef double step = 4.0 * g.n * g.n * (g.n + g.p) + <double> g.series * g.n * (g.n + g.p) + 100
-        return <Py_ssize_t> max(CHUNK / step, 1)
+        return <Py_ssize_t> max(BETWEEN_LOOKS / step, 1)
 
     cdef tuple run(self, Py_ssize_t first, cnp.ndarray gram):
         """The filter over the block that begins there; the moments predicted after it."""

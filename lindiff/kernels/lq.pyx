@@ -12,20 +12,15 @@ from lindiff.kernels.batch cimport (
     Batch, enter, fresh, misfit, own, place, read, run, same_matrix, square, start,
 )
 from lindiff.kernels.products cimport gemm_one
+from lindiff.kernels.sizes cimport (
+    GELQF_BLOCK as BLOCK, GELQF_DOT, GELQF_LEAF, GELQF_SYMMETRIC, GELQF_TRIANGLE_LEAF, GELQF_UNBLOCKED,
+)
 from lindiff.kernels.triangles cimport mirror, zero_pivot
 from lindiff.kernels.triangular cimport trmm_one, trsm_one
 
 from numpy.linalg import LinAlgError
 
 cnp.import_array()
-
-cdef enum:
-    SMALL = 8     # rows up to which plain loops beat calls of BLAS
-    SMALL_WORK = 12000   # rows² columns up to which one reflection after the other beats blocks of them
-    BLOCK = 32    # reflections that are applied together
-    LEAF = 4      # reflections that are found one after the other
-    TRIANGLE_LEAF = 12   # rows of a triangle for which plain loops do
-    LONG = 48     # entries from which on BLAS's dot is faster
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
@@ -34,7 +29,7 @@ cdef inline floating inner(Py_ssize_t n, const floating *x, const floating *y) n
     """x yᵀ; four sums at a time, since one would wait for itself."""
     cdef Py_ssize_t j = 0
     cdef floating a = 0, b = 0, c = 0, d = 0
-    if n >= LONG:
+    if n >= GELQF_DOT:
         return rowmajor.dot(<blas_int> n, x, y)
     while j + 4 <= n:
         a += x[j] * y[j]
@@ -129,7 +124,7 @@ cdef void form_q_small(Py_ssize_t m, Py_ssize_t n, floating *A, Py_ssize_t ld,
 
 
 cdef inline bint is_small(blas_int m, blas_int n) noexcept nogil:
-    return <Py_ssize_t> m * m * n <= SMALL_WORK
+    return <Py_ssize_t> m * m * n <= GELQF_UNBLOCKED
 
 
 cdef inline blas_int block_of(blas_int m) noexcept nogil:
@@ -183,7 +178,7 @@ cdef void factor_block(blas_int b, blas_int n, floating *A, blas_int lda, floati
     cdef Py_ssize_t i, j
     cdef floating *V2
     cdef floating *T2
-    if b <= LEAF:
+    if b <= GELQF_LEAF:
         factor_leaf(b, n, A, lda, V, ldv, T, W)
         return
     V2 = V + <Py_ssize_t> h * ldv + h
@@ -283,7 +278,7 @@ cdef void multiply_transposed(Py_ssize_t m, Py_ssize_t n, const floating *L, Py_
     """X := Lᵀ X, X of shape (m, n), by halves, for the reason that `solve_transposed` has."""
     cdef Py_ssize_t i, j, c, h = m // 2
     cdef floating l
-    if m > TRIANGLE_LEAF:
+    if m > GELQF_TRIANGLE_LEAF:
         multiply_transposed(h, n, L, ldl, X, ldx)
         gemm_one(True, False, <blas_int> h, <blas_int> n, <blas_int> (m - h), <floating> 1, L + h * ldl,
                  <blas_int> ldl, X + h * ldx, <blas_int> ldx, <floating> 1, X, <blas_int> ldx)
@@ -312,7 +307,7 @@ cdef void l_transpose_l_bar(blas_int m, const floating *L, blas_int ldl, const f
 cdef void symmetric_product(blas_int m, blas_int n, floating *M, const floating *Q, blas_int ldq,
                             floating beta, floating *X, blas_int ldx) noexcept nogil:
     """X := copyltu(M) Q + beta X."""
-    if m > SMALL:
+    if m > GELQF_SYMMETRIC:
         rowmajor.hemm(False, True, m, n, <floating> 1, M, m, Q, ldq, beta, X, ldx)
     else:
         mirror(True, m, <floating> 1, M, m)
@@ -326,7 +321,7 @@ cdef void solve_transposed(Py_ssize_t m, Py_ssize_t n, const floating *L, Py_ssi
     """
     cdef Py_ssize_t i, j, c, h = m // 2
     cdef floating l
-    if m > TRIANGLE_LEAF:
+    if m > GELQF_TRIANGLE_LEAF:
         solve_transposed(m - h, n, L + h * (ldl + 1), ldl, X + h * ldx, ldx)
         gemm_one(True, False, <blas_int> h, <blas_int> n, <blas_int> (m - h), <floating> -1, L + h * ldl,
                  <blas_int> ldl, X + h * ldx, <blas_int> ldx, <floating> 1, X, <blas_int> ldx)
@@ -353,7 +348,7 @@ cdef void gelqf_pullback_one(blas_int m, blas_int n, const floating *Q, blas_int
     if L_bar != NULL:
         l_transpose_l_bar(m, L, ldl, L_bar, ldlb, M)
     if has_q_bar:
-        if m > SMALL:
+        if m > GELQF_SYMMETRIC:
             rowmajor.gemmt(True, False, True, m, n, -one, Q_bar, ldqb, Q, ldq, beta, M, m)
         else:
             gemm_one(False, True, m, m, n, -one, Q_bar, ldqb, Q, ldq, beta, M, m)

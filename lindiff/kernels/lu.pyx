@@ -11,15 +11,13 @@ from lindiff.kernels.batch cimport (
     Batch, enter, fresh_integers, misfit, own, place, read, read_integers, run, square, start, transposition,
 )
 from lindiff.kernels.scalar cimport complex64, complex128, divide_all, size
+from lindiff.kernels.sizes cimport GETRF_LOOPS
 from lindiff.kernels.triangles cimport zero_pivot
 from lindiff.kernels.triangular cimport trsm_one
 
 from numpy.linalg import LinAlgError
 
 cnp.import_array()
-
-cdef enum:
-    SMALL = 40   # order up to which plain loops beat a call of LAPACK
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
@@ -62,7 +60,7 @@ cdef blas_int getrf_one(blas_int n, scalar *A, blas_int lda, blas_int *piv) noex
     Returns 1 + index of a zero pivot, or 0.
     """
     cdef blas_int i
-    if n <= SMALL:
+    if n <= GETRF_LOOPS:
         getrf_small(n, A, lda, piv)
     else:
         rowmajor.getrf(n, A, lda, piv)

@@ -11,16 +11,13 @@ cimport numpy as cnp
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport empty
 from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE, blas_int, dot, gemm, gemv
+from lindiff.kernels.sizes cimport MATMUL_LOOPS
 
 cnp.import_array()
 
 ctypedef fused floating:
     float
     double
-
-# Up to this many multiplications plain loops beat a BLAS call.
-cdef enum:
-    SMALL = 729
 
 
 cdef struct Frame:
@@ -181,7 +178,7 @@ cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexc
 
 
 cdef inline bint any_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
-    if x.rows * x.columns * y.columns > SMALL:
+    if x.rows * x.columns * y.columns > MATMUL_LOOPS:
         return large_product(z, x, y, kind, onto)
     product_of(z, x, y, kind, onto)
     return True
@@ -304,7 +301,7 @@ cdef object complex_matmul(object x, object y, bint adjoint_x, bint adjoint_y):
         transpose(&right)
     if left.columns != right.rows:
         return None
-    if left.rows * left.columns * right.columns > SMALL:
+    if left.rows * left.columns * right.columns > MATMUL_LOOPS:
         if cnp.PyArray_NDIM(<cnp.ndarray>x) < 2 or cnp.PyArray_NDIM(<cnp.ndarray>y) < 2:
             return None
         shape[0] = left.rows
@@ -363,7 +360,7 @@ cdef object stacked_matmul(object x, object y, bint transpose_x, bint transpose_
         transpose(&left)
     if transpose_y:
         transpose(&right)
-    if left.columns != right.rows or left.rows * left.columns * right.columns > SMALL:
+    if left.columns != right.rows or left.rows * left.columns * right.columns > MATMUL_LOOPS:
         return None
     shape[axes - 2] = result.rows = left.rows
     shape[axes - 1] = result.columns = result.row = right.columns

@@ -5,13 +5,12 @@ from libc.float cimport DBL_EPSILON, FLT_EPSILON
 
 from lindiff.kernels.batch cimport Batch, own, read, register, run, square, start
 from lindiff.kernels.scalar cimport complex64, complex128, conj_if, real, size, times_real
+from lindiff.kernels.sizes cimport TRANSPOSE_TILE as TILE
 
 import numpy as np
 
 cnp.import_array()
 
-cdef enum:
-    TILE = 32   # block of a transposition that stays in cache
 
 # How far, relatively, rounding parts an entry and its mirror image: a quarter of the digits, ε^¾.
 cdef double ROUNDING_SINGLE = FLT_EPSILON ** 0.75

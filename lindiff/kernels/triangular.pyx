@@ -12,16 +12,12 @@ from lindiff.kernels.batch cimport (
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.rowmajor cimport ADJOINT, CONJUGATE, PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, conj_if, conjugate_all, divide_all, times_real
+from lindiff.kernels.sizes cimport TRSM_LOOPS, TRSM_LOOPS_ENTRIES, TRSV_LOOPS
 from lindiff.kernels.triangles cimport keep_triangle, zero_pivot
 
 from numpy.linalg import LinAlgError
 
 cnp.import_array()
-
-cdef enum:
-    SMALL = 8           # order of a triangle up to which plain loops beat a call of BLAS
-    SMALL_B = 128       # and entries of the other matrix
-    SMALL_VECTOR = 32   # order, where the other matrix is a vector
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
@@ -100,7 +96,7 @@ cdef int adjoint_of(int transpose) noexcept nogil:
 
 
 cdef inline bint is_small(bint rightside, blas_int m, blas_int n) noexcept nogil:
-    return (n if rightside else m) <= SMALL and <Py_ssize_t> m * n <= SMALL_B
+    return (n if rightside else m) <= TRSM_LOOPS and <Py_ssize_t> m * n <= TRSM_LOOPS_ENTRIES
 
 
 cdef void trsm_one(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n,
@@ -109,7 +105,7 @@ cdef void trsm_one(bint rightside, bint lower, int transpose, bint unit, blas_in
     """B := alpha t(L)⁻¹ B, or alpha B t(L)⁻¹; B is (m, n)."""
     cdef bint conjugate = transpose == ADJOINT or transpose == CONJUGATE
     cdef bint transposed = transpose == ADJOINT or transpose == TRANSPOSE
-    if (m if rightside else n) == 1 and (n if rightside else m) <= SMALL_VECTOR:
+    if (m if rightside else n) == 1 and (n if rightside else m) <= TRSV_LOOPS:
         scale_all(m, n, alpha, B, ldb)
         solve_vector(lower, transposed != rightside, n if rightside else m, L, ldl, conjugate,
                      B, 1 if rightside else ldb, unit)
@@ -179,7 +175,7 @@ cdef void tri_product(bint lower, bint adjoint, blas_int n, blas_int k, double a
                       scalar *C, blas_int ldc) noexcept nogil:
     """C := alpha tri(A Bᴴ), or alpha tri(Aᴴ B) if `adjoint`."""
     cdef int of_a = ADJOINT if adjoint else PLAIN, of_b = PLAIN if adjoint else ADJOINT
-    if n <= SMALL:
+    if n <= TRSM_LOOPS:
         gemm_one(of_a, of_b, n, n, k, alpha, A, lda, B, ldb, 0, C, ldc)
     else:
         rowmajor.gemmt(lower, of_a, of_b, n, k, alpha, A, lda, B, ldb, 0, C, ldc)
