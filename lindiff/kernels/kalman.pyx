@@ -203,7 +203,13 @@ cdef double scaled_change(bint transpose, Py_ssize_t n, const scalar *A, const s
 
 cdef bint comes_to_rest(bint transpose, Model *g, const scalar *A, const scalar *new, const scalar *old,
                         Rest *rest) noexcept nogil:
-    """Whether what is still to come of a geometric approach stays within the tolerance."""
+    """Whether the covariance has come to its steady state: all its further changes together stay within the
+    tolerance.
+
+    The changes of one step and the next have a ratio, and later ones are taken to shrink by it, too. What is
+    still to come is then the sum of a geometric series, change · ratio / (1 - ratio). A change of no more
+    than rounding is taken for the last one.
+    """
     cdef double change, ratio
     if g.tolerance < 0:
         return False

@@ -26,7 +26,7 @@ cnp.import_array()
 # ---- one matrix ----------------------------------------------------------------------------------
 
 cdef inline floating inner(Py_ssize_t n, const floating *x, const floating *y) noexcept nogil:
-    """x yᵀ; four sums at a time, since one would wait for itself."""
+    """x yᵀ. Four sums run side by side: in a single one each addition would wait for the one before it."""
     cdef Py_ssize_t j = 0
     cdef floating a = 0, b = 0, c = 0, d = 0
     if n >= GELQF_DOT:
@@ -275,7 +275,7 @@ cdef void gelqf_one(blas_int m, blas_int n, floating *A, blas_int lda, floating 
 
 cdef void multiply_transposed(Py_ssize_t m, Py_ssize_t n, const floating *L, Py_ssize_t ldl, floating *X,
                               Py_ssize_t ldx) noexcept nogil:
-    """X := Lᵀ X, X of shape (m, n), by halves, for the reason that `solve_transposed` has."""
+    """X := Lᵀ X, X of shape (m, n). It is halved for the same reason as in `solve_transposed`."""
     cdef Py_ssize_t i, j, c, h = m // 2
     cdef floating l
     if m > GELQF_TRIANGLE_LEAF:
@@ -316,8 +316,10 @@ cdef void symmetric_product(blas_int m, blas_int n, floating *M, const floating 
 
 cdef void solve_transposed(Py_ssize_t m, Py_ssize_t n, const floating *L, Py_ssize_t ldl, floating *X,
                            Py_ssize_t ldx) noexcept nogil:
-    """X := L⁻ᵀ X, X of shape (m, n), by halves: nearly all of it is gemm, which shares its work among threads
-    only where that pays; OpenBLAS's trsm does so at any size.
+    """X := L⁻ᵀ X, X of shape (m, n).
+
+    It is halved, so that nearly all of it is gemm. OpenBLAS's gemm starts threads only where that pays, its
+    trsm does at any size.
     """
     cdef Py_ssize_t i, j, c, h = m // 2
     cdef floating l
