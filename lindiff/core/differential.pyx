@@ -27,7 +27,7 @@ cimport numpy as cnp
 
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace, is_whole
 from lindiff.core.sealing cimport (
-    callers_own, is_refusal, look_again, look_at, named_seals, run_unsealed, sealed,
+    callers_own, is_refusal, look_again, look_at, name_of, named_seals, run_unsealed, sealed,
 )
 from lindiff.core.variable cimport Variable, constant_value, is_inner, value_of
 from lindiff.kernels.elementwise cimport MULTIPLY, binary, chain, chain_complex, finite, is_plain, sum_of_thin
@@ -573,10 +573,6 @@ cdef object first_of(object functions):
     if type(functions) is dict:
         functions = tuple(functions.values())
     return next(filter(None, functions), None) if type(functions) is tuple else functions
-
-
-cdef str name_of(object function):
-    return getattr(function, "__qualname__", repr(function))
 
 
 cdef class Linear(Differential):

@@ -206,9 +206,9 @@ cdef class Rule(Handler):
             outputs = [record(trace, differential, lowered[0])]
         differential.position = <Py_ssize_t>clock
         for i in range(len(leaves)):
-            node = node_of(leaves[i], trace)
+            node = node_within(leaves[i], trace)
             if node is not None:
-                outputs[i] = record(trace, both(node_of(outputs[i], trace), node), lowered[i])
+                outputs[i] = record(trace, both(node_within(outputs[i], trace), node), lowered[i])
         if any([is_inside(y, trace) for y in leaves]):  # of a transform that began after theirs
             inner, _ = pytree.flatten(self.outcome(args, kwargs)[0])
             outputs = [on_top(y, output, trace) for y, output in zip(inner, outputs)]
@@ -406,7 +406,7 @@ cdef bint closes_over(object result, Trace trace):
     return found is not None and found.level >= trace.level
 
 
-cdef object node_of(object x, Trace trace):
+cdef object node_within(object x, Trace trace):
     """The node of ``x`` in ``trace``, seen through traces inside it; None where it is constant there."""
     while type(x) is Variable:
         if (<Variable>x).node.trace is trace:
@@ -517,7 +517,7 @@ cdef object plain(object x):
     return x
 
 
-cdef object operand(object x):
+cdef object as_handled(object x):
     """An argument as handlers take it."""
     return without_shells(array_in(x) if is_table(x) else x)
 
@@ -529,9 +529,9 @@ cpdef object handle(object function, tuple args, dict kwargs):
         return unsupported(function, args, kwargs)
     checked = None if type(handler) is Constant else function
     if is_any_seen_otherwise(args, checked):
-        args = tuple([operand(x) for x in args])
+        args = tuple([as_handled(x) for x in args])
     if kwargs and is_any_seen_otherwise(tuple(kwargs.values()), checked):
-        kwargs = {name: operand(x) for name, x in kwargs.items()}
+        kwargs = {name: as_handled(x) for name, x in kwargs.items()}
     try:
         result = handler.call(args, kwargs)
     except (TypeError, ValueError) as error:

@@ -53,14 +53,14 @@ cpdef object sealed(object x, object given=None):
     if type(x) is Directions:
         return Directions(sealed(x.array))
     if isinstance(x, (tuple, list)):
-        return pytree.rebuild(x, [sealed(x[i], part_of(given, i)) for i in range(len(x))]) if x else x
+        return pytree.rebuild(x, [sealed(x[i], item_of(given, i)) for i in range(len(x))]) if x else x
     if is_inner(x):
         return pytree.replace(
-            x, [sealed(pytree.item(x, key), part_of(given, key)) for key in pytree.keys(x)])
+            x, [sealed(pytree.item(x, key), item_of(given, key)) for key in pytree.keys(x)])
     return x
 
 
-cdef object part_of(object given, object key):
+cdef object item_of(object given, object key):
     return pytree.item(given, key) if isinstance(given, (tuple, list)) or is_inner(given) else given
 
 
@@ -427,5 +427,6 @@ cdef list parameters(object function, Py_ssize_t count):
 
 
 cdef str name_of(object function):
+    """What a function is called in errors."""
     function = getattr(function, "func", function)  # of functools.partial
     return getattr(function, "__qualname__", repr(function))

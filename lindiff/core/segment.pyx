@@ -9,7 +9,7 @@ the part again, which leaves the same nodes, and walks these.
 from lindiff.core.record cimport (
     Component, Leaf, Node, NodeOfMany, Pull, Push, Record, Tangent, Trace, end, enter, leave, resume, tick,
 )
-from lindiff.core.tally cimport Tally, begin, current as current_tally, end as end_tally
+from lindiff.core.tally cimport Tally, begin_tally, current as current_tally, end_tally
 from lindiff.core.variable cimport Variable, new_variable, value_of, watch_over
 from lindiff.kernels.sizes cimport COMPARED_NUMBERS, COMPARED_SUMS
 
@@ -80,17 +80,17 @@ cdef list variables_of(list results, Trace trace, Py_ssize_t since):
     """The Variables of ``trace`` in ``results`` that were made since then, through values and tangents."""
     cdef list found = []
     for x in results:
-        find(x, trace, since, found)
+        find_newer(x, trace, since, found)
     return found
 
 
-cdef int find(object x, Trace trace, Py_ssize_t since, list found) except -1:
+cdef int find_newer(object x, Trace trace, Py_ssize_t since, list found) except -1:
     while type(x) is Variable:
         if (<Variable>x).node.trace is trace:
             if is_newer((<Variable>x).node, since):
                 found.append(x)
         elif (<Variable>x).node.trace.forward:
-            find((<Tangent>(<Variable>x).node).x_dot, trace, since, found)
+            find_newer((<Tangent>(<Variable>x).node).x_dot, trace, since, found)
         x = (<Variable>x)._value
     return 0
 
@@ -187,7 +187,7 @@ cdef class Segment(NodeOfMany):
         token = enter(self.current)
         for trace in traces:
             resume(trace)
-        tally = begin()
+        tally = begin_tally()
         try:
             found = variables_of(results_of(self.call()), self.trace, since)
         finally:
@@ -292,7 +292,7 @@ def run_segment(call, again, list guards):
     cdef list found, results, traces = []
     cdef dict nodes = {}
     cdef Cut cut
-    cdef Tally tally = begin()
+    cdef Tally tally = begin_tally()
     try:
         returned = call()
     finally:

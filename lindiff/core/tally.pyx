@@ -42,8 +42,8 @@ cdef Tally current():
     return <Tally>tally_of_this_thread if tally_of_this_thread != NULL else None
 
 
-cdef Tally begin():
-    """A new one for this thread, until ``end``."""
+cdef Tally begin_tally():
+    """A new one for this thread, until ``end_tally``."""
     global running, tally_of_this_thread
     cdef Tally tally = Tally.__new__(Tally)
     tally.outer = current()
@@ -52,7 +52,7 @@ cdef Tally begin():
     return tally
 
 
-cdef int end(Tally tally) except -1:
+cdef int end_tally(Tally tally) except -1:
     global running, tally_of_this_thread
     outer = tally.outer
     tally_of_this_thread = <PyObject *>outer if outer is not None else NULL

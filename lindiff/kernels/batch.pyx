@@ -164,7 +164,7 @@ cdef bint overlaps(Batch *b, cnp.ndarray x) noexcept:
     return False
 
 
-cdef cnp.ndarray empty(Batch *b, int dtype, int core, Py_ssize_t m, Py_ssize_t n):
+cdef cnp.ndarray empty_batch(Batch *b, int dtype, int core, Py_ssize_t m, Py_ssize_t n):
     cdef cnp.npy_intp shape[66]
     cdef int i
     for i in range(b.ndim):
@@ -178,7 +178,7 @@ cdef cnp.ndarray copy_of(Batch *b, cnp.ndarray x, int core):
     """A C-contiguous array of the batch's dtype and leading axes, filled with x."""
     cdef int ndim = cnp.PyArray_NDIM(x)
     cdef Py_ssize_t m = x.shape[ndim - core] if core > 0 else 0, n = x.shape[ndim - 1] if core == 2 else 0
-    cdef cnp.ndarray a = empty(b, b.dtype, core, m, n)
+    cdef cnp.ndarray a = empty_batch(b, b.dtype, core, m, n)
     if cnp.PyArray_TYPE(x) == b.dtype and cnp.PyArray_ISCARRAY_RO(x) and fills_batch(b, x, core):
         memcpy(cnp.PyArray_DATA(a), cnp.PyArray_DATA(x), cnp.PyArray_NBYTES(a))
     else:
@@ -223,28 +223,28 @@ cdef cnp.ndarray own(Batch *b, cnp.ndarray x, bint overwrite=False, int core=2):
 
 cdef cnp.ndarray fresh(Batch *b, Py_ssize_t m, Py_ssize_t n):
     """The next operand: new (m, n) matrices, not initialized."""
-    cdef cnp.ndarray x = empty(b, b.dtype, 2, m, n)
+    cdef cnp.ndarray x = empty_batch(b, b.dtype, 2, m, n)
     register(b, x, 2, False)
     return x
 
 
 cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n):
     """The next operand: new real vectors of length n, not initialized."""
-    cdef cnp.ndarray x = empty(b, real_type(b.dtype), 1, n, 0)
+    cdef cnp.ndarray x = empty_batch(b, real_type(b.dtype), 1, n, 0)
     register(b, x, 1, False)
     return x
 
 
 cdef cnp.ndarray fresh_scalars(Batch *b, bint real=False):
     """The next operand: a new number for each matrix, not initialized."""
-    cdef cnp.ndarray x = empty(b, real_type(b.dtype) if real else b.dtype, 0, 0, 0)
+    cdef cnp.ndarray x = empty_batch(b, real_type(b.dtype) if real else b.dtype, 0, 0, 0)
     register(b, x, 0, False)
     return x
 
 
 cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n):
     """The next operand: new BLAS integers, not initialized."""
-    cdef cnp.ndarray x = empty(b, BLAS_INTEGER, 1, n, 0)
+    cdef cnp.ndarray x = empty_batch(b, BLAS_INTEGER, 1, n, 0)
     register(b, x, 1, False)
     return x
 

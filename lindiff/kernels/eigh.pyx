@@ -13,7 +13,7 @@ from lindiff.kernels.batch cimport (
 )
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.sizes cimport SYEVD_LOOPS, SYEVD_SYMMETRIC
-from lindiff.kernels.triangles cimport mirror
+from lindiff.kernels.triangles cimport mirror, transpose_square
 from lindiff.kernels.tridiagonal cimport syev_small
 
 from numpy.linalg import LinAlgError
@@ -61,17 +61,6 @@ cdef blas_int syevd_one(blas_int n, floating *A, blas_int lda, floating *lam,
     if info == 0:
         fix_signs(n, A, lda)
     return info
-
-
-cdef void transpose_square(Py_ssize_t n, floating *A, Py_ssize_t lda) noexcept nogil:
-    """A := Aᵀ."""
-    cdef Py_ssize_t i, j
-    cdef floating x
-    for i in range(n):
-        for j in range(i):
-            x = A[i * lda + j]
-            A[i * lda + j] = A[j * lda + i]
-            A[j * lda + i] = x
 
 
 cdef blas_int eigh_one(bint lower, blas_int n, floating *A, blas_int lda, floating *w,

@@ -255,8 +255,8 @@ cdef bint inverse_factor(Py_ssize_t p, double rounding, scalar *S, scalar *inver
     return True
 
 
-cdef inline void add_rows(Py_ssize_t rows, Py_ssize_t n, const scalar *X, const Py_ssize_t *index,
-                          scalar *onto) noexcept nogil:
+cdef inline void scatter_rows(Py_ssize_t rows, Py_ssize_t n, const scalar *X, const Py_ssize_t *index,
+                              scalar *onto) noexcept nogil:
     """onto[index[i]] += X[i]."""
     cdef Py_ssize_t i, j
     for i in range(rows):
@@ -552,7 +552,7 @@ cdef void back_together(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t
         product(PLAIN, PLAIN, p, n, n, 1, G, P_f, True, Z)
         for i in range(p * n):
             Z[i] *= factor
-        add_rows(p, n, Z, o.index, <scalar *> b.B + t * g.B_step)
+        scatter_rows(p, n, Z, o.index, <scalar *> b.B + t * g.B_step)
     for i in range(p * p):
         D[i] *= half
     for i in range(p * n):
@@ -664,7 +664,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
                 bar[o.index[i] * series + j] = -weighted[i * series + j]
     if b.B != NULL:
         product(PLAIN, TRANSPOSE, p, series, n, 1, weighted, M, False, square)
-        add_rows(p, n, square, o.index, <scalar *> b.B + t * g.B_step)
+        scatter_rows(p, n, square, o.index, <scalar *> b.B + t * g.B_step)
     if b.R != NULL:
         bar = <scalar *> b.R + t * g.R_step
         if g.independent:

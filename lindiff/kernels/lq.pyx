@@ -123,7 +123,7 @@ cdef void form_q_small(Py_ssize_t m, Py_ssize_t n, floating *A, Py_ssize_t ld,
             A[i * ld + j] *= -tau[i]
 
 
-cdef inline bint is_small(blas_int m, blas_int n) noexcept nogil:
+cdef inline bint is_unblocked(blas_int m, blas_int n) noexcept nogil:
     return <Py_ssize_t> m * m * n <= GELQF_UNBLOCKED
 
 
@@ -133,7 +133,7 @@ cdef inline blas_int block_of(blas_int m) noexcept nogil:
 
 cdef Py_ssize_t gelqf_work(blas_int m, blas_int n) noexcept nogil:
     """Entries of workspace that `gelqf_one` needs: T and V of a block, and two products with rows of A."""
-    return m if is_small(m, n) else BLOCK * <Py_ssize_t> m + <Py_ssize_t> block_of(m) * (2 * m + n)
+    return m if is_unblocked(m, n) else BLOCK * <Py_ssize_t> m + <Py_ssize_t> block_of(m) * (2 * m + n)
 
 
 cdef void reflect_rows(blas_int rows, blas_int b, blas_int n, const floating *V, blas_int ldv,
@@ -146,10 +146,11 @@ cdef void reflect_rows(blas_int rows, blas_int b, blas_int n, const floating *V,
     gemm_one(False, False, rows, n, b, <floating> -1, WT, b, V, ldv, <floating> 1, C, ldc)
 
 
-cdef void factor_leaf(Py_ssize_t b, Py_ssize_t n, floating *A, Py_ssize_t lda, floating *V, Py_ssize_t ldv,
-                      floating *T, floating *tau) noexcept nogil:
-    """`factor_block` one row after the other; tau is a workspace of b entries. T is that of LAPACK's larft:
-    T_ji = -tau_i Σ_l T_jl v_l v_iᵀ, j < i.
+cdef void factor_block_by_rows(Py_ssize_t b, Py_ssize_t n, floating *A, Py_ssize_t lda, floating *V,
+                               Py_ssize_t ldv, floating *T, floating *tau) noexcept nogil:
+    """The same as `factor_block`, one row after the other; tau is a workspace of b entries.
+
+    T is that of LAPACK's larft: T_ji = -tau_i Σ_l T_jl v_l v_iᵀ, j < i.
     """
     cdef Py_ssize_t i, j, p
     cdef floating x
@@ -179,7 +180,7 @@ cdef void factor_block(blas_int b, blas_int n, floating *A, blas_int lda, floati
     cdef floating *V2
     cdef floating *T2
     if b <= GELQF_LEAF:
-        factor_leaf(b, n, A, lda, V, ldv, T, W)
+        factor_block_by_rows(b, n, A, lda, V, ldv, T, W)
         return
     V2 = V + <Py_ssize_t> h * ldv + h
     T2 = T + <Py_ssize_t> h * BLOCK + h
@@ -249,7 +250,7 @@ cdef void gelqf_one(blas_int m, blas_int n, floating *A, blas_int lda, floating 
     work has `gelqf_work(m, n)` entries.
     """
     cdef Py_ssize_t i, j, la = lda, ll = ldl
-    cdef bint small = is_small(m, n)
+    cdef bint small = is_unblocked(m, n)
     cdef floating *V = work + <Py_ssize_t> BLOCK * m
     cdef floating *W = V + <Py_ssize_t> block_of(m) * n
     if small:
@@ -304,8 +305,8 @@ cdef void l_transpose_l_bar(blas_int m, const floating *L, blas_int ldl, const f
     multiply_transposed(m, m, L, ldl, M, m)
 
 
-cdef void symmetric_product(blas_int m, blas_int n, floating *M, const floating *Q, blas_int ldq,
-                            floating beta, floating *X, blas_int ldx) noexcept nogil:
+cdef void symmetric_times(blas_int m, blas_int n, floating *M, const floating *Q, blas_int ldq,
+                          floating beta, floating *X, blas_int ldx) noexcept nogil:
     """X := copyltu(M) Q + beta X."""
     if m > GELQF_SYMMETRIC:
         rowmajor.hemm(False, True, m, n, <floating> 1, M, m, Q, ldq, beta, X, ldx)
@@ -354,7 +355,7 @@ cdef void gelqf_pullback_one(blas_int m, blas_int n, const floating *Q, blas_int
             rowmajor.gemmt(True, False, True, m, n, -one, Q_bar, ldqb, Q, ldq, beta, M, m)
         else:
             gemm_one(False, True, m, m, n, -one, Q_bar, ldqb, Q, ldq, beta, M, m)
-    symmetric_product(m, n, M, Q, ldq, one if has_q_bar else zero, Q_bar, ldqb)
+    symmetric_times(m, n, M, Q, ldq, one if has_q_bar else zero, Q_bar, ldqb)
     solve_transposed(m, n, L, ldl, Q_bar, ldqb)
 
 
@@ -398,7 +399,7 @@ cdef blas_int gelqf_item(floating *A, Batch *b) noexcept nogil:
     return 0
 
 
-cdef object factor(object A, bint with_q, bint overwrite_a, str operator):
+cdef object lq_factors(object A, bint with_q, bint overwrite_a, str operator):
     cdef Batch b
     start(&b)
     b.transpose = with_q
@@ -436,7 +437,7 @@ def gelqf(A, bint overwrite_a=False):
     >>> Q, L
     (array([[0.6, 0.8]]), array([[5.]]))
     """
-    return factor(A, True, overwrite_a, "gelqf")
+    return lq_factors(A, True, overwrite_a, "gelqf")
 
 
 def gelqf_l(A, bint overwrite_a=False):
@@ -461,10 +462,10 @@ def gelqf_l(A, bint overwrite_a=False):
     >>> gelqf_l([[3., 4.]])
     array([[5.]])
     """
-    return factor(A, False, overwrite_a, "gelqf_l")
+    return lq_factors(A, False, overwrite_a, "gelqf_l")
 
 
-cdef object singular(Batch *b, str operator):
+cdef object rank_deficient(Batch *b, str operator):
     return LinAlgError(
         f"{operator}: A has not full rank, entry {b.info - 1} of the diagonal of L is zero{place(b)}"
     )
@@ -537,7 +538,7 @@ def gelqf_pullback(Q, L, Q_bar, L_bar, bint overwrite_q_bar=False):
     b.work_size = <Py_ssize_t> b.m * b.m
     b.weight = 6
     if run(&b, gelqf_pullback_item[float], gelqf_pullback_item[double]):
-        raise singular(&b, "gelqf_pullback")
+        raise rank_deficient(&b, "gelqf_pullback")
     return qb
 
 
@@ -594,7 +595,7 @@ def gelqf_pushforward(Q, L, A_dot):
     ld = fresh(&b, b.m, b.m)
     b.weight = 6
     if run(&b, gelqf_pushforward_item[float], gelqf_pushforward_item[double]):
-        raise singular(&b, "gelqf_pushforward")
+        raise rank_deficient(&b, "gelqf_pushforward")
     return ad, ld
 
 
@@ -653,7 +654,7 @@ def gelqf_l_pullback(L, A, L_bar):
     b.work_size = <Py_ssize_t> b.m * b.m + <Py_ssize_t> b.m * b.n
     b.weight = 4
     if run(&b, gelqf_l_pullback_item[float], gelqf_l_pullback_item[double]):
-        raise singular(&b, "gelqf_l_pullback")
+        raise rank_deficient(&b, "gelqf_l_pullback")
     return a_bar
 
 
@@ -705,5 +706,5 @@ def gelqf_l_pushforward(L, A, A_dot):
     b.work_size = 2 * <Py_ssize_t> b.m * b.n
     b.weight = 4
     if run(&b, gelqf_l_pushforward_item[float], gelqf_l_pushforward_item[double]):
-        raise singular(&b, "gelqf_l_pushforward")
+        raise rank_deficient(&b, "gelqf_l_pushforward")
     return ld

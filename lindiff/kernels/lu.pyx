@@ -131,7 +131,7 @@ def getrf(A, bint overwrite_a=False):
     return a, piv
 
 
-cdef object singular(Batch *b, str operator):
+cdef object singular_matrix(Batch *b, str operator):
     return LinAlgError(
         f"{operator}: singular matrix, entry {b.info - 1} of the diagonal of L is zero{place(b)}"
     )
@@ -192,5 +192,5 @@ def getrs(LU, piv, B, transpose=False, bint overwrite_b=False):
     _piv = read_integers(&b, piv, b.m, "getrs", "piv")
     x = own(&b, x, overwrite_b)
     if run(&b, getrs_item[float], getrs_item[double], getrs_item[complex64], getrs_item[complex128]):
-        raise singular(&b, "getrs")
+        raise singular_matrix(&b, "getrs")
     return x

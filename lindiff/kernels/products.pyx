@@ -122,7 +122,7 @@ cdef blas_int gemm_item(scalar *A, Batch *b) noexcept nogil:
     return 0
 
 
-cdef int fit(Batch *b, cnp.ndarray A, cnp.ndarray B, str operator) except -1:
+cdef int fit_product(Batch *b, cnp.ndarray A, cnp.ndarray B, str operator) except -1:
     """b.m, b.n, b.k := the shape of t(A) t(B) and the inner dimension."""
     cdef int i = cnp.PyArray_NDIM(A) - 2, j = cnp.PyArray_NDIM(B) - 2
     b.m = <blas_int> A.shape[i + 1 if b.transpose else i]
@@ -164,7 +164,7 @@ def gemm2(A, B, transpose_a=False, transpose_b=False, double alpha=1.0):
     b.transpose_b = transposition(transpose_b, "gemm2", "transpose_b")
     b.alpha, b.beta = alpha, 0
     cdef cnp.ndarray a = enter(&b, A, "gemm2", "A"), y = enter(&b, B, "gemm2", "B"), c
-    fit(&b, a, y, "gemm2")
+    fit_product(&b, a, y, "gemm2")
     a = read(&b, a)
     y = read(&b, y)
     c = fresh(&b, b.m, b.n)
@@ -211,7 +211,7 @@ def gemm(A, B, C, transpose_a=False, transpose_b=False, double alpha=1.0, double
     cdef cnp.ndarray y = enter(&b, B, "gemm", "B")
     cdef cnp.ndarray c = enter(&b, C, "gemm", "C")
     cdef int ndim = cnp.PyArray_NDIM(c)
-    fit(&b, a, y, "gemm")
+    fit_product(&b, a, y, "gemm")
     if c.shape[ndim - 2] != b.m or c.shape[ndim - 1] != b.n:
         raise ValueError(
             f"gemm: C of shape {(<object> c).shape} does not fit a product of shape ({b.m}, {b.n})"

@@ -64,6 +64,17 @@ cdef void mirror_symmetric(bint lower, blas_int n, scalar *X, blas_int ldx) noex
     copy_over(lower, False, n, 1, X, ldx)
 
 
+cdef void transpose_square(Py_ssize_t n, scalar *X, Py_ssize_t ldx) noexcept nogil:
+    """X := Xᵀ."""
+    cdef Py_ssize_t i, j
+    cdef scalar x
+    for i in range(n):
+        for j in range(i):
+            x = X[i * ldx + j]
+            X[i * ldx + j] = X[j * ldx + i]
+            X[j * ldx + i] = x
+
+
 cdef void transpose_into(Py_ssize_t m, Py_ssize_t n, scalar alpha, const scalar *X, Py_ssize_t ldx,
                          scalar *Y, Py_ssize_t ldy) noexcept nogil:
     """Y := alpha Xᵀ, X of shape (m, n)."""

@@ -209,7 +209,7 @@ cdef void trsm_pullback_one(bint rightside, bint lower, int transpose, blas_int 
 
 # ---- arrays --------------------------------------------------------------------------------------
 
-cdef int fit(Batch *b, cnp.ndarray L, cnp.ndarray A, str operator, str left, str right) except -1:
+cdef int fit_triangle(Batch *b, cnp.ndarray L, cnp.ndarray A, str operator, str left, str right) except -1:
     """b.m, b.n := the shape of A, whose rows (or columns, on the right side) L must fit."""
     cdef int ndim = cnp.PyArray_NDIM(A)
     cdef blas_int order = b.n
@@ -267,7 +267,7 @@ def trmm(L, A, transpose=False, bint rightside=False, bint lower=True, double al
     start(&b)
     options(&b, transposition(transpose, "trmm"), rightside, lower, alpha)
     cdef cnp.ndarray l = square(&b, L, "trmm", "L"), a = enter(&b, A, "trmm", "A")
-    fit(&b, l, a, "trmm", "L", "A")
+    fit_triangle(&b, l, a, "trmm", "L", "A")
     l = read(&b, l)
     a = own(&b, a, overwrite_a)
     run(&b, trmm_item[float], trmm_item[double], trmm_item[complex64], trmm_item[complex128])
@@ -283,7 +283,7 @@ cdef blas_int trsm_item(scalar *L, Batch *b) noexcept nogil:
     return info
 
 
-cdef object singular(Batch *b, str operator):
+cdef object singular_triangle(Batch *b, str operator):
     return LinAlgError(f"{operator}: singular matrix, entry {b.info - 1} of the diagonal is zero{place(b)}")
 
 
@@ -329,11 +329,11 @@ def trsm(L, A, transpose=False, bint rightside=False, bint lower=True, double al
     start(&b)
     options(&b, transposition(transpose, "trsm"), rightside, lower, alpha)
     cdef cnp.ndarray l = square(&b, L, "trsm", "L"), a = enter(&b, A, "trsm", "A")
-    fit(&b, l, a, "trsm", "L", "A")
+    fit_triangle(&b, l, a, "trsm", "L", "A")
     l = read(&b, l)
     a = own(&b, a, overwrite_a)
     if run(&b, trsm_item[float], trsm_item[double], trsm_item[complex64], trsm_item[complex128]):
-        raise singular(&b, "trsm")
+        raise singular_triangle(&b, "trsm")
     return a
 
 
@@ -382,7 +382,7 @@ def trmm_pullback(L, A, B_bar, transpose=False, bint rightside=False, bint lower
     cdef cnp.ndarray l = square(&b, L, "trmm_pullback", "L")
     cdef cnp.ndarray a = enter(&b, A, "trmm_pullback", "A"), bb = enter(&b, B_bar, "trmm_pullback", "B_bar")
     cdef cnp.ndarray l_bar
-    fit(&b, l, a, "trmm_pullback", "L", "A")
+    fit_triangle(&b, l, a, "trmm_pullback", "L", "A")
     same_matrix(a, bb, "trmm_pullback", "A", "B_bar")
     l = read(&b, l)
     a = read(&b, a)
@@ -442,12 +442,12 @@ def trsm_pullback(L, B, B_bar, transpose=False, bint rightside=False, bint lower
     options(&b, transposition(transpose, "trsm_pullback"), rightside, lower, alpha)
     cdef cnp.ndarray l = square(&b, L, "trsm_pullback", "L")
     cdef cnp.ndarray x = enter(&b, B, "trsm_pullback", "B"), bb = enter(&b, B_bar, "trsm_pullback", "B_bar")
-    fit(&b, l, x, "trsm_pullback", "L", "B")
+    fit_triangle(&b, l, x, "trsm_pullback", "L", "B")
     same_matrix(x, bb, "trsm_pullback", "B", "B_bar")
     x = read(&b, x)
     bb = own(&b, bb, overwrite_b_bar)
     l = own(&b, l, overwrite_l)
     if run(&b, trsm_pullback_item[float], trsm_pullback_item[double],
            trsm_pullback_item[complex64], trsm_pullback_item[complex128]):
-        raise singular(&b, "trsm_pullback")
+        raise singular_triangle(&b, "trsm_pullback")
     return l, bb
