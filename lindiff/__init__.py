@@ -14,14 +14,14 @@ except ImportError as error:
 
 from lindiff import _libraries, linalg
 from lindiff import rules as _rules  # gives NumPy's functions their rules
-from lindiff._elsewhere import hint as _hint
-from lindiff._elsewhere import is_import as _is_import
+from lindiff.advice.classification import supported
+from lindiff.advice.elsewhere import hint as _hint
+from lindiff.advice.elsewhere import is_import as _is_import
 from lindiff.core.differential import Bilinear, Differential, Elementwise, Linear
 from lindiff.core.pytree import tree_map
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.numpy._patch import patch_numpy
-from lindiff.rules.classification import supported
 from lindiff.seeing import draw, explain, nan_check
 from lindiff.transforms.checkpoint import checkpoint
 from lindiff.transforms.constants import stop_gradient

@@ -14,8 +14,7 @@ import scipy.stats
 import lindiff as ld
 import lindiff.scipy.linalg
 import lindiff.scipy.stats
-from lindiff.core.registry import handler_kind
-from lindiff.rules.classification import (
+from lindiff.advice.classification import (
     CONSTANT_MAKERS,
     MAKERS_OF_ARRAYS,
     OF_OTHERS,
@@ -23,6 +22,7 @@ from lindiff.rules.classification import (
     SINCE,
     UNTIL,
 )
+from lindiff.core.registry import handler_kind
 
 PUBLIC = {
     prefix + name: getattr(module, name)

@@ -11,7 +11,7 @@ import pytest
 import scipy
 
 import lindiff as ld
-from lindiff._elsewhere import HINTS
+from lindiff.advice.elsewhere import HINTS
 
 PUBLIC = ["", "linalg", "numpy", "numpy.fft", "numpy.linalg", "scipy", "statespace", "testing"]
 

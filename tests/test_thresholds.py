@@ -30,37 +30,43 @@ ELEMENTS = [
     "kernels/elementwise.pyx SMALL", "core/elementwise.pyx MANY",
 ]  # fmt: skip
 BYTES = [
-    "core/differential.pyx LIGHT", "core/constants.pyx SMALL_CONSTANT", "kernels/memory.pxd LARGE",
-    "kernels/memory.pyx HUGE",
+    "kernels/sizes.pxd KEPT_ITSELF", "kernels/sizes.pxd COPIED_CONSTANT", "kernels/sizes.pxd KEPT_MEMORY",
+    "kernels/sizes.pxd HUGE_PAGES",
 ]  # fmt: skip
-MULTIPLICATIONS = ["kernels/matmul.pyx SMALL", "kernels/products.pyx SMALL", "kernels/small.pxd SMALL"]
+MULTIPLICATIONS = [
+    "kernels/sizes.pxd MATMUL_LOOPS", "kernels/sizes.pxd GEMM_LOOPS", "kernels/sizes.pxd KALMAN_LOOPS",
+]  # fmt: skip
 ORDERS = [
-    "kernels/batch.pyx SMALL", "kernels/lq.pyx SMALL", "kernels/lq.pyx BLOCK", "kernels/lq.pyx LEAF",
-    "kernels/lq.pyx TRIANGLE_LEAF", "kernels/lq.pyx LONG", "kernels/triangular.pyx SMALL",
-    "kernels/triangular.pyx SMALL_VECTOR", "kernels/cholesky.pyx TINY", "kernels/cholesky.pyx LEAF",
-    "kernels/lu.pyx SMALL", "kernels/rowmajor.pyx GEMMT_LEAF", "kernels/inverse.pyx LEAF",
-    "kernels/eigh.pyx SMALL", "kernels/eigh.pyx SMALL_PRODUCT", "kernels/tridiagonal.pyx STRIP",
-    "kernels/triangles.pyx TILE", "rules/decompositions.pyx SMALL", "rules/factorizations.pyx SMALL",
+    "kernels/sizes.pxd SHARED_ORDER", "kernels/sizes.pxd GELQF_SYMMETRIC", "kernels/sizes.pxd GELQF_BLOCK",
+    "kernels/sizes.pxd GELQF_LEAF", "kernels/sizes.pxd GELQF_TRIANGLE_LEAF", "kernels/sizes.pxd GELQF_DOT",
+    "kernels/sizes.pxd TRSM_LOOPS", "kernels/sizes.pxd TRSV_LOOPS", "kernels/sizes.pxd POTRF_LEAF_IN_PLACE",
+    "kernels/sizes.pxd POTRF_LEAF", "kernels/sizes.pxd GETRF_LOOPS", "kernels/sizes.pxd GEMMT_LEAF",
+    "kernels/sizes.pxd GETRI_LEAF", "kernels/sizes.pxd SYEVD_LOOPS", "kernels/sizes.pxd SYEVD_SYMMETRIC",
+    "kernels/sizes.pxd SYEVD_COLUMNS", "kernels/sizes.pxd TRANSPOSE_TILE", "rules/decompositions.pyx SMALL",
+    "rules/factorizations.pyx SMALL",
 ]  # fmt: skip
 OTHERS = {
-    "kernels/lq.pyx SMALL_WORK": "rows² columns: test_work_of_lq",
-    "kernels/triangular.pyx SMALL_B": "entries of the right-hand side: test_entries_beside_a_triangle",
+    "kernels/sizes.pxd GELQF_UNBLOCKED": "rows² columns: test_work_of_lq",
+    "kernels/sizes.pxd TRSM_LOOPS_ENTRIES": "entries of the right-hand side: test_entries_beside_a_triangle",
     "kernels/elementwise.pyx THIN": "columns: test_columns_of_thin_matrices",
-    "kernels/batch.pyx HOLD_GIL_BELOW": "only who holds the GIL: every batch of test_orders",
-    "kernels/memory.pyx BLOCKS": "how many blocks are kept: test_memory",
+    "kernels/sizes.pxd UNDER_GIL": "only who holds the GIL: every batch of test_orders",
+    "kernels/sizes.pxd KEPT_BLOCKS": "how many blocks are kept: test_memory",
+    "kernels/sizes.pxd KEPT_BYTES": "how much memory is kept: test_memory",
     "kernels/memory.pyx ALIGNMENT": "no size of an array",
-    "kernels/threads.pxd MOST": "threads: test_threads",
+    "kernels/sizes.pxd MOST_THREADS": "threads: test_threads",
+    "kernels/sizes.pxd WORTH_A_THREAD": "threads: test_threads",
+    "kernels/sizes.pxd BETWEEN_LOOKS": "when Ctrl-C is looked for",
     "kernels/batch.pxd OPERANDS": "no size of an array",
     "kernels/expm.pyx MAX_SQUARINGS": "never reached by finite numbers",
     "kernels/tridiagonal.pyx MOST_SWEEPS": "no size of an array",
-    "core/constants.pyx PLACE": "what is looked at: test_constants",
-    "core/constants.pyx APART": "what is looked at: test_constants",
-    "core/constants.pyx FEWEST": "what is looked at: test_constants",
-    "core/constants.pyx MOST": "what is looked at: test_constants",
-    "core/tally.pyx FEW": "what is looked at: test_checkpoint",
-    "core/sealing.pxd LOOKED_AT": "arguments, not elements",
-    "core/segment.pyx FEW": "what is looked at: test_checkpoint",
-    "core/segment.pyx BLOCKS": "what is looked at: test_checkpoint",
+    "kernels/sizes.pxd GUARDED_PLACE": "what is looked at: test_constants",
+    "kernels/sizes.pxd GUARDED_APART": "what is looked at: test_constants",
+    "kernels/sizes.pxd GUARDED_FEWEST": "what is looked at: test_constants",
+    "kernels/sizes.pxd GUARDED_MOST": "what is looked at: test_constants",
+    "kernels/sizes.pxd TALLIED_NUMBERS": "what is looked at: test_checkpoint",
+    "kernels/sizes.pxd GUARDED_ARGUMENTS": "arguments, not elements",
+    "kernels/sizes.pxd COMPARED_NUMBERS": "what is looked at: test_checkpoint",
+    "kernels/sizes.pxd COMPARED_SUMS": "what is looked at: test_checkpoint",
     "kernels/loops.pxd KINDS": "no size of an array",
     "kernels/loops.pyx AXES": "no size of an array",
     "core/elementwise.pxd OF_VALUE": "no size of an array",
@@ -326,7 +332,7 @@ def test_orders(threshold: int, name: str) -> None:
 
 
 def test_work_of_lq() -> None:
-    work = FOUND["kernels/lq.pyx SMALL_WORK"]
+    work = FOUND["kernels/sizes.pxd GELQF_UNBLOCKED"]
     for m in (9, 20, 31):
         for n in (math.ceil(work / m**2), work // m**2 + 1):
             A = numbers((m, max(n, m)), np.float64, 1)
@@ -340,7 +346,7 @@ def row_space(A: Any) -> Any:
 
 
 def test_entries_beside_a_triangle() -> None:
-    entries = FOUND["kernels/triangular.pyx SMALL_B"]
+    entries = FOUND["kernels/sizes.pxd TRSM_LOOPS_ENTRIES"]
     for n in (4, 8):
         L = numbers((n, n), np.float64, 1)
         for k in (entries // n, entries // n + 1):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import sys
 from typing import Any
 
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.backends import are_cupys, device_elementwise, device_kernels
 from lindiff.core.directions import Directions
 from lindiff.core.variable import Variable, inside, type_name, value
 from lindiff.kernels.places import add_at_places
@@ -85,7 +85,7 @@ def counterpart(function: Any, *arrays: Any) -> Any:
     """
     for x in arrays:
         like = foreign(x)
-        if like is not None and type(like).__module__.partition(".")[0] == "cupy":
+        if are_cupys(like):
             public = itertools.takewhile(lambda part: part[0] != "_", function.__module__.split("."))
             module = importlib.import_module(".".join(("cupyx", *public)))
             return getattr(module, function.__name__, function)
@@ -123,21 +123,13 @@ def by_kernel(name: str, g: Any, other: Any, *options: Any) -> Any:
 
     None where there is no kernel for what it gets.
     """
-    cupy = sys.modules.get("cupy")
-    if cupy is None:
+    array = g.array if type(g) is Directions else g
+    if not are_cupys(array) or not (are_cupys(other) or isinstance(other, (float, int, complex, np.generic))):
         return None
-    if type(g) is Directions:
-        if np.ndim(other) > g.ndim:
-            return None
-        out = by_kernel(name, g.array, other, *options)
-        return None if out is None else Directions(out)
-    if type(g) is not cupy.ndarray or not isinstance(other, (cupy.ndarray, float, int, complex, np.generic)):
+    if (np.ndim(other) > g.ndim and array is not g) or np.result_type(array, other).char not in "fdFD":
         return None
-    if np.result_type(g, other).char not in "fdFD":
-        return None
-    from lindiff_cuda import elementwise
-
-    return getattr(elementwise, name)(g, other, *options)
+    out = getattr(device_elementwise(), name)(array, other, *options)
+    return out if array is g else Directions(out)
 
 
 def add_product(total: Any, x: Any, y: Any, adjoint_x: bool, adjoint_y: bool) -> bool:
@@ -145,17 +137,14 @@ def add_product(total: Any, x: Any, y: Any, adjoint_x: bool, adjoint_y: bool) ->
 
     False where that is not the case, or they are not of one dtype.
     """
-    cupy = sys.modules.get("cupy")
-    if cupy is None or any(type(z) is not cupy.ndarray or z.dtype != total.dtype for z in (total, x, y)):
+    if not are_cupys(total, x, y) or not x.dtype == y.dtype == total.dtype:
         return False
     if total.dtype.char not in "fdFD" or total.ndim != 2 or not total.flags.c_contiguous:
         return False
     x, y = (z[:, None] if z.ndim == 1 else z for z in (x, y))
     if x.ndim != 2 or y.ndim != 2:
         return False
-    from lindiff_cuda import gemm
-
-    gemm(x, y, total, adjoint_x and "C", adjoint_y and "C", overwrite_c=True)
+    device_kernels().gemm(x, y, total, adjoint_x and "C", adjoint_y and "C", overwrite_c=True)
     return True
 
 

@@ -12,6 +12,10 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
 
+from lindiff.kernels.sizes cimport (
+    COPIED_CONSTANT, GUARDED_APART, GUARDED_FEWEST, GUARDED_MOST, GUARDED_PLACE,
+)
+
 import linecache
 import os
 
@@ -33,18 +37,7 @@ cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(
         PyTypeObject *, cnp.dtype, int, cnp.npy_intp *, cnp.npy_intp *, void *, int, PyObject *)
 
-# Constants of up to so many bytes are copied.
-cdef enum:
-    SMALL_CONSTANT = 32768
-
-cdef Py_ssize_t small_constant = SMALL_CONSTANT
-
-# What a guard looks at: one place in every APART bytes, within bounds.
-cdef enum:
-    PLACE = 32  # bytes
-    APART = 16384
-    FEWEST = 16
-    MOST = 1024
+cdef Py_ssize_t small_constant = COPIED_CONSTANT
 
 
 def copy_up_to(Py_ssize_t nbytes):
@@ -95,7 +88,7 @@ cdef inline uint64_t of_bytes(uint64_t h, const char *data, Py_ssize_t n) noexce
 
 
 cdef inline Py_ssize_t places_in(Py_ssize_t nbytes) noexcept nogil:
-    return min(max(nbytes // APART, FEWEST), MOST)
+    return min(max(nbytes // GUARDED_APART, GUARDED_FEWEST), GUARDED_MOST)
 
 
 cdef uint64_t of_block(const char *data, Py_ssize_t n) noexcept nogil:
@@ -104,20 +97,20 @@ cdef uint64_t of_block(const char *data, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t places = places_in(n), step = n // places, k
     cdef uint64_t h[4]
     cdef uint64_t bits[4]
-    cdef uintptr_t at, first = <uintptr_t>data, last = first + n - PLACE
+    cdef uintptr_t at, first = <uintptr_t>data, last = first + n - GUARDED_PLACE
     cdef uint32_t turn
-    if n < FEWEST * PLACE:
+    if n < GUARDED_FEWEST * GUARDED_PLACE:
         return of_bytes(0, data, n)
     h[0], h[1], h[2], h[3] = 0, 0, 0, 0
     for k in range(places):
         turn = <uint32_t>k * <uint32_t>2654435769  # k times the golden ratio, without its whole part
         at = first + k * step + ((turn * <uint64_t>step) >> 32)
-        memcpy(bits, <const char *>min(max(at & ~<uintptr_t>(PLACE - 1), first), last), PLACE)
+        memcpy(bits, <const char *>min(max(at & ~<uintptr_t>(GUARDED_PLACE - 1), first), last), GUARDED_PLACE)
         h[0] = onto(h[0], bits[0])
         h[1] = onto(h[1], bits[1])
         h[2] = onto(h[2], bits[2])
         h[3] = onto(h[3], bits[3])
-    memcpy(bits, <const char *>last, PLACE)
+    memcpy(bits, <const char *>last, GUARDED_PLACE)
     for k in range(4):
         h[0] = onto(onto(h[0], h[k]), bits[k])
     return h[0]
@@ -139,7 +132,7 @@ cdef uint64_t of_strided(const char *data, Py_ssize_t itemsize, int axes, const 
     cdef bint carry
     cdef int d, last = axes - 1
     cdef uint64_t h = 1
-    cdef Py_ssize_t run = max(PLACE // itemsize, 1) if strides[last] == itemsize else 1
+    cdef Py_ssize_t run = max(GUARDED_PLACE // itemsize, 1) if strides[last] == itemsize else 1
     while have_common_factor(step, dims[last]):
         step -= 1
     for d in range(last, -1, -1):

@@ -25,10 +25,11 @@ cimport numpy as cnp
 from lindiff.core.chain cimport chain_product, fit, hush, unhush
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace, is_whole
 from lindiff.core.sealing cimport (
-    LOOKED_AT, callers_own, is_refusal, look_again, look_at, named_seals, run_unsealed, sealed,
+    callers_own, is_refusal, look_again, look_at, name_of, named_seals, run_unsealed, sealed,
 )
 from lindiff.core.variable cimport Variable, constant_value, is_inner, value_of
 from lindiff.kernels.memory cimport copy
+from lindiff.kernels.sizes cimport GUARDED_ARGUMENTS, KEPT_ITSELF
 
 from lindiff.core import pytree
 from lindiff.core.directions import TAKES_ONE, Directions, count_of, one_by_one
@@ -38,10 +39,6 @@ from lindiff.core.variable import node_in, trace_inputs
 
 cnp.import_array()
 
-
-# Arrays of up to so many bytes are kept rather than replaced by a stand-in.
-cdef enum:
-    LIGHT = 4096
 
 # What a stand-in points at: one zero, at every index.
 cdef cnp.npy_intp no_strides[64]
@@ -283,7 +280,7 @@ cdef class Differential(NodeOfMany):
             cnp.PyArray_CLEARFLAGS(<cnp.ndarray>y_bar, cnp.NPY_ARRAY_WRITEABLE)
         given = y_bar if shut or overwrite else sealed(y_bar, True)
         cdef tuple looked = () if overwrite or alone else (y_bar,)
-        cdef unsigned long long marks[LOOKED_AT]
+        cdef unsigned long long marks[GUARDED_ARGUMENTS]
         look_at(looked, marks)
         try:
             x_bars = self.pull_arguments(given, overwrite)
@@ -543,10 +540,6 @@ cdef object first_of(object functions):
     return next(filter(None, functions), None) if type(functions) is tuple else functions
 
 
-cdef str name_of(object function):
-    return getattr(function, "__qualname__", repr(function))
-
-
 cdef class Linear(Differential):
     """The differential of an operation that is linear in its active inputs together.
 
@@ -694,7 +687,7 @@ cpdef object stand_in(object x):
         if not is_inner(x):
             return foreign_stand_in(x)
         return pytree.replace(x, [stand_in(pytree.item(x, key)) for key in pytree.keys(x)])
-    if cnp.PyArray_NBYTES(<cnp.ndarray>x) <= LIGHT:
+    if cnp.PyArray_NBYTES(<cnp.ndarray>x) <= KEPT_ITSELF:
         return x
     if not cnp.PyArray_ISNUMBER(<cnp.ndarray>x) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>x):
         return x
@@ -712,7 +705,7 @@ cdef object foreign_stand_in(object x):
     if type(x) is Variable or cnp.PyArray_Check(x):
         return x
     device = getattr(getattr(x, "device", None), "id", None)
-    if device is None or x.dtype.kind not in "fc" or x.nbytes <= LIGHT:
+    if device is None or x.dtype.kind not in "fc" or x.nbytes <= KEPT_ITSELF:
         return x
     key = type(x), device, x.dtype
     zero = zeros_of_dtype.get(key)

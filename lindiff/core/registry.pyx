@@ -16,7 +16,7 @@ from lindiff.core.differential cimport Differential, Elementwise, both, function
 from lindiff.core.record cimport Trace, clock, observed_step
 from lindiff.core.results cimport ARRAY, LIKE_FIRST, SCALAR, apart, lying, scalar_result, without_axes
 from lindiff.core.sealing cimport (
-    LOOKED_AT, callers_own, contents, is_refusal, look_again, look_at, named_seals, named_shut, opened,
+    callers_own, contents, is_refusal, look_again, look_at, named_seals, named_shut, opened,
     refuse_other_contents, run_unsealed, sealed, sealed_arguments, unsealed,
 )
 from lindiff.core.variable cimport (
@@ -24,6 +24,7 @@ from lindiff.core.variable cimport (
     is_table, kept, new_variable, outside, record, shares, untraced, untraced_result, value_of, view_by,
     watch, watch_over, without_shells,
 )
+from lindiff.kernels.sizes cimport GUARDED_ARGUMENTS
 
 from lindiff.core import pytree
 from lindiff.core.arrays import explain_mixture
@@ -204,9 +205,9 @@ cdef class Rule(Handler):
             outputs = [record(trace, differential, lowered[0])]
         differential.position = <Py_ssize_t>clock
         for i in range(len(leaves)):
-            node = node_of(leaves[i], trace)
+            node = node_within(leaves[i], trace)
             if node is not None:
-                outputs[i] = record(trace, both(node_of(outputs[i], trace), node), lowered[i])
+                outputs[i] = record(trace, both(node_within(outputs[i], trace), node), lowered[i])
         if any([is_inside(y, trace) for y in leaves]):  # of a transform that began after theirs
             inner, _ = pytree.flatten(self.outcome(args, kwargs)[0])
             outputs = [on_top(y, output, trace) for y, output in zip(inner, outputs)]
@@ -255,7 +256,7 @@ cdef class Rule(Handler):
     cdef tuple sealed_outcome(self, tuple values, tuple seals, unsigned long long shut, dict kwargs):
         """The same of a rule that may not know to leave its arguments as they are."""
         cdef dict by_name = sealed(kwargs) if kwargs else kwargs
-        cdef unsigned long long marks[LOOKED_AT]
+        cdef unsigned long long marks[GUARDED_ARGUMENTS]
         cdef tuple outcome
         cdef list before = contents(seals, by_name)
         look_at(values, marks)
@@ -331,7 +332,7 @@ cdef bint closes_over(object result, Trace trace):
     return found is not None and found.level >= trace.level
 
 
-cdef object node_of(object x, Trace trace):
+cdef object node_within(object x, Trace trace):
     """The node of ``x`` in ``trace``, seen through traces inside it; None where it is constant there."""
     while type(x) is Variable:
         if (<Variable>x).node.trace is trace:
@@ -442,7 +443,7 @@ cdef object plain(object x):
     return x
 
 
-cdef object operand(object x):
+cdef object as_handled(object x):
     """An argument as handlers take it."""
     return without_shells(array_in(x) if is_table(x) else x)
 
@@ -454,9 +455,9 @@ cpdef object handle(object function, tuple args, dict kwargs):
         return unsupported(function, args, kwargs)
     checked = None if type(handler) is Constant else function
     if is_any_seen_otherwise(args, checked):
-        args = tuple([operand(x) for x in args])
+        args = tuple([as_handled(x) for x in args])
     if kwargs and is_any_seen_otherwise(tuple(kwargs.values()), checked):
-        kwargs = {name: operand(x) for name, x in kwargs.items()}
+        kwargs = {name: as_handled(x) for name, x in kwargs.items()}
     try:
         result = handler.call(args, kwargs)
     except (TypeError, ValueError) as error:

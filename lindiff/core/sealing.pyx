@@ -16,6 +16,7 @@ from lindiff.core.constants cimport mark_of
 from lindiff.core.variable cimport (
     Variable, View, is_inner, new_variable, overlaps_itself, shares, view_by, watch,
 )
+from lindiff.kernels.sizes cimport GUARDED_ARGUMENTS
 
 import functools
 import inspect
@@ -52,14 +53,14 @@ cpdef object sealed(object x, object given=None):
     if type(x) is Directions:
         return Directions(sealed(x.array))
     if isinstance(x, (tuple, list)):
-        return pytree.rebuild(x, [sealed(x[i], part_of(given, i)) for i in range(len(x))]) if x else x
+        return pytree.rebuild(x, [sealed(x[i], item_of(given, i)) for i in range(len(x))]) if x else x
     if is_inner(x):
         return pytree.replace(
-            x, [sealed(pytree.item(x, key), part_of(given, key)) for key in pytree.keys(x)])
+            x, [sealed(pytree.item(x, key), item_of(given, key)) for key in pytree.keys(x)])
     return x
 
 
-cdef object part_of(object given, object key):
+cdef object item_of(object given, object key):
     return pytree.item(given, key) if isinstance(given, (tuple, list)) or is_inner(given) else given
 
 
@@ -202,7 +203,7 @@ def called(function, tuple args, dict kwargs=None):
 cdef void look_at(tuple values, unsigned long long *marks) noexcept:
     """Remember the first arrays among ``values``."""
     cdef Py_ssize_t i
-    for i in range(min(len(values), LOOKED_AT)):
+    for i in range(min(len(values), GUARDED_ARGUMENTS)):
         x = <object>PyTuple_GET_ITEM(values, i)
         if cnp.PyArray_CheckExact(x):
             marks[i] = mark_of(<cnp.ndarray>x)
@@ -211,7 +212,7 @@ cdef void look_at(tuple values, unsigned long long *marks) noexcept:
 cdef int look_again(object function, tuple values, const unsigned long long *marks) except -1:
     """Raise if one of ``values``, the arguments of ``function``, is another one than before."""
     cdef Py_ssize_t i
-    for i in range(min(len(values), LOOKED_AT)):
+    for i in range(min(len(values), GUARDED_ARGUMENTS)):
         x = <object>PyTuple_GET_ITEM(values, i)
         if cnp.PyArray_CheckExact(x) and mark_of(<cnp.ndarray>x) != marks[i]:
             argument = parameters(function, len(values))[i]
@@ -426,5 +427,6 @@ cdef list parameters(object function, Py_ssize_t count):
 
 
 cdef str name_of(object function):
+    """What a function is called in errors."""
     function = getattr(function, "func", function)  # of functools.partial
     return getattr(function, "__qualname__", repr(function))

@@ -9,19 +9,14 @@ the part again, which leaves the same nodes, and walks these.
 from lindiff.core.record cimport (
     Component, Leaf, Node, NodeOfMany, Pull, Push, Record, Tangent, Trace, end, enter, leave, resume, tick,
 )
-from lindiff.core.tally cimport Tally, begin, current as current_tally, end as end_tally
+from lindiff.core.tally cimport Tally, begin_tally, current as current_tally, end_tally
 from lindiff.core.variable cimport Variable, new_variable, value_of, watch_over
+from lindiff.kernels.sizes cimport COMPARED_NUMBERS, COMPARED_SUMS
 
 import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.record import current_trace
-
-
-# How many numbers of a large result are kept for comparison, and sums of blocks.
-cdef enum:
-    FEW = 32
-    BLOCKS = 16
 
 
 cdef class Cut:
@@ -85,17 +80,17 @@ cdef list variables_of(list results, Trace trace, Py_ssize_t since):
     """The Variables of ``trace`` in ``results`` that were made since then, through values and tangents."""
     cdef list found = []
     for x in results:
-        find(x, trace, since, found)
+        find_newer(x, trace, since, found)
     return found
 
 
-cdef int find(object x, Trace trace, Py_ssize_t since, list found) except -1:
+cdef int find_newer(object x, Trace trace, Py_ssize_t since, list found) except -1:
     while type(x) is Variable:
         if (<Variable>x).node.trace is trace:
             if is_newer((<Variable>x).node, since):
                 found.append(x)
         elif (<Variable>x).node.trace.forward:
-            find((<Tangent>(<Variable>x).node).x_dot, trace, since, found)
+            find_newer((<Tangent>(<Variable>x).node).x_dot, trace, since, found)
         x = (<Variable>x)._value
     return 0
 
@@ -192,7 +187,7 @@ cdef class Segment(NodeOfMany):
         token = enter(self.current)
         for trace in traces:
             resume(trace)
-        tally = begin()
+        tally = begin_tally()
         try:
             found = variables_of(results_of(self.call()), self.trace, since)
         finally:
@@ -239,11 +234,11 @@ cdef list traces_around(Trace current, Trace trace):
 def fingerprint(y):
     """What stands for a result when it is compared: all of its numbers where they are few; else some of them,
     and the sums of moduli in blocks."""
-    if y.size <= FEW:
+    if y.size <= COMPARED_NUMBERS:
         return (y.copy(),)
     y = y.reshape(-1)
-    blocks = y[: y.size // BLOCKS * BLOCKS].reshape(BLOCKS, -1)
-    return y[:: y.size // FEW].copy(), y[-BLOCKS:].copy(), np.abs(blocks).sum(axis=1)
+    blocks = y[: y.size // COMPARED_SUMS * COMPARED_SUMS].reshape(COMPARED_SUMS, -1)
+    return y[:: y.size // COMPARED_NUMBERS].copy(), y[-COMPARED_SUMS:].copy(), np.abs(blocks).sum(axis=1)
 
 
 def differ(tuple before, tuple after):
@@ -297,7 +292,7 @@ def run_segment(call, again, list guards):
     cdef list found, results, traces = []
     cdef dict nodes = {}
     cdef Cut cut
-    cdef Tally tally = begin()
+    cdef Tally tally = begin_tally()
     try:
         returned = call()
     finally:

@@ -20,5 +20,5 @@ cdef class Tally:
 
 cdef int running
 cdef Tally current()
-cdef Tally begin()
-cdef int end(Tally tally) except -1
+cdef Tally begin_tally()
+cdef int end_tally(Tally tally) except -1

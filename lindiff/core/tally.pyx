@@ -11,6 +11,8 @@ from cpython.object cimport PyObject
 from libc.math cimport fabs, isfinite, log2
 from libc.stdint cimport int8_t, int32_t, int64_t, uintptr_t
 
+from lindiff.kernels.sizes cimport TALLIED_NUMBERS
+
 import numpy as np
 
 cnp.import_array()
@@ -25,9 +27,6 @@ cdef extern from *:
     """
     PyObject *tally_of_this_thread
 
-# How many numbers of an array are looked at.
-cdef enum:
-    FEW = 16
 
 # The square root of the rounding error of a double: what differs by more is another number.
 cdef double ROUNDING = 2.0 ** -26
@@ -43,8 +42,8 @@ cdef Tally current():
     return <Tally>tally_of_this_thread if tally_of_this_thread != NULL else None
 
 
-cdef Tally begin():
-    """A new one for this thread, until ``end``."""
+cdef Tally begin_tally():
+    """A new one for this thread, until ``end_tally``."""
     global running, tally_of_this_thread
     cdef Tally tally = Tally.__new__(Tally)
     tally.outer = current()
@@ -53,7 +52,7 @@ cdef Tally begin():
     return tally
 
 
-cdef int end(Tally tally) except -1:
+cdef int end_tally(Tally tally) except -1:
     global running, tally_of_this_thread
     outer = tally.outer
     tally_of_this_thread = <PyObject *>outer if outer is not None else NULL
@@ -107,7 +106,7 @@ cdef class Tally:
 
     cdef int add_array(self, cnp.ndarray x) except -1:
         """Some of its elements: their sum with weights, beside the largest."""
-        cdef Py_ssize_t size = cnp.PyArray_SIZE(x), count = min(size, FEW), step, k
+        cdef Py_ssize_t size = cnp.PyArray_SIZE(x), count = min(size, TALLIED_NUMBERS), step, k
         cdef double total = 0.0, largest = 0.0, number
         self.turn += <unsigned long long>size
         if size == 0 or not cnp.PyArray_ISNOTSWAPPED(x):

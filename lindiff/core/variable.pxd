@@ -61,7 +61,14 @@ cdef class Operators:
     cdef object divide(self, object x, object y)
     cdef object power(self, object x, object y)
     cdef object matmul(self, object x, object y)
+    cdef object floor_divide(self, object x, object y)
+    cdef object remainder(self, object x, object y)
+    cdef object divmod(self, object x, object y)
     cdef object negative(self, object x)
+    cdef object absolute(self, object x)
+    cdef object real(self, Variable x)
+    cdef object imag(self, Variable x)
+    cdef object reshape(self, Variable x, object shape)
     cdef object getitem(self, Variable x, object index)
     cdef object setitem(self, Variable x, object index, object y)
     cdef object written(self, Variable x, Variable view, object window)
@@ -69,7 +76,6 @@ cdef class Operators:
     cdef object ufunc(self, object ufunc, str method, tuple inputs, dict kwargs)
     cdef object function(self, object function, tuple args, dict kwargs)
     cdef object method(self, str name)
-    cdef object refusal(self, Variable x, str wanted)
 
 
 cdef object as_value(object value)

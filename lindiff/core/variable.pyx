@@ -36,6 +36,7 @@ from lindiff.kernels.memory cimport is_large
 from lindiff.core import namespaces, pytree
 from lindiff.core.directions import Directions
 from lindiff.core.record import Record, current_trace, root_trace
+from lindiff.core.refusals import refusal
 
 cnp.import_array()
 
@@ -83,7 +84,28 @@ cdef class Operators:
     cdef object matmul(self, object x, object y):
         raise NotImplementedError
 
+    cdef object floor_divide(self, object x, object y):
+        raise NotImplementedError
+
+    cdef object remainder(self, object x, object y):
+        raise NotImplementedError
+
+    cdef object divmod(self, object x, object y):
+        raise NotImplementedError
+
     cdef object negative(self, object x):
+        raise NotImplementedError
+
+    cdef object absolute(self, object x):
+        raise NotImplementedError
+
+    cdef object real(self, Variable x):
+        raise NotImplementedError
+
+    cdef object imag(self, Variable x):
+        raise NotImplementedError
+
+    cdef object reshape(self, Variable x, object shape):
         raise NotImplementedError
 
     cdef object getitem(self, Variable x, object index):
@@ -105,9 +127,6 @@ cdef class Operators:
         raise NotImplementedError
 
     cdef object method(self, str name):
-        raise NotImplementedError
-
-    cdef object refusal(self, Variable x, str wanted):
         raise NotImplementedError
 
 
@@ -1297,7 +1316,7 @@ cdef class Variable:
             return self.as_plain_array(dtype, copy)
         if self.node.trace.level == 0:  # its record may still hold the memory
             return np.array(value(self), dtype=dtype, copy=copy)
-        raise _operators.refusal(self, "array")
+        raise refusal(self, "array")
 
     cdef object as_plain_array(self, object dtype, object copy):
         """A constant as a plain array: one that has the same memory, where NumPy's has that of an array."""
@@ -1317,7 +1336,7 @@ cdef class Variable:
         for _ in range(4):
             if frame is not None:
                 if frame.f_code.co_name == "_inplace_method":
-                    raise _operators.refusal(self, "table")
+                    raise refusal(self, "table")
                 frame = frame.f_back
         return 5000
 
@@ -1364,22 +1383,22 @@ cdef class Variable:
         return _operators.power(operand(self, other), self) if is_operand(other) else NotImplemented
 
     def __floordiv__(self, other):
-        return np.floor_divide(self, other) if is_operand(other) else NotImplemented
+        return _operators.floor_divide(self, other) if is_operand(other) else NotImplemented
 
     def __rfloordiv__(self, other):
-        return np.floor_divide(other, self) if is_operand(other) else NotImplemented
+        return _operators.floor_divide(other, self) if is_operand(other) else NotImplemented
 
     def __mod__(self, other):
-        return np.remainder(self, other) if is_operand(other) else NotImplemented
+        return _operators.remainder(self, other) if is_operand(other) else NotImplemented
 
     def __rmod__(self, other):
-        return np.remainder(other, self) if is_operand(other) else NotImplemented
+        return _operators.remainder(other, self) if is_operand(other) else NotImplemented
 
     def __divmod__(self, other):
-        return np.divmod(self, other) if is_operand(other) else NotImplemented
+        return _operators.divmod(self, other) if is_operand(other) else NotImplemented
 
     def __rdivmod__(self, other):
-        return np.divmod(other, self) if is_operand(other) else NotImplemented
+        return _operators.divmod(other, self) if is_operand(other) else NotImplemented
 
     def __neg__(self):
         return _operators.negative(self)
@@ -1393,7 +1412,7 @@ cdef class Variable:
         return out
 
     def __abs__(self):
-        return _operators.ufunc(np.absolute, "__call__", (self,), {})
+        return _operators.absolute(self)
 
     def __iadd__(self, other):
         return self + other if self._scalar else self.assign(_operators.add(self, other))
@@ -1414,10 +1433,10 @@ cdef class Variable:
         return self ** other if self._scalar else self.assign(_operators.power(self, other))
 
     def __imod__(self, other):
-        return self % other if self._scalar else self.assign(np.remainder(self, other))
+        return self % other if self._scalar else self.assign(_operators.remainder(self, other))
 
     def __ifloordiv__(self, other):
-        return self // other if self._scalar else self.assign(np.floor_divide(self, other))
+        return self // other if self._scalar else self.assign(_operators.floor_divide(self, other))
 
     cdef object assign(self, object outcome):
         """``self op= other``: this Variable takes the result, as an array's memory would."""
@@ -1594,22 +1613,22 @@ cdef class Variable:
     def __float__(self):
         if self.node.trace.level == 0:
             return float(self._value)
-        raise _operators.refusal(self, "float")
+        raise refusal(self, "float")
 
     def __int__(self):
         if self.node.trace.level == 0:
             return int(self._value)
-        raise _operators.refusal(self, "int")
+        raise refusal(self, "int")
 
     def __complex__(self):
         if self.node.trace.level == 0:
             return complex(self._value)
-        raise _operators.refusal(self, "complex")
+        raise refusal(self, "complex")
 
     def __index__(self):
         if self.node.trace.level == 0:
             return operator.index(self._value)
-        raise _operators.refusal(self, "index")
+        raise refusal(self, "index")
 
     def __bool__(self):
         return bool(value_of(self))
@@ -1680,22 +1699,22 @@ cdef class Variable:
     @property
     def real(self):
         """The real part."""
-        return np.real(self)
+        return _operators.real(self)
 
     @real.setter
     def real(self, y):
-        np.real(self)[...] = y
+        _operators.real(self)[...] = y
 
     @property
     def imag(self):
         """The imaginary part."""
-        return np.imag(self)
+        return _operators.imag(self)
 
     @imag.setter
     def imag(self, y):
         if self.dtype.kind != "c":
             raise TypeError("array does not have imaginary part to set")
-        np.imag(self)[...] = y
+        _operators.imag(self)[...] = y
 
     @property
     def flat(self):
@@ -1703,7 +1722,7 @@ cdef class Variable:
 
         Parts of it are copies.
         """
-        cdef Variable vector = np.reshape(self, -1)
+        cdef Variable vector = _operators.reshape(self, -1)
         if vector.tie is None:  # NumPy copied
             watch(self, vector, View(np.reshape, (-1,), {}))
         elif type(vector.tie.window) is not View:  # a vector already
@@ -1733,7 +1752,7 @@ cdef class Variable:
             raise TypeError("a Variable made by hand keeps its shape: write w = v.reshape(shape)")
         given.become(self)
         try:
-            reshaped = np.reshape(given, new)
+            reshaped = _operators.reshape(given, new)
             if reshaped.tie is None:
                 raise AttributeError("an array of this layout cannot take this shape without a copy: write "
                                      "v = v.reshape(shape)")

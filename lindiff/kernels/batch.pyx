@@ -6,15 +6,12 @@ from libc.string cimport memcpy
 
 from lindiff.kernels cimport memory
 from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE
+from lindiff.kernels.sizes cimport SHARED_ORDER, UNDER_GIL
 from lindiff.kernels.threads cimport run_tasks, threads_for
 
 import numpy as np
 
 cnp.import_array()
-
-cdef enum:
-    SMALL = 32            # order up to which BLAS does not start threads of its own
-    HOLD_GIL_BELOW = 32   # count * (m + n + k): less work takes about as long as giving the GIL back
 
 
 cdef void start(Batch *b) noexcept:
@@ -167,7 +164,7 @@ cdef bint overlaps(Batch *b, cnp.ndarray x) noexcept:
     return False
 
 
-cdef cnp.ndarray empty(Batch *b, int dtype, int core, Py_ssize_t m, Py_ssize_t n):
+cdef cnp.ndarray empty_batch(Batch *b, int dtype, int core, Py_ssize_t m, Py_ssize_t n):
     cdef cnp.npy_intp shape[66]
     cdef int i
     for i in range(b.ndim):
@@ -181,7 +178,7 @@ cdef cnp.ndarray copy_of(Batch *b, cnp.ndarray x, int core):
     """A C-contiguous array of the batch's dtype and leading axes, filled with x."""
     cdef int ndim = cnp.PyArray_NDIM(x)
     cdef Py_ssize_t m = x.shape[ndim - core] if core > 0 else 0, n = x.shape[ndim - 1] if core == 2 else 0
-    cdef cnp.ndarray a = empty(b, b.dtype, core, m, n)
+    cdef cnp.ndarray a = empty_batch(b, b.dtype, core, m, n)
     if cnp.PyArray_TYPE(x) == b.dtype and cnp.PyArray_ISCARRAY_RO(x) and fills_batch(b, x, core):
         memcpy(cnp.PyArray_DATA(a), cnp.PyArray_DATA(x), cnp.PyArray_NBYTES(a))
     else:
@@ -226,28 +223,28 @@ cdef cnp.ndarray own(Batch *b, cnp.ndarray x, bint overwrite=False, int core=2):
 
 cdef cnp.ndarray fresh(Batch *b, Py_ssize_t m, Py_ssize_t n):
     """The next operand: new (m, n) matrices, not initialized."""
-    cdef cnp.ndarray x = empty(b, b.dtype, 2, m, n)
+    cdef cnp.ndarray x = empty_batch(b, b.dtype, 2, m, n)
     register(b, x, 2, False)
     return x
 
 
 cdef cnp.ndarray fresh_vectors(Batch *b, Py_ssize_t n):
     """The next operand: new real vectors of length n, not initialized."""
-    cdef cnp.ndarray x = empty(b, real_type(b.dtype), 1, n, 0)
+    cdef cnp.ndarray x = empty_batch(b, real_type(b.dtype), 1, n, 0)
     register(b, x, 1, False)
     return x
 
 
 cdef cnp.ndarray fresh_scalars(Batch *b, bint real=False):
     """The next operand: a new number for each matrix, not initialized."""
-    cdef cnp.ndarray x = empty(b, real_type(b.dtype) if real else b.dtype, 0, 0, 0)
+    cdef cnp.ndarray x = empty_batch(b, real_type(b.dtype) if real else b.dtype, 0, 0, 0)
     register(b, x, 0, False)
     return x
 
 
 cdef cnp.ndarray fresh_integers(Batch *b, Py_ssize_t n):
     """The next operand: new BLAS integers, not initialized."""
-    cdef cnp.ndarray x = empty(b, BLAS_INTEGER, 1, n, 0)
+    cdef cnp.ndarray x = empty_batch(b, BLAS_INTEGER, 1, n, 0)
     register(b, x, 1, False)
     return x
 
@@ -360,7 +357,7 @@ cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=NULL, KernelC128 z=NU
     cdef void *work = NULL
     if b.dtype >= cnp.NPY_CFLOAT and c == NULL:
         raise TypeError("of this operator only float32 and float64 work")
-    if b.count > 1 and max(b.m, b.n, b.k) <= SMALL:
+    if b.count > 1 and max(b.m, b.n, b.k) <= SHARED_ORDER:
         threads = threads_for(nanoseconds(b))
     if bytes > 0:
         work = malloc(threads * bytes)
@@ -370,7 +367,7 @@ cdef int run(Batch *b, Kernel32 s, Kernel64 d, KernelC64 c=NULL, KernelC128 z=NU
         b.iwork = <blas_int *> (<char *> work + reals)
     if threads > 1:
         run_parts(b, threads, bytes, s, d, c, z)
-    elif b.count * (b.m + b.n + b.k) < HOLD_GIL_BELOW:
+    elif b.count * (b.m + b.n + b.k) < UNDER_GIL:
         loop(b, s, d, c, z)
     else:
         with nogil:

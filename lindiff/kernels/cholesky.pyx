@@ -14,16 +14,13 @@ from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN
 from lindiff.kernels.scalar cimport (
     absolute, complex64, complex128, conj, over_real, real, real_part, root, times_real,
 )
+from lindiff.kernels.sizes cimport POTRF_LEAF as LEAF, POTRF_LEAF_IN_PLACE
 from lindiff.kernels.triangles cimport keep_triangle, mirror, zero_pivot
 from lindiff.kernels.triangular cimport trsm_one, trmm_one
 
 from numpy.linalg import LinAlgError
 
 cnp.import_array()
-
-cdef enum:
-    TINY = 8    # order up to which the leaf works on strided columns; above, on a transposed copy
-    LEAF = 32   # order of the blocks that are done by plain loops, half of it for complex matrices
 
 
 cdef inline bint is_leaf(blas_int n, const scalar *A) noexcept nogil:
@@ -67,7 +64,7 @@ cdef blas_int factor(bint lower, blas_int n, scalar *A, blas_int lda) noexcept n
     cdef scalar T[LEAF * LEAF]
     cdef scalar *M
     cdef scalar *N = A + h * (ld + 1)
-    if n <= TINY or (is_leaf(n, A) and not lower):
+    if n <= POTRF_LEAF_IN_PLACE or (is_leaf(n, A) and not lower):
         return factor_leaf(n, A, 1 if lower else ld, ld if lower else 1)
     if is_leaf(n, A):
         for i in range(n):
@@ -372,7 +369,7 @@ def potrf(A, bint lower=True, bint overwrite_a=False):
     return a
 
 
-cdef object singular(Batch *b, str operator):
+cdef object singular_factor(Batch *b, str operator):
     return LinAlgError(f"{operator}: singular factor, entry {b.info - 1} of the diagonal is zero{place(b)}")
 
 
@@ -421,7 +418,7 @@ def potrf_pullback(L, L_bar, bint lower=True, bint overwrite_l_bar=False):
     lb = own(&b, lb, overwrite_l_bar)
     if run(&b, potrf_pullback_item[float], potrf_pullback_item[double],
            potrf_pullback_item[complex64], potrf_pullback_item[complex128]):
-        raise singular(&b, "potrf_pullback")
+        raise singular_factor(&b, "potrf_pullback")
     return lb
 
 
@@ -468,7 +465,7 @@ def potrf_pushforward(L, A_dot, bint lower=True):
     ad = own(&b, ad)
     if run(&b, potrf_pushforward_item[float], potrf_pushforward_item[double],
            potrf_pushforward_item[complex64], potrf_pushforward_item[complex128]):
-        raise singular(&b, "potrf_pushforward")
+        raise singular_factor(&b, "potrf_pushforward")
     return ad
 
 
@@ -512,7 +509,7 @@ def potri(L, bint lower=True, bint overwrite_l=False):
     b.lower = lower
     cdef cnp.ndarray l = own(&b, square(&b, L, "potri", "L"), overwrite_l)
     if run(&b, potri_item[float], potri_item[double], potri_item[complex64], potri_item[complex128]):
-        raise singular(&b, "potri")
+        raise singular_factor(&b, "potri")
     return l
 
 
@@ -559,7 +556,7 @@ def potri_pullback(L, B, B_bar, bint lower=True):
     bb = own(&b, bb)
     if run(&b, potri_pullback_item[float], potri_pullback_item[double],
            potri_pullback_item[complex64], potri_pullback_item[complex128]):
-        raise singular(&b, "potri_pullback")
+        raise singular_factor(&b, "potri_pullback")
     return bb
 
 
@@ -606,5 +603,5 @@ def potri_pushforward(L, B, L_dot, bint lower=True):
     ld = own(&b, ld)
     if run(&b, potri_pushforward_item[float], potri_pushforward_item[double],
            potri_pushforward_item[complex64], potri_pushforward_item[complex128]):
-        raise singular(&b, "potri_pushforward")
+        raise singular_factor(&b, "potri_pushforward")
     return ld

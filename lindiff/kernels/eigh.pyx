@@ -12,16 +12,13 @@ from lindiff.kernels.batch cimport (
     Batch, enter, fresh, fresh_vectors, lapack_workspace, own, place, read, run, same_matrix, square, start,
 )
 from lindiff.kernels.products cimport gemm_one
-from lindiff.kernels.triangles cimport mirror
+from lindiff.kernels.sizes cimport SYEVD_LOOPS, SYEVD_SYMMETRIC
+from lindiff.kernels.triangles cimport mirror, transpose_square
 from lindiff.kernels.tridiagonal cimport syev_small
 
 from numpy.linalg import LinAlgError
 
 cnp.import_array()
-
-cdef enum:
-    SMALL = 48          # order up to which plain loops beat LAPACK
-    SMALL_PRODUCT = 8   # and BLAS
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
@@ -57,24 +54,13 @@ cdef blas_int syevd_one(blas_int n, floating *A, blas_int lda, floating *lam,
     cdef blas_int info
     if not triangle_is_finite(True, n, A, lda):
         return -1
-    if n <= SMALL:
+    if n <= SYEVD_LOOPS:
         info = syev_small(n, A, lda, lam, work)
     else:
         info = rowmajor.syevd(True, n, A, lda, lam, work, lwork, NULL, 0, iwork, liwork)
     if info == 0:
         fix_signs(n, A, lda)
     return info
-
-
-cdef void transpose_square(Py_ssize_t n, floating *A, Py_ssize_t lda) noexcept nogil:
-    """A := Aᵀ."""
-    cdef Py_ssize_t i, j
-    cdef floating x
-    for i in range(n):
-        for j in range(i):
-            x = A[i * lda + j]
-            A[i * lda + j] = A[j * lda + i]
-            A[j * lda + i] = x
 
 
 cdef blas_int eigh_one(bint lower, blas_int n, floating *A, blas_int lda, floating *w,
@@ -154,7 +140,7 @@ cdef void syevd_pullback_one(bint columns, blas_int n, const floating *U, blas_i
     if has_u_bar:
         gemm_one(columns, not columns, n, n, n, one, U_bar, ldub, U, ldu, zero, T, n)
         divide_by_gaps(n, T, lam, lam_bar)
-        if n > SMALL_PRODUCT:
+        if n > SYEVD_SYMMETRIC:
             rowmajor.symm(columns, True, n, n, one, T, n, U, ldu, zero, U_bar, ldub)
         else:
             mirror(True, n, one, T, n)
@@ -179,7 +165,7 @@ cdef void syevd_pullback_one(bint columns, blas_int n, const floating *U, blas_i
 cdef inline void lower_product(bint transpose, blas_int n, const floating *A, blas_int lda,
                                const floating *B, blas_int ldb, floating *T) noexcept nogil:
     """tri(T) := A Bᵀ, or Aᵀ B, its lower triangle."""
-    if n > SMALL_PRODUCT:
+    if n > SYEVD_SYMMETRIC:
         rowmajor.gemmt(True, transpose, not transpose, n, n, <floating> 1, A, lda, B, ldb, <floating> 0, T, n)
     else:
         gemm_one(transpose, not transpose, n, n, n, <floating> 1, A, lda, B, ldb, <floating> 0, T, n)
@@ -269,7 +255,7 @@ def syevd(A, bint overwrite_a=False):
     cdef Batch b
     start(&b)
     cdef cnp.ndarray a = square(&b, A, "syevd", "A"), lam
-    if b.n <= SMALL:
+    if b.n <= SYEVD_LOOPS:
         b.work_size = 3 * b.n
     else:
         query(&b, "syevd")

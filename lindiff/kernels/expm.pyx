@@ -17,6 +17,7 @@ from lindiff.kernels.batch cimport (
 from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.rowmajor cimport blas_int, floating
+from lindiff.kernels.triangles cimport transpose_square
 
 cnp.import_array()
 
@@ -91,8 +92,8 @@ cdef double norm(Py_ssize_t n, const floating *A, floating *work) noexcept nogil
     return largest_of(n, work)
 
 
-cdef inline void product(blas_int n, const floating *A, const floating *B, floating beta,
-                         floating *C) noexcept nogil:
+cdef inline void square_product(blas_int n, const floating *A, const floating *B, floating beta,
+                                floating *C) noexcept nogil:
     """C := A B + beta C."""
     gemm_one(False, False, n, n, n, <floating> 1, A, n, B, n, beta, C, n)
 
@@ -100,12 +101,12 @@ cdef inline void product(blas_int n, const floating *A, const floating *B, float
 cdef inline void commuted(blas_int n, const floating *A, const floating *X, const floating *Y,
                           const floating *B, floating *C) noexcept nogil:
     """C := A X + Y B."""
-    product(n, A, X, <floating> 0, C)
-    product(n, Y, B, <floating> 1, C)
+    square_product(n, A, X, <floating> 0, C)
+    square_product(n, Y, B, <floating> 1, C)
 
 
-cdef void combine(Py_ssize_t size, int count, const double *c, const floating *P,
-                  floating *out) noexcept nogil:
+cdef void combine_powers(Py_ssize_t size, int count, const double *c, const floating *P,
+                         floating *out) noexcept nogil:
     """out := the sum of c[2k] P[k], for up to four matrices P[k] that lie one behind the other."""
     cdef Py_ssize_t i
     cdef floating c0 = <floating> c[0], c1, c2, c3
@@ -181,7 +182,7 @@ cdef inline int most_squarings(double size, bint double_precision) noexcept nogi
     return <int> ceil(log2(ratio)) if isfinite(ratio) and ratio > 1 else 0
 
 
-cdef int choose(blas_int n, floating *kept, floating *work, int *squarings) noexcept nogil:
+cdef int choose_approximant(blas_int n, floating *kept, floating *work, int *squarings) noexcept nogil:
     """The order of the approximant, its even powers, and the number of squarings."""
     cdef bint double_precision = floating is double
     cdef const double *bound = &BOUND64[0] if double_precision else &BOUND32[0]
@@ -200,22 +201,22 @@ cdef int choose(blas_int n, floating *kept, floating *work, int *squarings) noex
     if of_A > (1e40 if double_precision else 1e5):   # its powers would overflow
         squarings[0] = most_squarings(of_A, double_precision)
         scale_powers(n, squarings[0], 0, kept)
-        product(n, A, A, <floating> 0, A2)
-        product(n, A2, A2, <floating> 0, A4)
-        product(n, A4, A2, <floating> 0, A6)
+        square_product(n, A, A, <floating> 0, A2)
+        square_product(n, A2, A2, <floating> 0, A4)
+        square_product(n, A4, A2, <floating> 0, A6)
         return 13 if double_precision else 7
-    product(n, A, A, <floating> 0, A2)
+    square_product(n, A, A, <floating> 0, A2)
     of_A2 = norm(n, A2, work)
     # dk bounds |Aᵏ|^(1/k)
     if pow(of_A2, 0.5) <= bound[0] and extra_squarings(n, 3, A, of_A, precision, work) == 0:
         return 3
-    product(n, A2, A2, <floating> 0, A4)
+    square_product(n, A2, A2, <floating> 0, A4)
     of_A4 = norm(n, A4, work)
     d4 = pow(of_A4, 1 / 4.)
     d6 = min(pow(of_A4, 1 / 6.) * pow(of_A2, 1 / 6.), of_A)
     if max(d4, d6) <= bound[1] and extra_squarings(n, 5, A, of_A, precision, work) == 0:
         return 5
-    product(n, A4, A2, <floating> 0, A6)
+    square_product(n, A4, A2, <floating> 0, A6)
     of_A6 = norm(n, A6, work)
     d6 = pow(of_A6, 1 / 6.)
     d8 = min(d4, pow(of_A6, 1 / 8.) * pow(of_A2, 1 / 8.))
@@ -224,7 +225,7 @@ cdef int choose(blas_int n, floating *kept, floating *work, int *squarings) noex
         return 7
     if double_precision:
         if eta <= bound[3] and extra_squarings(n, 9, A, of_A, precision, work) == 0:
-            product(n, A4, A4, <floating> 0, A8)
+            square_product(n, A4, A4, <floating> 0, A8)
             return 9
         d10 = pow(of_A4, 1 / 10.) * pow(of_A6, 1 / 10.)
         eta = min(eta, max(d8, d10))
@@ -243,17 +244,17 @@ cdef void approximate(blas_int n, int m, floating *kept, blas_int *piv, floating
     cdef floating *P = kept + POWERS * size
     cdef floating *W = kept + ODD * size
     cdef floating *Q = kept + FACTORS * size
-    combine(size, powers, c + 3, P, W)
-    combine(size, powers, c + 2, P, Q)
+    combine_powers(size, powers, c + 3, P, W)
+    combine_powers(size, powers, c + 2, P, Q)
     for i in range(n):
         W[i * (n + 1)] += <floating> c[1]
         Q[i * (n + 1)] += <floating> c[0]
     if m == 13:
-        combine(size, powers, c + 9, P, R)
-        product(n, P + 2 * size, R, <floating> 1, W)
-        combine(size, powers, c + 8, P, R)
-        product(n, P + 2 * size, R, <floating> 1, Q)
-    product(n, kept, W, <floating> 0, R)
+        combine_powers(size, powers, c + 9, P, R)
+        square_product(n, P + 2 * size, R, <floating> 1, W)
+        combine_powers(size, powers, c + 8, P, R)
+        square_product(n, P + 2 * size, R, <floating> 1, Q)
+    square_product(n, kept, W, <floating> 0, R)
     for i in range(size):
         Q[i] -= R[i]
         R[i] *= 2
@@ -324,7 +325,7 @@ cdef void expm_one(blas_int n, const floating *A, bint keep, floating *kept, bla
             E[i] = <floating> exp(A[i])
         return
     memcpy(kept, A, size * sizeof(floating))
-    m = choose(n, kept, E, &s)
+    m = choose_approximant(n, kept, E, &s)
     order[0] = m
     order[1] = s
     if m == 0:
@@ -336,8 +337,8 @@ cdef void expm_one(blas_int n, const floating *A, bint keep, floating *kept, bla
     upper = is_zero_above(n, A, 1, n)
     for k in range(s + 1):
         if k > 0:
-            product(n, squared(size, k - 1, s, keep, kept, E), squared(size, k - 1, s, keep, kept, E),
-                    <floating> 0, squared(size, k, s, keep, kept, E))
+            square_product(n, squared(size, k - 1, s, keep, kept, E), squared(size, k - 1, s, keep, kept, E),
+                           <floating> 0, squared(size, k, s, keep, kept, E))
         if lower:
             refine(n, A, ldexp(1.0, k - s), n, 1, squared(size, k, s, keep, kept, E))
         if upper:
@@ -379,17 +380,17 @@ cdef void expm_frechet_one(blas_int n, floating *kept, const blas_int *piv, cons
         commuted(n, A4, M2, M4, A2, M6)
     if powers > 3:
         commuted(n, A4, M4, M4, A4, M8)
-    combine(size, powers, c + 3, M2, W_dot)
-    combine(size, powers, c + 2, M2, V_dot)
+    combine_powers(size, powers, c + 3, M2, W_dot)
+    combine_powers(size, powers, c + 2, M2, V_dot)
     if m == 13:
-        combine(size, powers, c + 9, M2, U_dot)
-        product(n, A6, U_dot, <floating> 1, W_dot)
-        combine(size, powers, c + 9, A2, U_dot)
-        product(n, M6, U_dot, <floating> 1, W_dot)
-        combine(size, powers, c + 8, M2, U_dot)
-        product(n, A6, U_dot, <floating> 1, V_dot)
-        combine(size, powers, c + 8, A2, U_dot)
-        product(n, M6, U_dot, <floating> 1, V_dot)
+        combine_powers(size, powers, c + 9, M2, U_dot)
+        square_product(n, A6, U_dot, <floating> 1, W_dot)
+        combine_powers(size, powers, c + 9, A2, U_dot)
+        square_product(n, M6, U_dot, <floating> 1, W_dot)
+        combine_powers(size, powers, c + 8, M2, U_dot)
+        square_product(n, A6, U_dot, <floating> 1, V_dot)
+        combine_powers(size, powers, c + 8, A2, U_dot)
+        square_product(n, M6, U_dot, <floating> 1, V_dot)
     commuted(n, kept, W_dot, X, W, U_dot)
     # (V - U) L = U_dot + V_dot + (U_dot - V_dot) R
     for i in range(size):
@@ -397,7 +398,7 @@ cdef void expm_frechet_one(blas_int n, floating *kept, const blas_int *piv, cons
         v = V_dot[i]
         X[i] = u + v
         U_dot[i] = u - v
-    product(n, U_dot, squared(size, 0, s, True, kept, <floating *> E), <floating> 1, X)
+    square_product(n, U_dot, squared(size, 0, s, True, kept, <floating *> E), <floating> 1, X)
     getrs_one(False, n, n, kept + FACTORS * size, n, piv, X, n)
     for k in range(s):
         commuted(n, squared(size, k, s, True, kept, <floating *> E), L, L,
@@ -405,16 +406,6 @@ cdef void expm_frechet_one(blas_int n, floating *kept, const blas_int *piv, cons
         L, L_next = L_next, L
     if s % 2:
         memcpy(X, L, size * sizeof(floating))
-
-
-cdef void transpose_square(Py_ssize_t n, floating *X) noexcept nogil:
-    cdef Py_ssize_t i, j
-    cdef floating x
-    for i in range(n):
-        for j in range(i):
-            x = X[i * n + j]
-            X[i * n + j] = X[j * n + i]
-            X[j * n + i] = x
 
 
 # ---- arrays --------------------------------------------------------------------------------------
@@ -530,10 +521,10 @@ cdef blas_int frechet_item(floating *E, Batch *b) noexcept nogil:
     if not is_kept(b, piv):
         return 1
     if b.transpose:
-        transpose_square(b.n, X)
+        transpose_square(b.n, X, b.n)
     expm_frechet_one(b.n, <floating *> b.item[1], piv, piv + b.n, E, X, <floating *> b.work)
     if b.transpose:
-        transpose_square(b.n, X)
+        transpose_square(b.n, X, b.n)
     return 0
 
 

@@ -8,21 +8,17 @@ from libc.math cimport log
 from libc.string cimport memcpy
 
 from lindiff.kernels.batch cimport (
-    Batch, enter, fresh, fresh_integers, fresh_scalars, own, place, read, read_integers, run, same_matrix,
+    Batch, enter, fresh, fresh_integers, fresh_scalars, own, read, read_integers, run, same_matrix,
     square, start,
 )
-from lindiff.kernels.lu cimport exchange, getrf_one
+from lindiff.kernels.lu cimport exchange, getrf_one, singular_matrix
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, blas_int
 from lindiff.kernels.scalar cimport absolute, complex64, complex128, conjugate_all, reciprocal, scalar
+from lindiff.kernels.sizes cimport GETRI_LEAF
 from lindiff.kernels.triangles cimport transpose_into, zero_pivot
 
-from numpy.linalg import LinAlgError
-
 cnp.import_array()
-
-cdef enum:
-    LEAF = 12   # order up to which plain loops beat calls of BLAS
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
@@ -34,7 +30,7 @@ cdef void invert_lower(Py_ssize_t n, scalar *X, Py_ssize_t ldx, scalar *T) noexc
     """
     cdef Py_ssize_t i, j, c, h = n // 2
     cdef scalar x, inverse
-    if n > LEAF:
+    if n > GETRI_LEAF:
         invert_lower(h, X, ldx, T)
         invert_lower(n - h, X + h * (ldx + 1), ldx, T)
         gemm_one(PLAIN, PLAIN, <blas_int> (n - h), <blas_int> h, <blas_int> h, 1,
@@ -60,7 +56,7 @@ cdef void solve_unit_upper(Py_ssize_t n, Py_ssize_t k, const scalar *U, Py_ssize
     """X := U⁻¹ X, X of shape (n, k), U upper with a diagonal of ones, by halves."""
     cdef Py_ssize_t i, j, c, h = n // 2
     cdef scalar u
-    if n > LEAF:
+    if n > GETRI_LEAF:
         solve_unit_upper(n - h, k, U + h * (ldu + 1), ldu, X + h * ldx, ldx)
         gemm_one(PLAIN, PLAIN, <blas_int> h, <blas_int> k, <blas_int> (n - h), -1,
                  U + h, <blas_int> ldu, X + h * ldx, <blas_int> ldx, 1, X, <blas_int> ldx)
@@ -91,12 +87,6 @@ cdef void inverse_one(blas_int n, const scalar *LU, Py_ssize_t ldlu, const blas_
 
 
 # ---- arrays --------------------------------------------------------------------------------------
-
-cdef object singular(Batch *b, str operator):
-    return LinAlgError(
-        f"{operator}: singular matrix, entry {b.info - 1} of the diagonal of L is zero{place(b)}"
-    )
-
 
 cdef Py_ssize_t factors_and_quarter(Py_ssize_t n) noexcept:
     """Entries of workspace: a matrix, and what `inverse_one` needs."""
@@ -149,7 +139,7 @@ def getri(LU, piv, bint overwrite_lu=False):
     b.work_size = factors_and_quarter(b.n)
     b.weight = 4
     if run(&b, getri_item[float], getri_item[double], getri_item[complex64], getri_item[complex128]):
-        raise singular(&b, "getri")
+        raise singular_matrix(&b, "getri")
     return lu
 
 
@@ -198,7 +188,7 @@ def inverse(A):
     b.iwork_size = b.n
     b.weight = 4
     if run(&b, inverse_item[float], inverse_item[double], inverse_item[complex64], inverse_item[complex128]):
-        raise singular(&b, "inverse")
+        raise singular_matrix(&b, "inverse")
     return x
 
 
@@ -440,5 +430,5 @@ def slogdet_pullback(LU, piv, log_bar):
     b.work_size = factors_and_quarter(b.n)
     if run(&b, slogdet_pullback_item[float], slogdet_pullback_item[double],
            slogdet_pullback_item[complex64], slogdet_pullback_item[complex128]):
-        raise singular(&b, "slogdet")
+        raise singular_matrix(&b, "slogdet")
     return a_bar

@@ -36,6 +36,7 @@ from libc.string cimport memcpy
 
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, real_part, scalar
+from lindiff.kernels.sizes cimport BETWEEN_LOOKS
 from lindiff.kernels.small cimport product, symmetric_product
 
 import threading
@@ -49,8 +50,6 @@ cdef extern from "<complex.h>" nogil:
 
 cnp.import_array()
 
-# Multiplications between two looks for Ctrl-C.
-cdef double CHUNK = 2e7
 cdef double EPS = np.finfo(np.float64).eps
 cdef double EPS_FLOAT = np.finfo(np.float32).eps
 
@@ -204,7 +203,13 @@ cdef double scaled_change(bint transpose, Py_ssize_t n, const scalar *A, const s
 
 cdef bint comes_to_rest(bint transpose, Model *g, const scalar *A, const scalar *new, const scalar *old,
                         Rest *rest) noexcept nogil:
-    """Whether what is still to come of a geometric approach stays within the tolerance."""
+    """Whether the covariance has come to its steady state: all its further changes together stay within the
+    tolerance.
+
+    The changes of one step and the next have a ratio, and later ones are taken to shrink by it, too. What is
+    still to come is then the sum of a geometric series, change · ratio / (1 - ratio). A change of no more
+    than rounding is taken for the last one.
+    """
     cdef double change, ratio
     if g.tolerance < 0:
         return False
@@ -250,8 +255,8 @@ cdef bint inverse_factor(Py_ssize_t p, double rounding, scalar *S, scalar *inver
     return True
 
 
-cdef inline void add_rows(Py_ssize_t rows, Py_ssize_t n, const scalar *X, const Py_ssize_t *index,
-                          scalar *onto) noexcept nogil:
+cdef inline void scatter_rows(Py_ssize_t rows, Py_ssize_t n, const scalar *X, const Py_ssize_t *index,
+                              scalar *onto) noexcept nogil:
     """onto[index[i]] += X[i]."""
     cdef Py_ssize_t i, j
     for i in range(rows):
@@ -547,7 +552,7 @@ cdef void back_together(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t
         product(PLAIN, PLAIN, p, n, n, 1, G, P_f, True, Z)
         for i in range(p * n):
             Z[i] *= factor
-        add_rows(p, n, Z, o.index, <scalar *> b.B + t * g.B_step)
+        scatter_rows(p, n, Z, o.index, <scalar *> b.B + t * g.B_step)
     for i in range(p * p):
         D[i] *= half
     for i in range(p * n):
@@ -659,7 +664,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
                 bar[o.index[i] * series + j] = -weighted[i * series + j]
     if b.B != NULL:
         product(PLAIN, TRANSPOSE, p, series, n, 1, weighted, M, False, square)
-        add_rows(p, n, square, o.index, <scalar *> b.B + t * g.B_step)
+        scatter_rows(p, n, square, o.index, <scalar *> b.B + t * g.B_step)
     if b.R != NULL:
         bar = <scalar *> b.R + t * g.R_step
         if g.independent:
@@ -864,7 +869,7 @@ cdef class Sweep:
         """Steps between two looks for Ctrl-C."""
         cdef Model *g = &self.g
         cdef double step = 4.0 * g.n * g.n * (g.n + g.p) + <double> g.series * g.n * (g.n + g.p) + 100
-        return <Py_ssize_t> max(CHUNK / step, 1)
+        return <Py_ssize_t> max(BETWEEN_LOOKS / step, 1)
 
     cdef tuple run(self, Py_ssize_t first, cnp.ndarray gram):
         """The filter over the block that begins there; the moments predicted after it."""

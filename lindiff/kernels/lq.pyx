@@ -12,6 +12,9 @@ from lindiff.kernels.batch cimport (
     Batch, enter, fresh, misfit, own, place, read, run, same_matrix, square, start,
 )
 from lindiff.kernels.products cimport gemm_one
+from lindiff.kernels.sizes cimport (
+    GELQF_BLOCK as BLOCK, GELQF_DOT, GELQF_LEAF, GELQF_SYMMETRIC, GELQF_TRIANGLE_LEAF, GELQF_UNBLOCKED,
+)
 from lindiff.kernels.triangles cimport mirror, zero_pivot
 from lindiff.kernels.triangular cimport trmm_one, trsm_one
 
@@ -19,22 +22,14 @@ from numpy.linalg import LinAlgError
 
 cnp.import_array()
 
-cdef enum:
-    SMALL = 8     # rows up to which plain loops beat calls of BLAS
-    SMALL_WORK = 12000   # rows² columns up to which one reflection after the other beats blocks of them
-    BLOCK = 32    # reflections that are applied together
-    LEAF = 4      # reflections that are found one after the other
-    TRIANGLE_LEAF = 12   # rows of a triangle for which plain loops do
-    LONG = 48     # entries from which on BLAS's dot is faster
-
 
 # ---- one matrix ----------------------------------------------------------------------------------
 
 cdef inline floating inner(Py_ssize_t n, const floating *x, const floating *y) noexcept nogil:
-    """x yᵀ; four sums at a time, since one would wait for itself."""
+    """x yᵀ. Four sums run side by side: in a single one each addition would wait for the one before it."""
     cdef Py_ssize_t j = 0
     cdef floating a = 0, b = 0, c = 0, d = 0
-    if n >= LONG:
+    if n >= GELQF_DOT:
         return rowmajor.dot(<blas_int> n, x, y)
     while j + 4 <= n:
         a += x[j] * y[j]
@@ -128,8 +123,8 @@ cdef void form_q_small(Py_ssize_t m, Py_ssize_t n, floating *A, Py_ssize_t ld,
             A[i * ld + j] *= -tau[i]
 
 
-cdef inline bint is_small(blas_int m, blas_int n) noexcept nogil:
-    return <Py_ssize_t> m * m * n <= SMALL_WORK
+cdef inline bint is_unblocked(blas_int m, blas_int n) noexcept nogil:
+    return <Py_ssize_t> m * m * n <= GELQF_UNBLOCKED
 
 
 cdef inline blas_int block_of(blas_int m) noexcept nogil:
@@ -138,7 +133,7 @@ cdef inline blas_int block_of(blas_int m) noexcept nogil:
 
 cdef Py_ssize_t gelqf_work(blas_int m, blas_int n) noexcept nogil:
     """Entries of workspace that `gelqf_one` needs: T and V of a block, and two products with rows of A."""
-    return m if is_small(m, n) else BLOCK * <Py_ssize_t> m + <Py_ssize_t> block_of(m) * (2 * m + n)
+    return m if is_unblocked(m, n) else BLOCK * <Py_ssize_t> m + <Py_ssize_t> block_of(m) * (2 * m + n)
 
 
 cdef void reflect_rows(blas_int rows, blas_int b, blas_int n, const floating *V, blas_int ldv,
@@ -151,10 +146,11 @@ cdef void reflect_rows(blas_int rows, blas_int b, blas_int n, const floating *V,
     gemm_one(False, False, rows, n, b, <floating> -1, WT, b, V, ldv, <floating> 1, C, ldc)
 
 
-cdef void factor_leaf(Py_ssize_t b, Py_ssize_t n, floating *A, Py_ssize_t lda, floating *V, Py_ssize_t ldv,
-                      floating *T, floating *tau) noexcept nogil:
-    """`factor_block` one row after the other; tau is a workspace of b entries. T is that of LAPACK's larft:
-    T_ji = -tau_i Σ_l T_jl v_l v_iᵀ, j < i.
+cdef void factor_block_by_rows(Py_ssize_t b, Py_ssize_t n, floating *A, Py_ssize_t lda, floating *V,
+                               Py_ssize_t ldv, floating *T, floating *tau) noexcept nogil:
+    """The same as `factor_block`, one row after the other; tau is a workspace of b entries.
+
+    T is that of LAPACK's larft: T_ji = -tau_i Σ_l T_jl v_l v_iᵀ, j < i.
     """
     cdef Py_ssize_t i, j, p
     cdef floating x
@@ -183,8 +179,8 @@ cdef void factor_block(blas_int b, blas_int n, floating *A, blas_int lda, floati
     cdef Py_ssize_t i, j
     cdef floating *V2
     cdef floating *T2
-    if b <= LEAF:
-        factor_leaf(b, n, A, lda, V, ldv, T, W)
+    if b <= GELQF_LEAF:
+        factor_block_by_rows(b, n, A, lda, V, ldv, T, W)
         return
     V2 = V + <Py_ssize_t> h * ldv + h
     T2 = T + <Py_ssize_t> h * BLOCK + h
@@ -254,7 +250,7 @@ cdef void gelqf_one(blas_int m, blas_int n, floating *A, blas_int lda, floating 
     work has `gelqf_work(m, n)` entries.
     """
     cdef Py_ssize_t i, j, la = lda, ll = ldl
-    cdef bint small = is_small(m, n)
+    cdef bint small = is_unblocked(m, n)
     cdef floating *V = work + <Py_ssize_t> BLOCK * m
     cdef floating *W = V + <Py_ssize_t> block_of(m) * n
     if small:
@@ -280,10 +276,10 @@ cdef void gelqf_one(blas_int m, blas_int n, floating *A, blas_int lda, floating 
 
 cdef void multiply_transposed(Py_ssize_t m, Py_ssize_t n, const floating *L, Py_ssize_t ldl, floating *X,
                               Py_ssize_t ldx) noexcept nogil:
-    """X := Lᵀ X, X of shape (m, n), by halves, for the reason that `solve_transposed` has."""
+    """X := Lᵀ X, X of shape (m, n). It is halved for the same reason as in `solve_transposed`."""
     cdef Py_ssize_t i, j, c, h = m // 2
     cdef floating l
-    if m > TRIANGLE_LEAF:
+    if m > GELQF_TRIANGLE_LEAF:
         multiply_transposed(h, n, L, ldl, X, ldx)
         gemm_one(True, False, <blas_int> h, <blas_int> n, <blas_int> (m - h), <floating> 1, L + h * ldl,
                  <blas_int> ldl, X + h * ldx, <blas_int> ldx, <floating> 1, X, <blas_int> ldx)
@@ -309,10 +305,10 @@ cdef void l_transpose_l_bar(blas_int m, const floating *L, blas_int ldl, const f
     multiply_transposed(m, m, L, ldl, M, m)
 
 
-cdef void symmetric_product(blas_int m, blas_int n, floating *M, const floating *Q, blas_int ldq,
-                            floating beta, floating *X, blas_int ldx) noexcept nogil:
+cdef void symmetric_times(blas_int m, blas_int n, floating *M, const floating *Q, blas_int ldq,
+                          floating beta, floating *X, blas_int ldx) noexcept nogil:
     """X := copyltu(M) Q + beta X."""
-    if m > SMALL:
+    if m > GELQF_SYMMETRIC:
         rowmajor.hemm(False, True, m, n, <floating> 1, M, m, Q, ldq, beta, X, ldx)
     else:
         mirror(True, m, <floating> 1, M, m)
@@ -321,12 +317,14 @@ cdef void symmetric_product(blas_int m, blas_int n, floating *M, const floating 
 
 cdef void solve_transposed(Py_ssize_t m, Py_ssize_t n, const floating *L, Py_ssize_t ldl, floating *X,
                            Py_ssize_t ldx) noexcept nogil:
-    """X := L⁻ᵀ X, X of shape (m, n), by halves: nearly all of it is gemm, which shares its work among threads
-    only where that pays; OpenBLAS's trsm does so at any size.
+    """X := L⁻ᵀ X, X of shape (m, n).
+
+    It is halved, so that nearly all of it is gemm. OpenBLAS's gemm starts threads only where that pays, its
+    trsm does at any size.
     """
     cdef Py_ssize_t i, j, c, h = m // 2
     cdef floating l
-    if m > TRIANGLE_LEAF:
+    if m > GELQF_TRIANGLE_LEAF:
         solve_transposed(m - h, n, L + h * (ldl + 1), ldl, X + h * ldx, ldx)
         gemm_one(True, False, <blas_int> h, <blas_int> n, <blas_int> (m - h), <floating> -1, L + h * ldl,
                  <blas_int> ldl, X + h * ldx, <blas_int> ldx, <floating> 1, X, <blas_int> ldx)
@@ -353,11 +351,11 @@ cdef void gelqf_pullback_one(blas_int m, blas_int n, const floating *Q, blas_int
     if L_bar != NULL:
         l_transpose_l_bar(m, L, ldl, L_bar, ldlb, M)
     if has_q_bar:
-        if m > SMALL:
+        if m > GELQF_SYMMETRIC:
             rowmajor.gemmt(True, False, True, m, n, -one, Q_bar, ldqb, Q, ldq, beta, M, m)
         else:
             gemm_one(False, True, m, m, n, -one, Q_bar, ldqb, Q, ldq, beta, M, m)
-    symmetric_product(m, n, M, Q, ldq, one if has_q_bar else zero, Q_bar, ldqb)
+    symmetric_times(m, n, M, Q, ldq, one if has_q_bar else zero, Q_bar, ldqb)
     solve_transposed(m, n, L, ldl, Q_bar, ldqb)
 
 
@@ -401,7 +399,7 @@ cdef blas_int gelqf_item(floating *A, Batch *b) noexcept nogil:
     return 0
 
 
-cdef object factor(object A, bint with_q, bint overwrite_a, str operator):
+cdef object lq_factors(object A, bint with_q, bint overwrite_a, str operator):
     cdef Batch b
     start(&b)
     b.transpose = with_q
@@ -439,7 +437,7 @@ def gelqf(A, bint overwrite_a=False):
     >>> Q, L
     (array([[0.6, 0.8]]), array([[5.]]))
     """
-    return factor(A, True, overwrite_a, "gelqf")
+    return lq_factors(A, True, overwrite_a, "gelqf")
 
 
 def gelqf_l(A, bint overwrite_a=False):
@@ -464,10 +462,10 @@ def gelqf_l(A, bint overwrite_a=False):
     >>> gelqf_l([[3., 4.]])
     array([[5.]])
     """
-    return factor(A, False, overwrite_a, "gelqf_l")
+    return lq_factors(A, False, overwrite_a, "gelqf_l")
 
 
-cdef object singular(Batch *b, str operator):
+cdef object rank_deficient(Batch *b, str operator):
     return LinAlgError(
         f"{operator}: A has not full rank, entry {b.info - 1} of the diagonal of L is zero{place(b)}"
     )
@@ -540,7 +538,7 @@ def gelqf_pullback(Q, L, Q_bar, L_bar, bint overwrite_q_bar=False):
     b.work_size = <Py_ssize_t> b.m * b.m
     b.weight = 6
     if run(&b, gelqf_pullback_item[float], gelqf_pullback_item[double]):
-        raise singular(&b, "gelqf_pullback")
+        raise rank_deficient(&b, "gelqf_pullback")
     return qb
 
 
@@ -597,7 +595,7 @@ def gelqf_pushforward(Q, L, A_dot):
     ld = fresh(&b, b.m, b.m)
     b.weight = 6
     if run(&b, gelqf_pushforward_item[float], gelqf_pushforward_item[double]):
-        raise singular(&b, "gelqf_pushforward")
+        raise rank_deficient(&b, "gelqf_pushforward")
     return ad, ld
 
 
@@ -656,7 +654,7 @@ def gelqf_l_pullback(L, A, L_bar):
     b.work_size = <Py_ssize_t> b.m * b.m + <Py_ssize_t> b.m * b.n
     b.weight = 4
     if run(&b, gelqf_l_pullback_item[float], gelqf_l_pullback_item[double]):
-        raise singular(&b, "gelqf_l_pullback")
+        raise rank_deficient(&b, "gelqf_l_pullback")
     return a_bar
 
 
@@ -708,5 +706,5 @@ def gelqf_l_pushforward(L, A, A_dot):
     b.work_size = 2 * <Py_ssize_t> b.m * b.n
     b.weight = 4
     if run(&b, gelqf_l_pushforward_item[float], gelqf_l_pushforward_item[double]):
-        raise singular(&b, "gelqf_l_pushforward")
+        raise rank_deficient(&b, "gelqf_l_pushforward")
     return ld

@@ -1,5 +1,6 @@
 """LU factors, solve and inverse, on one row-major matrix, in place."""
 
+from lindiff.kernels.batch cimport Batch
 from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.scalar cimport scalar
 
@@ -7,3 +8,4 @@ cdef void exchange(Py_ssize_t count, scalar *x, scalar *y, Py_ssize_t step) noex
 cdef blas_int getrf_one(blas_int n, scalar *A, blas_int lda, blas_int *piv) noexcept nogil
 cdef void getrs_one(int transpose, blas_int n, blas_int k, const scalar *LU, blas_int ldlu,
                     const blas_int *piv, scalar *B, blas_int ldb) noexcept nogil
+cdef object singular_matrix(Batch *b, str operator)

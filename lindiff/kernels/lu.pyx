@@ -11,15 +11,13 @@ from lindiff.kernels.batch cimport (
     Batch, enter, fresh_integers, misfit, own, place, read, read_integers, run, square, start, transposition,
 )
 from lindiff.kernels.scalar cimport complex64, complex128, divide_all, size
+from lindiff.kernels.sizes cimport GETRF_LOOPS
 from lindiff.kernels.triangles cimport zero_pivot
 from lindiff.kernels.triangular cimport trsm_one
 
 from numpy.linalg import LinAlgError
 
 cnp.import_array()
-
-cdef enum:
-    SMALL = 40   # order up to which plain loops beat a call of LAPACK
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
@@ -62,7 +60,7 @@ cdef blas_int getrf_one(blas_int n, scalar *A, blas_int lda, blas_int *piv) noex
     Returns 1 + index of a zero pivot, or 0.
     """
     cdef blas_int i
-    if n <= SMALL:
+    if n <= GETRF_LOOPS:
         getrf_small(n, A, lda, piv)
     else:
         rowmajor.getrf(n, A, lda, piv)
@@ -133,7 +131,7 @@ def getrf(A, bint overwrite_a=False):
     return a, piv
 
 
-cdef object singular(Batch *b, str operator):
+cdef object singular_matrix(Batch *b, str operator):
     return LinAlgError(
         f"{operator}: singular matrix, entry {b.info - 1} of the diagonal of L is zero{place(b)}"
     )
@@ -194,5 +192,5 @@ def getrs(LU, piv, B, transpose=False, bint overwrite_b=False):
     _piv = read_integers(&b, piv, b.m, "getrs", "piv")
     x = own(&b, x, overwrite_b)
     if run(&b, getrs_item[float], getrs_item[double], getrs_item[complex64], getrs_item[complex128]):
-        raise singular(&b, "getrs")
+        raise singular_matrix(&b, "getrs")
     return x

@@ -11,16 +11,13 @@ cimport numpy as cnp
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport empty
 from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE, blas_int, dot, gemm, gemv
+from lindiff.kernels.sizes cimport MATMUL_LOOPS
 
 cnp.import_array()
 
 ctypedef fused floating:
     float
     double
-
-# Up to this many multiplications plain loops beat a BLAS call.
-cdef enum:
-    SMALL = 729
 
 
 cdef struct Frame:
@@ -37,7 +34,7 @@ cdef inline void transpose(Frame *f) noexcept:
     f.row, f.column = f.column, f.row
 
 
-cdef inline void frame(cnp.ndarray x, int kind, bint vector_is_row, Frame *f) noexcept:
+cdef inline void matrix_frame(cnp.ndarray x, int kind, bint vector_is_row, Frame *f) noexcept:
     cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(x)
     f.data = cnp.PyArray_DATA(x)
     if cnp.PyArray_NDIM(x) == 2:
@@ -54,9 +51,10 @@ cdef inline void frame(cnp.ndarray x, int kind, bint vector_is_row, Frame *f) no
         transpose(f)
 
 
-cdef inline void product(floating *out, Py_ssize_t zr, Py_ssize_t zc, const floating *x, Py_ssize_t xr,
-                         Py_ssize_t xc, const floating *y, Py_ssize_t yr, Py_ssize_t yc, Py_ssize_t m,
-                         Py_ssize_t k, Py_ssize_t n, bint onto) noexcept nogil:
+cdef inline void strided_product(floating *out, Py_ssize_t zr, Py_ssize_t zc, const floating *x,
+                                 Py_ssize_t xr, Py_ssize_t xc, const floating *y, Py_ssize_t yr,
+                                 Py_ssize_t yc, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n,
+                                 bint onto) noexcept nogil:
     """out = x y, or out += x y if ``onto``; strides in elements."""
     cdef Py_ssize_t i, j, p
     cdef floating total
@@ -87,11 +85,11 @@ cdef inline void product(floating *out, Py_ssize_t zr, Py_ssize_t zc, const floa
 
 cdef inline void product_of(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil:
     if kind == cnp.NPY_DOUBLE:
-        product[double](<double *>z.data, z.row, z.column, <double *>x.data, x.row, x.column,
-                        <double *>y.data, y.row, y.column, x.rows, x.columns, y.columns, onto)
+        strided_product[double](<double *>z.data, z.row, z.column, <double *>x.data, x.row, x.column,
+                                <double *>y.data, y.row, y.column, x.rows, x.columns, y.columns, onto)
     else:
-        product[float](<float *>z.data, z.row, z.column, <float *>x.data, x.row, x.column,
-                       <float *>y.data, y.row, y.column, x.rows, x.columns, y.columns, onto)
+        strided_product[float](<float *>z.data, z.row, z.column, <float *>x.data, x.row, x.column,
+                               <float *>y.data, y.row, y.column, x.rows, x.columns, y.columns, onto)
 
 
 cdef inline bint stored_by_rows(Frame *f, blas_int *ld) noexcept:
@@ -181,7 +179,7 @@ cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexc
 
 
 cdef inline bint any_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
-    if x.rows * x.columns * y.columns > SMALL:
+    if x.rows * x.columns * y.columns > MATMUL_LOOPS:
         return large_product(z, x, y, kind, onto)
     product_of(z, x, y, kind, onto)
     return True
@@ -200,8 +198,8 @@ cdef object matmul(object x, object y):
     axes_y = cnp.PyArray_NDIM(<cnp.ndarray>y)
     if cnp.PyArray_TYPE(<cnp.ndarray>y) != kind or not 1 <= axes_x <= 2 or not 1 <= axes_y <= 2:
         return None
-    frame(x, kind, True, &left)
-    frame(y, kind, False, &right)
+    matrix_frame(x, kind, True, &left)
+    matrix_frame(y, kind, False, &right)
     if left.columns != right.rows:
         return None
     if axes_x == 2:
@@ -294,8 +292,8 @@ cdef object complex_matmul(object x, object y, bint adjoint_x, bint adjoint_y):
     if kind != cnp.NPY_CDOUBLE and kind != cnp.NPY_CFLOAT or not of_few_complex(x, kind) \
             or not of_few_complex(y, kind):
         return None
-    frame(x, kind, True, &left)
-    frame(y, kind, False, &right)
+    matrix_frame(x, kind, True, &left)
+    matrix_frame(y, kind, False, &right)
     x_frame = left
     y_frame = right
     if adjoint_x:
@@ -304,7 +302,7 @@ cdef object complex_matmul(object x, object y, bint adjoint_x, bint adjoint_y):
         transpose(&right)
     if left.columns != right.rows:
         return None
-    if left.rows * left.columns * right.columns > SMALL:
+    if left.rows * left.columns * right.columns > MATMUL_LOOPS:
         if cnp.PyArray_NDIM(<cnp.ndarray>x) < 2 or cnp.PyArray_NDIM(<cnp.ndarray>y) < 2:
             return None
         shape[0] = left.rows
@@ -363,7 +361,7 @@ cdef object stacked_matmul(object x, object y, bint transpose_x, bint transpose_
         transpose(&left)
     if transpose_y:
         transpose(&right)
-    if left.columns != right.rows or left.rows * left.columns * right.columns > SMALL:
+    if left.columns != right.rows or left.rows * left.columns * right.columns > MATMUL_LOOPS:
         return None
     shape[axes - 2] = result.rows = left.rows
     shape[axes - 1] = result.columns = result.row = right.columns
@@ -403,8 +401,8 @@ cdef object add_product(object total, object x, object y, bint transpose_x, bint
     kind = cnp.PyArray_TYPE(<cnp.ndarray>x)
     if cnp.PyArray_TYPE(<cnp.ndarray>y) != kind:
         return None
-    frame(x, kind, False, &left)
-    frame(y, kind, False, &right)
+    matrix_frame(x, kind, False, &left)
+    matrix_frame(y, kind, False, &right)
     if transpose_x:
         transpose(&left)
     if transpose_y:
@@ -415,13 +413,13 @@ cdef object add_product(object total, object x, object y, bint transpose_x, bint
         shape[0] = left.rows
         shape[1] = right.columns
         out = empty(2, shape, kind)
-        frame(out, kind, False, &result)
+        matrix_frame(out, kind, False, &result)
         return out if any_product(&result, &left, &right, kind, False) else None
     out = total
     if not is_plain(out) or cnp.PyArray_TYPE(out) != kind or not cnp.PyArray_ISWRITEABLE(out) \
             or not 1 <= cnp.PyArray_NDIM(out) <= 2:
         return None
-    frame(out, kind, left.rows == 1 and right.columns != 1, &result)
+    matrix_frame(out, kind, left.rows == 1 and right.columns != 1, &result)
     if result.rows != left.rows or result.columns != right.columns:
         return None
     return out if any_product(&result, &left, &right, kind, True) else None

@@ -2,8 +2,7 @@
 
 cimport numpy as cnp
 
-cdef enum:
-    LARGE = 1 << 16          # bytes from which memory is kept: below, NumPy's allocator is faster
+from lindiff.kernels.sizes cimport KEPT_MEMORY
 
 
 cdef inline bint is_large(object x):
@@ -15,7 +14,7 @@ cdef inline bint is_large(object x):
     size = cnp.PyArray_ITEMSIZE(<cnp.ndarray>x)
     for k in range(cnp.PyArray_NDIM(<cnp.ndarray>x)):
         size *= cnp.PyArray_DIM(<cnp.ndarray>x, k)
-    return size >= LARGE
+    return size >= KEPT_MEMORY
 
 
 cdef cnp.ndarray empty(int ndim, cnp.npy_intp *shape, int dtype)

@@ -3,7 +3,7 @@
 A gradient makes and drops arrays of the same few sizes again and again. From about 100 kB on, the C library
 gives such memory back to the system and asks for it anew, and the system clears it page by page: on a batch
 of (1000, 16, 16) that takes longer than the Cholesky factorization and its pullback together. At most
-RETAINED bytes are kept, for the whole process; `release` gives them back.
+KEPT_BYTES are kept, for the whole process; `release` gives them back.
 
 The arrays are ordinary ones that own their memory: NumPy lets an array name its allocator (NEP 49). NumPy
 calls an allocator under the GIL, which therefore guards the blocks here. Between `lend` and `give_back`
@@ -16,6 +16,8 @@ from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.stdint cimport uint8_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
+
+from lindiff.kernels.sizes cimport HUGE_PAGES, KEPT_BLOCKS, KEPT_BYTES
 
 cnp.import_array()
 
@@ -50,11 +52,8 @@ cdef extern from *:
     void prefer_huge_pages(char *memory, size_t size) noexcept nogil
 
 cdef enum:
-    HUGE = 1 << 22
-    BLOCKS = 32
     ALIGNMENT = 64           # a cache line; in front of the memory stands its Head
 
-cdef size_t RETAINED = <size_t> 64 << 20
 
 cdef struct Head:
     void *raw                # what malloc gave
@@ -64,7 +63,7 @@ cdef struct Block:
     void *memory
     size_t capacity
 
-cdef Block blocks[BLOCKS]    # oldest first
+cdef Block blocks[KEPT_BLOCKS]    # oldest first
 cdef int kept = 0
 cdef size_t kept_bytes = 0
 
@@ -76,7 +75,7 @@ cdef inline Head *head_of(void *memory) noexcept nogil:
 cdef void *new_block(size_t size, bint zeros) noexcept nogil:
     cdef char *raw
     cdef char *memory
-    if size < LARGE:  # as aligned as NumPy's: a Head is
+    if size < KEPT_MEMORY:  # as aligned as NumPy's: a Head is
         raw = <char *> numpys.allocator.malloc(numpys.allocator.ctx, size + sizeof(Head))
     elif zeros:  # pages that are not touched take no memory
         raw = <char *> calloc(size + ALIGNMENT + sizeof(Head), 1)
@@ -85,14 +84,14 @@ cdef void *new_block(size_t size, bint zeros) noexcept nogil:
     if raw == NULL:
         return NULL
     memory = raw + sizeof(Head)
-    if size < LARGE:
+    if size < KEPT_MEMORY:
         if zeros:
             memset(memory, 0, size)
     else:
         memory += (ALIGNMENT - <uintptr_t> memory % ALIGNMENT) % ALIGNMENT
     head_of(memory).raw = raw
     head_of(memory).capacity = size
-    if size >= HUGE:
+    if size >= HUGE_PAGES:
         prefer_huge_pages(memory, size)
     return memory
 
@@ -111,7 +110,7 @@ cdef void *kept_block(size_t size) noexcept nogil:
     """The smallest kept block that fits without waste; NULL where there is none."""
     cdef int i, best = -1
     cdef void *memory
-    if size < LARGE:
+    if size < KEPT_MEMORY:
         return NULL
     for i in range(kept):
         if size <= blocks[i].capacity <= size + size // 4 and (
@@ -136,13 +135,13 @@ cdef void give(void *ctx, void *memory, size_t size) noexcept nogil:
     if memory == NULL:
         return
     capacity = head_of(memory).capacity
-    if capacity < LARGE:
+    if capacity < KEPT_MEMORY:
         numpys.allocator.free(numpys.allocator.ctx, head_of(memory).raw, capacity + sizeof(Head))
         return
-    if capacity > RETAINED // 2:
+    if capacity > KEPT_BYTES // 2:
         free(head_of(memory).raw)
         return
-    while kept == BLOCKS or kept_bytes + capacity > RETAINED:
+    while kept == KEPT_BLOCKS or kept_bytes + capacity > KEPT_BYTES:
         free(head_of(blocks[0].memory).raw)
         forget(0)
     blocks[kept].memory = memory
@@ -198,7 +197,7 @@ cdef cnp.ndarray empty(int ndim, cnp.npy_intp *shape, int dtype):
     cdef int i
     for i in range(ndim):
         size *= shape[i]
-    if size < LARGE:
+    if size < KEPT_MEMORY:
         return cnp.PyArray_EMPTY(ndim, shape, dtype, 0)
     previous = PyDataMem_SetHandler(capsule)
     try:
@@ -210,7 +209,7 @@ cdef cnp.ndarray empty(int ndim, cnp.npy_intp *shape, int dtype):
 cdef cnp.ndarray copy(cnp.ndarray x, bint keep_order=False):
     """A copy of x, C-contiguous or in the order of its axes in memory."""
     cdef cnp.NPY_ORDER order = cnp.NPY_KEEPORDER if keep_order else cnp.NPY_CORDER
-    if cnp.PyArray_NBYTES(x) < LARGE:
+    if cnp.PyArray_NBYTES(x) < KEPT_MEMORY:
         return cnp.PyArray_NewCopy(x, order)
     previous = PyDataMem_SetHandler(capsule)
     try:

@@ -8,12 +8,10 @@ from lindiff.kernels.batch cimport (
 )
 from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, conj, conj_if, conjugate_all, times_real
+from lindiff.kernels.sizes cimport GEMM_LOOPS
 from lindiff.kernels.triangles cimport mirror, mirror_symmetric
 
 cnp.import_array()
-
-cdef enum:
-    SMALL = 512   # m * n * k up to which plain loops beat a call of BLAS
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
@@ -58,7 +56,7 @@ cdef void gemm_one(int transpose_a, int transpose_b, blas_int m, blas_int n, bla
                    const scalar *A, blas_int lda, const scalar *B, blas_int ldb,
                    double beta, scalar *C, blas_int ldc) noexcept nogil:
     """C := alpha t(A) t(B) + beta C, C of shape (m, n), k the inner dimension; alpha and beta are real."""
-    if <Py_ssize_t> m * n * k > SMALL:
+    if <Py_ssize_t> m * n * k > GEMM_LOOPS:
         rowmajor.gemm(transpose_a, transpose_b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc)
     else:
         gemm_small(m, n, k, alpha, A, 1 if transpose_a else lda, lda if transpose_a else 1,
@@ -69,7 +67,7 @@ cdef void gemm_one(int transpose_a, int transpose_b, blas_int m, blas_int n, bla
 cdef void syrk_one(int transpose, blas_int n, blas_int k, double alpha, const scalar *A, blas_int lda,
                    scalar *B, blas_int ldb) noexcept nogil:
     """B := alpha A Aᵀ, alpha Aᵀ A or alpha Aᴴ A; both triangles. t(A) is (n, k)."""
-    if <Py_ssize_t> n * n * k <= SMALL:
+    if <Py_ssize_t> n * n * k <= GEMM_LOOPS:
         gemm_one(transpose, PLAIN if transpose else TRANSPOSE, n, n, k, alpha, A, lda, A, lda,
                  0, B, ldb)
     elif transpose == ADJOINT:
@@ -98,9 +96,9 @@ cdef void syrk_pullback_one(int transpose, blas_int n, blas_int k, double alpha,
                 + conj(B_bar[j * <Py_ssize_t> ldb + i])
     if not hermitian and beta != 0:
         conjugate_all(rows, columns, A_bar, ldab)
-    if <Py_ssize_t> n * n * k > SMALL and hermitian:
+    if <Py_ssize_t> n * n * k > GEMM_LOOPS and hermitian:
         rowmajor.hemm(True, True, rows, columns, alpha, S, n, A, lda, beta, A_bar, ldab)
-    elif <Py_ssize_t> n * n * k > SMALL:
+    elif <Py_ssize_t> n * n * k > GEMM_LOOPS:
         rowmajor.symm(transpose, True, rows, columns, alpha, S, n, A, lda, beta, A_bar, ldab)
     else:
         if hermitian:
@@ -124,7 +122,7 @@ cdef blas_int gemm_item(scalar *A, Batch *b) noexcept nogil:
     return 0
 
 
-cdef int fit(Batch *b, cnp.ndarray A, cnp.ndarray B, str operator) except -1:
+cdef int fit_product(Batch *b, cnp.ndarray A, cnp.ndarray B, str operator) except -1:
     """b.m, b.n, b.k := the shape of t(A) t(B) and the inner dimension."""
     cdef int i = cnp.PyArray_NDIM(A) - 2, j = cnp.PyArray_NDIM(B) - 2
     b.m = <blas_int> A.shape[i + 1 if b.transpose else i]
@@ -166,7 +164,7 @@ def gemm2(A, B, transpose_a=False, transpose_b=False, double alpha=1.0):
     b.transpose_b = transposition(transpose_b, "gemm2", "transpose_b")
     b.alpha, b.beta = alpha, 0
     cdef cnp.ndarray a = enter(&b, A, "gemm2", "A"), y = enter(&b, B, "gemm2", "B"), c
-    fit(&b, a, y, "gemm2")
+    fit_product(&b, a, y, "gemm2")
     a = read(&b, a)
     y = read(&b, y)
     c = fresh(&b, b.m, b.n)
@@ -213,7 +211,7 @@ def gemm(A, B, C, transpose_a=False, transpose_b=False, double alpha=1.0, double
     cdef cnp.ndarray y = enter(&b, B, "gemm", "B")
     cdef cnp.ndarray c = enter(&b, C, "gemm", "C")
     cdef int ndim = cnp.PyArray_NDIM(c)
-    fit(&b, a, y, "gemm")
+    fit_product(&b, a, y, "gemm")
     if c.shape[ndim - 2] != b.m or c.shape[ndim - 1] != b.n:
         raise ValueError(
             f"gemm: C of shape {(<object> c).shape} does not fit a product of shape ({b.m}, {b.n})"

@@ -29,9 +29,7 @@ from scipy.linalg cimport cython_blas as blas
 from scipy.linalg cimport cython_lapack as lapack
 
 from lindiff.kernels.scalar cimport complex64, complex128
-
-cdef enum:
-    GEMMT_LEAF = 64   # below, one gemm on the whole block is faster than three on its parts
+from lindiff.kernels.sizes cimport GEMMT_LEAF
 
 
 cdef inline char uplo_flag(bint lower) noexcept nogil:

@@ -7,6 +7,7 @@ every entry: at complex arguments these products carry derivatives.
 
 from lindiff.kernels.rowmajor cimport blas_int, gemm, gemmt, gemv
 from lindiff.kernels.scalar cimport complex64, complex128, scalar
+from lindiff.kernels.sizes cimport KALMAN_LOOPS
 
 cdef extern from * nogil:
     """
@@ -85,17 +86,13 @@ cdef extern from * nogil:
                            Py_ssize_t ar, Py_ssize_t ac, const complex128 *B, Py_ssize_t br, Py_ssize_t bc,
                            int onto, complex128 *C)
 
-# Up to this many multiplications plain loops beat a BLAS call.
-cdef enum:
-    SMALL = 600
-
 
 cdef inline void product(int transpose_a, int transpose_b, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, int sign,
                          const scalar *A, const scalar *B, bint onto, scalar *C) noexcept nogil:
     """C := sign op(A) op(B), or C += that if `onto`: op(A) is (m, k), op(B) (k, n), sign 1 or -1."""
     cdef Py_ssize_t ar = 1 if transpose_a else k, ac = m if transpose_a else 1
     cdef Py_ssize_t br = 1 if transpose_b else n, bc = k if transpose_b else 1
-    if m * k * n > SMALL:
+    if m * k * n > KALMAN_LOOPS:
         if scalar is float or scalar is double:
             if n == 1:
                 gemv(transpose_a, <blas_int> (k if transpose_a else m), <blas_int> (m if transpose_a else k),
@@ -118,7 +115,7 @@ cdef inline void symmetric_product(int transpose_a, int transpose_b, Py_ssize_t 
                                    const scalar *A, const scalar *B, bint onto, scalar *C) noexcept nogil:
     """The same for a C (n, n) that is symmetric: one triangle is computed, and mirrored."""
     cdef Py_ssize_t i, j
-    if n * n * k > SMALL:
+    if n * n * k > KALMAN_LOOPS:
         gemmt(True, transpose_a, transpose_b, <blas_int> n, <blas_int> k, sign, A,
               <blas_int> (n if transpose_a else k), B, <blas_int> (k if transpose_b else n), onto, C,
               <blas_int> n)

@@ -2,8 +2,6 @@
 
 ctypedef void (*Work)(void *task) noexcept nogil
 
-cdef enum:
-    MOST = 64   # threads of one call
 
 cdef int threads_for(double nanoseconds) noexcept nogil
 cdef void run_tasks(Work work, char *tasks, size_t step, int count) noexcept nogil

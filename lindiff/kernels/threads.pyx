@@ -4,6 +4,8 @@ As many as the machine lends to this process, at most the OMP_NUM_THREADS that t
 lindiff is imported (or else OPENBLAS_NUM_THREADS): what holds for BLAS holds here, too.
 """
 
+from lindiff.kernels.sizes cimport MOST_THREADS, WORTH_A_THREAD
+
 cdef extern from "pythread.h" nogil:
     ctypedef void *PyThread_type_lock
     unsigned long PyThread_start_new_thread(void (*function)(void *) noexcept nogil, void *argument)
@@ -15,7 +17,6 @@ cdef extern from "pythread.h" nogil:
 
 import os
 
-cdef double WORTH = 150e3   # nanoseconds of work for each thread: to start and join one takes about 30e3
 
 cdef struct Job:
     Work work
@@ -35,8 +36,8 @@ def available():
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         given = os.environ.get(variable, "").partition(",")[0].strip()
         if given.isdigit() and int(given) > 0:
-            return min(cores, int(given), MOST)
-    return min(cores, MOST)
+            return min(cores, int(given), MOST_THREADS)
+    return min(cores, MOST_THREADS)
 
 
 cdef int limit = available()
@@ -44,7 +45,7 @@ cdef int limit = available()
 
 cdef int threads_for(double nanoseconds) noexcept nogil:
     """How many threads this much work is worth."""
-    cdef double worth = nanoseconds / WORTH
+    cdef double worth = nanoseconds / WORTH_A_THREAD
     if worth < 2 or limit == 1:
         return 1
     return limit if worth >= limit else <int> worth
@@ -58,8 +59,8 @@ cdef void do_job(void *argument) noexcept nogil:
 
 
 cdef void run_tasks(Work work, char *tasks, size_t step, int count) noexcept nogil:
-    """Call `work` on each of the tasks, which are `step` bytes apart: at most MOST, the first one here."""
-    cdef Job jobs[MOST]
+    """Call `work` on each of the tasks, `step` bytes apart: MOST_THREADS at most, the first one here."""
+    cdef Job jobs[MOST_THREADS]
     cdef int i
     for i in range(1, count):
         jobs[i].work = work

@@ -11,4 +11,5 @@ cdef void mirror(bint lower, blas_int n, double scale, scalar *X, blas_int ldx) 
 cdef void mirror_symmetric(bint lower, blas_int n, scalar *X, blas_int ldx) noexcept nogil
 cdef void transpose_into(Py_ssize_t m, Py_ssize_t n, scalar alpha, const scalar *X, Py_ssize_t ldx,
                          scalar *Y, Py_ssize_t ldy) noexcept nogil
+cdef void transpose_square(Py_ssize_t n, scalar *X, Py_ssize_t ldx) noexcept nogil
 cdef object unpaired_in(bint lower, cnp.ndarray A)

@@ -5,13 +5,12 @@ from libc.float cimport DBL_EPSILON, FLT_EPSILON
 
 from lindiff.kernels.batch cimport Batch, own, read, register, run, square, start
 from lindiff.kernels.scalar cimport complex64, complex128, conj_if, real, size, times_real
+from lindiff.kernels.sizes cimport TRANSPOSE_TILE as TILE
 
 import numpy as np
 
 cnp.import_array()
 
-cdef enum:
-    TILE = 32   # block of a transposition that stays in cache
 
 # How far, relatively, rounding parts an entry and its mirror image: a quarter of the digits, ε^¾.
 cdef double ROUNDING_SINGLE = FLT_EPSILON ** 0.75
@@ -63,6 +62,17 @@ cdef void mirror(bint lower, blas_int n, double scale, scalar *X, blas_int ldx) 
 cdef void mirror_symmetric(bint lower, blas_int n, scalar *X, blas_int ldx) noexcept nogil:
     """X := the symmetric matrix of the named triangle, without conjugation."""
     copy_over(lower, False, n, 1, X, ldx)
+
+
+cdef void transpose_square(Py_ssize_t n, scalar *X, Py_ssize_t ldx) noexcept nogil:
+    """X := Xᵀ."""
+    cdef Py_ssize_t i, j
+    cdef scalar x
+    for i in range(n):
+        for j in range(i):
+            x = X[i * ldx + j]
+            X[i * ldx + j] = X[j * ldx + i]
+            X[j * ldx + i] = x
 
 
 cdef void transpose_into(Py_ssize_t m, Py_ssize_t n, scalar alpha, const scalar *X, Py_ssize_t ldx,

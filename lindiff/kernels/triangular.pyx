@@ -12,16 +12,12 @@ from lindiff.kernels.batch cimport (
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.rowmajor cimport ADJOINT, CONJUGATE, PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, conj_if, conjugate_all, divide_all, times_real
+from lindiff.kernels.sizes cimport TRSM_LOOPS, TRSM_LOOPS_ENTRIES, TRSV_LOOPS
 from lindiff.kernels.triangles cimport keep_triangle, zero_pivot
 
 from numpy.linalg import LinAlgError
 
 cnp.import_array()
-
-cdef enum:
-    SMALL = 8           # order of a triangle up to which plain loops beat a call of BLAS
-    SMALL_B = 128       # and entries of the other matrix
-    SMALL_VECTOR = 32   # order, where the other matrix is a vector
 
 
 # ---- one matrix ----------------------------------------------------------------------------------
@@ -100,7 +96,7 @@ cdef int adjoint_of(int transpose) noexcept nogil:
 
 
 cdef inline bint is_small(bint rightside, blas_int m, blas_int n) noexcept nogil:
-    return (n if rightside else m) <= SMALL and <Py_ssize_t> m * n <= SMALL_B
+    return (n if rightside else m) <= TRSM_LOOPS and <Py_ssize_t> m * n <= TRSM_LOOPS_ENTRIES
 
 
 cdef void trsm_one(bint rightside, bint lower, int transpose, bint unit, blas_int m, blas_int n,
@@ -109,7 +105,7 @@ cdef void trsm_one(bint rightside, bint lower, int transpose, bint unit, blas_in
     """B := alpha t(L)⁻¹ B, or alpha B t(L)⁻¹; B is (m, n)."""
     cdef bint conjugate = transpose == ADJOINT or transpose == CONJUGATE
     cdef bint transposed = transpose == ADJOINT or transpose == TRANSPOSE
-    if (m if rightside else n) == 1 and (n if rightside else m) <= SMALL_VECTOR:
+    if (m if rightside else n) == 1 and (n if rightside else m) <= TRSV_LOOPS:
         scale_all(m, n, alpha, B, ldb)
         solve_vector(lower, transposed != rightside, n if rightside else m, L, ldl, conjugate,
                      B, 1 if rightside else ldb, unit)
@@ -179,7 +175,7 @@ cdef void tri_product(bint lower, bint adjoint, blas_int n, blas_int k, double a
                       scalar *C, blas_int ldc) noexcept nogil:
     """C := alpha tri(A Bᴴ), or alpha tri(Aᴴ B) if `adjoint`."""
     cdef int of_a = ADJOINT if adjoint else PLAIN, of_b = PLAIN if adjoint else ADJOINT
-    if n <= SMALL:
+    if n <= TRSM_LOOPS:
         gemm_one(of_a, of_b, n, n, k, alpha, A, lda, B, ldb, 0, C, ldc)
     else:
         rowmajor.gemmt(lower, of_a, of_b, n, k, alpha, A, lda, B, ldb, 0, C, ldc)
@@ -213,7 +209,7 @@ cdef void trsm_pullback_one(bint rightside, bint lower, int transpose, blas_int 
 
 # ---- arrays --------------------------------------------------------------------------------------
 
-cdef int fit(Batch *b, cnp.ndarray L, cnp.ndarray A, str operator, str left, str right) except -1:
+cdef int fit_triangle(Batch *b, cnp.ndarray L, cnp.ndarray A, str operator, str left, str right) except -1:
     """b.m, b.n := the shape of A, whose rows (or columns, on the right side) L must fit."""
     cdef int ndim = cnp.PyArray_NDIM(A)
     cdef blas_int order = b.n
@@ -271,7 +267,7 @@ def trmm(L, A, transpose=False, bint rightside=False, bint lower=True, double al
     start(&b)
     options(&b, transposition(transpose, "trmm"), rightside, lower, alpha)
     cdef cnp.ndarray l = square(&b, L, "trmm", "L"), a = enter(&b, A, "trmm", "A")
-    fit(&b, l, a, "trmm", "L", "A")
+    fit_triangle(&b, l, a, "trmm", "L", "A")
     l = read(&b, l)
     a = own(&b, a, overwrite_a)
     run(&b, trmm_item[float], trmm_item[double], trmm_item[complex64], trmm_item[complex128])
@@ -287,7 +283,7 @@ cdef blas_int trsm_item(scalar *L, Batch *b) noexcept nogil:
     return info
 
 
-cdef object singular(Batch *b, str operator):
+cdef object singular_triangle(Batch *b, str operator):
     return LinAlgError(f"{operator}: singular matrix, entry {b.info - 1} of the diagonal is zero{place(b)}")
 
 
@@ -333,11 +329,11 @@ def trsm(L, A, transpose=False, bint rightside=False, bint lower=True, double al
     start(&b)
     options(&b, transposition(transpose, "trsm"), rightside, lower, alpha)
     cdef cnp.ndarray l = square(&b, L, "trsm", "L"), a = enter(&b, A, "trsm", "A")
-    fit(&b, l, a, "trsm", "L", "A")
+    fit_triangle(&b, l, a, "trsm", "L", "A")
     l = read(&b, l)
     a = own(&b, a, overwrite_a)
     if run(&b, trsm_item[float], trsm_item[double], trsm_item[complex64], trsm_item[complex128]):
-        raise singular(&b, "trsm")
+        raise singular_triangle(&b, "trsm")
     return a
 
 
@@ -386,7 +382,7 @@ def trmm_pullback(L, A, B_bar, transpose=False, bint rightside=False, bint lower
     cdef cnp.ndarray l = square(&b, L, "trmm_pullback", "L")
     cdef cnp.ndarray a = enter(&b, A, "trmm_pullback", "A"), bb = enter(&b, B_bar, "trmm_pullback", "B_bar")
     cdef cnp.ndarray l_bar
-    fit(&b, l, a, "trmm_pullback", "L", "A")
+    fit_triangle(&b, l, a, "trmm_pullback", "L", "A")
     same_matrix(a, bb, "trmm_pullback", "A", "B_bar")
     l = read(&b, l)
     a = read(&b, a)
@@ -446,12 +442,12 @@ def trsm_pullback(L, B, B_bar, transpose=False, bint rightside=False, bint lower
     options(&b, transposition(transpose, "trsm_pullback"), rightside, lower, alpha)
     cdef cnp.ndarray l = square(&b, L, "trsm_pullback", "L")
     cdef cnp.ndarray x = enter(&b, B, "trsm_pullback", "B"), bb = enter(&b, B_bar, "trsm_pullback", "B_bar")
-    fit(&b, l, x, "trsm_pullback", "L", "B")
+    fit_triangle(&b, l, x, "trsm_pullback", "L", "B")
     same_matrix(x, bb, "trsm_pullback", "B", "B_bar")
     x = read(&b, x)
     bb = own(&b, bb, overwrite_b_bar)
     l = own(&b, l, overwrite_l)
     if run(&b, trsm_pullback_item[float], trsm_pullback_item[double],
            trsm_pullback_item[complex64], trsm_pullback_item[complex128]):
-        raise singular(&b, "trsm_pullback")
+        raise singular_triangle(&b, "trsm_pullback")
     return l, bb

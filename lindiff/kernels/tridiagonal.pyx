@@ -10,11 +10,11 @@ Golub and Van Loan (2013), sections 8.3.1 and 8.3.5.
 from libc.float cimport DBL_EPSILON, DBL_MIN, FLT_EPSILON, FLT_MIN
 from libc.math cimport fabs, hypot, sqrt
 
+from lindiff.kernels.sizes cimport SYEVD_COLUMNS
 from lindiff.kernels.triangles cimport mirror
 
 cdef enum:
     MOST_SWEEPS = 60   # for one eigenvalue; two are usual
-    STRIP = 8          # columns that a sweep of rotations takes together
 
 
 cdef floating scale_of(Py_ssize_t n, const floating *A, Py_ssize_t lda) noexcept nogil:
@@ -102,8 +102,8 @@ cdef inline void rotate_strip(Py_ssize_t low, Py_ssize_t high, const floating *c
                               floating *U, Py_ssize_t ld, Py_ssize_t width) noexcept nogil:
     """The rotations of `rotate_rows` on the first columns; the row on its way down stays in registers."""
     cdef Py_ssize_t i, j
-    cdef floating moving[STRIP]
-    cdef floating next[STRIP]
+    cdef floating moving[SYEVD_COLUMNS]
+    cdef floating next[SYEVD_COLUMNS]
     cdef floating *row
     cdef floating ci, si
     for j in range(width):
@@ -127,12 +127,12 @@ cdef void rotate_rows(Py_ssize_t n, Py_ssize_t low, Py_ssize_t high, const float
                       floating *U, Py_ssize_t ld) noexcept nogil:
     """Rotation i, from high - 1 down to low, turns rows i and i + 1."""
     cdef Py_ssize_t j = 0
-    while j + STRIP <= n:
-        rotate_strip(low, high, c, s, U + j, ld, STRIP)
-        j += STRIP
-    if j + STRIP // 2 <= n:
-        rotate_strip(low, high, c, s, U + j, ld, STRIP // 2)
-        j += STRIP // 2
+    while j + SYEVD_COLUMNS <= n:
+        rotate_strip(low, high, c, s, U + j, ld, SYEVD_COLUMNS)
+        j += SYEVD_COLUMNS
+    if j + SYEVD_COLUMNS // 2 <= n:
+        rotate_strip(low, high, c, s, U + j, ld, SYEVD_COLUMNS // 2)
+        j += SYEVD_COLUMNS // 2
     while j < n:
         rotate_strip(low, high, c, s, U + j, ld, 1)
         j += 1

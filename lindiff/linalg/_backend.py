@@ -1,22 +1,22 @@
 """Which code an operator runs: the kernels of the array's type, or its formula in NumPy functions.
 
 An operator is a readable formula (it serves nested derivatives and any array type that speaks NumPy's
-protocols) and, for arrays whose type has kernels, a fused in-place twin of the same name.  The choice is made
-here and nowhere else.
+protocols) and, for arrays whose type has kernels, a fused in-place twin of the same name.
+Which arrays have kernels is known to `lindiff.core.backends`.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
 
-import lindiff.kernels
+from lindiff.core.backends import device_checks, device_in_use
+from lindiff.core.backends import kernels as kernels
 from lindiff.core.directions import Directions, one_by_one
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, inside, shared_of
@@ -60,34 +60,12 @@ def renamed(error: np.linalg.LinAlgError, name: str) -> np.linalg.LinAlgError:
     return np.linalg.LinAlgError(f"{name}: {what or kernel}")
 
 
-def kernels(*arrays: Any, real: bool = False) -> Any:
-    """The module with kernels for these arrays (None among them is ignored); None if there is none.
-
-    NumPy's arrays have ``lindiff.kernels``, CuPy's have ``lindiff_cuda``, which refuses NumPy's among them.
-    With ``real``, complex arrays have none.
-    """
-    cupy = sys.modules.get("cupy")
-    found: Any = lindiff.kernels
-    for array in arrays:
-        if real and np.iscomplexobj(array):
-            return None
-        if array is None or type(array) is np.ndarray:
-            continue
-        if cupy is not None and isinstance(array, cupy.ndarray):
-            import lindiff_cuda
-
-            found = lindiff_cuda
-        elif hasattr(array, "__array_function__"):
-            return None
-    return found
-
-
 # -- what a device need not be asked again ---------------------------------------------------------------
 
 
 def _of_device(name: str) -> Any:
     """A function of ``lindiff_cuda.checks``; None as long as no thread has imported it to the end."""
-    return getattr(sys.modules.get("lindiff_cuda.checks"), name, None)
+    return getattr(device_checks(), name, None)
 
 
 def looks() -> bool:
@@ -138,7 +116,7 @@ def known_of(x: Any) -> Known | None:
 
     Only of what may lie on a device: matrices of NumPy are looked at.
     """
-    if type(x) is not Variable or "lindiff_cuda" not in sys.modules:
+    if type(x) is not Variable or not device_in_use():
         return None
     known: Known = shared_of(x).setdefault(Known, Known())
     if known.lower is None and x.base is not None and _is_transpose(inside(x), inside(x.base)):

@@ -32,6 +32,7 @@ import numpy
 
 from lindiff.numpy._asked import ask_in
 from lindiff.numpy._names import public_names, take_over
+from lindiff.rules.methods import use_namespace
 
 __all__ = public_names(numpy)
 
@@ -68,3 +69,6 @@ else:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+use_namespace(sys.modules[__name__])

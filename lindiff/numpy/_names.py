@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from lindiff.numpy._function import Function
 
-__all__ = ["public_names", "take_over", "taken_over"]
+__all__ = ["names_of_numpy", "public_names", "take_over", "taken_over"]
 
 # Functions that NumPy does not dispatch and that make arrays, or views.
 _MAKERS: list[Callable[..., Any]] = [
@@ -103,6 +104,23 @@ def taken_over(original: Any, wanted: Callable[[], bool] | None = None) -> Any:
 def _function(original: Any, wanted: Callable[[], bool] | None) -> Function:
     """One for all names that NumPy has for a function."""
     return Function(original, _LISTS.get(original, "arrays"), wanted)
+
+
+def names_of_numpy(
+    names: dict[str, Any], take: Callable[..., Any] | None = None
+) -> tuple[list[str], Callable[[], list[str]], Callable[[str], Any]]:
+    """``__all__``, ``__dir__`` and ``__getattr__`` of a module that has the names of one of NumPy's.
+
+    Parameters
+    ----------
+    names : dict
+        The ``globals()`` of ``lindiff.numpy.fft``, for instance, which has the names of ``numpy.fft``.
+    take : callable, optional
+        Makes of ``(module, name, names)`` what is found under a name; `take_over` if not given.
+    """
+    module = importlib.import_module(names["__name__"].removeprefix("lindiff."))
+    public = public_names(module)
+    return public, lambda: public, lambda name: (take or take_over)(module, name, names)
 
 
 def take_over(

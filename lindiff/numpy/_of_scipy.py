@@ -54,7 +54,7 @@ def standing_for(module: str, name: str, wanted: Callable[[], bool]) -> Any:
         Whether derivatives are asked for in this context.
     """
     theirs = getattr(sys.modules[module], name)
-    ours = importlib.import_module(f"lindiff.{module}")
+    ours = importlib.import_module(f"lindiff.scipy.{module.removeprefix('scipy.')}")
     if name not in ours.__all__ or name in _THEIRS or getattr(ours, name) is theirs:
         return theirs
     return _Standing(theirs, getattr(ours, name), wanted)

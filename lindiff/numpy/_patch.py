@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from types import MethodType, ModuleType
 from typing import Any
 
+from lindiff.core.files import is_installed
 from lindiff.core.namespaces import classes, entered, patched
 from lindiff.numpy._asked import class_of_value
 from lindiff.numpy._holders import Holder, Namespace, Reach
 from lindiff.numpy._stand_ins import StandIns
 from lindiff.numpy._types import BUILTINS
-from lindiff.rules.place import is_installed
 
 __all__ = ["patch_numpy"]
 

@@ -1,23 +1,10 @@
 """``numpy.fft`` as part of ``lindiff.numpy``."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-from lindiff.numpy._names import public_names, take_over
-
-__all__ = public_names(np.fft)
-
+from lindiff.numpy._names import names_of_numpy
 
 if TYPE_CHECKING:
     from numpy.fft import *  # noqa: F403
 else:
-
-    def __getattr__(name: str) -> Any:
-        return take_over(np.fft, name, globals())
-
-
-def __dir__() -> list[str]:
-    return __all__
+    __all__, __dir__, __getattr__ = names_of_numpy(globals())

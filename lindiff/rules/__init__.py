@@ -3,13 +3,12 @@
 In the folders ``rules`` is the readable rules, ``compiled`` what carries them out on plain arrays.
 """
 
-from lindiff.core.linearization import explain_errors
 from lindiff.rules import (  # noqa: F401
     applying,
+    batching,
     complex_domain,
     convolution,
     creation,
-    directions,
     fft,
     histograms,
     interpolation,
@@ -23,7 +22,6 @@ from lindiff.rules import (  # noqa: F401
     writers,
     zero_derivative,
 )
-from lindiff.rules.abroad import explain
 from lindiff.rules.decompositions import use_decomposition_paths
 from lindiff.rules.factorizations import use_factorization_paths
 from lindiff.rules.gaussian import use_gaussian_path
@@ -43,4 +41,3 @@ use_views()
 use_factorization_paths()
 use_decomposition_paths()
 use_gaussian_path()
-explain_errors(explain)

@@ -13,6 +13,7 @@ import numpy as np
 from lindiff.core.arrays import foreign, placed
 from lindiff.core.differential import Linear
 from lindiff.core.record import is_recording
+from lindiff.core.refusals import refusal
 from lindiff.core.registry import composed, on_values, rule
 from lindiff.core.variable import (
     Variable,
@@ -162,8 +163,6 @@ def stacked(nested: Any, dtype: Any = None) -> Any:
         return y if dtype is None else np.astype(y, np.dtype(dtype))
     plain = np.array(values, dtype=dtype)
     if found and plain.dtype.kind in "OV":
-        from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
-
         kind = "objects" if plain.dtype.kind == "O" else "records"
         variable = next(iter(found.values()))
         raise refusal(variable, kind, f"an array of {kind} would lose the derivative")

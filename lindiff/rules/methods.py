@@ -10,6 +10,7 @@ import difflib
 import functools
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from lindiff.core.variable import call, inside, is_untraced, is_writable, value
 from lindiff.rules._common import laid_out
 from lindiff.rules.writers import refuse_repeated
 
-__all__ = ["METHODS", "attribute"]
+__all__ = ["METHODS", "attribute", "use_namespace"]
 
 
 def _through(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -221,14 +222,21 @@ def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     return self[()] if self._scalar else self[...]
 
 
+_namespace: ModuleType | None = None
+
+
+def use_namespace(module: ModuleType) -> None:
+    """Let ``v.__array_namespace__()`` be this module, ``lindiff.numpy``."""
+    global _namespace
+    _namespace = module
+
+
 def namespace(self: Any, *, api_version: str | None = None) -> Any:
     """``lindiff.numpy``, for functions written against the Array API standard."""
-    import lindiff.numpy  # a floor above, which few programs need
-
     known = getattr(np, "__array_api_version__", "2022.12")
     if api_version is not None and api_version > known:
         raise ValueError(f"lindiff.numpy has version {known} of the Array API, not {api_version!r}")
-    return lindiff.numpy
+    return _namespace
 
 
 def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:

@@ -93,9 +93,26 @@ cdef class RulesAsOperators(Operators):
     cdef object method(self, str name):
         return attribute(name)
 
-    cdef object refusal(self, Variable x, str wanted):
-        from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
-        return refusal(x, wanted)
+    cdef object floor_divide(self, object x, object y):
+        return np.floor_divide(x, y)
+
+    cdef object remainder(self, object x, object y):
+        return np.remainder(x, y)
+
+    cdef object divmod(self, object x, object y):
+        return np.divmod(x, y)
+
+    cdef object absolute(self, object x):
+        return handle(np.absolute, (x,), {})
+
+    cdef object real(self, Variable x):
+        return np.real(x)
+
+    cdef object imag(self, Variable x):
+        return np.imag(x)
+
+    cdef object reshape(self, Variable x, object shape):
+        return np.reshape(x, shape)
 
 
 cdef inline bint is_complex_array(Variable x):

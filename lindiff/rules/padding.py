@@ -101,7 +101,7 @@ def pad_axis(array: Any, axis: int, width: tuple[int, int], mode: str, option: A
         return reflect_odd(array, axis, width, mode)
     else:  # these modes copy elements
         keyword = {"reflect_type": option} if option is not None else {}
-        return array[along(axis, places(array.shape[axis], width, mode, **keyword))]
+        return array[along(axis, source_places(array.shape[axis], width, mode, **keyword))]
     return between(array, axis, width, before, after)
 
 
@@ -126,7 +126,7 @@ def between(array: Any, axis: int, width: tuple[int, int], before: Any, after: A
     return np.concatenate([parts[0], array, parts[1]], axis)
 
 
-def places(n: int, width: tuple[int, int], mode: str, **keyword: Any) -> Any:
+def source_places(n: int, width: tuple[int, int], mode: str, **keyword: Any) -> Any:
     """Where the elements of a padded axis of length ``n`` come from."""
     return np.pad(np.arange(n), width, mode=mode, **keyword)  # type: ignore[call-overload]
 
@@ -170,7 +170,7 @@ def reflect_odd(array: Any, axis: int, width: tuple[int, int], mode: str) -> Any
     q = placed(q, array)
     odd = (q % 2).astype(array.real.dtype)
     first, last = array[along(axis, slice(0, 1))], array[along(axis, slice(n - 1, n))]
-    copied = array[along(axis, places(n, width, mode))]
+    copied = array[along(axis, source_places(n, width, mode))]
     return (1 - 2 * odd) * copied + 2 * odd * first + (q + odd).astype(odd.dtype) * (last - first)
 
 

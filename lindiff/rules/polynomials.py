@@ -77,24 +77,24 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 
 @rule
-def quotient(u: Any, v: Any) -> Any:
+def series_quotient(u: Any, v: Any) -> Any:
     """The q for which the first coefficients of ``v q`` are ``u``: a triangular Toeplitz system.
 
-    ``dq = quotient(du - (dv q), v)``; the adjoint of division is division from the other end.
+    ``dq = series_quotient(du - (dv q), v)``; the adjoint of division is division from the other end.
     """
     n, after = len(u), len(v) - 1
     q = np.polydiv(np.concatenate([u, np.zeros(after, u.dtype)]), v)[0]
 
     def adjoint(q_bar: Any) -> Any:
-        return np.flip(quotient(np.flip(q_bar), conj(v)))
+        return np.flip(series_quotient(np.flip(q_bar), conj(v)))
 
     def pull_v(q_bar: Any) -> Any:
         return -np.correlate(np.pad(adjoint(q_bar), (0, after)), q, "valid")
 
     return q, Differential(
         (
-            lambda u_dot: quotient(u_dot, v),
-            lambda v_dot: -quotient(np.convolve(v_dot, q)[:n], v),
+            lambda u_dot: series_quotient(u_dot, v),
+            lambda v_dot: -series_quotient(np.convolve(v_dot, q)[:n], v),
         ),
         (adjoint, pull_v),
     )
@@ -109,7 +109,7 @@ def polydiv(u: Any, v: Any) -> Any:
     n = len(u) - len(v) + 1
     if n <= 0:
         return np.zeros(1, dtype), u[len(u) - left :]
-    q = quotient(u[:n], v)
+    q = series_quotient(u[:n], v)
     return q, (u - np.convolve(q, v))[len(u) - left :]
 
 

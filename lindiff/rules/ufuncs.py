@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import on_host, placed
+from lindiff.core.refusals import refusal
 from lindiff.core.registry import handle, handler_kind, is_constant, on_values, unsupported
 from lindiff.core.results import apart
 from lindiff.core.variable import (
@@ -220,8 +221,6 @@ def rebound(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], fr
     if not may_rebind(ufunc, a, frame):
         if not any(map(depends_on_variables, inputs)):
             return into((a,), ufunc.__name__, "same_kind", called(ufunc, *inputs, otherwise=(a,), **kwargs))
-        from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
-
         variable = next(x for x in inputs if isinstance(x, Variable))
         raise refusal(variable, "held" if a.base is None else "view")
     if not np.can_cast(np.result_type(*map(value, inputs)), a.dtype, casting="same_kind"):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import on_host, placed
+from lindiff.core.refusals import refusal
 from lindiff.core.registry import composed, on_values
 from lindiff.core.variable import Variable, as_it_is_read, repeats, value
 from lindiff.rules._common import as_array, depends_on_variables
@@ -46,8 +47,6 @@ def destination(x: Any, function: str) -> Variable:
             f"np.{function}: a scalar, as np.sum(v), v[0] and v @ v give it, cannot be written to: write "
             "s = ..., or make it an array without axes, s = np.copy(s)"
         )
-    from lindiff.rules.advice import refusal  # looks at source text; most programs never need it
-
     raise refusal(None, "room", f"np.{function} cannot write Variables into a plain array")
 
 

@@ -1,20 +1,6 @@
 """``numpy.polynomial.hermite`` with derivatives."""
 
-from __future__ import annotations
-
-from typing import Any
-
-import numpy as np
-
-from lindiff.numpy._names import public_names
+from lindiff.numpy._names import names_of_numpy
 from lindiff.numpy.polynomial._series import take_over
 
-__all__ = public_names(np.polynomial.hermite)
-
-
-def __getattr__(name: str) -> Any:
-    return take_over(np.polynomial.hermite, name, globals())
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__, __dir__, __getattr__ = names_of_numpy(globals(), take_over)

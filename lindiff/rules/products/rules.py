@@ -77,7 +77,7 @@ def linalg_outer(x1: Any, x2: Any, /) -> Any:
     return outer_product(x1, x2)
 
 
-def with_axes(
+def with_ufunc_axes(
     product: Callable[..., Any], core: tuple[int, int, int], vectors: bool = False
 ) -> Callable[..., Any]:
     """A product over the last axes with the keyword arguments of a generalized ufunc.
@@ -142,7 +142,7 @@ def to_the_end(x: Any, axes: tuple[int, ...]) -> Any:
     return np.moveaxis(x, axes, tuple(range(-len(axes), 0)))
 
 
-composed(np.matmul)(with_axes(lambda x1, x2: x1 @ x2, (2, 2, 2), vectors=True))
+composed(np.matmul)(with_ufunc_axes(lambda x1, x2: x1 @ x2, (2, 2, 2), vectors=True))
 
 
 @composed(np.linalg.matmul)
@@ -162,10 +162,10 @@ def row_times_matrix(x1: Any, x2: Any) -> Any:
     return np.squeeze(np.expand_dims(conj(x1), -2) @ x2, -2)
 
 
-composed(np.vecdot)(with_axes(row_times_column, (1, 1, 0)))
+composed(np.vecdot)(with_ufunc_axes(row_times_column, (1, 1, 0)))
 if hasattr(np, "matvec"):  # NumPy 2.2
-    composed(np.matvec)(with_axes(matrix_times_column, (2, 1, 1)))
-    composed(np.vecmat)(with_axes(row_times_matrix, (1, 2, 1)))
+    composed(np.matvec)(with_ufunc_axes(matrix_times_column, (2, 1, 1)))
+    composed(np.vecmat)(with_ufunc_axes(row_times_matrix, (1, 2, 1)))
 
 
 @composed(np.linalg.vecdot)

@@ -40,7 +40,7 @@ __all__ = ["cumsum_pullback", "spread"]
 def spread(y_bar: Any, shape: tuple[int, ...], axis: Any, keepdims: bool, where: Any = True) -> Any:
     """A reduction's cotangent broadcast back to the shape before it; 0 where the mask leaves out."""
     if not keepdims:
-        y_bar = np.reshape(y_bar, kept_shape(shape, axis))
+        y_bar = np.reshape(y_bar, shape_with_keepdims(shape, axis))
     y_bar = np.broadcast_to(y_bar, shape)
     return y_bar if where is True else np.where(where, y_bar, 0)
 
@@ -52,7 +52,7 @@ def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return () if ndim == 0 and axis in (0, -1) else normalized_axes(axis, ndim)
 
 
-def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+def shape_with_keepdims(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     """The shape of a reduction's result with ``keepdims``."""
     axes = reduced_axes(axis, len(shape))
     return tuple([1 if k in axes else n for k, n in enumerate(shape)])
@@ -193,7 +193,7 @@ def extreme(function: Callable[..., Any]) -> None:
         x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = True, **initial: Any
     ) -> Any:
         y = reduction(function, x, where, initial, axis=axis, keepdims=keepdims)
-        kept = kept_shape(x.shape, axis)
+        kept = shape_with_keepdims(x.shape, axis)
 
         def pushforward(x_dot: Any) -> Any:
             attained, n = attaining(x, y, kept, axis, where, **initial)
@@ -254,7 +254,7 @@ def variance_rule(function: Callable[..., Any], slope: Callable[[Any], Any]) -> 
 
         def pullback(y_bar: Any) -> Any:
             x_bar = deviation() * spread(weight() * y_bar, x.shape, axis, keepdims, where)
-            return where_asked(x_bar, np.reshape(y_bar, kept_shape(x.shape, axis)), y)
+            return where_asked(x_bar, np.reshape(y_bar, shape_with_keepdims(x.shape, axis)), y)
 
         return y, Differential((pushforward,), (pullback,))
 
@@ -419,7 +419,7 @@ product_by_halves, cumprod = associative(np.multiply, 1)
 @rule
 def product_of_nonzero(x: Any, axis: Any, keepdims: bool) -> Any:
     """``dy = y Σ dx / x``"""
-    y, kept = np.prod(x, axis=axis, keepdims=keepdims), kept_shape(x.shape, axis)
+    y, kept = np.prod(x, axis=axis, keepdims=keepdims), shape_with_keepdims(x.shape, axis)
     return y, Differential(
         (lambda x_dot: y * np.sum(x_dot / x, axis=axis, keepdims=keepdims),),
         (lambda y_bar: np.reshape(y_bar * conj(y), kept) / conj(x),),

@@ -137,7 +137,7 @@ def extract(condition: Any, arr: Any) -> Any:
 
 
 @rule
-def permuted(x: Any, order: Any, axis: int) -> Any:
+def permuted_along(x: Any, order: Any, axis: int) -> Any:
     """``x`` with its elements along one axis in another order, found from ``x``; the adjoint undoes it."""
     return taken_along(x, order, axis), Differential(
         (lambda x_dot: taken_along(x_dot, order, axis),),
@@ -162,12 +162,12 @@ def inverse_order(order: Any, axis: int) -> Any:
     return inverse
 
 
-def in_order(x: Any, axis: int | None, order_of: Callable[[Any, int], Any]) -> Any:
+def reordered(x: Any, axis: int | None, order_of: Callable[[Any, int], Any]) -> Any:
     x = as_array(x)
     if axis is None:
         x, axis = np.ravel(x), 0
     axis = normalized_axis(axis, x.ndim)
-    return permuted(x, order_of(value(x), axis), axis)
+    return permuted_along(x, order_of(value(x), axis), axis)
 
 
 @composed(np.sort)
@@ -182,13 +182,13 @@ def sort(
 ) -> Any:
     options = {"kind": kind, "stable": stable, **descending}
     given = {name: option for name, option in options.items() if option is not None}
-    return in_order(a, axis, lambda x, axis: np.argsort(x, axis=axis, **given))
+    return reordered(a, axis, lambda x, axis: np.argsort(x, axis=axis, **given))
 
 
 @composed(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: None = None) -> Any:
     given = {} if kind == "introselect" else {"kind": kind}
-    return in_order(a, axis, lambda x, axis: np.argpartition(x, kth, axis=axis, **given))
+    return reordered(a, axis, lambda x, axis: np.argpartition(x, kth, axis=axis, **given))
 
 
 # -- sets: each element of the result comes from the first of its like -----------------------------------

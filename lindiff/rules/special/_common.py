@@ -28,7 +28,7 @@ __all__ = [
     "log_slope",
     "outputs",
     "refuse_argument",
-    "times",
+    "times_partial",
     "with_partials",
 ]
 
@@ -71,12 +71,14 @@ def outputs(
         columns = [None if column is None else _once(column, ys, args) for column in known]
 
         def pushforward_by(column: Callable[[], tuple[Any, ...]]) -> Callable[[Any], tuple[Any, ...]]:
-            return lambda x_dot: _Sum(times(x_dot, partial) for partial in column())
+            return lambda x_dot: _Sum(times_partial(x_dot, partial) for partial in column())
 
         def pullback_by(column: Callable[[], tuple[Any, ...]]) -> Callable[[Any], Any]:
             def pullback(y_bars: Any) -> Any:
                 pairs = zip(y_bars, column(), strict=True)
-                return sum(times(y_bar, conj(partial)) for y_bar, partial in pairs if y_bar is not None)
+                return sum(
+                    times_partial(y_bar, conj(partial)) for y_bar, partial in pairs if y_bar is not None
+                )
 
             return pullback
 
@@ -114,7 +116,7 @@ def _once(
     return partials
 
 
-def times(g: Any, partial: Any) -> Any:
+def times_partial(g: Any, partial: Any) -> Any:
     """``g * partial`` with 0 · ∞ = 0."""
     with np.errstate(all="ignore"):
         y = np.multiply(g, partial)

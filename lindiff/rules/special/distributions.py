@@ -22,18 +22,18 @@ from lindiff.rules.special.errors import normal_density
 from lindiff.rules.special.f_distribution import (
     digamma_surplus,
     direct_derivative,
-    share,
     share_less_log,
+    share_of_odds,
     slope,
 )
 from lindiff.rules.special.gamma import digamma_increment
 from lindiff.rules.special.incomplete import (
+    as_doubles,
     beta_density,
     beta_density_slope,
     beta_derivative,
     gamma_density,
     gamma_derivative,
-    in_double,
     in_dtype_of_ufunc,
     inverse,
 )
@@ -220,7 +220,7 @@ def f_twice_by_second(n: Any, d: Any, x: Any) -> Any:
 
 
 def _direct_or(by_beta: Any, n: Any, d: Any, x: Any, order: int) -> Any:
-    n, d, x = np.broadcast_arrays(*in_double(n, d, x))
+    n, d, x = np.broadcast_arrays(*as_doubles(n, d, x))
     y, direct = direct_derivative(n, d, x, order)
     rest = ~direct & ~np.isinf(n * x) & ~np.isinf(d)
     if np.any(rest):
@@ -283,7 +283,7 @@ def student_slope(v: Any, t: Any) -> Any:
     cancel for large v.
     """
     u = t * t / v
-    return 0.5 * (_twice_scale_slope(v) + share_less_log(u) + share(u) / v)
+    return 0.5 * (_twice_scale_slope(v) + share_less_log(u) + share_of_odds(u) / v)
 
 
 def student_density(v: Any, t: Any) -> Any:

@@ -17,15 +17,15 @@ from lindiff.core.formula import perhaps
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
 from lindiff.rules.special.gamma import digamma_increment, polygamma, polygamma_increment
-from lindiff.rules.special.incomplete import apart, beta_weight, in_double, integrate, length_below
+from lindiff.rules.special.incomplete import apart, as_doubles, beta_weight, integrate, length_below
 
-__all__ = ["digamma_surplus", "direct_derivative", "share", "share_less_log", "slope"]
+__all__ = ["digamma_surplus", "direct_derivative", "share_less_log", "share_of_odds", "slope"]
 
 TERMS = 64  # of a sum, before it is an integral
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
-def share(u: Any) -> Any:
+def share_of_odds(u: Any) -> Any:
     """``u / (1 + u)``, also of infinite u."""
     large = np.greater(u, 1)
     lesser = np.where(large, 1.0, u)
@@ -36,8 +36,8 @@ def share_less_log(u: Any) -> Any:
     """``u/(1 + u) - log(1 + u)``, of small u by a series."""
     small = np.less(u, 0.25)
     if not perhaps(small):
-        return share(u) - np.log1p(u)
-    return np.where(small, _of_small(np.where(small, u, 0)), share(u) - np.log1p(u))
+        return share_of_odds(u) - np.log1p(u)
+    return np.where(small, _of_small(np.where(small, u, 0)), share_of_odds(u) - np.log1p(u))
 
 
 def _of_small(u: Any) -> Any:
@@ -69,7 +69,7 @@ def _digamma_surplus(a: Any, b: Any, k: int) -> Any:
     """Where that cancels, ``a (1 - a) Σ f(b + m)`` over m ≥ 0 with ``f(t) = 1/(t (t + 1) (t + a))``; the
     terms from the 64th on by Euler and Maclaurin's formula (DLMF 2.10.1).
     """
-    a, b = np.broadcast_arrays(*in_double(a, b))
+    a, b = np.broadcast_arrays(*as_doubles(a, b))
     summed = ~_is_wide(a, b)
     plain = digamma_increment(b, a) - a / b if k == 0 else polygamma_increment(1, b, a) + a / (b * b)
     if not np.any(summed):
@@ -105,16 +105,18 @@ def slope(n: Any, d: Any, u: Any) -> Any:
     """The derivative by d of the logarithm of the density."""
     a, b = 0.5 * n, 0.5 * d
     wide = _is_wide(a, b)
-    near = 0.5 * (digamma_surplus(a, b, 0) + share_less_log(u) + n / d * share(u))
+    near = 0.5 * (digamma_surplus(a, b, 0) + share_less_log(u) + n / d * share_of_odds(u))
     if not perhaps(wide):
         return near
-    return np.where(wide, 0.5 * (digamma_increment(b, a) - np.log1p(u) + share(u) - n / d / (1 + u)), near)
+    return np.where(
+        wide, 0.5 * (digamma_increment(b, a) - np.log1p(u) + share_of_odds(u) - n / d / (1 + u)), near
+    )
 
 
 def direct_derivative(n: Any, d: Any, x: Any, order: int) -> tuple[Any, Any]:
     """The first or second derivative by d, and where it was computed: where that by b and z would cancel,
     unless d < 2 and x is beyond the mean."""
-    n, d, x = np.broadcast_arrays(*in_double(n, d, x))
+    n, d, x = np.broadcast_arrays(*as_doubles(n, d, x))
     a, b, out = 0.5 * n, 0.5 * d, np.zeros(n.shape, like=n)
     with np.errstate(all="ignore"):
         u = n * x / d

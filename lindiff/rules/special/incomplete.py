@@ -28,13 +28,13 @@ from lindiff.rules.special.gamma import digamma_increment, polygamma, polygamma_
 
 __all__ = [
     "apart",
+    "as_doubles",
     "beta_density",
     "beta_density_slope",
     "beta_derivative",
     "beta_weight",
     "gamma_density",
     "gamma_derivative",
-    "in_double",
     "in_dtype_of_ufunc",
     "integrate",
     "inverse",
@@ -57,7 +57,7 @@ def _gauss_legendre() -> tuple[Any, Any]:
 
 def integrate(integrand: Callable[..., Any], length: Callable[..., Any], *parameters: Any) -> Any:
     """``∫ integrand(v, *parameters) dv`` from 0 to ``length(*parameters)``, elementwise."""
-    parameters = np.broadcast_arrays(*in_double(*parameters))
+    parameters = np.broadcast_arrays(*as_doubles(*parameters))
     shape = parameters[0].shape
     columns = [p.reshape(-1, 1) for p in parameters]
     out = np.empty_like(columns[0][:, 0])
@@ -91,7 +91,7 @@ def of_one_library(*args: Any) -> list[Any]:
     return [placed(as_array(x), *args) for x in args]
 
 
-def in_double(*args: Any) -> list[Any]:
+def as_doubles(*args: Any) -> list[Any]:
     """Plain numbers and arrays as arrays of float64, of one library."""
     return [x.astype(np.float64, copy=False) for x in of_one_library(*args)]
 
@@ -182,7 +182,7 @@ def gamma_density_derivative(a: Any, x: Any, order: int) -> Any:
 
 def _gamma_derivative(a: Any, x: Any, order: int) -> Any:
     """The derivative of that order of P(a, x) by a, of plain arrays."""
-    a, x = np.broadcast_arrays(*in_double(a, x))
+    a, x = np.broadcast_arrays(*as_doubles(a, x))
     beyond = (x > VANISHED) & (x > 2 * a)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x) & ~beyond
     outside = np.where((a > 0) & ((x == 0) | beyond), 0.0, np.nan)
@@ -340,7 +340,7 @@ def beta_density_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
 
 def _beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
     """The derivative of I_x(a, b), i times by a and j times by b, of plain arrays."""
-    a, b, x = np.broadcast_arrays(*in_double(a, b, x))
+    a, b, x = np.broadcast_arrays(*as_doubles(a, b, x))
     positive = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
     out = np.where(positive & ((x == 0) | (x == 1)), 0.0, np.nan)
     inside = positive & (x > 0) & (x < 1)

@@ -81,33 +81,33 @@ def huber_by_delta(y: Any, delta: Any, r: Any) -> Any:
 elementwise(special.huber, huber_by_delta, lambda y, delta, r: np.clip(r, np.negative(delta), delta))
 
 
-def _share(x: Any, y: Any) -> Any:
+def _share_of_norm(x: Any, y: Any) -> Any:
     """``x / h`` with ``h = √(x² + y²)``."""
     return x / nonzero(np.hypot(x, y))
 
 
-share: Callable[..., Any] = with_partials(
-    _share,
-    lambda x, y: np.square(share(y, x)) / nonzero(np.hypot(x, y)),
-    lambda x, y: -share(x, y) * share(y, x) / nonzero(np.hypot(x, y)),
+share_of_norm: Callable[..., Any] = with_partials(
+    _share_of_norm,
+    lambda x, y: np.square(share_of_norm(y, x)) / nonzero(np.hypot(x, y)),
+    lambda x, y: -share_of_norm(x, y) * share_of_norm(y, x) / nonzero(np.hypot(x, y)),
 )
 
 
 def _versine(delta: Any, r: Any) -> Any:
     """``1 - δ / h`` as ``r / h · r / (h + δ)``."""
-    return share(r, delta) * (r / nonzero(np.hypot(delta, r) + delta))
+    return share_of_norm(r, delta) * (r / nonzero(np.hypot(delta, r) + delta))
 
 
 # The value is δ (h - δ); its derivatives are r δ / h and (h - δ)² / h.
 pseudo_huber_by_delta = with_partials(
-    lambda delta, r: r * (share(r, delta) * np.square(r / nonzero(np.hypot(delta, r) + delta))),
-    lambda delta, r: -np.square(_versine(delta, r)) * (share(delta, r) + 2),
-    lambda delta, r: share(r, delta) ** 3,
+    lambda delta, r: r * (share_of_norm(r, delta) * np.square(r / nonzero(np.hypot(delta, r) + delta))),
+    lambda delta, r: -np.square(_versine(delta, r)) * (share_of_norm(delta, r) + 2),
+    lambda delta, r: share_of_norm(r, delta) ** 3,
 )
 pseudo_huber_by_residual = with_partials(
-    lambda delta, r: r * share(delta, r),
-    lambda delta, r: share(r, delta) ** 3,
-    lambda delta, r: share(delta, r) ** 3,
+    lambda delta, r: r * share_of_norm(delta, r),
+    lambda delta, r: share_of_norm(r, delta) ** 3,
+    lambda delta, r: share_of_norm(delta, r) ** 3,
 )
 elementwise(
     special.pseudo_huber,

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+import lindiff.kernels
+from lindiff.core.backends import kernels
 from lindiff.core.variable import value
-from lindiff.linalg._backend import kernels
 from lindiff.statespace.diffuse import determined, estimate, never_determined, numbers_of_steps
 from lindiff.statespace.model import System, of_steps
 from lindiff.statespace.sweep.plan import Plan
@@ -25,11 +26,12 @@ def sweeps_for(arrays: tuple[Any, ...], diffuse: int, dtype: Any = None) -> Any:
     """
     y, A, _, _, R, *_ = arrays
     module = kernels(*arrays)
-    if hasattr(module, "Sweep"):
+    if module is None:
+        return None
+    if module is lindiff.kernels:
         return Sweeps
-    found = getattr(module, "Sweeps", None)
     n, p, independent = A.shape[-1], y.shape[-1], R.shape[-2] == 1
-    return found if found and found.fits(n, p, diffuse, independent, dtype or y.dtype) else None
+    return module.Sweeps if module.Sweeps.fits(n, p, diffuse, independent, dtype or y.dtype) else None
 
 
 def has_sweep(system: System) -> bool:

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.advice.abroad import has_ours, in_package, line_of, remember
+from lindiff.advice.place import RANDOM, Place, own_frame, package_frame
 from lindiff.core.variable import Variable
-from lindiff.rules.abroad import has_ours, in_package, line_of, remember
-from lindiff.rules.place import RANDOM, Place, own_frame, package_frame
 
 __all__ = ["refusal"]
 
@@ -63,22 +63,7 @@ _IN_GENERAL = {
 
 
 def refusal(variable: Any, wanted: str, message: str | None = None) -> TypeError:
-    """The error for a Variable asked to become a plain ``"array"``, ``"float"``, ``"int"``, ....
-
-    Parameters
-    ----------
-    variable : Variable
-    wanted : str
-        What NumPy or Python asked for; ``"view"`` for ``a[1:] += v`` with a plain array ``a``, ``"held"`` for
-        ``a += v`` where there are other names for ``a``, ``"room"`` for functions that write into ``a``.
-    message : str, optional
-        What goes wrong, where that is not always the same.
-
-    Returns
-    -------
-    TypeError
-        To be raised; its text shows the user's line and what to write there.
-    """
+    """The error that `lindiff.core.refusals.refusal` returns."""
     message = message or _REFUSED[wanted]
     frame = own_frame()
     if frame is None:

@@ -8,24 +8,21 @@ import functools
 import inspect
 import itertools
 import linecache
-import os
 import sys
-import sysconfig
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from lindiff import core
 from lindiff.core.constants import users_frame
+from lindiff.core.files import is_installed, is_standard
 from lindiff.core.variable import Variable
 
-__all__ = ["RANDOM", "Place", "is_installed", "is_standard", "own_frame", "package_frame"]
+__all__ = ["RANDOM", "Place", "own_frame", "package_frame"]
 
 RANDOM = (np.random.Generator, np.random.RandomState)
 _ATOMS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.List, ast.Tuple, ast.ListComp)
-_OURS = os.path.join(os.path.dirname(os.path.dirname(core.__file__)), "")
 # Where any expression may stand without parentheses.
 _OPEN = (ast.stmt, ast.keyword, ast.List, ast.Tuple, ast.Lambda)
 _KNOWN = (types.ModuleType, type, np.ndarray, np.ufunc, *RANDOM)
@@ -46,24 +43,6 @@ def package_frame(own: types.FrameType) -> types.FrameType | None:
     while frame is not None and frame is not own and is_standard(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is own else frame
-
-
-def is_standard(filename: str) -> bool:
-    """Whether a file belongs to the standard library, or to this package."""
-    return is_installed(filename) and not _is_of_packages(filename)
-
-
-def _is_of_packages(filename: str) -> bool:
-    parts = os.path.normpath(filename).split(os.sep)
-    return "site-packages" in parts or "dist-packages" in parts
-
-
-@functools.cache
-def is_installed(filename: str) -> bool:
-    """Whether a file belongs to an installed package, to this one, or to the standard library."""
-    if _is_of_packages(filename) or filename.startswith("<frozen"):
-        return True
-    return filename.startswith((_OURS, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")))
 
 
 @functools.lru_cache(maxsize=16)

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.advice.place import Place
+from lindiff.core.files import is_installed, is_standard
 from lindiff.core.namespaces import is_patched
 from lindiff.core.record import current_trace
 from lindiff.core.variable import Variable
-from lindiff.rules.place import Place, is_installed, is_standard
 
 __all__ = ["explain", "has_ours", "in_package", "line_of", "remember"]
 
@@ -101,7 +102,7 @@ def _name_of(function: Any) -> str:
 def has_ours(module: str, name: str) -> bool:
     """Whether ``lindiff`` has a module of SciPy, and in it the name, ``quad`` or ``norm.logpdf``."""
     try:
-        ours = importlib.import_module(f"lindiff.{module}")
+        ours = importlib.import_module(f"lindiff.scipy.{module.removeprefix('scipy.')}")
     except ImportError:
         return False
     name, _, method = name.partition(".")

@@ -1,4 +1,4 @@
-"""What NumPy's functions do to several directions at once: each acts behind the leading axis.
+"""Batching rules: what NumPy's functions do to several directions at once, behind their leading axis.
 
 Linear functions between shapes, sums and products, of which the pullbacks and pushforwards of rules consist.
 What is not here is called for one direction after the other; both ways give the same.
