@@ -65,7 +65,7 @@ cdef object by_operator(object operation, object x, object y):
         raise
 
 
-cdef inline bint alike(object x, object value):
+cdef inline bint has_form_of(object x, object value):
     """Whether an input has the shape and dtype of the result."""
     cdef int kind = kind_of(x)
     if kind >= 0 and kind_of(value) >= 0:
@@ -100,10 +100,10 @@ cdef class Binary(Node):
         cdef bint differs = False
         if not cnp.PyArray_CheckExact(value) and type(value) is not Variable and not hasattr(value, "shape"):
             value = np.asarray(value)
-        if self.a is not None and not alike(x, value):
+        if self.a is not None and not has_form_of(x, value):
             self.fit_x = (x.shape, x.dtype)
             differs = True
-        if self.b is not None and not alike(y, value):
+        if self.b is not None and not has_form_of(y, value):
             self.fit_y = (y.shape, y.dtype)
             differs = True
         if differs:

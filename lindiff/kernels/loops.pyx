@@ -208,7 +208,7 @@ cdef struct Nest:
     char *data[3]
 
 
-cdef inline bint widen(object x, Nest *nest):
+cdef inline bint broadcast_with(object x, Nest *nest):
     """Broadcast the shape of the nest with that of an operand; False where they do not fit."""
     cdef int k, more
     cdef cnp.npy_intp n
@@ -224,7 +224,7 @@ cdef inline bint widen(object x, Nest *nest):
     return True
 
 
-cdef inline bint enter(object x, int kind, Operand *operand, Nest *nest, int place):
+cdef inline bint take_place(object x, int kind, Operand *operand, Nest *nest, int place):
     """Let an operand, an array or a number, have this place in the nest; False where it is neither."""
     cdef int k, more
     for k in range(nest.axes):
@@ -339,8 +339,8 @@ cdef object apply_over_axes(const Loop *loop, int count, object x, object y, int
         return None
     for k in range(nest.axes):
         nest.shape[k] = 1
-    if not widen(x, &nest) or (count == 2 and not widen(y, &nest)) or not enter(x, kind, &left, &nest, 0) \
-            or (count == 2 and not enter(y, kind, &right, &nest, 1)):
+    if not broadcast_with(x, &nest) or (count == 2 and not broadcast_with(y, &nest)) or not take_place(x, kind, &left, &nest, 0) \
+            or (count == 2 and not take_place(y, kind, &right, &nest, 1)):
         return None
     for k in range(nest.axes):
         n *= nest.shape[k]

@@ -11,7 +11,7 @@ from lindiff.core.registry cimport handle, is_any_seen_otherwise
 from lindiff.core.variable cimport Operators, Variable, View, value_of
 from lindiff.rules.indexing.compiled cimport item_at, written_at
 from lindiff.rules.products.compiled cimport product
-from lindiff.rules.shape.compiled cimport transposed
+from lindiff.rules.shape.compiled cimport transpose_of
 
 from lindiff.core.arrays import explain_mixture
 from lindiff.core.elementwise import operator_of
@@ -59,7 +59,7 @@ cdef class RulesAsOperators(Operators):
         return written_at(x, index, y)
 
     cdef object transpose(self, Variable x):
-        return transposed(x)
+        return transpose_of(x)
 
     cdef object written(self, Variable x, Variable view, object window):
         cdef View by

@@ -4,4 +4,4 @@ from lindiff.core.variable cimport Variable
 
 cdef object record_reshape(Variable x, object value)
 cdef bint is_reshape(object value, object x)
-cdef object transposed(Variable x)
+cdef object transpose_of(Variable x)

@@ -107,7 +107,7 @@ cdef class Transpose(LinearNode):
 _transposed = View(np.transpose, (), {})
 
 
-cdef object transposed(Variable x):
+cdef object transpose_of(Variable x):
     """``x.T``, known as a view of ``x``."""
     cdef Transpose node = Transpose.__new__(Transpose)
     node.a = x.node
@@ -125,11 +125,11 @@ cdef class FastTranspose(Handler):
         if kwargs or not 1 <= len(args) <= 2 or type(args[0]) is not Variable:
             return NotImplemented
         if len(args) == 1 or args[1] is None:
-            return transposed(args[0])
+            return transpose_of(args[0])
         if type(args[1]) is not tuple:
             return NotImplemented
         if args[1] == reversed_axes((<Variable>args[0])._value):
-            return transposed(args[0])
+            return transpose_of(args[0])
         return record_permuted(args[0], list(args[1]))
 
 
