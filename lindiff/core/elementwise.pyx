@@ -17,6 +17,7 @@ cimport numpy as cnp
 import numpy as np
 
 from libc.math cimport isfinite
+from libc.string cimport memcpy, memset
 
 from lindiff.core.chain cimport (
     chain_product, conjugate, hush, minus, negated, plus, quotient, unhush,
@@ -173,9 +174,13 @@ cdef class ElementwiseNode(Binary):
         return self.entry.function
 
     cdef bint linear(self):
-        """Whether the partial derivatives by the active arguments depend on none of them."""
+        """Whether this is arithmetic whose partial derivatives depend on no active argument.
+
+        Other functions may jump, as remainders do.
+        """
         cdef int active = (OF_FIRST if self.a is not None else 0) | (OF_SECOND if self.b is not None else 0)
-        return (self.a is None or not self.entry.depends(self.place, 0, active)) \
+        return self.entry.of_anything \
+            and (self.a is None or not self.entry.depends(self.place, 0, active)) \
             and (self.b is None or not self.entry.depends(self.place, 1, active))
 
     cdef int pull(self, Pull walk, object z_bar) except -1:
@@ -294,30 +299,35 @@ cdef class ElementwiseEntry(Handler):
 
     cdef int prepare(self, int place) except -1:
         """Read the formulas for a type of numbers; other threads see all or nothing."""
-        cdef int i, kind = KIND[place], result = kind
+        cdef int i, active, kind = KIND[place], result = kind
         cdef list programs = [None] * 3, numbers = [None] * 3
+        cdef Partial partials[3]
+        cdef int kept[4]
+        cdef Program value = None
+        memset(partials, 0, sizeof(partials))
+        memset(kept, 0, sizeof(kept))
         if self.loops is not None:
             result = -1 if self.loops.loops[place].function == NULL else self.loops.loops[place].kind
         if result >= 0:
             letters = "".join([np.dtype(cnp.PyArray_DescrFromType(of)).char
                                for of in [result] + [kind] * self.count])
             for i in range(self.count):
-                self.read_formula(i, letters, &self.partials[place][i], programs, numbers)
+                self.read_formula(i, letters, &partials[i], programs, numbers)
             if self.rule.value is not None:
-                value = self.rule.value
-                assembled = steps_of(lambda _, *args: value(*args), letters, 1 + self.count)
-                self.values[place] = Program(*assembled)
-        self.programs[place] = programs
-        self.numbers[place] = numbers
-        self.results[place] = result
-        for i in range(4):
-            self.kept[place][i] = 0
+                formula = self.rule.value
+                value = Program(*steps_of(lambda _, *args: formula(*args), letters, 1 + self.count))
         for i in range(min(self.count, 2)):
             for active in (1 << i, 3):
-                if self.partials[place][i].what == FORMULA:
-                    self.kept[place][<int>active] = -1
-                elif self.kept[place][<int>active] >= 0:
-                    self.kept[place][<int>active] |= self.partials[place][i].uses
+                if partials[i].what == FORMULA:
+                    kept[active] = -1
+                elif kept[active] >= 0:
+                    kept[active] |= partials[i].uses
+        memcpy(self.partials[place], partials, sizeof(partials))
+        memcpy(self.kept[place], kept, sizeof(kept))
+        self.programs[place] = programs
+        self.numbers[place] = numbers
+        self.values[place] = value
+        self.results[place] = result
         self.ready[place] = True
         return 0
 

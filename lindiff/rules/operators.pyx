@@ -133,7 +133,7 @@ cdef Py_ssize_t out_place(object function) except -1:
 
 for function, by in [
     (np.add, operator.add), (np.subtract, operator.sub), (np.multiply, operator.mul),
-    (np.divide, operator.truediv), (np.negative, operator.neg),
+    (np.divide, operator.truediv), (np.negative, operator.neg), (np.positive, operator.pos),
 ]:
     operator_of(function, by)
 cdef ElementwiseEntry addition = entry_of(np.add)
