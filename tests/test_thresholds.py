@@ -26,8 +26,8 @@ CONSTANT = re.compile(r"^(?:cdef enum:\s*)?\s+([A-Z][A-Z_]+) = ([0-9][0-9_]*(?: 
 
 # What each threshold counts.  Those of memory count bytes.
 ELEMENTS = [
-    "kernels/loops.pyx SMALL", "kernels/loops.pyx BLOCK", "kernels/loops.pyx LONG",
-    "kernels/elementwise.pyx SMALL", "core/elementwise.pyx MANY",
+    "kernels/sizes.pxd UFUNC_LOOPS", "kernels/sizes.pxd PROGRAM_BLOCK", "kernels/sizes.pxd PROGRAM_UNDER_GIL",
+    "kernels/sizes.pxd CHAIN_UNDER_GIL", "kernels/sizes.pxd FORMULA_LOOKS",
 ]  # fmt: skip
 BYTES = [
     "kernels/sizes.pxd KEPT_ITSELF", "kernels/sizes.pxd COPIED_CONSTANT", "kernels/sizes.pxd KEPT_MEMORY",
@@ -48,7 +48,7 @@ ORDERS = [
 OTHERS = {
     "kernels/sizes.pxd GELQF_UNBLOCKED": "rows² columns: test_work_of_lq",
     "kernels/sizes.pxd TRSM_LOOPS_ENTRIES": "entries of the right-hand side: test_entries_beside_a_triangle",
-    "kernels/elementwise.pyx THIN": "columns: test_columns_of_thin_matrices",
+    "kernels/sizes.pxd THIN_COLUMNS": "columns: test_columns_of_thin_matrices",
     "kernels/sizes.pxd UNDER_GIL": "only who holds the GIL: every batch of test_orders",
     "kernels/sizes.pxd KEPT_BLOCKS": "how many blocks are kept: test_memory",
     "kernels/sizes.pxd KEPT_BYTES": "how much memory is kept: test_memory",
@@ -248,7 +248,7 @@ def test_elements_of_matrices(threshold: int, name: str) -> None:
             agrees(OF_ARRAYS[name], numbers(shape, dtype, 1), numbers(shape, dtype, 2))
 
 
-@pytest.mark.parametrize("columns", [FOUND["kernels/elementwise.pyx THIN"] + k for k in (-1, 0, 1)])
+@pytest.mark.parametrize("columns", [FOUND["kernels/sizes.pxd THIN_COLUMNS"] + k for k in (-1, 0, 1)])
 def test_columns_of_thin_matrices(columns: int) -> None:
     for f in (OF_ARRAYS["axes"], OF_ARRAYS["rows"], OF_ARRAYS["kept"], OF_ARRAYS["broadcast"]):
         agrees(f, numbers((5, columns), np.float64, 1), numbers((5, columns), np.float64, 2))

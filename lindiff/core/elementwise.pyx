@@ -34,15 +34,13 @@ from lindiff.kernels.loops cimport (
 )
 from lindiff.kernels.matmul cimport sum_of_products
 from lindiff.kernels.memory cimport empty
+from lindiff.kernels.sizes cimport FORMULA_LOOKS
 
 from lindiff.core.arrays import placed
 from lindiff.core.formula import read as steps_of
 
 cnp.import_array()
 
-# Above so many elements a formula that looks at its numbers first may save more than its program.
-cdef enum:
-    MANY = 2048
 
 # -- the rule ----------------------------------------------------------------------------------------------
 
@@ -482,7 +480,7 @@ cdef class ElementwiseEntry(Handler):
         for i in range(min(self.count, 2)):
             if (node.a if i == 0 else node.b) is not None:
                 partial = &self.partials[node.place][i]
-                if run and not (partial.asks and cnp.PyArray_SIZE(<cnp.ndarray>value) > MANY):
+                if run and not (partial.asks and cnp.PyArray_SIZE(<cnp.ndarray>value) > FORMULA_LOOKS):
                     uses |= partial.uses
                 else:
                     uses |= partial.called_uses
@@ -534,7 +532,7 @@ cdef class ElementwiseEntry(Handler):
     cdef bint saves_work(self, const Partial *partial, cnp.ndarray frame, ElementwiseNode node):
         """Whether calling the formula rather than running its program is worth the price: where it looks at
         many numbers first, or at an exponent."""
-        return cnp.PyArray_SIZE(frame) > MANY and (
+        return cnp.PyArray_SIZE(frame) > FORMULA_LOOKS and (
             partial.asks or (self.function is np.power and isinstance(node.y, (int, float))))
 
     cdef object called(self, int i, ElementwiseNode node):

@@ -8,16 +8,13 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from lindiff.kernels.memory cimport copy, empty
+from lindiff.kernels.sizes cimport CHAIN_UNDER_GIL, THIN_COLUMNS, UFUNC_LOOPS
 
 cnp.import_array()
 
 ctypedef fused floating:
     float
     double
-
-# Above this many elements NumPy's wider instructions win over the saved overhead.
-cdef enum:
-    SMALL = 2048
 
 cdef double LARGEST = 1.7976931348623157e308
 cdef float LARGEST_FLOAT = 3.4028234663852886e38
@@ -134,7 +131,7 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
     cdef void *p_data
     cdef Py_ssize_t stride = 1, n = cnp.PyArray_SIZE(g), rows = 1
     if not cnp.PyArray_IS_C_CONTIGUOUS(g):
-        if n > SMALL:
+        if n > UFUNC_LOOPS:
             return None
         g = copy(g)
         overwrite_y_bar = True
@@ -164,7 +161,7 @@ cdef object chain(object y_bar, object partial, bint overwrite_y_bar):
         out = empty(cnp.PyArray_NDIM(g), cnp.PyArray_DIMS(g), kind)
     cdef void *out_data = cnp.PyArray_DATA(out)
     cdef void *g_data = cnp.PyArray_DATA(g)
-    if n * rows <= SMALL:
+    if n * rows <= CHAIN_UNDER_GIL:
         chain_rows(out_data, g_data, p_data, stride, n, rows, kind)
     else:
         with nogil:
@@ -500,10 +497,6 @@ cdef object sum_of_few(cnp.ndarray x, tuple shape):
     return out
 
 
-cdef enum:
-    THIN = 64  # columns at the most
-
-
 cdef void sum_columns(const double *x, Py_ssize_t rows, Py_ssize_t columns, double *out) noexcept nogil:
     cdef Py_ssize_t i, j
     for j in range(columns):
@@ -548,7 +541,7 @@ cdef object sum_of_thin(object x, tuple shape):
     a = x
     rows = cnp.PyArray_DIM(a, 0)
     columns = cnp.PyArray_DIM(a, 1)
-    if not 1 < columns <= THIN or rows < 2:
+    if not 1 < columns <= THIN_COLUMNS or rows < 2:
         return None
     over_rows = shape == (columns,) or shape == (1, columns)
     if not over_rows and shape != (rows, 1):

@@ -12,15 +12,13 @@ from libc.string cimport memchr, memcpy, memset
 
 from lindiff.kernels.elementwise cimport chain_block, finite, finite_doubles
 from lindiff.kernels.memory cimport empty
+from lindiff.kernels.sizes cimport PROGRAM_BLOCK, PROGRAM_UNDER_GIL, UFUNC_LOOPS
 
 import numpy as np
 
 cnp.import_array()
 
 cdef enum:
-    SMALL = 2048      # above this many elements the price of a ufunc does not show
-    BLOCK = 512       # elements that a program works on at a time
-    LONG = 1024       # from here on other threads may run meanwhile
     GIVEN = 4         # the first registers of a program: the value and three arguments
     REGISTERS = 64
     DECISIONS = 32    # of a program, by masks
@@ -176,7 +174,7 @@ cdef object apply(const Loop *loop, int count, object x, object y):
     frame = x if count == 1 else common_frame(x, y)
     kind = cnp.PyArray_TYPE(frame)
     n = cnp.PyArray_SIZE(frame)
-    if n > SMALL:
+    if n > UFUNC_LOOPS:
         return None
     if cnp.PyArray_IS_C_CONTIGUOUS(frame) and (count == 1 or (
             cnp.PyArray_CheckExact(x) and cnp.PyArray_CheckExact(y) and frame is x
@@ -339,12 +337,13 @@ cdef object apply_over_axes(const Loop *loop, int count, object x, object y, int
         return None
     for k in range(nest.axes):
         nest.shape[k] = 1
-    if not broadcast_with(x, &nest) or (count == 2 and not broadcast_with(y, &nest)) or not take_place(x, kind, &left, &nest, 0) \
-            or (count == 2 and not take_place(y, kind, &right, &nest, 1)):
+    if not broadcast_with(x, &nest) or not take_place(x, kind, &left, &nest, 0):
+        return None
+    if count == 2 and not (broadcast_with(y, &nest) and take_place(y, kind, &right, &nest, 1)):
         return None
     for k in range(nest.axes):
         n *= nest.shape[k]
-    if not 0 < n <= SMALL:
+    if not 0 < n <= UFUNC_LOOPS:
         return None
     first = layout(&nest, 0)
     if count == 2:
@@ -448,7 +447,7 @@ cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, 
     cdef char *args[3]
     cdef char *of
     cdef cnp.ndarray out
-    if not 0 < n <= SMALL or axes > 8 or not cnp.PyArray_IS_C_CONTIGUOUS(x):
+    if not 0 < n <= UFUNC_LOOPS or axes > 8 or not cnp.PyArray_IS_C_CONTIGUOUS(x):
         return None
     if axis is None:
         if keepdims:
@@ -604,7 +603,7 @@ cdef object merge(object mask, object x, object y):
         return None
     frame = common_frame(mask, common_frame(x, y))
     n = cnp.PyArray_SIZE(frame)
-    if n > SMALL or not read_operand(mask, kind, frame, &operands[0]) \
+    if n > UFUNC_LOOPS or not read_operand(mask, kind, frame, &operands[0]) \
             or not read_operand(x, kind, frame, &operands[1]) \
             or not read_operand(y, kind, frame, &operands[2]):
         return None
@@ -734,12 +733,12 @@ cdef class Program:
         cdef char *to = cnp.PyArray_BYTES(out)
         cdef char small[4096]
         cdef char *memory = small
-        cdef size_t needed = <size_t>(self.slots + (y_bar != NULL)) * min(n, <Py_ssize_t>BLOCK) * 16
+        cdef size_t needed = <size_t>(self.slots + (y_bar != NULL)) * min(n, <Py_ssize_t>PROGRAM_BLOCK) * 16
         if needed > sizeof(small):
             memory = <char *>PyMem_Malloc(needed)
             if memory == NULL:
                 raise MemoryError()
-        if n < LONG:
+        if n < PROGRAM_UNDER_GIL:
             self.over_blocks(given, n, to, y_bar, conjugated, memory)
         else:
             with nogil:
@@ -752,7 +751,7 @@ cdef class Program:
     cdef int over_blocks(self, Operand *given, Py_ssize_t n, char *out, const char *y_bar, bint conjugated,
                          char *memory) noexcept nogil:
         cdef char *at[REGISTERS]
-        cdef char *result = memory + self.slots * min(n, <Py_ssize_t>BLOCK) * 16
+        cdef char *result = memory + self.slots * min(n, <Py_ssize_t>PROGRAM_BLOCK) * 16
         cdef char *args[4]
         cdef cnp.npy_intp steps[4]
         cdef cnp.npy_intp length
@@ -763,9 +762,9 @@ cdef class Program:
         for r in range(self.constant_count):
             at[GIVEN + r] = self.constants + 16 * r
         for r in range(self.slots):
-            at[first + r] = memory + r * min(n, <Py_ssize_t>BLOCK) * 16
+            at[first + r] = memory + r * min(n, <Py_ssize_t>PROGRAM_BLOCK) * 16
         while start < n:
-            length = min(n - start, <Py_ssize_t>BLOCK)
+            length = min(n - start, <Py_ssize_t>PROGRAM_BLOCK)
             for r in range(GIVEN):
                 if self.uses >> r & 1:
                     at[r] = given[r].data + start * given[r].step

@@ -6,6 +6,31 @@ plain loops are those up to which they were timed to be faster than a call of BL
 are in lindiff_cuda/tuning.py.
 """
 
+# ---- elementwise ---------------------------------------------------------------------------------------
+# Counted in elements.
+
+cdef enum:
+    # Up to here the inner loop of a ufunc is called without the ufunc around it, which costs 0.5 to 0.8 µs a
+    # call. Above, that is less than a tenth of the loop itself.
+    UFUNC_LOOPS = 2048
+
+    # Elements that the steps of a formula work on at a time: 4 kB for each intermediate result in float64, so
+    # that those of a formula stay in the first cache.
+    PROGRAM_BLOCK = 512
+
+    # From here on other threads may run meanwhile: for a formula, and for a product of the chain rule. Giving
+    # the GIL back and taking it again costs as much as some hundred elements.
+    PROGRAM_UNDER_GIL = 1024
+    CHAIN_UNDER_GIL = 2048
+
+    # Above, a formula that looks at its numbers first, to leave out steps, is called instead of its program,
+    # which leaves them out block by block only.
+    FORMULA_LOOKS = 2048
+
+    # Columns up to which sums over an axis of a matrix are plain loops; NumPy's loop over rows that short
+    # takes several times as long.
+    THIN_COLUMNS = 64
+
 # ---- products of matrices ------------------------------------------------------------------------------
 # Counted in multiplications: rows times inner dimension times columns.
 
