@@ -20,6 +20,7 @@ import lindiff.kernels
 from lindiff.core.directions import Directions, one_by_one
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, inside, shared_of
+from lindiff.linalg._operation import Fused, Operation, Operator
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -177,19 +178,21 @@ def fused(formula: F) -> F:
 
     ``overwrite_*`` concerns kernels alone.
     """
-    return _kernel_or(formula.__name__, formula)
+    name = formula.__name__
+    return Fused(name, formula, _kernel_or(name, formula), name in REAL_ONLY)  # type: ignore[return-value]
 
 
 def fused_trusting(formula: F) -> F:
     """`fused` for a derivative whose factors the operator itself has looked at."""
-    call = fused(formula)
+    call = _kernel_or(formula.__name__, formula)
 
     @functools.wraps(formula)
     def trusted(*args: Any, **options: Any) -> Any:
         with trusting():
             return call(*args, **options)
 
-    return trusted  # type: ignore[return-value]
+    name = formula.__name__
+    return Fused(name, formula, trusted, name in REAL_ONLY)  # type: ignore[return-value]
 
 
 def _kernel_or(name: str, formula: F) -> F:
@@ -209,8 +212,17 @@ def _without_overwrite(options: dict[str, Any]) -> dict[str, Any]:
     return {name: option for name, option in options.items() if not name.startswith("overwrite_")}
 
 
-def operator(formula: Callable[..., Any], factors: bool = False, divides: bool = False) -> Callable[[F], F]:
+def operator(
+    formula: Callable[..., Any],
+    derivatives: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
+    *,
+    factors: bool = False,
+    divides: bool = False,
+) -> Callable[[F], F]:
     """Make a public operator of a rule; the kernel of its name, or ``formula``, computes its value.
+
+    With its two ``derivatives`` apart, the decorated function is the value of an operation that is described
+    once (``_operation.pyx``), else a rule.
 
     Of one that `factors` the result is known to be a regular triangle.  One that `divides` by the diagonal of
     its first argument looks at that once for each Variable.
@@ -223,32 +235,13 @@ def operator(formula: Callable[..., Any], factors: bool = False, divides: bool =
     """
 
     def decorate(function: F) -> F:
-        primitive = rule(function)
-        value = _kernel_or(function.__name__, formula)
+        primitive = rule(function) if derivatives is None else Operation(function, function, *derivatives)
+        name = function.__name__
+        value = Fused(name, formula, _kernel_or(name, formula), name in REAL_ONLY)
         parameters = inspect.signature(function).parameters.values()
         arrays = sum(parameter.default is parameter.empty for parameter in parameters)
         names = [parameter.name for parameter in parameters][arrays:]
-        overwrites = [name for name in names if name.startswith("overwrite_")]
-
-        @functools.wraps(function)
-        def call(*args: Any, **options: Any) -> Any:
-            for x in (*args, *options.values()) if options else args:
-                if type(x) is Variable:  # and `primitive` looks for Directions, as `value` does
-                    break
-            else:
-                return value(*args, **options)
-            if len(args) > arrays:
-                options.update(zip(names, args[arrays:], strict=False))
-            for name in overwrites:
-                options.pop(name, None)
-            known = known_of(args[0]) if divides and args else None
-            with NOTHING if known is None else known.dividing():
-                result = primitive(*args[:arrays], **options)
-            if factors:
-                learn_factor(result, options.get("lower", True))
-            return result
-
-        call.primitive = primitive  # type: ignore[attr-defined]
-        return call  # type: ignore[return-value]
+        known, learn = known_of if divides else None, learn_factor if factors else None
+        return Operator(function, primitive, value, arrays, names, known, learn)  # type: ignore[return-value]
 
     return decorate

@@ -21,6 +21,7 @@ from lindiff.core.variable import Variable, shared_of, value
 from lindiff.linalg._backend import Known, kernels, known_of, looks
 from lindiff.linalg._matrices import adjoint, conj, identity_like, op
 from lindiff.linalg._one_triangle import OneTriangle
+from lindiff.linalg._operation import know_constants
 from lindiff.linalg.cholesky import potrf, potri
 from lindiff.linalg.products import gemm2
 from lindiff.linalg.triangular import trsm
@@ -89,6 +90,9 @@ class Factor:
     def diag_inverse(self) -> Any:
         B = self.inverted() if self._inverse is None else self._inverse
         return np.diagonal(B, axis1=-2, axis2=-1).copy()
+
+
+know_constants(Factor)
 
 
 class LU(Factor):

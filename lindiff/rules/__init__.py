@@ -7,6 +7,8 @@ from lindiff.rules import (  # noqa: F401
     complex_domain,
     convolution,
     creation,
+    decompositions,
+    determinants,
     directions,
     elementwise,
     fft,
@@ -30,7 +32,6 @@ from lindiff.rules import (  # noqa: F401
 )
 from lindiff.rules.abroad import explain
 from lindiff.rules.arithmetic import use_fast_paths
-from lindiff.rules.decompositions import use_decomposition_paths
 from lindiff.rules.factorizations import use_factorization_paths
 from lindiff.rules.gaussian import use_gaussian_path
 from lindiff.rules.pointwise import use_pointwise_paths
@@ -44,6 +45,5 @@ use_pointwise_paths()
 use_structure_paths()
 use_reduction_paths()
 use_factorization_paths()
-use_decomposition_paths()
 use_gaussian_path()
 explain_errors(explain)

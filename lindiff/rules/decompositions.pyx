@@ -1,488 +1,276 @@
-"""Compiled twins of inverse, determinant, eigenvalues of symmetric matrices, singular values and LQ factors.
+"""``numpy.linalg``: eigenvalues and vectors of symmetric matrices, singular values and vectors.
 
-For plain float arrays, with any leading axes: the value is one call of a kernel, and so is each direction of
-the derivative.  Everything else takes the readable rules in ``linalg.py`` and ``lindiff.linalg``, which these
-twins are tested against: Variables of an enclosing trace, other dtypes, empty arrays, invalid input (for its
-error), and values that are equal to rounding (for the policy, and the warning, of ``_degeneracy.py``).
+Plain matrices that have entries, in any batch, are a kernel's, and so are both directions of the
+derivative where the values are far enough from each other; else the policy, and the warning, of
+``_degeneracy.py`` apply.
 """
 
-cimport cython
 cimport numpy as cnp
-from libc.math cimport fabs
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from numpy.linalg._linalg import EighResult, SlogdetResult, SVDResult
+from numpy.linalg._linalg import EighResult, SVDResult
 
-from lindiff.core.record cimport Node, Pull, Push
-from lindiff.core.registry cimport Handler
-from lindiff.core.variable cimport Variable, record, record_outputs
+from lindiff.core.variable cimport Variable
 from lindiff.kernels.elementwise cimport has_shape_of, is_plain
-from lindiff.kernels.triangles cimport unpaired_in
+from lindiff.linalg._one_triangle cimport OneTriangle
+from lindiff.linalg._operation cimport Operation
 
 from lindiff import kernels
-from lindiff.core.registry import fast_path
-from lindiff.linalg import gelqf, symmetric_eigen, syevd
-from lindiff.linalg._one_triangle import from_triangle, onto_unpaired
+from lindiff.core.arrays import zeros_beside
+from lindiff.core.registry import composed, gives_views
+from lindiff.core.variable import value
+from lindiff.linalg._backend import renamed
+from lindiff.linalg._degeneracy import has_equal
+from lindiff.linalg._equal_eigenvalues import EqualEigenvalues, is_lower
+from lindiff.linalg._matrices import adjoint, transposed
+from lindiff.linalg._operation import operation
 from lindiff.linalg.eigenvectors import columns_pullback, columns_pushforward, eigvalsh_pushforward
-from lindiff.linalg.lq import gelqf_pullback, gelqf_pushforward
 from lindiff.linalg.singular_values import (
     svd_pullback, svd_pushforward, svdvals_pullback, svdvals_pushforward,
 )
+from lindiff.rules._matrix_arguments import check_finite, check_stacked, check_triangle_finite
 
 cnp.import_array()
 
-# As in factorizations.pyx: larger matrices that are Variables are factored once for all their operations.
-cdef enum:
-    SMALL = 32
+cdef dict no_options = {}
 
 
 # -- arguments -------------------------------------------------------------------------------------------
 
-cdef inline cnp.ndarray plain_matrix(object x, bint square):
-    """The value of a Variable that holds plain matrices with entries, square if so wanted; else None."""
-    cdef cnp.ndarray a
-    cdef int ndim
-    if type(x) is not Variable or not is_plain((<Variable>x)._value):
-        return None
-    a = (<Variable>x)._value
-    ndim = cnp.PyArray_NDIM(a)
-    if ndim < 2 or cnp.PyArray_SIZE(a) == 0:
-        return None
-    if square and cnp.PyArray_DIM(a, ndim - 2) != cnp.PyArray_DIM(a, ndim - 1):
-        return None
-    return a
+cdef bint has_kernel(object a, bint square):
+    """Whether ``a`` holds plain matrices with entries, square if so wanted."""
+    if not is_plain(a):
+        return False
+    cdef cnp.ndarray x = a
+    cdef int ndim = cnp.PyArray_NDIM(x)
+    if ndim < 2 or cnp.PyArray_SIZE(x) == 0:
+        return False
+    return not square or cnp.PyArray_DIM(x, ndim - 2) == cnp.PyArray_DIM(x, ndim - 1)
 
 
-cdef inline cnp.ndarray lone_matrix(tuple args, dict kwargs):
-    """`plain_matrix` of the only argument: a square one."""
-    return None if kwargs or len(args) != 1 else plain_matrix(args[0], True)
+cdef inline int check_matrices(object a, str name) except -1:
+    """`check_stacked`, at once where that is plain to see."""
+    if type(a) is not Variable or not is_plain((<Variable>a)._value) \
+            or cnp.PyArray_NDIM(<cnp.ndarray>(<Variable>a)._value) < 2:
+        check_stacked(a, name)
+    return 0
 
 
-cdef inline cnp.ndarray lone_small_matrix(tuple args, dict kwargs):
-    """`lone_matrix` of an order for which sharing factors between operations costs more than factoring again
-    (`lindiff.linalg._factored`).
-    """
-    cdef cnp.ndarray a = lone_matrix(args, kwargs)
-    return None if a is None or cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 1) > SMALL else a
-
-
-cdef inline bint fits(object x_bar, cnp.ndarray like):
-    return x_bar is None or has_shape_of(x_bar, like)
-
-
-cdef inline bint is_single(cnp.ndarray x):
-    return cnp.PyArray_TYPE(x) == cnp.NPY_FLOAT
+cdef inline bint fits(object x_bar, object like):
+    return x_bar is None or has_shape_of(x_bar, <cnp.ndarray>like)
 
 
 cdef inline cnp.ndarray in_double(cnp.ndarray x):
     """As NumPy computes the vectors of single precision: their signs depend on it."""
-    return <cnp.ndarray>cnp.PyArray_Cast(x, cnp.NPY_DOUBLE) if is_single(x) else x
+    return <cnp.ndarray>cnp.PyArray_Cast(x, cnp.NPY_DOUBLE) if cnp.PyArray_TYPE(x) == cnp.NPY_FLOAT else x
 
 
 cdef inline cnp.ndarray as_given(cnp.ndarray x, cnp.ndarray given):
     """A result of `in_double` in the precision that was given."""
-    return <cnp.ndarray>cnp.PyArray_Cast(x, cnp.NPY_FLOAT) if is_single(given) else x
+    return <cnp.ndarray>cnp.PyArray_Cast(x, cnp.NPY_FLOAT) if cnp.PyArray_TYPE(given) == cnp.NPY_FLOAT else x
 
 
-cdef inline object transposed(object X):
-    return np.swapaxes(X, -1, -2)
+# -- eigenvalues of symmetric matrices: a = V diag(w) Vᴴ ---------------------------------------------------
 
-
-# -- inverse and determinant -----------------------------------------------------------------------------
-
-@cython.no_gc
-@cython.final
-cdef class Inverse(Node):
-    cdef cnp.ndarray B
-
-    cdef int pull(self, Pull walk, object B_bar) except -1:
-        if has_shape_of(B_bar, self.B):
-            A_bar = kernels.inverse_pullback(self.B, B_bar, walk.overwrite)
-        else:
-            B_t = transposed(self.B)
-            A_bar = -(B_t @ B_bar @ B_t)
-        walk.add(self.a, A_bar, True)
-        return 0
-
-    cdef object push(self, Push walk):
-        A_dot = walk.tangent(self.a)
-        if A_dot is None:
-            return None
-        if has_shape_of(A_dot, self.B):
-            return kernels.inverse_pushforward(self.B, A_dot)
-        return -(self.B @ A_dot @ self.B)
-
-
-cdef class FastInverse(Handler):
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Inverse node
-        cdef cnp.ndarray a = lone_small_matrix(args, kwargs)
-        if a is None:
-            return NotImplemented
+cdef tuple eigenvectors(object a, object UPLO, bint lower, str name):
+    if has_kernel(a, True) and (lower or UPLO == "U"):
         try:
-            B = kernels.inverse(a)
+            w, V = kernels.eigh(in_double(a), lower)
+            return as_given(w, a), as_given(V, a)
         except LinAlgError:
-            return NotImplemented  # the readable rule fails with words
-        node = Inverse.__new__(Inverse)
-        node.a = (<Variable>args[0]).node
-        node.B = B
-        return record(node.a.trace, node, B)
+            pass  # what follows fails with words
+    check_triangle_finite(a, lower, name)
+    return tuple(np.linalg.eigh(a, UPLO))
 
 
-cdef inline bint matrices_are_regular(const char *LU, Py_ssize_t count, Py_ssize_t n, bint single) noexcept:
-    """Whether pivots are so alike that the matrices are far from singular ones."""
-    cdef Py_ssize_t i, k
-    cdef double x, least, largest, ratio = 0.018 if single else 1.2e-4  # fourth roots of the precisions
-    for k in range(count):
-        least = largest = -1
-        for i in range(n):
-            x = (<const float *>LU)[(k * n + i) * n + i] if single \
-                else (<const double *>LU)[(k * n + i) * n + i]
-            x = fabs(x)
-            if not x <= largest:
-                largest = x
-            if least < 0 or not x >= least:
-                least = x
-        if not least > largest * ratio:
-            return False
-    return True
+cdef inline bint has_gaps(object w, object V) except -1:
+    """Whether they are plain, and the values far enough from each other."""
+    return is_plain(V) and not kernels.nearly_equal(w)
 
 
-cdef bint is_regular(cnp.ndarray LU):
-    cdef Py_ssize_t n = cnp.PyArray_DIM(LU, cnp.PyArray_NDIM(LU) - 1)
-    return matrices_are_regular(<const char *>cnp.PyArray_DATA(LU), cnp.PyArray_SIZE(LU) // (n * n), n,
-                                is_single(LU))
+def _eigh(a, UPLO="L"):
+    cdef bint lower = UPLO == "L" or is_lower(UPLO)
+    w, V = eigenvectors(a, UPLO, lower, "eigh")
+    values = EqualEigenvalues.of(a, w, UPLO, "eigh") if type(a) is Variable else None
+    return [w if values is None else values.w, V], w, V, OneTriangle(a, lower), values
 
 
-cdef object scaled_inverse_transposed(object scale, cnp.ndarray LU, cnp.ndarray piv):
-    """``scale A⁻ᵀ``, one number for each matrix."""
-    if type(scale) is Variable:
-        return scale[..., None, None] * scaled_inverse_transposed(np.ones((), LU.dtype), LU, piv)
-    return kernels.slogdet_pullback(LU, piv, scale)
+def _eigh_pushforward(w, V, OneTriangle M, values, a_dot):
+    if is_plain(V) and has_shape_of(a_dot, <cnp.ndarray>V) and has_gaps(w, V):
+        return kernels.eigh_pushforward(w, V, a_dot if M.lower else transposed(a_dot))
+    w_dot, V_dot = columns_pushforward(w, V, M.tangent(a_dot), "eigh")
+    return w_dot if values is None else values.pushforward(a_dot), V_dot
 
 
-@cython.no_gc
-@cython.final
-cdef class Determinant(Node):
-    """Of a regular matrix: ``A_bar = d_bar d A⁻ᵀ``."""
-
-    cdef cnp.ndarray d
-    cdef cnp.ndarray LU
-    cdef cnp.ndarray piv
-
-    cdef int pull(self, Pull walk, object d_bar) except -1:
-        walk.add(self.a, scaled_inverse_transposed(d_bar * self.d, self.LU, self.piv), True)
-        return 0
-
-    cdef object push(self, Push walk):
-        A_dot = walk.tangent(self.a)
-        return None if A_dot is None \
-            else np.sum(scaled_inverse_transposed(self.d, self.LU, self.piv) * A_dot, axis=(-2, -1))
+def _eigh_pullback(w, V, OneTriangle M, values, w_bar, V_bar):
+    if is_plain(V) and fits(w_bar, w) and fits(V_bar, V) and has_gaps(w, V):
+        return M.gradient(kernels.eigh_pullback(w, V, w_bar, V_bar), True)
+    if values is None or w_bar is None:
+        return M.gradient(columns_pullback(w, V, w_bar, V_bar, "eigh"))
+    a_bar = values.pullback(w_bar)
+    if V_bar is None:
+        return a_bar  # else the vectors know of the values
+    return a_bar + M.gradient(columns_pullback(w, V, 0 * w_bar, V_bar, "eigh"))
 
 
-cdef class FastDeterminant(Handler):
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Determinant node
-        cdef cnp.ndarray a = lone_small_matrix(args, kwargs)
-        if a is None:
-            return NotImplemented
-        d, LU, piv = kernels.det(a)
-        if not is_regular(LU):
-            return NotImplemented  # the adjugate knows what to do
-        node = Determinant.__new__(Determinant)
-        node.a = (<Variable>args[0]).node
-        node.d = d
-        node.LU = LU
-        node.piv = piv
-        return record(node.a.trace, node, d)
+def _eigvalsh(a, UPLO="L"):
+    """The eigenvectors are kept for the derivative."""
+    cdef bint lower = UPLO == "L" or is_lower(UPLO)
+    if type(a) is Variable:
+        check_triangle_finite(a, lower, "eigvalsh")
+        values = EqualEigenvalues.of(a, np.linalg.eigvalsh(value(a), UPLO), UPLO, "eigvalsh")
+        if values is not None:
+            return values.w, None, None, None, values
+    w, V = eigenvectors(a, UPLO, lower, "eigvalsh")
+    return w, w, V, OneTriangle(a, lower), None
 
 
-@cython.no_gc
-@cython.final
-cdef class LogDeterminant(Node):
-    """``A_bar = log_bar A⁻ᵀ``; the sign is constant."""
-
-    cdef cnp.ndarray LU
-    cdef cnp.ndarray piv
-
-    cdef int pull(self, Pull walk, object bars) except -1:
-        if bars[1] is not None:
-            walk.add(self.a, scaled_inverse_transposed(bars[1], self.LU, self.piv), True)
-        return 0
-
-    cdef object push(self, Push walk):
-        A_dot = walk.tangent(self.a)
-        if A_dot is None:
-            return None
-        A_inv_t = scaled_inverse_transposed(np.ones((), self.LU.dtype), self.LU, self.piv)
-        return [None, np.sum(A_inv_t * A_dot, axis=(-2, -1))]
+def _eigvalsh_pushforward(w, V, OneTriangle M, values, a_dot):
+    return eigvalsh_pushforward(w, V, M.tangent(a_dot)) if values is None else values.pushforward(a_dot)
 
 
-cdef class FastLogDeterminant(Handler):
-    cdef object call(self, tuple args, dict kwargs):
-        cdef LogDeterminant node
-        cdef cnp.ndarray a = lone_small_matrix(args, kwargs)
-        if a is None:
-            return NotImplemented
-        sign, log, LU, piv = kernels.slogdet(a)
-        node = LogDeterminant.__new__(LogDeterminant)
-        node.a = (<Variable>args[0]).node
-        node.LU = LU
-        node.piv = piv
-        return SlogdetResult._make(record_outputs(node.a.trace, node, [sign, log]))
+def _eigvalsh_pullback(w, V, OneTriangle M, values, w_bar):
+    """``a_bar = V diag(w_bar) Vᴴ``."""
+    if values is not None:
+        return values.pullback(w_bar)
+    if is_plain(V) and has_shape_of(w_bar, <cnp.ndarray>w) and has_gaps(w, V):
+        return M.gradient(kernels.eigh_pullback(w, V, w_bar, None), True)
+    return M.gradient(columns_pullback(w, V, w_bar, None, "eigvalsh"))
 
 
-# -- symmetric matrices ----------------------------------------------------------------------------------
-
-@cython.no_gc
-@cython.final
-cdef class ColumnEigen(Node):
-    """``a = V diag(w) Vᵀ``."""
-
-    cdef cnp.ndarray w
-    cdef cnp.ndarray V
-    cdef bint values_only
-    cdef bint lower
-    cdef object unpaired  # which entries of the triangle that was read have no mirror image
-
-    cdef int pull(self, Pull walk, object bars) except -1:
-        w_bar, V_bar = (bars, None) if self.values_only else bars
-        if fits(w_bar, self.w) and fits(V_bar, self.V) and not kernels.nearly_equal(self.w):
-            A_bar = kernels.eigh_pullback(self.w, self.V, w_bar, V_bar)
-        else:
-            A_bar = columns_pullback(self.w, self.V, w_bar, V_bar, "eigvalsh" if self.values_only else "eigh")
-        if self.unpaired is not None:
-            A_bar = onto_unpaired(A_bar, self.unpaired, overwrite_m_bar=True)
-        walk.add(self.a, A_bar, True)
-        return 0
-
-    cdef object push(self, Push walk):
-        a_dot = walk.tangent(self.a)
-        if a_dot is None:
-            return None
-        if not self.values_only and has_shape_of(a_dot, self.V) and not kernels.nearly_equal(self.w):
-            return kernels.eigh_pushforward(self.w, self.V, a_dot if self.lower else transposed(a_dot))
-        a_dot = from_triangle(a_dot, self.lower)
-        if self.values_only:
-            return eigvalsh_pushforward(self.w, self.V, a_dot)
-        return columns_pushforward(self.w, self.V, a_dot, "eigh")
+eigh = operation(np.linalg.eigh, _eigh, _eigh_pushforward, _eigh_pullback, result=EighResult)
+eigvalsh = operation(np.linalg.eigvalsh, _eigvalsh, _eigvalsh_pushforward, _eigvalsh_pullback)
 
 
-cdef class FastEigh(Handler):
-    """Twin of ``np.linalg.eigh`` and ``np.linalg.eigvalsh``."""
+# -- singular values: a = U diag(s) Vᴴ ---------------------------------------------------------------------
 
-    cdef object call(self, tuple args, dict kwargs):
-        cdef ColumnEigen node
-        cdef cnp.ndarray a
-        triangle = "L"
-        if len(args) == 2 and not kwargs:
-            triangle = args[1]
-        elif len(kwargs) == 1 and "UPLO" in kwargs and len(args) == 1:
-            triangle = kwargs["UPLO"]
-        elif kwargs or len(args) != 1:
-            return NotImplemented
-        a = plain_matrix(args[0], True)
-        if a is None or type(triangle) is not str or triangle not in ("L", "U"):
-            return NotImplemented
+cdef tuple singular_vectors(object a, bint full_matrices, str name):
+    if has_kernel(a, full_matrices):
         try:
-            w, V = kernels.eigh(in_double(a), triangle == "L")
+            U, s, Vh = kernels.gesdd(in_double(a))
+            return as_given(U, a), as_given(s, a), as_given(Vh, a)
         except LinAlgError:
-            return NotImplemented  # the readable rule fails with words
-        node = ColumnEigen.__new__(ColumnEigen)
-        node.a = (<Variable>args[0]).node
-        node.w = w = as_given(w, a)
-        node.V = V = as_given(V, a)
-        node.lower = triangle == "L"
-        node.unpaired = unpaired_in(node.lower, a)
-        node.values_only = self.function is np.linalg.eigvalsh
-        if node.values_only:
-            return record(node.a.trace, node, w)
-        return EighResult._make(record_outputs(node.a.trace, node, [w, V]))
+            pass  # what follows fails with words
+    check_finite(a, name)
+    return tuple(np.linalg.svd(a, full_matrices))
 
 
-@cython.no_gc
-@cython.final
-cdef class RowEigen(Node):
-    """``A = Uᵀ diag(λ) U``."""
-
-    cdef cnp.ndarray U
-    cdef cnp.ndarray lam
-    cdef object unpaired  # which entries of the lower triangle have no mirror image
-
-    cdef int pull(self, Pull walk, object bars) except -1:
-        U_bar, lam_bar = bars
-        if fits(U_bar, self.U) and fits(lam_bar, self.lam) and not kernels.nearly_equal(self.lam):
-            A_bar = kernels.syevd_pullback(self.U, self.lam, U_bar, lam_bar)
-        else:
-            A_bar = symmetric_eigen.formula_pullback(self.U, self.lam, U_bar, lam_bar)
-        if self.unpaired is not None:
-            A_bar = onto_unpaired(A_bar, self.unpaired, overwrite_m_bar=True)
-        walk.add(self.a, A_bar, True)
-        return 0
-
-    cdef object push(self, Push walk):
-        A_dot = walk.tangent(self.a)
-        if A_dot is None:
-            return None
-        if has_shape_of(A_dot, self.U) and not kernels.nearly_equal(self.lam):
-            return kernels.syevd_pushforward(self.U, self.lam, A_dot)
-        return symmetric_eigen.formula_pushforward(self.U, self.lam, from_triangle(A_dot, True))
+cdef bint well_apart(object U, object s, object Vh, bint values) except -1:
+    """Whether they are plain and the values far enough from each other, and from zero where that matters: to
+    `values` themselves, and to vectors of a matrix that is not square."""
+    cdef int i
+    cdef Py_ssize_t m, n
+    if not is_plain(U):
+        return False
+    i = cnp.PyArray_NDIM(<cnp.ndarray>U) - 2
+    m, n = cnp.PyArray_DIM(<cnp.ndarray>U, i), cnp.PyArray_DIM(<cnp.ndarray>Vh, i + 1)
+    if cnp.PyArray_DIM(<cnp.ndarray>U, i + 1) != cnp.PyArray_DIM(<cnp.ndarray>Vh, i):
+        return False
+    return not kernels.nearly_equal(s, values or m != n)
 
 
-cdef class FastSyevd(Handler):
-    cdef object call(self, tuple args, dict kwargs):
-        cdef RowEigen node
-        cdef cnp.ndarray a = lone_matrix(args, kwargs)
-        if a is None:
-            return NotImplemented
-        try:
-            U, lam = kernels.syevd(a)
-        except LinAlgError:
-            return NotImplemented  # the readable rule fails with words
-        node = RowEigen.__new__(RowEigen)
-        node.a = (<Variable>args[0]).node
-        node.U = U
-        node.lam = lam
-        node.unpaired = unpaired_in(True, a)
-        return tuple(record_outputs(node.a.trace, node, [U, lam]))
+def _svd_value(a, full_matrices):
+    U, s, Vh = singular_vectors(a, full_matrices, "svd")
+    return [U, s, Vh], U, s, Vh
 
 
-# -- singular values -------------------------------------------------------------------------------------
-
-@cython.no_gc
-@cython.final
-cdef class Singular(Node):
-    """``A = U diag(s) Vh``, with as many singular vectors as values."""
-
-    cdef cnp.ndarray U
-    cdef cnp.ndarray s
-    cdef cnp.ndarray Vh
-    cdef bint values_only
-
-    cdef bint well_apart(self, bint values):
-        """Whether the values are far enough from each other, and from zero where that matters: to `values`
-        themselves, and to vectors of a matrix that is not square.
-        """
-        cdef int i = cnp.PyArray_NDIM(self.U) - 2
-        return not kernels.nearly_equal(
-            self.s, values or cnp.PyArray_DIM(self.U, i) != cnp.PyArray_DIM(self.Vh, i + 1))
-
-    cdef int pull(self, Pull walk, object bars) except -1:
-        U_bar, s_bar, Vh_bar = (None, bars, None) if self.values_only else bars
-        if fits(U_bar, self.U) and fits(s_bar, self.s) and fits(Vh_bar, self.Vh) \
-                and self.well_apart(U_bar is None and Vh_bar is None):
-            A_bar = kernels.gesdd_pullback(self.U, self.s, self.Vh, U_bar, s_bar, Vh_bar)
-        elif self.values_only:
-            A_bar = svdvals_pullback(self.U, self.s, self.Vh, s_bar, "svdvals")
-        else:
-            A_bar = svd_pullback(self.U, self.s, self.Vh, U_bar, s_bar, Vh_bar)
-        walk.add(self.a, A_bar, True)
-        return 0
-
-    cdef object push(self, Push walk):
-        A_dot = walk.tangent(self.a)
-        if A_dot is None:
-            return None
-        if self.values_only:
-            return svdvals_pushforward(self.U, self.Vh, A_dot)
-        if is_plain(A_dot) and self.well_apart(False):
-            return kernels.gesdd_pushforward(self.U, self.s, self.Vh, A_dot)
-        return svd_pushforward(self.U, self.s, self.Vh, A_dot)
+def _svd_pushforward(U, s, Vh, a_dot):
+    if is_plain(a_dot) and well_apart(U, s, Vh, False):
+        return kernels.gesdd_pushforward(U, s, Vh, a_dot)
+    return svd_pushforward(U, s, Vh, a_dot)
 
 
-cdef object svd_of(Variable x, bint values_only):
-    """The record of a thin SVD, or of singular values."""
-    cdef Singular node
+def _svd_pullback(U, s, Vh, U_bar, s_bar, Vh_bar):
+    if is_plain(U) and fits(U_bar, U) and fits(s_bar, s) and fits(Vh_bar, Vh) \
+            and well_apart(U, s, Vh, U_bar is None and Vh_bar is None):
+        return kernels.gesdd_pullback(U, s, Vh, U_bar, s_bar, Vh_bar)
+    return svd_pullback(U, s, Vh, U_bar, s_bar, Vh_bar)
+
+
+def _svdvals_value(a):
+    """The vectors are kept for the derivative."""
+    U, s, Vh = singular_vectors(a, False, "svdvals")
+    return s, U, s, Vh
+
+
+def _svdvals_pushforward(U, s, Vh, a_dot):
+    return svdvals_pushforward(U, Vh, a_dot)
+
+
+def _svdvals_pullback(U, s, Vh, s_bar):
+    """``a_bar = U diag(s_bar) Vᴴ``."""
+    if is_plain(U) and has_shape_of(s_bar, <cnp.ndarray>s) and well_apart(U, s, Vh, True):
+        return kernels.gesdd_pullback(U, s, Vh, None, s_bar, None)
+    return svdvals_pullback(U, s, Vh, s_bar, "svdvals")
+
+
+_svd = Operation(_svd_value, _svd_value, _svd_pushforward, _svd_pullback, result=SVDResult)
+_svdvals = Operation(_svdvals_value, _svdvals_value, _svdvals_pushforward, _svdvals_pullback)
+
+
+@composed(np.linalg.svd)
+def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
+    check_matrices(a, "svd")
+    if hermitian:
+        return hermitian_svd(a, compute_uv)
     try:
-        U, s, Vh = kernels.gesdd(in_double(x._value))
-    except LinAlgError:
-        return NotImplemented  # the readable rule fails with words
-    node = Singular.__new__(Singular)
-    node.a = x.node
-    node.U = U = as_given(U, x._value)
-    node.s = s = as_given(s, x._value)
-    node.Vh = Vh = as_given(Vh, x._value)
-    node.values_only = values_only
-    if values_only:
-        return record(x.node.trace, node, s)
-    return SVDResult._make(record_outputs(x.node.trace, node, [U, s, Vh]))
+        if not compute_uv:
+            return np.linalg.svdvals(a)
+        vectors = (<Operation>_svd).call((a, bool(full_matrices)), no_options)
+        if not is_nested(a) or not has_equal(with_zero(vectors.S)):
+            return vectors
+        # whose pullback knows what it shares with the vectors
+        return SVDResult(vectors.U, np.linalg.svdvals(a) + 0 * vectors.S, vectors.Vh)
+    except LinAlgError as error:
+        raise renamed(error, "np.linalg.svd") from None
 
 
-cdef class FastSvdvals(Handler):
-    cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 1 or plain_matrix(args[0], False) is None:
-            return NotImplemented
-        return svd_of(args[0], True)
+cdef object hermitian_svd(object a, object compute_uv):
+    """From the eigendecomposition, as NumPy does it."""
+    if not compute_uv:
+        return np.flip(np.sort(np.abs(np.linalg.eigvalsh(a)), axis=-1), axis=-1)
+    w, V = np.linalg.eigh(a)
+    s = np.abs(w)
+    order = np.flip(np.argsort(s, axis=-1), axis=-1)
+    U = np.take_along_axis(V, order[..., None, :], axis=-1)
+    sign = np.take_along_axis(np.sign(w), order, axis=-1)
+    return SVDResult(U, np.take_along_axis(s, order, axis=-1), adjoint(U * sign[..., None, :]))
 
 
-def full_matrices_only(x, full_matrices=True, compute_uv=True, hermitian=False):
-    """``full_matrices`` of a call of ``np.linalg.svd`` that asks for vectors; else None."""
-    return bool(full_matrices) if compute_uv and not hermitian else None
+cdef inline bint is_nested(object x):
+    """Whether it is a Variable whose derivatives are differentiated."""
+    return type(x) is Variable and type((<Variable>x)._value) is Variable
 
 
-cdef class FastSvd(Handler):
-    """Twin of ``np.linalg.svd`` where there are no vectors beyond the values."""
+@composed(np.linalg.svdvals)
+def svdvals(x, /):
+    """At equal or zero ones, inside another derivative, from the eigenvalues of ``[[0, x], [xᴴ, 0]]``.
 
-    cdef object call(self, tuple args, dict kwargs):
-        cdef cnp.ndarray a
-        if not 1 <= len(args) <= 4:
-            return NotImplemented
-        full = full_matrices_only(*args, **kwargs)
-        if full is None:
-            return NotImplemented
-        a = plain_matrix(args[0], full)
-        return NotImplemented if a is None else svd_of(args[0], False)
-
-
-# -- LQ --------------------------------------------------------------------------------------------------
-
-@cython.no_gc
-@cython.final
-cdef class LQ(Node):
-    cdef cnp.ndarray Q
-    cdef cnp.ndarray L
-
-    cdef int pull(self, Pull walk, object bars) except -1:
-        Q_bar, L_bar = bars
-        pullback = kernels.gelqf_pullback if fits(Q_bar, self.Q) and fits(L_bar, self.L) else gelqf_pullback
-        walk.add(self.a, pullback(self.Q, self.L, Q_bar, L_bar), True)
-        return 0
-
-    cdef object push(self, Push walk):
-        A_dot = walk.tangent(self.a)
-        return None if A_dot is None else gelqf_pushforward(self.Q, self.L, A_dot)
+    Those are exact in second order.
+    """
+    check_matrices(x, "svdvals")
+    if is_nested(x):
+        check_finite(x, "svdvals")
+        s = np.linalg.svd(value(x), compute_uv=False)
+        if has_equal(with_zero(s)):
+            w = eigenvalues_of_both_signs(x)
+            return w + (s - value(w))
+    return (<Operation>_svdvals).call((x,), no_options)
 
 
-cdef class FastGelqf(Handler):
-    cdef object call(self, tuple args, dict kwargs):
-        cdef LQ node
-        cdef cnp.ndarray a
-        cdef int i
-        if kwargs or len(args) != 1:
-            return NotImplemented
-        a = plain_matrix(args[0], False)
-        if a is None:
-            return NotImplemented
-        i = cnp.PyArray_NDIM(a) - 2
-        if cnp.PyArray_DIM(a, i) > cnp.PyArray_DIM(a, i + 1):
-            return NotImplemented
-        Q, L = kernels.gelqf(a)
-        node = LQ.__new__(LQ)
-        node.a = (<Variable>args[0]).node
-        node.Q = Q
-        node.L = L
-        return tuple(record_outputs(node.a.trace, node, [Q, L]))
+cdef object with_zero(object s):
+    """Plain singular values, and zero: with it they have a kink."""
+    plain = value(s)
+    return np.concatenate([plain, np.zeros_like(plain[..., :1])], axis=-1)
 
 
-def use_decomposition_paths():
-    """Give the readable rules of these functions their compiled twins."""
-    fast_path(np.linalg.inv, FastInverse(np.linalg.inv))
-    fast_path(np.linalg.det, FastDeterminant(np.linalg.det))
-    fast_path(np.linalg.slogdet, FastLogDeterminant(np.linalg.slogdet))
-    fast_path(np.linalg.eigh, FastEigh(np.linalg.eigh))
-    fast_path(np.linalg.eigvalsh, FastEigh(np.linalg.eigvalsh))
-    fast_path(np.linalg.svd, FastSvd(np.linalg.svd))
-    fast_path(np.linalg.svdvals, FastSvdvals(np.linalg.svdvals))
-    syevd.primitive.fast = FastSyevd(syevd.primitive)
-    gelqf.primitive.fast = FastGelqf(gelqf.primitive)
+cdef object eigenvalues_of_both_signs(object x):
+    m, n = x.shape[-2:]
+    above = np.concatenate([zeros_beside(x, (*x.shape[:-2], m, m), x.dtype), x], axis=-1)
+    below = np.concatenate([adjoint(x), zeros_beside(x, (*x.shape[:-2], n, n), x.dtype)], axis=-1)
+    w = np.linalg.eigvalsh(np.concatenate([above, below], axis=-2))
+    return np.flip(w, axis=-1)[..., : min(m, n)]
+
+
+gives_views(np.linalg.svd, np.linalg.svdvals)  # that is, nobody looks: they are none
