@@ -1,4 +1,4 @@
-"""Inverse, determinant, eigenvalues, singular values and LQ: their kernels against the formulas."""
+"""Cholesky, inverse, determinant, eigenvalues, singular values and LQ: kernels against the formulas."""
 
 from __future__ import annotations
 
@@ -51,7 +51,15 @@ def thin_svd(a):
     return np.linalg.svd(a, full_matrices=False)
 
 
+def upper_potrf(a):
+    return ld.linalg.potrf(a, lower=False)
+
+
 OPERATIONS = {
+    "cholesky": (np.linalg.cholesky, symmetric),
+    "cholesky (upper)": (lambda a: np.linalg.cholesky(a, upper=True), symmetric),
+    "potrf": (ld.linalg.potrf, symmetric),
+    "potrf (upper)": (upper_potrf, symmetric),
     "inv": (np.linalg.inv, square),
     "det": (np.linalg.det, heavy),
     "det (irregular)": (np.linalg.det, irregular),
@@ -122,7 +130,7 @@ def test_kernels_are_the_formulas(case, n, batch, dtype):
 def test_values_are_numpys(case):
     """Signs of vectors are, too."""
     function, make = OPERATIONS[case]
-    if "gelqf" in case or "syevd" in case:
+    if "gelqf" in case or "syevd" in case or "potrf" in case:
         pytest.skip("an operator of its own")
     for dtype in (np.float64, np.float32):
         A = make(np.random.default_rng(0), (2,), 12).astype(dtype)

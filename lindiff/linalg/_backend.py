@@ -213,19 +213,13 @@ def _without_overwrite(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def operator(
-    formula: Callable[..., Any],
-    derivatives: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
-    *,
-    factors: bool = False,
-    divides: bool = False,
+    formula: Callable[..., Any], described: Any = None, *, divides: bool = False
 ) -> Callable[[F], F]:
-    """Make a public operator of a rule; the kernel of its name, or ``formula``, computes its value.
+    """Make a public operator; the kernel of its name, or ``formula``, computes its value of plain arrays.
 
-    With its two ``derivatives`` apart, the decorated function is the value of an operation that is described
-    once (``_operation.pyx``), else a rule.
-
-    Of one that `factors` the result is known to be a regular triangle.  One that `divides` by the diagonal of
-    its first argument looks at that once for each Variable.
+    Of Variables it is the rule that is decorated; or one `described` once (``_operation.pyx``), by both
+    derivatives, whose value is decorated, or as a whole.  One that `divides` by the diagonal of its first
+    argument looks at that once for each Variable.
 
     The decorated rule calls the operator on its own arguments, as a rule of a NumPy function calls that
     function: they are plain arrays, or Variables of an enclosing trace.
@@ -235,13 +229,17 @@ def operator(
     """
 
     def decorate(function: F) -> F:
-        primitive = rule(function) if derivatives is None else Operation(function, function, *derivatives)
+        primitive: Any
+        if described is None:
+            primitive = rule(function)
+        else:
+            primitive = Operation(function, function, *described) if type(described) is tuple else described
         name = function.__name__
         value = Fused(name, formula, _kernel_or(name, formula), name in REAL_ONLY)
         parameters = inspect.signature(function).parameters.values()
         arrays = sum(parameter.default is parameter.empty for parameter in parameters)
         names = [parameter.name for parameter in parameters][arrays:]
-        known, learn = known_of if divides else None, learn_factor if factors else None
-        return Operator(function, primitive, value, arrays, names, known, learn)  # type: ignore[return-value]
+        known = known_of if divides else None
+        return Operator(function, primitive, value, arrays, names, known)  # type: ignore[return-value]
 
     return decorate

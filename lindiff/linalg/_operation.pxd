@@ -4,6 +4,7 @@ from lindiff.core.registry cimport Rule
 
 
 cdef class Operation(Rule):
+    cdef object learn
     cdef object result
     cdef object value
     cdef object pushforward

@@ -20,6 +20,7 @@ class Operation(Rule):
         result: type | None = None,
         overwrites: bool = False,
         shares: bool = False,
+        learn: Callable[..., Any] | None = None,
     ) -> None: ...
 
 class Operator:
@@ -32,7 +33,6 @@ class Operator:
         arrays: int,
         options: list[str],
         known: Callable[..., Any] | None,
-        learn: Callable[..., Any] | None,
     ) -> None: ...
     def __call__(self, *args: Any, **options: Any) -> Any: ...
 

@@ -97,10 +97,13 @@ cdef class Operation(Rule):
     shares : bool
         The value takes a second argument: the Variable in which the array stands, if it does, whose factors
         operations share (``_factored.py``).
+    learn : callable, optional
+        Is told the result that is no array of NumPy's, and the last of what the derivatives need.
     """
 
     def __init__(self, function, value, pushforward, pullback, result=None, bint overwrites=False,
-                 bint shares=False):
+                 bint shares=False, learn=None):
+        self.learn = learn
         self.shares = shares
         self.result = None if result is None else result._make
         self.value = value
@@ -108,6 +111,7 @@ cdef class Operation(Rule):
         self.pullback = pullback
         self.overwrites = overwrites
         Rule.__init__(self, function, in_one(value, pushforward, pullback, self.result, overwrites, shares))
+        self.__name__ = function.__name__
 
     cdef object call(self, tuple args, dict kwargs):
         cdef Applied node
@@ -130,7 +134,10 @@ cdef class Operation(Rule):
         node.x = stand_in(x._value)
         y = <object>PyTuple_GET_ITEM(described, 0)
         if type(y) is not list:
-            return record(x.node.trace, node, y)
+            out = record(x.node.trace, node, y)
+            if self.learn is not None and not cnp.PyArray_CheckExact(y):
+                self.learn(out, described[len(described) - 1])
+            return out
         outputs = record_outputs(x.node.trace, node, <list>y)
         return tuple(outputs) if self.result is None else self.result(outputs)
 
@@ -262,8 +269,6 @@ cdef class Operator:
         The names of the others.
     known : callable or None
         Of the first array of one that `divides` by its diagonal: within what it is called.
-    learn : callable or None
-        Is told the result, and options.
     """
 
     cdef readonly object primitive
@@ -272,17 +277,15 @@ cdef class Operator:
     cdef list options
     cdef list overwrites
     cdef object known
-    cdef object learn
     cdef dict __dict__
 
-    def __init__(self, function, primitive, value, Py_ssize_t arrays, list options, known, learn):
+    def __init__(self, function, primitive, value, Py_ssize_t arrays, list options, known):
         self.primitive = primitive
         self.value = value
         self.arrays = arrays
         self.options = options
         self.overwrites = [name for name in options if name.startswith("overwrite_")]
         self.known = known
-        self.learn = learn
         functools.update_wrapper(self, function)
 
     def __reduce__(self):
@@ -309,13 +312,9 @@ cdef class Operator:
                 options.pop(name, None)
         known = self.known(args[0]) if self.known is not None and args else None
         if known is None:
-            result = (<Rule>self.primitive)(*args, **options)
-        else:
-            with known.dividing():
-                result = (<Rule>self.primitive)(*args, **options)
-        if self.learn is not None:
-            self.learn(result, options.get("lower", True))
-        return result
+            return (<Rule>self.primitive)(*args, **options)
+        with known.dividing():
+            return (<Rule>self.primitive)(*args, **options)
 
 
 def operation(function, *description, **options):

@@ -18,10 +18,10 @@ from lindiff.core.differential import Differential, stand_in
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.linalg._backend import failing_as, fused, learn_factor, looks, renamed
-from lindiff.linalg._factored import LU, Cholesky, Factor, factored
+from lindiff.linalg._cholesky import cholesky_pullback, cholesky_pushforward, share
+from lindiff.linalg._factored import LU, Cholesky, Factor, UpperCholesky, factored
 from lindiff.linalg._matrices import adjoint, conj
 from lindiff.linalg._operation import Operation
-from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
 from lindiff.linalg.determinant import adjugate_of_any_order
 from lindiff.linalg.triangular import trsm
 
@@ -233,21 +233,28 @@ def quad(A: Any, B: Any, factor: Cholesky) -> Any:
 
 def triangle(A: Any, factor: Cholesky) -> Any:
     """The Cholesky factor itself, as ``potrf`` gives it."""
-    if type(A) is not Variable:
-        return factor.triangle
-    L = _triangle(A, factor)
-    learn_factor(L, factor.lower)
-    return L
+    return _triangle(A, factor) if type(A) is Variable else factor.triangle
 
 
-@rule
-def _triangle(A: Any, factor: Cholesky) -> Any:
-    """Seeger et al. (2017), section 4.2."""
+def _value_of_triangle(A: Any, factor: Cholesky) -> Any:
     L = triangle(A, factor)
-    return L, Differential(
-        lambda A_dot: potrf_pushforward(L, A_dot, lower=factor.lower),
-        lambda L_bar: factor.gradient(potrf_pullback(L, L_bar, lower=factor.lower), symmetric=True),
-    )
+    return L, L, None if factor.matrix is None else factor.matrix.unpaired, factor.lower
+
+
+_triangle = Operation(
+    _value_of_triangle,
+    _value_of_triangle,
+    cholesky_pushforward,
+    cholesky_pullback,
+    overwrites=True,
+    learn=learn_factor,
+)
+
+
+@share
+def _shared_triangle(a: Any, A: Any, lower: bool) -> tuple[Cholesky, Any]:
+    factor = factored(A, Cholesky if lower else UpperCholesky)
+    return factor, triangle(a, factor)
 
 
 # -- objects ---------------------------------------------------------------------------------------------

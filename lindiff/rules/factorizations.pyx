@@ -17,30 +17,33 @@ import numpy as np
 from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
 from lindiff.core.variable cimport Variable, constant_value, innermost, kept_by, record
-from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.lu cimport getrf_one, getrs_one
-from lindiff.kernels.memory cimport copy, empty
+from lindiff.kernels.memory cimport empty
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE, blas_int, floating
-from lindiff.kernels.triangles cimport unpaired_in, zero_pivot
+from lindiff.kernels.triangles cimport zero_pivot
 from lindiff.kernels.triangular cimport (
     adjoint_of, outer_triangle, trmm_one, trmm_pullback_one, trsm_one, trsm_pullback_one,
 )
+from lindiff.linalg._cholesky cimport described_small
+from lindiff.linalg._copies cimport SMALL, copied, owned
+
+from numpy.linalg import LinAlgError
 
 from lindiff.core.registry import fast_path
-from lindiff.linalg import potrf, trmm, trsm
-from lindiff.linalg._factored import LU, Cholesky as CholeskyFactor, UpperCholesky, factored
-from lindiff.linalg._one_triangle import onto_unpaired
-from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
+from lindiff.linalg import trmm, trsm
+from lindiff.linalg._backend import learn_factor, renamed
+from lindiff.linalg._cholesky import cholesky_pullback, cholesky_pushforward, cholesky_value
+from lindiff.linalg._factored import LU, factored
+from lindiff.linalg._operation import operation
 from lindiff.linalg.factors import solve
 from lindiff.linalg.triangular import trmm_pullback, trsm_pullback
+from lindiff.rules._matrix_arguments import check_square
 
 cnp.import_array()
 
-# Up to this order a kernel is faster than releasing the GIL around it.
 cdef enum:
-    SMALL = 32
     LARGEST = 0x40000000   # what fits any BLAS integer
 
 
@@ -52,36 +55,6 @@ cdef inline bint is_plain_square(object x):
         return False
     cdef Py_ssize_t n = cnp.PyArray_DIM(<cnp.ndarray>x, 0)
     return 1 <= n <= LARGEST and cnp.PyArray_DIM(<cnp.ndarray>x, 1) == n
-
-
-cdef inline void copy_strided(floating *out, const char *x, Py_ssize_t m, Py_ssize_t n,
-                              Py_ssize_t row, Py_ssize_t column) noexcept nogil:
-    cdef Py_ssize_t i, j
-    for i in range(m):
-        for j in range(n):
-            out[i * n + j] = (<const floating *>(x + i * row + j * column))[0]
-
-
-cdef cnp.ndarray copied(cnp.ndarray x):
-    """A C-contiguous copy of a vector or matrix."""
-    cdef int kind = cnp.PyArray_TYPE(x), axes = cnp.PyArray_NDIM(x)
-    if cnp.PyArray_SIZE(x) > SMALL * SMALL:
-        return copy(x)
-    cdef cnp.ndarray out = empty(axes, cnp.PyArray_DIMS(x), kind)
-    cdef Py_ssize_t m = cnp.PyArray_DIM(x, 0), n = 1, row = cnp.PyArray_STRIDE(x, 0), column = 0
-    if axes == 2:
-        n = cnp.PyArray_DIM(x, 1)
-        column = cnp.PyArray_STRIDE(x, 1)
-    if kind == cnp.NPY_DOUBLE:
-        copy_strided[double](<double *>cnp.PyArray_DATA(out), <char *>cnp.PyArray_DATA(x), m, n, row, column)
-    else:
-        copy_strided[float](<float *>cnp.PyArray_DATA(out), <char *>cnp.PyArray_DATA(x), m, n, row, column)
-    return out
-
-
-cdef inline cnp.ndarray owned(cnp.ndarray x, bint own):
-    """``x`` itself if it may be overwritten and is C-contiguous, else a copy."""
-    return x if own and cnp.PyArray_ISCARRAY(x) else copied(x)
 
 
 cdef inline Trace trace_of(object x, object y):
@@ -103,95 +76,20 @@ cdef inline Node node_of(object x, Trace trace):
 
 # -- A = L Lᵀ --------------------------------------------------------------------------------------------
 
-@cython.no_gc
-@cython.final
-cdef class Cholesky(Node):
-    cdef cnp.ndarray L
-    cdef bint lower
-    cdef object unpaired  # which entries of A have no mirror image; None if all have
-
-    cdef int pull(self, Pull walk, object L_bar) except -1:
-        cdef cnp.ndarray A_bar
-        cdef blas_int n
-        if not has_shape_of(L_bar, self.L):
-            M_bar = potrf_pullback(self.L, L_bar, lower=self.lower)
-            walk.add(self.a, M_bar if self.unpaired is None else onto_unpaired(M_bar, self.unpaired), True)
-            return 0
-        n = <blas_int>cnp.PyArray_DIM(self.L, 0)
-        A_bar = owned(L_bar, walk.overwrite)
-        pull_cholesky(self.lower, n, self.L, A_bar)
-        if self.unpaired is not None:
-            onto_unpaired(A_bar, self.unpaired, overwrite_m_bar=True)
-        walk.add(self.a, A_bar, True)
-        return 0
-
-    cdef object push(self, Push walk):
-        A_dot = walk.tangent(self.a)
-        return None if A_dot is None else potrf_pushforward(self.L, A_dot, lower=self.lower)
+def _cholesky(a, A, *, upper=False):
+    described = described_small(a, not upper)
+    if described is not None:
+        return described
+    try:
+        check_square(a, "cholesky")
+        return cholesky_value(a, A, not upper)
+    except LinAlgError as error:
+        raise renamed(error, "np.linalg.cholesky") from None
 
 
-cdef void pull_cholesky(bint lower, blas_int n, cnp.ndarray L, cnp.ndarray L_bar):
-    cdef void *l = cnp.PyArray_DATA(L)
-    cdef void *l_bar = cnp.PyArray_DATA(L_bar)
-    cdef bint double_precision = cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE
-    if n <= SMALL:
-        pull_cholesky_of(double_precision, lower, n, l, l_bar)
-    else:
-        with nogil:
-            pull_cholesky_of(double_precision, lower, n, l, l_bar)
-
-
-cdef inline void pull_cholesky_of(bint double_precision, bint lower, blas_int n, void *L,
-                                  void *L_bar) noexcept nogil:
-    if double_precision:
-        potrf_pullback_one[double](lower, n, <double *>L, n, <double *>L_bar, n)
-    else:
-        potrf_pullback_one[float](lower, n, <float *>L, n, <float *>L_bar, n)
-
-
-cdef inline blas_int potrf_of(bint double_precision, bint lower, blas_int n, void *A) noexcept nogil:
-    if double_precision:
-        return potrf_one[double](lower, n, <double *>A, n)
-    return potrf_one[float](lower, n, <float *>A, n)
-
-
-cdef class FastCholesky(Handler):
-    """Twin of ``np.linalg.cholesky`` (keyword ``upper``) and ``potrf`` (keyword ``lower``)."""
-
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Variable x
-        cdef Cholesky node
-        cdef cnp.ndarray L
-        cdef blas_int n
-        cdef bint lower = True
-        if len(args) != 1 or type(args[0]) is not Variable or len(kwargs) > 1:
-            return NotImplemented
-        if kwargs:
-            if "lower" in kwargs:
-                lower = kwargs["lower"]
-            elif "upper" in kwargs:
-                lower = not kwargs["upper"]
-            else:
-                return NotImplemented
-        x = args[0]
-        if not is_plain_square(x._value):
-            return NotImplemented
-        n = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>x._value, 0)
-        if n > SMALL:
-            factor = factored(x, CholeskyFactor if lower else UpperCholesky)
-            L = factor.triangle
-            unpaired = factor.matrix.unpaired
-        else:
-            L = copied(x._value)
-            unpaired = unpaired_in(lower, L)  # L still holds A
-            if potrf_of(cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE, lower, n, cnp.PyArray_DATA(L)) != 0:
-                return NotImplemented  # the readable rule fails with words
-        node = Cholesky.__new__(Cholesky)
-        node.a = x.node
-        node.L = L
-        node.lower = lower
-        node.unpaired = unpaired
-        return record(x.node.trace, node, L)
+operation(
+    np.linalg.cholesky, _cholesky, cholesky_pushforward, cholesky_pullback, overwrites=True, shares=True,
+    learn=learn_factor)
 
 
 # -- B = α t(L) A, B = α t(L)⁻¹ A, and with L on the right side ------------------------------------------
@@ -648,8 +546,6 @@ cdef class FastSolve(Handler):
 
 def use_factorization_paths():
     """Give the readable rules of these functions their compiled twins."""
-    fast_path(np.linalg.cholesky, FastCholesky(np.linalg.cholesky))
     fast_path(np.linalg.solve, FastSolve(np.linalg.solve))
-    potrf.primitive.fast = FastCholesky(potrf.primitive)
     trmm.primitive.fast = FastTriangular(trmm.primitive, False)
     trsm.primitive.fast = FastTriangular(trsm.primitive, True)

@@ -16,7 +16,7 @@ from lindiff.linalg._backend import failing_as
 from lindiff.linalg._complement import with_beyond, without_beyond
 from lindiff.linalg._degeneracy import without_defect, without_dependence, without_split
 from lindiff.linalg._equal_eigenvalues_of_any import EqualEigenvaluesOfAny
-from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
+from lindiff.linalg._factored import LU, factored
 from lindiff.linalg._matrices import EIGHTH_ROOT, adjoint, conj
 from lindiff.linalg._one_triangle import symmetric_from
 from lindiff.linalg.diagonals import extractdiag
@@ -37,15 +37,7 @@ from lindiff.rules._matrix_arguments import check_finite, check_square, check_st
 COMPLEX_COND = np.linalg.cond(np.eye(1, dtype=complex), 1).dtype.kind == "c"
 
 
-# -- Cholesky and LU -------------------------------------------------------------------------------------
-# Each of these is an operator of ``lindiff.linalg.factors``; what they are called on is factored once.
-
-
-@composed(np.linalg.cholesky)
-def cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    check_square(a, "cholesky")
-    with failing_as("np.linalg.cholesky"):
-        return factors.triangle(a, factored(a, UpperCholesky if upper else Cholesky))
+# -- solves ----------------------------------------------------------------------------------------------
 
 
 @composed(np.linalg.solve)

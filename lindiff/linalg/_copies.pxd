@@ -1,0 +1,44 @@
+"""Copies of vectors and matrices that are about to be overwritten."""
+
+cimport numpy as cnp
+from libc.string cimport memcpy
+
+from lindiff.kernels.memory cimport copy, empty
+from lindiff.kernels.rowmajor cimport floating
+
+# Up to this order a kernel is faster than releasing the GIL around it.
+cdef enum:
+    SMALL = 32
+
+
+cdef inline void copy_strided(floating *out, const char *x, Py_ssize_t m, Py_ssize_t n,
+                              Py_ssize_t row, Py_ssize_t column) noexcept nogil:
+    cdef Py_ssize_t i, j
+    for i in range(m):
+        for j in range(n):
+            out[i * n + j] = (<const floating *>(x + i * row + j * column))[0]
+
+
+cdef inline cnp.ndarray copied(cnp.ndarray x):
+    """A C-contiguous copy of a plain vector or matrix."""
+    cdef int kind = cnp.PyArray_TYPE(x), axes = cnp.PyArray_NDIM(x)
+    if cnp.PyArray_SIZE(x) > SMALL * SMALL:
+        return copy(x)
+    cdef cnp.ndarray out = empty(axes, cnp.PyArray_DIMS(x), kind)
+    if cnp.PyArray_IS_C_CONTIGUOUS(x):
+        memcpy(cnp.PyArray_DATA(out), cnp.PyArray_DATA(x), cnp.PyArray_NBYTES(x))
+        return out
+    cdef Py_ssize_t m = cnp.PyArray_DIM(x, 0), n = 1, row = cnp.PyArray_STRIDE(x, 0), column = 0
+    if axes == 2:
+        n = cnp.PyArray_DIM(x, 1)
+        column = cnp.PyArray_STRIDE(x, 1)
+    if kind == cnp.NPY_DOUBLE:
+        copy_strided[double](<double *>cnp.PyArray_DATA(out), <char *>cnp.PyArray_DATA(x), m, n, row, column)
+    else:
+        copy_strided[float](<float *>cnp.PyArray_DATA(out), <char *>cnp.PyArray_DATA(x), m, n, row, column)
+    return out
+
+
+cdef inline cnp.ndarray owned(cnp.ndarray x, bint own):
+    """``x`` itself if it may be overwritten and is C-contiguous, else a copy."""
+    return x if own and cnp.PyArray_ISCARRAY(x) else copied(x)
