@@ -20,9 +20,9 @@ cdef inline void copy_strided(floating *out, const char *x, Py_ssize_t m, Py_ssi
 
 
 cdef inline cnp.ndarray copied(cnp.ndarray x):
-    """A C-contiguous copy of a plain vector or matrix."""
+    """A C-contiguous copy of plain vectors or matrices."""
     cdef int kind = cnp.PyArray_TYPE(x), axes = cnp.PyArray_NDIM(x)
-    if cnp.PyArray_SIZE(x) > SMALL * SMALL:
+    if axes > 2 or cnp.PyArray_SIZE(x) > SMALL * SMALL:
         return copy(x)
     cdef cnp.ndarray out = empty(axes, cnp.PyArray_DIMS(x), kind)
     if cnp.PyArray_IS_C_CONTIGUOUS(x):

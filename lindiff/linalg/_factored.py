@@ -126,8 +126,10 @@ class LU(Factor):
                 return trsm(self.A, B, transpose=transpose, lower=self.lower)
         if B.dtype.kind == "c" and self.LU.dtype.kind != "c":
             return self.solve(B.real, transpose) + 1j * self.solve(B.imag, transpose)
-        batch = np.broadcast_shapes(self.LU.shape[:-2], B.shape[:-2])
-        piv = np.broadcast_to(self.piv, (*batch, self.piv.shape[-1]))
+        piv = self.piv
+        if self.LU.shape[:-2] != B.shape[:-2]:
+            batch = np.broadcast_shapes(self.LU.shape[:-2], B.shape[:-2])
+            piv = np.broadcast_to(piv, (*batch, piv.shape[-1]))
         with self.known.dividing():
             return self.kernels.getrs(self.LU, piv, B, transpose=transpose or False)
 

@@ -1,9 +1,10 @@
-"""Compiled twins of Cholesky, triangular products, triangular and general solves, for single plain matrices.
+"""Cholesky, triangular products, triangular and general solves of plain matrices and batches of them.
 
 A Kalman filter factors and solves thousands of 2 x 2 and 4 x 4 matrices: there the price is not the
-arithmetic but what surrounds it.  Large matrices gain from cotangents being overwritten where only the walk
-holds them.  Everything else takes the readable rules in ``linalg.py`` and ``lindiff.linalg``, which these
-twins are tested against.
+arithmetic but what surrounds it, so that a single matrix goes to its kernel without the array interface.
+Large matrices gain from cotangents being overwritten where only the walk holds them.  Solves and products
+with Variables of an enclosing trace, of other dtypes or arguments that broadcast take the readable rules in
+``linalg.py`` and ``lindiff.linalg``, which they are tested against.
 
 A matrix of order above SMALL that is a Variable is factored once for all its operations: ``factored(A, LU)``
 of ``lindiff.linalg._factored`` is the door to the shared factor.
@@ -16,7 +17,7 @@ import numpy as np
 
 from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
-from lindiff.core.variable cimport Variable, constant_value, innermost, kept_by, record
+from lindiff.core.variable cimport Variable, constant_value, innermost, kept_by, node_in, record
 from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.lu cimport getrf_one, getrs_one
@@ -36,8 +37,10 @@ from lindiff.linalg import trmm, trsm
 from lindiff.linalg._backend import learn_factor, renamed
 from lindiff.linalg._cholesky import cholesky_pullback, cholesky_pushforward, cholesky_value
 from lindiff.linalg._factored import LU, factored
+from lindiff.linalg._matrices import transposed
 from lindiff.linalg._operation import operation
 from lindiff.linalg.factors import solve
+from lindiff.linalg.products import gemm2
 from lindiff.linalg.triangular import trmm_pullback, trsm_pullback
 from lindiff.rules._matrix_arguments import check_square
 
@@ -49,29 +52,38 @@ cdef enum:
 
 # -- arrays ----------------------------------------------------------------------------------------------
 
-cdef inline bint is_plain_square(object x):
-    """Whether ``x`` is a plain float matrix with as many rows as columns, one at least."""
-    if not is_plain(x) or cnp.PyArray_NDIM(<cnp.ndarray>x) != 2:
+cdef bint are_squares(object x):
+    """Whether ``x`` holds plain float matrices with as many rows as columns, and has entries."""
+    if not is_plain(x) or cnp.PyArray_NDIM(<cnp.ndarray>x) < 2 or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
         return False
-    cdef Py_ssize_t n = cnp.PyArray_DIM(<cnp.ndarray>x, 0)
-    return 1 <= n <= LARGEST and cnp.PyArray_DIM(<cnp.ndarray>x, 1) == n
+    cdef int i = cnp.PyArray_NDIM(<cnp.ndarray>x) - 2
+    cdef Py_ssize_t n = cnp.PyArray_DIM(<cnp.ndarray>x, i)
+    return n <= LARGEST and cnp.PyArray_DIM(<cnp.ndarray>x, i + 1) == n
 
 
-cdef inline Trace trace_of(object x, object y):
-    cdef Trace trace = innermost(x, None)
-    return innermost(y, trace)
+cdef bint are_beside(object x, cnp.ndarray squares):
+    """Whether ``x`` holds plain matrices of the dtype and in the batch of these."""
+    cdef int i, ndim = cnp.PyArray_NDIM(squares)
+    if not is_plain(x) or cnp.PyArray_NDIM(<cnp.ndarray>x) != ndim \
+            or cnp.PyArray_TYPE(<cnp.ndarray>x) != cnp.PyArray_TYPE(squares):
+        return False
+    for i in range(ndim - 2):
+        if cnp.PyArray_DIM(<cnp.ndarray>x, i) != cnp.PyArray_DIM(squares, i):
+            return False
+    return cnp.PyArray_DIM(<cnp.ndarray>x, ndim - 2) <= LARGEST \
+        and cnp.PyArray_DIM(<cnp.ndarray>x, ndim - 1) <= LARGEST
+
+
+cdef inline bint is_vector_beside(object x, cnp.ndarray square):
+    """Whether ``x`` is a plain vector of the dtype of one matrix."""
+    return is_plain(x) and cnp.PyArray_NDIM(<cnp.ndarray>x) == 1 and cnp.PyArray_NDIM(square) == 2 \
+        and cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.PyArray_TYPE(square)
 
 
 cdef inline object seen_from_outside(object x, Trace trace):
     if type(x) is Variable and (<Variable>x).node.trace is trace:
         return (<Variable>x)._value
     return constant_value(x)
-
-
-cdef inline Node node_of(object x, Trace trace):
-    if type(x) is Variable and (<Variable>x).node.trace is trace:
-        return (<Variable>x).node
-    return None
 
 
 # -- A = L Lᵀ --------------------------------------------------------------------------------------------
@@ -96,6 +108,7 @@ operation(
 
 cdef struct Triangle:
     # What is done with L: a product or, if it `solves`, its inverse; B has the shape (m, n).
+    bint single  # one matrix, no batch
     bint solves
     bint rightside
     bint lower
@@ -185,7 +198,8 @@ cdef class Triangular(Node):
         cdef void *l_bar = NULL
         cdef bint pulls_a = self.b is not None
         cdef bint double_precision = cnp.PyArray_TYPE(self.L) == cnp.NPY_DOUBLE
-        if not is_plain(B_bar) or cnp.PyArray_TYPE(<cnp.ndarray>B_bar) != cnp.PyArray_TYPE(self.L) \
+        if not t.single or not is_plain(B_bar) \
+                or cnp.PyArray_TYPE(<cnp.ndarray>B_bar) != cnp.PyArray_TYPE(self.L) \
                 or cnp.PyArray_NDIM(<cnp.ndarray>B_bar) != 2 \
                 or cnp.PyArray_DIM(<cnp.ndarray>B_bar, 0) != t.m \
                 or cnp.PyArray_DIM(<cnp.ndarray>B_bar, 1) != t.n:
@@ -221,7 +235,7 @@ cdef class Triangular(Node):
             options["transpose"] = not options["transpose"]
             A_bar = (trsm if self.t.solves else trmm)(self.L, B_bar, **options)
         if self.b is not None:
-            walk.add(self.b, A_bar, False)
+            walk.add(self.b, A_bar, True)
         return 0
 
     cdef object push(self, Push walk):
@@ -255,33 +269,41 @@ cdef class FastTriangular(Handler):
         cdef Triangular node
         cdef Triangle *t
         cdef cnp.ndarray B
+        cdef int i
         if len(args) != 2:
             return NotImplemented
-        trace = trace_of(args[0], args[1])
+        trace = innermost(args[1], innermost(args[0], None))
         L = seen_from_outside(args[0], trace)
         A = seen_from_outside(args[1], trace)
-        if not is_plain_square(L) or not is_plain(A) or cnp.PyArray_NDIM(<cnp.ndarray>A) != 2 \
-                or cnp.PyArray_TYPE(<cnp.ndarray>A) != cnp.PyArray_TYPE(<cnp.ndarray>L) \
-                or max(cnp.PyArray_DIM(<cnp.ndarray>A, 0), cnp.PyArray_DIM(<cnp.ndarray>A, 1)) > LARGEST:
+        if not are_squares(L) or not are_beside(A, <cnp.ndarray>L):
             return NotImplemented
+        i = cnp.PyArray_NDIM(<cnp.ndarray>L) - 2
         node = Triangular.__new__(Triangular)
         t = &node.t
         t.solves = self.solves
-        t.m = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>A, 0)
-        t.n = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>A, 1)
-        if not read_options(t, kwargs) or order_of(t) != cnp.PyArray_DIM(<cnp.ndarray>L, 0):
+        t.single = i == 0
+        t.m = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>A, i)
+        t.n = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>A, i + 1)
+        if not read_options(t, kwargs) or order_of(t) != cnp.PyArray_DIM(<cnp.ndarray>L, i):
             return NotImplemented
-        node.a = node_of(args[0], trace)
-        node.b = node_of(args[1], trace)
+        node.a = node_in(args[0], trace)
+        node.b = node_in(args[1], trace)
         node.L = contiguous(L if node.a is not None else kept_by(L, node, trace))
-        if self.solves and zero_diagonal(node.L):
+        if t.single and self.solves and zero_diagonal(node.L):
             return NotImplemented  # the readable rule fails with words
-        B = copied(A)
+        if t.single:
+            B = copied(A)
+        else:
+            try:
+                B = (trsm if self.solves else trmm)(node.L, A, **kwargs)
+            except LinAlgError:
+                return NotImplemented
         if node.a is not None and self.solves:
             node.X = B
         elif node.a is not None:
             node.X = contiguous(A if node.b is not None else kept_by(A, node, trace))
-        apply_to(t, node.L, B)
+        if t.single:
+            apply_to(t, node.L, B)
         return record(trace, node, B)
 
 
@@ -402,7 +424,8 @@ cdef class Solve(Node):
     cdef cnp.ndarray factors  # LU, or A itself if it is a triangle
     cdef cnp.ndarray X
     cdef object A
-    cdef object shared  # the factor that all operations on A use; None for small matrices
+    cdef object shared  # the factor that all operations on A use; None for a small matrix
+    cdef bint single    # one matrix, no batch
     cdef blas_int small_piv[SMALL]
     cdef blas_int *piv
     cdef Shape shape
@@ -413,6 +436,10 @@ cdef class Solve(Node):
         """
         cdef blas_int n = <blas_int>cnp.PyArray_DIM(A, 0)
         cdef bint double_precision = cnp.PyArray_TYPE(A) == cnp.NPY_DOUBLE
+        self.single = cnp.PyArray_NDIM(A) == 2
+        if not self.single:
+            self.shared = factored(x, LU)
+            return True
         if n > SMALL:
             self.share(x)
             return zero_pivot_of(double_precision, n, cnp.PyArray_DATA(self.factors)) == 0
@@ -451,6 +478,8 @@ cdef class Solve(Node):
         cdef void *b
         if not has_shape_of(B, self.X):
             return None
+        if not self.single:
+            return self.shared.solve(B, transpose)
         out = owned(B, own)
         n = <blas_int>cnp.PyArray_DIM(out, 0)
         k = <blas_int>(cnp.PyArray_DIM(out, 1) if cnp.PyArray_NDIM(out) == 2 else 1)
@@ -478,7 +507,9 @@ cdef class Solve(Node):
         cdef bint onto
         if b_bar is None:
             return self.pull_general(walk, x_bar)
-        if self.a is not None:
+        if self.a is not None and not self.single:
+            walk.add(self.a, -gemm2(b_bar, self.X, transpose_b=True), True)
+        elif self.a is not None:
             n = <blas_int>cnp.PyArray_DIM(b_bar, 0)
             k = <blas_int>(cnp.PyArray_DIM(b_bar, 1) if cnp.PyArray_NDIM(b_bar) == 2 else 1)
             total = walk.buffer(self.a)
@@ -499,7 +530,8 @@ cdef class Solve(Node):
     cdef int pull_general(self, Pull walk, object x_bar) except -1:
         b_bar = self.solved_in_general(x_bar, True)
         if self.a is not None:
-            walk.add(self.a, -np.outer(b_bar, self.X) if self.X.ndim == 1 else -(b_bar @ self.X.T), True)
+            product = np.outer(b_bar, self.X) if self.X.ndim == 1 else b_bar @ transposed(self.X)
+            walk.add(self.a, -product, True)
         if self.b is not None:
             walk.add(self.b, b_bar, False)
         return 0
@@ -521,26 +553,31 @@ cdef class FastSolve(Handler):
     cdef object call(self, tuple args, dict kwargs):
         cdef Trace trace
         cdef Solve node
+        cdef int i
         if kwargs or len(args) != 2:
             return NotImplemented
-        trace = trace_of(args[0], args[1])
+        trace = innermost(args[1], innermost(args[0], None))
         A = seen_from_outside(args[0], trace)
         B = seen_from_outside(args[1], trace)
-        if not is_plain_square(A) or not is_plain(B) \
-                or not 1 <= cnp.PyArray_NDIM(<cnp.ndarray>B) <= 2 \
-                or cnp.PyArray_TYPE(<cnp.ndarray>B) != cnp.PyArray_TYPE(<cnp.ndarray>A) \
-                or cnp.PyArray_DIM(<cnp.ndarray>B, 0) != cnp.PyArray_DIM(<cnp.ndarray>A, 0):
+        if not are_squares(A) or not (is_vector_beside(B, A) or are_beside(B, A)):
+            return NotImplemented
+        i = cnp.PyArray_NDIM(<cnp.ndarray>A) - 2
+        if cnp.PyArray_DIM(<cnp.ndarray>B, i) != cnp.PyArray_DIM(<cnp.ndarray>A, i):
             return NotImplemented
         node = Solve.__new__(Solve)
-        node.a = node_of(args[0], trace)
-        node.b = node_of(args[1], trace)
-        if node.a is None and cnp.PyArray_DIM(<cnp.ndarray>A, 0) <= SMALL:  # larger ones: by the factor alone
+        node.a = node_in(args[0], trace)
+        node.b = node_in(args[1], trace)
+        if node.a is None and i == 0 and cnp.PyArray_DIM(<cnp.ndarray>A, 0) <= SMALL:
+            # other ones are kept by their factor alone
             A = kept_by(A, node, trace)
         node.A = A
         if not node.factor(args[0] if type(args[0]) is Variable else A, A):
             return NotImplemented  # the readable rule fails with words
         node.X = B  # its shape and dtype are those of the solution
-        node.X = node.solved(B, False, False)
+        try:
+            node.X = node.solved(B, False, False)
+        except LinAlgError:
+            return NotImplemented
         return record(trace, node, node.X)
 
 
