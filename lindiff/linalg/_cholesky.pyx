@@ -7,10 +7,10 @@ formulas, of all others are found by their names.
 cimport numpy as cnp
 
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
-from lindiff.kernels.elementwise cimport has_shape_of, is_plain
+from lindiff.kernels.elementwise cimport has_shape_of
 from lindiff.kernels.rowmajor cimport blas_int
-from lindiff.linalg._copies cimport SMALL, copied, owned
 from lindiff.linalg._one_triangle cimport unpaired
+from lindiff.linalg._plain cimport copied, is_small_square, owned
 
 
 from lindiff.linalg._backend import fused_trusting
@@ -21,17 +21,9 @@ from lindiff.linalg.triangular import trmm, trsm
 cnp.import_array()
 
 
-cdef inline bint is_small(object A):
-    """Whether A is a plain square matrix of a low order."""
-    if not is_plain(A) or cnp.PyArray_NDIM(<cnp.ndarray>A) != 2:
-        return False
-    cdef Py_ssize_t n = cnp.PyArray_DIM(<cnp.ndarray>A, 0)
-    return 1 <= n <= SMALL and cnp.PyArray_DIM(<cnp.ndarray>A, 1) == n
-
-
 cdef cnp.ndarray factor_of_small(object A, bint lower):
     """L of a small matrix; None of one that is none, or that is not positive definite."""
-    if not is_small(A):
+    if not is_small_square(A):
         return None
     cdef cnp.ndarray L = copied(A)
     cdef blas_int n = <blas_int>cnp.PyArray_DIM(L, 0), info
@@ -94,7 +86,7 @@ def cholesky_pullback(L, found, bint lower, L_bar, bint overwrite=False):
     """Entries that were `found` to have no mirror image get the whole derivative."""
     cdef cnp.ndarray A_bar
     cdef blas_int n
-    if not is_small(L) or not has_shape_of(L_bar, <cnp.ndarray>L):
+    if not is_small_square(L) or not has_shape_of(L_bar, <cnp.ndarray>L):
         M_bar = potrf_pullback(L, L_bar, lower, overwrite)
         return M_bar if found is None else onto_unpaired(M_bar, found, overwrite_m_bar=True)
     A_bar = owned(L_bar, overwrite)

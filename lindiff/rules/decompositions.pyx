@@ -15,6 +15,7 @@ from lindiff.core.variable cimport Variable
 from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 from lindiff.linalg._one_triangle cimport OneTriangle
 from lindiff.linalg._operation cimport Operation
+from lindiff.linalg._plain cimport are_matrices, are_squares, columns, rows
 
 from lindiff import kernels
 from lindiff.core.arrays import zeros_beside
@@ -37,17 +38,6 @@ cdef dict no_options = {}
 
 
 # -- arguments -------------------------------------------------------------------------------------------
-
-cdef bint has_kernel(object a, bint square):
-    """Whether ``a`` holds plain matrices with entries, square if so wanted."""
-    if not is_plain(a):
-        return False
-    cdef cnp.ndarray x = a
-    cdef int ndim = cnp.PyArray_NDIM(x)
-    if ndim < 2 or cnp.PyArray_SIZE(x) == 0:
-        return False
-    return not square or cnp.PyArray_DIM(x, ndim - 2) == cnp.PyArray_DIM(x, ndim - 1)
-
 
 cdef inline int check_matrices(object a, str name) except -1:
     """`check_stacked`, at once where that is plain to see."""
@@ -74,7 +64,7 @@ cdef inline cnp.ndarray as_given(cnp.ndarray x, cnp.ndarray given):
 # -- eigenvalues of symmetric matrices: a = V diag(w) Vᴴ ---------------------------------------------------
 
 cdef tuple eigenvectors(object a, object UPLO, bint lower, str name):
-    if has_kernel(a, True) and (lower or UPLO == "U"):
+    if are_squares(a) and (lower or UPLO == "U"):
         try:
             w, V = kernels.eigh(in_double(a), lower)
             return as_given(w, a), as_given(V, a)
@@ -146,7 +136,7 @@ eigvalsh = operation(np.linalg.eigvalsh, _eigvalsh, _eigvalsh_pushforward, _eigv
 # -- singular values: a = U diag(s) Vᴴ ---------------------------------------------------------------------
 
 cdef tuple singular_vectors(object a, bint full_matrices, str name):
-    if has_kernel(a, full_matrices):
+    if are_squares(a) if full_matrices else are_matrices(a):
         try:
             U, s, Vh = kernels.gesdd(in_double(a))
             return as_given(U, a), as_given(s, a), as_given(Vh, a)
@@ -159,15 +149,9 @@ cdef tuple singular_vectors(object a, bint full_matrices, str name):
 cdef bint well_apart(object U, object s, object Vh, bint values) except -1:
     """Whether they are plain and the values far enough from each other, and from zero where that matters: to
     `values` themselves, and to vectors of a matrix that is not square."""
-    cdef int i
-    cdef Py_ssize_t m, n
-    if not is_plain(U):
+    if not is_plain(U) or columns(<cnp.ndarray>U) != rows(<cnp.ndarray>Vh):
         return False
-    i = cnp.PyArray_NDIM(<cnp.ndarray>U) - 2
-    m, n = cnp.PyArray_DIM(<cnp.ndarray>U, i), cnp.PyArray_DIM(<cnp.ndarray>Vh, i + 1)
-    if cnp.PyArray_DIM(<cnp.ndarray>U, i + 1) != cnp.PyArray_DIM(<cnp.ndarray>Vh, i):
-        return False
-    return not kernels.nearly_equal(s, values or m != n)
+    return not kernels.nearly_equal(s, values or rows(<cnp.ndarray>U) != columns(<cnp.ndarray>Vh))
 
 
 def _svd_value(a, full_matrices):

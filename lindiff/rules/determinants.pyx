@@ -11,7 +11,8 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.linalg._linalg import SlogdetResult
 
-from lindiff.kernels.elementwise cimport has_shape_of, is_plain
+from lindiff.kernels.elementwise cimport has_shape_of
+from lindiff.linalg._plain cimport are_small_squares, columns
 
 from lindiff import kernels
 from lindiff.linalg import factors
@@ -23,29 +24,14 @@ from lindiff.rules._matrix_arguments import check_square
 
 cnp.import_array()
 
-cdef enum:
-    SMALL = 32
-
 cdef object ONE = np.ones((), np.float32)  # which changes no dtype
-
-
-cdef bint is_small(object a):
-    """Whether ``a`` holds plain square matrices with entries, of a low order."""
-    if not is_plain(a):
-        return False
-    cdef cnp.ndarray x = a
-    cdef int ndim = cnp.PyArray_NDIM(x)
-    if ndim < 2 or cnp.PyArray_SIZE(x) == 0:
-        return False
-    cdef Py_ssize_t n = cnp.PyArray_DIM(x, ndim - 1)
-    return n <= SMALL and cnp.PyArray_DIM(x, ndim - 2) == n
 
 
 # -- the inverse -------------------------------------------------------------------------------------------
 
 def _inv(a, A):
     try:
-        if is_small(a):
+        if are_small_squares(a):
             B = kernels.inverse(a)
         else:
             check_square(a, "inv")
@@ -80,7 +66,7 @@ cdef bint matrices_are_regular(const char *triangles, Py_ssize_t count, Py_ssize
 
 
 cdef bint is_regular(cnp.ndarray triangles):
-    cdef Py_ssize_t n = cnp.PyArray_DIM(triangles, cnp.PyArray_NDIM(triangles) - 1)
+    cdef Py_ssize_t n = columns(triangles)
     return matrices_are_regular(
         <const char *>cnp.PyArray_DATA(triangles), cnp.PyArray_SIZE(triangles) // (n * n), n,
         cnp.PyArray_TYPE(triangles) == cnp.NPY_FLOAT)
@@ -92,7 +78,7 @@ cdef object factor_of(object a, object factor):
 
 
 def _det(a, A):
-    if is_small(a):
+    if are_small_squares(a):
         d, triangles, piv = kernels.det(a)
         if is_regular(triangles):
             return d, a, None, d, triangles, piv
@@ -116,7 +102,7 @@ def _det_pullback(a, factor, d, triangles, piv, d_bar):
 
 
 def _slogdet(a, A):
-    if is_small(a):
+    if are_small_squares(a):
         sign, log, triangles, piv = kernels.slogdet(a)
         return [sign, log], a, None, sign, triangles, piv
     check_square(a, "slogdet")

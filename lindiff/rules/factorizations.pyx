@@ -28,7 +28,7 @@ from lindiff.kernels.triangular cimport (
     adjoint_of, outer_triangle, trmm_one, trmm_pullback_one, trsm_one, trsm_pullback_one,
 )
 from lindiff.linalg._cholesky cimport described_small
-from lindiff.linalg._copies cimport SMALL, copied, owned
+from lindiff.linalg._plain cimport SMALL, are_squares, columns, copied, owned, rows
 
 from numpy.linalg import LinAlgError
 
@@ -52,15 +52,6 @@ cdef enum:
 
 # -- arrays ----------------------------------------------------------------------------------------------
 
-cdef bint are_squares(object x):
-    """Whether ``x`` holds plain float matrices with as many rows as columns, and has entries."""
-    if not is_plain(x) or cnp.PyArray_NDIM(<cnp.ndarray>x) < 2 or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
-        return False
-    cdef int i = cnp.PyArray_NDIM(<cnp.ndarray>x) - 2
-    cdef Py_ssize_t n = cnp.PyArray_DIM(<cnp.ndarray>x, i)
-    return n <= LARGEST and cnp.PyArray_DIM(<cnp.ndarray>x, i + 1) == n
-
-
 cdef bint are_beside(object x, cnp.ndarray squares):
     """Whether ``x`` holds plain matrices of the dtype and in the batch of these."""
     cdef int i, ndim = cnp.PyArray_NDIM(squares)
@@ -70,8 +61,7 @@ cdef bint are_beside(object x, cnp.ndarray squares):
     for i in range(ndim - 2):
         if cnp.PyArray_DIM(<cnp.ndarray>x, i) != cnp.PyArray_DIM(squares, i):
             return False
-    return cnp.PyArray_DIM(<cnp.ndarray>x, ndim - 2) <= LARGEST \
-        and cnp.PyArray_DIM(<cnp.ndarray>x, ndim - 1) <= LARGEST
+    return rows(squares) <= LARGEST and rows(<cnp.ndarray>x) <= LARGEST and columns(<cnp.ndarray>x) <= LARGEST
 
 
 cdef inline bint is_vector_beside(object x, cnp.ndarray square):
@@ -269,7 +259,6 @@ cdef class FastTriangular(Handler):
         cdef Triangular node
         cdef Triangle *t
         cdef cnp.ndarray B
-        cdef int i
         if len(args) != 2:
             return NotImplemented
         trace = innermost(args[1], innermost(args[0], None))
@@ -277,14 +266,13 @@ cdef class FastTriangular(Handler):
         A = seen_from_outside(args[1], trace)
         if not are_squares(L) or not are_beside(A, <cnp.ndarray>L):
             return NotImplemented
-        i = cnp.PyArray_NDIM(<cnp.ndarray>L) - 2
         node = Triangular.__new__(Triangular)
         t = &node.t
         t.solves = self.solves
-        t.single = i == 0
-        t.m = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>A, i)
-        t.n = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>A, i + 1)
-        if not read_options(t, kwargs) or order_of(t) != cnp.PyArray_DIM(<cnp.ndarray>L, i):
+        t.single = cnp.PyArray_NDIM(<cnp.ndarray>L) == 2
+        t.m = <blas_int>rows(<cnp.ndarray>A)
+        t.n = <blas_int>columns(<cnp.ndarray>A)
+        if not read_options(t, kwargs) or order_of(t) != rows(<cnp.ndarray>L):
             return NotImplemented
         node.a = node_in(args[0], trace)
         node.b = node_in(args[1], trace)

@@ -1,14 +1,42 @@
-"""Copies of vectors and matrices that are about to be overwritten."""
+"""Plain matrices: what compiled code asks of them, and copies that are going to be overwritten."""
 
 cimport numpy as cnp
 from libc.string cimport memcpy
 
+from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport copy, empty
 from lindiff.kernels.rowmajor cimport floating
 
 # Up to this order a kernel is faster than releasing the GIL around it.
 cdef enum:
     SMALL = 32
+
+
+cdef inline Py_ssize_t rows(cnp.ndarray x):
+    return cnp.PyArray_DIM(x, cnp.PyArray_NDIM(x) - 2)
+
+
+cdef inline Py_ssize_t columns(cnp.ndarray x):
+    return cnp.PyArray_DIM(x, cnp.PyArray_NDIM(x) - 1)
+
+
+cdef inline bint are_matrices(object x):
+    """Whether ``x`` holds matrices of float32 or float64, in any batch, that have entries."""
+    return is_plain(x) and cnp.PyArray_NDIM(<cnp.ndarray>x) >= 2 and cnp.PyArray_SIZE(<cnp.ndarray>x) > 0
+
+
+cdef inline bint are_squares(object x):
+    return are_matrices(x) and rows(<cnp.ndarray>x) == columns(<cnp.ndarray>x)
+
+
+cdef inline bint are_small_squares(object x):
+    """Those of which sharing their factors between operations costs more than factoring again."""
+    return are_squares(x) and rows(<cnp.ndarray>x) <= SMALL
+
+
+cdef inline bint is_small_square(object x):
+    """A single one."""
+    return are_small_squares(x) and cnp.PyArray_NDIM(<cnp.ndarray>x) == 2
 
 
 cdef inline void copy_strided(floating *out, const char *x, Py_ssize_t m, Py_ssize_t n,
