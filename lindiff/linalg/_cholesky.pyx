@@ -5,11 +5,13 @@ formulas, of all others are found by their names.
 """
 
 cimport numpy as cnp
+from cpython.object cimport PyObject
 
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport has_shape_of
 from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.linalg._one_triangle cimport unpaired
+from lindiff.linalg._operation cimport Direct
 from lindiff.linalg._plain cimport copied, is_small_square, owned
 
 
@@ -82,8 +84,8 @@ def cholesky_pushforward(L, found, lower, A_dot):
     return potrf_pushforward(L, A_dot, lower=lower)
 
 
-def cholesky_pullback(L, found, bint lower, L_bar, bint overwrite=False):
-    """Entries that were `found` to have no mirror image get the whole derivative."""
+cdef object pulled(object L, object found, bint lower, object L_bar, bint overwrite):
+    """A_bar; entries that were `found` to have no mirror image get the whole derivative."""
     cdef cnp.ndarray A_bar
     cdef blas_int n
     if not is_small_square(L) or not has_shape_of(L_bar, <cnp.ndarray>L):
@@ -98,3 +100,16 @@ def cholesky_pullback(L, found, bint lower, L_bar, bint overwrite=False):
         potrf_pullback_one[float](
             lower, n, <float *>cnp.PyArray_DATA(<cnp.ndarray>L), n, <float *>cnp.PyArray_DATA(A_bar), n)
     return A_bar if found is None else onto_unpaired(A_bar, found, overwrite_m_bar=True)
+
+
+cdef class Pullback(Direct):
+    """The one pullback of all that factor ``A = L Lᴴ``."""
+
+    cdef object called(self, PyObject **args, Py_ssize_t count):
+        return pulled(<object>args[0], <object>args[1], <object>args[2], <object>args[3], <object>args[4])
+
+    def __call__(self, L, found, lower, L_bar, overwrite=False):
+        return pulled(L, found, lower, L_bar, overwrite)
+
+
+cholesky_pullback = Pullback()

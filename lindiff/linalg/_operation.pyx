@@ -37,7 +37,14 @@ cdef enum:
 
 # -- a formula or the kernel of its name -------------------------------------------------------------------
 
-cdef class Fused:
+cdef class Direct:
+    """A function that compiled code calls without Python's detour."""
+
+    cdef object called(self, PyObject **args, Py_ssize_t count):
+        raise NotImplementedError
+
+
+cdef class Fused(Direct):
     """A formula that gives way to the kernel of its name where its arrays have one.
 
     Without looking further where all of them are NumPy's; else ``otherwise`` finds out.
@@ -73,6 +80,10 @@ cdef class Fused:
             elif x is not None and x is not True and x is not False and not isinstance(x, (str, int, float)):
                 return None
         return getattr(kernels_of_numpy, self.name, None)
+
+    cdef object called(self, PyObject **args, Py_ssize_t count):
+        kernel = self.kernel(args, count)
+        return PyObject_Vectorcall(self.otherwise if kernel is None else kernel, args, count, NULL)
 
 
 cdef object kernels_of_numpy = lindiff.kernels
@@ -111,7 +122,7 @@ cdef class Operation(Rule):
         self.pullback = pullback
         self.overwrites = overwrites
         Rule.__init__(self, function, in_one(value, pushforward, pullback, self.result, overwrites, shares))
-        self.__name__ = function.__name__
+        self.__name__ = self.__qualname__ = function.__name__
 
     cdef object call(self, tuple args, dict kwargs):
         cdef Applied node
@@ -174,7 +185,7 @@ cdef tuple described_by(Operation operation, Variable x, tuple args):
     for i in range(1, len(args)):
         given[count] = <PyObject *>PyTuple_GET_ITEM(args, i)
         count += 1
-    return PyObject_Vectorcall(operation.value, given, count, NULL)
+    return result_of(operation.value, given, count)
 
 
 cdef bint is_plain_call(tuple args, dict kwargs) except -1:
@@ -232,7 +243,7 @@ cdef class Applied(Node):
             overwrite = walk.overwrite
             args[count] = <PyObject *>overwrite
             count += 1
-        x_bar = called(self.operation.pullback, args, count)
+        x_bar = result_of(self.operation.pullback, args, count)
         if x_bar is None:
             return 0
         x_bar = fit(x_bar, self.x)
@@ -244,10 +255,9 @@ cdef class Applied(Node):
         return None if x_dot is None else self.operation.pushforward(*self.described[1:], x_dot)
 
 
-cdef inline object called(object function, PyObject **args, Py_ssize_t count):
-    if type(function) is Fused:
-        kernel = (<Fused>function).kernel(args, count)
-        function = (<Fused>function).otherwise if kernel is None else kernel
+cdef inline object result_of(object function, PyObject **args, Py_ssize_t count):
+    if isinstance(function, Direct):
+        return (<Direct>function).called(args, count)
     return PyObject_Vectorcall(function, args, count, NULL)
 
 
@@ -290,6 +300,9 @@ cdef class Operator:
 
     def __reduce__(self):
         return self.__qualname__
+
+    def __repr__(self):
+        return f"<lindiff operator {self.__name__}>"
 
     def __call__(self, *args, **options):
         cdef bint recorded = False

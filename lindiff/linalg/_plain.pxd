@@ -36,7 +36,8 @@ cdef inline bint are_small_squares(object x):
 
 cdef inline bint is_small_square(object x):
     """A single one."""
-    return are_small_squares(x) and cnp.PyArray_NDIM(<cnp.ndarray>x) == 2
+    return is_plain(x) and cnp.PyArray_NDIM(<cnp.ndarray>x) == 2 \
+        and 1 <= rows(<cnp.ndarray>x) <= SMALL and rows(<cnp.ndarray>x) == columns(<cnp.ndarray>x)
 
 
 cdef inline void copy_strided(floating *out, const char *x, Py_ssize_t m, Py_ssize_t n,

@@ -13,6 +13,8 @@ of ``lindiff.linalg._factored`` is the door to the shared factor.
 cimport cython
 cimport numpy as cnp
 
+from cpython.object cimport PyObject
+
 import numpy as np
 
 from lindiff.core.record cimport Node, Pull, Push, Trace
@@ -28,6 +30,7 @@ from lindiff.kernels.triangular cimport (
     adjoint_of, outer_triangle, trmm_one, trmm_pullback_one, trsm_one, trsm_pullback_one,
 )
 from lindiff.linalg._cholesky cimport described_small
+from lindiff.linalg._operation cimport Direct
 from lindiff.linalg._plain cimport SMALL, are_squares, columns, copied, owned, rows
 
 from numpy.linalg import LinAlgError
@@ -78,19 +81,23 @@ cdef inline object seen_from_outside(object x, Trace trace):
 
 # -- A = L Lᵀ --------------------------------------------------------------------------------------------
 
-def _cholesky(a, A, *, upper=False):
-    described = described_small(a, not upper)
-    if described is not None:
-        return described
-    try:
-        check_square(a, "cholesky")
-        return cholesky_value(a, A, not upper)
-    except LinAlgError as error:
-        raise renamed(error, "np.linalg.cholesky") from None
+cdef class Value(Direct):
+    """L of a matrix, and what its derivatives need."""
+
+    cdef object called(self, PyObject **args, Py_ssize_t count):
+        described = described_small(<object>args[0], True)
+        return self(<object>args[0], <object>args[1]) if described is None else described
+
+    def __call__(self, a, A, *, upper=False):
+        try:
+            check_square(a, "cholesky")
+            return cholesky_value(a, A, not upper)
+        except LinAlgError as error:
+            raise renamed(error, "np.linalg.cholesky") from None
 
 
 operation(
-    np.linalg.cholesky, _cholesky, cholesky_pushforward, cholesky_pullback, overwrites=True, shares=True,
+    np.linalg.cholesky, Value(), cholesky_pushforward, cholesky_pullback, overwrites=True, shares=True,
     learn=learn_factor)
 
 
