@@ -42,8 +42,7 @@ ORDERS = [
     "kernels/sizes.pxd TRSM_LOOPS", "kernels/sizes.pxd TRSV_LOOPS", "kernels/sizes.pxd POTRF_LEAF_IN_PLACE",
     "kernels/sizes.pxd POTRF_LEAF", "kernels/sizes.pxd GETRF_LOOPS", "kernels/sizes.pxd GEMMT_LEAF",
     "kernels/sizes.pxd GETRI_LEAF", "kernels/sizes.pxd SYEVD_LOOPS", "kernels/sizes.pxd SYEVD_SYMMETRIC",
-    "kernels/sizes.pxd SYEVD_COLUMNS", "kernels/sizes.pxd TRANSPOSE_TILE", "rules/decompositions.pyx SMALL",
-    "rules/factorizations.pyx SMALL",
+    "kernels/sizes.pxd SYEVD_COLUMNS", "kernels/sizes.pxd TRANSPOSE_TILE", "kernels/sizes.pxd SINGLE_FACTORS",
 ]  # fmt: skip
 OTHERS = {
     "kernels/sizes.pxd GELQF_UNBLOCKED": "rows² columns: test_work_of_lq",
@@ -67,6 +66,7 @@ OTHERS = {
     "kernels/sizes.pxd GUARDED_ARGUMENTS": "arguments, not elements",
     "kernels/sizes.pxd COMPARED_NUMBERS": "what is looked at: test_checkpoint",
     "kernels/sizes.pxd COMPARED_SUMS": "what is looked at: test_checkpoint",
+    "linalg/_operation.pyx MANY": "arguments, not elements",
     "kernels/loops.pxd KINDS": "no size of an array",
     "kernels/loops.pyx AXES": "no size of an array",
     "core/elementwise.pxd OF_VALUE": "no size of an array",

@@ -64,6 +64,13 @@ cdef enum:
     # float64, stay in the cache while rows of one are read and columns of the other are written.
     TRANSPOSE_TILE = 32
 
+# ---- one matrix ----------------------------------------------------------------------------------------
+
+cdef enum:
+    # Order up to which a matrix is factored anew for each operation on it, and with the GIL held: a shared
+    # factor costs a look at a dictionary and a Python object, giving the GIL back as much as the arithmetic.
+    SINGLE_FACTORS = 32
+
 # ---- Cholesky ------------------------------------------------------------------------------------------
 
 cdef enum:

@@ -20,6 +20,7 @@ from lindiff.core.backends import kernels as kernels
 from lindiff.core.directions import Directions, one_by_one
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, inside, shared_of
+from lindiff.linalg._operation import Fused, Operation, Operator
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -155,19 +156,21 @@ def fused(formula: F) -> F:
 
     ``overwrite_*`` concerns kernels alone.
     """
-    return _kernel_or(formula.__name__, formula)
+    name = formula.__name__
+    return Fused(name, formula, _kernel_or(name, formula), name in REAL_ONLY)  # type: ignore[return-value]
 
 
 def fused_trusting(formula: F) -> F:
     """`fused` for a derivative whose factors the operator itself has looked at."""
-    call = fused(formula)
+    call = _kernel_or(formula.__name__, formula)
 
     @functools.wraps(formula)
     def trusted(*args: Any, **options: Any) -> Any:
         with trusting():
             return call(*args, **options)
 
-    return trusted  # type: ignore[return-value]
+    name = formula.__name__
+    return Fused(name, formula, trusted, name in REAL_ONLY)  # type: ignore[return-value]
 
 
 def _kernel_or(name: str, formula: F) -> F:
@@ -187,11 +190,14 @@ def _without_overwrite(options: dict[str, Any]) -> dict[str, Any]:
     return {name: option for name, option in options.items() if not name.startswith("overwrite_")}
 
 
-def operator(formula: Callable[..., Any], factors: bool = False, divides: bool = False) -> Callable[[F], F]:
-    """Make a public operator of a rule; the kernel of its name, or ``formula``, computes its value.
+def operator(
+    formula: Callable[..., Any], described: Any = None, *, divides: bool = False
+) -> Callable[[F], F]:
+    """Make a public operator; the kernel of its name, or ``formula``, computes its value of plain arrays.
 
-    Of one that `factors` the result is known to be a regular triangle.  One that `divides` by the diagonal of
-    its first argument looks at that once for each Variable.
+    Of Variables it is the rule that is decorated; or one `described` once (``_operation.pyx``), by both
+    derivatives, whose value is decorated, or as a whole.  One that `divides` by the diagonal of its first
+    argument looks at that once for each Variable.
 
     The decorated rule calls the operator on its own arguments, as a rule of a NumPy function calls that
     function: they are plain arrays, or Variables of an enclosing trace.
@@ -201,32 +207,17 @@ def operator(formula: Callable[..., Any], factors: bool = False, divides: bool =
     """
 
     def decorate(function: F) -> F:
-        primitive = rule(function)
-        value = _kernel_or(function.__name__, formula)
+        primitive: Any
+        if described is None:
+            primitive = rule(function)
+        else:
+            primitive = Operation(function, function, *described) if type(described) is tuple else described
+        name = function.__name__
+        value = Fused(name, formula, _kernel_or(name, formula), name in REAL_ONLY)
         parameters = inspect.signature(function).parameters.values()
         arrays = sum(parameter.default is parameter.empty for parameter in parameters)
         names = [parameter.name for parameter in parameters][arrays:]
-        overwrites = [name for name in names if name.startswith("overwrite_")]
-
-        @functools.wraps(function)
-        def call(*args: Any, **options: Any) -> Any:
-            for x in (*args, *options.values()) if options else args:
-                if type(x) is Variable:  # and `primitive` looks for Directions, as `value` does
-                    break
-            else:
-                return value(*args, **options)
-            if len(args) > arrays:
-                options.update(zip(names, args[arrays:], strict=False))
-            for name in overwrites:
-                options.pop(name, None)
-            known = known_of(args[0]) if divides and args else None
-            with NOTHING if known is None else known.dividing():
-                result = primitive(*args[:arrays], **options)
-            if factors:
-                learn_factor(result, options.get("lower", True))
-            return result
-
-        call.primitive = primitive  # type: ignore[attr-defined]
-        return call  # type: ignore[return-value]
+        known = known_of if divides else None
+        return Operator(function, primitive, value, arrays, names, known)  # type: ignore[return-value]
 
     return decorate

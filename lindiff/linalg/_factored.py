@@ -21,6 +21,7 @@ from lindiff.core.variable import Variable, shared_of, value
 from lindiff.linalg._backend import Known, kernels, known_of, looks
 from lindiff.linalg._matrices import adjoint, conj, identity_like, op
 from lindiff.linalg._one_triangle import OneTriangle
+from lindiff.linalg._operation import know_constants
 from lindiff.linalg.cholesky import potrf, potri
 from lindiff.linalg.products import gemm2
 from lindiff.linalg.triangular import trsm
@@ -91,6 +92,9 @@ class Factor:
         return np.diagonal(B, axis1=-2, axis2=-1).copy()
 
 
+know_constants(Factor)
+
+
 class LU(Factor):
     """``A = L U P`` of any square matrix; a triangle is its own factor.
 
@@ -122,8 +126,10 @@ class LU(Factor):
                 return trsm(self.A, B, transpose=transpose, lower=self.lower)
         if B.dtype.kind == "c" and self.LU.dtype.kind != "c":
             return self.solve(B.real, transpose) + 1j * self.solve(B.imag, transpose)
-        batch = np.broadcast_shapes(self.LU.shape[:-2], B.shape[:-2])
-        piv = np.broadcast_to(self.piv, (*batch, self.piv.shape[-1]))
+        piv = self.piv
+        if self.LU.shape[:-2] != B.shape[:-2]:
+            batch = np.broadcast_shapes(self.LU.shape[:-2], B.shape[:-2])
+            piv = np.broadcast_to(piv, (*batch, piv.shape[-1]))
         with self.known.dividing():
             return self.kernels.getrs(self.LU, piv, B, transpose=transpose or False)
 

@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Differential
-from lindiff.linalg._backend import fused_trusting, operator
-from lindiff.linalg._matrices import (
-    adjoint,
-    copyltu,
-    half_tril,
-    hermitian_part,
-    identity_like,
-    mirrored,
-    triangle,
+from lindiff.linalg._backend import fused_trusting, learn_factor, operator
+from lindiff.linalg._cholesky import (
+    cholesky_pullback,
+    cholesky_pushforward,
+    cholesky_value,
+    potrf_pullback,
+    potrf_pushforward,
 )
-from lindiff.linalg._one_triangle import OneTriangle
+from lindiff.linalg._matrices import adjoint, identity_like, mirrored, triangle
+from lindiff.linalg._operation import Operation
 from lindiff.linalg.diagonals import extractdiag
-from lindiff.linalg.triangular import trmm, trsm
+from lindiff.linalg.triangular import trsm
 
 __all__ = ["potrf", "potrf_pullback", "potrf_pushforward", "potri", "sumlogdiag"]
 
@@ -29,28 +28,18 @@ def _potrf(A: Any, lower: bool = True) -> Any:
     return L if lower else adjoint(L)
 
 
-@fused_trusting
-def potrf_pullback(L: Any, L_bar: Any, lower: bool = True) -> Any:
-    """``A_bar = ½ L⁻ᴴ copyltu(Lᴴ L_bar) L⁻¹``, Hermitian; Seeger et al. (2017), section 4.2."""
-    if not lower:  # R = Lᴴ
-        L, L_bar = adjoint(L), adjoint(L_bar)
-    S = trsm(L, copyltu(trmm(L, L_bar, transpose="C")), transpose="C")
-    return hermitian_part(0.5 * trsm(L, S, rightside=True))
-
-
-@fused_trusting
-def potrf_pushforward(L: Any, A_dot: Any, lower: bool = True) -> Any:
-    """``L_dot = L Φ(L⁻¹ A_dot L⁻ᴴ)``, Φ the lower triangle with halved diagonal.
-
-    Of A_dot, Hermitian, the named triangle is read.
-    """
-    if not lower:
-        return adjoint(potrf_pushforward(adjoint(L), adjoint(A_dot)))
-    S = trsm(L, trsm(L, mirrored(A_dot, True)), transpose="C", rightside=True)
-    return trmm(L, half_tril(S))
-
-
-@operator(_potrf, factors=True)
+@operator(
+    _potrf,
+    Operation(
+        _potrf,
+        cholesky_value,
+        cholesky_pushforward,
+        cholesky_pullback,
+        overwrites=True,
+        shares=True,
+        learn=learn_factor,
+    ),
+)
 def potrf(A: Any, lower: bool = True, *, overwrite_a: bool = False) -> Any:
     """Cholesky factor of a positive definite matrix, ``A = L Lᴴ`` or ``A = Rᴴ R``.
 
@@ -87,12 +76,6 @@ def potrf(A: Any, lower: bool = True, *, overwrite_a: bool = False) -> Any:
     array([[2., 0.],
            [1., 2.]])
     """
-    L = potrf(A, lower=lower)
-    M = OneTriangle(A, lower)
-    return L, Differential(
-        lambda A_dot: potrf_pushforward(L, A_dot, lower=lower),
-        lambda L_bar: M.gradient(potrf_pullback(L, L_bar, lower=lower), overwrite=True),
-    )
 
 
 def _potri(L: Any, lower: bool = True) -> Any:

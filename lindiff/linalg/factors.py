@@ -18,9 +18,10 @@ from lindiff.core.differential import Differential, stand_in
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.linalg._backend import failing_as, fused, learn_factor, looks, renamed
-from lindiff.linalg._factored import LU, Cholesky, Factor, factored
+from lindiff.linalg._cholesky import cholesky_pullback, cholesky_pushforward, share
+from lindiff.linalg._factored import LU, Cholesky, Factor, UpperCholesky, factored
 from lindiff.linalg._matrices import adjoint, conj
-from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
+from lindiff.linalg._operation import Operation
 from lindiff.linalg.determinant import adjugate_of_any_order
 from lindiff.linalg.triangular import trsm
 
@@ -47,13 +48,22 @@ G = TypeVar("G", bound=Callable[..., Any])
 # -- operators on a matrix and its factor ----------------------------------------------------------------
 
 
-def of_factor(function: G) -> G:
-    """Make an operator of a rule ``function(A, ..., factor)``.
+def of_factor(derivatives: Any) -> Any:
+    """Make an operator of a rule ``function(A, ..., factor)``, or of a value with its two ``derivatives``.
 
     On plain arrays it is the factor's method of the same name.  Of a plain A the rule has the shape alone:
     the factor stands for its numbers, which may change.
     """
-    primitive = rule(function)
+    if callable(derivatives):
+        return _of_factor(derivatives, rule(derivatives))
+
+    def decorate(value: G) -> G:
+        return _of_factor(value, Operation(value, value, *derivatives))
+
+    return decorate
+
+
+def _of_factor(function: G, primitive: Any) -> G:
     name = function.__name__
 
     @functools.wraps(function)
@@ -101,22 +111,25 @@ def solve(A: Any, B: Any, transpose: bool | str, factor: Factor) -> Any:
 
 @fused
 def inverse_pushforward(B: Any, A_dot: Any) -> Any:
+    """``B_dot = -B A_dot B``; Giles (2008), section 2.2."""
     return -(B @ A_dot @ B)
 
 
 @fused
-def inverse_pullback(B: Any, B_bar: Any) -> Any:
+def inverse_pullback(B: Any, B_bar: Any, overwrite_b_bar: bool = False) -> Any:
     return -(adjoint(B) @ B_bar @ adjoint(B))
 
 
-@of_factor
-def inverse(A: Any, factor: Factor) -> Any:
-    """``B = A⁻¹``: ``B_dot = -B A_dot B``; Giles (2008), section 2.2."""
-    B = inverse(A, factor)
-    return B, Differential(
-        lambda A_dot: inverse_pushforward(B, factor.part(A_dot)),
-        lambda B_bar: factor.gradient(inverse_pullback(B, B_bar)),
+@of_factor(
+    (
+        lambda B, factor, A_dot: inverse_pushforward(B, factor.part(A_dot)),
+        lambda B, factor, B_bar: factor.gradient(inverse_pullback(B, B_bar)),
     )
+)
+def inverse(A: Any, factor: Factor) -> Any:
+    """``B = A⁻¹``."""
+    B = inverse(A, factor)
+    return B, B, factor
 
 
 def _scaled_inverse(A: Any, scale: Any, factor: Factor) -> Any:
@@ -144,57 +157,58 @@ def diag_inverse(A: Any, factor: Factor) -> Any:
     return d, Differential(pushforward, pullback)
 
 
-@of_factor
-def slogdet(A: Any, factor: Factor) -> Any:
+def slogdet_pushforward(A: Any, factor: Factor, sign: Any, A_dot: Any) -> Any:
     """``d log|det A| = Re tr(A⁻¹ dA)``, and for complex A ``d sign = i sign Im tr(A⁻¹ dA)``."""
+    _check_regular(factor, sign)
+    trace = _trace_of_product(inverse(A, factor), factor.part(A_dot))
+    if A.dtype.kind != "c":
+        return None, trace
+    return 1j * sign * trace.imag, trace.real
+
+
+def slogdet_pullback(A: Any, factor: Factor, sign: Any, sign_bar: Any, log_bar: Any) -> Any:
+    _check_regular(factor, sign)
+    scale = 0.0 if log_bar is None else log_bar[..., None, None]
+    if A.dtype.kind == "c" and sign_bar is not None:
+        scale = scale - 1j * np.imag(conj(sign_bar) * sign)[..., None, None]
+    return factor.gradient(_scaled_inverse(A, scale, factor), symmetric=True)
+
+
+def _check_regular(factor: Factor, sign: Any) -> None:
+    if factor.known.regular or not looks():
+        return
+    singular = value(sign) == 0
+    if singular.any():
+        batch = f" (batch index {tuple(map(int, np.argwhere(singular)[0]))})" if singular.ndim else ""
+        raise np.linalg.LinAlgError(
+            f"slogdet: singular matrix, where the logarithm of the determinant has no derivative{batch}"
+        )
+    factor.known.regular = True
+
+
+@of_factor((slogdet_pushforward, slogdet_pullback))
+def slogdet(A: Any, factor: Factor) -> Any:
     sign, logabsdet = slogdet(A, factor)
-    is_complex = A.dtype.kind == "c"
-
-    def check_regular() -> None:
-        if factor.known.regular or not looks():
-            return
-        singular = value(sign) == 0
-        if singular.any():
-            batch = f" (batch index {tuple(map(int, np.argwhere(singular)[0]))})" if singular.ndim else ""
-            raise np.linalg.LinAlgError(
-                f"slogdet: singular matrix, where the logarithm of the determinant has no derivative{batch}"
-            )
-        factor.known.regular = True
-
-    def pushforward(A_dot: Any) -> Any:
-        check_regular()
-        trace = _trace_of_product(inverse(A, factor), factor.part(A_dot))
-        if not is_complex:
-            return None, trace
-        return 1j * sign * trace.imag, trace.real
-
-    def pullback(bars: Any) -> Any:
-        check_regular()
-        sign_bar, log_bar = bars
-        scale = 0.0 if log_bar is None else log_bar[..., None, None]
-        if is_complex and sign_bar is not None:
-            scale = scale - 1j * np.imag(conj(sign_bar) * sign)[..., None, None]
-        return factor.gradient(_scaled_inverse(A, scale, factor), symmetric=True)
-
-    return (sign, logabsdet), Differential(pushforward, pullback, symbolic_zeros=True)
+    return [sign, logabsdet], A, factor, sign
 
 
-@of_factor
-def det(A: Any, factor: LU) -> Any:
+def det_pushforward(A: Any, factor: LU, d: Any, A_dot: Any) -> Any:
     """``d_dot = tr(adj(A) A_dot)``, with ``adj(A) = det(A) A⁻¹`` from regular factors."""
+    if factor.is_regular:
+        return d * _trace_of_product(inverse(A, factor), A_dot)
+    return _trace_of_product(adjugate_of_any_order(A), A_dot)
+
+
+def det_pullback(A: Any, factor: LU, d: Any, d_bar: Any) -> Any:
+    if factor.is_regular:
+        return _scaled_inverse(A, (d_bar * conj(d))[..., None, None], factor)
+    return d_bar[..., None, None] * adjoint(adjugate_of_any_order(A))
+
+
+@of_factor((det_pushforward, det_pullback))
+def det(A: Any, factor: LU) -> Any:
     d = det(A, factor)
-
-    def pushforward(A_dot: Any) -> Any:
-        if factor.is_regular:
-            return d * _trace_of_product(inverse(A, factor), A_dot)
-        return _trace_of_product(adjugate_of_any_order(A), A_dot)
-
-    def pullback(d_bar: Any) -> Any:
-        if factor.is_regular:
-            return _scaled_inverse(A, (d_bar * conj(d))[..., None, None], factor)
-        return d_bar[..., None, None] * adjoint(adjugate_of_any_order(A))
-
-    return d, Differential(pushforward, pullback)
+    return d, A, factor, d
 
 
 @of_factor
@@ -219,21 +233,28 @@ def quad(A: Any, B: Any, factor: Cholesky) -> Any:
 
 def triangle(A: Any, factor: Cholesky) -> Any:
     """The Cholesky factor itself, as ``potrf`` gives it."""
-    if type(A) is not Variable:
-        return factor.triangle
-    L = _triangle(A, factor)
-    learn_factor(L, factor.lower)
-    return L
+    return _triangle(A, factor) if type(A) is Variable else factor.triangle
 
 
-@rule
-def _triangle(A: Any, factor: Cholesky) -> Any:
-    """Seeger et al. (2017), section 4.2."""
+def _value_of_triangle(A: Any, factor: Cholesky) -> Any:
     L = triangle(A, factor)
-    return L, Differential(
-        lambda A_dot: potrf_pushforward(L, A_dot, lower=factor.lower),
-        lambda L_bar: factor.gradient(potrf_pullback(L, L_bar, lower=factor.lower), symmetric=True),
-    )
+    return L, L, None if factor.matrix is None else factor.matrix.unpaired, factor.lower
+
+
+_triangle = Operation(
+    _value_of_triangle,
+    _value_of_triangle,
+    cholesky_pushforward,
+    cholesky_pullback,
+    overwrites=True,
+    learn=learn_factor,
+)
+
+
+@share
+def _shared_triangle(a: Any, A: Any, lower: bool) -> tuple[Cholesky, Any]:
+    factor = factored(A, Cholesky if lower else UpperCholesky)
+    return factor, triangle(a, factor)
 
 
 # -- objects ---------------------------------------------------------------------------------------------

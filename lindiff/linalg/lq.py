@@ -44,7 +44,7 @@ def gelqf_pushforward(Q: Any, L: Any, A_dot: Any) -> Any:
     return B - S @ Q, L @ S
 
 
-@operator(_gelqf)
+@operator(_gelqf, (gelqf_pushforward, gelqf_pullback))
 def gelqf(A: Any, *, overwrite_a: bool = False) -> Any:
     """LQ factorization ``A = L Q`` of a matrix with full row rank.
 
@@ -75,11 +75,7 @@ def gelqf(A: Any, *, overwrite_a: bool = False) -> Any:
     array([[5.]])
     """
     Q, L = gelqf(A)
-    return (Q, L), Differential(
-        lambda A_dot: gelqf_pushforward(Q, L, A_dot),
-        lambda bars: gelqf_pullback(Q, L, *bars),
-        symbolic_zeros=True,
-    )
+    return [Q, L], Q, L
 
 
 def _gelqf_l(A: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.differential import Differential
+from lindiff.kernels import nearly_equal
 from lindiff.linalg._backend import fused, operator
 from lindiff.linalg._degeneracy import has_repeated
 from lindiff.linalg._equal_eigenvalues import EqualEigenvalues
@@ -53,7 +53,26 @@ def syevd_pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
     return formula_pushforward(U, lam, A_dot)
 
 
-@operator(_syevd)
+def _pushforward(U: Any, lam: Any, M: OneTriangle, values: Any, A_dot: Any) -> Any:
+    M_dot = M.tangent(A_dot)
+    if not (nearly_equal if type(lam) is np.ndarray else has_repeated)(lam):
+        return syevd_pushforward(U, lam, M_dot)
+    U_dot, lam_dot = formula_pushforward(U, lam, M_dot)
+    return U_dot, lam_dot if values is None else values.pushforward(A_dot)
+
+
+def _pullback(U: Any, lam: Any, M: OneTriangle, values: Any, U_bar: Any, lam_bar: Any) -> Any:
+    if not (nearly_equal if type(lam) is np.ndarray else has_repeated)(lam):
+        return M.gradient(syevd_pullback(U, lam, U_bar, lam_bar), True)
+    if values is None or lam_bar is None:
+        return M.gradient(formula_pullback(U, lam, U_bar, lam_bar))
+    A_bar = values.pullback(lam_bar)
+    if U_bar is None:
+        return A_bar  # else the vectors know of the values
+    return A_bar + M.gradient(formula_pullback(U, lam, U_bar, 0 * lam_bar))
+
+
+@operator(_syevd, (_pushforward, _pullback))
 def syevd(A: Any, *, overwrite_a: bool = False) -> Any:
     """Eigendecomposition of a symmetric matrix, ``A = Uᵀ diag(λ) U``.
 
@@ -92,26 +111,5 @@ def syevd(A: Any, *, overwrite_a: bool = False) -> Any:
            [1., 0.]]), array([1., 2.]))
     """
     U, lam = syevd(A)
-    M = OneTriangle(A, True)
     values = EqualEigenvalues.of(A, lam, "L", "syevd")
-
-    def pushforward(A_dot: Any) -> Any:
-        M_dot = M.tangent(A_dot)
-        if not has_repeated(lam):
-            return syevd_pushforward(U, lam, M_dot)
-        U_dot, lam_dot = formula_pushforward(U, lam, M_dot)
-        return U_dot, lam_dot if values is None else values.pushforward(A_dot)
-
-    def pullback(bars: Any) -> Any:
-        U_bar, lam_bar = bars
-        if not has_repeated(lam):
-            return M.gradient(syevd_pullback(U, lam, U_bar, lam_bar), overwrite=True)
-        if values is None or lam_bar is None:
-            return M.gradient(formula_pullback(U, lam, U_bar, lam_bar))
-        A_bar = values.pullback(lam_bar)
-        if U_bar is None:
-            return A_bar  # else the vectors know of the values
-        return A_bar + M.gradient(formula_pullback(U, lam, U_bar, 0 * lam_bar))
-
-    result = U, lam if values is None else values.w
-    return result, Differential(pushforward, pullback, symbolic_zeros=True)
+    return [U, lam if values is None else values.w], U, lam, OneTriangle(A, True), values

@@ -12,7 +12,6 @@ from lindiff.rules import (  # noqa: F401
     fft,
     histograms,
     interpolation,
-    linalg,
     padding,
     polynomial_series,
     polynomials,
@@ -22,9 +21,9 @@ from lindiff.rules import (  # noqa: F401
     writers,
     zero_derivative,
 )
-from lindiff.rules.decompositions import use_decomposition_paths
-from lindiff.rules.factorizations import use_factorization_paths
-from lindiff.rules.gaussian import use_gaussian_path
+from lindiff.rules.linalg import decompositions, determinants, rules  # noqa: F401
+from lindiff.rules.linalg.factorizations import use_factorization_paths
+from lindiff.rules.linalg.gaussian import use_gaussian_path
 from lindiff.rules.views import use_views
 
 # isort: split
@@ -39,5 +38,4 @@ from lindiff.rules import operators  # noqa: F401
 
 use_views()
 use_factorization_paths()
-use_decomposition_paths()
 use_gaussian_path()

@@ -1,92 +1,77 @@
-"""Compiled twins of Cholesky, triangular products, triangular and general solves, for single plain matrices.
+"""Cholesky, triangular products, triangular and general solves of plain matrices and batches of them.
 
 A Kalman filter factors and solves thousands of 2 x 2 and 4 x 4 matrices: there the price is not the
-arithmetic but what surrounds it.  Large matrices gain from cotangents being overwritten where only the walk
-holds them.  Everything else takes the readable rules in ``linalg.py`` and ``lindiff.linalg``, which these
-twins are tested against.
+arithmetic but what surrounds it, so that a single matrix goes to its kernel without the array interface.
+Large matrices gain from cotangents being overwritten where only the walk holds them.  Solves and products
+with Variables of an enclosing trace, of other dtypes or arguments that broadcast take the readable rules in
+``rules.py`` and ``lindiff.linalg``, which they are tested against.
 
-A matrix of order above SMALL that is a Variable is factored once for all its operations: ``factored(A, LU)``
-of ``lindiff.linalg._factored`` is the door to the shared factor.
+A matrix of order above SINGLE_FACTORS that is a Variable is factored once for all its operations:
+``factored(A, LU)`` of ``lindiff.linalg._factored`` is the door to the shared factor.
 """
 
 cimport cython
 cimport numpy as cnp
 
+from cpython.object cimport PyObject
+
 import numpy as np
 
 from lindiff.core.record cimport Node, Pull, Push, Trace
 from lindiff.core.registry cimport Handler
-from lindiff.core.variable cimport Variable, constant_value, innermost, kept_by, record
-from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
+from lindiff.core.variable cimport Variable, constant_value, innermost, kept_by, node_in, record
 from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 from lindiff.kernels.products cimport gemm_one
 from lindiff.kernels.lu cimport getrf_one, getrs_one
-from lindiff.kernels.memory cimport copy, empty
+from lindiff.kernels.memory cimport empty
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE, blas_int, floating
-from lindiff.kernels.triangles cimport unpaired_in, zero_pivot
+from lindiff.kernels.triangles cimport zero_pivot
 from lindiff.kernels.triangular cimport (
     adjoint_of, outer_triangle, trmm_one, trmm_pullback_one, trsm_one, trsm_pullback_one,
 )
+from lindiff.linalg._cholesky cimport described_small
+from lindiff.linalg._operation cimport Direct
+from lindiff.kernels.sizes cimport SINGLE_FACTORS
+from lindiff.linalg._plain cimport are_squares, columns, copied, owned, rows
+
+from numpy.linalg import LinAlgError
 
 from lindiff.core.registry import fast_path
-from lindiff.linalg import potrf, trmm, trsm
-from lindiff.linalg._factored import LU, Cholesky as CholeskyFactor, UpperCholesky, factored
-from lindiff.linalg._one_triangle import onto_unpaired
-from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
+from lindiff.linalg import trmm, trsm
+from lindiff.linalg._backend import learn_factor, renamed
+from lindiff.linalg._cholesky import cholesky_pullback, cholesky_pushforward, cholesky_value
+from lindiff.linalg._factored import LU, factored
+from lindiff.linalg._matrices import transposed
+from lindiff.linalg._operation import operation
 from lindiff.linalg.factors import solve
+from lindiff.linalg.products import gemm2
 from lindiff.linalg.triangular import trmm_pullback, trsm_pullback
+from lindiff.rules.linalg.matrix_arguments import check_square
 
 cnp.import_array()
 
-# Up to this order a kernel is faster than releasing the GIL around it.
 cdef enum:
-    SMALL = 32
     LARGEST = 0x40000000   # what fits any BLAS integer
 
 
 # -- arrays ----------------------------------------------------------------------------------------------
 
-cdef inline bint is_plain_square(object x):
-    """Whether ``x`` is a plain float matrix with as many rows as columns, one at least."""
-    if not is_plain(x) or cnp.PyArray_NDIM(<cnp.ndarray>x) != 2:
+cdef bint are_beside(object x, cnp.ndarray squares):
+    """Whether ``x`` holds plain matrices of the dtype and in the batch of these."""
+    cdef int i, ndim = cnp.PyArray_NDIM(squares)
+    if not is_plain(x) or cnp.PyArray_NDIM(<cnp.ndarray>x) != ndim \
+            or cnp.PyArray_TYPE(<cnp.ndarray>x) != cnp.PyArray_TYPE(squares):
         return False
-    cdef Py_ssize_t n = cnp.PyArray_DIM(<cnp.ndarray>x, 0)
-    return 1 <= n <= LARGEST and cnp.PyArray_DIM(<cnp.ndarray>x, 1) == n
+    for i in range(ndim - 2):
+        if cnp.PyArray_DIM(<cnp.ndarray>x, i) != cnp.PyArray_DIM(squares, i):
+            return False
+    return rows(squares) <= LARGEST and rows(<cnp.ndarray>x) <= LARGEST and columns(<cnp.ndarray>x) <= LARGEST
 
 
-cdef inline void copy_strided(floating *out, const char *x, Py_ssize_t m, Py_ssize_t n,
-                              Py_ssize_t row, Py_ssize_t column) noexcept nogil:
-    cdef Py_ssize_t i, j
-    for i in range(m):
-        for j in range(n):
-            out[i * n + j] = (<const floating *>(x + i * row + j * column))[0]
-
-
-cdef cnp.ndarray copied(cnp.ndarray x):
-    """A C-contiguous copy of a vector or matrix."""
-    cdef int kind = cnp.PyArray_TYPE(x), axes = cnp.PyArray_NDIM(x)
-    if cnp.PyArray_SIZE(x) > SMALL * SMALL:
-        return copy(x)
-    cdef cnp.ndarray out = empty(axes, cnp.PyArray_DIMS(x), kind)
-    cdef Py_ssize_t m = cnp.PyArray_DIM(x, 0), n = 1, row = cnp.PyArray_STRIDE(x, 0), column = 0
-    if axes == 2:
-        n = cnp.PyArray_DIM(x, 1)
-        column = cnp.PyArray_STRIDE(x, 1)
-    if kind == cnp.NPY_DOUBLE:
-        copy_strided[double](<double *>cnp.PyArray_DATA(out), <char *>cnp.PyArray_DATA(x), m, n, row, column)
-    else:
-        copy_strided[float](<float *>cnp.PyArray_DATA(out), <char *>cnp.PyArray_DATA(x), m, n, row, column)
-    return out
-
-
-cdef inline cnp.ndarray owned(cnp.ndarray x, bint own):
-    """``x`` itself if it may be overwritten and is C-contiguous, else a copy."""
-    return x if own and cnp.PyArray_ISCARRAY(x) else copied(x)
-
-
-cdef inline Trace trace_of(object x, object y):
-    cdef Trace trace = innermost(x, None)
-    return innermost(y, trace)
+cdef inline bint is_vector_beside(object x, cnp.ndarray square):
+    """Whether ``x`` is a plain vector of the dtype of one matrix."""
+    return is_plain(x) and cnp.PyArray_NDIM(<cnp.ndarray>x) == 1 and cnp.PyArray_NDIM(square) == 2 \
+        and cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.PyArray_TYPE(square)
 
 
 cdef inline object seen_from_outside(object x, Trace trace):
@@ -95,109 +80,33 @@ cdef inline object seen_from_outside(object x, Trace trace):
     return constant_value(x)
 
 
-cdef inline Node node_of(object x, Trace trace):
-    if type(x) is Variable and (<Variable>x).node.trace is trace:
-        return (<Variable>x).node
-    return None
-
-
 # -- A = L Lᵀ --------------------------------------------------------------------------------------------
 
-@cython.no_gc
-@cython.final
-cdef class Cholesky(Node):
-    cdef cnp.ndarray L
-    cdef bint lower
-    cdef object unpaired  # which entries of A have no mirror image; None if all have
+cdef class Value(Direct):
+    """L of a matrix, and what its derivatives need."""
 
-    cdef int pull(self, Pull walk, object L_bar) except -1:
-        cdef cnp.ndarray A_bar
-        cdef blas_int n
-        if not has_shape_of(L_bar, self.L):
-            M_bar = potrf_pullback(self.L, L_bar, lower=self.lower)
-            walk.add(self.a, M_bar if self.unpaired is None else onto_unpaired(M_bar, self.unpaired), True)
-            return 0
-        n = <blas_int>cnp.PyArray_DIM(self.L, 0)
-        A_bar = owned(L_bar, walk.overwrite)
-        pull_cholesky(self.lower, n, self.L, A_bar)
-        if self.unpaired is not None:
-            onto_unpaired(A_bar, self.unpaired, overwrite_m_bar=True)
-        walk.add(self.a, A_bar, True)
-        return 0
+    cdef object called(self, PyObject **args, Py_ssize_t count):
+        described = described_small(<object>args[0], True)
+        return self(<object>args[0], <object>args[1]) if described is None else described
 
-    cdef object push(self, Push walk):
-        A_dot = walk.tangent(self.a)
-        return None if A_dot is None else potrf_pushforward(self.L, A_dot, lower=self.lower)
+    def __call__(self, a, A, *, upper=False):
+        try:
+            check_square(a, "cholesky")
+            return cholesky_value(a, A, not upper)
+        except LinAlgError as error:
+            raise renamed(error, "np.linalg.cholesky") from None
 
 
-cdef void pull_cholesky(bint lower, blas_int n, cnp.ndarray L, cnp.ndarray L_bar):
-    cdef void *l = cnp.PyArray_DATA(L)
-    cdef void *l_bar = cnp.PyArray_DATA(L_bar)
-    cdef bint double_precision = cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE
-    if n <= SMALL:
-        pull_cholesky_of(double_precision, lower, n, l, l_bar)
-    else:
-        with nogil:
-            pull_cholesky_of(double_precision, lower, n, l, l_bar)
-
-
-cdef inline void pull_cholesky_of(bint double_precision, bint lower, blas_int n, void *L,
-                                  void *L_bar) noexcept nogil:
-    if double_precision:
-        potrf_pullback_one[double](lower, n, <double *>L, n, <double *>L_bar, n)
-    else:
-        potrf_pullback_one[float](lower, n, <float *>L, n, <float *>L_bar, n)
-
-
-cdef inline blas_int potrf_of(bint double_precision, bint lower, blas_int n, void *A) noexcept nogil:
-    if double_precision:
-        return potrf_one[double](lower, n, <double *>A, n)
-    return potrf_one[float](lower, n, <float *>A, n)
-
-
-cdef class FastCholesky(Handler):
-    """Twin of ``np.linalg.cholesky`` (keyword ``upper``) and ``potrf`` (keyword ``lower``)."""
-
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Variable x
-        cdef Cholesky node
-        cdef cnp.ndarray L
-        cdef blas_int n
-        cdef bint lower = True
-        if len(args) != 1 or type(args[0]) is not Variable or len(kwargs) > 1:
-            return NotImplemented
-        if kwargs:
-            if "lower" in kwargs:
-                lower = kwargs["lower"]
-            elif "upper" in kwargs:
-                lower = not kwargs["upper"]
-            else:
-                return NotImplemented
-        x = args[0]
-        if not is_plain_square(x._value):
-            return NotImplemented
-        n = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>x._value, 0)
-        if n > SMALL:
-            factor = factored(x, CholeskyFactor if lower else UpperCholesky)
-            L = factor.triangle
-            unpaired = factor.matrix.unpaired
-        else:
-            L = copied(x._value)
-            unpaired = unpaired_in(lower, L)  # L still holds A
-            if potrf_of(cnp.PyArray_TYPE(L) == cnp.NPY_DOUBLE, lower, n, cnp.PyArray_DATA(L)) != 0:
-                return NotImplemented  # the readable rule fails with words
-        node = Cholesky.__new__(Cholesky)
-        node.a = x.node
-        node.L = L
-        node.lower = lower
-        node.unpaired = unpaired
-        return record(x.node.trace, node, L)
+operation(
+    np.linalg.cholesky, Value(), cholesky_pushforward, cholesky_pullback, overwrites=True, shares=True,
+    learn=learn_factor)
 
 
 # -- B = α t(L) A, B = α t(L)⁻¹ A, and with L on the right side ------------------------------------------
 
 cdef struct Triangle:
     # What is done with L: a product or, if it `solves`, its inverse; B has the shape (m, n).
+    bint single  # one matrix, no batch
     bint solves
     bint rightside
     bint lower
@@ -252,7 +161,7 @@ cdef inline void pull_of(bint double_precision, const Triangle *t, const void *L
 
 cdef inline bint is_small(const Triangle *t) noexcept:
     """Whether the GIL is not worth releasing."""
-    return t.m <= SMALL and t.n <= SMALL
+    return t.m <= SINGLE_FACTORS and t.n <= SINGLE_FACTORS
 
 
 cdef inline cnp.ndarray contiguous(cnp.ndarray x):
@@ -287,7 +196,8 @@ cdef class Triangular(Node):
         cdef void *l_bar = NULL
         cdef bint pulls_a = self.b is not None
         cdef bint double_precision = cnp.PyArray_TYPE(self.L) == cnp.NPY_DOUBLE
-        if not is_plain(B_bar) or cnp.PyArray_TYPE(<cnp.ndarray>B_bar) != cnp.PyArray_TYPE(self.L) \
+        if not t.single or not is_plain(B_bar) \
+                or cnp.PyArray_TYPE(<cnp.ndarray>B_bar) != cnp.PyArray_TYPE(self.L) \
                 or cnp.PyArray_NDIM(<cnp.ndarray>B_bar) != 2 \
                 or cnp.PyArray_DIM(<cnp.ndarray>B_bar, 0) != t.m \
                 or cnp.PyArray_DIM(<cnp.ndarray>B_bar, 1) != t.n:
@@ -323,7 +233,7 @@ cdef class Triangular(Node):
             options["transpose"] = not options["transpose"]
             A_bar = (trsm if self.t.solves else trmm)(self.L, B_bar, **options)
         if self.b is not None:
-            walk.add(self.b, A_bar, False)
+            walk.add(self.b, A_bar, True)
         return 0
 
     cdef object push(self, Push walk):
@@ -359,31 +269,37 @@ cdef class FastTriangular(Handler):
         cdef cnp.ndarray B
         if len(args) != 2:
             return NotImplemented
-        trace = trace_of(args[0], args[1])
+        trace = innermost(args[1], innermost(args[0], None))
         L = seen_from_outside(args[0], trace)
         A = seen_from_outside(args[1], trace)
-        if not is_plain_square(L) or not is_plain(A) or cnp.PyArray_NDIM(<cnp.ndarray>A) != 2 \
-                or cnp.PyArray_TYPE(<cnp.ndarray>A) != cnp.PyArray_TYPE(<cnp.ndarray>L) \
-                or max(cnp.PyArray_DIM(<cnp.ndarray>A, 0), cnp.PyArray_DIM(<cnp.ndarray>A, 1)) > LARGEST:
+        if not are_squares(L) or not are_beside(A, <cnp.ndarray>L):
             return NotImplemented
         node = Triangular.__new__(Triangular)
         t = &node.t
         t.solves = self.solves
-        t.m = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>A, 0)
-        t.n = <blas_int>cnp.PyArray_DIM(<cnp.ndarray>A, 1)
-        if not read_options(t, kwargs) or order_of(t) != cnp.PyArray_DIM(<cnp.ndarray>L, 0):
+        t.single = cnp.PyArray_NDIM(<cnp.ndarray>L) == 2
+        t.m = <blas_int>rows(<cnp.ndarray>A)
+        t.n = <blas_int>columns(<cnp.ndarray>A)
+        if not read_options(t, kwargs) or order_of(t) != rows(<cnp.ndarray>L):
             return NotImplemented
-        node.a = node_of(args[0], trace)
-        node.b = node_of(args[1], trace)
+        node.a = node_in(args[0], trace)
+        node.b = node_in(args[1], trace)
         node.L = contiguous(L if node.a is not None else kept_by(L, node, trace))
-        if self.solves and zero_diagonal(node.L):
+        if t.single and self.solves and zero_diagonal(node.L):
             return NotImplemented  # the readable rule fails with words
-        B = copied(A)
+        if t.single:
+            B = copied(A)
+        else:
+            try:
+                B = (trsm if self.solves else trmm)(node.L, A, **kwargs)
+            except LinAlgError:
+                return NotImplemented
         if node.a is not None and self.solves:
             node.X = B
         elif node.a is not None:
             node.X = contiguous(A if node.b is not None else kept_by(A, node, trace))
-        apply_to(t, node.L, B)
+        if t.single:
+            apply_to(t, node.L, B)
         return record(trace, node, B)
 
 
@@ -452,8 +368,8 @@ cdef inline Shape shape_of_array(cnp.ndarray A):
     return shape_of[float](<float *>cnp.PyArray_DATA(A), n)
 
 
-cdef inline blas_int factor_of(bint double_precision, Shape shape, blas_int n, void *A,
-                               blas_int *piv) noexcept nogil:
+cdef inline blas_int factored_one(bint double_precision, Shape shape, blas_int n, void *A,
+                                      blas_int *piv) noexcept nogil:
     if shape == GENERAL:
         return getrf_one[double](n, <double *>A, n, piv) if double_precision \
             else getrf_one[float](n, <float *>A, n, piv)
@@ -504,8 +420,9 @@ cdef class Solve(Node):
     cdef cnp.ndarray factors  # LU, or A itself if it is a triangle
     cdef cnp.ndarray X
     cdef object A
-    cdef object shared  # the factor that all operations on A use; None for small matrices
-    cdef blas_int small_piv[SMALL]
+    cdef object shared  # the factor that all operations on A use; None for a small matrix
+    cdef bint single    # one matrix, no batch
+    cdef blas_int small_piv[SINGLE_FACTORS]
     cdef blas_int *piv
     cdef Shape shape
 
@@ -515,7 +432,11 @@ cdef class Solve(Node):
         """
         cdef blas_int n = <blas_int>cnp.PyArray_DIM(A, 0)
         cdef bint double_precision = cnp.PyArray_TYPE(A) == cnp.NPY_DOUBLE
-        if n > SMALL:
+        self.single = cnp.PyArray_NDIM(A) == 2
+        if not self.single:
+            self.shared = factored(x, LU)
+            return True
+        if n > SINGLE_FACTORS:
             self.share(x)
             return zero_pivot_of(double_precision, n, cnp.PyArray_DATA(self.factors)) == 0
         self.factors = A if cnp.PyArray_ISCARRAY_RO(A) else copied(A)
@@ -524,7 +445,7 @@ cdef class Solve(Node):
             if self.factors is A:
                 self.factors = copied(A)
             self.piv = self.small_piv
-        return factor_of(double_precision, self.shape, n, cnp.PyArray_DATA(self.factors), self.piv) == 0
+        return factored_one(double_precision, self.shape, n, cnp.PyArray_DATA(self.factors), self.piv) == 0
 
     cdef int share(self, object x) except -1:
         """Take the factor that all operations on ``x`` share."""
@@ -553,13 +474,15 @@ cdef class Solve(Node):
         cdef void *b
         if not has_shape_of(B, self.X):
             return None
+        if not self.single:
+            return self.shared.solve(B, transpose)
         out = owned(B, own)
         n = <blas_int>cnp.PyArray_DIM(out, 0)
         k = <blas_int>(cnp.PyArray_DIM(out, 1) if cnp.PyArray_NDIM(out) == 2 else 1)
         double_precision = cnp.PyArray_TYPE(out) == cnp.NPY_DOUBLE
         a = cnp.PyArray_DATA(self.factors)
         b = cnp.PyArray_DATA(out)
-        if n <= SMALL:
+        if n <= SINGLE_FACTORS:
             solve_of(double_precision, self.shape, transpose, n, k, a, self.piv, b)
         else:
             with nogil:
@@ -580,7 +503,9 @@ cdef class Solve(Node):
         cdef bint onto
         if b_bar is None:
             return self.pull_general(walk, x_bar)
-        if self.a is not None:
+        if self.a is not None and not self.single:
+            walk.add(self.a, -gemm2(b_bar, self.X, transpose_b=True), True)
+        elif self.a is not None:
             n = <blas_int>cnp.PyArray_DIM(b_bar, 0)
             k = <blas_int>(cnp.PyArray_DIM(b_bar, 1) if cnp.PyArray_NDIM(b_bar) == 2 else 1)
             total = walk.buffer(self.a)
@@ -601,7 +526,8 @@ cdef class Solve(Node):
     cdef int pull_general(self, Pull walk, object x_bar) except -1:
         b_bar = self.solved_in_general(x_bar, True)
         if self.a is not None:
-            walk.add(self.a, -np.outer(b_bar, self.X) if self.X.ndim == 1 else -(b_bar @ self.X.T), True)
+            product = np.outer(b_bar, self.X) if self.X.ndim == 1 else b_bar @ transposed(self.X)
+            walk.add(self.a, -product, True)
         if self.b is not None:
             walk.add(self.b, b_bar, False)
         return 0
@@ -623,33 +549,36 @@ cdef class FastSolve(Handler):
     cdef object call(self, tuple args, dict kwargs):
         cdef Trace trace
         cdef Solve node
+        cdef int i
         if kwargs or len(args) != 2:
             return NotImplemented
-        trace = trace_of(args[0], args[1])
+        trace = innermost(args[1], innermost(args[0], None))
         A = seen_from_outside(args[0], trace)
         B = seen_from_outside(args[1], trace)
-        if not is_plain_square(A) or not is_plain(B) \
-                or not 1 <= cnp.PyArray_NDIM(<cnp.ndarray>B) <= 2 \
-                or cnp.PyArray_TYPE(<cnp.ndarray>B) != cnp.PyArray_TYPE(<cnp.ndarray>A) \
-                or cnp.PyArray_DIM(<cnp.ndarray>B, 0) != cnp.PyArray_DIM(<cnp.ndarray>A, 0):
+        if not are_squares(A) or not (is_vector_beside(B, A) or are_beside(B, A)):
+            return NotImplemented
+        i = cnp.PyArray_NDIM(<cnp.ndarray>A) - 2
+        if cnp.PyArray_DIM(<cnp.ndarray>B, i) != cnp.PyArray_DIM(<cnp.ndarray>A, i):
             return NotImplemented
         node = Solve.__new__(Solve)
-        node.a = node_of(args[0], trace)
-        node.b = node_of(args[1], trace)
-        if node.a is None and cnp.PyArray_DIM(<cnp.ndarray>A, 0) <= SMALL:  # larger ones: by the factor alone
+        node.a = node_in(args[0], trace)
+        node.b = node_in(args[1], trace)
+        if node.a is None and i == 0 and cnp.PyArray_DIM(<cnp.ndarray>A, 0) <= SINGLE_FACTORS:
+            # other ones are kept by their factor alone
             A = kept_by(A, node, trace)
         node.A = A
         if not node.factor(args[0] if type(args[0]) is Variable else A, A):
             return NotImplemented  # the readable rule fails with words
         node.X = B  # its shape and dtype are those of the solution
-        node.X = node.solved(B, False, False)
+        try:
+            node.X = node.solved(B, False, False)
+        except LinAlgError:
+            return NotImplemented
         return record(trace, node, node.X)
 
 
 def use_factorization_paths():
     """Give the readable rules of these functions their compiled twins."""
-    fast_path(np.linalg.cholesky, FastCholesky(np.linalg.cholesky))
     fast_path(np.linalg.solve, FastSolve(np.linalg.solve))
-    potrf.primitive.fast = FastCholesky(potrf.primitive)
     trmm.primitive.fast = FastTriangular(trmm.primitive, False)
     trsm.primitive.fast = FastTriangular(trsm.primitive, True)

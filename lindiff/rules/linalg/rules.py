@@ -6,87 +6,43 @@ import functools
 from typing import Any
 
 import numpy as np
-from numpy.linalg._linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
+from numpy.linalg._linalg import EigResult, QRResult
 
-from lindiff.core.arrays import foreign, zeros_beside
 from lindiff.core.differential import Differential
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
 from lindiff.linalg import factors
 from lindiff.linalg._backend import failing_as
 from lindiff.linalg._complement import with_beyond, without_beyond
-from lindiff.linalg._degeneracy import (
-    has_equal,
-    without_defect,
-    without_dependence,
-    without_split,
-)
-from lindiff.linalg._equal_eigenvalues import EqualEigenvalues, is_lower
+from lindiff.linalg._degeneracy import without_defect, without_dependence, without_split
 from lindiff.linalg._equal_eigenvalues_of_any import EqualEigenvaluesOfAny
-from lindiff.linalg._factored import LU, Cholesky, UpperCholesky, factored
-from lindiff.linalg._matrices import EIGHTH_ROOT, adjoint, conj, triangle
-from lindiff.linalg._one_triangle import OneTriangle, symmetric_from
+from lindiff.linalg._factored import LU, factored
+from lindiff.linalg._matrices import EIGHTH_ROOT, adjoint, conj
+from lindiff.linalg._one_triangle import symmetric_from
 from lindiff.linalg.diagonals import extractdiag
-from lindiff.linalg.eigenvectors import (
-    columns_pullback,
-    columns_pushforward,
-    eig_pullback,
-    eig_pushforward,
-    eigvalsh_pushforward,
-)
+from lindiff.linalg.eigenvectors import eig_pullback, eig_pushforward
 from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
 from lindiff.linalg.singular_values import (
     pinv_pullback,
     pinv_pushforward,
     solution_pullback,
     solution_pushforward,
-    svd_pullback,
-    svd_pushforward,
-    svdvals_differential,
     svdvals_pullback,
 )
 from lindiff.linalg.triangular import trsm
 from lindiff.rules._common import as_array
+from lindiff.rules.linalg.matrix_arguments import (
+    check_finite,
+    check_square,
+    check_stacked,
+    check_triangle_finite,
+)
 
 # In NumPy 2.0, the condition number of a complex matrix is complex (with zero imaginary part) in some norms.
 COMPLEX_COND = np.linalg.cond(np.eye(1, dtype=complex), 1).dtype.kind == "c"
 
 
-def check_square(a: Any, name: str) -> None:
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise np.linalg.LinAlgError(
-            f"np.linalg.{name}: the last two axes must make a square matrix, got shape {a.shape}"
-        )
-
-
-def check_stacked(a: Any, name: str) -> None:
-    if a.ndim < 2:
-        raise np.linalg.LinAlgError(f"np.linalg.{name}: needs two axes or more, got shape {a.shape}")
-
-
-def check_finite(x: Any, name: str) -> None:
-    """Raise for NaN and infinity in matrices, of which LAPACK may search for values forever; a look at an
-    array on a device would wait for it.
-    """
-    plain = value(x)
-    if foreign(plain) is not None:
-        return
-    finite = np.isfinite(plain)
-    if not finite.all():
-        index = tuple(int(k) for k in np.argwhere(~finite.all(axis=(-2, -1)))[0])
-        batch = f" (batch index {index})" if index else ""
-        raise np.linalg.LinAlgError(f"np.linalg.{name}: the matrix holds NaN or infinity{batch}")
-
-
-# -- Cholesky and LU -------------------------------------------------------------------------------------
-# Each of these is an operator of ``lindiff.linalg.factors``; what they are called on is factored once.
-
-
-@composed(np.linalg.cholesky)
-def cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    check_square(a, "cholesky")
-    with failing_as("np.linalg.cholesky"):
-        return factors.triangle(a, factored(a, UpperCholesky if upper else Cholesky))
+# -- solves ----------------------------------------------------------------------------------------------
 
 
 @composed(np.linalg.solve)
@@ -106,72 +62,7 @@ def solve(a: Any, b: Any) -> Any:
     return X[..., 0] if vector else X
 
 
-@composed(np.linalg.inv)
-def inv(a: Any) -> Any:
-    check_square(a, "inv")
-    with failing_as("np.linalg.inv"):
-        return factors.inverse(a, factored(a, LU))
-
-
-@composed(np.linalg.det)
-def det(a: Any) -> Any:
-    check_square(a, "det")
-    return factors.det(a, factored(a, LU))
-
-
-@composed(np.linalg.slogdet)
-def slogdet(a: Any) -> Any:
-    check_square(a, "slogdet")
-    return SlogdetResult(*factors.slogdet(a, factored(a, LU)))
-
-
 # -- eigenvalues -----------------------------------------------------------------------------------------
-
-
-def check_triangle_finite(a: Any, UPLO: Any, name: str) -> None:
-    """`check_finite` of what is read."""
-    if a.ndim >= 2:
-        check_finite(triangle(value(a), is_lower(UPLO)), name)
-
-
-@rule(np.linalg.eigh)
-def eigh(a: Any, UPLO: Any = "L") -> Any:
-    check_triangle_finite(a, UPLO, "eigh")
-    w, V = np.linalg.eigh(a, UPLO)
-    A = OneTriangle(a, is_lower(UPLO))
-    values = EqualEigenvalues.of(a, w, UPLO, "eigh")
-
-    def pushforward(a_dot: Any) -> Any:
-        w_dot, V_dot = columns_pushforward(w, V, A.tangent(a_dot), "eigh")
-        return w_dot if values is None else values.pushforward(a_dot), V_dot
-
-    def pullback(bars: Any) -> Any:
-        w_bar, V_bar = bars
-        if values is None or w_bar is None:
-            return A.gradient(columns_pullback(w, V, w_bar, V_bar, "eigh"))
-        a_bar = values.pullback(w_bar)
-        if V_bar is None:
-            return a_bar  # else the vectors know of the values
-        return a_bar + A.gradient(columns_pullback(w, V, 0 * w_bar, V_bar, "eigh"))
-
-    result = EighResult(w if values is None else values.w, V)
-    return result, Differential((pushforward,), (pullback,), symbolic_zeros=True)
-
-
-@rule(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
-    """``a_bar = V diag(w_bar) Vᴴ``; the eigenvectors are kept for the derivative."""
-    check_triangle_finite(a, UPLO, "eigvalsh")
-    if isinstance(a, Variable):
-        values = EqualEigenvalues.of(a, np.linalg.eigvalsh(value(a), UPLO), UPLO, "eigvalsh")
-        if values is not None:
-            return values.w, Differential((values.pushforward,), (values.pullback,))
-    w, V = np.linalg.eigh(a, UPLO)
-    A = OneTriangle(a, is_lower(UPLO))
-    return w, Differential(
-        (lambda a_dot: eigvalsh_pushforward(w, V, A.tangent(a_dot)),),
-        (lambda w_bar: A.gradient(columns_pullback(w, V, w_bar, None, "eigvalsh")),),
-    )
 
 
 @rule(np.linalg.eig)
@@ -214,88 +105,6 @@ def eigvals(a: Any) -> Any:
         return np.linalg.solve(adjoint(V), w_bar[..., :, None] * adjoint(V))
 
     return w, Differential(pushforward, pullback)
-
-
-# -- singular values -------------------------------------------------------------------------------------
-
-
-@composed(np.linalg.svd)
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    check_stacked(a, "svd")
-    if hermitian:
-        return _hermitian_svd(a, compute_uv)
-    with failing_as("np.linalg.svd"):
-        if not compute_uv:
-            return np.linalg.svdvals(a)
-        U, S, Vh = _svd(a, bool(full_matrices))
-        if is_nested(a) and has_equal(with_zero(S)):
-            S = np.linalg.svdvals(a) + 0 * S  # whose pullback knows what it shares with the vectors
-        return SVDResult(U, S, Vh)
-
-
-def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
-    """From the eigendecomposition, as NumPy does it."""
-    if not compute_uv:
-        return np.flip(np.sort(np.abs(np.linalg.eigvalsh(a)), axis=-1), axis=-1)
-    w, V = np.linalg.eigh(a)
-    s = np.abs(w)
-    order = np.flip(np.argsort(s, axis=-1), axis=-1)
-    U = np.take_along_axis(V, order[..., None, :], axis=-1)
-    sign = np.take_along_axis(np.sign(w), order, axis=-1)
-    return SVDResult(U, np.take_along_axis(s, order, axis=-1), adjoint(U * sign[..., None, :]))
-
-
-@rule
-def _svd(a: Any, full_matrices: bool) -> Any:
-    check_finite(a, "svd")
-    U, S, Vh = np.linalg.svd(a, full_matrices)
-    return (U, S, Vh), Differential(
-        (lambda a_dot: svd_pushforward(U, S, Vh, a_dot),),
-        (lambda bars: svd_pullback(U, S, Vh, *bars),),
-        symbolic_zeros=True,
-    )
-
-
-def is_nested(x: Any) -> bool:
-    """Whether it is a Variable whose derivatives are differentiated."""
-    return type(x) is Variable and type(x._value) is Variable
-
-
-@composed(np.linalg.svdvals)
-def svdvals(x: Any, /) -> Any:
-    """At equal or zero ones, inside another derivative, from the eigenvalues of ``[[0, x], [xᴴ, 0]]``.
-
-    Those are exact in second order.
-    """
-    check_stacked(x, "svdvals")
-    check_finite(x, "svdvals")
-    if is_nested(x):
-        s = np.linalg.svd(value(x), compute_uv=False)
-        if has_equal(with_zero(s)):
-            w = _eigenvalues_of_both_signs(x)
-            return w + (s - value(w))
-    return _svdvals(x)
-
-
-def with_zero(s: Any) -> Any:
-    """Plain singular values, and zero: with it they have a kink."""
-    plain = value(s)
-    return np.concatenate([plain, np.zeros_like(plain[..., :1])], axis=-1)
-
-
-def _eigenvalues_of_both_signs(x: Any) -> Any:
-    m, n = x.shape[-2:]
-    above = np.concatenate([zeros_beside(x, (*x.shape[:-2], m, m), x.dtype), x], axis=-1)
-    below = np.concatenate([adjoint(x), zeros_beside(x, (*x.shape[:-2], n, n), x.dtype)], axis=-1)
-    w = np.linalg.eigvalsh(np.concatenate([above, below], axis=-2))
-    return np.flip(w, axis=-1)[..., : min(m, n)]
-
-
-@rule
-def _svdvals(x: Any) -> Any:
-    """The vectors are kept for the derivative: ``x_bar = U diag(s_bar) Vᴴ``."""
-    U, s, Vh = np.linalg.svd(x, full_matrices=False)
-    return s, svdvals_differential(U, s, Vh, "svdvals")
 
 
 # -- QR --------------------------------------------------------------------------------------------------
@@ -398,7 +207,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     if rcond is None:
         rcond = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
     if hermitian:
-        check_triangle_finite(a, "L", "pinv")
+        check_triangle_finite(a, True, "pinv")
         a = symmetric_from(a, True)
     return _pinv(a, rcond)
 

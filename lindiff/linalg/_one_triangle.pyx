@@ -8,28 +8,31 @@ is of the first kind; one whose mirror image differs or is exactly zero is *unpa
 derivative.  Along symmetric tangents both are the same.
 """
 
-from __future__ import annotations
+cimport cython
+cimport numpy as cnp
 
-from typing import Any
+from lindiff.core.variable cimport value_of
+from lindiff.kernels.elementwise cimport is_plain
+from lindiff.kernels.triangles cimport unpaired_in
 
 import numpy as np
 
-from lindiff.core.differential import Differential
-from lindiff.core.registry import rule
-from lindiff.core.variable import value
 from lindiff.linalg._backend import fused, kernels
 from lindiff.linalg._matrices import adjoint, hermitian_part, mirrored, symmetric_part, transposed
+from lindiff.linalg._operation import Operation
 
-__all__ = ["OneTriangle", "from_triangle", "symmetric_from"]
+cnp.import_array()
 
 
-def unpaired(A: Any, lower: bool = True, hermitian: bool = True) -> Any:
+cpdef object unpaired(object A, bint lower=True, bint hermitian=True):
     """Which entries of the named triangle of a plain A have no mirror image; None if all have."""
+    if is_plain(A) and cnp.PyArray_NDIM(<cnp.ndarray>A) == 2:
+        return unpaired_in(lower, <cnp.ndarray>A)
     of_A = kernels(A)
     return (unpaired_by_formula if of_A is None else of_A.unpaired)(A, lower, hermitian)
 
 
-def unpaired_by_formula(A: Any, lower: bool, hermitian: bool) -> Any:
+def unpaired_by_formula(A, lower, hermitian):
     """Rounding changes the last quarter of the digits at most."""
     image = adjoint(A) if hermitian else transposed(A)
     rounding = np.finfo(A.dtype).eps ** 0.75
@@ -38,12 +41,12 @@ def unpaired_by_formula(A: Any, lower: bool, hermitian: bool) -> Any:
 
 
 @fused
-def onto_unpaired(M_bar: Any, found: Any, overwrite_m_bar: bool = False) -> Any:
+def onto_unpaired(M_bar, found, overwrite_m_bar=False):
     """A symmetric M_bar with the whole of a pair at an unpaired entry, and 0 opposite."""
     return np.where(found, 2 * M_bar, np.where(transposed(found), 0, M_bar)).astype(M_bar.dtype)
 
 
-def from_triangle(X: Any, lower: bool, hermitian: bool = True) -> Any:
+def from_triangle(X, lower, hermitian=True):
     """The Hermitian (or symmetric) matrix of which X has one triangle."""
     of_X = kernels(X) if hermitian else None
     if of_X is None:
@@ -51,7 +54,8 @@ def from_triangle(X: Any, lower: bool, hermitian: bool = True) -> Any:
     return of_X.copyltu(X if lower else adjoint(X))
 
 
-class OneTriangle:
+@cython.final
+cdef class OneTriangle:
     """How a symmetric (complex: Hermitian) matrix M depends on the array A of which one triangle is read.
 
     Parameters
@@ -63,30 +67,29 @@ class OneTriangle:
         M is Hermitian; False: symmetric, also where it is complex.
     """
 
-    __slots__ = ("hermitian", "lower", "unpaired")
-
-    def __init__(self, A: Any, lower: bool, hermitian: bool = True) -> None:
+    def __cinit__(self, A, bint lower, bint hermitian=True):
         self.lower, self.hermitian = lower, hermitian
-        self.unpaired = unpaired(value(A), lower, hermitian)
+        self.unpaired = unpaired(value_of(A), lower, hermitian)
 
-    def tangent(self, A_dot: Any) -> Any:
+    cpdef object tangent(self, object A_dot):
         """``M_dot``, which is that of the triangle."""
         return from_triangle(A_dot, self.lower, self.hermitian)
 
-    def gradient(self, M_bar: Any, *, overwrite: bool = False) -> Any:
+    cpdef object gradient(self, object M_bar, bint overwrite=False):
         """``A_bar`` of an ``M_bar`` that is symmetric as M; it may be overwritten."""
         if self.unpaired is None:
             return M_bar
         return onto_unpaired(M_bar, self.unpaired, overwrite_m_bar=overwrite)
 
-    def gradient_of_any(self, M_bar: Any) -> Any:
+    def gradient_of_any(self, M_bar):
         """``A_bar`` of any ``M_bar``."""
         part = hermitian_part(M_bar) if self.hermitian else symmetric_part(M_bar)
         return self.gradient(part, overwrite=True)
 
 
-@rule
-def symmetric_from(A: Any, lower: bool, hermitian: bool = True) -> Any:
+def symmetric(A, lower, hermitian=True):
     """The symmetric (Hermitian) matrix that stands in one triangle of A, both triangles filled in."""
-    M = OneTriangle(A, lower, hermitian)
-    return mirrored(A, lower, hermitian), Differential((M.tangent,), (M.gradient_of_any,))
+    return mirrored(A, lower, hermitian), OneTriangle(A, lower, hermitian)
+
+
+symmetric_from = Operation(symmetric, symmetric, OneTriangle.tangent, OneTriangle.gradient_of_any)

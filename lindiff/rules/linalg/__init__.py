@@ -1,0 +1,1 @@
+"""Linear algebra: factorizations, decompositions, determinants, solves, densities of Gaussians."""

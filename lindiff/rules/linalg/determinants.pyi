@@ -1,0 +1,5 @@
+from lindiff.linalg._operation import Operation
+
+inv: Operation
+det: Operation
+slogdet: Operation
