@@ -5,7 +5,7 @@ cimport numpy as cnp
 
 from lindiff.core.operands cimport Binary
 from lindiff.core.record cimport Pull, Push, Trace
-from lindiff.core.registry cimport Handler, Rule
+from lindiff.core.registry cimport Entry, Rule
 from lindiff.core.variable cimport Variable
 from lindiff.kernels.loops cimport KINDS, Loops
 
@@ -64,7 +64,7 @@ cdef class ElementwiseNode(Binary):
 
 
 @cython.final
-cdef class ElementwiseEntry(Handler):
+cdef class ElementwiseEntry(Entry):
     cdef ElementwiseRule rule
     cdef object operator
     cdef bint of_anything

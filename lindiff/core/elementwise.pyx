@@ -25,7 +25,7 @@ from lindiff.core.chain cimport (
 from lindiff.core.differential cimport Differential, Elementwise, elementwise_of
 from lindiff.core.operands cimport Binary, by_operator, of_two, trace_of
 from lindiff.core.record cimport Pull, Push, Trace
-from lindiff.core.registry cimport Handler, Rule, handlers
+from lindiff.core.registry cimport Entry, Rule, handlers
 from lindiff.core.variable cimport Variable, as_value, kept_by
 from lindiff.kernels.elementwise cimport finite
 from lindiff.kernels.loops cimport (
@@ -128,7 +128,7 @@ def elementwise(function, *partials):
     cdef ElementwiseRule made = ElementwiseRule(function, partials)
     if len(partials) <= 2 and (
             not isinstance(function, np.ufunc) or function.nout == 1 and function.nin == len(partials)):
-        made.fast = ElementwiseEntry(made)
+        made.entry = ElementwiseEntry(made)
     handlers[function] = made
 
 
@@ -140,7 +140,7 @@ def elementwise_rule(function, *partials, value=None):
     """
     cdef ElementwiseRule made = ElementwiseRule(function, partials, value)
     if value is not None:
-        made.fast = ElementwiseEntry(made)
+        made.entry = ElementwiseEntry(made)
     return made
 
 
@@ -158,7 +158,7 @@ def operator_of(function, operator):
 
 cdef ElementwiseEntry entry_of(object function):
     """The entry of a function that has one."""
-    return (<ElementwiseRule?>handlers[function]).fast
+    return (<ElementwiseRule?>handlers[function]).entry
 
 
 # -- the operation -----------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ cdef class ElementwiseNode(Binary):
 
 
 @cython.final
-cdef class ElementwiseEntry(Handler):
+cdef class ElementwiseEntry(Entry):
     """What carries out an elementwise rule of one or two arguments on plain arrays of one type.
 
     ``of_anything``: on operands of any kind; those take Python's ``operator``.

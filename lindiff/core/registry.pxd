@@ -7,9 +7,13 @@ from lindiff.core.variable cimport Variable
 
 cdef class Handler:
     cdef readonly object function
-    cdef public Handler fast
+    cdef public Handler entry
     cdef int without_axes
     cdef object call(self, tuple args, dict kwargs)
+
+
+cdef class Entry(Handler):
+    pass
 
 
 cdef class Rule(Handler):

@@ -41,7 +41,7 @@ cdef dict handlers = {}
 cdef class Handler:
     """What is done when ``function`` meets Variables.
 
-    ``fast``, if there is one, is tried first; it answers NotImplemented where the call is not its case.
+    ``entry``, if there is one, is that of the table of compiled operations, which is tried first.
     """
 
     def __init__(self, function):
@@ -49,6 +49,14 @@ cdef class Handler:
 
     cdef object call(self, tuple args, dict kwargs):
         raise NotImplementedError
+
+
+cdef class Entry(Handler):
+    """What carries out a rule on plain arrays, without Python: an entry of the table of compiled operations.
+
+    ``call`` gives the recorded result, or NotImplemented where the arguments are not its case: then the
+    readable rule acts.
+    """
 
 
 cdef class Rule(Handler):
@@ -101,8 +109,8 @@ cdef class Rule(Handler):
         return f"<lindiff rule for {getattr(self.function, '__name__', self.function)}>"
 
     cdef object call(self, tuple args, dict kwargs):
-        if self.fast is not None:
-            result = self.fast.call(args, kwargs)
+        if self.entry is not None:
+            result = self.entry.call(args, kwargs)
             if result is not NotImplemented:
                 return self.seen(result, args, kwargs)
         return self.apply(args, kwargs)
@@ -399,8 +407,8 @@ cdef class Composed(Handler):
         self.implementation = implementation
 
     cdef object call(self, tuple args, dict kwargs):
-        if self.fast is not None:
-            result = self.fast.call(args, kwargs)
+        if self.entry is not None:
+            result = self.entry.call(args, kwargs)
             if result is not NotImplemented:
                 return result
         result = self.implementation(*args, **kwargs)
@@ -653,10 +661,16 @@ def alias(function, other):
     handlers[other] = handlers[function]
 
 
-def fast_path(function, Handler fast):
-    """Give the rule of ``function`` a compiled twin that is tried first."""
+def add_entry(function, Entry entry):
+    """Let the rule of ``function`` be carried out by this entry of the table of compiled operations."""
     cdef Handler readable = handlers[function]
-    readable.fast = fast
+    readable.entry = entry
+
+
+def compiled_operations():
+    """The table of compiled operations: the entry of each function that has one."""
+    cdef Handler handler
+    return {function: handler.entry for function, handler in handlers.items() if handler.entry is not None}
 
 
 def gives_views(*functions):

@@ -67,7 +67,7 @@ def log_density_pushforward(L: Any, Z: Any, A_dot: Any, R_dot: Any) -> Any:
 def density_of_rows(A: Any, R: Any, noise: Any) -> Any:
     """log densities N(r | 0, A + diag(noise)) of the rows r of R (..., m, n): (..., m).
 
-    The compiled twin, for plain arrays, overwrites L by A_bar.
+    The entry for plain arrays overwrites L by A_bar.
     """
     p, L, Z = log_density(A, R, noise)
     M = OneTriangle(A, True)

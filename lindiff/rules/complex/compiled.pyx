@@ -6,12 +6,12 @@ cimport numpy as cnp
 import numpy as np
 
 from lindiff.core.linear cimport LinearNode
-from lindiff.core.registry cimport Handler
+from lindiff.core.registry cimport Entry
 from lindiff.core.variable cimport Variable, record
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport empty
 
-from lindiff.core.registry import fast_path
+from lindiff.core.registry import add_entry
 import lindiff.rules.complex.rules  # what is carried out here  # no-cython-lint
 
 cnp.import_array()
@@ -59,7 +59,7 @@ cdef class Part(LinearNode):
         return out
 
 
-cdef class FastPart(Handler):
+cdef class PartEntry(Entry):
     """Of complex arrays."""
 
     cdef bint imaginary
@@ -85,5 +85,5 @@ cdef class FastPart(Handler):
         return record(z.node.trace, node, z._value.imag if self.imaginary else z._value.real)
 
 
-fast_path(np.real, FastPart(np.real, False))
-fast_path(np.imag, FastPart(np.imag, True))
+add_entry(np.real, PartEntry(np.real, False))
+add_entry(np.imag, PartEntry(np.imag, True))

@@ -9,11 +9,11 @@ cimport numpy as cnp
 import numpy as np
 
 from lindiff.core.linear cimport LinearNode
-from lindiff.core.registry cimport Handler
+from lindiff.core.registry cimport Entry
 from lindiff.core.variable cimport Variable, as_value, record
 from lindiff.kernels.loops cimport Loops, kind_of, place_of_kind
 
-from lindiff.core.registry import fast_path
+from lindiff.core.registry import add_entry
 import lindiff.rules.elementwise.rules  # what is carried out here  # no-cython-lint
 
 cnp.import_array()
@@ -22,7 +22,7 @@ cnp.import_array()
 @cython.no_gc
 @cython.final
 cdef class SelfAdjoint(LinearNode):
-    cdef FastSelfAdjoint entry
+    cdef SelfAdjointEntry entry
 
     cdef object operation(self):
         return self.entry.function
@@ -35,7 +35,7 @@ cdef class SelfAdjoint(LinearNode):
 
 
 @cython.final
-cdef class FastSelfAdjoint(Handler):
+cdef class SelfAdjointEntry(Entry):
     """For plain arrays."""
 
     cdef Loops loops
@@ -65,4 +65,4 @@ cdef class FastSelfAdjoint(Handler):
 
 
 for function in (np.conjugate, np.deg2rad, np.radians, np.rad2deg, np.degrees):
-    fast_path(function, FastSelfAdjoint(function))
+    add_entry(function, SelfAdjointEntry(function))

@@ -16,7 +16,7 @@ from lindiff.core.arrays import foreign
 from lindiff.core.differential import Differential, Elementwise, Linear
 from lindiff.core.elementwise import elementwise, elementwise_rule
 from lindiff.core.formula import some
-from lindiff.core.registry import composed, fast_path, rule
+from lindiff.core.registry import composed, add_entry, rule
 from lindiff.core.variable import Variable, in_order_of, value
 
 __all__: list[str] = []
@@ -328,7 +328,7 @@ def clip(
     return clip_between(a, lower, upper, **kwargs)
 
 
-fast_path(np.clip, clip_between.fast)
+add_entry(np.clip, clip_between.entry)
 
 
 @rule

@@ -18,7 +18,7 @@ from cpython.object cimport PyObject
 import numpy as np
 
 from lindiff.core.record cimport Node, Pull, Push, Trace
-from lindiff.core.registry cimport Handler
+from lindiff.core.registry cimport Entry
 from lindiff.core.variable cimport Variable, constant_value, innermost, kept_by, node_in, record
 from lindiff.kernels.elementwise cimport has_shape_of, is_plain
 from lindiff.kernels.products cimport gemm_one
@@ -36,7 +36,7 @@ from lindiff.linalg._plain cimport are_squares, columns, copied, owned, rows
 
 from numpy.linalg import LinAlgError
 
-from lindiff.core.registry import fast_path
+from lindiff.core.registry import add_entry
 from lindiff.linalg import trmm, trsm
 from lindiff.linalg._backend import learn_factor, renamed
 from lindiff.linalg._cholesky import cholesky_pullback, cholesky_pushforward, cholesky_value
@@ -253,7 +253,7 @@ cdef class Triangular(Node):
         return B_dot if B_dot is None or self.t.alpha == 1 else self.t.alpha * B_dot
 
 
-cdef class FastTriangular(Handler):
+cdef class TriangularEntry(Entry):
     """Twin of ``trmm`` or, if it `solves`, ``trsm``."""
 
     cdef bint solves
@@ -369,7 +369,7 @@ cdef inline Shape shape_of_array(cnp.ndarray A):
 
 
 cdef inline blas_int factored_one(bint double_precision, Shape shape, blas_int n, void *A,
-                                      blas_int *piv) noexcept nogil:
+                                  blas_int *piv) noexcept nogil:
     if shape == GENERAL:
         return getrf_one[double](n, <double *>A, n, piv) if double_precision \
             else getrf_one[float](n, <float *>A, n, piv)
@@ -545,7 +545,7 @@ cdef class Solve(Node):
         return self.solved_in_general(right, False) if x_dot is None else x_dot
 
 
-cdef class FastSolve(Handler):
+cdef class SolveEntry(Entry):
     cdef object call(self, tuple args, dict kwargs):
         cdef Trace trace
         cdef Solve node
@@ -578,7 +578,7 @@ cdef class FastSolve(Handler):
 
 
 def use_factorization_paths():
-    """Give the readable rules of these functions their compiled twins."""
-    fast_path(np.linalg.solve, FastSolve(np.linalg.solve))
-    trmm.primitive.fast = FastTriangular(trmm.primitive, False)
-    trsm.primitive.fast = FastTriangular(trsm.primitive, True)
+    """Register what carries out the rules of these functions."""
+    add_entry(np.linalg.solve, SolveEntry(np.linalg.solve))
+    trmm.primitive.entry = TriangularEntry(trmm.primitive, False)
+    trsm.primitive.entry = TriangularEntry(trsm.primitive, True)

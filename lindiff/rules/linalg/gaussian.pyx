@@ -1,11 +1,11 @@
-"""The compiled twin of Gaussian log densities: what the walk alone holds is overwritten by the gradient."""
+"""What carries out the rule of Gaussian log densities; the gradient overwrites what the walk alone holds."""
 
 cimport cython
 cimport numpy as cnp
 from cpython.ref cimport Py_REFCNT
 
 from lindiff.core.record cimport Node, NodeOfMany, Pull, Push, Trace
-from lindiff.core.registry cimport Handler
+from lindiff.core.registry cimport Entry
 from lindiff.core.variable cimport innermost, node_in, record, value_in
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.triangles cimport unpaired_in
@@ -79,7 +79,7 @@ cdef bint is_batch_of(object x, cnp.ndarray A, int less):
     return cnp.PyArray_DIM(<cnp.ndarray>x, axes - 1) == cnp.PyArray_DIM(A, axes + less - 1)
 
 
-cdef class FastLogDensity(Handler):
+cdef class LogDensityEntry(Entry):
     cdef object call(self, tuple args, dict kwargs):
         cdef Trace trace = innermost(args, None)
         cdef LogDensity node
@@ -98,5 +98,5 @@ cdef class FastLogDensity(Handler):
 
 
 def use_gaussian_path():
-    """Give the readable rule its compiled twin."""
-    density_of_rows.fast = FastLogDensity(density_of_rows)
+    """Register what carries out the rule."""
+    density_of_rows.entry = LogDensityEntry(density_of_rows)

@@ -11,14 +11,14 @@ from lindiff.core.chain cimport chain_product, conjugate, fit_to, plus
 from lindiff.core.linear cimport LinearNode
 from lindiff.core.operands cimport Binary, by_operator, of_two, trace_of
 from lindiff.core.record cimport Node, Pull, Push, Trace
-from lindiff.core.registry cimport Handler
+from lindiff.core.registry cimport Entry
 from lindiff.core.variable cimport Variable, constant_value, kept_by, record
 from lindiff.kernels.elementwise cimport has_shape_of, if_finite, is_plain
 from lindiff.kernels.matmul cimport add_product, complex_matmul, matmul as plain_matmul, stacked_matmul
 from lindiff.kernels.memory cimport empty
 
 from lindiff.core.arrays import add_product as add_product_of_foreign
-from lindiff.core.registry import fast_path
+from lindiff.core.registry import add_entry
 from lindiff.rules.products.rules import on_diagonal, outer_product
 
 cnp.import_array()
@@ -151,7 +151,7 @@ cdef object product(object x, object y):
     return record(trace, node, value)
 
 
-cdef class FastMatmul(Handler):
+cdef class MatmulEntry(Entry):
     cdef object call(self, tuple args, dict kwargs):
         if kwargs or not of_two(args):
             return NotImplemented
@@ -238,7 +238,7 @@ cdef class Outer(ProductOfTwo):
         return walk.add(parent, Z_bar @ other if x_bar is None else x_bar, True)
 
 
-cdef class FastOuter(Handler):
+cdef class OuterEntry(Entry):
     """For small plain vectors of one dtype."""
 
     cdef object call(self, tuple args, dict kwargs):
@@ -307,7 +307,7 @@ cdef class Cross(ProductOfTwo):
         return 0
 
 
-cdef class FastCross(Handler):
+cdef class CrossEntry(Entry):
     cdef object call(self, tuple args, dict kwargs):
         cdef Cross node
         cdef Trace trace
@@ -467,7 +467,7 @@ cdef inline bint of_plain_matrix(tuple args, dict kwargs):
     )
 
 
-cdef class FastDiagonal(Handler):
+cdef class DiagonalEntry(Entry):
     cdef object call(self, tuple args, dict kwargs):
         cdef Diagonal node
         cdef Py_ssize_t offset
@@ -480,7 +480,7 @@ cdef class FastDiagonal(Handler):
         return record((<Variable>args[0]).node.trace, node, value)
 
 
-cdef class FastTrace(Handler):
+cdef class TraceEntry(Entry):
     cdef object call(self, tuple args, dict kwargs):
         cdef SumOfDiagonal node
         cdef Py_ssize_t offset
@@ -495,7 +495,7 @@ cdef class FastTrace(Handler):
         return record((<Variable>args[0]).node.trace, node, value)
 
 
-cdef class FastOnDiagonal(Handler):
+cdef class OnDiagonalEntry(Entry):
     cdef object call(self, tuple args, dict kwargs):
         cdef OnDiagonal node
         cdef Variable y
@@ -518,9 +518,9 @@ cdef class FastOnDiagonal(Handler):
 
 
 for function, entry in [
-    (np.matmul, FastMatmul(np.matmul)), (np.cross, FastCross(np.cross)),
-    (np.diagonal, FastDiagonal(np.diagonal)), (np.trace, FastTrace(np.trace)),
+    (np.matmul, MatmulEntry(np.matmul)), (np.cross, CrossEntry(np.cross)),
+    (np.diagonal, DiagonalEntry(np.diagonal)), (np.trace, TraceEntry(np.trace)),
 ]:
-    fast_path(function, entry)
-on_diagonal.fast = FastOnDiagonal(on_diagonal)
-outer_product.fast = FastOuter(outer_product)
+    add_entry(function, entry)
+on_diagonal.entry = OnDiagonalEntry(on_diagonal)
+outer_product.entry = OuterEntry(outer_product)

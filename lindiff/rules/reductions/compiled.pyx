@@ -8,7 +8,7 @@ import numpy as np
 from lindiff.core.chain cimport all_finite
 from lindiff.core.linear cimport LinearNode
 from lindiff.core.record cimport Node, Pull, Push
-from lindiff.core.registry cimport Handler
+from lindiff.core.registry cimport Entry
 from lindiff.core.variable cimport Variable, as_value, record
 from lindiff.kernels.elementwise cimport (
     filled, finite, if_finite, is_plain, repeated, shared_equally, sum_all,
@@ -17,7 +17,7 @@ from lindiff.kernels.frames cimport accumulated, exponentials, normalized, proje
 from lindiff.kernels.loops cimport DIVIDE, MULTIPLY, SUBTRACT, Loop, find_loop, reduce
 from lindiff.kernels.matmul cimport sum_of_products
 
-from lindiff.core.registry import fast_path
+from lindiff.core.registry import add_entry
 from lindiff.rules._common import unused_as_zero
 from lindiff.rules.elementwise.rules import nonzero
 from lindiff.rules.reductions.rules import attaining as attaining_and_number, cumsum_pullback
@@ -215,7 +215,7 @@ cdef class Extreme(Reduction):
         return as_value(np.sum(np.where(attained, x_dot / n, 0), axis=self.axis, keepdims=self.keepdims))
 
 
-cdef class FastReduction(Handler):
+cdef class ReductionEntry(Entry):
     """For plain arrays: all axes, one, or a tuple of them, kept or not."""
 
     cdef Function by
@@ -297,7 +297,7 @@ cdef class Moment(Reduction):
         return as_value(self.weight * np.sum(terms, axis=self.axis, keepdims=self.keepdims))
 
 
-cdef class FastMoment(Handler):
+cdef class MomentEntry(Entry):
     """As NumPy computes it, in the same order."""
 
     cdef bint root
@@ -375,7 +375,7 @@ cdef class Norm(Reduction):
         return as_value(np.sum(terms, axis=self.axis, keepdims=self.keepdims) / self.divisor)
 
 
-cdef class FastNorm(Handler):
+cdef class NormEntry(Entry):
     """The 2-norm of all of an array, or along one axis."""
 
     cdef object call(self, tuple args, dict kwargs):
@@ -441,7 +441,7 @@ cdef bint has_zeros(cnp.ndarray y):
     return False
 
 
-cdef class FastProduct(Handler):
+cdef class ProductEntry(Entry):
     """Of numbers that are neither 0 nor so many that they seem to be."""
 
     cdef object call(self, tuple args, dict kwargs):
@@ -482,7 +482,7 @@ cdef class Accumulation(LinearNode):
         return np.cumsum(x, axis=self.axis)
 
 
-cdef class FastCumsum(Handler):
+cdef class CumsumEntry(Entry):
     cdef object call(self, tuple args, dict kwargs):
         cdef Accumulation node
         cdef Variable x
@@ -526,7 +526,7 @@ cdef class LogOfSum(Reduction):
         return as_value(np.sum(terms, axis=self.axis, keepdims=True) / self.totals)
 
 
-cdef class FastLogOfSum(Handler):
+cdef class LogOfSumEntry(Entry):
     """Of exponentials without factors; the axes stay."""
 
     cdef object call(self, tuple args, dict kwargs):
@@ -583,7 +583,7 @@ cdef class Softmax(Reduction):
         return x_dot - self.total(self.y * x_dot) if self.logarithm else self.image(x_dot)
 
 
-cdef class FastSoftmax(Handler):
+cdef class SoftmaxEntry(Entry):
     cdef bint logarithm
 
     def __init__(self, function, bint logarithm):
@@ -609,17 +609,17 @@ cdef class FastSoftmax(Handler):
 
 
 def use_exponential_paths(log_of_sum, softmax, log_softmax):
-    """Give these rules of lindiff.scipy.special their compiled twins."""
-    log_of_sum.fast = FastLogOfSum(log_of_sum)
-    softmax.fast = FastSoftmax(softmax, False)
-    log_softmax.fast = FastSoftmax(log_softmax, True)
+    """Let these rules of lindiff.scipy.special be carried out here."""
+    log_of_sum.entry = LogOfSumEntry(log_of_sum)
+    softmax.entry = SoftmaxEntry(softmax, False)
+    log_softmax.entry = SoftmaxEntry(log_softmax, True)
 
 
 for function, entry in [
-    (np.sum, FastReduction(np.sum, ADDITION)), (np.mean, FastReduction(np.mean, ADDITION, averaging=True)),
-    (np.max, FastReduction(np.max, MAXIMUM)), (np.min, FastReduction(np.min, MINIMUM)),
-    (np.var, FastMoment(np.var, False)), (np.std, FastMoment(np.std, True)),
-    (np.linalg.norm, FastNorm(np.linalg.norm)), (np.cumsum, FastCumsum(np.cumsum)),
-    (np.prod, FastProduct(np.prod)),
+    (np.sum, ReductionEntry(np.sum, ADDITION)), (np.mean, ReductionEntry(np.mean, ADDITION, averaging=True)),
+    (np.max, ReductionEntry(np.max, MAXIMUM)), (np.min, ReductionEntry(np.min, MINIMUM)),
+    (np.var, MomentEntry(np.var, False)), (np.std, MomentEntry(np.std, True)),
+    (np.linalg.norm, NormEntry(np.linalg.norm)), (np.cumsum, CumsumEntry(np.cumsum)),
+    (np.prod, ProductEntry(np.prod)),
 ]:
-    fast_path(function, entry)
+    add_entry(function, entry)

@@ -7,12 +7,12 @@ import numpy as np
 
 from lindiff.core.operands cimport Binary, trace_of
 from lindiff.core.record cimport Pull, Push, Trace
-from lindiff.core.registry cimport Handler
+from lindiff.core.registry cimport Entry
 from lindiff.core.variable cimport Variable, kept_by
 from lindiff.kernels.elementwise cimport chosen
 from lindiff.kernels.loops cimport common_kind, merge
 
-from lindiff.core.registry import fast_path
+from lindiff.core.registry import add_entry
 import lindiff.rules.selection.rules  # what is carried out here  # no-cython-lint
 
 cnp.import_array()
@@ -55,7 +55,7 @@ cdef class Where(Binary):
         return self.fitted(np.where(self.mask, x_dot, y_dot) if z_dot is None else z_dot)
 
 
-cdef class FastWhere(Handler):
+cdef class WhereEntry(Entry):
     """For a plain mask, and plain arrays of one type or numbers."""
 
     cdef object call(self, tuple args, dict kwargs):
@@ -78,4 +78,4 @@ cdef class FastWhere(Handler):
         return node.finish(trace, x, y, value)
 
 
-fast_path(np.where, FastWhere(np.where))
+add_entry(np.where, WhereEntry(np.where))

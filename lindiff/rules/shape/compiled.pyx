@@ -9,13 +9,13 @@ from libc.string cimport memcpy
 
 from lindiff.core.linear cimport LinearNode
 from lindiff.core.record cimport NodeOfMany, Pull, Push, Trace
-from lindiff.core.registry cimport Handler
+from lindiff.core.registry cimport Entry
 from lindiff.core.variable cimport Variable, View, constant_value, record, watch
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport empty
 
 from lindiff.core.arrays import zeros_beside
-from lindiff.core.registry import fast_path
+from lindiff.core.registry import add_entry
 import lindiff.rules.shape.rules  # what is carried out here  # no-cython-lint
 
 cnp.import_array()
@@ -64,14 +64,14 @@ cdef bint is_reshape(object value, object x):
     )
 
 
-cdef class FastReshape(Handler):
+cdef class ReshapeEntry(Entry):
     cdef object call(self, tuple args, dict kwargs):
         if kwargs or len(args) != 2 or type(args[0]) is not Variable or args[1] is None:
             return NotImplemented
         return record_reshape(args[0], reshaped((<Variable>args[0])._value, args[1]))
 
 
-cdef class FastExpandDims(Handler):
+cdef class ExpandDimsEntry(Entry):
     cdef object call(self, tuple args, dict kwargs):
         cdef Variable x
         cdef tuple shape
@@ -120,7 +120,7 @@ cdef tuple reversed_axes(object x):
     return tuple(range(x.ndim - 1, -1, -1))
 
 
-cdef class FastTranspose(Handler):
+cdef class TransposeEntry(Entry):
     cdef object call(self, tuple args, dict kwargs):
         if kwargs or not 1 <= len(args) <= 2 or type(args[0]) is not Variable:
             return NotImplemented
@@ -192,7 +192,7 @@ cdef object record_permuted(Variable x, list order):
     return record(x.node.trace, node, permuted(x._value, node.order))
 
 
-cdef class FastMove(Handler):
+cdef class MoveEntry(Entry):
     """One axis moved to the place of another, or exchanged with it."""
 
     cdef bint exchanging
@@ -288,7 +288,7 @@ cdef object vectors_joined(list vectors):
     return out
 
 
-cdef class FastJoin(Handler):
+cdef class JoinEntry(Entry):
     """For plain arrays of one dtype."""
 
     cdef bint stacking
@@ -357,9 +357,9 @@ cdef class FastJoin(Handler):
 
 
 for function, entry in [
-    (np.reshape, FastReshape(np.reshape)), (np.expand_dims, FastExpandDims(np.expand_dims)),
-    (np.transpose, FastTranspose(np.transpose)), (np.swapaxes, FastMove(np.swapaxes, True)),
-    (np.moveaxis, FastMove(np.moveaxis, False)), (np.concatenate, FastJoin(np.concatenate, False)),
-    (np.stack, FastJoin(np.stack, True)),
+    (np.reshape, ReshapeEntry(np.reshape)), (np.expand_dims, ExpandDimsEntry(np.expand_dims)),
+    (np.transpose, TransposeEntry(np.transpose)), (np.swapaxes, MoveEntry(np.swapaxes, True)),
+    (np.moveaxis, MoveEntry(np.moveaxis, False)), (np.concatenate, JoinEntry(np.concatenate, False)),
+    (np.stack, JoinEntry(np.stack, True)),
 ]:
-    fast_path(function, entry)
+    add_entry(function, entry)
