@@ -141,7 +141,7 @@ cdef class Operation(Rule):
             described = described_by(self, x, args)
         node = Applied.__new__(Applied)
         node.a = x.node
-        node.operation = self
+        node.entry = self
         node.described = described
         node.x = stand_in(x._value)
         y = <object>PyTuple_GET_ITEM(described, 0)
@@ -223,9 +223,12 @@ cdef inline bint is_constant(object x):
 cdef class Applied(Node):
     """An operation of one array."""
 
-    cdef Operation operation
+    cdef Operation entry
     cdef tuple described  # what the value returned
     cdef object x  # stands for the argument
+
+    cdef object operation(self):
+        return self.entry.function
 
     cdef int pull(self, Pull walk, object y_bar) except -1:
         cdef PyObject *args[2 * MANY]
@@ -240,11 +243,11 @@ cdef class Applied(Node):
         else:
             args[count] = <PyObject *>y_bar
             count += 1
-        if self.operation.overwrites:
+        if self.entry.overwrites:
             overwrite = walk.overwrite
             args[count] = <PyObject *>overwrite
             count += 1
-        x_bar = result_of(self.operation.pullback, args, count)
+        x_bar = result_of(self.entry.pullback, args, count)
         if x_bar is None:
             return 0
         x_bar = fit(x_bar, self.x)
@@ -253,7 +256,7 @@ cdef class Applied(Node):
 
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)
-        return None if x_dot is None else self.operation.pushforward(*self.described[1:], x_dot)
+        return None if x_dot is None else self.entry.pushforward(*self.described[1:], x_dot)
 
 
 cdef inline object result_of(object function, PyObject **args, Py_ssize_t count):
