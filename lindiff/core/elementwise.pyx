@@ -26,7 +26,7 @@ from lindiff.core.differential cimport Differential, Elementwise, elementwise_of
 from lindiff.core.operands cimport Binary, by_operator, of_two, trace_of
 from lindiff.core.record cimport Pull, Push, Trace
 from lindiff.core.registry cimport Entry, Rule, handlers
-from lindiff.core.variable cimport Variable, as_value, kept_by
+from lindiff.core.variable cimport Variable, as_value, kept_by, record
 from lindiff.kernels.elementwise cimport finite
 from lindiff.kernels.loops cimport (
     KIND, KINDS, Loops, Operand, Program, apply, common_frame, common_kind, kind_of, place_of_kind,
@@ -435,6 +435,10 @@ cdef class ElementwiseEntry(Entry):
             node.x = x if node.a is not None else kept_by(x, node, trace, self.function)
         if uses & OF_SECOND:
             node.y = y if node.b is not None else kept_by(y, node, trace, self.function)
+        if node.kind >= 0 and node.kind == self.results[node.place] \
+                and (node.a is None or has_shape(x, <cnp.ndarray>value)) \
+                and (node.b is None or has_shape(y, <cnp.ndarray>value)):
+            return record(trace, node, value)  # nothing broadcasts
         return node.finish(trace, x, y, value)
 
     cdef object value_by_formula(self, ElementwiseNode node, object x, object y):
@@ -582,6 +586,12 @@ cdef bint is_one_over_second(tuple assembled):
         return False
     function, sources = steps[0][:2]
     return function is np.divide and sources == [4, 2]  # the constant and the second argument
+
+
+cdef inline bint has_shape(object x, cnp.ndarray value):
+    """Whether an array has the shape of the result."""
+    return cnp.PyArray_NDIM(<cnp.ndarray>x) == cnp.PyArray_NDIM(value) and (
+        cnp.PyArray_NDIM(value) == 0 or cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, value))
 
 
 cdef inline bint has_one_step(object x):
