@@ -114,8 +114,8 @@ cdef bint store(double first, double second, int kind, double *number) noexcept:
 
 
 cdef bint read_operand(object x, int kind, cnp.ndarray frame, Operand *operand):
-    """Read a contiguous array of the shape of ``frame``, or a number that broadcasts to it; False if it is
-    neither."""
+    """Read a contiguous array or a vector of the shape of ``frame``, or a number that broadcasts to it; False
+    if it is neither."""
     cdef cnp.ndarray a
     operand.step = 0
     if cnp.PyArray_CheckExact(x):
@@ -127,7 +127,7 @@ cdef bint read_operand(object x, int kind, cnp.ndarray frame, Operand *operand):
             return False
         if cnp.PyArray_IS_C_CONTIGUOUS(a):
             operand.step = cnp.PyArray_ITEMSIZE(a)
-        elif cnp.PyArray_NDIM(a) == 1:
+        elif cnp.PyArray_NDIM(a) == 1 and cnp.PyArray_STRIDE(a, 0) >= 0:
             operand.step = cnp.PyArray_STRIDE(a, 0)
         else:
             return False
@@ -223,7 +223,7 @@ cdef inline bint broadcast_with(object x, Nest *nest):
 
 
 cdef inline bint take_place(object x, int kind, Operand *operand, Nest *nest, int place):
-    """Let an operand, an array or a number, have this place in the nest; False where it is neither."""
+    """Let an operand have this place in the nest: a number, or an array that lies forwards; else False."""
     cdef int k, more
     for k in range(nest.axes):
         nest.strides[place][k] = 0
@@ -237,6 +237,8 @@ cdef inline bint take_place(object x, int kind, Operand *operand, Nest *nest, in
     for k in range(more, nest.axes):
         if cnp.PyArray_DIM(<cnp.ndarray>x, k - more) != 1:
             nest.strides[place][k] = cnp.PyArray_STRIDE(<cnp.ndarray>x, k - more)
+            if nest.strides[place][k] < 0:  # NumPy turns such axes around, and takes other instructions
+                return False
     return True
 
 
