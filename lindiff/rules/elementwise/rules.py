@@ -16,7 +16,7 @@ from lindiff.core.arrays import foreign
 from lindiff.core.differential import Differential, Elementwise, Linear
 from lindiff.core.elementwise import elementwise, elementwise_rule
 from lindiff.core.formula import some
-from lindiff.core.registry import composed, add_entry, rule
+from lindiff.core.registry import add_entry, composed, rule
 from lindiff.core.variable import Variable, in_order_of, value
 
 __all__: list[str] = []
