@@ -474,6 +474,8 @@ cdef class ElementwiseEntry(Entry):
         node.place = 0 if kind < 0 else place_of_kind(kind)
         if not self.ready[node.place]:
             self.prepare(node.place)
+        if self.results[node.place] < 0:  # there are no formulas for what the function takes for others
+            return None
         return as_value(self.operator(x) if self.count == 1 else by_operator(self.operator, x, y))
 
     cdef int uses(self, ElementwiseNode node, object x, object y, object value) except -1:
