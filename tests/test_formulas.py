@@ -73,6 +73,9 @@ def layouts(kind: str, n: int) -> list[list[Any]]:
         [X.T, Y.T[:, :1]],
         [X.T, np.resize(y, (k, 3))],
         [X[:, ::-1], Y],
+        [np.resize(x, (2, 3, k))[..., ::-1], Y],
+        [np.abs(X).astype(x.dtype), np.full((3, 1), 0.5, x.dtype)],
+        [np.array(0.1, x.dtype), X[:, ::-1]],
     ]
 
 
@@ -294,3 +297,34 @@ def test_warnings_and_errors_of_values_are_numpys() -> None:
         ld.vjp(np.arcsin, x)
     with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="arcsin"):
         ld.vjp(np.arcsin, x)
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 2048, 5000])
+def test_clip_keeps_numpys_zeros(n: int) -> None:
+    for number, lower, upper in [(-0.0, 0.0, 1.0), (0.0, -1.0, -0.0), (-0.0, -1.0, 0.0), (2.0, np.nan, 1.0)]:
+        x = np.full(n, number)
+        found = ld.vjp(lambda v, lower=lower, upper=upper: np.clip(v, lower, upper), x)[0]
+        assert same_bits(found, np.clip(x, lower, upper))
+
+
+def test_functions_without_loops_for_a_type_have_second_derivatives() -> None:
+    x = np.array([0.3, 0.7])
+    for f, given in [
+        (lambda v: np.real(special.wofz(v)), x),
+        (lambda v: np.float_power(v, 2.5), x.astype(np.float32)),
+        (lambda v: np.float_power(2.5, v), x.astype(np.float32)),
+    ]:
+        slope = ld.grad(lambda v, f=f: np.sum(f(v)))
+        h = 1e-6 if given.dtype == np.float64 else 1e-3
+        differences = (slope(given + given.dtype.type(h)) - slope(given - given.dtype.type(h))) / (2 * h)
+        found = np.diagonal(ld.hessian(lambda v, f=f: np.sum(f(v)))(given))
+        np.testing.assert_allclose(found, differences, rtol=1e-6 if given.dtype == np.float64 else 1e-2)
+
+
+@pytest.mark.parametrize("n", [4, 2048, 2049])
+@pytest.mark.parametrize("exponent", [0, 0.0, np.zeros(1)])
+def test_slope_of_a_power_of_zero(n: int, exponent: Any) -> None:
+    x = np.resize([5e-324, 1e-310, np.nan, 1.0, 0.0, np.inf], n)
+    for at in (x, np.broadcast_to(x[:, None], (n, 2))):
+        tangent = ld.jvp(lambda v: v**exponent, (at,), (np.ones(at.shape),))[1]
+        np.testing.assert_array_equal(tangent, 0)

@@ -348,3 +348,19 @@ def test_what_a_matrix_is_made_of_may_change(rng):
         return summed(L)
 
     np.testing.assert_array_equal(ld.grad(f)(t, True), ld.grad(f)(t, False))
+
+
+@pytest.mark.parametrize("n", [12, 40])
+def test_symmetric_matrices_in_any_layout(n, rng):
+    """What kernels look at is held while they look: a copy, where the matrix does not lie by rows."""
+    A = rng.standard_normal((n, n))
+    A = A @ A.T + n * np.eye(n)
+    A = (A + A.T) / 2
+    wide = np.zeros((n, 2 * n))
+    wide[:, ::2] = A
+    L_bar = rng.standard_normal((n, n))
+    expected = ld.vjp(np.linalg.cholesky, A)[1](L_bar)[0]
+    for X in (np.asfortranarray(A), wide[:, ::2], np.stack([A, A], 2)[..., 0]):
+        for _ in range(5):
+            assert unpaired(X, True) is None
+            np.testing.assert_allclose(ld.vjp(np.linalg.cholesky, X)[1](L_bar)[0], expected, rtol=1e-12)

@@ -442,13 +442,17 @@ cdef class ElementwiseEntry(Entry):
         return node.finish(trace, x, y, value)
 
     cdef object value_by_formula(self, ElementwiseNode node, object x, object y):
-        """The formula of the value for plain operands of one shape, and numbers; else None."""
+        """The formula of the value for plain operands of one shape, and numbers; else None.
+
+        Bounds that are no numbers are left to NumPy, whose answer is none either.
+        """
         cdef Operand given[4]
         cdef Program program = self.values[node.place]
         cdef cnp.ndarray frame = common_frame(x, y)
         if not read_operand(x, node.kind, frame, &given[1]) \
                 or not read_operand(y, node.kind, frame, &given[2]) \
-                or not read_operand(node.w, node.kind, frame, &given[3]):
+                or not read_operand(node.w, node.kind, frame, &given[3]) \
+                or not is_finite(y) or not is_finite(node.w):
             return None
         value = program.run(given, frame)
         return value if finite(value) else None
@@ -588,6 +592,13 @@ cdef bint is_one_over_second(tuple assembled):
         return False
     function, sources = steps[0][:2]
     return function is np.divide and sources == [4, 2]  # the constant and the second argument
+
+
+cdef bint is_finite(object x):
+    """Whether an operand is finite: a number, or an array by rows."""
+    if cnp.PyArray_CheckExact(x):
+        return cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x) and finite(<cnp.ndarray>x)
+    return isfinite(<double>x) if isinstance(x, (float, int)) else False
 
 
 cdef inline bint has_shape(object x, cnp.ndarray value):

@@ -14,6 +14,7 @@ cdef struct Loop:
     Function function
     void *data
     int kind                # the type number of the result
+    bint exact              # its results do not depend on the instructions that it takes: IEEE's operations
     bint raises             # it may leave an error behind, as the loops of scipy.special do
 
 cdef struct Operand:

@@ -35,6 +35,12 @@ cdef extern from "numpy/ufuncobject.h":
         void **data
         const char *types
 
+# The operations that IEEE's standard fixes to the last bit.
+cdef frozenset EXACT = frozenset([
+    np.add, np.subtract, np.multiply, np.divide, np.reciprocal, np.square, np.sqrt, np.negative, np.positive,
+    np.absolute, np.fabs, np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
+])
+
 cdef double LARGEST_FLOAT = 3.4028234663852886e38
 
 
@@ -68,6 +74,7 @@ cdef bint find_loop(object function, int kind, Loop *loop):
             loop.function = ufunc.functions[i]
             loop.data = ufunc.data[i]
             loop.kind = types[ufunc.nin]
+            loop.exact = function in EXACT and not is_complex(kind)
             loop.raises = getattr(np, function.__name__, None) is not function
             return loop.kind == cnp.NPY_BOOL or loop.kind == cnp.NPY_DOUBLE or loop.kind == cnp.NPY_FLOAT \
                 or is_complex(loop.kind)
@@ -169,6 +176,7 @@ cdef object apply(const Loop *loop, int count, object x, object y):
     cdef cnp.npy_intp n
     cdef cnp.ndarray frame, out
     cdef int kind
+    cdef bint by_columns = False
     if loop.function == NULL:
         return None
     frame = x if count == 1 else common_frame(x, y)
@@ -183,15 +191,20 @@ cdef object apply(const Loop *loop, int count, object x, object y):
         args[0] = cnp.PyArray_BYTES(frame)
         args[1] = NULL if count == 1 else cnp.PyArray_BYTES(<cnp.ndarray>y)
         steps[0] = steps[1] = size_of(kind)
+    elif count == 1 and cnp.PyArray_IS_F_CONTIGUOUS(frame):
+        args[0] = cnp.PyArray_BYTES(frame)
+        steps[0] = size_of(kind)
+        by_columns = True
     elif not read_operand(x, kind, frame, &left) or (
             count == 2 and not read_operand(y, kind, frame, &right)):
-        return apply_over_axes(loop, count, x, y, kind)
+        # NumPy buffers or turns around what lies otherwise, so that other instructions give other last bits
+        return apply_over_axes(loop, count, x, y, kind) if loop.exact else None
     else:
         args[0] = left.data
         steps[0] = left.step
         args[1] = right.data
         steps[1] = right.step
-    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(frame), cnp.PyArray_DIMS(frame), loop.kind, 0)
+    out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(frame), cnp.PyArray_DIMS(frame), loop.kind, by_columns)
     args[count] = cnp.PyArray_BYTES(out)
     steps[count] = size_of(loop.kind)
     loop.function(args, &n, steps, loop.data)

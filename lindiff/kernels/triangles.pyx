@@ -169,9 +169,10 @@ cdef blas_int unpaired_item(scalar *A, Batch *b) noexcept nogil:
 
 cdef bint look(cnp.ndarray A, bint lower, bint hermitian, cnp.ndarray found) except -1:
     cdef Batch b
+    cdef cnp.ndarray _held  # a copy of A where that does not lie by rows
     start(&b)
     b.lower, b.transpose = lower, hermitian
-    read(&b, square(&b, A, "unpaired", "A"))
+    _held = read(&b, square(&b, A, "unpaired", "A"))
     if found is not None:
         register(&b, found, 2, False)
     return run(&b, unpaired_item[float], unpaired_item[double], unpaired_item[complex64],

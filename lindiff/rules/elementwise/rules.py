@@ -81,10 +81,10 @@ elementwise(np.cbrt, lambda y: 1 / (3 * y * y))
 
 
 def power_by_base(_: Any, x: Any, y: Any) -> Any:
-    """``y x^(y-1)``; zero where x = y = 0."""
+    """``y x^(y-1)``; zero where y = 0, at x = 0 as well."""
     if isinstance(y, (int, float)):
         return y * x ** (y - 1) if y != 0 else 0.0
-    return y * x ** np.where(np.equal(x, 0) & np.equal(y, 0), 1, np.subtract(y, 1))
+    return np.where(np.equal(y, 0), 0.0, y * x ** np.where(np.equal(y, 0), 1, np.subtract(y, 1)))
 
 
 def power_by_exponent(z: Any, x: Any, y: Any) -> Any:
@@ -296,12 +296,24 @@ def by_clipped(_: Any, x: Any, lower: Any, upper: Any) -> Any:
     return np.where(on_bound, below_upper(x, lower, upper) * larger(None, x, lower), between)
 
 
+def clip_value(x: Any, lower: Any, upper: Any) -> Any:
+    """As NumPy does it, with its zeros: ``max(x, lower)`` first."""
+    y = np.where(np.less(x, lower), lower, x)
+    return np.where(np.greater(y, upper), upper, y)
+
+
+def clip_of_numbers(x: Any, lower: Any, upper: Any, **kwargs: Any) -> Any:
+    return np.clip(x, lower, upper, **kwargs)
+
+
+clip_of_numbers.__name__ = "clip"  # in messages
+
 clip_between = elementwise_rule(
-    lambda x, lower, upper, **kwargs: np.clip(x, lower, upper, **kwargs),
+    clip_of_numbers,
     by_clipped,
     lambda _, x, lower, upper: below_upper(x, lower, upper) * larger(None, lower, x),
     lambda _, x, lower, upper: 1 - below_upper(x, lower, upper),
-    value=lambda x, lower, upper: np.minimum(np.maximum(x, lower), upper),
+    value=clip_value,
 )
 
 
