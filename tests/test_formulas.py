@@ -327,4 +327,5 @@ def test_slope_of_a_power_of_zero(n: int, exponent: Any) -> None:
     x = np.resize([5e-324, 1e-310, np.nan, 1.0, 0.0, np.inf], n)
     for at in (x, np.broadcast_to(x[:, None], (n, 2))):
         tangent = ld.jvp(lambda v: v**exponent, (at,), (np.ones(at.shape),))[1]
-        np.testing.assert_array_equal(tangent, 0)
+        known = ~np.isnan(at) | np.isscalar(exponent)
+        np.testing.assert_array_equal(tangent[known], 0)

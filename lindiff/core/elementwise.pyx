@@ -542,8 +542,10 @@ cdef class ElementwiseEntry(Entry):
     cdef bint saves_work(self, const Partial *partial, cnp.ndarray frame, ElementwiseNode node):
         """Whether calling the formula rather than running its program is worth the price: where it looks at
         many numbers first, or at an exponent."""
-        return cnp.PyArray_SIZE(frame) > FORMULA_LOOKS and (
-            partial.asks or (self.function is np.power and isinstance(node.y, (int, float))))
+        cdef bint many = cnp.PyArray_SIZE(frame) > FORMULA_LOOKS
+        if many and partial.asks:
+            return True
+        return self.function is np.power and isinstance(node.y, (int, float)) and (many or node.y == 0)
 
     cdef object called(self, int i, ElementwiseNode node):
         """What a formula gives that is called, in the precision of the arguments."""

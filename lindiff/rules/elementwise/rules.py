@@ -81,10 +81,11 @@ elementwise(np.cbrt, lambda y: 1 / (3 * y * y))
 
 
 def power_by_base(_: Any, x: Any, y: Any) -> Any:
-    """``y x^(y-1)``; zero where y = 0, at x = 0 as well."""
+    """``y x^(y-1)``; zero where y = 0, also where ``1 / x`` is not finite."""
     if isinstance(y, (int, float)):
         return y * x ** (y - 1) if y != 0 else 0.0
-    return np.where(np.equal(y, 0), 0.0, y * x ** np.where(np.equal(y, 0), 1, np.subtract(y, 1)))
+    hole = np.equal(y, 0) & np.logical_not(np.isfinite(np.divide(1, x)))
+    return y * x ** np.where(hole, 1, np.subtract(y, 1))
 
 
 def power_by_exponent(z: Any, x: Any, y: Any) -> Any:
