@@ -34,6 +34,7 @@ cdef struct Partial:
     int uses            # where its program is run, or where it has none
     int called_uses     # where the formula is called
     bint asks           # it looks at its numbers, to save work
+    bint asks_for_numbers  # it is another formula where an argument is a number
 
 
 cdef class ElementwiseRule(Rule):
@@ -86,6 +87,7 @@ cdef class ElementwiseEntry(Entry):
     cdef object value_by_formula(self, ElementwiseNode node, object x, object y)
     cdef object applied(self, ElementwiseNode node, Trace trace, object x, object y)
     cdef object value_by_function(self, ElementwiseNode node, object x, object y)
+    cdef object by_python(self, object x, object y)
     cdef object value_of_others(self, ElementwiseNode node, object x, object y)
     cdef int uses(self, ElementwiseNode node, object x, object y, object value) except -1
     cdef object partial(self, int i, ElementwiseNode node)

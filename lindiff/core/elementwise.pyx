@@ -27,7 +27,7 @@ from lindiff.core.operands cimport Binary, by_operator, of_two, trace_of
 from lindiff.core.record cimport Pull, Push, Trace
 from lindiff.core.registry cimport Entry, Rule, handlers
 from lindiff.core.variable cimport Variable, as_value, kept_by, record
-from lindiff.kernels.elementwise cimport finite
+from lindiff.kernels.elementwise cimport finite, has_shape_of
 from lindiff.kernels.loops cimport (
     KIND, KINDS, Loops, Operand, Program, apply, common_frame, common_kind, kind_of, place_of_kind,
     read_operand,
@@ -340,6 +340,7 @@ cdef class ElementwiseEntry(Entry):
         for k in {0} if self.rule.of_value else places_used(self.rule.readable[i].__code__):
             partial.called_uses |= 1 << <int>min(k, 3)
         partial.uses = partial.called_uses
+        partial.asks_for_numbers = "isinstance" in self.rule.readable[i].__code__.co_names
         assembled = steps_of(formula, letters, 1 if self.rule.of_value else 1 + self.count)
         if assembled is None:
             return 0
@@ -419,12 +420,12 @@ cdef class ElementwiseEntry(Entry):
                     value = apply(&self.loops.loops[place], self.count, x, y)
                 elif self.values[place] is not None:
                     value = self.value_by_formula(node, x, y)
-                if value is None:
+                if value is None and self.count < 3:
                     value = self.value_by_function(node, x, y)
-        if value is None:
+        if value is None and self.count < 3:
             value = self.value_of_others(node, x, y)
-            if value is None:
-                return NotImplemented
+        if value is None:
+            return NotImplemented
         node.entry = self
         uses = self.kept[node.place][(node.a is not None) + 2 * (node.b is not None)]
         if uses < 0:
@@ -435,9 +436,8 @@ cdef class ElementwiseEntry(Entry):
             node.x = x if node.a is not None else kept_by(x, node, trace, self.function)
         if uses & OF_SECOND:
             node.y = y if node.b is not None else kept_by(y, node, trace, self.function)
-        if node.kind >= 0 and node.kind == self.results[node.place] \
-                and (node.a is None or has_shape(x, <cnp.ndarray>value)) \
-                and (node.b is None or has_shape(y, <cnp.ndarray>value)):
+        if node.kind >= 0 and (node.a is None or has_shape_of(x, <cnp.ndarray>value)) \
+                and (node.b is None or has_shape_of(y, <cnp.ndarray>value)):
             return record(trace, node, value)  # nothing broadcasts
         return node.finish(trace, x, y, value)
 
@@ -459,17 +459,13 @@ cdef class ElementwiseEntry(Entry):
 
     cdef object value_by_function(self, ElementwiseNode node, object x, object y):
         """``f`` of plain operands that the loops do not take; None where its type is not that of the loop."""
-        if self.count == 3:
-            return None
-        value = as_value(self.operator(x) if self.count == 1 else by_operator(self.operator, x, y))
+        value = self.by_python(x, y)
         return value if kind_of(value) == self.results[node.place] else None
 
     cdef object value_of_others(self, ElementwiseNode node, object x, object y):
         """``f`` of operands of several kinds, or of Variables of an outer trace; None where the rule has to
         act."""
         cdef int kind = -1
-        if self.count == 3:
-            return None
         if not self.of_anything:
             kind = inner_kind(x, y)
             if kind < 0:
@@ -480,6 +476,9 @@ cdef class ElementwiseEntry(Entry):
             self.prepare(node.place)
         if self.results[node.place] < 0:  # there are no formulas for what the function takes for others
             return None
+        return self.by_python(x, y)
+
+    cdef object by_python(self, object x, object y):
         return as_value(self.operator(x) if self.count == 1 else by_operator(self.operator, x, y))
 
     cdef int uses(self, ElementwiseNode node, object x, object y, object value) except -1:
@@ -541,11 +540,11 @@ cdef class ElementwiseEntry(Entry):
 
     cdef bint saves_work(self, const Partial *partial, cnp.ndarray frame, ElementwiseNode node):
         """Whether calling the formula rather than running its program is worth the price: where it looks at
-        many numbers first, or at an exponent."""
+        many numbers first, or is another one for a number as second argument, an exponent."""
         cdef bint many = cnp.PyArray_SIZE(frame) > FORMULA_LOOKS
         if many and partial.asks:
             return True
-        return self.function is np.power and isinstance(node.y, (int, float)) and (many or node.y == 0)
+        return partial.asks_for_numbers and isinstance(node.y, (int, float)) and (many or node.y == 0)
 
     cdef object called(self, int i, ElementwiseNode node):
         """What a formula gives that is called, in the precision of the arguments."""
@@ -601,12 +600,6 @@ cdef bint is_finite(object x):
     if cnp.PyArray_CheckExact(x):
         return cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x) and finite(<cnp.ndarray>x)
     return isfinite(<double>x) if isinstance(x, (float, int)) else False
-
-
-cdef inline bint has_shape(object x, cnp.ndarray value):
-    """Whether an array has the shape of the result."""
-    return cnp.PyArray_NDIM(<cnp.ndarray>x) == cnp.PyArray_NDIM(value) and (
-        cnp.PyArray_NDIM(value) == 0 or cnp.PyArray_SAMESHAPE(<cnp.ndarray>x, value))
 
 
 cdef inline bint has_one_step(object x):

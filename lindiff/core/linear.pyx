@@ -34,3 +34,11 @@ cdef class LinearNode(Node):
     cdef object push(self, Push walk):
         x_dot = walk.tangent(self.a)
         return None if x_dot is None else self.image(x_dot)
+
+
+@cython.no_gc
+cdef class ViewNode(LinearNode):
+    """One whose adjoint gives a view of the cotangent."""
+
+    cdef bint owns(self, Pull walk, object x_bar) except -1:
+        return walk.overwrite

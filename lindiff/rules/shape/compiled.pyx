@@ -7,7 +7,7 @@ import numpy as np
 
 from libc.string cimport memcpy
 
-from lindiff.core.linear cimport LinearNode
+from lindiff.core.linear cimport ViewNode
 from lindiff.core.record cimport NodeOfMany, Pull, Push, Trace
 from lindiff.core.registry cimport Entry
 from lindiff.core.variable cimport Variable, View, constant_value, record, watch
@@ -31,7 +31,7 @@ cdef inline object reshaped(object x, object shape):
 
 @cython.no_gc
 @cython.final
-cdef class Reshape(LinearNode):
+cdef class Reshape(ViewNode):
     cdef tuple x_shape
     cdef tuple y_shape
 
@@ -40,9 +40,6 @@ cdef class Reshape(LinearNode):
 
     cdef object adjoint(self, object y_bar):
         return reshaped(y_bar, self.x_shape)
-
-    cdef bint owns(self, Pull walk, object x_bar) except -1:
-        return walk.overwrite  # a view of the cotangent
 
 
 cdef object record_reshape(Variable x, object value):
@@ -93,15 +90,12 @@ cdef class ExpandDimsEntry(Entry):
 
 @cython.no_gc
 @cython.final
-cdef class Transpose(LinearNode):
+cdef class Transpose(ViewNode):
     cdef object image(self, object x):
         return x.T
 
     cdef object adjoint(self, object y_bar):
         return y_bar.T
-
-    cdef bint owns(self, Pull walk, object x_bar) except -1:
-        return walk.overwrite  # a view of the cotangent
 
 
 _transposed = View(np.transpose, (), {})
@@ -150,7 +144,7 @@ cdef object permuted(object x, tuple order):
 
 @cython.no_gc
 @cython.final
-cdef class Permuted(LinearNode):
+cdef class Permuted(ViewNode):
     cdef tuple order
     cdef tuple back
 
@@ -159,9 +153,6 @@ cdef class Permuted(LinearNode):
 
     cdef object adjoint(self, object y_bar):
         return permuted(y_bar, self.back)
-
-    cdef bint owns(self, Pull walk, object x_bar) except -1:
-        return walk.overwrite  # a view of the cotangent
 
 
 cdef object record_permuted(Variable x, list order):
