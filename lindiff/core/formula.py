@@ -3,7 +3,8 @@
 The partial derivatives of elementwise rules are Python functions of arrays.  Called with :class:`Symbol` in
 place of the arrays they tell their steps, which compiled code repeats without Python and without arrays in
 between.  A formula that asks about its data (``if x.any()``) cannot be read and is called each time; where
-the answer only saves work it asks by :func:`some`, and is read as if the answer were yes.
+the answer only saves work it asks by :func:`some`, and is read as if the answer were yes.  Besides ufuncs,
+programs know ``np.where`` and :func:`unit_step`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from lindiff.core.arrays import foreign
 
-__all__ = ["perhaps", "read", "some"]
+__all__ = ["perhaps", "read", "some", "unit_step"]
 
 # What the loops of a program take: truth values, and real and complex numbers of two precisions.
 _TYPES = "?fdFD"
@@ -25,7 +26,7 @@ _POWERS: dict[Any, np.ufunc] = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1
 
 
 class Unreadable(Exception):
-    """The formula does something else than calling ufuncs and np.where."""
+    """The formula does something else than calling what programs know."""
 
 
 class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
@@ -72,6 +73,15 @@ def some(mask: Any) -> bool:
     return foreign(mask) is not None or bool(mask.any())
 
 
+def unit_step(x: Any, y: Any) -> Any:
+    """1 where ``x > y``, 1/2 where they are equal, 0 where ``x < y``; 1 where one of them is a NaN."""
+    for operand in (x, y):
+        if isinstance(operand, Symbol):
+            return operand.formula.unit_step(x, y)
+    above, ties = np.logical_not(np.less_equal(x, y)), np.equal(x, y)
+    return np.where(ties, 0.5, above) if some(ties) else above
+
+
 def perhaps(mask: Any) -> bool:
     """``np.any(mask)``, to save work where it holds nowhere; of an array on a device, yes.
 
@@ -107,6 +117,12 @@ class Formula:
             raise Unreadable
         x, y = self.alike((x, y))
         return self.step("where", (mask, x, y), np.dtype(type_of(x)))
+
+    def unit_step(self, x: Any, y: Any) -> Symbol:
+        x, y = self.alike((x, y))
+        if type_of(x) not in "fd":
+            raise Unreadable
+        return self.step("unit step", (x, y), np.dtype(type_of(x)))
 
     def alike(self, inputs: tuple[Any, ...]) -> list[Any]:
         """Operands in their common type: Symbols cast, numbers as ``(number, type)``."""

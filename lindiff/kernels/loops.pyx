@@ -514,6 +514,7 @@ cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, 
 cdef enum Operation:
     LOOP
     WHERE
+    UNIT_STEP
     CAST
 
 cdef struct Step:
@@ -570,6 +571,39 @@ cdef inline void choose_any(char **args, const cnp.npy_intp *steps, int size, Py
         choose[double](args, steps, <double *>args[3], n)
     else:
         choose["double complex"](args, steps, <double complex *>args[3], n)
+
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef inline real unit_step(real x, real y) noexcept nogil:
+    """1 where x > y or one of them is a NaN, 1/2 where they are equal, else 0."""
+    return <real>1 - (<real>0.5 if x <= y else <real>0) - (<real>0.5 if x < y else <real>0)
+
+
+cdef inline void unit_steps(char **args, const cnp.npy_intp *steps, real *out, Py_ssize_t n) noexcept nogil:
+    """``out = unit_step(x, y)``"""
+    cdef const real *x = <real *>args[0]
+    cdef const real *y = <real *>args[1]
+    cdef real number
+    cdef Py_ssize_t i
+    if steps[0] == sizeof(real) and steps[1] == sizeof(real):
+        for i in range(n):
+            out[i] = unit_step(x[i], y[i])
+    elif steps[0] == sizeof(real) and steps[1] == 0:
+        number = y[0]
+        for i in range(n):
+            out[i] = unit_step(x[i], number)
+    elif steps[0] == 0 and steps[1] == sizeof(real):
+        number = x[0]
+        for i in range(n):
+            out[i] = unit_step(number, y[i])
+    else:
+        for i in range(n):
+            number = (<real *>(args[1] + i * steps[1]))[0]
+            out[i] = unit_step((<real *>(args[0] + i * steps[0]))[0], number)
 
 
 cdef inline void cast_to(const char *x, cnp.npy_intp step, int kind, word *out,
@@ -640,7 +674,7 @@ cdef class Program:
     Parameters
     ----------
     constants : list of (number, type number)
-    steps : list of (ufunc or "where" or "cast", sources, their types, target, its type, condition)
+    steps : list of (ufunc, "where", "unit step" or "cast", sources, their types, target, its type, condition)
         The condition is ``2 i + 1`` for a step that is needed only if the mask of step i holds somewhere,
         ``2 i`` if it fails somewhere, -1 for one that is needed anyway.
     slots : int
@@ -696,6 +730,8 @@ cdef class Program:
             step.sizes[step.count] = size_of(target_kind)
             if what == "where":
                 step.operation = WHERE
+            elif what == "unit step":
+                step.operation = UNIT_STEP
             elif what == "cast":
                 step.operation = CAST
                 step.kinds[0] = kinds[0]
@@ -799,6 +835,10 @@ cdef class Program:
                 steps[step.count] = step.sizes[step.count]
                 if step.operation == LOOP:
                     step.loop.function(args, &length, steps, step.loop.data)
+                elif step.operation == UNIT_STEP and step.sizes[2] == sizeof(double):
+                    unit_steps[double](args, steps, <double *>args[2], length)
+                elif step.operation == UNIT_STEP:
+                    unit_steps[float](args, steps, <float *>args[2], length)
                 elif step.operation == CAST:
                     cast(args[0], steps[0], step.kinds, args[1], length)
                 else:

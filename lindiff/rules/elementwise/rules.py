@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy._core.umath import clip as clip_ufunc  # what np.clip calls
 
 from lindiff.core.arrays import foreign
 from lindiff.core.differential import Differential, Elementwise, Linear
 from lindiff.core.elementwise import elementwise, elementwise_rule
-from lindiff.core.formula import some
+from lindiff.core.formula import some, unit_step
 from lindiff.core.registry import add_entry, composed, rule
 from lindiff.core.variable import Variable, in_order_of, value
 
@@ -255,22 +256,24 @@ elementwise(np.heaviside, None, lambda _, x, y: np.equal(x, 0))
 elementwise(np.nextafter, lambda _, x, y: 1.0, None)
 
 
+def larger(_: Any, x: Any, y: Any) -> Any:
+    """A NaN, which is the result whatever the other argument is, has derivative 1 by both."""
+    return unit_step(x, y)
+
+
+def smaller(_: Any, x: Any, y: Any) -> Any:
+    return unit_step(y, x)
+
+
+elementwise(np.maximum, larger, smaller)
+elementwise(np.minimum, smaller, larger)
+
+
 def share(wins: Any, ties: Any) -> Any:
     """1 where an argument is the result, 1/2 where both are."""
     return np.where(ties, 0.5, wins) if some(ties) else wins
 
 
-def larger(_: Any, x: Any, y: Any) -> Any:
-    """A NaN, which is the result whatever the other argument is, has derivative 1 by both."""
-    return share(np.logical_not(np.less_equal(x, y)), np.equal(x, y))
-
-
-def smaller(_: Any, x: Any, y: Any) -> Any:
-    return share(np.logical_not(np.greater_equal(x, y)), np.equal(x, y))
-
-
-elementwise(np.maximum, larger, lambda _, x, y: larger(None, y, x))
-elementwise(np.minimum, smaller, lambda _, x, y: smaller(None, y, x))
 elementwise(
     np.fmax,
     lambda _, x, y: share(np.greater(x, y) | np.isnan(y), np.equal(x, y)),
@@ -289,18 +292,8 @@ def below_upper(x: Any, lower: Any, upper: Any) -> Any:
 
 
 def by_clipped(_: Any, x: Any, lower: Any, upper: Any) -> Any:
-    """1 between the bounds; on them, what they leave."""
-    on_bound = np.equal(x, lower) | np.equal(x, upper)
-    between = np.logical_not(np.less_equal(x, lower) | np.greater_equal(x, upper))  # NaN stays NaN
-    if not some(on_bound):
-        return between
-    return np.where(on_bound, below_upper(x, lower, upper) * larger(None, x, lower), between)
-
-
-def clip_value(x: Any, lower: Any, upper: Any) -> Any:
-    """As NumPy does it, with its zeros: ``max(x, lower)`` first."""
-    y = np.where(np.less(x, lower), lower, x)
-    return np.where(np.greater(y, upper), upper, y)
+    """1 between the bounds; on them, what they leave.  Where `larger` is not 0, ``max(x, lower)`` is x."""
+    return smaller(None, x, upper) * larger(None, x, lower)
 
 
 def clip_of_numbers(x: Any, lower: Any, upper: Any, **kwargs: Any) -> Any:
@@ -314,7 +307,7 @@ clip_between = elementwise_rule(
     by_clipped,
     lambda _, x, lower, upper: below_upper(x, lower, upper) * larger(None, lower, x),
     lambda _, x, lower, upper: 1 - below_upper(x, lower, upper),
-    value=clip_value,
+    value=clip_ufunc,
 )
 
 
