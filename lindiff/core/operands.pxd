@@ -14,6 +14,7 @@ cdef class Binary(Node):
     cdef tuple fit_result
     cdef object left(self, object x, Trace trace)
     cdef object right(self, object y, Trace trace)
+    cdef object keep(self, Trace trace, object x, object y, object value)
     cdef object finish(self, Trace trace, object x, object y, object value)
     cdef int add_a(self, Pull walk, object x_bar, bint own) except -1
     cdef int add_b(self, Pull walk, object y_bar, bint own) except -1

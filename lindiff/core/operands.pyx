@@ -11,7 +11,8 @@ import numpy as np
 from lindiff.core.chain cimport fit_to
 from lindiff.core.record cimport Node, Pull, Trace
 from lindiff.core.variable cimport (
-    Variable, array_in, constant_value, innermost, is_shell, is_table, record, without_shells,
+    Variable, array_in, constant_value, innermost, is_shell, is_table, kept_by, record,
+    without_shells,
 )
 from lindiff.kernels.loops cimport kind_of
 
@@ -94,6 +95,12 @@ cdef class Binary(Node):
 
     cdef bint together(self):
         return True
+
+    cdef object keep(self, Trace trace, object x, object y, object value):
+        """Record a product: each operand is kept for the derivative by the other one."""
+        self.x = x if self.a is not None else kept_by(x, self, trace)
+        self.y = y if self.b is not None else kept_by(y, self, trace)
+        return record(trace, self, value)
 
     cdef object finish(self, Trace trace, object x, object y, object value):
         """Note what broadcasting did, and record."""

@@ -16,6 +16,13 @@ cdef class Entry(Handler):
     pass
 
 
+cdef class EntryOfOne(Entry):
+    cdef Py_ssize_t positional
+    cdef tuple names
+    cdef tuple defaults
+    cdef object recorded(self, Variable x, tuple options)
+
+
 cdef class Rule(Handler):
     cdef readonly object rule
     cdef object signature

@@ -59,6 +59,43 @@ cdef class Entry(Handler):
     """
 
 
+cdef class EntryOfOne(Entry):
+    """One of calls ``f(x, *options)`` with a Variable ``x``.
+
+    ``positional`` of the options, whose names and defaults these are, may be given by their place.  What a
+    subclass defines is ``recorded``, of the Variable and of all options in this order.
+    """
+
+    def __init__(self, function, Py_ssize_t positional=1, **defaults):
+        self.function = function
+        self.positional = min(positional, len(defaults))
+        self.names = tuple(defaults)
+        self.defaults = tuple(defaults.values())
+
+    cdef object call(self, tuple args, dict kwargs):
+        cdef Py_ssize_t i, given = len(args) - 1
+        cdef list options
+        if not 0 <= given <= self.positional or type(args[0]) is not Variable:
+            return NotImplemented
+        if not kwargs and given == 0:
+            return self.recorded(args[0], self.defaults)
+        if not kwargs and given == len(self.defaults):
+            return self.recorded(args[0], args[1:])
+        options = list(self.defaults)
+        options[:given] = args[1:]
+        for name, option in kwargs.items():
+            for i in range(given, len(options)):
+                if self.names[i] == name:
+                    options[i] = option
+                    break
+            else:
+                return NotImplemented
+        return self.recorded(args[0], tuple(options))
+
+    cdef object recorded(self, Variable x, tuple options):
+        raise NotImplementedError
+
+
 cdef class Rule(Handler):
     """A primitive: a function that computes value and differential together."""
 

@@ -6,9 +6,10 @@ cimport numpy as cnp
 import numpy as np
 
 from lindiff.core.linear cimport LinearNode
-from lindiff.core.registry cimport Entry
+from lindiff.core.registry cimport EntryOfOne
 from lindiff.core.variable cimport Variable, record
 from lindiff.kernels.elementwise cimport is_plain
+from lindiff.kernels.loops cimport kind_of
 from lindiff.kernels.memory cimport empty
 
 from lindiff.core.registry import add_entry
@@ -59,31 +60,20 @@ cdef class Part(LinearNode):
         return out
 
 
-cdef class PartEntry(Entry):
+cdef class PartEntry(EntryOfOne):
     """Of complex arrays."""
 
-    cdef bint imaginary
-
-    def __init__(self, function, bint imaginary):
-        self.function = function
-        self.imaginary = imaginary
-
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Variable z
+    cdef object recorded(self, Variable z, tuple _):
         cdef Part node
-        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
-            return NotImplemented
-        z = args[0]
-        if not cnp.PyArray_CheckExact(z._value) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>z._value) or (
-                cnp.PyArray_TYPE(<cnp.ndarray>z._value) != cnp.NPY_CDOUBLE
-                and cnp.PyArray_TYPE(<cnp.ndarray>z._value) != cnp.NPY_CFLOAT):
+        cdef int kind = kind_of(z._value)
+        if kind != cnp.NPY_CDOUBLE and kind != cnp.NPY_CFLOAT:
             return NotImplemented
         node = Part.__new__(Part)
         node.a = z.node
-        node.imaginary = self.imaginary
+        node.imaginary = self.function is np.imag
         node.dtype = z._value.dtype
-        return record(z.node.trace, node, z._value.imag if self.imaginary else z._value.real)
+        return record(z.node.trace, node, z._value.imag if node.imaginary else z._value.real)
 
 
-add_entry(np.real, PartEntry(np.real, False))
-add_entry(np.imag, PartEntry(np.imag, True))
+add_entry(np.real, PartEntry(np.real))
+add_entry(np.imag, PartEntry(np.imag))

@@ -9,7 +9,7 @@ cimport numpy as cnp
 import numpy as np
 
 from lindiff.core.linear cimport LinearNode
-from lindiff.core.registry cimport Entry
+from lindiff.core.registry cimport EntryOfOne
 from lindiff.core.variable cimport Variable, as_value, record
 from lindiff.kernels.loops cimport Loops, kind_of, place_of_kind
 
@@ -35,27 +35,22 @@ cdef class SelfAdjoint(LinearNode):
 
 
 @cython.final
-cdef class SelfAdjointEntry(Entry):
+cdef class SelfAdjointEntry(EntryOfOne):
     """For plain arrays."""
 
     cdef Loops loops
 
     def __init__(self, function):
-        self.function = function
+        EntryOfOne.__init__(self, function)
         self.loops = Loops(function)
 
     cdef object image(self, object x):
         y = self.loops.of_one(x)
         return as_value(self.function(x)) if y is None else y
 
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Variable x
+    cdef object recorded(self, Variable x, tuple _):
         cdef SelfAdjoint node
-        cdef int kind
-        if kwargs or len(args) != 1 or type(args[0]) is not Variable:
-            return NotImplemented
-        x = args[0]
-        kind = kind_of(x._value)
+        cdef int kind = kind_of(x._value)
         if kind < 0 or self.loops.loops[place_of_kind(kind)].function == NULL:
             return NotImplemented
         node = SelfAdjoint.__new__(SelfAdjoint)

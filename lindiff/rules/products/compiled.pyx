@@ -11,8 +11,8 @@ from lindiff.core.chain cimport chain_product, conjugate, fit_to, plus
 from lindiff.core.linear cimport LinearNode
 from lindiff.core.operands cimport Binary, by_operator, of_two, trace_of
 from lindiff.core.record cimport Node, Pull, Push, Trace
-from lindiff.core.registry cimport Entry
-from lindiff.core.variable cimport Variable, constant_value, kept_by, record
+from lindiff.core.registry cimport Entry, EntryOfOne
+from lindiff.core.variable cimport Variable, record
 from lindiff.kernels.elementwise cimport has_shape_of, if_finite, is_plain
 from lindiff.kernels.matmul cimport add_product, complex_matmul, matmul as plain_matmul, stacked_matmul
 from lindiff.kernels.memory cimport empty
@@ -145,10 +145,7 @@ cdef object product(object x, object y):
     cdef Trace trace = trace_of(x, y)
     x = node.left(x, trace)
     y = node.right(y, trace)
-    value = times(x, y)
-    node.x = x if node.a is not None else kept_by(x, node, trace)
-    node.y = y if node.b is not None else kept_by(y, node, trace)
-    return record(trace, node, value)
+    return node.keep(trace, x, y, times(x, y))
 
 
 cdef class MatmulEntry(Entry):
@@ -161,42 +158,11 @@ cdef class MatmulEntry(Entry):
 # -- products of two arrays -------------------------------------------------------------------------------
 
 @cython.no_gc
-cdef class ProductOfTwo(Node):
+cdef class ProductOfTwo(Binary):
     """Linear in x and in y alone."""
-
-    cdef object x
-    cdef object y
 
     cdef object times(self, object x, object y):
         raise NotImplementedError
-
-    cdef Trace take_operands(self, tuple args):
-        """Note the two operands; their trace, None where there is none, or not one."""
-        cdef Trace trace = None
-        cdef Variable v
-        self.x = constant_value(args[0])
-        self.y = constant_value(args[1])
-        if type(self.x) is Variable:
-            v = self.x
-            trace = v.node.trace
-            self.a = v.node
-            self.x = v._value
-        if type(self.y) is Variable:
-            v = self.y
-            if trace is not None and v.node.trace is not trace:
-                return None
-            trace = v.node.trace
-            self.b = v.node
-            self.y = v._value
-        return trace
-
-    cdef object keep(self, Trace trace, object value):
-        """Record ``value``, the product."""
-        if self.a is None:
-            self.x = kept_by(self.x, self, trace)
-        if self.b is None:
-            self.y = kept_by(self.y, self, trace)
-        return record(trace, self, value)
 
     cdef bint linear(self):
         return self.a is None or self.b is None
@@ -238,21 +204,44 @@ cdef class Outer(ProductOfTwo):
         return walk.add(parent, Z_bar @ other if x_bar is None else x_bar, True)
 
 
-cdef class OuterEntry(Entry):
-    """For small plain vectors of one dtype."""
+cdef inline bint is_operand(object x):
+    return type(x) is Variable or is_plain(x)
+
+
+cdef class ProductOfTwoEntry(Entry):
+    """For plain arrays, where the product is what ``value`` finds."""
+
+    cdef ProductOfTwo new_node(self):
+        raise NotImplementedError
+
+    cdef object value(self, object x, object y):
+        """The product; None where it is not the kernels' case."""
+        raise NotImplementedError
 
     cdef object call(self, tuple args, dict kwargs):
-        cdef Outer node
+        cdef ProductOfTwo node
         cdef Trace trace
-        if kwargs or len(args) != 2:
+        if kwargs or not of_two(args) or not is_operand(args[0]) or not is_operand(args[1]):
             return NotImplemented
-        node = Outer.__new__(Outer)
-        trace = node.take_operands(args)
-        if not is_plain(node.x) or not is_plain(node.y) or trace is None \
-                or cnp.PyArray_NDIM(<cnp.ndarray>node.x) != 1 or cnp.PyArray_NDIM(<cnp.ndarray>node.y) != 1:
-            return NotImplemented
-        value = if_finite(add_product(None, node.x, node.y, False, True))
-        return NotImplemented if value is None else node.keep(trace, value)
+        node = self.new_node()
+        trace = trace_of(args[0], args[1])
+        x = node.left(args[0], trace)
+        y = node.right(args[1], trace)
+        value = self.value(x, y)
+        return NotImplemented if value is None else node.keep(trace, x, y, value)
+
+
+cdef class OuterEntry(ProductOfTwoEntry):
+    """For small plain vectors of one dtype."""
+
+    cdef ProductOfTwo new_node(self):
+        return Outer.__new__(Outer)
+
+    cdef object value(self, object x, object y):
+        if not is_plain(x) or not is_plain(y) or cnp.PyArray_NDIM(<cnp.ndarray>x) != 1 \
+                or cnp.PyArray_NDIM(<cnp.ndarray>y) != 1:
+            return None
+        return if_finite(add_product(None, x, y, False, True))
 
 
 # -- Y = X × Y, of vectors with three components -------------------------------------------------------------
@@ -307,18 +296,12 @@ cdef class Cross(ProductOfTwo):
         return 0
 
 
-cdef class CrossEntry(Entry):
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Cross node
-        cdef Trace trace
-        if kwargs or len(args) != 2:
-            return NotImplemented
-        node = Cross.__new__(Cross)
-        trace = node.take_operands(args)
-        value = None if trace is None else cross_product(node.x, node.y)
-        if value is None:
-            return NotImplemented
-        return node.keep(trace, value)
+cdef class CrossEntry(ProductOfTwoEntry):
+    cdef ProductOfTwo new_node(self):
+        return Cross.__new__(Cross)
+
+    cdef object value(self, object x, object y):
+        return cross_product(x, y)
 
 
 # -- y = diagonal of a matrix, its sum, and the matrix with a given diagonal ------------------------------
@@ -457,70 +440,60 @@ cdef class OnDiagonal(LinearNode):
         return False  # a view of the cotangent, read-only
 
 
-cdef inline bint of_plain_matrix(tuple args, dict kwargs):
-    """Whether the call is of a Variable that holds a plain matrix, and at most an offset."""
-    return (
-        not kwargs and 1 <= len(args) <= 2 and type(args[0]) is Variable
-        and is_plain((<Variable>args[0])._value)
-        and cnp.PyArray_NDIM(<cnp.ndarray>(<Variable>args[0])._value) == 2
-        and (len(args) == 1 or type(args[1]) is int)
-    )
+cdef inline bint is_matrix(object x):
+    return is_plain(x) and cnp.PyArray_NDIM(<cnp.ndarray>x) == 2
 
 
-cdef class DiagonalEntry(Entry):
-    cdef object call(self, tuple args, dict kwargs):
+cdef class DiagonalEntry(EntryOfOne):
+    cdef object recorded(self, Variable x, tuple options):
         cdef Diagonal node
-        cdef Py_ssize_t offset
-        if not of_plain_matrix(args, kwargs):
+        offset = options[0]
+        if not is_matrix(x._value) or type(offset) is not int:
             return NotImplemented
-        offset = args[1] if len(args) == 2 else 0
         node = Diagonal.__new__(Diagonal)
-        node.note(args[0], offset)
-        value = cnp.PyArray_Diagonal(<cnp.ndarray>(<Variable>args[0])._value, <int>offset, 0, 1)
-        return record((<Variable>args[0]).node.trace, node, value)
+        node.note(x, offset)
+        return record(x.node.trace, node, cnp.PyArray_Diagonal(<cnp.ndarray>x._value, <int>node.offset, 0, 1))
 
 
-cdef class TraceEntry(Entry):
-    cdef object call(self, tuple args, dict kwargs):
+cdef class TraceEntry(EntryOfOne):
+    cdef object recorded(self, Variable x, tuple options):
         cdef SumOfDiagonal node
-        cdef Py_ssize_t offset
-        if not of_plain_matrix(args, kwargs):
+        offset = options[0]
+        if not is_matrix(x._value) or type(offset) is not int:
             return NotImplemented
-        offset = args[1] if len(args) == 2 else 0
-        value = if_finite(sum_of_diagonal((<Variable>args[0])._value, offset))
+        value = if_finite(sum_of_diagonal(x._value, offset))
         if value is None:
             return NotImplemented
         node = SumOfDiagonal.__new__(SumOfDiagonal)
-        node.note(args[0], offset)
-        return record((<Variable>args[0]).node.trace, node, value)
+        node.note(x, offset)
+        return record(x.node.trace, node, value)
 
 
-cdef class OnDiagonalEntry(Entry):
-    cdef object call(self, tuple args, dict kwargs):
+cdef class OnDiagonalEntry(EntryOfOne):
+    """The matrix with a plain vector on a diagonal."""
+
+    cdef object recorded(self, Variable y, tuple options):
         cdef OnDiagonal node
-        cdef Variable y
-        cdef cnp.npy_intp shape[2]
+        cdef cnp.npy_intp dims[2]
         cdef cnp.ndarray x
-        if kwargs or len(args) != 5 or type(args[0]) is not Variable or args[3] != 0 or args[4] != 1:
-            return NotImplemented
-        y = args[0]
-        if not is_plain(y._value) or cnp.PyArray_NDIM(<cnp.ndarray>y._value) != 1:
+        shape, offset, first, second = options
+        if first != 0 or second != 1 or not is_plain(y._value) \
+                or cnp.PyArray_NDIM(<cnp.ndarray>y._value) != 1:
             return NotImplemented
         node = OnDiagonal.__new__(OnDiagonal)
         node.a = y.node
-        node.shape = args[1]
-        node.offset = args[2]
-        shape[0] = node.shape[0]
-        shape[1] = node.shape[1]
-        x = cnp.PyArray_ZEROS(2, shape, cnp.PyArray_TYPE(<cnp.ndarray>y._value), 0)
+        node.shape = shape
+        node.offset = offset
+        dims[0], dims[1] = shape
+        x = cnp.PyArray_ZEROS(2, dims, cnp.PyArray_TYPE(<cnp.ndarray>y._value), 0)
         add_to_diagonal(x, y._value, node.offset)
         return record(y.node.trace, node, x)
 
 
 for function, entry in [
     (np.matmul, MatmulEntry(np.matmul)), (np.cross, CrossEntry(np.cross)),
-    (np.diagonal, DiagonalEntry(np.diagonal)), (np.trace, TraceEntry(np.trace)),
+    (np.diagonal, DiagonalEntry(np.diagonal, offset=0)), (np.trace, TraceEntry(np.trace, offset=0)),
 ]:
     add_entry(function, entry)
-on_diagonal.entry = OnDiagonalEntry(on_diagonal)
+on_diagonal.entry = OnDiagonalEntry(on_diagonal, 4, shape=None, offset=0, axis1=0, axis2=1)
 outer_product.entry = OuterEntry(outer_product)

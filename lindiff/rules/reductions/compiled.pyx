@@ -8,13 +8,13 @@ import numpy as np
 from lindiff.core.chain cimport all_finite
 from lindiff.core.linear cimport LinearNode
 from lindiff.core.record cimport Node, Pull, Push
-from lindiff.core.registry cimport Entry
+from lindiff.core.registry cimport EntryOfOne
 from lindiff.core.variable cimport Variable, as_value, record
 from lindiff.kernels.elementwise cimport (
     filled, finite, if_finite, is_plain, repeated, shared_equally, sum_all,
 )
 from lindiff.kernels.frames cimport accumulated, exponentials, normalized, projected, scaled
-from lindiff.kernels.loops cimport DIVIDE, MULTIPLY, SUBTRACT, Loop, find_loop, reduce
+from lindiff.kernels.loops cimport ADD, DIVIDE, MULTIPLY, SUBTRACT, Loops, place_of_kind, reduce
 from lindiff.kernels.matmul cimport sum_of_products
 
 from lindiff.core.registry import add_entry
@@ -26,48 +26,32 @@ import lindiff.rules.reductions.norms  # no-cython-lint
 cnp.import_array()
 
 
-# The loops that NumPy reduces by, for two precisions.
-cdef enum Function:
-    ADDITION
-    MAXIMUM
-    MINIMUM
-    MULTIPLICATION
-
-cdef Loop[4][2] loops
-cdef list ufuncs = [np.add, np.maximum, np.minimum, np.multiply]
+cdef Loops MAXIMUM = Loops(np.maximum)
+cdef Loops MINIMUM = Loops(np.minimum)
 
 
-cdef int find_loops() except -1:
-    cdef int i
-    for i in range(4):
-        find_loop(ufuncs[i], cnp.NPY_DOUBLE, &loops[i][0])
-        find_loop(ufuncs[i], cnp.NPY_FLOAT, &loops[i][1])
-    return 0
-
-
-find_loops()
-
-
-cdef object reduced(Function function, object x, object axis, bint keepdims):
+cdef object reduced(Loops by, object x, object axis, bint keepdims):
     """A plain array reduced along an axis, several or all."""
+    cdef int place
     if axis is None or type(axis) is int:
-        value = reduce(&loops[<int>function][cnp.PyArray_TYPE(<cnp.ndarray>x) == cnp.NPY_FLOAT], x, axis,
-                       keepdims, function == ADDITION)
+        place = place_of_kind(cnp.PyArray_TYPE(<cnp.ndarray>x))
+        value = reduce(&by.loops[place], x, axis, keepdims, by is ADD)
         if value is not None:
             return value
-    return as_value(ufuncs[<int>function].reduce(x, axis, None, None, keepdims))
+    return as_value(by.function.reduce(x, axis, None, None, keepdims))
 
 
-cdef tuple kept_shape(object x, object axis):
+cdef tuple kept_shape(object x, object axis, object keepdims):
     """The shape of a plain array reduced along an axis, several or all, with these kept.
 
-    None where the axes are not such, or the array is empty.
+    None where the array is no plain one or empty, or the options are not such.
     """
-    cdef Py_ssize_t axes = cnp.PyArray_NDIM(<cnp.ndarray>x)
+    cdef Py_ssize_t axes
     cdef list kept
     cdef unsigned long long seen = 0, bit
-    if cnp.PyArray_SIZE(<cnp.ndarray>x) == 0:
+    if not is_plain(x) or cnp.PyArray_SIZE(<cnp.ndarray>x) == 0 or type(keepdims) is not bool:
         return None
+    axes = cnp.PyArray_NDIM(<cnp.ndarray>x)
     if axis is None:
         return (1,) * axes
     kept = list(x.shape)
@@ -82,24 +66,12 @@ cdef tuple kept_shape(object x, object axis):
     return tuple(kept)
 
 
-cdef bint read_options(tuple args, dict kwargs, list options) except -1:
-    """Of a call ``f(x, axis, keepdims=...)``: fill in ``options``, pairs of a name and what it stands for.
-
-    False where there are others, or ``x`` holds no plain array.
-    """
-    cdef Py_ssize_t i
-    if not 1 <= len(args) <= 2 or type(args[0]) is not Variable or not is_plain((<Variable>args[0])._value):
-        return False
-    if len(args) == 2:
-        options[0] = (options[0][0], args[1])
-    for name, argument in kwargs.items():
-        for i in range(len(args) - 1, len(options)):
-            if options[i][0] == name:
-                options[i] = (name, argument)
-                break
-        else:
-            return False
-    return True
+cdef Py_ssize_t count_in_one(cnp.ndarray x, tuple kept) except -1:
+    """How many elements of an array that is not empty are reduced to one."""
+    cdef Py_ssize_t count = cnp.PyArray_SIZE(x)
+    for n in kept:
+        count //= n
+    return count
 
 
 # -- y = sum of all of x ---------------------------------------------------------------------------------
@@ -129,7 +101,7 @@ cdef object record_sum(Variable x):
     cdef SumAll node = SumAll.__new__(SumAll)
     value = sum_all(x._value)
     if value is None:
-        value = reduced(ADDITION, x._value, None, False)
+        value = reduced(ADD, x._value, None, False)
     node.a = x.node
     node.shape = x._value.shape
     return record(x.node.trace, node, value)
@@ -215,44 +187,28 @@ cdef class Extreme(Reduction):
         return as_value(np.sum(np.where(attained, x_dot / n, 0), axis=self.axis, keepdims=self.keepdims))
 
 
-cdef class ReductionEntry(Entry):
-    """For plain arrays: all axes, one, or a tuple of them, kept or not."""
+cdef class ReductionEntry(EntryOfOne):
+    """Sums, means and extremes: along all axes, one, or a tuple of them, kept or not."""
 
-    cdef Function by
+    cdef Loops by
     cdef bint averaging
 
-    def __init__(self, function, int by, bint averaging=False):
-        self.function = function
-        self.by = <Function>by
+    def __init__(self, function, Loops by, bint averaging=False):
+        EntryOfOne.__init__(self, function, axis=None, keepdims=False)
+        self.by = by
         self.averaging = averaging
 
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Variable x
+    cdef object recorded(self, Variable x, tuple options):
         cdef Reduction node
         cdef tuple kept
-        cdef bint keepdims = False
-        cdef Py_ssize_t count
-        if len(args) == 1 and not kwargs and self.function is np.sum \
-                and type(args[0]) is Variable and is_plain((<Variable>args[0])._value):
-            return record_sum(args[0])
-        axis = args[1] if len(args) == 2 else None
-        for name, argument in kwargs.items():
-            if name == "axis" and len(args) == 1:
-                axis = argument
-            elif name == "keepdims" and type(argument) is bool:
-                keepdims = argument
-            else:
-                return NotImplemented
-        if not 1 <= len(args) <= 2 or type(args[0]) is not Variable:
-            return NotImplemented
-        x = args[0]
-        if not is_plain(x._value):
-            return NotImplemented
-        kept = kept_shape(x._value, axis)
+        if options is self.defaults and self.by is ADD and not self.averaging and is_plain(x._value):
+            return record_sum(x)
+        axis, keepdims = options
+        kept = kept_shape(x._value, axis, keepdims)
         if kept is None:
             return NotImplemented
         value = reduced(self.by, x._value, axis, keepdims)
-        if self.by != ADDITION:
+        if self.by is not ADD:
             node = Extreme.__new__(Extreme)
             (<Extreme>node).x = x._value
             (<Extreme>node).y = value
@@ -260,10 +216,7 @@ cdef class ReductionEntry(Entry):
             node = Total.__new__(Total)
             (<Total>node).count = 1
             if self.averaging:
-                count = cnp.PyArray_SIZE(<cnp.ndarray>x._value)
-                for n in kept:
-                    count //= max(<Py_ssize_t>n, 1)
-                (<Total>node).count = count
+                (<Total>node).count = count_in_one(x._value, kept)
                 value = (<Total>node).divided(value)
         return node.finish(x, kept, axis, keepdims, value)
 
@@ -297,38 +250,31 @@ cdef class Moment(Reduction):
         return as_value(self.weight * np.sum(terms, axis=self.axis, keepdims=self.keepdims))
 
 
-cdef class MomentEntry(Entry):
+cdef class MomentEntry(EntryOfOne):
     """As NumPy computes it, in the same order."""
 
     cdef bint root
 
     def __init__(self, function, bint root):
-        self.function = function
+        EntryOfOne.__init__(self, function, axis=None, keepdims=False, ddof=0)
         self.root = root
 
-    cdef object call(self, tuple args, dict kwargs):
+    cdef object recorded(self, Variable x, tuple options):
         cdef Moment node
         cdef Py_ssize_t count, divisor
-        cdef Variable x
-        cdef list options = [("axis", None), ("keepdims", False), ("ddof", 0)]
-        if not read_options(args, kwargs, options):
+        axis, keepdims, ddof = options
+        kept = kept_shape(x._value, axis, keepdims)
+        if kept is None or type(ddof) is not int:
             return NotImplemented
-        x = args[0]
-        axis, keepdims, ddof = options[0][1], options[1][1], options[2][1]
-        kept = kept_shape(x._value, axis)
-        if kept is None or type(ddof) is not int or type(keepdims) is not bool:
-            return NotImplemented
-        count = cnp.PyArray_SIZE(<cnp.ndarray>x._value)
-        for n in kept:
-            count //= n
+        count = count_in_one(x._value, kept)
         divisor = count - ddof
         if divisor <= 0:
             return NotImplemented
         node = Moment.__new__(Moment)
-        mean = DIVIDE.always(reduced(ADDITION, x._value, axis, True), count)
+        mean = DIVIDE.always(reduced(ADD, x._value, axis, True), count)
         node.deviations = SUBTRACT.always(x._value, mean)
         squares = MULTIPLY.always(node.deviations, node.deviations)
-        value = DIVIDE.always(reduced(ADDITION, squares, axis, keepdims), divisor)
+        value = DIVIDE.always(reduced(ADD, squares, axis, keepdims), divisor)
         if not is_plain(value):
             return NotImplemented
         node.finite = all_finite(value)
@@ -375,29 +321,22 @@ cdef class Norm(Reduction):
         return as_value(np.sum(terms, axis=self.axis, keepdims=self.keepdims) / self.divisor)
 
 
-cdef class NormEntry(Entry):
+cdef class NormEntry(EntryOfOne):
     """The 2-norm of all of an array, or along one axis."""
 
-    cdef object call(self, tuple args, dict kwargs):
+    cdef object recorded(self, Variable x, tuple options):
         cdef Norm node
-        cdef Variable x
-        cdef list options = [("ord", None), ("axis", None), ("keepdims", False)]
-        if not read_options(args, kwargs, options):
-            return NotImplemented
-        x = args[0]
-        order, axis, keepdims = options[0][1], options[1][1], options[2][1]
-        if type(keepdims) is not bool or (axis is not None and type(axis) is not int) or not (
+        order, axis, keepdims = options
+        kept = kept_shape(x._value, axis, keepdims)
+        if kept is None or (axis is not None and type(axis) is not int) or not (
                 order is None or (type(order) is int and order == 2
                                   and (axis is not None or cnp.PyArray_NDIM(<cnp.ndarray>x._value) == 1))):
-            return NotImplemented
-        kept = kept_shape(x._value, axis)
-        if kept is None:
             return NotImplemented
         square = sum_of_products(x._value, x._value) if axis is None and not keepdims else None
         if square is not None:
             square = np.asarray(square, x._value.dtype)
         else:
-            square = reduced(ADDITION, MULTIPLY.always(x._value, x._value), axis, keepdims)
+            square = reduced(ADD, MULTIPLY.always(x._value, x._value), axis, keepdims)
         if not finite(square):
             return NotImplemented  # NumPy says so in its own way
         value = as_value(np.sqrt(square))
@@ -441,21 +380,16 @@ cdef bint has_zeros(cnp.ndarray y):
     return False
 
 
-cdef class ProductEntry(Entry):
+cdef class ProductEntry(EntryOfOne):
     """Of numbers that are neither 0 nor so many that they seem to be."""
 
-    cdef object call(self, tuple args, dict kwargs):
+    cdef object recorded(self, Variable x, tuple options):
         cdef ProductOfAll node
-        cdef Variable x
-        cdef list options = [("axis", None), ("keepdims", False)]
-        if not read_options(args, kwargs, options):
+        axis, keepdims = options
+        kept = kept_shape(x._value, axis, keepdims)
+        if kept is None:
             return NotImplemented
-        x = args[0]
-        axis, keepdims = options[0][1], options[1][1]
-        kept = kept_shape(x._value, axis)
-        if kept is None or type(keepdims) is not bool:
-            return NotImplemented
-        value = reduced(MULTIPLICATION, x._value, axis, keepdims)
+        value = reduced(MULTIPLY, x._value, axis, keepdims)
         if not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value) or has_zeros(value) or not finite(value):
             return NotImplemented
         node = ProductOfAll.__new__(ProductOfAll)
@@ -482,21 +416,19 @@ cdef class Accumulation(LinearNode):
         return np.cumsum(x, axis=self.axis)
 
 
-cdef class CumsumEntry(Entry):
-    cdef object call(self, tuple args, dict kwargs):
+cdef class CumsumEntry(EntryOfOne):
+    cdef object recorded(self, Variable x, tuple options):
         cdef Accumulation node
-        cdef Variable x
-        cdef list options = [("axis", None)]
-        if not read_options(args, kwargs, options):
+        axis = options[0]
+        if not is_plain(x._value):
             return NotImplemented
-        x = args[0]
-        value = if_finite(accumulated(x._value, options[0][1], False))
+        value = if_finite(accumulated(x._value, axis, False))
         if value is None:
             return NotImplemented
         node = Accumulation.__new__(Accumulation)
         node.a = x.node
         node.shape = x._value.shape
-        node.axis = options[0][1]
+        node.axis = axis
         return record(x.node.trace, node, value)
 
 
@@ -526,23 +458,22 @@ cdef class LogOfSum(Reduction):
         return as_value(np.sum(terms, axis=self.axis, keepdims=True) / self.totals)
 
 
-cdef class LogOfSumEntry(Entry):
+cdef class LogOfSumEntry(EntryOfOne):
     """Of exponentials without factors; the axes stay."""
 
-    cdef object call(self, tuple args, dict kwargs):
+    cdef object recorded(self, Variable x, tuple options):
         cdef LogOfSum node
-        cdef Variable x
         cdef tuple found
-        if kwargs or len(args) != 4 or type(args[0]) is not Variable or args[1] is not None or args[3]:
+        factors, axis, signed = options
+        if factors is not None or signed:
             return NotImplemented
-        x = args[0]
-        kept = kept_shape(x._value, args[2]) if is_plain(x._value) else None
+        kept = kept_shape(x._value, axis, True)
         found = None if kept is None else exponentials(x._value, kept)
         if found is None:
             return NotImplemented
         node = LogOfSum.__new__(LogOfSum)
         node.e, node.totals, value = found
-        return node.finish(x, kept, args[2], True, value)
+        return node.finish(x, kept, axis, True, value)
 
 
 # -- y = exp x / Σ exp x, and its logarithm ------------------------------------------------------------------
@@ -583,21 +514,18 @@ cdef class Softmax(Reduction):
         return x_dot - self.total(self.y * x_dot) if self.logarithm else self.image(x_dot)
 
 
-cdef class SoftmaxEntry(Entry):
+cdef class SoftmaxEntry(EntryOfOne):
     cdef bint logarithm
 
     def __init__(self, function, bint logarithm):
-        self.function = function
+        EntryOfOne.__init__(self, function, axis=None)
         self.logarithm = logarithm
 
-    cdef object call(self, tuple args, dict kwargs):
+    cdef object recorded(self, Variable x, tuple options):
         cdef Softmax node
-        cdef Variable x
         cdef tuple found
-        if kwargs or len(args) != 2 or type(args[0]) is not Variable:
-            return NotImplemented
-        x = args[0]
-        kept = kept_shape(x._value, args[1]) if is_plain(x._value) else None
+        axis = options[0]
+        kept = kept_shape(x._value, axis, True)
         found = None if kept is None else exponentials(x._value, kept)
         if found is None:
             return NotImplemented
@@ -605,21 +533,22 @@ cdef class SoftmaxEntry(Entry):
         node.logarithm = self.logarithm
         node.y = normalized(found[0], found[1], kept)
         value = SUBTRACT.always(x._value, found[2]) if self.logarithm else node.y
-        return node.finish(x, kept, args[1], True, value)
+        return node.finish(x, kept, axis, True, value)
 
 
 def use_exponential_paths(log_of_sum, softmax, log_softmax):
     """Let these rules of lindiff.scipy.special be carried out here."""
-    log_of_sum.entry = LogOfSumEntry(log_of_sum)
+    log_of_sum.entry = LogOfSumEntry(log_of_sum, 3, factors=None, axis=None, signed=False)
     softmax.entry = SoftmaxEntry(softmax, False)
     log_softmax.entry = SoftmaxEntry(log_softmax, True)
 
 
 for function, entry in [
-    (np.sum, ReductionEntry(np.sum, ADDITION)), (np.mean, ReductionEntry(np.mean, ADDITION, averaging=True)),
+    (np.sum, ReductionEntry(np.sum, ADD)), (np.mean, ReductionEntry(np.mean, ADD, averaging=True)),
     (np.max, ReductionEntry(np.max, MAXIMUM)), (np.min, ReductionEntry(np.min, MINIMUM)),
     (np.var, MomentEntry(np.var, False)), (np.std, MomentEntry(np.std, True)),
-    (np.linalg.norm, NormEntry(np.linalg.norm)), (np.cumsum, CumsumEntry(np.cumsum)),
-    (np.prod, ProductEntry(np.prod)),
+    (np.linalg.norm, NormEntry(np.linalg.norm, ord=None, axis=None, keepdims=False)),
+    (np.cumsum, CumsumEntry(np.cumsum, axis=None)),
+    (np.prod, ProductEntry(np.prod, axis=None, keepdims=False)),
 ]:
     add_entry(function, entry)

@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 
 from lindiff.core.linear cimport ViewNode
 from lindiff.core.record cimport NodeOfMany, Pull, Push, Trace
-from lindiff.core.registry cimport Entry
+from lindiff.core.registry cimport Entry, EntryOfOne
 from lindiff.core.variable cimport Variable, View, constant_value, record, watch
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport empty
@@ -61,29 +61,28 @@ cdef bint is_reshape(object value, object x):
     )
 
 
-cdef class ReshapeEntry(Entry):
-    cdef object call(self, tuple args, dict kwargs):
-        if kwargs or len(args) != 2 or type(args[0]) is not Variable or args[1] is None:
-            return NotImplemented
-        return record_reshape(args[0], reshaped((<Variable>args[0])._value, args[1]))
+cdef class ReshapeEntry(EntryOfOne):
+    cdef object recorded(self, Variable x, tuple options):
+        shape = options[0]
+        return NotImplemented if shape is None else record_reshape(x, reshaped(x._value, shape))
 
 
-cdef class ExpandDimsEntry(Entry):
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Variable x
-        cdef tuple shape
-        cdef Py_ssize_t axis, axes
-        if kwargs or len(args) != 2 or type(args[0]) is not Variable or type(args[1]) is not int:
+cdef Py_ssize_t place_of(object axis, Py_ssize_t axes) except -2:
+    """The place of an axis that is counted from the end or the start; -1 where there is none."""
+    cdef Py_ssize_t place
+    if type(axis) is not int or not -axes <= axis < axes:
+        return -1  # NumPy's error
+    place = axis
+    return place + axes if place < 0 else place
+
+
+cdef class ExpandDimsEntry(EntryOfOne):
+    cdef object recorded(self, Variable x, tuple options):
+        cdef tuple shape = x._value.shape
+        cdef Py_ssize_t place = place_of(options[0], len(shape) + 1)
+        if place < 0:
             return NotImplemented
-        x = args[0]
-        shape = x._value.shape
-        axes = len(shape) + 1
-        axis = args[1]
-        if not -axes <= axis < axes:
-            return NotImplemented  # NumPy's error
-        if axis < 0:
-            axis += axes
-        return record_reshape(x, reshaped(x._value, shape[:axis] + (1,) + shape[axis:]))
+        return record_reshape(x, reshaped(x._value, shape[:place] + (1,) + shape[place:]))
 
 
 # -- y = xᵀ ----------------------------------------------------------------------------------------------
@@ -114,17 +113,14 @@ cdef tuple reversed_axes(object x):
     return tuple(range(x.ndim - 1, -1, -1))
 
 
-cdef class TransposeEntry(Entry):
-    cdef object call(self, tuple args, dict kwargs):
-        if kwargs or not 1 <= len(args) <= 2 or type(args[0]) is not Variable:
+cdef class TransposeEntry(EntryOfOne):
+    cdef object recorded(self, Variable x, tuple options):
+        order = options[0]
+        if order is None:
+            return transpose_of(x)
+        if type(order) is not tuple:
             return NotImplemented
-        if len(args) == 1 or args[1] is None:
-            return transpose_of(args[0])
-        if type(args[1]) is not tuple:
-            return NotImplemented
-        if args[1] == reversed_axes((<Variable>args[0])._value):
-            return transpose_of(args[0])
-        return record_permuted(args[0], list(args[1]))
+        return transpose_of(x) if order == reversed_axes(x._value) else record_permuted(x, list(order))
 
 
 # -- y = x with its axes in another order --------------------------------------------------------------------
@@ -167,12 +163,8 @@ cdef object record_permuted(Variable x, list order):
         return NotImplemented
     back = [-1] * axes
     for k in range(axes):
-        if type(order[k]) is not int or not -axes <= order[k] < axes:
-            return NotImplemented
-        axis = order[k]
-        if axis < 0:
-            axis += axes
-        if back[axis] >= 0:
+        axis = place_of(order[k], axes)
+        if axis < 0 or back[axis] >= 0:
             return NotImplemented
         order[k] = axis
         back[axis] = k
@@ -183,34 +175,21 @@ cdef object record_permuted(Variable x, list order):
     return record(x.node.trace, node, permuted(x._value, node.order))
 
 
-cdef class MoveEntry(Entry):
+cdef class MoveEntry(EntryOfOne):
     """One axis moved to the place of another, or exchanged with it."""
 
-    cdef bint exchanging
-
-    def __init__(self, function, bint exchanging):
-        self.function = function
-        self.exchanging = exchanging
-
-    cdef object call(self, tuple args, dict kwargs):
-        cdef Py_ssize_t axes, of, to
-        cdef list order
-        if kwargs or len(args) != 3 or type(args[0]) is not Variable or type(args[1]) is not int \
-                or type(args[2]) is not int:
+    cdef object recorded(self, Variable x, tuple options):
+        cdef Py_ssize_t axes = len(x._value.shape)
+        cdef Py_ssize_t of = place_of(options[0], axes), to = place_of(options[1], axes)
+        cdef list order = list(range(axes))
+        if of < 0 or to < 0:
             return NotImplemented
-        axes = len((<Variable>args[0])._value.shape)
-        of, to = args[1], args[2]
-        if not -axes <= of < axes or not -axes <= to < axes:
-            return NotImplemented  # NumPy's error
-        of += axes if of < 0 else 0
-        to += axes if to < 0 else 0
-        order = list(range(axes))
-        if self.exchanging:
+        if self.function is np.swapaxes:
             order[of], order[to] = to, of
         else:
             del order[of]
             order.insert(to, of)
-        return record_permuted(args[0], order)
+        return record_permuted(x, order)
 
 
 # -- y = parts side by side -------------------------------------------------------------------------------
@@ -299,8 +278,6 @@ cdef class JoinEntry(Entry):
                 or kwargs.get("dtype") is not None:
             return NotImplemented
         at = args[1] if len(args) == 2 else kwargs.get("axis", 0)
-        if type(at) is not int:
-            return NotImplemented
         for i, x in enumerate(args[0]):
             x = constant_value(x)
             if type(x) is Variable:
@@ -318,12 +295,10 @@ cdef class JoinEntry(Entry):
             shapes.append(x.shape)
         if trace is None:
             return NotImplemented
-        axis = at
         axes = len(shapes[0]) + self.stacking
+        axis = place_of(at, axes)
         if axis < 0:
-            axis += axes
-        if not 0 <= axis < axes:
-            return NotImplemented  # NumPy's error
+            return NotImplemented
         node = Join.__new__(Join)
         node.axis = axis
         if self.stacking:
@@ -348,9 +323,11 @@ cdef class JoinEntry(Entry):
 
 
 for function, entry in [
-    (np.reshape, ReshapeEntry(np.reshape)), (np.expand_dims, ExpandDimsEntry(np.expand_dims)),
-    (np.transpose, TransposeEntry(np.transpose)), (np.swapaxes, MoveEntry(np.swapaxes, True)),
-    (np.moveaxis, MoveEntry(np.moveaxis, False)), (np.concatenate, JoinEntry(np.concatenate, False)),
-    (np.stack, JoinEntry(np.stack, True)),
+    (np.reshape, ReshapeEntry(np.reshape, shape=None)),
+    (np.expand_dims, ExpandDimsEntry(np.expand_dims, axis=None)),
+    (np.transpose, TransposeEntry(np.transpose, axes=None)),
+    (np.swapaxes, MoveEntry(np.swapaxes, 2, axis1=None, axis2=None)),
+    (np.moveaxis, MoveEntry(np.moveaxis, 2, source=None, destination=None)),
+    (np.concatenate, JoinEntry(np.concatenate, False)), (np.stack, JoinEntry(np.stack, True)),
 ]:
     add_entry(function, entry)
