@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy._core.umath import clip as clip_ufunc  # what np.clip calls
+from numpy._core.umath import clip as clip_ufunc  # type: ignore[attr-defined]  # what np.clip calls
 
 from lindiff.core.arrays import foreign
 from lindiff.core.differential import Differential, Elementwise, Linear
