@@ -9,7 +9,7 @@ import pytest
 from scipy import special
 
 import lindiff as ld
-from lindiff.core.elementwise import elementwise_rules
+from lindiff.core.elementwise import elementwise_rule, elementwise_rules
 from lindiff.core.formula import read, some
 from lindiff.core.registry import full_name
 
@@ -332,3 +332,36 @@ def test_slope_of_a_power_of_zero(n: int, exponent: Any) -> None:
         with np.errstate(all="ignore"):
             tangent = ld.jvp(lambda v: np.float_power(v, exponent), (at,), (np.ones(at.shape),))[1]
         np.testing.assert_array_equal(tangent[known], 0)
+
+
+def half_tanh(x, y):
+    half_tanh.calls += 1
+    return 0.5 * (1 + np.tanh(x * y))
+
+
+def test_value_given_as_a_formula_is_carried_out_without_python():
+    step = elementwise_rule(
+        half_tanh,
+        lambda z, x, y: 2 * y * z * (1 - z),
+        lambda z, x, y: 2 * x * z * (1 - z),
+        value=lambda x, y: 0.5 * (1 + np.tanh(x * y)),
+    )
+    x, y = np.linspace(-2, 2, 7), np.linspace(1, 2, 7)
+    half_tanh.calls = 0
+    z, slopes = ld.value_and_grad(lambda x, y: np.sum(step(x, y)), argnums=(0, 1))(x, y)
+    assert half_tanh.calls == 0
+    s = half_tanh(x, y)
+    assert z == np.sum(s)
+    np.testing.assert_allclose(slopes, (2 * y * s * (1 - s), 2 * x * s * (1 - s)), rtol=1e-15)
+
+
+def test_value_of_one_argument_given_as_a_formula():
+    square = elementwise_rule(lambda x: 1 / 0, lambda _, x: 2 * x, value=lambda x: x * x)
+    np.testing.assert_array_equal(ld.grad(lambda x: np.sum(square(x)))(np.arange(3.0)), [0, 2, 4])
+
+
+def test_value_given_as_a_formula_that_cannot_be_read_is_called():
+    step = elementwise_rule(
+        lambda x: np.where(x > 0, x, 0.0), lambda _, x: np.greater(x, 0), value=lambda x: x if x.all() else 0
+    )
+    np.testing.assert_array_equal(ld.grad(lambda x: np.sum(step(x)))(np.array([-1.0, 2.0])), [0, 1])

@@ -26,7 +26,7 @@ from lindiff.core.differential cimport Differential, Elementwise, elementwise_of
 from lindiff.core.operands cimport Binary, by_operator, of_two, trace_of
 from lindiff.core.record cimport Pull, Push, Trace
 from lindiff.core.registry cimport Entry, Rule, handlers
-from lindiff.core.variable cimport Variable, as_value, kept_by, record
+from lindiff.core.variable cimport Variable, as_value, is_generic, kept_by, record
 from lindiff.kernels.elementwise cimport finite, has_shape_of
 from lindiff.kernels.loops cimport (
     KIND, KINDS, Loops, Operand, Program, apply, common_frame, common_kind, kind_of, place_of_kind,
@@ -54,7 +54,7 @@ cdef class ElementwiseRule(Rule):
         codes = [p.__code__ for p in partials if p is not None]
         self.of_value = all([takes_value_alone(code) for code in codes])
         self.of_arguments = all([code.co_varnames[0] == "_" for code in codes])
-        self.of_integers = any([set(types.partition("->")[0]) & set("bBhHiIlLqQ") and types[-1] in "fdgFDG"
+        self.of_integers = any([set(types.partition("->")[0]) & set("bBhHiIlLqQ") and types.endswith(tuple("fdgFDG"))
                                 for types in getattr(function, "types", ())])
         self.readable = partials
         self.partials = partials if self.of_value else tuple([of_all(p) for p in partials])
@@ -70,7 +70,7 @@ cdef class ElementwiseRule(Rule):
     cdef object as_computed_with(self, object x, object y):
         """An argument in the type that the function computes ``y`` with: squares of integers of few bits, or
         differences of unsigned ones, are others, and quotients of numbers of lower precision worse."""
-        if not cnp.PyArray_CheckExact(x) and not isinstance(x, np.generic) or x.dtype is y.dtype \
+        if not cnp.PyArray_CheckExact(x) and not is_generic(x) or x.dtype is y.dtype \
                 or y.dtype.kind not in "fc":
             return x
         if x.dtype.kind in "biu":
@@ -313,7 +313,8 @@ cdef class ElementwiseEntry(Entry):
                 self.read_formula(i, letters, &partials[i], programs, numbers)
             if self.rule.value is not None:
                 formula = self.rule.value
-                value = Program(*steps_of(lambda _, *args: formula(*args), letters, 1 + self.count))
+                assembled = steps_of(lambda _, *args: formula(*args), letters, 1 + self.count)
+                value = None if assembled is None else Program(*assembled)
         for i in range(min(self.count, 2)):
             for active in (1 << i, 3):
                 if partials[i].what == FORMULA:
@@ -448,11 +449,12 @@ cdef class ElementwiseEntry(Entry):
         """
         cdef Operand given[4]
         cdef Program program = self.values[node.place]
-        cdef cnp.ndarray frame = common_frame(x, y)
-        if not read_operand(x, node.kind, frame, &given[1]) \
-                or not read_operand(y, node.kind, frame, &given[2]) \
-                or not read_operand(node.w, node.kind, frame, &given[3]) \
-                or not is_finite(y) or not is_finite(node.w):
+        cdef cnp.ndarray frame = x if self.count == 1 else common_frame(x, y)
+        if not read_operand(x, node.kind, frame, &given[1]):
+            return None
+        if self.count > 1 and not (is_finite(y) and read_operand(y, node.kind, frame, &given[2])):
+            return None
+        if self.count > 2 and not (is_finite(node.w) and read_operand(node.w, node.kind, frame, &given[3])):
             return None
         value = program.run(given, frame)
         return value if finite(value) else None
@@ -557,7 +559,7 @@ cdef class ElementwiseEntry(Entry):
                 partial = formula(*[node.z, node.x, node.y, node.w][:1 + self.count])
         finally:
             unhush(token)
-        if isinstance(partial, (float, complex, int)) and not isinstance(partial, np.generic):
+        if isinstance(partial, (float, complex, int)) and not is_generic(partial):
             return partial
         partial = as_value(partial)
         if (node.kind == cnp.NPY_FLOAT or node.kind == cnp.NPY_CFLOAT) and cnp.PyArray_CheckExact(partial):

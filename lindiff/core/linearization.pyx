@@ -74,7 +74,7 @@ cdef tuple integers = (int, np.integer)
 cdef bint is_integer(object x):
     if cnp.PyArray_Check(x):
         return cnp.PyArray_ISINTEGER(<cnp.ndarray>x)
-    return type(x) is not float and type(x) is not Variable and isinstance(x, integers)
+    return type(x) is not float and type(x) is not Variable and issubclass(type(x), integers)
 
 
 cdef refuse_none_alone(list leaves, str what):

@@ -2,13 +2,9 @@
 
 cimport numpy as cnp
 
-from lindiff.core.variable cimport Variable
-
-import numpy as np
+from lindiff.core.variable cimport Variable, is_generic
 
 cnp.import_array()
-
-cdef tuple NUMPYS = (np.ndarray, np.generic)
 
 
 cpdef bint hides(object nested) except -1:
@@ -31,6 +27,6 @@ cpdef bint must_be_stacked(object nested) except -1:
         if isinstance(x, (list, tuple)):
             if must_be_stacked(x):
                 return True
-        elif hasattr(x, "shape") and not isinstance(x, NUMPYS):
+        elif hasattr(x, "shape") and not (cnp.PyArray_Check(x) or is_generic(x)):
             return True
     return False

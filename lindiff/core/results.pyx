@@ -9,7 +9,8 @@ cimport numpy as cnp
 import numpy as np
 
 from lindiff.core.variable cimport (
-    Variable, as_scalar_or_array, fix, in_order_of, in_own_memory, is_writable, owner_of, untraced, value_of,
+    Variable, as_scalar_or_array, fix, in_order_of, in_own_memory, is_generic, is_writable, owner_of, untraced,
+    value_of,
 )
 
 from lindiff.core import pytree
@@ -108,7 +109,7 @@ cdef object without_axes(object result, tuple args, int kind):
             result = as_scalar_or_array(result, False)
             fix(<Variable>result)
         return result
-    if isinstance(result, np.generic):
+    if is_generic(result):
         return untraced(result) if isinstance(result, np.inexact) else np.array(result)
     return result
 

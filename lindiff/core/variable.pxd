@@ -2,9 +2,18 @@
 
 cimport cython
 
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyObject_TypeCheck, PyTypeObject as TypeObject
 
 from lindiff.core.record cimport Node, Trace
+
+
+cdef extern from "numpy/arrayobject.h":
+    TypeObject PyGenericArrType_Type
+
+
+cdef inline bint is_generic(object x):
+    """Whether this is one of NumPy's scalars, whatever class it says to have."""
+    return PyObject_TypeCheck(x, &PyGenericArrType_Type)
 
 
 @cython.no_gc

@@ -167,7 +167,7 @@ cdef object as_value(object value):
         return value
     if type(value) is Variable:
         return constant_value(value)
-    if isinstance(value, (np.generic, float, complex, int)):
+    if isinstance(value, (float, complex, int)) or is_generic(value):
         return np.asarray(value)
     return value
 
@@ -343,7 +343,7 @@ cdef object untraced_result(object value):
     A scalar is NumPy's: nothing can be written into it.
     """
     value = constant_value(value)
-    if isinstance(value, np.generic):
+    if is_generic(value):
         return value
     if cnp.PyArray_CheckExact(value) and cnp.PyArray_NDIM(<cnp.ndarray>value) == 0 \
             and cnp.PyArray_BASE(<cnp.ndarray>value) == NULL:  # no view
@@ -759,7 +759,7 @@ cdef set known_subclasses = {np.memmap, np.recarray}
 
 def refuse_subclass(x, str what):
     """Refuse the arrays whose operators mean something else than an ndarray's."""
-    if type(x) is np.ndarray or type(x) in known_subclasses or not isinstance(x, np.ndarray):
+    if type(x) is np.ndarray or type(x) in known_subclasses or not cnp.PyArray_Check(x):
         return
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(
@@ -786,7 +786,7 @@ cdef Trace tape_of(Trace trace):
 cdef object of_its_library(object given, object like):
     """A number or a list as an array of the library of ``like``."""
     like = value_of(like)
-    return np.asarray(given) if isinstance(like, (np.ndarray, np.generic)) else np.asarray(given, like=like)
+    return np.asarray(given) if cnp.PyArray_Check(like) or is_generic(like) else np.asarray(given, like=like)
 
 
 cpdef str type_name(object x):
@@ -803,7 +803,7 @@ cdef object alike(object given, object like, str what, str like_what):
             and cnp.PyArray_SAMESHAPE(<cnp.ndarray>given, <cnp.ndarray>like):
         return given
     if type(given) is not Variable and (
-            not hasattr(given, "__array_function__") or isinstance(given, np.generic)):
+            not hasattr(given, "__array_function__") or is_generic(given)):
         given = np.asarray(given) if cnp.PyArray_Check(like) else of_its_library(given, like)
     refuse_subclass(given, f"the {what}")
     if cnp.PyArray_Check(given) != cnp.PyArray_Check(value_of(like)) and type(given) is not Variable:
@@ -831,7 +831,7 @@ def differentiable_array(x, str what="argument"):
     if type(x) is Variable:
         return x
     refuse_subclass(x, what)
-    if not hasattr(x, "__array_function__") or isinstance(x, np.generic):
+    if not hasattr(x, "__array_function__") or is_generic(x):
         given, x = x, np.asarray(x)
         if x.shape == () and x.dtype.kind not in "biufc":
             raise TypeError(f"{what} is or holds {no_number(given, what)}")
@@ -946,7 +946,7 @@ cdef inline bint is_operand(object x):
     """Whether an operator should take ``x`` rather than leave it to its own reflected method."""
     return (
         type(x) is Variable or cnp.PyArray_Check(x)
-        or isinstance(x, (int, float, complex, np.generic, list, tuple))
+        or isinstance(x, (int, float, complex, list, tuple)) or is_generic(x)
         or (getattr(x, "__array_ufunc__", None) is not None and type(x) is not Directions
             and not has_its_own_arithmetic(x))
         or is_array_alone(x)

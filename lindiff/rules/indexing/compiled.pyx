@@ -14,8 +14,8 @@ from lindiff.core.linear cimport LinearNode
 from lindiff.core.operands cimport trace_of
 from lindiff.core.record cimport Node, Pull, Push, Tangent, Trace, is_whole
 from lindiff.core.variable cimport (
-    Variable, array_in, as_value, constant_value, copies_parts, in_own_memory, is_shell, is_table, kept_by,
-    record, shares, watch, without_shells,
+    Variable, array_in, as_value, constant_value, copies_parts, in_own_memory, is_generic, is_shell, is_table,
+    kept_by, record, shares, watch, without_shells,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.loops cimport add_into
@@ -207,7 +207,7 @@ cdef class SetItem(Node):
             return 0
         if self.b is not None:
             part = y_bar[self.index]
-            if overwrite and (type(part) is Variable or not isinstance(part, np.generic)):
+            if overwrite and (type(part) is Variable or not is_generic(part)):
                 part = part.copy()
             if not is_basic(self.index) and has_repeats(self.index):
                 part = np.where(placed(last_written(self.index, self.shape), part), part, 0)
