@@ -54,8 +54,10 @@ cdef class ElementwiseRule(Rule):
         codes = [p.__code__ for p in partials if p is not None]
         self.of_value = all([takes_value_alone(code) for code in codes])
         self.of_arguments = all([code.co_varnames[0] == "_" for code in codes])
-        self.of_integers = any([set(types.partition("->")[0]) & set("bBhHiIlLqQ") and types.endswith(tuple("fdgFDG"))
-                                for types in getattr(function, "types", ())])
+        self.of_integers = any([
+            set(types.partition("->")[0]) & set("bBhHiIlLqQ") and types.endswith(tuple("fdgFDG"))
+            for types in getattr(function, "types", ())
+        ])
         self.readable = partials
         self.partials = partials if self.of_value else tuple([of_all(p) for p in partials])
 

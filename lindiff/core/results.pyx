@@ -9,8 +9,8 @@ cimport numpy as cnp
 import numpy as np
 
 from lindiff.core.variable cimport (
-    Variable, as_scalar_or_array, fix, in_order_of, in_own_memory, is_generic, is_writable, owner_of, untraced,
-    value_of,
+    Variable, as_scalar_or_array, fix, in_order_of, in_own_memory, is_generic, is_writable, owner_of,
+    untraced, value_of,
 )
 
 from lindiff.core import pytree
