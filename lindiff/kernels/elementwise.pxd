@@ -48,6 +48,7 @@ cdef object chosen(object y_bar, object of, bint wanted, bint overwrite)
 cdef object chain(object y_bar, object partial, bint overwrite_y_bar)
 cdef void chain_block(char *out, const char *g, const char *p, Py_ssize_t n, int kind,
                       bint conjugated) noexcept nogil
+cdef void chain_number(char *out, const char *g, const char *p, Py_ssize_t n, int kind) noexcept nogil
 cdef object chain_complex(object y_bar, object partial, bint conjugated)
 cdef object repeated(object y, tuple kept, tuple shape)
 cdef object shared_equally(object y_bar, object x, object y, tuple kept)

@@ -253,6 +253,14 @@ cdef void chain_block(char *out, const char *g, const char *p, Py_ssize_t n, int
         chain_complex_row[float](<float *>out, <float *>g, <float *>p, -1 if conjugated else 1, n)
 
 
+cdef void chain_number(char *out, const char *g, const char *p, Py_ssize_t n, int kind) noexcept nogil:
+    """The same for one real number p."""
+    if kind == cnp.NPY_DOUBLE:
+        chain_row[double](<double *>out, <double *>g, <double *>p, 0, n)
+    else:
+        chain_row[float](<float *>out, <float *>g, <float *>p, 0, n)
+
+
 cdef object chain_complex(object y_bar, object partial, bint conjugated):
     """``y_bar * partial``, or times its conjugate, with 0 * inf = 0, where one of them is complex.
 

@@ -63,6 +63,18 @@ cdef Loops DIVIDE
 cdef Loops NEGATIVE
 cdef Loops CONJUGATE
 
+cdef enum:
+    AXES = 8          # more of them are left to NumPy
+
+cdef struct Nest:
+    # Operands broadcast to one shape, and the result behind them; strides in bytes, 0 where one is repeated.
+    int axes
+    cnp.npy_intp shape[AXES]
+    cnp.npy_intp strides[3][AXES]
+    char *data[3]
+
+cdef void join_axes(const Nest *nest, int count, bint turned, Nest *joined) noexcept nogil
+cdef void walk(const Loop *loop, const Nest *nest, int count) noexcept nogil
 cdef bint find_loop(object function, int kind, Loop *loop)
 cdef int common_kind(object x, object y)
 cdef cnp.ndarray common_frame(object x, object y)

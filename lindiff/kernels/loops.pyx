@@ -22,7 +22,6 @@ cdef enum:
     GIVEN = 4         # the first registers of a program: the value and three arguments
     REGISTERS = 64
     DECISIONS = 32    # of a program, by masks
-    AXES = 8          # more of them are left to NumPy
 
 # Declared here: the members that NumPy's own declarations for Cython show change with its version.
 cdef extern from "numpy/ufuncobject.h":
@@ -211,14 +210,6 @@ cdef object apply(const Loop *loop, int count, object x, object y):
     return checked(loop, out, n)
 
 
-cdef struct Nest:
-    # Operands broadcast to one shape, and the result behind them; strides in bytes, 0 where one is repeated.
-    int axes
-    cnp.npy_intp shape[AXES]
-    cnp.npy_intp strides[3][AXES]
-    char *data[3]
-
-
 cdef inline bint broadcast_with(object x, Nest *nest):
     """Broadcast the shape of the nest with that of an operand; False where they do not fit."""
     cdef int k, more
@@ -275,7 +266,7 @@ cdef inline int layout(const Nest *nest, int place) noexcept nogil:
     return found
 
 
-cdef inline void join_axes(const Nest *nest, int count, bint turned, Nest *joined) noexcept nogil:
+cdef void join_axes(const Nest *nest, int count, bint turned, Nest *joined) noexcept nogil:
     """The same without axes of length 1, and with those as one through which all operands go by one step."""
     cdef int k, i, of, to = -1
     cdef bint goes_on

@@ -1,5 +1,14 @@
 """Products of two matrices or vectors, whatever their strides."""
 
+cdef struct Frame:
+    # A matrix, or a vector as row (left operand) or column (right operand); strides in elements.
+    void *data
+    Py_ssize_t rows
+    Py_ssize_t columns
+    Py_ssize_t row
+    Py_ssize_t column
+
+cdef void product_of(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil
 cdef object matmul(object x, object y)
 cdef object complex_matmul(object x, object y, bint adjoint_x, bint adjoint_y)
 cdef object add_product(object total, object x, object y, bint transpose_x, bint transpose_y)

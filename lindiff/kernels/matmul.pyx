@@ -20,15 +20,6 @@ ctypedef fused floating:
     double
 
 
-cdef struct Frame:
-    # A matrix, or a vector as row (left operand) or column (right operand); strides in elements.
-    void *data
-    Py_ssize_t rows
-    Py_ssize_t columns
-    Py_ssize_t row
-    Py_ssize_t column
-
-
 cdef inline void transpose(Frame *f) noexcept:
     f.rows, f.columns = f.columns, f.rows
     f.row, f.column = f.column, f.row
@@ -83,7 +74,7 @@ cdef inline void strided_product(floating *out, Py_ssize_t zr, Py_ssize_t zc, co
                 out[i * zr + j * zc] = total
 
 
-cdef inline void product_of(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil:
+cdef void product_of(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil:
     if kind == cnp.NPY_DOUBLE:
         strided_product[double](<double *>z.data, z.row, z.column, <double *>x.data, x.row, x.column,
                                 <double *>y.data, y.row, y.column, x.rows, x.columns, y.columns, onto)
