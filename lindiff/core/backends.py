@@ -1,5 +1,6 @@
 """Which kernels arrays have: NumPy's those of ``lindiff.kernels``, CuPy's those of ``lindiff_cuda``.
 
+Arrays of other libraries may bring their own in an attribute ``__lindiff_kernels__``.
 The choice is made here and nowhere else.  CuPy is never imported by us: who has an array of it has done so.
 """
 
@@ -32,7 +33,9 @@ def kernels(*arrays: Any, real: bool = False) -> Any:
         if cupy is not None and isinstance(array, cupy.ndarray):
             found = device_kernels()
         elif hasattr(array, "__array_function__"):
-            return None
+            found = getattr(array, "__lindiff_kernels__", None)
+            if found is None:
+                return None
     return found
 
 

@@ -150,6 +150,16 @@ cdef object quotient(object g, object y):
     return out if all_finite(out) else np.where(np.isnan(out) & np.equal(g, 0), 0.0, out)
 
 
+def product(g, partial, bint conjugated=False, bint overwrite=False):
+    """``g * partial``, or with the partial conjugated, where 0 · ∞ = 0: the kernel of plain arrays."""
+    return chain_product(g, partial, overwrite, conjugated)
+
+
+def quotient_of(g, y):
+    """``g / y`` with 0 / 0 = 0: the kernel of plain arrays."""
+    return quotient(g, y)
+
+
 cdef bint all_finite(object x) except -1:
     """Whether all elements are finite, asked to save work where they are.
 

@@ -68,6 +68,13 @@ cdef bint held_once(object y):
     )
 
 
+cdef inline bint is_without_axes(object x) except -1:
+    """Whether this is an array of NumPy's, or of a program, without axes: no number."""
+    if cnp.PyArray_CheckExact(x):
+        return cnp.PyArray_NDIM(<cnp.ndarray>x) == 0
+    return getattr(x, "__lindiff_without_axes__", False)
+
+
 cdef tuple integers = (int, np.integer)
 
 
@@ -133,9 +140,12 @@ cdef class Inputs:
         cdef Py_ssize_t i
         self.warn_of_integers(leaves)
         for i in range(len(leaves)):
-            if not cnp.PyArray_Check(self.originals[i]) and cnp.PyArray_CheckExact(leaves[i]) \
-                    and cnp.PyArray_NDIM(<cnp.ndarray>leaves[i]) == 0:
+            if not cnp.PyArray_Check(self.originals[i]) and is_without_axes(leaves[i]) \
+                    and not is_without_axes(self.originals[i]):
                 leaves[i] = leaves[i][()]
+            elif not cnp.PyArray_Check(leaves[i]) and is_without_axes(self.originals[i]) \
+                    and getattr(leaves[i], "__lindiff_without_axes__", None) is False:
+                leaves[i] = leaves[i][...]  # a number of a program
         return tuple(leaves) if self.unflatten is None else self.unflatten(leaves)
 
     cdef warn_of_integers(self, list leaves):
@@ -209,7 +219,7 @@ cdef class Outputs:
         """Leaves in the form of the function's result, 0-d arrays as NumPy scalars."""
         cdef Py_ssize_t i
         for i in range(len(leaves)):
-            if cnp.PyArray_CheckExact(leaves[i]) and cnp.PyArray_NDIM(<cnp.ndarray>leaves[i]) == 0:
+            if is_without_axes(leaves[i]):
                 leaves[i] = leaves[i][()]
         return leaves[0] if self.unflatten is None else self.unflatten(leaves)
 

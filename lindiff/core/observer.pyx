@@ -81,6 +81,11 @@ cdef class Step:
                 observer.see(self)
 
 
+def observing():
+    """Whether something sees the steps of this context."""
+    return bool(_observers.get())
+
+
 class Observer:
     """Sees the steps of this context while it is entered: ``with observer: ...``."""
 

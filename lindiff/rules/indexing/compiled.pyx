@@ -134,8 +134,10 @@ cdef class GetItem(LinearNode):
         elif type(x_bar) is Variable:
             x_bar[self.index] = x_bar[self.index] + y_bar
         else:
-            part = x_bar[self.index]
-            part += y_bar
+            part = total = x_bar[self.index]
+            total += y_bar
+            if total is not part:  # a number, not a view
+                x_bar[self.index] = total
         return 0
 
     cdef int pull_directions(self, Pull walk, object y_bar) except -1:
