@@ -22,6 +22,7 @@ from lindiff.core.pytree import tree_map
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.numpy._patch import patch_numpy
+from lindiff.programs.program import program
 from lindiff.seeing import draw, explain, nan_check
 from lindiff.transforms.checkpoint import checkpoint
 from lindiff.transforms.constants import stop_gradient
@@ -56,6 +57,7 @@ __all__ = [
     "linearize",
     "nan_check",
     "patch_numpy",
+    "program",
     "ravel",
     "rule",
     "statespace",

@@ -1,0 +1,1 @@
+"""Programs: what a function did, repeated without its Python code."""

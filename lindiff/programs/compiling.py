@@ -1,0 +1,204 @@
+"""From what is known of a function's runs to the machine that repeats them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.programs.machine import ByPython, Cell, Layout, Machine, Stretch, Unit
+from lindiff.programs.operands import Slot, leaves_of, replaced, same
+from lindiff.programs.preparing import Part, Room, prepare
+from lindiff.programs.recording import Form, Instruction, Leaving
+from lindiff.programs.tree import Branch
+
+__all__ = ["compiled"]
+
+_ALIGNED = 16
+
+
+def compiled(tree: Branch, arguments: int) -> Machine | None:
+    """The machine of a tree of runs whose first slots hold the arguments.
+
+    None where results share memory with each other or with arguments, which a machine does not repeat.
+    """
+    compilation = _Compilation(tree, arguments)
+    try:
+        start = compilation.stretch(tree, list(range(arguments)))
+    except _Shared:
+        return None
+    layout = Layout(compilation.forms, compilation.places, compilation.constants, compilation.arena)
+    views: dict[int, list[tuple[int, int]]] = {i: [] for i in range(arguments)}
+    for cell, (root, offset) in enumerate(compilation.roots):
+        if root < arguments and cell != root:
+            views[root].append((cell, offset))
+    return Machine(layout, [(i, i, views[i]) for i in range(arguments)], start)
+
+
+class _Shared(Exception):
+    """Results share memory."""
+
+
+class _Compilation:
+    """Cells by their numbers, for all branches: what is in them, and where they lie."""
+
+    def __init__(self, tree: Branch, arguments: int) -> None:
+        self.forms: list[Form] = []
+        self.places: list[int | None] = []  # in the arena
+        self.roots: list[tuple[int, int]] = []
+        self.constants: list[tuple[int, Any]] = []
+        self.arena = 0
+        self.objects: list[int] = []
+        self.made: set[int] = set()  # the same
+        self.rooms: dict[Room, int] = {}
+        for i in range(arguments):
+            form = tree.forms[i]
+            self.cell(form, self.room(form) if form.strides is None else None)
+
+    def cell(self, form: Form, place: int | None) -> Cell:
+        self.forms.append(form)
+        self.places.append(place)
+        self.roots.append((len(self.forms) - 1, 0))
+        return Cell(len(self.forms) - 1)
+
+    def room(self, form: Form) -> int:
+        """Where in the arena there is room for an array."""
+        place = self.arena
+        size = 16 if form.dtype is None else form.dtype.itemsize
+        if form.strides is not None:
+            size += sum(
+                (n - 1) * abs(step) for n, step in zip(form.shape, form.strides, strict=True) if n > 1
+            )
+        self.arena += -(-size // _ALIGNED) * _ALIGNED
+        return place
+
+    def view(self, root: int, offset: int, form: Form) -> Cell:
+        """A cell within the memory of another one, whose address is known before a run."""
+        place = self.places[root]
+        cell = self.cell(form, None if place is None else place + offset)
+        self.roots[cell] = (root, offset)
+        return cell
+
+    def stretch(self, branch: Branch, cells: list[int]) -> Stretch:
+        """What is done from a branch on; ``cells`` are those of the slots so far."""
+        steps: list[Any] = []
+        for step in branch.steps:
+            self.step(step, branch, cells, steps)
+        fork = branch.fork
+        if fork is None:
+            assert branch.result is not None
+            leaves = [Cell(cells[x]) if type(x) is Slot else x for x in branch.result.leaves]
+            self.refuse_shared(leaves)
+            return Stretch(
+                Unit(steps), None, leaves, branch.result.unflatten, self.objects, same, branch.confirmed
+            )
+        without = list(cells)  # where the fork raises, or gives nothing
+        if isinstance(fork, Leaving):
+            decides: Any = (fork.function, Cell(cells[fork.slot]))
+        else:
+            decides = self.by_python(fork, cells, self.results(fork, branch.child(None) or branch, cells))
+        stretch = Stretch(Unit(steps), decides, [], None, self.objects, same, branch.is_confirmed)
+        for outcome, following in branch.outcomes:
+            known = cells if outcome is None or isinstance(fork, Leaving) else without
+            stretch.outcomes.append((outcome, self.stretch(following, list(known))))
+        return stretch
+
+    def step(self, step: Instruction, branch: Branch, cells: list[int], steps: list[Any]) -> None:
+        operations = prepare(step, branch.forms, branch.roots)
+        if operations is not None and not self.lie_in_memory(step, branch, cells):
+            operations = None
+        if operations is None:
+            new = self.results(step, branch, cells)
+            steps.append(self.by_python(step, cells, new))
+            return
+        for slot in _slots(step.result):
+            if slot < len(cells):
+                continue
+            root, offset = branch.roots[slot]
+            form = branch.forms[slot]
+            if root == slot:
+                cells.append(self.cell(form, self.room(form)))
+            else:
+                of, before = self.roots[cells[root]]
+                cells.append(self.view(of, before + offset, form))
+        for prepared, operands in operations:
+            steps.append((prepared, [self.operand(x, cells) for x in operands]))
+
+    def lie_in_memory(self, step: Instruction, branch: Branch, cells: list[int]) -> bool:
+        """Whether the addresses of views that a step gives, and of parts that it takes, are known."""
+        return all(
+            root == slot or slot < len(cells) or self.has_address(cells[root])
+            for slot in _slots(step.result)
+            for root in [branch.roots[slot][0]]
+        ) and all(self.has_address(cells[slot]) for slot in _slots(step.args) if isinstance(slot, Slot))
+
+    def has_address(self, cell: int) -> bool:
+        """Whether a cell lies in the arena or in an argument."""
+        root = self.roots[cell][0]
+        return self.places[root] is not None or (
+            self.forms[root].strides is not None and root not in self.made
+        )
+
+    def operand(self, x: Any, cells: list[int]) -> int:
+        if type(x) is Slot:
+            return cells[x]
+        if isinstance(x, Part):
+            root, before = self.roots[cells[x.slot]]
+            return self.view(root, before + x.offset, self.forms[cells[x.slot]])
+        if isinstance(x, Room):
+            if x not in self.rooms:
+                room = Form(np.ndarray, np.dtype(np.uint8), (x.size,), (1,), True)
+                self.rooms[x] = self.cell(room, self.room(room))
+            return self.rooms[x]
+        cell = self.cell(Form(np.ndarray, x.dtype, x.shape, x.strides, True), None)
+        self.constants.append((cell, x))
+        return cell
+
+    def results(self, step: Instruction, branch: Branch, cells: list[int]) -> list[Cell]:
+        """Cells for what Python gives: arrays stay objects, numbers lie in the arena."""
+        new = []
+        for slot in _slots(step.result):
+            if slot < len(cells):
+                continue
+            form = branch.forms[slot]
+            number = form.strides is None and form.dtype is not None
+            cell = self.cell(form, self.room(form) if number else None)
+            if not number:
+                self.objects.append(cell)
+                self.made.add(cell)
+            cells.append(cell)
+            new.append(cell)
+        return new
+
+    def by_python(self, step: Instruction, cells: list[int], new: list[Cell]) -> ByPython:
+        def cell(x: Any) -> Any:
+            return Cell(cells[x]) if type(x) is Slot else x
+
+        made = set(new)
+
+        def place(x: Any) -> Any:
+            """Arguments that are given back are where they are."""
+            return (Cell(cells[x]) if cells[x] in made else ...) if type(x) is Slot else x
+
+        return ByPython(
+            step.function,
+            replaced(step.args, cell),
+            replaced(step.kwargs, cell),
+            replaced(step.result, place),
+        )
+
+    def refuse_shared(self, leaves: list[Any]) -> None:
+        """Raise where two results, or a result and an argument, have memory in common."""
+        roots: dict[int, Cell] = {}
+        for leaf in leaves:
+            if type(leaf) is not Cell or self.forms[leaf].strides is None:
+                continue
+            root = self.roots[leaf][0]
+            if roots.setdefault(root, leaf) != leaf:
+                raise _Shared
+            if root != leaf and self.places[root] is None:
+                raise _Shared
+
+
+def _slots(tree: Any) -> list[Slot]:
+    return [x for x in leaves_of(tree) if type(x) is Slot]

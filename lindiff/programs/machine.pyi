@@ -1,0 +1,55 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lindiff.programs.prepared import Prepared
+
+MISSED: object
+WARNED: object
+NOTHING: str
+
+class Cell(int): ...
+
+class ByPython:
+    function: Any
+    args: Any
+    kwargs: Any
+    result: Any
+    def __init__(self, function: Any, args: Any, kwargs: Any, result: Any) -> None: ...
+
+class Layout:
+    forms: list[Any]
+    idle: list[Any]
+    def __init__(
+        self, forms: list[Any], places: list[int | None], constants: list[tuple[int, Any]], arena: int
+    ) -> None: ...
+
+class Unit:
+    def __init__(self, steps: list[tuple[Prepared, list[int]] | ByPython]) -> None: ...
+
+class Stretch:
+    unit: Unit
+    fork: Any
+    outcomes: list[tuple[Any, Stretch]]
+    confirmed: bool
+    def __init__(
+        self,
+        unit: Unit,
+        fork: Any,
+        leaves: list[Any],
+        unflatten: Callable[[list[Any]], Any] | None,
+        objects: list[int],
+        same: Callable[[Any, Any], bool],
+        confirmed: bool,
+    ) -> None: ...
+
+class Machine:
+    def __init__(
+        self, layout: Layout, arguments: list[tuple[int, int, list[tuple[int, int]]]], start: Stretch
+    ) -> None: ...
+    def __call__(self, arrays: list[Any]) -> Any: ...
+
+def address(x: np.ndarray[Any, Any]) -> tuple[int, int, int]: ...
+def part_of(form: Any, index: Any) -> tuple[int, tuple[int, ...], tuple[int, ...]]: ...
+def warns() -> bool: ...

@@ -1,0 +1,464 @@
+"""Runs the steps of a program: one C call each where an operation is prepared, Python's where it is not.
+
+A :class:`Unit` is a list of steps that follow each other.  A :class:`Memory` holds what one run works on: the
+address of every cell, the arena in which results lie, and the objects of the steps that Python does.
+"""
+
+cimport cython
+cimport numpy as cnp
+
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
+
+from lindiff.programs.prepared cimport Prepared, Run
+
+import numpy as np
+
+cnp.import_array()
+
+cdef extern from "fenv.h":
+    int feclearexcept(int) nogil
+    int fetestexcept(int) nogil
+    int FE_DIVBYZERO
+    int FE_OVERFLOW
+    int FE_INVALID
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype descr, int nd, const cnp.npy_intp *dims,
+                                const cnp.npy_intp *strides, void *data, int flags, PyObject *obj)
+    PyTypeObject PyArray_Type
+    object PyArray_Scalar(void *data, cnp.dtype descr, object base)
+    void PyArray_ScalarAsCtype(object scalar, void *data)
+
+# A run that has taken a way that is not known, and one of which NumPy would say that numbers are not finite.
+MISSED = object()
+WARNED = object()
+
+cdef enum:
+    FAILED = -1
+    DONE = -2
+    AXES = 64
+    OPERANDS = 8     # of one prepared operation
+
+
+cdef object array_at(char *data, object form):
+    """An array, or a number, of this kind, dtype, shape and strides at an address."""
+    cdef cnp.npy_intp dims[AXES]
+    cdef cnp.npy_intp steps[AXES]
+    cdef int k, axes
+    cdef cnp.dtype dtype = form[1]
+    if form[3] is None:
+        return PyArray_Scalar(data, dtype, None)
+    axes = len(form[2])
+    for k in range(axes):
+        dims[k] = form[2][k]
+        steps[k] = form[3][k]
+    Py_INCREF(dtype)  # which the new array takes
+    return PyArray_NewFromDescr(&PyArray_Type, dtype, axes, dims, steps, data,
+                                cnp.NPY_ARRAY_WRITEABLE if form[4] else 0, NULL)
+
+
+def address(x):
+    """Where the first element of an array lies, and the bounds of its memory."""
+    cdef cnp.ndarray a = x
+    cdef char *low = cnp.PyArray_BYTES(a)
+    cdef char *high = low
+    cdef int k
+    for k in range(cnp.PyArray_NDIM(a)):
+        if cnp.PyArray_DIM(a, k) == 0:
+            return <size_t>low, <size_t>low, <size_t>low
+        if cnp.PyArray_STRIDE(a, k) > 0:
+            high += (cnp.PyArray_DIM(a, k) - 1) * cnp.PyArray_STRIDE(a, k)
+        else:
+            low += (cnp.PyArray_DIM(a, k) - 1) * cnp.PyArray_STRIDE(a, k)
+    return <size_t>cnp.PyArray_BYTES(a), <size_t>low, <size_t>high + cnp.PyArray_ITEMSIZE(a)
+
+
+def part_of(form, index):
+    """Where ``x[index]`` lies in an array of this form, for a basic index: bytes behind, shape, strides."""
+    cdef char *nowhere = <char *>4096  # is not read
+    readable = (*form[:4], False)
+    whole = array_at(nowhere, readable)
+    part = whole[(*index, ...) if isinstance(index, tuple) and Ellipsis not in index
+                 else index if isinstance(index, tuple) else (index, ...) if index is not Ellipsis else ...]
+    return cnp.PyArray_BYTES(<cnp.ndarray>part) - nowhere, part.shape, part.strides
+
+
+cdef class Layout:
+    """The cells of a program.
+
+    Parameters
+    ----------
+    forms : list of Form
+        Of every cell.
+    places : list of int or None
+        Where in the arena a cell lies.
+    constants : list of (cell, ndarray)
+    arena : int
+        Bytes.
+    """
+
+    cdef readonly list forms
+    cdef list places
+    cdef list constants
+    cdef Py_ssize_t arena
+    cdef readonly list idle
+
+    def __init__(self, list forms, list places, list constants, Py_ssize_t arena):
+        self.forms = forms
+        self.places = places
+        self.constants = constants
+        self.arena = arena
+        self.idle = []
+
+    cdef Memory memory(self):
+        return self.idle.pop() if self.idle else Memory(self)
+
+
+@cython.final
+cdef class Memory:
+    """What one run works on."""
+
+    cdef Layout layout
+    cdef char **cells
+    cdef char *arena
+    cdef list objects
+    cdef bint flagged    # something was not finite in an operation without Python
+
+    def __cinit__(self, Layout layout):
+        cdef Py_ssize_t i, count = len(layout.forms)
+        self.layout = layout
+        self.cells = <char **>PyMem_Calloc(count + 1, sizeof(char *))
+        self.arena = <char *>PyMem_Calloc(layout.arena + 64, 1)
+        if self.cells == NULL or self.arena == NULL:
+            raise MemoryError()
+        self.objects = [None] * count
+        for i in range(count):
+            if layout.places[i] is not None:
+                self.cells[i] = self.arena + <Py_ssize_t>layout.places[i]
+        for cell, x in layout.constants:
+            self.cells[<Py_ssize_t>cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
+
+    def __dealloc__(self):
+        PyMem_Free(self.cells)
+        PyMem_Free(self.arena)
+
+    cdef object value(self, Py_ssize_t cell):
+        """What is in a cell, for Python."""
+        x = self.objects[cell]
+        return array_at(self.cells[cell], self.layout.forms[cell]) if x is None else x
+
+    cdef int before_python(self) except -1:
+        """Python's own operations say themselves what is not finite."""
+        self.flagged = self.flagged or fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID) != 0
+        return 0
+
+    cdef bint take(self, Py_ssize_t cell, object x) except -1:
+        """Put what Python has made into a cell; False where it has another form."""
+        cdef object form = self.layout.forms[cell]
+        if type(x) is not form[0]:
+            return False
+        if form[3] is not None:
+            if x.dtype != form[1] or x.shape != form[2] or x.strides != form[3]:
+                return False
+            self.objects[cell] = x
+            self.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
+        elif form[1] is not None:
+            if self.layout.places[cell] is None or x.dtype != form[1]:
+                return False
+            PyArray_ScalarAsCtype(x, self.cells[cell])
+        else:
+            self.objects[cell] = x
+        return True
+
+
+cdef class ByPython:
+    """A step that Python does: ``function(*args, **kwargs)``, with `Cell` for what is in cells."""
+
+    cdef readonly object function
+    cdef readonly object args
+    cdef readonly object kwargs
+    cdef readonly object result
+
+    def __init__(self, function, args, kwargs, result):
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.result = result
+
+    cdef object value(self, Memory memory):
+        args = filled(self.args, memory)
+        return self.function(*args, **filled(self.kwargs, memory)) if self.kwargs else self.function(*args)
+
+    cdef bint run(self, Memory memory) except -1:
+        """Do it; False where it fails, or the result has another form."""
+        try:
+            value = self.value(memory)
+        except Exception:
+            return False
+        return put(self.result, value, memory)
+
+
+class Cell(int):
+    """The number of a cell."""
+
+    __slots__ = ()
+
+
+cdef object filled(object tree, Memory memory):
+    cdef type kind = type(tree)
+    if kind is Cell:
+        return memory.value(tree)
+    if kind is tuple:
+        return tuple([filled(part, memory) for part in <tuple>tree])
+    if kind is list:
+        return [filled(part, memory) for part in <list>tree]
+    if kind is dict:
+        return {name: filled(part, memory) for name, part in (<dict>tree).items()}
+    if kind is slice:
+        return slice(filled(tree.start, memory), filled(tree.stop, memory), filled(tree.step, memory))
+    if isinstance(tree, tuple) and hasattr(tree, "_make"):
+        return tree._make([filled(part, memory) for part in tree])
+    return tree
+
+
+cdef bint put(object place, object value, Memory memory) except -1:
+    cdef Py_ssize_t i
+    if type(place) is Cell:
+        return memory.take(place, value)
+    if isinstance(place, (tuple, list)):
+        if type(value) is not type(place) or len(value) != len(place):
+            return False
+        for i in range(len(place)):
+            if not put(place[i], value[i], memory):
+                return False
+        return True
+    return (place is None and value is None) or place is Ellipsis
+
+
+cdef struct Step:
+    Run run          # NULL for what Python does
+    const void *state
+    int first        # of its operands; else the number of the step of Python's, or of the fork
+    int count
+
+
+cdef class Unit:
+    """Steps that follow each other.
+
+    Parameters
+    ----------
+    steps : list
+        Of (Prepared, cells) and `ByPython`.
+    """
+
+    cdef Step *steps
+    cdef int *operands
+    cdef Py_ssize_t count
+    cdef list kept
+    cdef list python
+
+    def __cinit__(self, list steps):
+        cdef Py_ssize_t i, n = 0
+        cdef Prepared prepared
+        for step in steps:
+            n += len(step[1]) if type(step) is tuple else 0
+        self.count = len(steps)
+        self.steps = <Step *>PyMem_Calloc(self.count + 1, sizeof(Step))
+        self.operands = <int *>PyMem_Calloc(n + 1, sizeof(int))
+        if self.steps == NULL or self.operands == NULL:
+            raise MemoryError()
+        self.kept = steps
+        self.python = []
+        n = 0
+        for i in range(self.count):
+            step = steps[i]
+            if type(step) is tuple:
+                prepared = step[0]
+                self.steps[i].run = prepared.run
+                self.steps[i].state = prepared.state
+                self.steps[i].first = <int>n
+                self.steps[i].count = len(step[1])
+                if self.steps[i].count > OPERANDS:
+                    raise ValueError("an operation with too many operands")
+                for cell in step[1]:
+                    self.operands[n] = cell
+                    n += 1
+            else:
+                self.steps[i].first = <int>len(self.python)
+                self.python.append(step)
+
+    def __dealloc__(self):
+        PyMem_Free(self.steps)
+        PyMem_Free(self.operands)
+
+    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, char **cells) noexcept nogil:
+        """Carry out steps from ``at`` on; up to where it comes, or fails: then -1 - that."""
+        cdef char *x[OPERANDS]
+        cdef const Step *step
+        cdef int k
+        while at < self.count:
+            step = &self.steps[at]
+            if step.run == NULL:
+                return at
+            for k in range(step.count):
+                x[k] = cells[self.operands[step.first + k]]
+            if step.run(step.state, x) != 0:
+                return -1 - at
+            at += 1
+        return at
+
+    cdef int run(self, Memory memory) except -3:
+        """DONE, or FAILED."""
+        cdef Py_ssize_t at = 0
+        while True:
+            at = self.prepared_steps(at, memory.cells)
+            if at < 0:
+                return FAILED
+            if at >= self.count:
+                return DONE
+            memory.before_python()
+            if not (<ByPython>self.python[self.steps[at].first]).run(memory):
+                return FAILED
+            feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
+            at += 1
+
+
+cdef class Machine:
+    """A program that runs.
+
+    Parameters
+    ----------
+    layout : Layout
+    arguments : list of (place among the arguments, cell, views)
+        ``views`` are (cell, offset) that lie in it.
+    start : Stretch
+    """
+
+    cdef Layout layout
+    cdef list arguments
+    cdef object start
+
+    def __init__(self, Layout layout, list arguments, start):
+        self.layout = layout
+        self.arguments = arguments
+        self.start = start
+
+    def __call__(self, list arrays):
+        """The result, MISSED or WARNED."""
+        cdef Memory memory = self.layout.memory()
+        cdef Stretch stretch = self.start
+        cdef Py_ssize_t cell
+        for place, argument_cell, views in self.arguments:
+            cell = argument_cell
+            x = arrays[<Py_ssize_t>place]
+            if cnp.PyArray_CheckExact(x):
+                memory.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
+                memory.objects[cell] = x
+                for view, offset in views:
+                    memory.cells[<Py_ssize_t>view] = memory.cells[cell] + <Py_ssize_t>offset
+            else:
+                PyArray_ScalarAsCtype(x, memory.cells[cell])
+        memory.flagged = False
+        feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
+        while True:
+            if stretch.unit.run(memory) == FAILED:
+                return MISSED
+            if stretch.fork is None:
+                break
+            memory.before_python()
+            stretch = stretch.following(memory)
+            feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
+            if stretch is None or not stretch.confirmed:
+                return MISSED
+        memory.before_python()
+        if memory.flagged and warns():
+            return WARNED
+        result = stretch.results(memory)
+        for cell in stretch.objects:
+            memory.objects[cell] = None
+        for _, argument_cell, _ in self.arguments:
+            memory.objects[<Py_ssize_t>argument_cell] = None
+        self.layout.idle.append(memory)
+        return result
+
+
+def warns():
+    """Whether NumPy says something of what is not finite."""
+    return any([np.geterr()[kind] != "ignore" for kind in ("divide", "over", "invalid")])
+
+
+NOTHING = "nothing"  # what an operation gives where it might give an array
+
+
+cdef class Stretch:
+    """A unit, and what comes after it.
+
+    Parameters
+    ----------
+    unit : Unit
+    fork : None, (function, Cell), or ByPython
+        What decides how it goes on: a value that leaves, or whether the step raises.
+    outcomes : list of (outcome, Stretch)
+    leaves : list
+        Of the result: a `Cell`, or a constant.
+    unflatten : callable
+    objects : list of int
+        The cells that hold objects at the end.
+    confirmed : bool
+        There is an end behind it that two runs have come to.
+    """
+
+    cdef readonly Unit unit
+    cdef readonly object fork
+    cdef public list outcomes
+    cdef list leaves
+    cdef object unflatten
+    cdef list objects
+    cdef object same
+    cdef readonly bint confirmed
+
+    def __init__(self, unit, fork, leaves, unflatten, objects, same, bint confirmed):
+        self.confirmed = confirmed
+        self.unit = unit
+        self.fork = fork
+        self.outcomes = []
+        self.leaves = leaves
+        self.unflatten = unflatten
+        self.objects = objects
+        self.same = same
+
+    cdef Stretch following(self, Memory memory):
+        cdef ByPython step
+        if type(self.fork) is tuple:
+            return self.child(self.fork[0](memory.value(self.fork[1])))
+        step = self.fork
+        try:
+            value = step.value(memory)
+        except Exception as error:
+            return self.child(type(error))
+        if value is None:
+            return self.child(NOTHING)
+        return self.child(None) if put(step.result, value, memory) else None
+
+    cdef Stretch child(self, object outcome):
+        for known, stretch in self.outcomes:
+            if self.same(known, outcome):
+                return stretch
+        return None
+
+    cdef object results(self, Memory memory):
+        cdef list values = []
+        cdef dict made = {}
+        for leaf in self.leaves:
+            if type(leaf) is not Cell:
+                values.append(leaf.copy() if cnp.PyArray_CheckExact(leaf) else leaf)
+                continue
+            if leaf not in made:
+                x = memory.value(leaf)
+                if memory.objects[<Py_ssize_t>leaf] is None and cnp.PyArray_CheckExact(x):
+                    x = cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
+                made[leaf] = x
+            values.append(made[leaf])
+        return self.unflatten(values)

@@ -1,0 +1,572 @@
+"""Operations of a program that are carried out without Python: a C function each, and what it has to know.
+
+The shapes, strides and types of operands are fixed in a program.  What follows from them is found out once,
+when an operation is prepared; a run hands over the operands' addresses alone.  A run returns 0, or 1 where
+the operation cannot be carried out so with these numbers: a matrix is singular, an answer is another one.
+"""
+
+cimport numpy as cnp
+
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.object cimport PyObject
+from libc.string cimport memcpy, memset
+
+from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
+from lindiff.kernels.elementwise cimport chain_block, chain_number
+from lindiff.kernels.loops cimport AXES, Function, Loop, Nest, join_axes, walk
+from lindiff.kernels.lu cimport getrf_one, getrs_one
+from lindiff.kernels.matmul cimport Frame, product_of
+from lindiff.kernels.rowmajor cimport blas_int
+from lindiff.kernels.sizes cimport MATMUL_LOOPS, SINGLE_FACTORS
+from lindiff.kernels.triangles cimport find_unpaired, zero_pivot
+
+import numpy as np
+
+cnp.import_array()
+
+cdef extern from "numpy/ufuncobject.h":
+    ctypedef struct UFunc "PyUFuncObject":
+        int nin
+        int nout
+        int nargs
+        int ntypes
+        Function *functions
+        void **data
+        const char *types
+
+# Numbers that loops take here.
+cdef str KINDS = "?bBhHiIlLqQfdFD"
+
+
+cdef class Prepared:
+    """An operation with its operands' forms."""
+
+    def __dealloc__(self):
+        PyMem_Free(self.state)
+
+
+cdef Prepared prepared(Run run, const void *state, size_t size):
+    cdef Prepared made = Prepared.__new__(Prepared)
+    made.run = run
+    made.state = PyMem_Calloc(1, size)
+    if made.state == NULL:
+        raise MemoryError()
+    memcpy(made.state, state, size)
+    return made
+
+
+# -- elementwise -------------------------------------------------------------------------------------------
+
+cdef struct Vectors:
+    Function function
+    void *data
+    cnp.npy_intp n
+    cnp.npy_intp steps[3]
+
+
+cdef int run_vectors(const void *state, char **x) noexcept nogil:
+    cdef const Vectors *s = <const Vectors *>state
+    cdef char *args[3]
+    cdef cnp.npy_intp n = s.n
+    args[0] = x[0]
+    args[1] = x[1]
+    args[2] = x[2]
+    s.function(args, &n, s.steps, s.data)
+    return 0
+
+
+cdef struct Nested:
+    Loop loop
+    Nest nest
+    int count
+
+
+cdef int run_nested(const void *state, char **x) noexcept nogil:
+    cdef const Nested *s = <const Nested *>state
+    cdef Nest nest = s.nest
+    cdef int i
+    for i in range(s.count + 1):
+        nest.data[i] = x[i]
+    walk(&s.loop, &nest, s.count)
+    return 0
+
+
+cdef int loop_of(object function, str letters) except -2:
+    """The number of the loop for operands and result of these types; -1 where there is none."""
+    for i, types in enumerate(function.types):
+        if types.replace("->", "") == letters:
+            return i
+    return -1
+
+
+cdef bint fill_nest(Nest *nest, list forms) except -1:
+    """Broadcast operands to the shape of the last one, the result; False where it has too many axes."""
+    cdef int i, k, more
+    cdef tuple shape = forms[len(forms) - 1][0], own, strides
+    if len(shape) > AXES:
+        return False
+    nest.axes = len(shape)
+    for k in range(nest.axes):
+        nest.shape[k] = shape[k]
+    for i in range(len(forms)):
+        own, strides = forms[i]
+        more = nest.axes - len(own)
+        for k in range(nest.axes):
+            nest.strides[i][k] = 0 if k < more or own[k - more] == 1 else strides[k - more]
+    return True
+
+
+def elementwise(function, str letters, list forms, bint exact):
+    """A ufunc of one or two operands.
+
+    Parameters
+    ----------
+    function : ufunc
+    letters : str
+        Types of operands and result.
+    forms : list of (shape, strides)
+        Of operands and result.
+    exact : bool
+        The operation is one of those that IEEE fixes.
+
+    Returns
+    -------
+    Prepared or None
+    """
+    cdef UFunc *ufunc = <UFunc *><PyObject *>function
+    cdef Nested nested
+    cdef Nest nest
+    cdef Vectors vectors
+    cdef int i, count = len(forms) - 1, at = loop_of(function, letters)
+    cdef bint in_order
+    if at < 0 or ufunc.functions == NULL or set(letters) - set(KINDS):
+        return None
+    if not fill_nest(&nest, forms):
+        return None
+    for shape, _ in forms:
+        if 0 in shape:
+            return None
+    memset(&nested, 0, sizeof(nested))
+    join_axes(&nest, count, False, &nested.nest)
+    if nested.nest.axes <= 1:
+        in_order = True
+        memset(&vectors, 0, sizeof(vectors))
+        vectors.function = ufunc.functions[at]
+        vectors.data = ufunc.data[at]
+        vectors.n = nested.nest.shape[0] if nested.nest.axes else 1
+        for i in range(count + 1):
+            vectors.steps[i] = nested.nest.strides[i][0] if nested.nest.axes else 0
+            in_order = in_order and vectors.steps[i] >= 0
+        if exact or in_order:
+            return prepared(run_vectors, &vectors, sizeof(vectors))
+    if not exact:
+        return None
+    nested.count = count
+    nested.loop.function = ufunc.functions[at]
+    nested.loop.data = ufunc.data[at]
+    return prepared(run_nested, &nested, sizeof(nested))
+
+
+# -- copies ------------------------------------------------------------------------------------------------
+
+cdef struct Copy:
+    Nest nest    # the operand, then the result
+    int size
+
+
+cdef inline void copy_row(char *to, cnp.npy_intp to_step, const char *of, cnp.npy_intp step, cnp.npy_intp n,
+                          int size) noexcept nogil:
+    cdef cnp.npy_intp i
+    if step == size and to_step == size:
+        memcpy(to, of, n * size)
+    elif size == 8:
+        for i in range(n):
+            (<double *>(to + i * to_step))[0] = (<double *>(of + i * step))[0]
+    elif size == 4:
+        for i in range(n):
+            (<float *>(to + i * to_step))[0] = (<float *>(of + i * step))[0]
+    else:
+        for i in range(n):
+            memcpy(to + i * to_step, of + i * step, size)
+
+
+cdef int run_copy(const void *state, char **x) noexcept nogil:
+    cdef const Copy *s = <const Copy *>state
+    cdef const Nest *nest = &s.nest
+    cdef cnp.npy_intp at[AXES]
+    cdef char *of = x[0]
+    cdef char *to = x[1]
+    cdef int k, last = nest.axes - 1
+    if nest.axes == 0:
+        memcpy(to, of, s.size)
+        return 0
+    for k in range(nest.axes):
+        at[k] = 0
+    while True:
+        copy_row(to, nest.strides[1][last], of, nest.strides[0][last], nest.shape[last], s.size)
+        k = last - 1
+        while k >= 0:
+            at[k] += 1
+            of += nest.strides[0][k]
+            to += nest.strides[1][k]
+            if at[k] < nest.shape[k]:
+                break
+            of -= at[k] * nest.strides[0][k]
+            to -= at[k] * nest.strides[1][k]
+            at[k] = 0
+            k -= 1
+        if k < 0:
+            return 0
+
+
+def copy(int size, list forms):
+    """An operand, broadcast, written to the place of the result; ``forms`` as in `elementwise`."""
+    cdef Nest nest
+    cdef Copy state
+    for shape, _ in forms:
+        if 0 in shape:
+            return None
+    memset(&nest, 0, sizeof(nest))
+    memset(&state, 0, sizeof(state))
+    if not fill_nest(&nest, forms):
+        return None
+    join_axes(&nest, 1, False, &state.nest)
+    state.size = size
+    return prepared(run_copy, &state, sizeof(state))
+
+
+cdef struct Masked:
+    Nest nest    # mask, operand, result
+    int size
+
+
+cdef int run_masked(const void *state, char **x) noexcept nogil:
+    cdef const Masked *s = <const Masked *>state
+    cdef const Nest *nest = &s.nest
+    cdef cnp.npy_intp at[AXES]
+    cdef cnp.npy_intp i
+    cdef char *mask = x[0]
+    cdef char *of = x[1]
+    cdef char *to = x[2]
+    cdef int k, last = nest.axes - 1
+    if nest.axes == 0:
+        if mask[0]:
+            memcpy(to, of, s.size)
+        return 0
+    for k in range(nest.axes):
+        at[k] = 0
+    while True:
+        for i in range(nest.shape[last]):
+            if mask[i * nest.strides[0][last]]:
+                memcpy(to + i * nest.strides[2][last], of + i * nest.strides[1][last], s.size)
+        k = last - 1
+        while k >= 0:
+            at[k] += 1
+            mask += nest.strides[0][k]
+            of += nest.strides[1][k]
+            to += nest.strides[2][k]
+            if at[k] < nest.shape[k]:
+                break
+            mask -= at[k] * nest.strides[0][k]
+            of -= at[k] * nest.strides[1][k]
+            to -= at[k] * nest.strides[2][k]
+            at[k] = 0
+            k -= 1
+        if k < 0:
+            return 0
+
+
+def masked_copy(int size, list forms):
+    """An operand, broadcast, written to the result where a mask holds; forms of mask, operand, result."""
+    cdef Nest nest
+    cdef Masked state
+    for shape, _ in forms:
+        if 0 in shape:
+            return None
+    memset(&nest, 0, sizeof(nest))
+    memset(&state, 0, sizeof(state))
+    if not fill_nest(&nest, forms):
+        return None
+    join_axes(&nest, 2, False, &state.nest)
+    state.size = size
+    return prepared(run_masked, &state, sizeof(state))
+
+
+cdef struct Places:
+    cnp.npy_intp n
+    int size
+    bint gathers
+    cnp.npy_intp step       # of the other operand's elements
+    cnp.npy_intp at[1]      # bytes behind the first element; there are n
+
+
+cdef int run_places(const void *state, char **x) noexcept nogil:
+    cdef const Places *s = <const Places *>state
+    cdef const cnp.npy_intp *at = s.at
+    cdef cnp.npy_intp i
+    if s.gathers:
+        for i in range(s.n):
+            memcpy(x[1] + i * s.size, x[0] + at[i], s.size)
+    else:
+        for i in range(s.n):
+            memcpy(x[1] + at[i], x[0] + i * s.step, s.size)
+    return 0
+
+
+def places(int size, list offsets, bint gathers, Py_ssize_t step):
+    """Elements at fixed places: of the operand, in their order onto the result, or of the result.
+
+    ``offsets`` in bytes behind the first element; ``step`` from one element of the operand to the next where
+    those are written.
+    """
+    cdef Prepared made = Prepared.__new__(Prepared)
+    cdef Places *state
+    cdef Py_ssize_t i
+    made.run = run_places
+    made.state = PyMem_Calloc(1, sizeof(Places) + len(offsets) * sizeof(cnp.npy_intp))
+    if made.state == NULL:
+        raise MemoryError()
+    state = <Places *>made.state
+    state.n, state.size, state.gathers, state.step = len(offsets), size, gathers, step
+    for i in range(len(offsets)):
+        state.at[i] = offsets[i]
+    return made
+
+
+# -- reductions --------------------------------------------------------------------------------------------
+
+cdef struct Reduction:
+    Function function
+    void *data
+    cnp.npy_intp outer
+    cnp.npy_intp n
+    cnp.npy_intp inner
+    cnp.npy_intp size
+    bint from_zero
+
+
+cdef int run_reduction(const void *state, char **x) noexcept nogil:
+    """As ``reduce`` of ``lindiff.kernels.loops``."""
+    cdef const Reduction *s = <const Reduction *>state
+    cdef char *args[3]
+    cdef char *of = x[0]
+    cdef cnp.npy_intp steps[3]
+    cdef cnp.npy_intp _i, _k, one, inner = s.inner
+    args[0] = args[2] = x[1]
+    if s.from_zero:
+        memset(args[0], 0, s.outer * inner * s.size)
+    for _i in range(s.outer):
+        if not s.from_zero:
+            memcpy(args[0], of, inner * s.size)
+        args[1] = of if s.from_zero else of + inner * s.size
+        one = s.n if s.from_zero else s.n - 1
+        if inner == 1:
+            steps[0] = steps[2] = 0
+            steps[1] = s.size
+            s.function(args, &one, steps, s.data)
+        else:
+            steps[0] = steps[1] = steps[2] = s.size
+            for _k in range(one):
+                s.function(args, &inner, steps, s.data)
+                args[1] += inner * s.size
+        of += s.n * inner * s.size
+        args[0] += inner * s.size
+        args[2] = args[0]
+    return 0
+
+
+def reduction(function, str letter, tuple shape, object axis, int size):
+    """A ufunc's reduction of a C-contiguous operand along one axis, or all (None)."""
+    cdef UFunc *ufunc = <UFunc *><PyObject *>function
+    cdef Reduction state
+    cdef int at = loop_of(function, letter * 3), k
+    if at < 0 or 0 in shape or letter not in "fdFD":
+        return None
+    memset(&state, 0, sizeof(state))
+    state.function = ufunc.functions[at]
+    state.data = ufunc.data[at]
+    state.size = size
+    state.from_zero = function is np.add
+    state.outer = state.inner = state.n = 1
+    for k in range(len(shape)):
+        if axis is None or k == axis:
+            state.n *= shape[k]
+        elif k < axis:
+            state.outer *= shape[k]
+        else:
+            state.inner *= shape[k]
+    return prepared(run_reduction, &state, sizeof(state))
+
+
+# -- products of matrices ----------------------------------------------------------------------------------
+
+cdef struct Product:
+    Frame x
+    Frame y
+    Frame z
+    int kind
+
+
+cdef int run_product(const void *state, char **x) noexcept nogil:
+    cdef const Product *s = <const Product *>state
+    cdef Frame a = s.x, b = s.y, c = s.z
+    a.data = x[0]
+    b.data = x[1]
+    c.data = x[2]
+    product_of(&c, &a, &b, s.kind, False)
+    return 0
+
+
+cdef bint fill_frame(Frame *f, tuple form, Py_ssize_t size, bint vector_is_row) except -1:
+    shape, strides = form
+    if len(shape) == 2:
+        f.rows, f.columns = shape
+        f.row = strides[0] // size
+        f.column = strides[1] // size
+    elif len(shape) == 1:
+        f.rows = 1 if vector_is_row else shape[0]
+        f.columns = shape[0] if vector_is_row else 1
+        f.row = 0 if vector_is_row else strides[0] // size
+        f.column = strides[0] // size if vector_is_row else 0
+    else:
+        return False
+    for stride in strides:
+        if stride % size:
+            return False
+    return True
+
+
+def matrix_product(str letter, tuple x, tuple y, bint transpose_x=False, bint transpose_y=False):
+    """``x @ y`` of small real matrices and vectors, given by shape and strides; the result lies by rows."""
+    cdef Product s
+    cdef Py_ssize_t size = np.dtype(letter).itemsize
+    if letter not in "fd":
+        return None
+    memset(&s, 0, sizeof(s))
+    if not fill_frame(&s.x, x, size, True) or not fill_frame(&s.y, y, size, False):
+        return None
+    if transpose_x:
+        s.x.rows, s.x.columns = s.x.columns, s.x.rows
+        s.x.row, s.x.column = s.x.column, s.x.row
+    if transpose_y:
+        s.y.rows, s.y.columns = s.y.columns, s.y.rows
+        s.y.row, s.y.column = s.y.column, s.y.row
+    if s.x.columns != s.y.rows or not 0 < s.x.rows * s.x.columns * s.y.columns <= MATMUL_LOOPS:
+        return None
+    s.z.rows = s.x.rows
+    s.z.columns = s.z.row = s.y.columns
+    s.z.column = 1
+    s.kind = cnp.NPY_DOUBLE if letter == "d" else cnp.NPY_FLOAT
+    return prepared(run_product, &s, sizeof(s))
+
+
+# -- the chain rule ----------------------------------------------------------------------------------------
+
+cdef struct Chain:
+    cnp.npy_intp n
+    int kind
+    bint conjugated
+    bint by_number
+
+
+cdef int run_chain(const void *state, char **x) noexcept nogil:
+    cdef const Chain *s = <const Chain *>state
+    if s.by_number:
+        chain_number(x[2], x[0], x[1], s.n, s.kind)
+    else:
+        chain_block(x[2], x[0], x[1], s.n, s.kind, s.conjugated)
+    return 0
+
+
+def chain_product(str letter, Py_ssize_t n, bint conjugated, bint by_number):
+    """Products of a cotangent and a partial derivative, by rows or a real number, with 0 · ∞ = 0."""
+    cdef Chain s
+    if by_number and letter not in "fd":
+        return None
+    s.n, s.kind, s.conjugated, s.by_number = n, np.dtype(letter).num, conjugated, by_number
+    return prepared(run_chain, &s, sizeof(s))
+
+
+# -- factors of small matrices -----------------------------------------------------------------------------
+
+cdef struct Square:
+    blas_int n
+    blas_int k
+    bint single
+    bint lower
+    int transpose
+    int size
+
+
+cdef int run_potrf(const void *state, char **x) noexcept nogil:
+    cdef const Square *s = <const Square *>state
+    if x[1] != x[0]:
+        memcpy(x[1], x[0], s.n * s.n * s.size)
+    if s.single:
+        return potrf_one[float](s.lower, s.n, <float *>x[1], s.n) != 0
+    return potrf_one[double](s.lower, s.n, <double *>x[1], s.n) != 0
+
+
+cdef int run_potrf_pullback(const void *state, char **x) noexcept nogil:
+    cdef const Square *s = <const Square *>state
+    if x[2] != x[1]:
+        memcpy(x[2], x[1], s.n * s.n * s.size)
+    if s.single:
+        if zero_pivot[float](s.n, <float *>x[0], s.n) != 0:
+            return 1
+        potrf_pullback_one[float](s.lower, s.n, <float *>x[0], s.n, <float *>x[2], s.n)
+    else:
+        if zero_pivot[double](s.n, <double *>x[0], s.n) != 0:
+            return 1
+        potrf_pullback_one[double](s.lower, s.n, <double *>x[0], s.n, <double *>x[2], s.n)
+    return 0
+
+
+cdef int run_getrf(const void *state, char **x) noexcept nogil:
+    cdef const Square *s = <const Square *>state
+    if x[1] != x[0]:
+        memcpy(x[1], x[0], s.n * s.n * s.size)
+    if s.single:
+        getrf_one[float](s.n, <float *>x[1], s.n, <blas_int *>x[2])
+    else:
+        getrf_one[double](s.n, <double *>x[1], s.n, <blas_int *>x[2])
+    return 0
+
+
+cdef int run_getrs(const void *state, char **x) noexcept nogil:
+    """Operands are the factors, the exchanges, and B."""
+    cdef const Square *s = <const Square *>state
+    if x[3] != x[2]:
+        memcpy(x[3], x[2], s.n * s.k * s.size)
+    if s.single:
+        if zero_pivot[float](s.n, <float *>x[0], s.n) != 0:
+            return 1
+        getrs_one[float](s.transpose, s.n, s.k, <float *>x[0], s.n, <blas_int *>x[1], <float *>x[3], s.k)
+    else:
+        if zero_pivot[double](s.n, <double *>x[0], s.n) != 0:
+            return 1
+        getrs_one[double](s.transpose, s.n, s.k, <double *>x[0], s.n, <blas_int *>x[1], <double *>x[3], s.k)
+    return 0
+
+
+cdef int run_unpaired(const void *state, char **x) noexcept nogil:
+    """Whether some entry has no mirror image: then the answer is another one."""
+    cdef const Square *s = <const Square *>state
+    if s.single:
+        return find_unpaired[float](s.lower, True, s.n, <float *>x[0], s.n, NULL)
+    return find_unpaired[double](s.lower, True, s.n, <double *>x[0], s.n, NULL)
+
+
+cdef dict SQUARES = {"potrf": 0, "potrf_pullback": 1, "getrf": 2, "getrs": 3, "unpaired": 4}
+
+
+def of_square(str name, str letter, Py_ssize_t n, Py_ssize_t k, bint lower=True, int transpose=0):
+    """The kernel of this name for real matrices of a low order, by rows; ``k`` columns beside them."""
+    cdef Square s
+    cdef Run run[5]
+    if letter not in "fd" or not 0 < n <= SINGLE_FACTORS or not 0 <= k <= 4096:
+        return None
+    s.n, s.k, s.single, s.lower, s.transpose = <blas_int>n, <blas_int>k, letter == "f", lower, transpose
+    s.size = 4 if s.single else 8
+    run[0], run[1], run[2], run[3], run[4] = run_potrf, run_potrf_pullback, run_getrf, run_getrs, run_unpaired
+    return prepared(run[<int>SQUARES[name]], &s, sizeof(s))

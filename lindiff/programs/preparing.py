@@ -1,0 +1,588 @@
+"""Which operations of a program need no Python, and how they are prepared.
+
+:func:`prepare` knows the functions by their identity, and what they are called with by its form: shapes,
+types, strides.  What it does not know, Python does.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import lindiff.kernels
+from lindiff.core import chain
+from lindiff.programs import prepared
+from lindiff.programs.machine import part_of
+from lindiff.programs.operands import Slot
+from lindiff.programs.recorded import VIEWS, method
+from lindiff.programs.recording import Form, Instruction
+
+__all__ = ["Part", "Room", "prepare"]
+
+# The operations that IEEE's standard fixes to the last bit, and those of truth values.
+_EXACT = {
+    *(
+        np.add,
+        np.subtract,
+        np.multiply,
+        np.divide,
+        np.reciprocal,
+        np.square,
+        np.sqrt,
+        np.negative,
+        np.positive,
+    ),
+    *(np.absolute, np.fabs, np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
+    *(np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or, np.invert, np.isnan),
+    *(np.isfinite, np.isinf, np.sign, np.maximum, np.minimum, np.conjugate, np.floor, np.ceil, np.trunc),
+}
+# Up to so many elements, constant indices are turned into places.
+_PLACES = 4096
+# Up to so many elements, a reduction goes through them as NumPy's own does.
+_REDUCED = 2048
+
+
+class Part(NamedTuple):
+    """An operand that lies in the array of a slot, so many bytes behind its first element."""
+
+    slot: Slot
+    offset: int
+
+
+class Room:
+    """Memory that operations need between them, in bytes."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+
+Operand = Any  # a Slot, a Part, a Room, or a constant array
+Steps = list[tuple[Any, list[Operand]]]
+Forms = list[Form]
+
+
+def prepare(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+    """The prepared operations that a step consists of, with their operands; None where Python has to do it.
+
+    An empty list where there is nothing to do: a view of what is there.
+    """
+    if isinstance(step.function, np.ufunc):
+        return _ufunc(step, forms, roots)
+    found = _KNOWN.get(step.function) if _is_hashable(step.function) else _of_ufunc(step.function)
+    return None if found is None else found(step, forms, roots)
+
+
+def _is_hashable(function: Any) -> bool:
+    return not isinstance(getattr(function, "__self__", None), np.ufunc)
+
+
+def _of_ufunc(function: Any) -> Callable[[Instruction, Forms, Any], Steps | None] | None:
+    if function.__name__ != "reduce":
+        return None
+    return lambda step, forms, roots: _reduction(function.__self__, 0, step, forms)
+
+
+def _layout(form: Form) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return form.shape, form.strides or ()
+
+
+def _is_by_rows(form: Form) -> bool:
+    return form.strides is None or form.strides == _by_rows(form.shape, _dtype(form).itemsize)
+
+
+def _by_rows(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    strides = [size] * len(shape)
+    for k in range(len(shape) - 2, -1, -1):
+        strides[k] = strides[k + 1] * shape[k + 1]
+    return tuple(strides)
+
+
+def _dtype(form: Form) -> np.dtype[Any]:
+    assert form.dtype is not None
+    return form.dtype
+
+
+def _are_plain(*forms: Form) -> bool:
+    """Whether all are arrays or numbers of NumPy's, of native types."""
+    return all(form.dtype is not None and form.dtype.isnative for form in forms)
+
+
+# -- elementwise -------------------------------------------------------------------------------------------
+
+
+def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+    ufunc: Any = step.function
+    if ufunc.signature is not None:
+        return _matmul(step, forms, []) if ufunc is np.matmul else None
+    if ufunc.nout != 1 or len(step.args) != ufunc.nin or ufunc.nin > 2 or type(step.result) is not Slot:
+        return None
+    if step.kwargs and (set(step.kwargs) != {"out"} or step.kwargs["out"] != (step.result,)):
+        return None
+    result = forms[step.result]
+    types: list[Any] = []
+    for x in step.args:
+        if type(x) is Slot and _overlaps(x, step.result, forms, roots):
+            return None
+        if type(x) is Slot:
+            types.append(forms[x].dtype)
+        elif isinstance(x, (np.ndarray, np.generic)):
+            types.append(x.dtype)
+        elif type(x) in (int, float, complex):
+            types.append(type(x))
+        else:
+            return None
+    if any(kind is None for kind in types) or not _are_plain(result):
+        return None
+    try:
+        resolved = ufunc.resolve_dtypes((*types, None))
+    except TypeError:
+        return None
+    if resolved[-1] != result.dtype:
+        return None
+    operands: list[Operand] = []
+    layouts = []
+    for x, kind, dtype in zip(step.args, types, resolved, strict=False):
+        if type(x) is Slot:
+            if kind != dtype or not kind.isnative:
+                return None
+            operands.append(x)
+            layouts.append(_layout(forms[x]))
+        else:
+            constant = np.array(x, dtype)
+            operands.append(constant)
+            layouts.append((constant.shape, constant.strides))
+    letters = "".join(dtype.char for dtype in resolved)
+    made = prepared.elementwise(ufunc, letters, [*layouts, _layout(result)], ufunc in _EXACT)
+    return None if made is None else [(made, [*operands, step.result])]
+
+
+def _overlaps(x: Slot, result: Slot, forms: Forms, roots: list[tuple[Slot, int]]) -> bool:
+    """Whether a result is written into memory of an operand, and not each element onto its own."""
+    if roots[x][0] != roots[result][0]:
+        return False
+    return (roots[x], *_layout(forms[x])) != (roots[result], *_layout(forms[result]))
+
+
+def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+    """The chain rule's product."""
+    g, partial, conjugated, *_ = *step.args, False
+    if type(g) is not Slot or type(step.result) is not Slot or step.kwargs:
+        return None
+    of, result = forms[g], forms[step.result]
+    if not _are_plain(of, result) or of.dtype != result.dtype or not _is_by_rows(result):
+        return None
+    if of.shape != result.shape or 0 in of.shape:
+        return None
+    before: Steps = []
+    if not _is_by_rows(of):
+        before = [(prepared.copy(_dtype(of).itemsize, [_layout(of), _layout(result)]), [g, step.result])]
+        g = step.result
+    letter, n = _dtype(of).char, int(np.prod(of.shape))
+    if type(partial) in (float, int):
+        partial = np.array(float(partial), of.dtype)
+        by_number = True
+    elif type(partial) is Slot:
+        other = forms[partial]
+        if other.dtype != of.dtype or not _is_by_rows(other):
+            return None
+        by_number = other.shape == () != of.shape
+        if not by_number and other.shape != of.shape:
+            return None
+    else:
+        return None
+    if letter not in "fdFD":
+        return None
+    made = prepared.chain_product(letter, n, bool(conjugated), by_number)
+    return None if made is None else [*before, (made, [g, partial, step.result])]
+
+
+def _where(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+    if len(step.args) != 3 or step.kwargs or type(step.result) is not Slot:
+        return None
+    result = forms[step.result]
+    mask, *branches = step.args
+    if type(mask) is not Slot or forms[mask].dtype != np.bool_ or not _are_plain(result):
+        return None
+    operands: list[tuple[Operand, Any]] = []
+    for x in branches:
+        if type(x) is Slot:
+            if forms[x].dtype != result.dtype:
+                return None
+            operands.append((x, _layout(forms[x])))
+        elif type(x) in (int, float):
+            operands.append((np.array(x, result.dtype), ((), ())))
+        else:
+            return None
+    size = _dtype(result).itemsize
+    first = prepared.copy(size, [operands[1][1], _layout(result)])
+    second = prepared.masked_copy(size, [_layout(forms[mask]), operands[0][1], _layout(result)])
+    if first is None or second is None:
+        return None
+    return [(first, [operands[1][0], step.result]), (second, [mask, operands[0][0], step.result])]
+
+
+# -- reductions --------------------------------------------------------------------------------------------
+
+
+def _reducing(ufunc: np.ufunc) -> Callable[[Instruction, Forms, Any], Steps | None]:
+    return lambda step, forms, roots: _reduction(ufunc, None, step, forms)
+
+
+def _reduction(ufunc: np.ufunc, default: Any, step: Instruction, forms: Forms) -> Steps | None:
+    options = dict(step.kwargs)
+    axis = step.args[1] if len(step.args) == 2 else options.pop("axis", default)
+    options = {name: x for name, x in options.items() if x is not None and name != "keepdims"}
+    x = step.args[0]
+    if options or len(step.args) > 2 or type(x) is not Slot or type(step.result) is not Slot:
+        return None
+    of, result = forms[x], forms[step.result]
+    if (
+        not _are_plain(of, result)
+        or of.dtype != result.dtype
+        or not (_is_by_rows(of) and _is_by_rows(result))
+    ):
+        return None
+    axes = len(of.shape)
+    if axis is not None:
+        if type(axis) is not int or not -axes <= axis < axes:
+            return None
+        axis %= axes
+    if not 0 < np.prod(of.shape) <= _REDUCED:
+        return None
+    dtype = _dtype(of)
+    made = prepared.reduction(ufunc, dtype.char, of.shape, axis, dtype.itemsize)
+    return None if made is None else [(made, [x, step.result])]
+
+
+# -- views and copies --------------------------------------------------------------------------------------
+
+
+def _view(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+    """Nothing to do where the result is a view; else a copy in the order of the rows."""
+    if type(step.result) is not Slot:
+        return None
+    if roots[step.result][0] != step.result or step.result in _slots(step.args):
+        return []
+    x = step.args[0]
+    if type(x) is not Slot or forms[x].dtype != forms[step.result].dtype or not _are_plain(forms[x]):
+        return None
+    if step.kwargs or (step.function in _RAVELING and len(step.args) > 1):
+        return None  # another order
+    if any(isinstance(option, str) for option in step.args[1:]):
+        return None
+    of, result = forms[x], forms[step.result]
+    if not _is_by_rows(result) or np.prod(of.shape) != np.prod(result.shape) or step.function in _NO_COPIES:
+        return None
+    size = _dtype(of).itemsize
+    made = prepared.copy(size, [_layout(of), (of.shape, _by_rows(of.shape, size))])
+    return None if made is None else [(made, [x, step.result])]
+
+
+def _slots(args: tuple[Any, ...]) -> list[Any]:
+    return [x for x in args if type(x) is Slot]
+
+
+def _copy(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+    """A copy in any order of axes."""
+    x = step.args[0]
+    if type(x) is not Slot or type(step.result) is not Slot or step.result == x:
+        return None
+    of, result = forms[x], forms[step.result]
+    if not _are_plain(of, result) or of.dtype != result.dtype or of.shape != result.shape:
+        return None
+    if roots[step.result][0] != step.result:
+        return None
+    made = prepared.copy(_dtype(of).itemsize, [_layout(of), _layout(result)])
+    return None if made is None else [(made, [x, step.result])]
+
+
+def _is_basic(index: Any) -> bool:
+    if isinstance(index, tuple):
+        return all(_is_basic(part) for part in index)
+    if type(index) is slice:
+        return all(part is None or type(part) is int for part in (index.start, index.stop, index.step))
+    return index is None or index is Ellipsis or type(index) is int
+
+
+def _places(form: Form, index: Any) -> np.ndarray[Any, Any] | None:
+    """How many bytes behind the first element those lie that a constant index names, in its shape."""
+    if form.strides is None or np.prod(form.shape) > _PLACES:
+        return None
+    offsets = np.zeros(form.shape, np.intp)
+    for k, step in enumerate(form.strides):
+        offsets += (np.arange(form.shape[k]) * step).reshape((-1,) + (1,) * (len(form.shape) - k - 1))
+    return offsets[index]
+
+
+def _is_constant(index: Any) -> bool:
+    if isinstance(index, tuple):
+        return all(_is_constant(part) for part in index)
+    return _is_basic(index) or (isinstance(index, np.ndarray) and index.dtype.kind in "biu")
+
+
+def _getitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+    x, index = step.args
+    if type(x) is not Slot or type(step.result) is not Slot:
+        return None
+    if not _is_basic(index):
+        return _gathered(step, forms) if _is_constant(index) else None
+    if roots[step.result][0] != step.result:
+        return []
+    of, result = forms[x], forms[step.result]
+    if not _are_plain(of, result) or of.strides is None:
+        return None
+    offset, shape, strides = part_of(of, index)
+    made = prepared.copy(_dtype(of).itemsize, [(shape, strides), _layout(result)])
+    return None if made is None else [(made, [Part(x, offset), step.result])]
+
+
+def _gathered(step: Instruction, forms: Forms) -> Steps | None:
+    x, index = step.args
+    of, result = forms[x], forms[step.result]
+    at = _places(of, index)
+    if at is None or not _are_plain(of) or not _is_by_rows(result) or at.shape != result.shape:
+        return None
+    return [(prepared.places(_dtype(of).itemsize, at.ravel().tolist(), True, 0), [x, step.result])]
+
+
+def _scattered(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+    x, index, item = step.args
+    of = forms[x]
+    at = _places(of, index)
+    if at is None or not _are_plain(of) or not of.writeable or type(item) is not Slot:
+        return None
+    form = forms[item]
+    if (
+        form.dtype != of.dtype
+        or roots[item][0] == roots[x][0]
+        or (form.shape != at.shape and form.shape != ())
+    ):
+        return None
+    if not _is_by_rows(form) and len(form.shape) != 1:
+        return None
+    step_of_item = 0 if form.shape == () else form.strides[-1] if form.strides else 0
+    made = prepared.places(_dtype(of).itemsize, at.ravel().tolist(), False, step_of_item)
+    return [(made, [item, x])]
+
+
+def _setitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+    x, index, item = step.args
+    if type(x) is not Slot:
+        return None
+    if not _is_basic(index):
+        return _scattered(step, forms, roots) if _is_constant(index) else None
+    of = forms[x]
+    if not _are_plain(of) or of.strides is None or not of.writeable:
+        return None
+    offset, shape, strides = part_of(of, index)
+    if type(item) is Slot:
+        layout = _layout(forms[item])
+        if forms[item].dtype != of.dtype:
+            return None
+        if roots[item][0] == roots[x][0]:  # ``x[i] += y`` writes what is there already
+            there = (roots[x][0], roots[x][1] + offset), shape, strides
+            return [] if (roots[item], *layout) == there else None
+    elif type(item) in (int, float) and _dtype(of).kind == "f":
+        item, layout = np.array(item, of.dtype), ((), ())
+    else:
+        return None
+    if len(layout[0]) > len(shape):
+        return None
+    made = prepared.copy(_dtype(of).itemsize, [layout, (shape, strides)])
+    return None if made is None else [(made, [item, Part(x, offset)])]
+
+
+def _filled_with(number: int) -> Callable[[Instruction, Forms, Any], Steps | None]:
+    def steps(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+        if type(step.result) is not Slot or not _are_plain(forms[step.result]):
+            return None
+        result = forms[step.result]
+        dtype = _dtype(result)
+        if dtype.kind not in "biufc":
+            return None
+        made = prepared.copy(dtype.itemsize, [((), ()), _layout(result)])
+        return None if made is None else [(made, [np.array(number, dtype), step.result])]
+
+    return steps
+
+
+def _diag(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+    """The diagonal of a matrix, a view or a copy of it."""
+    x = step.args[0]
+    if type(x) is not Slot or len(forms[x].shape) != 2 or len(step.args) > 1 or step.kwargs:
+        return None
+    if roots[step.result][0] != step.result:
+        return []
+    of, result = forms[x], forms[step.result]
+    if not _are_plain(of, result) or of.strides is None:
+        return None
+    made = prepared.copy(_dtype(of).itemsize, [(result.shape, (sum(of.strides),)), _layout(result)])
+    return None if made is None else [(made, [x, step.result])]
+
+
+# -- matrices ----------------------------------------------------------------------------------------------
+
+
+def _matmul(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+    return _matrix_product(step, forms, False, False)
+
+
+def _gemm2(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+    options = dict(step.kwargs)
+    first, second = options.pop("transpose_a", False), options.pop("transpose_b", False)
+    if options or len(step.args) != 2:
+        return None
+    if any(type(x) is not Slot or len(forms[x].shape) != 2 for x in step.args):
+        return None
+    return _matrix_product(step, forms, bool(first), bool(second))
+
+
+def _matrix_product(step: Instruction, forms: Forms, first: bool, second: bool) -> Steps | None:
+    if len(step.args) != 2 or type(step.result) is not Slot:
+        return None
+    operands: list[Operand] = []
+    layouts = []
+    result = forms[step.result]
+    if not _are_plain(result) or not _is_by_rows(result):
+        return None
+    for x in step.args:
+        if type(x) is Slot:
+            if forms[x].dtype != result.dtype:
+                return None
+            operands.append(x)
+            layouts.append(_layout(forms[x]))
+        elif isinstance(x, np.ndarray) and x.dtype == result.dtype:
+            constant = np.array(x, order="C")
+            operands.append(constant)
+            layouts.append((constant.shape, constant.strides))
+        else:
+            return None
+    made = prepared.matrix_product(_dtype(result).char, layouts[0], layouts[1], first, second)
+    return None if made is None else [(made, [*operands, step.result])]
+
+
+def _cholesky(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+    if step.kwargs.get("upper"):
+        return None
+    return _of_square("potrf")(step._replace(kwargs={}), forms, roots)
+
+
+def _solve(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+    """``np.linalg.solve`` by the factors, which lie in a cell of their own."""
+    if step.kwargs or any(type(x) is not Slot for x in (*step.args, step.result)):
+        return None
+    A, B, X = (forms[x] for x in (*step.args, step.result))
+    if not _are_plain(A, B, X) or len(A.shape) != 2 or not (A.dtype == B.dtype == X.dtype):
+        return None
+    if len(B.shape) > 2 or B.shape != X.shape or not _is_by_rows(X) or A.strides is None or B.strides is None:
+        return None
+    n, k = A.shape[0], 1 if len(B.shape) == 1 else B.shape[1]
+    letter, size = _dtype(A).char, _dtype(A).itemsize
+    factor = prepared.of_square("getrf", letter, n, 0)
+    solve = prepared.of_square("getrs", letter, n, k)
+    if factor is None or solve is None:
+        return None
+    LU, piv = Room(n * n * size), Room(n * 4)
+    copy_A = prepared.copy(size, [_layout(A), (A.shape, _by_rows(A.shape, size))])
+    copy_B = prepared.copy(size, [_layout(B), _layout(X)])
+    X_ = step.result
+    return [
+        (copy_A, [step.args[0], LU]),
+        (factor, [LU, LU, piv]),
+        (copy_B, [step.args[1], X_]),
+        (solve, [LU, piv, X_, X_]),
+    ]
+
+
+def _of_square(name: str) -> Callable[[Instruction, Forms, Any], Steps | None]:
+    def steps(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+        arrays = _ARRAYS[name]
+        options = dict(zip(_OPTIONS[name], step.args[arrays:], strict=False)) | step.kwargs
+        options.pop("hermitian", None)
+        lower, transpose = options.pop("lower", True), options.pop("transpose", False)
+        results = () if step.result is None else step.result
+        results = results if isinstance(results, tuple) else (results,)
+        operands = [*step.args[:arrays], *results]
+        if name == "unpaired" and step.result is not None:
+            return None
+        options = {name: x for name, x in options.items() if not name.startswith("overwrite_")}
+        if options or any(type(x) is not Slot for x in operands):
+            return None
+        A = forms[step.args[0]]
+        if not all(_are_plain(forms[x]) for x in operands) or len(A.shape) != 2:
+            return None
+        before: Steps = []
+        if name in _OVERWRITING and not _is_by_rows(forms[operands[_OVERWRITING[name]]]):
+            i = _OVERWRITING[name]
+            of, to = forms[operands[i]], forms[results[0]]
+            if of.shape != to.shape or of.dtype != to.dtype:
+                return None
+            before = [
+                (prepared.copy(_dtype(of).itemsize, [_layout(of), _layout(to)]), [operands[i], results[0]])
+            ]
+            operands[i] = results[0]
+        if not all(_is_by_rows(forms[x]) for x in operands):
+            return None
+        others = [forms[x] for x in operands if _dtype(forms[x]).kind == "f"]
+        if any(form.dtype != A.dtype or len(form.shape) != 2 for form in others):
+            return None
+        k = forms[step.args[2]].shape[1] if name == "getrs" else 0
+        made = prepared.of_square(name, _dtype(A).char, A.shape[0], k, bool(lower), 1 if transpose else 0)
+        return None if made is None else [*before, (made, operands)]
+
+    return steps
+
+
+# Kernels whose result overwrites a copy of this operand.
+_ARRAYS = {"potrf": 1, "getrf": 1, "potrf_pullback": 2, "getrs": 3, "unpaired": 1}
+_OPTIONS = {
+    "potrf": ("lower", "overwrite_a"),
+    "getrf": ("overwrite_a",),
+    "potrf_pullback": ("lower", "overwrite_l_bar"),
+    "getrs": ("transpose", "overwrite_b"),
+    "unpaired": ("lower", "hermitian"),
+}
+_OVERWRITING = {"potrf": 0, "getrf": 0, "potrf_pullback": 1, "getrs": 2}
+
+_VIEWING = {
+    *(
+        np.swapaxes,
+        np.transpose,
+        np.moveaxis,
+        np.squeeze,
+        np.expand_dims,
+        np.broadcast_to,
+        np.diagonal,
+        np.real,
+    ),
+    *(method("transpose"), method("swapaxes"), method("squeeze"), method("diagonal"), *VIEWS.values()),
+}
+_RESHAPING = {np.reshape, np.ravel, method("reshape"), method("ravel"), method("flatten")}
+_RAVELING = {np.ravel, method("ravel"), method("flatten")}
+_NO_COPIES = _VIEWING
+
+_KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
+    **dict.fromkeys(_VIEWING | _RESHAPING, _view),
+    **dict.fromkeys((np.copy, method("copy"), method("__copy__")), _copy),
+    operator.getitem: _getitem,
+    operator.setitem: _setitem,
+    np.where: _where,
+    np.diag: _diag,
+    np.linalg.cholesky: _cholesky,
+    np.linalg.solve: _solve,
+    np.zeros_like: _filled_with(0),
+    np.ones_like: _filled_with(1),
+    **dict.fromkeys((np.sum, method("sum")), _reducing(np.add)),
+    **dict.fromkeys((np.max, method("max")), _reducing(np.maximum)),
+    **dict.fromkeys((np.min, method("min")), _reducing(np.minimum)),
+    chain.product: _product,
+    lindiff.kernels.gemm2: _gemm2,
+    lindiff.kernels.potrf: _of_square("potrf"),
+    lindiff.kernels.potrf_pullback: _of_square("potrf_pullback"),
+    lindiff.kernels.getrf: _of_square("getrf"),
+    lindiff.kernels.getrs: _of_square("getrs"),
+    lindiff.kernels.unpaired: _of_square("unpaired"),
+}

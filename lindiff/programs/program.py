@@ -1,0 +1,269 @@
+"""``ld.program``: a function whose runs are recorded, and then repeated without its Python code."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
+
+from lindiff.core import pytree
+from lindiff.core.observer import observing
+from lindiff.core.variable import Variable
+from lindiff.programs.compiling import compiled
+from lindiff.programs.machine import MISSED, WARNED
+from lindiff.programs.recorded import Recorded, recorded
+from lindiff.programs.recording import Leaving, Recording, Unrecordable, form_of
+from lindiff.programs.surroundings import Surroundings
+from lindiff.programs.tree import Branch, Result, run
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+__all__ = ["Program", "program"]
+
+# Recordings in a row of which none was of use, and ways in all, before the function runs as it did.
+_PATIENCE = 8
+_WAYS = 256
+
+# Results that are no arrays.
+_CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.dtype, type)
+
+
+class Known:
+    """What is known of the runs for arguments of one form."""
+
+    def __init__(self) -> None:
+        self.tree: Branch | None = None
+        self.machine: Any = None  # of the tree; False where it has none
+        self.surroundings: Surroundings | None = None
+        self.in_vain = 0
+        self.reason: str | None = None  # why it runs without a program
+
+    def forget(self) -> None:
+        self.tree = self.machine = self.surroundings = None
+
+    def run(self, arrays: list[Any]) -> Any:
+        """The result for these arguments; MISSED where no two runs have gone that way."""
+        tree, surroundings = self.tree, self.surroundings
+        if tree is None or surroundings is None or not tree.is_confirmed:
+            return MISSED
+        if not surroundings.unchanged():
+            self.forget()
+            return MISSED
+        machine = self.machine
+        if machine is None:
+            machine = self.machine = compiled(tree, len(arrays)) or False
+        return machine(arrays) if machine else run(tree, list(arrays))
+
+
+class Program(Generic[P, R]):
+    """A function as :func:`program` returns it."""
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        self._function = function
+        self._known: dict[Any, Known] = {}
+        self._lock = threading.RLock()
+        functools.update_wrapper(self, function)
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self._function,)
+
+    def __repr__(self) -> str:
+        return f"<program of {getattr(self._function, '__qualname__', self._function)}>"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        leaves, unflatten = pytree.flatten((args, kwargs))
+        key = _key(leaves, (args, kwargs))
+        if key is None or observing():
+            return self._function(*args, **kwargs)
+        known = self._known.get(key)
+        if known is None:
+            with self._lock:
+                known = self._known.setdefault(key, Known())
+        if known.reason is not None:
+            return self._function(*args, **kwargs)
+        arrays = [x for x in leaves if _is_array(x)]
+        result: Any = known.run(arrays)
+        if result is WARNED:  # NumPy says so at the function's own line
+            return self._function(*args, **kwargs)
+        if result is not MISSED:
+            known.in_vain = 0
+            return result
+        return self._record(known, leaves, unflatten, arrays)
+
+    def _record(self, known: Known, leaves: list[Any], unflatten: Any, arrays: list[Any]) -> R:
+        """Run the function, and learn what it does."""
+        recording = Recording()
+        before = [np.array(x, copy=True) for x in arrays]
+        inside = iter([recorded(recording, x, "an argument") for x in arrays])
+        args, kwargs = unflatten([next(inside) if _is_array(x) else x for x in leaves])
+        try:
+            outcome, result = _lowered(self._function(*args, **kwargs))
+        except (Unrecordable, Exception) as error:
+            recording.ended = True
+            _restore(arrays, before)
+            args, kwargs = unflatten(leaves)
+            outcome = self._function(*args, **kwargs)  # where it fails, with its own error
+            known.reason = str(error)
+            return outcome
+        finally:
+            recording.ended = True
+        if any(not _has_bytes(x, content) for x, content in zip(arrays, before, strict=True)):
+            known.reason = "it writes to its arguments"
+            return outcome
+        static = [x for x in leaves if not _is_array(x)]
+        with self._lock:
+            self._learn(known, recording, result, static)
+        return outcome
+
+    def _learn(self, known: Known, recording: Recording, result: Result, static: list[Any]) -> None:
+        known.in_vain += 1
+        known.machine = None
+        if known.surroundings is not None and not known.surroundings.unchanged():
+            known.forget()
+        if known.tree is None or known.surroundings is None:
+            known.tree = Branch(recording, 0, result)
+            known.surroundings = Surroundings(self._function, static)
+        else:
+            known.tree.add(recording, result)
+        known.surroundings.look_at_captured(recording.captured)
+        if known.in_vain > _PATIENCE or known.tree.ways > _WAYS:
+            self._give_up(known, recording)
+
+    def _give_up(self, known: Known, recording: Recording) -> None:
+        known.forget()
+        known.reason = "its runs differ"
+        line = next((step.line for step in recording.steps if isinstance(step, Leaving)), "?")
+        warnings.warn(
+            f"{self!r} goes another way nearly every time, after {_PATIENCE} recordings as well: it runs "
+            f"without a program from now on. It first looks at a value at {line}",
+            stacklevel=4,
+        )
+
+
+def _is_array(x: Any) -> bool:
+    return (type(x) is np.ndarray and not x.dtype.hasobject) or isinstance(x, np.generic)
+
+
+def _restore(arrays: list[Any], contents: list[Any]) -> None:
+    """Give arguments back what a run that is done again has written over."""
+    for x, content in zip(arrays, contents, strict=True):
+        if isinstance(x, np.ndarray) and not _has_bytes(x, content):
+            x[...] = content
+
+
+def _has_bytes(x: Any, content: Any) -> bool:
+    return bool(np.asarray(x).tobytes() == content.tobytes())
+
+
+def _key(leaves: list[Any], tree: Any) -> Any:
+    """What a program depends on besides the numbers in arrays; None where these arguments have none."""
+    parts: list[Any] = []
+    places: dict[int, int] = {}
+    found = False
+    for i, x in enumerate(leaves):
+        if _is_array(x):
+            found = True
+            parts.append((form_of(x), places.setdefault(id(x), i) if type(x) is np.ndarray else i))
+        elif type(x) in (Variable, Recorded) or isinstance(x, np.ndarray):
+            return None
+        else:
+            parts.append((type(x), repr(x) if isinstance(x, (float, complex)) else x))
+    if not found:
+        return None
+    parts.append(_structure(tree))
+    key = tuple(parts)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _structure(tree: Any) -> Any:
+    """What a tree is without its leaves; what it says to be constant is part of it."""
+    if not pytree.is_tree(tree):
+        return None
+    keys = pytree.keys(tree)
+    if type(tree) in (tuple, list, dict):
+        return type(tree), *[(key, _structure(pytree.item(tree, key))) for key in keys]
+    constant: tuple[Any, ...] = ()
+    if dataclasses.is_dataclass(tree):
+        constant = tuple(getattr(tree, f.name) for f in dataclasses.fields(tree) if f.name not in keys)
+    elif hasattr(tree, "_fields"):
+        constant = tuple(part for i, part in enumerate(tree) if i not in keys)
+    return type(tree), constant, *[(key, _structure(pytree.item(tree, key))) for key in keys]
+
+
+def _lowered(outcome: Any) -> tuple[Any, Result]:
+    """The result with plain arrays, and where they come from."""
+    leaves, unflatten = pytree.flatten(outcome)
+    for x in leaves:
+        if type(x) is not Recorded and not isinstance(x, (np.ndarray, np.generic, *_CONSTANTS)):
+            raise Unrecordable(f"a result that is a {type(x).__name__}")
+    slots = [x.slot if type(x) is Recorded else _own(x) for x in leaves]
+    plain = unflatten([x.array if type(x) is Recorded else x for x in leaves])
+    return plain, Result(_structure(outcome), slots, unflatten)
+
+
+def _own(x: Any) -> Any:
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def program(function: Callable[P, R]) -> Program[P, R]:
+    """Record what a function does, and repeat that without its Python code.
+
+    The first calls run the function and record its operations on the arrays that it is given.  Once a second
+    call has done the same ones, a machine without Python carries them out.  Where Python looks at a value
+    (``if x > 0``, ``float(x)``, ``range(n)``), a run goes on only if that is what it was in a recording;
+    otherwise the function itself runs, and one way more is known.  Results are the function's own, but for
+    the last bits of small products of matrices.
+
+    Parameters
+    ----------
+    function : callable
+        Of any nesting of arrays and other things.  It may be a transform, ``ld.value_and_grad(f)``.  What it
+        does besides its operations (prints, counters) happens in the first calls only.
+
+    Returns
+    -------
+    Program
+        The same function.  For every form of its arguments (structure, shapes, dtypes, memory layout, and
+        what is no array, numbers of Python's among it) it has a program of its own.  Given Variables, and
+        where it does what no program repeats (writes to its arguments, calls with functions as arguments,
+        results of unknown classes), the function runs as ever.
+
+    Raises
+    ------
+    Unrepeatable
+        In a second call, if the function does something else by itself: random numbers, counters, clocks.
+
+    Notes
+    -----
+    Globals, closures, defaults and attributes are constants of a program.  They are compared before each
+    run, and a change lets the function be recorded anew; what a function reads elsewhere (files, objects of C
+    code) is not seen.  A recording costs some ten times what the function does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lindiff as ld
+    >>> def nll(theta, y):
+    ...     z = (y - theta[0]) * np.exp(-theta[1])
+    ...     return np.sum(0.5 * z * z + theta[1])
+    >>> fast = ld.program(ld.value_and_grad(nll))
+    >>> theta, y = np.array([1.0, 0.0]), np.array([1.0, 2.0, 3.0])
+    >>> for _ in range(3):  # recorded twice, then repeated
+    ...     value, slope = fast(theta, y)
+    >>> float(value), slope
+    (2.5, array([-3., -2.]))
+    """
+    return Program(function)

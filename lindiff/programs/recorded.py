@@ -1,0 +1,384 @@
+"""Arrays that record what is done with them."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from lindiff.core import chain
+from lindiff.core.backends import kernels
+from lindiff.core.directions import Apart, Directions
+from lindiff.core.variable import Variable
+from lindiff.programs.operands import Slot, leaves_of, replaced
+from lindiff.programs.recording import Instruction, Leaving, Recording, Unrecordable, is_ours, line_of_user
+
+__all__ = ["VIEWS", "Recorded", "method", "record", "recorded"]
+
+# Attributes of an array that are arrays with its memory.
+VIEWS = {name: operator.attrgetter(name) for name in ("T", "mT", "real", "imag")}
+# Results that are no arrays, and leave the program.
+_KNOWN = (bool, int, float, complex, str, bytes, np.dtype, type)
+# What operations are given besides arrays.
+_CONSTANTS = (*_KNOWN, type(None), type(Ellipsis), type(np._NoValue))
+# What would show the memory itself.
+_MEMORY = {"flat", "data", "ctypes", "setflags", "resize", "tofile", "dump", "dumps", "getfield", "setfield"}
+
+
+class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array, or a number, of a function that is being recorded.
+
+    It speaks NumPy's protocols as an array of another library does.  Operations are carried out at once on
+    ``array`` and leave an instruction; what Python looks at leaves a guard.
+    """
+
+    __slots__ = ("__weakref__", "array", "recording", "slot")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, recording: Recording, slot: Slot, array: Any) -> None:
+        self.recording, self.slot, self.array = recording, slot, array
+
+    # -- what is known without the values ------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.shape(self.array)
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        raise Unrecordable("x.shape = ... changes an array in place: write x = x.reshape(...)")
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype if hasattr(self.array, "dtype") else np.dtype(type(self.array))
+
+    @property
+    def ndim(self) -> int:
+        return np.ndim(self.array)
+
+    @property
+    def size(self) -> int:
+        return int(np.size(self.array))
+
+    @property
+    def base(self) -> Any:
+        """None of an array that has all of its memory; of views, and of numbers, something else."""
+        return (
+            None if getattr(self.array, "base", ...) is None and isinstance(self.array, np.ndarray) else ...
+        )
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def __lindiff_without_axes__(self) -> bool:
+        return isinstance(self.array, np.ndarray) and self.array.ndim == 0
+
+    @property
+    def __lindiff_kernels__(self) -> Any:
+        """The kernels of the array, as instructions; None where it has none."""
+        found = kernels(self.array)
+        return None if found is None else _Kernels(found)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """For code that is neither NumPy's nor ours, the class of the array that it stands for."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_globals.get("__name__") in ("abc", "functools"):
+            frame = frame.f_back
+        return Recorded if is_ours(frame) else type(self.array)
+
+    # -- operations ----------------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(not _is_known(x) for x in inputs):
+            if any(type(x) is Recorded for x in kwargs.get("out", ())):
+                raise Unrecordable("what depends on a Variable is written into a constant")
+            return NotImplemented
+        return record(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if not all(issubclass(kind, (Recorded, np.ndarray)) for kind in types):
+            return NotImplemented
+        return record(function, args, kwargs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return record(operator.getitem, (self, index), {})
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        record(operator.setitem, (self, index, item), {})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if name in _MEMORY:
+            raise Unrecordable(f"x.{name} shows the memory of an array")
+        if name in VIEWS:
+            return record(VIEWS[name], (self,), {})
+        found = getattr(self.array, name)
+        if not callable(found):
+            return found
+        return lambda *args, **kwargs: record(method(name), (self, *args), kwargs)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, x: Any) -> bool:
+        return bool((self == x).any())
+
+    def __copy__(self) -> Any:
+        return record(method("copy"), (self,), {})
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return record(method("copy"), (self,), {})
+
+    def __reduce__(self) -> Any:
+        raise Unrecordable("an array is pickled")
+
+    # -- in place: numbers are not ---------------------------------------------------------------------------
+
+    def __iadd__(self, x: Any) -> Any:
+        return _in_place(np.add, self, x)
+
+    def __isub__(self, x: Any) -> Any:
+        return _in_place(np.subtract, self, x)
+
+    def __imul__(self, x: Any) -> Any:
+        return _in_place(np.multiply, self, x)
+
+    def __itruediv__(self, x: Any) -> Any:
+        return _in_place(np.true_divide, self, x)
+
+    def __ifloordiv__(self, x: Any) -> Any:
+        return _in_place(np.floor_divide, self, x)
+
+    def __imod__(self, x: Any) -> Any:
+        return _in_place(np.remainder, self, x)
+
+    def __ipow__(self, x: Any) -> Any:
+        return _in_place(np.power, self, x)
+
+    def __iand__(self, x: Any) -> Any:
+        return _in_place(np.bitwise_and, self, x)
+
+    def __ior__(self, x: Any) -> Any:
+        return _in_place(np.bitwise_or, self, x)
+
+    def __ixor__(self, x: Any) -> Any:
+        return _in_place(np.bitwise_xor, self, x)
+
+    # -- values that leave ---------------------------------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        return bool(self._leave(bool))
+
+    def __int__(self) -> int:
+        return int(self._leave(int))
+
+    def __index__(self) -> int:
+        return int(self._leave(operator.index))
+
+    def __float__(self) -> float:
+        return float(self._leave(float))
+
+    def __complex__(self) -> complex:
+        return complex(self._leave(complex))
+
+    def __round__(self, digits: Any = None) -> Any:
+        return record(round, (self,) if digits is None else (self, digits), {})
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        content = self._leave(np.array)
+        return content if dtype is None else content.astype(dtype, copy=False)
+
+    def item(self, *args: Any) -> Any:
+        return self.__array__().item(*args)
+
+    def tolist(self) -> Any:
+        return self.__array__().tolist()
+
+    def __repr__(self) -> str:
+        return repr(self.array if self.recording.ended else self._leave(np.array)[()])
+
+    def __str__(self) -> str:
+        return str(self._leave(np.array)[()])
+
+    def __format__(self, spec: str) -> str:
+        return format(self._leave(np.array)[()], spec)
+
+    def _leave(self, function: Callable[[Any], Any]) -> Any:
+        self.recording.refuse_ended(self.slot)
+        value = function(self.array)
+        self.recording.add(Leaving(function, self.slot, value, line_of_user()))
+        return value
+
+
+# What the chain rule calls of arrays of another library.
+_CHAIN = {"product": chain.product, "quotient": chain.quotient_of}
+
+
+class _Kernels:
+    """The kernels of a module, for Recorded arrays; nothing is overwritten."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        kernel = _CHAIN.get(name) or getattr(self._module, name)
+
+        def recording(*args: Any, **options: Any) -> Any:
+            return record(kernel, args, {k: v for k, v in options.items() if not k.startswith("overwrite_")})
+
+        return recording
+
+
+_METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def method(name: str) -> Callable[..., Any]:
+    """The method of an array as a function; always the same one."""
+    if name not in _METHODS:
+
+        def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+            return getattr(x, name)(*args, **kwargs)
+
+        call.__name__ = name
+        _METHODS.setdefault(name, call)
+    return _METHODS[name]
+
+
+def _in_place(ufunc: np.ufunc, x: Recorded, y: Any) -> Any:
+    return ufunc(x, y, out=(x,)) if isinstance(x.array, np.ndarray) else ufunc(x, y)
+
+
+def _is_known(x: Any) -> bool:
+    return isinstance(x, (Recorded, np.ndarray, np.generic)) or not hasattr(x, "__array_ufunc__")
+
+
+def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``function(*args, **kwargs)``; with Recorded arrays among these it leaves an instruction."""
+    given: list[Recorded] = []
+
+    def find(x: Any) -> Any:
+        if type(x) is Recorded:
+            given.append(x)
+        return x
+
+    replaced(args, find)
+    replaced(kwargs, find)
+    if not given:
+        return function(*args, **kwargs)
+    recording = given[0].recording
+
+    def slot_of(x: Any) -> Any:
+        return x.slot if type(x) is Recorded else constant(x, recording)
+
+    slots, named_slots = replaced(args, slot_of), replaced(kwargs, slot_of)
+    for x in given:
+        x.recording.refuse_ended(x.slot)
+        if x.recording is not recording:
+            raise Unrecordable("arrays of two programs have met")
+    line = line_of_user()
+    try:
+        value = function(*replaced(args, _plain), **replaced(kwargs, _plain))
+        refuse_written(function, args, kwargs, slots, named_slots)
+    except Exception as error:
+        recording.add(Instruction(function, slots, named_slots, None, type(error), line))
+        raise
+
+    leaving: list[Leaving] = []
+
+    def result_of(x: Any) -> Any:
+        if x is None:
+            return x
+        if isinstance(x, _KNOWN) and not isinstance(x, np.generic):
+            slot = recording.new_slot(x, line)
+            leaving.append(Leaving(itself, slot, x, line))
+            return Left(slot, x)
+        if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.hasobject:
+            raise Unrecordable(f"a result that is a {type(x).__name__}")
+        for argument in given:
+            if argument.array is x:
+                return argument
+        return recorded(recording, x, line, given)
+
+    result = replaced(value, result_of)
+    slots_of_result = replaced(result, lambda x: x.slot if type(x) in (Recorded, Left) else x)
+    recording.add(Instruction(function, slots, named_slots, slots_of_result, None, line))
+    for guard in leaving:
+        recording.add(guard)
+    return replaced(result, lambda x: x.value if type(x) is Left else x) if leaving else result
+
+
+# What writes into its first argument.
+_WRITERS = {
+    *(np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal, operator.setitem),
+}
+
+
+def refuse_written(function: Any, args: Any, kwargs: Any, slots: Any, named_slots: Any) -> None:
+    """Raise where an operation writes into an array that is no argument: nobody would see it change."""
+    out = kwargs.get("out")
+    written = list(out) if isinstance(out, tuple) else [out]
+    if (_is_hashable(function) and (function in _WRITERS)) or getattr(function, "__name__", "") == "at":
+        written += args[:1]
+    if (
+        any(isinstance(x, np.ndarray) for x in written)
+        or _are_written(args, slots)
+        or _are_written(kwargs, named_slots)
+    ):
+        raise Unrecordable("it writes into an array that is no argument")
+
+
+def _is_hashable(function: Any) -> bool:
+    return not isinstance(getattr(function, "__self__", None), np.ufunc)
+
+
+def _are_written(now: Any, before: Any) -> bool:
+    """Whether an array among operands is another one than its copy."""
+    return any(
+        type(x) is np.ndarray and x.tobytes() != y.tobytes()
+        for x, y in zip(leaves_of(now), leaves_of(before), strict=True)
+    )
+
+
+class Left:
+    """What an operation has given that is no array."""
+
+    __slots__ = ("slot", "value")
+
+    def __init__(self, slot: Slot, value: Any) -> None:
+        self.slot, self.value = slot, value
+
+
+def itself(x: Any) -> Any:
+    return x
+
+
+def _plain(x: Any) -> Any:
+    return x.array if type(x) is Recorded else x
+
+
+def constant(x: Any, recording: Recording) -> Any:
+    """What an operation is given beside Recorded arrays."""
+    if isinstance(x, np.ndarray):
+        if x.dtype.hasobject:
+            raise Unrecordable("an array of objects")
+        return recording.constant(x)
+    if isinstance(x, (np.generic, *_CONSTANTS)):
+        return x
+    if type(x) is Directions:
+        raise Apart
+    if type(x) is Variable:
+        raise Unrecordable("what depends on a Variable is written into a constant")
+    raise Unrecordable(f"an operation with a {type(x).__name__}")
+
+
+def recorded(recording: Recording, array: Any, line: str, given: Iterable[Recorded] = ()) -> Recorded:
+    """A new array of a recording, which may be a view of one of those ``given``."""
+    return Recorded(recording, recording.new_slot(array, line, [x.slot for x in given]), array)

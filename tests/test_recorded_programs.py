@@ -1,0 +1,652 @@
+"""``ld.program``: what it repeats, what it sees, and when it leaves the function alone."""
+
+import gc
+import pickle
+import threading
+import warnings
+import weakref
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+from lindiff.programs.tree import Unrepeatable
+
+
+def calls(function):
+    """The function, which counts how often its Python code runs."""
+
+    def counted(*args, **kwargs):
+        counted.count += 1
+        return function(*args, **kwargs)
+
+    counted.count = 0
+    return counted
+
+
+def agree(function, *inputs, recordings=None):
+    """Check a program of ``function`` beside it on inputs that are each given three times."""
+    counted = calls(function)
+    fast = ld.program(counted)
+    for args in [x for x in inputs for _ in range(3)]:
+        expected, result = function(*args), fast(*args)
+        assert type(expected) is type(result)
+        np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-300)
+    if recordings is not None:
+        assert counted.count == recordings
+    return fast
+
+
+X = np.array([0.5, -1.0, 2.0, 0.25])
+
+
+# -- what is repeated --------------------------------------------------------------------------------------
+
+
+def test_runs_without_python_from_the_third_call_on():
+    agree(lambda x: np.sin(x) * x + 1, (X,), (X + 1,), (-X,), recordings=2)
+
+
+def test_a_branch_is_recorded_when_it_is_met():
+    agree(lambda x: np.sin(x) if np.sum(x) > 0 else x - 1, (X,), (-X,), (2 * X,), recordings=4)
+
+
+def test_a_loop_whose_length_depends_on_data():
+    def halved(x):
+        while np.sum(x * x) > 1:
+            x = x / 2
+        return x
+
+    agree(halved, (X,), (10 * X,), (0.1 * X,), (9 * X,), recordings=6)
+
+
+def test_an_early_return():
+    agree(lambda x: x if (x > 0).all() else -x, (X,), (np.abs(X),), recordings=4)
+
+
+def test_a_size_that_is_a_value():
+    agree(lambda x: x[: int(abs(x[0]))] * 2, (X + 2,), (X + 1,), (X + 2.25,), recordings=4)
+
+
+def test_masks_orders_and_places_are_data():
+    def f(x, y):
+        y = np.where(x > 0, x, y)
+        z = y[np.argsort(x)]
+        z = z.copy()
+        z[np.argmax(x)] = 0
+        return z + np.sort(x)
+
+    rng = np.random.default_rng(0)
+    agree(f, *[tuple(rng.normal(size=(2, 5))) for _ in range(4)], recordings=2)
+
+
+def test_results_whose_shape_depends_on_data():
+    agree(lambda x: x[x > 0], (X,), (-X,), (np.abs(X),))
+
+
+def test_writes_and_views():
+    def f(x):
+        y = x.copy()
+        z = y[1:]
+        z *= 2
+        y[0] = z[0]
+        z[::2] += y[:2]
+        row = y.reshape(2, 2)[0]
+        row[:] = row[::-1]
+        return y
+
+    agree(f, (X,), (X + 1,), recordings=2)
+
+
+def test_numbers_are_not_changed_in_place():
+    def f(x):
+        s = x[0]
+        s += x[1]
+        t = np.sum(x)
+        t *= s
+        return t + x[0]
+
+    agree(f, (X,), (X + 1,), recordings=2)
+
+
+def test_an_exception_that_the_function_catches():
+    def f(A):
+        try:
+            return np.linalg.cholesky(A)
+        except np.linalg.LinAlgError:
+            return np.linalg.cholesky(A + 9 * np.eye(2))
+
+    definite, indefinite = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
+    agree(f, (definite,), (indefinite,), (2 * definite,), recordings=4)
+    agree(f, (indefinite,), (definite,), (2 * indefinite,), recordings=4)
+
+
+def test_an_exception_of_a_run_is_the_function_s_own():
+    f = ld.program(lambda A, b: np.linalg.solve(A, b))
+    A, b = np.eye(3) + 1, np.arange(3.0)
+    for _ in range(3):
+        np.testing.assert_allclose(f(A, b), np.linalg.solve(A, b), rtol=1e-14)
+    for _ in range(2):
+        with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+            f(np.zeros((3, 3)), b)
+        np.testing.assert_allclose(f(A, b), np.linalg.solve(A, b), rtol=1e-14)
+
+
+def test_trees_of_arguments_and_results():
+    def f(params, *, scale):
+        return {
+            "sum": params["w"] + params["b"][0] * scale,
+            "more": (params["b"], [np.sum(params["w"])], "name"),
+        }
+
+    fast = ld.program(f)
+    for k in range(4):
+        params = {"w": X + k, "b": [X * k]}
+        result = fast(params, scale=2.0)
+        expected = f(params, scale=2.0)
+        np.testing.assert_array_equal(result["sum"], expected["sum"])
+        assert result["more"][0][0] is params["b"][0]
+        assert result["more"][1] == expected["more"][1]
+        assert type(result["more"][1][0]) is np.float64
+        assert result["more"][2] == "name"
+
+
+def test_results_that_share_memory_do_so_in_a_run():
+    def f(x):
+        y = x * 2
+        return y, y[1:]
+
+    fast = ld.program(f)
+    for _ in range(4):
+        y, z = fast(X)
+        z[0] = 7
+        assert y[1] == 7
+
+
+def test_a_result_that_is_a_view_of_an_argument():
+    fast = ld.program(lambda x: x[1:])
+    for _ in range(4):
+        x = X.copy()
+        fast(x)[0] = 7
+        assert x[1] == 7
+
+
+def test_one_array_for_two_arguments():
+    fast = agree(lambda x, y: x - y * 2, (X, X + 1), recordings=2)
+    np.testing.assert_array_equal(fast(X, X), -X)
+
+
+def test_results_are_the_callers_own():
+    fast = ld.program(lambda x: x + 1)
+    *_, third, fourth = (fast(X) for _ in range(4))
+    fourth[:] = 0
+    np.testing.assert_array_equal(third, X + 1)
+    np.testing.assert_array_equal(fast(X), X + 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.complex128, np.int64, np.bool_])
+def test_types(dtype):
+    x = (X * 3).astype(dtype)
+    agree(lambda x: x + x, (x,), (x[::-1].copy(),), recordings=2)
+    agree(lambda x: np.where(x == x[0], x, 2), (x,), recordings=2)
+
+
+def test_layouts_are_told_apart():
+    A = np.arange(12.0).reshape(3, 4)
+    fast = ld.program(lambda A: np.sum(A, axis=0) + A[0] * 2)
+    for B in (A, A[:, ::-1], np.asfortranarray(A), A[::2], A.T) * 3:
+        np.testing.assert_array_equal(fast(B), np.sum(B, axis=0) + B[0] * 2)
+
+
+def test_arrays_without_elements():
+    agree(lambda x: np.sum(x) + x, (np.zeros(0),), (np.zeros((0, 3)),))
+
+
+# -- derivatives -------------------------------------------------------------------------------------------
+
+
+def kalman(transition, design, observations):
+    mean, cov, total = np.zeros(3), np.eye(3), 0.0
+    for y in observations:
+        S = design @ cov @ design.T + np.eye(2)
+        L = np.linalg.cholesky(S)
+        residual = y - design @ mean
+        total = total - 0.5 * np.sum(np.linalg.solve(L, residual) ** 2) - np.sum(np.log(np.diag(L)))
+        gain = np.linalg.solve(S, design @ cov).T
+        mean = transition @ (mean + gain @ residual)
+        cov = transition @ (cov - gain @ design @ cov) @ transition.T + np.eye(3)
+    return total
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda f: f,
+        lambda f: ld.grad(f, argnums=(0, 1)),
+        lambda f: ld.value_and_grad(f, argnums=(0, 1, 2)),
+        lambda f: ld.hessian(f, argnums=1),
+        lambda f: lambda *args: ld.jvp(f, args, args),
+        lambda f: ld.jacobian(lambda A, C, y: np.sin(f(A, C, y)) * C, argnums=0),
+    ],
+    ids=["value", "grad", "value_and_grad", "hessian", "jvp", "jacobian"],
+)
+def test_transforms_of_a_filter(transform):
+    rng = np.random.default_rng(0)
+    args = 0.5 * np.eye(3) + 0.1 * rng.random((3, 3)), rng.random((2, 3)), rng.random((4, 2))
+    function = calls(transform(kalman))
+    fast = ld.program(function)
+    for k in range(4):
+        given = tuple((1 + 0.01 * k) * x for x in args)
+        expected, result = ld.ravel(function(*given))[0], ld.ravel(fast(*given))[0]
+        np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-13)
+    assert function.count == 4 + 2
+
+
+def test_a_program_in_a_transform_is_the_function():
+    fast = ld.program(lambda x: np.sum(np.sin(x) * x))
+    for _ in range(4):
+        np.testing.assert_allclose(ld.grad(fast)(X), np.cos(X) * X + np.sin(X), rtol=1e-14)
+        assert fast(X) == np.sum(np.sin(X) * X)
+
+
+def test_a_program_in_a_program():
+    step = ld.program(lambda x: np.sin(x) + 1)
+    agree(lambda x: step(step(x)), (X,), (X + 1,), recordings=2)
+
+
+def test_closing_over_a_variable():
+    fast = {}
+
+    def outer(w):
+        fast["f"] = ld.program(lambda x: np.sum(x * w))
+        return [fast["f"](X) for _ in range(3)][-1]
+
+    np.testing.assert_allclose(ld.grad(outer)(2.0), np.sum(X), rtol=1e-15)
+
+
+def test_writing_what_depends_on_a_variable_into_a_constant():
+    def f(x, y):
+        z = y.copy()
+        z += x
+        z[0] = x[1] * 2
+        return np.sum(z * z)
+
+    agree(ld.grad(f), (X, X + 1), (X, X))
+
+
+# -- what is no argument -----------------------------------------------------------------------------------
+
+scale = 2.0
+weights = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def test_globals_that_change(monkeypatch):
+    fast = ld.program(lambda x: x * scale + weights)
+    for _ in range(3):
+        np.testing.assert_array_equal(fast(X), X * 2 + weights)
+    monkeypatch.setitem(globals(), "scale", 3.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(fast(X), X * 3 + weights)
+
+
+def test_a_global_array_that_is_written_to():
+    before = weights.copy()
+    fast = ld.program(lambda x: x * weights)
+    try:
+        for k in range(6):
+            weights[1] = k // 3
+            np.testing.assert_array_equal(fast(X), X * weights)
+    finally:
+        weights[:] = before
+
+
+def test_closures_defaults_and_attributes_that_change():
+    a, b, things = 1.0, [2.0], {"c": 3.0}
+
+    class Model:
+        d = 4.0
+
+        def __init__(self):
+            self.e, self.deep = 5.0, [np.ones(4)]
+
+    model = Model()
+
+    def f(x, g=[6.0]):  # noqa: B006
+        return x * a + b[0] + things["c"] + model.d + model.e + g[0] + model.deep[0]
+
+    fast = ld.program(f)
+
+    def check():
+        for _ in range(3):
+            np.testing.assert_array_equal(fast(X), f(X))
+
+    check()
+    a = 2.0
+    check()
+    b[0] = 7.0
+    check()
+    things["c"] = 8.0
+    check()
+    Model.d = 9.0
+    check()
+    model.e = 10.0
+    check()
+    f.__defaults__[0][0] = 11.0
+    check()
+    model.deep[0][2] = 12.0
+    check()
+
+
+def test_functions_that_are_called_change():
+    def inner(x):
+        return x + 1
+
+    def f(x):
+        return inner(x) * 2
+
+    fast = ld.program(f)
+    for _ in range(3):
+        np.testing.assert_array_equal(fast(X), (X + 1) * 2)
+    inner.__code__ = (lambda x: x + 3).__code__
+    np.testing.assert_array_equal(fast(X), (X + 3) * 2)
+
+
+def test_an_array_that_only_an_operation_knows():
+    buffer = np.ones(4)
+    hidden = iter(())  # nothing can be seen in it
+
+    class Holder:
+        __slots__ = ("get", "hidden")
+
+    holder = Holder()
+    holder.get, holder.hidden = (lambda: buffer), hidden
+    fast = ld.program(lambda x: x * holder.get())
+    for k in range(6):
+        buffer[0] = k // 3
+        np.testing.assert_array_equal(fast(X), X * buffer)
+
+
+def test_an_array_that_the_function_writes_to_between_operations():
+    def f(x):
+        buffer = np.ones(4)
+        y = x * buffer
+        buffer[:] = 3
+        return y + x * buffer
+
+    agree(f, (X,), (X + 1,), recordings=2)
+
+
+def test_random_numbers_are_refused():
+    rng = np.random.default_rng(0)
+    fast = ld.program(lambda x: x * rng.normal())
+    fast(X)
+    with pytest.raises(Unrepeatable, match=r"multiply.* at .*test_recorded_programs.py:\d+.*argument"):
+        fast(X)
+
+
+def test_a_counter_lets_the_function_run_each_time():
+    count = [0]
+
+    def f(x):
+        count.append(0)
+        return x[: len(count) % 3]
+
+    fast = ld.program(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k in range(12):
+            np.testing.assert_array_equal(fast(X), X[: (k + 2) % 3])
+
+
+def test_a_seeded_generator_is_a_constant():
+    agree(lambda x: x + np.random.default_rng(3).normal(size=4), (X,), (X + 1,), recordings=2)
+
+
+def test_an_array_that_is_kept_beyond_a_recording():
+    kept = []
+
+    def f(x):
+        kept.append(x * 2)
+        return x + 1
+
+    fast = ld.program(f)
+    fast(X)
+    with pytest.raises(RuntimeError, match=r"kept beyond the call .*test_recorded_programs.py:\d+"):
+        kept[0] + 1
+
+
+# -- when it leaves the function alone ---------------------------------------------------------------------
+
+
+def test_a_function_that_writes_to_its_argument():
+    def f(x):
+        x[0] = 5
+        x += 1
+        return np.sum(x)
+
+    fast = ld.program(f)
+    for _ in range(4):
+        x, y = X.copy(), X.copy()
+        assert fast(x) == f(y)
+        np.testing.assert_array_equal(x, y)
+
+
+def test_a_function_that_fails_after_it_has_written():
+    def f(x):
+        x += 1
+        raise ValueError("no")
+
+    fast = ld.program(f)
+    for k in range(3):
+        x = X + k
+        with pytest.raises(ValueError, match="no"):
+            fast(x)
+        np.testing.assert_array_equal(x, X + k + 1)
+
+
+def test_code_that_asks_for_the_class():
+    def f(x):
+        return np.sum(x) if isinstance(x, np.ndarray) and isinstance(x[0], float) else None
+
+    agree(f, (X,), (X + 1,), recordings=2)
+
+
+def test_functions_as_arguments():
+    agree(lambda x: np.apply_along_axis(lambda row: row * 2, 0, x), (X,), (X + 1,))
+
+
+def test_a_result_of_an_unknown_class():
+    class Box:
+        def __init__(self, x):
+            self.x = x
+
+    fast = ld.program(lambda x: Box(x + 1))
+    for _ in range(3):
+        np.testing.assert_array_equal(fast(X).x, X + 1)
+
+
+def test_a_generator():
+    fast = ld.program(lambda x: (y for y in x))
+    for _ in range(3):
+        assert list(fast(X)) == list(X)
+
+
+def test_arguments_without_a_form():
+    fast = ld.program(lambda x, y=None: x + 1)
+    assert fast(1) == 2
+    np.testing.assert_array_equal(fast(np.ma.masked_array(X, X > 0)), np.ma.masked_array(X, X > 0) + 1)
+    np.testing.assert_array_equal(fast(X, y={1, 2}), X + 1)
+
+
+def test_runs_that_always_differ():
+    counted = calls(lambda x: x * float(np.sum(x)))
+    fast = ld.program(counted)
+    for k in range(8):
+        np.testing.assert_array_equal(fast(X + k), (X + k) * np.sum(X + k))
+    with pytest.warns(UserWarning, match=r"another way .*test_recorded_programs.py:\d+"):
+        fast(X + 8)
+    for k in range(9, 12):
+        np.testing.assert_array_equal(fast(X + k), (X + k) * np.sum(X + k))
+    assert counted.count == 12
+
+
+def test_warnings_are_numpy_s():
+    fast = ld.program(lambda x: np.log(x))
+    for _ in range(3):
+        fast(np.abs(X))
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in log"):
+        fast(X)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        fast(X)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(fast(X), np.log(X))
+
+
+def test_static_arguments_are_part_of_the_form():
+    fast = ld.program(lambda x, n, flag=False: x * n if flag else x + n)
+    for _ in range(3):
+        np.testing.assert_array_equal(fast(X, 2), X + 2)
+        np.testing.assert_array_equal(fast(X, 3), X + 3)
+        np.testing.assert_array_equal(fast(X, 3, flag=True), X * 3)
+        np.testing.assert_array_equal(fast(X, -0.0), X)
+        np.testing.assert_array_equal(np.signbit(fast(X * 0, -0.0)), np.signbit(X * 0 - 0.0))
+
+
+def test_static_fields_are_part_of_the_form():
+    @dataclass
+    class Model:
+        w: np.ndarray
+        power: int = field(default=1, metadata={"static": True})
+
+    fast = ld.program(lambda model: model.w**model.power)
+    for _ in range(3):
+        for power in (1, 2, 3):
+            np.testing.assert_array_equal(fast(Model(X, power)), X**power)
+
+
+def test_methods():
+    class Model:
+        def __init__(self, w):
+            self.w = w
+
+        @ld.program
+        def apply(self, x):
+            """What it does."""
+            return self.w * x
+
+    one, two = Model(2.0), Model(X)
+    for _ in range(4):
+        np.testing.assert_array_equal(one.apply(X), 2 * X)
+        np.testing.assert_array_equal(two.apply(X), X * X)
+    one.w = 3.0
+    np.testing.assert_array_equal(one.apply(X), 3 * X)
+    assert Model.apply.__doc__ == "What it does."
+
+
+# -- surroundings of another kind --------------------------------------------------------------------------
+
+
+def test_threads():
+    fast = ld.program(ld.value_and_grad(lambda x: np.sum(np.sin(x) * x) if x[0] > 0 else np.sum(x)))
+    failures = []
+
+    def work(k):
+        for i in range(200):
+            x = (X + k) * (-1) ** i
+            value, _ = fast(x)
+            expected = np.sum(np.sin(x) * x) if x[0] > 0 else np.sum(x)
+            if value != expected:
+                failures.append((k, i))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def module_level(x):
+    return np.sum(x * x)
+
+
+def test_pickle():
+    fast = ld.program(module_level)
+    again = pickle.loads(pickle.dumps(fast))
+    assert again(X) == fast(X) == module_level(X)
+
+
+def test_programs_of_dead_functions_are_freed():
+    def made():
+        array = np.ones(4)
+        fast = ld.program(lambda x: x * array)
+        for _ in range(3):
+            fast(X)
+        return weakref.ref(fast)
+
+    reference = made()
+    gc.collect()
+    assert reference() is None
+
+
+def test_nothing_grows():
+    fast = ld.program(ld.grad(lambda x: np.sum(np.sin(x) * x) if x[0] > 0 else np.sum(x)))
+    for _ in range(20):
+        fast(X), fast(-X)
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(200):
+        fast(X), fast(-X)
+    gc.collect()
+    assert len(gc.get_objects()) <= before + 5
+
+
+def test_it_is_seen_as_a_function():
+    fast = ld.program(module_level)
+    assert fast.__name__ == "module_level"
+    assert repr(fast) == "<program of module_level>"
+
+
+def test_orders_of_axes():
+    A = np.arange(12.0).reshape(3, 4)
+    agree(
+        lambda A: (A * 2).ravel("F") + np.ravel(A, order="F") + np.reshape(A, -1, order="F"), (A,), (A + 1,)
+    )
+    agree(lambda A: (A * 2).T.reshape(-1) + A.T.ravel() + A.T.flatten(), (A,), (A + 1,), recordings=2)
+
+
+@pytest.mark.parametrize("x", [np.array(2.0), np.float64(2.0)], ids=["array", "number"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        ld.grad(lambda x: x * x),
+        ld.value_and_grad(np.sin),
+        lambda x: x * 2,
+        lambda x: ld.jvp(np.sin, (x,), (x,)),
+    ],
+    ids=["grad", "value_and_grad", "value", "jvp"],
+)
+def test_numbers_stay_numbers(function, x):
+    counted = calls(function)
+    fast = ld.program(counted)
+    for k in range(4):
+        expected, result = function(x + k), fast(x + k)
+        if not isinstance(expected, tuple):
+            expected, result = (expected,), (result,)
+        assert [type(y) for y in result] == [type(y) for y in expected]
+        assert result == expected
+    assert counted.count == 2
+
+
+def test_writing_into_an_array_that_is_no_argument():
+    buffer = np.zeros(4)
+
+    def f(x):
+        np.add(x, 1, out=buffer)
+        return buffer * 2
+
+    f(X)
+    agree(f, (X,), (X + 1,), (X,))
+    agree(lambda x: np.copyto(buffer, x) or buffer * 2, (X,), (X + 1,), (X,))
+    agree(lambda x: np.full(4, x[0]), (X,), (X + 1,), (X,))
