@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import gc
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
@@ -16,6 +18,7 @@ from lindiff.core.observer import observing
 from lindiff.core.variable import Variable
 from lindiff.programs.compiling import compiled
 from lindiff.programs.machine import MISSED, WARNED
+from lindiff.programs.matching import Arguments
 from lindiff.programs.recorded import Recorded, recorded
 from lindiff.programs.recording import Leaving, Recording, Unrecordable, form_of
 from lindiff.programs.surroundings import Surroundings
@@ -29,6 +32,9 @@ __all__ = ["Program", "program"]
 # Recordings in a row of which none was of use, and ways in all, before the function runs as it did.
 _PATIENCE = 8
 _WAYS = 256
+
+# Forms of arguments that are looked for first.
+_RECENT = 4
 
 # Results that are no arrays.
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.dtype, type)
@@ -57,7 +63,8 @@ class Known:
             return MISSED
         machine = self.machine
         if machine is None:
-            machine = self.machine = compiled(tree, len(arrays)) or False
+            with _uncollected():
+                machine = self.machine = compiled(tree, len(arrays)) or False
         return machine(arrays) if machine else run(tree, list(arrays))
 
 
@@ -67,6 +74,7 @@ class Program(Generic[P, R]):
     def __init__(self, function: Callable[P, R]) -> None:
         self._function = function
         self._known: dict[Any, Known] = {}
+        self._recent: list[tuple[Arguments, Known]] = []
         self._lock = threading.RLock()
         functools.update_wrapper(self, function)
 
@@ -80,6 +88,18 @@ class Program(Generic[P, R]):
         return f"<program of {getattr(self._function, '__qualname__', self._function)}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if not observing():
+            for form, known in self._recent:
+                arrays = form.arrays(args, kwargs)
+                if arrays is not None:
+                    result: Any = known.run(arrays)
+                    if result is not MISSED and result is not WARNED:
+                        known.in_vain = 0
+                        return result
+                    break
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         leaves, unflatten = pytree.flatten((args, kwargs))
         key = _key(leaves, (args, kwargs))
         if key is None or observing():
@@ -91,13 +111,20 @@ class Program(Generic[P, R]):
         if known.reason is not None:
             return self._function(*args, **kwargs)
         arrays = [x for x in leaves if _is_array(x)]
-        result: Any = known.run(arrays)
+        result = known.run(arrays)
         if result is WARNED:  # NumPy says so at the function's own line
             return self._function(*args, **kwargs)
         if result is not MISSED:
             known.in_vain = 0
+            self._remember(args, kwargs, known)
             return result
         return self._record(known, leaves, unflatten, arrays)
+
+    def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], known: Known) -> None:
+        """Let the next call with arguments of this form find its program at once."""
+        form = Arguments(args, kwargs)
+        if form.is_known:
+            self._recent = [(form, known), *self._recent[: _RECENT - 1]]
 
     def _record(self, known: Known, leaves: list[Any], unflatten: Any, arrays: list[Any]) -> R:
         """Run the function, and learn what it does."""
@@ -106,7 +133,8 @@ class Program(Generic[P, R]):
         inside = iter([recorded(recording, x, "an argument") for x in arrays])
         args, kwargs = unflatten([next(inside) if _is_array(x) else x for x in leaves])
         try:
-            outcome, result = _lowered(self._function(*args, **kwargs))
+            with _uncollected():
+                outcome, result = _lowered(self._function(*args, **kwargs))
         except (Unrecordable, Exception) as error:
             recording.ended = True
             _restore(arrays, before)
@@ -120,7 +148,7 @@ class Program(Generic[P, R]):
             known.reason = "it writes to its arguments"
             return outcome
         static = [x for x in leaves if not _is_array(x)]
-        with self._lock:
+        with self._lock, _uncollected():
             self._learn(known, recording, result, static)
         return outcome
 
@@ -147,6 +175,19 @@ class Program(Generic[P, R]):
             f"without a program from now on. It first looks at a value at {line}",
             stacklevel=4,
         )
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's search for cycles: it would go through all steps so far again and again, half the time
+    of a long recording."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _is_array(x: Any) -> bool:

@@ -262,15 +262,8 @@ def _is_known(x: Any) -> bool:
 
 def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``function(*args, **kwargs)``; with Recorded arrays among these it leaves an instruction."""
-    given: list[Recorded] = []
-
-    def find(x: Any) -> Any:
-        if type(x) is Recorded:
-            given.append(x)
-        return x
-
-    replaced(args, find)
-    replaced(kwargs, find)
+    leaves = leaves_of((args, kwargs))
+    given = [x for x in leaves if type(x) is Recorded]
     if not given:
         return function(*args, **kwargs)
     recording = given[0].recording
@@ -278,15 +271,18 @@ def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     def slot_of(x: Any) -> Any:
         return x.slot if type(x) is Recorded else constant(x, recording)
 
-    slots, named_slots = replaced(args, slot_of), replaced(kwargs, slot_of)
     for x in given:
         x.recording.refuse_ended(x.slot)
         if x.recording is not recording:
             raise Unrecordable("arrays of two programs have met")
+    slots = replaced(args, slot_of)
+    named_slots = replaced(kwargs, slot_of) if kwargs else {}
     line = line_of_user()
     try:
-        value = function(*replaced(args, _plain), **replaced(kwargs, _plain))
-        refuse_written(function, args, kwargs, slots, named_slots)
+        plain = replaced(args, _plain)
+        value = function(*plain, **replaced(kwargs, _plain)) if kwargs else function(*plain)
+        if any(type(x) is np.ndarray for x in leaves):
+            refuse_written(function, args, kwargs, slots, named_slots)
     except Exception as error:
         recording.add(Instruction(function, slots, named_slots, None, type(error), line))
         raise

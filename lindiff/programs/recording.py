@@ -151,7 +151,14 @@ class Recording:
 
 def is_ours(frame: FrameType) -> bool:
     """Whether the code of a frame is lindiff's or NumPy's."""
-    return f"{frame.f_globals.get('__name__', '')}.".startswith(_OURS)
+    name = frame.f_globals.get("__name__", "")
+    known = _ours.get(name)
+    if known is None:
+        known = _ours[name] = f"{name}.".startswith(_OURS)
+    return known
+
+
+_ours: dict[str, bool] = {}
 
 
 def line_of_user() -> str:

@@ -10,11 +10,12 @@ import builtins
 import functools
 import sys
 import types
-import zlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from lindiff.programs.matching import Watch
 
 __all__ = ["Surroundings"]
 
@@ -29,7 +30,7 @@ class Surroundings:
     """A snapshot of what a function and the functions that it calls read besides their arguments."""
 
     def __init__(self, function: Any, others: list[Any]) -> None:
-        self._checks: list[Callable[[], bool]] = []
+        self._watch = Watch()
         self._seen: dict[int, Any] = {}
         self._before: dict[int, Any] = {}
         for x in (function, *others):
@@ -37,7 +38,7 @@ class Surroundings:
 
     def unchanged(self) -> bool:
         """Whether all of it is as it was."""
-        return all(check() for check in self._checks)
+        return self._watch.unchanged()
 
     def look_at_captured(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         """Look at the contents of constants, too, which more than one recording has come upon."""
@@ -53,7 +54,7 @@ class Surroundings:
             return
         self._seen[id(x)] = x
         if isinstance(x, np.ndarray):
-            self._checks.append(_contents_check(x))
+            self._watch.add_array(x, _COMPARED)
         elif isinstance(x, types.FunctionType):
             self._function(x)
         elif isinstance(x, types.MethodType):
@@ -81,31 +82,31 @@ class Surroundings:
             for cell in f.__closure__ or ():
                 self._cell(cell)
             return
-        self._checks.append(_same_objects(lambda: (f.__code__, f.__defaults__, f.__kwdefaults__)))
+        self._watch.add_function(f)
         self._look_at(f.__defaults__)
         self._look_at(f.__kwdefaults__)
         for cell in f.__closure__ or ():
             self._cell(cell)
         for name in _names(f.__code__):
             if name in f.__globals__:
-                self._checks.append(_same_item(f.__globals__, name))
+                self._watch.add_name(f.__globals__, name)
                 self._look_at(f.__globals__[name])
             elif name in vars(builtins):
-                self._checks.append(_same_item(vars(builtins), name, f.__globals__))
+                self._watch.add_name(vars(builtins), name)
+                self._watch.add_name(f.__globals__, name)  # which might hide it
 
     def _cell(self, cell: types.CellType) -> None:
         try:
             content = cell.cell_contents
         except ValueError:
             return
-        self._checks.append(lambda: cell.cell_contents is content)
+        self._watch.add_cell(cell)
         self._look_at(content)
 
     def _container(self, x: Any) -> None:
-        items = list(x.items()) if isinstance(x, dict) else list(x)
         if not isinstance(x, (tuple, frozenset)):
-            self._checks.append(lambda: _has_items(x, items))
-        for item in items:
+            self._watch.add_nest(x)
+        for item in list(x.items()) if isinstance(x, dict) else list(x):
             self._look_at(item)
 
     def _object(self, x: Any) -> None:
@@ -116,7 +117,7 @@ class Surroundings:
             for name in getattr(kind, "__slots__", ()):
                 if isinstance(name, str) and hasattr(x, name):
                     value = getattr(x, name)
-                    self._checks.append(_same_attribute(x, name, value))
+                    self._watch.add_other(_same_attribute(x, name, value))
                     self._look_at(value)
             if kind.__module__ != "builtins" and not _is_of_library(kind):
                 self._class(kind)
@@ -125,14 +126,17 @@ class Surroundings:
         if id(kind) in self._seen:
             return
         self._seen[id(kind)] = kind
-        items = list(vars(kind).items())
-        self._checks.append(lambda: _has_items(vars(kind), items))
-        for _, x in items:
+        self._watch.add_nest(vars(kind))
+        for x in list(vars(kind).values()):
             self._look_at(getattr(x, "__func__", getattr(x, "fget", x)))
 
 
 def _is_of_library(x: Any) -> bool:
-    module = getattr(x, "__module__", None) or type(x).__module__ or ""
+    """Whether code, a class, or the class of an object is a library's; wrappers say to be what they wrap."""
+    if isinstance(x, types.FunctionType):
+        module = x.__globals__.get("__name__", "")
+    else:
+        module = (x if isinstance(x, type) else type(x)).__module__
     top = module.partition(".")[0]
     return top in _LIBRARIES or (top in sys.stdlib_module_names and top != "__main__")
 
@@ -146,43 +150,5 @@ def _names(code: types.CodeType) -> set[str]:
     return found
 
 
-def _same_objects(now: Callable[[], tuple[Any, ...]]) -> Callable[[], bool]:
-    before = now()
-    return lambda: all(a is b for a, b in zip(before, now(), strict=True))
-
-
-def _same_item(
-    names: dict[str, Any], name: str, hidden_by: dict[str, Any] | None = None
-) -> Callable[[], bool]:
-    before = names[name]
-    return lambda: names.get(name) is before and (hidden_by is None or name not in hidden_by)
-
-
 def _same_attribute(x: Any, name: str, before: Any) -> Callable[[], bool]:
     return lambda: getattr(x, name, None) is before
-
-
-def _has_items(x: Any, items: list[Any]) -> bool:
-    if len(x) != len(items):
-        return False
-    if hasattr(x, "items"):
-        return all(a is c and b is d for (a, b), (c, d) in zip(x.items(), items, strict=True))
-    return all(a is b for a, b in zip(x, items, strict=True))
-
-
-def _contents_check(x: np.ndarray[Any, Any]) -> Callable[[], bool]:
-    if x.dtype.hasobject:
-        items = x.tolist()
-        return lambda: x.tolist() == items
-    before = _print_of(x)
-    return lambda: _print_of(x) == before
-
-
-def _print_of(x: np.ndarray[Any, Any]) -> Any:
-    """Shape and type with the bytes of an array, or a checksum of many."""
-    content = (
-        x.tobytes()
-        if x.nbytes <= _COMPARED
-        else zlib.crc32(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)
-    )
-    return x.shape, x.dtype, x.strides, content

@@ -1,0 +1,296 @@
+"""Whether arguments, and what a function reads besides them, are as they were: asked before every run."""
+
+cimport cython
+cimport numpy as cnp
+
+from cpython.dict cimport PyDict_GetItem, PyDict_Size
+from cpython.object cimport PyObject
+from libc.string cimport memcmp, memcpy
+
+import zlib
+
+import numpy as np
+
+cnp.import_array()
+
+cdef enum:
+    AXES = 8
+
+
+# -- arguments ---------------------------------------------------------------------------------------------
+
+cdef class Pattern:
+    """The form of one argument, or of a nesting of them."""
+
+    cdef bint fits(self, object x, list arrays) except -1:
+        """Whether ``x`` has this form; its arrays are put on the list."""
+        raise NotImplementedError
+
+
+@cython.final
+cdef class OfArray(Pattern):
+    cdef object dtype
+    cdef int axes
+    cdef bint writeable
+    cdef cnp.npy_intp shape[AXES]
+    cdef cnp.npy_intp strides[AXES]
+    cdef Py_ssize_t same_as   # the first of the arrays that is this one
+
+    cdef bint fits(self, object x, list arrays) except -1:
+        cdef cnp.ndarray a
+        cdef Py_ssize_t i, at = len(arrays)
+        if not cnp.PyArray_CheckExact(x):
+            return False
+        a = x
+        if cnp.PyArray_NDIM(a) != self.axes or cnp.PyArray_ISWRITEABLE(a) != self.writeable:
+            return False
+        if memcmp(cnp.PyArray_DIMS(a), self.shape, self.axes * sizeof(cnp.npy_intp)) != 0 \
+                or memcmp(cnp.PyArray_STRIDES(a), self.strides, self.axes * sizeof(cnp.npy_intp)) != 0:
+            return False
+        if a.dtype is not self.dtype and a.dtype != self.dtype:
+            return False
+        for i in range(at):
+            if arrays[i] is x:
+                break
+        else:
+            i = at
+        if i != self.same_as:
+            return False
+        arrays.append(x)
+        return True
+
+
+@cython.final
+cdef class OfNumber(Pattern):
+    """One of NumPy's."""
+
+    cdef object kind
+    cdef object dtype
+
+    cdef bint fits(self, object x, list arrays) except -1:
+        if type(x) is not self.kind or x.dtype != self.dtype:
+            return False
+        arrays.append(x)
+        return True
+
+
+@cython.final
+cdef class OfConstant(Pattern):
+    cdef object kind
+    cdef object value
+
+    cdef bint fits(self, object x, list arrays) except -1:
+        if type(x) is not self.kind:
+            return False
+        return x is self.value or (self.kind is not float and x == self.value) \
+            or (self.kind is float and repr(x) == repr(self.value))
+
+
+@cython.final
+cdef class OfNest(Pattern):
+    """A tuple, a list or a dict, whose keys stand in this order."""
+
+    cdef object kind
+    cdef tuple keys
+    cdef tuple parts
+
+    cdef bint fits(self, object x, list arrays) except -1:
+        cdef Py_ssize_t i
+        if type(x) is not self.kind or len(x) != len(self.parts):
+            return False
+        if self.kind is dict:
+            i = 0
+            for key, part in (<dict>x).items():
+                if key != self.keys[i] or not (<Pattern>self.parts[i]).fits(part, arrays):
+                    return False
+                i += 1
+            return True
+        for i in range(len(self.parts)):
+            if not (<Pattern>self.parts[i]).fits(x[i], arrays):
+                return False
+        return True
+
+
+cdef Pattern pattern_of(object x, list arrays):
+    """The form of an argument; None where it holds what is neither an array nor a plain constant."""
+    cdef OfArray array
+    cdef OfNumber number
+    cdef OfConstant constant
+    cdef OfNest nest
+    cdef Py_ssize_t i
+    cdef cnp.ndarray a
+    kind = type(x)
+    if cnp.PyArray_CheckExact(x):
+        a = x
+        if cnp.PyArray_NDIM(a) > AXES or a.dtype.hasobject:
+            return None
+        array = OfArray.__new__(OfArray)
+        array.dtype = a.dtype
+        array.axes = cnp.PyArray_NDIM(a)
+        array.writeable = cnp.PyArray_ISWRITEABLE(a)
+        memcpy(array.shape, cnp.PyArray_DIMS(a), array.axes * sizeof(cnp.npy_intp))
+        memcpy(array.strides, cnp.PyArray_STRIDES(a), array.axes * sizeof(cnp.npy_intp))
+        array.same_as = len(arrays)
+        for i in range(len(arrays)):
+            if arrays[i] is x:
+                array.same_as = i
+                break
+        arrays.append(x)
+        return array
+    if issubclass(kind, np.generic):
+        number = OfNumber.__new__(OfNumber)
+        number.kind = kind
+        number.dtype = x.dtype
+        arrays.append(x)
+        return number
+    if kind in (int, float, bool, str, type(None)):
+        constant = OfConstant.__new__(OfConstant)
+        constant.kind = kind
+        constant.value = x
+        return constant
+    if kind in (tuple, list, dict):
+        parts = [pattern_of(part, arrays) for part in (x.values() if kind is dict else x)]
+        if any([part is None for part in parts]):
+            return None
+        nest = OfNest.__new__(OfNest)
+        nest.kind = kind
+        nest.keys = tuple(x) if kind is dict else ()
+        nest.parts = tuple(parts)
+        return nest
+    return None
+
+
+cdef class Arguments:
+    """The form of the arguments of a call.
+
+    Parameters
+    ----------
+    args : tuple
+    kwargs : dict
+    """
+
+    cdef Pattern args
+    cdef Pattern kwargs
+    cdef readonly bint is_known   # else there is none that can be asked for here
+
+    def __init__(self, tuple args, dict kwargs):
+        arrays = []
+        self.args = pattern_of(args, arrays)
+        self.kwargs = pattern_of(kwargs, arrays)
+        self.is_known = self.args is not None and self.kwargs is not None
+
+    def arrays(self, tuple args, dict kwargs):
+        """The arrays among arguments of this form; None for others."""
+        cdef list found = []
+        if not self.args.fits(args, found):
+            return None
+        if not kwargs and PyDict_Size(kwargs) == len((<OfNest>self.kwargs).parts):
+            return found
+        return found if self.kwargs.fits(kwargs, found) else None
+
+
+# -- surroundings ------------------------------------------------------------------------------------------
+
+cdef class Watch:
+    """Places that are looked at: whether each holds the object, or the content, that it held."""
+
+    cdef list names      # of (dict, name, object)
+    cdef list cells      # of (cell, object)
+    cdef list functions  # of (function, code, defaults, keyword defaults)
+    cdef list nests      # of (container, its items)
+    cdef list arrays     # of (array, shape, strides, dtype, content)
+    cdef list others     # of functions that say whether they find what they did
+
+    def __init__(self):
+        self.names, self.cells, self.functions = [], [], []
+        self.nests, self.arrays, self.others = [], [], []
+
+    def __len__(self):
+        return len(self.names) + len(self.cells) + len(self.functions) + len(self.nests) + len(self.arrays) \
+            + len(self.others)
+
+    def add_name(self, dict names, str name):
+        self.names.append((names, name, names.get(name, MISSING)))
+
+    def add_cell(self, cell):
+        self.cells.append((cell, cell.cell_contents))
+
+    def add_function(self, function):
+        self.functions.append((function, function.__code__, function.__defaults__, function.__kwdefaults__))
+
+    def add_nest(self, nest):
+        self.nests.append((nest, list(nest.items()) if hasattr(nest, "items") else list(nest)))
+
+    def add_array(self, x, Py_ssize_t compared):
+        """Up to so many bytes it is compared; of larger ones a checksum is."""
+        self.arrays.append((x, x.shape, x.strides, x.dtype, content_of(x, compared), compared))
+
+    def add_other(self, function):
+        self.others.append(function)
+
+    def unchanged(self):
+        """Whether all is as it was."""
+        cdef PyObject *found
+        cdef tuple place
+        for place in self.names:
+            found = PyDict_GetItem(<dict>place[0], place[1])
+            if (<PyObject *>place[2] if place[2] is not MISSING else NULL) != found:
+                return False
+        for place in self.cells:
+            if place[0].cell_contents is not place[1]:
+                return False
+        for place in self.functions:
+            f = place[0]
+            if f.__code__ is not place[1] or f.__defaults__ is not place[2] \
+                    or f.__kwdefaults__ is not place[3]:
+                return False
+        for place in self.nests:
+            if not has_items(place[0], <list>place[1]):
+                return False
+        for x, shape, strides, dtype, content, compared in self.arrays:
+            if x.shape != shape or x.strides != strides or x.dtype != dtype \
+                    or not has_content(x, content, compared):
+                return False
+        for other in self.others:
+            if not other():
+                return False
+        return True
+
+
+cdef object MISSING = object()
+
+
+cdef bint has_items(object nest, list items) except -1:
+    cdef Py_ssize_t i = 0
+    if len(nest) != len(items):
+        return False
+    if type(nest) is list:
+        for i in range(len(items)):
+            if (<list>nest)[i] is not items[i]:
+                return False
+        return True
+    if hasattr(nest, "items"):
+        for key, value in nest.items():
+            if (<tuple>items[i])[0] is not key or (<tuple>items[i])[1] is not value:
+                return False
+            i += 1
+        return True
+    for x in nest:
+        if x is not items[i]:
+            return False
+        i += 1
+    return True
+
+
+cdef object content_of(object x, Py_ssize_t compared):
+    if x.dtype.hasobject:
+        return x.tolist()
+    if cnp.PyArray_NBYTES(<cnp.ndarray>x) <= compared:
+        return x.tobytes()
+    return zlib.crc32(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)
+
+
+cdef bint has_content(object x, object content, Py_ssize_t compared) except -1:
+    if type(content) is bytes and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x):
+        return memcmp(cnp.PyArray_DATA(<cnp.ndarray>x), <char *>(<bytes>content), len(<bytes>content)) == 0
+    return content_of(x, compared) == content
