@@ -650,3 +650,11 @@ def test_writing_into_an_array_that_is_no_argument():
     agree(f, (X,), (X + 1,), (X,))
     agree(lambda x: np.copyto(buffer, x) or buffer * 2, (X,), (X + 1,), (X,))
     agree(lambda x: np.full(4, x[0]), (X,), (X + 1,), (X,))
+
+
+def test_shapes_that_depend_on_data_decide_how_it_goes_on():
+    def f(x):
+        y = x[x > 0]
+        return np.sum(np.reshape(y, (len(y), 1)) @ np.ones((1, len(y))))
+
+    agree(f, (X,), (-X,), (np.abs(X),), (X * 2,), recordings=6)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.programs.machine import ByPython, Cell, Layout, Machine, Stretch, Unit
-from lindiff.programs.operands import Slot, leaves_of, replaced, same
+from lindiff.programs.machine import ByPython, Cell, Form, Layout, Machine, Stretch, Unit
+from lindiff.programs.operands import Slot, leaves_of, replaced
 from lindiff.programs.preparing import Part, Room, prepare
-from lindiff.programs.recording import Form, Instruction, Leaving
+from lindiff.programs.recording import Instruction, Leaving
 from lindiff.programs.tree import Branch
 
 __all__ = ["compiled"]
@@ -89,18 +89,19 @@ class _Compilation:
             assert branch.result is not None
             leaves = [Cell(cells[x]) if type(x) is Slot else x for x in branch.result.leaves]
             self.refuse_shared(leaves)
-            return Stretch(
-                Unit(steps), None, leaves, branch.result.unflatten, self.objects, same, branch.confirmed
-            )
-        without = list(cells)  # where the fork raises, or gives nothing
+            return Stretch(Unit(steps), None, leaves, branch.result.unflatten, self.objects, branch.confirmed)
         if isinstance(fork, Leaving):
             decides: Any = (fork.function, Cell(cells[fork.slot]))
         else:
-            decides = self.by_python(fork, cells, self.results(fork, branch.child(None) or branch, cells))
-        stretch = Stretch(Unit(steps), decides, [], None, self.objects, same, branch.is_confirmed)
+            decides = self.by_python(fork._replace(result=None), cells, [])
+        stretch = Stretch(Unit(steps), decides, [], None, self.objects, branch.is_confirmed)
         for outcome, following in branch.outcomes:
-            known = cells if outcome is None or isinstance(fork, Leaving) else without
-            stretch.outcomes.append((outcome, self.stretch(following, list(known))))
+            known = list(cells)
+            place = None
+            if following.place is not None:
+                made = self.results(following.place, following, known)
+                place = self.place(following.place, known, made)
+            stretch.outcomes.append((outcome, self.stretch(following, known), place))
         return stretch
 
     def step(self, step: Instruction, branch: Branch, cells: list[int], steps: list[Any]) -> None:
@@ -108,7 +109,7 @@ class _Compilation:
         if operations is not None and not self.lie_in_memory(step, branch, cells):
             operations = None
         if operations is None:
-            new = self.results(step, branch, cells)
+            new = self.results(step.result, branch, cells)
             steps.append(self.by_python(step, cells, new))
             return
         for slot in _slots(step.result):
@@ -154,10 +155,10 @@ class _Compilation:
         self.constants.append((cell, x))
         return cell
 
-    def results(self, step: Instruction, branch: Branch, cells: list[int]) -> list[Cell]:
+    def results(self, result: Any, branch: Branch, cells: list[int]) -> list[Cell]:
         """Cells for what Python gives: arrays stay objects, numbers lie in the arena."""
         new = []
-        for slot in _slots(step.result):
+        for slot in _slots(result):
             if slot < len(cells):
                 continue
             form = branch.forms[slot]
@@ -174,18 +175,21 @@ class _Compilation:
         def cell(x: Any) -> Any:
             return Cell(cells[x]) if type(x) is Slot else x
 
-        made = set(new)
-
-        def place(x: Any) -> Any:
-            """Arguments that are given back are where they are."""
-            return (Cell(cells[x]) if cells[x] in made else ...) if type(x) is Slot else x
-
         return ByPython(
             step.function,
             replaced(step.args, cell),
             replaced(step.kwargs, cell),
-            replaced(step.result, place),
+            self.place(step.result, cells, new),
         )
+
+    def place(self, result: Any, cells: list[int], new: list[Cell]) -> Any:
+        """Where a result goes; arguments that are given back are where they are."""
+        made = set(new)
+
+        def place(x: Any) -> Any:
+            return (Cell(cells[x]) if cells[x] in made else ...) if type(x) is Slot else x
+
+        return replaced(result, place)
 
     def refuse_shared(self, leaves: list[Any]) -> None:
         """Raise where two results, or a result and an argument, have memory in common."""

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -7,7 +7,15 @@ from lindiff.programs.prepared import Prepared
 
 MISSED: object
 WARNED: object
-NOTHING: str
+
+class Form(NamedTuple):
+    kind: type
+    dtype: np.dtype[Any] | None
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    writeable: bool
+
+def form_of(x: Any) -> Form: ...
 
 class Cell(int): ...
 
@@ -31,7 +39,7 @@ class Unit:
 class Stretch:
     unit: Unit
     fork: Any
-    outcomes: list[tuple[Any, Stretch]]
+    outcomes: list[tuple[Any, Stretch, Any]]
     confirmed: bool
     def __init__(
         self,
@@ -40,7 +48,6 @@ class Stretch:
         leaves: list[Any],
         unflatten: Callable[[list[Any]], Any] | None,
         objects: list[int],
-        same: Callable[[Any, Any], bool],
         confirmed: bool,
     ) -> None: ...
 

@@ -13,7 +13,11 @@ from cpython.ref cimport Py_INCREF
 
 from lindiff.programs.prepared cimport Prepared, Run
 
+from typing import Any, NamedTuple
+
 import numpy as np
+
+from lindiff.programs.operands import leaves_of, same
 
 cnp.import_array()
 
@@ -83,6 +87,23 @@ def part_of(form, index):
     part = whole[(*index, ...) if isinstance(index, tuple) and Ellipsis not in index
                  else index if isinstance(index, tuple) else (index, ...) if index is not Ellipsis else ...]
     return cnp.PyArray_BYTES(<cnp.ndarray>part) - nowhere, part.shape, part.strides
+
+
+class Form(NamedTuple):
+    """What an array is without its values: numbers have no strides, and those of Python no dtype."""
+
+    kind: type
+    dtype: Any
+    shape: tuple
+    strides: Any
+    writeable: bool
+
+
+def form_of(x):
+    """The form of an array, of a number, or of anything else."""
+    if isinstance(x, np.ndarray):
+        return Form(type(x), x.dtype, x.shape, x.strides, x.flags.writeable)
+    return Form(type(x), x.dtype if isinstance(x, np.generic) else None, (), None, False)
 
 
 cdef class Layout:
@@ -389,9 +410,6 @@ def warns():
     return any([np.geterr()[kind] != "ignore" for kind in ("divide", "over", "invalid")])
 
 
-NOTHING = "nothing"  # what an operation gives where it might give an array
-
-
 cdef class Stretch:
     """A unit, and what comes after it.
 
@@ -400,7 +418,8 @@ cdef class Stretch:
     unit : Unit
     fork : None, (function, Cell), or ByPython
         What decides how it goes on: a value that leaves, or whether the step raises.
-    outcomes : list of (outcome, Stretch)
+    outcomes : list of (outcome, Stretch, place)
+        And where the result of a fork goes that is a step.
     leaves : list
         Of the result: a `Cell`, or a constant.
     unflatten : callable
@@ -416,10 +435,9 @@ cdef class Stretch:
     cdef list leaves
     cdef object unflatten
     cdef list objects
-    cdef object same
     cdef readonly bint confirmed
 
-    def __init__(self, unit, fork, leaves, unflatten, objects, same, bint confirmed):
+    def __init__(self, unit, fork, leaves, unflatten, objects, bint confirmed):
         self.confirmed = confirmed
         self.unit = unit
         self.fork = fork
@@ -427,25 +445,21 @@ cdef class Stretch:
         self.leaves = leaves
         self.unflatten = unflatten
         self.objects = objects
-        self.same = same
 
     cdef Stretch following(self, Memory memory):
-        cdef ByPython step
+        """How it goes on for what is in memory; None where that is not known."""
+        cdef object value = None
         if type(self.fork) is tuple:
-            return self.child(self.fork[0](memory.value(self.fork[1])))
-        step = self.fork
-        try:
-            value = step.value(memory)
-        except Exception as error:
-            return self.child(type(error))
-        if value is None:
-            return self.child(NOTHING)
-        return self.child(None) if put(step.result, value, memory) else None
-
-    cdef Stretch child(self, object outcome):
-        for known, stretch in self.outcomes:
-            if self.same(known, outcome):
-                return stretch
+            outcome = self.fork[0](memory.value(self.fork[1]))
+        else:
+            try:
+                value = (<ByPython>self.fork).value(memory)
+                outcome = tuple([form_of(x) for x in leaves_of(value)])
+            except Exception as error:
+                outcome = type(error)
+        for known, stretch, place in self.outcomes:
+            if same(known, outcome):
+                return stretch if place is None or put(place, value, memory) else None
         return None
 
     cdef object results(self, Memory memory):

@@ -15,10 +15,10 @@ import numpy as np
 import lindiff.kernels
 from lindiff.core import chain
 from lindiff.programs import prepared
-from lindiff.programs.machine import part_of
+from lindiff.programs.machine import Form, part_of
 from lindiff.programs.operands import Slot
 from lindiff.programs.recorded import VIEWS, method
-from lindiff.programs.recording import Form, Instruction
+from lindiff.programs.recording import Instruction
 
 __all__ = ["Part", "Room", "prepare"]
 

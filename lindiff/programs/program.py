@@ -17,10 +17,10 @@ from lindiff.core import pytree
 from lindiff.core.observer import observing
 from lindiff.core.variable import Variable
 from lindiff.programs.compiling import compiled
-from lindiff.programs.machine import MISSED, WARNED
+from lindiff.programs.machine import MISSED, WARNED, form_of
 from lindiff.programs.matching import Arguments
 from lindiff.programs.recorded import Recorded, recorded
-from lindiff.programs.recording import Leaving, Recording, Unrecordable, form_of
+from lindiff.programs.recording import Leaving, Recording, Unrecordable
 from lindiff.programs.surroundings import Surroundings
 from lindiff.programs.tree import Branch, Result, run
 

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.programs.machine import address
+from lindiff.programs.machine import Form, address, form_of
 from lindiff.programs.operands import Slot
 
 __all__ = [
-    "Form",
     "Instruction",
     "Leaving",
     "Recording",
@@ -71,22 +70,6 @@ class Leaving(NamedTuple):
     slot: Slot
     value: Any
     line: str
-
-
-class Form(NamedTuple):
-    """What an array is without its values: numbers have no strides, and those of Python no dtype."""
-
-    kind: type
-    dtype: np.dtype[Any] | None
-    shape: tuple[int, ...]
-    strides: tuple[int, ...] | None
-    writeable: bool
-
-
-def form_of(x: Any) -> Form:
-    if isinstance(x, np.ndarray):
-        return Form(type(x), x.dtype, x.shape, x.strides, x.flags.writeable)
-    return Form(type(x), x.dtype if isinstance(x, np.generic) else None, (), None, False)
 
 
 class Recording:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from lindiff.programs.machine import MISSED, NOTHING
-from lindiff.programs.operands import Slot, filled, same
-from lindiff.programs.recording import Form, Instruction, Leaving, Recording, form_of, same_function
+from lindiff.programs.machine import MISSED, Form, form_of
+from lindiff.programs.operands import Slot, filled, leaves_of, same
+from lindiff.programs.recording import Instruction, Leaving, Recording, same_function
 
 __all__ = ["Branch", "Result", "Unrepeatable", "run"]
 
@@ -40,8 +40,11 @@ class Branch:
         Of the arrays in all slots, from the first one of the program on.
     roots : list of (slot, int)
         In whose memory each of them lies, and how many bytes behind its first element.
+    place : tree of slots
+        Where what the instruction has given goes that it forks from.
     fork : Leaving, Instruction or None
-        Whose outcome decides how to go on: the value that has left, or the class of an exception.
+        Whose outcome decides how to go on: the value that has left, the class of an exception, the forms of
+        what is given.
     outcomes : list of (outcome, Branch)
     result : Result
         Where the program ends, which has no fork.
@@ -53,6 +56,7 @@ class Branch:
         self.steps: list[Instruction] = []
         self.forms: list[Form] = recording.forms
         self.roots: list[tuple[Slot, int]] = recording.roots
+        self.place: Any = None
         self.fork: Leaving | Instruction | None = None
         self.outcomes: list[tuple[Any, Branch]] = []
         self.result: Result | None = None
@@ -61,7 +65,7 @@ class Branch:
             step = recording.steps[i]
             if isinstance(step, Leaving) or step.raised is not None:
                 self.fork = step
-                self.outcomes.append((outcome_of(step), Branch(recording, i + 1, result)))
+                self.outcomes.append(_way(recording, i, result))
                 return
             self.steps.append(step)
         self.result = result
@@ -86,7 +90,7 @@ class Branch:
             other = _step(recording, start + i)
             if other is None or not asks_the_same(step, other):
                 raise _difference(step, other)
-            if outcome_of(other) != outcome_of(step):
+            if not same(outcome_of(step, self.forms), outcome_of(other, recording.forms)):
                 self._split(i)
                 break
             if not same(step.result, other.result):  # type: ignore[union-attr]
@@ -101,22 +105,21 @@ class Branch:
             return
         if other is None or not asks_the_same(self.fork, other):
             raise _difference(self.fork, other)
-        branch = self.child(outcome_of(other))
+        branch = self.child(outcome_of(other, recording.forms))
         if branch is None:
-            if isinstance(other, Instruction) and other.result is not None:
-                self.fork = other  # it knows where results go
-            self.outcomes.append((outcome_of(other), Branch(recording, start + 1, result)))
+            self.outcomes.append(_way(recording, start, result))
         else:
             branch.add(recording, result, start + 1)
 
     def _split(self, i: int) -> None:
-        """Let step ``i``, which has raised nothing so far, be the fork."""
+        """Let step ``i``, of which one thing has come so far, be the fork."""
+        step = self.steps[i]
         rest = Branch.__new__(Branch)
         rest.__dict__.update(self.__dict__)
-        rest.steps = self.steps[i + 1 :]
-        self.fork = self.steps[i]
+        rest.steps, rest.place = self.steps[i + 1 :], step.result
+        self.fork = step
         self.steps = self.steps[:i]
-        self.outcomes = [(outcome_of(self.fork), rest)]
+        self.outcomes = [(outcome_of(step, self.forms), rest)]
         self.result, self.confirmed = None, False
 
 
@@ -124,11 +127,21 @@ def _step(recording: Recording, i: int) -> Instruction | Leaving | None:
     return recording.steps[i] if i < len(recording.steps) else None
 
 
-def outcome_of(step: Instruction | Leaving) -> Any:
-    """What decides how a run goes on: a value, the class of an exception, whether there is a result."""
+def _way(recording: Recording, i: int, result: Result) -> tuple[Any, Branch]:
+    """The outcome of step ``i``, and what has followed."""
+    step = recording.steps[i]
+    branch = Branch(recording, i + 1, result)
+    branch.place = step.result if isinstance(step, Instruction) else None
+    return outcome_of(step, recording.forms), branch
+
+
+def outcome_of(step: Instruction | Leaving, forms: list[Form]) -> Any:
+    """What decides how a run goes on: a value, the class of an exception, the forms of results."""
     if isinstance(step, Leaving):
         return step.value
-    return step.raised or (NOTHING if step.result is None else None)
+    if step.raised is not None:
+        return step.raised
+    return tuple([forms[x] if type(x) is Slot else form_of(x) for x in leaves_of(step.result)])
 
 
 def asks_the_same(a: Instruction | Leaving, b: Instruction | Leaving) -> bool:
@@ -191,10 +204,8 @@ def _following(branch: Branch, arrays: list[Any]) -> Branch | None:
         value = fork.function(*filled(fork.args, arrays), **filled(fork.kwargs, arrays))
     except Exception as error:
         return branch.child(type(error))
-    following = branch.child(NOTHING if value is None else None)
-    if following is None or (value is not None and not _put(fork.result, value, arrays, following.forms)):
-        return None
-    return following
+    following = branch.child(tuple(map(form_of, leaves_of(value))))
+    return following if following and _put(following.place, value, arrays, following.forms) else None
 
 
 def _put(place: Any, value: Any, arrays: list[Any], forms: list[Form]) -> bool:
