@@ -25,7 +25,18 @@ SUITES = (
     "sparse_gp",
 )
 ON_GPU = ("cuda_operators", "cuda_batches", "cuda_gp", "cuda_series")
-PEERS = ("numpy", "lindiff", "statsmodels", "dynamax", "jax", "torch", "autograd", "advect", "mygrad")
+PEERS = (
+    "numpy",
+    "lindiff",
+    "program",
+    "statsmodels",
+    "dynamax",
+    "jax",
+    "torch",
+    "autograd",
+    "advect",
+    "mygrad",
+)
 ALSO_ON_GPU = ("lindiff-cpu", "card")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

@@ -15,7 +15,7 @@ from .harness import Case
 from .peers import JAX, Calls, Peer
 
 TITLE = "Kalman filter likelihood, T = 1000, 4 states, 2 observed, six parameter blocks"
-PEERS = ("numpy", "lindiff", "jax", "torch", "autograd")
+PEERS = ("numpy", "lindiff", "program", "jax", "torch", "autograd")
 STEPS, STATES, OBSERVED = 1000, 4, 2
 COVARIANCES = (2, 3, 5)
 

@@ -20,7 +20,7 @@ from .harness import Case
 from .peers import Calls, NumPy, Peer, Torch
 
 TITLE = "logistic regression on the digits, and a network of 200 parameters on the diabetes data"
-PEERS = ("numpy", "lindiff", "jax", "torch", "autograd", "advect", "mygrad")
+PEERS = ("numpy", "lindiff", "program", "jax", "torch", "autograd", "advect", "mygrad")
 STEPS, RATE, MOMENTUM = 100, 0.1, 0.9
 LAYERS = (10, 11, 6, 1)  # 10·11 + 11 + 11·6 + 6 + 6·1 + 1 = 200 parameters
 BATCH = 32

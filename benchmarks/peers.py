@@ -207,6 +207,31 @@ class Lindiff(Peer):
         return self.ld.grad(f, argnums=tuple(range(count)))
 
 
+class LindiffProgram(Lindiff):
+    """The same, repeated without Python by ``ld.program``."""
+
+    name = "program"
+
+    def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
+        timed = {
+            "value": self.waiting(partial(self.ld.program(f), *args)),
+            "value + gradient": self.gradient_once(f, args),
+        }
+        first_call = {quantity: self._until_repeated(call) for quantity, call in timed.items()}
+        return Calls(timed, self.checked(*timed["value + gradient"]()), first_call=first_call)
+
+    def _until_repeated(self, call: Callable[[], Any]) -> float:
+        """Seconds of the calls that record, and of the first one that repeats them."""
+        return sum(_timed(call)[0] for _ in range(3))
+
+    def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
+        both = self.ld.program(self.ld.value_and_grad(f, argnums=tuple(range(len(args)))))
+        return self.waiting(partial(both, *args))
+
+    def compiled(self, f: Function) -> Function:
+        return self.ld.program(f)
+
+
 class Autograd(Peer):
     """autograd, through its own namespace `autograd.numpy`; its complex gradients are the conjugates."""
 
@@ -480,6 +505,7 @@ def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 PEERS: dict[str, type[Peer]] = {
-    peer.name: peer for peer in (NumPy, Lindiff, Statsmodels, Dynamax, JAX, Torch, Autograd, Advect, MyGrad)
+    peer.name: peer
+    for peer in (NumPy, Lindiff, LindiffProgram, Statsmodels, Dynamax, JAX, Torch, Autograd, Advect, MyGrad)
 }
 """All competitors, in the order of their turns and of the columns of the tables."""
