@@ -1,5 +1,6 @@
 """``ld.program``: what it repeats, what it sees, and when it leaves the function alone."""
 
+import abc
 import gc
 import pickle
 import threading
@@ -658,3 +659,15 @@ def test_shapes_that_depend_on_data_decide_how_it_goes_on():
         return np.sum(np.reshape(y, (len(y), 1)) @ np.ones((1, len(y))))
 
     agree(f, (X,), (-X,), (np.abs(X),), (X * 2,), recordings=6)
+
+
+def test_classes_of_a_metaclass_that_change():
+    class Kind(abc.ABC):
+        factor = 2.0
+
+    kind = Kind()
+    fast = ld.program(lambda x: x * kind.factor)
+    for factor in (2.0, 3.0, 4.0):
+        Kind.factor = factor
+        for _ in range(4):
+            np.testing.assert_array_equal(fast(X), X * factor)

@@ -9,6 +9,7 @@ cdef struct Frame:
     Py_ssize_t column
 
 cdef void product_of(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil
+cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil
 cdef object matmul(object x, object y)
 cdef object complex_matmul(object x, object y, bint adjoint_x, bint adjoint_y)
 cdef object add_product(object total, object x, object y, bint transpose_x, bint transpose_y)

@@ -20,7 +20,7 @@ ctypedef fused floating:
     double
 
 
-cdef inline void transpose(Frame *f) noexcept:
+cdef inline void transpose(Frame *f) noexcept nogil:
     f.rows, f.columns = f.columns, f.rows
     f.row, f.column = f.column, f.row
 
@@ -83,55 +83,53 @@ cdef void product_of(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept
                                <float *>y.data, y.row, y.column, x.rows, x.columns, y.columns, onto)
 
 
-cdef inline bint stored_by_rows(Frame *f, blas_int *ld) noexcept:
+cdef inline bint stored_by_rows(Frame *f, blas_int *ld) noexcept nogil:
     """Whether the elements of a row are neighbours; ``ld`` is then the distance of rows."""
     ld[0] = <blas_int>(f.row if f.rows > 1 else max(f.columns, 1))
     return (f.column == 1 or f.columns == 1) and (f.rows <= 1 or f.row >= max(f.columns, 1))
 
 
-cdef bint matrix_times_vector(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
+cdef bint matrix_times_vector(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil:
     """``z = x y`` or ``z += x y`` for a vector y through BLAS; False where x is stored neither way."""
     cdef blas_int ld, incy = <blas_int>y.row, incz = <blas_int>z.row
     cdef Frame xt = x[0]
     cdef bint transpose_x = False
-    if y.row <= 0 or z.row <= 0 or max(y.row, z.row) > 2**31 - 1:
+    if y.row <= 0 or z.row <= 0 or max(y.row, z.row) > 0x7fffffff:
         return False
     if not stored_by_rows(&xt, &ld):
         transpose(&xt)
         transpose_x = True
         if not stored_by_rows(&xt, &ld):
             return False
-    with nogil:
-        if kind == cnp.NPY_DOUBLE:
-            gemv[double](transpose_x, <blas_int>xt.rows, <blas_int>xt.columns, 1, <double *>xt.data, ld,
-                         <double *>y.data, incy, <double>onto, <double *>z.data, incz)
-        else:
-            gemv[float](transpose_x, <blas_int>xt.rows, <blas_int>xt.columns, 1, <float *>xt.data, ld,
-                        <float *>y.data, incy, <float>onto, <float *>z.data, incz)
+    if kind == cnp.NPY_DOUBLE:
+        gemv[double](transpose_x, <blas_int>xt.rows, <blas_int>xt.columns, 1, <double *>xt.data, ld,
+                     <double *>y.data, incy, <double>onto, <double *>z.data, incz)
+    else:
+        gemv[float](transpose_x, <blas_int>xt.rows, <blas_int>xt.columns, 1, <float *>xt.data, ld,
+                    <float *>y.data, incy, <float>onto, <float *>z.data, incz)
     return True
 
 
-cdef bint long_dot(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
+cdef bint long_dot(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil:
     """The same for a row and a column; False where their elements are no neighbours."""
     cdef blas_int n = <blas_int>x.columns
     cdef double *wide = <double *>z.data
     cdef float *narrow = <float *>z.data
     if x.column != 1 or y.row != 1:
         return False
-    with nogil:
-        if kind == cnp.NPY_DOUBLE:
-            wide[0] = (wide[0] if onto else 0) + dot[double](n, <double *>x.data, <double *>y.data)
-        else:
-            narrow[0] = (narrow[0] if onto else 0) + dot[float](n, <float *>x.data, <float *>y.data)
+    if kind == cnp.NPY_DOUBLE:
+        wide[0] = (wide[0] if onto else 0) + dot[double](n, <double *>x.data, <double *>y.data)
+    else:
+        narrow[0] = (narrow[0] if onto else 0) + dot[float](n, <float *>x.data, <float *>y.data)
     return True
 
 
-cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
+cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil:
     """The same through BLAS; False where an operand is stored neither by rows nor by columns."""
     cdef blas_int ldx, ldy, ldz, m = <blas_int>z.rows, n = <blas_int>z.columns, k = <blas_int>x.columns
     cdef bint transpose_x = False, transpose_y = False
     cdef Frame xt = x[0], yt = y[0], zt = z[0]
-    if max(z.rows, z.columns, x.columns) > 2**31 - 1:
+    if max(z.rows, z.columns, x.columns) > 0x7fffffff:
         return False
     if z.rows == 1 and z.columns == 1:
         return long_dot(z, x, y, kind, onto)
@@ -159,19 +157,21 @@ cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexc
         transpose_y = True
         if not stored_by_rows(&yt, &ldy):
             return False
-    with nogil:
-        if kind == cnp.NPY_DOUBLE:
-            gemm[double](transpose_x, transpose_y, m, n, k, 1, <double *>xt.data, ldx, <double *>yt.data, ldy,
-                         <double>onto, <double *>zt.data, ldz)
-        else:
-            gemm[float](transpose_x, transpose_y, m, n, k, 1, <float *>xt.data, ldx, <float *>yt.data, ldy,
-                        <float>onto, <float *>zt.data, ldz)
+    if kind == cnp.NPY_DOUBLE:
+        gemm[double](transpose_x, transpose_y, m, n, k, 1, <double *>xt.data, ldx, <double *>yt.data, ldy,
+                     <double>onto, <double *>zt.data, ldz)
+    else:
+        gemm[float](transpose_x, transpose_y, m, n, k, 1, <float *>xt.data, ldx, <float *>yt.data, ldy,
+                    <float>onto, <float *>zt.data, ldz)
     return True
 
 
 cdef inline bint any_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept:
+    cdef bint done
     if x.rows * x.columns * y.columns > MATMUL_LOOPS:
-        return large_product(z, x, y, kind, onto)
+        with nogil:
+            done = large_product(z, x, y, kind, onto)
+        return done
     product_of(z, x, y, kind, onto)
     return True
 
@@ -255,7 +255,7 @@ cdef bint large_complex_product(void *out, Frame x, Frame y, bint adjoint_x, bin
     """``out = x y`` through BLAS; False where it does not know how an operand is stored."""
     cdef blas_int ldx, ldy, m, n, k
     cdef int of_x = stored_as(&x, adjoint_x, &ldx), of_y = stored_as(&y, adjoint_y, &ldy)
-    if of_x < 0 or of_y < 0 or max(x.rows, x.columns, y.rows, y.columns) > 2**31 - 1:
+    if of_x < 0 or of_y < 0 or max(x.rows, x.columns, y.rows, y.columns) > 0x7fffffff:
         return False
     m = <blas_int>(x.columns if adjoint_x else x.rows)
     k = <blas_int>(x.rows if adjoint_x else x.columns)
@@ -424,7 +424,7 @@ cdef object sum_of_products(object x, object y):
     cdef blas_int n
     if cnp.PyArray_TYPE(a) != cnp.PyArray_TYPE(b) or not cnp.PyArray_SAMESHAPE(a, b) \
             or not cnp.PyArray_IS_C_CONTIGUOUS(a) or not cnp.PyArray_IS_C_CONTIGUOUS(b) \
-            or cnp.PyArray_SIZE(a) > 2**31 - 1:
+            or cnp.PyArray_SIZE(a) > 0x7fffffff:
         return None
     n = <blas_int>cnp.PyArray_SIZE(a)
     if cnp.PyArray_TYPE(a) == cnp.NPY_DOUBLE:

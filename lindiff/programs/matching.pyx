@@ -13,6 +13,16 @@ import numpy as np
 
 cnp.import_array()
 
+cdef extern from "Python.h":
+    ctypedef struct PyTypeObject:
+        unsigned long tp_flags
+        unsigned int tp_version_tag
+    unsigned long Py_TPFLAGS_VALID_VERSION_TAG
+    PyObject *PyCell_GET(object cell)
+    PyObject *PyFunction_GET_CODE(object function)
+    PyObject *PyFunction_GET_DEFAULTS(object function)
+    PyObject *PyFunction_GET_KW_DEFAULTS(object function)
+
 cdef enum:
     AXES = 8
 
@@ -197,17 +207,18 @@ cdef class Watch:
     cdef list names      # of (dict, name, object)
     cdef list cells      # of (cell, object)
     cdef list functions  # of (function, code, defaults, keyword defaults)
+    cdef list classes    # of [class, version, its items]
     cdef list nests      # of (container, its items)
     cdef list arrays     # of (array, shape, strides, dtype, content)
     cdef list others     # of functions that say whether they find what they did
 
     def __init__(self):
-        self.names, self.cells, self.functions = [], [], []
+        self.names, self.cells, self.functions, self.classes = [], [], [], []
         self.nests, self.arrays, self.others = [], [], []
 
     def __len__(self):
-        return len(self.names) + len(self.cells) + len(self.functions) + len(self.nests) + len(self.arrays) \
-            + len(self.others)
+        return sum(map(len, (self.names, self.cells, self.functions, self.classes, self.nests, self.arrays,
+                             self.others)))
 
     def add_name(self, dict names, str name):
         self.names.append((names, name, names.get(name, MISSING)))
@@ -217,6 +228,9 @@ cdef class Watch:
 
     def add_function(self, function):
         self.functions.append((function, function.__code__, function.__defaults__, function.__kwdefaults__))
+
+    def add_class(self, kind):
+        self.classes.append([kind, version_of(kind), list(kind.__dict__.items())])
 
     def add_nest(self, nest):
         self.nests.append((nest, list(nest.items()) if hasattr(nest, "items") else list(nest)))
@@ -237,13 +251,19 @@ cdef class Watch:
             if (<PyObject *>place[2] if place[2] is not MISSING else NULL) != found:
                 return False
         for place in self.cells:
-            if place[0].cell_contents is not place[1]:
+            if PyCell_GET(place[0]) != <PyObject *>place[1]:
                 return False
         for place in self.functions:
-            f = place[0]
-            if f.__code__ is not place[1] or f.__defaults__ is not place[2] \
-                    or f.__kwdefaults__ is not place[3]:
+            if PyFunction_GET_CODE(place[0]) != <PyObject *>place[1] \
+                    or not is_there(PyFunction_GET_DEFAULTS(place[0]), place[2]) \
+                    or not is_there(PyFunction_GET_KW_DEFAULTS(place[0]), place[3]):
                 return False
+        for known in self.classes:
+            version = version_of(known[0])
+            if version == 0 or version != known[1]:
+                if not has_items(known[0].__dict__, <list>known[2]):
+                    return False
+                known[1] = version_of(known[0])
         for place in self.nests:
             if not has_items(place[0], <list>place[1]):
                 return False
@@ -258,6 +278,16 @@ cdef class Watch:
 
 
 cdef object MISSING = object()
+
+
+cdef inline bint is_there(PyObject *found, object before):
+    return found == <PyObject *>before if found != NULL else before is None
+
+
+cdef unsigned int version_of(object kind):
+    """A number that a class has until something is assigned to it; 0 where it has none."""
+    cdef PyTypeObject *t = <PyTypeObject *>kind
+    return t.tp_version_tag if t.tp_flags & Py_TPFLAGS_VALID_VERSION_TAG else 0
 
 
 cdef bint has_items(object nest, list items) except -1:

@@ -15,7 +15,7 @@ from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport chain_block, chain_number
 from lindiff.kernels.loops cimport AXES, Function, Loop, Nest, join_axes, walk
 from lindiff.kernels.lu cimport getrf_one, getrs_one
-from lindiff.kernels.matmul cimport Frame, product_of
+from lindiff.kernels.matmul cimport Frame, large_product, product_of
 from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.sizes cimport MATMUL_LOOPS, SINGLE_FACTORS
 from lindiff.kernels.triangles cimport find_unpaired, zero_pivot
@@ -296,6 +296,7 @@ cdef struct Places:
     cnp.npy_intp n
     int size
     bint gathers
+    int adds                # the type of numbers to add, or -1
     cnp.npy_intp step       # of the other operand's elements
     cnp.npy_intp at[1]      # bytes behind the first element; there are n
 
@@ -304,7 +305,13 @@ cdef int run_places(const void *state, char **x) noexcept nogil:
     cdef const Places *s = <const Places *>state
     cdef const cnp.npy_intp *at = s.at
     cdef cnp.npy_intp i
-    if s.gathers:
+    if s.adds == cnp.NPY_DOUBLE:
+        for i in range(s.n):
+            (<double *>(x[1] + at[i]))[0] += (<double *>(x[0] + i * s.step))[0]
+    elif s.adds == cnp.NPY_FLOAT:
+        for i in range(s.n):
+            (<float *>(x[1] + at[i]))[0] += (<float *>(x[0] + i * s.step))[0]
+    elif s.gathers:
         for i in range(s.n):
             memcpy(x[1] + i * s.size, x[0] + at[i], s.size)
     else:
@@ -313,7 +320,7 @@ cdef int run_places(const void *state, char **x) noexcept nogil:
     return 0
 
 
-def places(int size, list offsets, bint gathers, Py_ssize_t step):
+def places(int size, list offsets, bint gathers, Py_ssize_t step, int adds=-1):
     """Elements at fixed places: of the operand, in their order onto the result, or of the result.
 
     ``offsets`` in bytes behind the first element; ``step`` from one element of the operand to the next where
@@ -327,7 +334,7 @@ def places(int size, list offsets, bint gathers, Py_ssize_t step):
     if made.state == NULL:
         raise MemoryError()
     state = <Places *>made.state
-    state.n, state.size, state.gathers, state.step = len(offsets), size, gathers, step
+    state.n, state.size, state.gathers, state.step, state.adds = len(offsets), size, gathers, step, adds
     for i in range(len(offsets)):
         state.at[i] = offsets[i]
     return made
@@ -405,6 +412,7 @@ cdef struct Product:
     Frame y
     Frame z
     int kind
+    bint large
 
 
 cdef int run_product(const void *state, char **x) noexcept nogil:
@@ -413,6 +421,8 @@ cdef int run_product(const void *state, char **x) noexcept nogil:
     a.data = x[0]
     b.data = x[1]
     c.data = x[2]
+    if s.large:
+        return not large_product(&c, &a, &b, s.kind, False)
     product_of(&c, &a, &b, s.kind, False)
     return 0
 
@@ -437,7 +447,7 @@ cdef bint fill_frame(Frame *f, tuple form, Py_ssize_t size, bint vector_is_row) 
 
 
 def matrix_product(str letter, tuple x, tuple y, bint transpose_x=False, bint transpose_y=False):
-    """``x @ y`` of small real matrices and vectors, given by shape and strides; the result lies by rows."""
+    """``x @ y`` of real matrices and vectors, given by shape and strides; the result lies by rows."""
     cdef Product s
     cdef Py_ssize_t size = np.dtype(letter).itemsize
     if letter not in "fd":
@@ -451,8 +461,9 @@ def matrix_product(str letter, tuple x, tuple y, bint transpose_x=False, bint tr
     if transpose_y:
         s.y.rows, s.y.columns = s.y.columns, s.y.rows
         s.y.row, s.y.column = s.y.column, s.y.row
-    if s.x.columns != s.y.rows or not 0 < s.x.rows * s.x.columns * s.y.columns <= MATMUL_LOOPS:
+    if s.x.columns != s.y.rows or s.x.rows * s.x.columns * s.y.columns == 0:
         return None
+    s.large = s.x.rows * s.x.columns * s.y.columns > MATMUL_LOOPS
     s.z.rows = s.x.rows
     s.z.columns = s.z.row = s.y.columns
     s.z.column = 1

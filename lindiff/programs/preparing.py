@@ -40,9 +40,7 @@ _EXACT = {
     *(np.isfinite, np.isinf, np.sign, np.maximum, np.minimum, np.conjugate, np.floor, np.ceil, np.trunc),
 }
 # Up to so many elements, constant indices are turned into places.
-_PLACES = 4096
-# Up to so many elements, a reduction goes through them as NumPy's own does.
-_REDUCED = 2048
+_PLACES = 1 << 18
 
 
 class Part(NamedTuple):
@@ -80,6 +78,8 @@ def _is_hashable(function: Any) -> bool:
 
 
 def _of_ufunc(function: Any) -> Callable[[Instruction, Forms, Any], Steps | None] | None:
+    if function.__self__ is np.add and function.__name__ == "at":
+        return lambda step, forms, roots: _scattered(step, forms, roots, adding=True)
     if function.__name__ != "reduce":
         return None
     return lambda step, forms, roots: _reduction(function.__self__, 0, step, forms)
@@ -130,6 +130,8 @@ def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> St
             types.append(forms[x].dtype)
         elif isinstance(x, (np.ndarray, np.generic)):
             types.append(x.dtype)
+        elif type(x) is bool:
+            types.append(np.dtype(bool))
         elif type(x) in (int, float, complex):
             types.append(type(x))
         else:
@@ -246,15 +248,29 @@ def _reduction(ufunc: np.ufunc, default: Any, step: Instruction, forms: Forms) -
     ):
         return None
     axes = len(of.shape)
+    if isinstance(axis, tuple) and len(axis) == 1:
+        axis = axis[0]
     if axis is not None:
         if type(axis) is not int or not -axes <= axis < axes:
             return None
         axis %= axes
-    if not 0 < np.prod(of.shape) <= _REDUCED:
+    if 0 in of.shape:
         return None
     dtype = _dtype(of)
     made = prepared.reduction(ufunc, dtype.char, of.shape, axis, dtype.itemsize)
     return None if made is None else [(made, [x, step.result])]
+
+
+def _mean(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+    """The sum, divided by how many there are."""
+    total = _reduction(np.add, None, step, forms)
+    if total is None:
+        return None
+    x, result = forms[step.args[0]], forms[step.result]
+    count = np.array(np.prod(x.shape) // max(int(np.prod(result.shape)), 1), x.dtype)
+    letters, layout = _dtype(x).char * 3, _layout(result)
+    divided = prepared.elementwise(np.divide, letters, [layout, ((), ()), layout], True)
+    return None if divided is None else [*total, (divided, [step.result, count, step.result])]
 
 
 # -- views and copies --------------------------------------------------------------------------------------
@@ -348,8 +364,12 @@ def _gathered(step: Instruction, forms: Forms) -> Steps | None:
     return [(prepared.places(_dtype(of).itemsize, at.ravel().tolist(), True, 0), [x, step.result])]
 
 
-def _scattered(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+def _scattered(
+    step: Instruction, forms: Forms, roots: list[tuple[Slot, int]], adding: bool = False
+) -> Steps | None:
     x, index, item = step.args
+    if type(x) is not Slot or not _is_constant(index) or (adding and _dtype(forms[x]).char not in "fd"):
+        return None
     of = forms[x]
     at = _places(of, index)
     if at is None or not _are_plain(of) or not of.writeable or type(item) is not Slot:
@@ -364,7 +384,8 @@ def _scattered(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -
     if not _is_by_rows(form) and len(form.shape) != 1:
         return None
     step_of_item = 0 if form.shape == () else form.strides[-1] if form.strides else 0
-    made = prepared.places(_dtype(of).itemsize, at.ravel().tolist(), False, step_of_item)
+    number = _dtype(of).num if adding else -1
+    made = prepared.places(_dtype(of).itemsize, at.ravel().tolist(), False, step_of_item, number)
     return [(made, [item, x])]
 
 
@@ -576,6 +597,7 @@ _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     np.zeros_like: _filled_with(0),
     np.ones_like: _filled_with(1),
     **dict.fromkeys((np.sum, method("sum")), _reducing(np.add)),
+    **dict.fromkeys((np.mean, method("mean")), _mean),
     **dict.fromkeys((np.max, method("max")), _reducing(np.maximum)),
     **dict.fromkeys((np.min, method("min")), _reducing(np.minimum)),
     chain.product: _product,

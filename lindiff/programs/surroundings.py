@@ -20,7 +20,7 @@ from lindiff.programs.matching import Watch
 __all__ = ["Surroundings"]
 
 # Arrays up to so many bytes are compared; of larger ones a checksum is.
-_COMPARED = 1 << 15
+_COMPARED = 1 << 26
 # Libraries whose code is taken to depend on nothing but arguments.
 _LIBRARIES = ("lindiff", "lindiff_cuda", "numpy", "scipy", "cupy")
 _MOST = 10_000
@@ -32,6 +32,7 @@ class Surroundings:
     def __init__(self, function: Any, others: list[Any]) -> None:
         self._watch = Watch()
         self._seen: dict[int, Any] = {}
+        self._named: set[tuple[int, str]] = set()
         self._before: dict[int, Any] = {}
         for x in (function, *others):
             self._look_at(x)
@@ -89,11 +90,16 @@ class Surroundings:
             self._cell(cell)
         for name in _names(f.__code__):
             if name in f.__globals__:
-                self._watch.add_name(f.__globals__, name)
+                self._name(f.__globals__, name)
                 self._look_at(f.__globals__[name])
             elif name in vars(builtins):
-                self._watch.add_name(vars(builtins), name)
-                self._watch.add_name(f.__globals__, name)  # which might hide it
+                self._name(vars(builtins), name)
+                self._name(f.__globals__, name)  # which might hide it
+
+    def _name(self, names: dict[str, Any], name: str) -> None:
+        if (id(names), name) not in self._named:
+            self._named.add((id(names), name))
+            self._watch.add_name(names, name)
 
     def _cell(self, cell: types.CellType) -> None:
         try:
@@ -126,7 +132,7 @@ class Surroundings:
         if id(kind) in self._seen:
             return
         self._seen[id(kind)] = kind
-        self._watch.add_nest(vars(kind))
+        self._watch.add_class(kind)
         for x in list(vars(kind).values()):
             self._look_at(getattr(x, "__func__", getattr(x, "fget", x)))
 
