@@ -20,12 +20,13 @@ from .peers import PEERS as CPU_PEERS
 PEERS = (*CPU_PEERS, "lindiff-cpu", "card")
 """In the order of the columns."""
 COLOURS = {
-    "numpy": "#7f7f7f", "lindiff": "#d62728", "program": "#e377c2", "jax": "#1f77b4", "torch": "#ff7f0e", "autograd": "#2ca02c",
-    "advect": "#9467bd", "mygrad": "#8c564b", "statsmodels": "#e377c2", "dynamax": "#17becf",
-    "lindiff-cpu": "#ff9896", "card": "#bcbd22",
+    "numpy": "#7f7f7f", "lindiff": "#d62728", "program": "#8b0000", "jax": "#1f77b4", "torch": "#ff7f0e",
+    "autograd": "#2ca02c", "advect": "#9467bd", "mygrad": "#8c564b", "statsmodels": "#e377c2",
+    "dynamax": "#17becf", "lindiff-cpu": "#ff9896", "card": "#bcbd22",
 }  # fmt: skip
 MARKERS = {
-    "numpy": "s", "lindiff": "o", "program": "d", "jax": "^", "torch": "D", "autograd": "v", "advect": "P", "mygrad": "X",
+    "numpy": "s", "lindiff": "o", "program": "d", "jax": "^", "torch": "D", "autograd": "v", "advect": "P",
+    "mygrad": "X",
     "statsmodels": "h", "dynamax": "<", "lindiff-cpu": "o", "card": "_",
 }  # fmt: skip
 PANELS_IN_A_ROW = 3

@@ -665,7 +665,14 @@ def test_classes_of_a_metaclass_that_change():
     class Kind(abc.ABC):
         factor = 2.0
 
-    kind = Kind()
+        @abc.abstractmethod
+        def name(self): ...
+
+    class Own(Kind):
+        def name(self):
+            return "own"
+
+    kind = Own()
     fast = ld.program(lambda x: x * kind.factor)
     for factor in (2.0, 3.0, 4.0):
         Kind.factor = factor

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from lindiff.programs.machine import ByPython, Cell, Form, Layout, Machine, Stretch, Unit
+from lindiff.programs.memory import Plan, Uses
 from lindiff.programs.operands import Slot, leaves_of, replaced
 from lindiff.programs.preparing import Part, Room, prepare
 from lindiff.programs.recording import Instruction, Leaving
 from lindiff.programs.tree import Branch
 
 __all__ = ["compiled"]
-
-_ALIGNED = 16
 
 
 def compiled(tree: Branch, arguments: int) -> Machine | None:
@@ -27,7 +26,8 @@ def compiled(tree: Branch, arguments: int) -> Machine | None:
         start = compilation.stretch(tree, list(range(arguments)))
     except _Shared:
         return None
-    layout = Layout(compilation.forms, compilation.places, compilation.constants, compilation.arena)
+    places, arena = Plan(compilation.roots, compilation.sizes, compilation.uses).places()
+    layout = Layout(compilation.forms, places, compilation.constants, arena)
     views: dict[int, list[tuple[int, int]]] = {i: [] for i in range(arguments)}
     for cell, (root, offset) in enumerate(compilation.roots):
         if root < arguments and cell != root:
@@ -44,44 +44,36 @@ class _Compilation:
 
     def __init__(self, tree: Branch, arguments: int) -> None:
         self.forms: list[Form] = []
-        self.places: list[int | None] = []  # in the arena
         self.roots: list[tuple[int, int]] = []
+        self.sizes: dict[int, int] = {}  # of those that lie in the arena
+        self.uses = Uses()
         self.constants: list[tuple[int, Any]] = []
-        self.arena = 0
         self.objects: list[int] = []
         self.made: set[int] = set()  # the same
         self.rooms: dict[Room, int] = {}
         for i in range(arguments):
             form = tree.forms[i]
-            self.cell(form, self.room(form) if form.strides is None else None)
+            self.cell(form, in_arena=form.strides is None)
+            self.uses.keep(i)
 
-    def cell(self, form: Form, place: int | None) -> Cell:
+    def cell(self, form: Form, in_arena: bool) -> Cell:
+        cell = Cell(len(self.forms))
         self.forms.append(form)
-        self.places.append(place)
-        self.roots.append((len(self.forms) - 1, 0))
-        return Cell(len(self.forms) - 1)
-
-    def room(self, form: Form) -> int:
-        """Where in the arena there is room for an array."""
-        place = self.arena
-        size = 16 if form.dtype is None else form.dtype.itemsize
-        if form.strides is not None:
-            size += sum(
-                (n - 1) * abs(step) for n, step in zip(form.shape, form.strides, strict=True) if n > 1
-            )
-        self.arena += -(-size // _ALIGNED) * _ALIGNED
-        return place
+        self.roots.append((cell, 0))
+        if in_arena:
+            self.sizes[cell] = _size(form)
+        return cell
 
     def view(self, root: int, offset: int, form: Form) -> Cell:
         """A cell within the memory of another one, whose address is known before a run."""
-        place = self.places[root]
-        cell = self.cell(form, None if place is None else place + offset)
+        cell = self.cell(form, in_arena=False)
         self.roots[cell] = (root, offset)
         return cell
 
     def stretch(self, branch: Branch, cells: list[int]) -> Stretch:
         """What is done from a branch on; ``cells`` are those of the slots so far."""
         steps: list[Any] = []
+        self.uses.start_unit()
         for step in branch.steps:
             self.step(step, branch, cells, steps)
         fork = branch.fork
@@ -89,9 +81,13 @@ class _Compilation:
             assert branch.result is not None
             leaves = [Cell(cells[x]) if type(x) is Slot else x for x in branch.result.leaves]
             self.refuse_shared(leaves)
+            for leaf in leaves:
+                if type(leaf) is Cell:
+                    self.uses.keep(self.roots[leaf][0])
             return Stretch(Unit(steps), None, leaves, branch.result.unflatten, self.objects, branch.confirmed)
         if isinstance(fork, Leaving):
             decides: Any = (fork.function, Cell(cells[fork.slot]))
+            self.uses.keep(self.roots[cells[fork.slot]][0])
         else:
             decides = self.by_python(fork._replace(result=None), cells, [])
         stretch = Stretch(Unit(steps), decides, [], None, self.objects, branch.is_confirmed)
@@ -106,9 +102,7 @@ class _Compilation:
 
     def step(self, step: Instruction, branch: Branch, cells: list[int], steps: list[Any]) -> None:
         operations = prepare(step, branch.forms, branch.roots)
-        if operations is not None and not self.lie_in_memory(step, branch, cells):
-            operations = None
-        if operations is None:
+        if operations is None or not self.have_addresses(step, operations, branch, cells):
             new = self.results(step.result, branch, cells)
             steps.append(self.by_python(step, cells, new))
             return
@@ -118,27 +112,25 @@ class _Compilation:
             root, offset = branch.roots[slot]
             form = branch.forms[slot]
             if root == slot:
-                cells.append(self.cell(form, self.room(form)))
+                cells.append(self.cell(form, in_arena=True))
             else:
                 of, before = self.roots[cells[root]]
                 cells.append(self.view(of, before + offset, form))
         for prepared, operands in operations:
-            steps.append((prepared, [self.operand(x, cells) for x in operands]))
+            numbers = [self.operand(x, cells) for x in operands]
+            steps.append((prepared, numbers))
+            self.uses.add_step([self.roots[cell][0] for cell in numbers])
 
-    def lie_in_memory(self, step: Instruction, branch: Branch, cells: list[int]) -> bool:
-        """Whether the addresses of views that a step gives, and of parts that it takes, are known."""
-        return all(
-            root == slot or slot < len(cells) or self.has_address(cells[root])
-            for slot in _slots(step.result)
-            for root in [branch.roots[slot][0]]
-        ) and all(self.has_address(cells[slot]) for slot in _slots(step.args) if isinstance(slot, Slot))
+    def have_addresses(self, step: Instruction, operations: Any, branch: Branch, cells: list[int]) -> bool:
+        """Whether the memory of views that a step gives, and of parts that it takes, is known already."""
+        wholes = [branch.roots[slot][0] for slot in _slots(step.result) if slot >= len(cells)]
+        wholes += [x.slot for _, operands in operations for x in operands if isinstance(x, Part)]
+        return all(slot >= len(cells) or self.has_address(cells[slot]) for slot in wholes)
 
     def has_address(self, cell: int) -> bool:
         """Whether a cell lies in the arena or in an argument."""
         root = self.roots[cell][0]
-        return self.places[root] is not None or (
-            self.forms[root].strides is not None and root not in self.made
-        )
+        return root in self.sizes or (self.forms[root].strides is not None and root not in self.made)
 
     def operand(self, x: Any, cells: list[int]) -> int:
         if type(x) is Slot:
@@ -149,9 +141,9 @@ class _Compilation:
         if isinstance(x, Room):
             if x not in self.rooms:
                 room = Form(np.ndarray, np.dtype(np.uint8), (x.size,), (1,), True)
-                self.rooms[x] = self.cell(room, self.room(room))
+                self.rooms[x] = self.cell(room, in_arena=True)
             return self.rooms[x]
-        cell = self.cell(Form(np.ndarray, x.dtype, x.shape, x.strides, True), None)
+        cell = self.cell(Form(np.ndarray, x.dtype, x.shape, x.strides, True), in_arena=False)
         self.constants.append((cell, x))
         return cell
 
@@ -163,7 +155,8 @@ class _Compilation:
                 continue
             form = branch.forms[slot]
             number = form.strides is None and form.dtype is not None
-            cell = self.cell(form, self.room(form) if number else None)
+            cell = self.cell(form, in_arena=number)
+            self.uses.keep(cell)
             if not number:
                 self.objects.append(cell)
                 self.made.add(cell)
@@ -173,7 +166,10 @@ class _Compilation:
 
     def by_python(self, step: Instruction, cells: list[int], new: list[Cell]) -> ByPython:
         def cell(x: Any) -> Any:
-            return Cell(cells[x]) if type(x) is Slot else x
+            if type(x) is not Slot:
+                return x
+            self.uses.keep(self.roots[cells[x]][0])  # Python may hold on to a view of it
+            return Cell(cells[x])
 
         return ByPython(
             step.function,
@@ -200,9 +196,19 @@ class _Compilation:
             root = self.roots[leaf][0]
             if roots.setdefault(root, leaf) != leaf:
                 raise _Shared
-            if root != leaf and self.places[root] is None:
+            if root != leaf and root not in self.sizes:
                 raise _Shared
 
 
 def _slots(tree: Any) -> list[Slot]:
     return [x for x in leaves_of(tree) if type(x) is Slot]
+
+
+def _size(form: Form) -> int:
+    """How many bytes an array takes, or a number."""
+    size = 16 if form.dtype is None else form.dtype.itemsize
+    if form.strides is None:
+        return size
+    if 0 in form.shape:
+        return 0
+    return size + sum((n - 1) * abs(step) for n, step in zip(form.shape, form.strides, strict=True))

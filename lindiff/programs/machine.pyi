@@ -28,6 +28,7 @@ class ByPython:
 
 class Layout:
     forms: list[Any]
+    arena: int
     idle: list[Any]
     def __init__(
         self, forms: list[Any], places: list[int | None], constants: list[tuple[int, Any]], arena: int

@@ -44,6 +44,7 @@ cdef enum:
     DONE = -2
     AXES = 64
     OPERANDS = 8     # of one prepared operation
+    LARGE = 1 << 20  # bytes of an arena of which no more than one is kept
 
 
 cdef object array_at(char *data, object form):
@@ -123,7 +124,7 @@ cdef class Layout:
     cdef readonly list forms
     cdef list places
     cdef list constants
-    cdef Py_ssize_t arena
+    cdef readonly Py_ssize_t arena
     cdef readonly list idle
 
     def __init__(self, list forms, list places, list constants, Py_ssize_t arena):
@@ -401,7 +402,8 @@ cdef class Machine:
             memory.objects[cell] = None
         for _, argument_cell, _ in self.arguments:
             memory.objects[<Py_ssize_t>argument_cell] = None
-        self.layout.idle.append(memory)
+        if not self.layout.idle or self.layout.arena < LARGE:
+            self.layout.idle.append(memory)
         return result
 
 
