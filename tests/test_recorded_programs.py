@@ -678,3 +678,21 @@ def test_classes_of_a_metaclass_that_change():
         Kind.factor = factor
         for _ in range(4):
             np.testing.assert_array_equal(fast(X), X * factor)
+
+
+def test_a_function_that_tells_numpy_not_to_warn():
+    def f(x):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            y = np.where(x > 0, 1 / x, np.log(x))
+            z = np.roll(np.exp(1000 * x), 1)
+        return y + np.isinf(z)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fast = agree(f, (np.array([0.0, 1.0, 2.0]),), (np.array([-1.0, 0.0, 1.0]),), recordings=2)
+        assert np.isnan(fast(np.array([np.nan, 0.0, 1.0]))[0])
+    loud = ld.program(lambda x: f(x) + np.log(x))
+    for _ in range(3):
+        loud(np.array([1.0, 2.0, 3.0]))
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in log"):
+        loud(np.array([0.0, 1.0, 2.0]))

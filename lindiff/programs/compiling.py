@@ -118,7 +118,7 @@ class _Compilation:
                 cells.append(self.view(of, before + offset, form))
         for prepared, operands in operations:
             numbers = [self.operand(x, cells) for x in operands]
-            steps.append((prepared, numbers))
+            steps.append((prepared, numbers, step.quiet))
             self.uses.add_step([self.roots[cell][0] for cell in numbers])
 
     def have_addresses(self, step: Instruction, operations: Any, branch: Branch, cells: list[int]) -> bool:
@@ -176,6 +176,7 @@ class _Compilation:
             replaced(step.args, cell),
             replaced(step.kwargs, cell),
             self.place(step.result, cells, new),
+            step.quiet,
         )
 
     def place(self, result: Any, cells: list[int], new: list[Cell]) -> Any:

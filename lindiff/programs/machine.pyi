@@ -24,7 +24,7 @@ class ByPython:
     args: Any
     kwargs: Any
     result: Any
-    def __init__(self, function: Any, args: Any, kwargs: Any, result: Any) -> None: ...
+    def __init__(self, function: Any, args: Any, kwargs: Any, result: Any, quiet: bool) -> None: ...
 
 class Layout:
     forms: list[Any]
@@ -35,7 +35,7 @@ class Layout:
     ) -> None: ...
 
 class Unit:
-    def __init__(self, steps: list[tuple[Prepared, list[int]] | ByPython]) -> None: ...
+    def __init__(self, steps: list[tuple[Prepared, list[int], bool] | ByPython]) -> None: ...
 
 class Stretch:
     unit: Unit

@@ -202,14 +202,22 @@ cdef class ByPython:
     cdef readonly object args
     cdef readonly object kwargs
     cdef readonly object result
+    cdef bint quiet   # NumPy is not to warn
 
-    def __init__(self, function, args, kwargs, result):
+    def __init__(self, function, args, kwargs, result, bint quiet):
+        self.quiet = quiet
         self.function = function
         self.args = args
         self.kwargs = kwargs
         self.result = result
 
     cdef object value(self, Memory memory):
+        if not self.quiet:
+            return self.called(memory)
+        with np.errstate(all="ignore"):
+            return self.called(memory)
+
+    cdef object called(self, Memory memory):
         args = filled(self.args, memory)
         return self.function(*args, **filled(self.kwargs, memory)) if self.kwargs else self.function(*args)
 
@@ -262,8 +270,9 @@ cdef bint put(object place, object value, Memory memory) except -1:
 cdef struct Step:
     Run run          # NULL for what Python does
     const void *state
-    int first        # of its operands; else the number of the step of Python's, or of the fork
+    int first        # of its operands; else the number of the step of Python's
     int count
+    bint quiet
 
 
 cdef class Unit:
@@ -272,7 +281,7 @@ cdef class Unit:
     Parameters
     ----------
     steps : list
-        Of (Prepared, cells) and `ByPython`.
+        Of (Prepared, cells, quiet) and `ByPython`.
     """
 
     cdef Step *steps
@@ -301,6 +310,7 @@ cdef class Unit:
                 self.steps[i].run = prepared.run
                 self.steps[i].state = prepared.state
                 self.steps[i].first = <int>n
+                self.steps[i].quiet = step[2]
                 self.steps[i].count = len(step[1])
                 if self.steps[i].count > OPERANDS:
                     raise ValueError("an operation with too many operands")
@@ -315,13 +325,22 @@ cdef class Unit:
         PyMem_Free(self.steps)
         PyMem_Free(self.operands)
 
-    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, char **cells) noexcept nogil:
-        """Carry out steps from ``at`` on; up to where it comes, or fails: then -1 - that."""
+    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, char **cells, bint *flagged) noexcept nogil:
+        """Carry out steps from ``at`` on; up to where it comes, or fails: then -1 - that.
+
+        ``flagged`` becomes true if something is not finite outside of quiet steps.
+        """
         cdef char *x[OPERANDS]
         cdef const Step *step
         cdef int k
+        cdef bint quiet = False
         while at < self.count:
             step = &self.steps[at]
+            if step.quiet != quiet:
+                quiet = step.quiet
+                if quiet:
+                    flagged[0] |= fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID) != 0
+                feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
             if step.run == NULL:
                 return at
             for k in range(step.count):
@@ -335,10 +354,12 @@ cdef class Unit:
         """DONE, or FAILED."""
         cdef Py_ssize_t at = 0
         while True:
-            at = self.prepared_steps(at, memory.cells)
+            at = self.prepared_steps(at, memory.cells, &memory.flagged)
             if at < 0:
                 return FAILED
             if at >= self.count:
+                if at > 0 and self.steps[at - 1].quiet:
+                    feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
                 return DONE
             memory.before_python()
             if not (<ByPython>self.python[self.steps[at].first]).run(memory):
@@ -409,7 +430,8 @@ cdef class Machine:
 
 def warns():
     """Whether NumPy says something of what is not finite."""
-    return any([np.geterr()[kind] != "ignore" for kind in ("divide", "over", "invalid")])
+    cdef dict told = np.geterr()
+    return told["divide"] != "ignore" or told["over"] != "ignore" or told["invalid"] != "ignore"
 
 
 cdef class Stretch:

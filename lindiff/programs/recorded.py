@@ -13,6 +13,7 @@ from lindiff.core import chain
 from lindiff.core.backends import kernels
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.variable import Variable
+from lindiff.programs.machine import warns
 from lindiff.programs.operands import Slot, leaves_of, replaced
 from lindiff.programs.recording import Instruction, Leaving, Recording, Unrecordable, is_ours, line_of_user
 
@@ -277,14 +278,14 @@ def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             raise Unrecordable("arrays of two programs have met")
     slots = replaced(args, slot_of)
     named_slots = replaced(kwargs, slot_of) if kwargs else {}
-    line = line_of_user()
+    line, quiet = line_of_user(), not warns()
     try:
         plain = replaced(args, _plain)
         value = function(*plain, **replaced(kwargs, _plain)) if kwargs else function(*plain)
         if any(type(x) is np.ndarray for x in leaves):
             refuse_written(function, args, kwargs, slots, named_slots)
     except Exception as error:
-        recording.add(Instruction(function, slots, named_slots, None, type(error), line))
+        recording.add(Instruction(function, slots, named_slots, None, type(error), line, quiet))
         raise
 
     leaving: list[Leaving] = []
@@ -305,7 +306,7 @@ def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     result = replaced(value, result_of)
     slots_of_result = replaced(result, lambda x: x.slot if type(x) in (Recorded, Left) else x)
-    recording.add(Instruction(function, slots, named_slots, slots_of_result, None, line))
+    recording.add(Instruction(function, slots, named_slots, slots_of_result, None, line, quiet))
     for guard in leaving:
         recording.add(guard)
     return replaced(result, lambda x: x.value if type(x) is Left else x) if leaving else result

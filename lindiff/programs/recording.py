@@ -53,6 +53,8 @@ class Instruction(NamedTuple):
         The class of the exception that it has raised; there is no result then.
     line : str
         Where the user's code says so.
+    quiet : bool
+        NumPy was told not to warn of what is not finite.
     """
 
     function: Callable[..., Any]
@@ -61,6 +63,7 @@ class Instruction(NamedTuple):
     result: Any
     raised: type[BaseException] | None
     line: str
+    quiet: bool = False
 
 
 class Leaving(NamedTuple):

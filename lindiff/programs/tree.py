@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from lindiff.programs.machine import MISSED, Form, form_of
 from lindiff.programs.operands import Slot, filled, leaves_of, same
@@ -189,10 +192,15 @@ def run(branch: Branch, arrays: list[Any]) -> Any:
 def _done(step: Instruction, arrays: list[Any], forms: list[Form]) -> bool:
     """Carry a step out; False where it raises, or its result has another form."""
     try:
-        value = step.function(*filled(step.args, arrays), **filled(step.kwargs, arrays))
+        value = _value(step, arrays)
     except Exception:
         return False
     return _put(step.result, value, arrays, forms)
+
+
+def _value(step: Instruction, arrays: list[Any]) -> Any:
+    with np.errstate(all="ignore") if step.quiet else nullcontext():
+        return step.function(*filled(step.args, arrays), **filled(step.kwargs, arrays))
 
 
 def _following(branch: Branch, arrays: list[Any]) -> Branch | None:
@@ -201,7 +209,7 @@ def _following(branch: Branch, arrays: list[Any]) -> Branch | None:
         return branch.child(fork.function(arrays[fork.slot]))
     assert fork is not None
     try:
-        value = fork.function(*filled(fork.args, arrays), **filled(fork.kwargs, arrays))
+        value = _value(fork, arrays)
     except Exception as error:
         return branch.child(type(error))
     following = branch.child(tuple(map(form_of, leaves_of(value))))
