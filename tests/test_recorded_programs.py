@@ -696,3 +696,11 @@ def test_a_function_that_tells_numpy_not_to_warn():
         loud(np.array([1.0, 2.0, 3.0]))
     with pytest.warns(RuntimeWarning, match="divide by zero encountered in log"):
         loud(np.array([0.0, 1.0, 2.0]))
+
+
+def test_arrays_that_are_not_aligned():
+    fast = ld.program(lambda x: x * 2 + 1)
+    crooked = np.zeros(8 * 5 + 1, np.uint8)[1:].view(np.float64)
+    crooked[:] = np.arange(5.0)
+    for x in (np.arange(5.0), crooked) * 4:
+        np.testing.assert_array_equal(fast(x), np.arange(5.0) * 2 + 1)

@@ -52,7 +52,8 @@ cdef class OfArray(Pattern):
         if not cnp.PyArray_CheckExact(x):
             return False
         a = x
-        if cnp.PyArray_NDIM(a) != self.axes or cnp.PyArray_ISWRITEABLE(a) != self.writeable:
+        if cnp.PyArray_NDIM(a) != self.axes or cnp.PyArray_ISWRITEABLE(a) != self.writeable \
+                or not cnp.PyArray_ISALIGNED(a):
             return False
         if memcmp(cnp.PyArray_DIMS(a), self.shape, self.axes * sizeof(cnp.npy_intp)) != 0 \
                 or memcmp(cnp.PyArray_STRIDES(a), self.strides, self.axes * sizeof(cnp.npy_intp)) != 0:
@@ -132,7 +133,7 @@ cdef Pattern pattern_of(object x, list arrays):
     kind = type(x)
     if cnp.PyArray_CheckExact(x):
         a = x
-        if cnp.PyArray_NDIM(a) > AXES or a.dtype.hasobject:
+        if cnp.PyArray_NDIM(a) > AXES or a.dtype.hasobject or not cnp.PyArray_ISALIGNED(a):
             return None
         array = OfArray.__new__(OfArray)
         array.dtype = a.dtype

@@ -191,7 +191,9 @@ def _uncollected() -> Iterator[None]:
 
 
 def _is_array(x: Any) -> bool:
-    return (type(x) is np.ndarray and not x.dtype.hasobject) or isinstance(x, np.generic)
+    if type(x) is np.ndarray:
+        return not x.dtype.hasobject and x.flags.aligned
+    return isinstance(x, np.generic)
 
 
 def _restore(arrays: list[Any], contents: list[Any]) -> None:
