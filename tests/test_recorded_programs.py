@@ -704,3 +704,30 @@ def test_arrays_that_are_not_aligned():
     crooked[:] = np.arange(5.0)
     for x in (np.arange(5.0), crooked) * 4:
         np.testing.assert_array_equal(fast(x), np.arange(5.0) * 2 + 1)
+
+
+def test_thousands_of_guards():
+    def f(x):
+        total = 0.0
+        for y in x:
+            total = total + (y if y > 0 else -2 * y)
+        return total
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3000)
+    fast = agree(f, (x,), (x * 2,), recordings=2)
+    x[-1] *= -1
+    for _ in range(3):
+        assert fast(x) == f(x)
+
+
+def test_a_constant_result_is_the_callers_own():
+    def f(x):
+        y = x * 2
+        return y, y[1:], np.eye(2)
+
+    fast = ld.program(f)
+    for _ in range(4):
+        eye = fast(X)[2]
+        np.testing.assert_array_equal(eye, np.eye(2))
+        eye[:] = 7

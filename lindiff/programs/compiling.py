@@ -11,19 +11,19 @@ from lindiff.programs.memory import Plan, Uses
 from lindiff.programs.operands import Slot, leaves_of, replaced
 from lindiff.programs.preparing import Part, Room, prepare
 from lindiff.programs.recording import Instruction, Leaving
-from lindiff.programs.tree import Branch
+from lindiff.programs.tree import Branch, Tree
 
 __all__ = ["compiled"]
 
 
-def compiled(tree: Branch, arguments: int) -> Machine | None:
+def compiled(tree: Tree, arguments: int) -> Machine | None:
     """The machine of a tree of runs whose first slots hold the arguments.
 
     None where results share memory with each other or with arguments, which a machine does not repeat.
     """
     compilation = _Compilation(tree, arguments)
     try:
-        start = compilation.stretch(tree, list(range(arguments)))
+        start = compilation.stretches(tree, list(range(arguments)))
     except _Shared:
         return None
     places, arena = Plan(compilation.roots, compilation.sizes, compilation.uses).places()
@@ -42,7 +42,7 @@ class _Shared(Exception):
 class _Compilation:
     """Cells by their numbers, for all branches: what is in them, and where they lie."""
 
-    def __init__(self, tree: Branch, arguments: int) -> None:
+    def __init__(self, tree: Tree, arguments: int) -> None:
         self.forms: list[Form] = []
         self.roots: list[tuple[int, int]] = []
         self.sizes: dict[int, int] = {}  # of those that lie in the arena
@@ -52,7 +52,7 @@ class _Compilation:
         self.made: set[int] = set()  # the same
         self.rooms: dict[Room, int] = {}
         for i in range(arguments):
-            form = tree.forms[i]
+            form = tree.root.forms[i]
             self.cell(form, in_arena=form.strides is None)
             self.uses.keep(i)
 
@@ -70,8 +70,25 @@ class _Compilation:
         self.roots[cell] = (root, offset)
         return cell
 
+    def stretches(self, tree: Tree, cells: list[int]) -> Stretch:
+        """What is done from the root on; ``cells`` are those of the arguments."""
+        start: list[tuple[Any, Stretch, Any]] = []
+        pending = [(tree.root, cells, start, None, None)]
+        while pending:
+            branch, cells, siblings, outcome, place = pending.pop()
+            stretch = self.stretch(branch, cells)
+            siblings.append((outcome, stretch, place))
+            for i, (outcome, following) in enumerate(branch.outcomes):
+                known = cells if i == len(branch.outcomes) - 1 else list(cells)
+                place = None
+                if following.place is not None:
+                    made = self.results(following.place, following, known)
+                    place = self.place(following.place, known, made)
+                pending.append((following, known, stretch.outcomes, outcome, place))
+        return start[0][1]
+
     def stretch(self, branch: Branch, cells: list[int]) -> Stretch:
-        """What is done from a branch on; ``cells`` are those of the slots so far."""
+        """What is done up to a fork, or the end; ``cells`` are those of the slots so far."""
         steps: list[Any] = []
         self.uses.start_unit()
         for step in branch.steps:
@@ -90,15 +107,7 @@ class _Compilation:
             self.uses.keep(self.roots[cells[fork.slot]][0])
         else:
             decides = self.by_python(fork._replace(result=None), cells, [])
-        stretch = Stretch(Unit(steps), decides, [], None, self.objects, branch.is_confirmed)
-        for outcome, following in branch.outcomes:
-            known = list(cells)
-            place = None
-            if following.place is not None:
-                made = self.results(following.place, following, known)
-                place = self.place(following.place, known, made)
-            stretch.outcomes.append((outcome, self.stretch(following, known), place))
-        return stretch
+        return Stretch(Unit(steps), decides, [], None, self.objects, branch.confirmed)
 
     def step(self, step: Instruction, branch: Branch, cells: list[int], steps: list[Any]) -> None:
         operations = prepare(step, branch.forms, branch.roots)

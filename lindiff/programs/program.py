@@ -22,7 +22,7 @@ from lindiff.programs.matching import Arguments
 from lindiff.programs.recorded import Recorded, recorded
 from lindiff.programs.recording import Leaving, Recording, Unrecordable
 from lindiff.programs.surroundings import Surroundings
-from lindiff.programs.tree import Branch, Result, run
+from lindiff.programs.tree import Result, Tree, run
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,7 +44,7 @@ class Known:
     """What is known of the runs for arguments of one form."""
 
     def __init__(self) -> None:
-        self.tree: Branch | None = None
+        self.tree: Tree | None = None
         self.machine: Any = None  # of the tree; False where it has none
         self.surroundings: Surroundings | None = None
         self.in_vain = 0
@@ -56,7 +56,7 @@ class Known:
     def run(self, arrays: list[Any]) -> Any:
         """The result for these arguments; MISSED where no two runs have gone that way."""
         tree, surroundings = self.tree, self.surroundings
-        if tree is None or surroundings is None or not tree.is_confirmed:
+        if tree is None or surroundings is None or not tree.confirmed:
             return MISSED
         if not surroundings.unchanged():
             self.forget()
@@ -158,7 +158,7 @@ class Program(Generic[P, R]):
         if known.surroundings is not None and not known.surroundings.unchanged():
             known.forget()
         if known.tree is None or known.surroundings is None:
-            known.tree = Branch(recording, 0, result)
+            known.tree = Tree(recording, result)
             known.surroundings = Surroundings(self._function, static)
         else:
             known.tree.add(recording, result)

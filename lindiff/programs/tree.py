@@ -12,7 +12,7 @@ from lindiff.programs.machine import MISSED, Form, form_of
 from lindiff.programs.operands import Slot, filled, leaves_of, same
 from lindiff.programs.recording import Instruction, Leaving, Recording, same_function
 
-__all__ = ["Branch", "Result", "Unrepeatable", "run"]
+__all__ = ["Branch", "Result", "Tree", "Unrepeatable", "run"]
 
 
 class Unrepeatable(RuntimeError):
@@ -30,7 +30,81 @@ class Result(NamedTuple):
         return self.structure == other.structure and same(self.leaves, other.leaves)
 
     def of(self, arrays: list[Any]) -> Any:
-        return self.unflatten([arrays[x] if type(x) is Slot else x for x in self.leaves])
+        leaves = [arrays[x] if type(x) is Slot else x for x in self.leaves]
+        constant = [type(x) is np.ndarray for x in self.leaves]
+        return self.unflatten([y.copy() if k else y for y, k in zip(leaves, constant, strict=True)])
+
+
+class Tree:
+    """All runs that are known for arguments of one form.
+
+    Attributes
+    ----------
+    root : Branch
+    ways : int
+        How many ends there are.
+    confirmed : bool
+        Two runs have come to one of them.
+    """
+
+    def __init__(self, recording: Recording, result: Result) -> None:
+        self.ways = 1
+        self.root = _branches(recording, 0, result)
+
+    @property
+    def confirmed(self) -> bool:
+        return self.root.confirmed
+
+    def add(self, recording: Recording, result: Result) -> None:
+        """Learn another run.
+
+        Raises
+        ------
+        Unrepeatable
+            If it has done something else where nothing has told it to.
+        """
+        branch, start, passed = self.root, 0, []
+        while True:
+            start = branch.follow(recording, start)
+            passed.append(branch)
+            if branch.fork is None:
+                assert branch.result is not None
+                if not branch.result.is_same(result):
+                    raise _difference(None, None)
+                for known in passed:
+                    known.confirmed = True
+                return
+            outcome = outcome_of(recording.steps[start], recording.forms)
+            following = branch.child(outcome)
+            start += 1
+            if following is None:
+                following = _branches(recording, start, result)
+                following.place = _place(recording.steps[start - 1])
+                branch.outcomes.append((outcome, following))
+                self.ways += 1
+                return
+            branch = following
+
+
+def _branches(recording: Recording, start: int, result: Result) -> Branch:
+    """What a recording has done from step ``start`` on, one branch behind the other."""
+    first = branch = Branch(recording.forms, recording.roots)
+    for step in recording.steps[start:]:
+        if not isinstance(step, Leaving) and step.raised is None:
+            branch.steps.append(step)
+            continue
+        branch.fork = step
+        following = Branch(recording.forms, recording.roots)
+        following.place = _place(step)
+        branch.outcomes.append((outcome_of(step, recording.forms), following))
+        branch = following
+    branch.result = result
+    return first
+
+
+def _place(step: Instruction | Leaving) -> Any:
+    """Where the result of a step goes from which branches fork."""
+    return step.result if isinstance(step, Instruction) else None
 
 
 class Branch:
@@ -52,43 +126,25 @@ class Branch:
     result : Result
         Where the program ends, which has no fork.
     confirmed : bool
-        A second recording has been the same to the end.
+        Two runs have come to an end that is reached from here.
     """
 
-    def __init__(self, recording: Recording, start: int, result: Result) -> None:
+    def __init__(self, forms: list[Form], roots: list[tuple[Slot, int]]) -> None:
         self.steps: list[Instruction] = []
-        self.forms: list[Form] = recording.forms
-        self.roots: list[tuple[Slot, int]] = recording.roots
+        self.forms = forms
+        self.roots = roots
         self.place: Any = None
         self.fork: Leaving | Instruction | None = None
         self.outcomes: list[tuple[Any, Branch]] = []
         self.result: Result | None = None
         self.confirmed = False
-        for i in range(start, len(recording.steps)):
-            step = recording.steps[i]
-            if isinstance(step, Leaving) or step.raised is not None:
-                self.fork = step
-                self.outcomes.append(_way(recording, i, result))
-                return
-            self.steps.append(step)
-        self.result = result
 
     def child(self, outcome: Any) -> Branch | None:
         """The branch for an outcome of the fork."""
         return next((branch for known, branch in self.outcomes if same(known, outcome)), None)
 
-    @property
-    def is_confirmed(self) -> bool:
-        """Whether there is an end behind it that two runs have come to."""
-        return self.confirmed or any(branch.is_confirmed for _, branch in self.outcomes)
-
-    @property
-    def ways(self) -> int:
-        """How many ways there are from here."""
-        return sum(branch.ways for _, branch in self.outcomes) if self.fork is not None else 1
-
-    def add(self, recording: Recording, result: Result, start: int = 0) -> None:
-        """Learn another recording, whose steps from ``start`` on are those of this branch or fork from it."""
+    def follow(self, recording: Recording, start: int) -> int:
+        """How far a recording has done the same, from step ``start`` on: up to the fork, or the end."""
         for i, step in enumerate(self.steps):
             other = _step(recording, start + i)
             if other is None or not asks_the_same(step, other):
@@ -100,19 +156,11 @@ class Branch:
                 raise _difference(step, other)
         start += len(self.steps)
         other = _step(recording, start)
-        if self.fork is None:
-            assert self.result is not None
-            if other is not None or not self.result.is_same(result):
-                raise _difference(None, other)
-            self.confirmed = True
-            return
-        if other is None or not asks_the_same(self.fork, other):
+        if (self.fork is None) != (other is None) or (
+            self.fork is not None and other is not None and not asks_the_same(self.fork, other)
+        ):
             raise _difference(self.fork, other)
-        branch = self.child(outcome_of(other, recording.forms))
-        if branch is None:
-            self.outcomes.append(_way(recording, start, result))
-        else:
-            branch.add(recording, result, start + 1)
+        return start
 
     def _split(self, i: int) -> None:
         """Let step ``i``, of which one thing has come so far, be the fork."""
@@ -123,19 +171,11 @@ class Branch:
         self.fork = step
         self.steps = self.steps[:i]
         self.outcomes = [(outcome_of(step, self.forms), rest)]
-        self.result, self.confirmed = None, False
+        self.result = None
 
 
 def _step(recording: Recording, i: int) -> Instruction | Leaving | None:
     return recording.steps[i] if i < len(recording.steps) else None
-
-
-def _way(recording: Recording, i: int, result: Result) -> tuple[Any, Branch]:
-    """The outcome of step ``i``, and what has followed."""
-    step = recording.steps[i]
-    branch = Branch(recording, i + 1, result)
-    branch.place = step.result if isinstance(step, Instruction) else None
-    return outcome_of(step, recording.forms), branch
 
 
 def outcome_of(step: Instruction | Leaving, forms: list[Form]) -> Any:
@@ -174,8 +214,9 @@ def _told(step: Instruction | Leaving | None) -> str:
     return f"{name}{step.args} at {step.line}"
 
 
-def run(branch: Branch, arrays: list[Any]) -> Any:
-    """The result for arguments in the first slots; `MISSED` where no recording has gone that way."""
+def run(tree: Tree, arrays: list[Any]) -> Any:
+    """The result for arguments in the first slots; `MISSED` where no two recordings have gone that way."""
+    branch = tree.root
     while True:
         for step in branch.steps:
             if not _done(step, arrays, branch.forms):
