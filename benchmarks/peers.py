@@ -208,13 +208,17 @@ class Lindiff(Peer):
 
 
 class LindiffProgram(Lindiff):
-    """The same, repeated without Python by ``ld.program``."""
+    """The same, repeated without Python by ``lindiff.programs``."""
 
     name = "program"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.program = importlib.import_module("lindiff.programs").program
+
     def gradient_calls(self, f: Function, args: Sequence[Any]) -> Calls:
         timed = {
-            "value": self.waiting(partial(self.ld.program(f), *args)),
+            "value": self.waiting(partial(self.program(f), *args)),
             "value + gradient": self.gradient_once(f, args),
         }
         first_call = {quantity: self._until_repeated(call) for quantity, call in timed.items()}
@@ -225,11 +229,11 @@ class LindiffProgram(Lindiff):
         return sum(_timed(call)[0] for _ in range(3))
 
     def gradient_once(self, f: Function, args: Sequence[Any]) -> Callable[[], Any]:
-        both = self.ld.program(self.ld.value_and_grad(f, argnums=tuple(range(len(args)))))
+        both = self.program(self.ld.value_and_grad(f, argnums=tuple(range(len(args)))))
         return self.waiting(partial(both, *args))
 
     def compiled(self, f: Function) -> Function:
-        return self.ld.program(f)
+        return self.program(f)
 
 
 class Autograd(Peer):

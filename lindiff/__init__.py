@@ -22,7 +22,6 @@ from lindiff.core.pytree import tree_map
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.numpy._patch import patch_numpy
-from lindiff.programs.program import program
 from lindiff.seeing import draw, explain, nan_check
 from lindiff.transforms.checkpoint import checkpoint
 from lindiff.transforms.constants import stop_gradient
@@ -57,7 +56,6 @@ __all__ = [
     "linearize",
     "nan_check",
     "patch_numpy",
-    "program",
     "ravel",
     "rule",
     "statespace",

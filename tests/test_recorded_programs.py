@@ -1,4 +1,4 @@
-"""``ld.program``: what it repeats, what it sees, and when it leaves the function alone."""
+"""``program``: what it repeats, what it sees, and when it leaves the function alone."""
 
 import abc
 import gc
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import lindiff as ld
+from lindiff.programs import program
 from lindiff.programs.tree import Unrepeatable
 
 
@@ -29,7 +30,7 @@ def calls(function):
 def agree(function, *inputs, recordings=None):
     """Check a program of ``function`` beside it on inputs that are each given three times."""
     counted = calls(function)
-    fast = ld.program(counted)
+    fast = program(counted)
     for args in [x for x in inputs for _ in range(3)]:
         expected, result = function(*args), fast(*args)
         assert type(expected) is type(result)
@@ -124,7 +125,7 @@ def test_an_exception_that_the_function_catches():
 
 
 def test_an_exception_of_a_run_is_the_function_s_own():
-    f = ld.program(lambda A, b: np.linalg.solve(A, b))
+    f = program(lambda A, b: np.linalg.solve(A, b))
     A, b = np.eye(3) + 1, np.arange(3.0)
     for _ in range(3):
         np.testing.assert_allclose(f(A, b), np.linalg.solve(A, b), rtol=1e-14)
@@ -141,7 +142,7 @@ def test_trees_of_arguments_and_results():
             "more": (params["b"], [np.sum(params["w"])], "name"),
         }
 
-    fast = ld.program(f)
+    fast = program(f)
     for k in range(4):
         params = {"w": X + k, "b": [X * k]}
         result = fast(params, scale=2.0)
@@ -158,7 +159,7 @@ def test_results_that_share_memory_do_so_in_a_run():
         y = x * 2
         return y, y[1:]
 
-    fast = ld.program(f)
+    fast = program(f)
     for _ in range(4):
         y, z = fast(X)
         z[0] = 7
@@ -166,7 +167,7 @@ def test_results_that_share_memory_do_so_in_a_run():
 
 
 def test_a_result_that_is_a_view_of_an_argument():
-    fast = ld.program(lambda x: x[1:])
+    fast = program(lambda x: x[1:])
     for _ in range(4):
         x = X.copy()
         fast(x)[0] = 7
@@ -179,7 +180,7 @@ def test_one_array_for_two_arguments():
 
 
 def test_results_are_the_callers_own():
-    fast = ld.program(lambda x: x + 1)
+    fast = program(lambda x: x + 1)
     *_, third, fourth = (fast(X) for _ in range(4))
     fourth[:] = 0
     np.testing.assert_array_equal(third, X + 1)
@@ -195,7 +196,7 @@ def test_types(dtype):
 
 def test_layouts_are_told_apart():
     A = np.arange(12.0).reshape(3, 4)
-    fast = ld.program(lambda A: np.sum(A, axis=0) + A[0] * 2)
+    fast = program(lambda A: np.sum(A, axis=0) + A[0] * 2)
     for B in (A, A[:, ::-1], np.asfortranarray(A), A[::2], A.T) * 3:
         np.testing.assert_array_equal(fast(B), np.sum(B, axis=0) + B[0] * 2)
 
@@ -236,7 +237,7 @@ def test_transforms_of_a_filter(transform):
     rng = np.random.default_rng(0)
     args = 0.5 * np.eye(3) + 0.1 * rng.random((3, 3)), rng.random((2, 3)), rng.random((4, 2))
     function = calls(transform(kalman))
-    fast = ld.program(function)
+    fast = program(function)
     for k in range(4):
         given = tuple((1 + 0.01 * k) * x for x in args)
         expected, result = ld.ravel(function(*given))[0], ld.ravel(fast(*given))[0]
@@ -245,14 +246,14 @@ def test_transforms_of_a_filter(transform):
 
 
 def test_a_program_in_a_transform_is_the_function():
-    fast = ld.program(lambda x: np.sum(np.sin(x) * x))
+    fast = program(lambda x: np.sum(np.sin(x) * x))
     for _ in range(4):
         np.testing.assert_allclose(ld.grad(fast)(X), np.cos(X) * X + np.sin(X), rtol=1e-14)
         assert fast(X) == np.sum(np.sin(X) * X)
 
 
 def test_a_program_in_a_program():
-    step = ld.program(lambda x: np.sin(x) + 1)
+    step = program(lambda x: np.sin(x) + 1)
     agree(lambda x: step(step(x)), (X,), (X + 1,), recordings=2)
 
 
@@ -260,7 +261,7 @@ def test_closing_over_a_variable():
     fast = {}
 
     def outer(w):
-        fast["f"] = ld.program(lambda x: np.sum(x * w))
+        fast["f"] = program(lambda x: np.sum(x * w))
         return [fast["f"](X) for _ in range(3)][-1]
 
     np.testing.assert_allclose(ld.grad(outer)(2.0), np.sum(X), rtol=1e-15)
@@ -283,7 +284,7 @@ weights = np.array([1.0, 2.0, 3.0, 4.0])
 
 
 def test_globals_that_change(monkeypatch):
-    fast = ld.program(lambda x: x * scale + weights)
+    fast = program(lambda x: x * scale + weights)
     for _ in range(3):
         np.testing.assert_array_equal(fast(X), X * 2 + weights)
     monkeypatch.setitem(globals(), "scale", 3.0)
@@ -293,7 +294,7 @@ def test_globals_that_change(monkeypatch):
 
 def test_a_global_array_that_is_written_to():
     before = weights.copy()
-    fast = ld.program(lambda x: x * weights)
+    fast = program(lambda x: x * weights)
     try:
         for k in range(6):
             weights[1] = k // 3
@@ -316,7 +317,7 @@ def test_closures_defaults_and_attributes_that_change():
     def f(x, g=[6.0]):  # noqa: B006
         return x * a + b[0] + things["c"] + model.d + model.e + g[0] + model.deep[0]
 
-    fast = ld.program(f)
+    fast = program(f)
 
     def check():
         for _ in range(3):
@@ -346,7 +347,7 @@ def test_functions_that_are_called_change():
     def f(x):
         return inner(x) * 2
 
-    fast = ld.program(f)
+    fast = program(f)
     for _ in range(3):
         np.testing.assert_array_equal(fast(X), (X + 1) * 2)
     inner.__code__ = (lambda x: x + 3).__code__
@@ -362,7 +363,7 @@ def test_an_array_that_only_an_operation_knows():
 
     holder = Holder()
     holder.get, holder.hidden = (lambda: buffer), hidden
-    fast = ld.program(lambda x: x * holder.get())
+    fast = program(lambda x: x * holder.get())
     for k in range(6):
         buffer[0] = k // 3
         np.testing.assert_array_equal(fast(X), X * buffer)
@@ -380,7 +381,7 @@ def test_an_array_that_the_function_writes_to_between_operations():
 
 def test_random_numbers_are_refused():
     rng = np.random.default_rng(0)
-    fast = ld.program(lambda x: x * rng.normal())
+    fast = program(lambda x: x * rng.normal())
     fast(X)
     with pytest.raises(Unrepeatable, match=r"multiply.* at .*test_recorded_programs.py:\d+.*argument"):
         fast(X)
@@ -393,7 +394,7 @@ def test_a_counter_lets_the_function_run_each_time():
         count.append(0)
         return x[: len(count) % 3]
 
-    fast = ld.program(f)
+    fast = program(f)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for k in range(12):
@@ -411,7 +412,7 @@ def test_an_array_that_is_kept_beyond_a_recording():
         kept.append(x * 2)
         return x + 1
 
-    fast = ld.program(f)
+    fast = program(f)
     fast(X)
     with pytest.raises(RuntimeError, match=r"kept beyond the call .*test_recorded_programs.py:\d+"):
         kept[0] + 1
@@ -426,7 +427,7 @@ def test_a_function_that_writes_to_its_argument():
         x += 1
         return np.sum(x)
 
-    fast = ld.program(f)
+    fast = program(f)
     for _ in range(4):
         x, y = X.copy(), X.copy()
         assert fast(x) == f(y)
@@ -438,7 +439,7 @@ def test_a_function_that_fails_after_it_has_written():
         x += 1
         raise ValueError("no")
 
-    fast = ld.program(f)
+    fast = program(f)
     for k in range(3):
         x = X + k
         with pytest.raises(ValueError, match="no"):
@@ -462,19 +463,19 @@ def test_a_result_of_an_unknown_class():
         def __init__(self, x):
             self.x = x
 
-    fast = ld.program(lambda x: Box(x + 1))
+    fast = program(lambda x: Box(x + 1))
     for _ in range(3):
         np.testing.assert_array_equal(fast(X).x, X + 1)
 
 
 def test_a_generator():
-    fast = ld.program(lambda x: (y for y in x))
+    fast = program(lambda x: (y for y in x))
     for _ in range(3):
         assert list(fast(X)) == list(X)
 
 
 def test_arguments_without_a_form():
-    fast = ld.program(lambda x, y=None: x + 1)
+    fast = program(lambda x, y=None: x + 1)
     assert fast(1) == 2
     np.testing.assert_array_equal(fast(np.ma.masked_array(X, X > 0)), np.ma.masked_array(X, X > 0) + 1)
     np.testing.assert_array_equal(fast(X, y={1, 2}), X + 1)
@@ -482,7 +483,7 @@ def test_arguments_without_a_form():
 
 def test_runs_that_always_differ():
     counted = calls(lambda x: x * float(np.sum(x)))
-    fast = ld.program(counted)
+    fast = program(counted)
     for k in range(8):
         np.testing.assert_array_equal(fast(X + k), (X + k) * np.sum(X + k))
     with pytest.warns(UserWarning, match=r"another way .*test_recorded_programs.py:\d+"):
@@ -493,7 +494,7 @@ def test_runs_that_always_differ():
 
 
 def test_warnings_are_numpy_s():
-    fast = ld.program(lambda x: np.log(x))
+    fast = program(lambda x: np.log(x))
     for _ in range(3):
         fast(np.abs(X))
     with pytest.warns(RuntimeWarning, match="invalid value encountered in log"):
@@ -505,7 +506,7 @@ def test_warnings_are_numpy_s():
 
 
 def test_static_arguments_are_part_of_the_form():
-    fast = ld.program(lambda x, n, flag=False: x * n if flag else x + n)
+    fast = program(lambda x, n, flag=False: x * n if flag else x + n)
     for _ in range(3):
         np.testing.assert_array_equal(fast(X, 2), X + 2)
         np.testing.assert_array_equal(fast(X, 3), X + 3)
@@ -520,7 +521,7 @@ def test_static_fields_are_part_of_the_form():
         w: np.ndarray
         power: int = field(default=1, metadata={"static": True})
 
-    fast = ld.program(lambda model: model.w**model.power)
+    fast = program(lambda model: model.w**model.power)
     for _ in range(3):
         for power in (1, 2, 3):
             np.testing.assert_array_equal(fast(Model(X, power)), X**power)
@@ -531,7 +532,7 @@ def test_methods():
         def __init__(self, w):
             self.w = w
 
-        @ld.program
+        @program
         def apply(self, x):
             """What it does."""
             return self.w * x
@@ -549,7 +550,7 @@ def test_methods():
 
 
 def test_threads():
-    fast = ld.program(ld.value_and_grad(lambda x: np.sum(np.sin(x) * x) if x[0] > 0 else np.sum(x)))
+    fast = program(ld.value_and_grad(lambda x: np.sum(np.sin(x) * x) if x[0] > 0 else np.sum(x)))
     failures = []
 
     def work(k):
@@ -573,7 +574,7 @@ def module_level(x):
 
 
 def test_pickle():
-    fast = ld.program(module_level)
+    fast = program(module_level)
     again = pickle.loads(pickle.dumps(fast))
     assert again(X) == fast(X) == module_level(X)
 
@@ -581,7 +582,7 @@ def test_pickle():
 def test_programs_of_dead_functions_are_freed():
     def made():
         array = np.ones(4)
-        fast = ld.program(lambda x: x * array)
+        fast = program(lambda x: x * array)
         for _ in range(3):
             fast(X)
         return weakref.ref(fast)
@@ -592,7 +593,7 @@ def test_programs_of_dead_functions_are_freed():
 
 
 def test_nothing_grows():
-    fast = ld.program(ld.grad(lambda x: np.sum(np.sin(x) * x) if x[0] > 0 else np.sum(x)))
+    fast = program(ld.grad(lambda x: np.sum(np.sin(x) * x) if x[0] > 0 else np.sum(x)))
     for _ in range(20):
         fast(X), fast(-X)
     gc.collect()
@@ -604,7 +605,7 @@ def test_nothing_grows():
 
 
 def test_it_is_seen_as_a_function():
-    fast = ld.program(module_level)
+    fast = program(module_level)
     assert fast.__name__ == "module_level"
     assert repr(fast) == "<program of module_level>"
 
@@ -630,7 +631,7 @@ def test_orders_of_axes():
 )
 def test_numbers_stay_numbers(function, x):
     counted = calls(function)
-    fast = ld.program(counted)
+    fast = program(counted)
     for k in range(4):
         expected, result = function(x + k), fast(x + k)
         if not isinstance(expected, tuple):
@@ -673,7 +674,7 @@ def test_classes_of_a_metaclass_that_change():
             return "own"
 
     kind = Own()
-    fast = ld.program(lambda x: x * kind.factor)
+    fast = program(lambda x: x * kind.factor)
     for factor in (2.0, 3.0, 4.0):
         Kind.factor = factor
         for _ in range(4):
@@ -691,7 +692,7 @@ def test_a_function_that_tells_numpy_not_to_warn():
         warnings.simplefilter("error")
         fast = agree(f, (np.array([0.0, 1.0, 2.0]),), (np.array([-1.0, 0.0, 1.0]),), recordings=2)
         assert np.isnan(fast(np.array([np.nan, 0.0, 1.0]))[0])
-    loud = ld.program(lambda x: f(x) + np.log(x))
+    loud = program(lambda x: f(x) + np.log(x))
     for _ in range(3):
         loud(np.array([1.0, 2.0, 3.0]))
     with pytest.warns(RuntimeWarning, match="divide by zero encountered in log"):
@@ -699,7 +700,7 @@ def test_a_function_that_tells_numpy_not_to_warn():
 
 
 def test_arrays_that_are_not_aligned():
-    fast = ld.program(lambda x: x * 2 + 1)
+    fast = program(lambda x: x * 2 + 1)
     crooked = np.zeros(8 * 5 + 1, np.uint8)[1:].view(np.float64)
     crooked[:] = np.arange(5.0)
     for x in (np.arange(5.0), crooked) * 4:
@@ -726,7 +727,7 @@ def test_a_constant_result_is_the_callers_own():
         y = x * 2
         return y, y[1:], np.eye(2)
 
-    fast = ld.program(f)
+    fast = program(f)
     for _ in range(4):
         eye = fast(X)[2]
         np.testing.assert_array_equal(eye, np.eye(2))

@@ -1,1 +1,8 @@
-"""Programs: what a function did, repeated without its Python code."""
+"""Programs: what a function did, repeated without its Python code.
+
+Under construction, and not among lindiff's public names yet.
+"""
+
+from lindiff.programs.program import program
+
+__all__ = ["program"]

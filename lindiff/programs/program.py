@@ -1,4 +1,4 @@
-"""``ld.program``: a function whose runs are recorded, and then repeated without its Python code."""
+"""``program(f)``: a function whose runs are recorded, and then repeated without its Python code."""
 
 from __future__ import annotations
 
@@ -299,10 +299,11 @@ def program(function: Callable[P, R]) -> Program[P, R]:
     --------
     >>> import numpy as np
     >>> import lindiff as ld
+    >>> from lindiff.programs import program
     >>> def nll(theta, y):
     ...     z = (y - theta[0]) * np.exp(-theta[1])
     ...     return np.sum(0.5 * z * z + theta[1])
-    >>> fast = ld.program(ld.value_and_grad(nll))
+    >>> fast = program(ld.value_and_grad(nll))
     >>> theta, y = np.array([1.0, 0.0]), np.array([1.0, 2.0, 3.0])
     >>> for _ in range(3):  # recorded twice, then repeated
     ...     value, slope = fast(theta, y)
