@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.programs.machine import ByPython, Cell, Form, Layout, Machine, Stretch, Unit
+from lindiff.programs.machine import Back, ByPython, Cell, Form, Layout, Machine, Stretch, Unit
 from lindiff.programs.memory import Plan, Uses
 from lindiff.programs.operands import Slot, leaves_of, replaced
 from lindiff.programs.preparing import Part, Room, prepare
@@ -43,6 +43,7 @@ class _Compilation:
     """Cells by their numbers, for all branches: what is in them, and where they lie."""
 
     def __init__(self, tree: Tree, arguments: int) -> None:
+        self.arguments = arguments
         self.forms: list[Form] = []
         self.roots: list[tuple[int, int]] = []
         self.sizes: dict[int, int] = {}  # of those that lie in the arena
@@ -97,7 +98,7 @@ class _Compilation:
         if fork is None:
             assert branch.result is not None
             leaves = [Cell(cells[x]) if type(x) is Slot else x for x in branch.result.leaves]
-            self.refuse_shared(leaves)
+            self.refuse_shared(branch)
             for leaf in leaves:
                 if type(leaf) is Cell:
                     self.uses.keep(self.roots[leaf][0])
@@ -193,20 +194,19 @@ class _Compilation:
         made = set(new)
 
         def place(x: Any) -> Any:
-            return (Cell(cells[x]) if cells[x] in made else ...) if type(x) is Slot else x
+            return (Cell if cells[x] in made else Back)(cells[x]) if type(x) is Slot else x
 
         return replaced(result, place)
 
-    def refuse_shared(self, leaves: list[Any]) -> None:
+    def refuse_shared(self, branch: Branch) -> None:
         """Raise where two results, or a result and an argument, have memory in common."""
-        roots: dict[int, Cell] = {}
-        for leaf in leaves:
-            if type(leaf) is not Cell or self.forms[leaf].strides is None:
+        assert branch.result is not None
+        known: dict[int, int] = {}
+        for slot in branch.result.leaves:
+            if type(slot) is not Slot or branch.forms[slot].strides is None:
                 continue
-            root = self.roots[leaf][0]
-            if roots.setdefault(root, leaf) != leaf:
-                raise _Shared
-            if root != leaf and root not in self.sizes:
+            root = branch.roots[slot][0]
+            if known.setdefault(root, slot) != slot or (root != slot and root < self.arguments):
                 raise _Shared
 
 

@@ -26,7 +26,10 @@ cdef extern from "fenv.h":
     int fetestexcept(int) nogil
     int FE_DIVBYZERO
     int FE_OVERFLOW
+    int FE_UNDERFLOW
     int FE_INVALID
+
+cdef int FE_NOTED = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID
 
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype descr, int nd, const cnp.npy_intp *dims,
@@ -34,6 +37,13 @@ cdef extern from "numpy/arrayobject.h":
     PyTypeObject PyArray_Type
     object PyArray_Scalar(void *data, cnp.dtype descr, object base)
     void PyArray_ScalarAsCtype(object scalar, void *data)
+
+
+class Raised(NamedTuple):
+    """What has come of a look at a value that raises."""
+
+    kind: type
+
 
 # A run that has taken a way that is not known, and one of which NumPy would say that numbers are not finite.
 MISSED = object()
@@ -146,7 +156,7 @@ cdef class Memory:
     cdef char **cells
     cdef char *arena
     cdef list objects
-    cdef bint flagged    # something was not finite in an operation without Python
+    cdef int flags       # of what the processor has noted in operations without Python
 
     def __cinit__(self, Layout layout):
         cdef Py_ssize_t i, count = len(layout.forms)
@@ -166,6 +176,10 @@ cdef class Memory:
         PyMem_Free(self.cells)
         PyMem_Free(self.arena)
 
+    cdef bint holds(self, const char *place):
+        """Whether a place lies in the arena."""
+        return self.arena <= place <= self.arena + self.layout.arena
+
     cdef object value(self, Py_ssize_t cell):
         """What is in a cell, for Python."""
         x = self.objects[cell]
@@ -173,8 +187,16 @@ cdef class Memory:
 
     cdef int before_python(self) except -1:
         """Python's own operations say themselves what is not finite."""
-        self.flagged = self.flagged or fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID) != 0
+        self.flags |= fetestexcept(FE_NOTED)
         return 0
+
+    cdef bint has(self, Py_ssize_t cell, object x) except -1:
+        """Whether this is what is in a cell."""
+        cdef object form = self.layout.forms[cell]
+        if form[3] is None:
+            return type(x) is form[0]
+        return cnp.PyArray_CheckExact(x) and cnp.PyArray_BYTES(<cnp.ndarray>x) == self.cells[cell] \
+            and (x.dtype, x.shape, x.strides) == (form[1], form[2], form[3])
 
     cdef bint take(self, Py_ssize_t cell, object x) except -1:
         """Put what Python has made into a cell; False where it has another form."""
@@ -236,6 +258,12 @@ class Cell(int):
     __slots__ = ()
 
 
+class Back(int):
+    """The number of a cell that an operation gives back as it is."""
+
+    __slots__ = ()
+
+
 cdef object filled(object tree, Memory memory):
     cdef type kind = type(tree)
     if kind is Cell:
@@ -257,6 +285,8 @@ cdef bint put(object place, object value, Memory memory) except -1:
     cdef Py_ssize_t i
     if type(place) is Cell:
         return memory.take(place, value)
+    if type(place) is Back:
+        return memory.has(place, value)
     if isinstance(place, (tuple, list)):
         if type(value) is not type(place) or len(value) != len(place):
             return False
@@ -264,7 +294,7 @@ cdef bint put(object place, object value, Memory memory) except -1:
             if not put(place[i], value[i], memory):
                 return False
         return True
-    return (place is None and value is None) or place is Ellipsis
+    return place is None and value is None
 
 
 cdef struct Step:
@@ -325,10 +355,10 @@ cdef class Unit:
         PyMem_Free(self.steps)
         PyMem_Free(self.operands)
 
-    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, char **cells, bint *flagged) noexcept nogil:
+    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, char **cells, int *flags) noexcept nogil:
         """Carry out steps from ``at`` on; up to where it comes, or fails: then -1 - that.
 
-        ``flagged`` becomes true if something is not finite outside of quiet steps.
+        ``flags`` are those of the processor outside of quiet steps.
         """
         cdef char *x[OPERANDS]
         cdef const Step *step
@@ -339,14 +369,16 @@ cdef class Unit:
             if step.quiet != quiet:
                 quiet = step.quiet
                 if quiet:
-                    flagged[0] |= fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID) != 0
-                feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
+                    flags[0] |= fetestexcept(FE_NOTED)
+                feclearexcept(FE_NOTED)
             if step.run == NULL:
                 return at
             for k in range(step.count):
                 x[k] = cells[self.operands[step.first + k]]
             if step.run(step.state, x) != 0:
                 return -1 - at
+            if not quiet:  # some loops take the flags of others away
+                flags[0] |= fetestexcept(FE_NOTED)
             at += 1
         return at
 
@@ -354,17 +386,17 @@ cdef class Unit:
         """DONE, or FAILED."""
         cdef Py_ssize_t at = 0
         while True:
-            at = self.prepared_steps(at, memory.cells, &memory.flagged)
+            at = self.prepared_steps(at, memory.cells, &memory.flags)
             if at < 0:
                 return FAILED
             if at >= self.count:
                 if at > 0 and self.steps[at - 1].quiet:
-                    feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
+                    feclearexcept(FE_NOTED)
                 return DONE
             memory.before_python()
             if not (<ByPython>self.python[self.steps[at].first]).run(memory):
                 return FAILED
-            feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
+            feclearexcept(FE_NOTED)
             at += 1
 
 
@@ -403,8 +435,8 @@ cdef class Machine:
                     memory.cells[<Py_ssize_t>view] = memory.cells[cell] + <Py_ssize_t>offset
             else:
                 PyArray_ScalarAsCtype(x, memory.cells[cell])
-        memory.flagged = False
-        feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
+        memory.flags = 0
+        feclearexcept(FE_NOTED)
         while True:
             if stretch.unit.run(memory) == FAILED:
                 return MISSED
@@ -412,11 +444,11 @@ cdef class Machine:
                 break
             memory.before_python()
             stretch = stretch.following(memory)
-            feclearexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
+            feclearexcept(FE_NOTED)
             if stretch is None or not stretch.confirmed:
                 return MISSED
         memory.before_python()
-        if memory.flagged and warns():
+        if memory.flags and warns(memory.flags):
             return WARNED
         result = stretch.results(memory)
         for cell in stretch.objects:
@@ -428,10 +460,13 @@ cdef class Machine:
         return result
 
 
-def warns():
-    """Whether NumPy says something of what is not finite."""
+cdef bint warns(int flags) except -1:
+    """Whether NumPy says something of what the processor has noted."""
     cdef dict told = np.geterr()
-    return told["divide"] != "ignore" or told["over"] != "ignore" or told["invalid"] != "ignore"
+    return (flags & FE_DIVBYZERO and told["divide"] != "ignore") \
+        or (flags & FE_OVERFLOW and told["over"] != "ignore") \
+        or (flags & FE_UNDERFLOW and told["under"] != "ignore") \
+        or (flags & FE_INVALID and told["invalid"] != "ignore")
 
 
 cdef class Stretch:
@@ -474,7 +509,10 @@ cdef class Stretch:
         """How it goes on for what is in memory; None where that is not known."""
         cdef object value = None
         if type(self.fork) is tuple:
-            outcome = self.fork[0](memory.value(self.fork[1]))
+            try:
+                outcome = self.fork[0](memory.value(self.fork[1]))
+            except Exception as error:
+                outcome = Raised(type(error))
         else:
             try:
                 value = (<ByPython>self.fork).value(memory)
@@ -495,7 +533,7 @@ cdef class Stretch:
                 continue
             if leaf not in made:
                 x = memory.value(leaf)
-                if memory.objects[<Py_ssize_t>leaf] is None and cnp.PyArray_CheckExact(x):
+                if cnp.PyArray_CheckExact(x) and memory.holds(cnp.PyArray_BYTES(<cnp.ndarray>x)):
                     x = cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
                 made[leaf] = x
             values.append(made[leaf])

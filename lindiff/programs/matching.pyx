@@ -112,7 +112,8 @@ cdef class OfNest(Pattern):
         if self.kind is dict:
             i = 0
             for key, part in (<dict>x).items():
-                if key != self.keys[i] or not (<Pattern>self.parts[i]).fits(part, arrays):
+                if type(key) is not str or key != self.keys[i] \
+                        or not (<Pattern>self.parts[i]).fits(part, arrays):
                     return False
                 i += 1
             return True
@@ -149,6 +150,8 @@ cdef Pattern pattern_of(object x, list arrays):
         arrays.append(x)
         return array
     if issubclass(kind, np.generic):
+        if x.dtype.kind not in "biufcmM":
+            return None
         number = OfNumber.__new__(OfNumber)
         number.kind = kind
         number.dtype = x.dtype
@@ -159,6 +162,8 @@ cdef Pattern pattern_of(object x, list arrays):
         constant.kind = kind
         constant.value = x
         return constant
+    if kind is dict and not all([type(key) is str for key in x]):
+        return None
     if kind in (tuple, list, dict):
         parts = [pattern_of(part, arrays) for part in (x.values() if kind is dict else x)]
         if any([part is None for part in parts]):

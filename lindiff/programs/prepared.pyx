@@ -138,6 +138,7 @@ def elementwise(function, str letters, list forms, bint exact):
     cdef Nest nest
     cdef Vectors vectors
     cdef int i, count = len(forms) - 1, at = loop_of(function, letters)
+    cdef Py_ssize_t size = np.dtype(letters[count]).itemsize
     cdef bint in_order
     if at < 0 or ufunc.functions == NULL or set(letters) - set(KINDS):
         return None
@@ -148,6 +149,11 @@ def elementwise(function, str letters, list forms, bint exact):
             return None
     memset(&nested, 0, sizeof(nested))
     join_axes(&nest, count, False, &nested.nest)
+    if nested.nest.axes > 1 and nested.nest.strides[count][nested.nest.axes - 1] != size:
+        join_axes(&nest, count, True, &nested.nest)  # by columns
+    if nested.nest.axes > 0 and nested.nest.shape[nested.nest.axes - 1] > 1 \
+            and nested.nest.strides[count][nested.nest.axes - 1] != size:
+        return None  # NumPy never calls loops so, and some give other results
     if nested.nest.axes <= 1:
         in_order = True
         memset(&vectors, 0, sizeof(vectors))

@@ -39,6 +39,8 @@ _EXACT = {
     *(np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or, np.invert, np.isnan),
     *(np.isfinite, np.isinf, np.sign, np.maximum, np.minimum, np.conjugate, np.floor, np.ceil, np.trunc),
 }
+# What reduces from its first number as NumPy does it.
+_REDUCING = {np.add, np.multiply, np.maximum, np.minimum}
 # Up to so many elements, constant indices are turned into places.
 _PLACES = 1 << 18
 
@@ -80,7 +82,7 @@ def _is_hashable(function: Any) -> bool:
 def _of_ufunc(function: Any) -> Callable[[Instruction, Forms, Any], Steps | None] | None:
     if function.__self__ is np.add and function.__name__ == "at":
         return lambda step, forms, roots: _scattered(step, forms, roots, adding=True)
-    if function.__name__ != "reduce":
+    if function.__name__ != "reduce" or function.__self__ not in _REDUCING:
         return None
     return lambda step, forms, roots: _reduction(function.__self__, 0, step, forms)
 
@@ -116,7 +118,9 @@ def _are_plain(*forms: Form) -> bool:
 def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
     ufunc: Any = step.function
     if ufunc.signature is not None:
-        return _matmul(step, forms, []) if ufunc is np.matmul else None
+        return _matmul(step, forms, []) if ufunc is np.matmul and not step.kwargs else None
+    if ufunc.__name__ not in vars(np) or vars(np)[ufunc.__name__] != ufunc:  # SciPy's may leave errors behind
+        return None
     if ufunc.nout != 1 or len(step.args) != ufunc.nin or ufunc.nin > 2 or type(step.result) is not Slot:
         return None
     if step.kwargs and (set(step.kwargs) != {"out"} or step.kwargs["out"] != (step.result,)):
@@ -143,6 +147,8 @@ def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> St
     except TypeError:
         return None
     if resolved[-1] != result.dtype:
+        return None
+    if resolved[0].kind in "iu" and ufunc not in _EXACT:  # powers of integers raise errors
         return None
     operands: list[Operand] = []
     layouts = []

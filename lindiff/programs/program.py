@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import gc
+import operator
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,12 +15,13 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.names import importable_name
 from lindiff.core.observer import observing
 from lindiff.core.variable import Variable
 from lindiff.programs.compiling import compiled
 from lindiff.programs.machine import MISSED, WARNED, form_of
 from lindiff.programs.matching import Arguments
-from lindiff.programs.recorded import Recorded, recorded
+from lindiff.programs.recorded import Recorded, is_number, recorded
 from lindiff.programs.recording import Leaving, Recording, Unrecordable
 from lindiff.programs.surroundings import Surroundings
 from lindiff.programs.tree import Result, Tree, run
@@ -35,6 +37,12 @@ _WAYS = 256
 
 # Forms of arguments that are looked for first.
 _RECENT = 4
+
+# How many forms of arguments are known at a time.
+_FORMS = 64
+
+# Constants that are what they look like.
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 # Results that are no arrays.
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.dtype, type)
@@ -64,7 +72,9 @@ class Known:
         machine = self.machine
         if machine is None:
             with _uncollected():
-                machine = self.machine = compiled(tree, len(arrays)) or False
+                machine = compiled(tree, len(arrays)) or False
+            if self.tree is tree:
+                self.machine = machine
         return machine(arrays) if machine else run(tree, list(arrays))
 
 
@@ -72,17 +82,17 @@ class Program(Generic[P, R]):
     """A function as :func:`program` returns it."""
 
     def __init__(self, function: Callable[P, R]) -> None:
+        functools.update_wrapper(self, function)
         self._function = function
         self._known: dict[Any, Known] = {}
         self._recent: list[tuple[Arguments, Known]] = []
         self._lock = threading.RLock()
-        functools.update_wrapper(self, function)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
-        return type(self), (self._function,)
+        return importable_name(self) or (type(self), (self._function,))
 
     def __repr__(self) -> str:
         return f"<program of {getattr(self._function, '__qualname__', self._function)}>"
@@ -102,11 +112,13 @@ class Program(Generic[P, R]):
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         leaves, unflatten = pytree.flatten((args, kwargs))
         key = _key(leaves, (args, kwargs))
-        if key is None or observing():
+        if key is None or observing() or not _only_warns():
             return self._function(*args, **kwargs)
         known = self._known.get(key)
         if known is None:
             with self._lock:
+                while len(self._known) >= _FORMS:  # the oldest one
+                    del self._known[next(iter(self._known))]
                 known = self._known.setdefault(key, Known())
         if known.reason is not None:
             return self._function(*args, **kwargs)
@@ -118,7 +130,7 @@ class Program(Generic[P, R]):
             known.in_vain = 0
             self._remember(args, kwargs, known)
             return result
-        return self._record(known, leaves, unflatten, arrays)
+        return self._record(known, args, kwargs, leaves, unflatten)
 
     def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], known: Known) -> None:
         """Let the next call with arguments of this form find its program at once."""
@@ -126,44 +138,55 @@ class Program(Generic[P, R]):
         if form.is_known:
             self._recent = [(form, known), *self._recent[: _RECENT - 1]]
 
-    def _record(self, known: Known, leaves: list[Any], unflatten: Any, arrays: list[Any]) -> R:
+    def _record(
+        self, known: Known, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], unflatten: Any
+    ) -> R:
         """Run the function, and learn what it does."""
+        try:
+            surroundings = Surroundings(self._function, [x for x in leaves if not _is_array(x)])
+        except Unrecordable as reason:
+            known.reason = str(reason)
+            return self._function(*args, **kwargs)
+        arrays = [x for x in leaves if _is_array(x)]
         recording = Recording()
         before = [np.array(x, copy=True) for x in arrays]
-        inside = iter([recorded(recording, x, "an argument") for x in arrays])
-        args, kwargs = unflatten([next(inside) if _is_array(x) else x for x in leaves])
+        given = iter([recorded(recording, x, "an argument") for x in arrays])
+        recording.arguments = len(arrays)
+        inside = [next(given) if _is_array(x) else x for x in leaves]
+        given_args, given_kwargs = unflatten(inside)
         try:
             with _uncollected():
-                outcome, result = _lowered(self._function(*args, **kwargs))
+                outcome, result = _lowered(self._function(*given_args, **given_kwargs))
+            if not _holds((given_args, given_kwargs), inside):
+                raise Unrecordable("it changes what its arguments are nested in")
         except (Unrecordable, Exception) as error:
             recording.ended = True
             _restore(arrays, before)
-            args, kwargs = unflatten(leaves)
             outcome = self._function(*args, **kwargs)  # where it fails, with its own error
             known.reason = str(error)
             return outcome
         finally:
             recording.ended = True
-        if any(not _has_bytes(x, content) for x, content in zip(arrays, before, strict=True)):
+        if recording.writes_arguments or not all(map(_has_bytes, arrays, before)):
             known.reason = "it writes to its arguments"
             return outcome
-        static = [x for x in leaves if not _is_array(x)]
         with self._lock, _uncollected():
-            self._learn(known, recording, result, static)
+            self._learn(known, recording, result, surroundings)
         return outcome
 
-    def _learn(self, known: Known, recording: Recording, result: Result, static: list[Any]) -> None:
+    def _learn(self, known: Known, recording: Recording, result: Result, before: Surroundings) -> None:
+        """Add a recording to what is known; ``before`` are the surroundings that it began with."""
         known.in_vain += 1
         known.machine = None
         if known.surroundings is not None and not known.surroundings.unchanged():
             known.forget()
-        if known.tree is None or known.surroundings is None:
-            known.tree = Tree(recording, result)
-            known.surroundings = Surroundings(self._function, static)
-        else:
-            known.tree.add(recording, result)
-        known.surroundings.look_at_captured(recording.captured)
-        if known.in_vain > _PATIENCE or known.tree.ways > _WAYS:
+        if before.unchanged():  # else the next run has others
+            if known.tree is None or known.surroundings is None:
+                known.tree, known.surroundings = Tree(recording, result), before
+            else:
+                known.tree.add(recording, result)
+            known.surroundings.look_at_captured(recording.captured)
+        if known.in_vain > _PATIENCE or (known.tree is not None and known.tree.ways > _WAYS):
             self._give_up(known, recording)
 
     def _give_up(self, known: Known, recording: Recording) -> None:
@@ -175,6 +198,12 @@ class Program(Generic[P, R]):
             f"without a program from now on. It first looks at a value at {line}",
             stacklevel=4,
         )
+
+
+def _holds(tree: Any, leaves: list[Any]) -> bool:
+    """Whether a tree has these leaves still."""
+    now = pytree.flatten(tree)[0]
+    return len(now) == len(leaves) and all(map(operator.is_, now, leaves))
 
 
 @contextmanager
@@ -190,10 +219,16 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
+def _only_warns() -> bool:
+    """Whether NumPy does no more than to warn of numbers that are not finite."""
+    told = np.geterr()
+    return told["under"] == "ignore" and all(what in ("warn", "ignore") for what in told.values())
+
+
 def _is_array(x: Any) -> bool:
     if type(x) is np.ndarray:
         return not x.dtype.hasobject and x.flags.aligned
-    return isinstance(x, np.generic)
+    return is_number(x)
 
 
 def _restore(arrays: list[Any], contents: list[Any]) -> None:
@@ -218,32 +253,54 @@ def _key(leaves: list[Any], tree: Any) -> Any:
             parts.append((form_of(x), places.setdefault(id(x), i) if type(x) is np.ndarray else i))
         elif type(x) in (Variable, Recorded) or isinstance(x, np.ndarray):
             return None
+        elif type(x) in _PLAIN:
+            parts.append((type(x), repr(x)))
         else:
-            parts.append((type(x), repr(x) if isinstance(x, (float, complex)) else x))
+            parts.append(_Same(x))
     if not found:
         return None
-    parts.append(_structure(tree))
-    key = tuple(parts)
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
+    structure = _structure(tree)
+    return None if structure is None else (*parts, structure)
+
+
+class _Same:
+    """An object in a key, which nothing but itself equals."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.x is self.x
+
+    def __hash__(self) -> int:
+        return id(self.x)
 
 
 def _structure(tree: Any) -> Any:
-    """What a tree is without its leaves; what it says to be constant is part of it."""
+    """What a tree is without its leaves, and what it says to be constant; None if that is not all of it."""
     if not pytree.is_tree(tree):
-        return None
+        return ()
     keys = pytree.keys(tree)
-    if type(tree) in (tuple, list, dict):
-        return type(tree), *[(key, _structure(pytree.item(tree, key))) for key in keys]
-    constant: tuple[Any, ...] = ()
+    constant: list[Any] = []
     if dataclasses.is_dataclass(tree):
-        constant = tuple(getattr(tree, f.name) for f in dataclasses.fields(tree) if f.name not in keys)
+        names = {f.name for f in dataclasses.fields(tree)}
+        if hasattr(tree, "__post_init__") or not names.issuperset(getattr(tree, "__dict__", ())):
+            return None  # it is more than its fields
+        constant = [_constant(getattr(tree, name)) for name in sorted(names - set(keys))]
     elif hasattr(tree, "_fields"):
-        constant = tuple(part for i, part in enumerate(tree) if i not in keys)
-    return type(tree), constant, *[(key, _structure(pytree.item(tree, key))) for key in keys]
+        constant = [_constant(part) for i, part in enumerate(tree) if i not in keys]
+    elif type(tree) not in (tuple, list, dict):
+        return None
+    parts = [(_constant(key), _structure(pytree.item(tree, key))) for key in keys]
+    if any(part is None for _, part in parts):
+        return None
+    return type(tree), tuple(constant), tuple(parts)
+
+
+def _constant(x: Any) -> Any:
+    return (type(x), repr(x)) if type(x) in _PLAIN else _Same(x)
 
 
 def _lowered(outcome: Any) -> tuple[Any, Result]:

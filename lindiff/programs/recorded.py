@@ -13,9 +13,16 @@ from lindiff.core import chain
 from lindiff.core.backends import kernels
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.variable import Variable
-from lindiff.programs.machine import warns
+from lindiff.programs.machine import Raised
 from lindiff.programs.operands import Slot, leaves_of, replaced
-from lindiff.programs.recording import Instruction, Leaving, Recording, Unrecordable, is_ours, line_of_user
+from lindiff.programs.recording import (
+    Instruction,
+    Leaving,
+    Recording,
+    Unrecordable,
+    is_lindiffs,
+    line_of_user,
+)
 
 __all__ = ["VIEWS", "Recorded", "method", "record", "recorded"]
 
@@ -26,6 +33,7 @@ _KNOWN = (bool, int, float, complex, str, bytes, np.dtype, type)
 # What operations are given besides arrays.
 _CONSTANTS = (*_KNOWN, type(None), type(Ellipsis), type(np._NoValue))
 # What would show the memory itself.
+_PROTOCOLS = {"__array_interface__", "__array_struct__", "__dlpack__", "__buffer__"}
 _MEMORY = {"flat", "data", "ctypes", "setflags", "resize", "tofile", "dump", "dumps", "getfield", "setfield"}
 
 
@@ -37,7 +45,6 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
     """
 
     __slots__ = ("__weakref__", "array", "recording", "slot")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, recording: Recording, slot: Slot, array: Any) -> None:
         self.recording, self.slot, self.array = recording, slot, array
@@ -90,7 +97,7 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_globals.get("__name__") in ("abc", "functools"):
             frame = frame.f_back
-        return Recorded if is_ours(frame) else type(self.array)
+        return Recorded if is_lindiffs(frame) else type(self.array)
 
     # -- operations ----------------------------------------------------------------------------------------
 
@@ -106,6 +113,12 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
             return NotImplemented
         return record(function, args, kwargs)
 
+    def __pow__(self, x: Any) -> Any:
+        return record(operator.pow, (self, x), {}) if _is_known(x) else NotImplemented
+
+    def __rpow__(self, x: Any) -> Any:
+        return record(operator.pow, (x, self), {}) if _is_known(x) else NotImplemented
+
     def __getitem__(self, index: Any) -> Any:
         return record(operator.getitem, (self, index), {})
 
@@ -113,7 +126,9 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         record(operator.setitem, (self, index, item), {})
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(np.ndarray, name):
+        if name in _PROTOCOLS:
+            raise Unrecordable(f"x.{name} shows the memory of an array")
+        if name.startswith("__") or not hasattr(self.array, name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if name in _MEMORY:
             raise Unrecordable(f"x.{name} shows the memory of an array")
@@ -194,27 +209,42 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         return record(round, (self,) if digits is None else (self, digits), {})
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        content = self._leave(np.array)
+        if isinstance(self.array, np.ndarray):  # what is written there, or read later, nobody would see
+            raise Unrecordable("an array leaves as a whole")
+        content = np.array(self._leave(itself))
         return content if dtype is None else content.astype(dtype, copy=False)
 
     def item(self, *args: Any) -> Any:
-        return self.__array__().item(*args)
+        return record(method("item"), (self, *args), {})
 
     def tolist(self) -> Any:
-        return self.__array__().tolist()
+        return record(method("tolist"), (self,), {})
+
+    def __bytes__(self) -> bytes:
+        return bytes(record(bytes, (self,), {}))
+
+    def __hash__(self) -> int:
+        if isinstance(self.array, np.ndarray):
+            raise TypeError(f"unhashable type: {type(self.array).__name__!r}")
+        return int(self._leave(hash))
 
     def __repr__(self) -> str:
-        return repr(self.array if self.recording.ended else self._leave(np.array)[()])
+        return repr(self.array) if self.recording.ended else str(self._leave(repr))
 
     def __str__(self) -> str:
-        return str(self._leave(np.array)[()])
+        return str(self._leave(str))
 
     def __format__(self, spec: str) -> str:
-        return format(self._leave(np.array)[()], spec)
+        return str(record(format, (self, spec), {}))
 
     def _leave(self, function: Callable[[Any], Any]) -> Any:
+        """What Python gets to see; nothing that could be written to."""
         self.recording.refuse_ended(self.slot)
-        value = function(self.array)
+        try:
+            value = function(self.array)
+        except Exception as error:
+            self.recording.add(Leaving(function, self.slot, Raised(type(error)), line_of_user()))
+            raise
         self.recording.add(Leaving(function, self.slot, value, line_of_user()))
         return value
 
@@ -278,12 +308,17 @@ def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             raise Unrecordable("arrays of two programs have met")
     slots = replaced(args, slot_of)
     named_slots = replaced(kwargs, slot_of) if kwargs else {}
-    line, quiet = line_of_user(), not warns()
+    line, quiet = line_of_user(), recording.is_quiet()
+    for x in written_by(function, args, kwargs):
+        if type(x) is Recorded:
+            recording.note_write(x.slot)
+        elif isinstance(x, np.ndarray):
+            raise Unrecordable("it writes into an array that is no argument")
     try:
         plain = replaced(args, _plain)
         value = function(*plain, **replaced(kwargs, _plain)) if kwargs else function(*plain)
-        if any(type(x) is np.ndarray for x in leaves):
-            refuse_written(function, args, kwargs, slots, named_slots)
+        if _are_written(leaves, leaves_of((slots, named_slots))):
+            raise Unrecordable("it writes into an array that is no argument")
     except Exception as error:
         recording.add(Instruction(function, slots, named_slots, None, type(error), line, quiet))
         raise
@@ -297,11 +332,13 @@ def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             slot = recording.new_slot(x, line)
             leaving.append(Leaving(itself, slot, x, line))
             return Left(slot, x)
-        if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.hasobject:
+        if (type(x) is not np.ndarray and not is_number(x)) or x.dtype.hasobject:
             raise Unrecordable(f"a result that is a {type(x).__name__}")
         for argument in given:
             if argument.array is x:
                 return argument
+        if any(type(y) is np.ndarray and np.may_share_memory(x, y) for y in leaves):
+            raise Unrecordable("what an operation gives lies in an array that is no argument")
         return recorded(recording, x, line, given)
 
     result = replaced(value, result_of)
@@ -312,36 +349,31 @@ def record(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return replaced(result, lambda x: x.value if type(x) is Left else x) if leaving else result
 
 
-# What writes into its first argument.
+# What writes into its first argument, and the methods that do.
 _WRITERS = {
     *(np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal, operator.setitem),
+    *map(method, ("fill", "sort", "partition", "put", "itemset", "byteswap")),
 }
 
 
-def refuse_written(function: Any, args: Any, kwargs: Any, slots: Any, named_slots: Any) -> None:
-    """Raise where an operation writes into an array that is no argument: nobody would see it change."""
+def written_by(function: Any, args: Any, kwargs: Any) -> list[Any]:
+    """The operands that a function writes to."""
     out = kwargs.get("out")
     written = list(out) if isinstance(out, tuple) else [out]
-    if (_is_hashable(function) and (function in _WRITERS)) or getattr(function, "__name__", "") == "at":
+    if getattr(function, "__name__", "") == "at" or (_is_hashable(function) and function in _WRITERS):
         written += args[:1]
-    if (
-        any(isinstance(x, np.ndarray) for x in written)
-        or _are_written(args, slots)
-        or _are_written(kwargs, named_slots)
-    ):
-        raise Unrecordable("it writes into an array that is no argument")
+    if isinstance(function, np.ufunc):
+        written += args[function.nin :]
+    return written
 
 
 def _is_hashable(function: Any) -> bool:
     return not isinstance(getattr(function, "__self__", None), np.ufunc)
 
 
-def _are_written(now: Any, before: Any) -> bool:
+def _are_written(now: list[Any], before: list[Any]) -> bool:
     """Whether an array among operands is another one than its copy."""
-    return any(
-        type(x) is np.ndarray and x.tobytes() != y.tobytes()
-        for x, y in zip(leaves_of(now), leaves_of(before), strict=True)
-    )
+    return any(type(x) is np.ndarray and x.tobytes() != y.tobytes() for x, y in zip(now, before, strict=True))
 
 
 class Left:
@@ -357,6 +389,11 @@ def itself(x: Any) -> Any:
     return x
 
 
+def is_number(x: Any) -> bool:
+    """Whether this is a number of NumPy's, a truth value or a time."""
+    return isinstance(x, np.generic) and x.dtype.kind in "biufcmM"
+
+
 def _plain(x: Any) -> Any:
     return x.array if type(x) is Recorded else x
 
@@ -364,8 +401,8 @@ def _plain(x: Any) -> Any:
 def constant(x: Any, recording: Recording) -> Any:
     """What an operation is given beside Recorded arrays."""
     if isinstance(x, np.ndarray):
-        if x.dtype.hasobject:
-            raise Unrecordable("an array of objects")
+        if x.dtype.hasobject or type(x) is not np.ndarray:
+            raise Unrecordable(f"an array of objects or of a class of its own, {type(x).__name__}")
         return recording.constant(x)
     if isinstance(x, (np.generic, *_CONSTANTS)):
         return x

@@ -8,6 +8,7 @@ carried out at once, and leaves an :class:`Instruction`.  Where Python gets to s
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ __all__ = [
     "Leaving",
     "Recording",
     "Unrecordable",
-    "is_ours",
+    "is_lindiffs",
     "line_of_user",
 ]
 
@@ -87,6 +88,26 @@ class Recording:
         self.captured: list[np.ndarray[Any, Any]] = []  # the arrays that are constants of operations
         self._contents: dict[int, np.ndarray[Any, Any]] = {}
         self.ended = False
+        self.arguments = 0
+        self.writes_arguments = False
+        self._loud = np.geterr()
+        self._filters = warnings.filters
+
+    def note_write(self, slot: Slot) -> None:
+        """Something is written into the array in a slot."""
+        if self.roots[slot][0] < self.arguments:
+            self.writes_arguments = True
+
+    def is_quiet(self) -> bool:
+        """Whether NumPy is told not to warn; it may be told nothing else than at the start."""
+        told = np.geterr()
+        if warnings.filters is not self._filters:
+            raise Unrecordable("it changes what becomes of warnings")
+        if told == self._loud:
+            return False
+        if any(told[kind] != "ignore" for kind in ("divide", "over", "invalid")):
+            raise Unrecordable("it changes what NumPy does about numbers that are not finite")
+        return True
 
     def constant(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """What an array of the function's own is now: it may be written to later."""
@@ -133,6 +154,11 @@ class Recording:
                 f"an array of a program was kept beyond the call that made it, at {self.lines[slot]}: "
                 "return it as a result"
             )
+
+
+def is_lindiffs(frame: FrameType) -> bool:
+    """Whether the code of a frame is lindiff's."""
+    return f"{frame.f_globals.get('__name__', '')}.".startswith("lindiff.")
 
 
 def is_ours(frame: FrameType) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.programs.machine import MISSED, Form, form_of
+from lindiff.programs.machine import MISSED, Form, Raised, form_of
 from lindiff.programs.operands import Slot, filled, leaves_of, same
 from lindiff.programs.recording import Instruction, Leaving, Recording, same_function
 
@@ -247,7 +247,10 @@ def _value(step: Instruction, arrays: list[Any]) -> Any:
 def _following(branch: Branch, arrays: list[Any]) -> Branch | None:
     fork = branch.fork
     if isinstance(fork, Leaving):
-        return branch.child(fork.function(arrays[fork.slot]))
+        try:
+            return branch.child(fork.function(arrays[fork.slot]))
+        except Exception as error:
+            return branch.child(Raised(type(error)))
     assert fork is not None
     try:
         value = _value(fork, arrays)
