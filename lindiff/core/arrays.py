@@ -124,9 +124,11 @@ def by_kernel(name: str, g: Any, other: Any, *options: Any) -> Any:
     None where there is no kernel for what it gets.
     """
     array = g.array if type(g) is Directions else g
-    own = getattr(array, "__lindiff_kernels__", None) or getattr(other, "__lindiff_kernels__", None)
-    if own is not None and array is g and type(g) is not Variable and type(other) is not Variable:
-        return getattr(own, name)(array, other, *options)
+    if type(array) is Variable or type(other) is Variable:
+        return None
+    for x in (array, other):
+        if hasattr(type(x), "__lindiff_kernels__") and array is g:
+            return getattr(x.__lindiff_kernels__, name)(array, other, *options)
     if not are_cupys(array) or not (are_cupys(other) or isinstance(other, (float, int, complex, np.generic))):
         return None
     if (np.ndim(other) > g.ndim and array is not g) or np.result_type(array, other).char not in "fdFD":

@@ -33,9 +33,9 @@ def kernels(*arrays: Any, real: bool = False) -> Any:
         if cupy is not None and isinstance(array, cupy.ndarray):
             found = device_kernels()
         elif hasattr(array, "__array_function__"):
-            found = getattr(array, "__lindiff_kernels__", None)
-            if found is None:
+            if not hasattr(type(array), "__lindiff_kernels__"):
                 return None
+            found = array.__lindiff_kernels__
     return found
 
 

@@ -72,7 +72,7 @@ cdef inline bint is_without_axes(object x) except -1:
     """Whether this is an array of NumPy's, or of a program, without axes: no number."""
     if cnp.PyArray_CheckExact(x):
         return cnp.PyArray_NDIM(<cnp.ndarray>x) == 0
-    return getattr(x, "__lindiff_without_axes__", False)
+    return type(x) is not Variable and getattr(x, "__lindiff_without_axes__", False)
 
 
 cdef tuple integers = (int, np.integer)
@@ -144,6 +144,7 @@ cdef class Inputs:
                     and not is_without_axes(self.originals[i]):
                 leaves[i] = leaves[i][()]
             elif not cnp.PyArray_Check(leaves[i]) and is_without_axes(self.originals[i]) \
+                    and type(leaves[i]) is not Variable \
                     and getattr(leaves[i], "__lindiff_without_axes__", None) is False:
                 leaves[i] = leaves[i][...]  # a number of a program
         return tuple(leaves) if self.unflatten is None else self.unflatten(leaves)
