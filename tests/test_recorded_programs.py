@@ -1001,3 +1001,15 @@ def decorated(x):
 
 def test_pickle_of_a_decorated_function():
     assert pickle.loads(pickle.dumps(decorated)) is decorated
+
+
+def test_numbers_of_python_that_always_differ():
+    counted = calls(lambda x, step: x * step)
+    fast = program(counted)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for k in range(80):
+            np.testing.assert_array_equal(fast(X, float(k)), X * k)
+    assert count(counted) == 80
+    assert len(told) == 1
+    assert "np.float64" in str(told[0].message)

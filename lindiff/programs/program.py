@@ -86,6 +86,7 @@ class Program(Generic[P, R]):
         self._function = function
         self._known: dict[Any, Known] = {}
         self._recent: list[tuple[Arguments, Known]] = []
+        self._in_vain = 0  # forms of arguments in a row of which no program was of use
         self._lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: Any) -> Any:
@@ -103,13 +104,17 @@ class Program(Generic[P, R]):
                 arrays = form.arrays(args, kwargs)
                 if arrays is not None:
                     result: Any = known.run(arrays)
-                    if result is not MISSED and result is not WARNED:
-                        known.in_vain = 0
+                    if result is WARNED:
+                        return self._function(*args, **kwargs)
+                    if result is not MISSED:
+                        known.in_vain = self._in_vain = 0
                         return result
                     break
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
+        if self._in_vain > _FORMS:
+            return self._function(*args, **kwargs)
         leaves, unflatten = pytree.flatten((args, kwargs))
         key = _key(leaves, (args, kwargs))
         if key is None or observing() or not _only_warns():
@@ -120,6 +125,13 @@ class Program(Generic[P, R]):
                 while len(self._known) >= _FORMS:  # the oldest one
                     del self._known[next(iter(self._known))]
                 known = self._known.setdefault(key, Known())
+            self._in_vain += 1
+            if self._in_vain > _FORMS:
+                warnings.warn(
+                    f"{self!r} has been called with {_FORMS} forms of arguments, and never again with one of "
+                    "them: it runs without a program from now on. Write np.float64(x) for what changes",
+                    stacklevel=3,
+                )
         if known.reason is not None:
             return self._function(*args, **kwargs)
         arrays = [x for x in leaves if _is_array(x)]
@@ -127,7 +139,7 @@ class Program(Generic[P, R]):
         if result is WARNED:  # NumPy says so at the function's own line
             return self._function(*args, **kwargs)
         if result is not MISSED:
-            known.in_vain = 0
+            known.in_vain = self._in_vain = 0
             self._remember(args, kwargs, known)
             return result
         return self._record(known, args, kwargs, leaves, unflatten)
