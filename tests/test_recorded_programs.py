@@ -1013,3 +1013,15 @@ def test_numbers_of_python_that_always_differ():
     assert count(counted) == 80
     assert len(told) == 1
     assert "np.float64" in str(told[0].message)
+
+
+@pytest.mark.parametrize("n", [1000, 200_000])
+def test_memory_of_small_and_large_programs(n):
+    x = np.linspace(-1, 1, n)
+    agree(lambda x: np.sin(x * 2) + x[::-1] * 3, (x,), (x + 1,), (-x,), recordings=2)
+
+
+@pytest.mark.parametrize("axes", [8, 9, 12])
+def test_many_axes(axes):
+    A = np.arange(2.0**axes).reshape((2,) * axes)
+    agree(lambda A: A.T * 2 + A[..., ::-1] + A.sum(axis=0), (A,), (A + 1,), (A.T,))
