@@ -10,6 +10,17 @@ cimport numpy as cnp
 ctypedef void (*Function)(char **args, const cnp.npy_intp *dims, const cnp.npy_intp *steps,
                           void *data) noexcept nogil
 
+# Declared here: the members that NumPy's own declarations for Cython show change with its version.
+cdef extern from "numpy/ufuncobject.h":
+    ctypedef struct UFunc "PyUFuncObject":
+        int nin
+        int nout
+        int nargs
+        int ntypes
+        Function *functions
+        void **data
+        const char *types
+
 cdef struct Loop:
     Function function
     void *data
@@ -82,6 +93,8 @@ cdef bint read_operand(object x, int kind, cnp.ndarray frame, Operand *operand)
 cdef object apply(const Loop *loop, int count, object x, object y)
 cdef bint add_into(object total, object x)
 cdef object merge(object mask, object x, object y)
+cdef void reduce_all(Function function, void *data, char *of, char *to, cnp.npy_intp outer, cnp.npy_intp n,
+                     cnp.npy_intp inner, cnp.npy_intp size, bint from_zero) noexcept nogil
 cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, bint from_zero)
 
 

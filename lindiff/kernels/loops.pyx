@@ -23,17 +23,6 @@ cdef enum:
     REGISTERS = 64
     DECISIONS = 32    # of a program, by masks
 
-# Declared here: the members that NumPy's own declarations for Cython show change with its version.
-cdef extern from "numpy/ufuncobject.h":
-    ctypedef struct UFunc "PyUFuncObject":
-        int nin
-        int nout
-        int nargs
-        int ntypes
-        Function *functions
-        void **data
-        const char *types
-
 # The operations that IEEE's standard fixes to the last bit.
 cdef frozenset EXACT = frozenset([
     np.add, np.subtract, np.multiply, np.divide, np.reciprocal, np.square, np.sqrt, np.negative, np.positive,
@@ -440,18 +429,43 @@ cdef bint add_into(object total, object x):
     return True
 
 
+cdef void reduce_all(Function function, void *data, char *of, char *to, cnp.npy_intp outer, cnp.npy_intp n,
+                     cnp.npy_intp inner, cnp.npy_intp size, bint from_zero) noexcept nogil:
+    """The reduction of the middle axis of three, as NumPy does it; ``from_zero``: not from the first one."""
+    cdef char *args[3]
+    cdef cnp.npy_intp steps[3]
+    cdef cnp.npy_intp _i, _k, one
+    args[0] = args[2] = to
+    if from_zero:
+        memset(args[0], 0, outer * inner * size)
+    for _i in range(outer):
+        if not from_zero:
+            memcpy(args[0], of, inner * size)
+        args[1] = of if from_zero else of + inner * size
+        one = n if from_zero else n - 1
+        if inner == 1:  # onto one number
+            steps[0] = steps[2] = 0
+            steps[1] = size
+            function(args, &one, steps, data)
+        else:
+            steps[0] = steps[1] = steps[2] = size
+            for _k in range(one):
+                function(args, &inner, steps, data)
+                args[1] += inner * size
+        of += n * inner * size
+        args[0] += inner * size
+        args[2] = args[0]
+
+
 cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, bint from_zero):
     """The reduction of few numbers in a contiguous array along one axis (None: all), as NumPy does it.
 
     ``from_zero``: the result starts as zero, not as the first number.  None where the call is another.
     """
     cdef cnp.npy_intp shape[8]
-    cdef cnp.npy_intp steps[3]
-    cdef cnp.npy_intp n = cnp.PyArray_SIZE(x), inner = 1, outer = 1, one
-    cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(x), k, _i, _k
+    cdef cnp.npy_intp n = cnp.PyArray_SIZE(x), inner = 1, outer = 1
+    cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(x), k
     cdef int axes = cnp.PyArray_NDIM(x), along = 0, left = 0
-    cdef char *args[3]
-    cdef char *of
     cdef cnp.ndarray out
     if not 0 < n <= UFUNC_LOOPS or axes > 8 or not cnp.PyArray_IS_C_CONTIGUOUS(x):
         return None
@@ -476,27 +490,8 @@ cdef object reduce(const Loop *loop, cnp.ndarray x, object axis, bint keepdims, 
                 shape[left] = 1 if k == along else cnp.PyArray_DIM(x, k)
                 left += 1
     out = cnp.PyArray_EMPTY(left, shape, loop.kind, 0)
-    args[0] = args[2] = cnp.PyArray_BYTES(out)
-    of = cnp.PyArray_BYTES(x)
-    if from_zero:
-        memset(args[0], 0, outer * inner * size)
-    for _i in range(outer):
-        if not from_zero:
-            memcpy(args[0], of, inner * size)
-        args[1] = of if from_zero else of + inner * size
-        one = n if from_zero else n - 1
-        if inner == 1:  # onto one number
-            steps[0] = steps[2] = 0
-            steps[1] = size
-            loop.function(args, &one, steps, loop.data)
-        else:
-            steps[0] = steps[1] = steps[2] = size
-            for _k in range(one):
-                loop.function(args, &inner, steps, loop.data)
-                args[1] += inner * size
-        of += n * inner * size
-        args[0] += inner * size
-        args[2] = args[0]
+    reduce_all(loop.function, loop.data, cnp.PyArray_BYTES(x), cnp.PyArray_BYTES(out), outer, n, inner, size,
+               from_zero)
     return out if finite(out) else None
 
 

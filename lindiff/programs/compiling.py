@@ -8,7 +8,7 @@ import numpy as np
 
 from lindiff.programs.machine import Back, ByPython, Cell, Form, Layout, Machine, Stretch, Unit
 from lindiff.programs.memory import Plan, Uses
-from lindiff.programs.operands import Slot, leaves_of, replaced
+from lindiff.programs.operands import Slot, replaced, slots_of
 from lindiff.programs.preparing import Part, Room, prepare
 from lindiff.programs.recording import Instruction, Leaving
 from lindiff.programs.tree import Branch, Tree
@@ -116,7 +116,7 @@ class _Compilation:
             new = self.results(step.result, branch, cells)
             steps.append(self.by_python(step, cells, new))
             return
-        for slot in _slots(step.result):
+        for slot in slots_of(step.result):
             if slot < len(cells):
                 continue
             root, offset = branch.roots[slot]
@@ -133,7 +133,7 @@ class _Compilation:
 
     def have_addresses(self, step: Instruction, operations: Any, branch: Branch, cells: list[int]) -> bool:
         """Whether the memory of views that a step gives, and of parts that it takes, is known already."""
-        wholes = [branch.roots[slot][0] for slot in _slots(step.result) if slot >= len(cells)]
+        wholes = [branch.roots[slot][0] for slot in slots_of(step.result) if slot >= len(cells)]
         wholes += [x.slot for _, operands in operations for x in operands if isinstance(x, Part)]
         return all(slot >= len(cells) or self.has_address(cells[slot]) for slot in wholes)
 
@@ -160,7 +160,7 @@ class _Compilation:
     def results(self, result: Any, branch: Branch, cells: list[int]) -> list[Cell]:
         """Cells for what Python gives: arrays stay objects, numbers lie in the arena."""
         new = []
-        for slot in _slots(result):
+        for slot in slots_of(result):
             if slot < len(cells):
                 continue
             form = branch.forms[slot]
@@ -208,10 +208,6 @@ class _Compilation:
             root = branch.roots[slot][0]
             if known.setdefault(root, slot) != slot or (root != slot and root < self.arguments):
                 raise _Shared
-
-
-def _slots(tree: Any) -> list[Slot]:
-    return [x for x in leaves_of(tree) if type(x) is Slot]
 
 
 def _size(form: Form) -> int:

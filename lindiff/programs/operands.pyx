@@ -62,6 +62,11 @@ cdef int gather(object tree, list found) except -1:
     return 0
 
 
+def slots_of(tree):
+    """The slots in a tree."""
+    return [x for x in leaves_of(tree) if type(x) is Slot]
+
+
 def filled(tree, list arrays):
     """A tree with arrays in their slots."""
     return replaced(tree, lambda x: arrays[x] if type(x) is Slot else x)

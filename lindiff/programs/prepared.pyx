@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport chain_block, chain_number
-from lindiff.kernels.loops cimport AXES, Function, Loop, Nest, join_axes, walk
+from lindiff.kernels.loops cimport AXES, Function, Loop, Nest, UFunc, join_axes, reduce_all, walk
 from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.matmul cimport Frame, large_product, product_of
 from lindiff.kernels.rowmajor cimport blas_int
@@ -23,16 +23,6 @@ from lindiff.kernels.triangles cimport find_unpaired, zero_pivot
 import numpy as np
 
 cnp.import_array()
-
-cdef extern from "numpy/ufuncobject.h":
-    ctypedef struct UFunc "PyUFuncObject":
-        int nin
-        int nout
-        int nargs
-        int ntypes
-        Function *functions
-        void **data
-        const char *types
 
 # Numbers that loops take here.
 cdef str KINDS = "?bBhHiIlLqQfdFD"
@@ -100,20 +90,45 @@ cdef int loop_of(object function, str letters) except -2:
 
 
 cdef bint fill_nest(Nest *nest, list forms) except -1:
-    """Broadcast operands to the shape of the last one, the result; False where it has too many axes."""
+    """Broadcast operands to the shape of the last one, the result; False where it has too many axes, or there
+    is nothing."""
     cdef int i, k, more
     cdef tuple shape = forms[len(forms) - 1][0], own, strides
     if len(shape) > AXES:
         return False
+    memset(nest, 0, sizeof(Nest))
     nest.axes = len(shape)
     for k in range(nest.axes):
         nest.shape[k] = shape[k]
     for i in range(len(forms)):
         own, strides = forms[i]
+        if 0 in own:
+            return False
         more = nest.axes - len(own)
         for k in range(nest.axes):
             nest.strides[i][k] = 0 if k < more or own[k - more] == 1 else strides[k - more]
     return True
+
+
+cdef Prepared by_loop(Function function, void *data, const Nest *nest, int count):
+    """A loop over a nest of joined axes: one call of it where that is enough."""
+    cdef Nested nested
+    cdef Vectors vectors
+    cdef int i
+    if nest.axes > 1:
+        memset(&nested, 0, sizeof(nested))
+        nested.nest = nest[0]
+        nested.count = count
+        nested.loop.function = function
+        nested.loop.data = data
+        return prepared(run_nested, &nested, sizeof(nested))
+    memset(&vectors, 0, sizeof(vectors))
+    vectors.function = function
+    vectors.data = data
+    vectors.n = nest.shape[0] if nest.axes else 1
+    for i in range(count + 1):
+        vectors.steps[i] = nest.strides[i][0] if nest.axes else 0
+    return prepared(run_vectors, &vectors, sizeof(vectors))
 
 
 def elementwise(function, str letters, list forms, bint exact):
@@ -134,168 +149,74 @@ def elementwise(function, str letters, list forms, bint exact):
     Prepared or None
     """
     cdef UFunc *ufunc = <UFunc *><PyObject *>function
-    cdef Nested nested
-    cdef Nest nest
-    cdef Vectors vectors
-    cdef int i, count = len(forms) - 1, at = loop_of(function, letters)
+    cdef Nest nest, joined
+    cdef int i, last, count = len(forms) - 1, at = loop_of(function, letters)
     cdef Py_ssize_t size = np.dtype(letters[count]).itemsize
-    cdef bint in_order
-    if at < 0 or ufunc.functions == NULL or set(letters) - set(KINDS):
+    if at < 0 or ufunc.functions == NULL or set(letters) - set(KINDS) or not fill_nest(&nest, forms):
         return None
-    if not fill_nest(&nest, forms):
-        return None
-    for shape, _ in forms:
-        if 0 in shape:
-            return None
-    memset(&nested, 0, sizeof(nested))
-    join_axes(&nest, count, False, &nested.nest)
-    if nested.nest.axes > 1 and nested.nest.strides[count][nested.nest.axes - 1] != size:
-        join_axes(&nest, count, True, &nested.nest)  # by columns
-    if nested.nest.axes > 0 and nested.nest.shape[nested.nest.axes - 1] > 1 \
-            and nested.nest.strides[count][nested.nest.axes - 1] != size:
+    join_axes(&nest, count, False, &joined)
+    last = joined.axes - 1
+    if last > 0 and joined.strides[count][last] != size:
+        join_axes(&nest, count, True, &joined)  # by columns
+        last = joined.axes - 1
+    if last >= 0 and joined.shape[last] > 1 and joined.strides[count][last] != size:
         return None  # NumPy never calls loops so, and some give other results
-    if nested.nest.axes <= 1:
-        in_order = True
-        memset(&vectors, 0, sizeof(vectors))
-        vectors.function = ufunc.functions[at]
-        vectors.data = ufunc.data[at]
-        vectors.n = nested.nest.shape[0] if nested.nest.axes else 1
-        for i in range(count + 1):
-            vectors.steps[i] = nested.nest.strides[i][0] if nested.nest.axes else 0
-            in_order = in_order and vectors.steps[i] >= 0
-        if exact or in_order:
-            return prepared(run_vectors, &vectors, sizeof(vectors))
     if not exact:
-        return None
-    nested.count = count
-    nested.loop.function = ufunc.functions[at]
-    nested.loop.data = ufunc.data[at]
-    return prepared(run_nested, &nested, sizeof(nested))
+        if last > 0:
+            return None
+        for i in range(count + 1):
+            if last == 0 and joined.strides[i][0] < 0:
+                return None
+    return by_loop(ufunc.functions[at], ufunc.data[at], &joined, count)
 
 
 # -- copies ------------------------------------------------------------------------------------------------
 
-cdef struct Copy:
-    Nest nest    # the operand, then the result
-    int size
-
-
-cdef inline void copy_row(char *to, cnp.npy_intp to_step, const char *of, cnp.npy_intp step, cnp.npy_intp n,
-                          int size) noexcept nogil:
-    cdef cnp.npy_intp i
-    if step == size and to_step == size:
-        memcpy(to, of, n * size)
+cdef void copy_loop(char **args, const cnp.npy_intp *dims, const cnp.npy_intp *steps,
+                    void *data) noexcept nogil:
+    """Elements of so many bytes as ``data`` says, in the way of a ufunc's loop."""
+    cdef Py_ssize_t i, size = <Py_ssize_t>data
+    cdef char *of = args[0]
+    cdef char *to = args[1]
+    if dims[0] == 1 or (steps[0] == size and steps[1] == size):
+        memcpy(to, of, dims[0] * size)
     elif size == 8:
-        for i in range(n):
-            (<double *>(to + i * to_step))[0] = (<double *>(of + i * step))[0]
+        for i in range(dims[0]):
+            (<double *>(to + i * steps[1]))[0] = (<double *>(of + i * steps[0]))[0]
     elif size == 4:
-        for i in range(n):
-            (<float *>(to + i * to_step))[0] = (<float *>(of + i * step))[0]
+        for i in range(dims[0]):
+            (<float *>(to + i * steps[1]))[0] = (<float *>(of + i * steps[0]))[0]
     else:
-        for i in range(n):
-            memcpy(to + i * to_step, of + i * step, size)
+        for i in range(dims[0]):
+            memcpy(to + i * steps[1], of + i * steps[0], size)
 
 
-cdef int run_copy(const void *state, char **x) noexcept nogil:
-    cdef const Copy *s = <const Copy *>state
-    cdef const Nest *nest = &s.nest
-    cdef cnp.npy_intp at[AXES]
-    cdef char *of = x[0]
-    cdef char *to = x[1]
-    cdef int k, last = nest.axes - 1
-    if nest.axes == 0:
-        memcpy(to, of, s.size)
-        return 0
-    for k in range(nest.axes):
-        at[k] = 0
-    while True:
-        copy_row(to, nest.strides[1][last], of, nest.strides[0][last], nest.shape[last], s.size)
-        k = last - 1
-        while k >= 0:
-            at[k] += 1
-            of += nest.strides[0][k]
-            to += nest.strides[1][k]
-            if at[k] < nest.shape[k]:
-                break
-            of -= at[k] * nest.strides[0][k]
-            to -= at[k] * nest.strides[1][k]
-            at[k] = 0
-            k -= 1
-        if k < 0:
-            return 0
+cdef void masked_loop(char **args, const cnp.npy_intp *dims, const cnp.npy_intp *steps,
+                      void *data) noexcept nogil:
+    """The same where a mask, the first operand, holds."""
+    cdef Py_ssize_t i
+    for i in range(dims[0]):
+        if args[0][i * steps[0]]:
+            memcpy(args[2] + i * steps[2], args[1] + i * steps[1], <Py_ssize_t>data)
+
+
+cdef Prepared over_nest(Function function, Py_ssize_t size, list forms):
+    cdef Nest nest, joined
+    cdef int count = len(forms) - 1
+    if not fill_nest(&nest, forms):
+        return None
+    join_axes(&nest, count, False, &joined)
+    return by_loop(function, <void *>size, &joined, count)
 
 
 def copy(int size, list forms):
     """An operand, broadcast, written to the place of the result; ``forms`` as in `elementwise`."""
-    cdef Nest nest
-    cdef Copy state
-    for shape, _ in forms:
-        if 0 in shape:
-            return None
-    memset(&nest, 0, sizeof(nest))
-    memset(&state, 0, sizeof(state))
-    if not fill_nest(&nest, forms):
-        return None
-    join_axes(&nest, 1, False, &state.nest)
-    state.size = size
-    return prepared(run_copy, &state, sizeof(state))
-
-
-cdef struct Masked:
-    Nest nest    # mask, operand, result
-    int size
-
-
-cdef int run_masked(const void *state, char **x) noexcept nogil:
-    cdef const Masked *s = <const Masked *>state
-    cdef const Nest *nest = &s.nest
-    cdef cnp.npy_intp at[AXES]
-    cdef cnp.npy_intp i
-    cdef char *mask = x[0]
-    cdef char *of = x[1]
-    cdef char *to = x[2]
-    cdef int k, last = nest.axes - 1
-    if nest.axes == 0:
-        if mask[0]:
-            memcpy(to, of, s.size)
-        return 0
-    for k in range(nest.axes):
-        at[k] = 0
-    while True:
-        for i in range(nest.shape[last]):
-            if mask[i * nest.strides[0][last]]:
-                memcpy(to + i * nest.strides[2][last], of + i * nest.strides[1][last], s.size)
-        k = last - 1
-        while k >= 0:
-            at[k] += 1
-            mask += nest.strides[0][k]
-            of += nest.strides[1][k]
-            to += nest.strides[2][k]
-            if at[k] < nest.shape[k]:
-                break
-            mask -= at[k] * nest.strides[0][k]
-            of -= at[k] * nest.strides[1][k]
-            to -= at[k] * nest.strides[2][k]
-            at[k] = 0
-            k -= 1
-        if k < 0:
-            return 0
+    return over_nest(copy_loop, size, forms)
 
 
 def masked_copy(int size, list forms):
     """An operand, broadcast, written to the result where a mask holds; forms of mask, operand, result."""
-    cdef Nest nest
-    cdef Masked state
-    for shape, _ in forms:
-        if 0 in shape:
-            return None
-    memset(&nest, 0, sizeof(nest))
-    memset(&state, 0, sizeof(state))
-    if not fill_nest(&nest, forms):
-        return None
-    join_axes(&nest, 2, False, &state.nest)
-    state.size = size
-    return prepared(run_masked, &state, sizeof(state))
+    return over_nest(masked_loop, size, forms)
 
 
 cdef struct Places:
@@ -359,32 +280,8 @@ cdef struct Reduction:
 
 
 cdef int run_reduction(const void *state, char **x) noexcept nogil:
-    """As ``reduce`` of ``lindiff.kernels.loops``."""
     cdef const Reduction *s = <const Reduction *>state
-    cdef char *args[3]
-    cdef char *of = x[0]
-    cdef cnp.npy_intp steps[3]
-    cdef cnp.npy_intp _i, _k, one, inner = s.inner
-    args[0] = args[2] = x[1]
-    if s.from_zero:
-        memset(args[0], 0, s.outer * inner * s.size)
-    for _i in range(s.outer):
-        if not s.from_zero:
-            memcpy(args[0], of, inner * s.size)
-        args[1] = of if s.from_zero else of + inner * s.size
-        one = s.n if s.from_zero else s.n - 1
-        if inner == 1:
-            steps[0] = steps[2] = 0
-            steps[1] = s.size
-            s.function(args, &one, steps, s.data)
-        else:
-            steps[0] = steps[1] = steps[2] = s.size
-            for _k in range(one):
-                s.function(args, &inner, steps, s.data)
-                args[1] += inner * s.size
-        of += s.n * inner * s.size
-        args[0] += inner * s.size
-        args[2] = args[0]
+    reduce_all(s.function, s.data, x[0], x[1], s.outer, s.n, s.inner, s.size, s.from_zero)
     return 0
 
 

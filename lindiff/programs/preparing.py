@@ -16,8 +16,8 @@ import lindiff.kernels
 from lindiff.core import chain
 from lindiff.programs import prepared
 from lindiff.programs.machine import Form, part_of
-from lindiff.programs.operands import Slot
-from lindiff.programs.recorded import VIEWS, method
+from lindiff.programs.operands import Slot, slots_of
+from lindiff.programs.recorded import VIEWS, is_hashable, method
 from lindiff.programs.recording import Instruction
 
 __all__ = ["Part", "Room", "prepare"]
@@ -71,12 +71,8 @@ def prepare(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> S
     """
     if isinstance(step.function, np.ufunc):
         return _ufunc(step, forms, roots)
-    found = _KNOWN.get(step.function) if _is_hashable(step.function) else _of_ufunc(step.function)
+    found = _KNOWN.get(step.function) if is_hashable(step.function) else _of_ufunc(step.function)
     return None if found is None else found(step, forms, roots)
-
-
-def _is_hashable(function: Any) -> bool:
-    return not isinstance(getattr(function, "__self__", None), np.ufunc)
 
 
 def _of_ufunc(function: Any) -> Callable[[Instruction, Forms, Any], Steps | None] | None:
@@ -286,7 +282,7 @@ def _view(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Ste
     """Nothing to do where the result is a view; else a copy in the order of the rows."""
     if type(step.result) is not Slot:
         return None
-    if roots[step.result][0] != step.result or step.result in _slots(step.args):
+    if roots[step.result][0] != step.result or step.result in slots_of(step.args):
         return []
     x = step.args[0]
     if type(x) is not Slot or forms[x].dtype != forms[step.result].dtype or not _are_plain(forms[x]):
@@ -301,10 +297,6 @@ def _view(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Ste
     size = _dtype(of).itemsize
     made = prepared.copy(size, [_layout(of), (of.shape, _by_rows(of.shape, size))])
     return None if made is None else [(made, [x, step.result])]
-
-
-def _slots(args: tuple[Any, ...]) -> list[Any]:
-    return [x for x in args if type(x) is Slot]
 
 
 def _copy(step: Instruction, forms: Forms, roots: Any) -> Steps | None:

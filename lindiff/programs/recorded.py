@@ -93,7 +93,7 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """For code that is neither NumPy's nor ours, the class of the array that it stands for."""
+        """For code that is not ours, the class of the array that it stands for."""
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_globals.get("__name__") in ("abc", "functools"):
             frame = frame.f_back
@@ -360,14 +360,15 @@ def written_by(function: Any, args: Any, kwargs: Any) -> list[Any]:
     """The operands that a function writes to."""
     out = kwargs.get("out")
     written = list(out) if isinstance(out, tuple) else [out]
-    if getattr(function, "__name__", "") == "at" or (_is_hashable(function) and function in _WRITERS):
+    if getattr(function, "__name__", "") == "at" or (is_hashable(function) and function in _WRITERS):
         written += args[:1]
     if isinstance(function, np.ufunc):
         written += args[function.nin :]
     return written
 
 
-def _is_hashable(function: Any) -> bool:
+def is_hashable(function: Any) -> bool:
+    """Whether a function may be a key: methods of ufuncs are made anew each time."""
     return not isinstance(getattr(function, "__self__", None), np.ufunc)
 
 
