@@ -79,7 +79,8 @@ cdef class Differential(NodeOfMany):
         nothing depends on.
     selective : bool
         One callable as pullback takes a second argument: the places of the active arguments, ascending.  It
-        may return None for all others, and leave out the work for them.
+        may return None for all others, and leave out the work for them.  One callable as pushforward is
+        given None, not zeros, for them.
     linear_in : tuple of int
         Positional arguments in which the operation is linear together, while all others are constant: the
         right-hand side of a solve.
@@ -403,6 +404,8 @@ cdef class Differential(NodeOfMany):
         """The tangent of the result from those of all arguments, None where an argument is constant."""
         if self.pushforward is None:
             return self.push_by_transposition(x_dots)
+        if self.selective:
+            return self.pushforward(*x_dots)
         if type(self.pushforward) is tuple:
             parts = [self.pushforward[i](x_dot) for i, x_dot in enumerate(x_dots)
                      if x_dot is not None and one_of(self.pushforward, i, "pushforward") is not None]

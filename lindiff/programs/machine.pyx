@@ -10,6 +10,7 @@ cimport numpy as cnp
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
+from libc.string cimport memcpy
 
 from lindiff.programs.prepared cimport Prepared, Run
 
@@ -184,6 +185,13 @@ cdef class Memory:
         """What is in a cell, for Python."""
         x = self.objects[cell]
         return array_at(self.cells[cell], self.layout.forms[cell]) if x is None else x
+
+    cdef object own(self, Py_ssize_t cell):
+        """The same, in memory that is not the arena's."""
+        x = self.value(cell)
+        if cnp.PyArray_CheckExact(x) and self.holds(cnp.PyArray_BYTES(<cnp.ndarray>x)):
+            return cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
+        return x
 
     cdef int before_python(self) except -1:
         """Python's own operations say themselves what is not finite."""
@@ -495,6 +503,8 @@ cdef class Stretch:
     cdef object unflatten
     cdef list objects
     cdef readonly bint confirmed
+    cdef list given    # how the leaves are found; None before the first run
+    cdef object nest   # of the result, as `nest_of` has it
 
     def __init__(self, unit, fork, leaves, unflatten, objects, bint confirmed):
         self.confirmed = confirmed
@@ -526,15 +536,96 @@ cdef class Stretch:
 
     cdef object results(self, Memory memory):
         cdef list values = []
-        cdef dict made = {}
-        for leaf in self.leaves:
-            if type(leaf) is not Cell:
+        if self.given is None:
+            self.given = [given_by(self.leaves, i, memory.layout) for i in range(len(self.leaves))]
+            self.nest = nest_of(self.unflatten, len(self.leaves))
+        for leaf in self.given:
+            if type(leaf) is Contents:
+                values.append((<Contents>leaf).copied(memory))
+            elif type(leaf) is Again:
+                values.append(values[leaf])
+            elif type(leaf) is Cell:
+                values.append(memory.own(leaf))
+            else:
                 values.append(leaf.copy() if cnp.PyArray_CheckExact(leaf) else leaf)
-                continue
-            if leaf not in made:
-                x = memory.value(leaf)
-                if cnp.PyArray_CheckExact(x) and memory.holds(cnp.PyArray_BYTES(<cnp.ndarray>x)):
-                    x = cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
-                made[leaf] = x
-            values.append(made[leaf])
-        return self.unflatten(values)
+        return self.unflatten(values) if self.nest is None else in_nest(self.nest, values)
+
+
+class Again(int):
+    """The place of an earlier result that is this one."""
+
+    __slots__ = ()
+
+
+@cython.final
+cdef class Contents:
+    """A result without gaps that lies in the arena."""
+
+    cdef Py_ssize_t cell
+    cdef Py_ssize_t size
+    cdef cnp.dtype dtype
+    cdef int axes
+    cdef int flags
+    cdef cnp.npy_intp shape[AXES]
+
+    cdef object copied(self, Memory memory):
+        cdef cnp.ndarray x
+        Py_INCREF(self.dtype)  # which the new array takes
+        x = PyArray_NewFromDescr(&PyArray_Type, self.dtype, self.axes, self.shape, NULL, NULL, self.flags,
+                                 NULL)
+        memcpy(cnp.PyArray_BYTES(x), memory.cells[self.cell], self.size)
+        return x
+
+
+cdef object given_by(list leaves, Py_ssize_t i, Layout layout):
+    """How the i-th leaf of a result is found: as `Contents`, `Cell`, the same as another, or a constant."""
+    cdef Contents contents
+    cdef Py_ssize_t k
+    leaf = leaves[i]
+    if type(leaf) is not Cell:
+        return leaf
+    for k in range(i):
+        if type(leaves[k]) is Cell and leaves[k] == leaf:
+            return Again(k)
+    form = layout.forms[leaf]
+    if layout.places[leaf] is None or form[3] is None:
+        return leaf
+    like = np.empty(form[2], form[1])
+    by_columns = like.strides != form[3]
+    if by_columns:
+        like = np.empty(form[2], form[1], order="F")
+    if like.strides != form[3]:
+        return leaf
+    contents = Contents.__new__(Contents)
+    contents.cell = leaf
+    contents.size = like.nbytes
+    contents.dtype = form[1]
+    contents.axes = len(form[2])
+    contents.flags = cnp.NPY_ARRAY_F_CONTIGUOUS if by_columns else 0
+    for k in range(contents.axes):
+        contents.shape[k] = form[2][k]
+    return contents
+
+
+cdef object nest_of(object unflatten, Py_ssize_t count):
+    """A result as tuples and lists with places at their leaves; None where it is made in another way."""
+    places = [Again(i) for i in range(count)]
+    nest = unflatten(places)
+    return nest if is_nest(nest, places) else None
+
+
+cdef bint is_nest(object nest, list places) except -1:
+    if type(nest) is tuple or type(nest) is list:
+        for part in nest:
+            if not is_nest(part, places):
+                return False
+        return True
+    return type(nest) is Again and places[nest] is nest
+
+
+cdef object in_nest(object nest, list values):
+    if type(nest) is tuple:
+        return tuple([in_nest(part, values) for part in <tuple>nest])
+    if type(nest) is list:
+        return [in_nest(part, values) for part in <list>nest]
+    return values[nest]

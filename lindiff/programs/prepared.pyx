@@ -9,6 +9,7 @@ cimport numpy as cnp
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
+from libc.math cimport pow
 from libc.string cimport memcpy, memset
 
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
@@ -168,6 +169,16 @@ def elementwise(function, str letters, list forms, bint exact):
             if last == 0 and joined.strides[i][0] < 0:
                 return None
     return by_loop(ufunc.functions[at], ufunc.data[at], &joined, count)
+
+
+cdef int run_power(const void *state, char **x) noexcept nogil:
+    (<double *>x[2])[0] = pow((<double *>x[0])[0], (<double *>x[1])[0])
+    return 0
+
+
+def power_of_number():
+    """``x ** y`` of numbers of NumPy's, which asks the C library."""
+    return prepared(run_power, NULL, 0)
 
 
 # -- copies ------------------------------------------------------------------------------------------------

@@ -163,6 +163,26 @@ def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> St
     return None if made is None else [(made, [*operands, step.result])]
 
 
+# What NumPy takes for these powers of an array of floating point numbers.
+_POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
+
+
+def _power(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+    """``x ** y`` for a constant y: of an array by the ufunc of this power, of a number by the C library."""
+    x, y = step.args
+    if type(x) is not Slot or type(step.result) is not Slot or type(y) not in (int, float):
+        return None
+    of, result = forms[x], forms[step.result]
+    if not _are_plain(of, result) or of.dtype != result.dtype or _dtype(of).kind != "f":
+        return None
+    if of.strides is not None:
+        found = _POWERS.get(y) if of.shape else None
+        return None if found is None else _ufunc(step._replace(function=found, args=(x,)), forms, roots)
+    if _dtype(of).char != "d":
+        return None
+    return [(prepared.power_of_number(), [x, np.array(float(y)), step.result])]
+
+
 def _overlaps(x: Slot, result: Slot, forms: Forms, roots: list[tuple[Slot, int]]) -> bool:
     """Whether a result is written into memory of an operand, and not each element onto its own."""
     if roots[x][0] != roots[result][0]:
@@ -588,6 +608,7 @@ _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     **dict.fromkeys((np.copy, method("copy"), method("__copy__")), _copy),
     operator.getitem: _getitem,
     operator.setitem: _setitem,
+    operator.pow: _power,
     np.where: _where,
     np.diag: _diag,
     np.linalg.cholesky: _cholesky,

@@ -15,10 +15,12 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.directions import Directions
 from lindiff.core.names import importable_name
 from lindiff.core.observer import observing
 from lindiff.core.variable import Variable
 from lindiff.programs.compiling import compiled
+from lindiff.programs.differentiated import Differentiated
 from lindiff.programs.machine import MISSED, WARNED, form_of
 from lindiff.programs.matching import Arguments
 from lindiff.programs.recorded import Recorded, is_number, recorded
@@ -43,6 +45,9 @@ _FORMS = 64
 
 # Constants that are what they look like.
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+# Arrays with a meaning of their own: the function itself runs on them.
+_MANY = (Variable, Recorded, Directions)
 
 # Results that are no arrays.
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.dtype, type)
@@ -83,7 +88,9 @@ class Program(Generic[P, R]):
 
     def __init__(self, function: Callable[P, R]) -> None:
         functools.update_wrapper(self, function)
-        self._function = function
+        self.function = function
+        self.name = getattr(function, "__qualname__", str(function))
+        self._among_variables = Differentiated(self)
         self._known: dict[Any, Known] = {}
         self._recent: list[tuple[Arguments, Known]] = []
         self._in_vain = 0  # forms of arguments in a row of which no program was of use
@@ -93,56 +100,73 @@ class Program(Generic[P, R]):
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
-        return importable_name(self) or (type(self), (self._function,))
+        return importable_name(self) or (type(self), (self.function,))
 
     def __repr__(self) -> str:
-        return f"<program of {getattr(self._function, '__qualname__', self._function)}>"
+        return f"<program of {self.name}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if not observing():
-            for form, known in self._recent:
-                arrays = form.arrays(args, kwargs)
-                if arrays is not None:
-                    result: Any = known.run(arrays)
-                    if result is WARNED:
-                        return self._function(*args, **kwargs)
-                    if result is not MISSED:
-                        known.in_vain = self._in_vain = 0
-                        return result
-                    break
-        return self._call(args, kwargs)
+        result = self.repeated(args, kwargs)
+        return self._call(args, kwargs) if result is MISSED else result
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
-        if self._in_vain > _FORMS:
-            return self._function(*args, **kwargs)
-        leaves, unflatten = pytree.flatten((args, kwargs))
-        key = _key(leaves, (args, kwargs))
-        if key is None or observing() or not _only_warns():
-            return self._function(*args, **kwargs)
-        known = self._known.get(key)
-        if known is None:
-            with self._lock:
-                while len(self._known) >= _FORMS:  # the oldest one
-                    del self._known[next(iter(self._known))]
-                known = self._known.setdefault(key, Known())
-            self._in_vain += 1
-            if self._in_vain > _FORMS:
-                warnings.warn(
-                    f"{self!r} has been called with {_FORMS} forms of arguments, and never again with one of "
-                    "them: it runs without a program from now on. Write np.float64(x) for what changes",
-                    stacklevel=3,
-                )
-        if known.reason is not None:
-            return self._function(*args, **kwargs)
-        arrays = [x for x in leaves if _is_array(x)]
+    def repeated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result for arguments of a form that was met lately; MISSED for others."""
+        if observing():
+            return MISSED
+        for form, known in self._recent:
+            arrays = form.arrays(args, kwargs)
+            if arrays is not None:
+                return self._run(known, arrays, args, kwargs)
+        return MISSED
+
+    def _run(self, known: Known, arrays: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = known.run(arrays)
         if result is WARNED:  # NumPy says so at the function's own line
-            return self._function(*args, **kwargs)
+            return self.function(*args, **kwargs)
         if result is not MISSED:
             known.in_vain = self._in_vain = 0
+        return result
+
+    def runs_plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the function itself runs for arguments of this form."""
+        key = _key(pytree.flatten((args, kwargs))[0], (args, kwargs))
+        known = self._known.get(key)
+        return key is None or self._in_vain > _FORMS or (known is not None and known.reason is not None)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
+        if self._in_vain > _FORMS or observing() or not _only_warns():
+            return self.function(*args, **kwargs)
+        leaves, restore = pytree.flatten((args, kwargs))
+        if any(type(x) is Variable for x in leaves):
+            result: R = self._among_variables(args, kwargs, leaves, restore)
+            return result
+        key = _key(leaves, (args, kwargs))
+        known = None if key is None else self._known_of(key)
+        if known is None or known.reason is not None:
+            return self.function(*args, **kwargs)
+        arrays = [x for x in leaves if _is_array(x)]
+        result = self._run(known, arrays, args, kwargs)
+        if result is not MISSED:
             self._remember(args, kwargs, known)
             return result
-        return self._record(known, args, kwargs, leaves, unflatten)
+        return self._record(known, args, kwargs, leaves, restore)
+
+    def _known_of(self, key: Any) -> Known:
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        with self._lock:
+            while len(self._known) >= _FORMS:  # the oldest one
+                del self._known[next(iter(self._known))]
+            known = self._known.setdefault(key, Known())
+        self._in_vain += 1
+        if self._in_vain > _FORMS:
+            warnings.warn(
+                f"{self!r} has been called with {_FORMS} forms of arguments, and never again with one of "
+                "them: it runs without a program from now on. Write np.float64(x) for what changes",
+                stacklevel=4,
+            )
+        return known
 
     def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], known: Known) -> None:
         """Let the next call with arguments of this form find its program at once."""
@@ -155,10 +179,10 @@ class Program(Generic[P, R]):
     ) -> R:
         """Run the function, and learn what it does."""
         try:
-            surroundings = Surroundings(self._function, [x for x in leaves if not _is_array(x)])
+            surroundings = Surroundings(self.function, [x for x in leaves if not _is_array(x)])
         except Unrecordable as reason:
             known.reason = str(reason)
-            return self._function(*args, **kwargs)
+            return self.function(*args, **kwargs)
         arrays = [x for x in leaves if _is_array(x)]
         recording = Recording()
         before = [np.array(x, copy=True) for x in arrays]
@@ -168,13 +192,13 @@ class Program(Generic[P, R]):
         given_args, given_kwargs = unflatten(inside)
         try:
             with _uncollected():
-                outcome, result = _lowered(self._function(*given_args, **given_kwargs))
+                outcome, result = _lowered(self.function(*given_args, **given_kwargs))
             if not _holds((given_args, given_kwargs), inside):
                 raise Unrecordable("it changes what its arguments are nested in")
         except (Unrecordable, Exception) as error:
             recording.ended = True
             _restore(arrays, before)
-            outcome = self._function(*args, **kwargs)  # where it fails, with its own error
+            outcome = self.function(*args, **kwargs)  # where it fails, with its own error
             known.reason = str(error)
             return outcome
         finally:
@@ -208,7 +232,7 @@ class Program(Generic[P, R]):
         warnings.warn(
             f"{self!r} goes another way nearly every time, after {_PATIENCE} recordings as well: it runs "
             f"without a program from now on. It first looks at a value at {line}",
-            stacklevel=4,
+            stacklevel=6,
         )
 
 
@@ -263,7 +287,7 @@ def _key(leaves: list[Any], tree: Any) -> Any:
         if _is_array(x):
             found = True
             parts.append((form_of(x), places.setdefault(id(x), i) if type(x) is np.ndarray else i))
-        elif type(x) in (Variable, Recorded) or isinstance(x, np.ndarray):
+        elif type(x) in _MANY or isinstance(x, np.ndarray):
             return None
         elif type(x) in _PLAIN:
             parts.append((type(x), repr(x)))

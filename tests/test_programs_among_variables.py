@@ -1,0 +1,312 @@
+"""Programs that are given Variables: operations of any order, in both modes."""
+
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from test_recorded_programs import calls, count
+
+import lindiff as ld
+from lindiff.core import pytree
+from lindiff.programs import program
+
+RNG = np.random.default_rng(0)
+A = RNG.standard_normal((3, 3))
+X = RNG.standard_normal(3)
+Y = RNG.standard_normal(3)
+
+
+def near(tree):
+    return pytree.tree_map(
+        lambda x: x * (1 + 0.1 * RNG.standard_normal(np.shape(x))) if np.asarray(x).dtype.kind in "fc" else x,
+        tree,
+    )
+
+
+def assert_same(a, b):
+    (xs, _), (ys, _) = pytree.flatten(a), pytree.flatten(b)
+    assert len(xs) == len(ys)
+    for x, y in zip(xs, ys, strict=True):
+        assert type(x) is type(y)
+        if isinstance(y, (np.ndarray, np.generic)):
+            assert (x.shape, x.dtype) == (y.shape, y.dtype)
+            np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-10)
+        else:
+            assert x == y
+
+
+def step(m, P, y):
+    S = P + np.eye(3)
+    L = np.linalg.cholesky(S @ S.T)
+    v = y - m
+    w = np.linalg.solve(L, v)
+    return m + 0.5 * w, P @ P.T / 3, np.sum(w**2) + 2 * np.sum(np.log(np.diag(L)))
+
+
+def loss(one, m, P, y):
+    total = 0.0
+    for _ in range(3):
+        m, P, part = one(m, P, y)
+        total = total + part
+    return total
+
+
+TRANSFORMS = {
+    "grad": lambda f: ld.grad(f, argnums=(0, 1)),
+    "value_and_grad": ld.value_and_grad,
+    "jvp": lambda f: lambda *args: ld.jvp(f, args, [np.cos(x) for x in args]),
+    "jacobian": ld.jacobian,
+    "jacobian forward": lambda f: ld.jacobian(f, mode="forward"),
+    "hessian": ld.hessian,
+    "gradient of gradient": lambda f: ld.grad(lambda *args: np.sum(ld.grad(f, 1)(*args) ** 2), 0),
+    "jvp of grad": lambda f: lambda *args: ld.jvp(ld.grad(f), args, [np.cos(x) for x in args]),
+    "grad of jvp": lambda f: ld.grad(lambda m, P, y: ld.jvp(lambda m: f(m, P, y), (m,), (y,))[1]),
+    "linearize": lambda f: lambda *args: ld.linearize(f, *args)[1](*args),
+    "third order": lambda f: ld.grad(lambda *args: np.sum(ld.hessian(f)(*args) ** 2)),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_decorated_steps(transform):
+    fast = program(step)
+    expected, result = (transform(lambda *args, one=one: loss(one, *args)) for one in (step, fast))
+    args = X, A, Y
+    for _ in range(4):
+        assert_same(result(*args), expected(*args))
+        args = near(args)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_the_same_recorded(transform):
+    """A program whose function calls one."""
+    fast = program(step)
+    expected = transform(lambda *args: loss(step, *args))
+    result = program(transform(lambda *args: loss(fast, *args)))
+    args = X, A, Y
+    for _ in range(4):
+        assert_same(result(*args), expected(*args))
+        args = near(args)
+
+
+def test_python_does_not_run_again():
+    counted = calls(lambda x: np.sum(np.sin(x) ** 2))
+    gradient = ld.grad(program(counted))
+    for _ in range(3):
+        gradient(X)
+    before = count(counted)
+    assert_same(gradient(Y), ld.grad(lambda x: np.sum(np.sin(x) ** 2))(Y))
+    assert count(counted) == before
+
+
+def test_branches():
+    def f(x):
+        return x**3 if x > 1 else np.sin(x) if x > 0 else -x
+
+    fast = program(f)
+    for x in [2.0, 2.5, 0.5, 3.0, 0.7, -1.0, -2.0, 0.1, -3.0, 4.0, 0.2]:
+        for order in (ld.grad, lambda f: ld.grad(ld.grad(f)), ld.value_and_grad):
+            assert_same(order(fast)(x), order(f)(x))
+
+
+Pair = namedtuple("Pair", "a b")
+
+
+@dataclass
+class Point:
+    x: Any
+    y: Any
+
+
+TREES = {
+    "named tuple": (lambda p: Pair(np.sum(p.a * p.b), p.a * 2), (Pair(X, Y),)),
+    "dict": (lambda d, k=2: {"z": d["x"] * d["y"], "n": 3, "k": k, "s": "name"}, ({"x": X, "y": Y},)),
+    "list": (lambda xs: [x * xs[0] for x in xs], ([X, Y],)),
+    "dataclass": (lambda p: Point(p.x * p.y, [p.y]), (Point(X, Y),)),
+    "integers": (lambda x, k: (x * k, k + 1, np.argmax(x), x > 0), (X, np.arange(3))),
+    "number": (lambda x: x * np.float64(2.0), (np.float64(0.5),)),
+    "number of Python": (lambda x: np.sin(x), (0.5,)),
+    "without axes": (lambda x: np.sum(x, keepdims=True)[0], (X,)),
+    "array without axes": (lambda x: (np.array(2.0) * x[...], x), (np.array(0.5),)),
+    "constant": (lambda x: (np.ones(2), 1, None), (X,)),
+    "complex": (lambda z: np.real(z * z), (X + 1j * Y,)),
+    "to complex": (lambda x: x * 1j, (X,)),
+    "float32": (lambda x: x * 2, (X.astype(np.float32),)),
+    "an argument": (lambda x: x, (X,)),
+    "a view": (lambda x: x[::-1], (X,)),
+    "the same twice": (lambda x: (lambda y: (y, y))(x * 2), (X,)),
+    "views of a result": (lambda x: (lambda y: (y, y[1:]))(x * 2), (X,)),
+    "nothing": (lambda x: x[:0] * 2, (X,)),
+    "float": (lambda x: (x * 2, 0.5), (X,)),
+}
+
+
+@pytest.mark.parametrize(("f", "args"), TREES.values(), ids=TREES)
+def test_trees_and_types(f, args):
+    fast = program(f)
+
+    def pulled(f, args):
+        x, *others = args
+        y, pullback = ld.vjp(lambda x: f(x, *others), x)
+        inexact = [z for z in pytree.flatten(y)[0] if getattr(z, "dtype", np.dtype(int)).kind in "fc"]
+        return y, pullback(pytree.tree_map(lambda z: np.ones_like(z), y)) if inexact else None
+
+    for given in (args, args, near(args), near(args)):
+        try:
+            expected = pulled(f, given)
+        except TypeError as error:
+            with pytest.raises(TypeError, match=str(error)[:20]):
+                pulled(fast, given)
+            continue
+        assert_same(pulled(fast, given), expected)
+
+
+def test_types_of_variables():
+    fast = program(lambda x: (np.sum(x), x * 2))
+    seen = []
+
+    def look(x):
+        total, double = fast(x)
+        seen.append((type(total), total.shape, double.shape))
+        total += 1  # a number: nothing else changes
+        double *= 2
+        return total + np.sum(double) + np.sum(fast(x)[1])
+
+    for _ in range(4):
+        assert_same(ld.grad(look)(X), ld.grad(lambda x: np.sum(x) + np.sum(x * 6))(X))
+    assert set(seen) == {(ld.Variable, (), (3,))}
+
+
+def test_closing_over_a_variable():
+    def f(x, y):
+        inner = program(lambda x: x * y)
+        return np.sum(inner(x) * inner(x))
+
+    for _ in range(4):
+        assert_same(
+            ld.grad(f, argnums=(0, 1))(X, Y), ld.grad(lambda x, y: np.sum((x * y) ** 2), argnums=(0, 1))(X, Y)
+        )
+
+
+scale = None
+
+
+def test_a_global_that_is_a_variable_at_times():
+    global scale
+    fast = program(lambda x: np.sum(x * scale))
+    scale = 2.0
+    for _ in range(4):
+        assert_same(ld.grad(fast)(X), np.full(3, 2.0))
+
+    def outer(s):
+        global scale
+        scale = s
+        return fast(X) + ld.grad(fast)(X)[0]
+
+    for _ in range(4):
+        assert_same(ld.grad(outer)(3.0), np.sum(X) + 1)
+
+
+def test_a_function_that_writes_to_its_argument():
+    def f(x):
+        x = x.copy()
+        inner(x)
+        return np.sum(x**2)
+
+    def writes(x):
+        x *= 2
+
+    inner = writes
+    expected = ld.grad(f)(X)
+    inner = program(writes)
+    for _ in range(4):
+        assert_same(ld.grad(f)(X), expected)
+
+
+def test_values_that_leave_for_python():
+    """What raises for the function raises for its program."""
+    fast = program(lambda x: x * float(x[0]))
+    for _ in range(3):
+        with pytest.raises(TypeError, match="plain"):
+            ld.jacobian(fast)(X)
+        assert_same(fast(X), X * X[0])
+
+
+def test_a_result_that_leaves_as_a_number_of_python():
+    fast = program(lambda x: float(x @ x))
+    for _ in range(3):
+        with pytest.raises(TypeError, match="plain"):
+            ld.grad(fast)(X)
+        assert_same(fast(X), float(X @ X))
+
+
+def test_an_exception():
+    fast = program(lambda A: np.sum(np.linalg.cholesky(A)))
+    good, bad = A @ A.T + np.eye(3), -np.eye(3)
+    for _ in range(4):
+        expected = ld.grad(lambda A: np.sum(np.linalg.cholesky(A)))(good)
+        assert_same(ld.grad(fast)(good), expected)
+        with pytest.raises(np.linalg.LinAlgError):
+            ld.grad(fast)(bad)
+
+
+def test_variables_made_by_hand():
+    fast = program(lambda x: np.sum(x**2))
+    for _ in range(4):
+        x = ld.Variable(X)
+        fast(x).backward()
+        assert_same(x.grad, 2 * X)
+
+
+def test_pulled_twice_and_later():
+    fast = program(lambda x: (np.sin(x), np.sum(x)))
+    for _ in range(4):
+        (_, total), pullback = ld.vjp(fast, X)
+        first = pullback((Y, np.float64(0.0)))
+        second = pullback((X, np.float64(1.0)))
+        assert_same(first[0], np.cos(X) * Y)
+        assert_same(second[0], np.cos(X) * X + 1)
+        assert_same(total, np.sum(X))
+
+
+def test_arguments_changed_before_the_pullback():
+    """What an operation has kept is what it was given."""
+    fast = program(lambda x, c: x * c)
+
+    def f(x):
+        c = np.ones(3)
+        y = fast(x, c)
+        c[:] = 5.0
+        return np.sum(y)
+
+    expected = []
+    for _ in range(4):
+        expected.append(ld.grad(f)(X))
+    for gradient in expected:
+        assert_same(gradient, np.ones(3))
+
+
+def test_checkpoints():
+    fast = program(step)
+    for _ in range(4):
+        for wrapped in (ld.checkpoint(fast), program(ld.checkpoint(step))):
+            assert_same(
+                ld.grad(lambda *args, one=wrapped: loss(one, *args))(X, A, Y),
+                ld.grad(lambda *args: loss(step, *args))(X, A, Y),
+            )
+
+
+def test_inside_of_rules_and_solvers():
+    square = program(lambda x, a: x**2 - a)
+    root = ld.implicit(lambda a: np.sqrt(a), square)
+    for a in (2.0, 3.0, 4.0, 5.0):
+        assert_same(ld.grad(root)(a), 0.5 / np.sqrt(a))
+
+
+def test_nan_check_sees_the_operations():
+    fast = program(lambda x: np.sum(np.log(x)))
+    for _ in range(4):
+        with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match="log"), ld.nan_check():
+            ld.grad(fast)(np.array([1.0, -1.0]))
+        ld.grad(fast)(np.array([1.0, 2.0]))
