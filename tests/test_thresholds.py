@@ -72,7 +72,7 @@ OTHERS = {
     "programs/machine.pyx AXES": "no size of an array",
     "programs/machine.pyx OPERANDS": "no size of an array",
     "programs/machine.pyx LARGE": "what is kept between runs: test_recorded_programs",
-    "programs/matching.pyx AXES": "of arguments: test_recorded_programs",
+    "programs/matching.pxd AXES": "of arguments: test_recorded_programs",
     "core/elementwise.pxd OF_VALUE": "no size of an array",
     "core/elementwise.pxd OF_FIRST": "no size of an array",
     "core/elementwise.pxd OF_SECOND": "no size of an array",

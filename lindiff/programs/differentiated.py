@@ -1,4 +1,4 @@
-"""Programs among Variables: operations whose pushforward and pullback are programs, too."""
+"""Programs among Variables: operations whose pullback and pushforward are programs, too."""
 
 from __future__ import annotations
 
@@ -9,90 +9,76 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lindiff.core import pytree
-from lindiff.core.differential import Differential
-from lindiff.core.directions import Apart, Directions
 from lindiff.core.linearization import Linearization, push_forward
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, inside
+from lindiff.programs.calling import OfProgram, has_outputs
 from lindiff.programs.machine import MISSED
 from lindiff.programs.recorded import Recorded
 
 if TYPE_CHECKING:
     from lindiff.programs.program import Program
 
-__all__ = ["Differentiated"]
+__all__ = ["derivative_of", "operation_of"]
+
+Operation = Callable[[tuple[Any, ...], dict[str, Any], list[Any], Any], Any]
 
 
-class Differentiated:
-    """A program as an operation on Variables.
+def operation_of(program: Program[..., Any]) -> Operation:
+    """A program as an operation on Variables, for arguments of any form.
 
-    Its value is that of the program, its pullback the program of the function's pullback, from the same
-    arguments and a cotangent, which computes again what it needs on the way; its pushforward likewise.  Both
-    are programs as others: with Variables they are operations again, to any order.
-
-    Parameters
-    ----------
-    program : Program
-        Of the function.
+    It is called with the arguments, their leaves, and what makes arguments of leaves.  Where there is no
+    program for them, the function itself runs on the Variables.
     """
 
-    def __init__(self, program: Program[..., Any]) -> None:
-        self._program = program
-        self._made: dict[Any, Program[..., Any]] = {}
-        self._operation = rule(self._rule)
+    @rule
+    def operation(call: _Call, *leaves: Any) -> tuple[list[Any], OfProgram]:
+        given = call.seen(leaves)
+        args, kwargs = call.restore(given)
+        outputs = call.note(_value(program, args, kwargs, given))
+        differential = OfProgram(program, args, kwargs, given, 1)  # `call` comes first
+        differential.likes = outputs
+        return outputs, differential
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], restore: Any) -> Any:
-        """The result; the function itself runs on the Variables where it has no program."""
+    def called(args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], restore: Any) -> Any:
         if any(type(inside(x)) is Recorded for x in leaves if type(x) is Variable):
-            return self._program.function(*args, **kwargs)  # as a part of the program around it
+            return program.function(*args, **kwargs)  # as a part of the program around it
         call = _Call(restore, [type(x) is Variable and x._scalar for x in leaves])
         try:
-            outputs = self._operation(call, *leaves)
+            outputs = operation(call, *leaves)
         except _Apart:
-            return self._program.function(*args, **kwargs)
+            return program.function(*args, **kwargs)
+        if len(leaves) == len(args) and call.is_simple:
+            _remember(program, args)
         return call.result(outputs)
 
-    def _rule(self, call: _Call, *leaves: Any) -> tuple[list[Any], Differential]:
-        given = call.numbers(leaves)
-        args, kwargs = call.restore(given)
-        outputs = call.note(self._value(args, kwargs, given))
+    return called
 
-        def pullback(y_bars: list[Any], active: tuple[int, ...]) -> tuple[Any, ...]:
-            _refuse_directions(y_bars)
-            chosen = tuple(i - 1 for i in active)  # `call` comes first
-            x_bars = iter(self._derivative(_pulled, chosen)(args, kwargs, call.cotangents(y_bars)))
-            return (None, *[next(x_bars) if i in chosen else None for i in range(len(given))])
 
-        def pushforward(_: Any, *x_dots: Any) -> list[Any]:
-            _refuse_directions(x_dots)
-            chosen = tuple(i for i, x_dot in enumerate(x_dots) if x_dot is not None)
-            given_dots = [_like(given[i], x_dots[i]) for i in chosen]
-            y_dots: list[Any] = self._derivative(_pushed, chosen)(args, kwargs, given_dots)
-            return y_dots
-
-        return outputs, Differential(pushforward, pullback, selective=True)
-
-    def _value(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> Any:
-        if any(type(x) is Variable for x in leaves):  # of a transform around this one
-            return self._program(*args, **kwargs)
-        result = self._program.repeated(args, kwargs)
-        if result is not MISSED:
-            return result
-        if self._program.runs_plainly(args, kwargs):
-            raise _Apart
-        result = self._program(*_copied(args), **_copied(kwargs))  # the function may write to them
-        if self._program.runs_plainly(args, kwargs):
-            raise _Apart
+def _value(
+    program: Program[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
+) -> Any:
+    if any(type(x) is Variable for x in leaves):  # of a transform around this one
+        return program(*args, **kwargs)
+    result = program.repeated(args, kwargs)
+    if result is not MISSED:
         return result
+    result = program(*_copied(args), **_copied(kwargs))  # the function may write to them
+    if program.known_for(args, kwargs) is None:
+        raise _Apart
+    return result
 
-    def _derivative(self, of: Callable[..., Any], chosen: tuple[int, ...]) -> Program[..., Any]:
-        """The program of the pullback, or pushforward, for these of the leaves."""
-        found = self._made.get((of, chosen))
-        if found is None:
-            function: Any = functools.partial(of, self._program.function, chosen)
-            function.__qualname__ = f"{of.__name__.strip('_')} {self._program.name}"
-            found = self._made.setdefault((of, chosen), type(self._program)(function))
-        return found
+
+def _remember(program: Program[..., Any], args: tuple[Any, ...]) -> None:
+    """Let the next call with Variables of these forms be recorded without Python."""
+    known = program.known_for(tuple([_held(x) for x in args]), {})
+    if known is not None and known.machine:
+        program.remember(args, {}, known)
+
+
+def _held(x: Any) -> Any:
+    held = x._value if type(x) is Variable else x
+    return held[()] if type(x) is Variable and x._scalar and type(held) is np.ndarray else held
 
 
 class _Apart(Exception):
@@ -112,12 +98,13 @@ class _Call:
 
     def __init__(self, restore: Callable[[list[Any]], Any], are_numbers: list[bool]) -> None:
         self.restore = restore
+        self.is_simple = False
         self._are_numbers = are_numbers
         self._leaves: list[Any] = []
         self._restore_result: Callable[[list[Any]], Any] = _itself
         self._places: list[int] = []
 
-    def numbers(self, leaves: tuple[Any, ...]) -> list[Any]:
+    def seen(self, leaves: tuple[Any, ...]) -> list[Any]:
         """The leaves as the function is to see them: a record has numbers as arrays without axes."""
         pairs = zip(leaves, self._are_numbers, strict=True)
         return [x[()] if number and type(x) is np.ndarray else x for x, number in pairs]
@@ -127,14 +114,12 @@ class _Call:
 
         A number of Python's is what an array gave that left the program: the function runs on Variables.
         """
+        self.is_simple = has_outputs(result)
         self._leaves, self._restore_result = pytree.flatten(result)
         if any(type(y) in (float, complex) for y in self._leaves):
             raise _Apart
         self._places = [i for i, y in enumerate(self._leaves) if _is_inexact(y)]
         return [self._leaves[i] for i in self._places]
-
-    def cotangents(self, y_bars: list[Any]) -> list[Any]:
-        return [_like(self._leaves[i], y_bar) for i, y_bar in zip(self._places, y_bars, strict=True)]
 
     def result(self, outputs: list[Any]) -> Any:
         """The result with these in the place of its arrays."""
@@ -157,16 +142,28 @@ def _is_inexact(y: Any) -> bool:
     return getattr(getattr(y, "dtype", None), "kind", "") in ("f", "c")
 
 
-def _like(x: Any, dot: Any) -> Any:
-    """A tangent or cotangent without axes as a number where ``x`` is one."""
-    is_number = isinstance(x, np.generic) or (type(x) is Variable and x._scalar)
-    return dot[()] if is_number and type(dot) is np.ndarray else dot
+def derivative_of(function: Callable[..., Any], of: str, chosen: tuple[int, ...]) -> Callable[..., Any]:
+    """The pullback, or the pushforward, of a function for these of the leaves of its arguments.
+
+    It is given args, kwargs, and the cotangents of the arrays in the result, or the tangents of the chosen
+    leaves; it returns those of the chosen leaves, or of the arrays.
+    """
+    return functools.partial({"pullback": _pulled, "pushforward": _pushed}[of], function, chosen)
 
 
-def _refuse_directions(dots: Any) -> None:
-    """Have many directions come one by one."""
-    if any(type(dot) is Directions for dot in dots):
-        raise Apart
+def _pulled(
+    function: Callable[..., Any], chosen: tuple[int, ...], args: Any, kwargs: Any, y_bars: list[Any]
+) -> tuple[Any, ...]:
+    of_chosen, xs = _of_chosen(function, chosen, args, kwargs)
+    return Linearization(of_chosen, tuple(xs)).pull(y_bars)
+
+
+def _pushed(
+    function: Callable[..., Any], chosen: tuple[int, ...], args: Any, kwargs: Any, x_dots: list[Any]
+) -> list[Any]:
+    of_chosen, xs = _of_chosen(function, chosen, args, kwargs)
+    y_dots: list[Any] = push_forward(of_chosen, tuple(xs), tuple(x_dots))[1]
+    return y_dots
 
 
 def _of_chosen(
@@ -184,20 +181,3 @@ def _of_chosen(
         return [y for y in pytree.flatten(result)[0] if _is_inexact(y)]
 
     return of_chosen, [leaves[i] for i in chosen]
-
-
-def _pulled(
-    function: Callable[..., Any], chosen: tuple[int, ...], args: Any, kwargs: Any, y_bars: list[Any]
-) -> tuple[Any, ...]:
-    """The cotangents of the chosen leaves."""
-    of_chosen, xs = _of_chosen(function, chosen, args, kwargs)
-    return Linearization(of_chosen, tuple(xs)).pull(y_bars)
-
-
-def _pushed(
-    function: Callable[..., Any], chosen: tuple[int, ...], args: Any, kwargs: Any, x_dots: list[Any]
-) -> list[Any]:
-    """The tangents of the arrays in the result."""
-    of_chosen, xs = _of_chosen(function, chosen, args, kwargs)
-    y_dots: list[Any] = push_forward(of_chosen, tuple(xs), tuple(x_dots))[1]
-    return y_dots

@@ -7,6 +7,8 @@ from cpython.dict cimport PyDict_GetItem, PyDict_Size
 from cpython.object cimport PyObject
 from libc.string cimport memcmp, memcpy
 
+from lindiff.core.variable cimport Variable
+
 import zlib
 
 import numpy as np
@@ -22,9 +24,6 @@ cdef extern from "Python.h":
     PyObject *PyFunction_GET_CODE(object function)
     PyObject *PyFunction_GET_DEFAULTS(object function)
     PyObject *PyFunction_GET_KW_DEFAULTS(object function)
-
-cdef enum:
-    AXES = 8
 
 
 # -- arguments ---------------------------------------------------------------------------------------------
@@ -123,8 +122,25 @@ cdef class OfNest(Pattern):
         return True
 
 
+@cython.final
+cdef class OfVariable(Pattern):
+    """One that holds a plain array."""
+
+    cdef Pattern held
+
+    cdef bint fits(self, object x, list arrays) except -1:
+        return type(x) is Variable and cnp.PyArray_CheckExact((<Variable>x)._value) \
+            and self.held.fits(held_by(x), arrays)
+
+
+cdef object held_by(Variable x):
+    """The array, or the number, that a function would see in its place."""
+    return x._value[()] if x._scalar else x._value
+
+
 cdef Pattern pattern_of(object x, list arrays):
     """The form of an argument; None where it holds what is neither an array nor a plain constant."""
+    cdef OfVariable variable
     cdef OfArray array
     cdef OfNumber number
     cdef OfConstant constant
@@ -149,6 +165,12 @@ cdef Pattern pattern_of(object x, list arrays):
                 break
         arrays.append(x)
         return array
+    if kind is Variable:
+        if not cnp.PyArray_CheckExact((<Variable>x)._value):
+            return None
+        variable = OfVariable.__new__(OfVariable)
+        variable.held = pattern_of(held_by(x), arrays)
+        return None if variable.held is None else variable
     if issubclass(kind, np.generic):
         if x.dtype.kind not in "biufcmM":
             return None
@@ -183,20 +205,23 @@ cdef class Arguments:
     ----------
     args : tuple
     kwargs : dict
-    """
 
-    cdef Pattern args
-    cdef Pattern kwargs
-    cdef readonly bint is_known   # else there is none that can be asked for here
+    Attributes
+    ----------
+    is_known : bool
+        Else there is none that can be asked for here.
+    has_variables : bool
+    """
 
     def __init__(self, tuple args, dict kwargs):
         arrays = []
         self.args = pattern_of(args, arrays)
         self.kwargs = pattern_of(kwargs, arrays)
         self.is_known = self.args is not None and self.kwargs is not None
+        self.has_variables = any([type(x) is Variable for x in args])
 
-    def arrays(self, tuple args, dict kwargs):
-        """The arrays among arguments of this form; None for others."""
+    cpdef list arrays(self, tuple args, dict kwargs):
+        """The arrays among arguments of this form, those that Variables hold among them; None for others."""
         cdef list found = []
         if not self.args.fits(args, found):
             return None
@@ -209,14 +234,6 @@ cdef class Arguments:
 
 cdef class Watch:
     """Places that are looked at: whether each holds the object, or the content, that it held."""
-
-    cdef list names      # of (dict, name, object)
-    cdef list cells      # of (cell, object)
-    cdef list functions  # of (function, code, defaults, keyword defaults)
-    cdef list classes    # of [class, version, its items]
-    cdef list nests      # of (container, its items)
-    cdef list arrays     # of (array, shape, strides, dtype, content)
-    cdef list others     # of functions that say whether they find what they did
 
     def __init__(self):
         self.names, self.cells, self.functions, self.classes = [], [], [], []
@@ -248,7 +265,7 @@ cdef class Watch:
     def add_other(self, function):
         self.others.append(function)
 
-    def unchanged(self):
+    cpdef bint unchanged(self) except -1:
         """Whether all is as it was."""
         cdef PyObject *found
         cdef tuple place

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import gc
 import operator
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Generic, ParamSpec, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -19,14 +17,15 @@ from lindiff.core.directions import Directions
 from lindiff.core.names import importable_name
 from lindiff.core.observer import observing
 from lindiff.core.variable import Variable
-from lindiff.programs.compiling import compiled
-from lindiff.programs.differentiated import Differentiated
-from lindiff.programs.machine import MISSED, WARNED, form_of
+from lindiff.programs.calling import Calls, Known
+from lindiff.programs.compiling import uncollected
+from lindiff.programs.differentiated import derivative_of, operation_of
+from lindiff.programs.machine import MISSED, form_of
 from lindiff.programs.matching import Arguments
 from lindiff.programs.recorded import Recorded, is_number, recorded
 from lindiff.programs.recording import Leaving, Recording, Unrecordable
 from lindiff.programs.surroundings import Surroundings
-from lindiff.programs.tree import Result, Tree, run
+from lindiff.programs.tree import Result, Tree
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,47 +52,20 @@ _MANY = (Variable, Recorded, Directions)
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.dtype, type)
 
 
-class Known:
-    """What is known of the runs for arguments of one form."""
-
-    def __init__(self) -> None:
-        self.tree: Tree | None = None
-        self.machine: Any = None  # of the tree; False where it has none
-        self.surroundings: Surroundings | None = None
-        self.in_vain = 0
-        self.reason: str | None = None  # why it runs without a program
-
-    def forget(self) -> None:
-        self.tree = self.machine = self.surroundings = None
-
-    def run(self, arrays: list[Any]) -> Any:
-        """The result for these arguments; MISSED where no two runs have gone that way."""
-        tree, surroundings = self.tree, self.surroundings
-        if tree is None or surroundings is None or not tree.confirmed:
-            return MISSED
-        if not surroundings.unchanged():
-            self.forget()
-            return MISSED
-        machine = self.machine
-        if machine is None:
-            with _uncollected():
-                machine = compiled(tree, len(arrays)) or False
-            if self.tree is tree:
-                self.machine = machine
-        return machine(arrays) if machine else run(tree, list(arrays))
-
-
-class Program(Generic[P, R]):
+class Program(Calls, Generic[P, R]):
     """A function as :func:`program` returns it."""
 
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
     def __init__(self, function: Callable[P, R]) -> None:
+        super().__init__(function)
         functools.update_wrapper(self, function)
-        self.function = function
         self.name = getattr(function, "__qualname__", str(function))
-        self._among_variables = Differentiated(self)
         self._known: dict[Any, Known] = {}
-        self._recent: list[tuple[Arguments, Known]] = []
-        self._in_vain = 0  # forms of arguments in a row of which no program was of use
+        self._derivatives: dict[Any, Program[..., Any]] = {}
+        self._operation = operation_of(self)
         self._lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: Any) -> Any:
@@ -105,51 +77,38 @@ class Program(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<program of {self.name}>"
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        result = self.repeated(args, kwargs)
-        return self._call(args, kwargs) if result is MISSED else result
-
-    def repeated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result for arguments of a form that was met lately; MISSED for others."""
-        if observing():
-            return MISSED
-        for form, known in self._recent:
-            arrays = form.arrays(args, kwargs)
-            if arrays is not None:
-                return self._run(known, arrays, args, kwargs)
-        return MISSED
-
-    def _run(self, known: Known, arrays: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        result = known.run(arrays)
-        if result is WARNED:  # NumPy says so at the function's own line
-            return self.function(*args, **kwargs)
-        if result is not MISSED:
-            known.in_vain = self._in_vain = 0
-        return result
-
-    def runs_plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether the function itself runs for arguments of this form."""
-        key = _key(pytree.flatten((args, kwargs))[0], (args, kwargs))
-        known = self._known.get(key)
-        return key is None or self._in_vain > _FORMS or (known is not None and known.reason is not None)
-
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
-        if self._in_vain > _FORMS or observing() or not _only_warns():
+    def called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result for arguments of any form."""
+        if self.in_vain > _FORMS or observing() or not _only_warns():
             return self.function(*args, **kwargs)
         leaves, restore = pytree.flatten((args, kwargs))
         if any(type(x) is Variable for x in leaves):
-            result: R = self._among_variables(args, kwargs, leaves, restore)
-            return result
+            return self._operation(args, kwargs, leaves, restore)
         key = _key(leaves, (args, kwargs))
         known = None if key is None else self._known_of(key)
         if known is None or known.reason is not None:
             return self.function(*args, **kwargs)
         arrays = [x for x in leaves if _is_array(x)]
-        result = self._run(known, arrays, args, kwargs)
+        result = self.run(known, arrays, args, kwargs)
         if result is not MISSED:
-            self._remember(args, kwargs, known)
+            self.remember(args, kwargs, known)
             return result
         return self._record(known, args, kwargs, leaves, restore)
+
+    def derivative(self, of: str, chosen: tuple[int, ...]) -> Program[..., Any]:
+        """The program of the ``"pullback"`` or the ``"pushforward"`` for these of the leaves of arguments."""
+        found = self._derivatives.get((of, chosen))
+        if found is None:
+            made: Program[..., Any] = Program(derivative_of(self.function, of, chosen))
+            made.name = f"the {of} of {self.name}"
+            found = self._derivatives.setdefault((of, chosen), made)
+        return found
+
+    def known_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Known | None:
+        """What is known for arguments without Variables; None where the function itself runs."""
+        key = _key(pytree.flatten((args, kwargs))[0], (args, kwargs))
+        known = None if key is None else self._known.get(key)
+        return None if known is None or known.reason is not None else known
 
     def _known_of(self, key: Any) -> Known:
         known = self._known.get(key)
@@ -159,8 +118,8 @@ class Program(Generic[P, R]):
             while len(self._known) >= _FORMS:  # the oldest one
                 del self._known[next(iter(self._known))]
             known = self._known.setdefault(key, Known())
-        self._in_vain += 1
-        if self._in_vain > _FORMS:
+        self.in_vain += 1
+        if self.in_vain > _FORMS:
             warnings.warn(
                 f"{self!r} has been called with {_FORMS} forms of arguments, and never again with one of "
                 "them: it runs without a program from now on. Write np.float64(x) for what changes",
@@ -168,11 +127,11 @@ class Program(Generic[P, R]):
             )
         return known
 
-    def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], known: Known) -> None:
+    def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], known: Known) -> None:
         """Let the next call with arguments of this form find its program at once."""
         form = Arguments(args, kwargs)
         if form.is_known:
-            self._recent = [(form, known), *self._recent[: _RECENT - 1]]
+            self.recent = [(form, known), *self.recent[: _RECENT - 1]]
 
     def _record(
         self, known: Known, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], unflatten: Any
@@ -191,7 +150,7 @@ class Program(Generic[P, R]):
         inside = [next(given) if _is_array(x) else x for x in leaves]
         given_args, given_kwargs = unflatten(inside)
         try:
-            with _uncollected():
+            with uncollected():
                 outcome, result = _lowered(self.function(*given_args, **given_kwargs))
             if not _holds((given_args, given_kwargs), inside):
                 raise Unrecordable("it changes what its arguments are nested in")
@@ -206,7 +165,7 @@ class Program(Generic[P, R]):
         if recording.writes_arguments or not all(map(_has_bytes, arrays, before)):
             known.reason = "it writes to its arguments"
             return outcome
-        with self._lock, _uncollected():
+        with self._lock, uncollected():
             self._learn(known, recording, result, surroundings)
         return outcome
 
@@ -240,19 +199,6 @@ def _holds(tree: Any, leaves: list[Any]) -> bool:
     """Whether a tree has these leaves still."""
     now = pytree.flatten(tree)[0]
     return len(now) == len(leaves) and all(map(operator.is_, now, leaves))
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without Python's search for cycles: it would go through all steps so far again and again, half the time
-    of a long recording."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _only_warns() -> bool:

@@ -66,6 +66,11 @@ class Surroundings:
     others : list
         Arguments that are no arrays.
 
+    Attributes
+    ----------
+    watch : Watch
+        Where to look whether it is all as it was.
+
     Raises
     ------
     Unrecordable
@@ -73,7 +78,7 @@ class Surroundings:
     """
 
     def __init__(self, function: Any, others: list[Any]) -> None:
-        self._watch = Watch()
+        self.watch = Watch()
         self._seen: dict[int, Any] = {}
         self._named: set[tuple[int, str]] = set()
         self._before: dict[int, Any] = {}
@@ -87,7 +92,7 @@ class Surroundings:
 
     def unchanged(self) -> bool:
         """Whether all of it is as it was."""
-        return self._watch.unchanged()
+        return self.watch.unchanged()
 
     def look_at_captured(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         """Look at the contents of constants, too, which more than one recording has come upon."""
@@ -104,7 +109,7 @@ class Surroundings:
         self._seen[id(x)] = x
         kind = type(x)
         if kind is np.ndarray:
-            self._watch.add_array(x, _COMPARED)
+            self.watch.add_array(x, _COMPARED)
         elif kind is types.FunctionType:
             self._function(x)
         elif kind in _CONTAINERS or (isinstance(x, tuple) and hasattr(x, "_fields")):
@@ -148,8 +153,8 @@ class Surroundings:
             self._cell(cell, names)
         if _is_of_library(f):
             return
-        self._watch.add_function(f)
-        self._watch.add_nest(f.__dict__)
+        self.watch.add_function(f)
+        self.watch.add_nest(f.__dict__)
         self._pending += [f.__defaults__, f.__kwdefaults__, *f.__dict__.values()]
         if names & _UNSEEN and not names & _UNSEEN <= f.__globals__.keys():
             raise Unrecordable(f"it calls {min(names & _UNSEEN)}")
@@ -176,20 +181,20 @@ class Surroundings:
     def _name(self, names: dict[str, Any], name: str) -> None:
         if (id(names), name) not in self._named:
             self._named.add((id(names), name))
-            self._watch.add_name(names, name)
+            self.watch.add_name(names, name)
 
     def _cell(self, cell: types.CellType, names: set[str]) -> None:
         try:
             content = cell.cell_contents
         except ValueError:
-            self._watch.add_other(lambda: _is_empty(cell))
+            self.watch.add_other(lambda: _is_empty(cell))
             return
-        self._watch.add_cell(cell)
+        self.watch.add_cell(cell)
         self._global(content, names)
 
     def _container(self, x: Any) -> None:
         if not isinstance(x, (tuple, frozenset)):
-            self._watch.add_nest(x)
+            self.watch.add_nest(x)
         if isinstance(x, dict):
             self._pending.extend(x)
             self._pending.extend(x.values())
@@ -210,11 +215,11 @@ class Surroundings:
         if isinstance(x, (np.ndarray, list, dict, set, float, int, str, tuple, bytes)):
             raise Unrecordable(f"it reads a {kind.__name__}, of a class of its own")
         if names is not None:
-            self._watch.add_other(lambda: x.__dict__ is names and type(x) is kind)
+            self.watch.add_other(lambda: x.__dict__ is names and type(x) is kind)
             self._container(names)
         for _, name in slots:
             value = getattr(x, name, None)
-            self._watch.add_other(_same_attribute(x, name, value))
+            self.watch.add_other(_same_attribute(x, name, value))
             self._pending.append(value)
         self._classes(kind)
 
@@ -224,7 +229,7 @@ class Surroundings:
             if _is_of_library(of) or of.__module__ == "builtins" or id(of) in self._classes_seen:
                 continue
             self._classes_seen.add(id(of))
-            self._watch.add_class(of)
+            self.watch.add_class(of)
             self._pending.extend(x for name, x in vars(of).items() if name not in _OF_CLASSES)
 
 

@@ -1,0 +1,34 @@
+from typing import Any
+
+from lindiff.core.differential import Differential
+from lindiff.programs.machine import Machine
+from lindiff.programs.matching import Arguments
+from lindiff.programs.surroundings import Surroundings
+from lindiff.programs.tree import Tree
+
+class Known:
+    tree: Tree | None
+    machine: Machine | bool | None
+    surroundings: Surroundings | None
+    in_vain: int
+    reason: str | None
+    def forget(self) -> None: ...
+    def run(self, arrays: list[Any]) -> Any: ...
+
+class Calls:
+    function: Any
+    recent: list[tuple[Arguments, Known]]
+    in_vain: int
+    def __init__(self, function: Any) -> None: ...
+    def called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+    def derivative(self, of: str, chosen: tuple[int, ...]) -> Calls: ...
+    def repeated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+    def run(self, known: Known, arrays: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+
+class OfProgram(Differential):
+    likes: list[Any]
+    def __init__(
+        self, calls: Calls, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], first: int
+    ) -> None: ...
+
+def has_outputs(result: Any) -> bool: ...

@@ -1,0 +1,258 @@
+"""Calls of programs with arguments of a form that was met before: from arguments to results without Python.
+
+With Variables among the arguments a call is one operation on the record, an :class:`OfProgram`.
+"""
+
+cimport cython
+cimport numpy as cnp
+
+from lindiff.core.differential cimport Differential, place_of
+from lindiff.core.record cimport Trace
+from lindiff.core.variable cimport (
+    Variable, as_scalar_or_array, is_generic, is_inexact, kept, record, record_outputs, watch_over,
+)
+from lindiff.programs.matching cimport Arguments, Watch
+
+import numpy as np
+
+from lindiff.core.directions import Apart, Directions
+from lindiff.core.observer import observing
+from lindiff.programs.compiling import compiled
+from lindiff.programs.machine import MISSED, WARNED
+from lindiff.programs.tree import run
+
+cnp.import_array()
+
+
+@cython.final
+cdef class Known:
+    """What is known of the runs for arguments of one form.
+
+    Attributes
+    ----------
+    tree : Tree or None
+        The runs that have been recorded.
+    machine : Machine, False or None
+        Of the tree, once it has run; False where it has none.
+    surroundings : Surroundings or None
+        What the function has read besides its arguments.
+    in_vain : int
+        Recordings in a row of which none was of use.
+    reason : str or None
+        Why it runs without a program.
+    """
+
+    cdef public object tree
+    cdef public object machine
+    cdef public object surroundings
+    cdef public int in_vain
+    cdef public object reason
+
+    def forget(self):
+        self.tree = self.machine = self.surroundings = None
+
+    cpdef object run(self, list arrays):
+        """The result for these arguments; MISSED where no two runs have gone that way."""
+        tree, surroundings, machine = self.tree, self.surroundings, self.machine
+        if tree is None or surroundings is None or not tree.confirmed:
+            return MISSED
+        if not (<Watch>surroundings.watch).unchanged():
+            self.forget()
+            return MISSED
+        if machine is None:
+            machine = compiled(tree, len(arrays)) or False
+            if self.tree is tree:
+                self.machine = machine
+        return machine(arrays) if machine is not False else run(tree, list(arrays))
+
+
+cdef class Calls:
+    """What is done first in a call of a program: look for what is known of arguments of this form.
+
+    Attributes
+    ----------
+    function : callable
+        The function itself.
+    recent : list of (Arguments, Known)
+        The forms that were met lately.
+    in_vain : int
+        Forms of arguments in a row of which no program was of use.
+    """
+
+    cdef public object function
+    cdef public list recent
+    cdef public int in_vain
+    cdef object __weakref__
+    cdef dict __dict__
+
+    def __init__(self, function):
+        self.function = function
+        self.recent = []
+        self.in_vain = 0
+
+    def __call__(self, *args, **kwargs):
+        result = self.repeated(args, kwargs)
+        return self.called(args, kwargs) if result is MISSED else result
+
+    def called(self, args, kwargs):
+        """The result for arguments of any form."""
+        raise NotImplementedError
+
+    def derivative(self, of, chosen):
+        """The program of the ``"pullback"`` or the ``"pushforward"`` for these of the leaves of arguments."""
+        raise NotImplementedError
+
+    cpdef object repeated(self, tuple args, dict kwargs):
+        """The result for arguments of a form that was met lately; MISSED for others."""
+        cdef list arrays
+        if observing():
+            return MISSED
+        for form, known in self.recent:
+            arrays = (<Arguments>form).arrays(args, kwargs)
+            if arrays is not None:
+                if (<Arguments>form).has_variables:
+                    return self.operation(known, arrays, args)
+                return self.run(known, arrays, args, kwargs)
+        return MISSED
+
+    cpdef object run(self, Known known, list arrays, tuple args, dict kwargs):
+        """The same for arguments of a known form."""
+        result = known.run(arrays)
+        if result is WARNED:  # NumPy says so at the function's own line
+            return self.function(*args, **kwargs)
+        if result is not MISSED:
+            known.in_vain = self.in_vain = 0
+        return result
+
+    cdef object operation(self, Known known, list arrays, tuple args):
+        """The same for Variables among them, all of them of one trace."""
+        cdef Trace trace = None
+        cdef Variable x
+        cdef Py_ssize_t i, at = 0
+        cdef list nodes = [], places = [], given = list(args), guards = []
+        for i in range(len(args)):
+            if type(args[i]) is Variable:
+                x = args[i]
+                if trace is None:
+                    trace = x.node.trace
+                elif trace is not x.node.trace:
+                    return MISSED
+                nodes.append(x.node)
+                places.append(place_of(i))
+                given[i] = arrays[at]
+                at += 1
+            elif cnp.PyArray_CheckExact(args[i]) or is_generic(args[i]):
+                given[i] = kept(args[i], guards)
+                at += 1
+        if trace.level == 0:
+            return MISSED
+        result = self.run(known, arrays, tuple(given), {})
+        if result is MISSED:
+            return MISSED
+        return self.recorded(trace, nodes, places, given, guards, result)
+
+    cdef object recorded(self, Trace trace, list nodes, list places, list given, list guards, object result):
+        """A result as the output of an operation."""
+        cdef OfProgram differential = OfProgram(self, tuple(given), {}, given, 0)
+        cdef list outputs, values
+        if type(result) is not tuple:
+            values = [result]
+            differential.likes = values
+            differential.bind(trace, nodes, places, tuple(given), result)
+            outputs = [record(trace, differential, result)]
+        else:
+            values = list(<tuple>result)
+            differential.likes = values
+            differential.bind(trace, nodes, places, tuple(given), values)
+            outputs = record_outputs(trace, differential, values)
+        if guards:
+            watch_over(differential, guards, self.function)
+        for i in range(len(values)):
+            if cnp.PyArray_CheckExact(values[i]) and cnp.PyArray_NDIM(<cnp.ndarray>values[i]) == 0 \
+                    and type(outputs[i]) is Variable:
+                outputs[i] = as_scalar_or_array(outputs[i], False)
+        return outputs[0] if type(result) is not tuple else tuple(outputs)
+
+
+def has_outputs(result):
+    """Whether a result is an array, or a tuple of arrays, that all may have derivatives."""
+    if type(result) is not tuple:
+        return is_output(result)
+    return bool(result) and all([is_output(y) for y in result])
+
+
+cdef bint is_output(object y):
+    return (cnp.PyArray_CheckExact(y) or is_generic(y)) and is_inexact(y)
+
+
+@cython.final
+cdef class OfProgram(Differential):
+    """The differential of a program.
+
+    Its pullback is a program of the same arguments and a cotangent, which computes again what it needs on
+    the way; its pushforward likewise.
+
+    Parameters
+    ----------
+    calls : Calls
+        The program.
+    args, kwargs : tuple, dict
+        Its arguments, seen outside the trace.
+    leaves : list
+        The leaves of these.
+    first : int
+        The place of the first of them among the arguments of the operation.
+
+    Attributes
+    ----------
+    likes : list
+        The outputs.
+    """
+
+    cdef Calls calls
+    cdef tuple args
+    cdef dict kwargs
+    cdef list leaves
+    cdef Py_ssize_t first
+    cdef public list likes
+
+    def __init__(self, Calls calls, tuple args, dict kwargs, list leaves, Py_ssize_t first):
+        Differential.__init__(self, pullback=calls, pushforward=calls, selective=True)
+        self.calls = calls
+        self.args = args
+        self.kwargs = kwargs
+        self.leaves = leaves
+        self.first = first
+
+    cdef object pull_arguments(self, object y_bar, bint overwrite=False):
+        cdef list y_bars = y_bar if type(y_bar) is list else [y_bar]
+        cdef list x_bars = [None] * (len(self.leaves) + self.first)
+        cdef tuple active = self.active()
+        cdef Py_ssize_t i
+        refuse_directions(y_bars)
+        y_bars = [like(y, y_bar) for y, y_bar in zip(self.likes, y_bars)]
+        pullback = self.calls.derivative("pullback", tuple([i - self.first for i in active]))
+        for i, x_bar in zip(active, pullback(self.args, self.kwargs, y_bars)):
+            x_bars[i] = x_bar
+        return x_bars
+
+    def push_tangents(self, list x_dots):
+        cdef list chosen = [i for i in range(len(self.leaves)) if x_dots[i + self.first] is not None]
+        refuse_directions(x_dots)
+        given = [like(self.leaves[i], x_dots[i + self.first]) for i in chosen]
+        y_dots = self.calls.derivative("pushforward", tuple(chosen))(self.args, self.kwargs, given)
+        return y_dots if isinstance(self.result, (tuple, list)) else y_dots[0]
+
+
+cdef int refuse_directions(list dots) except -1:
+    """Have many directions come one by one."""
+    for dot in dots:
+        if type(dot) is Directions:
+            raise Apart
+    return 0
+
+
+cdef object like(object x, object dot):
+    """A tangent or cotangent without axes as a number where ``x`` is one."""
+    cdef bint is_number = (<Variable>x)._scalar if type(x) is Variable else is_generic(x)
+    return dot[()] if is_number and cnp.PyArray_CheckExact(dot) else dot
