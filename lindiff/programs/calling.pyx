@@ -51,6 +51,13 @@ cdef class Known:
     def forget(self):
         self.tree = self.machine = self.surroundings = None
 
+    def ready(self):
+        """The machine, if it can run as things are; else None."""
+        if not self.machine or self.tree is None or self.surroundings is None \
+                or not (<Watch>self.surroundings.watch).unchanged():
+            return None
+        return self.machine
+
     cpdef object run(self, list arrays):
         """The result for these arguments; MISSED where no two runs have gone that way."""
         tree, surroundings, machine = self.tree, self.surroundings, self.machine

@@ -19,7 +19,7 @@ from lindiff.programs.recorded import Recorded
 if TYPE_CHECKING:
     from lindiff.programs.program import Program
 
-__all__ = ["derivative_of", "operation_of"]
+__all__ = ["Call", "NoProgram", "derivative_of", "operation_of"]
 
 Operation = Callable[[tuple[Any, ...], dict[str, Any], list[Any], Any], Any]
 
@@ -32,7 +32,7 @@ def operation_of(program: Program[..., Any]) -> Operation:
     """
 
     @rule
-    def operation(call: _Call, *leaves: Any) -> tuple[list[Any], OfProgram]:
+    def operation(call: Call, *leaves: Any) -> tuple[list[Any], OfProgram]:
         given = call.seen(leaves)
         args, kwargs = call.restore(given)
         outputs = call.note(_value(program, args, kwargs, given))
@@ -43,10 +43,10 @@ def operation_of(program: Program[..., Any]) -> Operation:
     def called(args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], restore: Any) -> Any:
         if any(type(inside(x)) is Recorded for x in leaves if type(x) is Variable):
             return program.function(*args, **kwargs)  # as a part of the program around it
-        call = _Call(restore, [type(x) is Variable and x._scalar for x in leaves])
+        call = Call(restore, [type(x) is Variable and x._scalar for x in leaves])
         try:
             outputs = operation(call, *leaves)
-        except _Apart:
+        except NoProgram:
             return program.function(*args, **kwargs)
         if len(leaves) == len(args) and call.is_simple:
             _remember(program, args)
@@ -65,7 +65,7 @@ def _value(
         return result
     result = program(*_copied(args), **_copied(kwargs))  # the function may write to them
     if program.known_for(args, kwargs) is None:
-        raise _Apart
+        raise NoProgram
     return result
 
 
@@ -81,11 +81,11 @@ def _held(x: Any) -> Any:
     return held[()] if type(x) is Variable and x._scalar and type(held) is np.ndarray else held
 
 
-class _Apart(Exception):
+class NoProgram(Exception):
     """A function that has no program for these arguments."""
 
 
-class _Call:
+class Call:
     """How leaves make up the arguments of a call, and what came of it besides arrays that are differentiated.
 
     Parameters
@@ -117,7 +117,7 @@ class _Call:
         self.is_simple = has_outputs(result)
         self._leaves, self._restore_result = pytree.flatten(result)
         if any(type(y) in (float, complex) for y in self._leaves):
-            raise _Apart
+            raise NoProgram
         self._places = [i for i, y in enumerate(self._leaves) if _is_inexact(y)]
         return [self._leaves[i] for i in self._places]
 

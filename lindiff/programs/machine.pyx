@@ -431,50 +431,237 @@ cdef class Machine:
     def __call__(self, list arrays):
         """The result, MISSED or WARNED."""
         cdef Memory memory = self.layout.memory()
-        cdef Stretch stretch = self.start
-        cdef Py_ssize_t cell
-        for place, argument_cell, views in self.arguments:
-            cell = argument_cell
-            x = arrays[<Py_ssize_t>place]
-            if cnp.PyArray_CheckExact(x):
-                memory.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
-                memory.objects[cell] = x
-                for view, offset in views:
-                    memory.cells[<Py_ssize_t>view] = memory.cells[cell] + <Py_ssize_t>offset
-            else:
-                PyArray_ScalarAsCtype(x, memory.cells[cell])
+        cdef Stretch stretch
+        for place, cell, views in self.arguments:
+            self.give(memory, arrays[<Py_ssize_t>place], cell, views)
         memory.flags = 0
         feclearexcept(FE_NOTED)
+        stretch = self.run(memory)
+        if stretch is None:
+            return MISSED
+        if memory.flags and memory.flags & told_flags():
+            return WARNED
+        result = stretch.results(memory)
+        self.release(memory, stretch)
+        return result
+
+    cdef int give(self, Memory memory, object x, Py_ssize_t cell, list views) except -1:
+        """Let a cell hold an argument, and others what lies in it."""
+        if cnp.PyArray_CheckExact(x):
+            memory.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
+            memory.objects[cell] = x
+            for view, offset in views:
+                memory.cells[<Py_ssize_t>view] = memory.cells[cell] + <Py_ssize_t>offset
+        else:
+            PyArray_ScalarAsCtype(x, memory.cells[cell])
+        return 0
+
+    cdef Stretch run(self, Memory memory):
+        """Carry the steps out; the stretch with the result, None where no two runs have gone that way."""
+        cdef Stretch stretch = self.start
         while True:
             if stretch.unit.run(memory) == FAILED:
-                return MISSED
-            if stretch.fork is None:
-                break
+                return None
             memory.before_python()
+            if stretch.fork is None:
+                return stretch
             stretch = stretch.following(memory)
             feclearexcept(FE_NOTED)
             if stretch is None or not stretch.confirmed:
-                return MISSED
-        memory.before_python()
-        if memory.flags and warns(memory.flags):
-            return WARNED
-        result = stretch.results(memory)
+                return None
+
+    cdef int release(self, Memory memory, Stretch stretch) except -1:
+        """Let go of what a run has worked on, which another one may do on it, too."""
         for cell in stretch.objects:
-            memory.objects[cell] = None
-        for _, argument_cell, _ in self.arguments:
-            memory.objects[<Py_ssize_t>argument_cell] = None
+            memory.objects[<Py_ssize_t>cell] = None
+        for _, cell, _ in self.arguments:
+            memory.objects[<Py_ssize_t>cell] = None
         if not self.layout.idle or self.layout.arena < LARGE:
             self.layout.idle.append(memory)
-        return result
+        return 0
+
+    def run_many(self, list arrays, list are_many, list outs, Py_ssize_t start, Py_ssize_t stop):
+        """Run for one element of arrays after the other.
+
+        Parameters
+        ----------
+        arrays : list
+            The arguments; of those that are many, an array with all of them along its first axis.
+        are_many : list of bool
+        outs : list of ndarray
+            The leaves of the results go there, one behind the other.
+        start, stop : int
+            From which element to which.
+
+        Returns
+        -------
+        int
+            The first element of which there is no result here: no two runs have gone its way, NumPy would
+            warn, or its result has another form.  ``stop`` where there is none.
+        """
+        cdef Memory memory = self.layout.memory()
+        cdef Inputs inputs = Inputs(self, memory, arrays, are_many)
+        cdef Stretch stretch = self.start
+        cdef Outputs outputs = None
+        cdef dict known = {}
+        cdef Py_ssize_t i = start
+        cdef int told = told_flags()
+        if stretch.fork is None and not stretch.unit.python:
+            outputs = outputs_for(stretch, self.layout, outs)
+            if outputs is None:
+                return start
+            with nogil:
+                while i < stop:
+                    inputs.give(memory, i)
+                    if not runs_without_python(stretch.unit, memory, told):
+                        break
+                    outputs.take(memory, i)
+                    i += 1
+            self.release(memory, stretch)
+            return i
+        while i < stop:
+            inputs.give(memory, i)
+            memory.flags = 0
+            feclearexcept(FE_NOTED)
+            stretch = self.run(memory)
+            if stretch is None or memory.flags & told:
+                return i
+            if stretch not in known:
+                known[stretch] = outputs_for(stretch, self.layout, outs)
+            outputs = known[stretch]
+            if outputs is None:
+                return i
+            outputs.take(memory, i)
+            for cell in stretch.objects:
+                memory.objects[<Py_ssize_t>cell] = None
+            i += 1
+        if stop > start:
+            self.release(memory, stretch)
+        return stop
 
 
-cdef bint warns(int flags) except -1:
-    """Whether NumPy says something of what the processor has noted."""
+cdef bint runs_without_python(Unit unit, Memory memory, int told) noexcept nogil:
+    """Whether a unit that has no steps of Python's comes to its end, and notes nothing that is ``told``."""
+    cdef int flags = 0
+    cdef Py_ssize_t at
+    feclearexcept(FE_NOTED)
+    at = unit.prepared_steps(0, memory.cells, &flags)
+    return at == unit.count and flags & told == 0
+
+
+@cython.final
+cdef class Inputs:
+    """Where the arguments of each of many runs lie."""
+
+    cdef Py_ssize_t count
+    cdef Py_ssize_t *cells
+    cdef Py_ssize_t *sizes    # of numbers, which are copied; 0 of arrays
+    cdef Py_ssize_t *steps
+    cdef char **firsts
+    cdef list arrays
+
+    def __cinit__(self, Machine machine, Memory memory, list arrays, list are_many):
+        cdef Py_ssize_t n = 0, k = 0, step
+        cdef char *first
+        for _, _, views in machine.arguments:
+            n += 1 + len(views)
+        self.arrays = arrays
+        self.cells = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
+        self.sizes = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
+        self.steps = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
+        self.firsts = <char **>PyMem_Calloc(n + 1, sizeof(char *))
+        if self.cells == NULL or self.sizes == NULL or self.steps == NULL or self.firsts == NULL:
+            raise MemoryError()
+        for place, cell, views in machine.arguments:
+            x = arrays[<Py_ssize_t>place]
+            form = machine.layout.forms[cell]
+            if not cnp.PyArray_CheckExact(x):  # one number for all
+                PyArray_ScalarAsCtype(x, memory.cells[<Py_ssize_t>cell])
+                continue
+            first = cnp.PyArray_BYTES(<cnp.ndarray>x)
+            step = cnp.PyArray_STRIDE(<cnp.ndarray>x, 0) if are_many[<Py_ssize_t>place] else 0
+            for at, offset in [(cell, 0), *views]:
+                self.cells[k] = at
+                self.sizes[k] = form[1].itemsize if form[3] is None else 0
+                self.steps[k] = step
+                self.firsts[k] = first + <Py_ssize_t>offset
+                k += 1
+        self.count = k
+
+    def __dealloc__(self):
+        PyMem_Free(self.cells)
+        PyMem_Free(self.sizes)
+        PyMem_Free(self.steps)
+        PyMem_Free(self.firsts)
+
+    cdef void give(self, Memory memory, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.count):
+            if self.sizes[k]:
+                memcpy(memory.cells[self.cells[k]], self.firsts[k] + i * self.steps[k], self.sizes[k])
+            else:
+                memory.cells[self.cells[k]] = self.firsts[k] + i * self.steps[k]
+
+
+@cython.final
+cdef class Outputs:
+    """Where the results of each of many runs go."""
+
+    cdef Py_ssize_t count
+    cdef Py_ssize_t *cells
+    cdef Py_ssize_t *sizes
+    cdef char **firsts
+    cdef list arrays
+
+    def __cinit__(self, list cells, list arrays):
+        cdef Py_ssize_t k
+        cdef Py_ssize_t n = len(cells)
+        self.count = n
+        self.arrays = arrays
+        self.cells = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
+        self.sizes = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
+        self.firsts = <char **>PyMem_Calloc(n + 1, sizeof(char *))
+        if self.cells == NULL or self.sizes == NULL or self.firsts == NULL:
+            raise MemoryError()
+        for k in range(n):
+            self.cells[k] = cells[k]
+            self.sizes[k] = arrays[k][0].nbytes
+            self.firsts[k] = cnp.PyArray_BYTES(<cnp.ndarray>arrays[k])
+
+    def __dealloc__(self):
+        PyMem_Free(self.cells)
+        PyMem_Free(self.sizes)
+        PyMem_Free(self.firsts)
+
+    cdef void take(self, Memory memory, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.count):
+            memcpy(self.firsts[k] + i * self.sizes[k], memory.cells[self.cells[k]], self.sizes[k])
+
+
+cdef Outputs outputs_for(Stretch stretch, Layout layout, list outs):
+    """How the leaves of a result go to ``outs``; None where one is no number or array in the arena, or has
+    another form than is expected there."""
+    cdef Py_ssize_t k
+    cdef list cells = []
+    if len(stretch.leaves) != len(outs):
+        return None
+    for k in range(len(outs)):
+        leaf = stretch.leaves[k]
+        if type(leaf) is not Cell or layout.places[leaf] is None:
+            return None
+        form, out = layout.forms[leaf], outs[k]
+        if form[1] != out.dtype or form[2] != out.shape[1:] or form[3] is not None and form[3] != out.strides[1:]:
+            return None
+        cells.append(leaf)
+    return Outputs(cells, outs)
+
+
+cdef int told_flags() except -1:
+    """What of all that the processor notes NumPy says something about."""
     cdef dict told = np.geterr()
-    return (flags & FE_DIVBYZERO and told["divide"] != "ignore") \
-        or (flags & FE_OVERFLOW and told["over"] != "ignore") \
-        or (flags & FE_UNDERFLOW and told["under"] != "ignore") \
-        or (flags & FE_INVALID and told["invalid"] != "ignore")
+    return (FE_DIVBYZERO if told["divide"] != "ignore" else 0) | (FE_OVERFLOW if told["over"] != "ignore" else 0) \
+        | (FE_UNDERFLOW if told["under"] != "ignore" else 0) | (FE_INVALID if told["invalid"] != "ignore" else 0)
 
 
 cdef class Stretch:

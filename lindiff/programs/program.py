@@ -30,7 +30,7 @@ from lindiff.programs.tree import Result, Tree
 P = ParamSpec("P")
 R = TypeVar("R")
 
-__all__ = ["Program", "program"]
+__all__ = ["Program", "constant_key", "program", "structure_of"]
 
 # Recordings in a row of which none was of use, and ways in all, before the function runs as it did.
 _PATIENCE = 8
@@ -241,7 +241,7 @@ def _key(leaves: list[Any], tree: Any) -> Any:
             parts.append(_Same(x))
     if not found:
         return None
-    structure = _structure(tree)
+    structure = structure_of(tree)
     return None if structure is None else (*parts, structure)
 
 
@@ -260,7 +260,7 @@ class _Same:
         return id(self.x)
 
 
-def _structure(tree: Any) -> Any:
+def structure_of(tree: Any) -> Any:
     """What a tree is without its leaves, and what it says to be constant; None if that is not all of it."""
     if not pytree.is_tree(tree):
         return ()
@@ -270,18 +270,19 @@ def _structure(tree: Any) -> Any:
         names = {f.name for f in dataclasses.fields(tree)}
         if hasattr(tree, "__post_init__") or not names.issuperset(getattr(tree, "__dict__", ())):
             return None  # it is more than its fields
-        constant = [_constant(getattr(tree, name)) for name in sorted(names - set(keys))]
+        constant = [constant_key(getattr(tree, name)) for name in sorted(names - set(keys))]
     elif hasattr(tree, "_fields"):
-        constant = [_constant(part) for i, part in enumerate(tree) if i not in keys]
+        constant = [constant_key(part) for i, part in enumerate(tree) if i not in keys]
     elif type(tree) not in (tuple, list, dict):
         return None
-    parts = [(_constant(key), _structure(pytree.item(tree, key))) for key in keys]
+    parts = [(constant_key(key), structure_of(pytree.item(tree, key))) for key in keys]
     if any(part is None for _, part in parts):
         return None
     return type(tree), tuple(constant), tuple(parts)
 
 
-def _constant(x: Any) -> Any:
+def constant_key(x: Any) -> Any:
+    """What an object is in a key that is no array."""
     return (type(x), repr(x)) if type(x) in _PLAIN else _Same(x)
 
 
@@ -293,7 +294,7 @@ def _lowered(outcome: Any) -> tuple[Any, Result]:
             raise Unrecordable(f"a result that is a {type(x).__name__}")
     slots = [x.slot if type(x) is Recorded else _own(x) for x in leaves]
     plain = unflatten([x.array if type(x) is Recorded else x for x in leaves])
-    return plain, Result(_structure(outcome), slots, unflatten)
+    return plain, Result(structure_of(outcome), slots, unflatten)
 
 
 def _own(x: Any) -> Any:

@@ -1,0 +1,330 @@
+"""A function run once for every element along the first axes of arrays, by its program where it has one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from lindiff.core import pytree
+from lindiff.core.differential import Differential
+from lindiff.core.directions import Apart, Directions
+from lindiff.core.observer import observing
+from lindiff.core.registry import rule
+from lindiff.core.variable import Variable, inside
+from lindiff.programs.differentiated import Call, NoProgram
+from lindiff.programs.program import Program, constant_key, structure_of
+from lindiff.programs.recorded import Recorded, record
+
+__all__ = ["Mapped"]
+
+# Seconds of work from which on it is shared by threads, and parts for each of them.
+_WORTH_THREADS = 2e-3
+_PARTS = 4
+# Elements after which that is known.
+_TRIED = 32
+
+Restore = Callable[[list[Any]], Any]
+
+
+class Mapped:
+    """A function of the elements of arrays.
+
+    Parameters
+    ----------
+    program : Program
+        Of the function.
+    """
+
+    def __init__(self, program: Program[..., Any]) -> None:
+        self.program = program
+        self._derivatives: dict[Any, Mapped] = {}
+        self._instructions: dict[Any, _Instruction] = {}
+        self._operation = rule(self._rule)
+
+    def __call__(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
+        """The results, stacked along a new first axis of each array.
+
+        Parameters
+        ----------
+        restore : callable
+            From leaves to ``(args, kwargs)`` of a call.
+        many : sequence of bool
+            The leaves of which the function is given one element after the other; the others it is given as
+            they are.
+        leaves : list
+        """
+        kinds = {type(inside(x)) for x in leaves}
+        if Directions in kinds:
+            raise Apart
+        if observing() or any(
+            m and type(inside(x)) not in _ARRAYS for x, m in zip(leaves, many, strict=True)
+        ):
+            return self._one_by_one(restore, many, leaves)
+        if any(type(x) is Variable for x in leaves):
+            return self._among_variables(restore, many, leaves)
+        if Recorded in kinds:
+            return self._recorded(restore, many, leaves)
+        return self._plain(restore, many, leaves)
+
+    # -- element by element --------------------------------------------------------------------------------
+
+    def _plain(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
+        leaves = [np.ascontiguousarray(x) if m else x for x, m in zip(leaves, many, strict=True)]
+        elements = _Elements(self.program, restore, many, leaves)
+        first = elements.result(0)
+        found, restore_result = pytree.flatten(first)
+        outs = _Outs(found, elements.count)
+        try:
+            elements.run_all(outs)
+        except _Differ:
+            return self._one_by_one(restore, many, leaves)
+        return restore_result(outs.arrays())
+
+    def _one_by_one(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
+        """The same by Python, of arrays of any kind."""
+        count = _count(many, leaves)
+        results = []
+        for i in range(count):
+            args, kwargs = restore(_element(leaves, many, i))
+            results.append(pytree.flatten(self.program.function(*args, **kwargs)))
+        if len({len(found) for found, _ in results}) > 1:
+            raise ValueError(
+                "vmap stacks the results of all elements, but here they have different structures"
+            )
+        stacked = [_stacked(list(parts)) for parts in zip(*[found for found, _ in results], strict=True)]
+        return results[0][1](stacked)
+
+    # -- derivatives ---------------------------------------------------------------------------------------
+
+    def _among_variables(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
+        numbers = [type(x) is Variable and x._scalar for x in leaves]
+        call = Call(restore, numbers)
+        try:
+            return call.result(self._operation(call, tuple(many), *leaves))
+        except NoProgram:
+            return self._one_by_one(restore, many, leaves)
+
+    def _rule(self, call: Call, many: tuple[bool, ...], *leaves: Any) -> tuple[list[Any], Differential]:
+        given = call.seen(leaves)
+        outputs = call.note(self(call.restore, many, given))
+        if self.program.known_for(*call.restore(list(_element(given, many, 0)))) is None and _are_plain(
+            given
+        ):
+            raise NoProgram
+        restore = _with(call.restore, len(given))
+
+        def pullback(y_bars: list[Any], active: tuple[int, ...]) -> tuple[Any, ...]:
+            chosen = tuple(i - 2 for i in active)  # `call` and `many` come first
+            each = [*many, *(True for _ in y_bars)]
+            x_bars = iter(self._derivative("pullback", chosen)(restore, each, [*given, *y_bars]))
+            found = [next(x_bars) if i in chosen else None for i in range(len(given))]
+            total = [x if m or x is None else np.sum(x, axis=0) for x, m in zip(found, many, strict=True)]
+            return (None, None, *total)
+
+        def pushforward(_: Any, __: Any, *x_dots: Any) -> list[Any]:
+            chosen = tuple(i for i, x_dot in enumerate(x_dots) if x_dot is not None)
+            dots = [x_dots[i] for i in chosen]
+            each = [*many, *(many[i] for i in chosen)]
+            return list(self._derivative("pushforward", chosen)(restore, each, [*given, *dots]))
+
+        return outputs, Differential(pushforward, pullback, selective=True)
+
+    def _derivative(self, of: str, chosen: tuple[int, ...]) -> Mapped:
+        found = self._derivatives.get((of, chosen))
+        if found is None:
+            made = Mapped(self.program.derivative(of, chosen))
+            found = self._derivatives.setdefault((of, chosen), made)
+        return found
+
+    # -- as a part of a program ----------------------------------------------------------------------------
+
+    def _recorded(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
+        """One instruction of the program around it."""
+        places = [i for i, x in enumerate(leaves) if type(x) in _ARRAYS or isinstance(x, np.generic)]
+        others = [constant_key(x) for i, x in enumerate(leaves) if i not in places]
+        key = structure_of(restore(leaves)), tuple(many), tuple(others)
+        found = self._instructions.get(key)
+        if found is None:
+            found = self._instructions.setdefault(key, _Instruction(self, restore, many, leaves, places))
+        results = record(found, tuple(leaves[i] for i in places), {})
+        return found.restore_result(list(results))
+
+
+_ARRAYS = (np.ndarray, Recorded)
+
+
+class _Instruction:
+    """A mapped function of arrays alone, that a program has as one of its instructions."""
+
+    def __init__(
+        self, mapped: Mapped, restore: Restore, many: Sequence[bool], leaves: list[Any], places: list[int]
+    ) -> None:
+        self._mapped, self._restore, self._many, self._places = mapped, restore, many, places
+        self._leaves = [None if i in places else x for i, x in enumerate(leaves)]
+        self.restore_result: Restore = list
+        self.__name__ = f"vmap of {mapped.program.name}"
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        leaves = list(self._leaves)
+        for i, x in zip(self._places, arrays, strict=True):
+            leaves[i] = x
+        found, self.restore_result = pytree.flatten(self._mapped(self._restore, self._many, leaves))
+        return found
+
+
+class _Elements:
+    """The calls of a function, one for each element.
+
+    Parameters
+    ----------
+    program : Program
+    restore, many, leaves
+        As for :class:`Mapped`.
+    """
+
+    def __init__(
+        self, program: Program[..., Any], restore: Restore, many: Sequence[bool], leaves: list[Any]
+    ) -> None:
+        self._program, self._restore, self._many, self._leaves = program, restore, many, leaves
+        self.count = _count(many, leaves)
+        places = [i for i, x in enumerate(leaves) if isinstance(x, (np.ndarray, np.generic))]
+        self._arrays = [leaves[i] for i in places]
+        self._are_many = [many[i] for i in places]
+
+    def result(self, i: int) -> Any:
+        """What the function gives for the i-th element."""
+        args, kwargs = self._restore(_element(self._leaves, self._many, i))
+        return self._program(*args, **kwargs)
+
+    def run_all(self, outs: _Outs) -> None:
+        """The results of all elements but the first one."""
+        tried = min(2 * _TRIED, self.count)
+        self.run(outs, 1, tried // 2)
+        began = perf_counter()
+        self.run(outs, max(tried // 2, 1), tried)
+        seconds = (perf_counter() - began) / _TRIED * (self.count - tried)
+        if seconds < _WORTH_THREADS:
+            self.run(outs, tried, self.count)
+        else:
+            self.run_by_threads(outs, tried)
+
+    def run(self, outs: _Outs, start: int, stop: int) -> None:
+        """The results from one element to another, by the machine as far as it goes."""
+        i, useful = start, True
+        while i < stop:
+            machine = self._machine(i) if useful and outs.stacked is not None else None
+            if machine is not None:
+                reached = machine.run_many(self._arrays, self._are_many, outs.stacked, i, stop)
+                useful = reached > i
+                i = reached
+            if i < stop:
+                outs.put(i, self.result(i))
+                i += 1
+
+    def run_by_threads(self, outs: _Outs, start: int) -> None:
+        """The same to the end, by all cores."""
+        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        bounds = np.linspace(start, self.count, workers * _PARTS + 1).astype(int).tolist()
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(lambda part: self.run(outs, *part), pairwise(bounds)))
+
+    def _machine(self, i: int) -> Any:
+        args, kwargs = self._restore(_element(self._leaves, self._many, i))
+        known = self._program.known_for(args, kwargs)
+        return None if known is None else known.ready()
+
+
+class _Outs:
+    """The results of all elements, leaf by leaf.
+
+    Parameters
+    ----------
+    first : list
+        The leaves of the result of the first element.
+    count : int
+
+    Attributes
+    ----------
+    stacked : list of ndarray or None
+        An array for each leaf, where all of them are arrays or numbers of NumPy's.
+    """
+
+    def __init__(self, first: list[Any], count: int) -> None:
+        self._count = count
+        self._lists: list[list[Any]] | None = None
+        self.stacked: list[Any] | None = None
+        if all(isinstance(y, np.generic) or type(y) is np.ndarray for y in first):
+            self.stacked = [_room_for(y, count) for y in first]
+        else:
+            self._lists = [[None] * count for _ in first]
+        self.put_leaves(0, first)
+
+    def put(self, i: int, result: Any) -> None:
+        self.put_leaves(i, pytree.flatten(result)[0])
+
+    def put_leaves(self, i: int, leaves: list[Any]) -> None:
+        rooms = self.stacked if self.stacked is not None else self._lists or []
+        if len(leaves) != len(rooms) or (self.stacked is not None and not all(map(_fits, leaves, rooms))):
+            raise _Differ
+        for y, out in zip(leaves, rooms, strict=True):
+            out[i] = y
+
+    def arrays(self) -> list[Any]:
+        return self.stacked if self.stacked is not None else [_stacked(parts) for parts in self._lists or []]
+
+
+class _Differ(Exception):
+    """The results of elements differ in dtype or shape."""
+
+
+def _fits(y: Any, out: Any) -> bool:
+    return np.shape(y) == out.shape[1:] and getattr(y, "dtype", None) == out.dtype
+
+
+def _room_for(y: Any, count: int) -> Any:
+    """Memory for so many results like this one, each in the order of axes that it has."""
+    if np.ndim(y) > 1 and y.flags.f_contiguous and not y.flags.c_contiguous:
+        return np.moveaxis(
+            np.empty((count, *y.shape[::-1]), y.dtype), range(1, y.ndim + 1), range(y.ndim, 0, -1)
+        )
+    return np.empty((count, *np.shape(y)), y.dtype)
+
+
+def _stacked(parts: list[Any]) -> Any:
+    """Results of elements, one behind the other."""
+    if all(part is None for part in parts):
+        return None
+    shapes = {np.shape(part) for part in parts}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"vmap stacks the results of all elements, but here they have shapes {sorted(shapes)}"
+        )
+    return np.stack(parts)
+
+
+def _element(leaves: Sequence[Any], many: Sequence[bool], i: int) -> list[Any]:
+    return [x[i] if m else x for x, m in zip(leaves, many, strict=True)]
+
+
+def _count(many: Sequence[bool], leaves: Sequence[Any]) -> int:
+    return next(x.shape[0] for x, m in zip(leaves, many, strict=True) if m)
+
+
+def _are_plain(leaves: list[Any]) -> bool:
+    return not any(type(x) in (Variable, Recorded) for x in leaves)
+
+
+def _with(restore: Restore, count: int) -> Restore:
+    """The arguments of a derivative: those of the function, of so many leaves, and cotangents or tangents."""
+
+    def restore_all(all_leaves: list[Any]) -> Any:
+        args, kwargs = restore(all_leaves[:count])
+        return (args, kwargs, all_leaves[count:]), {}
+
+    return restore_all

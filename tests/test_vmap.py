@@ -1,0 +1,255 @@
+"""``vmap``: one function for many inputs, beside a loop over them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from test_programs_among_variables import assert_same
+from test_recorded_programs import calls, count
+
+import lindiff as ld
+from lindiff.programs import program
+from lindiff.transforms.vmap import vmap
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((50, 3))
+Y = RNG.standard_normal((50, 3))
+B = RNG.standard_normal(3)
+
+
+def distance(x, y):
+    return np.sqrt(np.sum((x - y) ** 2))
+
+
+def branches(x, y):
+    if np.sum(x) > 0:
+        return np.sum(x * y) if y[0] > 0 else np.sum(np.sin(x) * y)
+    return np.sum(np.exp(x - y))
+
+
+def matrix(x, y):
+    A = np.outer(x, x) + (3 + y @ y) * np.eye(3)
+    return np.linalg.solve(A, x), np.linalg.cholesky(A).T
+
+
+def loops(x, y):
+    while np.sum(x**2) > 0.3:
+        x = x / 2 + 0.01 * y
+    return x
+
+
+def loop(function, in_axes):
+    """What ``vmap`` stands for."""
+
+    def of_many(*args):
+        n = next(x.shape[axis] for x, axis in zip(args, in_axes, strict=True) if axis is not None)
+        results = [
+            function(
+                *[x if axis is None else np.take(x, i, axis) for x, axis in zip(args, in_axes, strict=True)]
+            )
+            for i in range(n)
+        ]
+        if isinstance(results[0], tuple):
+            return tuple(np.stack(parts) for parts in zip(*results, strict=True))
+        return np.stack(results)
+
+    return of_many
+
+
+@pytest.mark.parametrize("function", [distance, branches, matrix, loops])
+@pytest.mark.parametrize("in_axes", [(0, 0), (0, None), (None, 0), (1, 0)])
+def test_values(function, in_axes):
+    fast = vmap(function, in_axes)
+    for scale in (1.0, 0.7, -1.3, 1.0):
+        args = [x * scale if axis is not None else B for x, axis in zip((X, Y), in_axes, strict=True)]
+        args = [x.T.copy() if axis == 1 else x for x, axis in zip(args, in_axes, strict=True)]
+        assert_same(fast(*args), loop(function, in_axes)(*args))
+
+
+TRANSFORMS = {
+    "grad": lambda f: ld.grad(f, argnums=(0, 1)),
+    "jvp": lambda f: lambda *args: ld.jvp(f, args, [np.cos(x) for x in args]),
+    "hessian": lambda f: ld.hessian(f, argnums=1),
+    "jvp of grad": lambda f: lambda *args: ld.jvp(ld.grad(f), args, [np.cos(x) for x in args]),
+    "gradient of gradient": lambda f: ld.grad(lambda *args: np.sum(ld.grad(f, 1)(*args) ** 2), 0),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+@pytest.mark.parametrize("function", [distance, branches, matrix, loops])
+@pytest.mark.parametrize("in_axes", [(0, 0), (0, None)])
+def test_derivatives(function, in_axes, transform):
+    def total(mapped):
+        def f(x, y):
+            found = mapped(x, y)
+            return sum(np.sum(part**2) for part in (found if isinstance(found, tuple) else (found,)))
+
+        return f
+
+    got = transform(total(vmap(function, in_axes)))
+    recorded = program(transform(total(vmap(function, in_axes))))
+    expected = transform(total(loop(function, in_axes)))
+    for n in (4, 4, 5, 4):
+        args = X[:n], (Y[:n] if in_axes[1] == 0 else B)
+        assert_same(got(*args), expected(*args))
+        assert_same(recorded(*args), expected(*args))
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        ld.grad,
+        ld.value_and_grad,
+        ld.jacobian,
+        ld.hessian,
+        lambda f: lambda x, y: ld.jvp(f, (x, y), (y, x)),
+        lambda f: ld.grad(lambda x, y: f(x, y) ** 2),
+    ],
+)
+def test_of_derivatives(derivative):
+    fast = vmap(derivative(distance))
+    for scale in (1.0, 2.0, 3.0):
+        assert_same(fast(X * scale, Y), loop(derivative(distance), (0, 0))(X * scale, Y))
+
+
+def test_nested():
+    pairs = vmap(vmap(distance, (None, 0)), (0, None))
+    expected = np.sqrt(((X[:, None] - Y) ** 2).sum(axis=2))
+    for _ in range(3):
+        np.testing.assert_allclose(pairs(X, Y), expected, rtol=1e-13)
+    assert_same(
+        ld.grad(lambda X: np.sum(pairs(X, Y[:4])))(X[:5]),
+        ld.grad(lambda X: np.sum(np.sqrt(np.sum((X[:, None] - Y[:4]) ** 2, axis=2))))(X[:5]),
+    )
+
+
+def test_python_runs_for_the_first_elements_alone():
+    counted = calls(distance)
+    fast = vmap(counted)
+    fast(X, Y)
+    before = count(counted)
+    assert before < 5
+    fast(X, Y)
+    assert count(counted) == before
+
+
+@dataclass
+class Point:
+    x: Any
+    y: Any
+
+
+def test_trees():
+    def f(d, pair, *, k=2, offset):
+        return {"a": d["x"] * pair[0] + offset, "b": [pair[1].x, k, None], "n": np.argmax(d["x"])}
+
+    fast = vmap(f, in_axes=({"x": 0}, (None, Point(1, 0))), out_axes={"a": 1, "b": 0, "n": 0})
+    d, pair = {"x": X}, (B, Point(X.T, Y))
+    for _ in range(4):
+        got = fast(d, pair, offset=Y)
+        np.testing.assert_array_equal(got["a"], (X * B + Y).T)
+        np.testing.assert_array_equal(got["b"][0], X)
+        assert got["b"][1].tolist() == [2] * 50
+        assert got["b"][2] is None
+        assert got["n"].tolist() == X.argmax(axis=1).tolist()
+        assert got["n"].dtype == np.intp
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128, np.int64, np.bool_, np.float16])
+def test_types(dtype):
+    x = X.astype(dtype)
+    fast = vmap(lambda x: (x[0], x[::-1], x.T, np.sum(x)))
+    for _ in range(3):
+        assert_same(fast(x), (x[:, 0], x[:, ::-1], x, np.stack([np.sum(row) for row in x])))
+
+
+def test_results_that_differ():
+    promoted = vmap(lambda x: x if x > 0 else 0)
+    assert_same(promoted(X[:, 0]), np.maximum(X[:, 0], 0.0))
+    with pytest.raises(ValueError, match=r"have shapes \[\(1,\), \(2,\)\]"):
+        vmap(lambda x: np.ones(1) if x > 0 else np.ones(2))(X[:, 0])
+    with pytest.raises(ValueError, match="structures differ"):
+        vmap(lambda x: x if x > 0 else (x, x))(X[:, 0])
+
+
+def test_functions_without_a_program():
+    """Python calls them for each element."""
+    stream = iter(range(1000))
+    drawn = vmap(lambda x: x + next(stream))
+    assert_same(drawn(X[:, 0]), X[:, 0] + np.arange(50))
+    assert_same(drawn(X[:, 0]), X[:, 0] + np.arange(50, 100))
+
+
+def test_closing_over_a_variable():
+    def f(a):
+        return np.sum(vmap(lambda x: x @ a)(X) ** 2)
+
+    for _ in range(3):
+        assert_same(ld.grad(f)(B), 2 * X.T @ (X @ B))
+
+    def both(a, X):
+        return np.sum(vmap(lambda x: x @ a)(X) ** 2)
+
+    for _ in range(3):
+        assert_same(ld.grad(both, (0, 1))(B, X), (2 * X.T @ (X @ B), 2 * np.outer(X @ B, B)))
+
+
+def test_an_error_of_an_element():
+    As = np.stack([np.eye(2), -np.eye(2)])
+    fast = vmap(np.linalg.cholesky)
+    for _ in range(4):
+        with pytest.raises(np.linalg.LinAlgError):
+            fast(np.concatenate([As[:1]] * 20 + [As]))
+        np.testing.assert_array_equal(fast(np.stack([np.eye(2)] * 3)), np.stack([np.eye(2)] * 3))
+
+
+def test_warnings_are_numpys():
+    x = np.array([1.0] * 10 + [0.0] + [2.0] * 10)
+    fast = vmap(lambda x: 1 / x)
+    for _ in range(4):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            assert_same(fast(x), np.stack([np.float64(1)] * 10 + [np.inf] + [np.float64(0.5)] * 10))
+        with np.errstate(all="ignore"):
+            fast(x)
+
+
+def test_arguments_are_left_alone():
+    x = X.copy()
+    fast = vmap(lambda x: np.sum(x))
+    for _ in range(4):
+        fast(x)
+    np.testing.assert_array_equal(x, X)
+
+    def writes(x):
+        x *= 2
+        return x
+
+    for _ in range(3):
+        vmap(writes)(x)
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 63, 64, 65, 100_000])
+def test_numbers_of_elements(n):
+    x = np.linspace(0.1, 1.0, n)
+    fast = vmap(lambda x: np.sin(x) if x > 0.5 else -x)
+    for _ in range(2):
+        np.testing.assert_array_equal(fast(x), [np.sin(a) if a > 0.5 else -a for a in x])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: vmap(distance)(X, B), "different numbers of elements"),
+        (lambda: vmap(distance)(X, 1.0), "in_axes None"),
+        (lambda: vmap(distance, (0,))(X, Y), "1 entries for 2"),
+        (lambda: vmap(distance, (0, 2))(X, Y), "no axis 2"),
+        (lambda: vmap(distance, None)(X, Y), "all of in_axes are None"),
+        (lambda: vmap(distance)(X[:0], Y[:0]), "no elements"),
+        (lambda: vmap(distance, 0, None)(X, Y), "out_axes has None"),
+        (lambda: vmap(distance, (0, {"a": 0}))(X, Y), "in_axes has"),
+    ],
+)
+def test_wrong_calls(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
