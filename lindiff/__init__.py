@@ -56,6 +56,7 @@ __all__ = [
     "linearize",
     "nan_check",
     "patch_numpy",
+    "program",
     "ravel",
     "rule",
     "statespace",
@@ -67,6 +68,7 @@ __all__ = [
     "value_and_grad",
     "value_and_jacobian",
     "vjp",
+    "vmap",
 ]
 
 
@@ -77,10 +79,17 @@ if TYPE_CHECKING:
     from lindiff import numpy as numpy
     from lindiff import scipy as scipy
     from lindiff import statespace, testing
+    from lindiff.programs.program import program as program
+    from lindiff.transforms.vmap import vmap as vmap
 else:
+    # Functions whose modules are imported when they are first asked for, as modules are.
+    _LATE = {"program": "lindiff.programs", "vmap": "lindiff.transforms.vmap"}
 
     def __getattr__(name):
-        if name in __dir__():  # a module, imported when it is first asked for
+        if name in _LATE:
+            globals()[name] = getattr(_import_module(_LATE[name]), name)
+            return globals()[name]
+        if name in __dir__():
             return _import_module(f"lindiff.{name}")
         hint = _hint(name)
         if hint and _is_import():

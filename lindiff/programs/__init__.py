@@ -1,7 +1,4 @@
-"""Programs: what a function did, repeated without its Python code.
-
-Under construction, and not among lindiff's public names yet.
-"""
+"""Programs: what a function did, repeated without its Python code."""
 
 from lindiff.programs.program import program
 
