@@ -747,6 +747,24 @@ def test_thousands_of_guards():
         assert fast(x) == f(x)
 
 
+def test_more_lines_than_are_remembered():
+    lines = ["def f(x, rng):", *["    x = x + 1"] * 5000, "    return x * rng.normal()"]
+    names = {}
+    exec(compile("\n".join(lines), "many.py", "exec"), names)
+    rng = np.random.default_rng(0)
+    fast = program(lambda x: names["f"](x, rng))
+    fast(X)
+    with pytest.raises(Unrepeatable, match=r"multiply.* at many.py:5002.*many.py:5002"):
+        fast(X)
+
+
+def test_more_forms_than_are_remembered():
+    def f(x):
+        return sum(np.sum(x[:k]) for k in range(5000))
+
+    agree(f, (np.ones(5000),), (np.arange(5000.0),), recordings=2)
+
+
 def test_a_constant_result_is_the_callers_own():
     def f(x):
         y = x * 2
