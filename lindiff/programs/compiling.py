@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.programs.alike import Preparations
 from lindiff.programs.machine import Back, ByPython, Cell, Form, Layout, Machine, Stretch, Unit
 from lindiff.programs.memory import Plan, Uses
 from lindiff.programs.operands import Slot, replaced, slots_of
-from lindiff.programs.preparing import Part, Room, prepare
+from lindiff.programs.preparing import Part, Room
 from lindiff.programs.recording import Instruction, Leaving
 from lindiff.programs.tree import Branch, Tree
 
@@ -52,6 +53,7 @@ class _Compilation:
         self.objects: list[int] = []
         self.made: set[int] = set()  # the same
         self.rooms: dict[Room, int] = {}
+        self.prepare = Preparations()
         for i in range(arguments):
             form = tree.root.forms[i]
             self.cell(form, in_arena=form.strides is None)
@@ -111,7 +113,7 @@ class _Compilation:
         return Stretch(Unit(steps), decides, [], None, self.objects, branch.confirmed)
 
     def step(self, step: Instruction, branch: Branch, cells: list[int], steps: list[Any]) -> None:
-        operations = prepare(step, branch.forms, branch.roots)
+        operations = self.prepare(step, branch.forms, branch.roots)
         if operations is None or not self.have_addresses(step, operations, branch, cells):
             new = self.results(step.result, branch, cells)
             steps.append(self.by_python(step, cells, new))

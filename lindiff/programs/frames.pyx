@@ -1,32 +1,22 @@
 """Whose code is running, and at which line of the user's."""
 
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF, Py_XINCREF
 
 cdef extern from "Python.h":
     ctypedef struct PyFrameObject
     PyFrameObject *PyEval_GetFrame()
-
-cdef tuple LINDIFFS = ("lindiff.",)
-cdef tuple OURS = ("lindiff.", "numpy.", "contextlib.")
-cdef dict lindiffs = {}  # names of modules: whether they are lindiff's
-cdef dict ours = {}
-cdef dict texts = {}     # (id of code, instruction): (code, where that is)
+    PyFrameObject *PyFrame_GetBack(PyFrameObject *frame)
+    PyObject *PyFrame_GetCode(PyFrameObject *frame)
 
 cdef enum:
-    TEXTS = 4096  # that are known at a time
+    CODES = 256   # that are known at a time, each at the place that its address says
+    TEXTS = 4096
 
-
-cdef bint is_of(object frame, tuple beginnings, dict known) except -1:
-    cdef object name = (<dict>frame.f_globals).get("__name__", "")
-    found = known.get(name)
-    if found is None:
-        found = known[name] = f"{name}.".startswith(beginnings)
-    return found
-
-
-cdef bint is_lindiffs(object frame) except -1:
-    """Whether the code of a frame is lindiff's."""
-    return is_of(frame, LINDIFFS, lindiffs)
+cdef tuple OURS = ("lindiff.", "numpy.", "contextlib.")
+cdef PyObject *codes[CODES]  # held, so that no other one gets the address
+cdef bint are_ours[CODES]
+cdef dict texts = {}         # (id of code, instruction): (code, where that is)
 
 
 cdef object innermost_frame():
@@ -35,14 +25,42 @@ cdef object innermost_frame():
     return None if frame == NULL else <object>frame
 
 
+cdef bint is_lindiffs(object frame) except -1:
+    """Whether the code of a frame is lindiff's."""
+    return is_of(frame, ("lindiff.",))
+
+
+cdef bint is_of(object frame, tuple beginnings) except -1:
+    return f"{frame.f_globals.get('__name__', '')}.".startswith(beginnings)
+
+
 cdef str line_of_user():
     """The file and line of the innermost code that is not lindiff's or NumPy's."""
-    frame = innermost_frame()
-    while frame is not None:
-        if not is_of(frame, OURS, ours):
-            return text_of(frame)
-        frame = frame.f_back
+    cdef PyFrameObject *frame = PyEval_GetFrame()
+    cdef PyFrameObject *back
+    Py_XINCREF(<PyObject *>frame)
+    while frame != NULL:
+        if not is_ours(frame):
+            text = text_of(<object>frame)
+            Py_XDECREF(<PyObject *>frame)
+            return text
+        back = PyFrame_GetBack(frame)
+        Py_XDECREF(<PyObject *>frame)
+        frame = back
     return "?"
+
+
+cdef bint is_ours(PyFrameObject *frame) except -1:
+    """Whether the code of a frame is lindiff's or NumPy's."""
+    cdef PyObject *code = PyFrame_GetCode(frame)
+    cdef size_t place = (<size_t>code >> 4) % CODES
+    if codes[place] == code:
+        Py_XDECREF(code)
+        return are_ours[place]
+    Py_XDECREF(codes[place])
+    codes[place] = code
+    are_ours[place] = is_of(<object>frame, OURS)
+    return are_ours[place]
 
 
 cdef str text_of(object frame):

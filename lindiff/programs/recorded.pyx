@@ -568,15 +568,17 @@ cdef class Results(Leaf):
         cdef Left left
         if x is None:
             return x
-        if not is_generic(x) and isinstance(x, KNOWN):
+        if not cnp.PyArray_CheckExact(x) and not is_number(x):
+            if is_generic(x) or not isinstance(x, KNOWN):
+                raise Unrecordable(f"a result that is a {type(x).__name__}")
             left = Left.__new__(Left)
             left.slot, left.value = self.operands.recording.new_slot(x, self.line, ()), x
             if self.leaving is None:
                 self.leaving = []
             self.leaving.append(left)
             return left
-        if not (cnp.PyArray_CheckExact(x) or is_number(x)) or x.dtype.hasobject:
-            raise Unrecordable(f"a result that is a {type(x).__name__}")
+        if cnp.PyArray_CheckExact(x) and x.dtype.hasobject:
+            raise Unrecordable("a result that is an array of objects")
         for given in self.operands.given:
             if (<Recorded>given).array is x:
                 return given

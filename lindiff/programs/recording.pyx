@@ -13,7 +13,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 
-from lindiff.programs.operands cimport have_same_bytes
+from lindiff.programs.operands cimport have_same_bytes, leaves_of, same
 
 import warnings
 from collections.abc import Callable
@@ -27,12 +27,21 @@ from lindiff.programs.operands import Slot
 cnp.import_array()
 
 cdef extern from "Python.h":
+    bint PyObject_GC_IsTracked(object x)
+    void PyObject_GC_UnTrack(PyObject *x)
     int PyContextVar_Get(object var, PyObject *default, PyObject **value) except -1
 
 cdef enum:
     MOST = 5_000_000  # operations of a program: the memory of a recording is some kB for each
     AXES = 64
     FORMS = 4096      # that are known at a time
+
+cdef enum:  # places in an Instruction
+    FUNCTION
+    ARGS
+    KWARGS
+    RESULT
+    RAISED
 
 
 class Unrecordable(BaseException):
@@ -77,6 +86,15 @@ class Leaving(NamedTuple):
     slot: Slot
     value: Any
     line: str
+
+
+cdef object let_be(object x):
+    """A tuple; where nothing in it leads anywhere, Python's search for cycles need not look at it."""
+    for part in <tuple>x:
+        if PyObject_GC_IsTracked(part):
+            return x
+    PyObject_GC_UnTrack(<PyObject *>x)
+    return x
 
 
 cdef object tuple_as = tuple.__new__  # a named tuple without Python's code for it
@@ -146,11 +164,12 @@ cdef class Recording:
     cdef int add(self, object step) except -1:
         if len(self.steps) >= MOST:
             raise Unrecordable(f"more than {MOST} operations")
-        self.steps.append(step)
+        self.steps.append(let_be(step))
         return 0
 
     cdef int add_instruction(self, object function, tuple args, dict kwargs, object result, object raised,
                              str line, bint quiet) except -1:
+        let_be(args)
         return self.add(tuple_as(Instruction, (function, args, kwargs, result, raised, line, quiet)))
 
     cdef int add_leaving(self, object function, object slot, object value, str line) except -1:
@@ -159,7 +178,7 @@ cdef class Recording:
     cdef object new_slot(self, object array, str line, given):
         """A slot for an array, which may be a view of one of those in the slots ``given``."""
         cdef Py_ssize_t at = len(self.lines), root
-        cdef object slot = Slot(at)
+        cdef object slot = new_slot(at)
         cdef Span span
         cdef Span *of
         self.forms.append(known_form(array))
@@ -173,12 +192,11 @@ cdef class Recording:
                     root = (<tuple>self.roots[<Py_ssize_t>other])[0]
                     of = &self.spans[root]
                     if of.low <= span.low and span.high <= of.high:
-                        self.roots.append(
-                            ((<tuple>self.roots[<Py_ssize_t>other])[0], <Py_ssize_t>(span.first - of.first))
-                        )
+                        of_root = (<tuple>self.roots[<Py_ssize_t>other])[0]
+                        self.roots.append(let_be((of_root, <Py_ssize_t>(span.first - of.first))))
                         return slot
             self.spans[at] = span
-        self.roots.append((slot, 0))
+        self.roots.append(let_be((slot, 0)))
         return slot
 
     cdef int make_room(self, Py_ssize_t at) except -1:
@@ -197,6 +215,12 @@ cdef class Recording:
                 "return it as a result"
             )
         return 0
+
+
+cdef object new_slot(Py_ssize_t at):
+    cdef object slot = Slot(at)
+    PyObject_GC_UnTrack(<PyObject *>slot)  # it leads nowhere
+    return slot
 
 
 cdef Span span_of(cnp.ndarray a) noexcept:
@@ -219,32 +243,64 @@ cdef Span span_of(cnp.ndarray a) noexcept:
     return span
 
 
+# -- what is done again ------------------------------------------------------------------------------------
+
+def repeated(list steps, list forms, Recording recording, Py_ssize_t start):
+    """How many of ``steps`` a recording has done again from ``start`` on, with results of the same forms."""
+    cdef Py_ssize_t i, most = min(len(steps), len(recording.steps) - start)
+    for i in range(most):
+        if not is_repeated(steps[i], recording.steps[start + i], forms, recording.forms):
+            return i
+    return max(most, 0)
+
+
+cdef bint is_repeated(object step, object other, list forms, list other_forms) except -1:
+    if type(step) is not Instruction or type(other) is not Instruction:
+        return False
+    if not same_function((<tuple>step)[FUNCTION], (<tuple>other)[FUNCTION]):
+        return False
+    for k in (ARGS, KWARGS, RESULT):
+        if not same((<tuple>step)[k], (<tuple>other)[k]):
+            return False
+    if (<tuple>step)[RAISED] is not None or (<tuple>other)[RAISED] is not None:
+        return False
+    for x in leaves_of((<tuple>step)[RESULT]):
+        if type(x) is Slot and not same(forms[<Py_ssize_t>x], other_forms[<Py_ssize_t>x]):
+            return False
+    return True
+
+
 # -- forms -------------------------------------------------------------------------------------------------
 
-cdef dict forms = {}  # of plain arrays, by what is in them; each holds its dtype
+cdef tuple TIMES = (np.datetime64, np.timedelta64)  # their dtypes have units
+cdef dict forms = {}  # of plain arrays, by what is in them; of numbers, by their class
 
 
 cdef object known_form(object x):
     """The form of an array, the same object where it is the same, as a rule."""
-    cdef cnp.npy_intp key[2 + 2 * AXES]
-    cdef cnp.ndarray a
-    cdef int k, axes
-    if not cnp.PyArray_CheckExact(x):
+    name = type(x)
+    if cnp.PyArray_CheckExact(x):
+        name = written_form(x)
+    elif cnp.PyArray_Check(x) or isinstance(x, TIMES):
         return form_of(x)
-    a = x
-    axes = cnp.PyArray_NDIM(a)
-    key[0] = <cnp.npy_intp><PyObject *>cnp.PyArray_DESCR(a)
-    key[1] = cnp.PyArray_ISWRITEABLE(a)
-    for k in range(axes):
-        key[2 + 2 * k] = cnp.PyArray_DIM(a, k)
-        key[3 + 2 * k] = cnp.PyArray_STRIDE(a, k)
-    name = PyBytes_FromStringAndSize(<char *>key, (2 + 2 * axes) * sizeof(cnp.npy_intp))
     form = forms.get(name)
     if form is None:
         if len(forms) >= FORMS:
             forms.clear()
         form = forms[name] = form_of(x)
     return form
+
+
+cdef bytes written_form(cnp.ndarray x):
+    """The address of the dtype, which the form holds, and what else is in it."""
+    cdef cnp.npy_intp words[2 + 2 * AXES]
+    cdef int k, axes = cnp.PyArray_NDIM(x)
+    words[0] = <cnp.npy_intp><PyObject *>cnp.PyArray_DESCR(x)
+    words[1] = cnp.PyArray_ISWRITEABLE(x)
+    for k in range(axes):
+        words[2 + 2 * k] = cnp.PyArray_DIM(x, k)
+        words[3 + 2 * k] = cnp.PyArray_STRIDE(x, k)
+    return PyBytes_FromStringAndSize(<char *>words, (2 + 2 * axes) * sizeof(cnp.npy_intp))
 
 
 # -- what NumPy is told ------------------------------------------------------------------------------------
