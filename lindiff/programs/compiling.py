@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -135,9 +136,15 @@ class _Compilation:
 
     def have_addresses(self, step: Instruction, operations: Any, branch: Branch, cells: list[int]) -> bool:
         """Whether the memory of views that a step gives, and of parts that it takes, is known already."""
-        wholes = [branch.roots[slot][0] for slot in slots_of(step.result) if slot >= len(cells)]
-        wholes += [x.slot for _, operands in operations for x in operands if isinstance(x, Part)]
-        return all(slot >= len(cells) or self.has_address(cells[slot]) for slot in wholes)
+        for slot in slots_of(step.result):
+            root = branch.roots[slot][0]
+            if slot >= len(cells) > root and not self.has_address(cells[root]):
+                return False
+        for _, operands in operations:
+            for x in operands:
+                if type(x) is Part and x.slot < len(cells) and not self.has_address(cells[x.slot]):
+                    return False
+        return True
 
     def has_address(self, cell: int) -> bool:
         """Whether a cell lies in the arena or in an argument."""
@@ -147,10 +154,10 @@ class _Compilation:
     def operand(self, x: Any, cells: list[int]) -> int:
         if type(x) is Slot:
             return cells[x]
-        if isinstance(x, Part):
+        if type(x) is Part:
             root, before = self.roots[cells[x.slot]]
             return self.view(root, before + x.offset, self.forms[cells[x.slot]])
-        if isinstance(x, Room):
+        if type(x) is Room:
             if x not in self.rooms:
                 room = Form(np.ndarray, np.dtype(np.uint8), (x.size,), (1,), True)
                 self.rooms[x] = self.cell(room, in_arena=True)
@@ -212,6 +219,7 @@ class _Compilation:
                 raise _Shared
 
 
+@functools.lru_cache(4096)
 def _size(form: Form) -> int:
     """How many bytes an array takes, or a number."""
     size = 16 if form.dtype is None else form.dtype.itemsize
