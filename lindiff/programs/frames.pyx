@@ -17,6 +17,9 @@ cdef tuple OURS = ("lindiff.", "numpy.", "contextlib.")
 cdef PyObject *codes[CODES]  # held, so that no other one gets the address
 cdef bint are_ours[CODES]
 cdef dict texts = {}         # (id of code, instruction): (code, where that is)
+cdef object last_code = None
+cdef Py_ssize_t last_place
+cdef str last_text
 
 
 cdef object innermost_frame():
@@ -64,11 +67,16 @@ cdef bint is_ours(PyFrameObject *frame) except -1:
 
 
 cdef str text_of(object frame):
+    """Where a frame is; mostly it is where it was last."""
+    global last_code, last_place, last_text
+    cdef Py_ssize_t place = frame.f_lasti
     code = frame.f_code
-    place = (id(code), frame.f_lasti)
-    known = texts.get(place)
+    if code is last_code and place == last_place:
+        return last_text
+    known = texts.get((id(code), place))
     if known is None:
         if len(texts) >= TEXTS:
             texts.clear()
-        known = texts[place] = (code, f"{code.co_filename}:{frame.f_lineno}")
-    return (<tuple>known)[1]
+        known = texts[id(code), place] = (code, f"{code.co_filename}:{frame.f_lineno}")
+    last_code, last_place, last_text = code, place, (<tuple>known)[1]
+    return last_text

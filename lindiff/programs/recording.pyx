@@ -98,6 +98,7 @@ cdef object let_be(object x):
 
 
 cdef object tuple_as = tuple.__new__  # a named tuple without Python's code for it
+cdef dict WARNINGS = vars(warnings)
 
 
 @cython.final
@@ -137,7 +138,7 @@ cdef class Recording:
 
     cdef bint is_quiet(self) except -1:
         """Whether NumPy is told not to warn; it may be told nothing else than at the start."""
-        if warnings.filters is not self.filters:
+        if WARNINGS["filters"] is not self.filters:
             raise Unrecordable("it changes what becomes of warnings")
         told = what_numpy_is_told()
         if told is None or told is not self.told:
