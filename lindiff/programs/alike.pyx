@@ -12,6 +12,8 @@ from cpython.float cimport PyFloat_AS_DOUBLE
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
+import numpy as np
+
 from lindiff.programs.operands import Slot
 from lindiff.programs.preparing import Part, Room, prepare
 
@@ -20,6 +22,8 @@ cnp.import_array()
 cdef enum:
     WORDS = 128  # of a description
     LOCALS = 16  # slots of a step, and those in whose memory they lie
+
+cdef type UFUNC = np.ufunc
 
 cdef enum Tag:
     OF_SLOT
@@ -33,7 +37,8 @@ cdef class Description:
 
     cdef size_t words[WORDS]
     cdef int count
-    cdef Py_ssize_t slots[LOCALS]
+    cdef list slots
+    cdef Py_ssize_t numbers[LOCALS]  # of these
     cdef Py_ssize_t offsets[LOCALS]  # of the first operand in the memory of each
     cdef bint described[LOCALS]
     cdef bint has_offset[LOCALS]
@@ -44,6 +49,7 @@ cdef class Description:
 
     def __init__(self, step, list forms, list roots):
         self.forms, self.roots, self.fits = forms, roots, True
+        self.slots = []
         self.function(step.function)
         self.tree(step.args)
         self.tree(step.kwargs)
@@ -65,8 +71,8 @@ cdef class Description:
 
     cdef int function(self, object function) except -1:
         """Methods of ufuncs are made anew each time."""
-        owner = getattr(function, "__self__", None)
-        if hasattr(owner, "nin"):
+        owner = None if type(function) is UFUNC else getattr(function, "__self__", None)
+        if type(owner) is UFUNC:
             self.add_object(owner)
             self.add(hash(function.__name__))
         else:
@@ -105,35 +111,38 @@ cdef class Description:
         memcpy(&word, &x, min(sizeof(word), sizeof(x)))
         self.add(word)
 
-    cdef int slot(self, Py_ssize_t slot) except -1:
+    cdef int slot(self, object slot) except -1:
         """An array: its form when it comes for the first time, and where in whose memory it lies."""
         cdef int k = self.local(slot), root
-        cdef Py_ssize_t offset
+        cdef Py_ssize_t offset, number = slot
+        cdef object place
         self.add(OF_SLOT)
         self.add(k)
         if not self.fits or self.described[k]:
             return 0
         self.described[k] = True
-        self.add_object(self.forms[slot])
-        of, offset = self.roots[slot]
-        root = self.local(of)
+        self.add_object(self.forms[number])
+        place = self.roots[number]
+        root, offset = self.local((<tuple>place)[0]), (<tuple>place)[1]
         if not self.has_offset[root]:
             self.offsets[root], self.has_offset[root] = offset, True
         self.add(root)
         self.add(offset - self.offsets[root])
         return 0
 
-    cdef int local(self, Py_ssize_t slot) noexcept:
+    cdef int local(self, object slot) except -1:
+        cdef Py_ssize_t number = slot
         cdef int k
         for k in range(self.locals):
-            if self.slots[k] == slot:
+            if self.numbers[k] == number:
                 return k
         if self.locals == LOCALS:
             self.fits = False
             return 0
         k = self.locals
         self.locals += 1
-        self.slots[k], self.described[k], self.has_offset[k] = slot, False, False
+        self.slots.append(slot)
+        self.numbers[k], self.described[k], self.has_offset[k] = number, False, False
         return k
 
 
@@ -151,9 +160,13 @@ cdef class Preparations:
         if not described.fits:
             return prepare(step, forms, roots)
         key = described.key()
-        if key not in self.known:
-            self.known[key] = within(prepare(step, forms, roots), described)
-        return of_slots(self.known[key], described)
+        operations = self.known.get(key, MISSING)
+        if operations is MISSING:
+            operations = self.known[key] = within(prepare(step, forms, roots), described)
+        return of_slots(operations, described)
+
+
+cdef object MISSING = object()
 
 
 cdef object within(object operations, Description step):
@@ -181,9 +194,9 @@ cdef object of_slots(list operations, Description step):
 
 cdef object operand(object x, Description step, dict rooms):
     if type(x) is int:
-        return Slot(step.slots[<int>x])
+        return step.slots[<Py_ssize_t>x]
     if type(x) is tuple:
-        return Part(Slot(step.slots[<int>x[0]]), x[1])
+        return Part(step.slots[<Py_ssize_t>x[0]], x[1])
     if type(x) is Room:
         if x not in rooms:
             rooms[x] = Room(x.size)

@@ -130,7 +130,7 @@ class _Compilation:
                 of, before = self.roots[cells[root]]
                 cells.append(self.view(of, before + offset, form))
         for prepared, operands in operations:
-            numbers = [self.operand(x, cells) for x in operands]
+            numbers = [cells[x] if type(x) is Slot else self.operand(x, cells) for x in operands]
             steps.append((prepared, numbers, step.quiet))
             self.uses.add_step([self.roots[cell][0] for cell in numbers])
 
@@ -152,8 +152,7 @@ class _Compilation:
         return root in self.sizes or (self.forms[root].strides is not None and root not in self.made)
 
     def operand(self, x: Any, cells: list[int]) -> int:
-        if type(x) is Slot:
-            return cells[x]
+        """The cell of what lies in no slot."""
         if type(x) is Part:
             root, before = self.roots[cells[x.slot]]
             return self.view(root, before + x.offset, self.forms[cells[x.slot]])
