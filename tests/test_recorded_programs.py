@@ -747,6 +747,55 @@ def test_thousands_of_guards():
         assert fast(x) == f(x)
 
 
+def shifted_within(x):
+    a, b, c, d = x + 1, x + 2, x + 3, x + 4
+    a[1:] += a[:-1]
+    b[1:] += c[:-1]
+    c[1:] += c[1:]
+    d[:-1] += d[1:]
+    return a, b, c, d
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x + x, x + 2 * x, x + 1, x + 1.0, x + True, x + np.float64(1), x + np.ones(4)),
+        lambda x: (x / 0.0, x / -0.0, np.copysign(0.0, x), np.copysign(-0.0, x)),
+        lambda x: (np.sum(x, axis=0), np.sum(x, axis=None), np.sum(x, axis=(0,)), np.sum(x, keepdims=True)),
+        lambda x: (x[1:] - x[:-1], x[:-1] - x[1:], x[1:] - x[1:], x[1:] - x[1:].copy()),
+        lambda x: (np.add.reduce(x), np.multiply.reduce(x), np.maximum.reduce(x), np.minimum.reduce(x)),
+        lambda x: (np.concatenate([x] * 40), np.stack([x + k for k in range(40)])),
+        shifted_within,
+    ],
+)
+def test_steps_that_are_nearly_alike(function):
+    fast = program(function)
+    for x in (X, X + 1, X, -X, np.zeros(4), 2 * X):
+        with np.errstate(all="ignore"):
+            for result, expected in zip(fast(x), function(x), strict=True):
+                assert type(result) is type(expected)
+                np.testing.assert_array_equal(result, expected, strict=True)
+                np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
+
+
+def test_more_lines_than_are_remembered():
+    lines = ["def f(x, rng):", *["    x = x + 1"] * 5000, "    return x * rng.normal()"]
+    names = {}
+    exec(compile("\n".join(lines), "many.py", "exec"), names)
+    rng = np.random.default_rng(0)
+    fast = program(lambda x: names["f"](x, rng))
+    fast(X)
+    with pytest.raises(Unrepeatable, match=r"multiply.* at many.py:5002.*many.py:5002"):
+        fast(X)
+
+
+def test_more_forms_than_are_remembered():
+    def f(x):
+        return sum(np.sum(x[:k]) for k in range(5000))
+
+    agree(f, (np.ones(5000),), (np.arange(5000.0),), recordings=2)
+
+
 def test_a_constant_result_is_the_callers_own():
     def f(x):
         y = x * 2

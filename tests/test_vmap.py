@@ -169,7 +169,7 @@ def test_results_that_differ():
     assert_same(promoted(X[:, 0]), np.maximum(X[:, 0], 0.0))
     with pytest.raises(ValueError, match=r"have shapes \[\(1,\), \(2,\)\]"):
         vmap(lambda x: np.ones(1) if x > 0 else np.ones(2))(X[:, 0])
-    with pytest.raises(ValueError, match="structures differ"):
+    with pytest.raises(ValueError, match="different structures"):
         vmap(lambda x: x if x > 0 else (x, x))(X[:, 0])
 
 

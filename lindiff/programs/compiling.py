@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.programs.alike import Preparations
 from lindiff.programs.machine import Back, ByPython, Cell, Form, Layout, Machine, Stretch, Unit
 from lindiff.programs.memory import Plan, Uses
 from lindiff.programs.operands import Slot, replaced, slots_of
-from lindiff.programs.preparing import Part, Room, prepare
+from lindiff.programs.preparing import Part, Room
 from lindiff.programs.recording import Instruction, Leaving
 from lindiff.programs.tree import Branch, Tree
 
@@ -69,6 +71,7 @@ class _Compilation:
         self.objects: list[int] = []
         self.made: set[int] = set()  # the same
         self.rooms: dict[Room, int] = {}
+        self.prepare = Preparations()
         for i in range(arguments):
             form = tree.root.forms[i]
             self.cell(form, in_arena=form.strides is None)
@@ -128,7 +131,7 @@ class _Compilation:
         return Stretch(Unit(steps), decides, [], None, self.objects, branch.confirmed)
 
     def step(self, step: Instruction, branch: Branch, cells: list[int], steps: list[Any]) -> None:
-        operations = prepare(step, branch.forms, branch.roots)
+        operations = self.prepare(step, branch.forms, branch.roots)
         if operations is None or not self.have_addresses(step, operations, branch, cells):
             new = self.results(step.result, branch, cells)
             steps.append(self.by_python(step, cells, new))
@@ -144,15 +147,21 @@ class _Compilation:
                 of, before = self.roots[cells[root]]
                 cells.append(self.view(of, before + offset, form))
         for prepared, operands in operations:
-            numbers = [self.operand(x, cells) for x in operands]
+            numbers = [cells[x] if type(x) is Slot else self.operand(x, cells) for x in operands]
             steps.append((prepared, numbers, step.quiet))
             self.uses.add_step([self.roots[cell][0] for cell in numbers])
 
     def have_addresses(self, step: Instruction, operations: Any, branch: Branch, cells: list[int]) -> bool:
         """Whether the memory of views that a step gives, and of parts that it takes, is known already."""
-        wholes = [branch.roots[slot][0] for slot in slots_of(step.result) if slot >= len(cells)]
-        wholes += [x.slot for _, operands in operations for x in operands if isinstance(x, Part)]
-        return all(slot >= len(cells) or self.has_address(cells[slot]) for slot in wholes)
+        for slot in slots_of(step.result):
+            root = branch.roots[slot][0]
+            if slot >= len(cells) > root and not self.has_address(cells[root]):
+                return False
+        for _, operands in operations:
+            for x in operands:
+                if type(x) is Part and x.slot < len(cells) and not self.has_address(cells[x.slot]):
+                    return False
+        return True
 
     def has_address(self, cell: int) -> bool:
         """Whether a cell lies in the arena or in an argument."""
@@ -160,12 +169,11 @@ class _Compilation:
         return root in self.sizes or (self.forms[root].strides is not None and root not in self.made)
 
     def operand(self, x: Any, cells: list[int]) -> int:
-        if type(x) is Slot:
-            return cells[x]
-        if isinstance(x, Part):
+        """The cell of what lies in no slot."""
+        if type(x) is Part:
             root, before = self.roots[cells[x.slot]]
             return self.view(root, before + x.offset, self.forms[cells[x.slot]])
-        if isinstance(x, Room):
+        if type(x) is Room:
             if x not in self.rooms:
                 room = Form(np.ndarray, np.dtype(np.uint8), (x.size,), (1,), True)
                 self.rooms[x] = self.cell(room, in_arena=True)
@@ -227,6 +235,7 @@ class _Compilation:
                 raise _Shared
 
 
+@functools.lru_cache(4096)
 def _size(form: Form) -> int:
     """How many bytes an array takes, or a number."""
     size = 16 if form.dtype is None else form.dtype.itemsize

@@ -75,22 +75,6 @@ cdef object array_at(char *data, object form):
                                 cnp.NPY_ARRAY_WRITEABLE if form[4] else 0, NULL)
 
 
-def address(x):
-    """Where the first element of an array lies, and the bounds of its memory."""
-    cdef cnp.ndarray a = x
-    cdef char *low = cnp.PyArray_BYTES(a)
-    cdef char *high = low
-    cdef int k
-    for k in range(cnp.PyArray_NDIM(a)):
-        if cnp.PyArray_DIM(a, k) == 0:
-            return <size_t>low, <size_t>low, <size_t>low
-        if cnp.PyArray_STRIDE(a, k) > 0:
-            high += (cnp.PyArray_DIM(a, k) - 1) * cnp.PyArray_STRIDE(a, k)
-        else:
-            low += (cnp.PyArray_DIM(a, k) - 1) * cnp.PyArray_STRIDE(a, k)
-    return <size_t>cnp.PyArray_BYTES(a), <size_t>low, <size_t>high + cnp.PyArray_ITEMSIZE(a)
-
-
 def part_of(form, index):
     """Where ``x[index]`` lies in an array of this form, for a basic index: bytes behind, shape, strides."""
     cdef char *nowhere = <char *>4096  # is not read

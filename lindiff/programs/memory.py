@@ -75,10 +75,10 @@ class Plan:
         last = {root: i for i, step in enumerate(unit) for root in step}
         for i, step in enumerate(unit):
             for root in step:
-                if root in self._sizes:
+                if root not in self._taken and root in self._sizes:
                     self._take(root, [] if root in shared else free[self._room(root)])
             for root in set(step):
-                if root in self._sizes and root not in shared and last[root] == i:
+                if last[root] == i and root in self._sizes and root not in shared:
                     free[self._room(root)].append(self._taken[root])
 
     def _room(self, root: int) -> int:

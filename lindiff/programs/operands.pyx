@@ -3,7 +3,10 @@
 Trees are tuples, lists, dicts, slices and named tuples, nested; all else are leaves.
 """
 
+cimport cython
 cimport numpy as cnp
+
+from libc.string cimport memcmp
 
 import numpy as np
 
@@ -19,20 +22,46 @@ class Slot(int):
         return f"%{int(self)}"
 
 
-cpdef object replaced(object tree, object leaf):
-    """A tree with ``leaf`` of what is at its leaves."""
+cdef class Leaf:
+    """What is to be done with a leaf."""
+
+    cdef object of(self, object x):
+        raise NotImplementedError
+
+
+@cython.final
+cdef class Called(Leaf):
+    """Python's function of it."""
+
+    cdef object function
+
+    cdef object of(self, object x):
+        return self.function(x)
+
+
+cdef object replaced_by(object tree, Leaf leaf):
+    """A tree with what ``leaf`` makes of its leaves."""
     kind = type(tree)
     if kind is tuple:
-        return tuple([replaced(part, leaf) for part in <tuple>tree])
+        return tuple([replaced_by(part, leaf) for part in <tuple>tree])
     if kind is list:
-        return [replaced(part, leaf) for part in <list>tree]
+        return [replaced_by(part, leaf) for part in <list>tree]
     if kind is slice:
-        return slice(replaced(tree.start, leaf), replaced(tree.stop, leaf), replaced(tree.step, leaf))
+        return slice(
+            replaced_by(tree.start, leaf), replaced_by(tree.stop, leaf), replaced_by(tree.step, leaf)
+        )
     if kind is dict:
-        return {name: replaced(part, leaf) for name, part in (<dict>tree).items()}
+        return {name: replaced_by(part, leaf) for name, part in (<dict>tree).items()}
     if isinstance(tree, tuple) and hasattr(tree, "_make"):
-        return tree._make([replaced(part, leaf) for part in tree])
-    return leaf(tree)
+        return tree._make([replaced_by(part, leaf) for part in tree])
+    return leaf.of(tree)
+
+
+def replaced(tree, leaf):
+    """A tree with ``leaf`` of what is at its leaves."""
+    cdef Called called = Called.__new__(Called)
+    called.function = leaf
+    return replaced_by(tree, called)
 
 
 cpdef list leaves_of(object tree):
@@ -81,13 +110,15 @@ cpdef bint same(object a, object b) except -1:
         return False
     if type(a) is Slot or type(a) is int:
         return a == b
-    if isinstance(a, (tuple, list)):
-        if len(a) != len(b):
+    if isinstance(a, tuple):
+        if len(<tuple>a) != len(<tuple>b):
             return False
-        for i in range(len(a)):
-            if not same(a[i], b[i]):
+        for i in range(len(<tuple>a)):
+            if not same((<tuple>a)[i], (<tuple>b)[i]):
                 return False
         return True
+    if isinstance(a, list):
+        return same(tuple(a), tuple(b))
     if isinstance(a, dict):
         if a.keys() != b.keys():
             return False
@@ -97,17 +128,26 @@ cpdef bint same(object a, object b) except -1:
         return True
     if isinstance(a, slice):
         return same(a.start, b.start) and same(a.stop, b.stop) and same(a.step, b.step)
-    if isinstance(a, (np.ndarray, np.generic)):
+    if cnp.PyArray_Check(a):
         return (
             a.dtype == b.dtype
             and a.shape == b.shape
             and a.dtype != object
-            and (isinstance(a, np.generic) or a.strides == b.strides)
-            and a.tobytes() == b.tobytes()
+            and a.strides == b.strides
+            and have_same_bytes(a, b)
         )
+    if isinstance(a, np.generic):
+        return a.dtype == b.dtype and a.dtype != object and a.tobytes() == b.tobytes()
     if isinstance(a, (float, complex)):
         return repr(a) == repr(b)
     try:
         return bool(a == b)
     except Exception:
         return False
+
+
+cdef bint have_same_bytes(cnp.ndarray a, cnp.ndarray b) except -1:
+    """Whether two arrays of one shape and dtype hold the same."""
+    if cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_IS_C_CONTIGUOUS(b):
+        return memcmp(cnp.PyArray_DATA(a), cnp.PyArray_DATA(b), cnp.PyArray_NBYTES(a)) == 0
+    return a.tobytes() == b.tobytes()

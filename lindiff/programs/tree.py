@@ -10,7 +10,7 @@ import numpy as np
 
 from lindiff.programs.machine import MISSED, Form, Raised, form_of
 from lindiff.programs.operands import Slot, filled, leaves_of, same
-from lindiff.programs.recording import Instruction, Leaving, Recording, same_function
+from lindiff.programs.recording import Instruction, Leaving, Recording, repeated, same_function
 
 __all__ = ["Branch", "Result", "Tree", "Unrepeatable", "run"]
 
@@ -145,8 +145,8 @@ class Branch:
 
     def follow(self, recording: Recording, start: int) -> int:
         """How far a recording has done the same, from step ``start`` on: up to the fork, or the end."""
-        for i, step in enumerate(self.steps):
-            other = _step(recording, start + i)
+        for i in range(repeated(self.steps, self.forms, recording, start), len(self.steps)):
+            step, other = self.steps[i], _step(recording, start + i)
             if other is None or not asks_the_same(step, other):
                 raise _difference(step, other)
             if not same(outcome_of(step, self.forms), outcome_of(other, recording.forms)):

@@ -1,0 +1,670 @@
+"""Arrays that record what is done with them."""
+
+cimport cython
+cimport numpy as cnp
+
+from lindiff.core.variable cimport is_generic
+from lindiff.programs.frames cimport innermost_frame, is_lindiffs, line_of_user
+from lindiff.programs.operands cimport Leaf, have_same_bytes, leaves_of, replaced_by
+from lindiff.programs.recording cimport Recording
+
+import operator
+
+import numpy as np
+
+from lindiff.core import chain
+from lindiff.core.backends import kernels
+from lindiff.core.directions import Apart, Directions
+from lindiff.core.variable import Variable
+from lindiff.programs.machine import Raised
+from lindiff.programs.recording import Unrecordable
+
+cnp.import_array()
+
+# Attributes of an array that are arrays with its memory.
+VIEWS = {name: operator.attrgetter(name) for name in ("T", "mT", "real", "imag")}
+# Results that are no arrays, and leave the program.
+cdef tuple KNOWN = (bool, int, float, complex, str, bytes, np.dtype, type)
+# What operations are given besides arrays.
+cdef tuple CONSTANTS = (*KNOWN, type(None), type(Ellipsis), type(np._NoValue))
+# What would show the memory itself.
+cdef frozenset PROTOCOLS = frozenset({"__array_interface__", "__array_struct__", "__dlpack__", "__buffer__"})
+cdef frozenset MEMORY = frozenset(
+    {"flat", "data", "ctypes", "setflags", "resize", "tofile", "dump", "dumps", "getfield", "setfield"}
+)
+
+cdef object getitem = operator.getitem
+cdef object setitem = operator.setitem
+cdef object power = operator.pow
+cdef type UFUNC = np.ufunc
+cdef dict NOTHING = {}
+
+
+@cython.final
+@cython.freelist(64)
+cdef class Recorded:
+    """An array, or a number, of a function that is being recorded.
+
+    It speaks NumPy's protocols as an array of another library does.  Operations are carried out at once on
+    ``array`` and leave an instruction; what Python looks at leaves a guard.
+    """
+
+    cdef object __weakref__
+    cdef readonly object array
+    cdef readonly Recording recording
+    cdef readonly object slot
+
+    # -- what is known without the values ------------------------------------------------------------------
+
+    @property
+    def shape(self):
+        return self.array.shape if cnp.PyArray_Check(self.array) else np.shape(self.array)
+
+    @shape.setter
+    def shape(self, shape):
+        raise Unrecordable("x.shape = ... changes an array in place: write x = x.reshape(...)")
+
+    @property
+    def dtype(self):
+        return self.array.dtype if hasattr(self.array, "dtype") else np.dtype(type(self.array))
+
+    @property
+    def ndim(self):
+        return cnp.PyArray_NDIM(self.array) if cnp.PyArray_Check(self.array) else np.ndim(self.array)
+
+    @property
+    def size(self):
+        return int(np.size(self.array))
+
+    @property
+    def base(self):
+        """None of an array that has all of its memory; of views, and of numbers, something else."""
+        return None if cnp.PyArray_Check(self.array) and self.array.base is None else ...
+
+    def __len__(self):
+        return len(self.array)
+
+    @property
+    def __lindiff_without_axes__(self):
+        return cnp.PyArray_Check(self.array) and cnp.PyArray_NDIM(self.array) == 0
+
+    @property
+    def __lindiff_kernels__(self):
+        """The kernels of the array, as instructions; None where it has none."""
+        found = kernels(self.array)
+        if found is None:
+            return None
+        known = recording_kernels.get(found)
+        if known is None:
+            known = recording_kernels[found] = Kernels(found)
+        return known
+
+    @property
+    def __class__(self):
+        """For code that is not ours, the class of the array that it stands for."""
+        frame = innermost_frame()
+        while frame.f_back is not None and frame.f_globals.get("__name__") in ("abc", "functools"):
+            frame = frame.f_back
+        return Recorded if is_lindiffs(frame) else type(self.array)
+
+    # -- operations ----------------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc, str method, *inputs, **kwargs):
+        for x in inputs:
+            if not is_known(x):
+                if any([type(x) is Recorded for x in kwargs.get("out", ())]):
+                    raise Unrecordable("what depends on a Variable is written into a constant")
+                return NotImplemented
+        return record(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+
+    def __array_function__(self, function, types, args, kwargs):
+        for kind in types:
+            if kind is not Recorded and not issubclass(kind, (Recorded, np.ndarray)):
+                return NotImplemented
+        return record(function, args, kwargs)
+
+    def __getitem__(self, index):
+        return record(getitem, (self, index), NOTHING)
+
+    def __setitem__(self, index, item):
+        record(setitem, (self, index, item), NOTHING)
+
+    def __getattr__(self, str name):
+        if name in PROTOCOLS:
+            raise Unrecordable(f"x.{name} shows the memory of an array")
+        if name.startswith("__") or not hasattr(self.array, name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if name in MEMORY:
+            raise Unrecordable(f"x.{name} shows the memory of an array")
+        if name in VIEWS:
+            return record(VIEWS[name], (self,), NOTHING)
+        found = getattr(self.array, name)
+        if not callable(found):
+            return found
+        return lambda *args, **kwargs: record(method(name), (self, *args), kwargs)
+
+    def __iter__(self):
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, x):
+        return bool((self == x).any())
+
+    def __copy__(self):
+        return record(method("copy"), (self,), NOTHING)
+
+    def __deepcopy__(self, memo):
+        return record(method("copy"), (self,), NOTHING)
+
+    def __reduce__(self):
+        raise Unrecordable("an array is pickled")
+
+    # -- operators -----------------------------------------------------------------------------------------
+
+    def __lt__(self, x):
+        return of_two(np.less, self, x)
+
+    def __le__(self, x):
+        return of_two(np.less_equal, self, x)
+
+    def __eq__(self, x):
+        return of_two(np.equal, self, x)
+
+    def __ne__(self, x):
+        return of_two(np.not_equal, self, x)
+
+    def __gt__(self, x):
+        return of_two(np.greater, self, x)
+
+    def __ge__(self, x):
+        return of_two(np.greater_equal, self, x)
+
+    def __add__(self, x):
+        return of_two(np.add, self, x)
+
+    def __radd__(self, x):
+        return of_two(np.add, x, self)
+
+    def __iadd__(self, x):
+        return in_place(np.add, self, x)
+
+    def __sub__(self, x):
+        return of_two(np.subtract, self, x)
+
+    def __rsub__(self, x):
+        return of_two(np.subtract, x, self)
+
+    def __isub__(self, x):
+        return in_place(np.subtract, self, x)
+
+    def __mul__(self, x):
+        return of_two(np.multiply, self, x)
+
+    def __rmul__(self, x):
+        return of_two(np.multiply, x, self)
+
+    def __imul__(self, x):
+        return in_place(np.multiply, self, x)
+
+    def __matmul__(self, x):
+        return of_two(np.matmul, self, x)
+
+    def __rmatmul__(self, x):
+        return of_two(np.matmul, x, self)
+
+    def __imatmul__(self, x):
+        return in_place(np.matmul, self, x)
+
+    def __truediv__(self, x):
+        return of_two(np.true_divide, self, x)
+
+    def __rtruediv__(self, x):
+        return of_two(np.true_divide, x, self)
+
+    def __itruediv__(self, x):
+        return in_place(np.true_divide, self, x)
+
+    def __floordiv__(self, x):
+        return of_two(np.floor_divide, self, x)
+
+    def __rfloordiv__(self, x):
+        return of_two(np.floor_divide, x, self)
+
+    def __ifloordiv__(self, x):
+        return in_place(np.floor_divide, self, x)
+
+    def __mod__(self, x):
+        return of_two(np.remainder, self, x)
+
+    def __rmod__(self, x):
+        return of_two(np.remainder, x, self)
+
+    def __imod__(self, x):
+        return in_place(np.remainder, self, x)
+
+    def __divmod__(self, x):
+        return of_two(np.divmod, self, x)
+
+    def __rdivmod__(self, x):
+        return of_two(np.divmod, x, self)
+
+    def __pow__(self, x, modulus):
+        if modulus is not None or not is_known(x):
+            return NotImplemented
+        return record(power, (self, x), NOTHING)
+
+    def __rpow__(self, x, modulus):
+        if modulus is not None or not is_known(x):
+            return NotImplemented
+        return record(power, (x, self), NOTHING)
+
+    def __ipow__(self, x):
+        return in_place(np.power, self, x)
+
+    def __lshift__(self, x):
+        return of_two(np.left_shift, self, x)
+
+    def __rlshift__(self, x):
+        return of_two(np.left_shift, x, self)
+
+    def __ilshift__(self, x):
+        return in_place(np.left_shift, self, x)
+
+    def __rshift__(self, x):
+        return of_two(np.right_shift, self, x)
+
+    def __rrshift__(self, x):
+        return of_two(np.right_shift, x, self)
+
+    def __irshift__(self, x):
+        return in_place(np.right_shift, self, x)
+
+    def __and__(self, x):
+        return of_two(np.bitwise_and, self, x)
+
+    def __rand__(self, x):
+        return of_two(np.bitwise_and, x, self)
+
+    def __iand__(self, x):
+        return in_place(np.bitwise_and, self, x)
+
+    def __or__(self, x):
+        return of_two(np.bitwise_or, self, x)
+
+    def __ror__(self, x):
+        return of_two(np.bitwise_or, x, self)
+
+    def __ior__(self, x):
+        return in_place(np.bitwise_or, self, x)
+
+    def __xor__(self, x):
+        return of_two(np.bitwise_xor, self, x)
+
+    def __rxor__(self, x):
+        return of_two(np.bitwise_xor, x, self)
+
+    def __ixor__(self, x):
+        return in_place(np.bitwise_xor, self, x)
+
+    def __neg__(self):
+        return record(np.negative, (self,), NOTHING)
+
+    def __pos__(self):
+        return record(np.positive, (self,), NOTHING)
+
+    def __abs__(self):
+        return record(np.absolute, (self,), NOTHING)
+
+    def __invert__(self):
+        return record(np.invert, (self,), NOTHING)
+
+    # -- values that leave ---------------------------------------------------------------------------------
+
+    def __bool__(self):
+        return bool(self.leave(bool))
+
+    def __int__(self):
+        return int(self.leave(int))
+
+    def __index__(self):
+        return int(self.leave(operator.index))
+
+    def __float__(self):
+        return float(self.leave(float))
+
+    def __complex__(self):
+        return complex(self.leave(complex))
+
+    def __round__(self, digits=None):
+        return record(round, (self,) if digits is None else (self, digits), NOTHING)
+
+    def __array__(self, dtype=None, copy=None):
+        if cnp.PyArray_Check(self.array):  # what is written there, or read later, nobody would see
+            raise Unrecordable("an array leaves as a whole")
+        content = np.array(self.leave(itself))
+        return content if dtype is None else content.astype(dtype, copy=False)
+
+    def item(self, *args):
+        return record(method("item"), (self, *args), NOTHING)
+
+    def tolist(self):
+        return record(method("tolist"), (self,), NOTHING)
+
+    def __bytes__(self):
+        return bytes(record(bytes, (self,), NOTHING))
+
+    def __hash__(self):
+        if cnp.PyArray_Check(self.array):
+            raise TypeError(f"unhashable type: {type(self.array).__name__!r}")
+        return int(self.leave(hash))
+
+    def __repr__(self):
+        return repr(self.array) if self.recording.ended else str(self.leave(repr))
+
+    def __str__(self):
+        return str(self.leave(str))
+
+    def __format__(self, spec):
+        return str(record(format, (self, spec), NOTHING))
+
+    cdef object leave(self, object function):
+        """What Python gets to see; nothing that could be written to."""
+        self.recording.refuse_ended(self.slot)
+        try:
+            value = function(self.array)
+        except Exception as error:
+            self.recording.add_leaving(function, self.slot, Raised(type(error)), line_of_user())
+            raise
+        self.recording.add_leaving(function, self.slot, value, line_of_user())
+        return value
+
+
+# What the chain rule calls of arrays of another library.
+cdef dict CHAIN = {"product": chain.product, "quotient": chain.quotient_of}
+cdef dict recording_kernels = {}
+
+
+class Kernels:
+    """The kernels of a module, for Recorded arrays; nothing is overwritten."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        kernel = CHAIN.get(name) or getattr(self._module, name)
+
+        def recording(*args, **options):
+            return record(kernel, args, {k: v for k, v in options.items() if not k.startswith("overwrite_")})
+
+        setattr(self, name, recording)
+        return recording
+
+
+cdef dict methods = {}
+
+
+def method(str name):
+    """The method of an array as a function; always the same one."""
+    if name not in methods:
+
+        def call(x, *args, **kwargs):
+            return getattr(x, name)(*args, **kwargs)
+
+        call.__name__ = name
+        methods.setdefault(name, call)
+    return methods[name]
+
+
+cdef bint is_usual(object x):
+    """Whether an operand is no array of another library's, known by its class alone."""
+    kind = type(x)
+    return kind is Recorded or cnp.PyArray_CheckExact(x) or kind is float or kind is int or is_generic(x)
+
+
+cdef bint is_known(object x) except -1:
+    return is_usual(x) or cnp.PyArray_Check(x) or not hasattr(x, "__array_ufunc__")
+
+
+cdef object of_two(object ufunc, object x, object y):
+    """What an operator gives; NumPy asks the other operand first where that knows more."""
+    if is_usual(x) and is_usual(y):
+        return record(ufunc, (x, y), NOTHING)
+    other = y if type(x) is Recorded else x
+    if getattr(other, "__array_ufunc__", ufunc) is None:
+        return NotImplemented
+    return ufunc(x, y)
+
+
+cdef object in_place(object ufunc, Recorded x, object y):
+    """The same for ``x op= y``: numbers are not written to."""
+    if not cnp.PyArray_Check(x.array):
+        return ufunc(x, y)
+    return ufunc(x, y, out=(x,))
+
+
+# -- an operation ------------------------------------------------------------------------------------------
+
+cpdef object record(object function, tuple args, dict kwargs):
+    """``function(*args, **kwargs)``; with Recorded arrays among these it leaves an instruction."""
+    cdef Recorded one = first_of(args, kwargs)
+    cdef Recording recording
+    cdef Operands operands
+    cdef str line
+    cdef bint quiet
+    if one is None:
+        return function(*args, **kwargs)
+    recording = one.recording
+    operands = Operands.__new__(Operands)
+    operands.recording, operands.given = recording, []
+    recording.refuse_ended(one.slot)
+    slots = replaced_by(args, operands)
+    named_slots = replaced_by(kwargs, operands) if kwargs else NOTHING
+    line, quiet = line_of_user(), recording.is_quiet()
+    note_writes(recording, function, args, kwargs)
+    try:
+        plain = replaced_by(args, PLAIN)
+        value = function(*plain, **replaced_by(kwargs, PLAIN)) if kwargs else function(*<tuple>plain)
+        if operands.are_written():
+            raise Unrecordable("it writes into an array that is no argument")
+    except Exception as error:
+        recording.add_instruction(function, slots, named_slots, None, type(error), line, quiet)
+        raise
+    return operands.given_back(value, function, slots, named_slots, line, quiet)
+
+
+cdef Recorded first_of(tuple args, dict kwargs):
+    """The first Recorded array among operands, or None."""
+    for x in args:
+        if type(x) is Recorded:
+            return x
+    for x in leaves_of((args, kwargs)):
+        if type(x) is Recorded:
+            return x
+    return None
+
+
+@cython.final
+cdef class Operands(Leaf):
+    """What an operation is given: a slot for each array, and constants."""
+
+    cdef Recording recording
+    cdef list given      # Recorded arrays
+    cdef list constants  # arrays that are none of these, each followed by its copy; or None
+
+    cdef object of(self, object x):
+        cdef Recorded y
+        if type(x) is not Recorded:
+            return self.constant(x)
+        y = x
+        y.recording.refuse_ended(y.slot)
+        if y.recording is not self.recording:
+            raise Unrecordable("arrays of two programs have met")
+        self.given.append(y)
+        return y.slot
+
+    cdef object constant(self, object x):
+        kind = type(x)
+        if kind is int or x is None or kind is float or kind is bool or is_generic(x):
+            return x
+        if cnp.PyArray_Check(x):
+            if x.dtype.hasobject or not cnp.PyArray_CheckExact(x):
+                raise Unrecordable(f"an array of objects or of a class of its own, {type(x).__name__}")
+            copy = self.recording.constant(x)
+            if self.constants is None:
+                self.constants = []
+            self.constants += (x, copy)
+            return copy
+        if kind is Directions:
+            raise Apart
+        if kind is Variable:
+            raise Unrecordable("what depends on a Variable is written into a constant")
+        if isinstance(x, CONSTANTS):
+            return x
+        raise Unrecordable(f"an operation with a {kind.__name__}")
+
+    cdef bint are_written(self) except -1:
+        """Whether an array among the constants is another one than its copy."""
+        cdef Py_ssize_t i
+        if self.constants is not None:
+            for i in range(0, len(self.constants), 2):
+                if not have_same_bytes(self.constants[i], self.constants[i + 1]):
+                    return True
+        return False
+
+    cdef object given_back(self, object value, object function, tuple slots, dict named_slots, str line,
+                           bint quiet):
+        """What an operation has given, as Recorded arrays; it leaves the instruction."""
+        cdef Results results = Results.__new__(Results)
+        results.operands, results.line = self, line
+        result = replaced_by(value, results)
+        self.recording.add_instruction(
+            function, slots, named_slots, replaced_by(result, SLOTS), None, line, quiet
+        )
+        if results.leaving is None:
+            return result
+        for left in results.leaving:
+            self.recording.add_leaving(itself, (<Left>left).slot, (<Left>left).value, line)
+        return replaced_by(result, LEFT)
+
+
+@cython.final
+cdef class Left:
+    """What an operation has given that is no array."""
+
+    cdef object slot
+    cdef object value
+
+
+@cython.final
+cdef class Results(Leaf):
+    """What an operation gives: Recorded arrays, and what leaves the program."""
+
+    cdef Operands operands
+    cdef str line
+    cdef list leaving  # or None
+
+    cdef object of(self, object x):
+        cdef Left left
+        if x is None:
+            return x
+        if not cnp.PyArray_CheckExact(x) and not is_number(x):
+            if is_generic(x) or not isinstance(x, KNOWN):
+                raise Unrecordable(f"a result that is a {type(x).__name__}")
+            left = Left.__new__(Left)
+            left.slot, left.value = self.operands.recording.new_slot(x, self.line, ()), x
+            if self.leaving is None:
+                self.leaving = []
+            self.leaving.append(left)
+            return left
+        if cnp.PyArray_CheckExact(x) and x.dtype.hasobject:
+            raise Unrecordable("a result that is an array of objects")
+        for given in self.operands.given:
+            if (<Recorded>given).array is x:
+                return given
+        if self.operands.constants is not None:
+            for constant in self.operands.constants[::2]:
+                if np.may_share_memory(x, constant):
+                    raise Unrecordable("what an operation gives lies in an array that is no argument")
+        return recorded(self.operands.recording, x, self.line, self.operands.given)
+
+
+@cython.final
+cdef class Plain(Leaf):
+    """The arrays themselves."""
+
+    cdef object of(self, object x):
+        return (<Recorded>x).array if type(x) is Recorded else x
+
+
+@cython.final
+cdef class SlotsOf(Leaf):
+    cdef object of(self, object x):
+        if type(x) is Recorded:
+            return (<Recorded>x).slot
+        return (<Left>x).slot if type(x) is Left else x
+
+
+@cython.final
+cdef class WhatLeft(Leaf):
+    cdef object of(self, object x):
+        return (<Left>x).value if type(x) is Left else x
+
+
+cdef Plain PLAIN = Plain()
+cdef SlotsOf SLOTS = SlotsOf()
+cdef WhatLeft LEFT = WhatLeft()
+
+# What writes into its first argument, and the methods that do.
+cdef frozenset WRITERS = frozenset({
+    *(np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal, operator.setitem),
+    *map(method, ("fill", "sort", "partition", "put", "itemset", "byteswap")),
+})
+
+
+cdef int note_writes(Recording recording, object function, tuple args, dict kwargs) except -1:
+    """Which operands a function writes to."""
+    if kwargs:
+        out = kwargs.get("out")
+        for x in out if isinstance(out, tuple) else (out,):
+            note_write(recording, x)
+    if type(function) is UFUNC:
+        for x in args[function.nin:]:
+            note_write(recording, x)
+    elif getattr(function, "__name__", "") == "at" or (is_hashable(function) and function in WRITERS):
+        for x in args[:1]:
+            note_write(recording, x)
+    return 0
+
+
+cdef int note_write(Recording recording, object x) except -1:
+    if type(x) is Recorded:
+        recording.note_write((<Recorded>x).slot)
+    elif cnp.PyArray_Check(x):
+        raise Unrecordable("it writes into an array that is no argument")
+    return 0
+
+
+cpdef bint is_hashable(object function):
+    """Whether a function may be a key: methods of ufuncs are made anew each time."""
+    return type(getattr(function, "__self__", None)) is not UFUNC
+
+
+def itself(x):
+    return x
+
+
+cpdef bint is_number(object x) except -1:
+    """Whether this is a number of NumPy's, a truth value or a time."""
+    return is_generic(x) and x.dtype.kind in "biufcmM"
+
+
+cpdef Recorded recorded(Recording recording, object array, str line, list given=None):
+    """A new array of a recording, which may be a view of one of those ``given``."""
+    cdef Recorded made = Recorded.__new__(Recorded)
+    cdef object slots = ()
+    if given and cnp.PyArray_Check(array) and cnp.PyArray_BASE(<cnp.ndarray>array) != NULL:
+        slots = [(<Recorded>x).slot for x in given]
+    made.recording, made.array = recording, array
+    made.slot = recording.new_slot(array, line, slots)
+    return made

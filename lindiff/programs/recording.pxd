@@ -1,0 +1,40 @@
+"""What one run of a function did, for the arrays that leave its steps."""
+
+cimport numpy as cnp
+
+
+cdef struct Span:
+    char *first
+    char *low
+    char *high
+
+
+cdef class Recording:
+    cdef readonly list steps
+    cdef readonly list forms
+    cdef readonly list lines
+    cdef readonly list roots
+    cdef readonly list captured
+    cdef readonly bint writes_arguments
+    cdef public bint ended
+    cdef public Py_ssize_t arguments
+    cdef Span *spans      # the memory of each slot that lies in no other
+    cdef Py_ssize_t room
+    cdef dict contents    # of constants, by their id
+    cdef object filters
+    cdef dict loud        # what NumPy was told at the start
+    cdef object told      # where it was asked last, and what it was
+    cdef bint quiet
+    cdef int note_write(self, Py_ssize_t slot) except -1
+    cdef bint is_quiet(self) except -1
+    cdef bint asks_for_quiet(self, dict told) except -1
+    cdef object constant(self, cnp.ndarray x)
+    cdef int add(self, object step) except -1
+    cdef int add_instruction(self, object function, tuple args, dict kwargs, object result, object raised,
+                             str line, bint quiet) except -1
+    cdef int add_leaving(self, object function, object slot, object value, str line) except -1
+    cdef object new_slot(self, object array, str line, given)
+    cdef int make_room(self, Py_ssize_t at) except -1
+    cdef int refuse_ended(self, Py_ssize_t slot) except -1
+
+cpdef bint same_function(object f, object g) except -1

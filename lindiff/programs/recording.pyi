@@ -1,0 +1,37 @@
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lindiff.programs.machine import Form
+from lindiff.programs.operands import Slot
+
+class Unrecordable(BaseException): ...
+
+class Instruction(NamedTuple):
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any
+    raised: type[BaseException] | None
+    line: str
+    quiet: bool = False
+
+class Leaving(NamedTuple):
+    function: Callable[[Any], Any]
+    slot: Slot
+    value: Any
+    line: str
+
+class Recording:
+    steps: list[Instruction | Leaving]
+    forms: list[Form]
+    lines: list[str]
+    roots: list[tuple[Slot, int]]
+    captured: list[np.ndarray[Any, Any]]
+    arguments: int
+    writes_arguments: bool
+    ended: bool
+
+def repeated(steps: list[Instruction], forms: list[Form], recording: Recording, start: int) -> int: ...
+def same_function(f: Any, g: Any) -> bool: ...

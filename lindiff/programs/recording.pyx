@@ -1,0 +1,332 @@
+"""What one run of a function did: its operations in their order, and the values that left them.
+
+A recording is made by :class:`~lindiff.programs.recorded.Recorded` arrays: every operation of theirs is
+carried out at once, and leaves an :class:`Instruction`.  Where Python gets to see a value (``if x > 0``,
+``float(x)``), it leaves a guard.
+"""
+
+cimport cython
+cimport numpy as cnp
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF
+
+from lindiff.programs.operands cimport have_same_bytes, leaves_of, same
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lindiff.programs.machine import form_of
+from lindiff.programs.operands import Slot
+
+cnp.import_array()
+
+cdef extern from "Python.h":
+    bint PyObject_GC_IsTracked(object x)
+    void PyObject_GC_UnTrack(PyObject *x)
+    int PyContextVar_Get(object var, PyObject *default, PyObject **value) except -1
+
+cdef enum:
+    MOST = 5_000_000  # operations of a program: the memory of a recording is some kB for each
+    AXES = 64
+    FORMS = 4096      # that are known at a time
+
+cdef enum:  # places in an Instruction
+    FUNCTION
+    ARGS
+    KWARGS
+    RESULT
+    RAISED
+
+
+class Unrecordable(BaseException):
+    """The function does something that no program repeats; it runs without one then.
+
+    No Exception: the function's own ``except`` must not catch it.
+    """
+
+
+class Instruction(NamedTuple):
+    """``function(*args, **kwargs)``, whose arrays are in slots.
+
+    Attributes
+    ----------
+    function : callable
+        Of plain arrays.
+    args, kwargs : tuple, dict
+        Nested tuples, lists, dicts and slices, in which `Slot` stands for an array.
+    result : tree
+        Of `Slot` where the result has arrays, and of what else it has.
+    raised : type or None
+        The class of the exception that it has raised; there is no result then.
+    line : str
+        Where the user's code says so.
+    quiet : bool
+        NumPy was told not to warn of what is not finite.
+    """
+
+    function: Callable[..., Any]
+    args: tuple
+    kwargs: dict
+    result: Any
+    raised: Any
+    line: str
+    quiet: bool = False
+
+
+class Leaving(NamedTuple):
+    """A guard: ``function(x)``, of what is in a slot, has been ``value``."""
+
+    function: Callable[[Any], Any]
+    slot: Slot
+    value: Any
+    line: str
+
+
+cdef object let_be(object x):
+    """A tuple; where nothing in it leads anywhere, Python's search for cycles need not look at it."""
+    for part in <tuple>x:
+        if PyObject_GC_IsTracked(part):
+            return x
+    PyObject_GC_UnTrack(<PyObject *>x)
+    return x
+
+
+cdef object tuple_as = tuple.__new__  # a named tuple without Python's code for it
+cdef dict WARNINGS = vars(warnings)
+
+
+@cython.final
+cdef class Recording:
+    """The steps of one run, and the forms of the arrays that it has made.
+
+    Attributes
+    ----------
+    steps : list of Instruction or Leaving
+    forms, lines : list
+        Of the array in each slot, and where it was made.
+    roots : list of (slot, int)
+        In whose memory it lies, and how many bytes behind its first element.
+    captured : list of ndarray
+        The arrays that are constants of operations.
+    arguments : int
+        How many of the first slots are arguments.
+    writes_arguments : bool
+    ended : bool
+    """
+
+    def __cinit__(self):
+        self.steps, self.forms, self.lines, self.roots = [], [], [], []
+        self.captured = []
+        self.contents = {}
+        self.loud = np.geterr()
+        self.filters = warnings.filters
+
+    def __dealloc__(self):
+        PyMem_Free(self.spans)
+
+    cdef int note_write(self, Py_ssize_t slot) except -1:
+        """Something is written into the array in a slot."""
+        if (<tuple>self.roots[slot])[0] < self.arguments:
+            self.writes_arguments = True
+        return 0
+
+    cdef bint is_quiet(self) except -1:
+        """Whether NumPy is told not to warn; it may be told nothing else than at the start."""
+        if WARNINGS["filters"] is not self.filters:
+            raise Unrecordable("it changes what becomes of warnings")
+        told = what_numpy_is_told()
+        if told is None or told is not self.told:
+            self.quiet = self.asks_for_quiet(np.geterr())
+            self.told = told
+        return self.quiet
+
+    cdef bint asks_for_quiet(self, dict told) except -1:
+        if told == self.loud:
+            return False
+        if any([told[kind] != "ignore" for kind in ("divide", "over", "invalid")]):
+            raise Unrecordable("it changes what NumPy does about numbers that are not finite")
+        return True
+
+    cdef object constant(self, cnp.ndarray x):
+        """What an array of the function's own is now: it may be written to later."""
+        known = self.contents.get(id(x))
+        if known is None or known.shape != (<object>x).shape or known.dtype != x.dtype \
+                or not have_same_bytes(known, x):
+            known = self.contents[id(x)] = x.copy(order="K")
+            self.captured.append(x)
+        return known
+
+    cdef int add(self, object step) except -1:
+        if len(self.steps) >= MOST:
+            raise Unrecordable(f"more than {MOST} operations")
+        self.steps.append(let_be(step))
+        return 0
+
+    cdef int add_instruction(self, object function, tuple args, dict kwargs, object result, object raised,
+                             str line, bint quiet) except -1:
+        let_be(args)
+        return self.add(tuple_as(Instruction, (function, args, kwargs, result, raised, line, quiet)))
+
+    cdef int add_leaving(self, object function, object slot, object value, str line) except -1:
+        return self.add(tuple_as(Leaving, (function, slot, value, line)))
+
+    cdef object new_slot(self, object array, str line, given):
+        """A slot for an array, which may be a view of one of those in the slots ``given``."""
+        cdef Py_ssize_t at = len(self.lines), root
+        cdef object slot = new_slot(at)
+        cdef Span span
+        cdef Span *of
+        self.forms.append(known_form(array))
+        self.lines.append(line)
+        self.make_room(at)
+        self.spans[at].low = self.spans[at].high = NULL
+        if cnp.PyArray_Check(array):
+            span = span_of(array)
+            if cnp.PyArray_BASE(<cnp.ndarray>array) != NULL and span.low < span.high:
+                for other in given:
+                    root = (<tuple>self.roots[<Py_ssize_t>other])[0]
+                    of = &self.spans[root]
+                    if of.low <= span.low and span.high <= of.high:
+                        of_root = (<tuple>self.roots[<Py_ssize_t>other])[0]
+                        self.roots.append(let_be((of_root, <Py_ssize_t>(span.first - of.first))))
+                        return slot
+            self.spans[at] = span
+        self.roots.append(let_be((slot, 0)))
+        return slot
+
+    cdef int make_room(self, Py_ssize_t at) except -1:
+        cdef void *room
+        if at >= self.room:
+            room = PyMem_Realloc(self.spans, 2 * (at + 64) * sizeof(Span))
+            if room == NULL:
+                raise MemoryError()
+            self.spans, self.room = <Span *>room, 2 * (at + 64)
+        return 0
+
+    cdef int refuse_ended(self, Py_ssize_t slot) except -1:
+        if self.ended:
+            raise RuntimeError(
+                f"an array of a program was kept beyond the call that made it, at {self.lines[slot]}: "
+                "return it as a result"
+            )
+        return 0
+
+
+cdef object new_slot(Py_ssize_t at):
+    cdef object slot = Slot(at)
+    PyObject_GC_UnTrack(<PyObject *>slot)  # it leads nowhere
+    return slot
+
+
+cdef Span span_of(cnp.ndarray a) noexcept:
+    """Where the first element of an array lies, and the bounds of its memory."""
+    cdef Span span
+    cdef char *low = cnp.PyArray_BYTES(a)
+    cdef char *high = low + cnp.PyArray_ITEMSIZE(a)
+    cdef cnp.npy_intp reach
+    cdef int k
+    span.first = span.low = span.high = low
+    for k in range(cnp.PyArray_NDIM(a)):
+        if cnp.PyArray_DIM(a, k) == 0:
+            return span
+        reach = (cnp.PyArray_DIM(a, k) - 1) * cnp.PyArray_STRIDE(a, k)
+        if reach > 0:
+            high += reach
+        else:
+            low += reach
+    span.low, span.high = low, high
+    return span
+
+
+# -- what is done again ------------------------------------------------------------------------------------
+
+def repeated(list steps, list forms, Recording recording, Py_ssize_t start):
+    """How many of ``steps`` a recording has done again from ``start`` on, with results of the same forms."""
+    cdef Py_ssize_t i, most = min(len(steps), len(recording.steps) - start)
+    for i in range(most):
+        if not is_repeated(steps[i], recording.steps[start + i], forms, recording.forms):
+            return i
+    return max(most, 0)
+
+
+cdef bint is_repeated(object step, object other, list forms, list other_forms) except -1:
+    if type(step) is not Instruction or type(other) is not Instruction:
+        return False
+    if not same_function((<tuple>step)[FUNCTION], (<tuple>other)[FUNCTION]):
+        return False
+    for k in (ARGS, KWARGS, RESULT):
+        if not same((<tuple>step)[k], (<tuple>other)[k]):
+            return False
+    if (<tuple>step)[RAISED] is not None or (<tuple>other)[RAISED] is not None:
+        return False
+    for x in leaves_of((<tuple>step)[RESULT]):
+        if type(x) is Slot and not same(forms[<Py_ssize_t>x], other_forms[<Py_ssize_t>x]):
+            return False
+    return True
+
+
+# -- forms -------------------------------------------------------------------------------------------------
+
+cdef tuple TIMES = (np.datetime64, np.timedelta64)  # their dtypes have units
+cdef dict forms = {}  # of plain arrays, by what is in them; of numbers, by their class
+
+
+cdef object known_form(object x):
+    """The form of an array, the same object where it is the same, as a rule."""
+    name = type(x)
+    if cnp.PyArray_CheckExact(x):
+        name = written_form(x)
+    elif cnp.PyArray_Check(x) or isinstance(x, TIMES):
+        return form_of(x)
+    form = forms.get(name)
+    if form is None:
+        if len(forms) >= FORMS:
+            forms.clear()
+        form = forms[name] = form_of(x)
+    return form
+
+
+cdef bytes written_form(cnp.ndarray x):
+    """The address of the dtype, which the form holds, and what else is in it."""
+    cdef cnp.npy_intp words[2 + 2 * AXES]
+    cdef int k, axes = cnp.PyArray_NDIM(x)
+    words[0] = <cnp.npy_intp><PyObject *>cnp.PyArray_DESCR(x)
+    words[1] = cnp.PyArray_ISWRITEABLE(x)
+    for k in range(axes):
+        words[2 + 2 * k] = cnp.PyArray_DIM(x, k)
+        words[3 + 2 * k] = cnp.PyArray_STRIDE(x, k)
+    return PyBytes_FromStringAndSize(<char *>words, (2 + 2 * axes) * sizeof(cnp.npy_intp))
+
+
+# -- what NumPy is told ------------------------------------------------------------------------------------
+
+cdef object ERRORS = getattr(np._core.umath, "_extobj_contextvar", None)
+
+
+cdef object what_numpy_is_told():
+    """The object in which NumPy keeps what `np.errstate` says, another one after each change; or None."""
+    cdef PyObject *found = NULL
+    if ERRORS is None:
+        return None
+    PyContextVar_Get(ERRORS, NULL, &found)
+    if found == NULL:
+        return None
+    told = <object>found
+    Py_XDECREF(found)
+    return told
+
+
+cpdef bint same_function(object f, object g) except -1:
+    """Whether two functions are one: methods of ufuncs are made anew each time."""
+    return f is g or (
+        hasattr(f, "__self__")
+        and getattr(g, "__self__", None) is f.__self__
+        and getattr(f, "__name__", f) == getattr(g, "__name__", g)
+        and isinstance(f.__self__, np.ufunc)
+    )
