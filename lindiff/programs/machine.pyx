@@ -53,7 +53,7 @@ cdef enum:
     FAILED = -1
     DONE = -2
     AXES = 64
-    OPERANDS = 8     # of one prepared operation
+    OPERANDS = 256   # of one prepared operation
     LARGE = 1 << 20  # bytes of an arena of which no more than one is kept
 
 
@@ -311,7 +311,7 @@ cdef class Unit:
     Parameters
     ----------
     steps : list
-        Of (Prepared, cells, quiet) and `ByPython`.
+        Of (Prepared, cells, quiet), tuples, and `ByPython`.
     """
 
     cdef Step *steps
@@ -324,7 +324,7 @@ cdef class Unit:
         cdef Py_ssize_t i, n = 0
         cdef Prepared prepared
         for step in steps:
-            n += len(step[1]) if type(step) is tuple else 0
+            n += len(step[1]) if isinstance(step, tuple) else 0
         self.count = len(steps)
         self.steps = <Step *>PyMem_Calloc(self.count + 1, sizeof(Step))
         self.operands = <int *>PyMem_Calloc(n + 1, sizeof(int))
@@ -335,7 +335,7 @@ cdef class Unit:
         n = 0
         for i in range(self.count):
             step = steps[i]
-            if type(step) is tuple:
+            if isinstance(step, tuple):
                 prepared = step[0]
                 self.steps[i].run = prepared.run
                 self.steps[i].state = prepared.state
@@ -474,7 +474,6 @@ cdef class Stretch:
 
     Parameters
     ----------
-    unit : Unit
     fork : None, (function, Cell), or ByPython
         What decides how it goes on: a value that leaves, or whether the step raises.
     outcomes : list of (outcome, Stretch, place)
@@ -486,9 +485,13 @@ cdef class Stretch:
         The cells that hold objects at the end.
     confirmed : bool
         There is an end behind it that two runs have come to.
+
+    Attributes
+    ----------
+    unit : Unit
     """
 
-    cdef readonly Unit unit
+    cdef public Unit unit
     cdef readonly object fork
     cdef public list outcomes
     cdef list leaves
@@ -496,9 +499,8 @@ cdef class Stretch:
     cdef list objects
     cdef readonly bint confirmed
 
-    def __init__(self, unit, fork, leaves, unflatten, objects, bint confirmed):
+    def __init__(self, fork, leaves, unflatten, objects, bint confirmed):
         self.confirmed = confirmed
-        self.unit = unit
         self.fork = fork
         self.outcomes = []
         self.leaves = leaves

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.special
 
 import lindiff.kernels
 from lindiff.core import chain
@@ -20,7 +21,7 @@ from lindiff.programs.operands import Slot, slots_of
 from lindiff.programs.recorded import VIEWS, is_hashable, method
 from lindiff.programs.recording import Instruction
 
-__all__ = ["Part", "Room", "prepare"]
+__all__ = ["Between", "Part", "prepare"]
 
 # The operations that IEEE's standard fixes to the last bit, and those of truth values.
 _EXACT = {
@@ -39,6 +40,11 @@ _EXACT = {
     *(np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or, np.invert, np.isnan),
     *(np.isfinite, np.isinf, np.sign, np.maximum, np.minimum, np.conjugate, np.floor, np.ceil, np.trunc),
 }
+# Those of which the processor notes nothing.
+_SILENT = {
+    *(np.negative, np.positive, np.fabs, np.isnan, np.isfinite, np.isinf, np.conjugate),
+    *(np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or, np.invert),
+}
 # What reduces from its first number as NumPy does it.
 _REDUCING = {np.add, np.multiply, np.maximum, np.minimum}
 # Up to so many elements, constant indices are turned into places.
@@ -52,14 +58,14 @@ class Part(NamedTuple):
     offset: int
 
 
-class Room:
+class Between:
     """Memory that operations need between them, in bytes."""
 
     def __init__(self, size: int) -> None:
         self.size = size
 
 
-Operand = Any  # a Slot, a Part, a Room, or a constant array
+Operand = Any  # a Slot, a Part, a Between, or a constant array
 Steps = list[tuple[Any, list[Operand]]]
 Forms = list[Form]
 
@@ -115,7 +121,8 @@ def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> St
     ufunc: Any = step.function
     if ufunc.signature is not None:
         return _matmul(step, forms, []) if ufunc is np.matmul and not step.kwargs else None
-    if ufunc.__name__ not in vars(np) or vars(np)[ufunc.__name__] != ufunc:  # SciPy's may leave errors behind
+    raises = vars(np).get(ufunc.__name__) is not ufunc
+    if raises and vars(scipy.special).get(ufunc.__name__) is not ufunc:
         return None
     if ufunc.nout != 1 or len(step.args) != ufunc.nin or ufunc.nin > 2 or type(step.result) is not Slot:
         return None
@@ -159,7 +166,9 @@ def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> St
             operands.append(constant)
             layouts.append((constant.shape, constant.strides))
     letters = "".join(dtype.char for dtype in resolved)
-    made = prepared.elementwise(ufunc, letters, [*layouts, _layout(result)], ufunc in _EXACT)
+    forms_of_all = [*layouts, _layout(result)]
+    exact, tells = ufunc in _EXACT, ufunc not in _SILENT
+    made = prepared.elementwise(ufunc, letters, forms_of_all, exact, tells, raises)
     return None if made is None else [(made, [*operands, step.result])]
 
 
@@ -201,6 +210,18 @@ def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
         return None
     made = prepared.chain_product(letter, n, bool(conjugated), by_number)
     return None if made is None else [*before, (made, [g, partial, step.result])]
+
+
+def _quotient(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+    """The chain rule's quotient."""
+    operands = [*step.args, step.result]
+    if step.kwargs or len(operands) != 3 or any(type(x) is not Slot for x in operands):
+        return None
+    known = [forms[x] for x in operands]
+    if not _are_plain(*known) or len({form.dtype for form in known}) > 1 or not _is_by_rows(known[2]):
+        return None
+    made = prepared.chain_quotient(_dtype(known[0]).char, [_layout(form) for form in known])
+    return None if made is None else [(made, operands)]
 
 
 def _where(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
@@ -456,7 +477,10 @@ def _gemm2(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
         return None
     if any(type(x) is not Slot or len(forms[x].shape) != 2 for x in step.args):
         return None
-    return _matrix_product(step, forms, bool(first), bool(second))
+    made = _matrix_product(step, forms, bool(first), bool(second))
+    if made is not None:
+        made[0][0].hushed = True
+    return made
 
 
 def _matrix_product(step: Instruction, forms: Forms, first: bool, second: bool) -> Steps | None:
@@ -504,7 +528,7 @@ def _solve(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
     solve = prepared.of_square("getrs", letter, n, k)
     if factor is None or solve is None:
         return None
-    LU, piv = Room(n * n * size), Room(n * 4)
+    LU, piv = Between(n * n * size), Between(n * 4)
     copy_A = prepared.copy(size, [_layout(A), (A.shape, _by_rows(A.shape, size))])
     copy_B = prepared.copy(size, [_layout(B), _layout(X)])
     X_ = step.result
@@ -599,6 +623,7 @@ _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     **dict.fromkeys((np.max, method("max")), _reducing(np.maximum)),
     **dict.fromkeys((np.min, method("min")), _reducing(np.minimum)),
     chain.product: _product,
+    chain.quotient_of: _quotient,
     lindiff.kernels.gemm2: _gemm2,
     lindiff.kernels.potrf: _of_square("potrf"),
     lindiff.kernels.potrf_pullback: _of_square("potrf_pullback"),
