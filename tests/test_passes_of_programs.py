@@ -213,6 +213,26 @@ def test_results_that_are_used_further():
     assert not any(np.shares_memory(a, b) for i, a in enumerate(first) for b in first[:i])
 
 
+def test_large_results_have_memory_of_their_own():
+    def f(x):
+        y = x + 1
+        if y[0] > 1:
+            return y[5:], 0.0
+        z = y[::2] * 2
+        y += 1
+        return y, z
+
+    n = 1 << 14
+    inputs = [(np.full(n, 0.5),), (np.full(n, -0.5),)]
+    run = machine_of(tree_of(f, *inputs), 1, *PASSES)
+    kept = [(run([x * k]), f(x * k)) for (x,) in inputs for k in (1, 2, 3)]
+    for result, expected in kept:
+        for x, y in zip(result, expected, strict=True):
+            np.testing.assert_array_equal(x, y)
+        assert result[0].flags.owndata
+        assert result[0].flags.writeable
+
+
 def test_shapes_between_each_other():
     def f(x, y):
         for _ in range(3):

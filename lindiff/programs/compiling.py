@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from lindiff.programs.passes.dead import without_dead
 from lindiff.programs.passes.fused import fused
 from lindiff.programs.passes.repeated import without_repeats
 from lindiff.programs.passes.steps import Cells, Operation, Room, Step, touched
-from lindiff.programs.preparing import Between, Part, prepare
+from lindiff.programs.preparing import Between, Part, is_by_rows, prepare
 from lindiff.programs.recording import Instruction, Leaving
 from lindiff.programs.tree import Branch, Tree
 
@@ -37,15 +39,14 @@ def compiled(tree: Tree, arguments: int, passes: Sequence[Pass] = PASSES) -> Mac
         return None
     places, arena = compilation.finished(passes).places()
     layout = Layout(compilation.forms, places, compilation.constants, arena)
-    views: dict[int, list[tuple[int, int]]] = {i: [] for i in range(arguments)}
-    for cell, (root, offset) in enumerate(compilation.roots):
-        if root < arguments and cell != root:
-            views[root].append((cell, offset))
+    views = compilation.views()
     return Machine(layout, [(i, i, views[i]) for i in range(arguments)], start)
 
 
 # Bytes of constants that are compared, so that equal ones have one cell.
 _FEW = 64
+# Bytes from which on a result has memory of its own.
+_LARGE = 1 << 16
 
 
 class _Shared(Exception):
@@ -61,6 +62,8 @@ class _Compilation:
         self.roots: list[tuple[int, int]] = []
         self.sizes: dict[int, int] = {}  # of those that lie in the arena
         self.kept: set[int] = set()
+        self.leaves: set[int] = set()  # that are results
+        self.given: set[int] = set()  # to Python
         self.units: list[tuple[Stretch, list[Step]]] = []
         self.constants: list[tuple[int, Any]] = []
         self.known_constants: dict[Any, int] = {}
@@ -117,12 +120,14 @@ class _Compilation:
             for leaf in leaves:
                 if type(leaf) is Cell:
                     self.kept.add(self.roots[leaf][0])
+                    self.leaves.add(leaf)
             made = Stretch(None, leaves, branch.result.unflatten, self.objects, branch.confirmed)
             self.units.append((made, steps))
             return made
         if isinstance(fork, Leaving):
             decides: Any = (fork.function, Cell(cells[fork.slot]))
             self.kept.add(self.roots[cells[fork.slot]][0])
+            self.given.add(self.roots[cells[fork.slot]][0])
         else:
             decides = self.by_python(fork._replace(result=None), cells, [])
         made = Stretch(decides, [], None, self.objects, branch.confirmed)
@@ -140,9 +145,31 @@ class _Compilation:
         uses = self.uses_of(units)
         for root in before.roots() - uses.roots() - self.kept:
             self.sizes.pop(root, None)
-        for (stretch, _), steps in zip(self.units, units, strict=True):
+        results, views = self.large_results(), self.views()
+        for (stretch, _), steps, used in zip(self.units, units, uses.units, strict=True):
             stretch.unit = Unit(steps)
+            for root in sorted(results & set(chain(*used))):
+                results.remove(root)
+                del self.sizes[root]
+                self.objects.append(root)
+                stretch.fresh.append((root, views[root]))
         return Plan(self.roots, self.sizes, uses)
+
+    def large_results(self) -> set[int]:
+        """Results that have memory of their own: to copy them from the arena is as much work as a sum."""
+        return {
+            cell
+            for cell in self.leaves - self.given
+            if self.sizes.get(cell, 0) >= _LARGE and is_by_rows(self.forms[cell])
+        }
+
+    def views(self) -> dict[int, list[tuple[int, int]]]:
+        """The cells that lie in the memory of another one, and where."""
+        views: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for cell, (root, offset) in enumerate(self.roots):
+            if cell != root:
+                views[root].append((cell, offset))
+        return views
 
     def cells(self) -> Cells:
         return Cells(self.roots, self.owners, self.sizes, self.kept)
@@ -233,6 +260,7 @@ class _Compilation:
             if type(x) is not Slot:
                 return x
             self.kept.add(self.roots[cells[x]][0])  # Python may hold on to a view of it
+            self.given.add(self.roots[cells[x]][0])
             return Cell(cells[x])
 
         return ByPython(

@@ -43,6 +43,7 @@ class Unit:
 
 class Stretch:
     unit: Unit
+    fresh: list[tuple[int, list[tuple[int, int]]]]
     fork: Any
     outcomes: list[tuple[Any, Stretch, Any]]
     confirmed: bool

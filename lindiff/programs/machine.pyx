@@ -11,6 +11,7 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 
+from lindiff.kernels.memory cimport empty
 from lindiff.programs.prepared cimport Prepared, Run
 
 from typing import Any, NamedTuple
@@ -184,6 +185,19 @@ cdef class Memory:
         """What is in a cell, for Python."""
         x = self.objects[cell]
         return array_at(self.cells[cell], self.layout.forms[cell]) if x is None else x
+
+    cdef int renew(self, Py_ssize_t cell, list views) except -1:
+        """Let a cell, and those that lie in it, have an array of their own."""
+        cdef cnp.npy_intp dims[AXES]
+        cdef object form = self.layout.forms[cell]
+        cdef int k, axes = len(form[2])
+        for k in range(axes):
+            dims[k] = form[2][k]
+        self.objects[cell] = empty(axes, dims, (<cnp.dtype>form[1]).type_num)
+        self.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>self.objects[cell])
+        for view, offset in views:
+            self.cells[<Py_ssize_t>view] = self.cells[cell] + <Py_ssize_t>offset
+        return 0
 
     cdef int before_python(self) except -1:
         """Python's own operations say themselves what is not finite."""
@@ -438,6 +452,8 @@ cdef class Machine:
         memory.flags = 0
         feclearexcept(FE_NOTED)
         while True:
+            for result, lying in stretch.fresh:
+                memory.renew(result, lying)
             if stretch.unit.run(memory) == FAILED:
                 return MISSED
             if stretch.fork is None:
@@ -489,9 +505,12 @@ cdef class Stretch:
     Attributes
     ----------
     unit : Unit
+    fresh : list of (cell, views)
+        Results that have memory of their own from here on; ``views`` are (cell, offset) that lie in it.
     """
 
     cdef public Unit unit
+    cdef public list fresh
     cdef readonly object fork
     cdef public list outcomes
     cdef list leaves
@@ -502,6 +521,7 @@ cdef class Stretch:
     def __init__(self, fork, leaves, unflatten, objects, bint confirmed):
         self.confirmed = confirmed
         self.fork = fork
+        self.fresh = []
         self.outcomes = []
         self.leaves = leaves
         self.unflatten = unflatten
@@ -535,7 +555,9 @@ cdef class Stretch:
                 continue
             if leaf not in made:
                 x = memory.value(leaf)
-                if cnp.PyArray_CheckExact(x) and memory.holds(cnp.PyArray_BYTES(<cnp.ndarray>x)):
+                if cnp.PyArray_CheckExact(x) and (
+                        memory.objects[<Py_ssize_t>leaf] is None
+                        or memory.holds(cnp.PyArray_BYTES(<cnp.ndarray>x))):
                     x = cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
                 made[leaf] = x
             values.append(made[leaf])

@@ -21,7 +21,7 @@ from lindiff.programs.operands import Slot, slots_of
 from lindiff.programs.recorded import VIEWS, is_hashable, method
 from lindiff.programs.recording import Instruction
 
-__all__ = ["Between", "Part", "prepare"]
+__all__ = ["Between", "Part", "is_by_rows", "prepare"]
 
 # The operations that IEEE's standard fixes to the last bit, and those of truth values.
 _EXACT = {
@@ -93,7 +93,7 @@ def _layout(form: Form) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return form.shape, form.strides or ()
 
 
-def _is_by_rows(form: Form) -> bool:
+def is_by_rows(form: Form) -> bool:
     return form.strides is None or form.strides == _by_rows(form.shape, _dtype(form).itemsize)
 
 
@@ -185,12 +185,12 @@ def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
     if type(g) is not Slot or type(step.result) is not Slot or step.kwargs:
         return None
     of, result = forms[g], forms[step.result]
-    if not _are_plain(of, result) or of.dtype != result.dtype or not _is_by_rows(result):
+    if not _are_plain(of, result) or of.dtype != result.dtype or not is_by_rows(result):
         return None
     if of.shape != result.shape or 0 in of.shape:
         return None
     before: Steps = []
-    if not _is_by_rows(of):
+    if not is_by_rows(of):
         before = [(prepared.copy(_dtype(of).itemsize, [_layout(of), _layout(result)]), [g, step.result])]
         g = step.result
     letter, n = _dtype(of).char, int(np.prod(of.shape))
@@ -199,7 +199,7 @@ def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
         by_number = True
     elif type(partial) is Slot:
         other = forms[partial]
-        if other.dtype != of.dtype or not _is_by_rows(other):
+        if other.dtype != of.dtype or not is_by_rows(other):
             return None
         by_number = other.shape == () != of.shape
         if not by_number and other.shape != of.shape:
@@ -218,7 +218,7 @@ def _quotient(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
     if step.kwargs or len(operands) != 3 or any(type(x) is not Slot for x in operands):
         return None
     known = [forms[x] for x in operands]
-    if not _are_plain(*known) or len({form.dtype for form in known}) > 1 or not _is_by_rows(known[2]):
+    if not _are_plain(*known) or len({form.dtype for form in known}) > 1 or not is_by_rows(known[2]):
         return None
     made = prepared.chain_quotient(_dtype(known[0]).char, [_layout(form) for form in known])
     return None if made is None else [(made, operands)]
@@ -264,11 +264,7 @@ def _reduction(ufunc: np.ufunc, default: Any, step: Instruction, forms: Forms) -
     if options or len(step.args) > 2 or type(x) is not Slot or type(step.result) is not Slot:
         return None
     of, result = forms[x], forms[step.result]
-    if (
-        not _are_plain(of, result)
-        or of.dtype != result.dtype
-        or not (_is_by_rows(of) and _is_by_rows(result))
-    ):
+    if not _are_plain(of, result) or of.dtype != result.dtype or not (is_by_rows(of) and is_by_rows(result)):
         return None
     axes = len(of.shape)
     if isinstance(axis, tuple) and len(axis) == 1:
@@ -313,7 +309,7 @@ def _view(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Ste
     if any(isinstance(option, str) for option in step.args[1:]):
         return None
     of, result = forms[x], forms[step.result]
-    if not _is_by_rows(result) or np.prod(of.shape) != np.prod(result.shape) or step.function in _NO_COPIES:
+    if not is_by_rows(result) or np.prod(of.shape) != np.prod(result.shape) or step.function in _NO_COPIES:
         return None
     size = _dtype(of).itemsize
     made = prepared.copy(size, [_layout(of), (of.shape, _by_rows(of.shape, size))])
@@ -378,7 +374,7 @@ def _gathered(step: Instruction, forms: Forms) -> Steps | None:
     x, index = step.args
     of, result = forms[x], forms[step.result]
     at = _places(of, index)
-    if at is None or not _are_plain(of) or not _is_by_rows(result) or at.shape != result.shape:
+    if at is None or not _are_plain(of) or not is_by_rows(result) or at.shape != result.shape:
         return None
     return [(prepared.places(_dtype(of).itemsize, at.ravel().tolist(), True, 0), [x, step.result])]
 
@@ -400,7 +396,7 @@ def _scattered(
         or (form.shape != at.shape and form.shape != ())
     ):
         return None
-    if not _is_by_rows(form) and len(form.shape) != 1:
+    if not is_by_rows(form) and len(form.shape) != 1:
         return None
     step_of_item = 0 if form.shape == () else form.strides[-1] if form.strides else 0
     number = _dtype(of).num if adding else -1
@@ -489,7 +485,7 @@ def _matrix_product(step: Instruction, forms: Forms, first: bool, second: bool) 
     operands: list[Operand] = []
     layouts = []
     result = forms[step.result]
-    if not _are_plain(result) or not _is_by_rows(result):
+    if not _are_plain(result) or not is_by_rows(result):
         return None
     for x in step.args:
         if type(x) is Slot:
@@ -520,7 +516,7 @@ def _solve(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
     A, B, X = (forms[x] for x in (*step.args, step.result))
     if not _are_plain(A, B, X) or len(A.shape) != 2 or not (A.dtype == B.dtype == X.dtype):
         return None
-    if len(B.shape) > 2 or B.shape != X.shape or not _is_by_rows(X) or A.strides is None or B.strides is None:
+    if len(B.shape) > 2 or B.shape != X.shape or not is_by_rows(X) or A.strides is None or B.strides is None:
         return None
     n, k = A.shape[0], 1 if len(B.shape) == 1 else B.shape[1]
     letter, size = _dtype(A).char, _dtype(A).itemsize
@@ -558,7 +554,7 @@ def _of_square(name: str) -> Callable[[Instruction, Forms, Any], Steps | None]:
         if not all(_are_plain(forms[x]) for x in operands) or len(A.shape) != 2:
             return None
         before: Steps = []
-        if name in _OVERWRITING and not _is_by_rows(forms[operands[_OVERWRITING[name]]]):
+        if name in _OVERWRITING and not is_by_rows(forms[operands[_OVERWRITING[name]]]):
             i = _OVERWRITING[name]
             of, to = forms[operands[i]], forms[results[0]]
             if of.shape != to.shape or of.dtype != to.dtype:
@@ -567,7 +563,7 @@ def _of_square(name: str) -> Callable[[Instruction, Forms, Any], Steps | None]:
                 (prepared.copy(_dtype(of).itemsize, [_layout(of), _layout(to)]), [operands[i], results[0]])
             ]
             operands[i] = results[0]
-        if not all(_is_by_rows(forms[x]) for x in operands):
+        if not all(is_by_rows(forms[x]) for x in operands):
             return None
         others = [forms[x] for x in operands if _dtype(forms[x]).kind == "f"]
         if any(form.dtype != A.dtype or len(form.shape) != 2 for form in others):

@@ -15,7 +15,7 @@ __all__ = ["BLOCK", "FEWEST", "fused"]
 
 # Elements of a block, and those from which on operations are joined.
 BLOCK = 1024
-FEWEST = 4096
+FEWEST = 3072
 
 # Steps that are put off until a group is done, at the most: each is looked at again for the next group.
 _PUT_OFF = 128
