@@ -43,7 +43,8 @@ def fused(
     -----
     The first operation that may be joined opens a group.  Those behind it join where they go through as many
     elements and meet none that is put off; what depends on the group is put off until it is done, all else is
-    done before.  What only the group uses takes no more memory than a block.
+    done before.  What only the group uses takes no more memory than a block.  An operation does not go ahead
+    of what is put off if its result had to wait in memory then.
     """
     if not any(_may_join(step, fewest) for step in steps):
         return steps
@@ -58,7 +59,7 @@ def fused(
         if not isinstance(step, Operation) or not _may_join(step, fewest) or not group.join(step):
             done.append(step)
             continue
-        put_off = _gather(group, pending, done, fewest)
+        group, put_off = _gather(group, pending, done, fewest, users)
         done.append(group.members[0] if len(group.members) == 1 else group.joined(users, room, block))
         pending.extendleft(reversed(put_off))
     return done
@@ -68,9 +69,12 @@ def _may_join(step: Step, fewest: int) -> bool:
     return isinstance(step, Operation) and step.prepared.n >= fewest
 
 
-def _gather(group: _Group, pending: deque[Step], done: list[Step], fewest: int) -> list[Step]:
-    """Let what follows join a group, or be done before it; the steps that are put off."""
+def _gather(
+    group: _Group, pending: deque[Step], done: list[Step], fewest: int, users: Counter[int]
+) -> tuple[_Group, list[Step]]:
+    """Let what follows join a group, or be done before it; the group, and the steps that are put off."""
     put_off: list[Step] = []
+    ahead: list[Step] = []  # what is put off, and what joins after the first of that
     behind = Touched()
     while pending and len(put_off) < _PUT_OFF:
         step = pending.popleft()
@@ -78,13 +82,44 @@ def _gather(group: _Group, pending: deque[Step], done: list[Step], fewest: int) 
         free = not touches.meets(behind)
         if isinstance(step, Operation) and _may_join(step, fewest):
             if free and group.join(step):
+                if put_off:
+                    ahead.append(step)
                 continue
         elif free and not touches.meets(group.touches):
             done.append(step)
             continue
         put_off.append(step)
+        ahead.append(step)
         behind.add(touches)
-    return put_off
+    return _without_waiting(group, ahead, {id(step) for step in put_off}, users)
+
+
+def _without_waiting(
+    group: _Group, ahead: list[Step], put_off: set[int], users: Counter[int]
+) -> tuple[_Group, list[Step]]:
+    """Put those off, too, that have gone ahead and whose results wait in memory then."""
+    cells = group.cells
+    members = group.members
+    while len(ahead) > len(put_off):
+        between = group.between(users)
+        first = {root: id(member) for member in reversed(members) for root in touched(member, cells).all}
+        behind = Touched()
+        leaving = set()
+        for step in ahead:
+            touches = touched(step, cells)
+            new = {root for root in touches.writes if first.get(root) == id(step)}
+            waits = id(step) not in put_off and not (new <= between | cells.needed)
+            if waits or id(step) in put_off or touches.meets(behind):
+                behind.add(touches)
+                leaving.add(id(step))
+        if leaving == put_off:
+            break
+        put_off = leaving
+        members = [member for member in members if id(member) not in put_off]
+        group = _Group(cells)
+        for member in members:
+            group.join(member)
+    return group, [step for step in ahead if id(step) in put_off]
 
 
 class _Group:
@@ -128,7 +163,7 @@ class _Group:
 
     def joined(self, users: Counter[int], room: Room, block: int) -> Operation:
         """One operation that does all; ``users`` are the steps that use a root."""
-        between = self._between(users)
+        between = self.between(users)
         places, size = _places(self.members, self.cells, between, block)
         operands: dict[int, int] = {}
         if size:
@@ -147,7 +182,7 @@ class _Group:
         quiet = all(member.quiet for member in self.members)
         return Operation(prepared.group(n, block, members), list(operands), quiet)
 
-    def _between(self, users: Counter[int]) -> set[int]:
+    def between(self, users: Counter[int]) -> set[int]:
         """The roots that nobody else uses, and of which all is written before any of it is read."""
         own: Counter[int] = Counter()
         read_first: set[int] = set()
