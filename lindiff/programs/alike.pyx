@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from lindiff.programs.operands import Slot
-from lindiff.programs.preparing import Part, Room, prepare
+from lindiff.programs.preparing import Between, Part, prepare
 
 cnp.import_array()
 
@@ -197,8 +197,8 @@ cdef object operand(object x, Description step, dict rooms):
         return step.slots[<Py_ssize_t>x]
     if type(x) is tuple:
         return Part(step.slots[<Py_ssize_t>x[0]], x[1])
-    if type(x) is Room:
+    if type(x) is Between:
         if x not in rooms:
-            rooms[x] = Room(x.size)
+            rooms[x] = Between(x.size)
         return rooms[x]
     return x

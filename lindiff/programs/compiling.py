@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import gc
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,11 @@ from lindiff.programs.alike import Preparations
 from lindiff.programs.machine import Back, ByPython, Cell, Form, Layout, Machine, Stretch, Unit
 from lindiff.programs.memory import Plan, Uses
 from lindiff.programs.operands import Slot, replaced, slots_of
-from lindiff.programs.preparing import Part, Room
+from lindiff.programs.passes.dead import without_dead
+from lindiff.programs.passes.fused import fused
+from lindiff.programs.passes.repeated import without_repeats
+from lindiff.programs.passes.steps import Cells, Operation, Room, Step, touched
+from lindiff.programs.preparing import Between, Part, is_by_rows
 from lindiff.programs.recording import Instruction, Leaving
 from lindiff.programs.tree import Branch, Tree
 
@@ -34,7 +40,11 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def compiled(tree: Tree, arguments: int) -> Machine | None:
+Pass = Callable[[list[Step], Cells, Room], list[Step]]
+PASSES: tuple[Pass, ...] = (without_repeats, without_dead, fused)
+
+
+def compiled(tree: Tree, arguments: int, passes: Sequence[Pass] = PASSES) -> Machine | None:
     """The machine of a tree of runs whose first slots hold the arguments.
 
     None where results share memory with each other or with arguments, which a machine does not repeat.
@@ -45,13 +55,16 @@ def compiled(tree: Tree, arguments: int) -> Machine | None:
             start = compilation.stretches(tree, list(range(arguments)))
     except _Shared:
         return None
-    places, arena = Plan(compilation.roots, compilation.sizes, compilation.uses).places()
+    places, arena = compilation.finished(passes).places()
     layout = Layout(compilation.forms, places, compilation.constants, arena)
-    views: dict[int, list[tuple[int, int]]] = {i: [] for i in range(arguments)}
-    for cell, (root, offset) in enumerate(compilation.roots):
-        if root < arguments and cell != root:
-            views[root].append((cell, offset))
+    views = compilation.views()
     return Machine(layout, [(i, i, views[i]) for i in range(arguments)], start)
+
+
+# Bytes of constants that are compared, so that equal ones have one cell.
+_FEW = 64
+# Bytes from which on a result has memory of its own.
+_LARGE = 1 << 16
 
 
 class _Shared(Exception):
@@ -66,16 +79,21 @@ class _Compilation:
         self.forms: list[Form] = []
         self.roots: list[tuple[int, int]] = []
         self.sizes: dict[int, int] = {}  # of those that lie in the arena
-        self.uses = Uses()
+        self.kept: set[int] = set()
+        self.leaves: set[int] = set()  # that are results
+        self.given: set[int] = set()  # to Python
+        self.units: list[tuple[Stretch, list[Step]]] = []
         self.constants: list[tuple[int, Any]] = []
+        self.known_constants: dict[Any, int] = {}
         self.objects: list[int] = []
         self.made: set[int] = set()  # the same
-        self.rooms: dict[Room, int] = {}
         self.prepare = Preparations()
+        self.owners: dict[int, int] = {}  # of those that are views: in whose memory
+        self.rooms: dict[Between, int] = {}
         for i in range(arguments):
             form = tree.root.forms[i]
             self.cell(form, in_arena=form.strides is None)
-            self.uses.keep(i)
+            self.kept.add(i)
 
     def cell(self, form: Form, in_arena: bool) -> Cell:
         cell = Cell(len(self.forms))
@@ -110,8 +128,7 @@ class _Compilation:
 
     def stretch(self, branch: Branch, cells: list[int]) -> Stretch:
         """What is done up to a fork, or the end; ``cells`` are those of the slots so far."""
-        steps: list[Any] = []
-        self.uses.start_unit()
+        steps: list[Step] = []
         for step in branch.steps:
             self.step(step, branch, cells, steps)
         fork = branch.fork
@@ -121,16 +138,75 @@ class _Compilation:
             self.refuse_shared(branch)
             for leaf in leaves:
                 if type(leaf) is Cell:
-                    self.uses.keep(self.roots[leaf][0])
-            return Stretch(Unit(steps), None, leaves, branch.result.unflatten, self.objects, branch.confirmed)
+                    self.kept.add(self.roots[leaf][0])
+                    self.leaves.add(leaf)
+            made = Stretch(None, leaves, branch.result.unflatten, self.objects, branch.confirmed)
+            self.units.append((made, steps))
+            return made
         if isinstance(fork, Leaving):
             decides: Any = (fork.function, Cell(cells[fork.slot]))
-            self.uses.keep(self.roots[cells[fork.slot]][0])
+            self.kept.add(self.roots[cells[fork.slot]][0])
+            self.given.add(self.roots[cells[fork.slot]][0])
         else:
             decides = self.by_python(fork._replace(result=None), cells, [])
-        return Stretch(Unit(steps), decides, [], None, self.objects, branch.confirmed)
+        made = Stretch(decides, [], None, self.objects, branch.confirmed)
+        self.units.append((made, steps))
+        return made
 
-    def step(self, step: Instruction, branch: Branch, cells: list[int], steps: list[Any]) -> None:
+    def finished(self, passes: Sequence[Pass]) -> Plan:
+        """Let all units have their steps; where their memory lies."""
+        units = [steps for _, steps in self.units]
+        before = self.uses_of(units)
+        cells = self.cells()
+        cells.needed = before.shared()
+        for change in passes:
+            units = [change(steps, cells, self.room) for steps in units]
+        uses = self.uses_of(units)
+        for root in before.roots() - uses.roots() - self.kept:
+            self.sizes.pop(root, None)
+        results, views = self.large_results(), self.views()
+        for (stretch, _), steps, used in zip(self.units, units, uses.units, strict=True):
+            stretch.unit = Unit(steps)
+            for root in sorted(results & set(chain(*used))):
+                results.remove(root)
+                del self.sizes[root]
+                self.objects.append(root)
+                stretch.fresh.append((root, views[root]))
+        return Plan(self.roots, self.sizes, uses)
+
+    def large_results(self) -> set[int]:
+        """Results that have memory of their own: to copy them from the arena is as much work as a sum."""
+        return {
+            cell
+            for cell in self.leaves - self.given
+            if self.sizes.get(cell, 0) >= _LARGE and is_by_rows(self.forms[cell])
+        }
+
+    def views(self) -> dict[int, list[tuple[int, int]]]:
+        """The cells that lie in the memory of another one, and where."""
+        views: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for cell, (root, offset) in enumerate(self.roots):
+            if cell != root:
+                views[root].append((cell, offset))
+        return views
+
+    def cells(self) -> Cells:
+        return Cells(self.roots, self.owners, self.sizes, self.kept)
+
+    def uses_of(self, units: list[list[Step]]) -> Uses:
+        cells = self.cells()
+        uses = Uses(self.kept)
+        for steps in units:
+            uses.start_unit()
+            for step in steps:
+                uses.add_step(touched(step, cells).all)
+        return uses
+
+    def room(self, size: int) -> Cell:
+        """Memory that operations need between them."""
+        return self.cell(Form(np.ndarray, np.dtype(np.uint8), (size,), (1,), True), in_arena=True)
+
+    def step(self, step: Instruction, branch: Branch, cells: list[int], steps: list[Step]) -> None:
         operations = self.prepare(step, branch.forms, branch.roots)
         if operations is None or not self.have_addresses(step, operations, branch, cells):
             new = self.results(step.result, branch, cells)
@@ -148,8 +224,7 @@ class _Compilation:
                 cells.append(self.view(of, before + offset, form))
         for prepared, operands in operations:
             numbers = [cells[x] if type(x) is Slot else self.operand(x, cells) for x in operands]
-            steps.append((prepared, numbers, step.quiet))
-            self.uses.add_step([self.roots[cell][0] for cell in numbers])
+            steps.append(Operation(prepared, numbers, step.quiet or prepared.hushed))
 
     def have_addresses(self, step: Instruction, operations: Any, branch: Branch, cells: list[int]) -> bool:
         """Whether the memory of views that a step gives, and of parts that it takes, is known already."""
@@ -173,14 +248,16 @@ class _Compilation:
         if type(x) is Part:
             root, before = self.roots[cells[x.slot]]
             return self.view(root, before + x.offset, self.forms[cells[x.slot]])
-        if type(x) is Room:
+        if type(x) is Between:
             if x not in self.rooms:
-                room = Form(np.ndarray, np.dtype(np.uint8), (x.size,), (1,), True)
-                self.rooms[x] = self.cell(room, in_arena=True)
+                self.rooms[x] = self.room(x.size)
             return self.rooms[x]
-        cell = self.cell(Form(np.ndarray, x.dtype, x.shape, x.strides, True), in_arena=False)
-        self.constants.append((cell, x))
-        return cell
+        key = x.dtype.str, x.shape, x.strides, x.tobytes() if x.nbytes <= _FEW else id(x)
+        if key not in self.known_constants:
+            cell = self.cell(Form(np.ndarray, x.dtype, x.shape, x.strides, True), in_arena=False)
+            self.constants.append((cell, x))
+            self.known_constants[key] = cell
+        return self.known_constants[key]
 
     def results(self, result: Any, branch: Branch, cells: list[int]) -> list[Cell]:
         """Cells for what Python gives: arrays stay objects, numbers lie in the arena."""
@@ -191,10 +268,13 @@ class _Compilation:
             form = branch.forms[slot]
             number = form.strides is None and form.dtype is not None
             cell = self.cell(form, in_arena=number)
-            self.uses.keep(cell)
+            self.kept.add(cell)
             if not number:
                 self.objects.append(cell)
                 self.made.add(cell)
+            root = branch.roots[slot][0]
+            if root != slot:
+                self.owners[cell] = self.cells().owner(cells[root])
             cells.append(cell)
             new.append(cell)
         return new
@@ -203,7 +283,8 @@ class _Compilation:
         def cell(x: Any) -> Any:
             if type(x) is not Slot:
                 return x
-            self.uses.keep(self.roots[cells[x]][0])  # Python may hold on to a view of it
+            self.kept.add(self.roots[cells[x]][0])  # Python may hold on to a view of it
+            self.given.add(self.roots[cells[x]][0])
             return Cell(cells[x])
 
         return ByPython(

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,16 +39,16 @@ class Layout:
     ) -> None: ...
 
 class Unit:
-    def __init__(self, steps: list[tuple[Prepared, list[int], bool] | ByPython]) -> None: ...
+    def __init__(self, steps: Sequence[tuple[Prepared, list[int], bool] | ByPython]) -> None: ...
 
 class Stretch:
     unit: Unit
+    fresh: list[tuple[int, list[tuple[int, int]]]]
     fork: Any
     outcomes: list[tuple[Any, Stretch, Any]]
     confirmed: bool
     def __init__(
         self,
-        unit: Unit,
         fork: Any,
         leaves: list[Any],
         unflatten: Callable[[list[Any]], Any] | None,

@@ -12,6 +12,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 
+from lindiff.kernels.memory cimport empty
 from lindiff.programs.prepared cimport Prepared, Run
 
 from typing import Any, NamedTuple
@@ -54,7 +55,7 @@ cdef enum:
     FAILED = -1
     DONE = -2
     AXES = 64
-    OPERANDS = 8     # of one prepared operation
+    OPERANDS = 256   # of one prepared operation
     LARGE = 1 << 20  # bytes of an arena of which no more than one is kept
 
 
@@ -173,9 +174,23 @@ cdef class Memory:
     cdef object own(self, Py_ssize_t cell):
         """The same, in memory that is not the arena's."""
         x = self.value(cell)
-        if cnp.PyArray_CheckExact(x) and self.holds(cnp.PyArray_BYTES(<cnp.ndarray>x)):
+        if cnp.PyArray_CheckExact(x) and (
+                self.objects[cell] is None or self.holds(cnp.PyArray_BYTES(<cnp.ndarray>x))):
             return cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
         return x
+
+    cdef int renew(self, Py_ssize_t cell, list views) except -1:
+        """Let a cell, and those that lie in it, have an array of their own."""
+        cdef cnp.npy_intp dims[AXES]
+        cdef object form = self.layout.forms[cell]
+        cdef int k, axes = len(form[2])
+        for k in range(axes):
+            dims[k] = form[2][k]
+        self.objects[cell] = empty(axes, dims, (<cnp.dtype>form[1]).type_num)
+        self.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>self.objects[cell])
+        for view, offset in views:
+            self.cells[<Py_ssize_t>view] = self.cells[cell] + <Py_ssize_t>offset
+        return 0
 
     cdef int before_python(self) except -1:
         """Python's own operations say themselves what is not finite."""
@@ -303,7 +318,7 @@ cdef class Unit:
     Parameters
     ----------
     steps : list
-        Of (Prepared, cells, quiet) and `ByPython`.
+        Of (Prepared, cells, quiet), tuples, and `ByPython`.
     """
 
     cdef Step *steps
@@ -316,7 +331,7 @@ cdef class Unit:
         cdef Py_ssize_t i, n = 0
         cdef Prepared prepared
         for step in steps:
-            n += len(step[1]) if type(step) is tuple else 0
+            n += len(step[1]) if isinstance(step, tuple) else 0
         self.count = len(steps)
         self.steps = <Step *>PyMem_Calloc(self.count + 1, sizeof(Step))
         self.operands = <int *>PyMem_Calloc(n + 1, sizeof(int))
@@ -327,7 +342,7 @@ cdef class Unit:
         n = 0
         for i in range(self.count):
             step = steps[i]
-            if type(step) is tuple:
+            if isinstance(step, tuple):
                 prepared = step[0]
                 self.steps[i].run = prepared.run
                 self.steps[i].state = prepared.state
@@ -444,6 +459,8 @@ cdef class Machine:
         """Carry the steps out; the stretch with the result, None where no two runs have gone that way."""
         cdef Stretch stretch = self.start
         while True:
+            for result, lying in stretch.fresh:
+                memory.renew(result, lying)
             if stretch.unit.run(memory) == FAILED:
                 return None
             memory.before_python()
@@ -653,7 +670,6 @@ cdef class Stretch:
 
     Parameters
     ----------
-    unit : Unit
     fork : None, (function, Cell), or ByPython
         What decides how it goes on: a value that leaves, or whether the step raises.
     outcomes : list of (outcome, Stretch, place)
@@ -665,9 +681,16 @@ cdef class Stretch:
         The cells that hold objects at the end.
     confirmed : bool
         There is an end behind it that two runs have come to.
+
+    Attributes
+    ----------
+    unit : Unit
+    fresh : list of (cell, views)
+        Results that have memory of their own from here on; ``views`` are (cell, offset) that lie in it.
     """
 
-    cdef readonly Unit unit
+    cdef public Unit unit
+    cdef public list fresh
     cdef readonly object fork
     cdef public list outcomes
     cdef list leaves
@@ -677,10 +700,10 @@ cdef class Stretch:
     cdef list given    # how the leaves are found; None before the first run
     cdef object nest   # of the result, as `nest_of` has it
 
-    def __init__(self, unit, fork, leaves, unflatten, objects, bint confirmed):
+    def __init__(self, fork, leaves, unflatten, objects, bint confirmed):
         self.confirmed = confirmed
-        self.unit = unit
         self.fork = fork
+        self.fresh = []
         self.outcomes = []
         self.leaves = leaves
         self.unflatten = unflatten

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 __all__ = ["Plan", "Uses"]
 
@@ -11,22 +12,35 @@ _ALIGNED = 64
 
 
 class Uses:
-    """In which steps of which units memory is used, named by the cell that all of it belongs to."""
+    """In which steps of which units memory is used, named by the cell that all of it belongs to.
 
-    def __init__(self) -> None:
+    ``kept`` is needed to the end: by Python, as a result, to decide on the way.
+    """
+
+    def __init__(self, kept: set[int]) -> None:
         self.units: list[list[list[int]]] = []
-        self.kept: set[int] = set()
+        self.kept = kept
 
     def start_unit(self) -> None:
         self.units.append([])
 
-    def add_step(self, roots: list[int]) -> None:
-        """A prepared operation of the unit at hand."""
-        self.units[-1].append(roots)
+    def add_step(self, roots: Iterable[int]) -> None:
+        """A step of the unit at hand."""
+        self.units[-1].append(sorted(roots))
 
-    def keep(self, root: int) -> None:
-        """It is needed to the end: by Python, as a result, to decide on the way."""
-        self.kept.add(root)
+    def roots(self) -> set[int]:
+        """All that is used."""
+        return {root for unit in self.units for step in unit for root in step}
+
+    def shared(self) -> set[int]:
+        """What is needed outside of one unit."""
+        seen: dict[int, int] = {}
+        several = set(self.kept)
+        for k, unit in enumerate(self.units):
+            for root in {root for step in unit for root in step}:
+                if seen.setdefault(root, k) != k:
+                    several.add(root)
+        return several
 
 
 class Plan:
@@ -53,22 +67,13 @@ class Plan:
 
     def places(self) -> tuple[list[int | None], int]:
         """The place of each cell, None where it does not lie in the arena; and how many bytes that has."""
-        shared = self._uses.kept | self._in_several_units()
+        shared = self._uses.shared()
         for unit in self._uses.units:
             self._place_unit(unit, shared)
         for root in self._sizes:
             self._take(root, [])
         places = [self._taken[root] + offset if root in self._taken else None for root, offset in self._roots]
         return places, self._end
-
-    def _in_several_units(self) -> set[int]:
-        seen: dict[int, int] = {}
-        several = set()
-        for k, unit in enumerate(self._uses.units):
-            for root in {root for step in unit for root in step}:
-                if seen.setdefault(root, k) != k:
-                    several.add(root)
-        return several
 
     def _place_unit(self, unit: list[list[int]], shared: set[int]) -> None:
         free: dict[int, list[int]] = defaultdict(list)

@@ -7,9 +7,11 @@ the operation cannot be carried out so with these numbers: a matrix is singular,
 
 cimport numpy as cnp
 
+from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
 from libc.math cimport pow
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
@@ -25,24 +27,64 @@ import numpy as np
 
 cnp.import_array()
 
+cdef extern from "fenv.h":
+    int feclearexcept(int) nogil
+    int feraiseexcept(int) nogil
+    int fetestexcept(int) nogil
+    int FE_DIVBYZERO
+    int FE_OVERFLOW
+    int FE_UNDERFLOW
+    int FE_INVALID
+
+cdef int FE_NOTED = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID
+
 # Numbers that loops take here.
 cdef str KINDS = "?bBhHiIlLqQfdFD"
 
 
 cdef class Prepared:
-    """An operation with its operands' forms."""
+    """An operation with its operands' forms.
+
+    Attributes
+    ----------
+    reads, writes : int
+        The bits of the operands whose memory it reads, and of those that it writes: all of what such an
+        operand is, where it does not read that as well.
+    n : int
+        How many elements it goes through, one step apart in each operand; 0 where that is not all that it
+        does.
+    fails : bool
+        It may not be carried out with some numbers.
+    tells : bool
+        The processor may note that numbers are not finite.
+    hushed : bool
+        NumPy says nothing of that.
+    exact : bool
+        Its result may be written over an operand.
+    """
 
     def __dealloc__(self):
         PyMem_Free(self.state)
 
+    def step(self, int operand):
+        """The bytes from one element of an operand to the next."""
+        return self.steps[operand]
 
-cdef Prepared prepared(Run run, const void *state, size_t size):
+    def key(self):
+        """What is the same for operations that are."""
+        return <size_t>self.run, (<char *>self.state)[:self.size]
+
+
+cdef Prepared prepared(Run run, const void *state, size_t size, int reads, int writes, bint fails=False):
     cdef Prepared made = Prepared.__new__(Prepared)
     made.run = run
+    made.size = size
     made.state = PyMem_Calloc(1, size)
     if made.state == NULL:
         raise MemoryError()
     memcpy(made.state, state, size)
+    made.reads, made.writes, made.fails = reads, writes, fails
+    made.tells = True
     return made
 
 
@@ -55,15 +97,32 @@ cdef struct Vectors:
     cnp.npy_intp steps[3]
 
 
-cdef int run_vectors(const void *state, char **x) noexcept nogil:
+cdef void along_vectors(const void *state, char **x, cnp.npy_intp n) noexcept nogil:
     cdef const Vectors *s = <const Vectors *>state
     cdef char *args[3]
-    cdef cnp.npy_intp n = s.n
-    args[0] = x[0]
+    args[0] = x[0]  # anew: loops of SciPy change these
     args[1] = x[1]
     args[2] = x[2]
     s.function(args, &n, s.steps, s.data)
+
+
+cdef int run_vectors(const void *state, char **x) noexcept nogil:
+    along_vectors(state, x, (<const Vectors *>state).n)
     return 0
+
+
+cdef int run_raising(const void *state, char **x) noexcept nogil:
+    along_vectors(state, x, (<const Vectors *>state).n)
+    return left_error()
+
+
+cdef int left_error() noexcept nogil:
+    """Whether a loop of SciPy's has raised, as its ``errstate`` may tell it to; the function then does so."""
+    with gil:
+        if PyErr_Occurred() == NULL:
+            return 0
+        PyErr_Clear()
+        return 1
 
 
 cdef struct Nested:
@@ -113,6 +172,8 @@ cdef bint fill_nest(Nest *nest, list forms) except -1:
 
 cdef Prepared by_loop(Function function, void *data, const Nest *nest, int count):
     """A loop over a nest of joined axes: one call of it where that is enough."""
+    cdef Prepared made
+    cdef int reads = (1 << count) - 1
     cdef Nested nested
     cdef Vectors vectors
     cdef int i
@@ -122,17 +183,22 @@ cdef Prepared by_loop(Function function, void *data, const Nest *nest, int count
         nested.count = count
         nested.loop.function = function
         nested.loop.data = data
-        return prepared(run_nested, &nested, sizeof(nested))
+        return prepared(run_nested, &nested, sizeof(nested), reads, 1 << count)
     memset(&vectors, 0, sizeof(vectors))
     vectors.function = function
     vectors.data = data
     vectors.n = nest.shape[0] if nest.axes else 1
     for i in range(count + 1):
         vectors.steps[i] = nest.strides[i][0] if nest.axes else 0
-    return prepared(run_vectors, &vectors, sizeof(vectors))
+    made = prepared(run_vectors, &vectors, sizeof(vectors), reads, 1 << count)
+    made.along = along_vectors
+    made.n = vectors.n
+    for i in range(count + 1):
+        made.steps[i] = vectors.steps[i]
+    return made
 
 
-def elementwise(function, str letters, list forms, bint exact):
+def elementwise(function, str letters, list forms, bint exact, bint tells=True, bint raises=False):
     """A ufunc of one or two operands.
 
     Parameters
@@ -144,12 +210,17 @@ def elementwise(function, str letters, list forms, bint exact):
         Of operands and result.
     exact : bool
         The operation is one of those that IEEE fixes.
+    tells : bool
+        The processor may note that numbers are not finite.
+    raises : bool
+        The loop may leave an error behind.
 
     Returns
     -------
     Prepared or None
     """
     cdef UFunc *ufunc = <UFunc *><PyObject *>function
+    cdef Prepared made
     cdef Nest nest, joined
     cdef int i, last, count = len(forms) - 1, at = loop_of(function, letters)
     cdef Py_ssize_t size = np.dtype(letters[count]).itemsize
@@ -168,7 +239,11 @@ def elementwise(function, str letters, list forms, bint exact):
         for i in range(count + 1):
             if last == 0 and joined.strides[i][0] < 0:
                 return None
-    return by_loop(ufunc.functions[at], ufunc.data[at], &joined, count)
+    made = by_loop(ufunc.functions[at], ufunc.data[at], &joined, count)
+    made.exact, made.tells, made.raises = exact, tells, raises
+    if raises:
+        made.run = run_raising
+    return made
 
 
 cdef int run_power(const void *state, char **x) noexcept nogil:
@@ -178,7 +253,7 @@ cdef int run_power(const void *state, char **x) noexcept nogil:
 
 def power_of_number():
     """``x ** y`` of numbers of NumPy's, which asks the C library."""
-    return prepared(run_power, NULL, 0)
+    return prepared(run_power, NULL, 0, 0b11, 0b100)
 
 
 # -- copies ------------------------------------------------------------------------------------------------
@@ -189,6 +264,8 @@ cdef void copy_loop(char **args, const cnp.npy_intp *dims, const cnp.npy_intp *s
     cdef Py_ssize_t i, size = <Py_ssize_t>data
     cdef char *of = args[0]
     cdef char *to = args[1]
+    if of == to and steps[0] == steps[1]:
+        return
     if dims[0] == 1 or (steps[0] == size and steps[1] == size):
         memcpy(to, of, dims[0] * size)
     elif size == 8:
@@ -205,7 +282,14 @@ cdef void copy_loop(char **args, const cnp.npy_intp *dims, const cnp.npy_intp *s
 cdef void masked_loop(char **args, const cnp.npy_intp *dims, const cnp.npy_intp *steps,
                       void *data) noexcept nogil:
     """The same where a mask, the first operand, holds."""
+    cdef int64_t chosen, before
     cdef Py_ssize_t i
+    if <Py_ssize_t>data == 8:
+        for i in range(dims[0]):  # both are read, so that no element takes a branch
+            chosen = (<int64_t *>(args[1] + i * steps[1]))[0]
+            before = (<int64_t *>(args[2] + i * steps[2]))[0]
+            (<int64_t *>(args[2] + i * steps[2]))[0] = chosen if args[0][i * steps[0]] else before
+        return
     for i in range(dims[0]):
         if args[0][i * steps[0]]:
             memcpy(args[2] + i * steps[2], args[1] + i * steps[1], <Py_ssize_t>data)
@@ -213,11 +297,14 @@ cdef void masked_loop(char **args, const cnp.npy_intp *dims, const cnp.npy_intp 
 
 cdef Prepared over_nest(Function function, Py_ssize_t size, list forms):
     cdef Nest nest, joined
+    cdef Prepared made
     cdef int count = len(forms) - 1
     if not fill_nest(&nest, forms):
         return None
     join_axes(&nest, count, False, &joined)
-    return by_loop(function, <void *>size, &joined, count)
+    made = by_loop(function, <void *>size, &joined, count)
+    made.exact, made.tells = True, False
+    return made
 
 
 def copy(int size, list forms):
@@ -227,7 +314,10 @@ def copy(int size, list forms):
 
 def masked_copy(int size, list forms):
     """An operand, broadcast, written to the result where a mask holds; forms of mask, operand, result."""
-    return over_nest(masked_loop, size, forms)
+    cdef Prepared made = over_nest(masked_loop, size, forms)
+    if made is not None:
+        made.reads = 0b111
+    return made
 
 
 cdef struct Places:
@@ -268,9 +358,11 @@ def places(int size, list offsets, bint gathers, Py_ssize_t step, int adds=-1):
     cdef Places *state
     cdef Py_ssize_t i
     made.run = run_places
-    made.state = PyMem_Calloc(1, sizeof(Places) + len(offsets) * sizeof(cnp.npy_intp))
+    made.size = sizeof(Places) + len(offsets) * sizeof(cnp.npy_intp)
+    made.state = PyMem_Calloc(1, made.size)
     if made.state == NULL:
         raise MemoryError()
+    made.reads, made.writes, made.tells = 0b1 if gathers else 0b11, 0b10, adds >= 0
     state = <Places *>made.state
     state.n, state.size, state.gathers, state.step, state.adds = len(offsets), size, gathers, step, adds
     for i in range(len(offsets)):
@@ -316,7 +408,7 @@ def reduction(function, str letter, tuple shape, object axis, int size):
             state.outer *= shape[k]
         else:
             state.inner *= shape[k]
-    return prepared(run_reduction, &state, sizeof(state))
+    return prepared(run_reduction, &state, sizeof(state), 0b1, 0b10)
 
 
 # -- products of matrices ----------------------------------------------------------------------------------
@@ -382,7 +474,7 @@ def matrix_product(str letter, tuple x, tuple y, bint transpose_x=False, bint tr
     s.z.columns = s.z.row = s.y.columns
     s.z.column = 1
     s.kind = cnp.NPY_DOUBLE if letter == "d" else cnp.NPY_FLOAT
-    return prepared(run_product, &s, sizeof(s))
+    return prepared(run_product, &s, sizeof(s), 0b11, 0b100, s.large)
 
 
 # -- the chain rule ----------------------------------------------------------------------------------------
@@ -394,22 +486,65 @@ cdef struct Chain:
     bint by_number
 
 
-cdef int run_chain(const void *state, char **x) noexcept nogil:
+cdef void along_chain(const void *state, char **x, cnp.npy_intp n) noexcept nogil:
     cdef const Chain *s = <const Chain *>state
     if s.by_number:
-        chain_number(x[2], x[0], x[1], s.n, s.kind)
+        chain_number(x[2], x[0], x[1], n, s.kind)
     else:
-        chain_block(x[2], x[0], x[1], s.n, s.kind, s.conjugated)
+        chain_block(x[2], x[0], x[1], n, s.kind, s.conjugated)
+
+
+cdef int run_chain(const void *state, char **x) noexcept nogil:
+    along_chain(state, x, (<const Chain *>state).n)
     return 0
 
 
 def chain_product(str letter, Py_ssize_t n, bint conjugated, bint by_number):
     """Products of a cotangent and a partial derivative, by rows or a real number, with 0 · ∞ = 0."""
     cdef Chain s
+    cdef Prepared made
+    cdef Py_ssize_t size = np.dtype(letter).itemsize
     if by_number and letter not in "fd":
         return None
+    memset(&s, 0, sizeof(s))
     s.n, s.kind, s.conjugated, s.by_number = n, np.dtype(letter).num, conjugated, by_number
-    return prepared(run_chain, &s, sizeof(s))
+    made = prepared(run_chain, &s, sizeof(s), 0b11, 0b100)
+    made.along = along_chain
+    made.n = n
+    made.steps[0] = made.steps[2] = size
+    made.steps[1] = 0 if by_number else size
+    made.exact = letter in "fd"
+    made.hushed = True
+    return made
+
+
+cdef void along_quotient(const void *state, char **x, cnp.npy_intp n) noexcept nogil:
+    cdef const Vectors *s = <const Vectors *>state
+    cdef cnp.npy_intp i
+    along_vectors(state, x, n)
+    if s.steps[2] == sizeof(double):
+        for i in range(n):
+            if (<double *>x[2])[i] != (<double *>x[2])[i] and (<double *>(x[0] + i * s.steps[0]))[0] == 0:
+                (<double *>x[2])[i] = 0
+    else:
+        for i in range(n):
+            if (<float *>x[2])[i] != (<float *>x[2])[i] and (<float *>(x[0] + i * s.steps[0]))[0] == 0:
+                (<float *>x[2])[i] = 0
+
+
+cdef int run_quotient(const void *state, char **x) noexcept nogil:
+    along_quotient(state, x, (<const Vectors *>state).n)
+    return 0
+
+
+def chain_quotient(str letter, list forms):
+    """Quotients of cotangents, with 0 / 0 = 0; ``forms`` as in `elementwise`, of real numbers."""
+    cdef Prepared made = elementwise(np.divide, letter * 3, forms, True)
+    if made is None or made.along == NULL or letter not in "fd":
+        return None
+    made.run, made.along = run_quotient, along_quotient
+    made.exact, made.hushed = False, True
+    return made
 
 
 # -- factors of small matrices -----------------------------------------------------------------------------
@@ -489,9 +624,106 @@ def of_square(str name, str letter, Py_ssize_t n, Py_ssize_t k, bint lower=True,
     """The kernel of this name for real matrices of a low order, by rows; ``k`` columns beside them."""
     cdef Square s
     cdef Run run[5]
+    cdef int reads[5]
+    cdef int writes[5]
+    cdef int kind = SQUARES[name]
+    cdef Prepared made
     if letter not in "fd" or not 0 < n <= SINGLE_FACTORS or not 0 <= k <= 4096:
         return None
+    memset(&s, 0, sizeof(s))
     s.n, s.k, s.single, s.lower, s.transpose = <blas_int>n, <blas_int>k, letter == "f", lower, transpose
     s.size = 4 if s.single else 8
     run[0], run[1], run[2], run[3], run[4] = run_potrf, run_potrf_pullback, run_getrf, run_getrs, run_unpaired
-    return prepared(run[<int>SQUARES[name]], &s, sizeof(s))
+    reads[0], reads[1], reads[2], reads[3], reads[4] = 0b1, 0b11, 0b1, 0b111, 0b1
+    writes[0], writes[1], writes[2], writes[3], writes[4] = 0b10, 0b100, 0b110, 0b1000, 0
+    made = prepared(run[kind], &s, sizeof(s), reads[kind], writes[kind], name != "getrf")
+    made.hushed = True
+    return made
+
+
+# -- several at a time -------------------------------------------------------------------------------------
+
+cdef struct Member:
+    Along along
+    const void *state
+    int count
+    bint quiet
+    int at[EACH]                    # the operand of all in which an operand lies,
+    cnp.npy_intp offsets[EACH]      # how many bytes behind its first one,
+    cnp.npy_intp steps[EACH]        # and how far its elements lie apart; 0 where blocks are in one place
+
+
+cdef struct Group:
+    cnp.npy_intp n
+    cnp.npy_intp block
+    int count
+    bint raises
+    Member members[1]               # there are ``count``
+
+
+cdef int run_group(const void *state, char **x) noexcept nogil:
+    cdef const Group *s = <const Group *>state
+    cdef const Member *member
+    cdef char *args[EACH]
+    cdef cnp.npy_intp start = 0, n
+    cdef int i, k, noted = 0
+    cdef bint quiet = False
+    while start < s.n:
+        n = min(s.block, s.n - start)
+        for i in range(s.count):
+            member = &s.members[i]
+            for k in range(member.count):
+                args[k] = x[member.at[k]] + member.offsets[k] + start * member.steps[k]
+            if quiet and not member.quiet:
+                feclearexcept(FE_NOTED)
+            quiet = member.quiet
+            member.along(member.state, args, n)
+            if not quiet:
+                noted |= fetestexcept(FE_NOTED)
+        start += n
+    if quiet:
+        feclearexcept(FE_NOTED)
+    if noted:
+        feraiseexcept(noted)
+    return left_error() if s.raises else 0
+
+
+def group(Py_ssize_t n, Py_ssize_t block, list members):
+    """Operations of which each goes through ``n`` elements, done one block of elements after the other.
+
+    Parameters
+    ----------
+    n, block : int
+        The block is a multiple of 64.
+    members : list of (Prepared, quiet, places)
+        A place for each operand of an operation: (the operand of the group in which it lies, bytes behind its
+        first one, whether it goes on with the blocks).
+    """
+    cdef Prepared made = Prepared.__new__(Prepared)
+    cdef Prepared of
+    cdef Group *state
+    cdef Member *member
+    cdef int i, k
+    made.run = run_group
+    made.size = sizeof(Group) + len(members) * sizeof(Member)
+    made.state = PyMem_Calloc(1, made.size)
+    if made.state == NULL:
+        raise MemoryError()
+    made.members = members
+    made.tells = made.fails = True
+    reads = writes = 0
+    state = <Group *>made.state
+    state.n, state.block, state.count = n, block, len(members)
+    for i, (of, quiet, places) in enumerate(members):
+        if of.along == NULL or of.n != n or len(places) > EACH:
+            raise ValueError("an operation that does not go through these elements")
+        member = &state.members[i]
+        member.along, member.state, member.quiet, member.count = of.along, of.state, quiet, len(places)
+        state.raises |= of.raises
+        for k, (at, offset, goes_on) in enumerate(places):
+            member.at[k], member.offsets[k] = at, offset
+            member.steps[k] = of.steps[k] if goes_on else 0
+            reads |= (of.reads >> k & 1) << at
+            writes |= (of.writes >> k & 1) << at
+    made.reads, made.writes = reads, writes
+    return made

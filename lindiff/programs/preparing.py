@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.special
 
 import lindiff.kernels
 from lindiff.core import chain
@@ -20,7 +21,7 @@ from lindiff.programs.operands import Slot, slots_of
 from lindiff.programs.recorded import VIEWS, is_hashable, method
 from lindiff.programs.recording import Instruction
 
-__all__ = ["Part", "Room", "prepare"]
+__all__ = ["Between", "Part", "is_by_rows", "prepare"]
 
 # The operations that IEEE's standard fixes to the last bit, and those of truth values.
 _EXACT = {
@@ -39,6 +40,11 @@ _EXACT = {
     *(np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or, np.invert, np.isnan),
     *(np.isfinite, np.isinf, np.sign, np.maximum, np.minimum, np.conjugate, np.floor, np.ceil, np.trunc),
 }
+# Those of which the processor notes nothing.
+_SILENT = {
+    *(np.negative, np.positive, np.fabs, np.isnan, np.isfinite, np.isinf, np.conjugate),
+    *(np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or, np.invert),
+}
 # What reduces from its first number as NumPy does it.
 _REDUCING = {np.add, np.multiply, np.maximum, np.minimum}
 # Up to so many elements, constant indices are turned into places.
@@ -52,14 +58,14 @@ class Part(NamedTuple):
     offset: int
 
 
-class Room:
+class Between:
     """Memory that operations need between them, in bytes."""
 
     def __init__(self, size: int) -> None:
         self.size = size
 
 
-Operand = Any  # a Slot, a Part, a Room, or a constant array
+Operand = Any  # a Slot, a Part, a Between, or a constant array
 Steps = list[tuple[Any, list[Operand]]]
 Forms = list[Form]
 
@@ -87,7 +93,7 @@ def _layout(form: Form) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return form.shape, form.strides or ()
 
 
-def _is_by_rows(form: Form) -> bool:
+def is_by_rows(form: Form) -> bool:
     return form.strides is None or form.strides == _by_rows(form.shape, _dtype(form).itemsize)
 
 
@@ -115,7 +121,8 @@ def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> St
     ufunc: Any = step.function
     if ufunc.signature is not None:
         return _matmul(step, forms, []) if ufunc is np.matmul and not step.kwargs else None
-    if ufunc.__name__ not in vars(np) or vars(np)[ufunc.__name__] != ufunc:  # SciPy's may leave errors behind
+    raises = vars(np).get(ufunc.__name__) is not ufunc
+    if raises and vars(scipy.special).get(ufunc.__name__) is not ufunc:
         return None
     if ufunc.nout != 1 or len(step.args) != ufunc.nin or ufunc.nin > 2 or type(step.result) is not Slot:
         return None
@@ -159,7 +166,9 @@ def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> St
             operands.append(constant)
             layouts.append((constant.shape, constant.strides))
     letters = "".join(dtype.char for dtype in resolved)
-    made = prepared.elementwise(ufunc, letters, [*layouts, _layout(result)], ufunc in _EXACT)
+    forms_of_all = [*layouts, _layout(result)]
+    exact, tells = ufunc in _EXACT, ufunc not in _SILENT
+    made = prepared.elementwise(ufunc, letters, forms_of_all, exact, tells, raises)
     return None if made is None else [(made, [*operands, step.result])]
 
 
@@ -196,12 +205,12 @@ def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
     if type(g) is not Slot or type(step.result) is not Slot or step.kwargs:
         return None
     of, result = forms[g], forms[step.result]
-    if not _are_plain(of, result) or of.dtype != result.dtype or not _is_by_rows(result):
+    if not _are_plain(of, result) or of.dtype != result.dtype or not is_by_rows(result):
         return None
     if of.shape != result.shape or 0 in of.shape:
         return None
     before: Steps = []
-    if not _is_by_rows(of):
+    if not is_by_rows(of):
         before = [(prepared.copy(_dtype(of).itemsize, [_layout(of), _layout(result)]), [g, step.result])]
         g = step.result
     letter, n = _dtype(of).char, int(np.prod(of.shape))
@@ -210,7 +219,7 @@ def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
         by_number = True
     elif type(partial) is Slot:
         other = forms[partial]
-        if other.dtype != of.dtype or not _is_by_rows(other):
+        if other.dtype != of.dtype or not is_by_rows(other):
             return None
         by_number = other.shape == () != of.shape
         if not by_number and other.shape != of.shape:
@@ -221,6 +230,18 @@ def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
         return None
     made = prepared.chain_product(letter, n, bool(conjugated), by_number)
     return None if made is None else [*before, (made, [g, partial, step.result])]
+
+
+def _quotient(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+    """The chain rule's quotient."""
+    operands = [*step.args, step.result]
+    if step.kwargs or len(operands) != 3 or any(type(x) is not Slot for x in operands):
+        return None
+    known = [forms[x] for x in operands]
+    if not _are_plain(*known) or len({form.dtype for form in known}) > 1 or not is_by_rows(known[2]):
+        return None
+    made = prepared.chain_quotient(_dtype(known[0]).char, [_layout(form) for form in known])
+    return None if made is None else [(made, operands)]
 
 
 def _where(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
@@ -263,11 +284,7 @@ def _reduction(ufunc: np.ufunc, default: Any, step: Instruction, forms: Forms) -
     if options or len(step.args) > 2 or type(x) is not Slot or type(step.result) is not Slot:
         return None
     of, result = forms[x], forms[step.result]
-    if (
-        not _are_plain(of, result)
-        or of.dtype != result.dtype
-        or not (_is_by_rows(of) and _is_by_rows(result))
-    ):
+    if not _are_plain(of, result) or of.dtype != result.dtype or not (is_by_rows(of) and is_by_rows(result)):
         return None
     axes = len(of.shape)
     if isinstance(axis, tuple) and len(axis) == 1:
@@ -312,7 +329,7 @@ def _view(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Ste
     if any(isinstance(option, str) for option in step.args[1:]):
         return None
     of, result = forms[x], forms[step.result]
-    if not _is_by_rows(result) or np.prod(of.shape) != np.prod(result.shape) or step.function in _NO_COPIES:
+    if not is_by_rows(result) or np.prod(of.shape) != np.prod(result.shape) or step.function in _NO_COPIES:
         return None
     size = _dtype(of).itemsize
     made = prepared.copy(size, [_layout(of), (of.shape, _by_rows(of.shape, size))])
@@ -377,7 +394,7 @@ def _gathered(step: Instruction, forms: Forms) -> Steps | None:
     x, index = step.args
     of, result = forms[x], forms[step.result]
     at = _places(of, index)
-    if at is None or not _are_plain(of) or not _is_by_rows(result) or at.shape != result.shape:
+    if at is None or not _are_plain(of) or not is_by_rows(result) or at.shape != result.shape:
         return None
     return [(prepared.places(_dtype(of).itemsize, at.ravel().tolist(), True, 0), [x, step.result])]
 
@@ -399,7 +416,7 @@ def _scattered(
         or (form.shape != at.shape and form.shape != ())
     ):
         return None
-    if not _is_by_rows(form) and len(form.shape) != 1:
+    if not is_by_rows(form) and len(form.shape) != 1:
         return None
     step_of_item = 0 if form.shape == () else form.strides[-1] if form.strides else 0
     number = _dtype(of).num if adding else -1
@@ -476,7 +493,10 @@ def _gemm2(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
         return None
     if any(type(x) is not Slot or len(forms[x].shape) != 2 for x in step.args):
         return None
-    return _matrix_product(step, forms, bool(first), bool(second))
+    made = _matrix_product(step, forms, bool(first), bool(second))
+    if made is not None:
+        made[0][0].hushed = True
+    return made
 
 
 def _matrix_product(step: Instruction, forms: Forms, first: bool, second: bool) -> Steps | None:
@@ -485,7 +505,7 @@ def _matrix_product(step: Instruction, forms: Forms, first: bool, second: bool) 
     operands: list[Operand] = []
     layouts = []
     result = forms[step.result]
-    if not _are_plain(result) or not _is_by_rows(result):
+    if not _are_plain(result) or not is_by_rows(result):
         return None
     for x in step.args:
         if type(x) is Slot:
@@ -516,7 +536,7 @@ def _solve(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
     A, B, X = (forms[x] for x in (*step.args, step.result))
     if not _are_plain(A, B, X) or len(A.shape) != 2 or not (A.dtype == B.dtype == X.dtype):
         return None
-    if len(B.shape) > 2 or B.shape != X.shape or not _is_by_rows(X) or A.strides is None or B.strides is None:
+    if len(B.shape) > 2 or B.shape != X.shape or not is_by_rows(X) or A.strides is None or B.strides is None:
         return None
     n, k = A.shape[0], 1 if len(B.shape) == 1 else B.shape[1]
     letter, size = _dtype(A).char, _dtype(A).itemsize
@@ -524,7 +544,7 @@ def _solve(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
     solve = prepared.of_square("getrs", letter, n, k)
     if factor is None or solve is None:
         return None
-    LU, piv = Room(n * n * size), Room(n * 4)
+    LU, piv = Between(n * n * size), Between(n * 4)
     copy_A = prepared.copy(size, [_layout(A), (A.shape, _by_rows(A.shape, size))])
     copy_B = prepared.copy(size, [_layout(B), _layout(X)])
     X_ = step.result
@@ -554,7 +574,7 @@ def _of_square(name: str) -> Callable[[Instruction, Forms, Any], Steps | None]:
         if not all(_are_plain(forms[x]) for x in operands) or len(A.shape) != 2:
             return None
         before: Steps = []
-        if name in _OVERWRITING and not _is_by_rows(forms[operands[_OVERWRITING[name]]]):
+        if name in _OVERWRITING and not is_by_rows(forms[operands[_OVERWRITING[name]]]):
             i = _OVERWRITING[name]
             of, to = forms[operands[i]], forms[results[0]]
             if of.shape != to.shape or of.dtype != to.dtype:
@@ -563,7 +583,7 @@ def _of_square(name: str) -> Callable[[Instruction, Forms, Any], Steps | None]:
                 (prepared.copy(_dtype(of).itemsize, [_layout(of), _layout(to)]), [operands[i], results[0]])
             ]
             operands[i] = results[0]
-        if not all(_is_by_rows(forms[x]) for x in operands):
+        if not all(is_by_rows(forms[x]) for x in operands):
             return None
         others = [forms[x] for x in operands if _dtype(forms[x]).kind == "f"]
         if any(form.dtype != A.dtype or len(form.shape) != 2 for form in others):
@@ -620,6 +640,7 @@ _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     **dict.fromkeys((np.max, method("max")), _reducing(np.maximum)),
     **dict.fromkeys((np.min, method("min")), _reducing(np.minimum)),
     chain.product: _product,
+    chain.quotient_of: _quotient,
     lindiff.kernels.gemm2: _gemm2,
     lindiff.kernels.potrf: _of_square("potrf"),
     lindiff.kernels.potrf_pullback: _of_square("potrf_pullback"),
