@@ -92,8 +92,8 @@ class _Compilation:
         """What is done up to a fork, or the end; ``cells`` are those of the slots so far."""
         steps: list[Any] = []
         self.uses.start_unit()
-        for step in branch.steps:
-            self.step(step, branch, cells, steps)
+        for number, step in enumerate(branch.steps):
+            self.step(number, step, branch, cells, steps)
         fork = branch.fork
         if fork is None:
             assert branch.result is not None
@@ -107,14 +107,16 @@ class _Compilation:
             decides: Any = (fork.function, Cell(cells[fork.slot]))
             self.uses.keep(self.roots[cells[fork.slot]][0])
         else:
-            decides = self.by_python(fork._replace(result=None), cells, [])
+            decides = self.by_python(fork._replace(result=None), cells, [], ())
         return Stretch(Unit(steps), decides, [], None, self.objects, branch.confirmed)
 
-    def step(self, step: Instruction, branch: Branch, cells: list[int], steps: list[Any]) -> None:
+    def step(
+        self, number: int, step: Instruction, branch: Branch, cells: list[int], steps: list[Any]
+    ) -> None:
         operations = prepare(step, branch.forms, branch.roots)
         if operations is None or not self.have_addresses(step, operations, branch, cells):
             new = self.results(step.result, branch, cells)
-            steps.append(self.by_python(step, cells, new))
+            steps.append(self.by_python(step, cells, new, (number,)))
             return
         for slot in slots_of(step.result):
             if slot < len(cells):
@@ -128,7 +130,7 @@ class _Compilation:
                 cells.append(self.view(of, before + offset, form))
         for prepared, operands in operations:
             numbers = [self.operand(x, cells) for x in operands]
-            steps.append((prepared, numbers, step.quiet))
+            steps.append((prepared, numbers, step.quiet, (number,)))
             self.uses.add_step([self.roots[cell][0] for cell in numbers])
 
     def have_addresses(self, step: Instruction, operations: Any, branch: Branch, cells: list[int]) -> bool:
@@ -174,7 +176,9 @@ class _Compilation:
             new.append(cell)
         return new
 
-    def by_python(self, step: Instruction, cells: list[int], new: list[Cell]) -> ByPython:
+    def by_python(
+        self, step: Instruction, cells: list[int], new: list[Cell], of: tuple[int, ...]
+    ) -> ByPython:
         def cell(x: Any) -> Any:
             if type(x) is not Slot:
                 return x
@@ -187,6 +191,7 @@ class _Compilation:
             replaced(step.kwargs, cell),
             self.place(step.result, cells, new),
             step.quiet,
+            of,
         )
 
     def place(self, result: Any, cells: list[int], new: list[Cell]) -> Any:
