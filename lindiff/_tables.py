@@ -32,6 +32,8 @@ def seconds(t: float | None) -> str:
     """A time in a unit that suits it; nothing for None."""
     if t is None:
         return ""
+    if t < 1e-7:
+        return f"{t / 1e-9:.0f} ns"
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if t >= size:
             return f"{t / size:.3g} {unit}" if t < 100 * size else f"{t / size:.0f} {unit}"

@@ -3,6 +3,6 @@
 Under construction, and not among lindiff's public names yet.
 """
 
-from lindiff.programs.program import program
+from lindiff.programs.program import Program, program
 
-__all__ = ["program"]
+__all__ = ["Program", "program"]

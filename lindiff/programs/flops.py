@@ -115,7 +115,7 @@ _MOVES = {
     *(np.broadcast_to, np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.block, np.tile),
     *(np.repeat, np.flip, np.tril, np.triu, np.zeros_like, np.ones_like, np.empty_like, np.full_like),
     *(np.real, np.imag, np.take_along_axis, np.put_along_axis, np.split, np.array_split, np.pad),
-    *VIEWS.values(),
+    *(*VIEWS.values(), kernels.unpaired),
     *map(method, ("reshape", "ravel", "flatten", "transpose", "swapaxes", "squeeze", "diagonal", "copy")),
     *map(method, ("__copy__", "astype", "take", "repeat", "fill", "item", "tolist")),
 }
@@ -139,6 +139,8 @@ def flops(function: Any, inputs: list[Shape], output: Shape) -> float | None:
     """
     if isinstance(function, np.ufunc) and function.signature is None:
         return float(math.prod(output))
+    if not inputs:
+        return None
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         of_all = {"reduce": inputs[0], "accumulate": inputs[0], "outer": output, "at": inputs[-1]}
         shape = of_all.get(function.__name__)
