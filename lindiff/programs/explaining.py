@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import math
 import operator
@@ -126,6 +127,7 @@ class _Rows:
 
     def __init__(self, callers: set[str], times: Times) -> None:
         self.callers, self.times = callers, times
+        self.places: dict[str, dict[str, Any]] = {}
 
     def of(self, tree: Tree, start: Stretch | None) -> Iterator[Step]:
         pending: list[tuple[Branch, Stretch | None, tuple[str, ...]]] = [(tree.root, start, ())]
@@ -135,7 +137,8 @@ class _Rows:
             if branch.fork is None:
                 yield _return(branch, way)
                 continue
-            guard = self.guard(branch, way)
+            measured = None if stretch is None else self.times.get(id(stretch))
+            guard = self.guard(branch, way, None if measured is None else measured[-1])
             yield guard
             for outcome, following in reversed(branch.outcomes):
                 after = None if stretch is None else _after(stretch, outcome)
@@ -170,7 +173,7 @@ class _Rows:
             outputs=list(map(_array, outputs)),
             seen=[],
             way=way,
-            **self.place(step.line),
+            **self.place_of(step.line),
             by=by,
             steps=steps,
             flops=flops(step.function, shapes, outputs[0].shape if outputs else ()),
@@ -180,7 +183,7 @@ class _Rows:
             writes=_written(step, branch),
         )
 
-    def guard(self, branch: Branch, way: tuple[str, ...]) -> Step:
+    def guard(self, branch: Branch, way: tuple[str, ...], took: float | None) -> Step:
         """What decides how a branch goes on."""
         fork = branch.fork
         assert fork is not None
@@ -198,18 +201,23 @@ class _Rows:
             outputs=[],
             seen=[_outcome(outcome) for outcome, _ in branch.outcomes],
             way=way,
-            **self.place(fork.line),
-            by="",
+            **self.place_of(fork.line),
+            by="Python",
             steps=0,
             flops=None,
             bytes=0,
-            seconds=None,
+            seconds=took,
             reads=tuple(map(int, given)),
             writes=tuple(map(int, slots_of([following.place for _, following in branch.outcomes]))),
         )
 
-    def place(self, line: str) -> dict[str, Any]:
+    def place_of(self, line: str) -> dict[str, Any]:
         """File, line and its text."""
+        if line not in self.places:
+            self.places[line] = self.place(line)
+        return self.places[line]
+
+    def place(self, line: str) -> dict[str, Any]:
         file, _, number = line.rpartition(":")
         if not number.isdigit():
             return {"file": None, "line": None, "source": ""}
@@ -281,6 +289,7 @@ def _form(x: Any, forms: list[Form]) -> Form:
     return forms[x] if type(x) is Slot else form_of(x)
 
 
+@functools.lru_cache(4096)  # NumPy is slow to tell the name of a dtype
 def _array(form: Form) -> Array:
     return form.shape, form.kind.__name__ if form.dtype is None else str(form.dtype)
 

@@ -38,7 +38,7 @@ class Step:
     file, line, source
         The user's line that asked for it; None, None and "" where there is none.
     by : str
-        Who carries it out: "C", "Python", or "" where there is nothing to do (views).
+        Who carries it out: "C", "Python" (as for all guards), or "" where there is nothing to do (views).
     steps : int
         How many steps the machine does for it.
     flops : float or None

@@ -515,12 +515,14 @@ cdef class Machine:
     def timed(self, list arrays):
         """How long the steps take, each by itself, on the way that these arguments take.
 
-        Pairs of a `Stretch` and the nanoseconds of its steps; None where the way is not known.  A look at the
-        clock takes as long as a step on few numbers.  What it takes is subtracted, and the rest is a guess.
+        Pairs of a `Stretch` and the nanoseconds of its steps, and of its fork behind them; None where the way
+        is not known.  A look at the clock takes as long as a step on few numbers.  What it takes is
+        subtracted, and the rest is a guess.
         """
         cdef Memory memory = self.memory_of(arrays)
         cdef Stretch stretch = self.start
         cdef list found = []
+        cdef long long start
         while True:
             times = stretch.unit.timed(memory)
             if times is None:
@@ -528,7 +530,9 @@ cdef class Machine:
             found.append((stretch, times))
             if stretch.fork is None:
                 return found
+            start = nanoseconds()
             stretch = stretch.following(memory)
+            times.append(max(nanoseconds() - start, 0))
             feclearexcept(FE_NOTED)
             if stretch is None or not stretch.confirmed:
                 return None

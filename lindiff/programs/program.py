@@ -119,7 +119,8 @@ class Program(Generic[P, R]):
         *args, **kwargs
             Those of the function.  It is called with them until their program is known, at most three times,
             and the program then runs some thirty times with a clock beside it (half a second, if it is long).
-            Without arguments nothing is called.
+            Without arguments nothing is called.  A row takes some 30 µs: a program of 100 000 operations is
+            explained as fast as it is recorded.
 
         Returns
         -------
@@ -141,8 +142,8 @@ class Program(Generic[P, R]):
         >>> from lindiff.programs import program
         >>> f = program(lambda x: np.sum(np.exp(x) * x) if x[0] > 0 else x[0])
         >>> explained = f.explain(np.ones(100))
-        >>> [(row.text, row.by, row.flops, row.bytes) for row in explained[:3]]
-        [('%1 = %0[0]', 'C', 0.0, 16), ('%2 = greater(%1, 0)', 'C', 1.0, 9), ('guard bool(%2)', '', None, 0)]
+        >>> [(row.text, row.by, row.bytes) for row in explained[:3]]
+        [('%1 = %0[0]', 'C', 16), ('%2 = greater(%1, 0)', 'C', 9), ('guard bool(%2)', 'Python', 0)]
         >>> explained[2].seen, explained.recordings, explained.ways
         (['True'], 2, 1)
         """
@@ -168,7 +169,8 @@ class Program(Generic[P, R]):
             count = sum(isinstance(part, tuple) and isinstance(part[0], Form) for part in key[:-1])
             machine = known.machine_of(tree, count) or None
         facts = known.reason, known.recordings, known.callers
-        return explanation(repr(self), self._function, key, *facts, tree, machine, arrays)
+        with _uncollected():
+            return explanation(repr(self), self._function, key, *facts, tree, machine, arrays)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if not observing():
