@@ -22,7 +22,6 @@ from lindiff.core.pytree import tree_map
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.numpy._patch import patch_numpy
-from lindiff.seeing import draw, explain, nan_check
 from lindiff.transforms.checkpoint import checkpoint
 from lindiff.transforms.constants import stop_gradient
 from lindiff.transforms.curvature import ggnvp, hvp
@@ -80,10 +79,17 @@ if TYPE_CHECKING:
     from lindiff import scipy as scipy
     from lindiff import statespace, testing
     from lindiff.programs.program import program as program
+    from lindiff.seeing import draw as draw
+    from lindiff.seeing import explain as explain
+    from lindiff.seeing import nan_check as nan_check
     from lindiff.transforms.vmap import vmap as vmap
 else:
     # Functions whose modules are imported when they are first asked for, as modules are.
-    _LATE = {"program": "lindiff.programs", "vmap": "lindiff.transforms.vmap"}
+    _LATE = {
+        **dict.fromkeys(("draw", "explain", "nan_check"), "lindiff.seeing"),
+        "program": "lindiff.programs",
+        "vmap": "lindiff.transforms.vmap",
+    }
 
     def __getattr__(name):
         if name in _LATE:

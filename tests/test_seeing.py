@@ -430,7 +430,7 @@ def test_boxes_do_not_overlap(x):
         return np.mean(x**2)
 
     graph = ld.draw(ld.grad(net))([(np.eye(3), np.ones(3))] * 3, np.ones((5, 3)))._graph
-    sizes = [_layout._size(box.label, box.detail) for box in graph.boxes]
+    sizes = [_layout._size(box) for box in graph.boxes]
     places, routes = _layout._places(graph, sizes)
     assert len(routes) == len(graph.edges)
     for i, ((x0, y0), (w0, h0)) in enumerate(zip(places, sizes, strict=True)):

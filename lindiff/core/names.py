@@ -1,12 +1,14 @@
-"""Names by which other processes find objects."""
+"""Names: those by which other processes find objects, and those of arguments."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["importable_name"]
+__all__ = ["importable_name", "positional_names"]
 
 
 def importable_name(x: Any) -> str | None:
@@ -25,3 +27,13 @@ def importable_name(x: Any) -> str | None:
     except AttributeError:
         return None
     return name if found is x else None
+
+
+def positional_names(function: Callable[..., Any]) -> list[str]:
+    """The names of a function's positional arguments, in order; none where it does not tell."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some functions written in C
+        return []
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [parameter.name for parameter in parameters if parameter.kind in positional]

@@ -1,5 +1,5 @@
 """Programs: what a function did, repeated without its Python code."""
 
-from lindiff.programs.program import program
+from lindiff.programs.program import Program, program
 
-__all__ = ["program"]
+__all__ = ["Program", "program"]

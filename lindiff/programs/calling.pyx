@@ -36,6 +36,9 @@ cdef class Known:
         Of the tree, once it has run; False where it has none.
     surroundings : Surroundings or None
         What the function has read besides its arguments.
+    recordings : int
+    callers : set of str
+        The lines that the program was called from while it was recorded.
     in_vain : int
         Recordings in a row of which none was of use.
     reason : str or None
@@ -45,11 +48,25 @@ cdef class Known:
     cdef public object tree
     cdef public object machine
     cdef public object surroundings
+    cdef public int recordings
+    cdef public set callers
     cdef public int in_vain
     cdef public object reason
 
+    def __cinit__(self):
+        self.callers = set()
+
     def forget(self):
         self.tree = self.machine = self.surroundings = None
+
+    def machine_of(self, tree, arguments):
+        """The machine of the tree; False where it has none."""
+        machine = self.machine
+        if machine is None:
+            machine = compiled(tree, arguments) or False
+            if self.tree is tree:
+                self.machine = machine
+        return machine
 
     def ready(self):
         """The machine, if it can run as things are; else None."""
@@ -67,9 +84,7 @@ cdef class Known:
             self.forget()
             return MISSED
         if machine is None:
-            machine = compiled(tree, len(arrays)) or False
-            if self.tree is tree:
-                self.machine = machine
+            machine = self.machine_of(tree, len(arrays))
         return machine(arrays) if machine is not False else run(tree, list(arrays))
 
 

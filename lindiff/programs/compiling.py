@@ -129,8 +129,8 @@ class _Compilation:
     def stretch(self, branch: Branch, cells: list[int]) -> Stretch:
         """What is done up to a fork, or the end; ``cells`` are those of the slots so far."""
         steps: list[Step] = []
-        for step in branch.steps:
-            self.step(step, branch, cells, steps)
+        for number, step in enumerate(branch.steps):
+            self.step(number, step, branch, cells, steps)
         fork = branch.fork
         if fork is None:
             assert branch.result is not None
@@ -148,7 +148,7 @@ class _Compilation:
             self.kept.add(self.roots[cells[fork.slot]][0])
             self.given.add(self.roots[cells[fork.slot]][0])
         else:
-            decides = self.by_python(fork._replace(result=None), cells, [])
+            decides = self.by_python(fork._replace(result=None), cells, [], ())
         made = Stretch(decides, [], None, self.objects, branch.confirmed)
         self.units.append((made, steps))
         return made
@@ -206,11 +206,13 @@ class _Compilation:
         """Memory that operations need between them."""
         return self.cell(Form(np.ndarray, np.dtype(np.uint8), (size,), (1,), True), in_arena=True)
 
-    def step(self, step: Instruction, branch: Branch, cells: list[int], steps: list[Step]) -> None:
+    def step(
+        self, number: int, step: Instruction, branch: Branch, cells: list[int], steps: list[Step]
+    ) -> None:
         operations = self.prepare(step, branch.forms, branch.roots)
         if operations is None or not self.have_addresses(step, operations, branch, cells):
             new = self.results(step.result, branch, cells)
-            steps.append(self.by_python(step, cells, new))
+            steps.append(self.by_python(step, cells, new, (number,)))
             return
         for slot in slots_of(step.result):
             if slot < len(cells):
@@ -224,7 +226,7 @@ class _Compilation:
                 cells.append(self.view(of, before + offset, form))
         for prepared, operands in operations:
             numbers = [cells[x] if type(x) is Slot else self.operand(x, cells) for x in operands]
-            steps.append(Operation(prepared, numbers, step.quiet or prepared.hushed))
+            steps.append(Operation(prepared, numbers, step.quiet or prepared.hushed, (number,)))
 
     def have_addresses(self, step: Instruction, operations: Any, branch: Branch, cells: list[int]) -> bool:
         """Whether the memory of views that a step gives, and of parts that it takes, is known already."""
@@ -279,7 +281,9 @@ class _Compilation:
             new.append(cell)
         return new
 
-    def by_python(self, step: Instruction, cells: list[int], new: list[Cell]) -> ByPython:
+    def by_python(
+        self, step: Instruction, cells: list[int], new: list[Cell], of: tuple[int, ...]
+    ) -> ByPython:
         def cell(x: Any) -> Any:
             if type(x) is not Slot:
                 return x
@@ -293,6 +297,7 @@ class _Compilation:
             replaced(step.kwargs, cell),
             self.place(step.result, cells, new),
             step.quiet,
+            of,
         )
 
     def place(self, result: Any, cells: list[int], new: list[Cell]) -> Any:

@@ -28,7 +28,10 @@ class ByPython:
     args: Any
     kwargs: Any
     result: Any
-    def __init__(self, function: Any, args: Any, kwargs: Any, result: Any, quiet: bool) -> None: ...
+    of: tuple[int, ...]
+    def __init__(
+        self, function: Any, args: Any, kwargs: Any, result: Any, quiet: bool, of: tuple[int, ...] = ...
+    ) -> None: ...
 
 class Layout:
     forms: list[Any]
@@ -38,8 +41,13 @@ class Layout:
         self, forms: list[Any], places: list[int | None], constants: list[tuple[int, Any]], arena: int
     ) -> None: ...
 
+_Step = tuple[Prepared, list[int], bool, tuple[int, ...]] | ByPython
+
 class Unit:
-    def __init__(self, steps: Sequence[tuple[Prepared, list[int], bool] | ByPython]) -> None: ...
+    kept: list[tuple[Prepared, list[int], bool, tuple[int, ...]] | ByPython]
+    def __init__(
+        self, steps: Sequence[tuple[Prepared, list[int], bool, tuple[int, ...]] | ByPython]
+    ) -> None: ...
 
 class Stretch:
     unit: Unit
@@ -57,6 +65,8 @@ class Stretch:
     ) -> None: ...
 
 class Machine:
+    layout: Layout
+    start: Stretch
     def __init__(
         self, layout: Layout, arguments: list[tuple[int, int, list[tuple[int, int]]]], start: Stretch
     ) -> None: ...
@@ -64,5 +74,6 @@ class Machine:
     def run_many(
         self, arrays: list[Any], are_many: list[bool], outs: list[Any], start: int, stop: int
     ) -> int: ...
+    def timed(self, arrays: list[Any]) -> list[tuple[Stretch, list[int]]] | None: ...
 
 def part_of(form: Any, index: Any) -> tuple[int, tuple[int, ...], tuple[int, ...]]: ...

@@ -31,6 +31,13 @@ cdef extern from "fenv.h":
     int FE_UNDERFLOW
     int FE_INVALID
 
+cdef extern from "time.h":
+    cdef struct timespec:
+        long long tv_sec
+        long tv_nsec
+    int timespec_get(timespec *, int) nogil
+    int TIME_UTC
+
 cdef int FE_NOTED = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID
 
 cdef extern from "numpy/arrayobject.h":
@@ -224,16 +231,37 @@ cdef class Memory:
         return True
 
 
+cdef long long nanoseconds() noexcept nogil:
+    cdef timespec now
+    timespec_get(&now, TIME_UTC)
+    return <long long>now.tv_sec * 1_000_000_000 + now.tv_nsec
+
+
+cdef long long clock() noexcept nogil:
+    """What a look at the clock takes, in nanoseconds."""
+    cdef long long start, least = 1_000_000
+    cdef int _i
+    for _i in range(100):
+        start = nanoseconds()
+        least = min(least, nanoseconds() - start)
+    return max(least, 0)
+
+
 cdef class ByPython:
-    """A step that Python does: ``function(*args, **kwargs)``, with `Cell` for what is in cells."""
+    """A step that Python does: ``function(*args, **kwargs)``, with `Cell` for what is in cells.
+
+    ``of`` are the numbers of the instructions that it carries out.
+    """
 
     cdef readonly object function
     cdef readonly object args
     cdef readonly object kwargs
     cdef readonly object result
+    cdef readonly tuple of
     cdef bint quiet   # NumPy is not to warn
 
-    def __init__(self, function, args, kwargs, result, bint quiet):
+    def __init__(self, function, args, kwargs, result, bint quiet, tuple of=()):
+        self.of = of
         self.quiet = quiet
         self.function = function
         self.args = args
@@ -318,13 +346,13 @@ cdef class Unit:
     Parameters
     ----------
     steps : list
-        Of (Prepared, cells, quiet), tuples, and `ByPython`.
+        Of (Prepared, cells, quiet, numbers of the instructions that it carries out), tuples, and `ByPython`.
     """
 
     cdef Step *steps
     cdef int *operands
     cdef Py_ssize_t count
-    cdef list kept
+    cdef readonly list kept
     cdef list python
 
     def __cinit__(self, list steps):
@@ -362,8 +390,9 @@ cdef class Unit:
         PyMem_Free(self.steps)
         PyMem_Free(self.operands)
 
-    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, char **cells, int *flags) noexcept nogil:
-        """Carry out steps from ``at`` on; up to where it comes, or fails: then -1 - that.
+    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, Py_ssize_t end, char **cells,
+                                   int *flags) noexcept nogil:
+        """Carry out steps from ``at`` to ``end``; up to where it comes, or fails: then -1 - that.
 
         ``flags`` are those of the processor outside of quiet steps.
         """
@@ -371,7 +400,7 @@ cdef class Unit:
         cdef const Step *step
         cdef int k
         cdef bint quiet = False
-        while at < self.count:
+        while at < end:
             step = &self.steps[at]
             if step.quiet != quiet:
                 quiet = step.quiet
@@ -393,7 +422,7 @@ cdef class Unit:
         """DONE, or FAILED."""
         cdef Py_ssize_t at = 0
         while True:
-            at = self.prepared_steps(at, memory.cells, &memory.flags)
+            at = self.prepared_steps(at, self.count, memory.cells, &memory.flags)
             if at < 0:
                 return FAILED
             if at >= self.count:
@@ -405,6 +434,24 @@ cdef class Unit:
                 return FAILED
             feclearexcept(FE_NOTED)
             at += 1
+
+    cdef list timed(self, Memory memory):
+        """The same one by one: the nanoseconds of each step; None where one fails."""
+        cdef Py_ssize_t at, end
+        cdef long long start, took, look = clock()
+        cdef list times = []
+        for at in range(self.count):
+            start = nanoseconds()
+            if self.steps[at].run == NULL:
+                end = at + 1 if (<ByPython>self.python[self.steps[at].first]).run(memory) else -1
+            else:
+                end = self.prepared_steps(at, at + 1, memory.cells, &memory.flags)
+            took = nanoseconds() - start - look
+            feclearexcept(FE_NOTED)
+            if end != at + 1:
+                return None
+            times.append(max(took, 0))
+        return times
 
 
 cdef class Machine:
@@ -418,24 +465,28 @@ cdef class Machine:
     start : Stretch
     """
 
-    cdef Layout layout
+    cdef readonly Layout layout
     cdef list arguments
-    cdef object start
+    cdef readonly object start
 
     def __init__(self, Layout layout, list arguments, start):
         self.layout = layout
         self.arguments = arguments
         self.start = start
 
-    def __call__(self, list arrays):
-        """The result, MISSED or WARNED."""
+    cdef Memory memory_of(self, list arrays):
+        """Memory with the arguments in their cells."""
         cdef Memory memory = self.layout.memory()
-        cdef Stretch stretch
         for place, cell, views in self.arguments:
             self.give(memory, arrays[<Py_ssize_t>place], cell, views)
         memory.flags = 0
         feclearexcept(FE_NOTED)
-        stretch = self.run(memory)
+        return memory
+
+    def __call__(self, list arrays):
+        """The result, MISSED or WARNED."""
+        cdef Memory memory = self.memory_of(arrays)
+        cdef Stretch stretch = self.run(memory)
         if stretch is None:
             return MISSED
         if memory.flags and memory.flags & told_flags():
@@ -540,13 +591,40 @@ cdef class Machine:
             self.release(memory, stretch)
         return stop
 
+    def timed(self, list arrays):
+        """How long the steps take, each by itself, on the way that these arguments take.
+
+        Pairs of a `Stretch` and the nanoseconds of its steps, and of its fork behind them; None where the way
+        is not known.  A look at the clock takes as long as a step on few numbers.  What it takes is
+        subtracted, and the rest is a guess.
+        """
+        cdef Memory memory = self.memory_of(arrays)
+        cdef Stretch stretch = self.start
+        cdef list found = []
+        cdef long long start
+        while True:
+            for result, lying in stretch.fresh:
+                memory.renew(result, lying)
+            times = stretch.unit.timed(memory)
+            if times is None:
+                return None
+            found.append((stretch, times))
+            if stretch.fork is None:
+                return found
+            start = nanoseconds()
+            stretch = stretch.following(memory)
+            times.append(max(nanoseconds() - start, 0))
+            feclearexcept(FE_NOTED)
+            if stretch is None or not stretch.confirmed:
+                return None
+
 
 cdef bint runs_without_python(Unit unit, Memory memory, int told) noexcept nogil:
     """Whether a unit that has no steps of Python's comes to its end, and notes nothing that is ``told``."""
     cdef int flags = 0
     cdef Py_ssize_t at
     feclearexcept(FE_NOTED)
-    at = unit.prepared_steps(0, memory.cells, &flags)
+    at = unit.prepared_steps(0, unit.count, memory.cells, &flags)
     return at == unit.count and flags & told == 0
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.constants import users_frame
 from lindiff.core.directions import Directions
 from lindiff.core.names import importable_name
 from lindiff.core.observer import observing
@@ -20,7 +21,9 @@ from lindiff.core.variable import Variable
 from lindiff.programs.calling import Calls, Known
 from lindiff.programs.compiling import uncollected
 from lindiff.programs.differentiated import derivative_of, operation_of
-from lindiff.programs.machine import MISSED, form_of
+from lindiff.programs.explaining import explanation
+from lindiff.programs.explanation import Explanation, Explanations
+from lindiff.programs.machine import MISSED, Form, form_of
 from lindiff.programs.matching import Arguments
 from lindiff.programs.recorded import Recorded, is_number, recorded
 from lindiff.programs.recording import Leaving, Recording, Unrecordable
@@ -38,6 +41,9 @@ _WAYS = 256
 
 # Forms of arguments that are looked for first.
 _RECENT = 4
+
+# Calls after which a program is known: two are recorded, the third one makes the machine.
+_CALLS = 3
 
 # How many forms of arguments are known at a time.
 _FORMS = 64
@@ -76,6 +82,67 @@ class Program(Calls, Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<program of {self.name}>"
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation | Explanations:
+        """What the program does, operation by operation, and what that costs.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Those of the function.  It is called with them until their program is known, at most three times,
+            and the program then runs some thirty times with a clock beside it (half a second, if it is long).
+            Without arguments nothing is called.  A row takes some 30 µs: a program of 100 000 operations is
+            explained as fast as it is recorded.
+
+        Returns
+        -------
+        Explanation
+            For arguments of this form; a table that prints, and a sequence of its rows
+            (:class:`~lindiff.programs.explanation.Step`), with ``total``, ``by_line()``, ``by_operation()``,
+            ``listing()`` and ``to_pandas()``.  A long program is printed by lines of source.
+        Explanations
+            Without arguments: a list of these for all forms that are known, without times.
+
+        Notes
+        -----
+        What is carried out "by Python" is what to look for.  The times of single steps on few numbers are
+        about what a look at the clock takes, and no more than a guess; sums over lines are better.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lindiff.programs import program
+        >>> f = program(lambda x: np.sum(np.exp(x) * x) if x[0] > 0 else x[0])
+        >>> explained = f.explain(np.ones(100))
+        >>> [(row.text, row.by, row.bytes) for row in explained[:3]]
+        [('%1 = %0[0]', 'C', 16), ('%2 = greater(%1, 0)', 'C', 9), ('guard bool(%2)', 'Python', 0)]
+        >>> explained[2].seen, explained.recordings, explained.ways
+        (['True'], 2, 1)
+        """
+        if not args and not kwargs:
+            return Explanations(
+                repr(self), [self._explained(key, known) for key, known in self._known.items()]
+            )
+        leaves, _ = pytree.flatten((args, kwargs))
+        key = _key(leaves, (args, kwargs))
+        for _ in range(_CALLS):
+            before = self._known[key].recordings if key in self._known else 0
+            self(*args, **kwargs)
+            if key not in self._known:
+                return Explanation(repr(self), [], [], "it has none for arguments like these")
+            if self._known[key].recordings == before:
+                break
+        return self._explained(key, self._known[key], [x for x in leaves if _is_array(x)])
+
+    def _explained(self, key: Any, known: Known, arrays: list[Any] | None = None) -> Explanation:
+        tree = known.tree
+        machine = None
+        if tree is not None:
+            count = sum(isinstance(part, tuple) and isinstance(part[0], Form) for part in key[:-1])
+            machine = known.machine_of(tree, count) or None
+        facts = known.reason, known.recordings, known.callers
+        with uncollected():
+            return explanation(repr(self), self.function, key, *facts, tree, machine, arrays)
 
     def called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result for arguments of any form."""
@@ -150,6 +217,7 @@ class Program(Calls, Generic[P, R]):
         inside = [next(given) if _is_array(x) else x for x in leaves]
         given_args, given_kwargs = unflatten(inside)
         try:
+            known.callers.add(_caller())
             with uncollected():
                 outcome, result = _lowered(self.function(*given_args, **given_kwargs))
             if not _holds((given_args, given_kwargs), inside):
@@ -171,6 +239,7 @@ class Program(Calls, Generic[P, R]):
 
     def _learn(self, known: Known, recording: Recording, result: Result, before: Surroundings) -> None:
         """Add a recording to what is known; ``before`` are the surroundings that it began with."""
+        known.recordings += 1
         known.in_vain += 1
         known.machine = None
         if known.surroundings is not None and not known.surroundings.unchanged():
@@ -199,6 +268,12 @@ def _holds(tree: Any, leaves: list[Any]) -> bool:
     """Whether a tree has these leaves still."""
     now = pytree.flatten(tree)[0]
     return len(now) == len(leaves) and all(map(operator.is_, now, leaves))
+
+
+def _caller() -> str:
+    """The user's line that calls a program."""
+    frame = users_frame()
+    return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def _only_warns() -> bool:

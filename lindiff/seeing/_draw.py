@@ -7,8 +7,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from lindiff.programs import Program
 from lindiff.seeing import _layout
 from lindiff.seeing._graph import Box, Graph, graph_of
+from lindiff.seeing._programs import graph_of_program
 from lindiff.seeing._recording import record
 from lindiff.transforms._arguments import Argnums
 from lindiff.transforms._transformed import transformed
@@ -29,7 +31,9 @@ def draw(
     ----------
     function : callable
         May be a derivative itself: ``ld.draw(ld.grad(f))`` shows the operations of the pullbacks as well, in
-        another colour.
+        another colour.  Of a program (:class:`lindiff.programs.Program`) what it does is drawn, from all of
+        its arguments, as :meth:`~lindiff.programs.Program.explain` tells it: guards as diamonds, and behind
+        one that has given several values a way for each; a long one by its lines of source.
     argnums : int or tuple of int
         The positional arguments to draw from, as for :func:`lindiff.grad`; others are constants.
     file : path, optional
@@ -47,7 +51,7 @@ def draw(
     Raises
     ------
     ValueError
-        For a file of another kind.
+        For a file of another kind, and for a program that is not known: it runs as its function does.
     ImportError
         Says what to install.
 
@@ -63,8 +67,11 @@ def draw(
 
     @transformed(draw, function, argnums=argnums, collapse=collapse, file=file)
     def drawn(*args: Any, **kwargs: Any) -> Drawing:
-        recording, names = record(function, argnums, args, kwargs, backward=False)
-        drawing = Drawing(graph_of(recording, names, collapse))
+        if isinstance(function, Program):
+            drawing = Drawing(graph_of_program(function.explain(*args, **kwargs), collapse))
+        else:
+            recording, names = record(function, argnums, args, kwargs, backward=False)
+            drawing = Drawing(graph_of(recording, names, collapse))
         if file is not None:
             drawing.save(file)
         return drawing

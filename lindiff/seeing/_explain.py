@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, overload
 
+from lindiff._tables import aligned, arrays, bytes_of, count, pandas, seconds
 from lindiff.seeing._flops import flops
 from lindiff.seeing._recording import Array, Recorded, record
 from lindiff.transforms._arguments import Argnums
@@ -191,8 +192,7 @@ class Explanation(Sequence[Operation]):
 
     def to_pandas(self) -> Any:
         """The rows as a ``pandas.DataFrame``, in seconds and bytes."""
-        pandas = _pandas()
-        return pandas.DataFrame(
+        return pandas().DataFrame(
             [asdict(row) for row in self._rows], columns=[column.name for column in fields(Operation)]
         )
 
@@ -201,7 +201,7 @@ class Explanation(Sequence[Operation]):
         rows: Sequence[Operation] = self._rows
         if len(rows) > MOST_ROWS:
             rows = [*rows[: MOST_ROWS // 2], *rows[-MOST_ROWS // 2 :]]
-        lines = _aligned(titles, [_cells(row) for row in rows], left={1, 2, 7})
+        lines = aligned(titles, [_cells(row) for row in rows], left={1, 2, 7})
         if len(rows) < len(self._rows):
             left_out = f"... {len(self) - len(rows)} operations left out, see .by_operation(), .by_line() ..."
             lines.insert(1 + MOST_ROWS // 2, left_out)
@@ -231,35 +231,26 @@ class Groups(Sequence[Total]):
 
     def to_pandas(self) -> Any:
         """The rows as a ``pandas.DataFrame``, in seconds and bytes."""
-        return _pandas().DataFrame([asdict(row) for row in self.rows])
+        return pandas().DataFrame([asdict(row) for row in self.rows])
 
     def __str__(self) -> str:
         everything = sum(row.forward + row.backward for row in self.rows) or 1.0
         cells = [
             [
                 str(row.operations),
-                _seconds(row.forward),
-                _seconds(row.backward),
+                seconds(row.forward),
+                seconds(row.backward),
                 f"{(row.forward + row.backward) / everything:.0%}",
-                _bytes(row.kept),
-                _count(row.flops or None),
+                bytes_of(row.kept),
+                count(row.flops or None),
                 row.name,
             ]
             for row in self.rows
         ]
         titles = ["operations", "forward", "backward", "share", "kept", "flops", ""]
-        return "\n".join(_aligned(titles, cells, left={6}))
+        return "\n".join(aligned(titles, cells, left={6}))
 
     __repr__ = __str__
-
-
-def _pandas() -> Any:
-    """The package, or an ImportError that says how to get it."""
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError("to_pandas() needs pandas: pip install pandas") from None
-    return pandas
 
 
 def _cells(row: Operation) -> list[str]:
@@ -269,33 +260,12 @@ def _cells(row: Operation) -> list[str]:
     return [
         str(row.number),
         name,
-        f"{_arrays(row.inputs)} → {_arrays(row.outputs)}",
-        _seconds(row.forward),
-        _seconds(row.backward),
-        _bytes(row.kept),
-        _count(row.flops),
+        f"{arrays(row.inputs)} → {arrays(row.outputs)}",
+        seconds(row.forward),
+        seconds(row.backward),
+        bytes_of(row.kept),
+        count(row.flops),
         f"{row.source}  {text}",
-    ]
-
-
-def _arrays(arrays: list[Array]) -> str:
-    """``(3, 4), (4,)``; dtypes only where they are not float64."""
-    parts = []
-    for shape, dtype in arrays:
-        if dtype in ("int", "float", "complex"):
-            parts.append(dtype)
-        else:
-            parts.append(str(shape) if dtype == "float64" else f"{shape} {dtype}")
-    return ", ".join(parts)
-
-
-def _aligned(titles: list[str], rows: list[list[str]], left: set[int]) -> list[str]:
-    """Lines of columns; a column without content is left out."""
-    shown = [i for i in range(len(titles)) if any(row[i] for row in rows)]
-    widths = {i: max(len(row[i]) for row in [titles, *rows]) for i in shown}
-    return [
-        "  ".join(row[i].ljust(widths[i]) if i in left else row[i].rjust(widths[i]) for i in shown).rstrip()
-        for row in [titles, *rows]
     ]
 
 
@@ -303,36 +273,8 @@ def _sum_line(total: Total) -> str:
     """The sums in one line of text."""
     parts = [
         f"{total.operations} operations",
-        f"forward {_seconds(total.forward)}",
-        f"backward {_seconds(total.backward)}",
-        f"kept {_bytes(total.kept)}",
+        f"forward {seconds(total.forward)}",
+        f"backward {seconds(total.backward)}",
+        f"kept {bytes_of(total.kept)}",
     ]
-    return ", ".join(parts + ([f"{_count(total.flops)} flops"] if total.flops else []))
-
-
-def _seconds(t: float | None) -> str:
-    """A time in a unit that suits it; nothing for None."""
-    if t is None:
-        return ""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if t >= size:
-            return f"{t / size:.3g} {unit}" if t < 100 * size else f"{t / size:.0f} {unit}"
-    return f"{t / 1e-6:.1f} µs"
-
-
-def _bytes(n: int) -> str:
-    """A size in a unit that suits it."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n >= size:
-            return f"{n / size:.3g} {unit}" if n < 100 * size else f"{n / size:.0f} {unit}"
-    return f"{n} B"
-
-
-def _count(n: float | None) -> str:
-    """A count with a prefix for thousands; nothing for None."""
-    if n is None:
-        return ""
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if n >= size:
-            return f"{n / size:.3g} {unit}"
-    return f"{n:.0f}"
+    return ", ".join(parts + ([f"{count(total.flops)} flops"] if total.flops else []))

@@ -16,13 +16,16 @@ LONGEST = 200  # operations in a repetition
 
 FILL = {"": "white", "pullback": "#fde4cf", "pushforward": "#d8ecd3", "input": "#dbe9f6", "output": "#dbe9f6"}
 
+_SHAPES = {"operation": "ellipse", "repeated": "plaintext", "guard": "diamond", "way": "plaintext"}
+
 
 @dataclass(frozen=True)
 class Box:
     """A node of the drawing: an input, an operation, an output, or repetitions that are left out.
 
-    ``kind`` is "input", "output", "operation" or "repeated"; ``part`` is "pullback" or "pushforward" for the
-    operations of a walk over an inner record.
+    ``kind`` is "input", "output", "operation" or "repeated", in programs also "guard", and "way" for what a
+    guard has given; ``part`` is "pullback" or "pushforward" for the operations of a walk over an inner
+    record.
     """
 
     label: str
@@ -43,7 +46,7 @@ class Graph:
         lines = ["digraph computation {", '  node [fontname="Helvetica", fontsize=11, style=filled];']
         for i, box in enumerate(self.boxes):
             label = _quoted(box.label) + (r"\n" + _quoted(box.detail) if box.detail else "")
-            shape = {"operation": "ellipse", "repeated": "plaintext"}.get(box.kind, "box")
+            shape = _SHAPES.get(box.kind, "box")
             lines.append(f'  n{i} [label="{label}", shape={shape}, fillcolor="{fill(box)}"];')
         lines += [f"  n{start} -> n{end};" for start, end in self.edges]
         return "\n".join([*lines, "}", ""])
@@ -67,12 +70,12 @@ def graph_of(recording: Recording, names: Sequence[str], collapse: bool) -> Grap
     for node, name, array in zip(recording.input_nodes, names, recording.inputs, strict=True):
         if id(node) in used:
             number[id(node)] = len(boxes)
-            boxes.append(Box(name, _array(array), "input"))
-    for group in _groups([_signature(op) for op in operations]) if collapse else _single(operations):
+            boxes.append(Box(name, array_text(array), "input"))
+    for group in groups([_signature(op) for op in operations]) if collapse else _single(operations):
         first = operations[group[0]]
-        box = Box(first.name, "\n".join(map(_array, first.outputs)), "operation", _part(first))
+        box = Box(first.name, "\n".join(map(array_text, first.outputs)), "operation", _part(first))
         if len(group) > 1:
-            box = _repeated([operations[i] for i in group])
+            box = repeated([operations[i].name for i in group], _part(first))
         for i in group:
             number[id(operations[i].node)] = len(boxes)
         boxes.append(box)
@@ -101,7 +104,7 @@ def _ancestors(nodes: list[Node]) -> dict[int, Node]:
     return found
 
 
-def _array(array: Array) -> str:
+def array_text(array: Array) -> str:
     shape, dtype = array
     return str(shape) if dtype == "float64" else f"{shape} {dtype}"
 
@@ -116,38 +119,37 @@ def _signature(op: Recorded) -> str:
     return f"{op.name} {op.inputs} {op.outputs} {op.place} {op.within}"
 
 
-def _repeated(operations: list[Recorded]) -> Box:
+def repeated(names: list[str], part: str = "") -> Box:
     """One box for operations that repeat a shorter sequence."""
-    names = [op.name for op in operations]
     period = next(p for p in range(1, len(names) + 1) if len(names) % p == 0 and names[p:] == names[:-p])
     one = ", ".join(names[:period] if period <= 6 else [*names[:3], "…", *names[period - 2 : period]])
-    return Box(f"{len(names) // period} × ({one})", "", "repeated", _part(operations[0]))
+    return Box(f"{len(names) // period} × ({one})", "", "repeated", part)
 
 
 def _single(operations: list[Recorded]) -> list[list[int]]:
     return [[i] for i in range(len(operations))]
 
 
-def _groups(signatures: list[str]) -> list[list[int]]:
+def groups(signatures: list[str]) -> list[list[int]]:
     """Consecutive operations that are drawn as one: of a block that is repeated often, all but its first and
     its last repetition."""
     ids = {signature: i for i, signature in enumerate(dict.fromkeys(signatures))}
     codes = np.array([ids[signature] for signature in signatures], int)
-    groups: list[list[int]] = []
+    found: list[list[int]] = []
     runs = _runs(codes)
     i = 0
     while i < len(codes):
         period, length = runs.get(i, (1, 0))
         repetitions = length // period
         if repetitions >= FEWEST:
-            groups += [[j] for j in range(i, i + period)]
-            groups.append(list(range(i + period, i + (repetitions - 1) * period)))
-            groups += [[j] for j in range(i + (repetitions - 1) * period, i + repetitions * period)]
+            found += [[j] for j in range(i, i + period)]
+            found.append(list(range(i + period, i + (repetitions - 1) * period)))
+            found += [[j] for j in range(i + (repetitions - 1) * period, i + repetitions * period)]
             i += repetitions * period
         else:
-            groups.append([i])
+            found.append([i])
             i += 1
-    return groups
+    return found
 
 
 def _runs(codes: np.ndarray) -> dict[int, tuple[int, int]]:

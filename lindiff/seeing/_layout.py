@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from lindiff.seeing._graph import Graph, fill
+from lindiff.seeing._graph import Box, Graph, fill
 
 POINTS = 72.0
 FONT = 9.0  # points
@@ -15,6 +15,7 @@ GAP = 16.0  # between boxes of a layer
 LAYER = 26.0  # between layers
 
 _ROUND = {"operation": "round,pad=0,rounding_size=8", "repeated": "round,pad=0,rounding_size=2"}
+_DIAMOND = 1.7  # how much wider and higher than its text
 
 
 def _needs(package: str) -> ImportError:
@@ -27,24 +28,21 @@ def _needs(package: str) -> ImportError:
 
 def plot(graph: Graph, axes: Any) -> None:
     """Draw a graph into Matplotlib axes, in points, one unit a point."""
-    from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, PathPatch
+    from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, PathPatch, Polygon
     from matplotlib.path import Path
 
-    sizes = [_size(box.label, box.detail) for box in graph.boxes]
+    sizes = [_size(box) for box in graph.boxes]
     points, routes = _places(graph, sizes)
     for (x, y), (width, height), box in zip(points, sizes, graph.boxes, strict=True):
-        axes.add_patch(
-            FancyBboxPatch(
-                (x - width / 2, y - height / 2),
-                width,
-                height,
-                boxstyle=_ROUND.get(box.kind, "square,pad=0"),
-                facecolor=fill(box),
-                edgecolor="0.35",
-                linestyle=":" if box.kind == "repeated" else "-",
-                linewidth=0.8,
-            )
-        )
+        style: dict[str, Any] = {"facecolor": fill(box), "edgecolor": "0.35", "linewidth": 0.8}
+        style["linestyle"] = ":" if box.kind in ("repeated", "way") else "-"
+        if box.kind == "guard":
+            corners = [(x - width / 2, y), (x, y + height / 2), (x + width / 2, y), (x, y - height / 2)]
+            axes.add_patch(Polygon(corners, **style))
+        else:
+            shape = _ROUND.get(box.kind, "square,pad=0")
+            low = (x - width / 2, y - height / 2)
+            axes.add_patch(FancyBboxPatch(low, width, height, boxstyle=shape, **style))
         text = f"{box.label}\n{box.detail}" if box.detail else box.label
         axes.text(x, y, text, ha="center", va="center", fontsize=FONT, linespacing=1.15)
     for (start, end), through in zip(graph.edges, routes, strict=True):
@@ -74,9 +72,10 @@ def figure(graph: Graph) -> Any:
     return drawn
 
 
-def _size(label: str, detail: str) -> tuple[float, float]:
-    lines = [label, *detail.splitlines()]
-    return max(map(len, lines)) * LETTER + 10, len(lines) * LINE + 6
+def _size(box: Box) -> tuple[float, float]:
+    lines = [box.label, *box.detail.splitlines()]
+    scale = _DIAMOND if box.kind == "guard" else 1.0
+    return scale * (max(map(len, lines)) * LETTER + 10), scale * (len(lines) * LINE + 6)
 
 
 def _places(

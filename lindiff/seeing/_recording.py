@@ -10,13 +10,14 @@ import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.linearization import Linearization
+from lindiff.core.names import positional_names
 from lindiff.core.observer import Step
 from lindiff.core.record import Node, Trace, current_trace
 from lindiff.core.variable import node_in, value
 from lindiff.seeing._memory import bytes_kept, memory
 from lindiff.seeing._naming import Naming, leaves, operation_of
 from lindiff.seeing._source import Place
-from lindiff.transforms._arguments import Argnums, places_of, positional_names, select
+from lindiff.transforms._arguments import Argnums, places_of, select
 
 Array = tuple[tuple[int, ...], str]  # shape and dtype
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from lindiff.core.linearization import Linearization
+from lindiff.core.names import positional_names
 from lindiff.core.variable import value
 
 Argnums = int | str | tuple[int | str, ...] | list[int | str]
@@ -96,16 +96,6 @@ def _place(
         f"argnums={argnums!r}, but the function was called with {count} positional "
         f"argument{'s' if count != 1 else ''} (a keyword argument is selected by its name)"
     )
-
-
-def positional_names(function: Callable[..., Any]) -> list[str]:
-    """The names of a function's positional arguments, in order; none where it does not tell."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some functions written in C
-        return []
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [parameter.name for parameter in parameters if parameter.kind in positional]
 
 
 def mode_of(mode: str) -> str:

@@ -180,7 +180,9 @@ class _Group:
             members.append((member.prepared, member.quiet, at))
         n = self.members[0].prepared.n
         quiet = all(member.quiet for member in self.members)
-        return Operation(prepared.group(n, block, members), list(operands), quiet)
+        numbers = [number for member in self.members for number in member.of]
+        of = tuple(dict.fromkeys(numbers))
+        return Operation(prepared.group(n, block, members), list(operands), quiet, of)
 
     def between(self, users: Counter[int]) -> set[int]:
         """The roots that nobody else uses, and of which all is written before any of it is read."""

@@ -16,11 +16,13 @@ Room = Callable[[int], int]
 
 
 class Operation(NamedTuple):
-    """A prepared operation, the cells of its operands, and whether NumPy is not to warn."""
+    """A prepared operation, the cells of its operands, whether NumPy is not to warn, and the numbers of the
+    instructions that it carries out."""
 
     prepared: Prepared
     cells: list[int]
     quiet: bool
+    of: tuple[int, ...] = ()
 
 
 Step = Operation | ByPython
