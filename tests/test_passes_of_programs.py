@@ -150,6 +150,30 @@ def test_masks_in_a_group():
     check(f, small, (x, y), removed=8)
 
 
+@pytest.mark.parametrize("kind", ["?", "i", "l", "f"])
+def test_mixed_types(kind):
+    def f(x, k):
+        y = x * k + (x > 0)
+        z = np.where(k > 0, y, k.astype(float)) - (x > y).astype(x.dtype)
+        return z * k, np.sum(k * 1.5), np.exp(k) * x, (x > 0) + k, k / 3
+
+    x, k = normal(200), normal(200, kind)
+    tree = check(f, small, (x, k), removed=8)
+    result = machine_of(tree, 2, small)([x, k])
+    for y, expected in zip(result, f(x, k), strict=True):
+        assert y.dtype == expected.dtype
+        assert y.tobytes() == expected.tobytes()
+
+
+def test_truth_values_of_other_bytes():
+    def f(x, mask):
+        return x * mask, mask.astype(float)
+
+    x, mask = normal(130), np.arange(130, dtype=np.uint8).view(bool)
+    result = machine_of(tree_of(f, (x, mask)), 2, small)([x, mask])
+    np.testing.assert_array_equal(result, f(x, mask))
+
+
 def test_an_intermediate_that_is_written_to():
     def f(x):
         y = x * 2

@@ -11,7 +11,7 @@ from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
 from libc.math cimport pow
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
@@ -317,6 +317,69 @@ def masked_copy(int size, list forms):
     cdef Prepared made = over_nest(masked_loop, size, forms)
     if made is not None:
         made.reads = 0b111
+    return made
+
+
+ctypedef fused given:
+    uint8_t
+    int32_t
+    int64_t
+    float
+
+ctypedef fused wanted:
+    int64_t
+    float
+    double
+
+
+cdef inline void convert(char **args, cnp.npy_intp n, const cnp.npy_intp *steps, given *_of,
+                         wanted *_to) noexcept nogil:
+    cdef cnp.npy_intp i
+    for i in range(n):
+        if given is uint8_t:  # a truth value
+            (<wanted *>(args[1] + i * steps[1]))[0] = (<given *>(args[0] + i * steps[0]))[0] != 0
+        else:
+            (<wanted *>(args[1] + i * steps[1]))[0] = <wanted>(<given *>(args[0] + i * steps[0]))[0]
+
+
+cdef void cast_loop(char **args, const cnp.npy_intp *dims, const cnp.npy_intp *steps,
+                    void *data) noexcept nogil:
+    """Numbers of one type as those of another, in the way of a ufunc's loop; ``data`` is one of `CASTS`."""
+    cdef Py_ssize_t kind = <Py_ssize_t>data
+    cdef uint8_t *truth = NULL
+    cdef int32_t *short = NULL
+    cdef int64_t *long = NULL
+    cdef float *single = NULL
+    cdef double *number = NULL
+    if kind == 0:
+        convert(args, dims[0], steps, truth, long)
+    elif kind == 1:
+        convert(args, dims[0], steps, truth, single)
+    elif kind == 2:
+        convert(args, dims[0], steps, truth, number)
+    elif kind == 3:
+        convert(args, dims[0], steps, short, long)
+    elif kind == 4:
+        convert(args, dims[0], steps, short, number)
+    elif kind == 5:
+        convert(args, dims[0], steps, long, number)
+    else:
+        convert(args, dims[0], steps, single, number)
+
+
+cdef list CASTS = ["b1 i8", "b1 f4", "b1 f8", "i4 i8", "i4 f8", "i8 f8", "f4 f8"]
+
+
+def cast(of, to, list forms):
+    """An operand, broadcast, in another type; ``forms`` as in `elementwise`."""
+    cdef Prepared made
+    cdef Nest nest, joined
+    name = f"{of.str[1:]} {to.str[1:]}"
+    if name not in CASTS or not fill_nest(&nest, forms):
+        return None
+    join_axes(&nest, 1, False, &joined)
+    made = by_loop(cast_loop, <void *><Py_ssize_t>CASTS.index(name), &joined, 1)
+    made.tells = False
     return made
 
 

@@ -155,12 +155,18 @@ def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> St
         return None
     operands: list[Operand] = []
     layouts = []
+    before: Steps = []
     for x, kind, dtype in zip(step.args, types, resolved, strict=False):
-        if type(x) is Slot:
-            if kind != dtype or not kind.isnative:
-                return None
+        if type(x) is Slot and kind == dtype and kind.isnative:
             operands.append(x)
             layouts.append(_layout(forms[x]))
+        elif type(x) is Slot:
+            layouts.append((forms[x].shape, _by_rows(forms[x].shape, dtype.itemsize)))
+            operands.append(Between(int(np.prod(forms[x].shape)) * dtype.itemsize))
+            cast = _cast(forms[x], dtype, layouts[-1])
+            if cast is None:
+                return None
+            before.append((cast, [x, operands[-1]]))
         else:
             constant = np.array(x, dtype)
             operands.append(constant)
@@ -169,7 +175,29 @@ def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> St
     forms_of_all = [*layouts, _layout(result)]
     exact, tells = ufunc in _EXACT, ufunc not in _SILENT
     made = prepared.elementwise(ufunc, letters, forms_of_all, exact, tells, raises)
-    return None if made is None else [(made, [*operands, step.result])]
+    return None if made is None else [*before, (made, [*operands, step.result])]
+
+
+def _cast(of: Form, dtype: np.dtype[Any], layout: Any) -> Any:
+    """The numbers of an array in another type, laid out so."""
+    if not _are_plain(of):
+        return None
+    return prepared.cast(_dtype(of), dtype, [_layout(of), layout])
+
+
+def _astype(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+    x = step.args[0]
+    if type(x) is not Slot or type(step.result) is not Slot or len(step.args) > 2:
+        return None
+    if not set(step.kwargs) <= {"dtype", "copy"}:
+        return None
+    if step.result == x or roots[step.result][0] != step.result:
+        return []
+    result = forms[step.result]
+    if not _are_plain(result) or forms[x].dtype == result.dtype:
+        return _copy(step, forms, roots)
+    made = _cast(forms[x], _dtype(result), _layout(result))
+    return None if made is None else [(made, [x, step.result])]
 
 
 # What NumPy takes for these powers of an array of floating point numbers.
@@ -626,6 +654,7 @@ _NO_COPIES = _VIEWING
 _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     **dict.fromkeys(_VIEWING | _RESHAPING, _view),
     **dict.fromkeys((np.copy, method("copy"), method("__copy__")), _copy),
+    **dict.fromkeys((np.astype, method("astype")), _astype),
     operator.getitem: _getitem,
     operator.setitem: _setitem,
     operator.pow: _power,

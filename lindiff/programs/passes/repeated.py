@@ -22,8 +22,9 @@ def without_repeats(steps: list[Step], cells: Cells, room: Room) -> list[Step]:
     That is so only where neither result is written to again or known outside of the steps.
     """
     writes: dict[int, list[int]] = defaultdict(list)
-    for i, step in enumerate(steps):
-        for root in touched(step, cells).writes:
+    written = [touched(step, cells).writes for step in steps]
+    for i, roots in enumerate(written):
+        for root in roots:
             writes[root].append(i)
     lying: dict[int, list[int]] = defaultdict(list)
     for cell, (root, _) in enumerate(cells.roots):
@@ -32,7 +33,6 @@ def without_repeats(steps: list[Step], cells: Cells, room: Room) -> list[Step]:
     known: dict[Any, _Done] = {}
     left: list[Step] = []
     for i, step in enumerate(steps):
-        touches = touched(step, cells)
         if isinstance(step, Operation) and _gives_one_array(step, cells):
             cell = step.cells[-1]
             key = _key(step, cells, versions)
@@ -49,7 +49,7 @@ def without_repeats(steps: list[Step], cells: Cells, room: Room) -> list[Step]:
                 lying[done.cell] += lying.pop(cell)
                 continue
             known[key] = _Done(i, cell, step.quiet)
-        for root in touches.writes:
+        for root in written[i]:
             versions[root] += 1
         left.append(step)
     return left
