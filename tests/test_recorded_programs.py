@@ -950,6 +950,47 @@ def means_of_selections(x):
     return y.sum() / len(y)
 
 
+# Rows of a matrix, chosen by a vector.
+ROWS = np.arange(20.0).reshape(4, 5)
+CHOSEN = [(ROWS, np.eye(4)[i]) for i in (1, 1, 1, 1, 2, 0, 3, 1)]
+
+
+@found(*CHOSEN)
+def views_of_a_view_at_a_place_of_data(A, v):
+    i = np.argmax(v)
+    row = A[i]
+    return row[1:] * 2, row.reshape(5, 1) + 1, (A * 1).T[:, i][::2].sum(), A.ravel()[i : i + 3][1:] * 2
+
+
+@found(*CHOSEN)
+def views_of_a_view_that_numbers_place(A, v):
+    return np.trim_zeros(v * 3)[0:] * 2, np.split(A[:, 0], [np.argmax(v) + 1])[0][-1:] + 1
+
+
+@found(*CHOSEN)
+def writes_to_and_from_places_of_data(A, v):
+    i = int(np.argmax(v) * 0) + np.argmax(v)
+    y, z, w = A.copy(), A.ravel().copy(), A.copy()
+    y[1] = y[i]
+    z[1:4] = z[i : i + 3]
+    s = w[i][1:]
+    s += 100
+    np.add(w[1], w[i], out=w[i])
+    return y, z, w
+
+
+@found(*CHOSEN)
+def gradient_through_a_view_at_a_place_of_data(A, v):
+    return ld.grad(lambda A: np.sum((A * 2)[np.argmax(v)][1:] ** 2))(A)
+
+
+@found(*[(np.array([True, False]), np.array(p)) for p in ([True, True], [True, False], [False, True]) * 2])
+def truth_values_are_single_objects(a, b):
+    x, y = a[0], b[0]
+    both = x & y
+    return np.where(both, 1, 2) + np.where(x, 10, 20), x | b[1], ~x, x == y, np.logical_or(x, y), min(x, y)
+
+
 @pytest.mark.parametrize(("function", "inputs"), FOUND)
 def test_found(function, inputs):
     fast = program(function)

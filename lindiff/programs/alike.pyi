@@ -5,5 +5,5 @@ from lindiff.programs.recording import Instruction
 
 class Preparations:
     def __call__(
-        self, step: Instruction, forms: list[Form], roots: list[tuple[Slot, int]]
+        self, step: Instruction, forms: list[Form], roots: list[tuple[Slot, int, Slot]]
     ) -> Steps | None: ...

@@ -128,6 +128,7 @@ cdef class Description:
             self.offsets[root], self.has_offset[root] = offset, True
         self.add(root)
         self.add(offset - self.offsets[root])
+        self.add(self.local((<tuple>place)[2]))
         return 0
 
     cdef int local(self, object slot) except -1:

@@ -217,7 +217,7 @@ class _Compilation:
         for slot in slots_of(step.result):
             if slot < len(cells):
                 continue
-            root, offset = branch.roots[slot]
+            root, offset, _ = branch.roots[slot]
             form = branch.forms[slot]
             if root == slot:
                 cells.append(self.cell(form, in_arena=True))
@@ -274,9 +274,9 @@ class _Compilation:
             if not number:
                 self.objects.append(cell)
                 self.made.add(cell)
-            root = branch.roots[slot][0]
-            if root != slot:
-                self.owners[cell] = self.cells().owner(cells[root])
+            owner = branch.roots[slot][2]
+            if owner != slot:
+                self.owners[cell] = self.cells().owner(cells[owner])
             cells.append(cell)
             new.append(cell)
         return new
@@ -316,8 +316,8 @@ class _Compilation:
         for slot in branch.result.leaves:
             if type(slot) is not Slot or branch.forms[slot].strides is None:
                 continue
-            root = branch.roots[slot][0]
-            if known.setdefault(root, slot) != slot or (root != slot and root < self.arguments):
+            owner = branch.roots[slot][2]
+            if known.setdefault(owner, slot) != slot or (owner != slot and owner < self.arguments):
                 raise _Shared
 
 

@@ -18,7 +18,7 @@ from lindiff.core import chain
 from lindiff.programs import prepared
 from lindiff.programs.machine import Form, part_of
 from lindiff.programs.operands import Slot, slots_of
-from lindiff.programs.recorded import VIEWS, is_hashable, method
+from lindiff.programs.recorded import VIEWS, is_hashable, method, view_in_place
 from lindiff.programs.recording import Instruction
 
 __all__ = ["Between", "Part", "is_by_rows", "prepare"]
@@ -70,7 +70,7 @@ Steps = list[tuple[Any, list[Operand]]]
 Forms = list[Form]
 
 
-def prepare(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+def prepare(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
     """The prepared operations that a step consists of, with their operands; None where Python has to do it.
 
     An empty list where there is nothing to do: a view of what is there.
@@ -117,7 +117,7 @@ def _are_plain(*forms: Form) -> bool:
 # -- elementwise -------------------------------------------------------------------------------------------
 
 
-def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
     ufunc: Any = step.function
     if ufunc.signature is not None:
         return _matmul(step, forms, []) if ufunc is np.matmul and not step.kwargs else None
@@ -185,7 +185,7 @@ def _cast(of: Form, dtype: np.dtype[Any], layout: Any) -> Any:
     return prepared.cast(_dtype(of), dtype, [_layout(of), layout])
 
 
-def _astype(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+def _astype(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
     x = step.args[0]
     if type(x) is not Slot or type(step.result) is not Slot or len(step.args) > 2:
         return None
@@ -204,7 +204,7 @@ def _astype(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> S
 _POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
 
 
-def _power(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+def _power(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
     """``x ** y`` for a constant y: of an array by the ufunc of this power, of a number by the C library."""
     x, y = step.args
     if type(x) is not Slot or type(step.result) is not Slot or type(y) not in (int, float):
@@ -220,9 +220,9 @@ def _power(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> St
     return [(prepared.power_of_number(), [x, np.array(float(y)), step.result])]
 
 
-def _overlaps(x: Slot, result: Slot, forms: Forms, roots: list[tuple[Slot, int]]) -> bool:
+def _overlaps(x: Slot, result: Slot, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> bool:
     """Whether a result is written into memory of an operand, and not each element onto its own."""
-    if roots[x][0] != roots[result][0]:
+    if roots[x][2] != roots[result][2]:
         return False
     return (roots[x], *_layout(forms[x])) != (roots[result], *_layout(forms[result]))
 
@@ -343,7 +343,7 @@ def _mean(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
 # -- views and copies --------------------------------------------------------------------------------------
 
 
-def _view(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+def _view(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
     """Nothing to do where the result is a view; else a copy in the order of the rows."""
     if type(step.result) is not Slot:
         return None
@@ -402,7 +402,7 @@ def _is_constant(index: Any) -> bool:
     return _is_basic(index) or (isinstance(index, np.ndarray) and index.dtype.kind in "biu")
 
 
-def _getitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+def _getitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
     x, index = step.args
     if type(x) is not Slot or type(step.result) is not Slot:
         return None
@@ -428,7 +428,7 @@ def _gathered(step: Instruction, forms: Forms) -> Steps | None:
 
 
 def _scattered(
-    step: Instruction, forms: Forms, roots: list[tuple[Slot, int]], adding: bool = False
+    step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]], adding: bool = False
 ) -> Steps | None:
     x, index, item = step.args
     if type(x) is not Slot or not _is_constant(index) or (adding and _dtype(forms[x]).char not in "fd"):
@@ -440,7 +440,7 @@ def _scattered(
     form = forms[item]
     if (
         form.dtype != of.dtype
-        or roots[item][0] == roots[x][0]
+        or roots[item][2] == roots[x][2]
         or (form.shape != at.shape and form.shape != ())
     ):
         return None
@@ -452,7 +452,7 @@ def _scattered(
     return [(made, [item, x])]
 
 
-def _setitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+def _setitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
     x, index, item = step.args
     if type(x) is not Slot:
         return None
@@ -466,8 +466,8 @@ def _setitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> 
         layout = _layout(forms[item])
         if forms[item].dtype != of.dtype:
             return None
-        if roots[item][0] == roots[x][0]:  # ``x[i] += y`` writes what is there already
-            there = (roots[x][0], roots[x][1] + offset), shape, strides
+        if roots[item][2] == roots[x][2]:  # ``x[i] += y`` writes what is there already
+            there = (roots[x][0], roots[x][1] + offset, roots[x][2]), shape, strides
             return [] if (roots[item], *layout) == there else None
     elif type(item) in (int, float) and _dtype(of).kind == "f":
         item, layout = np.array(item, of.dtype), ((), ())
@@ -493,7 +493,7 @@ def _filled_with(number: int) -> Callable[[Instruction, Forms, Any], Steps | Non
     return steps
 
 
-def _diag(step: Instruction, forms: Forms, roots: list[tuple[Slot, int]]) -> Steps | None:
+def _diag(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
     """The diagonal of a matrix, a view or a copy of it."""
     x = step.args[0]
     if type(x) is not Slot or len(forms[x].shape) != 2 or len(step.args) > 1 or step.kwargs:
@@ -650,6 +650,7 @@ _VIEWING = {
 _RESHAPING = {np.reshape, np.ravel, method("reshape"), method("ravel"), method("flatten")}
 _RAVELING = {np.ravel, method("ravel"), method("flatten")}
 _NO_COPIES = _VIEWING
+view_in_place(operator.getitem, np.diag, *_VIEWING, *_RESHAPING)
 
 _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     **dict.fromkeys(_VIEWING | _RESHAPING, _view),

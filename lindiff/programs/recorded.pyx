@@ -537,6 +537,8 @@ cdef class Operands(Leaf):
         """What an operation has given, as Recorded arrays; it leaves the instruction."""
         cdef Results results = Results.__new__(Results)
         results.operands, results.line = self, line
+        results.fixed = len(self.given) == 1 and type(function) is not UFUNC and is_hashable(function) \
+            and function in viewing_in_place
         result = replaced_by(value, results)
         self.recording.add_instruction(
             function, slots, named_slots, replaced_by(result, SLOTS), None, line, quiet
@@ -546,6 +548,18 @@ cdef class Operands(Leaf):
         for left in results.leaving:
             self.recording.add_leaving(itself, (<Left>left).slot, (<Left>left).value, line)
         return replaced_by(result, LEFT)
+
+
+# Functions whose results are views at places that the forms of arrays and the other operands alone decide.
+cdef set viewing_in_place = {
+    np.flip, np.flipud, np.fliplr, np.rot90, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.rollaxis,
+    np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit,
+}
+
+
+def view_in_place(*functions):
+    """Declare that their results are views at places that do not depend on numbers."""
+    viewing_in_place.update(functions)
 
 
 @cython.final
@@ -562,6 +576,7 @@ cdef class Results(Leaf):
 
     cdef Operands operands
     cdef str line
+    cdef bint fixed    # views lie where they do whatever the numbers are
     cdef list leaving  # or None
 
     cdef object of(self, object x):
@@ -579,14 +594,15 @@ cdef class Results(Leaf):
             return left
         if cnp.PyArray_CheckExact(x) and x.dtype.hasobject:
             raise Unrecordable("a result that is an array of objects")
-        for given in self.operands.given:
-            if (<Recorded>given).array is x:
-                return given
+        if cnp.PyArray_CheckExact(x):  # NumPy has one object for each truth value
+            for given in self.operands.given:
+                if (<Recorded>given).array is x:
+                    return given
         if self.operands.constants is not None:
             for constant in self.operands.constants[::2]:
                 if np.may_share_memory(x, constant):
                     raise Unrecordable("what an operation gives lies in an array that is no argument")
-        return recorded(self.operands.recording, x, self.line, self.operands.given)
+        return recorded(self.operands.recording, x, self.line, self.operands.given, self.fixed)
 
 
 @cython.final
@@ -659,12 +675,12 @@ cpdef bint is_number(object x) except -1:
     return is_generic(x) and x.dtype.kind in "biufcmM"
 
 
-cpdef Recorded recorded(Recording recording, object array, str line, list given=None):
+cpdef Recorded recorded(Recording recording, object array, str line, list given=None, bint fixed=True):
     """A new array of a recording, which may be a view of one of those ``given``."""
     cdef Recorded made = Recorded.__new__(Recorded)
     cdef object slots = ()
     if given and cnp.PyArray_Check(array) and cnp.PyArray_BASE(<cnp.ndarray>array) != NULL:
         slots = [(<Recorded>x).slot for x in given]
     made.recording, made.array = recording, array
-    made.slot = recording.new_slot(array, line, slots)
+    made.slot = recording.new_slot(array, line, slots, fixed)
     return made

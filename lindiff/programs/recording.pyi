@@ -27,7 +27,7 @@ class Recording:
     steps: list[Instruction | Leaving]
     forms: list[Form]
     lines: list[str]
-    roots: list[tuple[Slot, int]]
+    roots: list[tuple[Slot, int, Slot]]
     captured: list[np.ndarray[Any, Any]]
     arguments: int
     writes_arguments: bool

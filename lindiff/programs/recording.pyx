@@ -43,6 +43,9 @@ cdef enum:  # places in an Instruction
     RESULT
     RAISED
 
+cdef enum:  # places in one of `Recording.roots`
+    OWNER = 2
+
 
 class Unrecordable(BaseException):
     """The function does something that no program repeats; it runs without one then.
@@ -110,8 +113,9 @@ cdef class Recording:
     steps : list of Instruction or Leaving
     forms, lines : list
         Of the array in each slot, and where it was made.
-    roots : list of (slot, int)
-        In whose memory it lies, and how many bytes behind its first element.
+    roots : list of (slot, int, slot)
+        In whose memory it lies, and how many bytes behind its first element; a view whose place depends on
+        numbers has itself there.  Then whose memory that is in any case.
     captured : list of ndarray
         The arrays that are constants of operations.
     arguments : int
@@ -132,7 +136,7 @@ cdef class Recording:
 
     cdef int note_write(self, Py_ssize_t slot) except -1:
         """Something is written into the array in a slot."""
-        if (<tuple>self.roots[slot])[0] < self.arguments:
+        if (<tuple>self.roots[slot])[OWNER] < self.arguments:
             self.writes_arguments = True
         return 0
 
@@ -176,8 +180,9 @@ cdef class Recording:
     cdef int add_leaving(self, object function, object slot, object value, str line) except -1:
         return self.add(tuple_as(Leaving, (function, slot, value, line)))
 
-    cdef object new_slot(self, object array, str line, given):
-        """A slot for an array, which may be a view of one of those in the slots ``given``."""
+    cdef object new_slot(self, object array, str line, given, bint fixed=True):
+        """A slot for an array, which may be a view of one of those in the slots ``given``; ``fixed``: at a
+        place that does not depend on numbers."""
         cdef Py_ssize_t at = len(self.lines), root
         cdef object slot = new_slot(at)
         cdef Span span
@@ -193,11 +198,16 @@ cdef class Recording:
                     root = (<tuple>self.roots[<Py_ssize_t>other])[0]
                     of = &self.spans[root]
                     if of.low <= span.low and span.high <= of.high:
-                        of_root = (<tuple>self.roots[<Py_ssize_t>other])[0]
-                        self.roots.append(let_be((of_root, <Py_ssize_t>(span.first - of.first))))
+                        place = <tuple>self.roots[<Py_ssize_t>other]
+                        if fixed:
+                            behind = <Py_ssize_t>(span.first - of.first)
+                            self.roots.append(let_be((place[0], behind, place[OWNER])))
+                        else:
+                            self.spans[at] = span
+                            self.roots.append(let_be((slot, 0, place[OWNER])))
                         return slot
             self.spans[at] = span
-        self.roots.append(let_be((slot, 0)))
+        self.roots.append(let_be((slot, 0, slot)))
         return slot
 
     cdef int make_room(self, Py_ssize_t at) except -1:

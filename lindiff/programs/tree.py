@@ -115,8 +115,8 @@ class Branch:
     steps : list of Instruction
     forms : list of Form
         Of the arrays in all slots, from the first one of the program on.
-    roots : list of (slot, int)
-        In whose memory each of them lies, and how many bytes behind its first element.
+    roots : list of (slot, int, slot)
+        In whose memory each of them lies, as a `Recording` has it.
     place : tree of slots
         Where what the instruction has given goes that it forks from.
     fork : Leaving, Instruction or None
@@ -129,7 +129,7 @@ class Branch:
         Two runs have come to an end that is reached from here.
     """
 
-    def __init__(self, forms: list[Form], roots: list[tuple[Slot, int]]) -> None:
+    def __init__(self, forms: list[Form], roots: list[tuple[Slot, int, Slot]]) -> None:
         self.steps: list[Instruction] = []
         self.forms = forms
         self.roots = roots
