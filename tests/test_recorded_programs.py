@@ -991,6 +991,14 @@ def truth_values_are_single_objects(a, b):
     return np.where(both, 1, 2) + np.where(x, 10, 20), x | b[1], ~x, x == y, np.logical_or(x, y), min(x, y)
 
 
+@found(*[(Y, np.int64(i)) for i in (5, 5, 5, 7, 7, 1, 5, 9)])
+def the_text_of_an_exception(x, i):
+    try:
+        return x[i], ""
+    except IndexError as error:
+        return x * int(str(error).split()[1]), str(error)
+
+
 @pytest.mark.parametrize(("function", "inputs"), FOUND)
 def test_found(function, inputs):
     fast = program(function)

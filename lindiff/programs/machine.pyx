@@ -49,9 +49,16 @@ cdef extern from "numpy/arrayobject.h":
 
 
 class Raised(NamedTuple):
-    """What has come of a look at a value that raises."""
+    """What has come of an operation, or of a look at a value, that raises: what a function may ask for that
+    catches it."""
 
     kind: type
+    text: str
+
+
+def raised(error):
+    """An exception as an outcome."""
+    return Raised(type(error), str(error))
 
 
 # A run that has taken a way that is not known, and one of which NumPy would say that numbers are not finite.
@@ -794,13 +801,13 @@ cdef class Stretch:
             try:
                 outcome = self.fork[0](memory.value(self.fork[1]))
             except Exception as error:
-                outcome = Raised(type(error))
+                outcome = raised(error)
         else:
             try:
                 value = (<ByPython>self.fork).value(memory)
                 outcome = tuple([form_of(x) for x in leaves_of(value)])
             except Exception as error:
-                outcome = type(error)
+                outcome = raised(error)
         for known, stretch, place in self.outcomes:
             if same(known, outcome):
                 return stretch if place is None or put(place, value, memory) else None

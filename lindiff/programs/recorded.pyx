@@ -16,7 +16,7 @@ from lindiff.core import chain
 from lindiff.core.backends import kernels
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.variable import Variable
-from lindiff.programs.machine import Raised
+from lindiff.programs.machine import raised
 from lindiff.programs.recording import Unrecordable
 
 cnp.import_array()
@@ -374,7 +374,7 @@ cdef class Recorded:
         try:
             value = function(self.array)
         except Exception as error:
-            self.recording.add_leaving(function, self.slot, Raised(type(error)), line_of_user())
+            self.recording.add_leaving(function, self.slot, raised(error), line_of_user())
             raise
         self.recording.add_leaving(function, self.slot, value, line_of_user())
         return value
@@ -468,7 +468,7 @@ cpdef object record(object function, tuple args, dict kwargs):
         if operands.are_written():
             raise Unrecordable("it writes into an array that is no argument")
     except Exception as error:
-        recording.add_instruction(function, slots, named_slots, None, type(error), line, quiet)
+        recording.add_instruction(function, slots, named_slots, None, raised(error), line, quiet)
         raise
     return operands.given_back(value, function, slots, named_slots, line, quiet)
 

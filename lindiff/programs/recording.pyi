@@ -3,7 +3,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.programs.machine import Form
+from lindiff.programs.machine import Form, Raised
 from lindiff.programs.operands import Slot
 
 class Unrecordable(BaseException): ...
@@ -13,7 +13,7 @@ class Instruction(NamedTuple):
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     result: Any
-    raised: type[BaseException] | None
+    raised: Raised | None
     line: str
     quiet: bool = False
 

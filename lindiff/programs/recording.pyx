@@ -65,8 +65,8 @@ class Instruction(NamedTuple):
         Nested tuples, lists, dicts and slices, in which `Slot` stands for an array.
     result : tree
         Of `Slot` where the result has arrays, and of what else it has.
-    raised : type or None
-        The class of the exception that it has raised; there is no result then.
+    raised : Raised or None
+        The exception that it has raised; there is no result then.
     line : str
         Where the user's code says so.
     quiet : bool

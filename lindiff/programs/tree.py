@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.programs.machine import MISSED, Form, Raised, form_of
+from lindiff.programs.machine import MISSED, Form, form_of, raised
 from lindiff.programs.operands import Slot, filled, leaves_of, same
 from lindiff.programs.recording import Instruction, Leaving, Recording, repeated, same_function
 
@@ -250,12 +250,12 @@ def _following(branch: Branch, arrays: list[Any]) -> Branch | None:
         try:
             return branch.child(fork.function(arrays[fork.slot]))
         except Exception as error:
-            return branch.child(Raised(type(error)))
+            return branch.child(raised(error))
     assert fork is not None
     try:
         value = _value(fork, arrays)
     except Exception as error:
-        return branch.child(type(error))
+        return branch.child(raised(error))
     following = branch.child(tuple(map(form_of, leaves_of(value))))
     return following if following and _put(following.place, value, arrays, following.forms) else None
 
