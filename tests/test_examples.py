@@ -183,3 +183,49 @@ def test_long_loop():
                 np.testing.assert_allclose(found, g, rtol=1e-12)
     assert peaks[example.in_pieces, 144] < 2.2 * peaks[example.in_pieces, 36]
     assert peaks[example.in_halves, 144] < peaks[example.in_halves, 36] + 8
+
+
+def test_the_filter_of_the_program_is_the_filter():
+    example = load("kalman_program")
+    y = example.simulate(np.log([0.2, 0.5]), np.random.default_rng(0))[:20]
+    fast = ld.program(ld.value_and_grad(example.negative_log_likelihood))
+    for log_std in np.random.default_rng(1).standard_normal((5, 2)):
+        value, gradient = fast(log_std, y)
+        assert value == pytest.approx(example.negative_log_likelihood(log_std, y), rel=1e-12)
+        expected = ld.grad(example.negative_log_likelihood)(log_std, y)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-9)
+
+
+def test_eight_schools(capsys):
+    """Gelman et al., table 5.3 and figure 5.8: means of about 4 to 7 for schools whose data are -3 to 28."""
+    example = load("eight_schools")
+    x = np.linspace(-1.0, 1.0, 10)
+    for _ in range(3):
+        np.testing.assert_allclose(example.gradient(x)[1], ld.grad(example.log_density)(x), rtol=1e-12)
+    draws, _ = example.sample(np.zeros(10), np.random.default_rng(0))
+    mu, tau = draws[:, 0], np.exp(draws[:, 1])
+    effects = mu + tau * draws[:, 2:].T
+    assert np.mean(mu) == pytest.approx(4.4, abs=0.6)
+    assert np.std(mu) == pytest.approx(3.3, abs=0.5)
+    assert np.mean(tau) == pytest.approx(3.6, abs=0.6)
+    assert np.argsort(effects.mean(axis=1))[-1] in (0, 6)
+
+
+def test_neural_ode_finds_the_spiral(capsys):
+    example = load("neural_ode")
+    example.main()
+    distance = float(capsys.readouterr().out.split()[-1])
+    assert distance < 0.03
+
+
+def test_robust_errors_are_whites():
+    """Of a Poisson regression: X' diag(r²) X in the middle, with the residuals r."""
+    example = load("robust_errors")
+    X, counts = example.simulate(200, np.random.default_rng(0))
+    w = example.fit(X, counts)
+    model, robust = example.standard_errors(w, X, counts)
+    rate = np.exp(X @ w)
+    H_inv = np.linalg.inv(X.T @ (rate[:, None] * X))
+    J = X.T @ ((rate - counts)[:, None] ** 2 * X)
+    np.testing.assert_allclose(model, np.sqrt(np.diag(H_inv)), rtol=1e-10)
+    np.testing.assert_allclose(robust, np.sqrt(np.diag(H_inv @ J @ H_inv)), rtol=1e-9)
