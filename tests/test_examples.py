@@ -211,8 +211,9 @@ def test_eight_schools(capsys):
     assert np.argsort(effects.mean(axis=1))[-1] in (0, 6)
 
 
-def test_neural_ode_finds_the_spiral(capsys):
+def test_neural_ode_finds_the_spiral(tmp_path, capsys):
     example = load("neural_ode")
+    example.HERE = tmp_path
     example.main()
     distance = float(capsys.readouterr().out.split()[-1])
     assert distance < 0.03

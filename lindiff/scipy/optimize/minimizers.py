@@ -10,6 +10,7 @@ import scipy.optimize
 
 from lindiff._docstrings import documented_like
 from lindiff.core import pytree
+from lindiff.programs import Program
 from lindiff.scipy.optimize._bounds import bounds_of_tree
 from lindiff.scipy.optimize._flat import (
     Flat,
@@ -46,6 +47,8 @@ def minimize(
     tol: float | None = None,
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
+    *,
+    program: bool = False,
 ) -> Any:
     """It minimizes over any tree of arrays, by exact derivatives.
 
@@ -74,6 +77,9 @@ def minimize(
         derivatives where none are given; a ``LinearConstraint`` acts on the flat vector.
     callback : callable, optional
         As SciPy calls it, with x in the form of `x0`.
+    program : bool
+        Run `fun` and its gradient without Python from the third time on, as :func:`lindiff.program` does:
+        prints and counters of `fun` are those of the first times.
 
     Returns
     -------
@@ -108,10 +114,14 @@ def minimize(
     form = Flat(x0)
     name = method.lower() if isinstance(method, str) else method
 
-    def of_tree(x: Any) -> Any:
+    def of_arguments(x: Any, *args: Any) -> Any:
         return fun(x, *args) if jac is True else _number(fun(x, *args))
 
-    flat_fun, flat_jac = _value_and_gradient(of_tree, jac, form, name, args)
+    def of_tree(x: Any) -> Any:
+        return of_arguments(x, *args)
+
+    wrap = Program if program else _itself
+    flat_fun, flat_jac = _value_and_gradient(of_arguments, jac, form, name, args, wrap)
     flat_hess = flat_callable(hess, args, form)
     flat_hessp = None
     if hessp is not None:
@@ -149,27 +159,37 @@ def _number(y: Any) -> Any:
     return np.reshape(y, ()) if getattr(y, "ndim", 0) > 0 and y.size == 1 else y
 
 
+def _itself(x: Any) -> Any:
+    return x
+
+
 def _value_and_gradient(
-    of_tree: Callable[[Any], Any], jac: Any, form: Flat, name: Any, args: tuple[Any, ...]
+    of_arguments: Callable[..., Any],
+    jac: Any,
+    form: Flat,
+    name: Any,
+    args: tuple[Any, ...],
+    wrap: Callable[[Any], Any],
 ) -> tuple[Callable[[Any], Any], Any]:
-    """SciPy's ``fun`` and ``jac``: from one run if they are ours."""
+    """SciPy's ``fun`` and ``jac``: from one run if they are ours; what runs is given to ``wrap`` first."""
     if jac is None and name not in WITHOUT_GRADIENT:
-        both = value_and_grad(of_tree)
+        both = wrap(value_and_grad(of_arguments))
 
         def value_and_gradient(x: Any) -> tuple[np.float64, Any]:
-            y, gradient = both(form.tree_of(x))
+            y, gradient = both(form.tree_of(x), *args)
             refuse_variables("minimize", y)
             return np.float64(y), form.flat(gradient)
 
         return value_and_gradient, True
+    of_arguments = wrap(of_arguments)
     if jac is True:
 
         def given(x: Any) -> tuple[Any, Any]:
-            y, gradient = of_tree(form.tree_of(x))
+            y, gradient = of_arguments(form.tree_of(x), *args)
             return _number(y), form.flat(gradient)
 
         return given, True
-    return lambda x: of_tree(form.tree_of(x)), flat_callable(jac, args, form, form.flat)
+    return lambda x: of_arguments(form.tree_of(x), *args), flat_callable(jac, args, form, form.flat)
 
 
 class _Products:
