@@ -999,6 +999,36 @@ def the_text_of_an_exception(x, i):
         return x * int(str(error).split()[1]), str(error)
 
 
+PLACES = [(np.arange(5.0), np.int64(i)) for i in (1, 1, 1, -2, 4, 0, -5)]
+
+
+@found(*PLACES, (np.arange(10.0)[::-2], np.int64(3)), *[(np.arange(5.0, dtype="f"), np.int32(-1))] * 4)
+def elements_at_places_of_data(x, i):
+    y = x * 2
+    y[i] = x[i] + 1
+    np.add.at(y, i, x[i] * 3)
+    return y, x[i], (y * 1)[i]
+
+
+@found(*PLACES[:4], (np.arange(5.0), np.int64(5)), (np.arange(5.0), np.int64(-6)), *PLACES[4:])
+def elements_at_places_that_are_not_there(x, i):
+    try:
+        return (x * 2)[i]
+    except IndexError as error:
+        return str(error)
+
+
+@found(*[(np.array([1.0, 2.0, np.inf]) * k, np.float64(k)) for k in (1, 1, 1, 2, 0.5, -3)])
+def gradients_beside_constants(x, y):
+    weights, scales = np.array([1.0, 0.0, 2.0]), np.array([2.0, 0.0, 4.0])
+
+    def f(x, y):
+        return np.sum(weights * x / 3) + np.sum(x[:2] / scales[::2]) + y / 5 + np.sum(scales * y)
+
+    with np.errstate(all="ignore"):
+        return ld.grad(f, (0, 1))(x, y)
+
+
 @pytest.mark.parametrize(("function", "inputs"), FOUND)
 def test_found(function, inputs):
     fast = program(function)

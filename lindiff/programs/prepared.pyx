@@ -433,6 +433,53 @@ def places(int size, list offsets, bint gathers, Py_ssize_t step, int adds=-1):
     return made
 
 
+cdef struct Element:
+    cnp.npy_intp n      # elements of the array,
+    cnp.npy_intp step   # and how far they lie apart
+    int size
+    bint long_place     # 64 bits
+    int kind            # 0: get, 1: set, 2: add
+    bint single
+
+
+cdef int run_element(const void *state, char **x) noexcept nogil:
+    """Of the place, the array, and the item; fails where there is no such place."""
+    cdef const Element *s = <const Element *>state
+    cdef cnp.npy_intp at = (<int64_t *>x[0])[0] if s.long_place else (<int32_t *>x[0])[0]
+    cdef char *element
+    if at < 0:
+        at += s.n
+    if not 0 <= at < s.n:
+        return -1
+    element = x[1] + at * s.step
+    if s.kind == 0:
+        memcpy(x[2], element, s.size)
+    elif s.kind == 1:
+        memcpy(element, x[2], s.size)
+    elif s.single:
+        (<float *>element)[0] += (<float *>x[2])[0]
+    else:
+        (<double *>element)[0] += (<double *>x[2])[0]
+    return 0
+
+
+def element(str kind, str place, str letter, Py_ssize_t n, Py_ssize_t step):
+    """``"get"``, ``"set"`` or ``"add"`` to one element of an array, at a place of dtype ``place``."""
+    cdef Element s
+    cdef Prepared made
+    if np.dtype(place).kind != "i" or np.dtype(place).itemsize not in (4, 8) or letter not in KINDS:
+        return None
+    if kind == "add" and letter not in "fd":
+        return None
+    memset(&s, 0, sizeof(s))
+    s.n, s.step, s.size, s.single = n, step, np.dtype(letter).itemsize, letter == "f"
+    s.long_place, s.kind = np.dtype(place).itemsize == 8, ("get", "set", "add").index(kind)
+    made = prepared(run_element, &s, sizeof(s), 0b11 if s.kind == 0 else 0b111, 0b100 if s.kind == 0 else 0b10,
+                    True)
+    made.tells = kind == "add"
+    return made
+
+
 # -- reductions --------------------------------------------------------------------------------------------
 
 cdef struct Reduction:

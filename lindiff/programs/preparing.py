@@ -252,6 +252,9 @@ def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
         by_number = other.shape == () != of.shape
         if not by_number and other.shape != of.shape:
             return None
+    elif isinstance(partial, np.ndarray) and partial.dtype == of.dtype and partial.shape in (of.shape, ()):
+        partial = np.array(partial, order="C")
+        by_number = partial.shape == () != of.shape
     else:
         return None
     if letter not in "fdFD":
@@ -262,14 +265,24 @@ def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
 
 def _quotient(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
     """The chain rule's quotient."""
-    operands = [*step.args, step.result]
-    if step.kwargs or len(operands) != 3 or any(type(x) is not Slot for x in operands):
+    if step.kwargs or len(step.args) != 2 or type(step.args[0]) is not Slot or type(step.result) is not Slot:
         return None
-    known = [forms[x] for x in operands]
-    if not _are_plain(*known) or len({form.dtype for form in known}) > 1 or not is_by_rows(known[2]):
+    g, y = step.args
+    of, result = forms[g], forms[step.result]
+    if not _are_plain(of, result) or of.dtype != result.dtype or not is_by_rows(result):
         return None
-    made = prepared.chain_quotient(_dtype(known[0]).char, [_layout(form) for form in known])
-    return None if made is None else [(made, operands)]
+    if type(y) in (int, float):
+        y = np.array(y, of.dtype)
+    other, layout = (forms[y].dtype, _layout(forms[y])) if type(y) is Slot else _layout_of(y)
+    if other != of.dtype:
+        return None
+    made = prepared.chain_quotient(_dtype(of).char, [_layout(of), layout, _layout(result)])
+    return None if made is None else [(made, [g, y, step.result])]
+
+
+def _layout_of(x: Any) -> tuple[Any, Any]:
+    """The dtype of a constant array, and how it lies; None of anything else."""
+    return (x.dtype, (x.shape, x.strides)) if isinstance(x, np.ndarray) else (None, None)
 
 
 def _where(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
@@ -406,6 +419,8 @@ def _getitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]
     x, index = step.args
     if type(x) is not Slot or type(step.result) is not Slot:
         return None
+    if type(index) is Slot:
+        return _element("get", [index, x, step.result], forms)
     if not _is_basic(index):
         return _gathered(step, forms) if _is_constant(index) else None
     if roots[step.result][0] != step.result:
@@ -416,6 +431,19 @@ def _getitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]
     offset, shape, strides = part_of(of, index)
     made = prepared.copy(_dtype(of).itemsize, [(shape, strides), _layout(result)])
     return None if made is None else [(made, [Part(x, offset), step.result])]
+
+
+def _element(kind: str, operands: list[Any], forms: Forms) -> Steps | None:
+    """The element of an array with one axis at a place that is data: to get, to set, or to add to."""
+    if any(type(x) is not Slot for x in operands):
+        return None
+    place, x, item = (forms[operand] for operand in operands)
+    if not _are_plain(place, x, item) or place.shape or item.shape or len(x.shape) != 1 or x.strides is None:
+        return None
+    if item.dtype != x.dtype or (kind != "get" and not x.writeable) or (kind == "get" and item.strides == ()):
+        return None
+    made = prepared.element(kind, _dtype(place).char, _dtype(x).char, x.shape[0], x.strides[0])
+    return None if made is None else [(made, operands)]
 
 
 def _gathered(step: Instruction, forms: Forms) -> Steps | None:
@@ -431,6 +459,8 @@ def _scattered(
     step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]], adding: bool = False
 ) -> Steps | None:
     x, index, item = step.args
+    if adding and type(index) is Slot:
+        return _element("add", [index, x, item], forms)
     if type(x) is not Slot or not _is_constant(index) or (adding and _dtype(forms[x]).char not in "fd"):
         return None
     of = forms[x]
@@ -456,6 +486,8 @@ def _setitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]
     x, index, item = step.args
     if type(x) is not Slot:
         return None
+    if type(index) is Slot:
+        return _element("set", [index, x, item], forms)
     if not _is_basic(index):
         return _scattered(step, forms, roots) if _is_constant(index) else None
     of = forms[x]
