@@ -1029,6 +1029,12 @@ def gradients_beside_constants(x, y):
         return ld.grad(f, (0, 1))(x, y)
 
 
+@found(*[(SQUARE @ SQUARE.T * k + np.eye(len(SQUARE)) * 5,) for k in (1, 1, 1, 2, 0, 0, 0, 1, 3)])
+def gradient_by_triangles_of_zeros(A):
+    """Of entries without a mirror image, or with one, as the data have it."""
+    return ld.grad(lambda A: np.sum(np.log(np.diag(np.linalg.cholesky(A)))) + np.sum(A))(A)
+
+
 @pytest.mark.parametrize(("function", "inputs"), FOUND)
 def test_found(function, inputs):
     fast = program(function)

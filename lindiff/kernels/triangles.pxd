@@ -7,6 +7,7 @@ from lindiff.kernels.scalar cimport scalar
 
 cdef bint find_unpaired(bint lower, bint hermitian, Py_ssize_t n, const scalar *A, Py_ssize_t lda,
                         char *found) noexcept nogil
+cdef void give_to_unpaired(Py_ssize_t n, scalar *X, Py_ssize_t ldx, const char *found) noexcept nogil
 cdef blas_int zero_pivot(blas_int n, const scalar *L, blas_int ldl) noexcept nogil
 cdef void keep_triangle(bint lower, blas_int n, scalar *X, blas_int ldx) noexcept nogil
 cdef void mirror(bint lower, blas_int n, double scale, scalar *X, blas_int ldx) noexcept nogil

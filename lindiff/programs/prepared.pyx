@@ -12,7 +12,7 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
 from libc.math cimport pow
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memchr, memcpy, memset
 
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport chain_block, chain_number
@@ -21,7 +21,7 @@ from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.matmul cimport Frame, large_product, product_of
 from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.sizes cimport MATMUL_LOOPS, SINGLE_FACTORS
-from lindiff.kernels.triangles cimport find_unpaired, zero_pivot
+from lindiff.kernels.triangles cimport find_unpaired, give_to_unpaired, zero_pivot
 
 import numpy as np
 
@@ -727,15 +727,37 @@ cdef int run_unpaired(const void *state, char **x) noexcept nogil:
     return find_unpaired[double](s.lower, True, s.n, <double *>x[0], s.n, NULL)
 
 
-cdef dict SQUARES = {"potrf": 0, "potrf_pullback": 1, "getrf": 2, "getrs": 3, "unpaired": 4}
+cdef int run_unpaired_places(const void *state, char **x) noexcept nogil:
+    """Which entries these are; where there are none, the answer is another one."""
+    cdef const Square *s = <const Square *>state
+    memset(x[1], 0, s.n * s.n)
+    if s.single:
+        find_unpaired[float](s.lower, True, s.n, <float *>x[0], s.n, x[1])
+    else:
+        find_unpaired[double](s.lower, True, s.n, <double *>x[0], s.n, x[1])
+    return memchr(x[1], 1, s.n * s.n) == NULL
+
+
+cdef int run_onto_unpaired(const void *state, char **x) noexcept nogil:
+    cdef const Square *s = <const Square *>state
+    memcpy(x[2], x[0], s.n * s.n * s.size)
+    if s.single:
+        give_to_unpaired[float](s.n, <float *>x[2], s.n, x[1])
+    else:
+        give_to_unpaired[double](s.n, <double *>x[2], s.n, x[1])
+    return 0
+
+
+cdef dict SQUARES = {"potrf": 0, "potrf_pullback": 1, "getrf": 2, "getrs": 3, "unpaired": 4, "unpaired_places": 5,
+                     "onto_unpaired": 6}
 
 
 def of_square(str name, str letter, Py_ssize_t n, Py_ssize_t k, bint lower=True, int transpose=0):
     """The kernel of this name for real matrices of a low order, by rows; ``k`` columns beside them."""
     cdef Square s
-    cdef Run run[5]
-    cdef int reads[5]
-    cdef int writes[5]
+    cdef Run run[7]
+    cdef int reads[7]
+    cdef int writes[7]
     cdef int kind = SQUARES[name]
     cdef Prepared made
     if letter not in "fd" or not 0 < n <= SINGLE_FACTORS or not 0 <= k <= 4096:
@@ -744,8 +766,11 @@ def of_square(str name, str letter, Py_ssize_t n, Py_ssize_t k, bint lower=True,
     s.n, s.k, s.single, s.lower, s.transpose = <blas_int>n, <blas_int>k, letter == "f", lower, transpose
     s.size = 4 if s.single else 8
     run[0], run[1], run[2], run[3], run[4] = run_potrf, run_potrf_pullback, run_getrf, run_getrs, run_unpaired
+    run[5], run[6] = run_unpaired_places, run_onto_unpaired
     reads[0], reads[1], reads[2], reads[3], reads[4] = 0b1, 0b11, 0b1, 0b111, 0b1
+    reads[5], reads[6] = 0b1, 0b11
     writes[0], writes[1], writes[2], writes[3], writes[4] = 0b10, 0b100, 0b110, 0b1000, 0
+    writes[5], writes[6] = 0b10, 0b100
     made = prepared(run[kind], &s, sizeof(s), reads[kind], writes[kind], name != "getrf")
     made.hushed = True
     return made

@@ -625,8 +625,6 @@ def _of_square(name: str) -> Callable[[Instruction, Forms, Any], Steps | None]:
         results = () if step.result is None else step.result
         results = results if isinstance(results, tuple) else (results,)
         operands = [*step.args[:arrays], *results]
-        if name == "unpaired" and step.result is not None:
-            return None
         options = {name: x for name, x in options.items() if not name.startswith("overwrite_")}
         if options or any(type(x) is not Slot for x in operands):
             return None
@@ -649,20 +647,22 @@ def _of_square(name: str) -> Callable[[Instruction, Forms, Any], Steps | None]:
         if any(form.dtype != A.dtype or len(form.shape) != 2 for form in others):
             return None
         k = forms[step.args[2]].shape[1] if name == "getrs" else 0
-        made = prepared.of_square(name, _dtype(A).char, A.shape[0], k, bool(lower), 1 if transpose else 0)
+        kernel = "unpaired_places" if name == "unpaired" and results else name
+        made = prepared.of_square(kernel, _dtype(A).char, A.shape[0], k, bool(lower), 1 if transpose else 0)
         return None if made is None else [*before, (made, operands)]
 
     return steps
 
 
 # Kernels whose result overwrites a copy of this operand.
-_ARRAYS = {"potrf": 1, "getrf": 1, "potrf_pullback": 2, "getrs": 3, "unpaired": 1}
+_ARRAYS = {"potrf": 1, "getrf": 1, "potrf_pullback": 2, "getrs": 3, "unpaired": 1, "onto_unpaired": 2}
 _OPTIONS = {
     "potrf": ("lower", "overwrite_a"),
     "getrf": ("overwrite_a",),
     "potrf_pullback": ("lower", "overwrite_l_bar"),
     "getrs": ("transpose", "overwrite_b"),
     "unpaired": ("lower", "hermitian"),
+    "onto_unpaired": ("overwrite_m_bar",),
 }
 _OVERWRITING = {"potrf": 0, "getrf": 0, "potrf_pullback": 1, "getrs": 2}
 
@@ -709,4 +709,5 @@ _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     lindiff.kernels.getrf: _of_square("getrf"),
     lindiff.kernels.getrs: _of_square("getrs"),
     lindiff.kernels.unpaired: _of_square("unpaired"),
+    lindiff.kernels.onto_unpaired: _of_square("onto_unpaired"),
 }
