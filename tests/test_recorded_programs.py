@@ -1044,6 +1044,143 @@ def test_found(function, inputs):
         np.testing.assert_equal(ours, theirs)
 
 
+# Shapes, axes and offsets that are numbers of NumPy's, and two of each.
+NUMBERS = {
+    "zeros_like": (lambda A, n: np.zeros_like(A, shape=n) + 1, 2, 5),
+    "ones_like": (lambda A, n: np.ones_like(A[0], shape=(n, 2)).sum(), 2, 5),
+    "broadcast_to": (lambda A, n: np.broadcast_to(A[0] * 2, (n, 4)).sum(), 2, 5),
+    "swapaxes": (lambda A, n: np.swapaxes(A, 0, n) * 1, 1, 0),
+    "moveaxis": (lambda A, n: np.moveaxis(A * 1, 0, n), 1, 0),
+    "transpose": (lambda A, n: (A * 1).transpose(n, 1 - n), 1, 0),
+    "expand_dims": (lambda A, n: np.expand_dims(A[0] * 1, n) + 0, 0, 1),
+    "squeeze": (lambda A, n: np.squeeze(A[0][None, :, None] * 1, axis=n) + 0, 0, 2),
+    "reshape": (lambda A, n: np.reshape(A.T, (n, -1)) + 0, 2, 4),
+    "diagonal": (lambda A, n: np.diagonal(A * 1, n)[:2] * 1, 0, 1),
+    "diag": (lambda A, n: np.diag(A * 1, n)[:2] * 1, 0, 1),
+    "sum keepdims": (lambda A, n: np.sum(A, axis=0, keepdims=n), 0, 1),
+    "max axis": (lambda A, n: np.max(A + np.eye(4) * 9, n), 0, 1),
+    "mean axis": (lambda A, n: A.mean(n), 0, 1),
+    "reduce axis": (lambda A, n: np.add.reduce(A, n), 0, 1),
+    "cholesky": (lambda A, n: np.linalg.cholesky(np.tril(A + 30 * np.eye(4)), upper=n), 0, 1),
+    "matrix_power": (lambda A, n: np.linalg.matrix_power(A, n), 1, 2),
+    "matrix_power by name": (lambda A, n: np.linalg.matrix_power(A, n=n), 1, 2),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_shapes_and_axes_that_are_numbers_of_numpy(name):
+    function, first, second = NUMBERS[name]
+    fast = program(function)
+    A = np.arange(16.0).reshape(4, 4)
+    for n in [first] * 4 + [second] * 4:
+        np.testing.assert_array_equal(fast(A, np.int64(n)), function(A, np.int64(n)), strict=True)
+
+
+BY_NAME = {
+    "sum": lambda x: np.sum(a=x),
+    "mean": lambda x: np.mean(a=x),
+    "max": lambda x: np.max(a=x, axis=0),
+    "copy": lambda x: np.copy(a=x),
+    "ravel": lambda x: np.ravel(a=x.T),
+    "diag": lambda x: np.diag(v=x),
+    "squeeze": lambda x: np.squeeze(a=x),
+    "real": lambda x: np.real(val=x),
+    "zeros_like": lambda x: np.zeros_like(a=x),
+    "less": lambda x: x.astype(np.uint8) < 300,
+    "equal": lambda x: x.astype(np.uint8) == -1,
+    "where": lambda x: np.where(x.astype(np.uint8) == 999, 0, x),
+    "number": lambda x: x.astype(np.int8)[0, 0] == 2**40,
+}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_calls_that_are_not_foreseen(name):
+    agree(BY_NAME[name], (SQUARE,), (SQUARE + 1,))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+def test_solve_with_what_is_not_finite(dtype, bad):
+    A = np.array([[4.0, 1.0, 0.5], [1.0, 5.0, 0.3], [0.2, 0.1, 6.0]], dtype)
+    b = np.array([1.0, 2.0, 3.0], dtype)
+    for i in range(9):
+        fast = program(lambda A, b: np.linalg.solve(A, b))
+        for _ in range(3):
+            fast(A, b)
+        B = A.copy()
+        B.flat[i] = bad
+        np.testing.assert_array_equal(fast(B, b), np.linalg.solve(B, b))
+        c = b.copy()
+        c[i % 3] = bad
+        np.testing.assert_array_equal(fast(A, c), np.linalg.solve(A, c))
+
+
+def _raised(x, power):
+    x = x.copy()
+    x **= power
+    return x
+
+
+def _number_raised(x, power):
+    total = x[0]
+    total **= power
+    return total
+
+
+ROUNDED = {
+    "mean": lambda x, y: x.mean(),
+    "mean of rows": lambda x, y: x.reshape(5, 7).mean(axis=0),
+    "product of one": lambda x, y: x[:1] * y[:1],
+    "product with steps": lambda x, y: x[:2:2] * y[:2:2],
+    "product of one, other axes": lambda x, y: x[:1] * y[:1][None],
+    "product with a number": lambda x, y: x[:1] * y[0],
+    "product of no axes": lambda x, y: np.multiply(x[0], y[0]) + x[:1].reshape(()) * y[:1].reshape(()),
+    "quotient of one": lambda x, y: x[:1] / y[:1],
+    "square of one": lambda x, y: np.square(x[:1]),
+    "absolute of one": lambda x, y: abs(x[:1]),
+    "numbers": lambda x, y: x[0] * y[0],
+    "quotient of numbers": lambda x, y: x[0] / y[0],
+    "by a number of Python": lambda x, y: x[0] * (1.1 - 0.3j) + 3.3 / y[0],
+    "size of a number": lambda x, y: abs(x[0]),
+    "product": lambda x, y: np.multiply.reduce(x),
+    "sum": lambda x, y: np.sum(x),
+    "sum from nothing": lambda x, y: np.sum(x, initial=None),
+    "power": lambda x, y: x[:1] ** y[:1].real,
+    **{f"to the power {k}": lambda x, y, k=k: _raised(x, k) for k in (2, 0.5, -1, 1, 3, 1.5)},
+    "to one power each": lambda x, y: _raised(x, abs(y)),
+    "to a power of one": lambda x, y: _raised(x, y[:1].real),
+    **{f"number to the power {k}": lambda x, y, k=k: _number_raised(x, k) for k in (2, 0.5, -1, 3, 1.5)},
+}
+
+
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize("name", ROUNDED)
+def test_the_last_bit(name, dtype):
+    function = ROUNDED[name]
+    fast = program(function)
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        parts = random.normal(size=(2, 2, 35))
+        x, y = abs(parts[0]) + (1j * parts[1] if dtype in "FD" else 0)
+        x, y = x.astype(dtype), y.astype(dtype)
+        result, expected = fast(x, y), function(x, y)
+        assert type(result) is type(expected)
+        assert result.tobytes() == expected.tobytes()
+
+
+def test_sum_of_minus_zero_from_nothing():
+    fast = program(lambda x: np.sum(x, initial=None))
+    for _ in range(4):
+        assert np.signbit(fast(np.array([-0.0])))
+
+
+def test_mean_of_more_than_single_numbers_count():
+    x = np.broadcast_to(np.float32(0.7), 2**24 + 3).copy()
+    fast = program(lambda x: x.mean())
+    for _ in range(4):
+        assert fast(x) == x.mean()
+
+
 @pytest.mark.parametrize("view", [np.flip, np.atleast_2d, lambda y: np.split(y, 2)[0], lambda y: y.view()])
 def test_views_that_python_makes_are_the_callers_own(view):
     fast = program(lambda x: view(x + 1))

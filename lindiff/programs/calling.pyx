@@ -13,13 +13,11 @@ from lindiff.core.variable cimport (
 )
 from lindiff.programs.matching cimport Arguments, Watch
 
-import numpy as np
-
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
 from lindiff.programs.compiling import compiled
 from lindiff.programs.machine import MISSED, WARNED
-from lindiff.programs.tree import run
+from lindiff.programs.tree import run as run_by_python
 
 cnp.import_array()
 
@@ -85,7 +83,7 @@ cdef class Known:
             return MISSED
         if machine is None:
             machine = self.machine_of(tree, len(arrays))
-        return machine(arrays) if machine is not False else run(tree, list(arrays))
+        return machine(arrays) if machine is not False else run_by_python(tree, list(arrays))
 
 
 cdef class Calls:

@@ -47,14 +47,19 @@ PASSES: tuple[Pass, ...] = (without_repeats, without_dead, fused)
 def compiled(tree: Tree, arguments: int, passes: Sequence[Pass] = PASSES) -> Machine | None:
     """The machine of a tree of runs whose first slots hold the arguments.
 
-    None where results share memory with each other or with arguments, which a machine does not repeat.
+    None where results share memory with each other or with arguments, which a machine does not repeat, and
+    for whatever else: a call of the function does not fail because its program cannot be compiled.
     """
-    compilation = _Compilation(tree, arguments)
     try:
-        with uncollected():
-            start = compilation.stretches(tree, list(range(arguments)))
-    except _Shared:
+        return _compiled(tree, arguments, passes)
+    except Exception:
         return None
+
+
+def _compiled(tree: Tree, arguments: int, passes: Sequence[Pass]) -> Machine:
+    compilation = _Compilation(tree, arguments)
+    with uncollected():
+        start = compilation.stretches(tree, list(range(arguments)))
     places, arena = compilation.finished(passes).places()
     layout = Layout(compilation.forms, places, compilation.constants, arena)
     views = compilation.views()

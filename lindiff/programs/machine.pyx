@@ -737,7 +737,9 @@ cdef Outputs outputs_for(Stretch stretch, Layout layout, list outs):
         if type(leaf) is not Cell or layout.places[leaf] is None:
             return None
         form, out = layout.forms[leaf], outs[k]
-        if form[1] != out.dtype or form[2] != out.shape[1:] or form[3] is not None and form[3] != out.strides[1:]:
+        if form[1] != out.dtype or form[2] != out.shape[1:]:
+            return None
+        if form[3] is not None and form[3] != out.strides[1:]:
             return None
         cells.append(leaf)
     return Outputs(cells, outs)
@@ -746,8 +748,12 @@ cdef Outputs outputs_for(Stretch stretch, Layout layout, list outs):
 cdef int told_flags() except -1:
     """What of all that the processor notes NumPy says something about."""
     cdef dict told = np.geterr()
-    return (FE_DIVBYZERO if told["divide"] != "ignore" else 0) | (FE_OVERFLOW if told["over"] != "ignore" else 0) \
-        | (FE_UNDERFLOW if told["under"] != "ignore" else 0) | (FE_INVALID if told["invalid"] != "ignore" else 0)
+    cdef int flags = 0
+    for name, flag in (("divide", FE_DIVBYZERO), ("over", FE_OVERFLOW), ("under", FE_UNDERFLOW),
+                       ("invalid", FE_INVALID)):
+        if told[name] != "ignore":
+            flags |= <int>flag
+    return flags
 
 
 cdef class Stretch:

@@ -10,7 +10,7 @@ cimport numpy as cnp
 from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
-from libc.math cimport pow
+from libc.math cimport isfinite, pow
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memcpy, memset
 
@@ -198,6 +198,27 @@ cdef Prepared by_loop(Function function, void *data, const Nest *nest, int count
     return made
 
 
+cdef bint of_one(Prepared made, list forms, str letters, bint exactly) except -1:
+    """Let a loop of one element have the steps that NumPy gives it, as some loops look at these.
+
+    False where it takes another way, and ``exactly`` that is asked for.
+    """
+    cdef Vectors *vectors = <Vectors *>made.state
+    cdef int i, last = len(forms) - 1
+    cdef tuple shape = forms[last][0], own, strides
+    for i in range(last + 1):
+        own, strides = forms[i]
+        if own and own != shape:
+            return not exactly
+    for i in range(last + 1):
+        own, strides = forms[i]
+        if len(own) == 1 and strides:
+            vectors.steps[i] = strides[0]
+        elif own or i == last:
+            vectors.steps[i] = np.dtype(letters[i]).itemsize
+    return True
+
+
 def elementwise(function, str letters, list forms, bint exact, bint tells=True, bint raises=False):
     """A ufunc of one or two operands.
 
@@ -240,6 +261,8 @@ def elementwise(function, str letters, list forms, bint exact, bint tells=True, 
             if last == 0 and joined.strides[i][0] < 0:
                 return None
     made = by_loop(ufunc.functions[at], ufunc.data[at], &joined, count)
+    if joined.axes == 0 and not of_one(made, forms, letters, not exact or not set(letters).isdisjoint("FD")):
+        return None
     made.exact, made.tells, made.raises = exact, tells, raises
     if raises:
         made.run = run_raising
@@ -474,8 +497,10 @@ def element(str kind, str place, str letter, Py_ssize_t n, Py_ssize_t step):
     memset(&s, 0, sizeof(s))
     s.n, s.step, s.size, s.single = n, step, np.dtype(letter).itemsize, letter == "f"
     s.long_place, s.kind = np.dtype(place).itemsize == 8, ("get", "set", "add").index(kind)
-    made = prepared(run_element, &s, sizeof(s), 0b11 if s.kind == 0 else 0b111, 0b100 if s.kind == 0 else 0b10,
-                    True)
+    if s.kind == 0:
+        made = prepared(run_element, &s, sizeof(s), 0b11, 0b100, True)
+    else:
+        made = prepared(run_element, &s, sizeof(s), 0b111, 0b10, True)
     made.tells = kind == "add"
     return made
 
@@ -748,8 +773,34 @@ cdef int run_onto_unpaired(const void *state, char **x) noexcept nogil:
     return 0
 
 
-cdef dict SQUARES = {"potrf": 0, "potrf_pullback": 1, "getrf": 2, "getrs": 3, "unpaired": 4, "unpaired_places": 5,
-                     "onto_unpaired": 6}
+cdef struct Numbers:
+    Py_ssize_t n
+    bint single
+
+
+cdef int run_are_finite(const void *state, char **x) noexcept nogil:
+    cdef const Numbers *s = <const Numbers *>state
+    cdef Py_ssize_t i
+    for i in range(s.n):
+        if not isfinite((<float *>x[0])[i] if s.single else (<double *>x[0])[i]):
+            return 1
+    return 0
+
+
+def are_finite(str letter, Py_ssize_t n):
+    """Nothing, which fails where one of n numbers by rows is not finite."""
+    cdef Numbers s
+    memset(&s, 0, sizeof(s))
+    s.n, s.single = n, letter == "f"
+    made = prepared(run_are_finite, &s, sizeof(s), 0b1, 0, True)
+    (<Prepared>made).hushed = True
+    return made
+
+
+cdef dict SQUARES = {
+    "potrf": 0, "potrf_pullback": 1, "getrf": 2, "getrs": 3, "unpaired": 4, "unpaired_places": 5,
+    "onto_unpaired": 6,
+}
 
 
 def of_square(str name, str letter, Py_ssize_t n, Py_ssize_t k, bint lower=True, int transpose=0):

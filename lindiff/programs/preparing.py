@@ -7,6 +7,7 @@ types, strides.  What it does not know, Python does.
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import lindiff.kernels
 from lindiff.core import chain
 from lindiff.programs import prepared
 from lindiff.programs.machine import Form, part_of
-from lindiff.programs.operands import Slot, slots_of
+from lindiff.programs.operands import Slot, leaves_of, slots_of
 from lindiff.programs.recorded import VIEWS, is_hashable, method, view_in_place
 from lindiff.programs.recording import Instruction
 
@@ -75,10 +76,31 @@ def prepare(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]
 
     An empty list where there is nothing to do: a view of what is there.
     """
-    if isinstance(step.function, np.ufunc):
-        return _ufunc(step, forms, roots)
-    found = _KNOWN.get(step.function) if is_hashable(step.function) else _of_ufunc(step.function)
-    return None if found is None else found(step, forms, roots)
+    found = _rule(step.function)
+    if found is None or not step.args:
+        return None
+    try:
+        operations = found(step, forms, roots)
+    except Exception:  # a call that a rule has not foreseen, such as u8 < 300: the function knows
+        return None
+    return operations if operations is None or _asks_for_all(step, operations) else None
+
+
+def _asks_for_all(step: Instruction, operations: Steps) -> bool:
+    """Whether each array that a step is given is an operand, not an axis, a shape or an option."""
+    given = Counter(slots_of((step.args, step.kwargs)))
+    used = Counter(slots_of([step.args[0]])) if not operations or step.function in _FILLING else Counter()
+    if not operations and step.function is operator.setitem:
+        used.update(slots_of([step.args[2]]))
+    for _, operands in operations:
+        used.update(x.slot if type(x) is Part else x for x in operands if type(x) in (Slot, Part))
+    return given <= used
+
+
+def _rule(function: Any) -> Callable[[Instruction, Forms, Any], Steps | None] | None:
+    if isinstance(function, np.ufunc):
+        return _ufunc
+    return _KNOWN.get(function) if is_hashable(function) else _of_ufunc(function)
 
 
 def _of_ufunc(function: Any) -> Callable[[Instruction, Forms, Any], Steps | None] | None:
@@ -220,6 +242,20 @@ def _power(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]])
     return [(prepared.power_of_number(), [x, np.array(float(y)), step.result])]
 
 
+def _power_in_place(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
+    """``x **= y`` of an array."""
+    x, y = step.args
+    if step.result != x:
+        return None
+    if type(y) in (int, float) and _dtype(forms[x]).kind == "f" and forms[x].shape:
+        found, args = (_POWERS[y], (x,)) if y in _POWERS else (np.power, (x, y))
+    elif type(y) is Slot and forms[y].shape:
+        found, args = np.power, (x, y)
+    else:
+        return None
+    return _ufunc(step._replace(function=found, args=args, kwargs={"out": (x,)}), forms, roots)
+
+
 def _overlaps(x: Slot, result: Slot, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> bool:
     """Whether a result is written into memory of an operand, and not each element onto its own."""
     if roots[x][2] != roots[result][2]:
@@ -320,9 +356,14 @@ def _reducing(ufunc: np.ufunc) -> Callable[[Instruction, Forms, Any], Steps | No
 def _reduction(ufunc: np.ufunc, default: Any, step: Instruction, forms: Forms) -> Steps | None:
     options = dict(step.kwargs)
     axis = step.args[1] if len(step.args) == 2 else options.pop("axis", default)
-    options = {name: x for name, x in options.items() if x is not None and name != "keepdims"}
+    options.pop("keepdims", None)
     x = step.args[0]
-    if options or len(step.args) > 2 or type(x) is not Slot or type(step.result) is not Slot:
+    if (
+        any(x is not None or name not in ("dtype", "out") for name, x in options.items())
+        or len(step.args) > 2
+        or type(x) is not Slot
+        or type(step.result) is not Slot
+    ):
         return None
     of, result = forms[x], forms[step.result]
     if not _are_plain(of, result) or of.dtype != result.dtype or not (is_by_rows(of) and is_by_rows(result)):
@@ -334,20 +375,23 @@ def _reduction(ufunc: np.ufunc, default: Any, step: Instruction, forms: Forms) -
         if type(axis) is not int or not -axes <= axis < axes:
             return None
         axis %= axes
-    if 0 in of.shape:
-        return None
     dtype = _dtype(of)
+    if 0 in of.shape or (dtype.kind == "c" and ufunc is not np.add):
+        return None
     made = prepared.reduction(ufunc, dtype.char, of.shape, axis, dtype.itemsize)
     return None if made is None else [(made, [x, step.result])]
 
 
 def _mean(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
-    """The sum, divided by how many there are."""
+    """The sum, divided by how many there are: NumPy takes that for a number of 64 bits."""
     total = _reduction(np.add, None, step, forms)
     if total is None:
         return None
     x, result = forms[step.args[0]], forms[step.result]
-    count = np.array(np.prod(x.shape) // max(int(np.prod(result.shape)), 1), x.dtype)
+    n = int(np.prod(x.shape)) // max(int(np.prod(result.shape)), 1)
+    count = np.array(n, x.dtype)
+    if _dtype(x).char == "F" or int(count.real) != n:
+        return None
     letters, layout = _dtype(x).char * 3, _layout(result)
     divided = prepared.elementwise(np.divide, letters, [layout, ((), ()), layout], True)
     return None if divided is None else [*total, (divided, [step.result, count, step.result])]
@@ -367,7 +411,7 @@ def _view(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) 
         return None
     if step.kwargs or (step.function in _RAVELING and len(step.args) > 1):
         return None  # another order
-    if any(isinstance(option, str) for option in step.args[1:]):
+    if any(type(option) is not int for option in leaves_of(step.args[1:])):
         return None
     of, result = forms[x], forms[step.result]
     if not is_by_rows(result) or np.prod(of.shape) != np.prod(result.shape) or step.function in _NO_COPIES:
@@ -590,7 +634,10 @@ def _cholesky(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
 
 
 def _solve(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
-    """``np.linalg.solve`` by the factors, which lie in a cell of their own."""
+    """``np.linalg.solve`` by the factors, which lie in a cell of their own.
+
+    LAPACK makes other numbers of infinities: the function is left to say which.
+    """
     if step.kwargs or any(type(x) is not Slot for x in (*step.args, step.result)):
         return None
     A, B, X = (forms[x] for x in (*step.args, step.result))
@@ -610,9 +657,11 @@ def _solve(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
     X_ = step.result
     return [
         (copy_A, [step.args[0], LU]),
+        (prepared.are_finite(letter, n * n), [LU]),
         (factor, [LU, LU, piv]),
         (copy_B, [step.args[1], X_]),
         (solve, [LU, piv, X_, X_]),
+        (prepared.are_finite(letter, n * k), [X_]),
     ]
 
 
@@ -683,6 +732,8 @@ _RESHAPING = {np.reshape, np.ravel, method("reshape"), method("ravel"), method("
 _RAVELING = {np.ravel, method("ravel"), method("flatten")}
 _NO_COPIES = _VIEWING
 view_in_place(operator.getitem, np.diag, *_VIEWING, *_RESHAPING)
+# What asks for nothing but the form of an array.
+_FILLING: dict[Any, int] = {np.zeros_like: 0, np.ones_like: 1}
 
 _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     **dict.fromkeys(_VIEWING | _RESHAPING, _view),
@@ -691,12 +742,12 @@ _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     operator.getitem: _getitem,
     operator.setitem: _setitem,
     operator.pow: _power,
+    operator.ipow: _power_in_place,
     np.where: _where,
     np.diag: _diag,
     np.linalg.cholesky: _cholesky,
     np.linalg.solve: _solve,
-    np.zeros_like: _filled_with(0),
-    np.ones_like: _filled_with(1),
+    **{function: _filled_with(number) for function, number in _FILLING.items()},
     **dict.fromkeys((np.sum, method("sum")), _reducing(np.add)),
     **dict.fromkeys((np.mean, method("mean")), _mean),
     **dict.fromkeys((np.max, method("max")), _reducing(np.maximum)),

@@ -121,6 +121,10 @@ cdef class Recorded:
         for kind in types:
             if kind is not Recorded and not issubclass(kind, (Recorded, np.ndarray)):
                 return NotImplemented
+        if function is np.linalg.matrix_power:  # whether it gives the matrix itself back depends on n
+            args = (*args[:1], *[operator.index(n) if type(n) is Recorded else n for n in args[1:]])
+            if type(kwargs.get("n")) is Recorded:
+                kwargs = {**kwargs, "n": operator.index(kwargs["n"])}
         return record(function, args, kwargs)
 
     def __getitem__(self, index):
@@ -260,7 +264,9 @@ cdef class Recorded:
         return record(power, (x, self), NOTHING)
 
     def __ipow__(self, x):
-        return in_place(np.power, self, x)
+        if not is_usual(x):
+            return in_place(np.power, self, x)
+        return record(operator.ipow if cnp.PyArray_Check(self.array) else power, (self, x), NOTHING)
 
     def __lshift__(self, x):
         return of_two(np.left_shift, self, x)
@@ -314,7 +320,7 @@ cdef class Recorded:
         return record(np.positive, (self,), NOTHING)
 
     def __abs__(self):
-        return record(np.absolute, (self,), NOTHING)
+        return record(operator.abs if is_complex_number(self) else np.absolute, (self,), NOTHING)
 
     def __invert__(self):
         return record(np.invert, (self,), NOTHING)
@@ -419,16 +425,37 @@ def method(str name):
 cdef bint is_usual(object x):
     """Whether an operand is no array of another library's, known by its class alone."""
     kind = type(x)
-    return kind is Recorded or cnp.PyArray_CheckExact(x) or kind is float or kind is int or is_generic(x)
+    return (
+        kind is Recorded or cnp.PyArray_CheckExact(x) or kind is float or kind is int or kind is complex
+        or is_generic(x)
+    )
 
 
 cdef bint is_known(object x) except -1:
     return is_usual(x) or cnp.PyArray_Check(x) or not hasattr(x, "__array_ufunc__")
 
 
+# Operators that round complex numbers in another way than arrays of these.
+cdef dict OF_NUMBERS = {np.multiply: operator.mul, np.true_divide: operator.truediv}
+
+
+cdef bint is_complex_number(object x):
+    return isinstance((<Recorded>x).array if type(x) is Recorded else x, (complex, np.complexfloating))
+
+
+cdef bint are_complex_numbers(object x, object y):
+    """Whether at least one of two operands is complex, and none an array."""
+    for z in (x, y):
+        if cnp.PyArray_Check((<Recorded>z).array if type(z) is Recorded else z):
+            return False
+    return is_complex_number(x) or is_complex_number(y)
+
+
 cdef object of_two(object ufunc, object x, object y):
     """What an operator gives; NumPy asks the other operand first where that knows more."""
     if is_usual(x) and is_usual(y):
+        if ufunc in OF_NUMBERS and are_complex_numbers(x, y):
+            ufunc = OF_NUMBERS[ufunc]
         return record(ufunc, (x, y), NOTHING)
     other = y if type(x) is Recorded else x
     if getattr(other, "__array_ufunc__", ufunc) is None:
@@ -439,7 +466,7 @@ cdef object of_two(object ufunc, object x, object y):
 cdef object in_place(object ufunc, Recorded x, object y):
     """The same for ``x op= y``: numbers are not written to."""
     if not cnp.PyArray_Check(x.array):
-        return ufunc(x, y)
+        return of_two(ufunc, x, y)
     return ufunc(x, y, out=(x,))
 
 
@@ -633,7 +660,8 @@ cdef WhatLeft LEFT = WhatLeft()
 
 # What writes into its first argument, and the methods that do.
 cdef frozenset WRITERS = frozenset({
-    *(np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal, operator.setitem),
+    *(np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal),
+    *(operator.setitem, operator.ipow),
     *map(method, ("fill", "sort", "partition", "put", "itemset", "byteswap")),
 })
 
