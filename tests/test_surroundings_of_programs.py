@@ -392,6 +392,20 @@ def test_a_cache_that_is_cleared():
     assert all(known.reason is None for known in fast._known.values())
 
 
+def test_a_function_for_several_classes(monkeypatch):
+    @functools.singledispatch
+    def weight(x):
+        return 1.0
+
+    @weight.register
+    def of_float(x: float):
+        return scale
+
+    monkeypatch.setitem(globals(), "scale", 2.0)
+    assert follows(lambda x: x * weight(1.0), reset(scale=5.0))
+    assert follows(lambda x: x * weight(1.0), lambda: weight.register(float, lambda x: 7.0))
+
+
 def test_classes_that_are_registered():
     class Abstract(abc.ABC):  # noqa: B024
         pass
@@ -429,6 +443,10 @@ def test_what_holds_more_than_attributes_leaves_the_function_alone():
         (
             lambda x: x * sum(c.k for c in base.__subclasses__()),
             lambda: kept.append(type("Two", (base,), {"k": 5.0})),
+        ),
+        (
+            lambda x: x * sum(c.k for c in type(kept[0]()).__mro__[1].__subclasses__()),
+            lambda: kept.append(type("Two", (base,), {"k": 6.0})),
         ),
         (lambda x: x * (2.0 if np.geterr()["over"] == "warn" else 3.0), lambda: None),
     ]:

@@ -8,7 +8,7 @@ import weakref
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
-__all__ = ["Import", "Read", "reads"]
+__all__ = ["Import", "Read", "asks_for", "reads"]
 
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL")
@@ -50,6 +50,13 @@ def reads(code: types.CodeType) -> list[Read | Import]:
             if isinstance(constant, types.CodeType):
                 found += reads(constant)
     return found
+
+
+def asks_for(code: types.CodeType, attributes: set[str]) -> bool:
+    """Whether code, or a function within it, may ask something for one of these attributes."""
+    return not attributes.isdisjoint(code.co_names) or any(
+        asks_for(constant, attributes) for constant in code.co_consts if isinstance(constant, types.CodeType)
+    )
 
 
 def _reads(code: types.CodeType) -> list[Read | Import]:

@@ -35,7 +35,7 @@ import numpy as np
 
 from lindiff.core.variable import Variable
 from lindiff.programs.matching import Watch
-from lindiff.programs.reads import Import, Read, reads
+from lindiff.programs.reads import Import, Read, asks_for, reads
 from lindiff.programs.recorded import Recorded
 from lindiff.programs.recording import Unrecordable
 
@@ -48,7 +48,15 @@ _tuplegetter = type(vars(collections.namedtuple("_Named", "field"))["field"])
 _COMPARED = 1 << 26
 # Libraries whose code is taken to depend on nothing but arguments; Python's own is another one.
 _LIBRARIES = ("lindiff", "lindiff_cuda", "numpy", "scipy", "cupy")
-_STANDARD = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
+_STANDARD = tuple(
+    {
+        folder + os.sep
+        for folder in (
+            *(sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(os.__file__)),
+            os.path.join(sys.base_prefix, "DLLs"),  # on Windows
+        )
+    }
+)
 _INSTALLED = re.compile(r"[\\/](site|dist)-packages[\\/]")
 _MOST = 10_000
 _POINTER = 8
@@ -126,8 +134,9 @@ class Surroundings:
     def look_at_captured(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         """Look at the contents of constants, too, which more than one recording has come upon."""
         for x in arrays:
-            if id(x) in self._before:
-                self._look_at(x)
+            if id(x) in self._before and id(x) not in self._seen:
+                self._seen[id(x)] = x
+                self.watch.add_array(x, _COMPARED)
         self._before.update((id(x), x) for x in arrays)
 
     def _look_at(self, x: Any) -> None:
@@ -219,9 +228,9 @@ class Surroundings:
         self.watch.add_function(f)
         self.watch.add_nest(f.__dict__)
         self._pending += [f.__defaults__, f.__kwdefaults__, *f.__dict__.values()]
+        if asks_for(f.__code__, _UNSEEN_ATTRIBUTES):
+            raise Unrecordable(f"it asks for one of {', '.join(sorted(_UNSEEN_ATTRIBUTES))}")
         for read in reads(f.__code__):
-            if not _UNSEEN_ATTRIBUTES.isdisjoint(read.attributes):
-                raise Unrecordable(f"it reads {'.'.join(read.attributes)}")
             if isinstance(read, Import):
                 self._import(read, f.__globals__)
             elif read.is_global:
@@ -282,6 +291,8 @@ class Surroundings:
             self.watch.add_other(lambda: _is_empty(cell))
             return
         self.watch.add_cell(cell)
+        if of_library and type(content) is weakref.WeakKeyDictionary:
+            return  # what functools.singledispatch has found already
         if of_library or type(content) is not types.ModuleType:
             self._pending.append(content)
 
