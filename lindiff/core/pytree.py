@@ -188,7 +188,7 @@ def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
         return None
     if tree is None:
         return [], lambda _: None
-    if hasattr(tree, "constant_fields") and hasattr(tree, "_replace"):
+    if hasattr(type(tree), "constant_fields") and hasattr(type(tree), "_replace"):
         named = [name for name in tree._fields if name not in tree.constant_fields()]
         return (
             [getattr(tree, name) for name in named],

@@ -20,7 +20,7 @@ cdef class Watch:
     cdef list names      # of (dict, name, object)
     cdef list cells      # of (cell, object)
     cdef list functions  # of (function, code, defaults, keyword defaults)
-    cdef list classes    # of [class, version, its items]
+    cdef list classes    # of [class, version, its items, its bases]
     cdef list nests      # of (container, its items)
     cdef list arrays     # of (array, shape, strides, dtype, content)
     cdef list others     # of functions that say whether they find what they did

@@ -253,7 +253,7 @@ cdef class Watch:
         self.functions.append((function, function.__code__, function.__defaults__, function.__kwdefaults__))
 
     def add_class(self, kind):
-        self.classes.append([kind, version_of(kind), list(kind.__dict__.items())])
+        self.classes.append([kind, version_of(kind), list(kind.__dict__.items()), kind.__mro__])
 
     def add_nest(self, nest):
         self.nests.append((nest, list(nest.items()) if hasattr(nest, "items") else list(nest)))
@@ -284,7 +284,7 @@ cdef class Watch:
         for known in self.classes:
             version = version_of(known[0])
             if version == 0 or version != known[1]:
-                if not has_items(known[0].__dict__, <list>known[2]):
+                if not has_items(known[0].__dict__, <list>known[2]) or known[0].__mro__ != known[3]:
                     return False
                 known[1] = version_of(known[0])
         for place in self.nests:
@@ -337,7 +337,7 @@ cdef bint has_items(object nest, list items) except -1:
 
 cdef object content_of(object x, Py_ssize_t compared):
     if x.dtype.hasobject:
-        return x.tolist()
+        return x.ravel().tolist()
     if cnp.PyArray_NBYTES(<cnp.ndarray>x) <= compared:
         return x.tobytes()
     return zlib.crc32(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)
@@ -346,4 +346,6 @@ cdef object content_of(object x, Py_ssize_t compared):
 cdef bint has_content(object x, object content, Py_ssize_t compared) except -1:
     if type(content) is bytes and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x):
         return memcmp(cnp.PyArray_DATA(<cnp.ndarray>x), <char *>(<bytes>content), len(<bytes>content)) == 0
+    if x.dtype.hasobject:
+        return has_items(content_of(x, compared), <list>content)
     return content_of(x, compared) == content

@@ -205,7 +205,7 @@ class Program(Calls, Generic[P, R]):
     ) -> R:
         """Run the function, and learn what it does."""
         try:
-            surroundings = Surroundings(self.function, [x for x in leaves if not _is_array(x)])
+            surroundings = Surroundings(self.function, _constants((args, kwargs)))
         except Unrecordable as reason:
             known.reason = str(reason)
             return self.function(*args, **kwargs)
@@ -244,22 +244,26 @@ class Program(Calls, Generic[P, R]):
         known.machine = None
         if known.surroundings is not None and not known.surroundings.unchanged():
             known.forget()
-        if before.unchanged():  # else the next run has others
+        lasts = before.unchanged()  # else the next run has others
+        if lasts:
             if known.tree is None or known.surroundings is None:
                 known.tree, known.surroundings = Tree(recording, result), before
             else:
                 known.tree.add(recording, result)
             known.surroundings.look_at_captured(recording.captured)
         if known.in_vain > _PATIENCE or (known.tree is not None and known.tree.ways > _WAYS):
-            self._give_up(known, recording)
+            self._give_up(known, recording, lasts)
 
-    def _give_up(self, known: Known, recording: Recording) -> None:
+    def _give_up(self, known: Known, recording: Recording, lasts: bool) -> None:
         known.forget()
-        known.reason = "its runs differ"
-        line = next((step.line for step in recording.steps if isinstance(step, Leaving)), "?")
+        known.reason = "its runs differ" if lasts else "it changes what it reads besides its arguments"
+        line = next((step.line for step in recording.steps if isinstance(step, Leaving)), None)
+        told = "" if line is None else f". It first looks at a value at {line}"
+        if not lasts:
+            told = ": what it reads besides its arguments changes as it runs (globals, attributes, contents)"
         warnings.warn(
             f"{self!r} goes another way nearly every time, after {_PATIENCE} recordings as well: it runs "
-            f"without a program from now on. It first looks at a value at {line}",
+            f"without a program from now on{told}",
             stacklevel=6,
         )
 
@@ -343,8 +347,9 @@ def structure_of(tree: Any) -> Any:
     constant: list[Any] = []
     if dataclasses.is_dataclass(tree):
         names = {f.name for f in dataclasses.fields(tree)}
-        if hasattr(tree, "__post_init__") or not names.issuperset(getattr(tree, "__dict__", ())):
-            return None  # it is more than its fields
+        is_given = all(f.init for f in dataclasses.fields(tree)) and not hasattr(tree, "__post_init__")
+        if not is_given or not names.issuperset(getattr(tree, "__dict__", ())):
+            return None  # it is more than what it is made of
         constant = [constant_key(getattr(tree, name)) for name in sorted(names - set(keys))]
     elif hasattr(tree, "_fields"):
         constant = [constant_key(part) for i, part in enumerate(tree) if i not in keys]
@@ -354,6 +359,19 @@ def structure_of(tree: Any) -> Any:
     if any(part is None for _, part in parts):
         return None
     return type(tree), tuple(constant), tuple(parts)
+
+
+def _constants(tree: Any) -> list[Any]:
+    """What is no array in a tree: leaves, constant fields, and the classes that have methods of their own."""
+    if not pytree.is_tree(tree):
+        return [] if _is_array(tree) else [tree]
+    keys = pytree.keys(tree)
+    found: list[Any] = [] if type(tree) in (tuple, list, dict) else [type(tree)]
+    if dataclasses.is_dataclass(tree):
+        found += [getattr(tree, f.name) for f in dataclasses.fields(tree) if f.name not in keys]
+    elif hasattr(tree, "_fields"):
+        found += [part for i, part in enumerate(tree) if i not in keys]
+    return found + [x for key in keys for x in _constants(pytree.item(tree, key))]
 
 
 def constant_key(x: Any) -> Any:

@@ -8,18 +8,26 @@ no program.
 from __future__ import annotations
 
 import _thread
+import abc
 import builtins
 import collections
 import datetime
 import decimal
-import enum
 import fractions
 import functools
+import importlib
+import importlib.util
+import io
 import logging
+import operator
+import os
 import pathlib
 import re
 import sys
+import sysconfig
 import types
+import typing
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -27,34 +35,62 @@ import numpy as np
 
 from lindiff.core.variable import Variable
 from lindiff.programs.matching import Watch
+from lindiff.programs.reads import Import, Read, asks_for, reads
 from lindiff.programs.recorded import Recorded
 from lindiff.programs.recording import Unrecordable
 
 __all__ = ["Surroundings"]
 
+# What named tuples find their fields by.
+_tuplegetter = type(vars(collections.namedtuple("_Named", "field"))["field"])
+
 # Arrays up to so many bytes are compared with a copy; of larger ones a checksum is.
 _COMPARED = 1 << 26
-# Libraries whose code is taken to depend on nothing but arguments.
+# Libraries whose code is taken to depend on nothing but arguments; Python's own is another one.
 _LIBRARIES = ("lindiff", "lindiff_cuda", "numpy", "scipy", "cupy")
+_STANDARD = tuple(
+    {
+        folder + os.sep
+        for folder in (
+            *(sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(os.__file__)),
+            os.path.join(sys.base_prefix, "DLLs"),  # on Windows
+        )
+    }
+)
+_INSTALLED = re.compile(r"[\\/](site|dist)-packages[\\/]")
 _MOST = 10_000
+_POINTER = 8
 
 # What never changes, or says nothing of numbers.
 _IMMUTABLE = (
     *(int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, slice),
     *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction),
-    *(re.Pattern, pathlib.PurePath, enum.Enum, logging.Logger, _thread.LockType, _thread.RLock),
+    *(re.Pattern, pathlib.PurePath, logging.Logger, _thread.LockType, _thread.RLock, typing.TypeVar),
+    *(io.TextIOWrapper, io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom),
+    *(operator.attrgetter, operator.itemgetter, operator.methodcaller),
     *(np.generic, np.dtype, np.ufunc, np.random.Generator, np.random.RandomState),
 )
 _DESCRIPTORS = (
     *(types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType),
-    *(types.MemberDescriptorType, types.MethodWrapperType, types.GenericAlias),
+    *(types.MemberDescriptorType, types.GenericAlias, _tuplegetter),
 )
 _CONTAINERS = {
-    *(list, tuple, set, frozenset, dict),
+    *(list, tuple, set, frozenset, dict, types.MappingProxyType),
     *(collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque),
 }
-# Whoever calls these reads what cannot be seen.
-_UNSEEN = {"globals", "locals", "vars", "eval", "exec", "__import__"}
+_WEAK = (weakref.ReferenceType, *weakref.ProxyTypes)
+# Whoever has these reads what cannot be seen.
+_UNSEEN = {
+    id(x): name
+    for name, x in [
+        *((f.__name__, f) for f in (globals, locals, vars, eval, exec, __import__)),
+        *(("import_module", importlib.import_module), ("sys.modules", sys.modules)),
+        *(("sys._getframe", sys._getframe), ("np.geterr", np.geterr)),
+        ("np.get_printoptions", np.get_printoptions),
+    ]
+}
+# Attributes that lead there.
+_UNSEEN_ATTRIBUTES = {"__globals__", "__builtins__", "__subclasses__", "f_globals", "f_locals", "f_builtins"}
 
 
 class Surroundings:
@@ -83,12 +119,13 @@ class Surroundings:
         self._named: set[tuple[int, str]] = set()
         self._before: dict[int, Any] = {}
         self._classes_seen: set[int] = set()
-        self._entered: set[tuple[int, frozenset[str]]] = (
-            set()
-        )  # modules, by the names that code looks for there
+        self._asks_for_registered = False
         self._pending = [function, *others]
-        while self._pending:
-            self._look_at(self._pending.pop())
+        try:
+            while self._pending:
+                self._look_at(self._pending.pop())
+        except Exception as error:  # of an object's own code, which was asked for its attributes
+            raise Unrecordable(f"it reads what raises a {type(error).__name__}: {error}") from error
 
     def unchanged(self) -> bool:
         """Whether all of it is as it was."""
@@ -97,8 +134,9 @@ class Surroundings:
     def look_at_captured(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         """Look at the contents of constants, too, which more than one recording has come upon."""
         for x in arrays:
-            if id(x) in self._before:
-                self._look_at(x)
+            if id(x) in self._before and id(x) not in self._seen:
+                self._seen[id(x)] = x
+                self.watch.add_array(x, _COMPARED)
         self._before.update((id(x), x) for x in arrays)
 
     def _look_at(self, x: Any) -> None:
@@ -108,89 +146,155 @@ class Surroundings:
             raise Unrecordable(f"it can reach more than {_MOST} objects")
         self._seen[id(x)] = x
         kind = type(x)
+        if x is vars(builtins):
+            return
+        if id(x) in _UNSEEN:
+            raise Unrecordable(f"it reads {_UNSEEN[id(x)]}")
+        if kind in _WEAK:
+            raise Unrecordable("it reads a weak reference")
         if kind is np.ndarray:
-            self.watch.add_array(x, _COMPARED)
+            self._array(x)
         elif kind is types.FunctionType:
             self._function(x)
-        elif kind in _CONTAINERS or (isinstance(x, tuple) and hasattr(x, "_fields")):
+        elif kind in _CONTAINERS:
             self._container(x)
+        elif isinstance(x, tuple) and hasattr(kind, "_fields"):
+            self._container(x)
+            self._classes(kind)
         elif isinstance(x, type):
             self._classes(x)
         elif kind is types.ModuleType:
-            if not _is_library(x.__name__):
-                self._container(vars(x))
+            self._module(x)
         elif kind in (Variable, Recorded):
             raise Unrecordable(f"it reads a {kind.__name__} that is no argument")
-        elif not self._parts(x) and not _is_immutable(x):
+        elif isinstance(x, np.void):
+            self._row(x)
+        elif not self._parts(x) and not (isinstance(x, _IMMUTABLE) and _is_of_library(kind)):
             self._object(x)
+
+    def _array(self, x: np.ndarray[Any, Any]) -> None:
+        if x.dtype.hasobject and x.dtype != object:
+            raise Unrecordable("it reads a structured array of objects")
+        self.watch.add_array(x, _COMPARED)
+        if x.dtype.hasobject:
+            self._pending.extend(x.ravel().tolist())
+
+    def _row(self, x: np.void) -> None:
+        """Of a structured array: it changes with it."""
+        if x.dtype.hasobject:
+            raise Unrecordable("it reads a structured array of objects")
+        content = x.tobytes()
+        self.watch.add_other(lambda: x.tobytes() == content)
+
+    def _module(self, x: types.ModuleType) -> None:
+        """All that is in a module of the user's, which is handed on."""
+        if not _is_library_module(x):
+            self.watch.add_nest(vars(x))
+            self._pending.extend(value for name, value in vars(x).items() if name not in _OF_MODULES)
 
     def _parts(self, x: Any) -> bool:
         """Look at what a callable is made of; False where it is none of these."""
-        if isinstance(x, types.BuiltinFunctionType):
+        if isinstance(x, (types.BuiltinFunctionType, types.MethodWrapperType)):
             parts = [] if isinstance(x.__self__, types.ModuleType) else [x.__self__]
         elif isinstance(x, types.MethodType):
             parts = [x.__func__, x.__self__]
         elif type(x) is functools.partial:
             parts = [x.func, x.args, x.keywords]
+            self.watch.add_other(_same_parts(x, *parts))
         elif isinstance(x, (staticmethod, classmethod)):
             parts = [x.__func__]
         elif isinstance(x, property):
-            parts = [x.fget]
+            parts = [x.fget, x.fset]
         elif isinstance(x, functools.cached_property):
             parts = [x.func]
         elif isinstance(x, _DESCRIPTORS):
             parts = []
         elif _is_of_library(x) and hasattr(x, "__wrapped__"):
             parts = [x.__wrapped__]
+            if hasattr(x, "cache_info"):
+                self.watch.add_other(_not_cleared(x))
         else:
             return False
         self._pending.extend(parts)
         return True
 
     def _function(self, f: types.FunctionType) -> None:
-        names = _names(f.__code__)
-        for cell in f.__closure__ or ():
-            self._cell(cell, names)
-        if _is_of_library(f):
+        cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+        of_library = _is_of_library(f)
+        for cell in cells.values():
+            self._cell(cell, of_library)
+        if of_library:
             return
         self.watch.add_function(f)
         self.watch.add_nest(f.__dict__)
         self._pending += [f.__defaults__, f.__kwdefaults__, *f.__dict__.values()]
-        if names & _UNSEEN and not names & _UNSEEN <= f.__globals__.keys():
-            raise Unrecordable(f"it calls {min(names & _UNSEEN)}")
-        for name in names:
-            self._name(f.__globals__, name)
-            if name in f.__globals__:
-                self._global(f.__globals__[name], names)
-            elif name in vars(builtins):
-                self._name(vars(builtins), name)
-            if name in sys.modules:
-                self._global(sys.modules[name], names)
+        if asks_for(f.__code__, _UNSEEN_ATTRIBUTES):
+            raise Unrecordable(f"it asks for one of {', '.join(sorted(_UNSEEN_ATTRIBUTES))}")
+        for read in reads(f.__code__):
+            if isinstance(read, Import):
+                self._import(read, f.__globals__)
+            elif read.is_global:
+                self._global(read, f.__globals__)
+            elif read.name in cells and not _is_empty(cells[read.name]):
+                self._found(cells[read.name].cell_contents, read.attributes)
 
-    def _global(self, x: Any, names: set[str]) -> None:
-        """What code finds under a name; of a module, what it may find there."""
-        if not isinstance(x, types.ModuleType):
+    def _global(self, read: Read, names: dict[str, Any]) -> None:
+        self._name(names, read.name)
+        if read.name in names:
+            self._found(names[read.name], read.attributes)
+        elif read.name in vars(builtins):
+            self._name(vars(builtins), read.name)
+            self._found(vars(builtins)[read.name], ())
+
+    def _import(self, read: Import, names: dict[str, Any]) -> None:
+        name = read.module
+        if read.level:
+            spec = names.get("__spec__")
+            package = names.get("__package__") or (spec.parent if spec else names.get("__name__", ""))
+            name = importlib.util.resolve_name("." * read.level + name, package)
+        module = sys.modules.get(name)
+        if module is None or not _is_library_module(module):
+            self._name(sys.modules, name)
+        self._found(module, read.attributes)
+
+    def _found(self, x: Any, attributes: tuple[str, ...]) -> None:
+        """What code finds under a name; of modules, what it finds there."""
+        in_library = False
+        for name in attributes:
+            if type(x) is not types.ModuleType or name == "__dict__":
+                break
+            module, in_library = x, _is_library_module(x)
+            if not in_library:
+                self._name(vars(module), name)
+            if name in vars(module):
+                x = vars(module)[name]
+            elif f"{module.__name__}.{name}" in sys.modules:  # imported after it was looked for
+                x = sys.modules[f"{module.__name__}.{name}"]
+            else:
+                x = None if in_library else vars(module).get("__getattr__")
+                break
+        if x is os.getenv:
+            x = os.environ
+        if not in_library or id(x) in _UNSEEN or x is os.environ:
             self._pending.append(x)
-        elif not _is_library(x.__name__) and (id(x), frozenset(names)) not in self._entered:
-            self._entered.add((id(x), frozenset(names)))
-            for name in names:
-                self._name(vars(x), name)
-                if name in vars(x):
-                    self._global(vars(x)[name], names)
 
     def _name(self, names: dict[str, Any], name: str) -> None:
         if (id(names), name) not in self._named:
             self._named.add((id(names), name))
             self.watch.add_name(names, name)
 
-    def _cell(self, cell: types.CellType, names: set[str]) -> None:
+    def _cell(self, cell: types.CellType, of_library: bool) -> None:
+        """What a function closes over; a module by the names that its code asks for, where that is seen."""
         try:
             content = cell.cell_contents
         except ValueError:
             self.watch.add_other(lambda: _is_empty(cell))
             return
         self.watch.add_cell(cell)
-        self._global(content, names)
+        if of_library and type(content) is weakref.WeakKeyDictionary:
+            return  # what functools.singledispatch has found already
+        if of_library or type(content) is not types.ModuleType:
+            self._pending.append(content)
 
     def _container(self, x: Any) -> None:
         if not isinstance(x, (tuple, frozenset)):
@@ -208,12 +312,15 @@ class Surroundings:
         kind = type(x)
         names = getattr(x, "__dict__", None)
         slots = [(of, name) for of in kind.__mro__ for name in _slots_of(of)]
-        if names is None and not any("__slots__" in vars(of) for of in kind.__mro__):
+        is_immutable = isinstance(x, _IMMUTABLE)
+        if names is None and not is_immutable and not any("__slots__" in vars(of) for of in kind.__mro__):
             if callable(x) and _is_of_library(x):
                 return
             raise Unrecordable(f"it reads a {kind.__name__}, into which nobody can look")
-        if isinstance(x, (np.ndarray, list, dict, set, float, int, str, tuple, bytes)):
+        if isinstance(x, (np.ndarray, list, dict, set, tuple)):
             raise Unrecordable(f"it reads a {kind.__name__}, of a class of its own")
+        if not is_immutable and _holds_more(kind):
+            raise Unrecordable(f"it reads a {kind.__name__}, which holds what nobody can look into")
         if names is not None:
             self.watch.add_other(lambda: x.__dict__ is names and type(x) is kind)
             self._container(names)
@@ -226,22 +333,22 @@ class Surroundings:
     def _classes(self, kind: type) -> None:
         of_kind: Any = type(kind)
         for of in (*kind.__mro__, *of_kind.__mro__):
-            if _is_of_library(of) or of.__module__ == "builtins" or id(of) in self._classes_seen:
+            if _is_of_library(of) or id(of) in self._classes_seen:
                 continue
             self._classes_seen.add(id(of))
             self.watch.add_class(of)
             self._pending.extend(x for name, x in vars(of).items() if name not in _OF_CLASSES)
+            if isinstance(of, abc.ABCMeta) and not self._asks_for_registered:
+                self._asks_for_registered = True
+                self.watch.add_other(functools.partial(_is_registered_still, abc.get_cache_token()))
 
 
-# Attributes of classes that say nothing of what they do.
-_OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl", "__annotations__"}
-
-
-def _is_immutable(x: Any) -> bool:
-    """Whether an object never changes; of the classes themselves, or of one that adds nothing to them."""
-    return isinstance(x, _IMMUTABLE) and not (
-        isinstance(x, (int, float, str, bytes, complex)) and getattr(x, "__dict__", None)
-    )
+# Attributes of classes, and of modules, that say nothing of what they do.
+_OF_CLASSES = {
+    *("__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl", "__annotations__", "__orig_bases__"),
+    *("__parameters__", "__type_params__", "__dataclass_fields__", "__dataclass_params__"),
+}
+_OF_MODULES = {"__builtins__", "__loader__", "__spec__", "__annotations__"}
 
 
 def _is_empty(cell: types.CellType) -> bool:
@@ -264,6 +371,19 @@ def _slots_of(kind: type) -> list[str]:
     ]
 
 
+def _holds_more(kind: type) -> bool:
+    """Whether objects of a class hold more than attributes: C code has made room for it."""
+    while kind is not object:
+        base: Any = kind.__base__
+        added = int(kind.__dictoffset__ != 0 == base.__dictoffset__)
+        added += kind.__weakrefoffset__ != 0 == base.__weakrefoffset__
+        room = kind.__basicsize__ - base.__basicsize__ - _POINTER * (len(_slots_of(kind)) + added)
+        if room > 0 and not str(kind.__module__).startswith(_LIBRARIES):
+            return True
+        kind = base
+    return False
+
+
 def _is_of_library(x: Any) -> bool:
     """Whether code, a class, or the class of an object is a library's; wrappers say to be what they wrap."""
     if isinstance(x, types.FunctionType):
@@ -271,21 +391,51 @@ def _is_of_library(x: Any) -> bool:
     return _is_library((x if isinstance(x, type) else type(x)).__module__)
 
 
-def _is_library(module: str) -> bool:
-    top = module.partition(".")[0]
-    return top in _LIBRARIES or (top in sys.stdlib_module_names and top != "__main__")
+def _is_library(name: Any) -> bool:
+    """Whether a module of this name is a library's: one of Python's own is told by where its file lies."""
+    if not isinstance(name, str) or name == "__main__":
+        return False
+    top = name.partition(".")[0]
+    return top in _LIBRARIES or (
+        top in sys.stdlib_module_names and top in sys.modules and _is_standard(sys.modules[top])
+    )
 
 
-def _names(code: types.CodeType) -> set[str]:
-    """The names that code, and the functions within it, may read."""
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= _names(constant)
-        elif isinstance(constant, str) and constant.isidentifier():
-            found.add(constant)
-    return found
+def _is_library_module(x: types.ModuleType) -> bool:
+    top = x.__name__.partition(".")[0]
+    return top in _LIBRARIES or (
+        top in sys.stdlib_module_names and x.__name__ != "__main__" and _is_standard(x)
+    )
+
+
+def _is_standard(module: types.ModuleType) -> bool:
+    """Whether a module that is named like one of Python's own is one; of some there is no file."""
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return getattr(module, "__spec__", None) is not None
+    return file.startswith(_STANDARD) and not _INSTALLED.search(file)
 
 
 def _same_attribute(x: Any, name: str, before: Any) -> Callable[[], bool]:
     return lambda: getattr(x, name, None) is before
+
+
+def _is_registered_still(token: object) -> bool:
+    """Whether no class has been registered as one of another since."""
+    return abc.get_cache_token() == token
+
+
+def _same_parts(x: functools.partial[Any], function: Any, args: Any, kwargs: Any) -> Callable[[], bool]:
+    return lambda: x.func is function and x.args is args and x.keywords is kwargs
+
+
+def _not_cleared(x: Any) -> Callable[[], bool]:
+    """Whether a cache has only been filled: what it gives again would be computed anew after a change."""
+    misses = 0
+
+    def unchanged() -> bool:
+        nonlocal misses
+        before, misses = misses, x.cache_info().misses
+        return bool(misses >= before)
+
+    return unchanged
