@@ -2,6 +2,7 @@
 
 import abc
 import copy
+import functools
 import gc
 import logging
 import pickle
@@ -9,10 +10,12 @@ import threading
 import types
 import warnings
 import weakref
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 
 import lindiff as ld
 from lindiff.programs import program
@@ -430,7 +433,155 @@ def test_a_seeded_generator_is_a_constant():
     agree(lambda x: x + np.random.default_rng(3).normal(size=4), (X,), (X + 1,), recordings=2)
 
 
-def test_an_array_that_is_kept_beyond_a_recording():
+def test_a_repeated_argument_is_one_object():
+    def kernel(x, y):
+        return np.exp(-((x[:, None] - y) ** 2)) + (0.1 * np.eye(4) if x is y else 0.0)
+
+    agree(kernel, (X, X), (X, X.copy()), (X + 1, X + 1), recordings=4)
+
+    def loss(x, y):
+        return np.sum(kernel(x, y))
+
+    for argnums in (0, (0, 1)):
+        fast, slow = (ld.value_and_grad(f, argnums=argnums) for f in (program(loss), loss))
+        for y in (X, X.copy(), X, X.copy(), X):
+            for found, expected in zip(fast(X, y), slow(X, y), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("sequence", [[1.5, 2.5], (2.0,), "ab", b"a"], ids=str)
+def test_sequences_are_repeated_as_often_as_a_number_says(sequence):
+    agree(lambda x: (x > 0).sum() * sequence == sequence * (x > 0).sum() and len(sequence * x.argmax()), (X,))
+    agree(lambda x: np.sum(x) * len(sequence * (x > 0).sum()), (X,), (-X,), (2 * X,), recordings=4)
+    for number in (lambda x: x[0], lambda x: x[0] > 0):
+        fast = program(lambda x, number=number: number(x) * sequence)
+        for _ in range(3):
+            with pytest.raises(TypeError, match="can't multiply sequence by non-int"):
+                fast(X)
+
+
+def test_numbers_that_repeat_a_list_are_arguments():
+    agree(lambda n, x: np.concatenate([[1.0, 2.0] * n, x]), (np.int64(3), X), (np.int64(1), X))
+
+
+class Robust:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return True
+
+
+def test_what_cannot_be_recorded_is_no_error():
+    def caught(x):
+        try:
+            return np.asarray(x) * 2
+        except BaseException:
+            return x * 0
+
+    def suppressed(x):
+        y = x * 0
+        with Robust():
+            y = np.asarray(x) * 2
+        return y
+
+    agree(caught, (X,), (X + 1,))
+    agree(suppressed, (X,), (X + 1,))
+
+
+class Own(np.ndarray):
+    pass
+
+
+UNSEEN = {
+    "asarray": lambda x: np.asarray(x) * 2,
+    "array of arrays": lambda x: np.array([x, x + 1]),
+    "flat": lambda x: [y * 2 for y in (x * 1).flat],
+    "memory": lambda x: x.__array_interface__["shape"],
+    "dlpack": lambda x: np.from_dlpack(x * 1),
+    "pickled": lambda x: pickle.loads(pickle.dumps(x * 2)),
+    "shape": lambda x: _shaped(x.copy()),
+    "a function": lambda x: np.apply_along_axis(lambda row: row * x[0], 0, x),
+    "deque": lambda x: np.stack(deque([x, x * 2])),
+    "objects": lambda x: x * np.array([1, 2.0, 3, 4], dtype=object),
+    "subclass": lambda x: np.eye(4).view(Own) @ x,
+    "buffer": lambda x: np.add(x, 1, out=np.zeros(4)),
+    "errors": lambda x: _told(x),
+    "written": lambda x: np.asarray(x * 2).__iadd__(x) - x,
+}
+
+
+def _shaped(x):
+    x.shape = 2, 2
+    return x
+
+
+def _told(x):
+    with np.errstate(all="raise"):
+        return x * 2
+
+
+@pytest.mark.parametrize("unseen", UNSEEN.values(), ids=UNSEEN)
+def test_what_cannot_be_recorded_runs_once(unseen):
+    runs = []
+
+    def f(x):
+        runs.append(0)
+        return unseen(x + 1)
+
+    fast = program(f)
+    for k in range(3):
+        result, expected = fast(X + k), unseen(X + k + 1)
+        assert type(result) is type(expected)
+        np.testing.assert_array_equal(result, expected)
+        assert len(runs) == k + 1
+
+
+def test_an_operation_that_fails_runs_once():
+    runs = []
+
+    def f(x):
+        runs.append(0)
+        return x[7]
+
+    fast = program(f)
+    for k in range(3):
+        with pytest.raises(IndexError, match="index 7 is out of bounds"):
+            fast(X)
+        assert len(runs) == k + 1
+
+
+def test_an_operation_that_fails_after_a_nest_was_changed():
+    def f(d):
+        d["seen"] = 1
+        return d["x"][7]
+
+    fast = program(f)
+    for _ in range(3):
+        d = {"x": X}
+        with pytest.raises(IndexError):
+            fast(d)
+        assert d["seen"] == 1
+
+
+def test_names_of_one_array_stay_so_when_a_recording_is_given_up():
+    def f(x):
+        y = x * 1
+        z = y
+        np.asarray(y)[0] = 5
+        y += 1
+        return y, z, y[1:], np.add(y, 1, out=y) is y, y is z
+
+    fast = program(f)
+    for _ in range(3):
+        y, z, part, *same = fast(X)
+        np.testing.assert_array_equal(y, f(X)[0])
+        assert same == [True, True]
+        assert np.shares_memory(y, z)
+        assert np.shares_memory(y, part)
+
+
+def test_arrays_that_are_kept_beyond_a_call():
     kept = []
 
     def f(x):
@@ -438,9 +589,66 @@ def test_an_array_that_is_kept_beyond_a_recording():
         return x + 1
 
     fast = program(f)
-    fast(X)
-    with pytest.raises(RuntimeError, match=r"kept beyond the call .*test_recorded_programs.py:\d+"):
-        kept[0] + 1
+    for k in range(4):
+        np.testing.assert_array_equal(fast(X), X + 1)
+        assert len(kept) == k + 1
+    assert "keeps arrays" in fast.explain(X).reason
+    for y in kept:
+        np.testing.assert_array_equal(y + 1, 2 * X + 1)
+    np.testing.assert_array_equal(np.mean(kept, axis=0), 2 * X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(kept))[0], 2 * X)
+
+
+def test_kept_arrays_are_constants_of_later_programs():
+    kept = []
+    program(lambda x: kept.append(x * 2))(X)
+    agree(lambda x, y: x * y, (X, kept[0]))
+    number = kept[0][0]
+    agree(lambda x: x * number + kept[0], (X,), (X + 1,))
+    y = X * 1
+    y += kept[0]
+    np.testing.assert_array_equal(y, 3 * X)
+
+
+@pytest.mark.parametrize("cached", [functools.lru_cache, lambda f: f], ids=["cached", "plain"])
+def test_a_cache_of_arrays(cached):
+    @cached
+    def doubled(s):
+        return s * 2
+
+    agree(lambda x: x * doubled(x.sum()), (X,), (X + 1,))
+
+
+def test_attributes_that_are_arrays():
+    class Momentum:
+        m = 0.0
+
+        def step(self, g):
+            self.m = 0.9 * self.m + 0.1 * g
+            return self.m * 1.0
+
+    fast, slow = Momentum(), Momentum()
+    step = program(fast.step)
+    for k in range(5):
+        np.testing.assert_array_equal(step(X + k), slow.step(X + k))
+        np.testing.assert_array_equal(fast.m, slow.m)
+
+
+def test_functions_that_call_themselves_keep_nothing():
+    def f(x):
+        def power(n):
+            return x if n == 0 else x * power(n - 1)
+
+        return power(3)
+
+    agree(f, (X,), (X + 1,), recordings=2)
+
+
+def test_copies_keep_the_order_of_axes():
+    A = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    for of in (copy.copy, copy.deepcopy):
+        agree(lambda x, of=of: of(x).ravel(order="K"), (A,), (A + 1,), recordings=2)
+        agree(lambda x, of=of: of(x[0, 1]) * 2, (A,), (A + 1,), recordings=2)
 
 
 # -- when it leaves the function alone ---------------------------------------------------------------------
@@ -491,6 +699,99 @@ def test_a_result_of_an_unknown_class():
     fast = program(lambda x: Box(x + 1))
     for _ in range(3):
         np.testing.assert_array_equal(fast(X).x, X + 1)
+
+
+class Mine(dict):
+    pass
+
+
+@dataclass
+class Counted:
+    x: np.ndarray
+    n: int = field(init=False, default=0)
+
+
+@dataclass(frozen=True)
+class Frozen:
+    x: np.ndarray
+    n: int = 0
+
+
+class Slotted:
+    __slots__ = ("x",)
+
+
+def _made(kind, **fields):
+    x = object.__new__(kind)
+    for name, value in fields.items():
+        setattr(x, name, value)
+    return x
+
+
+NESTS = {
+    "OptimizeResult": lambda x: OptimizeResult(x=x * 2, success=True),
+    "dict": lambda x: Mine(a=x * 2),
+    "Counter": lambda x: Counter(a=3, b=int(x[2])),
+    "OrderedDict": lambda x: OrderedDict(a=[x * 2], b=(x, 1)),
+    "numbers": lambda x: dict(zip(*np.unique(x > 0, return_counts=True), strict=True)),
+    "dataclass": lambda x: _made(Counted, x=x * 2, n=x.sum()),
+    "frozen": lambda x: Frozen(x * 2),
+    "slots": lambda x: _made(Slotted, x=[x * 2]),
+    "objects": lambda x: (x * 2, np.array(["a", None], dtype=object)),
+    "subclass": lambda x: (x * 2, np.eye(2).view(Own)),
+    "masked": lambda x: (x * 2, np.ma.zeros(2)),
+    "structured": lambda x: (x * 2, np.zeros(1, [("a", "f8")])[0]),
+}
+
+
+@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
+def test_results_are_the_same_objects(nest):
+    def described(y):
+        parts = [getattr(y, k) for k in ("x", "n") if hasattr(y, k)] or [y]
+        return type(y), repr([[*map(type, leaves(part)), part] for part in parts])
+
+    def leaves(y):
+        return [*y.keys(), *y.values()] if isinstance(y, dict) else list(y) if isinstance(y, tuple) else [y]
+
+    runs = []
+
+    def f(x):
+        runs.append(0)
+        return nest(x)
+
+    fast = program(f)
+    for k in range(4):
+        result, expected = fast(X + k), nest(X + k)
+        assert described(result) == described(expected)
+        assert len(runs) <= k + 1
+
+
+def test_results_that_are_changed_by_the_caller():
+    for made, key in ((lambda: np.eye(2).view(Own), (0, 0)), (lambda: np.ma.zeros(2), 0)):
+        fast = program(lambda x, made=made: (x * 2, made()))
+        for _ in range(4):
+            result = fast(X)[1]
+            np.testing.assert_array_equal(result, made())
+            result[key] = 99
+
+
+def test_constant_results_keep_the_order_of_axes():
+    fast = program(lambda x: (x * 2, np.zeros((2, 3), order="F")))
+    for _ in range(4):
+        assert fast(X)[1].flags.f_contiguous
+
+
+def test_a_result_that_is_kept():
+    history = []
+
+    def f(x):
+        history.append(x * 2)
+        return history
+
+    fast = program(f)
+    for k in range(4):
+        assert fast(X) is history
+        assert [type(y) for y in history] == [np.ndarray] * (k + 1)
 
 
 def test_a_generator():

@@ -75,6 +75,7 @@ OTHERS = {
     "programs/machine.pyx LARGE": "what is kept between runs: test_recorded_programs",
     "programs/matching.pxd AXES": "of arguments: test_recorded_programs",
     "programs/recording.pyx AXES": "no size of an array",
+    "programs/recording.pyx OWNER": "no size of an array",
     "programs/recording.pyx MOST": "operations: some GB of memory",
     "programs/recording.pyx FORMS": "what is remembered: test_recorded_programs",
     "programs/alike.pyx WORDS": "of a description: test_recorded_programs",

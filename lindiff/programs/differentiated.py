@@ -19,7 +19,7 @@ from lindiff.programs.recorded import Recorded
 if TYPE_CHECKING:
     from lindiff.programs.program import Program
 
-__all__ = ["Call", "NoProgram", "derivative_of", "operation_of"]
+__all__ = ["Call", "NoProgram", "are_not_distinct", "derivative_of", "operation_of"]
 
 Operation = Callable[[tuple[Any, ...], dict[str, Any], list[Any], Any], Any]
 
@@ -43,6 +43,8 @@ def operation_of(program: Program[..., Any]) -> Operation:
     def called(args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], restore: Any) -> Any:
         if any(type(inside(x)) is Recorded for x in leaves if type(x) is Variable):
             return program.function(*args, **kwargs)  # as a part of the program around it
+        if are_not_distinct(leaves):
+            return program.function(*args, **kwargs)
         call = Call(restore, [type(x) is Variable and x._scalar for x in leaves])
         try:
             outputs = operation(call, *leaves)
@@ -128,6 +130,13 @@ class Call:
             without_axes = type(y) is Variable and type(leaves[i]) is np.ndarray and y.ndim == 0
             leaves[i] = y[...] if without_axes else y
         return self._restore_result(leaves)
+
+
+def are_not_distinct(leaves: list[Any]) -> bool:
+    """Whether an array is there twice: of Variables, ``x is y`` may say another thing."""
+    held = [x._value if type(x) is Variable else x for x in leaves]
+    arrays = [id(x) for x in held if type(x) in (np.ndarray, Variable)]
+    return len(set(arrays)) < len(arrays)
 
 
 def _copied(tree: Any) -> Any:

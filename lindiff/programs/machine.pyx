@@ -832,7 +832,7 @@ cdef class Stretch:
             elif type(leaf) is Cell:
                 values.append(memory.own(leaf))
             else:
-                values.append(leaf.copy() if cnp.PyArray_CheckExact(leaf) else leaf)
+                values.append(leaf.copy(order="K") if cnp.PyArray_CheckExact(leaf) else leaf)
         return self.unflatten(values) if self.nest is None else in_nest(self.nest, values)
 
 

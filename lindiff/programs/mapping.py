@@ -17,7 +17,7 @@ from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, inside
-from lindiff.programs.differentiated import Call, NoProgram
+from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct
 from lindiff.programs.program import Program, constant_key, structure_of
 from lindiff.programs.recorded import Recorded, record
 
@@ -103,6 +103,8 @@ class Mapped:
     # -- derivatives ---------------------------------------------------------------------------------------
 
     def _among_variables(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
+        if are_not_distinct(leaves):
+            return self._one_by_one(restore, many, leaves)
         numbers = [type(x) is Variable and x._scalar for x in leaves]
         call = Call(restore, numbers)
         try:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import gc
 import operator
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -27,6 +29,7 @@ from lindiff.programs.machine import MISSED, Form, form_of
 from lindiff.programs.matching import Arguments
 from lindiff.programs.recorded import Recorded, is_number, recorded
 from lindiff.programs.recording import Leaving, Recording, Unrecordable
+from lindiff.programs.results import lowered, not_given, own
 from lindiff.programs.surroundings import Surroundings
 from lindiff.programs.tree import Result, Tree
 
@@ -53,9 +56,6 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 # Arrays with a meaning of their own: the function itself runs on them.
 _MANY = (Variable, Recorded, Directions)
-
-# Results that are no arrays.
-_CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.dtype, type)
 
 
 class Program(Calls, Generic[P, R]):
@@ -211,31 +211,60 @@ class Program(Calls, Generic[P, R]):
             return self.function(*args, **kwargs)
         arrays = [x for x in leaves if _is_array(x)]
         recording = Recording()
+        holders = sys.getrefcount(recording)
         before = [np.array(x, copy=True) for x in arrays]
-        given = iter([recorded(recording, x, "an argument") for x in arrays])
-        recording.arguments = len(arrays)
-        inside = [next(given) if _is_array(x) else x for x in leaves]
-        given_args, given_kwargs = unflatten(inside)
         try:
             known.callers.add(_caller())
-            with uncollected():
-                outcome, result = _lowered(self.function(*given_args, **given_kwargs))
-            if not _holds((given_args, given_kwargs), inside):
-                raise Unrecordable("it changes what its arguments are nested in")
+            outcome, result = self._run(recording, arrays, leaves, unflatten)
         except (Unrecordable, Exception) as error:
-            recording.ended = True
+            own, recording.ended, recording.raised = error is recording.raised, True, None
+            if own:
+                raise
             _restore(arrays, before)
             outcome = self.function(*args, **kwargs)  # where it fails, with its own error
             known.reason = str(error)
             return outcome
         finally:
-            recording.ended = True
+            recording.ended, recording.raised = True, None
+        if recording.reason is None and sys.getrefcount(recording) > holders:
+            gc.collect(0)  # functions that call themselves, and the like
+            if sys.getrefcount(recording) > holders:
+                recording.reason = "it keeps arrays beyond the call"
+        if recording.reason is not None:
+            known.reason = recording.reason
+            return outcome
         if recording.writes_arguments or not all(map(_has_bytes, arrays, before)):
             known.reason = "it writes to its arguments"
             return outcome
+        assert result is not None
         with self._lock, uncollected():
             self._learn(known, recording, result, surroundings)
         return outcome
+
+    def _run(
+        self, recording: Recording, arrays: list[Any], leaves: list[Any], unflatten: Any
+    ) -> tuple[Any, Result | None]:
+        """The function's result with plain arrays; what it does is recorded.
+
+        Raises
+        ------
+        Unrecordable
+            If the function has to run again, on its own arguments.
+        """
+        given = [recorded(recording, x, "an argument") for x in arrays]
+        recording.arguments = len(arrays)
+        inside = _replaced(leaves, arrays, given)
+        args, kwargs = unflatten(inside)
+        with uncollected():
+            try:
+                outcome = self.function(*args, **kwargs)
+            except Exception:
+                if not _holds((args, kwargs), inside):
+                    recording.raised = None  # the caller's own are to be changed, too
+                raise
+            if not _holds((args, kwargs), inside):
+                raise Unrecordable("it changes what its arguments are nested in")
+            return _lowered(outcome, recording)
 
     def _learn(self, known: Known, recording: Recording, result: Result, before: Surroundings) -> None:
         """Add a recording to what is known; ``before`` are the surroundings that it began with."""
@@ -266,6 +295,18 @@ class Program(Calls, Generic[P, R]):
             f"without a program from now on{told}",
             stacklevel=6,
         )
+
+
+def _replaced(leaves: list[Any], arrays: list[Any], given: list[Recorded]) -> list[Any]:
+    """Leaves with what stands for the arrays among them; an array that is there twice is one there, too."""
+    first: dict[int, Recorded] = {}
+    inside = iter(
+        [
+            first.setdefault(id(x), y) if isinstance(x, np.ndarray) else y
+            for x, y in zip(arrays, given, strict=True)
+        ]
+    )
+    return [next(inside) if _is_array(x) else x for x in leaves]
 
 
 def _holds(tree: Any, leaves: list[Any]) -> bool:
@@ -379,19 +420,16 @@ def constant_key(x: Any) -> Any:
     return (type(x), repr(x)) if type(x) in _PLAIN else _Same(x)
 
 
-def _lowered(outcome: Any) -> tuple[Any, Result]:
-    """The result with plain arrays, and where they come from."""
+def _lowered(outcome: Any, recording: Recording) -> tuple[Any, Result | None]:
+    """The result with plain arrays, and where they come from; None where no program gives it."""
+    reason = recording.reason or not_given(outcome)
+    if reason is not None:
+        recording.give_up(reason)
+        return lowered(outcome), None
     leaves, unflatten = pytree.flatten(outcome)
-    for x in leaves:
-        if type(x) is not Recorded and not isinstance(x, (np.ndarray, np.generic, *_CONSTANTS)):
-            raise Unrecordable(f"a result that is a {type(x).__name__}")
-    slots = [x.slot if type(x) is Recorded else _own(x) for x in leaves]
-    plain = unflatten([x.array if type(x) is Recorded else x for x in leaves])
-    return plain, Result(structure_of(outcome), slots, unflatten)
-
-
-def _own(x: Any) -> Any:
-    return x.copy() if isinstance(x, np.ndarray) else x
+    slots = [x.slot if type(x) is Recorded else own(x) for x in leaves]
+    structure, restore = structure_of(outcome), pytree.flatten(unflatten(slots))[1]
+    return lowered(outcome), Result(structure, slots, restore)
 
 
 def program(function: Callable[P, R]) -> Program[P, R]:

@@ -21,6 +21,18 @@ from lindiff.programs.recording import Unrecordable
 
 cnp.import_array()
 
+cdef extern from *:
+    """
+    static int is_repeated(PyObject *x)
+    {
+        /* What NumPy's numbers ask of what they are multiplied by. */
+        PyTypeObject *kind = Py_TYPE(x);
+        return kind->tp_as_sequence && kind->tp_as_sequence->sq_repeat
+            && !(kind->tp_as_number && kind->tp_as_number->nb_multiply);
+    }
+    """
+    bint is_repeated(object x)
+
 # Attributes of an array that are arrays with its memory.
 VIEWS = {name: operator.attrgetter(name) for name in ("T", "mT", "real", "imag")}
 # Results that are no arrays, and leave the program.
@@ -28,7 +40,8 @@ cdef tuple KNOWN = (bool, int, float, complex, str, bytes, np.dtype, type)
 # What operations are given besides arrays.
 cdef tuple CONSTANTS = (*KNOWN, type(None), type(Ellipsis), type(np._NoValue))
 # What would show the memory itself.
-cdef frozenset PROTOCOLS = frozenset({"__array_interface__", "__array_struct__", "__dlpack__", "__buffer__"})
+cdef frozenset PROTOCOLS = frozenset({"__dlpack__", "__dlpack_device__"})
+cdef frozenset ASKED_FIRST = frozenset({"__array_interface__", "__array_struct__"})  # by NumPy
 cdef frozenset MEMORY = frozenset(
     {"flat", "data", "ctypes", "setflags", "resize", "tofile", "dump", "dumps", "getfield", "setfield"}
 )
@@ -46,7 +59,8 @@ cdef class Recorded:
     """An array, or a number, of a function that is being recorded.
 
     It speaks NumPy's protocols as an array of another library does.  Operations are carried out at once on
-    ``array`` and leave an instruction; what Python looks at leaves a guard.
+    ``array`` and leave an instruction; what Python looks at leaves a guard.  When the recording has ended, or
+    has been given up, operations are those of ``array``, and no more.
     """
 
     cdef object __weakref__
@@ -62,7 +76,8 @@ cdef class Recorded:
 
     @shape.setter
     def shape(self, shape):
-        raise Unrecordable("x.shape = ... changes an array in place: write x = x.reshape(...)")
+        self.recording.give_up("x.shape = ... changes an array in place: write x = x.reshape(...)")
+        self.array.shape = shape
 
     @property
     def dtype(self):
@@ -113,18 +128,24 @@ cdef class Recorded:
         for x in inputs:
             if not is_known(x):
                 if any([type(x) is Recorded for x in kwargs.get("out", ())]):
-                    raise Unrecordable("what depends on a Variable is written into a constant")
+                    self.recording.give_up("what depends on a Variable is written into a constant")
+                if self.recording.ended:
+                    break
                 return NotImplemented
         return record(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
 
     def __array_function__(self, function, types, args, kwargs):
         for kind in types:
-            if kind is not Recorded and not issubclass(kind, (Recorded, np.ndarray)):
+            if kind is not Recorded and not issubclass(kind, (Recorded, np.ndarray)) \
+                    and not self.recording.ended:
                 return NotImplemented
         if function is np.linalg.matrix_power:  # whether it gives the matrix itself back depends on n
             args = (*args[:1], *[operator.index(n) if type(n) is Recorded else n for n in args[1:]])
             if type(kwargs.get("n")) is Recorded:
                 kwargs = {**kwargs, "n": operator.index(kwargs["n"])}
+        if not any([type(x) is Recorded for x in leaves_of((args, kwargs))]):  # it is inside of something
+            self.recording.give_up("an operation with arrays in something that is no list")
+            function = getattr(function, "_implementation", function)
         return record(function, args, kwargs)
 
     def __getitem__(self, index):
@@ -134,12 +155,14 @@ cdef class Recorded:
         record(setitem, (self, index, item), NOTHING)
 
     def __getattr__(self, str name):
-        if name in PROTOCOLS:
-            raise Unrecordable(f"x.{name} shows the memory of an array")
+        if name in PROTOCOLS or (name in ASKED_FIRST and name in innermost_frame().f_code.co_names):
+            self.recording.give_up(f"x.{name} shows the memory of an array")
+            return getattr(self.array, name)
         if name.startswith("__") or not hasattr(self.array, name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if name in MEMORY:
-            raise Unrecordable(f"x.{name} shows the memory of an array")
+            self.recording.give_up(f"x.{name} shows the memory of an array")
+            return getattr(self.array, name)
         if name in VIEWS:
             return record(VIEWS[name], (self,), NOTHING)
         found = getattr(self.array, name)
@@ -156,13 +179,14 @@ cdef class Recorded:
         return bool((self == x).any())
 
     def __copy__(self):
-        return record(method("copy"), (self,), NOTHING)
+        return record(method("copy"), (self,), {"order": "K"})
 
     def __deepcopy__(self, memo):
-        return record(method("copy"), (self,), NOTHING)
+        return record(method("copy"), (self,), {"order": "K"})
 
     def __reduce__(self):
-        raise Unrecordable("an array is pickled")
+        self.recording.give_up("an array is pickled")
+        return self.array.__reduce__()
 
     # -- operators -----------------------------------------------------------------------------------------
 
@@ -203,10 +227,10 @@ cdef class Recorded:
         return in_place(np.subtract, self, x)
 
     def __mul__(self, x):
-        return of_two(np.multiply, self, x)
+        return self.repeating(x) if is_repeated(x) else of_two(np.multiply, self, x)
 
     def __rmul__(self, x):
-        return of_two(np.multiply, x, self)
+        return self.repeating(x) if is_repeated(x) else of_two(np.multiply, x, self)
 
     def __imul__(self, x):
         return in_place(np.multiply, self, x)
@@ -347,7 +371,8 @@ cdef class Recorded:
 
     def __array__(self, dtype=None, copy=None):
         if cnp.PyArray_Check(self.array):  # what is written there, or read later, nobody would see
-            raise Unrecordable("an array leaves as a whole")
+            self.recording.give_up("an array leaves as a whole")
+            return np.array(self.array, dtype=dtype, copy=copy)
         content = np.array(self.leave(itself))
         return content if dtype is None else content.astype(dtype, copy=False)
 
@@ -376,14 +401,26 @@ cdef class Recorded:
 
     cdef object leave(self, object function):
         """What Python gets to see; nothing that could be written to."""
-        self.recording.refuse_ended(self.slot)
+        if self.recording.ended:
+            return function(self.array)
         try:
             value = function(self.array)
         except Exception as error:
+            self.recording.raised = error
             self.recording.add_leaving(function, self.slot, raised(error), line_of_user())
             raise
         self.recording.add_leaving(function, self.slot, value, line_of_user())
         return value
+
+    cdef object repeating(self, object sequence):
+        """The product with a list or the like, of which a number of NumPy's says how often it comes."""
+        if cnp.PyArray_Check(self.array):
+            return of_two(np.multiply, self, sequence)
+        try:
+            self.leave(operator.index)
+        except TypeError:
+            pass  # NumPy says so in other words
+        return self.array * sequence
 
 
 # What the chain rule calls of arrays of another library.
@@ -473,40 +510,61 @@ cdef object in_place(object ufunc, Recorded x, object y):
 # -- an operation ------------------------------------------------------------------------------------------
 
 cpdef object record(object function, tuple args, dict kwargs):
-    """``function(*args, **kwargs)``; with Recorded arrays among these it leaves an instruction."""
+    """``function(*args, **kwargs)``; with Recorded arrays among these it leaves an instruction.
+
+    What cannot be recorded is carried out nevertheless: the recording is given up, and the run goes on.
+    """
     cdef Recorded one = first_of(args, kwargs)
     cdef Recording recording
     cdef Operands operands
     cdef str line
     cdef bint quiet
     if one is None:
-        return function(*args, **kwargs)
+        return plain_result(function, args, kwargs)
     recording = one.recording
     operands = Operands.__new__(Operands)
     operands.recording, operands.given = recording, []
-    recording.refuse_ended(one.slot)
-    slots = replaced_by(args, operands)
-    named_slots = replaced_by(kwargs, operands) if kwargs else NOTHING
-    line, quiet = line_of_user(), recording.is_quiet()
-    note_writes(recording, function, args, kwargs)
+    try:
+        slots = replaced_by(args, operands)
+        named_slots = replaced_by(kwargs, operands) if kwargs else NOTHING
+        line, quiet = line_of_user(), recording.is_quiet()
+        note_writes(recording, function, args, kwargs)
+    except Unrecordable as reason:
+        recording.give_up(str(reason))
+        return plain_result(function, args, kwargs)
     try:
         plain = replaced_by(args, PLAIN)
         value = function(*plain, **replaced_by(kwargs, PLAIN)) if kwargs else function(*<tuple>plain)
-        if operands.are_written():
-            raise Unrecordable("it writes into an array that is no argument")
     except Exception as error:
+        recording.raised = error
         recording.add_instruction(function, slots, named_slots, None, raised(error), line, quiet)
         raise
-    return operands.given_back(value, function, slots, named_slots, line, quiet)
+    try:
+        if operands.are_written():
+            raise Unrecordable("it writes into an array that is no argument")
+        return operands.given_back(value, function, slots, named_slots, line, quiet)
+    except Unrecordable as reason:
+        recording.give_up(str(reason))
+        return value
+
+
+cdef object plain_result(object function, tuple args, dict kwargs):
+    """The same of arrays whose recordings have ended: of what they stand for."""
+    cdef list given = [x for x in leaves_of((args, kwargs)) if type(x) is Recorded]
+    value = function(*<tuple>replaced_by(args, PLAIN), **replaced_by(kwargs, PLAIN))
+    for x in given:
+        if cnp.PyArray_Check(value) and (<Recorded>x).array is value:
+            return x
+    return value
 
 
 cdef Recorded first_of(tuple args, dict kwargs):
-    """The first Recorded array among operands, or None."""
+    """The first Recorded array among operands whose recording goes on, or None."""
     for x in args:
-        if type(x) is Recorded:
+        if type(x) is Recorded and not (<Recorded>x).recording.ended:
             return x
     for x in leaves_of((args, kwargs)):
-        if type(x) is Recorded:
+        if type(x) is Recorded and not (<Recorded>x).recording.ended:
             return x
     return None
 
@@ -524,8 +582,10 @@ cdef class Operands(Leaf):
         if type(x) is not Recorded:
             return self.constant(x)
         y = x
-        y.recording.refuse_ended(y.slot)
+        if y.recording.ended:
+            return self.constant(y.array)
         if y.recording is not self.recording:
+            y.recording.give_up("arrays of two programs have met")
             raise Unrecordable("arrays of two programs have met")
         self.given.append(y)
         return y.slot
@@ -682,9 +742,9 @@ cdef int note_writes(Recording recording, object function, tuple args, dict kwar
 
 
 cdef int note_write(Recording recording, object x) except -1:
-    if type(x) is Recorded:
+    if type(x) is Recorded and (<Recorded>x).recording is recording:
         recording.note_write((<Recorded>x).slot)
-    elif cnp.PyArray_Check(x):
+    elif type(x) is Recorded or cnp.PyArray_Check(x):
         raise Unrecordable("it writes into an array that is no argument")
     return 0
 

@@ -17,6 +17,8 @@ cdef class Recording:
     cdef readonly list captured
     cdef readonly bint writes_arguments
     cdef public bint ended
+    cdef public object reason
+    cdef public object raised
     cdef public Py_ssize_t arguments
     cdef Span *spans      # the memory of each slot that lies in no other
     cdef Py_ssize_t room
@@ -35,6 +37,6 @@ cdef class Recording:
     cdef int add_leaving(self, object function, object slot, object value, str line) except -1
     cdef object new_slot(self, object array, str line, given, bint fixed=*)
     cdef int make_room(self, Py_ssize_t at) except -1
-    cdef int refuse_ended(self, Py_ssize_t slot) except -1
+    cpdef give_up(self, str reason)
 
 cpdef bint same_function(object f, object g) except -1

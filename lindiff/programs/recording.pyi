@@ -32,6 +32,10 @@ class Recording:
     arguments: int
     writes_arguments: bool
     ended: bool
+    reason: str | None
+    raised: Exception | None
+
+    def give_up(self, reason: str) -> None: ...
 
 def repeated(steps: list[Instruction], forms: list[Form], recording: Recording, start: int) -> int: ...
 def same_function(f: Any, g: Any) -> bool: ...

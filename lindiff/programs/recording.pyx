@@ -48,10 +48,7 @@ cdef enum:  # places in one of `Recording.roots`
 
 
 class Unrecordable(BaseException):
-    """The function does something that no program repeats; it runs without one then.
-
-    No Exception: the function's own ``except`` must not catch it.
-    """
+    """The function does something that no program repeats; it runs without one then."""
 
 
 class Instruction(NamedTuple):
@@ -122,6 +119,11 @@ cdef class Recording:
         How many of the first slots are arguments.
     writes_arguments : bool
     ended : bool
+        Nothing is recorded any more: the run is over, or the recording has been given up.
+    reason : str or None
+        Why it has been given up: no program repeats what the function does.
+    raised : Exception or None
+        What an operation has raised last.
     """
 
     def __cinit__(self):
@@ -168,7 +170,8 @@ cdef class Recording:
 
     cdef int add(self, object step) except -1:
         if len(self.steps) >= MOST:
-            raise Unrecordable(f"more than {MOST} operations")
+            self.give_up(f"more than {MOST} operations")
+            return 0
         self.steps.append(let_be(step))
         return 0
 
@@ -219,13 +222,10 @@ cdef class Recording:
             self.spans, self.room = <Span *>room, 2 * (at + 64)
         return 0
 
-    cdef int refuse_ended(self, Py_ssize_t slot) except -1:
-        if self.ended:
-            raise RuntimeError(
-                f"an array of a program was kept beyond the call that made it, at {self.lines[slot]}: "
-                "return it as a result"
-            )
-        return 0
+    cpdef give_up(self, str reason):
+        """Let the run go on with plain arrays, where it has not ended."""
+        if not self.ended:
+            self.ended, self.reason = True, reason
 
 
 cdef object new_slot(Py_ssize_t at):

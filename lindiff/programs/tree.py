@@ -32,7 +32,7 @@ class Result(NamedTuple):
     def of(self, arrays: list[Any]) -> Any:
         leaves = [arrays[x] if type(x) is Slot else x for x in self.leaves]
         constant = [type(x) is np.ndarray for x in self.leaves]
-        return self.unflatten([y.copy() if k else y for y, k in zip(leaves, constant, strict=True)])
+        return self.unflatten([y.copy(order="K") if k else y for y, k in zip(leaves, constant, strict=True)])
 
 
 class Tree:
