@@ -172,7 +172,9 @@ def test_what_a_module_computes_when_it_is_asked(pkg):
     [
         lambda x: x * importlib.import_module("surroundings_pkg.config").K,
         lambda x: x * sys.modules["surroundings_pkg.config"].K,
-        lambda x: x * asked.__self__.K if hasattr(asked, "__self__") else x * globals()["NAME"].count("K"),
+        lambda x: x * getattr(sys, "modules")["surroundings_pkg.config"].K,  # noqa: B009
+        lambda x: x * globals()["NAME"].count("K"),
+        lambda x: x * follows.__globals__["NAME"].count("K"),
     ],
 )
 def test_where_nobody_can_tell_what_is_read_there_is_no_program(pkg, f):

@@ -275,6 +275,8 @@ class Surroundings:
             else:
                 x = None if in_library else vars(module).get("__getattr__")
                 break
+        if x is builtins or x is sys:  # which lead everywhere
+            raise Unrecordable(f"it hands on the module {x.__name__}")
         if x is os.getenv:
             x = os.environ
         if not in_library or id(x) in _UNSEEN or x is os.environ:
