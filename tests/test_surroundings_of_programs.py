@@ -7,7 +7,7 @@ import ctypes
 import dataclasses
 import enum
 import functools
-import importlib
+import importlib.util
 import io
 import operator
 import os
@@ -172,7 +172,9 @@ def test_what_a_module_computes_when_it_is_asked(pkg):
     [
         lambda x: x * importlib.import_module("surroundings_pkg.config").K,
         lambda x: x * sys.modules["surroundings_pkg.config"].K,
-        lambda x: x * asked.__self__.K if hasattr(asked, "__self__") else x * globals()["NAME"].count("K"),
+        lambda x: x * getattr(sys, "modules")["surroundings_pkg.config"].K,  # noqa: B009
+        lambda x: x * globals()["NAME"].count("K"),
+        lambda x: x * follows.__globals__["NAME"].count("K"),
     ],
 )
 def test_where_nobody_can_tell_what_is_read_there_is_no_program(pkg, f):
@@ -202,6 +204,15 @@ print(fast(x), [known.reason for known in fast._known.values()])
     script.write_text(text)
     out = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     assert out.stdout == "[5. 5.] [None]\n"
+
+
+def test_a_module_that_only_its_file_tells_from_one_of_the_library(tmp_path):
+    (tmp_path / "colorsys.py").write_text("K = 2.0\ndef scale(x): return x * K\n")
+    importlib.import_module("colorsys")
+    spec = importlib.util.spec_from_file_location("colorsys", tmp_path / "colorsys.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert follows(module.scale, put(module, "K", 5.0))
 
 
 def test_the_environment(monkeypatch):
@@ -294,6 +305,19 @@ def test_the_class_of_a_named_tuple_that_is_no_argument(monkeypatch):
     pair = Pair(3.0)
     monkeypatch.setitem(globals(), "scale", 2.0)
     assert follows(lambda x: x * pair.scaled(), reset(scale=5.0))
+
+
+class Named(Pair):
+    """A named tuple with room for attributes."""
+
+
+def test_attributes_of_named_tuples():
+    pair = Named(X)
+    pair.k = 2.0
+    assert follows(lambda x: x * pair.k, put(pair, "k", 5.0))
+    fast = program(lambda p: p.a * p.k)
+    for _ in range(4):
+        np.testing.assert_array_equal(fast(pair), X * 5)
 
 
 # -- objects whose state lies elsewhere --------------------------------------------------------------------
@@ -451,6 +475,49 @@ def test_what_holds_more_than_attributes_leaves_the_function_alone():
         (lambda x: x * (2.0 if np.geterr()["over"] == "warn" else 3.0), lambda: None),
     ]:
         assert not follows(f, change)
+
+
+class Slots:
+    __slots__ = ("__private", "k")
+
+    def __init__(self):
+        self.k = self.__private = 2.0
+
+    def get(self):
+        return self.__private
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    k: float = 2.0
+
+
+class Flags(enum.Flag):
+    A = enum.auto()
+    B = enum.auto()
+
+
+class Word(str, enum.Enum):
+    A = "a"
+
+
+@pytest.mark.parametrize("of", [Slots, Slotted, lambda: Thing(2.0), lambda: types.SimpleNamespace(k=2.0)])
+def test_attributes(of):
+    thing = of()
+    assert follows(lambda x: x * thing.k, put(thing, "k", 5.0))
+
+
+def test_ordinary_things_are_known():
+    slots, made, view = Slots(), Pair(2.0), types.MappingProxyType({"k": 2.0})
+    for f in [
+        lambda x: x * slots.get(),
+        lambda x: x * made._replace(a=3.0).a * Pair(1.0, 2.0).b,
+        lambda x: x * Static(3.0).a * Slotted(k=3.0).k,
+        lambda x: x * (Flags.A | Flags.B).value * len(Word.A) * Level.LOW * Mode["A"].value,
+        lambda x: x * view["k"],
+        lambda x: x * isinstance(made, Pair),
+    ]:
+        assert follows(f, lambda: None)
 
 
 # -- what cannot be asked at all ---------------------------------------------------------------------------

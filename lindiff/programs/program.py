@@ -393,6 +393,8 @@ def structure_of(tree: Any) -> Any:
             return None  # it is more than what it is made of
         constant = [constant_key(getattr(tree, name)) for name in sorted(names - set(keys))]
     elif hasattr(tree, "_fields"):
+        if getattr(tree, "__dict__", None):
+            return None
         constant = [constant_key(part) for i, part in enumerate(tree) if i not in keys]
     elif type(tree) not in (tuple, list, dict):
         return None

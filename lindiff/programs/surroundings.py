@@ -160,6 +160,8 @@ class Surroundings:
             self._container(x)
         elif isinstance(x, tuple) and hasattr(kind, "_fields"):
             self._container(x)
+            if hasattr(x, "__dict__"):
+                self._container(x.__dict__)
             self._classes(kind)
         elif isinstance(x, type):
             self._classes(x)
@@ -273,6 +275,8 @@ class Surroundings:
             else:
                 x = None if in_library else vars(module).get("__getattr__")
                 break
+        if x is builtins or x is sys:  # which lead everywhere
+            raise Unrecordable(f"it hands on the module {x.__name__}")
         if x is os.getenv:
             x = os.environ
         if not in_library or id(x) in _UNSEEN or x is os.environ:
@@ -387,33 +391,27 @@ def _holds_more(kind: type) -> bool:
 def _is_of_library(x: Any) -> bool:
     """Whether code, a class, or the class of an object is a library's; wrappers say to be what they wrap."""
     if isinstance(x, types.FunctionType):
-        return _is_library(x.__globals__.get("__name__", ""))
-    return _is_library((x if isinstance(x, type) else type(x)).__module__)
-
-
-def _is_library(name: Any) -> bool:
-    """Whether a module of this name is a library's: one of Python's own is told by where its file lies."""
-    if not isinstance(name, str) or name == "__main__":
-        return False
-    top = name.partition(".")[0]
-    return top in _LIBRARIES or (
-        top in sys.stdlib_module_names and top in sys.modules and _is_standard(sys.modules[top])
-    )
+        return _is_library(x.__globals__.get("__name__"), x.__globals__)
+    name = (x if isinstance(x, type) else type(x)).__module__
+    return isinstance(name, str) and _is_library(name, vars(sys.modules.get(name, _nothing)))
 
 
 def _is_library_module(x: types.ModuleType) -> bool:
-    top = x.__name__.partition(".")[0]
-    return top in _LIBRARIES or (
-        top in sys.stdlib_module_names and x.__name__ != "__main__" and _is_standard(x)
-    )
+    return _is_library(x.__name__, vars(x))
 
 
-def _is_standard(module: types.ModuleType) -> bool:
-    """Whether a module that is named like one of Python's own is one; of some there is no file."""
-    file = getattr(module, "__file__", None)
+def _is_library(name: Any, names: dict[str, Any]) -> bool:
+    """Whether a module is a library's; one named like Python's own if its file lies there, or it has none."""
+    top = str(name).partition(".")[0]
+    if top not in sys.stdlib_module_names or name == "__main__":
+        return top in _LIBRARIES
+    file = names.get("__file__")
     if file is None:
-        return getattr(module, "__spec__", None) is not None
+        return names.get("__spec__") is not None
     return file.startswith(_STANDARD) and not _INSTALLED.search(file)
+
+
+_nothing = types.ModuleType("nothing")
 
 
 def _same_attribute(x: Any, name: str, before: Any) -> Callable[[], bool]:
