@@ -663,6 +663,15 @@ def test_attributes_that_are_arrays():
         np.testing.assert_array_equal(fast.m, slow.m)
 
 
+def test_rows_that_are_shuffled():
+    def f(x):
+        y = x.copy()
+        np.random.default_rng(0).shuffle(y)
+        return y
+
+    agree(f, (np.arange(10.0).reshape(5, 2),), (X,))
+
+
 def test_arrays_made_like_another_one():
     agree(lambda x: np.zeros(4, like=x) + np.ones(4, like=x) * x, (X,), (X + 1,), recordings=2)
 

@@ -53,8 +53,8 @@ _CONTAINERS = {
     *(list, tuple, set, frozenset, dict),
     *(collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque),
 }
-# Whoever calls these reads what cannot be seen.
-_UNSEEN = {"globals", "locals", "vars", "eval", "exec", "__import__"}
+# Whoever calls these reads what cannot be seen; NumPy's shuffle asks for the class in compiled code.
+_UNSEEN = {"globals", "locals", "vars", "eval", "exec", "__import__", "shuffle"}
 
 
 class Surroundings:
