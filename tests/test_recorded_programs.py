@@ -676,6 +676,17 @@ def test_arrays_made_like_another_one():
     agree(lambda x: np.zeros(4, like=x) + np.ones(4, like=x) * x, (X,), (X + 1,), recordings=2)
 
 
+@pytest.mark.parametrize(
+    "transform",
+    [lambda f: ld.vmap(f), ld.jacobian, ld.checkpoint, lambda f: ld.grad(lambda *a: np.sum(f(*a)))],
+)
+def test_transforms_keep_nothing(transform):
+    fast = program(transform(lambda x, y: np.sin(x) * x + y))
+    for _ in range(3):
+        fast(X, X + 1)
+    assert (fast.explain(X, X + 1).reason, fast.explain(X, X + 1).recordings) == (None, 2)
+
+
 def test_functions_that_call_themselves_keep_nothing():
     def f(x):
         def power(n):
