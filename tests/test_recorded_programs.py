@@ -10,7 +10,7 @@ import threading
 import types
 import warnings
 import weakref
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -599,12 +599,41 @@ def test_arrays_that_are_kept_beyond_a_call():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(kept))[0], 2 * X)
 
 
+class Keeping:
+    of_class = None
+    __slots__ = ("__dict__", "slot")
+
+
+def test_where_arrays_are_kept():
+    keeping, cell, ring, table = Keeping(), None, deque(), defaultdict(list)
+
+    @functools.cache
+    def cached(s):
+        return s * 2
+
+    def f(x):
+        nonlocal cell
+        keeping.attribute = keeping.slot = Keeping.of_class = cell = y = x * 2
+        ring.append(y)
+        table["a"].append(y)
+        return cached(x.sum()) + x
+
+    fast = program(f)
+    np.testing.assert_array_equal(fast(X), X + 2 * X.sum())
+    kept = [keeping.attribute, keeping.slot, Keeping.of_class, cell, ring[0], table["a"][0]]
+    assert all(type(y) is np.ndarray and y is cell for y in kept)
+    np.testing.assert_array_equal(cell, 2 * X)
+    assert type(cached(X.sum())) is np.float64
+    Keeping.of_class = None
+
+
 def test_kept_arrays_are_constants_of_later_programs():
     kept = []
-    program(lambda x: kept.append(x * 2))(X)
+    program(lambda x: kept.extend(((x * 2,), (x[0] * 2,))))(X)
+    kept = [y for (y,) in kept]
+    assert type(kept[0]) is not np.ndarray
     agree(lambda x, y: x * y, (X, kept[0]))
-    number = kept[0][0]
-    agree(lambda x: x * number + kept[0], (X,), (X + 1,))
+    agree(lambda x: x * kept[1] + kept[0], (X,), (X + 1,))
     y = X * 1
     y += kept[0]
     np.testing.assert_array_equal(y, 3 * X)
@@ -632,6 +661,30 @@ def test_attributes_that_are_arrays():
     for k in range(5):
         np.testing.assert_array_equal(step(X + k), slow.step(X + k))
         np.testing.assert_array_equal(fast.m, slow.m)
+
+
+def test_rows_that_are_shuffled():
+    def f(x):
+        y = x.copy()
+        np.random.default_rng(0).shuffle(y)
+        return y
+
+    agree(f, (np.arange(10.0).reshape(5, 2),), (X,))
+
+
+def test_arrays_made_like_another_one():
+    agree(lambda x: np.zeros(4, like=x) + np.ones(4, like=x) * x, (X,), (X + 1,), recordings=2)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [lambda f: ld.vmap(f), ld.jacobian, ld.checkpoint, lambda f: ld.grad(lambda *a: np.sum(f(*a)))],
+)
+def test_transforms_keep_nothing(transform):
+    fast = program(transform(lambda x, y: np.sin(x) * x + y))
+    for _ in range(3):
+        fast(X, X + 1)
+    assert (fast.explain(X, X + 1).reason, fast.explain(X, X + 1).recordings) == (None, 2)
 
 
 def test_functions_that_call_themselves_keep_nothing():

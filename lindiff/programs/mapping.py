@@ -153,6 +153,8 @@ class Mapped:
         key = structure_of(restore(leaves)), tuple(many), tuple(others)
         found = self._instructions.get(key)
         if found is None:
+            plain = [x.array if type(x) is Recorded else x for x in leaves]
+            restore = pytree.flatten(restore(plain))[1]  # which holds no array of the recording
             found = self._instructions.setdefault(key, _Instruction(self, restore, many, leaves, places))
         results = record(found, tuple(leaves[i] for i in places), {})
         return found.restore_result(list(results))

@@ -29,7 +29,7 @@ from lindiff.programs.machine import MISSED, Form, form_of
 from lindiff.programs.matching import Arguments
 from lindiff.programs.recorded import Recorded, is_number, recorded
 from lindiff.programs.recording import Leaving, Recording, Unrecordable
-from lindiff.programs.results import lowered, not_given, own
+from lindiff.programs.results import lowered, make_plain, not_given, own
 from lindiff.programs.surroundings import Surroundings
 from lindiff.programs.tree import Result, Tree
 
@@ -226,10 +226,11 @@ class Program(Calls, Generic[P, R]):
             return outcome
         finally:
             recording.ended, recording.raised = True, None
-        if recording.reason is None and sys.getrefcount(recording) > holders:
+        if sys.getrefcount(recording) > holders:
             gc.collect(0)  # functions that call themselves, and the like
-            if sys.getrefcount(recording) > holders:
-                recording.reason = "it keeps arrays beyond the call"
+        if sys.getrefcount(recording) > holders:
+            recording.reason = recording.reason or "it keeps arrays beyond the call"
+            make_plain(recording)
         if recording.reason is not None:
             known.reason = recording.reason
             return outcome

@@ -143,9 +143,10 @@ cdef class Recorded:
             args = (*args[:1], *[operator.index(n) if type(n) is Recorded else n for n in args[1:]])
             if type(kwargs.get("n")) is Recorded:
                 kwargs = {**kwargs, "n": operator.index(kwargs["n"])}
-        if not any([type(x) is Recorded for x in leaves_of((args, kwargs))]):  # it is inside of something
+        if hasattr(function, "_implementation") \
+                and not any([type(x) is Recorded for x in leaves_of((args, kwargs))]):
             self.recording.give_up("an operation with arrays in something that is no list")
-            function = getattr(function, "_implementation", function)
+            return function._implementation(*args, **kwargs)
         return record(function, args, kwargs)
 
     def __getitem__(self, index):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import gc
+import types
+from collections import deque
 from typing import Any
 
 import numpy as np
 
 from lindiff.core import pytree
 from lindiff.programs.recorded import Recorded
-from lindiff.programs.recording import Unrecordable
+from lindiff.programs.recording import Recording, Unrecordable
 
-__all__ = ["lowered", "not_given", "own"]
+__all__ = ["lowered", "make_plain", "not_given", "own"]
 
 # Results that are no arrays.
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.dtype, type)
@@ -143,3 +146,45 @@ def _in_slots(x: Any) -> list[tuple[str, Any]]:
 
 def _names(slots: Any) -> list[str]:
     return [slots] if isinstance(slots, str) else list(slots)
+
+
+# -- arrays that are kept ----------------------------------------------------------------------------------
+
+
+def make_plain(recording: Recording) -> None:
+    """Put plain arrays where a function keeps recorded ones: in lists, dicts, cells, attributes.
+
+    In tuples, and in what C code holds, they stay as they are: they do what their arrays do.
+    """
+    kept = [x for x in gc.get_referrers(recording) if type(x) is Recorded]
+    plain = {id(x): x.array for x in kept}
+    holders = [x for x in gc.get_referrers(*kept) if x is not kept]
+    dicts = [x for x in holders if type(x) is dict]
+    classes = [x for x in gc.get_referrers(*dicts) if isinstance(x, type)] if dicts else []
+    of_classes = {id(x) for x in gc.get_referents(*classes)}
+    for kind in classes:
+        for name, value in [*vars(kind).items()]:
+            if id(value) in plain:
+                setattr(kind, name, plain[id(value)])
+    for holder in holders:
+        if id(holder) not in of_classes:
+            _replace(holder, plain)
+
+
+def _replace(holder: Any, plain: dict[int, Any]) -> None:
+    """Put plain arrays into an object, by the ids of what they replace."""
+    if isinstance(holder, (list, deque)):
+        for i, x in enumerate(holder):
+            if id(x) in plain:
+                holder[i] = plain[id(x)]
+    elif isinstance(holder, dict):
+        for key, x in [*holder.items()]:
+            if id(x) in plain:
+                dict.__setitem__(holder, key, plain[id(x)])
+    elif isinstance(holder, types.CellType):
+        if id(holder.cell_contents) in plain:
+            holder.cell_contents = plain[id(holder.cell_contents)]
+    elif _is_made_of_attributes(holder):
+        for name, x in [*getattr(holder, "__dict__", {}).items(), *_in_slots(holder)]:
+            if id(x) in plain:
+                object.__setattr__(holder, name, plain[id(x)])

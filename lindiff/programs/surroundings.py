@@ -89,8 +89,10 @@ _UNSEEN = {
         ("np.get_printoptions", np.get_printoptions),
     ]
 }
-# Attributes that lead there.
-_UNSEEN_ATTRIBUTES = {"__globals__", "__builtins__", "__subclasses__", "f_globals", "f_locals", "f_builtins"}
+# Attributes that lead there; NumPy's shuffle asks for the class in compiled code.
+_UNSEEN_ATTRIBUTES = {
+    *("__globals__", "__builtins__", "__subclasses__", "f_globals", "f_locals", "f_builtins", "shuffle"),
+}
 
 
 class Surroundings:
