@@ -1495,6 +1495,9 @@ ROUNDED = {
     "numbers": lambda x, y: x[0] * y[0],
     "quotient of numbers": lambda x, y: x[0] / y[0],
     "by a number of Python": lambda x, y: x[0] * (1.1 - 0.3j) + 3.3 / y[0],
+    "turned": lambda x, y: x[::-1] * y,
+    "turned and squared": lambda x, y: np.square(x[::-1]),
+    "square of a number": lambda x, y: np.square(x[0]),
     "size of a number": lambda x, y: abs(x[0]),
     "product": lambda x, y: np.multiply.reduce(x),
     "sum": lambda x, y: np.sum(x),
@@ -1520,6 +1523,17 @@ def test_the_last_bit(name, dtype):
         result, expected = fast(x, y), function(x, y)
         assert type(result) is type(expected)
         assert result.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", "dFD")
+def test_a_complex_number_of_python_first(dtype):
+    fast = program(lambda x: (1.1 - 0.3j) * x[1] + (2j - x[0]))
+    x = np.array([0.3, 0.7]).astype(dtype)
+    for _ in range(4):
+        expected = (1.1 - 0.3j) * x[1] + (2j - x[0])
+        result = fast(x)
+        assert type(result) is type(expected)
+        assert result == expected
 
 
 def test_sum_of_minus_zero_from_nothing():

@@ -198,10 +198,14 @@ cdef Prepared by_loop(Function function, void *data, const Nest *nest, int count
     return made
 
 
-cdef bint of_one(Prepared made, list forms, str letters, bint exactly) except -1:
+# What does the same to the real and to the imaginary parts: all else rounds as its loop is called.
+cdef frozenset BY_PARTS = frozenset({np.add, np.subtract, np.negative, np.positive, np.conjugate})
+
+
+cdef bint of_one(Prepared made, list forms, str letters, bint exactly, bint mixes) except -1:
     """Let a loop of one element have the steps that NumPy gives it, as some loops look at these.
 
-    False where it takes another way, and ``exactly`` that is asked for.
+    False where it takes another way, and ``exactly`` that is asked for, or it mixes parts of complex numbers.
     """
     cdef Vectors *vectors = <Vectors *>made.state
     cdef int i, last = len(forms) - 1
@@ -209,7 +213,9 @@ cdef bint of_one(Prepared made, list forms, str letters, bint exactly) except -1
     for i in range(last + 1):
         own, strides = forms[i]
         if own and own != shape:
-            return not exactly
+            return not (exactly or mixes)
+        if not own and mixes:
+            return False
     for i in range(last + 1):
         own, strides = forms[i]
         if len(own) == 1 and strides:
@@ -243,7 +249,8 @@ def elementwise(function, str letters, list forms, bint exact, bint tells=True, 
     cdef UFunc *ufunc = <UFunc *><PyObject *>function
     cdef Prepared made
     cdef Nest nest, joined
-    cdef int i, last, count = len(forms) - 1, at = loop_of(function, letters)
+    cdef int i, k, last, count = len(forms) - 1, at = loop_of(function, letters)
+    cdef bint mixes = function not in BY_PARTS and not set(letters).isdisjoint("FD")
     cdef Py_ssize_t size = np.dtype(letters[count]).itemsize
     if at < 0 or ufunc.functions == NULL or set(letters) - set(KINDS) or not fill_nest(&nest, forms):
         return None
@@ -254,14 +261,15 @@ def elementwise(function, str letters, list forms, bint exact, bint tells=True, 
         last = joined.axes - 1
     if last >= 0 and joined.shape[last] > 1 and joined.strides[count][last] != size:
         return None  # NumPy never calls loops so, and some give other results
-    if not exact:
-        if last > 0:
-            return None
+    if not exact and last > 0:
+        return None
+    if not exact or mixes:  # NumPy may turn an axis
         for i in range(count + 1):
-            if last == 0 and joined.strides[i][0] < 0:
-                return None
+            for k in range(last + 1):
+                if joined.strides[i][k] < 0:
+                    return None
     made = by_loop(ufunc.functions[at], ufunc.data[at], &joined, count)
-    if joined.axes == 0 and not of_one(made, forms, letters, not exact or not set(letters).isdisjoint("FD")):
+    if joined.axes == 0 and not of_one(made, forms, letters, not exact, mixes):
         return None
     made.exact, made.tells, made.raises = exact, tells, raises
     if raises:

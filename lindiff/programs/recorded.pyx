@@ -473,8 +473,10 @@ cdef bint is_known(object x) except -1:
     return is_usual(x) or cnp.PyArray_Check(x) or not hasattr(x, "__array_ufunc__")
 
 
-# Operators that round complex numbers in another way than arrays of these.
+# Operators that round complex numbers in another way than arrays of these, and those that leave np.float64 to
+# Python's complex numbers.
 cdef dict OF_NUMBERS = {np.multiply: operator.mul, np.true_divide: operator.truediv}
+cdef dict OF_PYTHON = {**OF_NUMBERS, np.add: operator.add, np.subtract: operator.sub}
 
 
 cdef bint is_complex_number(object x):
@@ -494,6 +496,8 @@ cdef object of_two(object ufunc, object x, object y):
     if is_usual(x) and is_usual(y):
         if ufunc in OF_NUMBERS and are_complex_numbers(x, y):
             ufunc = OF_NUMBERS[ufunc]
+        elif type(x) is complex and are_complex_numbers(x, y):
+            ufunc = OF_PYTHON.get(ufunc, ufunc)
         return record(ufunc, (x, y), NOTHING)
     other = y if type(x) is Recorded else x
     if getattr(other, "__array_ufunc__", ufunc) is None:
