@@ -1536,6 +1536,22 @@ def test_a_complex_number_of_python_first(dtype):
         assert result == expected
 
 
+LARGE = {
+    "product": lambda x: x * 1e40,
+    "comparison": lambda x: x < 1e40,
+    "where": lambda x: np.where(x > 0, 1e40, x),
+    "power": lambda x: x**1e40,
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_constants_that_are_too_large_for_single_precision(name):
+    fast = program(LARGE[name])
+    for _ in range(5):
+        with pytest.warns(RuntimeWarning, match="overflow"):
+            fast(np.array([1.0, 2.0], np.float32))
+
+
 def test_sum_of_minus_zero_from_nothing():
     fast = program(lambda x: np.sum(x, initial=None))
     for _ in range(4):

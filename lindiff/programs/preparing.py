@@ -80,7 +80,8 @@ def prepare(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]
     if found is None or not step.args:
         return None
     try:
-        operations = found(step, forms, roots)
+        with np.errstate(all="raise"):  # of constants in the type of their operation
+            operations = found(step, forms, roots)
     except Exception:  # a call that a rule has not foreseen, such as u8 < 300: the function knows
         return None
     return operations if operations is None or _asks_for_all(step, operations) else None
