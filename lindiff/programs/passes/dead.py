@@ -13,11 +13,12 @@ def without_dead(steps: list[Step], cells: Cells, room: Room) -> list[Step]:
     What may fail stays, and so does what NumPy may warn of: a function says so even of numbers that it does
     not need.
     """
-    needed = set(cells.needed)
+    needed: set[int] = set()
     living: list[Step] = []
     for step in reversed(steps):
         touches = touched(step, cells)
-        if isinstance(step, Operation) and _is_silent(step) and touches.writes.isdisjoint(needed):
+        unused = touches.writes.isdisjoint(needed) and touches.writes.isdisjoint(cells.needed)
+        if unused and isinstance(step, Operation) and _is_silent(step):
             continue
         needed |= touches.reads
         living.append(step)

@@ -26,9 +26,6 @@ def without_repeats(steps: list[Step], cells: Cells, room: Room) -> list[Step]:
     for i, roots in enumerate(written):
         for root in roots:
             writes[root].append(i)
-    lying: dict[int, list[int]] = defaultdict(list)
-    for cell, (root, _) in enumerate(cells.roots):
-        lying[root].append(cell)
     versions: Counter[int] = Counter()
     known: dict[Any, _Done] = {}
     left: list[Step] = []
@@ -44,9 +41,7 @@ def without_repeats(steps: list[Step], cells: Cells, room: Room) -> list[Step]:
                 and writes[done.cell] == [done.at]
                 and cells.sizes[cell] == cells.sizes[done.cell]
             ):
-                for other in lying[cell]:
-                    cells.roots[other] = done.cell, cells.roots[other][1]
-                lying[done.cell] += lying.pop(cell)
+                cells.move(cell, done.cell)
                 continue
             known[key] = _Done(i, cell, step.quiet)
         for root in written[i]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -51,6 +52,18 @@ class Cells:
         needed: set[int],
     ) -> None:
         self.roots, self.owners, self.sizes, self.needed = roots, owners, sizes, needed
+        self._lying: dict[int, list[int]] | None = None
+
+    def move(self, cell: int, to: int) -> None:
+        """Let a cell, and all that lies in its memory, lie in that of another one."""
+        if self._lying is None:
+            self._lying = defaultdict(list)
+            for other, (root, _) in enumerate(self.roots):
+                self._lying[root].append(other)
+        moved = self._lying.pop(cell)
+        for other in moved:
+            self.roots[other] = to, self.roots[other][1]
+        self._lying[to] += moved
 
     def owner(self, cell: int) -> int:
         """The cell that all memory belongs to in which another one lies."""
