@@ -253,3 +253,14 @@ def test_numbers_of_elements(n):
 def test_wrong_calls(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+class Named(dict):
+    """Of which a program does not know what it is besides its items."""
+
+
+def test_arguments_of_unknown_classes_within_a_program():
+    each = vmap(lambda d: d["x"] * d.get("y", 1.0), ({"x": 0},))
+    fast = program(lambda x: each(Named(x=x)) + each({"x": x}))
+    for scale in (1.0, 2.0, 3.0, 4.0):
+        np.testing.assert_array_equal(fast(X * scale), 2 * X * scale)

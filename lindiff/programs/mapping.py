@@ -150,7 +150,10 @@ class Mapped:
         """One instruction of the program around it."""
         places = [i for i, x in enumerate(leaves) if type(x) in _ARRAYS or isinstance(x, np.generic)]
         others = [constant_key(x) for i, x in enumerate(leaves) if i not in places]
-        key = structure_of(restore(leaves)), tuple(many), tuple(others)
+        structure = structure_of(restore(leaves))
+        if structure is None:
+            return self._one_by_one(restore, many, leaves)
+        key = structure, tuple(many), tuple(others)
         found = self._instructions.get(key)
         if found is None:
             plain = [x.array if type(x) is Recorded else x for x in leaves]
