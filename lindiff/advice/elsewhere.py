@@ -6,12 +6,11 @@ import sys
 
 __all__ = ["hint", "is_import"]
 
-NO_COMPILER = "plain NumPy code runs as it is, there is nothing to compile: leave it out"
-RULE = "write a rule: @ld.rule on a function that returns its value and its pullback (docs/custom_rules.md)"
-BATCHES = (
-    "write the function for arrays with a leading axis, over which NumPy broadcasts; the gradients of many "
-    "examples are ld.jacobian of the vector of their losses"
+PROGRAM = (
+    "plain NumPy code runs as it is, there is nothing to compile: leave it out, or take ld.program(f), which "
+    "repeats f without Python"
 )
+RULE = "write a rule: @ld.rule on a function that returns its value and its pullback (docs/custom_rules.md)"
 LOOPS = "write Python's own for, while and if; ld.checkpoint saves the memory of long loops"
 CONSTANT = "ld.stop_gradient(x), or ld.value(x) for the plain array"
 NUMPY = "import numpy as np, or import lindiff.numpy as np for code that fills arrays"
@@ -24,9 +23,8 @@ HINTS = {
     # JAX
     "jacrev": 'ld.jacobian(f, mode="rev")',
     "jacfwd": 'ld.jacobian(f, mode="fwd")',
-    "jit": NO_COMPILER,
-    "vmap": BATCHES,
-    "pmap": BATCHES,
+    "jit": PROGRAM,
+    "pmap": "ld.vmap(f), which uses all cores",
     "custom_vjp": RULE,
     "custom_jvp": RULE,
     "custom_gradient": RULE,
@@ -74,7 +72,7 @@ HINTS = {
     "set_detect_anomaly": "with ld.nan_check(): ...",
     "gradcheck": "ld.testing.check_grads(f, (x,))",
     "backward": "y.backward() of a Variable, or ld.grad(f)(x)",
-    "compile": NO_COMPILER,
+    "compile": PROGRAM,
     "vhp": PRODUCT,
     # autograd
     "elementwise_grad": ELEMENTS,
