@@ -310,3 +310,81 @@ def test_nan_check_sees_the_operations():
         with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match="log"), ld.nan_check():
             ld.grad(fast)(np.array([1.0, -1.0]))
         ld.grad(fast)(np.array([1.0, 2.0]))
+
+
+def test_a_view_of_an_array_that_is_written_to_later():
+    """Operations keep what the view held."""
+
+    def f(x, y):
+        x = x + y
+        x[1:] = x[:2] * y[1:]
+        return np.sum(x * x)
+
+    step, whole = program(f), program(ld.grad(f, 1))
+    for scale in (1.0, 1.0, 2.0, 3.0, -1.0):
+        args = scale * X, Y
+        expected = ld.grad(f, 1)(*args)
+        assert_same(whole(*args), expected)
+        assert_same(ld.grad(step, 1)(*args), expected)
+        assert_same(ld.hessian(step, 1)(*args), ld.hessian(f, 1)(*args))
+
+
+class Decaying:
+    rate = 1.0
+
+    @program
+    def step(self, x):
+        return x * self.rate
+
+
+def test_what_a_step_reads_must_not_change_before_the_walk():
+    def f(x, change):
+        model = Decaying()
+        y = model.step(x)
+        if change:
+            model.rate = 3.0
+        return np.sum(y)
+
+    for _ in range(4):
+        with pytest.raises(RuntimeError, match="has changed between its call and the walk"):
+            ld.grad(f)(X, True)
+        assert_same(ld.grad(f)(X, False), np.ones(3))
+        assert_same(ld.jvp(lambda x: f(x, True), (X,), (Y,))[1], np.sum(Y))
+
+
+def test_nested_constants_that_are_written_to_later():
+    fast = program(lambda x, c: x * c["a"])
+
+    def f(x):
+        c = {"a": np.ones(3)}
+        y = fast(x, c)
+        c["a"][:] = 7.0
+        return np.sum(y)
+
+    for _ in range(5):
+        assert_same(ld.grad(f)(X), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (x, x),
+        lambda x: (x[::-1], x * 1),
+        lambda x: (lambda y: (y, y))(x * 2),
+        lambda x: (lambda y: (y, y[::-1]))(x * 2),
+    ],
+)
+def test_results_that_share_memory_do_so_among_variables(f):
+    def written(f):
+        def call(x):
+            x = x * 1
+            a, b = f(x)
+            a[0] = 5.0
+            x[1] = 2.0
+            return np.sum(a * b * x)
+
+        return call
+
+    fast = program(f)
+    for _ in range(5):
+        assert_same(ld.value_and_grad(written(fast))(X), ld.value_and_grad(written(f))(X))

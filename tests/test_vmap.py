@@ -169,8 +169,55 @@ def test_results_that_differ():
     assert_same(promoted(X[:, 0]), np.maximum(X[:, 0], 0.0))
     with pytest.raises(ValueError, match=r"have shapes \[\(1,\), \(2,\)\]"):
         vmap(lambda x: np.ones(1) if x > 0 else np.ones(2))(X[:, 0])
-    with pytest.raises(ValueError, match="different structures"):
-        vmap(lambda x: x if x > 0 else (x, x))(X[:, 0])
+    for f in (
+        lambda x: x if x > 0 else (x, x),
+        lambda x: {"a": x} if x > 0 else {"b": x},
+        lambda x: (x, None) if x > 0 else (None, x),
+    ):
+        with pytest.raises((ValueError, TypeError), match=r"has|differ"):
+            vmap(f)(X[:, 0])
+
+
+def test_dicts_in_another_order():
+    fast = vmap(lambda x: {"a": x, "b": -x} if x > 0 else {"b": -x, "a": x})
+    for _ in range(4):
+        got = fast(X[:, 0])
+        np.testing.assert_array_equal(got["a"], X[:, 0])
+        np.testing.assert_array_equal(got["b"], -X[:, 0])
+        gradient = ld.grad(lambda x: np.sum(fast(x)["a"]))(X[:, 0])
+        np.testing.assert_array_equal(gradient, np.ones(50))
+
+
+def test_threads_know_what_numpy_is_told():
+    x = np.linspace(1.0, 2.0, 100_000)
+    x[90_000] = 0.0
+    fast = vmap(lambda x: 1 / x)
+    for _ in range(3):
+        with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+            fast(x)
+        with np.errstate(all="ignore"):
+            assert fast(x)[90_000] == np.inf
+
+
+def test_elements_lie_in_memory_as_they_do():
+    A = np.asfortranarray(np.arange(8.0).reshape(2, 2, 2))
+    fast = vmap(lambda x: x.ravel(order="K"))
+    for _ in range(4):
+        np.testing.assert_array_equal(fast(A)[1], A[1].ravel(order="K"))
+
+
+def test_what_a_mapped_function_reads_must_not_change_before_the_walk():
+    scale = np.ones(3)
+    fast = vmap(lambda x: x * scale)
+
+    def f(x):
+        y = fast(x)
+        scale[:] += 1.0
+        return np.sum(y)
+
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="has changed between its call and the walk"):
+            ld.grad(f)(X)
 
 
 def test_functions_without_a_program():

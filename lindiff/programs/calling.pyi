@@ -14,6 +14,7 @@ class Known:
     callers: set[str]
     in_vain: int
     reason: str | None
+    shares: bool
     def machine_of(self, tree: Tree, arguments: int) -> Any: ...
     def forget(self) -> None: ...
     def ready(self) -> Machine | None: ...
@@ -32,7 +33,13 @@ class Calls:
 class OfProgram(Differential):
     likes: list[Any]
     def __init__(
-        self, calls: Calls, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], first: int
+        self,
+        calls: Calls,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        leaves: list[Any],
+        first: int,
+        surroundings: Surroundings,
     ) -> None: ...
 
 def has_outputs(result: Any) -> bool: ...

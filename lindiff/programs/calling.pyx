@@ -41,6 +41,8 @@ cdef class Known:
         Recordings in a row of which none was of use.
     reason : str or None
         Why it runs without a program.
+    shares : bool
+        Results have memory in common with each other or with arguments.
     """
 
     cdef public object tree
@@ -50,6 +52,7 @@ cdef class Known:
     cdef public set callers
     cdef public int in_vain
     cdef public object reason
+    cdef public bint shares
 
     def __cinit__(self):
         self.callers = set()
@@ -169,11 +172,12 @@ cdef class Calls:
         result = self.run(known, arrays, tuple(given), {})
         if result is MISSED:
             return MISSED
-        return self.recorded(trace, nodes, places, given, guards, result)
+        differential = OfProgram(self, tuple(given), {}, given, 0, known.surroundings)
+        return self.recorded(differential, trace, nodes, places, given, guards, result)
 
-    cdef object recorded(self, Trace trace, list nodes, list places, list given, list guards, object result):
+    cdef object recorded(self, OfProgram differential, Trace trace, list nodes, list places, list given,
+                         list guards, object result):
         """A result as the output of an operation."""
-        cdef OfProgram differential = OfProgram(self, tuple(given), {}, given, 0)
         cdef list outputs, values
         if type(result) is not tuple:
             values = [result]
@@ -222,6 +226,8 @@ cdef class OfProgram(Differential):
         The leaves of these.
     first : int
         The place of the first of them among the arguments of the operation.
+    surroundings : Surroundings
+        What the function has read besides them, which has to be the same in a walk.
 
     Attributes
     ----------
@@ -234,15 +240,25 @@ cdef class OfProgram(Differential):
     cdef dict kwargs
     cdef list leaves
     cdef Py_ssize_t first
+    cdef object surroundings
     cdef public list likes
 
-    def __init__(self, Calls calls, tuple args, dict kwargs, list leaves, Py_ssize_t first):
+    def __init__(self, Calls calls, tuple args, dict kwargs, list leaves, Py_ssize_t first, surroundings):
         Differential.__init__(self, pullback=calls, pushforward=calls, selective=True)
         self.calls = calls
         self.args = args
         self.kwargs = kwargs
         self.leaves = leaves
         self.first = first
+        self.surroundings = surroundings
+
+    cdef int check_surroundings(self) except -1:
+        if not (<Watch>self.surroundings.watch).unchanged():
+            raise RuntimeError(
+                f"what {self.calls!r} reads besides its arguments (globals, closures, attributes, arrays) "
+                "has changed between its call and the walk for derivatives: give it what changes as an "
+                "argument")
+        return 0
 
     cdef object pull_arguments(self, object y_bar, bint overwrite=False):
         cdef list y_bars = y_bar if type(y_bar) is list else [y_bar]
@@ -250,6 +266,7 @@ cdef class OfProgram(Differential):
         cdef tuple active = self.active()
         cdef Py_ssize_t i
         refuse_directions(y_bars)
+        self.check_surroundings()
         y_bars = [like(y, y_bar) for y, y_bar in zip(self.likes, y_bars)]
         pullback = self.calls.derivative("pullback", tuple([i - self.first for i in active]))
         for i, x_bar in zip(active, pullback(self.args, self.kwargs, y_bars)):
@@ -259,6 +276,7 @@ cdef class OfProgram(Differential):
     def push_tangents(self, list x_dots):
         cdef list chosen = [i for i in range(len(self.leaves)) if x_dots[i + self.first] is not None]
         refuse_directions(x_dots)
+        self.check_surroundings()
         given = [like(self.leaves[i], x_dots[i + self.first]) for i in chosen]
         y_dots = self.calls.derivative("pushforward", tuple(chosen))(self.args, self.kwargs, given)
         return y_dots if isinstance(self.result, (tuple, list)) else y_dots[0]

@@ -12,9 +12,10 @@ from lindiff.core import pytree
 from lindiff.core.linearization import Linearization, push_forward
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, inside
-from lindiff.programs.calling import OfProgram, has_outputs
+from lindiff.programs.calling import Known, OfProgram, has_outputs
 from lindiff.programs.machine import MISSED
 from lindiff.programs.recorded import Recorded
+from lindiff.programs.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from lindiff.programs.program import Program
@@ -36,7 +37,11 @@ def operation_of(program: Program[..., Any]) -> Operation:
         given = call.seen(leaves)
         args, kwargs = call.restore(given)
         outputs = call.note(_value(program, args, kwargs, given))
-        differential = OfProgram(program, args, kwargs, given, 1)  # `call` comes first
+        known, surroundings = known_with(program, call, given)
+        if known.shares or _share_memory(given, outputs):
+            known.shares = True  # writing to one of them changes another one
+            raise NoProgram
+        differential = OfProgram(program, args, kwargs, given, 1, surroundings)  # `call` comes first
         differential.likes = outputs
         return outputs, differential
 
@@ -50,7 +55,7 @@ def operation_of(program: Program[..., Any]) -> Operation:
             outputs = operation(call, *leaves)
         except NoProgram:
             return program.function(*args, **kwargs)
-        if len(leaves) == len(args) and call.is_simple:
+        if not kwargs and call.is_simple and not any(map(pytree.is_tree, args)):
             _remember(program, args)
         return call.result(outputs)
 
@@ -65,10 +70,43 @@ def _value(
     result = program.repeated(args, kwargs)
     if result is not MISSED:
         return result
-    result = program(*_copied(args), **_copied(kwargs))  # the function may write to them
-    if program.known_for(args, kwargs) is None:
+    known = program.known_for(args, kwargs)
+    if known is not None and known.shares:
+        raise NoProgram
+    copied = pytree.tree_map(_copied, (args, kwargs))  # the function may write to them
+    result = program(*copied[0], **copied[1])
+    if _share_memory(pytree.flatten(copied)[0], pytree.flatten(result)[0]):
+        known = program.known_for(args, kwargs)
+        if known is not None:
+            known.shares = True
         raise NoProgram
     return result
+
+
+def known_with(program: Program[..., Any], call: Call, leaves: list[Any]) -> tuple[Known, Surroundings]:
+    """What is known for arguments that have these leaves, through all traces, and what else was read.
+
+    Raises
+    ------
+    NoProgram
+        If the function has no program for them, or reads what changes.
+    """
+    args, kwargs = call.restore([_held(x) for x in leaves])
+    known = program.known_for(args, kwargs)
+    if known is None or known.surroundings is None:
+        raise NoProgram
+    return known, known.surroundings
+
+
+def _share_memory(given: list[Any], outputs: list[Any]) -> bool:
+    """Whether an output lies in the memory of an argument, or of another output."""
+    arrays: list[Any] = [x for x in map(inside, given) if isinstance(x, np.ndarray)]
+    for y in map(inside, outputs):
+        if isinstance(y, np.ndarray):
+            if any(np.may_share_memory(x, y) for x in arrays):
+                return True
+            arrays.append(y)
+    return False
 
 
 def _remember(program: Program[..., Any], args: tuple[Any, ...]) -> None:
@@ -79,7 +117,8 @@ def _remember(program: Program[..., Any], args: tuple[Any, ...]) -> None:
 
 
 def _held(x: Any) -> Any:
-    held = x._value if type(x) is Variable else x
+    """What a Variable holds in the end, as the function is to see it."""
+    held = inside(x)
     return held[()] if type(x) is Variable and x._scalar and type(held) is np.ndarray else held
 
 
@@ -139,8 +178,8 @@ def are_not_distinct(leaves: list[Any]) -> bool:
     return len(set(arrays)) < len(arrays)
 
 
-def _copied(tree: Any) -> Any:
-    return pytree.tree_map(lambda x: x.copy(order="K") if type(x) is np.ndarray else x, tree)
+def _copied(x: Any) -> Any:
+    return x.copy(order="K") if type(x) is np.ndarray else x
 
 
 def _itself(x: Any) -> Any:

@@ -75,7 +75,13 @@ class Machine:
     ) -> None: ...
     def __call__(self, arrays: list[Any]) -> Any: ...
     def run_many(
-        self, arrays: list[Any], are_many: list[bool], outs: list[Any], start: int, stop: int
+        self,
+        arrays: list[Any],
+        are_many: list[bool],
+        outs: list[Any],
+        start: int,
+        stop: int,
+        has_structure: Callable[[Any, int], bool],
     ) -> int: ...
     def timed(self, arrays: list[Any]) -> list[tuple[Stretch, list[int]]] | None: ...
 

@@ -539,7 +539,8 @@ cdef class Machine:
             self.layout.idle.append(memory)
         return 0
 
-    def run_many(self, list arrays, list are_many, list outs, Py_ssize_t start, Py_ssize_t stop):
+    def run_many(self, list arrays, list are_many, list outs, Py_ssize_t start, Py_ssize_t stop,
+                 has_structure):
         """Run for one element of arrays after the other.
 
         Parameters
@@ -551,6 +552,8 @@ cdef class Machine:
             The leaves of the results go there, one behind the other.
         start, stop : int
             From which element to which.
+        has_structure : callable
+            Whether results that a function makes of so many leaves have the structure that is expected.
 
         Returns
         -------
@@ -566,7 +569,7 @@ cdef class Machine:
         cdef Py_ssize_t i = start
         cdef int told = told_flags()
         if stretch.fork is None and not stretch.unit.python:
-            outputs = outputs_for(stretch, self.layout, outs)
+            outputs = outputs_for(stretch, self.layout, outs, has_structure)
             if outputs is None:
                 return start
             with nogil:
@@ -586,7 +589,7 @@ cdef class Machine:
             if stretch is None or memory.flags & told:
                 return i
             if stretch not in known:
-                known[stretch] = outputs_for(stretch, self.layout, outs)
+                known[stretch] = outputs_for(stretch, self.layout, outs, has_structure)
             outputs = known[stretch]
             if outputs is None:
                 return i
@@ -725,12 +728,12 @@ cdef class Outputs:
             memcpy(self.firsts[k] + i * self.sizes[k], memory.cells[self.cells[k]], self.sizes[k])
 
 
-cdef Outputs outputs_for(Stretch stretch, Layout layout, list outs):
+cdef Outputs outputs_for(Stretch stretch, Layout layout, list outs, object has_structure):
     """How the leaves of a result go to ``outs``; None where one is no number or array in the arena, or has
     another form than is expected there."""
     cdef Py_ssize_t k
     cdef list cells = []
-    if len(stretch.leaves) != len(outs):
+    if len(stretch.leaves) != len(outs) or not has_structure(stretch.unflatten, len(outs)):
         return None
     for k in range(len(outs)):
         leaf = stretch.leaves[k]

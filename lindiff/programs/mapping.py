@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import pairwise
 from time import perf_counter
 from typing import Any
@@ -17,9 +18,10 @@ from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, inside
-from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct
+from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct, known_with
 from lindiff.programs.program import Program, constant_key, structure_of
 from lindiff.programs.recorded import Recorded, record
+from lindiff.programs.surroundings import Surroundings
 
 __all__ = ["Mapped"]
 
@@ -46,6 +48,7 @@ class Mapped:
         self._derivatives: dict[Any, Mapped] = {}
         self._instructions: dict[Any, _Instruction] = {}
         self._operation = rule(self._rule)
+        self._differ = False  # the results of elements have differed in structure, dtype or shape
 
     def __call__(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
         """The results, stacked along a new first axis of each array.
@@ -75,14 +78,14 @@ class Mapped:
     # -- element by element --------------------------------------------------------------------------------
 
     def _plain(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
-        leaves = [np.ascontiguousarray(x) if m else x for x, m in zip(leaves, many, strict=True)]
         elements = _Elements(self.program, restore, many, leaves)
         first = elements.result(0)
         found, restore_result = pytree.flatten(first)
-        outs = _Outs(found, elements.count)
+        outs = _Outs(found, elements.count, structure_of(first))
         try:
             elements.run_all(outs)
         except _Differ:
+            self._differ = True
             return self._one_by_one(restore, many, leaves)
         return restore_result(outs.arrays())
 
@@ -92,13 +95,13 @@ class Mapped:
         results = []
         for i in range(count):
             args, kwargs = restore(_element(leaves, many, i))
-            results.append(pytree.flatten(self.program.function(*args, **kwargs)))
-        if len({len(found) for found, _ in results}) > 1:
-            raise ValueError(
-                "vmap stacks the results of all elements, but here they have different structures"
-            )
-        stacked = [_stacked(list(parts)) for parts in zip(*[found for found, _ in results], strict=True)]
-        return results[0][1](stacked)
+            results.append(self.program.function(*args, **kwargs))
+        leaves_of_each = [
+            pytree.flatten_like(y, results[0], f"result of element {i} of vmap", "first one")
+            for i, y in enumerate(results)
+        ]
+        stacked = [_stacked(list(parts)) for parts in zip(*leaves_of_each, strict=True)]
+        return pytree.flatten(results[0])[1](stacked)
 
     # -- derivatives ---------------------------------------------------------------------------------------
 
@@ -115,13 +118,13 @@ class Mapped:
     def _rule(self, call: Call, many: tuple[bool, ...], *leaves: Any) -> tuple[list[Any], Differential]:
         given = call.seen(leaves)
         outputs = call.note(self(call.restore, many, given))
-        if self.program.known_for(*call.restore(list(_element(given, many, 0)))) is None and _are_plain(
-            given
-        ):
+        if self._differ:  # and so do the cotangents of an element
             raise NoProgram
+        surroundings = self._surroundings(call, many, given)
         restore = _with(call.restore, len(given))
 
         def pullback(y_bars: list[Any], active: tuple[int, ...]) -> tuple[Any, ...]:
+            _check(surroundings, self.program)
             chosen = tuple(i - 2 for i in active)  # `call` and `many` come first
             each = [*many, *(True for _ in y_bars)]
             x_bars = iter(self._derivative("pullback", chosen)(restore, each, [*given, *y_bars]))
@@ -130,12 +133,20 @@ class Mapped:
             return (None, None, *total)
 
         def pushforward(_: Any, __: Any, *x_dots: Any) -> list[Any]:
+            _check(surroundings, self.program)
             chosen = tuple(i for i, x_dot in enumerate(x_dots) if x_dot is not None)
             dots = [x_dots[i] for i in chosen]
             each = [*many, *(many[i] for i in chosen)]
             return list(self._derivative("pushforward", chosen)(restore, each, [*given, *dots]))
 
         return outputs, Differential(pushforward, pullback, selective=True)
+
+    def _surroundings(self, call: Call, many: tuple[bool, ...], given: list[Any]) -> Surroundings | None:
+        """What the function has read besides its arguments; None as a part of a program, which knows."""
+        if any(type(inside(x)) is Recorded for x in given):
+            return None
+        elements = [inside(x)[0] if m else x for x, m in zip(given, many, strict=True)]
+        return known_with(self.program, call, elements)[1]
 
     def _derivative(self, of: str, chosen: tuple[int, ...]) -> Mapped:
         found = self._derivatives.get((of, chosen))
@@ -227,7 +238,9 @@ class _Elements:
         while i < stop:
             machine = self._machine(i) if useful and outs.stacked is not None else None
             if machine is not None:
-                reached = machine.run_many(self._arrays, self._are_many, outs.stacked, i, stop)
+                reached = machine.run_many(
+                    self._arrays, self._are_many, outs.stacked, i, stop, outs.has_structure
+                )
                 useful = reached > i
                 i = reached
             if i < stop:
@@ -238,8 +251,10 @@ class _Elements:
         """The same to the end, by all cores."""
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         bounds = np.linspace(start, self.count, workers * _PARTS + 1).astype(int).tolist()
+        told = [copy_context() for _ in bounds[1:]]  # np.errstate among it
         with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(lambda part: self.run(outs, *part), pairwise(bounds)))
+            parts = zip(told, pairwise(bounds), strict=True)
+            list(pool.map(lambda part: part[0].run(self.run, outs, *part[1]), parts))
 
     def _machine(self, i: int) -> Any:
         args, kwargs = self._restore(_element(self._leaves, self._many, i))
@@ -255,6 +270,8 @@ class _Outs:
     first : list
         The leaves of the result of the first element.
     count : int
+    structure : hashable or None
+        Of the result of the first element, as `structure_of` has it.
 
     Attributes
     ----------
@@ -262,8 +279,8 @@ class _Outs:
         An array for each leaf, where all of them are arrays or numbers of NumPy's.
     """
 
-    def __init__(self, first: list[Any], count: int) -> None:
-        self._count = count
+    def __init__(self, first: list[Any], count: int, structure: Any) -> None:
+        self._count, self._structure = count, structure
         self._lists: list[list[Any]] | None = None
         self.stacked: list[Any] | None = None
         if all(isinstance(y, np.generic) or type(y) is np.ndarray for y in first):
@@ -272,7 +289,13 @@ class _Outs:
             self._lists = [[None] * count for _ in first]
         self.put_leaves(0, first)
 
+    def has_structure(self, unflatten: Callable[[list[Any]], Any], count: int) -> bool:
+        """Whether results that are made so of leaves have the structure of the first one."""
+        return self._structure is not None and structure_of(unflatten([None] * count)) == self._structure
+
     def put(self, i: int, result: Any) -> None:
+        if self._structure is None or structure_of(result) != self._structure:
+            raise _Differ
         self.put_leaves(i, pytree.flatten(result)[0])
 
     def put_leaves(self, i: int, leaves: list[Any]) -> None:
@@ -287,7 +310,7 @@ class _Outs:
 
 
 class _Differ(Exception):
-    """The results of elements differ in dtype or shape."""
+    """The results of elements differ in structure, dtype or shape."""
 
 
 def _fits(y: Any, out: Any) -> bool:
@@ -323,8 +346,12 @@ def _count(many: Sequence[bool], leaves: Sequence[Any]) -> int:
     return next(x.shape[0] for x, m in zip(leaves, many, strict=True) if m)
 
 
-def _are_plain(leaves: list[Any]) -> bool:
-    return not any(type(x) in (Variable, Recorded) for x in leaves)
+def _check(surroundings: Surroundings | None, program: Program[..., Any]) -> None:
+    if surroundings is not None and not surroundings.unchanged():
+        raise RuntimeError(
+            f"what {program!r}, of vmap, reads besides its arguments has changed between its call and the "
+            "walk for derivatives: give it what changes as an argument"
+        )
 
 
 def _with(restore: Restore, count: int) -> Restore:

@@ -67,6 +67,7 @@ cdef class Recorded:
     cdef readonly object array
     cdef readonly Recording recording
     cdef readonly object slot
+    cdef object whole  # whose memory this is a view of; held, as NumPy's views hold their base
 
     # -- what is known without the values ------------------------------------------------------------------
 
@@ -776,4 +777,10 @@ cpdef Recorded recorded(Recording recording, object array, str line, list given=
         slots = [(<Recorded>x).slot for x in given]
     made.recording, made.array = recording, array
     made.slot = recording.new_slot(array, line, slots, fixed)
+    if slots:
+        owner = recording.owner_of(made.slot)
+        for x in given:
+            if recording.owner_of((<Recorded>x).slot) == owner:
+                made.whole = x
+                break
     return made

@@ -213,6 +213,10 @@ cdef class Recording:
         self.roots.append(let_be((slot, 0, slot)))
         return slot
 
+    cdef Py_ssize_t owner_of(self, Py_ssize_t slot) except -1:
+        """The slot of the array in whose memory another one lies."""
+        return (<tuple>self.roots[slot])[OWNER]
+
     cdef int make_room(self, Py_ssize_t at) except -1:
         cdef void *room
         if at >= self.room:
