@@ -94,8 +94,16 @@ cdef class Recorded:
 
     @property
     def base(self):
-        """None of an array that has all of its memory; of views, and of numbers, something else."""
-        return None if cnp.PyArray_Check(self.array) and self.array.base is None else ...
+        """Whose memory this is a view of, None of an array that has its own; of numbers something else."""
+        cdef Recorded whole
+        if not cnp.PyArray_Check(self.array):
+            return ...
+        if self.whole is None:
+            return self.array.base
+        whole = self.whole
+        while whole.whole is not None:
+            whole = whole.whole
+        return whole
 
     def __len__(self):
         return len(self.array)
