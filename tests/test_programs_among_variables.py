@@ -388,3 +388,41 @@ def test_results_that_share_memory_do_so_among_variables(f):
     fast = program(f)
     for _ in range(5):
         assert_same(ld.value_and_grad(written(fast))(X), ld.value_and_grad(written(f))(X))
+
+
+VIEWS = {
+    "slice": lambda v: v[1:],
+    "turned": lambda v: v[::-1],
+    "flip": np.flip,
+    "reshape": lambda v: v.reshape(3, 1)[:, 0],
+    "ravel": np.ravel,
+    "broadcast": lambda v: np.broadcast_to(v, (2, 3))[1],
+    "expanded": lambda v: np.expand_dims(v, 0)[0],
+    "split": lambda v: np.split(v, [1])[1],
+    "windows": lambda v: np.lib.stride_tricks.sliding_window_view(v, 2)[:, 1],
+    "diagonal": lambda v: np.diag(np.outer(v, v)),
+    "row": lambda v: np.outer(v, v)[1],
+    "column": lambda v: np.outer(v, v).T[1],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_writes_and_views(view):
+    """What is written is seen in views, and not in what operations have kept."""
+
+    def f(x, y):
+        v = y * 1
+        w = view(v)
+        kept = np.sin(w) * x[0]
+        v += x
+        v[0] = y[2] * y[1]
+        return np.sum(w * np.arange(1.0, 1 + len(w))) + np.sum(kept * w) + np.prod(v)
+
+    step = program(f)
+    whole = program(ld.value_and_grad(f, (0, 1)))
+    for scale in (1.0, 1.0, 2.0, 3.0, -1.0):
+        args = scale * X, Y
+        expected = ld.value_and_grad(f, (0, 1))(*args)
+        np.testing.assert_allclose(f(*args), expected[0], rtol=1e-12)
+        assert_same(whole(*args), expected)
+        assert_same(ld.value_and_grad(step, (0, 1))(*args), expected)

@@ -20,8 +20,9 @@ as_strided = np.lib.stride_tricks.as_strided
 
 
 def tells_its_base(x: Any) -> bool:
-    """Whether windows of ``x`` tell whose memory they share; CuPy's do not, and get their own."""
-    return isinstance(x, Variable) or foreign(x) is None
+    """Whether windows of ``x`` tell whose memory they share; CuPy's do not, and get their own, while those of
+    programs do."""
+    return isinstance(x, Variable) or foreign(x) is None or hasattr(x, "__lindiff_without_axes__")
 
 
 @rule
