@@ -311,3 +311,17 @@ def test_arguments_of_unknown_classes_within_a_program():
     fast = program(lambda x: each(Named(x=x)) + each({"x": x}))
     for scale in (1.0, 2.0, 3.0, 4.0):
         np.testing.assert_array_equal(fast(X * scale), 2 * X * scale)
+
+
+def test_made_within_a_program():
+    """Anew in every run: a program then has the steps of all elements."""
+
+    def f(x, y):
+        return vmap(lambda a, b: a * b + np.sum(a))(x, y)
+
+    fast, gradient = program(f), program(ld.grad(lambda x, y: np.sum(f(x, y) ** 2)))
+    for scale in (1.0, 2.0, 3.0, 4.0):
+        assert_same(fast(X[:5] * scale, Y[:5]), f(X[:5] * scale, Y[:5]))
+        expected = ld.grad(lambda x, y: np.sum(f(x, y) ** 2))(X[:5] * scale, Y[:5])
+        assert_same(gradient(X[:5] * scale, Y[:5]), expected)
+        assert_same(ld.grad(lambda x: np.sum(fast(x, Y[:5]) ** 2))(X[:5] * scale), expected)

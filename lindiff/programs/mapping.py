@@ -21,6 +21,7 @@ from lindiff.core.variable import Variable, inside
 from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct, known_with
 from lindiff.programs.program import Program, constant_key, structure_of
 from lindiff.programs.recorded import Recorded, record
+from lindiff.programs.recording import numbers
 from lindiff.programs.surroundings import Surroundings
 
 __all__ = ["Mapped"]
@@ -48,6 +49,7 @@ class Mapped:
         self._derivatives: dict[Any, Mapped] = {}
         self._instructions: dict[Any, _Instruction] = {}
         self._operation = rule(self._rule)
+        self._number = next(numbers)
         self._differ = False  # the results of elements have differed in structure, dtype or shape
 
     def __call__(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
@@ -152,13 +154,18 @@ class Mapped:
         found = self._derivatives.get((of, chosen))
         if found is None:
             made = Mapped(self.program.derivative(of, chosen))
+            made._number = self._number
             found = self._derivatives.setdefault((of, chosen), made)
         return found
 
     # -- as a part of a program ----------------------------------------------------------------------------
 
     def _recorded(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
-        """One instruction of the program around it."""
+        """One instruction of the program around it; the steps of all elements where it was made there, anew
+        in every run."""
+        recording = next(x.recording for x in leaves if type(x) is Recorded)
+        if self._number > recording.number:
+            return self._one_by_one(restore, many, leaves)
         places = [i for i, x in enumerate(leaves) if type(x) in _ARRAYS or isinstance(x, np.generic)]
         others = [constant_key(x) for i, x in enumerate(leaves) if i not in places]
         structure = structure_of(restore(leaves))

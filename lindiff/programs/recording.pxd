@@ -15,6 +15,7 @@ cdef class Recording:
     cdef readonly list lines
     cdef readonly list roots
     cdef readonly list captured
+    cdef readonly object number
     cdef readonly bint writes_arguments
     cdef public bint ended
     cdef public object reason

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,10 @@ class Leaving(NamedTuple):
     value: Any
     line: str
 
+numbers: Iterator[int]
+
 class Recording:
+    number: int
     steps: list[Instruction | Leaving]
     forms: list[Form]
     lines: list[str]

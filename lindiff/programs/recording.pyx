@@ -15,6 +15,7 @@ from cpython.ref cimport Py_XDECREF
 
 from lindiff.programs.operands cimport have_same_bytes, leaves_of, same
 
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -101,6 +102,10 @@ cdef object tuple_as = tuple.__new__  # a named tuple without Python's code for 
 cdef dict WARNINGS = vars(warnings)
 
 
+# Of recordings, and of what tells whether it was made in one, in the order of their beginnings.
+numbers = itertools.count()
+
+
 @cython.final
 cdef class Recording:
     """The steps of one run, and the forms of the arrays that it has made.
@@ -115,6 +120,8 @@ cdef class Recording:
         numbers has itself there.  Then whose memory that is in any case.
     captured : list of ndarray
         The arrays that are constants of operations.
+    number : int
+        What began later has a larger one.
     arguments : int
         How many of the first slots are arguments.
     writes_arguments : bool
@@ -129,6 +136,7 @@ cdef class Recording:
     def __cinit__(self):
         self.steps, self.forms, self.lines, self.roots = [], [], [], []
         self.captured = []
+        self.number = next(numbers)
         self.contents = {}
         self.loud = np.geterr()
         self.filters = warnings.filters
