@@ -10,6 +10,7 @@ from test_recorded_programs import calls, count
 
 import lindiff as ld
 from lindiff.programs import program
+from lindiff.programs.mapping import _Elements
 from lindiff.transforms.vmap import vmap
 
 RNG = np.random.default_rng(0)
@@ -325,3 +326,16 @@ def test_made_within_a_program():
         expected = ld.grad(lambda x, y: np.sum(f(x, y) ** 2))(X[:5] * scale, Y[:5])
         assert_same(gradient(X[:5] * scale, Y[:5]), expected)
         assert_same(ld.grad(lambda x: np.sum(fast(x, Y[:5]) ** 2))(X[:5] * scale), expected)
+
+
+def test_the_machine_runs_for_the_elements(monkeypatch):
+    """And not the program, one element after the other."""
+    fast = vmap(lambda x: (np.sum(x), [x * 2]))
+    fast(X)
+    runs = []
+    monkeypatch.setattr(_Elements, "result", lambda self, i: runs.append(i) or original(self, i))
+    fast(X)
+    assert runs == [0]
+
+
+original = _Elements.result

@@ -298,7 +298,7 @@ class _Outs:
 
     def has_structure(self, unflatten: Callable[[list[Any]], Any], count: int) -> bool:
         """Whether results that are made so of leaves have the structure of the first one."""
-        return self._structure is not None and structure_of(unflatten([None] * count)) == self._structure
+        return self._structure is not None and structure_of(unflatten([0] * count)) == self._structure
 
     def put(self, i: int, result: Any) -> None:
         if self._structure is None or structure_of(result) != self._structure:
