@@ -40,6 +40,24 @@ cdef extern from "time.h":
 
 cdef int FE_NOTED = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID
 
+# What the loops of prepared operations note, none of which computes in long double: of the unit for vectors
+# alone, which is asked and cleared ten times as fast as all.
+cdef extern from *:
+    """
+    #include <fenv.h>
+    #define NOTED (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+    #if defined(__x86_64__) && defined(__SSE2__)
+    #include <xmmintrin.h>
+    static inline int noted_flags(void) { return (int)(_mm_getcsr() & NOTED); }
+    static inline void clear_flags(void) { _mm_setcsr(_mm_getcsr() & ~(unsigned)NOTED); }
+    #else
+    static inline int noted_flags(void) { return fetestexcept(NOTED); }
+    static inline void clear_flags(void) { feclearexcept(NOTED); }
+    #endif
+    """
+    int noted_flags() nogil
+    void clear_flags() nogil
+
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype descr, int nd, const cnp.npy_intp *dims,
                                 const cnp.npy_intp *strides, void *data, int flags, PyObject *obj)
@@ -412,8 +430,8 @@ cdef class Unit:
             if step.quiet != quiet:
                 quiet = step.quiet
                 if quiet:
-                    flags[0] |= fetestexcept(FE_NOTED)
-                feclearexcept(FE_NOTED)
+                    flags[0] |= noted_flags()
+                clear_flags()
             if step.run == NULL:
                 return at
             for k in range(step.count):
@@ -421,7 +439,7 @@ cdef class Unit:
             if step.run(step.state, x) != 0:
                 return -1 - at
             if not quiet:  # some loops take the flags of others away
-                flags[0] |= fetestexcept(FE_NOTED)
+                flags[0] |= noted_flags()
             at += 1
         return at
 
