@@ -252,21 +252,13 @@ cdef class OfProgram(Differential):
         self.first = first
         self.surroundings = surroundings
 
-    cdef int check_surroundings(self) except -1:
-        if not (<Watch>self.surroundings.watch).unchanged():
-            raise RuntimeError(
-                f"what {self.calls!r} reads besides its arguments (globals, closures, attributes, arrays) "
-                "has changed between its call and the walk for derivatives: give it what changes as an "
-                "argument")
-        return 0
-
     cdef object pull_arguments(self, object y_bar, bint overwrite=False):
         cdef list y_bars = y_bar if type(y_bar) is list else [y_bar]
         cdef list x_bars = [None] * (len(self.leaves) + self.first)
         cdef tuple active = self.active()
         cdef Py_ssize_t i
         refuse_directions(y_bars)
-        self.check_surroundings()
+        refuse_change(self.calls, self.surroundings)
         y_bars = [like(y, y_bar) for y, y_bar in zip(self.likes, y_bars)]
         pullback = self.calls.derivative("pullback", tuple([i - self.first for i in active]))
         for i, x_bar in zip(active, pullback(self.args, self.kwargs, y_bars)):
@@ -276,10 +268,19 @@ cdef class OfProgram(Differential):
     def push_tangents(self, list x_dots):
         cdef list chosen = [i for i in range(len(self.leaves)) if x_dots[i + self.first] is not None]
         refuse_directions(x_dots)
-        self.check_surroundings()
+        refuse_change(self.calls, self.surroundings)
         given = [like(self.leaves[i], x_dots[i + self.first]) for i in chosen]
         y_dots = self.calls.derivative("pushforward", tuple(chosen))(self.args, self.kwargs, given)
         return y_dots if isinstance(self.result, (tuple, list)) else y_dots[0]
+
+
+cpdef int refuse_change(object calls, object surroundings) except -1:
+    """Raise where what a function has read besides its arguments is not what it was in its call."""
+    if not (<Watch>surroundings.watch).unchanged():
+        raise RuntimeError(
+            f"what {calls!r} reads besides its arguments (globals, closures, attributes, arrays) has changed "
+            "between its call and the walk for derivatives: give it what changes as an argument")
+    return 0
 
 
 cdef int refuse_directions(list dots) except -1:

@@ -41,6 +41,7 @@ def operation_of(program: Program[..., Any]) -> Operation:
         if known.shares or _share_memory(given, outputs):
             known.shares = True  # writing to one of them changes another one
             raise NoProgram
+        call.known = known
         differential = OfProgram(program, args, kwargs, given, 1, surroundings)  # `call` comes first
         differential.likes = outputs
         return outputs, differential
@@ -55,8 +56,8 @@ def operation_of(program: Program[..., Any]) -> Operation:
             outputs = operation(call, *leaves)
         except NoProgram:
             return program.function(*args, **kwargs)
-        if not kwargs and call.is_simple and not any(map(pytree.is_tree, args)):
-            _remember(program, args)
+        if call.is_simple and not kwargs and call.known.machine and not any(map(pytree.is_tree, args)):
+            program.remember(args, {}, call.known)  # the next one is recorded without Python
         return call.result(outputs)
 
     return called
@@ -109,13 +110,6 @@ def _share_memory(given: list[Any], outputs: list[Any]) -> bool:
     return False
 
 
-def _remember(program: Program[..., Any], args: tuple[Any, ...]) -> None:
-    """Let the next call with Variables of these forms be recorded without Python."""
-    known = program.known_for(tuple([_held(x) for x in args]), {})
-    if known is not None and known.machine:
-        program.remember(args, {}, known)
-
-
 def _held(x: Any) -> Any:
     """What a Variable holds in the end, as the function is to see it."""
     held = inside(x)
@@ -139,6 +133,7 @@ class Call:
 
     def __init__(self, restore: Callable[[list[Any]], Any], are_numbers: list[bool]) -> None:
         self.restore = restore
+        self.known = Known()
         self.is_simple = False
         self._are_numbers = are_numbers
         self._leaves: list[Any] = []

@@ -18,6 +18,7 @@ from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, inside
+from lindiff.programs.calling import refuse_change
 from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct, known_with
 from lindiff.programs.program import Program, constant_key, structure_of
 from lindiff.programs.recorded import Recorded, record
@@ -126,7 +127,8 @@ class Mapped:
         restore = _with(call.restore, len(given))
 
         def pullback(y_bars: list[Any], active: tuple[int, ...]) -> tuple[Any, ...]:
-            _check(surroundings, self.program)
+            if surroundings is not None:
+                refuse_change(self.program, surroundings)
             chosen = tuple(i - 2 for i in active)  # `call` and `many` come first
             each = [*many, *(True for _ in y_bars)]
             x_bars = iter(self._derivative("pullback", chosen)(restore, each, [*given, *y_bars]))
@@ -135,7 +137,8 @@ class Mapped:
             return (None, None, *total)
 
         def pushforward(_: Any, __: Any, *x_dots: Any) -> list[Any]:
-            _check(surroundings, self.program)
+            if surroundings is not None:
+                refuse_change(self.program, surroundings)
             chosen = tuple(i for i, x_dot in enumerate(x_dots) if x_dot is not None)
             dots = [x_dots[i] for i in chosen]
             each = [*many, *(many[i] for i in chosen)]
@@ -351,14 +354,6 @@ def _element(leaves: Sequence[Any], many: Sequence[bool], i: int) -> list[Any]:
 
 def _count(many: Sequence[bool], leaves: Sequence[Any]) -> int:
     return next(x.shape[0] for x, m in zip(leaves, many, strict=True) if m)
-
-
-def _check(surroundings: Surroundings | None, program: Program[..., Any]) -> None:
-    if surroundings is not None and not surroundings.unchanged():
-        raise RuntimeError(
-            f"what {program!r}, of vmap, reads besides its arguments has changed between its call and the "
-            "walk for derivatives: give it what changes as an argument"
-        )
 
 
 def _with(restore: Restore, count: int) -> Restore:
