@@ -51,15 +51,15 @@ def compiled(tree: Tree, arguments: int, passes: Sequence[Pass] = PASSES) -> Mac
     for whatever else: a call of the function does not fail because its program cannot be compiled.
     """
     try:
-        return _compiled(tree, arguments, passes)
+        with uncollected():
+            return _compiled(tree, arguments, passes)
     except Exception:
         return None
 
 
 def _compiled(tree: Tree, arguments: int, passes: Sequence[Pass]) -> Machine:
     compilation = _Compilation(tree, arguments)
-    with uncollected():
-        start = compilation.stretches(tree, list(range(arguments)))
+    start = compilation.stretches(tree, list(range(arguments)))
     places, arena = compilation.finished(passes).places()
     layout = Layout(compilation.forms, places, compilation.constants, arena)
     views = compilation.views()
