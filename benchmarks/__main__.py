@@ -18,6 +18,7 @@ SUITES = (
     "overhead",
     "families",
     "networks",
+    "programs",
     "operators",
     "batches",
     "memory",

@@ -82,6 +82,11 @@ class Peer(ABC):
         """The namespace of SciPy's special functions."""
         return importlib.import_module(f"{self.scipy}.special")
 
+    @property
+    def transforms(self) -> Any:
+        """The namespace of `grad`, `jacobian`, `vmap`."""
+        raise NotImplementedError(f"{self.name} has no transforms")
+
     def asarray(self, x: Any) -> Any:
         """Turn a NumPy array or number into the library's own array."""
         return x
@@ -177,6 +182,10 @@ class Lindiff(Peer):
 
     def __init__(self) -> None:
         self.ld = importlib.import_module("lindiff")
+
+    @property
+    def transforms(self) -> Any:
+        return self.ld
 
     def solve_lower(self, L: Any, b: Any) -> Any:
         return np.linalg.solve(L, b)
@@ -432,6 +441,7 @@ class JAX(Peer):
     """JAX, compiled, float64; every call waits for its result."""
 
     name = distribution = "jax"
+    scipy = "jax.scipy"
     device = "cpu"
 
     def __init__(self) -> None:
@@ -439,6 +449,10 @@ class JAX(Peer):
         self.jax.config.update("jax_enable_x64", True)
         self.jax.config.update("jax_platforms", self.device)
         self.xp = importlib.import_module("jax.numpy")
+
+    @property
+    def transforms(self) -> Any:
+        return self.jax
 
     def asarray(self, x: Any) -> Any:
         return self.xp.asarray(x)
