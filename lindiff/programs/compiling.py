@@ -61,8 +61,9 @@ def _compiled(tree: Tree, arguments: int, passes: Sequence[Pass]) -> Machine:
     compilation = _Compilation(tree, arguments)
     start = compilation.stretches(tree, list(range(arguments)))
     places, arena = compilation.finished(passes).places()
-    layout = Layout(compilation.forms, places, compilation.constants, arena)
     views = compilation.views()
+    made = {cell: views[cell] for cell in compilation.made if cell in views}
+    layout = Layout(compilation.forms, places, compilation.constants, arena, made)
     return Machine(layout, [(i, i, views[i]) for i in range(arguments)], start)
 
 
@@ -246,9 +247,9 @@ class _Compilation:
         return True
 
     def has_address(self, cell: int) -> bool:
-        """Whether a cell lies in the arena or in an argument."""
+        """Whether a cell lies in the arena, in an argument, or in an array that Python has made."""
         root = self.roots[cell][0]
-        return root in self.sizes or (self.forms[root].strides is not None and root not in self.made)
+        return root in self.sizes or self.forms[root].strides is not None
 
     def operand(self, x: Any, cells: list[int]) -> int:
         """The cell of what lies in no slot."""

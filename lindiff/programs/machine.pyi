@@ -41,7 +41,12 @@ class Layout:
     arena: int
     idle: list[Any]
     def __init__(
-        self, forms: list[Any], places: list[int | None], constants: list[tuple[int, Any]], arena: int
+        self,
+        forms: list[Any],
+        places: list[int | None],
+        constants: list[tuple[int, Any]],
+        arena: int,
+        made: dict[int, list[tuple[int, int]]],
     ) -> None: ...
 
 _Step = tuple[Prepared, list[int], bool, tuple[int, ...]] | ByPython

@@ -147,19 +147,25 @@ cdef class Layout:
     constants : list of (cell, ndarray)
     arena : int
         Bytes.
+    made : dict of int to list of (cell, offset)
+        The cells in which Python puts arrays, and those that lie in them, so many bytes behind.
     """
 
     cdef readonly list forms
     cdef list places
     cdef list constants
     cdef readonly Py_ssize_t arena
+    cdef dict made
+    cdef dict makers   # of those that lie in others: in which one
     cdef readonly list idle
 
-    def __init__(self, list forms, list places, list constants, Py_ssize_t arena):
+    def __init__(self, list forms, list places, list constants, Py_ssize_t arena, dict made):
         self.forms = forms
         self.places = places
         self.constants = constants
         self.arena = arena
+        self.made = made
+        self.makers = {view: cell for cell, views in made.items() for view, _ in views}
         self.idle = []
 
     cdef Memory memory(self):
@@ -201,7 +207,13 @@ cdef class Memory:
     cdef object value(self, Py_ssize_t cell):
         """What is in a cell, for Python."""
         x = self.objects[cell]
-        return array_at(self.cells[cell], self.layout.forms[cell]) if x is None else x
+        if x is not None:
+            return x
+        x = array_at(self.cells[cell], self.layout.forms[cell])
+        maker = self.layout.makers.get(cell)
+        if maker is not None and cnp.PyArray_CheckExact(x):
+            cnp.set_array_base(<cnp.ndarray>x, self.objects[<Py_ssize_t>maker])
+        return x
 
     cdef object own(self, Py_ssize_t cell):
         """The same, in memory that is not the arena's."""
@@ -247,6 +259,8 @@ cdef class Memory:
                 return False
             self.objects[cell] = x
             self.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
+            for view, offset in self.layout.made.get(cell, ()):
+                self.cells[<Py_ssize_t>view] = self.cells[cell] + <Py_ssize_t>offset
         elif form[1] is not None:
             if self.layout.places[cell] is None or x.dtype != form[1]:
                 return False

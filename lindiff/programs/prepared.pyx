@@ -16,6 +16,7 @@ from libc.string cimport memchr, memcpy, memset
 
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport chain_block, chain_number
+from lindiff.kernels.inverse cimport inverse_one
 from lindiff.kernels.loops cimport AXES, Function, Loop, Nest, UFunc, join_axes, reduce_all, walk
 from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.matmul cimport Frame, large_product, product_of
@@ -464,6 +465,75 @@ def places(int size, list offsets, bint gathers, Py_ssize_t step, int adds=-1):
     return made
 
 
+cdef struct Stretch:
+    int operand         # -1: zeros
+    Py_ssize_t offset   # of its first element, in bytes
+    Py_ssize_t step
+    Py_ssize_t count
+
+
+cdef struct Arrangement:
+    int size            # of an element
+    int result
+    Py_ssize_t count
+    Stretch runs[1]     # there are ``count``
+
+
+cdef int run_arrangement(const void *state, char **x) noexcept nogil:
+    """The operands, and the result, which is filled element by element."""
+    cdef const Arrangement *s = <const Arrangement *>state
+    cdef const Stretch *run
+    cdef char *to = x[s.result]
+    cdef const char *of
+    cdef Py_ssize_t i, k, size = s.size
+    for k in range(s.count):
+        run = &s.runs[k]
+        if run.operand < 0:
+            memset(to, 0, run.count * size)
+            to += run.count * size
+            continue
+        of = x[run.operand] + run.offset
+        if size == 8 and (run.count == 1 or run.step != size):
+            for i in range(run.count):
+                (<int64_t *>to)[i] = (<int64_t *>(of + i * run.step))[0]
+        elif run.step == size or run.count == 1:
+            memcpy(to, of, run.count * size)
+        else:
+            for i in range(run.count):
+                memcpy(to + i * size, of + i * run.step, size)
+        to += run.count * size
+    return 0
+
+
+def arrangement(int size, int operands, list runs):
+    """Elements of so many operands put one behind the other onto the result.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of an element.
+    operands : int
+        How many there are before the result.
+    runs : list of (operand or None, offset, step, count)
+        Of None there are zeros; offset and step in bytes.
+    """
+    cdef Prepared made = Prepared.__new__(Prepared)
+    cdef Arrangement *state
+    cdef Py_ssize_t k
+    made.run = run_arrangement
+    made.size = sizeof(Arrangement) + len(runs) * sizeof(Stretch)
+    made.state = PyMem_Calloc(1, made.size)
+    if made.state == NULL:
+        raise MemoryError()
+    made.reads, made.writes, made.tells = (1 << <object>operands) - 1, 1 << <object>operands, False
+    state = <Arrangement *>made.state
+    state.size, state.result, state.count = size, operands, len(runs)
+    for k, (operand, offset, step, count) in enumerate(runs):
+        state.runs[k].operand = -1 if operand is None else operand
+        state.runs[k].offset, state.runs[k].step, state.runs[k].count = offset, step, count
+    return made
+
+
 cdef struct Element:
     cnp.npy_intp n      # elements of the array,
     cnp.npy_intp step   # and how far they lie apart
@@ -536,7 +606,7 @@ def reduction(function, str letter, tuple shape, object axis, int size):
     cdef UFunc *ufunc = <UFunc *><PyObject *>function
     cdef Reduction state
     cdef int at = loop_of(function, letter * 3), k
-    if at < 0 or 0 in shape or letter not in "fdFD":
+    if at < 0 or 0 in shape or letter not in "fdFD?lq":
         return None
     memset(&state, 0, sizeof(state))
     state.function = ufunc.functions[at]
@@ -752,6 +822,20 @@ cdef int run_getrs(const void *state, char **x) noexcept nogil:
     return 0
 
 
+cdef int run_getri(const void *state, char **x) noexcept nogil:
+    """Operands are the factors, the exchanges, a workspace, and the inverse."""
+    cdef const Square *s = <const Square *>state
+    if s.single:
+        if zero_pivot[float](s.n, <float *>x[0], s.n) != 0:
+            return 1
+        inverse_one[float](s.n, <float *>x[0], s.n, <blas_int *>x[1], <float *>x[3], s.n, <float *>x[2])
+    else:
+        if zero_pivot[double](s.n, <double *>x[0], s.n) != 0:
+            return 1
+        inverse_one[double](s.n, <double *>x[0], s.n, <blas_int *>x[1], <double *>x[3], s.n, <double *>x[2])
+    return 0
+
+
 cdef int run_unpaired(const void *state, char **x) noexcept nogil:
     """Whether some entry has no mirror image: then the answer is another one."""
     cdef const Square *s = <const Square *>state
@@ -807,16 +891,16 @@ def are_finite(str letter, Py_ssize_t n):
 
 cdef dict SQUARES = {
     "potrf": 0, "potrf_pullback": 1, "getrf": 2, "getrs": 3, "unpaired": 4, "unpaired_places": 5,
-    "onto_unpaired": 6,
+    "onto_unpaired": 6, "getri": 7,
 }
 
 
 def of_square(str name, str letter, Py_ssize_t n, Py_ssize_t k, bint lower=True, int transpose=0):
     """The kernel of this name for real matrices of a low order, by rows; ``k`` columns beside them."""
     cdef Square s
-    cdef Run run[7]
-    cdef int reads[7]
-    cdef int writes[7]
+    cdef Run run[8]
+    cdef int reads[8]
+    cdef int writes[8]
     cdef int kind = SQUARES[name]
     cdef Prepared made
     if letter not in "fd" or not 0 < n <= SINGLE_FACTORS or not 0 <= k <= 4096:
@@ -825,11 +909,11 @@ def of_square(str name, str letter, Py_ssize_t n, Py_ssize_t k, bint lower=True,
     s.n, s.k, s.single, s.lower, s.transpose = <blas_int>n, <blas_int>k, letter == "f", lower, transpose
     s.size = 4 if s.single else 8
     run[0], run[1], run[2], run[3], run[4] = run_potrf, run_potrf_pullback, run_getrf, run_getrs, run_unpaired
-    run[5], run[6] = run_unpaired_places, run_onto_unpaired
+    run[5], run[6], run[7] = run_unpaired_places, run_onto_unpaired, run_getri
     reads[0], reads[1], reads[2], reads[3], reads[4] = 0b1, 0b11, 0b1, 0b111, 0b1
-    reads[5], reads[6] = 0b1, 0b11
+    reads[5], reads[6], reads[7] = 0b1, 0b11, 0b11
     writes[0], writes[1], writes[2], writes[3], writes[4] = 0b10, 0b100, 0b110, 0b1000, 0
-    writes[5], writes[6] = 0b10, 0b100
+    writes[5], writes[6], writes[7] = 0b10, 0b100, 0b1100
     made = prepared(run[kind], &s, sizeof(s), reads[kind], writes[kind], name != "getrf")
     made.hushed = True
     return made

@@ -17,6 +17,7 @@ import scipy.special
 import lindiff.kernels
 from lindiff.core import chain
 from lindiff.programs import prepared
+from lindiff.programs.arranging import ARRANGING, runs_of
 from lindiff.programs.machine import Form, part_of
 from lindiff.programs.operands import Slot, leaves_of, slots_of
 from lindiff.programs.recorded import VIEWS, is_hashable, method, view_in_place
@@ -41,6 +42,7 @@ _EXACT = {
     *(np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or, np.invert, np.isnan),
     *(np.isfinite, np.isinf, np.sign, np.maximum, np.minimum, np.conjugate, np.floor, np.ceil, np.trunc),
 }
+_OF_INTEGERS = {np.remainder, np.floor_divide, np.bitwise_xor, np.logical_xor}
 # Those of which the processor notes nothing.
 _SILENT = {
     *(np.negative, np.positive, np.fabs, np.isnan, np.isfinite, np.isinf, np.conjugate),
@@ -50,6 +52,8 @@ _SILENT = {
 _REDUCING = {np.add, np.multiply, np.maximum, np.minimum}
 # Up to so many elements, constant indices are turned into places.
 _PLACES = 1 << 18
+# Of a step of the machine there are fewer.
+_OPERANDS = 255
 
 
 class Part(NamedTuple):
@@ -174,7 +178,7 @@ def _ufunc(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]])
         return None
     if resolved[-1] != result.dtype:
         return None
-    if resolved[0].kind in "iu" and ufunc not in _EXACT:  # powers of integers raise errors
+    if resolved[0].kind in "iu" and ufunc not in _EXACT | _OF_INTEGERS:  # powers of integers raise errors
         return None
     operands: list[Operand] = []
     layouts = []
@@ -284,12 +288,17 @@ def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
         by_number = True
     elif type(partial) is Slot:
         other = forms[partial]
-        if other.dtype != of.dtype or not is_by_rows(other):
+        if other.dtype != of.dtype:
             return None
+        if not is_by_rows(other):
+            layout = other.shape, _by_rows(other.shape, _dtype(of).itemsize)
+            by_rows = Between(int(np.prod(other.shape)) * _dtype(of).itemsize)
+            before.append((prepared.copy(_dtype(of).itemsize, [_layout(other), layout]), [partial, by_rows]))
+            partial = by_rows
         by_number = other.shape == () != of.shape
         if not by_number and other.shape != of.shape:
             return None
-    elif isinstance(partial, np.ndarray) and partial.dtype == of.dtype and partial.shape in (of.shape, ()):
+    elif _is_constant_of(partial, of.dtype) and partial.shape in (of.shape, ()):
         partial = np.array(partial, order="C")
         by_number = partial.shape == () != of.shape
     else:
@@ -298,6 +307,10 @@ def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
         return None
     made = prepared.chain_product(letter, n, bool(conjugated), by_number)
     return None if made is None else [*before, (made, [g, partial, step.result])]
+
+
+def _is_constant_of(x: Any, dtype: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic)) and x.dtype == dtype
 
 
 def _quotient(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
@@ -354,20 +367,45 @@ def _reducing(ufunc: np.ufunc) -> Callable[[Instruction, Forms, Any], Steps | No
     return lambda step, forms, roots: _reduction(ufunc, None, step, forms)
 
 
+def _of_truth(ufunc: np.ufunc) -> Callable[[Instruction, Forms, Any], Steps | None]:
+    """Of truth values; of numbers Python does it."""
+
+    def steps(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+        is_truth = type(step.args[0]) is Slot and forms[step.args[0]].dtype == bool
+        return _reduction(ufunc, None, step, forms) if is_truth else None
+
+    return steps
+
+
 def _reduction(ufunc: np.ufunc, default: Any, step: Instruction, forms: Forms) -> Steps | None:
     options = dict(step.kwargs)
     axis = step.args[1] if len(step.args) == 2 else options.pop("axis", default)
     options.pop("keepdims", None)
     x = step.args[0]
     if (
-        any(x is not None or name not in ("dtype", "out") for name, x in options.items())
+        any(x is not (None if name in ("dtype", "out") else np._NoValue) for name, x in options.items())
         or len(step.args) > 2
         or type(x) is not Slot
         or type(step.result) is not Slot
     ):
         return None
     of, result = forms[x], forms[step.result]
-    if not _are_plain(of, result) or of.dtype != result.dtype or not (is_by_rows(of) and is_by_rows(result)):
+    if not _are_plain(of, result) or not is_by_rows(result):
+        return None
+    before: Steps = []
+    if ufunc in (np.add, np.multiply) and of.dtype == bool and result.dtype == np.int64:
+        layout = of.shape, _by_rows(of.shape, 8)
+        counted = Between(int(np.prod(of.shape)) * 8)
+        before = [(_cast(of, _dtype(result), layout), [x, counted])]
+        of, x = of._replace(dtype=result.dtype, strides=of.strides and layout[1]), counted
+    if of.dtype != result.dtype:
+        return None
+    if len(of.shape) == 1 and not is_by_rows(of):
+        size = _dtype(of).itemsize
+        by_rows = Between(of.shape[0] * size)
+        before = [(prepared.copy(size, [_layout(of), (of.shape, (size,))]), [x, by_rows])]
+        of, x = of._replace(strides=(size,)), by_rows
+    if not is_by_rows(of):
         return None
     axes = len(of.shape)
     if isinstance(axis, tuple) and len(axis) == 1:
@@ -380,7 +418,7 @@ def _reduction(ufunc: np.ufunc, default: Any, step: Instruction, forms: Forms) -
     if 0 in of.shape or (dtype.kind == "c" and ufunc is not np.add):
         return None
     made = prepared.reduction(ufunc, dtype.char, of.shape, axis, dtype.itemsize)
-    return None if made is None else [(made, [x, step.result])]
+    return None if made is None else [*before, (made, [x, step.result])]
 
 
 def _mean(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
@@ -402,11 +440,12 @@ def _mean(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
 
 
 def _view(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
-    """Nothing to do where the result is a view; else a copy in the order of the rows."""
+    """Nothing to do where the result is a view, or several; else a copy in the order of the rows."""
+    given = slots_of(step.args)
+    if all(roots[slot][0] != slot or slot in given for slot in slots_of(step.result)):
+        return []
     if type(step.result) is not Slot:
         return None
-    if roots[step.result][0] != step.result or step.result in slots_of(step.args):
-        return []
     x = step.args[0]
     if type(x) is not Slot or forms[x].dtype != forms[step.result].dtype or not _are_plain(forms[x]):
         return None
@@ -471,9 +510,9 @@ def _getitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]
     if roots[step.result][0] != step.result:
         return []
     of, result = forms[x], forms[step.result]
-    if not _are_plain(of, result) or of.strides is None:
+    if not _are_plain(of, result):
         return None
-    offset, shape, strides = part_of(of, index)
+    offset, shape, strides = part_of(of, index) if of.strides is not None else (0, (), ())
     made = prepared.copy(_dtype(of).itemsize, [(shape, strides), _layout(result)])
     return None if made is None else [(made, [Part(x, offset), step.result])]
 
@@ -570,9 +609,31 @@ def _filled_with(number: int) -> Callable[[Instruction, Forms, Any], Steps | Non
     return steps
 
 
+def _arranged(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
+    """Elements of arrays put elsewhere."""
+    if type(step.result) is not Slot or roots[step.result][0] != step.result:
+        return None
+    result = forms[step.result]
+    operands = [forms[x] for x in slots_of(step.args)]
+    if not _are_plain(result, *operands):
+        return None
+    by_rows = is_by_rows(result)
+    if not by_rows and result.strides != _by_rows(result.shape[::-1], _dtype(result).itemsize)[::-1]:
+        return None
+    if 0 in result.shape or sum(int(np.prod(form.shape)) for form in (result, *operands)) > _PLACES:
+        return None
+    found = runs_of(step, forms, by_rows)
+    if found is None or len(found[0]) >= _OPERANDS:
+        return None
+    made = prepared.arrangement(_dtype(result).itemsize, len(found[0]), found[1])
+    return [(made, [*found[0], step.result])]
+
+
 def _diag(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
-    """The diagonal of a matrix, a view or a copy of it."""
+    """The diagonal of a matrix, a view or a copy of it; the matrix with that diagonal."""
     x = step.args[0]
+    if type(x) is Slot and len(forms[x].shape) == 1:
+        return _arranged(step, forms, roots)
     if type(x) is not Slot or len(forms[x].shape) != 2 or len(step.args) > 1 or step.kwargs:
         return None
     if roots[step.result][0] != step.result:
@@ -698,19 +759,31 @@ def _of_square(name: str) -> Callable[[Instruction, Forms, Any], Steps | None]:
             return None
         k = forms[step.args[2]].shape[1] if name == "getrs" else 0
         kernel = "unpaired_places" if name == "unpaired" and results else name
+        if name == "getri":
+            n = A.shape[0]
+            operands.insert(2, Between((n + 1) * (n + 1) // 4 * _dtype(A).itemsize))
         made = prepared.of_square(kernel, _dtype(A).char, A.shape[0], k, bool(lower), 1 if transpose else 0)
         return None if made is None else [*before, (made, operands)]
 
     return steps
 
 
-# Kernels whose result overwrites a copy of this operand.
-_ARRAYS = {"potrf": 1, "getrf": 1, "potrf_pullback": 2, "getrs": 3, "unpaired": 1, "onto_unpaired": 2}
+# How many arrays they take, what options; and those whose result overwrites a copy of this operand.
+_ARRAYS = {
+    "potrf": 1,
+    "getri": 2,
+    "getrf": 1,
+    "potrf_pullback": 2,
+    "getrs": 3,
+    "unpaired": 1,
+    "onto_unpaired": 2,
+}
 _OPTIONS = {
     "potrf": ("lower", "overwrite_a"),
     "getrf": ("overwrite_a",),
     "potrf_pullback": ("lower", "overwrite_l_bar"),
     "getrs": ("transpose", "overwrite_b"),
+    "getri": ("overwrite_lu",),
     "unpaired": ("lower", "hermitian"),
     "onto_unpaired": ("overwrite_m_bar",),
 }
@@ -726,6 +799,20 @@ _VIEWING = {
         np.broadcast_to,
         np.diagonal,
         np.real,
+        np.imag,
+        np.flip,
+        np.flipud,
+        np.fliplr,
+        np.rot90,
+        np.rollaxis,
+        np.atleast_1d,
+        np.atleast_2d,
+        np.atleast_3d,
+        np.split,
+        np.array_split,
+        np.hsplit,
+        np.vsplit,
+        np.dsplit,
     ),
     *(method("transpose"), method("swapaxes"), method("squeeze"), method("diagonal"), *VIEWS.values()),
 }
@@ -740,6 +827,7 @@ _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     **dict.fromkeys(_VIEWING | _RESHAPING, _view),
     **dict.fromkeys((np.copy, method("copy"), method("__copy__")), _copy),
     **dict.fromkeys((np.astype, method("astype")), _astype),
+    **dict.fromkeys(ARRANGING, _arranged),
     operator.getitem: _getitem,
     operator.setitem: _setitem,
     operator.pow: _power,
@@ -750,6 +838,9 @@ _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     np.linalg.solve: _solve,
     **{function: _filled_with(number) for function, number in _FILLING.items()},
     **dict.fromkeys((np.sum, method("sum")), _reducing(np.add)),
+    **dict.fromkeys((np.prod, method("prod")), _reducing(np.multiply)),
+    **dict.fromkeys((np.all, method("all")), _of_truth(np.logical_and)),
+    **dict.fromkeys((np.any, method("any")), _of_truth(np.logical_or)),
     **dict.fromkeys((np.mean, method("mean")), _mean),
     **dict.fromkeys((np.max, method("max")), _reducing(np.maximum)),
     **dict.fromkeys((np.min, method("min")), _reducing(np.minimum)),
@@ -760,6 +851,7 @@ _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     lindiff.kernels.potrf_pullback: _of_square("potrf_pullback"),
     lindiff.kernels.getrf: _of_square("getrf"),
     lindiff.kernels.getrs: _of_square("getrs"),
+    lindiff.kernels.getri: _of_square("getri"),
     lindiff.kernels.unpaired: _of_square("unpaired"),
     lindiff.kernels.onto_unpaired: _of_square("onto_unpaired"),
 }

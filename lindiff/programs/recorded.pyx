@@ -46,6 +46,9 @@ cdef frozenset MEMORY = frozenset(
     {"flat", "data", "ctypes", "setflags", "resize", "tofile", "dump", "dumps", "getfield", "setfield"}
 )
 
+# What asks for nothing but the forms of arrays.
+cdef frozenset OF_FORM = frozenset({np.ndim, np.shape, np.size, np.iscomplexobj, np.isrealobj})
+
 cdef object getitem = operator.getitem
 cdef object setitem = operator.setitem
 cdef object power = operator.pow
@@ -148,6 +151,8 @@ cdef class Recorded:
             if kind is not Recorded and not issubclass(kind, (Recorded, np.ndarray)) \
                     and not self.recording.ended:
                 return NotImplemented
+        if function in OF_FORM and len(args) == 1 and not kwargs and type(args[0]) is Recorded:
+            return function((<Recorded>args[0]).array)
         if function is np.linalg.matrix_power:  # whether it gives the matrix itself back depends on n
             args = (*args[:1], *[operator.index(n) if type(n) is Recorded else n for n in args[1:]])
             if type(kwargs.get("n")) is Recorded:
