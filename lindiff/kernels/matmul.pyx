@@ -19,6 +19,54 @@ ctypedef fused floating:
     float
     double
 
+# Matrices of up to four rows and columns, in loops that the compiler unrolls: z = x y in the order of
+# `strided_product`, with the rows of y in one piece, or not.
+cdef extern from *:
+    """
+    #include <stddef.h>
+
+    #define FOUR_PRODUCT(M, K, N)                                                                       \
+        static void rows_##M##K##N(double *z, ptrdiff_t zr, const double *x, ptrdiff_t xr, ptrdiff_t xc, \
+                                   const double *y, ptrdiff_t yr, ptrdiff_t yc) {                       \
+            double t[N]; int i, j, p;                                                                   \
+            for (i = 0; i < M; i++) {                                                                   \
+                for (j = 0; j < N; j++) t[j] = x[i * xr] * y[j];                                        \
+                for (p = 1; p < K; p++)                                                                 \
+                    for (j = 0; j < N; j++) t[j] += x[i * xr + p * xc] * y[p * yr + j];                 \
+                for (j = 0; j < N; j++) z[i * zr + j] = t[j];                                           \
+            }                                                                                           \
+        }                                                                                               \
+        static void any_##M##K##N(double *z, ptrdiff_t zr, const double *x, ptrdiff_t xr, ptrdiff_t xc, \
+                                  const double *y, ptrdiff_t yr, ptrdiff_t yc) {                        \
+            double t[N]; int i, j, p;                                                                   \
+            for (i = 0; i < M; i++) {                                                                   \
+                for (j = 0; j < N; j++) t[j] = 0;                                                       \
+                for (p = 0; p < K; p++)                                                                 \
+                    for (j = 0; j < N; j++) t[j] += x[i * xr + p * xc] * y[p * yr + j * yc];            \
+                for (j = 0; j < N; j++) z[i * zr + j] = t[j];                                           \
+            }                                                                                           \
+        }
+    #define FOUR_COLUMNS(M, K) \
+        FOUR_PRODUCT(M, K, 1) FOUR_PRODUCT(M, K, 2) FOUR_PRODUCT(M, K, 3) FOUR_PRODUCT(M, K, 4)
+    #define FOUR_DEPTHS(M) FOUR_COLUMNS(M, 1) FOUR_COLUMNS(M, 2) FOUR_COLUMNS(M, 3) FOUR_COLUMNS(M, 4)
+    FOUR_DEPTHS(1) FOUR_DEPTHS(2) FOUR_DEPTHS(3) FOUR_DEPTHS(4)
+
+    typedef void (*few_product)(double *, ptrdiff_t, const double *, ptrdiff_t, ptrdiff_t,
+                                const double *, ptrdiff_t, ptrdiff_t);
+    #define FOUR_NAMES(KIND, M, K) {KIND##_##M##K##1, KIND##_##M##K##2, KIND##_##M##K##3, KIND##_##M##K##4}
+    #define FOUR_TABLES(KIND, M) \
+        {FOUR_NAMES(KIND, M, 1), FOUR_NAMES(KIND, M, 2), FOUR_NAMES(KIND, M, 3), FOUR_NAMES(KIND, M, 4)}
+    static const few_product few_products[2][4][4][4] = {
+        {FOUR_TABLES(any, 1), FOUR_TABLES(any, 2), FOUR_TABLES(any, 3), FOUR_TABLES(any, 4)},
+        {FOUR_TABLES(rows, 1), FOUR_TABLES(rows, 2), FOUR_TABLES(rows, 3), FOUR_TABLES(rows, 4)}};
+    """
+    ctypedef void (*few_product)(double *, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t,
+                                 const double *, Py_ssize_t, Py_ssize_t) noexcept nogil
+    few_product few_products[2][4][4][4]
+
+cdef enum:
+    FEW_ROWS = 4
+
 
 cdef inline void transpose(Frame *f) noexcept nogil:
     f.rows, f.columns = f.columns, f.rows
@@ -74,7 +122,20 @@ cdef inline void strided_product(floating *out, Py_ssize_t zr, Py_ssize_t zc, co
                 out[i * zr + j * zc] = total
 
 
+cdef inline bint few_rows(Frame *z, Frame *x, Frame *y) noexcept nogil:
+    """``z = x y`` of matrices of up to four rows and columns; False of others."""
+    cdef bint by_rows = y.column == 1 and z.columns > 1
+    if not (0 < x.rows <= FEW_ROWS and 0 < x.columns <= FEW_ROWS and 0 < z.columns <= FEW_ROWS) \
+            or (z.column != 1 and z.columns > 1):
+        return False
+    few_products[by_rows][x.rows - 1][x.columns - 1][z.columns - 1](
+        <double *>z.data, z.row, <double *>x.data, x.row, x.column, <double *>y.data, y.row, y.column)
+    return True
+
+
 cdef void product_of(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil:
+    if kind == cnp.NPY_DOUBLE and not onto and few_rows(z, x, y):
+        return
     if kind == cnp.NPY_DOUBLE:
         strided_product[double](<double *>z.data, z.row, z.column, <double *>x.data, x.row, x.column,
                                 <double *>y.data, y.row, y.column, x.rows, x.columns, y.columns, onto)

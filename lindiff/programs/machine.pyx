@@ -377,6 +377,7 @@ cdef struct Step:
     int first        # of its operands; else the number of the step of Python's
     int count
     bint quiet
+    bint keeps       # what the processor has noted before
 
 
 cdef class Unit:
@@ -415,6 +416,7 @@ cdef class Unit:
                 self.steps[i].state = prepared.state
                 self.steps[i].first = <int>n
                 self.steps[i].quiet = step[2]
+                self.steps[i].keeps = prepared.keeps
                 self.steps[i].count = len(step[1])
                 if self.steps[i].count > OPERANDS:
                     raise ValueError("an operation with too many operands")
@@ -441,20 +443,21 @@ cdef class Unit:
         cdef bint quiet = False
         while at < end:
             step = &self.steps[at]
-            if step.quiet != quiet:
-                quiet = step.quiet
-                if quiet:
+            if step.quiet != quiet or not step.keeps:
+                if not quiet:
                     flags[0] |= noted_flags()
-                clear_flags()
+                if step.quiet != quiet:
+                    quiet = step.quiet
+                    clear_flags()
             if step.run == NULL:
                 return at
             for k in range(step.count):
                 x[k] = cells[self.operands[step.first + k]]
             if step.run(step.state, x) != 0:
                 return -1 - at
-            if not quiet:  # some loops take the flags of others away
-                flags[0] |= noted_flags()
             at += 1
+        if not quiet:
+            flags[0] |= noted_flags()
         return at
 
     cdef int run(self, Memory memory) except -3:

@@ -23,6 +23,7 @@ cdef class Prepared:
     cdef readonly bint fails
     cdef readonly bint tells
     cdef public bint hushed
+    cdef readonly bint keeps
     cdef readonly bint exact
     cdef bint raises
     cdef object members

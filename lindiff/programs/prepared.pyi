@@ -12,6 +12,7 @@ class Prepared:
     fails: bool
     tells: bool
     hushed: bool
+    keeps: bool
     exact: bool
     def step(self, operand: int) -> int: ...
     def key(self) -> tuple[int, bytes]: ...

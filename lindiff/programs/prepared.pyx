@@ -23,6 +23,7 @@ from lindiff.kernels.matmul cimport Frame, large_product, product_of
 from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.sizes cimport MATMUL_LOOPS, SINGLE_FACTORS
 from lindiff.kernels.triangles cimport find_unpaired, give_to_unpaired, zero_pivot
+from lindiff.programs.few cimport run_of_few
 
 import numpy as np
 
@@ -60,6 +61,8 @@ cdef class Prepared:
         The processor may note that numbers are not finite.
     hushed : bool
         NumPy says nothing of that.
+    keeps : bool
+        It does not clear what the processor has noted before.
     exact : bool
         Its result may be written over an operand.
     """
@@ -92,9 +95,9 @@ cdef Prepared prepared(Run run, const void *state, size_t size, int reads, int w
 # -- elementwise -------------------------------------------------------------------------------------------
 
 cdef struct Vectors:
+    cnp.npy_intp n      # first, where those for few numbers look for it
     Function function
     void *data
-    cnp.npy_intp n
     cnp.npy_intp steps[3]
 
 
@@ -275,7 +278,18 @@ def elementwise(function, str letters, list forms, bint exact, bint tells=True, 
     made.exact, made.tells, made.raises = exact, tells, raises
     if raises:
         made.run = run_raising
+    elif len(set(letters)) == 1:
+        use_few(made, function.__name__, letters[0], count)
     return made
+
+
+cdef int use_few(Prepared made, str name, str letter, int operands) except -1:
+    """Let a few numbers be computed here; their number is the first of what an operation has to know."""
+    cdef Run run = run_of_few(name, letter, made.n, made.steps, operands)
+    if run != NULL:
+        made.run = run
+        made.keeps = True
+    return 0
 
 
 cdef int run_power(const void *state, char **x) noexcept nogil:
@@ -335,7 +349,7 @@ cdef Prepared over_nest(Function function, Py_ssize_t size, list forms):
         return None
     join_axes(&nest, count, False, &joined)
     made = by_loop(function, <void *>size, &joined, count)
-    made.exact, made.tells = True, False
+    made.exact, made.tells, made.keeps = True, False, True
     return made
 
 
@@ -458,6 +472,7 @@ def places(int size, list offsets, bint gathers, Py_ssize_t step, int adds=-1):
     if made.state == NULL:
         raise MemoryError()
     made.reads, made.writes, made.tells = 0b1 if gathers else 0b11, 0b10, adds >= 0
+    made.keeps = True
     state = <Places *>made.state
     state.n, state.size, state.gathers, state.step, state.adds = len(offsets), size, gathers, step, adds
     for i in range(len(offsets)):
@@ -526,6 +541,7 @@ def arrangement(int size, int operands, list runs):
     if made.state == NULL:
         raise MemoryError()
     made.reads, made.writes, made.tells = (1 << <object>operands) - 1, 1 << <object>operands, False
+    made.keeps = True
     state = <Arrangement *>made.state
     state.size, state.result, state.count = size, operands, len(runs)
     for k, (operand, offset, step, count) in enumerate(runs):
@@ -668,6 +684,7 @@ cdef bint fill_frame(Frame *f, tuple form, Py_ssize_t size, bint vector_is_row) 
 def matrix_product(str letter, tuple x, tuple y, bint transpose_x=False, bint transpose_y=False):
     """``x @ y`` of real matrices and vectors, given by shape and strides; the result lies by rows."""
     cdef Product s
+    cdef Prepared made
     cdef Py_ssize_t size = np.dtype(letter).itemsize
     if letter not in "fd":
         return None
@@ -687,7 +704,9 @@ def matrix_product(str letter, tuple x, tuple y, bint transpose_x=False, bint tr
     s.z.columns = s.z.row = s.y.columns
     s.z.column = 1
     s.kind = cnp.NPY_DOUBLE if letter == "d" else cnp.NPY_FLOAT
-    return prepared(run_product, &s, sizeof(s), 0b11, 0b100, s.large)
+    made = prepared(run_product, &s, sizeof(s), 0b11, 0b100, s.large)
+    made.keeps = not s.large
+    return made
 
 
 # -- the chain rule ----------------------------------------------------------------------------------------
@@ -727,7 +746,9 @@ def chain_product(str letter, Py_ssize_t n, bint conjugated, bint by_number):
     made.steps[0] = made.steps[2] = size
     made.steps[1] = 0 if by_number else size
     made.exact = letter in "fd"
-    made.hushed = True
+    made.hushed = made.keeps = True
+    if letter in "fd":
+        use_few(made, "product", letter, 2)
     return made
 
 
@@ -757,6 +778,7 @@ def chain_quotient(str letter, list forms):
         return None
     made.run, made.along = run_quotient, along_quotient
     made.exact, made.hushed = False, True
+    use_few(made, "quotient", letter, 2)
     return made
 
 
