@@ -1,4 +1,4 @@
-"""Programs compute a few numbers by functions of their own, products of small matrices, too: the same bits."""
+"""A few numbers, and products of small matrices, are computed in programs by functions of their own: the same."""
 
 import itertools
 import warnings
