@@ -1,4 +1,4 @@
-"""A few numbers, and products of small matrices, are computed in programs by functions of their own: the same."""
+"""Programs compute a few numbers, and products of few rows, by functions of their own: the same bits."""
 
 import itertools
 import warnings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 from contextlib import nullcontext
@@ -14,11 +15,13 @@ from hypothesis import strategies as st
 from scipy import special
 
 import lindiff as ld
+from lindiff.programs import alike
 from lindiff.programs.compiling import PASSES, compiled
 from lindiff.programs.machine import MISSED, WARNED
 from lindiff.programs.passes.dead import without_dead
 from lindiff.programs.passes.fused import BLOCK, FEWEST, fused
 from lindiff.programs.passes.repeated import without_repeats
+from lindiff.programs.preparing import prepare
 from lindiff.programs.program import program
 
 rng = np.random.default_rng(18)
@@ -32,8 +35,8 @@ class Counting:
     def __init__(self, change):
         self.change, self.before, self.after = change, 0, 0
 
-    def __call__(self, steps, cells, room):
-        left = self.change(steps, cells, room)
+    def __call__(self, steps, cells):
+        left = self.change(steps, cells)
         self.before += len(steps)
         self.after += len(left)
         return left
@@ -493,6 +496,45 @@ def test_what_is_needed_though_its_result_is_not():
         return y
 
     check(written, without_dead, (normal(9),), removed=0)
+
+
+# -- preparing ---------------------------------------------------------------------------------------------
+
+
+def test_steps_that_are_alike_are_prepared_once(monkeypatch):
+    def f(x, steps):
+        P = x[:4, None] * np.eye(4)
+        for k in range(steps):
+            y = x[k : k + 4].reshape(2, 2).reshape(4) * np.log(2.0 * np.pi)
+            P = np.tanh((np.eye(4) - 0.1 * P) @ P + np.where(P > 0.5, y, 0.25))
+            P = P[::-1, [3, 0, 1, 2]] * 0.5 ** np.array([1.0, 2.0, 3.0, 4.0])
+        return P
+
+    def asked(steps):
+        tree = tree_of(lambda x: f(x, steps), (x,))
+        calls = []
+        monkeypatch.setattr(alike, "prepare", lambda *args: calls.append(args) or prepare(*args))
+        run = machine_of(tree, 1)
+        monkeypatch.undo()
+        np.testing.assert_allclose(run([x]), f(x, steps))
+        return sum(step.function is not operator.getitem for step, *_ in calls)
+
+    x = normal(20)
+    assert asked(2) == asked(9)
+
+
+@pytest.mark.parametrize(
+    "constants", [(2, 2.0), (0.0, -0.0), (np.float64(3), 3), (True, 1), (np.float32(2), 2.0)]
+)
+def test_steps_that_are_not_alike(constants):
+    def f(x, n):
+        a, b = constants
+        return [x * a, x * b, n + a, n + b, x / (a + 1), x / (b + 1), np.copysign(x, a), np.copysign(x, b)]
+
+    args = np.abs(normal(4, np.float32)), np.array([3, 4])
+    run = machine_of(tree_of(f, args), 2)
+    for y, z in zip(run(list(args)), f(*args), strict=True):
+        assert (y.dtype, y.tobytes()) == (z.dtype, z.tobytes())
 
 
 # -- all together ------------------------------------------------------------------------------------------

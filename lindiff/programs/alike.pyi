@@ -1,9 +1,9 @@
-from lindiff.programs.machine import Form
-from lindiff.programs.operands import Slot
-from lindiff.programs.preparing import Steps
-from lindiff.programs.recording import Instruction
+from typing import Any
+
+import numpy as np
+
+from lindiff.programs.cells import Cells
 
 class Preparations:
-    def __call__(
-        self, step: Instruction, forms: list[Form], roots: list[tuple[Slot, int, Slot]]
-    ) -> Steps | None: ...
+    constants: list[tuple[int, np.ndarray[Any, Any]]]
+    def __init__(self, cells: Cells) -> None: ...

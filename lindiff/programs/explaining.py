@@ -241,7 +241,7 @@ def _carried_out(
     python: set[int] = set()
     seconds: dict[int, float] = defaultdict(float)
     for i, step in enumerate(stretch.unit.kept):
-        numbers = step.of if isinstance(step, ByPython) else step[3]
+        numbers = step.of
         steps.update(numbers)
         if isinstance(step, ByPython):
             python.update(numbers)

@@ -1,9 +1,9 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.programs.prepared import Prepared
+from lindiff.programs.operation import Operation
 
 MISSED: object
 WARNED: object
@@ -32,6 +32,7 @@ class ByPython:
     kwargs: Any
     result: Any
     of: tuple[int, ...]
+    cells: list[int]
     def __init__(
         self, function: Any, args: Any, kwargs: Any, result: Any, quiet: bool, of: tuple[int, ...] = ...
     ) -> None: ...
@@ -49,13 +50,9 @@ class Layout:
         made: dict[int, list[tuple[int, int]]],
     ) -> None: ...
 
-_Step = tuple[Prepared, list[int], bool, tuple[int, ...]] | ByPython
-
 class Unit:
-    kept: list[tuple[Prepared, list[int], bool, tuple[int, ...]] | ByPython]
-    def __init__(
-        self, steps: Sequence[tuple[Prepared, list[int], bool, tuple[int, ...]] | ByPython]
-    ) -> None: ...
+    kept: list[Operation | ByPython]
+    def __init__(self, steps: list[Operation | ByPython]) -> None: ...
 
 class Stretch:
     unit: Unit

@@ -13,7 +13,8 @@ from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 
 from lindiff.kernels.memory cimport empty
-from lindiff.programs.prepared cimport Prepared, Run
+from lindiff.programs.operation cimport Operation
+from lindiff.programs.prepared cimport OPERANDS, Run
 
 from typing import Any, NamedTuple
 
@@ -87,7 +88,6 @@ cdef enum:
     FAILED = -1
     DONE = -2
     AXES = 64
-    OPERANDS = 256   # of one prepared operation
     LARGE = 1 << 20  # bytes of an arena of which no more than one is kept
 
 
@@ -289,7 +289,7 @@ cdef long long clock() noexcept nogil:
 cdef class ByPython:
     """A step that Python does: ``function(*args, **kwargs)``, with `Cell` for what is in cells.
 
-    ``of`` are the numbers of the instructions that it carries out.
+    ``of`` are the numbers of the instructions that it carries out, ``cells`` what it is given, or gives.
     """
 
     cdef readonly object function
@@ -297,6 +297,7 @@ cdef class ByPython:
     cdef readonly object kwargs
     cdef readonly object result
     cdef readonly tuple of
+    cdef readonly list cells
     cdef bint quiet   # NumPy is not to warn
 
     def __init__(self, function, args, kwargs, result, bint quiet, tuple of=()):
@@ -306,6 +307,7 @@ cdef class ByPython:
         self.args = args
         self.kwargs = kwargs
         self.result = result
+        self.cells = [x for x in leaves_of((args, kwargs, result)) if type(x) is Cell or type(x) is Back]
 
     cdef object value(self, Memory memory):
         if not self.quiet:
@@ -385,8 +387,7 @@ cdef class Unit:
 
     Parameters
     ----------
-    steps : list
-        Of (Prepared, cells, quiet, numbers of the instructions that it carries out), tuples, and `ByPython`.
+    steps : list of Operation or ByPython
     """
 
     cdef Step *steps
@@ -397,9 +398,10 @@ cdef class Unit:
 
     def __cinit__(self, list steps):
         cdef Py_ssize_t i, n = 0
-        cdef Prepared prepared
+        cdef int k
+        cdef Operation operation
         for step in steps:
-            n += len(step[1]) if isinstance(step, tuple) else 0
+            n += (<Operation>step).count if type(step) is Operation else 0
         self.count = len(steps)
         self.steps = <Step *>PyMem_Calloc(self.count + 1, sizeof(Step))
         self.operands = <int *>PyMem_Calloc(n + 1, sizeof(int))
@@ -410,19 +412,17 @@ cdef class Unit:
         n = 0
         for i in range(self.count):
             step = steps[i]
-            if isinstance(step, tuple):
-                prepared = step[0]
-                self.steps[i].run = prepared.run
-                self.steps[i].state = prepared.state
+            if type(step) is Operation:
+                operation = step
+                self.steps[i].run = operation.prepared.run
+                self.steps[i].state = operation.prepared.state
                 self.steps[i].first = <int>n
-                self.steps[i].quiet = step[2]
-                self.steps[i].keeps = prepared.keeps
-                self.steps[i].count = len(step[1])
-                if self.steps[i].count > OPERANDS:
-                    raise ValueError("an operation with too many operands")
-                for cell in step[1]:
-                    self.operands[n] = cell
-                    n += 1
+                self.steps[i].quiet = operation.quiet
+                self.steps[i].keeps = operation.prepared.keeps
+                self.steps[i].count = operation.count
+                for k in range(operation.count):
+                    self.operands[n + k] = operation.at[k]
+                n += operation.count
             else:
                 self.steps[i].first = <int>len(self.python)
                 self.python.append(step)

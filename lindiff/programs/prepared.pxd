@@ -9,6 +9,11 @@ ctypedef void (*Along)(const void *state, char **x, cnp.npy_intp n) noexcept nog
 
 cdef enum:
     EACH = 4        # operands of what is done element by element
+    OPERANDS = 256  # of any operation
+
+cdef enum Use:      # of an operand's memory
+    READS = 1
+    WRITES = 2
 
 
 cdef class Prepared:
@@ -20,6 +25,7 @@ cdef class Prepared:
     cdef readonly Py_ssize_t n
     cdef readonly object reads
     cdef readonly object writes
+    cdef unsigned char uses[OPERANDS]
     cdef readonly bint fails
     cdef readonly bint tells
     cdef public bint hushed
@@ -27,3 +33,4 @@ cdef class Prepared:
     cdef readonly bint exact
     cdef bint raises
     cdef object members
+    cdef int touch(self, object reads, object writes) except -1

@@ -51,7 +51,7 @@ cdef class Prepared:
     ----------
     reads, writes : int
         The bits of the operands whose memory it reads, and of those that it writes: all of what such an
-        operand is, where it does not read that as well.
+        operand is, where it does not read that as well.  ``uses`` has both for each operand.
     n : int
         How many elements it goes through, one step apart in each operand; 0 where that is not all that it
         does.
@@ -74,6 +74,16 @@ cdef class Prepared:
         """The bytes from one element of an operand to the next."""
         return self.steps[operand]
 
+    cdef int touch(self, object reads, object writes) except -1:
+        """Say which operands it reads and writes."""
+        cdef int k, count = max(reads.bit_length(), writes.bit_length())
+        if count > OPERANDS:
+            raise ValueError("an operation with too many operands")
+        self.reads, self.writes = reads, writes
+        for k in range(count):
+            self.uses[k] = (reads >> k & 1) * READS | (writes >> k & 1) * WRITES
+        return 0
+
     def key(self):
         """What is the same for operations that are."""
         return <size_t>self.run, (<char *>self.state)[:self.size]
@@ -87,8 +97,8 @@ cdef Prepared prepared(Run run, const void *state, size_t size, int reads, int w
     if made.state == NULL:
         raise MemoryError()
     memcpy(made.state, state, size)
-    made.reads, made.writes, made.fails = reads, writes, fails
-    made.tells = True
+    made.touch(reads, writes)
+    made.fails, made.tells = fails, True
     return made
 
 
@@ -362,7 +372,7 @@ def masked_copy(int size, list forms):
     """An operand, broadcast, written to the result where a mask holds; forms of mask, operand, result."""
     cdef Prepared made = over_nest(masked_loop, size, forms)
     if made is not None:
-        made.reads = 0b111
+        made.touch(0b111, 0b100)
     return made
 
 
@@ -471,7 +481,8 @@ def places(int size, list offsets, bint gathers, Py_ssize_t step, int adds=-1):
     made.state = PyMem_Calloc(1, made.size)
     if made.state == NULL:
         raise MemoryError()
-    made.reads, made.writes, made.tells = 0b1 if gathers else 0b11, 0b10, adds >= 0
+    made.touch(0b1 if gathers else 0b11, 0b10)
+    made.tells = adds >= 0
     made.keeps = True
     state = <Places *>made.state
     state.n, state.size, state.gathers, state.step, state.adds = len(offsets), size, gathers, step, adds
@@ -540,8 +551,8 @@ def arrangement(int size, int operands, list runs):
     made.state = PyMem_Calloc(1, made.size)
     if made.state == NULL:
         raise MemoryError()
-    made.reads, made.writes, made.tells = (1 << <object>operands) - 1, 1 << <object>operands, False
-    made.keeps = True
+    made.touch((1 << <object>operands) - 1, 1 << <object>operands)
+    made.tells, made.keeps = False, True
     state = <Arrangement *>made.state
     state.size, state.result, state.count = size, operands, len(runs)
     for k, (operand, offset, step, count) in enumerate(runs):
@@ -1025,5 +1036,5 @@ def group(Py_ssize_t n, Py_ssize_t block, list members):
             member.steps[k] = of.steps[k] if goes_on else 0
             reads |= (of.reads >> k & 1) << at
             writes |= (of.writes >> k & 1) << at
-    made.reads, made.writes = reads, writes
+    made.touch(reads, writes)
     return made

@@ -7,7 +7,6 @@ types, strides.  What it does not know, Python does.
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -93,13 +92,13 @@ def prepare(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]
 
 def _asks_for_all(step: Instruction, operations: Steps) -> bool:
     """Whether each array that a step is given is an operand, not an axis, a shape or an option."""
-    given = Counter(slots_of((step.args, step.kwargs)))
-    used = Counter(slots_of([step.args[0]])) if not operations or step.function in _FILLING else Counter()
+    given = slots_of((step.args, step.kwargs))
+    used = slots_of(step.args[0]) if not operations or step.function in _FILLING else []
     if not operations and step.function is operator.setitem:
-        used.update(slots_of([step.args[2]]))
+        used += slots_of(step.args[2])
     for _, operands in operations:
-        used.update(x.slot if type(x) is Part else x for x in operands if type(x) in (Slot, Part))
-    return given <= used
+        used += [x.slot if type(x) is Part else x for x in operands if type(x) in (Slot, Part)]
+    return all(given.count(x) <= used.count(x) for x in given)
 
 
 def _rule(function: Any) -> Callable[[Instruction, Forms, Any], Steps | None] | None:
@@ -487,10 +486,18 @@ def _places(form: Form, index: Any) -> np.ndarray[Any, Any] | None:
     """How many bytes behind the first element those lie that a constant index names, in its shape."""
     if form.strides is None or np.prod(form.shape) > _PLACES:
         return None
-    offsets = np.zeros(form.shape, np.intp)
-    for k, step in enumerate(form.strides):
-        offsets += (np.arange(form.shape[k]) * step).reshape((-1,) + (1,) * (len(form.shape) - k - 1))
-    return offsets[index]
+    if _is_basic(index):
+        first, shape, strides = part_of(form, index)
+        return _offsets(shape, strides) + first
+    return _offsets(form.shape, form.strides)[index]
+
+
+def _offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """How many bytes behind the first element those of an array lie, in its shape."""
+    offsets = np.zeros(shape, np.intp)
+    for k, step in enumerate(strides):
+        offsets += (np.arange(shape[k]) * step).reshape((-1,) + (1,) * (len(shape) - k - 1))
+    return offsets
 
 
 def _is_constant(index: Any) -> bool:

@@ -3,6 +3,19 @@
 cimport numpy as cnp
 
 
+cdef enum:  # places in an Instruction
+    FUNCTION
+    ARGS
+    KWARGS
+    RESULT
+    RAISED
+    LINE
+    QUIET
+
+cdef enum:  # places in one of `Recording.roots`
+    OWNER = 2
+
+
 cdef struct Span:
     char *first
     char *low

@@ -37,16 +37,6 @@ cdef enum:
     AXES = 64
     FORMS = 4096      # that are known at a time
 
-cdef enum:  # places in an Instruction
-    FUNCTION
-    ARGS
-    KWARGS
-    RESULT
-    RAISED
-
-cdef enum:  # places in one of `Recording.roots`
-    OWNER = 2
-
 
 class Unrecordable(BaseException):
     """The function does something that no program repeats; it runs without one then."""

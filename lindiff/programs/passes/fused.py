@@ -6,7 +6,9 @@ from collections import Counter, defaultdict, deque
 from itertools import pairwise
 
 from lindiff.programs import prepared
-from lindiff.programs.passes.steps import Cells, Operation, Room, Step, Touched, touched
+from lindiff.programs.cells import Cells
+from lindiff.programs.operation import Operation
+from lindiff.programs.passes.steps import Step, Touched, touched
 
 # Where the elements of an operand lie: bytes behind the beginning of its root, and from one to the next.
 Window = tuple[int, int]
@@ -26,16 +28,13 @@ _CELLS = 255
 _LINE = 64
 
 
-def fused(
-    steps: list[Step], cells: Cells, room: Room, block: int = BLOCK, fewest: int = FEWEST
-) -> list[Step]:
+def fused(steps: list[Step], cells: Cells, block: int = BLOCK, fewest: int = FEWEST) -> list[Step]:
     """The same steps with elementwise operations in groups that go through their arrays block by block.
 
     Parameters
     ----------
     steps : list of Step
     cells : Cells
-    room : callable
     block, fewest : int
         Elements of a block, a multiple of 64, and those from which on it pays.
 
@@ -60,7 +59,7 @@ def fused(
             done.append(step)
             continue
         group, put_off = _gather(group, pending, done, fewest, users)
-        done.append(group.members[0] if len(group.members) == 1 else group.joined(users, room, block))
+        done.append(group.members[0] if len(group.members) == 1 else group.joined(users, block))
         pending.extendleft(reversed(put_off))
     return done
 
@@ -108,7 +107,9 @@ def _without_waiting(
         for step in ahead:
             touches = touched(step, cells)
             new = {root for root in touches.writes if first.get(root) == id(step)}
-            waits = id(step) not in put_off and not (new <= between | cells.needed)
+            waits = id(step) not in put_off and any(
+                root not in between and not cells.is_needed(root) for root in new
+            )
             if waits or id(step) in put_off or touches.meets(behind):
                 behind.add(touches)
                 leaving.add(id(step))
@@ -138,7 +139,7 @@ class _Group:
         known = self.known.union(operation.cells)
         if len(known) > _CELLS or (self.members and n != self.members[0].prepared.n):
             return False
-        if any(self.cells.roots[cell][0] in self.cells.owners for cell in operation.cells):
+        if any(self.cells.is_owned(cell) for cell in operation.cells):
             return False  # nobody knows where
         touches = touched(operation, self.cells)
         windows = {root: set(self.windows.get(root, ())) for root in touches.all}
@@ -157,22 +158,22 @@ class _Group:
         """Of each operand its root and where it lies there."""
         found = []
         for i, cell in enumerate(operation.cells):
-            root, offset = self.cells.roots[cell]
-            found.append((root, (offset, operation.prepared.step(i))))
+            window = self.cells.offset(cell), operation.prepared.step(i)
+            found.append((self.cells.root(cell), window))
         return found
 
-    def joined(self, users: Counter[int], room: Room, block: int) -> Operation:
+    def joined(self, users: Counter[int], block: int) -> Operation:
         """One operation that does all; ``users`` are the steps that use a root."""
         between = self.between(users)
         places, size = _places(self.members, self.cells, between, block)
         operands: dict[int, int] = {}
         if size:
-            operands[room(size)] = 0
+            operands[self.cells.room(size)] = 0
         members = []
         for k, member in enumerate(self.members):
             at: list[tuple[int, int, bool]] = []
             for cell in member.cells:
-                root = self.cells.roots[cell][0]
+                root = self.cells.root(cell)
                 if root in between:
                     at.append((0, places[k][root], False))
                 else:
@@ -196,12 +197,12 @@ class _Group:
         return {
             root
             for root, windows in self.windows.items()
-            if root in self.cells.sizes
-            and root not in self.cells.needed
+            if self.cells.size(root) >= 0
+            and not self.cells.is_needed(root)
             and root not in read_first
             and own[root] == users[root]
             and len(windows) == 1
-            and _is_all_of(next(iter(windows)), n, self.cells.sizes[root])
+            and _is_all_of(next(iter(windows)), n, self.cells.size(root))
         }
 
 
@@ -233,7 +234,7 @@ def _places(
     last: dict[int, int] = {}
     for k, member in enumerate(members):
         for i, cell in enumerate(member.cells):
-            root = cells.roots[cell][0]
+            root = cells.root(cell)
             if root in between:
                 steps[root], last[root] = member.prepared.step(i), k
     free: dict[int, list[int]] = defaultdict(list)
