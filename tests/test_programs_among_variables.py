@@ -1,6 +1,8 @@
 """Programs that are given Variables: operations of any order, in both modes."""
 
+import tracemalloc
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +12,7 @@ from test_recorded_programs import calls, count
 
 import lindiff as ld
 from lindiff.core import pytree
-from lindiff.programs import program
+from lindiff.programs import calling, program
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((3, 3))
@@ -426,3 +428,140 @@ def test_writes_and_views(view):
         np.testing.assert_allclose(f(*args), expected[0], rtol=1e-12)
         assert_same(whole(*args), expected)
         assert_same(ld.value_and_grad(step, (0, 1))(*args), expected)
+
+
+# -- in two halves -----------------------------------------------------------------------------------------
+
+
+HALVED = {
+    "an output that the way back needs": lambda x, a: (np.exp(x), np.sum(np.exp(x) * a)),
+    "elements": lambda x, a: (x[1:] * a[0], np.sum(x[:2] ** 2)),
+    "solve": lambda x, a: np.linalg.solve(np.eye(len(x)) + np.outer(a, a), x * x),
+    "by Python in the first half": lambda x, a: np.cumsum(np.sort(x) * a),
+    "a branch": lambda x, a: x * a if np.sum(x) > 0 else np.sin(x),
+    "an output that is an argument": lambda x, a: (x, x * a),
+    "linear": lambda x, a: (x + a, 2 * x),
+    "no cotangent needed": lambda x, a: (a * 1.0, np.tanh(x)),
+}
+
+
+@pytest.mark.parametrize("n", [4, 9000])  # large results have memory of their own
+@pytest.mark.parametrize("name", HALVED)
+def test_halves(name, n):
+    """The call does the first half, the way back the second one, as often as it is gone."""
+    if n > 4 and name == "solve":
+        n = 40
+    function, rng = HALVED[name], np.random.default_rng(0)
+    fast = program(function)
+    for k in range(7):
+        x, a = rng.standard_normal(n), rng.standard_normal(n)
+        value, pullback = ld.vjp(fast, x, a)
+        expected, expected_pullback = ld.vjp(function, x, a)
+        assert_same(value, expected)
+        for scale in (1.0, -2.0, 1.0):
+            y_bar = ld.tree_map(lambda y, scale=scale: scale * np.cos(y), expected)
+            assert_same(pullback(y_bar), expected_pullback(y_bar))
+        other = ld.vjp(fast, x + k, a)  # works on memory of its own
+        y_bar = ld.tree_map(np.ones_like, expected)
+        assert_same(pullback(y_bar), expected_pullback(y_bar))
+        assert_same(other[1](y_bar), ld.vjp(function, x + k, a)[1](y_bar))
+
+
+def test_which_programs_have_halves(monkeypatch):
+    made = {}
+
+    def halves(*args):
+        made[name] = calling_halves(*args)
+        return made[name]
+
+    calling_halves = calling.halves
+    monkeypatch.setattr(calling, "halves", halves)
+    for name, function in HALVED.items():  # noqa: B007, `halves` reads it
+        fast = program(function)
+        for k in range(5):
+            y, pullback = ld.vjp(fast, X + k, np.cos(X))
+            pullback(ld.tree_map(np.ones_like, y))
+    without = {"a branch", "an output that is an argument"}
+    assert {name for name in HALVED if made.get(name) is None} == without
+
+
+def test_what_becomes_of_results_between_the_halves():
+    def loss(one, x, a):
+        y, total = one(x, a)
+        y[0] = total * y[1]
+        y *= 2.0
+        return np.sum(y * y) + total
+
+    function = HALVED["an output that the way back needs"]
+    fast = program(function)
+    for k in range(6):
+        args = X + 0.1 * k, np.cos(X) + k
+        expected = ld.value_and_grad(lambda *args: loss(function, *args), argnums=(0, 1))(*args)
+        assert_same(ld.value_and_grad(lambda *args: loss(fast, *args), argnums=(0, 1))(*args), expected)
+
+
+def test_constants_that_change_between_the_halves():
+    """The array of a loop that is filled again in each step."""
+
+    def loss(one, x):
+        buffer = np.zeros_like(X)
+        total = 0.0
+        for k in range(5):
+            buffer[:] = np.arange(len(X)) + k
+            x = one(x, buffer)
+            total = total + np.sum(x)
+        return total
+
+    def step(x, a):
+        return np.sin(x * a) * a + x
+
+    fast = program(step)
+    for _ in range(5):
+        assert_same(
+            ld.value_and_grad(lambda x: loss(fast, x))(X), ld.value_and_grad(lambda x: loss(step, x))(X)
+        )
+
+
+def test_halves_in_threads():
+    def step(x, a):
+        return np.tanh(np.sort(x) * a) @ np.outer(a, a)
+
+    fast = program(step)
+    a = np.cos(X)
+    for _ in range(5):
+        ld.vjp(fast, X, a)[1](X)
+    pullbacks = [ld.vjp(fast, X * k, a)[1] for k in range(1, 5)]
+    expected = [ld.vjp(step, X * k, a)[1](X) for k in range(1, 5)]
+
+    def pulled(i):
+        return [pullbacks[i % 4](X) for _ in range(50)]
+
+    with ThreadPoolExecutor(8) as pool:
+        for i, results in enumerate(pool.map(pulled, range(16))):
+            for result in results:
+                assert_same(result, expected[i % 4])
+
+
+def test_memory_of_halves_is_given_back():
+    def step(x, a):
+        return np.tanh(x * a) + x
+
+    fast = program(step)
+
+    def loss(x):
+        for _ in range(50):
+            x = fast(x, X)
+        return np.sum(x)
+
+    gradient = ld.grad(loss)
+    for _ in range(5):
+        gradient(X)
+    tracemalloc.start()
+    try:
+        gradient(X)
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(20):
+            gradient(X)
+        assert tracemalloc.get_traced_memory()[0] - before < 20_000
+    finally:
+        tracemalloc.stop()

@@ -92,7 +92,7 @@ OTHERS = {
     "programs/alike.pxd WORDS": "of a description: test_recorded_programs",
     "programs/alike.pxd LOCALS": "of a description: test_recorded_programs",
     "programs/alike.pyx FEW": "bytes of constants that are told by their values: test_recorded_programs",
-    "programs/alike.pyx SMALL": "elements of constants that are told by their values: test_recorded_programs",
+    "programs/alike.pyx SMALL": "whole numbers that are told by their values: test_recorded_programs",
     "programs/frames.pyx CODES": "what is remembered: test_recorded_programs",
     "programs/frames.pyx TEXTS": "what is remembered: test_recorded_programs",
     "core/elementwise.pxd OF_VALUE": "no size of an array",

@@ -16,10 +16,13 @@ from lindiff.programs.matching cimport Arguments, Watch
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
 from lindiff.programs.compiling import compiled
+from lindiff.programs.halves import forms_of_outputs, halves
 from lindiff.programs.machine import MISSED, WARNED
 from lindiff.programs.tree import run as run_by_python
 
 cnp.import_array()
+
+cdef dict NOTHING = {}
 
 
 @cython.final
@@ -43,6 +46,8 @@ cdef class Known:
         Why it runs without a program.
     shares : bool
         Results have memory in common with each other or with arguments.
+    taped : dict
+        By the bits of the arguments that are Variables: the program in two halves, False where there is none.
     """
 
     cdef public object tree
@@ -53,12 +58,15 @@ cdef class Known:
     cdef public int in_vain
     cdef public object reason
     cdef public bint shares
+    cdef dict taped
 
     def __cinit__(self):
         self.callers = set()
+        self.taped = {}
 
     def forget(self):
         self.tree = self.machine = self.surroundings = None
+        self.taped = {}
 
     def machine_of(self, tree, arguments):
         """The machine of the tree; False where it has none."""
@@ -152,6 +160,9 @@ cdef class Calls:
         cdef Trace trace = None
         cdef Variable x
         cdef Py_ssize_t i, at = 0
+        cdef object which = 0
+        cdef list held = list(arrays)
+        cdef OfProgram differential
         cdef list nodes = [], places = [], given = list(args), guards = []
         for i in range(len(args)):
             if type(args[i]) is Variable:
@@ -162,17 +173,26 @@ cdef class Calls:
                     return MISSED
                 nodes.append(x.node)
                 places.append(place_of(i))
+                which |= 1 << <object>i
                 given[i] = arrays[at]
                 at += 1
             elif cnp.PyArray_CheckExact(args[i]) or is_generic(args[i]):
-                given[i] = kept(args[i], guards)
+                held[at] = given[i] = kept(args[i], guards)
                 at += 1
         if trace.level == 0:
             return MISSED
-        result = self.run(known, arrays, tuple(given), {})
+        taped = known.taped.get(which)
+        tape = None
+        if type(taped) is Taped:
+            result, tape = (<Taped>taped).values(arrays, held)
+            known.in_vain = self.in_vain = 0
+        if tape is None:
+            result = self.run(known, arrays, tuple(given), {})
         if result is MISSED:
             return MISSED
-        differential = OfProgram(self, tuple(given), {}, given, 0, known.surroundings)
+        differential = OfProgram.__new__(OfProgram)
+        differential.of_call(self, tuple(given), NOTHING, given, 0, known.surroundings)
+        differential.known, differential.which, differential.tape = known, which, tape
         return self.recorded(differential, trace, nodes, places, given, guards, result)
 
     cdef object recorded(self, OfProgram differential, Trace trace, list nodes, list places, list given,
@@ -196,6 +216,70 @@ cdef class Calls:
                     and type(outputs[i]) is Variable:
                 outputs[i] = as_scalar_or_array(outputs[i], False)
         return outputs[0] if type(result) is not tuple else tuple(outputs)
+
+
+@cython.final
+cdef class Taped:
+    """A program of values and cotangents in two halves; see `halves`."""
+
+    cdef object first
+    cdef object second
+    cdef Watch watch
+    cdef tuple active     # the places of the arguments that have cotangents
+    cdef Arguments form   # of the cotangents that the second half is given
+    cdef bint several     # results
+
+    cdef tuple values(self, list arrays, list held):
+        """The results, and the tape; that is None where the first half cannot be run.  ``held`` are the same
+        arrays for later."""
+        cdef Py_ssize_t i
+        if not self.watch.unchanged():
+            return None, None
+        result, tape = self.first.begun(arrays)
+        if tape is None:
+            return None, None
+        for i in range(len(arrays)):
+            if held[i] is not arrays[i]:
+                tape.replace(held)
+                break
+        return tuple(<list>result) if self.several else result[0], tape
+
+    cdef object cotangents(self, list y_bars, object tape):
+        """Those of the active arguments; None where the second half cannot be run."""
+        arrays = self.form.arrays(tuple(y_bars), NOTHING)
+        if arrays is None:
+            return None
+        result = self.second.gone_on(tape, arrays)
+        return None if result is MISSED or result is WARNED else result
+
+
+cdef object taped_of(object both, Known known, list y_bars, tuple active, tuple given, bint several):
+    """The program of values and cotangents in two halves; None as long as it is not known well enough, False
+    where it cannot be cut."""
+    cdef Taped taped
+    cdef list arrays = [x for x in given[0] if cnp.PyArray_CheckExact(x) or is_generic(x)]
+    cdef Py_ssize_t early = len(arrays), late = len(y_bars)
+    of_both = both.known_for(given, {})
+    if of_both is None:
+        return None
+    if of_both.tree is None or of_both.surroundings is None or not of_both.tree.confirmed:
+        return False if of_both.reason is not None else None
+    if len({id(x) for x in (*arrays, *y_bars)}) < early + late:
+        return False
+    forms = forms_of_outputs(of_both.tree, late)
+    if forms is None or known.tree is None or forms != forms_of_outputs(known.tree, late) \
+            or len(of_both.tree.root.result.leaves) != late + len(active):
+        return False
+    made = halves(of_both.tree, early, early + late, late)
+    form = Arguments(tuple(y_bars), {})
+    if made is None or not form.is_known:
+        return False
+    taped = Taped.__new__(Taped)
+    taped.form = form
+    taped.first, taped.second = made
+    taped.watch = of_both.surroundings.watch
+    taped.active, taped.several = active, several
+    return taped
 
 
 def has_outputs(result):
@@ -242,15 +326,25 @@ cdef class OfProgram(Differential):
     cdef Py_ssize_t first
     cdef object surroundings
     cdef public list likes
+    cdef Known known      # of calls that are recorded without Python: what is known,
+    cdef object which     # the bits of the arguments that are Variables,
+    cdef object tape      # and what the first half has left; None where there is none
 
     def __init__(self, Calls calls, tuple args, dict kwargs, list leaves, Py_ssize_t first, surroundings):
-        Differential.__init__(self, pullback=calls, pushforward=calls, selective=True)
+        self.of_call(calls, args, kwargs, leaves, first, surroundings)
+
+    cdef int of_call(self, Calls calls, tuple args, dict kwargs, list leaves, Py_ssize_t first,
+                     object surroundings) except -1:
+        self.pullback = self.pushforward = calls
+        self.selective = True
+        self.linear_in = self.accumulates = ()
         self.calls = calls
         self.args = args
         self.kwargs = kwargs
         self.leaves = leaves
         self.first = first
         self.surroundings = surroundings
+        return 0
 
     cdef object pull_arguments(self, object y_bar, bint overwrite=False):
         cdef list y_bars = y_bar if type(y_bar) is list else [y_bar]
@@ -260,10 +354,30 @@ cdef class OfProgram(Differential):
         refuse_directions(y_bars)
         refuse_change(self.calls, self.surroundings)
         y_bars = [like(y, y_bar) for y, y_bar in zip(self.likes, y_bars)]
-        pullback = self.calls.derivative("pullback", tuple([i - self.first for i in active]))
-        for i, x_bar in zip(active, pullback(self.args, self.kwargs, y_bars)):
-            x_bars[i] = x_bar
+        found = self.pulled(y_bars, active)
+        for i in range(len(active)):
+            x_bars[<Py_ssize_t>active[i]] = found[i]
         return x_bars
+
+    cdef object pulled(self, list y_bars, tuple active):
+        """The cotangents of the active arguments: from what the call has left, or by a program."""
+        cdef tuple chosen = active if self.first == 0 else tuple([i - self.first for i in active])
+        cdef tuple given = (self.args, self.kwargs, y_bars)
+        if not are_plain(y_bars) or not (self.known is not None or hold_no_variable(self.leaves)):
+            return self.calls.derivative("pullback", chosen)(*given)
+        both = self.calls.derivative("values and pullback", chosen)
+        if self.known is not None:
+            taped = self.known.taped.get(self.which)
+            if taped is None:
+                several = isinstance(self.result, (tuple, list))
+                taped = taped_of(both, self.known, y_bars, active, given, several)
+                if taped is not None:
+                    self.known.taped[self.which] = taped
+            elif self.tape is not None and type(taped) is Taped and (<Taped>taped).active == active:
+                found = (<Taped>taped).cotangents(y_bars, self.tape)
+                if found is not None:
+                    return found
+        return both(*given)[1]
 
     def push_tangents(self, list x_dots):
         cdef list chosen = [i for i in range(len(self.leaves)) if x_dots[i + self.first] is not None]
@@ -281,6 +395,21 @@ cpdef int refuse_change(object calls, object surroundings) except -1:
             f"what {calls!r} reads besides its arguments (globals, closures, attributes, arrays) has changed "
             "between its call and the walk for derivatives: give it what changes as an argument")
     return 0
+
+
+cdef bint are_plain(list y_bars):
+    """Whether all are arrays, or numbers, of NumPy's."""
+    for y_bar in y_bars:
+        if not cnp.PyArray_CheckExact(y_bar) and not is_generic(y_bar):
+            return False
+    return True
+
+
+cdef bint hold_no_variable(list leaves):
+    for x in leaves:
+        if type(x) is Variable:
+            return False
+    return True
 
 
 cdef int refuse_directions(list dots) except -1:

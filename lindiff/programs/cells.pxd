@@ -40,7 +40,7 @@ cdef class Cells:
     cpdef bint has_address(self, int cell) except -1
     cdef int put(self, int cell, int root, Py_ssize_t offset) except -1
     cdef int checked(self, int cell) except -1
-    cdef int move(self, int cell, int to) except -1
+    cpdef int lie_in(self, int cell, int to, Py_ssize_t offset=*) except -1
     cdef Counts counts(self, int k)
     cdef inline int owner_of(self, int cell) noexcept:
         """The cell that all memory belongs to in which another one lies."""

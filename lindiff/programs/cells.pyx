@@ -91,15 +91,15 @@ cdef class Cells:
         place.next, self.places[root].first = self.places[root].first, cell
         return 0
 
-    cdef int move(self, int cell, int to) except -1:
-        """Let a root, and all that lies in its memory, lie in that of another one."""
+    cpdef int lie_in(self, int cell, int to, Py_ssize_t offset=0) except -1:
+        """Let a root, and all that lies in its memory, lie in that of another one, so many bytes behind."""
         cdef int other = self.places[cell].first, following
         while other >= 0:
             following = self.places[other].next
-            self.put(other, to, self.places[other].offset)
+            self.put(other, to, self.places[other].offset + offset)
             other = following
         self.places[cell].first = -1
-        self.put(cell, to, 0)
+        self.put(cell, to, offset)
         return 0
 
     def root(self, int cell):

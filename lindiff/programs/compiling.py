@@ -20,7 +20,7 @@ from lindiff.programs.recording import Instruction, Leaving
 from lindiff.programs.translating import Translation
 from lindiff.programs.tree import Branch, Tree
 
-__all__ = ["compiled", "uncollected"]
+__all__ = ["Compilation", "compiled", "uncollected"]
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def compiled(tree: Tree, arguments: int, passes: Sequence[Pass] = PASSES) -> Mac
 
 
 def _compiled(tree: Tree, arguments: int, passes: Sequence[Pass]) -> Machine:
-    compilation = _Compilation(tree, arguments)
+    compilation = Compilation(tree, arguments)
     start = compilation.stretches(tree, list(range(arguments)))
     found, arena = compilation.finished(passes)
     cells = compilation.cells
@@ -71,7 +71,7 @@ class _Shared(Exception):
     """Results share memory."""
 
 
-class _Compilation:
+class Compilation:
     """All branches of a program, and the cells that they work on."""
 
     def __init__(self, tree: Tree, arguments: int) -> None:
@@ -134,20 +134,25 @@ class _Compilation:
         self.units.append((made, steps))
         return made
 
-    def finished(self, passes: Sequence[Pass]) -> tuple[list[int | None], int]:
-        """Let all units have their steps; where their memory lies, and how much of it there is."""
+    def finished(
+        self, passes: Sequence[Pass], shared: frozenset[int] = frozenset()
+    ) -> tuple[list[int | None], int]:
+        """Let all units have their steps; where their memory lies, and how much of it there is.
+
+        Results in ``shared`` memory are copied from there.
+        """
         units = [steps for _, steps in self.units]
         note_needed(units, self.cells)
         for change in passes:
             units = [change(steps, self.cells) for steps in units]
-        large = self.large_results()
+        large = self.large_results() - shared
         for (stretch, _), steps in zip(self.units, units, strict=True):
             stretch.unit = Unit(steps)
             for root in sorted(large & used(steps, self.cells)) if large else ():
                 large.remove(root)
                 self.cells.leave_arena(root)
                 self.objects.append(root)
-                stretch.fresh.append((root, self.cells.views(root)))
+                stretch.let_be_fresh(root, self.cells.views(root))
         return places(units, self.cells)
 
     def large_results(self) -> set[int]:
@@ -155,7 +160,8 @@ class _Compilation:
         return {
             cell
             for cell in self.leaves
-            if self.cells.size(cell) >= _LARGE
+            if self.cells.root(cell) == cell
+            and self.cells.size(cell) >= _LARGE
             and not self.cells.is_given(cell)
             and is_by_rows(self.cells.forms[cell])
         }

@@ -189,9 +189,11 @@ def derivative_of(function: Callable[..., Any], of: str, chosen: tuple[int, ...]
     """The pullback, or the pushforward, of a function for these of the leaves of its arguments.
 
     It is given args, kwargs, and the cotangents of the arrays in the result, or the tangents of the chosen
-    leaves; it returns those of the chosen leaves, or of the arrays.
+    leaves; it returns those of the chosen leaves, or of the arrays.  ``"values and pullback"`` returns these
+    arrays as well.
     """
-    return functools.partial({"pullback": _pulled, "pushforward": _pushed}[of], function, chosen)
+    found = {"pullback": _pulled, "values and pullback": _values_and_pulled, "pushforward": _pushed}
+    return functools.partial(found[of], function, chosen)
 
 
 def _pulled(
@@ -199,6 +201,14 @@ def _pulled(
 ) -> tuple[Any, ...]:
     of_chosen, xs = _of_chosen(function, chosen, args, kwargs)
     return Linearization(of_chosen, tuple(xs)).pull(y_bars)
+
+
+def _values_and_pulled(
+    function: Callable[..., Any], chosen: tuple[int, ...], args: Any, kwargs: Any, y_bars: list[Any]
+) -> tuple[list[Any], tuple[Any, ...]]:
+    of_chosen, xs = _of_chosen(function, chosen, args, kwargs)
+    linearization = Linearization(of_chosen, tuple(xs))
+    return linearization.value, linearization.pull(y_bars)
 
 
 def _pushed(

@@ -56,10 +56,11 @@ class Unit:
 
 class Stretch:
     unit: Unit
-    fresh: list[tuple[int, list[tuple[int, int]]]]
+    fresh: list[tuple[int, Any]]
     fork: Any
     outcomes: list[tuple[Any, Stretch, Any]]
     confirmed: bool
+    leaves: list[Any]
     def __init__(
         self,
         fork: Any,
@@ -68,6 +69,10 @@ class Stretch:
         objects: list[int],
         confirmed: bool,
     ) -> None: ...
+    def let_be_fresh(self, cell: int, views: list[tuple[int, int]]) -> None: ...
+
+class Tape:
+    def replace(self, arrays: list[Any]) -> None: ...
 
 class Machine:
     layout: Layout
@@ -76,6 +81,8 @@ class Machine:
         self, layout: Layout, arguments: list[tuple[int, int, list[tuple[int, int]]]], start: Stretch
     ) -> None: ...
     def __call__(self, arrays: list[Any]) -> Any: ...
+    def begun(self, arrays: list[Any]) -> tuple[Any, Tape | None]: ...
+    def gone_on(self, tape: Tape, arrays: list[Any]) -> Any: ...
     def run_many(
         self,
         arrays: list[Any],

@@ -88,7 +88,8 @@ cdef enum:
     FAILED = -1
     DONE = -2
     AXES = 64
-    LARGE = 1 << 20  # bytes of an arena of which no more than one is kept
+    LARGE = 1 << 20  # bytes of an arena of which no more than one is kept,
+    IDLE = 1 << 24   # and of all arenas of a program that are
 
 
 cdef object array_at(char *data, object form):
@@ -135,6 +136,34 @@ def form_of(x):
     return Form(type(x), x.dtype if isinstance(x, np.generic) else None, (), None, False)
 
 
+@cython.final
+cdef class Lying:
+    """The cells that lie in the memory of another one, and how many bytes behind its beginning."""
+
+    cdef Py_ssize_t count
+    cdef Py_ssize_t *cells
+    cdef Py_ssize_t *offsets
+
+    def __cinit__(self, views):
+        cdef Py_ssize_t k
+        self.count = len(views)
+        self.cells = <Py_ssize_t *>PyMem_Calloc(2 * self.count + 1, sizeof(Py_ssize_t))
+        if self.cells == NULL:
+            raise MemoryError()
+        self.offsets = self.cells + self.count
+        for k, (cell, offset) in enumerate(views):
+            self.cells[k], self.offsets[k] = cell, offset
+
+    def __dealloc__(self):
+        PyMem_Free(self.cells)
+
+    cdef void follow(self, char **cells, char *address) noexcept nogil:
+        """Let them have the addresses that follow from that of the other one."""
+        cdef Py_ssize_t k
+        for k in range(self.count):
+            cells[self.cells[k]] = address + self.offsets[k]
+
+
 cdef class Layout:
     """The cells of a program.
 
@@ -164,12 +193,19 @@ cdef class Layout:
         self.places = places
         self.constants = constants
         self.arena = arena
-        self.made = made
+        self.made = {cell: Lying(views) for cell, views in made.items()}
         self.makers = {view: cell for cell, views in made.items() for view, _ in views}
         self.idle = []
 
     cdef Memory memory(self):
         return self.idle.pop() if self.idle else Memory(self)
+
+    cdef int keep(self, Memory memory) except -1:
+        """Let another run work on memory that nobody needs any more."""
+        cdef Py_ssize_t size = self.arena + 8 * len(self.forms)
+        if not self.idle or (self.arena < LARGE and len(self.idle) * size < IDLE):
+            self.idle.append(memory)
+        return 0
 
 
 @cython.final
@@ -223,7 +259,7 @@ cdef class Memory:
             return cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
         return x
 
-    cdef int renew(self, Py_ssize_t cell, list views) except -1:
+    cdef int renew(self, Py_ssize_t cell, Lying views) except -1:
         """Let a cell, and those that lie in it, have an array of their own."""
         cdef cnp.npy_intp dims[AXES]
         cdef object form = self.layout.forms[cell]
@@ -232,8 +268,7 @@ cdef class Memory:
             dims[k] = form[2][k]
         self.objects[cell] = empty(axes, dims, (<cnp.dtype>form[1]).type_num)
         self.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>self.objects[cell])
-        for view, offset in views:
-            self.cells[<Py_ssize_t>view] = self.cells[cell] + <Py_ssize_t>offset
+        views.follow(self.cells, self.cells[cell])
         return 0
 
     cdef int before_python(self) except -1:
@@ -259,8 +294,7 @@ cdef class Memory:
                 return False
             self.objects[cell] = x
             self.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
-            for view, offset in self.layout.made.get(cell, ()):
-                self.cells[<Py_ssize_t>view] = self.cells[cell] + <Py_ssize_t>offset
+            (<Lying>self.layout.made[cell]).follow(self.cells, self.cells[cell])
         elif form[1] is not None:
             if self.layout.places[cell] is None or x.dtype != form[1]:
                 return False
@@ -509,21 +543,51 @@ cdef class Machine:
 
     cdef readonly Layout layout
     cdef list arguments
+    cdef Py_ssize_t count    # of the arguments,
+    cdef Py_ssize_t *places  # where each one is,
+    cdef Py_ssize_t *cells   # its cell,
+    cdef list lying          # and what lies in it
     cdef readonly object start
 
-    def __init__(self, Layout layout, list arguments, start):
+    def __cinit__(self, Layout layout, list arguments, start):
+        cdef Py_ssize_t k
         self.layout = layout
         self.arguments = arguments
+        self.count = len(arguments)
+        self.places = <Py_ssize_t *>PyMem_Calloc(2 * self.count + 1, sizeof(Py_ssize_t))
+        if self.places == NULL:
+            raise MemoryError()
+        self.cells = self.places + self.count
+        self.lying = []
+        for k, (place, cell, views) in enumerate(arguments):
+            self.places[k], self.cells[k] = place, cell
+            self.lying.append(Lying(views))
         self.start = start
+
+    def __dealloc__(self):
+        PyMem_Free(self.places)
 
     cdef Memory memory_of(self, list arrays):
         """Memory with the arguments in their cells."""
         cdef Memory memory = self.layout.memory()
-        for place, cell, views in self.arguments:
-            self.give(memory, arrays[<Py_ssize_t>place], cell, views)
+        self.fill(memory, arrays)
+        return memory
+
+    cdef int fill(self, Memory memory, list arrays) except -1:
+        """Let the cells of the arguments hold these, and those that lie in them be there."""
+        cdef Py_ssize_t i, cell
+        for i in range(self.count):
+            x = arrays[self.places[i]]
+            cell = self.cells[i]
+            if cnp.PyArray_CheckExact(x):
+                memory.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
+                memory.objects[cell] = x
+                (<Lying>self.lying[i]).follow(memory.cells, memory.cells[cell])
+            else:
+                PyArray_ScalarAsCtype(x, memory.cells[cell])
         memory.flags = 0
         feclearexcept(FE_NOTED)
-        return memory
+        return 0
 
     def __call__(self, list arrays):
         """The result, MISSED or WARNED."""
@@ -537,23 +601,12 @@ cdef class Machine:
         self.release(memory, stretch)
         return result
 
-    cdef int give(self, Memory memory, object x, Py_ssize_t cell, list views) except -1:
-        """Let a cell hold an argument, and others what lies in it."""
-        if cnp.PyArray_CheckExact(x):
-            memory.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
-            memory.objects[cell] = x
-            for view, offset in views:
-                memory.cells[<Py_ssize_t>view] = memory.cells[cell] + <Py_ssize_t>offset
-        else:
-            PyArray_ScalarAsCtype(x, memory.cells[cell])
-        return 0
-
     cdef Stretch run(self, Memory memory):
         """Carry the steps out; the stretch with the result, None where no two runs have gone that way."""
         cdef Stretch stretch = self.start
         while True:
             for result, lying in stretch.fresh:
-                memory.renew(result, lying)
+                memory.renew(result, <Lying>lying)
             if stretch.unit.run(memory) == FAILED:
                 return None
             memory.before_python()
@@ -568,11 +621,52 @@ cdef class Machine:
         """Let go of what a run has worked on, which another one may do on it, too."""
         for cell in stretch.objects:
             memory.objects[<Py_ssize_t>cell] = None
-        for _, cell, _ in self.arguments:
-            memory.objects[<Py_ssize_t>cell] = None
-        if not self.layout.idle or self.layout.arena < LARGE:
-            self.layout.idle.append(memory)
+        self.let_go(memory)
+        self.layout.keep(memory)
         return 0
+
+    cdef int let_go(self, Memory memory) except -1:
+        """Let go of the arguments."""
+        cdef Py_ssize_t i
+        for i in range(self.count):
+            memory.objects[self.cells[i]] = None
+        return 0
+
+    def begun(self, list arrays):
+        """The result, MISSED or WARNED, and the memory that the run has left behind, for another machine of
+        the same layout to go on with; None where it has left none."""
+        cdef Memory memory = self.memory_of(arrays)
+        cdef Stretch stretch = self.run(memory)
+        cdef Tape tape
+        if stretch is None:
+            return MISSED, None
+        if memory.flags and memory.flags & told_flags():
+            return WARNED, None
+        tape = Tape.__new__(Tape)
+        tape.first, tape.memory = self, memory
+        return stretch.results(memory), tape
+
+    def gone_on(self, Tape tape, list arrays):
+        """The result, MISSED or WARNED, from what another machine has left behind and more arguments."""
+        cdef Memory memory = tape.memory
+        cdef Stretch stretch
+        if tape.busy:
+            return MISSED
+        tape.busy = True
+        try:
+            self.fill(memory, arrays)
+            stretch = self.run(memory)
+            if stretch is None:
+                return MISSED
+            if memory.flags and memory.flags & told_flags():
+                return WARNED
+            result = stretch.results(memory)
+            for cell, _ in stretch.fresh:
+                memory.objects[<Py_ssize_t>cell] = None
+            self.let_go(memory)
+            return result
+        finally:
+            tape.busy = False
 
     def run_many(self, list arrays, list are_many, list outs, Py_ssize_t start, Py_ssize_t stop,
                  has_structure):
@@ -649,7 +743,7 @@ cdef class Machine:
         cdef long long start
         while True:
             for result, lying in stretch.fresh:
-                memory.renew(result, lying)
+                memory.renew(result, <Lying>lying)
             times = stretch.unit.timed(memory)
             if times is None:
                 return None
@@ -662,6 +756,23 @@ cdef class Machine:
             feclearexcept(FE_NOTED)
             if stretch is None or not stretch.confirmed:
                 return None
+
+
+@cython.final
+@cython.no_gc
+cdef class Tape:
+    """Memory in which the first half of a program has left what the second one needs."""
+
+    cdef Memory memory
+    cdef Machine first
+    cdef bint busy    # somewhere else
+
+    def __dealloc__(self):
+        self.first.release(self.memory, self.first.start)
+
+    def replace(self, list arrays):
+        """Let arguments of the first half be others with the same contents."""
+        self.first.fill(self.memory, arrays)
 
 
 cdef bint runs_without_python(Unit unit, Memory memory, int told) noexcept nogil:
@@ -814,20 +925,21 @@ cdef class Stretch:
     Attributes
     ----------
     unit : Unit
-    fresh : list of (cell, views)
-        Results that have memory of their own from here on; ``views`` are (cell, offset) that lie in it.
+    fresh : list of (cell, Lying)
+        Results that have memory of their own from here on, and what lies in it.
     """
 
     cdef public Unit unit
     cdef public list fresh
     cdef readonly object fork
     cdef public list outcomes
-    cdef list leaves
+    cdef readonly list leaves
     cdef object unflatten
     cdef list objects
     cdef readonly bint confirmed
     cdef list given    # how the leaves are found; None before the first run
     cdef object nest   # of the result, as `nest_of` has it
+    cdef int flat      # 1: it is a list, 2: a tuple, of all leaves in their order
 
     def __init__(self, fork, leaves, unflatten, objects, bint confirmed):
         self.confirmed = confirmed
@@ -837,6 +949,10 @@ cdef class Stretch:
         self.leaves = leaves
         self.unflatten = unflatten
         self.objects = objects
+
+    def let_be_fresh(self, int cell, list views):
+        """Let a result have memory of its own."""
+        self.fresh.append((cell, Lying(views)))
 
     cdef Stretch following(self, Memory memory):
         """How it goes on for what is in memory; None where that is not known."""
@@ -862,6 +978,8 @@ cdef class Stretch:
         if self.given is None:
             self.given = [given_by(self.leaves, i, memory.layout) for i in range(len(self.leaves))]
             self.nest = nest_of(self.unflatten, len(self.leaves))
+            if isinstance(self.nest, (list, tuple)) and list(self.nest) == list(range(len(self.leaves))):
+                self.flat = 1 if type(self.nest) is list else 2
         for leaf in self.given:
             if type(leaf) is Contents:
                 values.append((<Contents>leaf).copied(memory))
@@ -871,6 +989,8 @@ cdef class Stretch:
                 values.append(memory.own(leaf))
             else:
                 values.append(leaf.copy(order="K") if cnp.PyArray_CheckExact(leaf) else leaf)
+        if self.flat:
+            return values if self.flat == 1 else tuple(values)
         return self.unflatten(values) if self.nest is None else in_nest(self.nest, values)
 
 
@@ -882,7 +1002,7 @@ class Again(int):
 
 @cython.final
 cdef class Contents:
-    """A result without gaps that lies in the arena."""
+    """A result without gaps whose address is known."""
 
     cdef Py_ssize_t cell
     cdef Py_ssize_t size
@@ -911,7 +1031,7 @@ cdef object given_by(list leaves, Py_ssize_t i, Layout layout):
         if type(leaves[k]) is Cell and leaves[k] == leaf:
             return Again(k)
     form = layout.forms[leaf]
-    if layout.places[leaf] is None or form[3] is None:
+    if form[3] is None or (layout.places[leaf] is None and leaf not in layout.makers):
         return leaf
     like = np.empty(form[2], form[1])
     by_columns = like.strides != form[3]

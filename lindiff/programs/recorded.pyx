@@ -760,6 +760,13 @@ cdef int note_writes(Recording recording, object function, tuple args, dict kwar
     return 0
 
 
+def may_write(function, tuple args, dict kwargs):
+    """Whether a function may write into what it is given."""
+    if "out" in kwargs or (type(function) is UFUNC and len(args) > function.nin):
+        return True
+    return getattr(function, "__name__", "") == "at" or not is_hashable(function) or function in WRITERS
+
+
 cdef int note_write(Recording recording, object x) except -1:
     if type(x) is Recorded and (<Recorded>x).recording is recording:
         recording.note_write((<Recorded>x).slot)

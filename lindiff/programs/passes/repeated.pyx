@@ -28,7 +28,7 @@ def without_repeats(list steps, Cells cells):
             done = known.get(key)
             if done is not None and (operation.quiet or not done.quiet) \
                     and is_the_same(done.at[done.count - 1], cell, cells, writes):
-                cells.move(cell, done.at[done.count - 1])
+                cells.lie_in(cell, done.at[done.count - 1])
                 continue
             known[key] = operation
         uses.of(step, cells)
