@@ -16,6 +16,8 @@ from libc.string cimport memcpy
 from lindiff.programs.cells cimport Cells
 from lindiff.programs.recording cimport ARGS, FUNCTION, KWARGS, OWNER, RESULT
 
+from types import FunctionType
+
 import numpy as np
 
 from lindiff.programs.machine import Form
@@ -30,7 +32,7 @@ cdef enum:
 
 cdef type UFUNC = np.ufunc
 cdef type FLOAT64 = np.float64
-cdef tuple PLAIN = (np.ufunc, type(prepare))  # functions that belong to no object
+cdef type PYTHON = FunctionType
 cdef object MISSING = object()
 
 cdef enum Tag:
@@ -69,7 +71,8 @@ cdef class Description:
 
     cdef int function(self, object function) except -1:
         """Methods of ufuncs are made anew each time."""
-        owner = None if type(function) in PLAIN else getattr(function, "__self__", None)
+        cdef type kind = type(function)
+        owner = None if kind is UFUNC or kind is PYTHON else getattr(function, "__self__", None)
         if type(owner) is UFUNC:
             self.add_object(owner)
             self.add(hash(function.__name__))

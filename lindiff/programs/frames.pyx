@@ -44,7 +44,7 @@ cdef str line_of_user():
     Py_XINCREF(<PyObject *>frame)
     while frame != NULL:
         if not is_ours(frame):
-            text = text_of(<object>frame)
+            text = text_of(frame)
             Py_XDECREF(<PyObject *>frame)
             return text
         back = PyFrame_GetBack(frame)
@@ -66,17 +66,19 @@ cdef bint is_ours(PyFrameObject *frame) except -1:
     return are_ours[place]
 
 
-cdef str text_of(object frame):
+cdef str text_of(PyFrameObject *frame):
     """Where a frame is; mostly it is where it was last."""
     global last_code, last_place, last_text
-    cdef Py_ssize_t place = frame.f_lasti
-    code = frame.f_code
+    cdef Py_ssize_t place = (<object>frame).f_lasti
+    cdef PyObject *held = PyFrame_GetCode(frame)
+    code = <object>held
+    Py_XDECREF(held)
     if code is last_code and place == last_place:
         return last_text
     known = texts.get((id(code), place))
     if known is None:
         if len(texts) >= TEXTS:
             texts.clear()
-        known = texts[id(code), place] = (code, f"{code.co_filename}:{frame.f_lineno}")
+        known = texts[id(code), place] = (code, f"{code.co_filename}:{(<object>frame).f_lineno}")
     last_code, last_place, last_text = code, place, (<tuple>known)[1]
     return last_text

@@ -6,6 +6,8 @@ Trees are tuples, lists, dicts, slices and named tuples, nested; all else are le
 cimport cython
 cimport numpy as cnp
 
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.string cimport memcmp
 
 import numpy as np
@@ -41,9 +43,15 @@ cdef class Called(Leaf):
 
 cdef object replaced_by(object tree, Leaf leaf):
     """A tree with what ``leaf`` makes of its leaves."""
+    cdef Py_ssize_t k
     kind = type(tree)
     if kind is tuple:
-        return tuple([replaced_by(part, leaf) for part in <tuple>tree])
+        made = PyTuple_New(len(<tuple>tree))
+        for k in range(len(<tuple>tree)):
+            part = replaced_by((<tuple>tree)[k], leaf)
+            Py_INCREF(part)  # which the new tuple takes
+            PyTuple_SET_ITEM(made, k, part)
+        return made
     if kind is list:
         return [replaced_by(part, leaf) for part in <list>tree]
     if kind is slice:

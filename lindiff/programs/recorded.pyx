@@ -9,6 +9,7 @@ from lindiff.programs.operands cimport Leaf, have_same_bytes, leaves_of, replace
 from lindiff.programs.recording cimport Recording
 
 import operator
+from types import FunctionType
 
 import numpy as np
 
@@ -53,6 +54,7 @@ cdef object getitem = operator.getitem
 cdef object setitem = operator.setitem
 cdef object power = operator.pow
 cdef type UFUNC = np.ufunc
+cdef type PYTHON = FunctionType
 cdef dict NOTHING = {}
 
 
@@ -85,6 +87,8 @@ cdef class Recorded:
 
     @property
     def dtype(self):
+        if cnp.PyArray_Check(self.array):
+            return self.array.dtype
         return self.array.dtype if hasattr(self.array, "dtype") else np.dtype(type(self.array))
 
     @property
@@ -614,7 +618,7 @@ cdef class Operands(Leaf):
         if kind is int or x is None or kind is float or kind is bool or is_generic(x):
             return x
         if cnp.PyArray_Check(x):
-            if x.dtype.hasobject or not cnp.PyArray_CheckExact(x):
+            if not cnp.PyArray_CheckExact(x) or has_objects(<cnp.ndarray>x):
                 raise Unrecordable(f"an array of objects or of a class of its own, {type(x).__name__}")
             copy = self.recording.constant(x)
             if self.constants is None:
@@ -698,7 +702,7 @@ cdef class Results(Leaf):
                 self.leaving = []
             self.leaving.append(left)
             return left
-        if cnp.PyArray_CheckExact(x) and x.dtype.hasobject:
+        if cnp.PyArray_CheckExact(x) and has_objects(<cnp.ndarray>x):
             raise Unrecordable("a result that is an array of objects")
         if cnp.PyArray_CheckExact(x):  # NumPy has one object for each truth value
             for given in self.operands.given:
@@ -754,7 +758,7 @@ cdef int note_writes(Recording recording, object function, tuple args, dict kwar
     if type(function) is UFUNC:
         for x in args[function.nin:]:
             note_write(recording, x)
-    elif getattr(function, "__name__", "") == "at" or (is_hashable(function) and function in WRITERS):
+    elif function in WRITERS if is_hashable(function) else function.__name__ == "at":
         for x in args[:1]:
             note_write(recording, x)
     return 0
@@ -775,9 +779,15 @@ cdef int note_write(Recording recording, object x) except -1:
     return 0
 
 
+cdef bint has_objects(cnp.ndarray x) except -1:
+    """Whether an array holds objects: no array of numbers does."""
+    return cnp.PyArray_TYPE(x) >= cnp.NPY_OBJECT and x.dtype.hasobject
+
+
 cpdef bint is_hashable(object function):
     """Whether a function may be a key: methods of ufuncs are made anew each time."""
-    return type(getattr(function, "__self__", None)) is not UFUNC
+    cdef type kind = type(function)
+    return kind is UFUNC or kind is PYTHON or type(getattr(function, "__self__", None)) is not UFUNC
 
 
 def itself(x):

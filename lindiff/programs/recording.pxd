@@ -51,6 +51,7 @@ cdef class Recording:
     cdef int add_leaving(self, object function, object slot, object value, str line) except -1
     cdef Py_ssize_t owner_of(self, Py_ssize_t slot) except -1
     cdef object new_slot(self, object array, str line, given, bint fixed=*)
+    cdef int add_root(self, object place) except -1
     cdef int make_room(self, Py_ssize_t at) except -1
     cpdef give_up(self, str reason)
 

@@ -11,7 +11,9 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_XDECREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.tuple cimport PyTuple_SET_ITEM
+from cpython.type cimport PyType_GenericAlloc
 
 from lindiff.programs.operands cimport have_same_bytes, leaves_of, same
 
@@ -79,16 +81,38 @@ class Leaving(NamedTuple):
     line: str
 
 
-cdef object let_be(object x):
-    """A tuple; where nothing in it leads anywhere, Python's search for cycles need not look at it."""
-    for part in <tuple>x:
-        if PyObject_GC_IsTracked(part):
-            return x
+cdef bint leads_nowhere(object x):
+    """Whether a nested tuple holds nothing but leaves; Python's search for cycles need not see it."""
+    cdef type kind = type(x)
+    if not PyObject_GC_IsTracked(x):
+        return True
+    if isinstance(x, tuple) or kind is list:
+        for part in x:
+            if not leads_nowhere(part):
+                return False
+    elif kind is slice:  # which stays where it is: Python does not ask then
+        return leads_nowhere(x.start) and leads_nowhere(x.stop) and leads_nowhere(x.step)
+    elif kind is dict:
+        for part in (<dict>x).values():
+            if not leads_nowhere(part):
+                return False
+    else:
+        return False
     PyObject_GC_UnTrack(<PyObject *>x)
-    return x
+    return True
 
 
-cdef object tuple_as = tuple.__new__  # a named tuple without Python's code for it
+cdef object row(object kind, tuple parts):
+    """A named tuple, without Python's code for it."""
+    cdef Py_ssize_t k
+    made = PyType_GenericAlloc(kind, len(parts))
+    for k in range(len(parts)):
+        part = parts[k]
+        Py_INCREF(part)  # which the new tuple takes
+        PyTuple_SET_ITEM(made, k, part)
+    return made
+
+
 cdef dict WARNINGS = vars(warnings)
 
 
@@ -170,16 +194,18 @@ cdef class Recording:
         if len(self.steps) >= MOST:
             self.give_up(f"more than {MOST} operations")
             return 0
-        self.steps.append(let_be(step))
+        self.steps.append(step)
         return 0
 
     cdef int add_instruction(self, object function, tuple args, dict kwargs, object result, object raised,
                              str line, bint quiet) except -1:
-        let_be(args)
-        return self.add(tuple_as(Instruction, (function, args, kwargs, result, raised, line, quiet)))
+        cdef object step = row(Instruction, (function, args, kwargs, result, raised, line, quiet))
+        if leads_nowhere(args) and leads_nowhere(kwargs) and leads_nowhere(result) and raised is None:
+            PyObject_GC_UnTrack(<PyObject *>step)  # functions of arrays do not lead to programs
+        return self.add(step)
 
     cdef int add_leaving(self, object function, object slot, object value, str line) except -1:
-        return self.add(tuple_as(Leaving, (function, slot, value, line)))
+        return self.add(row(Leaving, (function, slot, value, line)))
 
     cdef object new_slot(self, object array, str line, given, bint fixed=True):
         """A slot for an array, which may be a view of one of those in the slots ``given``; ``fixed``: at a
@@ -202,14 +228,19 @@ cdef class Recording:
                         place = <tuple>self.roots[<Py_ssize_t>other]
                         if fixed:
                             behind = <Py_ssize_t>(span.first - of.first)
-                            self.roots.append(let_be((place[0], behind, place[OWNER])))
+                            self.add_root((place[0], behind, place[OWNER]))
                         else:
                             self.spans[at] = span
-                            self.roots.append(let_be((slot, 0, place[OWNER])))
+                            self.add_root((slot, 0, place[OWNER]))
                         return slot
             self.spans[at] = span
-        self.roots.append(let_be((slot, 0, slot)))
+        self.add_root((slot, 0, slot))
         return slot
+
+    cdef int add_root(self, object place) except -1:
+        PyObject_GC_UnTrack(<PyObject *>place)  # it leads nowhere
+        self.roots.append(place)
+        return 0
 
     cdef Py_ssize_t owner_of(self, Py_ssize_t slot) except -1:
         """The slot of the array in whose memory another one lies."""
