@@ -101,7 +101,10 @@ def _without_waiting(
     members = group.members
     while len(ahead) > len(put_off):
         between = group.between(users)
-        first = {root: id(member) for member in reversed(members) for root in touched(member, cells).all}
+        first: dict[int, int] = {}
+        for member, touches in zip(members, group.each, strict=True):
+            for root in touches.all:
+                first.setdefault(root, id(member))
         behind = Touched()
         leaving = set()
         for step in ahead:
@@ -129,6 +132,7 @@ class _Group:
     def __init__(self, cells: Cells) -> None:
         self.cells = cells
         self.members: list[Operation] = []
+        self.each: list[Touched] = []  # what a member touches
         self.touches = Touched()
         self.windows: dict[int, set[Window]] = {}
         self.known: set[int] = set()
@@ -136,8 +140,8 @@ class _Group:
     def join(self, operation: Operation) -> bool:
         """Take an operation in; False where that cannot be."""
         n = operation.prepared.n
-        known = self.known.union(operation.cells)
-        if len(known) > _CELLS or (self.members and n != self.members[0].prepared.n):
+        new = {cell for cell in operation.cells if cell not in self.known}
+        if len(self.known) + len(new) > _CELLS or (self.members and n != self.members[0].prepared.n):
             return False
         if any(self.cells.is_owned(cell) for cell in operation.cells):
             return False  # nobody knows where
@@ -145,11 +149,13 @@ class _Group:
         windows = {root: set(self.windows.get(root, ())) for root in touches.all}
         for root, window in self._windows(operation):
             windows[root].add(window)
-        written = touches.writes | self.touches.writes
-        if not all(_lie_apart(windows[root], n) for root in touches.all & written):
-            return False
-        self.known = known
+        for root, found in windows.items():
+            written = root in touches.writes or root in self.touches.writes
+            if written and not _lie_apart(found, n):
+                return False
+        self.known |= new
         self.members.append(operation)
+        self.each.append(touches)
         self.touches.add(touches)
         self.windows.update(windows)
         return True
@@ -165,7 +171,7 @@ class _Group:
     def joined(self, users: Counter[int], block: int) -> Operation:
         """One operation that does all; ``users`` are the steps that use a root."""
         between = self.between(users)
-        places, size = _places(self.members, self.cells, between, block)
+        places, size = self._places(between, block)
         operands: dict[int, int] = {}
         if size:
             operands[self.cells.room(size)] = 0
@@ -185,13 +191,48 @@ class _Group:
         of = tuple(dict.fromkeys(numbers))
         return Operation(prepared.group(n, block, members), list(operands), quiet, of)
 
+    def _places(self, between: set[int], block: int) -> tuple[list[dict[int, int]], int]:
+        """Where each member finds a block of each of these roots, and how many bytes all of them take.
+
+        A block goes to the next root once it is used for the last time, to a result at once where it may be
+        written over an operand.
+        """
+        steps: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for k, member in enumerate(self.members):
+            for root, (_, step) in self._windows(member):
+                if root in between:
+                    steps[root], last[root] = step, k
+        free: dict[int, list[int]] = defaultdict(list)
+        taken: dict[int, int] = {}
+        places: list[dict[int, int]] = []
+        end = 0
+        for k, (member, touches) in enumerate(zip(self.members, self.each, strict=True)):
+            roots = sorted(touches.all & between)
+            before = [x for x in roots if last[x] == k and x in taken] if member.prepared.exact else []
+            for root in before:
+                free[steps[root]].append(taken[root])
+            for root in roots:
+                if root in taken:
+                    continue
+                step = steps[root]
+                if free[step]:
+                    taken[root] = free[step].pop()
+                    continue
+                taken[root] = end
+                end += -(-block * step // _LINE) * _LINE + _LINE
+            places.append({root: taken[root] for root in roots})
+            for root in roots:
+                if last[root] == k and root not in before:
+                    free[steps[root]].append(taken[root])
+        return places, end
+
     def between(self, users: Counter[int]) -> set[int]:
         """The roots that nobody else uses, and of which all is written before any of it is read."""
         own: Counter[int] = Counter()
         read_first: set[int] = set()
-        for member in self.members:
-            touches = touched(member, self.cells)
-            read_first |= touches.reads - own.keys()
+        for touches in self.each:
+            read_first.update(root for root in touches.reads if root not in own)
             own.update(touches.all)
         n = self.members[0].prepared.n
         return {
@@ -220,41 +261,3 @@ def _lie_apart(windows: set[Window], n: int) -> bool:
         for offset, step in windows
     )
     return all(first[1] <= second[0] for first, second in pairwise(spans))
-
-
-def _places(
-    members: list[Operation], cells: Cells, between: set[int], block: int
-) -> tuple[list[dict[int, int]], int]:
-    """Where each member finds a block of each of these roots, and how many bytes all of them take.
-
-    A block goes to the next root once it is used for the last time, to a result at once where it may be
-    written over an operand.
-    """
-    steps: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for k, member in enumerate(members):
-        for i, cell in enumerate(member.cells):
-            root = cells.root(cell)
-            if root in between:
-                steps[root], last[root] = member.prepared.step(i), k
-    free: dict[int, list[int]] = defaultdict(list)
-    taken: dict[int, int] = {}
-    places: list[dict[int, int]] = []
-    end = 0
-    for k, member in enumerate(members):
-        touches = touched(member, cells)
-        dead = {root for root in touches.all & between if last[root] == k}
-        before = dead & taken.keys() if member.prepared.exact else set()
-        for root in sorted(before):
-            free[steps[root]].append(taken[root])
-        for root in sorted(touches.all & between - taken.keys()):
-            step = steps[root]
-            if free[step]:
-                taken[root] = free[step].pop()
-                continue
-            taken[root] = end
-            end += -(-block * step // _LINE) * _LINE + _LINE
-        places.append({root: taken[root] for root in touches.all & between})
-        for root in sorted(dead - before):
-            free[steps[root]].append(taken[root])
-    return places, end
