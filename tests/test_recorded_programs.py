@@ -6,6 +6,7 @@ import functools
 import gc
 import logging
 import pickle
+import sys
 import threading
 import types
 import warnings
@@ -981,6 +982,35 @@ def test_nothing_grows():
         fast(X), fast(-X)
     gc.collect()
     assert len(gc.get_objects()) <= before + 5
+
+
+def test_operations_are_nothing_for_the_search_for_cycles_and_are_freed():
+    def looping(steps):
+        def f(x):
+            for _ in range(steps):
+                x = np.swapaxes(np.reshape(x, (2, 2)) * np.eye(2), 0, axis2=1)
+                x = np.reshape(np.sum(x[None], axis=(0,)) + x[0, 1], -1)
+            return x
+
+        return program(f)
+
+    def left_by(steps, count):
+        fast = looping(steps)
+        gc.collect()
+        before = count()
+        fast(X)
+        gc.collect()
+        return count() - before
+
+    few, many = (left_by(steps, lambda: len(gc.get_objects())) for steps in (5, 105))
+    assert many - few < 50
+
+    left_by(200, sys.getallocatedblocks)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    assert left_by(200, sys.getallocatedblocks) > 5000
+    gc.collect()
+    assert sys.getallocatedblocks() < before + 1000
 
 
 def test_it_is_seen_as_a_function():

@@ -82,7 +82,10 @@ class Leaving(NamedTuple):
 
 
 cdef bint leads_nowhere(object x):
-    """Whether a nested tuple holds nothing but leaves; Python's search for cycles need not see it."""
+    """Whether a nested tuple holds nothing but leaves: Python's search for cycles need not see it.
+
+    It leaves out tuples and dicts, as it does by itself where these hold nothing that it sees.
+    """
     cdef type kind = type(x)
     if not PyObject_GC_IsTracked(x):
         return True
@@ -90,7 +93,7 @@ cdef bint leads_nowhere(object x):
         for part in x:
             if not leads_nowhere(part):
                 return False
-    elif kind is slice:  # which stays where it is: Python does not ask then
+    elif kind is slice:
         return leads_nowhere(x.start) and leads_nowhere(x.stop) and leads_nowhere(x.step)
     elif kind is dict:
         for part in (<dict>x).values():
@@ -98,7 +101,8 @@ cdef bint leads_nowhere(object x):
                 return False
     else:
         return False
-    PyObject_GC_UnTrack(<PyObject *>x)
+    if kind is not list:
+        PyObject_GC_UnTrack(<PyObject *>x)
     return True
 
 
