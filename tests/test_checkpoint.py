@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import gc
 import tracemalloc
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -373,6 +374,69 @@ def test_the_same_run_does_not_raise():
     for transform in (ld.grad, ld.hessian):
         same(transform(pieces)(X), transform(plain)(X))
         same(transform(ld.checkpoint(plain))(X), transform(plain)(X))
+
+
+def slope(x):
+    return ld.grad(lambda z: np.sum(np.sin(z) ** 2))(x)
+
+
+def each_slope(x):
+    return ld.vmap(ld.grad(lambda z: np.sin(z) ** 2))(x)
+
+
+def own_checkpoint(x):
+    return ld.checkpoint(lambda z: np.sin(z) * x)(x)
+
+
+def every_way(x):
+    """One that hardly ever goes the same way: a program gives up."""
+    turns = int(ld.value(np.abs(x[0] * 1e6))) % 97
+    return np.sin(x) + 0.001 * turns
+
+
+@pytest.mark.parametrize("step", [slope, each_slope, own_checkpoint, every_way])
+@pytest.mark.parametrize("wrap", [ld.program, unchanged])
+def test_what_programs_know_is_no_difference(step, wrap):
+    """In the call they are recorded, in the walk they run without operations, or not any more."""
+
+    def loss(step, part):
+        def of(x):
+            for _ in range(6):
+                x = part(lambda x: step(0.5 * step(x)))(x)
+            return np.sum(x)
+
+        return of
+
+    plain = loss(step, unchanged)
+    one = wrap(step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for scale in (1.0, 1.0, 1.0, 1.3):
+            same(ld.grad(loss(one, ld.checkpoint))(scale * X), ld.grad(plain)(scale * X))
+        same(ld.hessian(loss(one, ld.checkpoint))(X), ld.hessian(plain)(X))
+
+
+def test_a_vmap_that_is_there_already():
+    mapped = ld.vmap(ld.grad(lambda z: np.sin(z) ** 2))
+    for _ in range(4):
+        same(
+            ld.grad(lambda x: np.sum(ld.checkpoint(lambda x: mapped(mapped(x)))(x)))(X),
+            ld.grad(lambda x: np.sum(slope(slope(x))))(X),
+        )
+
+
+def test_a_program_with_other_arguments_in_the_walk_raises():
+    power = ld.program(lambda x, i: np.sum(x**i))
+
+    def late(x):
+        total = 0.0
+        for i in range(1, 4):
+            total = total + ld.checkpoint(lambda x: power(x, i))(x / x)  # noqa: B023
+        return total
+
+    for _ in range(4):
+        with pytest.raises(RuntimeError, match="something else when it ran again"):
+            ld.grad(late)(X)
 
 
 def test_arguments_are_those_of_the_call():

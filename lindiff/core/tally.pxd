@@ -22,3 +22,5 @@ cdef int running
 cdef Tally current()
 cdef Tally begin_tally()
 cdef int end_tally(Tally tally) except -1
+cdef Tally set_aside()
+cdef int take_up(Tally tally) except -1

@@ -61,6 +61,20 @@ cdef int end_tally(Tally tally) except -1:
     return 0
 
 
+cdef Tally set_aside():
+    """That of this thread, to which nothing is added until it is taken up."""
+    global tally_of_this_thread
+    tally = current()
+    tally_of_this_thread = NULL
+    return tally
+
+
+cdef int take_up(Tally tally) except -1:
+    global tally_of_this_thread
+    tally_of_this_thread = <PyObject *>tally  # held by whoever ends it
+    return 0
+
+
 cdef char *place(cnp.ndarray x, Py_ssize_t number) noexcept:
     """Where the element of this number, counted by rows, lies."""
     cdef char *at = cnp.PyArray_BYTES(x)

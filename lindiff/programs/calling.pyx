@@ -8,11 +8,13 @@ cimport numpy as cnp
 
 from lindiff.core.differential cimport Differential, place_of
 from lindiff.core.record cimport Trace
+from lindiff.core.tally cimport Tally, running, set_aside, take_up
 from lindiff.core.variable cimport (
-    Variable, as_scalar_or_array, is_generic, is_inexact, kept, record, record_outputs, watch_over,
+    Variable, as_scalar_or_array, is_generic, is_inexact, kept, record, record_outputs, value_of, watch_over,
 )
 from lindiff.programs.matching cimport Arguments, Watch
 
+from lindiff.core import pytree
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
 from lindiff.programs.compiling import compiled
@@ -122,6 +124,10 @@ cdef class Calls:
         self.in_vain = 0
 
     def __call__(self, *args, **kwargs):
+        return as_one_operation(self.carried_out, args, kwargs) if running else self.carried_out(args, kwargs)
+
+    cpdef object carried_out(self, tuple args, dict kwargs):
+        """The result, by the program where there is one."""
         result = self.repeated(args, kwargs)
         return self.called(args, kwargs) if result is MISSED else result
 
@@ -280,6 +286,23 @@ cdef object taped_of(object both, Known known, list y_bars, tuple active, tuple 
     taped.watch = of_both.surroundings.watch
     taped.active, taped.several = active, several
     return taped
+
+
+def as_one_operation(function, *args):
+    """What ``function(*args)`` gives; the tally of this thread counts arguments and results alone.
+
+    What there is between them depends on what the program knows by then: it is recorded in one run, and
+    carried out without operations in the next one.
+    """
+    cdef Tally tally = set_aside()
+    if tally is None:
+        return function(*args)
+    try:
+        result = function(*args)
+    finally:
+        take_up(tally)
+    tally.add([value_of(x) for x in pytree.flatten((args, result))[0]])
+    return result
 
 
 def has_outputs(result):

@@ -18,7 +18,7 @@ from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, inside
-from lindiff.programs.calling import refuse_change
+from lindiff.programs.calling import as_one_operation, refuse_change
 from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct, known_with
 from lindiff.programs.program import Program, constant_key, structure_of
 from lindiff.programs.recorded import Recorded, record
@@ -65,6 +65,9 @@ class Mapped:
             they are.
         leaves : list
         """
+        return as_one_operation(self._called, restore, many, leaves)
+
+    def _called(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
         kinds = {type(inside(x)) for x in leaves}
         if Directions in kinds:
             raise Apart
