@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from test_recorded_programs import calls, count
 
 import lindiff as ld
 from lindiff.core.linearization import Linearization
@@ -374,6 +375,85 @@ def test_the_same_run_does_not_raise():
     for transform in (ld.grad, ld.hessian):
         same(transform(pieces)(X), transform(plain)(X))
         same(transform(ld.checkpoint(plain))(X), transform(plain)(X))
+
+
+ORDERS = {
+    "grad": lambda f: ld.grad(f, (0, 1))(X, W),
+    "hessian": lambda f: ld.hessian(f)(X, W),
+    "jvp": lambda f: ld.jvp(f, (X, W), (W, X)),
+    "hvp": lambda f: ld.hvp(f, (X, W), (W, X)),
+    "third": lambda f: ld.jacobian(ld.hessian(f))(X, W),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_by_a_program(order):
+    """The step runs without Python, in the call as in the walk."""
+    counted = calls(step)
+    piece = ld.checkpoint(counted, program=True)
+
+    def loss(x, w, piece):
+        for _ in range(5):
+            x = piece(x, w, times=3, options={"shift": 0.5})
+        return np.sum(x**2)
+
+    expected = ORDERS[order](lambda x, w: loss(x, w, step))
+    runs = []
+    for _ in range(4):
+        same(ORDERS[order](lambda x, w: loss(x, w, piece)), expected)
+        runs.append(count(counted))
+    assert runs[-1] == runs[1] < 40
+
+
+def test_memory_of_a_loop_of_programs():
+    x, piece = np.linspace(0.0, 1.0, 8_000), ld.checkpoint(chain, program=True)
+
+    def in_programs(x, steps):
+        for _ in range(steps // 12):
+            x = piece(x, 12)
+        return np.sum(x)
+
+    for _ in range(3):
+        same(ld.grad(lambda x: in_programs(x, 36))(x), ld.grad(lambda x: np.sum(chain(x, 36)))(x))
+    assert peak_arrays(lambda: ld.grad(lambda x: in_programs(x, 144))(x), x.nbytes) < 2 * 12 + 8
+
+
+def test_where_there_is_no_program_it_is_as_without():
+    """A function that closes over Variables, that asks for plain arrays, that goes another way each time."""
+
+    def closing(x, w, wrap):
+        for _ in range(3):
+            x = wrap(lambda x: np.sin(x * w))(x)
+        return np.sum(x)
+
+    def nodes(wrap):
+        return len(Linearization(lambda x: closing(x, W * np.sum(x), wrap), (X,)).record)
+
+    def in_programs(f):
+        return ld.checkpoint(f, program=True)
+
+    same(ld.grad(closing, (0, 1))(X, W, in_programs), ld.grad(closing, (0, 1))(X, W, unchanged))
+    assert nodes(in_programs) == nodes(ld.checkpoint)
+    for f in (lambda x: x * np.asarray(ld.value(x)), every_way):
+        piece = in_programs(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(4):
+                same(
+                    ld.grad(lambda x, f=piece: np.sum(f(f(f(x)))))(X),
+                    ld.grad(lambda x, f=f: np.sum(f(f(f(x)))))(X),
+                )
+
+
+def test_a_program_must_not_write_to_its_arguments():
+    def writing(x):
+        x[0] = 1.0
+        return np.sin(x)
+
+    piece = ld.checkpoint(writing, program=True)
+    for _ in range(3):
+        with pytest.raises(TypeError, match="changes its argument 'x' in place"):
+            ld.grad(lambda x: np.sum(piece(x)))(X)
 
 
 def slope(x):

@@ -84,6 +84,7 @@ MADE = {
     "hessian": ld.hessian(cubes),
     "nested": ld.jacobian(ld.grad(cubes)),
     "checkpoint": ld.checkpoint(cubes),
+    "checkpoint by a program": ld.checkpoint(cubes, program=True),
     "implicit": ld.implicit(find_root, square_minus),
     "explain": ld.explain(cubes),
     "rule": ld.rule(rule_of_double),

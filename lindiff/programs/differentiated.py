@@ -48,14 +48,14 @@ def operation_of(program: Program[..., Any]) -> Operation:
 
     def called(args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], restore: Any) -> Any:
         if any(type(inside(x)) is Recorded for x in leaves if type(x) is Variable):
-            return program.function(*args, **kwargs)  # as a part of the program around it
+            return program.otherwise(*args, **kwargs)  # as a part of the program around it
         if are_not_distinct(leaves):
-            return program.function(*args, **kwargs)
+            return program.otherwise(*args, **kwargs)
         call = Call(restore, [type(x) is Variable and x._scalar for x in leaves])
         try:
             outputs = operation(call, *leaves)
         except NoProgram:
-            return program.function(*args, **kwargs)
+            return program.otherwise(*args, **kwargs)
         if call.is_simple and not kwargs and call.known.machine and not any(map(pytree.is_tree, args)):
             program.remember(args, {}, call.known)  # the next one is recorded without Python
         return call.result(outputs)

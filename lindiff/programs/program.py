@@ -59,15 +59,23 @@ _MANY = (Variable, Recorded, Directions)
 
 
 class Program(Calls, Generic[P, R]):
-    """A function as :func:`program` returns it."""
+    """A function as :func:`program` returns it.
+
+    Parameters
+    ----------
+    function : callable
+    otherwise : callable, optional
+        Another form of the function, which runs where there is no program: it may meet Variables.
+    """
 
     if TYPE_CHECKING:
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
-    def __init__(self, function: Callable[P, R]) -> None:
+    def __init__(self, function: Callable[P, R], otherwise: Callable[P, R] | None = None) -> None:
         super().__init__(function)
         functools.update_wrapper(self, function)
+        self.otherwise: Callable[..., Any] = function if otherwise is None else otherwise
         self.name = getattr(function, "__qualname__", str(function))
         self._known: dict[Any, Known] = {}
         self._derivatives: dict[Any, Program[..., Any]] = {}
@@ -78,7 +86,7 @@ class Program(Calls, Generic[P, R]):
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
-        return importable_name(self) or (type(self), (self.function,))
+        return importable_name(self) or (type(self), (self.function, self.otherwise))
 
     def __repr__(self) -> str:
         return f"<program of {self.name}>"
@@ -147,14 +155,14 @@ class Program(Calls, Generic[P, R]):
     def called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result for arguments of any form."""
         if self.in_vain > _FORMS or observing() or not _only_warns():
-            return self.function(*args, **kwargs)
+            return self.otherwise(*args, **kwargs)
         leaves, restore = pytree.flatten((args, kwargs))
         if any(type(x) is Variable for x in leaves):
             return self._operation(args, kwargs, leaves, restore)
         key = _key(leaves, (args, kwargs))
         known = None if key is None else self._known_of(key)
         if known is None or known.reason is not None:
-            return self.function(*args, **kwargs)
+            return self.otherwise(*args, **kwargs)
         arrays = [x for x in leaves if _is_array(x)]
         result = self.run(known, arrays, args, kwargs)
         if result is not MISSED:
@@ -208,7 +216,7 @@ class Program(Calls, Generic[P, R]):
             surroundings = Surroundings(self.function, _constants((args, kwargs)))
         except Unrecordable as reason:
             known.reason = str(reason)
-            return self.function(*args, **kwargs)
+            return self.otherwise(*args, **kwargs)
         arrays = [x for x in leaves if _is_array(x)]
         recording = Recording()
         holders = sys.getrefcount(recording)

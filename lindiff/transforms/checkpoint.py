@@ -9,6 +9,7 @@ from lindiff.core import pytree
 from lindiff.core.sealing import called
 from lindiff.core.segment import run_segment
 from lindiff.core.variable import kept
+from lindiff.programs import Program
 from lindiff.transforms._transformed import transformed
 
 __all__ = ["checkpoint"]
@@ -16,7 +17,7 @@ __all__ = ["checkpoint"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def checkpoint(function: F) -> F:
+def checkpoint(function: F, *, program: bool = False) -> F:
     """Let a function run again in the backward walk instead of keeping what its operations keep.
 
     Between its call and the backward walk only its arguments and results are kept.
@@ -27,6 +28,11 @@ def checkpoint(function: F) -> F:
         Of trees of arrays and whatever else, by position and by keyword.  It may close over Variables, which
         get their derivatives.  It has to do the same when it runs again, and must not change its arguments
         or anything outside: another result, operation or constant of the second run raises.
+    program : bool
+        Run the function, and its part of each walk, as :func:`lindiff.program` does: recorded in the first
+        calls, without Python in the others, so that prints and counters of the function are those of the
+        first calls.  Where there is no program, as for a function that closes over Variables, it is as
+        without.
 
     Returns
     -------
@@ -39,6 +45,9 @@ def checkpoint(function: F) -> F:
     A loop of T steps keeps O(T).  Cut into √T checkpointed pieces of √T steps, it keeps the √T states between
     them, and one piece at a time in the backward walk: O(√T), for one more run.  Pieces that are checkpointed
     themselves go on from there: with d levels O(d · T^(1/(d+1))), for d more runs.
+
+    A loop of one step after the other is what programs are for: ``checkpoint(step, program=True)`` costs of each
+    step the call of a program, and memory for its arguments and results.
 
     Of second derivatives, ``hvp`` (forward over reverse) keeps as little; what a ``hessian`` keeps of the
     backward walk itself is not reduced.
@@ -66,7 +75,7 @@ def checkpoint(function: F) -> F:
     True
     """
 
-    @transformed(checkpoint, function)
+    @transformed(checkpoint, function, program=program)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         def call() -> Any:
             return called(function, args, kwargs)
@@ -80,4 +89,7 @@ def checkpoint(function: F) -> F:
         positional, by_name = restore([kept(leaf, guards) for leaf in leaves])
         return run_segment(call, again, guards)
 
+    if program:  # which keeps arguments and results alone, and has a program for the walk
+        step = Program(function, otherwise=checkpointed)
+        return transformed(checkpoint, function, program=program)(step)  # type: ignore[return-value]
     return checkpointed  # type: ignore[return-value]
