@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import warnings
 from typing import NamedTuple
 
@@ -212,6 +211,9 @@ def test_bounds_that_hold_in_searches():
     target = np.array([1.0 + 2.0j])
     found = least_squares(lambda z: [np.real(z - target), np.imag(z - target)], np.zeros(1, complex))
     np.testing.assert_allclose(found.x, target)
+    for start in (np.ones(1), np.ones(1, complex)):
+        with pytest.raises(TypeError, match="real and their imaginary parts"):
+            least_squares(lambda z: z - target, start)
     with pytest.raises(ValueError, match="a pair"):
         least_squares(lambda x: x, [0.5, 0.5, 0.5], bounds=[(0, 1)] * 3)
 
@@ -365,28 +367,3 @@ def test_root_with_given_jacobians():
         (False, f),
     ]:
         np.testing.assert_allclose(root(fun, np.ones(2), jac=jac).x, np.sqrt(2.0))
-
-
-@pytest.mark.parametrize("method", [None, "trust-ncg", "dogleg", "Nelder-Mead"])
-def test_minimize_by_a_program(method):
-    """The same search, and fewer calls of Python's."""
-    seen = []
-
-    def valley(x, c):
-        logger.info("called")
-        return np.sum((x["a"] - c) ** 2) + np.sum((x["b"] - x["a"] ** 2) ** 2)
-
-    logger = logging.getLogger("test_minimize_by_a_program")
-    handler = logging.Handler()
-    handler.emit = seen.append
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    args = valley, {"a": np.zeros(2), "b": np.zeros(2)}
-    options = {"args": (np.array([1.0, 2.0]),), "method": method}
-    expected = minimize(*args, **options)
-    calls = len(seen)
-    found = minimize(*args, **options, program=True)
-    assert found.nfev == expected.nfev
-    assert len(seen) - calls < calls
-    for name in "ab":
-        np.testing.assert_allclose(found.x[name], expected.x[name], rtol=1e-12)

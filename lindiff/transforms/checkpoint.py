@@ -46,8 +46,8 @@ def checkpoint(function: F, *, program: bool = False) -> F:
     them, and one piece at a time in the backward walk: O(√T), for one more run.  Pieces that are checkpointed
     themselves go on from there: with d levels O(d · T^(1/(d+1))), for d more runs.
 
-    A loop of one step after the other is what programs are for: ``checkpoint(step, program=True)`` costs of each
-    step the call of a program, and memory for its arguments and results.
+    A program keeps nothing but arguments and results, too: of each step ``checkpoint(step, program=True)``
+    costs the call of one, and as much memory as without.
 
     Of second derivatives, ``hvp`` (forward over reverse) keeps as little; what a ``hessian`` keeps of the
     backward walk itself is not reduced.

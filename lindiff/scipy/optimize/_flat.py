@@ -15,6 +15,8 @@ from lindiff.core.arrays import foreign, on_host, placed
 from lindiff.core.variable import Variable, differentiable_array
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy._trees import is_list_of_numbers, is_tree
+from lindiff.scipy.optimize._running import Running
+from lindiff.transforms.jacobian import jacobian
 from lindiff.transforms.linearize import linearize
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "as_arguments",
     "flat_callable",
     "flat_callback",
+    "flat_jacobian",
     "jacobian_matrix",
     "linear_operator",
     "matrix_of",
@@ -74,6 +77,17 @@ class Flat:
         ]
         return np.concatenate([np.zeros(0), *parts])
 
+    def matrix(self, J: Any) -> Any:
+        """The derivative of a real vector by a tree of this form, by the flat vector: dy = Re(J dx)."""
+        blocks = [np.asarray(_of_numpy(block)) for block in pytree.flatten(J)[0]]
+        parts = [
+            np.conj(np.ascontiguousarray(block, np.complex128)).view(np.float64)
+            if is_complex
+            else np.asarray(block, np.float64)
+            for block, is_complex in zip(blocks, self._is_complex, strict=True)
+        ]
+        return np.concatenate([np.reshape(part, (len(part), -1)) for part in parts], axis=1)
+
     def tree_of(self, vector: Any) -> Any:
         """The tree that a vector stands for; complex ones are those of SciPy's complex steps."""
         dtype = np.complex128 if np.iscomplexobj(vector) else np.float64
@@ -113,8 +127,26 @@ def matrix_of(derivative: LinearOperator) -> Any:
 
 
 def jacobian_matrix(function: Callable[[Any], Any], x: Any, form: Flat) -> Any:
-    """The derivative of ``function`` at a tree ``x`` between flat vectors."""
-    return matrix_of(linear_operator(function, x, form)[1])
+    """The derivative of a ``function`` with real results at a tree ``x``, between flat vectors."""
+    return form.matrix(jacobian(lambda x: vector_of(function(x)))(x))
+
+
+def flat_jacobian(
+    function: Callable[..., Any], form: Flat, args: tuple[Any, ...], kwargs: dict[str, Any], run: Running
+) -> Callable[[Any], Any]:
+    """The derivative of a vector, which a function of a tree and other arguments returns, by flat vectors."""
+
+    def of_reals(*args: Any, **kwargs: Any) -> Any:
+        y = function(*args, **kwargs)
+        if y.dtype.kind == "c":
+            raise TypeError(
+                "a function to be solved or fitted returns complex numbers: let it return their real and "
+                "their imaginary parts, [y.real, y.imag]"
+            )
+        return y
+
+    slopes = run(jacobian(of_reals))
+    return lambda x: form.matrix(slopes(form.tree_of(x), *args, **kwargs))
 
 
 def vector_of(y: Any) -> Any:
@@ -123,12 +155,13 @@ def vector_of(y: Any) -> Any:
 
 
 def flat_callable(
-    function: Any, args: tuple[Any, ...], form: Flat, flat: Callable[[Any], Any] = lambda y: y
+    function: Any, args: tuple[Any, ...], form: Flat, run: Running, flat: Callable[[Any], Any] = lambda y: y
 ) -> Any:
     """A derivative that the user gives, as a function of flat vectors; names and strategies as they are."""
     if not callable(function):
         return function
-    return lambda x: flat(function(form.tree_of(x), *args))
+    given = run(function)
+    return lambda x: flat(given(form.tree_of(x), *args))
 
 
 def flat_callback(callback: Callable[..., Any] | None, form: Flat) -> Callable[..., Any] | None:

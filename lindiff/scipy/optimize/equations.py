@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ from lindiff.scipy.optimize._flat import (
     as_arguments,
     flat_callable,
     flat_callback,
-    jacobian_matrix,
+    flat_jacobian,
     linear_operator,
     refuse_variables,
     unknowns,
     vector_of,
 )
+from lindiff.scipy.optimize._running import running
 
 __all__ = ["least_squares", "root"]
 
@@ -41,6 +43,7 @@ def least_squares(
     *,
     args: Any = (),
     kwargs: dict[str, Any] | None = None,
+    program: bool = False,
     **options: Any,
 ) -> Any:
     """It minimizes over any tree of arrays, by the exact Jacobian.
@@ -58,6 +61,9 @@ def least_squares(
     bounds : pair or scipy.optimize.Bounds
         Of one array: lower and upper, which broadcast to it.  Of a tree: also as
         :func:`lindiff.scipy.optimize.minimize` takes them.
+    program : bool
+        Run `fun` and its Jacobian, or the `jac` that is given, without Python from the third time on, as
+        :func:`lindiff.program` does: their prints and counters are those of the first times.
     **options
         SciPy's others.  With ``tr_solver="lsmr"`` the Jacobian is never formed: it is a linear operator that
         walks the record of one run.  With ``jac_sparsity`` it is a sparse matrix, from one walk for each
@@ -90,35 +96,32 @@ def least_squares(
     args, kwargs = as_arguments(args), kwargs or {}
     refuse_variables("least_squares", x0, args, kwargs, bounds)
     x0 = unknowns(x0)
-    form = Flat(x0)
+    form, run = Flat(x0), running(program)
 
-    def residuals(x: Any) -> Any:
+    def residuals(x: Any, *args: Any, **kwargs: Any) -> Any:
         return vector_of(fun(x, *args, **kwargs))
 
+    of_tree = run(residuals)
+
+    def derivative(x: Any) -> Any:
+        return linear_operator(lambda x: of_tree(x, *args, **kwargs), form.tree_of(x), form)[1]
+
     if jac is not None:
-        flat_jac = flat_callable(
-            (lambda x, *rest: jac(x, *rest, **kwargs)) if callable(jac) else jac, args, form
-        )
+        flat_jac = flat_callable(partial(jac, **kwargs) if callable(jac) else jac, args, form, run)
     elif options.get("tr_solver") == "lsmr":
-
-        def flat_jac(x: Any) -> Any:
-            return linear_operator(residuals, form.tree_of(x), form)[1]
-
+        flat_jac = derivative
     elif options.get("jac_sparsity") is not None and method != "lm":
         structure = _Structure(options["jac_sparsity"])
 
         def flat_jac(x: Any) -> Any:
-            return structure.matrix_of(linear_operator(residuals, form.tree_of(x), form)[1])
+            return structure.matrix_of(derivative(x))
 
     else:
-
-        def flat_jac(x: Any) -> Any:
-            return jacobian_matrix(residuals, form.tree_of(x), form)
-
+        flat_jac = flat_jacobian(residuals, form, args, kwargs, run)
     if "callback" in options:
         options["callback"] = flat_callback(options["callback"], form)
     found = scipy.optimize.least_squares(
-        lambda x: residuals(form.tree_of(x)),
+        lambda x: of_tree(form.tree_of(x), *args, **kwargs),
         form.flat(x0),
         jac=flat_jac,
         bounds=_lower_and_upper(bounds, x0, form),
@@ -176,6 +179,8 @@ def root(
     tol: float | None = None,
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
+    *,
+    program: bool = False,
 ) -> Any:
     """It solves for any tree of arrays, by the exact Jacobian.
 
@@ -193,6 +198,9 @@ def root(
         returns the equations and that matrix; ``False`` for finite differences.
     tol, callback, options : optional
         As SciPy takes them; `callback` gets x and the residuals, flat.
+    program : bool
+        Run `fun` and its Jacobian, or the `jac` that is given, without Python from the third time on, as
+        :func:`lindiff.program` does: their prints and counters are those of the first times.
 
     Returns
     -------
@@ -215,28 +223,27 @@ def root(
     args = as_arguments(args)
     refuse_variables("root", x0, args)
     x0 = unknowns(x0)
-    form = Flat(x0)
+    form, run = Flat(x0), running(program)
 
-    def equations(x: Any) -> Any:
-        return vector_of(fun(x, *args))
+    def equations(x: Any, *args: Any) -> Any:
+        if jac is not True:
+            return vector_of(fun(x, *args))
+        y, matrix = fun(x, *args)
+        return vector_of(y), matrix
 
-    def flat_fun(x: Any) -> Any:
-        return equations(form.tree_of(x))
-
-    flat_jac = flat_callable(jac, args, form)
-    if jac is True:
-
-        def flat_fun(x: Any) -> Any:
-            y, matrix = fun(form.tree_of(x), *args)
-            return vector_of(y), matrix
-
-    elif jac is None and method.lower() in WITH_JACOBIAN:
-
-        def flat_jac(x: Any) -> Any:
-            return jacobian_matrix(equations, form.tree_of(x), form)
-
+    of_tree = run(equations)
+    if jac is None and method.lower() in WITH_JACOBIAN:
+        flat_jac = flat_jacobian(equations, form, args, {}, run)
+    else:
+        flat_jac = flat_callable(jac, args, form, run)
     found = scipy.optimize.root(
-        flat_fun, form.flat(x0), method=method, jac=flat_jac, tol=tol, callback=callback, options=options
+        lambda x: of_tree(form.tree_of(x), *args),
+        form.flat(x0),
+        method=method,
+        jac=flat_jac,
+        tol=tol,
+        callback=callback,
+        options=options,
     )
     found.x = form.tree_of(found.x)
     return found

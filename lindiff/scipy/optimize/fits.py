@@ -14,6 +14,7 @@ from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.scipy._drop_in import drop_in
+from lindiff.scipy.optimize._running import Running, running
 from lindiff.transforms.implicit import implicit
 from lindiff.transforms.jacobian import jacobian
 from lindiff.transforms.reverse import grad
@@ -36,6 +37,7 @@ def curve_fit(
     *,
     full_output: bool = False,
     nan_policy: str | None = None,
+    program: bool = False,
     **kwargs: Any,
 ) -> Any:
     """Differentiable in `xdata`, `ydata`, `sigma`, `bounds` and whatever `f` picks up from around it.
@@ -43,6 +45,12 @@ def curve_fit(
     The derivative of the fit with respect to `p0` is 0.  A parameter that is held by a bound moves with it,
     and with nothing else.  Where something is differentiated the search gets the exact Jacobian, unless `jac`
     is given.
+
+    Parameters
+    ----------
+    program : bool
+        Run `f` and its Jacobian, or the `jac` that is given, without Python from the third time on, as
+        :func:`lindiff.program` does: their prints and counters are those of the first times.
 
     Raises
     ------
@@ -71,15 +79,17 @@ def curve_fit(
     checks = {"check_finite": check_finite, "nan_policy": nan_policy}
     start = value(_start(f, p0, bounds))
     if not depends_on_variables(of_data) and not depends_on_variables(f(_as_floats(xdata), *start)):
+        run = running(program)
+        jac = run(jac) if callable(jac) else jac
         return scipy.optimize.curve_fit(
-            f, xdata, ydata, p0, sigma, bounds=bounds, jac=jac, **options, **checks
+            run(f), xdata, ydata, p0, sigma, bounds=bounds, jac=jac, **options, **checks
         )
     if nan_policy == "omit":
         raise TypeError(
             'curve_fit: nan_policy="omit" has no derivative in lindiff: leave out what is NaN before, '
             "curve_fit(f, xdata[..., keep], ydata[keep]) with keep = ~np.isnan(ld.value(ydata))"
         )
-    fit = _Fit(f, start, jac, {**options, **checks})
+    fit = _Fit(f, start, jac, {**options, **checks}, running(program))
     lower, upper = (_as_floats(limit) * np.ones(len(start)) for limit in of_data[-1])
     data = (_as_floats(xdata), _as_floats(ydata), None if sigma is None else _as_floats(sigma))
     p = implicit(fit.search, fit.equations)(*data, lower, upper)
@@ -92,31 +102,41 @@ def curve_fit(
 class _Fit:
     """The fit of a function to data: the search, and the equations that hold where it ends."""
 
-    def __init__(self, f: Callable[..., Any], start: Any, jac: Any, options: dict[str, Any]) -> None:
+    def __init__(
+        self, f: Callable[..., Any], start: Any, jac: Any, options: dict[str, Any], run: Running
+    ) -> None:
         self.f = f
         self.start = start
         self.jac = jac
         self.options = options
+        self.run = run
 
     def search(self, x: Any, y: Any, sigma: Any, lower: Any, upper: Any) -> Any:
         """The parameters that SciPy's search finds for plain arrays; keeps what else it has found."""
+        f, jac = self.f, self.jac
+        if jac is None:
 
-        def of_values(x: Any, *p: Any) -> Any:
-            return value(self.f(x, *p))
+            def of_parameters(p: Any, x: Any) -> Any:
+                return f(x, *p)
 
-        def slopes(x: Any, *p: Any) -> Any:
-            return value(jacobian(lambda p: self.f(x, *p))(np.array(p)))
+            slopes = self.run(jacobian(of_parameters))
 
-        def given_slopes(x: Any, *p: Any) -> Any:
-            return value(self.jac(x, *p))
+            def jac(x: Any, *p: Any) -> Any:
+                return value(slopes(np.array(p), x))
 
-        jac = slopes if self.jac is None else given_slopes if callable(self.jac) else self.jac
+        elif callable(jac):
+            jac = self.of_values(jac)
         self.found = scipy.optimize.curve_fit(
-            of_values, x, y, self.start, sigma, bounds=(lower, upper), jac=jac, **self.options
+            self.of_values(f), x, y, self.start, sigma, bounds=(lower, upper), jac=jac, **self.options
         )
         p = self.found[0]
         self.at_lower, self.at_upper = self.held(p, x, y, sigma, lower, upper)
         return p
+
+    def of_values(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of data and parameters for SciPy, which takes no Variables."""
+        repeated = self.run(function)
+        return lambda x, *p: value(repeated(x, *p))
 
     def held(self, p: Any, x: Any, y: Any, sigma: Any, lower: Any, upper: Any) -> tuple[Any, Any]:
         """Which parameters are held by a bound: those that a step of their own would take beyond it."""

@@ -10,20 +10,20 @@ import scipy.optimize
 
 from lindiff._docstrings import documented_like
 from lindiff.core import pytree
-from lindiff.programs import Program
 from lindiff.scipy.optimize._bounds import bounds_of_tree
 from lindiff.scipy.optimize._flat import (
     Flat,
     as_arguments,
     flat_callable,
     flat_callback,
-    jacobian_matrix,
+    flat_jacobian,
     linear_operator,
     matrix_of,
     refuse_variables,
     unknowns,
     vector_of,
 )
+from lindiff.scipy.optimize._running import Running, running
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
 
 __all__ = ["minimize"]
@@ -78,8 +78,9 @@ def minimize(
     callback : callable, optional
         As SciPy calls it, with x in the form of `x0`.
     program : bool
-        Run `fun` and its gradient without Python from the third time on, as :func:`lindiff.program` does:
-        prints and counters of `fun` are those of the first times.
+        Run `fun`, the functions of `constraints` and the derivatives, exact or given, without Python from the
+        third time on, as :func:`lindiff.program` does: their prints and counters are those of the first
+        times.
 
     Returns
     -------
@@ -111,26 +112,23 @@ def minimize(
     args = as_arguments(args)
     refuse_variables("minimize", x0, args, bounds)
     x0 = unknowns(x0)
-    form = Flat(x0)
+    form, run = Flat(x0), running(program)
     name = method.lower() if isinstance(method, str) else method
 
     def of_arguments(x: Any, *args: Any) -> Any:
         return fun(x, *args) if jac is True else _number(fun(x, *args))
 
-    def of_tree(x: Any) -> Any:
-        return of_arguments(x, *args)
-
-    wrap = Program if program else _itself
-    flat_fun, flat_jac = _value_and_gradient(of_arguments, jac, form, name, args, wrap)
-    flat_hess = flat_callable(hess, args, form)
+    flat_fun, flat_jac = _value_and_gradient(of_arguments, jac, form, name, args, run)
+    flat_hess = flat_callable(hess, args, form, run)
     flat_hessp = None
     if hessp is not None:
+        product = run(hessp)
 
         def flat_hessp(x: Any, p: Any) -> Any:
-            return form.flat(hessp(form.tree_of(x), form.tree_of(p), *args))
+            return form.flat(product(form.tree_of(x), form.tree_of(p), *args))
 
     if jac is None and hess is None and hessp is None:
-        products = _Products(of_tree, form)
+        products = _Products(run(grad(of_arguments)), args, form)
         if callable(name) or name in WITH_PRODUCTS:
             flat_hessp = products
         elif name in WITH_HESSIAN:
@@ -143,7 +141,7 @@ def minimize(
         hess=flat_hess,
         hessp=flat_hessp,
         bounds=_flat_bounds(bounds, x0, form),
-        constraints=_flat_constraints(constraints, form, name),
+        constraints=_flat_constraints(constraints, form, name, run),
         tol=tol,
         callback=flat_callback(callback, form),
         options=options,
@@ -159,21 +157,17 @@ def _number(y: Any) -> Any:
     return np.reshape(y, ()) if getattr(y, "ndim", 0) > 0 and y.size == 1 else y
 
 
-def _itself(x: Any) -> Any:
-    return x
-
-
 def _value_and_gradient(
     of_arguments: Callable[..., Any],
     jac: Any,
     form: Flat,
     name: Any,
     args: tuple[Any, ...],
-    wrap: Callable[[Any], Any],
+    run: Running,
 ) -> tuple[Callable[[Any], Any], Any]:
-    """SciPy's ``fun`` and ``jac``: from one run if they are ours; what runs is given to ``wrap`` first."""
+    """SciPy's ``fun`` and ``jac``: from one run if they are ours."""
     if jac is None and name not in WITHOUT_GRADIENT:
-        both = wrap(value_and_grad(of_arguments))
+        both = run(value_and_grad(of_arguments))
 
         def value_and_gradient(x: Any) -> tuple[np.float64, Any]:
             y, gradient = both(form.tree_of(x), *args)
@@ -181,22 +175,22 @@ def _value_and_gradient(
             return np.float64(y), form.flat(gradient)
 
         return value_and_gradient, True
-    of_arguments = wrap(of_arguments)
+    repeated = run(of_arguments)
     if jac is True:
 
         def given(x: Any) -> tuple[Any, Any]:
-            y, gradient = of_arguments(form.tree_of(x), *args)
+            y, gradient = repeated(form.tree_of(x), *args)
             return _number(y), form.flat(gradient)
 
         return given, True
-    return lambda x: of_arguments(form.tree_of(x), *args), flat_callable(jac, args, form, form.flat)
+    return lambda x: repeated(form.tree_of(x), *args), flat_callable(jac, args, form, run, form.flat)
 
 
 class _Products:
     """Products of vectors with the Hessian; those at one point share one linearization of the gradient."""
 
-    def __init__(self, of_tree: Callable[[Any], Any], form: Flat) -> None:
-        self._gradient = grad(of_tree)
+    def __init__(self, gradient: Callable[..., Any], args: tuple[Any, ...], form: Flat) -> None:
+        self._gradient = lambda x: gradient(x, *args)
         self._form = form
         self._x: Any = None
 
@@ -226,36 +220,40 @@ def _flat_bounds(bounds: Any, x0: Any, form: Flat) -> Any:
     return bounds
 
 
-def _flat_constraints(constraints: Any, form: Flat, name: Any) -> Any:
+def _flat_constraints(constraints: Any, form: Flat, name: Any, run: Running) -> Any:
     if isinstance(constraints, (list, tuple)):
-        return [_flat_constraint(constraint, form, name) for constraint in constraints]
-    return _flat_constraint(constraints, form, name)
+        return [_flat_constraint(constraint, form, name, run) for constraint in constraints]
+    return _flat_constraint(constraints, form, name, run)
 
 
-def _flat_constraint(constraint: Any, form: Flat, name: Any) -> Any:
+def _flat_constraint(constraint: Any, form: Flat, name: Any, run: Running) -> Any:
     """A constraint on flat vectors; differences and quasi-Newton defaults give way to exact derivatives."""
     if isinstance(constraint, dict):
         args = constraint.get("args", ())
         flat = {**constraint, "args": ()}
-        flat["fun"], flat["jac"] = _residual_and_matrix(constraint["fun"], constraint.get("jac"), args, form)
+        functions = constraint["fun"], constraint.get("jac")
+        flat["fun"], flat["jac"] = _residual_and_matrix(*functions, args, form, run)
         return flat
     if not isinstance(constraint, scipy.optimize.NonlinearConstraint):
         return constraint
     jac = None if constraint.jac == "2-point" else constraint.jac
-    fun, matrix = _residual_and_matrix(constraint.fun, jac, (), form)
+    fun, matrix = _residual_and_matrix(constraint.fun, jac, (), form, run)
     hess = constraint.hess
     if callable(hess):
+        given = run(hess)
 
         def flat_hess(x: Any, v: Any) -> Any:
-            return hess(form.tree_of(x), v)
+            return given(form.tree_of(x), v)
 
     elif isinstance(hess, scipy.optimize.BFGS) and name == "trust-constr":
 
-        def flat_hess(x: Any, v: Any) -> Any:
-            def weighted(x: Any) -> Any:
-                return vjp(lambda x: vector_of(constraint.fun(x)), x)[1](v)[0]
+        def weighted(x: Any, v: Any) -> Any:
+            return vjp(lambda x: vector_of(constraint.fun(x)), x)[1](v)[0]
 
-            return linear_operator(weighted, form.tree_of(x), form)[1]
+        gradient = run(weighted)
+
+        def flat_hess(x: Any, v: Any) -> Any:
+            return linear_operator(lambda x: gradient(x, v), form.tree_of(x), form)[1]
 
     else:
         flat_hess = hess
@@ -271,15 +269,17 @@ def _flat_constraint(constraint: Any, form: Flat, name: Any) -> Any:
     )
 
 
-def _residual_and_matrix(fun: Any, jac: Any, args: Any, form: Flat) -> tuple[Any, Any]:
+def _residual_and_matrix(fun: Any, jac: Any, args: Any, form: Flat, run: Running) -> tuple[Any, Any]:
     """A constraint's function as a vector, and its Jacobian: the given one, or the exact one."""
 
-    def of_tree(x: Any) -> Any:
+    def of_arguments(x: Any, *args: Any) -> Any:
         return vector_of(fun(x, *args))
 
+    repeated = run(of_arguments)
+
     def of_vector(x: Any) -> Any:
-        return of_tree(form.tree_of(x))
+        return repeated(form.tree_of(x), *args)
 
     if jac is None:
-        return of_vector, lambda x: jacobian_matrix(of_tree, form.tree_of(x), form)
-    return of_vector, flat_callable(jac, args, form)
+        return of_vector, flat_jacobian(of_arguments, form, args, {}, run)
+    return of_vector, flat_callable(jac, args, form, run)

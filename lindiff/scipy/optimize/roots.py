@@ -12,6 +12,7 @@ import scipy.optimize
 from lindiff._docstrings import documented_like
 from lindiff.core.variable import value
 from lindiff.scipy.optimize._flat import as_arguments
+from lindiff.scipy.optimize._running import running
 from lindiff.transforms.implicit import implicit
 
 __all__ = ["bisect", "brenth", "brentq", "newton", "ridder", "root_scalar", "toms748"]
@@ -19,6 +20,12 @@ __all__ = ["bisect", "brenth", "brentq", "newton", "ridder", "root_scalar", "tom
 _DOC = """Differentiable in `args`, any nesting of arrays, and whatever `f` picks up from around it.
 
 The derivative of the root with respect to `a` and `b` is 0.
+
+Parameters
+----------
+program : bool
+    Run `f` without Python from the third time on, as :func:`lindiff.program` does: its prints and counters
+    are those of the first times.  It is given NumPy's numbers, not Python's.
 
 Raises
 ------
@@ -38,9 +45,15 @@ np.float64(0.25)
 """
 
 
-def _plainly(function: Any) -> Any:
+def _plainly(function: Any, program: bool) -> Any:
     """A function of the user's, for SciPy, which takes no Variables: those that it closes over are values."""
-    return (lambda *args: value(function(*args))) if callable(function) else function
+    if not callable(function):
+        return function
+    if not program:
+        return lambda *args: value(function(*args))
+    repeated = running(True)(function)
+    # of a number of Python's each would have a program of its own
+    return lambda x, *args: value(repeated(np.asarray(x)[()], *args))
 
 
 def _root(
@@ -63,14 +76,17 @@ def _root(
 def _search_of(method: Callable[..., Any]) -> Callable[..., Any]:
     """SciPy's search in an interval, with derivatives of what it finds."""
     signature = inspect.signature(method)
+    program = inspect.Parameter("program", inspect.Parameter.KEYWORD_ONLY, default=False)
+    signature = signature.replace(parameters=[*signature.parameters.values(), program])
 
     def search(*args: Any, **options: Any) -> Any:
         given = signature.bind(*args, **options).arguments
         f, a, b = (given.pop(name) for name in ("f", "a", "b"))
         parameters, is_full = as_arguments(given.pop("args", ())), given.pop("full_output", False)
+        plain = _plainly(f, given.pop("program", False))
 
         def find(parameters: tuple[Any, ...]) -> Any:
-            return method(_plainly(f), value(a), value(b), parameters, full_output=True, **given)
+            return method(plain, value(a), value(b), parameters, full_output=True, **given)
 
         x, report = _root(find, f, parameters)
         report.root = x
@@ -102,10 +118,18 @@ def newton(
     rtol: float = 0.0,
     full_output: bool = False,
     disp: bool = True,
+    *,
+    program: bool = False,
 ) -> Any:
     """Differentiable in `args`, any nesting of arrays, and whatever `func` picks up from around it.
 
     The derivative of the root with respect to `x0` and `x1` is 0.
+
+    Parameters
+    ----------
+    program : bool
+        Run `func`, `fprime` and `fprime2` without Python from the third time on, as :func:`lindiff.program`
+        does: their prints and counters are those of the first times.
 
     Raises
     ------
@@ -123,15 +147,16 @@ def newton(
     >>> ld.grad(lambda c: newton(lambda x: x**3 - c, 1.5))(8.0).round(6)
     np.float64(0.083333)
     """
-    given = (_plainly(fprime), as_arguments(args), tol, maxiter, _plainly(fprime2), value(x1), rtol)
+    f, df, ddf = (_plainly(function, program) for function in (func, fprime, fprime2))
 
     def search(args: tuple[Any, ...]) -> Any:
-        fprime, _, *rest = given
-        found = scipy.optimize.newton(_plainly(func), value(x0), fprime, args, *rest, True, disp)
+        found = scipy.optimize.newton(
+            f, value(x0), df, args, tol, maxiter, ddf, value(x1), rtol, True, disp
+        )  # fmt: skip
         return found[0], found
 
     one_by_one = np.size(x0) > 1
-    x, found = _root(search, func, given[1], _by_diagonal if one_by_one else None)
+    x, found = _root(search, func, as_arguments(args), _by_diagonal if one_by_one else None)
     if not full_output:
         return x
     if one_by_one:
@@ -165,10 +190,19 @@ def root_scalar(
     rtol: float | None = None,
     maxiter: int | None = None,
     options: dict[str, Any] | None = None,
+    *,
+    program: bool = False,
 ) -> Any:
     """Differentiable in `args`, any nesting of arrays, and whatever `f` picks up from around it.
 
     The derivative of the root with respect to `bracket`, `x0` and `x1` is 0.
+
+    Parameters
+    ----------
+    program : bool
+        Run `f`, `fprime` and `fprime2` without Python from the third time on, as :func:`lindiff.program`
+        does: their prints and counters are those of the first times.  They are given NumPy's numbers, not
+        Python's.
 
     Raises
     ------
@@ -187,12 +221,12 @@ def root_scalar(
     np.float64(0.25)
     """
     with_derivatives = any(part is not None and not callable(part) and part for part in (fprime, fprime2))
+    plain, df, ddf = (_plainly(function, program) for function in (f, fprime, fprime2))
 
     def search(args: tuple[Any, ...]) -> Any:
         report = scipy.optimize.root_scalar(
-            _plainly(f), args, method, value(bracket), _plainly(fprime), _plainly(fprime2), value(x0),
-            value(x1), xtol, rtol, maxiter, options,
-        )  # fmt: skip
+            plain, args, method, value(bracket), df, ddf, value(x0), value(x1), xtol, rtol, maxiter, options
+        )
         return report.root, report
 
     def equation(x: Any, *args: Any) -> Any:
