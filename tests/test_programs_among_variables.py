@@ -289,6 +289,33 @@ def test_arguments_changed_before_the_pullback():
         assert_same(gradient, np.ones(3))
 
 
+@pytest.mark.parametrize(
+    "constant",
+    [lambda _: np.eye(3), lambda _: np.float64(2.0), lambda _: np.ones(3, np.float32), np.zeros_like],
+)
+@pytest.mark.parametrize("alone", [False, True])
+def test_results_that_depend_on_nothing(constant, alone):
+    """Their derivatives are programs, too."""
+
+    @calls
+    def f(x):
+        return constant(x) if alone else (np.sin(x), constant(x))
+
+    step = program(f)
+
+    def total(x):
+        y, c = (np.sin(x), step(x)) if alone else step(x)
+        return np.sum(y * c)
+
+    for transform in (ld.grad, lambda f: lambda x: ld.jvp(f, (x,), (x,)), ld.hessian):
+        expected = transform(lambda x: np.sum(np.sin(x) * constant(x)))(X)
+        runs = []
+        for _ in range(5):
+            assert_same(transform(total)(X), expected)
+            runs.append(count(f))
+        assert runs[-1] == runs[-2]
+
+
 def test_checkpoints():
     fast = program(step)
     for _ in range(4):

@@ -20,6 +20,8 @@ def variables_in(x: Any) -> Iterator[tuple[Variable, str]]:
     kind = type(x)
     if kind is Variable:
         yield x, ""
+    elif hasattr(kind, "__lindiff_kernels__"):
+        return  # an array
     elif kind is np.ndarray:
         if x.dtype == object:
             yield from ((part, ".tolist()") for part in x.flat if type(part) is Variable)

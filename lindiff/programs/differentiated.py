@@ -200,7 +200,20 @@ def _pulled(
     function: Callable[..., Any], chosen: tuple[int, ...], args: Any, kwargs: Any, y_bars: list[Any]
 ) -> tuple[Any, ...]:
     of_chosen, xs = _of_chosen(function, chosen, args, kwargs)
-    return Linearization(of_chosen, tuple(xs)).pull(y_bars)
+    constant: list[bool] = []
+
+    def noted(*xs: Any) -> list[Any]:
+        ys = of_chosen(*xs)
+        constant.extend(type(y) is not Variable for y in ys)
+        return ys
+
+    linearization = Linearization(noted, tuple(xs))
+    if all(constant):
+        return (None,) * len(xs)
+    # cotangents are of the program that is recorded, and a constant is not
+    return linearization.pull(
+        [None if is_constant else y_bar for y_bar, is_constant in zip(y_bars, constant, strict=True)]
+    )
 
 
 def _values_and_pulled(
