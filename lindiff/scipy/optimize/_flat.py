@@ -132,9 +132,12 @@ def jacobian_matrix(function: Callable[[Any], Any], x: Any, form: Flat) -> Any:
 
 
 def flat_jacobian(
-    function: Callable[..., Any], form: Flat, args: tuple[Any, ...], kwargs: dict[str, Any], run: Running
+    function: Callable[..., Any], form: Flat, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Callable[[Any], Any]:
-    """The derivative of a vector, which a function of a tree and other arguments returns, by flat vectors."""
+    """The derivative of a vector, which a function of a tree and other arguments returns, by flat vectors.
+
+    Of a program, from one run of its pushforward for each column: that is less to record than all of them.
+    """
 
     def of_reals(*args: Any, **kwargs: Any) -> Any:
         y = function(*args, **kwargs)
@@ -145,7 +148,7 @@ def flat_jacobian(
             )
         return y
 
-    slopes = run(jacobian(of_reals))
+    slopes = jacobian(of_reals)
     return lambda x: form.matrix(slopes(form.tree_of(x), *args, **kwargs))
 
 

@@ -117,7 +117,7 @@ def least_squares(
             return structure.matrix_of(derivative(x))
 
     else:
-        flat_jac = flat_jacobian(residuals, form, args, kwargs, run)
+        flat_jac = flat_jacobian(of_tree, form, args, kwargs)
     if "callback" in options:
         options["callback"] = flat_callback(options["callback"], form)
     found = scipy.optimize.least_squares(
@@ -233,7 +233,7 @@ def root(
 
     of_tree = run(equations)
     if jac is None and method.lower() in WITH_JACOBIAN:
-        flat_jac = flat_jacobian(equations, form, args, {}, run)
+        flat_jac = flat_jacobian(of_tree, form, args, {})
     else:
         flat_jac = flat_callable(jac, args, form, run)
     found = scipy.optimize.root(

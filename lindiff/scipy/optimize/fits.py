@@ -113,19 +113,14 @@ class _Fit:
 
     def search(self, x: Any, y: Any, sigma: Any, lower: Any, upper: Any) -> Any:
         """The parameters that SciPy's search finds for plain arrays; keeps what else it has found."""
-        f, jac = self.f, self.jac
+        f, jac = self.run(self.f), self.jac
         if jac is None:
 
-            def of_parameters(p: Any, x: Any) -> Any:
-                return f(x, *p)
-
-            slopes = self.run(jacobian(of_parameters))
-
             def jac(x: Any, *p: Any) -> Any:
-                return value(slopes(np.array(p), x))
+                return value(jacobian(lambda p: f(x, *p))(np.array(p)))
 
         elif callable(jac):
-            jac = self.of_values(jac)
+            jac = self.of_values(self.run(jac))
         self.found = scipy.optimize.curve_fit(
             self.of_values(f), x, y, self.start, sigma, bounds=(lower, upper), jac=jac, **self.options
         )
@@ -133,10 +128,10 @@ class _Fit:
         self.at_lower, self.at_upper = self.held(p, x, y, sigma, lower, upper)
         return p
 
-    def of_values(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    @staticmethod
+    def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of data and parameters for SciPy, which takes no Variables."""
-        repeated = self.run(function)
-        return lambda x, *p: value(repeated(x, *p))
+        return lambda x, *p: value(function(x, *p))
 
     def held(self, p: Any, x: Any, y: Any, sigma: Any, lower: Any, upper: Any) -> tuple[Any, Any]:
         """Which parameters are held by a bound: those that a step of their own would take beyond it."""

@@ -281,5 +281,5 @@ def _residual_and_matrix(fun: Any, jac: Any, args: Any, form: Flat, run: Running
         return repeated(form.tree_of(x), *args)
 
     if jac is None:
-        return of_vector, flat_jacobian(of_arguments, form, args, {}, run)
+        return of_vector, flat_jacobian(repeated, form, args, {})
     return of_vector, flat_callable(jac, args, form, run)
