@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from test_recorded_programs import calls, count
 
 import lindiff as ld
 from lindiff import statespace
@@ -615,3 +617,61 @@ def test_data_of_any_size(build, size):
 def test_data_whose_variances_are_no_numbers(size):
     with pytest.raises(ValueError, match="give it in another unit"):
         statespace.fit(statespace.local_level, size * np.array([1.0, 3.0, 2.0, 4.0]), progress=False)
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "trust-exact"])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda level_var, obs_var: statespace.local_level(level_var, obs_var),
+        lambda level_var, obs_var: (
+            statespace.local_level(level_var, obs_var) + statespace.seasonal(3, level_var)
+        ),
+        lambda level_var, obs_var: statespace.Model(
+            np.eye(1), np.eye(1), level_var * np.eye(1), np.reshape(obs_var, (1, 1)), diffuse=True
+        ),
+    ],
+)
+def test_by_a_program(level, build, method):
+    """The same search, in which Python builds few of the models."""
+    plain, fast = calls(build), calls(build)
+    expected = fit_level(level, plain, method=method)
+    found = fit_level(level, fast, method=method, program=True)
+    assert found.search.nfev == expected.search.nfev
+    np.testing.assert_allclose([*found.params.values()], [*expected.params.values()], rtol=1e-9)
+    np.testing.assert_allclose(found.cov, expected.cov, rtol=1e-7)
+    # the start, the end and the standard errors apart
+    assert count(fast) < 16 < count(plain)
+
+
+def test_models_without_a_program(level):
+    """A stationary start; a form that depends on the parameters; a function that asks for plain numbers."""
+
+    def autoregression(level_var, obs_var):
+        return statespace.arma([0.5], (), level_var, obs_var)
+
+    def two_forms(level_var, obs_var):
+        model = statespace.local_level(level_var, obs_var)
+        return model._replace(obs_intercept=np.zeros(1)) if obs_var < 0.4 else model
+
+    def two_numbers(level_var, obs_var):
+        return statespace.local_level(level_var, obs_var)._replace(design=np.eye(1) * (1 + (obs_var < 0.4)))
+
+    def of_numbers(level_var, obs_var):
+        offset = float(ld.value(level_var)) * 0.0
+        return statespace.local_level(level_var + offset, obs_var)
+
+    for build in (autoregression, two_forms, two_numbers, of_numbers):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of `of_numbers`, which goes another way each time
+            found = fit_level(level, build, program=True)
+        expected = fit_level(level, build)
+        assert found.loglikelihood == pytest.approx(expected.loglikelihood, rel=1e-9)
+        assert found.search.nfev == expected.search.nfev
+
+
+def test_by_a_program_errors_are_those_of_the_function(level):
+    with pytest.raises(TypeError, match=r"returns a lindiff\.statespace\.Model"):
+        fit_level(level, lambda level_var, obs_var: level_var, program=True)
+    with pytest.raises(ZeroDivisionError):
+        fit_level(level, lambda level_var, obs_var: 1 / 0, program=True)

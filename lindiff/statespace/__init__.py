@@ -8,7 +8,7 @@ Every line imports only from lines above it::
     composed                                the recursions in public operators: any order, any mode
     sweep                                   the compiled sweep: values, and derivatives to second order
     likelihood, filtering, smoothing, forecasting, simulation
-    defaults, maximum, units                what a fit needs beside them
+    defaults, maximum, repeated, units      what a fit needs beside them
     fitting
 
 The functions check their arguments in `model`, then ask `sweep`, or `composed` for what that does not do.  A

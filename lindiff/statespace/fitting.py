@@ -27,6 +27,7 @@ from lindiff.statespace.maximum import (
     units_of,
 )
 from lindiff.statespace.model import Model, real
+from lindiff.statespace.repeated import by_program
 from lindiff.statespace.transforms import Transform, covariance, positive, unconstrained
 from lindiff.statespace.units import in_unit, unit_of
 from lindiff.transforms.reverse import grad
@@ -95,6 +96,7 @@ def fit(
     progress: bool | Callable[[int, float, dict[str, Any]], Any] = True,
     standard_errors: bool = True,
     restarts: bool = True,
+    program: bool = False,
 ) -> FitResult:
     """Fit a state-space model by maximum likelihood.
 
@@ -126,6 +128,11 @@ def fit(
         the check that needs it.
     restarts : bool
         False looks for the maximum near `start` alone.
+    program : bool
+        Run `build` and `transforms`, with their derivatives, without Python from the third time on, as
+        :func:`lindiff.program` does: their prints and counters are those of the first times.  It pays where
+        `build` is long: the filter, which is compiled, runs as ever.  Models with a stationary start that
+        depends on parameters are built by Python all the same.
 
     Returns
     -------
@@ -211,21 +218,28 @@ def fit(
     def built(params: Any) -> Model:
         return _built(build, params if foreign(y) is None else {k: beside(x, y=y) for k, x in params.items()})
 
-    def total(params: Any) -> Any:
-        model = _of_series(built(params), kept)
+    def at(free: Any) -> Model:
+        return built(constrain(free))
+
+    def of_model(model: Model) -> Any:
+        model = _of_series(model, kept)
         if unit is None:
             result = np.sum(loglikelihood(y, *model))
         else:
             result = np.sum(loglikelihood(y / unit, *in_unit(model, unit))) - (count - diffuse) * np.log(unit)
         return result if foreign(y) is None else back_home(result, y=y)
 
+    def total(params: Any) -> Any:
+        return of_model(built(params))
+
     free = _unconstrained(start, transforms, size_of_noise(y))
     form = Flat(free)
     x = form.flat(free)
-    diffuse = _diffuse_states(built(constrain(free))) * (y.shape[0] if y.ndim == 3 else 1)
+    diffuse = _diffuse_states(at(free)) * (y.shape[0] if y.ndim == 3 else 1)
+    model_at = by_program(at, free) if program and foreign(y) is None else at
     tell = progress if callable(progress) else _print_line
     likelihood = Likelihood(
-        lambda free: total(constrain(free)),
+        lambda free: of_model(model_at(free)),
         form,
         _scale(free, transforms, form),
         count,

@@ -1,0 +1,77 @@
+"""Models that are built again and again: what depends on the parameters, by a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lindiff.core import pytree
+from lindiff.core.linearization import Linearization
+from lindiff.core.variable import Variable
+from lindiff.programs import Program
+from lindiff.statespace.model import Model
+
+__all__ = ["by_program"]
+
+At = Callable[[dict[str, Any]], Model]
+
+
+def by_program(at: At, start: dict[str, Any]) -> At:
+    """A function from parameters to models, without Python from the third model on.
+
+    What the first model has that depends on no parameter stays constant, so that no derivatives by it are
+    computed.  Where another model differs in that, `at` builds it, and all that follow.
+
+    Parameters
+    ----------
+    at : callable
+    start : dict
+        The parameters of the first model, arrays.
+    """
+    varying: list[bool] = []
+    constant: list[Any] = []
+
+    def noted(*params: Any) -> list[Any]:
+        leaves, _ = pytree.flatten(at(dict(zip(start, params, strict=True))))
+        varying.extend(type(leaf) is Variable for leaf in leaves)
+        constant.extend(None if varies else leaf for leaf, varies in zip(leaves, varying, strict=True))
+        return [leaf for leaf, varies in zip(leaves, varying, strict=True) if varies]
+
+    Linearization(noted, tuple(start.values()))
+    restore = pytree.flatten(at(start))[1]
+
+    @Program
+    def arrays(*params: Any) -> tuple[Any, ...]:
+        leaves, _ = pytree.flatten(at(dict(zip(start, params, strict=True))))
+        if len(leaves) != len(varying):
+            raise _DiffersError
+        parts = list(zip(leaves, constant, varying, strict=True))
+        if not all(varies or _are_same(leaf, before) for leaf, before, varies in parts):
+            raise _DiffersError
+        return tuple(+leaf for leaf, varies in zip(leaves, varying, strict=True) if varies)
+
+    differs = False
+
+    def model(params: dict[str, Any]) -> Model:
+        nonlocal differs
+        if not differs:
+            try:
+                found = iter(arrays(*params.values()))
+            except _DiffersError:
+                differs = True
+            else:
+                leaves = [next(found) if varies else x for x, varies in zip(constant, varying, strict=True)]
+                return restore(leaves)
+        return at(params)
+
+    return model
+
+
+class _DiffersError(Exception):
+    """A model that differs from the first one by more than the arrays that depend on parameters."""
+
+
+def _are_same(x: Any, before: Any) -> bool:
+    return type(x) is type(before) and bool(np.array_equal(x, before))
