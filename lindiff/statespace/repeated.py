@@ -50,6 +50,7 @@ def by_program(at: At, start: dict[str, Any]) -> At:
         parts = list(zip(leaves, constant, varying, strict=True))
         if not all(varies or _are_same(leaf, before) for leaf, before, varies in parts):
             raise _DiffersError
+        # in memory of their own: results that share memory have no program among Variables
         return tuple(+leaf for leaf, varies in zip(leaves, varying, strict=True) if varies)
 
     differs = False

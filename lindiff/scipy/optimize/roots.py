@@ -11,8 +11,8 @@ import scipy.optimize
 
 from lindiff._docstrings import documented_like
 from lindiff.core.variable import value
+from lindiff.programs import Program
 from lindiff.scipy.optimize._flat import as_arguments
-from lindiff.scipy.optimize._running import running
 from lindiff.transforms.implicit import implicit
 
 __all__ = ["bisect", "brenth", "brentq", "newton", "ridder", "root_scalar", "toms748"]
@@ -51,7 +51,7 @@ def _plainly(function: Any, program: bool) -> Any:
         return function
     if not program:
         return lambda *args: value(function(*args))
-    repeated = running(True)(function)
+    repeated = Program(function)
     # of a number of Python's each would have a program of its own
     return lambda x, *args: value(repeated(np.asarray(x)[()], *args))
 
