@@ -83,6 +83,7 @@ OTHERS = {
     "programs/cells.pyx STRIDES": "no size of an array",
     "programs/memory.pyx ALIGNED": "no size of an array",
     "programs/prepared.pxd EACH": "no size of an array",
+    "programs/machine.pyx IDLE": "what is kept between runs: test_programs_among_variables",
     "programs/machine.pyx LARGE": "what is kept between runs: test_recorded_programs",
     "programs/matching.pxd AXES": "of arguments: test_recorded_programs",
     "programs/recording.pyx AXES": "no size of an array",
