@@ -623,7 +623,8 @@ cdef object kept_by(object x, Node node, Trace trace, object what=None):
         guards = []
         x = kept(x, guards)
         watch_over(node, guards, what)
-    return x
+        return x
+    return kept_foreign(x)
 
 
 cpdef object kept(object x, list guards):
@@ -658,7 +659,14 @@ cpdef object kept(object x, list guards):
         return {key: kept(item, guards) for key, item in x.items()}
     if is_inner(x):
         return pytree.replace(x, [kept(pytree.item(x, key), guards) for key in pytree.keys(x)])
-    return x
+    return kept_foreign(x)
+
+
+cdef object kept_foreign(object x):
+    """An array of another library as it says to keep it, if it does; else what ``x`` is."""
+    if type(x) is float or type(x) is int or is_generic(x):
+        return x
+    return x.__lindiff_kept__() if hasattr(type(x), "__lindiff_kept__") else x
 
 
 cdef bint has_no_arrays(tuple x):

@@ -225,7 +225,8 @@ class Program(Calls, Generic[P, R]):
             known.callers.add(_caller())
             outcome, result = self._run(recording, arrays, leaves, unflatten)
         except (Unrecordable, Exception) as error:
-            own, recording.ended, recording.raised = error is recording.raised, True, None
+            own, recording.raised = error is recording.raised, None
+            recording.end()
             if own:
                 raise
             _restore(arrays, before)
@@ -233,7 +234,8 @@ class Program(Calls, Generic[P, R]):
             known.reason = str(error)
             return outcome
         finally:
-            recording.ended, recording.raised = True, None
+            recording.raised = None
+            recording.end()
         if sys.getrefcount(recording) > holders:
             gc.collect(0)  # functions that call themselves, and the like
         if sys.getrefcount(recording) > holders:

@@ -9,6 +9,7 @@ from lindiff.programs.operands cimport Leaf, have_same_bytes, leaves_of, replace
 from lindiff.programs.recording cimport Recording
 
 import operator
+import weakref
 from types import FunctionType
 
 import numpy as np
@@ -118,6 +119,27 @@ cdef class Recorded:
     @property
     def __lindiff_without_axes__(self):
         return cnp.PyArray_Check(self.array) and cnp.PyArray_NDIM(self.array) == 0
+
+    def __lindiff_kept__(self):
+        """This array as it is now, whatever is written to it later."""
+        cdef Recorded same
+        if not cnp.PyArray_Check(self.array):
+            return self
+        if self.recording.ended:
+            return self.array.copy(order="K")
+        same = Recorded.__new__(Recorded)
+        same.recording, same.array, same.slot, same.whole = self.recording, self.array, self.slot, self
+        self.recording.keep(self.slot, weakref.ref(same))
+        return same
+
+    def leave_memory(self):
+        """Have a copy of the memory that somebody will write to."""
+        cdef object copied = record(method("copy"), (self,), {"order": "K"})
+        if type(copied) is Recorded:
+            self.array, self.slot = (<Recorded>copied).array, (<Recorded>copied).slot
+        else:
+            self.array = copied
+        self.whole = None
 
     @property
     def __lindiff_kernels__(self):
@@ -773,6 +795,8 @@ def may_write(function, tuple args, dict kwargs):
 
 cdef int note_write(Recording recording, object x) except -1:
     if type(x) is Recorded and (<Recorded>x).recording is recording:
+        for kept in recording.kept_of((<Recorded>x).slot):
+            kept.leave_memory()
         recording.note_write((<Recorded>x).slot)
     elif type(x) is Recorded or cnp.PyArray_Check(x):
         raise Unrecordable("it writes into an array that is no argument")

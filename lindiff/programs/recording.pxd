@@ -30,13 +30,14 @@ cdef class Recording:
     cdef readonly list captured
     cdef readonly object number
     cdef readonly bint writes_arguments
-    cdef public bint ended
+    cdef readonly bint ended
     cdef public object reason
     cdef public object raised
     cdef public Py_ssize_t arguments
     cdef Span *spans      # the memory of each slot that lies in no other
     cdef Py_ssize_t room
     cdef dict contents    # of constants, by their id
+    cdef dict kept        # by the slot of their owner, what is to stay as it is: weak references
     cdef object filters
     cdef dict loud        # what NumPy was told at the start
     cdef object told      # where it was asked last, and what it was
@@ -53,6 +54,9 @@ cdef class Recording:
     cdef object new_slot(self, object array, str line, given, bint fixed=*)
     cdef int add_root(self, object place) except -1
     cdef int make_room(self, Py_ssize_t at) except -1
+    cdef list kept_of(self, Py_ssize_t slot)
+    cdef int keep(self, Py_ssize_t slot, object reference) except -1
     cpdef give_up(self, str reason)
+    cpdef end(self)
 
 cpdef bint same_function(object f, object g) except -1

@@ -155,7 +155,7 @@ cdef class Recording:
         self.steps, self.forms, self.lines, self.roots = [], [], [], []
         self.captured = []
         self.number = next(numbers)
-        self.contents = {}
+        self.contents, self.kept = {}, {}
         self.loud = np.geterr()
         self.filters = warnings.filters
 
@@ -262,7 +262,25 @@ cdef class Recording:
     cpdef give_up(self, str reason):
         """Let the run go on with plain arrays, where it has not ended."""
         if not self.ended:
-            self.ended, self.reason = True, reason
+            self.reason = reason
+            self.end()
+
+    cpdef end(self):
+        """Record nothing any more; from now on nobody knows what is written to."""
+        self.ended = True
+        for slot in list(self.kept):
+            for x in self.kept_of(slot):
+                x.leave_memory()
+
+    cdef int keep(self, Py_ssize_t slot, object reference) except -1:
+        """Remember a view of the array in a slot that is to stay as it is now, by a weak reference."""
+        self.kept.setdefault(self.owner_of(slot), []).append(reference)
+        return 0
+
+    cdef list kept_of(self, Py_ssize_t slot):
+        """The views that are to stay as they are, of the memory that an array lies in; they are forgotten."""
+        references = self.kept.pop(self.owner_of(slot), ())
+        return [x for x in [reference() for reference in references] if x is not None]
 
 
 cdef object new_slot(Py_ssize_t at):
