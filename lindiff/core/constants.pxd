@@ -19,7 +19,7 @@ cdef class Guard:
 
 cdef Guard guard_of(cnp.ndarray x, object what)
 cdef Guard linked(Guard guard, Guard others)
-cdef cnp.ndarray guarded(cnp.ndarray x, Guard guard)
+cdef cnp.ndarray in_memory_of(cnp.ndarray x, object holder)
 cdef bint may_change(cnp.ndarray x) noexcept
 cdef bint is_copied(cnp.ndarray x) noexcept
 cdef unsigned long long mark_of(cnp.ndarray x) noexcept

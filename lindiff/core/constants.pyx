@@ -250,12 +250,12 @@ cdef Guard linked(Guard guard, Guard others):
     return guard
 
 
-cdef cnp.ndarray guarded(cnp.ndarray x, Guard guard):
-    """``x`` as an array whose memory is the guard's: it lives as long as anybody holds a part of it."""
+cdef cnp.ndarray in_memory_of(cnp.ndarray x, object holder):
+    """``x`` as an array whose memory is the holder's: it lives as long as anybody holds a part of it."""
     cdef cnp.dtype dtype = (<object>x).dtype
     Py_INCREF(dtype)  # taken over by the view
     cdef cnp.ndarray view = PyArray_NewFromDescr(
         &PyArray_Type, dtype, cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x), cnp.PyArray_STRIDES(x),
         cnp.PyArray_DATA(x), cnp.PyArray_FLAGS(x) & cnp.NPY_ARRAY_WRITEABLE, NULL)
-    cnp.set_array_base(view, guard)
+    cnp.set_array_base(view, holder)
     return view

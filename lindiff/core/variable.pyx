@@ -16,13 +16,14 @@ import opcode
 import operator
 import sys
 import threading
+import weakref
 
 import numpy as np
 
 from cpython.ref cimport Py_INCREF, Py_REFCNT
 from libc.stdint cimport uintptr_t
 
-from lindiff.core.constants cimport Guard, guard_of, guarded, is_copied, linked, may_change
+from lindiff.core.constants cimport Guard, guard_of, in_memory_of, is_copied, linked, may_change
 from lindiff.core.awaited cimport tell_modules
 from lindiff.core.record cimport (
     CONSTANT, Component, Leaf, Node, Tangent, Trace, clock, count_made_by_hand, doom, know_variable,
@@ -617,6 +618,8 @@ cdef object kept_by(object x, Node node, Trace trace, object what=None):
         if may_change(array):
             if is_copied(array):
                 return cnp.PyArray_NewCopy(array, cnp.NPY_KEEPORDER)
+            if mirror_of(array) is not None:
+                return value_now(array, mirror_of(array))
             node.guard = linked(guard_of(array, what), node.guard)
         return array
     if type(x) is Variable or isinstance(x, (list, tuple, dict)):
@@ -641,8 +644,10 @@ cpdef object kept(object x, list guards):
             return array
         if is_copied(array):
             return cnp.PyArray_NewCopy(array, cnp.NPY_KEEPORDER)
+        if mirror_of(array) is not None:
+            return value_now(array, mirror_of(array))
         guards.append(guard_of(array, None))
-        return guarded(array, guards[len(guards) - 1])
+        return in_memory_of(array, guards[len(guards) - 1])
     if type(x) is Variable:
         return kept_variable(x, guards)
     if type(x) is list:
@@ -738,7 +743,8 @@ def value(x):
     Returns
     -------
     numpy.ndarray, numpy scalar or ``x``
-        Not a copy, and read-only.
+        Not a copy, and read-only: what ``x`` holds now.  What is written to a Variable later is not seen in
+        it; :func:`lindiff.stop_gradient` gives an array that sees it.
 
     Examples
     --------
@@ -748,11 +754,54 @@ def value(x):
     array([2., 4.])
     """
     if type(x) is Variable:
-        if (<Variable>x).node is CONSTANT:
-            return (<Variable>x)._value
         x = value_of(x)
         return read_only(x) if cnp.PyArray_CheckExact(x) else x
     return pytree.tree_map(value, x) if is_inner(x) else x
+
+
+# In the place of a window: how a mirror, a constant in memory of its own, sees its Variable.
+cdef object MIRROR = object()
+
+
+def mirrored(x):
+    """What a Variable holds, as a plain array that sees what is written to the Variable later.
+
+    It is read-only, and has memory of its own: that of the Variable is what operations have kept.
+    """
+    cdef Variable mirror
+    if (<Variable>x)._scalar or is_made_by_hand(owner_of(x)):  # these never change
+        return value(x)
+    if owner_of(x).lent:  # plain arrays write to that, too
+        return read_only((<Variable>x).as_plain_array(None, None))
+    mirror = untraced_variable(in_own_memory(value_of(x)))
+    tie_to(x, mirror, MIRROR)
+    if cnp.PyArray_CheckExact(mirror._value):
+        array = in_memory_of(mirror._value, mirror)
+        cnp.PyArray_CLEARFLAGS(<cnp.ndarray>array, cnp.NPY_ARRAY_WRITEABLE)
+        return array
+    array = mirror._value[...]
+    if cnp.PyArray_Check(array):  # of a recording that has been given up
+        cnp.PyArray_CLEARFLAGS(<cnp.ndarray>array, cnp.NPY_ARRAY_WRITEABLE)
+    elif hasattr(array, "__lindiff_read_only__"):
+        array.__lindiff_read_only__()
+    weakref.finalize(array, operator.pos, mirror)  # which lives as long as the array
+    return array
+
+
+cdef Variable mirror_of(cnp.ndarray x):
+    """The mirror whose memory this array has; None of other arrays."""
+    cdef PyObject *base = <PyObject *>x
+    while base != NULL and cnp.PyArray_Check(<object>base):
+        base = cnp.PyArray_BASE(<cnp.ndarray><object>base)
+    return <object>base if base != NULL and type(<object>base) is Variable else None
+
+
+cdef object value_now(cnp.ndarray x, Variable mirror):
+    """Numbers in the memory of a mirror, for keeping: as its Variable holds them, which nobody overwrites."""
+    cdef object whole = value_of(mirror.tie.base), array = x
+    cdef bint is_whole = cnp.PyArray_DATA(x) == cnp.PyArray_DATA(<cnp.ndarray>mirror._value) \
+        and array.shape == whole.shape and array.strides == whole.strides
+    return whole if is_whole else cnp.PyArray_NewCopy(x, cnp.NPY_KEEPORDER)
 
 
 # What a subclass of ndarray that means something else by its operations defines.
@@ -1193,7 +1242,6 @@ cdef object slice_of_slice(Py_ssize_t length, object outer, object inner):
 
 cdef int watch(Variable base, object view, object window) except -1:
     """Let ``view`` see changes of ``base``, and ``base`` those of ``view``."""
-    cdef Tie tie
     if type(view) is not Variable or (<Variable>view).tie is not None or view is base:
         return 0
     if copies_parts(base):
@@ -1210,7 +1258,12 @@ cdef int watch(Variable base, object view, object window) except -1:
         base = base.tie.base
     if type(window) is View:
         (<View>window).overlaps = overlaps_itself(value_of(view))
-    tie = Tie.__new__(Tie)
+    return tie_to(base, view, window)
+
+
+cdef int tie_to(Variable base, Variable view, object window) except -1:
+    """Let ``base`` and ``view`` have a tie."""
+    cdef Tie tie = Tie.__new__(Tie)
     tie.base = base
     tie.window = window
     tie.view = <PyObject *>view
@@ -1219,7 +1272,7 @@ cdef int watch(Variable base, object view, object window) except -1:
     if base.views != NULL:
         (<Tie>base.views).previous = <PyObject *>tie
     base.views = <PyObject *>tie
-    (<Variable>view).tie = tie
+    view.tie = tie
     return 0
 
 
@@ -1593,7 +1646,9 @@ cdef class Variable:
         while at != NULL:
             tie = <Tie>at
             view = <Variable>tie.view
-            if view is not but:
+            if tie.window is MIRROR:
+                view._value[...] = value_of(self)
+            elif view is not but:
                 view.take((<View>tie.window).of(self) if type(tie.window) is View else self[tie.window])
                 view.refresh(None)
             at = tie.next

@@ -120,6 +120,10 @@ cdef class Recorded:
     def __lindiff_without_axes__(self):
         return cnp.PyArray_Check(self.array) and cnp.PyArray_NDIM(self.array) == 0
 
+    def __lindiff_read_only__(self):
+        """Let this array, a view, be one that cannot be written to."""
+        self.array.flags.writeable = False
+
     def __lindiff_kept__(self):
         """This array as it is now, whatever is written to it later."""
         cdef Recorded same

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lindiff.core.pytree import tree_map
-from lindiff.core.variable import value
+from lindiff.core.variable import Variable, mirrored
 
 __all__ = ["stop_gradient"]
 
@@ -22,6 +22,9 @@ def stop_gradient(x: Tree) -> Tree:
     Returns
     -------
     tree of plain arrays
+        Of Variables read-only copies, which see what is written to the Variables later, as ``x`` itself
+        would.
+        Plain arrays are as they were.
 
     Examples
     --------
@@ -29,4 +32,8 @@ def stop_gradient(x: Tree) -> Tree:
     >>> ld.grad(lambda x: x * ld.stop_gradient(x))(3.0)
     np.float64(3.0)
     """
-    return tree_map(value, x)
+    return tree_map(_constant, x)
+
+
+def _constant(x: Any) -> Any:
+    return mirrored(x) if type(x) is Variable else x
