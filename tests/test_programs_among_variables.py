@@ -457,6 +457,80 @@ def test_writes_and_views(view):
         assert_same(ld.value_and_grad(step, (0, 1))(*args), expected)
 
 
+# -- arrays that are constants of the inner derivative and Variables of an outer one ------------------------
+
+
+def writes_into_the_other(x, y):
+    v = y * 1.0
+    v[0] = x[0] * y[1]
+    v[1:] += x[:2] ** 2
+    return np.sin(v) * x
+
+
+def makes_of_both(x, y):
+    v = np.zeros_like(y)
+    v[1] = y[0]
+    v[0] = x[2]
+    return np.stack([v[0], y[1], v[1]]) * y
+
+
+def writes_both_ways(x, y):
+    v, w = x * 1.0, y * 1.0
+    v[0], w[1] = y[0] ** 2, x[1] * y[1]
+    return v * w
+
+
+def total(s, n=2):
+    def f(x, y):
+        for _ in range(n):
+            x = s(x, y)
+        return np.sum(x)
+
+    return f
+
+
+NESTED = {
+    "jvp of grad": lambda f, x, y: ld.jvp(ld.grad(f), (x, y), (y, x)),
+    "jvp of grad by the second": lambda f, x, y: ld.jvp(lambda x: ld.grad(f, argnums=1)(x, y), (x,), (y,)),
+    "grad of grad": lambda f, x, y: ld.grad(lambda y: np.sum(ld.grad(f)(x, y) ** 2))(y),
+    "grad of jvp": lambda f, x, y: ld.grad(lambda y: ld.jvp(lambda x: f(x, y), (x,), (y,))[1])(y),
+    "jvp of vjp": lambda f, x, y: ld.jvp(
+        lambda y: ld.vjp(lambda x: f(x, y), x)[1](1.0)[0], (y,), (np.ones_like(y),)
+    ),
+    "jvp of jvp": lambda f, x, y: ld.jvp(
+        lambda y: ld.jvp(lambda x: f(x, y), (x,), (np.ones_like(y),))[1], (y,), (x,)
+    ),
+    "jacobian of grad": lambda f, x, y: ld.jacobian(lambda y: ld.grad(f)(x, y))(y),
+    "hessian": lambda f, x, y: ld.hessian(f, argnums=(0, 1))(x, y),
+    "grad of hessian": lambda f, x, y: ld.grad(lambda y: np.sum(ld.hessian(f)(x, y) ** 2))(y),
+    "three": lambda f, x, y: ld.grad(
+        lambda z: np.sum(ld.grad(lambda y: np.sum(ld.grad(f)(x * z, y) ** 2))(y))
+    )(y + 1),
+    "in a loop": lambda f, x, y: ld.grad(
+        lambda y: sum(np.sum(ld.jacobian(f)(x + k, y) * y) for k in range(3))
+    )(y),
+}
+
+
+@pytest.mark.parametrize("nested", NESTED)
+@pytest.mark.parametrize("raw", [writes_into_the_other, makes_of_both, writes_both_ways])
+def test_nested_derivatives_of_steps_that_write(nested, raw):
+    step, transform = program(raw), NESTED[nested]
+    for k in range(5):
+        x, y = X + k / 50, Y - k / 50
+        assert_same(transform(total(step), x, y), transform(total(raw), x, y))
+
+
+@pytest.mark.parametrize("nested", NESTED)
+def test_nested_derivatives_of_vmap_of_functions_that_write(nested):
+    mapped = ld.vmap(writes_both_ways)
+    rows = lambda x, y: np.stack([writes_both_ways(a, b) for a, b in zip(x, y, strict=True)])
+    x, y = np.stack([X, Y]), np.stack([Y, X - 1])
+    for k in range(3):
+        given = x + k / 50, y - k / 50
+        assert_same(NESTED[nested](total(mapped), *given), NESTED[nested](total(rows), *given))
+
+
 # -- in two halves -----------------------------------------------------------------------------------------
 
 

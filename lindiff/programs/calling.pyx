@@ -49,7 +49,7 @@ cdef class Known:
     shares : bool
         Results have memory in common with each other or with arguments.
     taped : dict
-        By the bits of the arguments that are Variables: the program in two halves, False where there is none.
+        By the places of the arguments that are Variables: the program in two halves, False where there is none.
     """
 
     cdef public object tree
@@ -135,8 +135,9 @@ cdef class Calls:
         """The result for arguments of any form."""
         raise NotImplementedError
 
-    def derivative(self, of, chosen):
-        """The program of the ``"pullback"`` or the ``"pushforward"`` for these of the leaves of arguments."""
+    def derivative(self, of, chosen, others=()):
+        """The program of the ``"pullback"`` or the ``"pushforward"`` for the ``chosen`` leaves of arguments;
+        the ``others`` that Variables may be written into."""
         raise NotImplementedError
 
     cpdef object repeated(self, tuple args, dict kwargs):
@@ -166,10 +167,10 @@ cdef class Calls:
         cdef Trace trace = None
         cdef Variable x
         cdef Py_ssize_t i, at = 0
-        cdef object which = 0
+        cdef tuple which
         cdef list held = list(arrays)
         cdef OfProgram differential
-        cdef list nodes = [], places = [], given = list(args), guards = []
+        cdef list nodes = [], places = [], variables = [], given = list(args), guards = []
         for i in range(len(args)):
             if type(args[i]) is Variable:
                 x = args[i]
@@ -179,7 +180,7 @@ cdef class Calls:
                     return MISSED
                 nodes.append(x.node)
                 places.append(place_of(i))
-                which |= 1 << <object>i
+                variables.append(i)
                 given[i] = arrays[at]
                 at += 1
             elif cnp.PyArray_CheckExact(args[i]) or is_generic(args[i]):
@@ -187,6 +188,7 @@ cdef class Calls:
                 at += 1
         if trace.level == 0:
             return MISSED
+        which = tuple(variables)
         taped = known.taped.get(which)
         tape = None
         if type(taped) is Taped:
@@ -198,7 +200,7 @@ cdef class Calls:
             return MISSED
         differential = OfProgram.__new__(OfProgram)
         differential.of_call(self, tuple(given), NOTHING, given, 0, known.surroundings)
-        differential.known, differential.which, differential.tape = known, which, tape
+        differential.known, differential.variables, differential.tape = known, which, tape
         return self.recorded(differential, trace, nodes, places, given, guards, result)
 
     cdef object recorded(self, OfProgram differential, Trace trace, list nodes, list places, list given,
@@ -340,6 +342,8 @@ cdef class OfProgram(Differential):
     ----------
     likes : list
         The outputs.
+    variables : tuple of int
+        The leaves that were Variables, of any trace.
     """
 
     cdef Calls calls
@@ -349,8 +353,8 @@ cdef class OfProgram(Differential):
     cdef Py_ssize_t first
     cdef object surroundings
     cdef public list likes
+    cdef public tuple variables
     cdef Known known      # of calls that are recorded without Python: what is known,
-    cdef object which     # the bits of the arguments that are Variables,
     cdef object tape      # and what the first half has left; None where there is none
 
     def __init__(self, Calls calls, tuple args, dict kwargs, list leaves, Py_ssize_t first, surroundings):
@@ -367,7 +371,13 @@ cdef class OfProgram(Differential):
         self.leaves = leaves
         self.first = first
         self.surroundings = surroundings
+        self.variables = ()
         return 0
+
+    cdef object derivative(self, str of, tuple chosen):
+        """The program of a derivative for these of the leaves."""
+        cdef tuple others = tuple([i for i in self.variables if i not in chosen])
+        return self.calls.derivative(of, chosen, others) if others else self.calls.derivative(of, chosen)
 
     cdef object pull_arguments(self, object y_bar, bint overwrite=False):
         cdef list y_bars = y_bar if type(y_bar) is list else [y_bar]
@@ -387,15 +397,15 @@ cdef class OfProgram(Differential):
         cdef tuple chosen = active if self.first == 0 else tuple([i - self.first for i in active])
         cdef tuple given = (self.args, self.kwargs, y_bars)
         if not are_plain(y_bars) or not (self.known is not None or hold_no_variable(self.leaves)):
-            return self.calls.derivative("pullback", chosen)(*given)
-        both = self.calls.derivative("values and pullback", chosen)
+            return self.derivative("pullback", chosen)(*given)
+        both = self.derivative("values and pullback", chosen)
         if self.known is not None:
-            taped = self.known.taped.get(self.which)
+            taped = self.known.taped.get(self.variables)
             if taped is None:
                 several = isinstance(self.result, (tuple, list))
                 taped = taped_of(both, self.known, y_bars, active, given, several)
                 if taped is not None:
-                    self.known.taped[self.which] = taped
+                    self.known.taped[self.variables] = taped
             elif self.tape is not None and type(taped) is Taped and (<Taped>taped).active == active:
                 found = (<Taped>taped).cotangents(y_bars, self.tape)
                 if found is not None:
@@ -407,7 +417,7 @@ cdef class OfProgram(Differential):
         refuse_directions(x_dots)
         refuse_change(self.calls, self.surroundings)
         given = [like(self.leaves[i], x_dots[i + self.first]) for i in chosen]
-        y_dots = self.calls.derivative("pushforward", tuple(chosen))(self.args, self.kwargs, given)
+        y_dots = self.derivative("pushforward", tuple(chosen))(self.args, self.kwargs, given)
         return y_dots if isinstance(self.result, (tuple, list)) else y_dots[0]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.linearization import Linearization, push_forward
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, inside
+from lindiff.core.variable import Variable, inside, untraced
 from lindiff.programs.calling import Known, OfProgram, has_outputs
 from lindiff.programs.machine import MISSED
 from lindiff.programs.recorded import Recorded
@@ -36,14 +36,15 @@ def operation_of(program: Program[..., Any]) -> Operation:
     def operation(call: Call, *leaves: Any) -> tuple[list[Any], OfProgram]:
         given = call.seen(leaves)
         args, kwargs = call.restore(given)
-        outputs = call.note(_value(program, args, kwargs, given))
+        seen_args, seen_kwargs = call.restore(call.as_variables(given))
+        outputs = call.note(_value(program, seen_args, seen_kwargs, given))
         known, surroundings = known_with(program, call, given)
         if known.shares or _share_memory(given, outputs):
             known.shares = True  # writing to one of them changes another one
             raise NoProgram
         call.known = known
         differential = OfProgram(program, args, kwargs, given, 1, surroundings)  # `call` comes first
-        differential.likes = outputs
+        differential.likes, differential.variables = outputs, call.variables
         return outputs, differential
 
     def called(args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], restore: Any) -> Any:
@@ -51,7 +52,7 @@ def operation_of(program: Program[..., Any]) -> Operation:
             return program.otherwise(*args, **kwargs)  # as a part of the program around it
         if are_not_distinct(leaves):
             return program.otherwise(*args, **kwargs)
-        call = Call(restore, [type(x) is Variable and x._scalar for x in leaves])
+        call = Call(restore, leaves)
         try:
             outputs = operation(call, *leaves)
         except NoProgram:
@@ -127,15 +128,16 @@ class Call:
     ----------
     restore : callable
         From leaves to ``(args, kwargs)``.
-    are_numbers : list of bool
-        The leaves that are Variables and numbers, not arrays without axes.
+    leaves : list
+        Of which Variables may be numbers, not arrays without axes.
     """
 
-    def __init__(self, restore: Callable[[list[Any]], Any], are_numbers: list[bool]) -> None:
+    def __init__(self, restore: Callable[[list[Any]], Any], leaves: list[Any]) -> None:
         self.restore = restore
+        self.variables = tuple([i for i, x in enumerate(leaves) if type(x) is Variable])
         self.known = Known()
         self.is_simple = False
-        self._are_numbers = are_numbers
+        self._are_numbers = [type(x) is Variable and x._scalar for x in leaves]
         self._leaves: list[Any] = []
         self._restore_result: Callable[[list[Any]], Any] = _itself
         self._places: list[int] = []
@@ -144,6 +146,13 @@ class Call:
         """The leaves as the function is to see them: a record has numbers as arrays without axes."""
         pairs = zip(leaves, self._are_numbers, strict=True)
         return [x[()] if number and type(x) is np.ndarray else x for x, number in pairs]
+
+    def as_variables(self, given: list[Any]) -> list[Any]:
+        """The same for transforms around this one, if there are any: arrays that are Variables of the inner
+        one alone can have Variables written into them, too."""
+        if not any(type(x) is Variable for x in given):
+            return given
+        return _that_take_variables(given, self.variables)
 
     def note(self, result: Any) -> list[Any]:
         """The arrays among the leaves of the result that have derivatives.
@@ -177,6 +186,14 @@ def _copied(x: Any) -> Any:
     return x.copy(order="K") if type(x) is np.ndarray else x
 
 
+def _that_take_variables(leaves: list[Any], places: tuple[int, ...]) -> list[Any]:
+    """Leaves of which those in these places, if they are arrays, can have Variables written into them."""
+    return [
+        untraced(x) if i in places and isinstance(x, (np.ndarray, Recorded)) and x.ndim else x
+        for i, x in enumerate(leaves)
+    ]
+
+
 def _itself(x: Any) -> Any:
     return x
 
@@ -185,21 +202,59 @@ def _is_inexact(y: Any) -> bool:
     return getattr(getattr(y, "dtype", None), "kind", "") in ("f", "c")
 
 
-def derivative_of(function: Callable[..., Any], of: str, chosen: tuple[int, ...]) -> Callable[..., Any]:
+def derivative_of(
+    function: Callable[..., Any], of: str, chosen: tuple[int, ...], others: tuple[int, ...]
+) -> Callable[..., Any]:
     """The pullback, or the pushforward, of a function for these of the leaves of its arguments.
 
     It is given args, kwargs, and the cotangents of the arrays in the result, or the tangents of the chosen
     leaves; it returns those of the chosen leaves, or of the arrays.  ``"values and pullback"`` returns these
-    arrays as well.
+    arrays as well.  The ``others`` are leaves that Variables may be written into, as they are Variables of
+    transforms around this one.
     """
     found = {"pullback": _pulled, "values and pullback": _values_and_pulled, "pushforward": _pushed}
-    return functools.partial(found[of], function, chosen)
+    return functools.partial(found[of], function, chosen, others)
 
 
 def _pulled(
-    function: Callable[..., Any], chosen: tuple[int, ...], args: Any, kwargs: Any, y_bars: list[Any]
+    function: Callable[..., Any],
+    chosen: tuple[int, ...],
+    others: tuple[int, ...],
+    args: Any,
+    kwargs: Any,
+    y_bars: list[Any],
 ) -> tuple[Any, ...]:
-    of_chosen, xs = _of_chosen(function, chosen, args, kwargs)
+    found = _linearized(function, chosen, others, args, kwargs, y_bars)
+    return (None,) * len(chosen) if found is None else found[0].pull(found[1])
+
+
+def _values_and_pulled(
+    function: Callable[..., Any],
+    chosen: tuple[int, ...],
+    others: tuple[int, ...],
+    args: Any,
+    kwargs: Any,
+    y_bars: list[Any],
+) -> tuple[list[Any], tuple[Any, ...]]:
+    found = _linearized(function, chosen, others, args, kwargs, y_bars)
+    if found is None:
+        return [], (None,) * len(chosen)
+    return found[0].value, found[0].pull(found[1])
+
+
+def _linearized(
+    function: Callable[..., Any],
+    chosen: tuple[int, ...],
+    others: tuple[int, ...],
+    args: Any,
+    kwargs: Any,
+    y_bars: list[Any],
+) -> tuple[Linearization, list[Any]] | None:
+    """At the chosen leaves, with the cotangents of results that depend on them; None where none does.
+
+    Cotangents are of the program that is recorded, and a constant is not.
+    """
+    of_chosen, xs = _of_chosen(function, chosen, others, args, kwargs)
     constant: list[bool] = []
 
     def noted(*xs: Any) -> list[Any]:
@@ -209,37 +264,32 @@ def _pulled(
 
     linearization = Linearization(noted, tuple(xs))
     if all(constant):
-        return (None,) * len(xs)
-    # cotangents are of the program that is recorded, and a constant is not
-    return linearization.pull(
-        [None if is_constant else y_bar for y_bar, is_constant in zip(y_bars, constant, strict=True)]
-    )
-
-
-def _values_and_pulled(
-    function: Callable[..., Any], chosen: tuple[int, ...], args: Any, kwargs: Any, y_bars: list[Any]
-) -> tuple[list[Any], tuple[Any, ...]]:
-    of_chosen, xs = _of_chosen(function, chosen, args, kwargs)
-    linearization = Linearization(of_chosen, tuple(xs))
-    return linearization.value, linearization.pull(y_bars)
+        return None
+    given = zip(y_bars, constant, strict=True)
+    return linearization, [None if is_constant else y_bar for y_bar, is_constant in given]
 
 
 def _pushed(
-    function: Callable[..., Any], chosen: tuple[int, ...], args: Any, kwargs: Any, x_dots: list[Any]
+    function: Callable[..., Any],
+    chosen: tuple[int, ...],
+    others: tuple[int, ...],
+    args: Any,
+    kwargs: Any,
+    x_dots: list[Any],
 ) -> list[Any]:
-    of_chosen, xs = _of_chosen(function, chosen, args, kwargs)
+    of_chosen, xs = _of_chosen(function, chosen, others, args, kwargs)
     y_dots: list[Any] = push_forward(of_chosen, tuple(xs), tuple(x_dots))[1]
     return y_dots
 
 
 def _of_chosen(
-    function: Callable[..., Any], chosen: tuple[int, ...], args: Any, kwargs: Any
+    function: Callable[..., Any], chosen: tuple[int, ...], others: tuple[int, ...], args: Any, kwargs: Any
 ) -> tuple[Callable[..., list[Any]], list[Any]]:
     """The arrays in a result as a function of some of the leaves of the arguments, and these leaves."""
     leaves, restore = pytree.flatten((args, kwargs))
 
     def of_chosen(*xs: Any) -> list[Any]:
-        given = list(leaves)
+        given = _that_take_variables(leaves, others)
         for i, x in zip(chosen, xs, strict=True):
             given[i] = x
         chosen_args, chosen_kwargs = restore(given)

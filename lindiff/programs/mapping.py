@@ -114,8 +114,7 @@ class Mapped:
     def _among_variables(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
         if are_not_distinct(leaves):
             return self._one_by_one(restore, many, leaves)
-        numbers = [type(x) is Variable and x._scalar for x in leaves]
-        call = Call(restore, numbers)
+        call = Call(restore, leaves)
         try:
             return call.result(self._operation(call, tuple(many), *leaves))
         except NoProgram:
@@ -123,7 +122,7 @@ class Mapped:
 
     def _rule(self, call: Call, many: tuple[bool, ...], *leaves: Any) -> tuple[list[Any], Differential]:
         given = call.seen(leaves)
-        outputs = call.note(self(call.restore, many, given))
+        outputs = call.note(self(call.restore, many, call.as_variables(given)))
         if self._differ:  # and so do the cotangents of an element
             raise NoProgram
         surroundings = self._surroundings(call, many, given)
@@ -134,7 +133,7 @@ class Mapped:
                 refuse_change(self.program, surroundings)
             chosen = tuple(i - 2 for i in active)  # `call` and `many` come first
             each = [*many, *(True for _ in y_bars)]
-            x_bars = iter(self._derivative("pullback", chosen)(restore, each, [*given, *y_bars]))
+            x_bars = iter(self._derivative("pullback", chosen, call)(restore, each, [*given, *y_bars]))
             found = [next(x_bars) if i in chosen else None for i in range(len(given))]
             total = [x if m or x is None else np.sum(x, axis=0) for x, m in zip(found, many, strict=True)]
             return (None, None, *total)
@@ -145,7 +144,7 @@ class Mapped:
             chosen = tuple(i for i, x_dot in enumerate(x_dots) if x_dot is not None)
             dots = [x_dots[i] for i in chosen]
             each = [*many, *(many[i] for i in chosen)]
-            return list(self._derivative("pushforward", chosen)(restore, each, [*given, *dots]))
+            return list(self._derivative("pushforward", chosen, call)(restore, each, [*given, *dots]))
 
         return outputs, Differential(pushforward, pullback, selective=True)
 
@@ -156,12 +155,13 @@ class Mapped:
         elements = [inside(x)[0] if m else x for x, m in zip(given, many, strict=True)]
         return known_with(self.program, call, elements)[1]
 
-    def _derivative(self, of: str, chosen: tuple[int, ...]) -> Mapped:
-        found = self._derivatives.get((of, chosen))
+    def _derivative(self, of: str, chosen: tuple[int, ...], call: Call) -> Mapped:
+        others = tuple(i for i in call.variables if i not in chosen)
+        found = self._derivatives.get((of, chosen, others))
         if found is None:
-            made = Mapped(self.program.derivative(of, chosen))
+            made = Mapped(self.program.derivative(of, chosen, others))
             made._number = self._number
-            found = self._derivatives.setdefault((of, chosen), made)
+            found = self._derivatives.setdefault((of, chosen, others), made)
         return found
 
     # -- as a part of a program ----------------------------------------------------------------------------

@@ -170,13 +170,14 @@ class Program(Calls, Generic[P, R]):
             return result
         return self._record(known, args, kwargs, leaves, restore)
 
-    def derivative(self, of: str, chosen: tuple[int, ...]) -> Program[..., Any]:
-        """The program of the ``"pullback"`` or the ``"pushforward"`` for these of the leaves of arguments."""
-        found = self._derivatives.get((of, chosen))
+    def derivative(self, of: str, chosen: tuple[int, ...], others: tuple[int, ...] = ()) -> Program[..., Any]:
+        """The program of the ``"pullback"`` or the ``"pushforward"`` for the ``chosen`` leaves of arguments;
+        the ``others`` that Variables may be written into."""
+        found = self._derivatives.get((of, chosen, others))
         if found is None:
-            made: Program[..., Any] = Program(derivative_of(self.function, of, chosen))
+            made: Program[..., Any] = Program(derivative_of(self.function, of, chosen, others))
             made.name = f"the {of} of {self.name}"
-            found = self._derivatives.setdefault((of, chosen), made)
+            found = self._derivatives.setdefault((of, chosen, others), made)
         return found
 
     def known_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Known | None:

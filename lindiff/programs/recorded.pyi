@@ -7,6 +7,7 @@ from lindiff.programs.recording import Recording
 VIEWS: dict[str, Callable[[Any], Any]]
 
 class Recorded:
+    ndim: int
     array: Any
     recording: Recording
     slot: Slot
