@@ -5,10 +5,12 @@ import array
 import collections
 import ctypes
 import dataclasses
+import decimal
 import enum
 import functools
 import importlib.util
 import io
+import math
 import operator
 import os
 import subprocess
@@ -18,9 +20,11 @@ import typing
 import unittest.mock
 import warnings
 import weakref
+from decimal import Decimal
 
 import numpy as np
 import pytest
+import scipy
 
 from lindiff.programs import program
 
@@ -560,3 +564,74 @@ def test_what_changes_each_time_is_told_by_the_warning():
         fast(X)
     with pytest.warns(UserWarning, match="what it reads besides its arguments changes"):
         [fast(X) for _ in range(3)]
+
+
+# -- what is replaced in libraries -------------------------------------------------------------------------
+
+
+def helper(x):
+    return scipy.special.expit(x) + np.linalg.norm(x)
+
+
+def imported_within(x):
+    from math import tau
+
+    import numpy.linalg as la
+
+    return la.norm(x) * tau + math.pi
+
+
+LIBRARIES = {
+    "a ufunc": (lambda x: np.sin(x) * 2, np, "sin", np.cos),
+    "a function of a module in it": (lambda x: x / np.linalg.norm(x), np.linalg, "norm", np.max),
+    "one of the user's": (lambda x: np.tanh(x), np, "tanh", lambda x: 3 * x),
+    "a number": (lambda x: np.pi * x, np, "pi", 3.0),
+    "what a helper calls": (lambda x: helper(x) * 2, scipy.special, "expit", np.cos),
+    "of Python's": (lambda x: x * math.pi, math, "pi", 3.0),
+    "a module": (
+        lambda x: x * (np.linalg.norm(x) if hasattr(np.linalg, "norm") else 2),
+        np,
+        "linalg",
+        types.ModuleType("linalg"),
+    ),
+    "imported within": (imported_within, math, "tau", 1.0),
+    "imported within as a module": (imported_within, np.linalg, "norm", np.max),
+    "what is added": (lambda x: np.ours(x) if hasattr(np, "ours") else x, np, "ours", np.cos),
+}
+
+
+@pytest.mark.parametrize("of", LIBRARIES)
+def test_functions_of_libraries_that_are_replaced(of, monkeypatch):
+    function, module, name, new = LIBRARIES[of]
+    assert follows(function, lambda: monkeypatch.setattr(module, name, new, raising=False))
+
+
+def test_what_a_replaced_function_reads(monkeypatch):
+    monkeypatch.setattr(np, "sin", lambda x: x * FACTOR)
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+    assert follows(lambda x: np.sin(x) + 1, reset(FACTOR=5.0))
+
+
+FACTOR = 2.0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * float(decimal.Decimal(1) / 3),
+        lambda x: x * float(Decimal(1) / Decimal(3)),
+        lambda x: x * float(THIRD / 7),
+        lambda x: x * decimal.getcontext().prec,
+    ],
+)
+def test_how_decimals_are_rounded(f):
+    with decimal.localcontext():
+        assert follows(f, put(decimal.getcontext(), "prec", 3))
+
+
+THIRD = Decimal(1) / 3
+
+
+def test_how_numbers_are_printed():
+    with np.printoptions():
+        assert follows(lambda x: x * len(str(x)), lambda: np.set_printoptions(precision=1, sign="+"))

@@ -122,6 +122,7 @@ class Surroundings:
         self._before: dict[int, Any] = {}
         self._classes_seen: set[int] = set()
         self._asks_for_registered = False
+        self._asks_for_decimals = False
         self._pending = [function, *others]
         try:
             while self._pending:
@@ -152,6 +153,8 @@ class Surroundings:
             return
         if id(x) in _UNSEEN:
             raise Unrecordable(f"it reads {_UNSEEN[id(x)]}")
+        if x is decimal.Decimal or kind is decimal.Decimal:
+            self._decimals()
         if kind in _WEAK:
             raise Unrecordable("it reads a weak reference")
         if kind is np.ndarray:
@@ -268,8 +271,9 @@ class Surroundings:
             if type(x) is not types.ModuleType or name == "__dict__":
                 break
             module, in_library = x, _is_library_module(x)
-            if not in_library:
-                self._name(vars(module), name)
+            self._name(vars(module), name)
+            if module is decimal:
+                self._decimals()
             if name in vars(module):
                 x = vars(module)[name]
             elif f"{module.__name__}.{name}" in sys.modules:  # imported after it was looked for
@@ -281,8 +285,14 @@ class Surroundings:
             raise Unrecordable(f"it hands on the module {x.__name__}")
         if x is os.getenv:
             x = os.environ
-        if not in_library or id(x) in _UNSEEN or x is os.environ:
+        if not in_library or id(x) in _UNSEEN or x is os.environ or _is_put_there(x):
             self._pending.append(x)
+
+    def _decimals(self) -> None:
+        """How Python's decimal numbers are rounded."""
+        if not self._asks_for_decimals:
+            self._asks_for_decimals = True
+            self.watch.add_other(functools.partial(_rounds_as, _rounding()))
 
     def _name(self, names: dict[str, Any], name: str) -> None:
         if (id(names), name) not in self._named:
@@ -398,6 +408,18 @@ def _is_of_library(x: Any) -> bool:
     return isinstance(name, str) and _is_library(name, vars(sys.modules.get(name, _nothing)))
 
 
+def _is_put_there(x: Any) -> bool:
+    """Whether what a library's module has is the user's."""
+    if isinstance(x, types.FunctionType):  # wrappers say to be what they wrap
+        return not _is_of_library(x)
+    name = getattr(
+        x, "__module__", None
+    )  # of an object that of its class, but for functions of compiled code
+    return type(x) in (functools.partial, types.MethodType) or (
+        isinstance(name, str) and not _is_library(name, vars(sys.modules.get(name, _nothing)))
+    )
+
+
 def _is_library_module(x: types.ModuleType) -> bool:
     return _is_library(x.__name__, vars(x))
 
@@ -423,6 +445,16 @@ def _same_attribute(x: Any, name: str, before: Any) -> Callable[[], bool]:
 def _is_registered_still(token: object) -> bool:
     """Whether no class has been registered as one of another since."""
     return abc.get_cache_token() == token
+
+
+def _rounding() -> tuple[Any, ...]:
+    of = decimal.getcontext()
+    return of.prec, of.rounding, of.Emin, of.Emax, of.clamp, dict(of.traps)
+
+
+def _rounds_as(before: tuple[Any, ...]) -> bool:
+    """Whether decimal numbers are rounded as they were."""
+    return _rounding() == before
 
 
 def _same_parts(x: functools.partial[Any], function: Any, args: Any, kwargs: Any) -> Callable[[], bool]:
