@@ -27,10 +27,11 @@ from lindiff.programs.explaining import explanation
 from lindiff.programs.explanation import Explanation, Explanations
 from lindiff.programs.machine import MISSED, Form, form_of
 from lindiff.programs.matching import Arguments
+from lindiff.programs.reads import raising_frame
 from lindiff.programs.recorded import Recorded, is_number, recorded
 from lindiff.programs.recording import Leaving, Recording, Unrecordable
 from lindiff.programs.results import lowered, make_plain, not_given, own
-from lindiff.programs.surroundings import Surroundings
+from lindiff.programs.surroundings import Surroundings, is_of_libraries
 from lindiff.programs.tree import Result, Tree
 
 P = ParamSpec("P")
@@ -224,11 +225,12 @@ class Program(Calls, Generic[P, R]):
         before = [np.array(x, copy=True) for x in arrays]
         try:
             known.callers.add(_caller())
-            outcome, result = self._run(recording, arrays, leaves, unflatten)
+            outcome, result = self._run(recording, surroundings, arrays, leaves, unflatten)
         except (Unrecordable, Exception) as error:
             own, recording.raised = error is recording.raised, None
             recording.end()
             if own:
+                make_plain(recording)
                 raise
             _restore(arrays, before)
             outcome = self.function(*args, **kwargs)  # where it fails, with its own error
@@ -254,7 +256,12 @@ class Program(Calls, Generic[P, R]):
         return outcome
 
     def _run(
-        self, recording: Recording, arrays: list[Any], leaves: list[Any], unflatten: Any
+        self,
+        recording: Recording,
+        surroundings: Surroundings,
+        arrays: list[Any],
+        leaves: list[Any],
+        unflatten: Any,
     ) -> tuple[Any, Result | None]:
         """The function's result with plain arrays; what it does is recorded.
 
@@ -270,9 +277,11 @@ class Program(Calls, Generic[P, R]):
         with uncollected():
             try:
                 outcome = self.function(*args, **kwargs)
-            except Exception:
+            except Exception as error:
                 if not _holds((args, kwargs), inside):
                     recording.raised = None  # the caller's own are to be changed, too
+                elif recording.reason is None and _would_raise(error, surroundings, arrays):
+                    recording.raised = error
                 raise
             if not _holds((args, kwargs), inside):
                 raise Unrecordable("it changes what its arguments are nested in")
@@ -307,6 +316,21 @@ class Program(Calls, Generic[P, R]):
             f"without a program from now on{told}",
             stacklevel=6,
         )
+
+
+def _would_raise(error: Exception, surroundings: Surroundings, arrays: list[Any]) -> bool:
+    """Whether the function raises this of plain arrays, too: by a statement of its own that nothing but the
+    numbers in arrays can have led to.  What compiled code raises may be for the class of recorded arrays."""
+    frame = raising_frame(error)
+    return (
+        not surroundings.may_tell_apart
+        and frame is not None
+        and not is_of_libraries(frame.f_globals)
+        and error.__context__ is None
+        and not any(map(surroundings.knows, arrays))  # which `is` may have told from the recorded ones
+        and all(type(x) in _PLAIN for x in error.args)
+        and not vars(error)
+    )
 
 
 def _replaced(leaves: list[Any], arrays: list[Any], given: list[Recorded]) -> list[Any]:

@@ -8,7 +8,7 @@ import weakref
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
-__all__ = ["Import", "Read", "asks_for", "reads"]
+__all__ = ["Import", "Read", "asks_for", "handles_exceptions", "raising_frame", "reads"]
 
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL")
@@ -57,6 +57,23 @@ def asks_for(code: types.CodeType, attributes: set[str]) -> bool:
     return not attributes.isdisjoint(code.co_names) or any(
         asks_for(constant, attributes) for constant in code.co_consts if isinstance(constant, types.CodeType)
     )
+
+
+def handles_exceptions(code: types.CodeType) -> bool:
+    """Whether code, or a function within it, goes on after exceptions, or may do so."""
+    return bool(getattr(code, "co_exceptiontable", True)) or any(  # Python 3.10 has no table
+        handles_exceptions(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)
+    )
+
+
+def raising_frame(error: BaseException) -> types.FrameType | None:
+    """The frame whose own ``raise``, or ``assert``, an exception comes from; None of others."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    if at is None or dis.opname[at.tb_frame.f_code.co_code[at.tb_lasti]] != "RAISE_VARARGS":
+        return None
+    return at.tb_frame
 
 
 def _reads(code: types.CodeType) -> list[Read | Import]:

@@ -35,11 +35,11 @@ import numpy as np
 
 from lindiff.core.variable import Variable
 from lindiff.programs.matching import Watch
-from lindiff.programs.reads import Import, Read, asks_for, reads
+from lindiff.programs.reads import Import, Read, asks_for, handles_exceptions, reads
 from lindiff.programs.recorded import Recorded
 from lindiff.programs.recording import Unrecordable
 
-__all__ = ["Surroundings"]
+__all__ = ["Surroundings", "is_of_libraries"]
 
 # What named tuples find their fields by.
 _tuplegetter = type(vars(collections.namedtuple("_Named", "field"))["field"])
@@ -89,6 +89,9 @@ _UNSEEN = {
         ("np.get_printoptions", np.get_printoptions),
     ]
 }
+# What tells recorded arrays from plain ones, and whose code does not (or gives the recording up).
+_TELLING = {id(x) for x in (type, id, dir, vars, memoryview, bytearray, getattr, hasattr)}
+_EVEN = (*_LIBRARIES, "builtins", "functools", "itertools", "math", "operator", "None")
 # Attributes that lead there; NumPy's shuffle asks for the class in compiled code.
 _UNSEEN_ATTRIBUTES = {
     *("__globals__", "__builtins__", "__subclasses__", "f_globals", "f_locals", "f_builtins", "shuffle"),
@@ -108,6 +111,9 @@ class Surroundings:
     ----------
     watch : Watch
         Where to look whether it is all as it was.
+    may_tell_apart : bool
+        Whether something in it may tell recorded arrays from plain ones and go on: code that asks for classes
+        or handles exceptions, compiled code of other libraries.
 
     Raises
     ------
@@ -117,6 +123,7 @@ class Surroundings:
 
     def __init__(self, function: Any, others: list[Any]) -> None:
         self.watch = Watch()
+        self.may_tell_apart = False
         self._seen: dict[int, Any] = {}
         self._named: set[tuple[int, str]] = set()
         self._before: dict[int, Any] = {}
@@ -133,6 +140,10 @@ class Surroundings:
     def unchanged(self) -> bool:
         """Whether all of it is as it was."""
         return self.watch.unchanged()
+
+    def knows(self, x: Any) -> bool:
+        """Whether this is one of the objects that are read."""
+        return id(x) in self._seen
 
     def look_at_captured(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         """Look at the contents of constants, too, which more than one recording has come upon."""
@@ -153,6 +164,7 @@ class Surroundings:
             return
         if id(x) in _UNSEEN:
             raise Unrecordable(f"it reads {_UNSEEN[id(x)]}")
+        self.may_tell_apart |= _may_tell_apart(x)
         if x is decimal.Decimal or kind is decimal.Decimal:
             self._decimals()
         if kind in _WEAK:
@@ -235,6 +247,7 @@ class Surroundings:
         self.watch.add_function(f)
         self.watch.add_nest(f.__dict__)
         self._pending += [f.__defaults__, f.__kwdefaults__, *f.__dict__.values()]
+        self.may_tell_apart |= handles_exceptions(f.__code__)
         if asks_for(f.__code__, _UNSEEN_ATTRIBUTES):
             raise Unrecordable(f"it asks for one of {', '.join(sorted(_UNSEEN_ATTRIBUTES))}")
         for read in reads(f.__code__):
@@ -287,6 +300,8 @@ class Surroundings:
             x = os.environ
         if not in_library or id(x) in _UNSEEN or x is os.environ or _is_put_there(x):
             self._pending.append(x)
+        else:
+            self.may_tell_apart |= _may_tell_apart(x)
 
     def _decimals(self) -> None:
         """How Python's decimal numbers are rounded."""
@@ -403,9 +418,22 @@ def _holds_more(kind: type) -> bool:
 def _is_of_library(x: Any) -> bool:
     """Whether code, a class, or the class of an object is a library's; wrappers say to be what they wrap."""
     if isinstance(x, types.FunctionType):
-        return _is_library(x.__globals__.get("__name__"), x.__globals__)
+        return is_of_libraries(x.__globals__)
     name = (x if isinstance(x, type) else type(x)).__module__
     return isinstance(name, str) and _is_library(name, vars(sys.modules.get(name, _nothing)))
+
+
+def _may_tell_apart(x: Any) -> bool:
+    """Whether this is code, and not the user's in Python, that may do another thing with recorded arrays."""
+    if id(x) in _TELLING:
+        return True
+    is_users = isinstance(x, types.FunctionType) and not _is_of_library(x)
+    if is_users or isinstance(x, type) or not callable(x):
+        return False
+    return all(
+        str(getattr(of, "__module__", None)).partition(".")[0] not in places
+        for of, places in ((x, _EVEN), (type(x), _LIBRARIES))
+    )
 
 
 def _is_put_there(x: Any) -> bool:
@@ -422,6 +450,11 @@ def _is_put_there(x: Any) -> bool:
 
 def _is_library_module(x: types.ModuleType) -> bool:
     return _is_library(x.__name__, vars(x))
+
+
+def is_of_libraries(names: dict[str, Any]) -> bool:
+    """Whether code that has these globals is a library's."""
+    return _is_library(names.get("__name__"), names)
 
 
 def _is_library(name: Any, names: dict[str, Any]) -> bool:
