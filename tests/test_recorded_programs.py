@@ -1568,6 +1568,58 @@ def test_the_last_bit_of_the_square_of_a_number(dtype):
         assert result.tobytes() in (apart.tobytes(), x[:1].tobytes())
 
 
+OPERANDS = {
+    **{
+        kind.__name__: kind
+        for kind in (np.float32, np.float64, np.complex64, np.complex128, np.int32, np.int64)
+    },
+    **{kind.__name__: kind for kind in (float, int)},
+}
+
+
+@pytest.mark.parametrize(
+    ("sign", "number", "of"),
+    [
+        (sign, number, of)
+        for sign in ("+", "-", "*", "/", "//", "%", "**")
+        for number in OPERANDS
+        for of in "fdFDil"
+        if sign not in ("//", "%") or not (number.startswith("complex") or of in "FD")
+    ],
+)
+def test_the_last_bit_of_operators_between_numbers(sign, number, of):
+    """NumPy's numbers have other loops than arrays, above all for powers and products."""
+    random = np.random.default_rng(0)
+
+    def draw(kind):
+        z = complex(*random.normal(size=2))
+        part = z if np.dtype(kind).kind == "c" else abs(z) + 1
+        return kind(int(part.real) if np.dtype(kind).kind in "iu" else part)
+
+    constant = draw(OPERANDS[number])
+    for text in (
+        f"x[0] {sign} c",
+        f"c {sign} x[0]",
+        f"x[0] {sign} x[1]",
+        f"-x[0] {sign} c",
+        f"c {sign} abs(x[1])",
+    ):
+        function = eval(f"lambda x: {text}", {"c": constant})
+        fast = program(function)
+        for _ in range(20):
+            x = np.array([draw(np.dtype(of).type) for _ in range(2)])
+            result, expected = fast(x), function(x)
+            assert type(result) is type(expected)
+            assert np.asarray(result).tobytes() == np.asarray(expected).tobytes()
+
+
+def test_a_power_that_is_asked_of_the_ufunc():
+    two = np.float64(2.3)
+    fast = program(lambda x: np.power(two, x[0]))
+    for x in np.random.default_rng(0).normal(size=(50, 1)):
+        assert fast(x) == np.power(two, x[0])
+
+
 @pytest.mark.parametrize("dtype", "dFD")
 def test_a_complex_number_of_python_first(dtype):
     fast = program(lambda x: (1.1 - 0.3j) * x[1] + (2j - x[0]))

@@ -3,6 +3,8 @@
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF, Py_XINCREF
 
+from opcode import opname
+
 cdef extern from "Python.h":
     ctypedef struct PyFrameObject
     PyFrameObject *PyEval_GetFrame()
@@ -26,6 +28,12 @@ cdef object innermost_frame():
     """The frame of the innermost Python code: what is compiled has none."""
     cdef PyObject *frame = <PyObject *>PyEval_GetFrame()
     return None if frame == NULL else <object>frame
+
+
+cdef bint is_operator(object frame) except -1:
+    """Whether a frame is at an operator: ``x * y``, ``x *= y``."""
+    name = opname[frame.f_code.co_code[frame.f_lasti]]
+    return name.startswith(("BINARY_", "INPLACE_")) and name != "BINARY_SUBSCR"
 
 
 cdef bint is_lindiffs(object frame) except -1:

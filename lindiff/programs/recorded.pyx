@@ -4,7 +4,7 @@ cimport cython
 cimport numpy as cnp
 
 from lindiff.core.variable cimport is_generic
-from lindiff.programs.frames cimport innermost_frame, is_lindiffs, line_of_user
+from lindiff.programs.frames cimport innermost_frame, is_lindiffs, is_operator, line_of_user
 from lindiff.programs.operands cimport Leaf, have_same_bytes, leaves_of, replaced_by
 from lindiff.programs.recording cimport Recording
 
@@ -174,6 +174,9 @@ cdef class Recorded:
                 if self.recording.ended:
                     break
                 return NotImplemented
+        if is_generic(inputs[0]) and len(inputs) == 2 and not kwargs and not cnp.PyArray_Check(self.array) \
+                and method == "__call__" and is_operator(innermost_frame()):  # of a number, which asks
+            return record(power, inputs, kwargs) if ufunc is np.power else of_two(ufunc, inputs[0], self)
         return record(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
 
     def __array_function__(self, function, types, args, kwargs):
