@@ -531,6 +531,42 @@ def test_nested_derivatives_of_vmap_of_functions_that_write(nested):
         assert_same(NESTED[nested](total(mapped), *given), NESTED[nested](total(rows), *given))
 
 
+def test_arguments_that_results_do_not_depend_on():
+    """On a tape they have no gradient; that of a transform is zero."""
+
+    def raw(a, b, c):
+        return np.sum(b * c if a[0] > 0 else b + 1)
+
+    def tape(f, sign):
+        a, b, c = (ld.Variable(x) for x in (sign * np.ones(3), X, Y))
+        (f(a, b, c) * 3).backward()
+        return [x.grad for x in (a, b, c)]
+
+    step = program(raw)
+    for sign in (1, -1, 1, -1, 1, -1, 1):
+        found, expected = tape(step, sign), tape(raw, sign)
+        assert [x is None for x in found] == [x is None for x in expected]
+        assert_same(found, expected)
+        a = sign * np.ones(3)
+        assert_same(ld.grad(step, argnums=(0, 1, 2))(a, X, Y), ld.grad(raw, argnums=(0, 1, 2))(a, X, Y))
+
+
+def test_elements_of_which_only_some_depend_on_an_argument():
+    def raw(a, b, c):
+        return a * 2 + (c if a[0] > 0 else b * b)
+
+    def total(f):
+        return lambda a, b, c: np.sum(f(a, b, c) ** 2)
+
+    rows = lambda a, b, c: np.stack([raw(p, q, c) for p, q in zip(a, b, strict=True)])
+    a = RNG.standard_normal((6, 3))
+    mapped = ld.vmap(raw, (0, 0, None))
+    for k in range(4):
+        for transform in (ld.grad, ld.hessian):
+            found = transform(total(mapped), argnums=(0, 1, 2))(a + k / 50, a, X)
+            assert_same(found, transform(total(rows), argnums=(0, 1, 2))(a + k / 50, a, X))
+
+
 # -- in two halves -----------------------------------------------------------------------------------------
 
 

@@ -295,7 +295,17 @@ cdef class Linearization:
 
     def pull_arrays(self, list y_bars, bint consume=False):
         """The same between the lists of array leaves; None stands for a zero cotangent."""
-        cdef list x_bars = self.walk(y_bars, True, consume)
+        return self.whole(self.walk(y_bars, True, consume))
+
+    def pull_reached(self, y_bar):
+        """Cotangents of primals that are arrays; None of those that the value does not depend on."""
+        cdef list x_bars = self.walk(self.outputs.cotangents(y_bar), True, False)
+        cdef list reached = [x_bar is not None for x_bar in x_bars]
+        cdef tuple pulled = self.inputs.restore(self.whole(x_bars))
+        return tuple([x_bar if is_reached else None for x_bar, is_reached in zip(pulled, reached)])
+
+    cdef list whole(self, list x_bars):
+        """Cotangents as arrays like the primals, zeros for None."""
         cdef Py_ssize_t i
         for i in range(len(x_bars)):
             x = self.inputs.arrays[i]

@@ -136,7 +136,7 @@ cdef class Calls:
         raise NotImplementedError
 
     def derivative(self, of, chosen, others=()):
-        """The program of the ``"pullback"`` or the ``"pushforward"`` for the ``chosen`` leaves of arguments;
+        """The program of the ``"pullback"``, or another derivative, for the ``chosen`` leaves of arguments;
         the ``others`` that Variables may be written into."""
         raise NotImplementedError
 

@@ -207,13 +207,14 @@ def derivative_of(
 ) -> Callable[..., Any]:
     """The pullback, or the pushforward, of a function for these of the leaves of its arguments.
 
+    A pullback has None for leaves that the function does not depend on, a full one zeros.
+
     It is given args, kwargs, and the cotangents of the arrays in the result, or the tangents of the chosen
     leaves; it returns those of the chosen leaves, or of the arrays.  ``"values and pullback"`` returns these
     arrays as well.  The ``others`` are leaves that Variables may be written into, as they are Variables of
     transforms around this one.
     """
-    found = {"pullback": _pulled, "values and pullback": _values_and_pulled, "pushforward": _pushed}
-    return functools.partial(found[of], function, chosen, others)
+    return functools.partial(_DERIVATIVES[of], function, chosen, others)
 
 
 def _pulled(
@@ -224,8 +225,20 @@ def _pulled(
     kwargs: Any,
     y_bars: list[Any],
 ) -> tuple[Any, ...]:
-    found = _linearized(function, chosen, others, args, kwargs, y_bars)
-    return (None,) * len(chosen) if found is None else found[0].pull(found[1])
+    linearization, y_bars = _linearized(function, chosen, others, args, kwargs, y_bars)
+    return linearization.pull_reached(y_bars)
+
+
+def _fully_pulled(
+    function: Callable[..., Any],
+    chosen: tuple[int, ...],
+    others: tuple[int, ...],
+    args: Any,
+    kwargs: Any,
+    y_bars: list[Any],
+) -> tuple[Any, ...]:
+    linearization, y_bars = _linearized(function, chosen, others, args, kwargs, y_bars)
+    return linearization.pull(y_bars)
 
 
 def _values_and_pulled(
@@ -236,10 +249,8 @@ def _values_and_pulled(
     kwargs: Any,
     y_bars: list[Any],
 ) -> tuple[list[Any], tuple[Any, ...]]:
-    found = _linearized(function, chosen, others, args, kwargs, y_bars)
-    if found is None:
-        return [], (None,) * len(chosen)
-    return found[0].value, found[0].pull(found[1])
+    linearization, y_bars = _linearized(function, chosen, others, args, kwargs, y_bars)
+    return linearization.value, linearization.pull_reached(y_bars)
 
 
 def _linearized(
@@ -249,8 +260,8 @@ def _linearized(
     args: Any,
     kwargs: Any,
     y_bars: list[Any],
-) -> tuple[Linearization, list[Any]] | None:
-    """At the chosen leaves, with the cotangents of results that depend on them; None where none does.
+) -> tuple[Linearization, list[Any]]:
+    """At the chosen leaves, with the cotangents of results that depend on them.
 
     Cotangents are of the program that is recorded, and a constant is not.
     """
@@ -263,8 +274,6 @@ def _linearized(
         return ys
 
     linearization = Linearization(noted, tuple(xs))
-    if all(constant):
-        return None
     given = zip(y_bars, constant, strict=True)
     return linearization, [None if is_constant else y_bar for y_bar, is_constant in given]
 
@@ -280,6 +289,14 @@ def _pushed(
     of_chosen, xs = _of_chosen(function, chosen, others, args, kwargs)
     y_dots: list[Any] = push_forward(of_chosen, tuple(xs), tuple(x_dots))[1]
     return y_dots
+
+
+_DERIVATIVES = {
+    "pullback": _pulled,
+    "full pullback": _fully_pulled,
+    "values and pullback": _values_and_pulled,
+    "pushforward": _pushed,
+}
 
 
 def _of_chosen(

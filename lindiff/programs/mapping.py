@@ -133,7 +133,7 @@ class Mapped:
                 refuse_change(self.program, surroundings)
             chosen = tuple(i - 2 for i in active)  # `call` and `many` come first
             each = [*many, *(True for _ in y_bars)]
-            x_bars = iter(self._derivative("pullback", chosen, call)(restore, each, [*given, *y_bars]))
+            x_bars = iter(self._derivative("full pullback", chosen, call)(restore, each, [*given, *y_bars]))
             found = [next(x_bars) if i in chosen else None for i in range(len(given))]
             total = [x if m or x is None else np.sum(x, axis=0) for x, m in zip(found, many, strict=True)]
             return (None, None, *total)

@@ -172,7 +172,7 @@ class Program(Calls, Generic[P, R]):
         return self._record(known, args, kwargs, leaves, restore)
 
     def derivative(self, of: str, chosen: tuple[int, ...], others: tuple[int, ...] = ()) -> Program[..., Any]:
-        """The program of the ``"pullback"`` or the ``"pushforward"`` for the ``chosen`` leaves of arguments;
+        """The program of the ``"pullback"``, or another derivative, for the ``chosen`` leaves of arguments;
         the ``others`` that Variables may be written into."""
         found = self._derivatives.get((of, chosen, others))
         if found is None:
