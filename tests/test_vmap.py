@@ -269,12 +269,73 @@ def test_arguments_are_left_alone():
         fast(x)
     np.testing.assert_array_equal(x, X)
 
-    def writes(x):
-        x *= 2
-        return x
 
+def add_one(x, y):
+    x += 1.0
+    return np.sum(x) * y
+
+
+def write_element(x, y):
+    x[0] = y[-1]
+    return x * y
+
+
+def write_view(x, y):
+    x[::-1][:1] *= 3.0
+    return x + y
+
+
+def write_what_is_shared(x, y):
+    y[0] += x[0]
+    return np.sum(y) * x
+
+
+def write_in_turn(x, y):
+    if x[0] > 0:
+        x[0], y[1] = y[1], x[0]
+    return x - y
+
+
+@pytest.mark.parametrize("f", [add_one, write_element, write_view, write_what_is_shared, write_in_turn])
+@pytest.mark.parametrize("axes", [(0, 0), (1, 0), (-1, 0), (0, 1), (1, 1), (0, None), (1, None)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_elements_that_are_written_to(f, axes, order):
+    def loop(x, y):
+        elements = [y] * 4 if axes[1] is None else np.moveaxis(y, axes[1], 0)
+        return np.stack([f(*pair) for pair in zip(np.moveaxis(x, axes[0], 0), elements, strict=True)])
+
+    def total(g):
+        return lambda x, y: np.sum(g(x * 1.0, y * 1.0) ** 2)
+
+    random, mapped = np.random.default_rng(0), vmap(f, axes)
+    fast = ld.program(ld.grad(total(lambda x, y: mapped(x, y)), argnums=(0, 1)))
+    for _ in range(4):
+        x, y = random.normal(size=(2, 4, 4))
+        x, y = np.array(x, order=order), y[0].copy() if axes[1] is None else np.array(y, order=order)
+        given, expected = (x.copy(order="K"), y.copy(order="K")), (x.copy(order="K"), y.copy(order="K"))
+        np.testing.assert_array_equal(mapped(*given), loop(*expected))
+        for one, other in zip(given, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        bars = ld.grad(total(loop), argnums=(0, 1))(x, y)
+        for gradient in (ld.grad(total(mapped), argnums=(0, 1)), fast):
+            for one, other in zip(gradient(x, y), bars, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
+        hvps = [ld.hvp(total(g), (x, y), (x[::-1], y + 1)) for g in (mapped, loop)]
+        for one, other in zip(*hvps, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_elements_that_are_written_to_and_have_results_of_other_dtypes():
+    def f(x):
+        x += 1.0
+        return x.astype(np.float32) if x[0] > 2 else x * 1.0
+
+    x = np.arange(6.0).reshape(3, 2)
+    expected = x + 1
     for _ in range(3):
-        vmap(writes)(x)
+        given = x.copy()
+        np.testing.assert_array_equal(vmap(f)(given), expected)
+        np.testing.assert_array_equal(given, expected)
 
 
 @pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 63, 64, 65, 100_000])

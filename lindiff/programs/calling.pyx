@@ -49,7 +49,7 @@ cdef class Known:
     shares : bool
         Results have memory in common with each other or with arguments.
     taped : dict
-        By the places of the arguments that are Variables: the program in two halves, False where there is none.
+        By the places of the arguments that are Variables: the program in two halves; False without one.
     """
 
     cdef public object tree

@@ -17,7 +17,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, inside
+from lindiff.core.variable import Variable, another, inside
 from lindiff.programs.calling import as_one_operation, refuse_change
 from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct, known_with
 from lindiff.programs.program import Program, constant_key, structure_of
@@ -86,6 +86,8 @@ class Mapped:
     def _plain(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
         elements = _Elements(self.program, restore, many, leaves)
         first = elements.result(0)
+        if not elements.have_program():  # they may be written to: none is to run twice
+            return _all_stacked([first, *(elements.result(i) for i in range(1, elements.count))])
         found, restore_result = pytree.flatten(first)
         outs = _Outs(found, elements.count, structure_of(first))
         try:
@@ -102,17 +104,12 @@ class Mapped:
         for i in range(count):
             args, kwargs = restore(_element(leaves, many, i))
             results.append(self.program.function(*args, **kwargs))
-        leaves_of_each = [
-            pytree.flatten_like(y, results[0], f"result of element {i} of vmap", "first one")
-            for i, y in enumerate(results)
-        ]
-        stacked = [_stacked(list(parts)) for parts in zip(*leaves_of_each, strict=True)]
-        return pytree.flatten(results[0])[1](stacked)
+        return _all_stacked(results)
 
     # -- derivatives ---------------------------------------------------------------------------------------
 
     def _among_variables(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
-        if are_not_distinct(leaves):
+        if are_not_distinct(leaves) or self._is_made_within(leaves):
             return self._one_by_one(restore, many, leaves)
         call = Call(restore, leaves)
         try:
@@ -122,7 +119,8 @@ class Mapped:
 
     def _rule(self, call: Call, many: tuple[bool, ...], *leaves: Any) -> tuple[list[Any], Differential]:
         given = call.seen(leaves)
-        outputs = call.note(self(call.restore, many, call.as_variables(given)))
+        copied = [_copied(x) for x in call.as_variables(given)]  # the function may write to them
+        outputs = call.note(self(call.restore, many, copied))
         if self._differ:  # and so do the cotangents of an element
             raise NoProgram
         surroundings = self._surroundings(call, many, given)
@@ -150,10 +148,11 @@ class Mapped:
 
     def _surroundings(self, call: Call, many: tuple[bool, ...], given: list[Any]) -> Surroundings | None:
         """What the function has read besides its arguments; None as a part of a program, which knows."""
-        if any(type(inside(x)) is Recorded for x in given):
-            return None
-        elements = [inside(x)[0] if m else x for x, m in zip(given, many, strict=True)]
-        return known_with(self.program, call, elements)[1]
+        held = [inside(x) for x in given]
+        arrays = [x.array if type(x) is Recorded else x for x in held]
+        elements = [x[0] if m else x for x, m in zip(arrays, many, strict=True)]
+        surroundings = known_with(self.program, call, elements)[1]
+        return None if any(type(x) is Recorded for x in held) else surroundings
 
     def _derivative(self, of: str, chosen: tuple[int, ...], call: Call) -> Mapped:
         others = tuple(i for i in call.variables if i not in chosen)
@@ -166,11 +165,15 @@ class Mapped:
 
     # -- as a part of a program ----------------------------------------------------------------------------
 
+    def _is_made_within(self, leaves: list[Any]) -> bool:
+        """Whether this was made in the recording of which it is a part."""
+        held = (inside(x) for x in leaves)
+        return any(type(x) is Recorded and self._number > x.recording.number for x in held)
+
     def _recorded(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
         """One instruction of the program around it; the steps of all elements where it was made there, anew
         in every run."""
-        recording = next(x.recording for x in leaves if type(x) is Recorded)
-        if self._number > recording.number:
+        if self._is_made_within(leaves):
             return self._one_by_one(restore, many, leaves)
         places = [i for i, x in enumerate(leaves) if type(x) in _ARRAYS or isinstance(x, np.generic)]
         others = [constant_key(x) for i, x in enumerate(leaves) if i not in places]
@@ -232,6 +235,11 @@ class _Elements:
         """What the function gives for the i-th element."""
         args, kwargs = self._restore(_element(self._leaves, self._many, i))
         return self._program(*args, **kwargs)
+
+    def have_program(self) -> bool:
+        """Whether there is a program for elements like the first one."""
+        args, kwargs = self._restore(_element(self._leaves, self._many, 0))
+        return self._program.known_for(args, kwargs) is not None
 
     def run_all(self, outs: _Outs) -> None:
         """The results of all elements but the first one."""
@@ -337,6 +345,22 @@ def _room_for(y: Any, count: int) -> Any:
             np.empty((count, *y.shape[::-1]), y.dtype), range(1, y.ndim + 1), range(y.ndim, 0, -1)
         )
     return np.empty((count, *np.shape(y)), y.dtype)
+
+
+def _all_stacked(results: list[Any]) -> Any:
+    """Results of elements, leaf by leaf one behind the other."""
+    leaves_of_each = [
+        pytree.flatten_like(y, results[0], f"result of element {i} of vmap", "first one")
+        for i, y in enumerate(results)
+    ]
+    stacked = [_stacked(list(parts)) for parts in zip(*leaves_of_each, strict=True)]
+    return pytree.flatten(results[0])[1](stacked)
+
+
+def _copied(x: Any) -> Any:
+    if type(x) is Variable:
+        return x if x._scalar else another(x)
+    return x.copy(order="K") if type(x) in (np.ndarray, Recorded) and x.ndim else x
 
 
 def _stacked(parts: list[Any]) -> Any:

@@ -53,7 +53,8 @@ def vmap(function: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0) -> C
     Notes
     -----
     The function runs as :func:`lindiff.program` has it: it should depend on nothing but its arguments, and
-    its prints and counters are those of the first calls alone.
+    its prints and counters are those of the first calls alone.  Elements are views, along whichever axis they
+    lie: what a function writes into them it writes into the arguments, as in a loop over ``x[i]``.
 
     Examples
     --------
