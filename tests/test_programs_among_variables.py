@@ -567,6 +567,27 @@ def test_elements_of_which_only_some_depend_on_an_argument():
             assert_same(found, transform(total(rows), argnums=(0, 1, 2))(a + k / 50, a, X))
 
 
+@pytest.mark.parametrize("of", ["array", "Variable"])
+def test_checkpoints_around_steps_that_hold_transforms(of):
+    """The first calls of a step do operations that later ones, of its program, do not."""
+
+    def raw(x):
+        return ld.grad(lambda z: np.sum(np.sin(z) ** 2))(x)
+
+    def of_checkpoint(x):
+        return ld.checkpoint(lambda z: np.sin(z) * x)(x)
+
+    def path(f):
+        if of == "array":
+            return lambda x: np.sum(ld.checkpoint(lambda x: f(X) * f(f(Y)) * x)(x))
+        return lambda x: np.sum(ld.checkpoint(lambda x: f(f(x)))(x))
+
+    for function in (raw, of_checkpoint):
+        step = program(function)
+        for _ in range(4):
+            assert_same(ld.grad(path(step))(X), ld.grad(path(function))(X))
+
+
 # -- in two halves -----------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ class Known:
     def run(self, arrays: list[Any]) -> Any: ...
 
 class Calls:
+    recomputes: bool
     function: Any
     recent: list[tuple[Arguments, Known]]
     in_vain: int

@@ -110,8 +110,11 @@ cdef class Calls:
         The forms that were met lately.
     in_vain : int
         Forms of arguments in a row of which no program was of use.
+    recomputes : bool
+        A call leaves nothing but its arguments for a walk over the record.
     """
 
+    cdef public bint recomputes
     cdef public object function
     cdef public list recent
     cdef public int in_vain
@@ -189,7 +192,7 @@ cdef class Calls:
         if trace.level == 0:
             return MISSED
         which = tuple(variables)
-        taped = known.taped.get(which)
+        taped = None if self.recomputes else known.taped.get(which)
         tape = None
         if type(taped) is Taped:
             result, tape = (<Taped>taped).values(arrays, held)
@@ -399,7 +402,7 @@ cdef class OfProgram(Differential):
         if not are_plain(y_bars) or not (self.known is not None or hold_no_variable(self.leaves)):
             return self.derivative("pullback", chosen)(*given)
         both = self.derivative("values and pullback", chosen)
-        if self.known is not None:
+        if self.known is not None and not self.calls.recomputes:
             taped = self.known.taped.get(self.variables)
             if taped is None:
                 several = isinstance(self.result, (tuple, list))

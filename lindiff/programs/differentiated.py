@@ -225,8 +225,7 @@ def _pulled(
     kwargs: Any,
     y_bars: list[Any],
 ) -> tuple[Any, ...]:
-    linearization, y_bars = _linearized(function, chosen, others, args, kwargs, y_bars)
-    return linearization.pull_reached(y_bars)
+    return _values_and_pulled(function, chosen, others, args, kwargs, y_bars)[1]
 
 
 def _fully_pulled(
@@ -237,8 +236,8 @@ def _fully_pulled(
     kwargs: Any,
     y_bars: list[Any],
 ) -> tuple[Any, ...]:
-    linearization, y_bars = _linearized(function, chosen, others, args, kwargs, y_bars)
-    return linearization.pull(y_bars)
+    linearization, reached = _linearized(function, chosen, others, args, kwargs, y_bars)
+    return linearization.pull(y_bars if reached is None else reached)
 
 
 def _values_and_pulled(
@@ -249,8 +248,10 @@ def _values_and_pulled(
     kwargs: Any,
     y_bars: list[Any],
 ) -> tuple[list[Any], tuple[Any, ...]]:
-    linearization, y_bars = _linearized(function, chosen, others, args, kwargs, y_bars)
-    return linearization.value, linearization.pull_reached(y_bars)
+    linearization, reached = _linearized(function, chosen, others, args, kwargs, y_bars)
+    if reached is None:
+        return linearization.value, (None,) * len(chosen)
+    return linearization.value, linearization.pull_reached(reached)
 
 
 def _linearized(
@@ -260,8 +261,8 @@ def _linearized(
     args: Any,
     kwargs: Any,
     y_bars: list[Any],
-) -> tuple[Linearization, list[Any]]:
-    """At the chosen leaves, with the cotangents of results that depend on them.
+) -> tuple[Linearization, list[Any] | None]:
+    """At the chosen leaves, with the cotangents of results that depend on them, None where none does.
 
     Cotangents are of the program that is recorded, and a constant is not.
     """
@@ -274,6 +275,8 @@ def _linearized(
         return ys
 
     linearization = Linearization(noted, tuple(xs))
+    if all(constant):
+        return linearization, None
     given = zip(y_bars, constant, strict=True)
     return linearization, [None if is_constant else y_bar for y_bar, is_constant in given]
 

@@ -66,7 +66,8 @@ class Program(Calls, Generic[P, R]):
     ----------
     function : callable
     otherwise : callable, optional
-        Another form of the function, which runs where there is no program: it may meet Variables.
+        Another form of the function, which runs where there is no program: it may meet Variables.  It is one
+        that keeps little memory, and so does the program.
     """
 
     if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Program(Calls, Generic[P, R]):
         super().__init__(function)
         functools.update_wrapper(self, function)
         self.otherwise: Callable[..., Any] = function if otherwise is None else otherwise
+        self.recomputes = otherwise is not None
         self.name = getattr(function, "__qualname__", str(function))
         self._known: dict[Any, Known] = {}
         self._derivatives: dict[Any, Program[..., Any]] = {}
