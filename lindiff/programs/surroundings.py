@@ -33,7 +33,9 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core import pytree
 from lindiff.core.variable import Variable
+from lindiff.programs.asked import CONSTRUCTING, Asked
 from lindiff.programs.matching import Watch
 from lindiff.programs.reads import Import, Read, asks_for, handles_exceptions, reads
 from lindiff.programs.recorded import Recorded
@@ -128,6 +130,7 @@ class Surroundings:
         self._named: set[tuple[int, str]] = set()
         self._before: dict[int, Any] = {}
         self._classes_seen: set[int] = set()
+        self._asked = Asked()
         self._asks_for_registered = False
         self._asks_for_decimals = False
         self._pending = [function, *others]
@@ -181,6 +184,7 @@ class Surroundings:
                 self._container(x.__dict__)
             self._classes(kind)
         elif isinstance(x, type):
+            self._asked.ask_names(CONSTRUCTING)
             self._classes(x)
         elif kind is types.ModuleType:
             self._module(x)
@@ -213,7 +217,12 @@ class Surroundings:
 
     def _parts(self, x: Any) -> bool:
         """Look at what a callable is made of; False where it is none of these."""
+        if isinstance(x, (operator.attrgetter, operator.methodcaller)):
+            self._asked.ask_all()
+            return False
         if isinstance(x, (types.BuiltinFunctionType, types.MethodWrapperType)):
+            if _may_tell_apart(x):  # compiled code of others
+                self._asked.ask_all()
             parts = [] if isinstance(x.__self__, types.ModuleType) else [x.__self__]
         elif isinstance(x, types.MethodType):
             parts = [x.__func__, x.__self__]
@@ -221,6 +230,7 @@ class Surroundings:
             parts = [x.func, x.args, x.keywords]
             self.watch.add_other(_same_parts(x, *parts))
         elif isinstance(x, (staticmethod, classmethod)):
+            self._asked.ask_names(CONSTRUCTING)
             parts = [x.__func__]
         elif isinstance(x, property):
             parts = [x.fget, x.fset]
@@ -244,6 +254,7 @@ class Surroundings:
             self._cell(cell, of_library)
         if of_library:
             return
+        self._asked.ask(f.__code__)
         self.watch.add_function(f)
         self.watch.add_nest(f.__dict__)
         self._pending += [f.__defaults__, f.__kwdefaults__, *f.__dict__.values()]
@@ -352,7 +363,9 @@ class Surroundings:
             raise Unrecordable(f"it reads a {kind.__name__}, of a class of its own")
         if not is_immutable and _holds_more(kind):
             raise Unrecordable(f"it reads a {kind.__name__}, which holds what nobody can look into")
-        if names is not None:
+        if names is not None and _is_plain(kind) and not pytree.is_tree(x):
+            self._attributes(x, kind, names)
+        elif names is not None:
             self.watch.add_other(lambda: x.__dict__ is names and type(x) is kind)
             self._container(names)
         for _, name in slots:
@@ -361,14 +374,32 @@ class Surroundings:
             self._pending.append(value)
         self._classes(kind)
 
+    def _attributes(self, x: Any, kind: type, names: dict[str, Any]) -> None:
+        """Those of an object of the user's that code asks for; and that there are no others."""
+        given = tuple(names)
+        self.watch.add_other(lambda: x.__dict__ is names and type(x) is kind and tuple(names) == given)
+        for name in given:
+            self._asked.when(name, functools.partial(self._attribute, names, name))
+
+    def _attribute(self, names: dict[str, Any], name: str) -> None:
+        self._name(names, name)
+        self._pending.append(names[name])
+
     def _classes(self, kind: type) -> None:
+        is_plain = _is_plain(kind)
         of_kind: Any = type(kind)
         for of in (*kind.__mro__, *of_kind.__mro__):
             if _is_of_library(of) or id(of) in self._classes_seen:
                 continue
             self._classes_seen.add(id(of))
             self.watch.add_class(of)
-            self._pending.extend(x for name, x in vars(of).items() if name not in _OF_CLASSES)
+            for name, x in vars(of).items():
+                if is_plain and name == "__match_args__":
+                    self._asked.ask_names(x)
+                elif is_plain and name not in _OF_CLASSES:
+                    self._asked.when(name, functools.partial(self._pending.append, x))
+                elif name not in _OF_CLASSES:
+                    self._pending.append(x)
             if isinstance(of, abc.ABCMeta) and not self._asks_for_registered:
                 self._asks_for_registered = True
                 self.watch.add_other(functools.partial(_is_registered_still, abc.get_cache_token()))
@@ -380,6 +411,18 @@ _OF_CLASSES = {
     *("__parameters__", "__type_params__", "__dataclass_fields__", "__dataclass_params__"),
 }
 _OF_MODULES = {"__builtins__", "__loader__", "__spec__", "__annotations__"}
+
+
+# Classes of libraries whose code asks objects for nothing by name.
+_BARE = (object, abc.ABC, typing.Generic, typing.Protocol)
+
+
+def _is_plain(kind: type) -> bool:
+    """Whether this is a class of the user's, and so are all that it is derived from: objects have the
+    attributes that code in Python gives them, and no other code asks for these."""
+    return type(kind) in (type, abc.ABCMeta) and all(
+        of in _BARE or not (_is_of_library(of) or "__slots__" in vars(of)) for of in kind.__mro__
+    )
 
 
 def _is_empty(cell: types.CellType) -> bool:

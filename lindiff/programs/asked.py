@@ -1,0 +1,167 @@
+"""Which attributes code may ask for: by the names that are in it, and what waits until one of them is."""
+
+from __future__ import annotations
+
+import dis
+import types
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+__all__ = ["CONSTRUCTING", "Asked"]
+
+# Methods that are called where objects are made, where they are copied, and where they are turned into text:
+# by code that has one of these names, too.
+CONSTRUCTING = frozenset(
+    {"__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__", "__set_name__"}
+)
+_COPYING = frozenset(
+    {
+        *("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__copy__", "__deepcopy__"),
+        *("__getnewargs__", "__getnewargs_ex__", "__replace__", "__del__", "__dir__", "__sizeof__"),
+    }
+)
+_TEXT = frozenset({"__repr__", "__str__", "__format__"})
+_LATE = CONSTRUCTING | _COPYING | _TEXT
+_MAKERS = {"__class__", "type"}
+_WRITERS = {
+    *("str", "repr", "ascii", "format", "print", "join", "write", "log", "debug", "info", "warn", "warning"),
+    *("error", "exception", "critical"),
+}
+_FORMATTING = ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE", "BINARY_MODULO")
+# What finds attributes by names that code need not have.
+_ANY = {
+    *(
+        "getattr",
+        "setattr",
+        "delattr",
+        "hasattr",
+        "attrgetter",
+        "methodcaller",
+        "__dict__",
+        "__getattribute__",
+    ),
+    *("__getattr__", "getattr_static", "getmembers", "fields", "asdict", "astuple", "replace", "_replace"),
+    *("copy", "deepcopy", "dump", "dumps", "pprint", "inspect", "vars", "dir", "__slots__", "partialmethod"),
+}
+# What libraries ask of objects that they are given.
+_BY_LIBRARIES = {
+    *("write", "flush", "read", "readline", "seek", "tell", "close", "keys", "items", "values", "get"),
+    *(
+        "shape",
+        "dtype",
+        "size",
+        "ndim",
+        "matvec",
+        "rmatvec",
+        "matmat",
+        "rmatmat",
+        "dot",
+        "conjugate",
+        "update",
+    ),
+    *(
+        "pdf",
+        "logpdf",
+        "dpdf",
+        "cdf",
+        "rvs",
+        "random",
+        "integers",
+        "uniform",
+        "standard_normal",
+        "real",
+        "imag",
+    ),
+}
+
+_names: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
+
+
+class Asked:
+    """The names that code asks objects of the user's classes for.
+
+    An attribute that no code asks for is not read, whatever is in it.  What it holds waits until code does:
+    :meth:`when` has a function for that.  Special methods are asked for without a name, but for those that
+    make, copy or print objects.
+    """
+
+    def __init__(self) -> None:
+        self._names: set[str] = set(_BY_LIBRARIES)
+        self._any = False
+        self._waiting: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
+
+    def when(self, name: str, action: Callable[[], None]) -> None:
+        """Do this once a name is asked for, now if it is already."""
+        if self._any or name in self._names or (_is_special(name) and name not in _LATE):
+            action()
+        else:
+            self._waiting[name].append(action)
+
+    def ask(self, code: types.CodeType) -> None:
+        """Let all be asked for that code, and functions within it, may ask for."""
+        self.ask_names(names_of(code))
+
+    def ask_names(self, names: Iterable[str]) -> None:
+        """Let these names be asked for."""
+        found = set(names)
+        if not found.isdisjoint(_ANY):
+            return self.ask_all()
+        if not found.isdisjoint(_MAKERS):
+            found |= CONSTRUCTING
+        if not found.isdisjoint(_WRITERS):
+            found |= _TEXT
+        new = found - self._names
+        self._names |= new
+        for name in new & self._waiting.keys():
+            self._let_go(name)
+        return None
+
+    def ask_all(self) -> None:
+        """Let every name be asked for."""
+        self._any = True
+        for name in list(self._waiting):
+            self._let_go(name)
+
+    def _let_go(self, name: str) -> None:
+        for action in self._waiting.pop(name):
+            action()
+
+
+def names_of(code: types.CodeType) -> frozenset[str]:
+    """The names, and the texts that may be names, in code and in functions within it.
+
+    Examples
+    --------
+    >>> sorted(names_of((lambda model: model.step(getattr(model, "state"))).__code__))
+    ['getattr', 'state', 'step']
+    """
+    found = _names.get(code)
+    if found is None:
+        found = _names[code] = frozenset(_found_in(code))
+    return found
+
+
+def _found_in(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from names_of(constant)
+        else:
+            yield from _texts(constant)
+    if any(i.opname in _FORMATTING or i.argrepr == "%" for i in dis.get_instructions(code)):
+        yield "format"
+
+
+def _texts(constant: Any) -> Iterator[str]:
+    """In patterns of ``match`` the names are in a tuple."""
+    if isinstance(constant, str) and constant.isidentifier():
+        yield constant
+    elif isinstance(constant, (tuple, frozenset)):
+        for part in constant:
+            yield from _texts(part)
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
