@@ -588,6 +588,22 @@ def test_checkpoints_around_steps_that_hold_transforms(of):
             assert_same(ld.grad(path(step))(X), ld.grad(path(function))(X))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.abs(np.sum(np.exp(x * (1 + 0.5j)))) ** 2,
+        lambda x: np.abs(np.mean(np.exp(x * (1 + 0.5j))[::-1] * (2 - 1j))) ** 2,
+        lambda x: np.sum(np.abs(np.exp(np.outer(x, x * (1 + 0.5j))).T[::2] * (1 + 2j) * x) ** 2),
+    ],
+)
+def test_complex_cotangents_in_any_layout(function):
+    whole, step = program(ld.value_and_grad(function)), program(function)
+    for k in range(6):
+        expected = ld.value_and_grad(function)(X + 0.1 * k)
+        assert_same(whole(X + 0.1 * k), expected)
+        assert_same(ld.value_and_grad(step)(X + 0.1 * k), expected)
+
+
 # -- in two halves -----------------------------------------------------------------------------------------
 
 

@@ -279,8 +279,11 @@ def _product(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
         return None
     before: Steps = []
     if not is_by_rows(of):
-        before = [(prepared.copy(_dtype(of).itemsize, [_layout(of), _layout(result)]), [g, step.result])]
-        g = step.result
+        size = _dtype(of).itemsize
+        # the two parts of a complex product are not there before the first one is written
+        at = step.result if _dtype(of).kind == "f" else Between(int(np.prod(of.shape)) * size)
+        before = [(prepared.copy(size, [_layout(of), _layout(result)]), [g, at])]
+        g = at
     letter, n = _dtype(of).char, int(np.prod(of.shape))
     if type(partial) in (float, int):
         partial = np.array(float(partial), of.dtype)
