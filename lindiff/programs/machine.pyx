@@ -84,6 +84,8 @@ def raised(error):
 MISSED = object()
 WARNED = object()
 
+cdef type BOOL = np.bool_
+
 cdef enum:
     FAILED = -1
     DONE = -2
@@ -250,6 +252,11 @@ cdef class Memory:
         if maker is not None and cnp.PyArray_CheckExact(x):
             cnp.set_array_base(<cnp.ndarray>x, self.objects[<Py_ssize_t>maker])
         return x
+
+    cdef bint is_truth(self, Py_ssize_t cell) except -1:
+        """Whether it is one of NumPy's truth values that is in a cell."""
+        cdef object form = self.layout.forms[cell]
+        return (<tuple>form)[0] is BOOL and self.objects[cell] is None
 
     cdef object own(self, Py_ssize_t cell):
         """The same, in memory that is not the arena's."""
@@ -957,7 +964,14 @@ cdef class Stretch:
     cdef Stretch following(self, Memory memory):
         """How it goes on for what is in memory; None where that is not known."""
         cdef object value = None
+        cdef bint truth
         if type(self.fork) is tuple:
+            if (<tuple>self.fork)[0] is bool and memory.is_truth(self.fork[1]):
+                truth = memory.cells[<Py_ssize_t>self.fork[1]][0] != 0
+                for known, stretch, _ in self.outcomes:
+                    if known is truth:
+                        return stretch
+                return None
             try:
                 outcome = self.fork[0](memory.value(self.fork[1]))
             except Exception as error:
