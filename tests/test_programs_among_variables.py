@@ -13,6 +13,7 @@ from test_recorded_programs import calls, count
 import lindiff as ld
 from lindiff.core import pytree
 from lindiff.programs import calling, program
+from lindiff.programs.tree import Unrepeatable
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((3, 3))
@@ -586,6 +587,30 @@ def test_checkpoints_around_steps_that_hold_transforms(of):
         step = program(function)
         for _ in range(4):
             assert_same(ld.grad(path(step))(X), ld.grad(path(function))(X))
+
+
+def test_a_step_that_changes_what_it_reads_runs_once():
+    """But for its first two calls."""
+    turns = {"now": 0}
+
+    def step(x):
+        turns["now"] += 1
+        return x**2 * turns["now"]
+
+    fast = program(step)
+    for k in range(6):
+        before = turns["now"]
+        value, gradient = ld.value_and_grad(lambda x: np.sum(fast(x)))(np.ones(2))
+        assert_same(gradient, np.full(2, value))
+        if k > 1:
+            assert turns["now"] == before + 1
+
+
+def test_random_numbers_in_a_step():
+    rng = np.random.default_rng(0)
+    fast = program(lambda x: x * rng.normal(size=2))
+    with pytest.raises(Unrepeatable, match="random numbers"):
+        ld.grad(lambda x: np.sum(fast(x)))(np.ones(2))
 
 
 @pytest.mark.parametrize(

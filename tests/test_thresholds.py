@@ -70,6 +70,7 @@ OTHERS = {
     "linalg/_operation.pyx MANY": "arguments, not elements",
     "kernels/loops.pxd KINDS": "no size of an array",
     "kernels/loops.pxd AXES": "no size of an array",
+    "programs/calling.pyx CHECKED": "walks: test_programs_among_variables",
     "programs/few.pyx FEW": "elements: test_few_numbers_in_programs",
     "programs/machine.pyx AXES": "no size of an array",
     "programs/prepared.pxd OPERANDS": "no size of an array: test_passes_of_programs",

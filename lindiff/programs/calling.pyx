@@ -15,16 +15,21 @@ from lindiff.core.variable cimport (
 from lindiff.programs.matching cimport Arguments, Watch
 
 from lindiff.core import pytree
+import numpy as np
+
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
 from lindiff.programs.compiling import compiled
 from lindiff.programs.halves import forms_of_outputs, halves
 from lindiff.programs.machine import MISSED, WARNED
-from lindiff.programs.tree import run as run_by_python
+from lindiff.programs.tree import Unrepeatable, run as run_by_python
 
 cnp.import_array()
 
 cdef dict NOTHING = {}
+
+cdef enum:
+    CHECKED = 3  # walks: functions run in these, programs in later ones
 
 
 @cython.final
@@ -48,6 +53,8 @@ cdef class Known:
         Why it runs without a program.
     shares : bool
         Results have memory in common with each other or with arguments.
+    unsteady : bool
+        What the function reads besides its arguments has changed while it was recorded last.
     taped : dict
         By the places of the arguments that are Variables: the program in two halves; False without one.
     """
@@ -60,6 +67,7 @@ cdef class Known:
     cdef public int in_vain
     cdef public object reason
     cdef public bint shares
+    cdef public bint unsteady
     cdef dict taped
 
     def __cinit__(self):
@@ -115,6 +123,7 @@ cdef class Calls:
     """
 
     cdef public bint recomputes
+    cdef int walks            # of a derivative, as long as they are few
     cdef public object function
     cdef public list recent
     cdef public int in_vain
@@ -325,8 +334,8 @@ cdef bint is_output(object y):
 cdef class OfProgram(Differential):
     """The differential of a program.
 
-    Its pullback is a program of the same arguments and a cotangent, which computes again what it needs on
-    the way; its pushforward likewise.
+    Its pullback goes on in the memory of its call, or it is a program of the same arguments and a cotangent,
+    which computes again what it needs on the way; its pushforward likewise.
 
     Parameters
     ----------
@@ -413,7 +422,11 @@ cdef class OfProgram(Differential):
                 found = (<Taped>taped).cotangents(y_bars, self.tape)
                 if found is not None:
                     return found
-        return both(*given)[1]
+        values, x_bars = both(*given)
+        if (<Calls>both).walks < CHECKED:
+            (<Calls>both).walks += 1
+            refuse_others(self.calls, values, self.likes)
+        return x_bars
 
     def push_tangents(self, list x_dots):
         cdef list chosen = [i for i in range(len(self.leaves)) if x_dots[i + self.first] is not None]
@@ -430,6 +443,18 @@ cpdef int refuse_change(object calls, object surroundings) except -1:
         raise RuntimeError(
             f"what {calls!r} reads besides its arguments (globals, closures, attributes, arrays) has changed "
             "between its call and the walk for derivatives: give it what changes as an argument")
+    return 0
+
+
+cdef int refuse_others(object calls, list values, list likes) except -1:
+    """Raise where a function gives other values in a walk than in its call, by far more than rounding."""
+    for y, before in zip(values, likes):
+        with np.errstate(all="ignore"):
+            size = np.max(np.abs(before), initial=0.0)
+            if np.isfinite(size) and np.max(np.abs(y - before), initial=0.0) > 0.01 * size:
+                raise Unrepeatable(
+                    f"{calls!r} gives another result for the same arguments, which nothing that a program "
+                    "sees has told it to: do not draw random numbers, count calls or read clocks within it")
     return 0
 
 

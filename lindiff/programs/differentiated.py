@@ -73,8 +73,8 @@ def _value(
     if result is not MISSED:
         return result
     known = program.known_for(args, kwargs)
-    if known is not None and known.shares:
-        raise NoProgram
+    if (known is not None and known.shares) or program.runs_itself(args, kwargs):
+        raise NoProgram  # it runs once, on the Variables
     copied = pytree.tree_map(_copied, (args, kwargs))  # the function may write to them
     result = program(*copied[0], **copied[1])
     if _share_memory(pytree.flatten(copied)[0], pytree.flatten(result)[0]):

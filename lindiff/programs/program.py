@@ -189,6 +189,15 @@ class Program(Calls, Generic[P, R]):
         known = None if key is None else self._known.get(key)
         return None if known is None or known.reason is not None else known
 
+    def runs_itself(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether it is known that the function has no program for arguments without Variables, or may change
+        what it reads in every call."""
+        key = _key(pytree.flatten((args, kwargs))[0], (args, kwargs))
+        known = None if key is None else self._known.get(key)
+        if known is None:
+            return key is None
+        return known.reason is not None or (known.unsteady and known.recordings > 1)
+
     def _known_of(self, key: Any) -> Known:
         known = self._known.get(key)
         if known is not None:
@@ -297,6 +306,7 @@ class Program(Calls, Generic[P, R]):
         if known.surroundings is not None and not known.surroundings.unchanged():
             known.forget()
         lasts = before.unchanged()  # else the next run has others
+        known.unsteady = not lasts
         if lasts:
             if known.tree is None or known.surroundings is None:
                 known.tree, known.surroundings = Tree(recording, result), before
