@@ -252,7 +252,8 @@ def subjects():
         if not full_name(op.function).startswith("numpy."):
             continue
         given = [*op.samples(np.random.default_rng(0))]
-        yield op.name, Subject(op.function, op.call or op.function, given, op.domain)
+        seen = ("writable",) if op.constant and op.call else ()  # through ld.value, which is read-only
+        yield op.name, Subject(op.function, op.call or op.function, given, op.domain, seen)
         name = getattr(op.function, "__name__", "")
         if name in METHODS and getattr(np, name, None) is op.function and op.call is None:
             given = [one for one in given if one.args and is_array(one.args[0])]

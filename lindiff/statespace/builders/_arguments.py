@@ -39,7 +39,7 @@ def reals(function: str, **arguments: Any) -> tuple[Any, ...]:
 def _array(x: Any) -> Any:
     """Numbers and lists as an array; a Variable, if they have Variables among them."""
     result = asarray(x)
-    return value(result) if is_untraced(result) else result
+    return np.asarray(value(result)) if is_untraced(result) else result
 
 
 def check_shape(function: str, name: str, x: Any, *shapes: str) -> None:
