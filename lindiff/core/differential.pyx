@@ -258,7 +258,7 @@ cdef class Differential(NodeOfMany):
                 for i in range(len(y_bars)):
                     if y_bars[i] is None:
                         y_bars[i] = pytree.zeros_like(self.result[i])
-            return pytree.rebuild(self.result, y_bars)
+            return rebuilt(self.result, y_bars)
         if not self.symbolic_zeros:
             leaves, _ = pytree.flatten(self.result)
             y_bars = [pytree.zeros_like(y) if y_bar is None else y_bar for y, y_bar in zip(leaves, y_bars)]
@@ -325,7 +325,17 @@ cdef class Differential(NodeOfMany):
 
     cdef tuple active(self):
         """The places of the active arguments."""
-        return tuple(sorted({place[0] for place in self.places}))
+        cdef tuple place
+        cdef list found = []
+        cdef Py_ssize_t i, last = -1
+        for place in self.places:
+            i = place[0]
+            if i < last:
+                return tuple(sorted({place[0] for place in self.places}))
+            if i > last:
+                found.append(place[0])
+            last = i
+        return tuple(found)
 
     cdef list tangents(self, Push walk):
         """A tangent for every argument, in its structure; None where the whole argument is constant."""
@@ -681,11 +691,18 @@ cdef tuple stand_ins(tuple values):
     return values
 
 
+cdef object rebuilt(object sequence, object items):
+    """The ``items`` in a new sequence of the same kind."""
+    if type(sequence) is list:
+        return list(items)
+    return tuple(items) if type(sequence) is tuple else pytree.rebuild(sequence, items)
+
+
 cpdef object stand_in(object x):
     """What answers for the shape and dtype of ``x`` without holding the memory of large plain arrays."""
     if isinstance(x, (tuple, list)):
         parts = stand_ins(tuple(x))
-        return x if parts is x else pytree.rebuild(x, parts)  # of a list another one, which stays as it is
+        return x if parts is x else rebuilt(x, parts)  # of a list another one, which stays as it is
     if not cnp.PyArray_CheckExact(x):
         if not is_inner(x):
             return foreign_stand_in(x)

@@ -81,9 +81,9 @@ cdef class Step:
                 observer.see(self)
 
 
-def observing():
+cpdef bint observing() except -1:
     """Whether something sees the steps of this context."""
-    return bool(_observers.get())
+    return _observed != 0 and bool(_observers.get())
 
 
 class Observer:

@@ -7,6 +7,7 @@ cimport cython
 cimport numpy as cnp
 
 from lindiff.core.differential cimport Differential, place_of
+from lindiff.core.observer cimport observing
 from lindiff.core.record cimport Trace
 from lindiff.core.tally cimport Tally, running, set_aside, take_up
 from lindiff.core.variable cimport (
@@ -18,7 +19,6 @@ from lindiff.core import pytree
 import numpy as np
 
 from lindiff.core.directions import Apart, Directions
-from lindiff.core.observer import observing
 from lindiff.programs.compiling import compiled
 from lindiff.programs.halves import forms_of_outputs, halves
 from lindiff.programs.machine import MISSED, WARNED
@@ -212,7 +212,9 @@ cdef class Calls:
             return MISSED
         differential = OfProgram.__new__(OfProgram)
         differential.of_call(self, tuple(given), NOTHING, given, 0, known.surroundings)
-        differential.known, differential.variables, differential.tape = known, which, tape
+        differential.known, differential.variables = known, which
+        if tape is not None:
+            differential.taped, differential.tape = taped, tape
         return self.recorded(differential, trace, nodes, places, given, guards, result)
 
     cdef object recorded(self, OfProgram differential, Trace trace, list nodes, list places, list given,
@@ -367,7 +369,8 @@ cdef class OfProgram(Differential):
     cdef public list likes
     cdef public tuple variables
     cdef Known known      # of calls that are recorded without Python: what is known,
-    cdef object tape      # and what the first half has left; None where there is none
+    cdef Taped taped      # the two halves, and what the first has left; None where there is none
+    cdef object tape
 
     def __init__(self, Calls calls, tuple args, dict kwargs, list leaves, Py_ssize_t first, surroundings):
         self.of_call(calls, args, kwargs, leaves, first, surroundings)
@@ -392,13 +395,14 @@ cdef class OfProgram(Differential):
         return self.calls.derivative(of, chosen, others) if others else self.calls.derivative(of, chosen)
 
     cdef object pull_arguments(self, object y_bar, bint overwrite=False):
-        cdef list y_bars = y_bar if type(y_bar) is list else [y_bar]
+        cdef list y_bars = list(<list>y_bar) if type(y_bar) is list else [y_bar]
         cdef list x_bars = [None] * (len(self.leaves) + self.first)
         cdef tuple active = self.active()
         cdef Py_ssize_t i
         refuse_directions(y_bars)
         refuse_change(self.calls, self.surroundings)
-        y_bars = [like(y, y_bar) for y, y_bar in zip(self.likes, y_bars)]
+        for i in range(len(y_bars)):
+            y_bars[i] = like(self.likes[i], y_bars[i])
         found = self.pulled(y_bars, active)
         for i in range(len(active)):
             x_bars[<Py_ssize_t>active[i]] = found[i]
@@ -408,20 +412,18 @@ cdef class OfProgram(Differential):
         """The cotangents of the active arguments: from what the call has left, or by a program."""
         cdef tuple chosen = active if self.first == 0 else tuple([i - self.first for i in active])
         cdef tuple given = (self.args, self.kwargs, y_bars)
+        if self.tape is not None and self.taped.active == active and are_plain(y_bars):
+            found = self.taped.cotangents(y_bars, self.tape)
+            if found is not None:
+                return found
         if not are_plain(y_bars) or not (self.known is not None or hold_no_variable(self.leaves)):
             return self.derivative("pullback", chosen)(*given)
         both = self.derivative("values and pullback", chosen)
-        if self.known is not None and not self.calls.recomputes:
-            taped = self.known.taped.get(self.variables)
-            if taped is None:
-                several = isinstance(self.result, (tuple, list))
-                taped = taped_of(both, self.known, y_bars, active, given, several)
-                if taped is not None:
-                    self.known.taped[self.variables] = taped
-            elif self.tape is not None and type(taped) is Taped and (<Taped>taped).active == active:
-                found = (<Taped>taped).cotangents(y_bars, self.tape)
-                if found is not None:
-                    return found
+        if self.known is not None and not self.calls.recomputes and self.variables not in self.known.taped:
+            several = isinstance(self.result, (tuple, list))
+            taped = taped_of(both, self.known, y_bars, active, given, several)
+            if taped is not None:
+                self.known.taped[self.variables] = taped
         values, x_bars = both(*given)
         if (<Calls>both).walks < CHECKED:
             (<Calls>both).walks += 1

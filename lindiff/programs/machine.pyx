@@ -94,8 +94,9 @@ cdef enum:
     IDLE = 1 << 24   # and of all arenas of a program that are
 
 
-cdef object array_at(char *data, object form):
+cdef object array_at(char *data, object kind):
     """An array, or a number, of this kind, dtype, shape and strides at an address."""
+    cdef tuple form = <tuple>kind  # a named tuple's items are looked up by Python
     cdef cnp.npy_intp dims[AXES]
     cdef cnp.npy_intp steps[AXES]
     cdef int k, axes
@@ -255,8 +256,8 @@ cdef class Memory:
 
     cdef bint is_truth(self, Py_ssize_t cell) except -1:
         """Whether it is one of NumPy's truth values that is in a cell."""
-        cdef object form = self.layout.forms[cell]
-        return (<tuple>form)[0] is BOOL and self.objects[cell] is None
+        cdef tuple form = <tuple>self.layout.forms[cell]
+        return form[0] is BOOL and self.objects[cell] is None
 
     cdef object own(self, Py_ssize_t cell):
         """The same, in memory that is not the arena's."""
@@ -269,7 +270,7 @@ cdef class Memory:
     cdef int renew(self, Py_ssize_t cell, Lying views) except -1:
         """Let a cell, and those that lie in it, have an array of their own."""
         cdef cnp.npy_intp dims[AXES]
-        cdef object form = self.layout.forms[cell]
+        cdef tuple form = <tuple>self.layout.forms[cell]
         cdef int k, axes = len(form[2])
         for k in range(axes):
             dims[k] = form[2][k]
@@ -285,7 +286,7 @@ cdef class Memory:
 
     cdef bint has(self, Py_ssize_t cell, object x) except -1:
         """Whether this is what is in a cell."""
-        cdef object form = self.layout.forms[cell]
+        cdef tuple form = <tuple>self.layout.forms[cell]
         if form[3] is None:
             return type(x) is form[0]
         return cnp.PyArray_CheckExact(x) and cnp.PyArray_BYTES(<cnp.ndarray>x) == self.cells[cell] \
@@ -293,7 +294,7 @@ cdef class Memory:
 
     cdef bint take(self, Py_ssize_t cell, object x) except -1:
         """Put what Python has made into a cell; False where it has another form."""
-        cdef object form = self.layout.forms[cell]
+        cdef tuple form = <tuple>self.layout.forms[cell]
         if type(x) is not form[0]:
             return False
         if form[3] is not None:

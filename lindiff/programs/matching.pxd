@@ -23,5 +23,6 @@ cdef class Watch:
     cdef list classes    # of [class, version, its items, its bases]
     cdef list nests      # of (container, its items)
     cdef list arrays     # of (array, shape, strides, dtype, content)
+    cdef list partials   # of (partial, its function, arguments and keywords)
     cdef list others     # of functions that say whether they find what they did
     cpdef bint unchanged(self) except -1

@@ -3,7 +3,7 @@
 cimport cython
 cimport numpy as cnp
 
-from cpython.dict cimport PyDict_GetItem, PyDict_Size
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
 from cpython.object cimport PyObject
 from libc.string cimport memcmp, memcpy
 
@@ -237,11 +237,11 @@ cdef class Watch:
 
     def __init__(self):
         self.names, self.cells, self.functions, self.classes = [], [], [], []
-        self.nests, self.arrays, self.others = [], [], []
+        self.nests, self.arrays, self.partials, self.others = [], [], [], []
 
     def __len__(self):
         return sum(map(len, (self.names, self.cells, self.functions, self.classes, self.nests, self.arrays,
-                             self.others)))
+                             self.partials, self.others)))
 
     def add_name(self, dict names, str name):
         self.names.append((names, name, names.get(name, MISSING)))
@@ -262,6 +262,9 @@ cdef class Watch:
         """Up to so many bytes it is compared; of larger ones a checksum is."""
         self.arrays.append((x, x.shape, x.strides, x.dtype, content_of(x, compared), compared))
 
+    def add_partial(self, x):
+        self.partials.append((x, x.func, x.args, x.keywords))
+
     def add_other(self, function):
         self.others.append(function)
 
@@ -270,7 +273,7 @@ cdef class Watch:
         cdef PyObject *found
         cdef tuple place
         for place in self.names:
-            found = PyDict_GetItem(<dict>place[0], place[1])
+            found = PyDict_GetItemWithError(<dict>place[0], place[1])
             if (<PyObject *>place[2] if place[2] is not MISSING else NULL) != found:
                 return False
         for place in self.cells:
@@ -293,6 +296,9 @@ cdef class Watch:
         for x, shape, strides, dtype, content, compared in self.arrays:
             if x.shape != shape or x.strides != strides or x.dtype != dtype \
                     or not has_content(x, content, compared):
+                return False
+        for x, function, args, kwargs in self.partials:
+            if x.func is not function or x.args is not args or x.keywords is not kwargs:
                 return False
         for other in self.others:
             if not other():
@@ -317,6 +323,8 @@ cdef bint has_items(object nest, list items) except -1:
     cdef Py_ssize_t i = 0
     if len(nest) != len(items):
         return False
+    if not items:
+        return True
     if type(nest) is list:
         for i in range(len(items)):
             if (<list>nest)[i] is not items[i]:

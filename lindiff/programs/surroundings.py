@@ -228,7 +228,7 @@ class Surroundings:
             parts = [x.__func__, x.__self__]
         elif type(x) is functools.partial:
             parts = [x.func, x.args, x.keywords]
-            self.watch.add_other(_same_parts(x, *parts))
+            self.watch.add_partial(x)
         elif isinstance(x, (staticmethod, classmethod)):
             self._asked.ask_names(CONSTRUCTING)
             parts = [x.__func__]
@@ -531,10 +531,6 @@ def _rounding() -> tuple[Any, ...]:
 def _rounds_as(before: tuple[Any, ...]) -> bool:
     """Whether decimal numbers are rounded as they were."""
     return _rounding() == before
-
-
-def _same_parts(x: functools.partial[Any], function: Any, args: Any, kwargs: Any) -> Callable[[], bool]:
-    return lambda: x.func is function and x.args is args and x.keywords is kwargs
 
 
 def _not_cleared(x: Any) -> Callable[[], bool]:

@@ -1,0 +1,1 @@
+cpdef bint observing() except -1
