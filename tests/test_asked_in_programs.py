@@ -2,6 +2,7 @@
 
 import copy
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -223,3 +224,181 @@ def test_names_in_code():
         return model.rate
 
     assert {"getattr", "inner_name", "scale", "rate"} <= names_of(function.__code__)
+
+
+# -- classes: compared, made, matched --------------------------------------------------------------------
+
+
+class Opening:
+    """Whose objects read what cannot be seen."""
+
+    def __init__(self):
+        self.names = globals()
+
+
+class Opened(Opening):
+    """Made without looking around."""
+
+    def __init__(self):
+        self.names = []
+
+
+def made(_, kind=None):
+    return Opening if kind is None else kind()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda x, of: isinstance(of, Opening),
+        lambda x, of: isinstance(of, (Opening, Opened)),
+        lambda x, of: isinstance(of, Opening | Opened),
+        lambda x, of: issubclass(of.kind, Opening),
+        lambda x, of: type(of) is Opening,
+        lambda x, of: of.__class__ is x.__class__,
+        lambda x, of: type(of).__name__ == "Opening",
+    ],
+)
+def test_classes_that_are_only_compared(ask):
+    model = Matched(2.0)
+    model.kind = Matched
+
+    def f(x):
+        return x if ask(x, model) else x * model.inside
+
+    fast = ld.program(f)
+    agree(fast, f, X)
+    assert has_program(fast, X)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda of: Opening(),
+        lambda of: type(of)(),
+        lambda of: of.__class__(),
+        lambda of: made(of)(),
+        lambda of: (made if of else isinstance)(of, Opening),
+        lambda of: isinstance(of, Opening) or Opening(),
+        lambda of: (isinstance, made(of, Opening)),
+    ],
+)
+def test_classes_that_objects_are_made_of(make):
+    model = Opening.__new__(Opening)
+
+    def f(x):
+        make(model)
+        return x * 2
+
+    fast = ld.program(f)
+    agree(fast, f, X)
+    assert not has_program(fast, X)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    loss: Callable[[Any], Any]
+    start: Callable[[], Any]
+    scale: float = 2.0
+
+
+def start():
+    return globals()["X"]
+
+
+def doubled(x):
+    return 2 * x
+
+
+def halved(x):
+    return x / 2
+
+
+def test_fields_of_data_classes_that_code_does_not_ask_for():
+    model = Fitted(doubled, start)
+    seen = {model: 3.0}
+
+    def f(x):
+        return model.loss(x) * seen[model] if model == model else x
+
+    fast = ld.program(f)
+    agree(fast, f, X)
+    assert has_program(fast, X)
+
+
+def test_fields_of_data_classes_are_compared():
+    one, other = Fitted(doubled, start), Fitted(doubled, start)
+
+    def f(x):
+        return x * 2 if one == other else x * 3
+
+    fast = ld.program(f)
+    agree(fast, f, X)
+    assert has_program(fast, X)
+    object.__setattr__(other, "scale", 5.0)
+    agree(fast, f, X)
+    object.__setattr__(one, "scale", 5.0)
+    agree(fast, f, X)
+    object.__setattr__(one, "loss", halved)
+    agree(fast, f, X)
+
+
+def test_functions_in_trees_that_tree_map_hands_on(monkeypatch):
+    model = Fitted(lambda x: x * FACTOR, doubled)
+
+    def f(x):
+        found = []
+        ld.tree_map(lambda leaf: found.append(leaf(x) if callable(leaf) else leaf), model)
+        return found[0] + found[1]
+
+    fast = ld.program(f)
+    agree(fast, f, X)
+    monkeypatch.setitem(globals(), "FACTOR", 7.0)
+    agree(fast, f, X)
+
+
+FACTOR = 3.0
+
+
+class Logged:
+    """Whose attributes say that they are written to."""
+
+    def __init__(self):
+        self.__dict__["count"] = FACTOR
+
+    def __setattr__(self, name, value):
+        self.__dict__[name] = value * FACTOR
+
+
+def test_attributes_that_are_written_to(monkeypatch):
+    def f(x):
+        logged = Logged()
+        logged.count = 2.0
+        return x * logged.count
+
+    fast = ld.program(f)
+    agree(fast, f, X)
+    monkeypatch.setitem(globals(), "FACTOR", 7.0)
+    agree(fast, f, X)
+
+
+class Matched:
+    __match_args__ = ("inside",)
+
+    def __init__(self, inside):
+        self.inside = inside
+
+
+def test_what_patterns_ask_for():
+    model = Matched([2.0])
+
+    def f(x):
+        match model:
+            case Matched([scale]):
+                return x * scale
+        return x
+
+    fast = ld.program(f)
+    agree(fast, f, X)
+    model.inside[0] = 5.0
+    agree(fast, f, X)

@@ -9,10 +9,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from lindiff.programs.reads import ATTRIBUTES, CALLS, SILENT
+
 __all__ = ["CONSTRUCTING", "Asked"]
 
-# Methods that are called where objects are made, where they are copied, and where they are turned into text:
-# by code that has one of these names, too.
+# Methods that are called where objects are made, where they are copied, where they are turned into text, and
+# where their attributes change or are matched: by code that has one of these names or instructions, too.
 CONSTRUCTING = frozenset(
     {"__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__", "__set_name__"}
 )
@@ -23,10 +25,15 @@ _COPYING = frozenset(
     }
 )
 _TEXT = frozenset({"__repr__", "__str__", "__format__"})
-_LATE = CONSTRUCTING | _COPYING | _TEXT
+_BY_INSTRUCTION = {
+    "STORE_ATTR": "__setattr__",
+    "DELETE_ATTR": "__delattr__",
+    "MATCH_CLASS": "__match_args__",
+}
+_LATE = CONSTRUCTING | _COPYING | _TEXT | frozenset(_BY_INSTRUCTION.values())
 _MAKERS = {"__class__", "type"}
 _WRITERS = {
-    *("str", "repr", "ascii", "format", "print", "join", "write", "log", "debug", "info", "warn", "warning"),
+    *("str", "repr", "ascii", "format", "print", "join", "write", "debug", "info", "warn", "warning"),
     *("error", "exception", "critical"),
 }
 _FORMATTING = ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE", "BINARY_MODULO")
@@ -91,13 +98,27 @@ class Asked:
         self._names: set[str] = set(_BY_LIBRARIES)
         self._any = False
         self._waiting: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
+        self._compared: set[str] = set()
+        self._to_compare: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
 
-    def when(self, name: str, action: Callable[[], None]) -> None:
-        """Do this once a name is asked for, now if it is already."""
+    def when(self, name: str, action: Callable[[], None], compared: Callable[[], None] | None = None) -> None:
+        """Do this once a name is asked for, now if it is already; ``compared`` once it is only that."""
         if self._any or name in self._names or (_is_special(name) and name not in _LATE):
             action()
-        else:
-            self._waiting[name].append(action)
+            return
+        self._waiting[name].append(action)
+        if compared is not None and name in self._compared:
+            compared()
+        elif compared is not None:
+            self._to_compare[name].append(compared)
+
+    def compare(self, code: types.CodeType) -> None:
+        """Let what that code asks for be compared, and no more."""
+        new = names_of(code) - self._compared
+        self._compared |= new
+        for name in new:
+            for action in self._to_compare.pop(name, ()):
+                action()
 
     def ask(self, code: types.CodeType) -> None:
         """Let all be asked for that code, and functions within it, may ask for."""
@@ -144,14 +165,42 @@ def names_of(code: types.CodeType) -> frozenset[str]:
 
 
 def _found_in(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
+    yield from (name for name in code.co_names if name not in _MAKERS)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from names_of(constant)
         else:
             yield from _texts(constant)
-    if any(i.opname in _FORMATTING or i.argrepr == "%" for i in dis.get_instructions(code)):
-        yield "format"
+    instructions = [i for i in dis.get_instructions(code) if i.opname not in SILENT]
+    for k, i in enumerate(instructions):
+        if i.opname in _FORMATTING or i.argrepr == "%":
+            yield "format"
+        elif i.opname in _BY_INSTRUCTION:
+            yield _BY_INSTRUCTION[i.opname]
+        elif i.argval in _MAKERS and i.opname != "LOAD_CONST" and not _only_told(instructions, k):
+            yield i.argval
+
+
+def _only_told(instructions: list[dis.Instruction], k: int) -> bool:
+    """Whether the class that instruction ``k`` asks for is only compared with another, or asked for its name:
+    ``x.__class__ is y.__class__``, ``type(x) is C``."""
+    names = [(i.opname, i.argval) for i in instructions[k + 1 : k + 6]]
+    if instructions[k].argval == "type":
+        called = next((n for n, (name, _) in enumerate(names) if name in CALLS), len(names))
+        if called == len(names) or names[called][1] != 1 or not _load_one(names[:called]):
+            return False
+        names = names[called + 1 :]
+    end = next((n for n, (name, _) in enumerate(names) if name in ("IS_OP", "COMPARE_OP")), None)
+    if end is not None and (end == 0 or _load_one(names[:end])):
+        return True
+    return bool(names) and names[0][0] in ATTRIBUTES and names[0][1] in ("__name__", "__qualname__")
+
+
+def _load_one(names: list[tuple[str, Any]]) -> bool:
+    """Whether instructions load one object, and perhaps attributes of it."""
+    return (
+        bool(names) and names[0][0].startswith("LOAD_") and all(name in ATTRIBUTES for name, _ in names[1:])
+    )
 
 
 def _texts(constant: Any) -> Iterator[str]:

@@ -8,20 +8,37 @@ import weakref
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
-__all__ = ["Import", "Read", "asks_for", "handles_exceptions", "raising_frame", "reads"]
+__all__ = [
+    "ATTRIBUTES",
+    "CALLS",
+    "SILENT",
+    "Import",
+    "Read",
+    "asks_for",
+    "handles_exceptions",
+    "raising_frame",
+    "reads",
+]
 
-_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL")
 _CELLS = ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
-_SILENT = ("CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN", "PUSH_NULL", "RESUME")
+_COMPARING = ("isinstance", "issubclass")
+_COMBINING = ("BUILD_TUPLE", "BINARY_OP", "BINARY_OR")
+CALLS = ("CALL", "CALL_FUNCTION")
+SILENT = ("CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN", "PRECALL", "PUSH_NULL", "RESUME")
 
 
 class Read(NamedTuple):
-    """A global or a free variable, and the attributes that are asked for at once: ``cfg.a.b`` and no more."""
+    """A global or a free variable, and the attributes that are asked for at once: ``cfg.a.b`` and no more.
+
+    What is only ``compared`` is a class, or classes, that ``isinstance`` is called with, or ``is``.
+    """
 
     name: str
     attributes: tuple[str, ...]
     is_global: bool
+    compared: bool = False
 
 
 class Import(NamedTuple):
@@ -41,7 +58,7 @@ def reads(code: types.CodeType) -> list[Read | Import]:
     Examples
     --------
     >>> reads((lambda x: np.linalg.norm(x)).__code__)
-    [Read(name='np', attributes=('linalg', 'norm'), is_global=True)]
+    [Read(name='np', attributes=('linalg', 'norm'), is_global=True, compared=False)]
     """
     found = _known.get(code)
     if found is None:
@@ -77,11 +94,12 @@ def raising_frame(error: BaseException) -> types.FrameType | None:
 
 
 def _reads(code: types.CodeType) -> list[Read | Import]:
-    instructions = [i for i in dis.get_instructions(code) if i.opname not in _SILENT]
+    instructions = [i for i in dis.get_instructions(code) if i.opname not in SILENT]
     found: list[Read | Import] = []
+    compared = {k for start in range(len(instructions)) for k in _compared(instructions, start)}
     for k, i in enumerate(instructions):
         if i.opname in _GLOBALS or i.opname in _CELLS:
-            found.append(Read(i.argval, _attributes(instructions, k), i.opname in _GLOBALS))
+            found.append(Read(i.argval, _attributes(instructions, k), i.opname in _GLOBALS, k in compared))
         elif i.opname == "IMPORT_NAME":
             found += _imports(instructions, k)
     return found
@@ -90,7 +108,39 @@ def _reads(code: types.CodeType) -> list[Read | Import]:
 def _attributes(instructions: list[dis.Instruction], k: int) -> tuple[str, ...]:
     """What is asked of what instruction ``k`` loads."""
     following = islice(instructions, k + 1, None)
-    return tuple([i.argval for i in takewhile(lambda i: i.opname in _ATTRIBUTES, following)])
+    return tuple([i.argval for i in takewhile(lambda i: i.opname in ATTRIBUTES, following)])
+
+
+def _compared(instructions: list[dis.Instruction], start: int) -> list[int]:
+    """What loads the classes of a call of ``isinstance`` that begins here, or what ``is`` compares; no jump
+    leads into it."""
+    k = start + 1 + len(_attributes(instructions, start))
+    if k < len(instructions) and instructions[k].opname == "IS_OP":
+        return [start] if not instructions[k].is_jump_target else []
+    if instructions[start].opname not in _GLOBALS or instructions[start].argval not in _COMPARING:
+        return []
+    k, found, arguments = start + 1, list[int](), 0
+    while _loads(instructions, k):
+        found.append(k)
+        arguments += 1
+        k += 1 + len(_attributes(instructions, k))
+        while k < len(instructions) and instructions[k].opname in _COMBINING:
+            arguments -= instructions[k].argval - 1 if instructions[k].opname == "BUILD_TUPLE" else 1
+            if arguments < 2:
+                return []
+            k += 1
+    calls = k < len(instructions) and instructions[k].opname in CALLS and instructions[k].argval == 2
+    if arguments != 2 or not calls or any(i.is_jump_target for i in instructions[start + 1 : k + 1]):
+        return []
+    return found[1:]
+
+
+def _loads(instructions: list[dis.Instruction], k: int) -> bool:
+    return (
+        k < len(instructions)
+        and instructions[k].opname.startswith("LOAD_")
+        and instructions[k].opname not in (*ATTRIBUTES, "LOAD_BUILD_CLASS")
+    )
 
 
 def _imports(instructions: list[dis.Instruction], k: int) -> list[Read | Import]:

@@ -17,6 +17,7 @@ import fractions
 import functools
 import importlib
 import importlib.util
+import inspect
 import io
 import logging
 import operator
@@ -28,7 +29,7 @@ import sysconfig
 import types
 import typing
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,10 @@ _CONTAINERS = {
     *(list, tuple, set, frozenset, dict, types.MappingProxyType),
     *(collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque),
 }
+# What is equal to nothing else.
+_EQUAL_TO_THEMSELVES = (
+    *(types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, functools.partial),
+)
 _WEAK = (weakref.ReferenceType, *weakref.ProxyTypes)
 # Whoever has these reads what cannot be seen.
 _UNSEEN = {
@@ -130,6 +135,7 @@ class Surroundings:
         self._named: set[tuple[int, str]] = set()
         self._before: dict[int, Any] = {}
         self._classes_seen: set[int] = set()
+        self._comparing: set[types.CodeType] = set()
         self._asked = Asked()
         self._asks_for_registered = False
         self._asks_for_decimals = False
@@ -184,8 +190,8 @@ class Surroundings:
                 self._container(x.__dict__)
             self._classes(kind)
         elif isinstance(x, type):
-            self._asked.ask_names(CONSTRUCTING)
             self._classes(x)
+            self._constructing(x)
         elif kind is types.ModuleType:
             self._module(x)
         elif kind in (Variable, Recorded):
@@ -230,7 +236,8 @@ class Surroundings:
             parts = [x.func, x.args, x.keywords]
             self.watch.add_partial(x)
         elif isinstance(x, (staticmethod, classmethod)):
-            self._asked.ask_names(CONSTRUCTING)
+            if isinstance(x, classmethod):  # which may make objects of the class, whatever that is
+                self._asked.ask_names(CONSTRUCTING)
             parts = [x.__func__]
         elif isinstance(x, property):
             parts = [x.fget, x.fset]
@@ -250,11 +257,14 @@ class Surroundings:
     def _function(self, f: types.FunctionType) -> None:
         cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
         of_library = _is_of_library(f)
-        for cell in cells.values():
-            self._cell(cell, of_library)
+        for name, cell in cells.items():
+            self._cell(cell, of_library, name)
         if of_library:
             return
-        self._asked.ask(f.__code__)
+        if f.__code__ in self._comparing:
+            self._asked.compare(f.__code__)
+        else:
+            self._asked.ask(f.__code__)
         self.watch.add_function(f)
         self.watch.add_nest(f.__dict__)
         self._pending += [f.__defaults__, f.__kwdefaults__, *f.__dict__.values()]
@@ -267,12 +277,12 @@ class Surroundings:
             elif read.is_global:
                 self._global(read, f.__globals__)
             elif read.name in cells and not _is_empty(cells[read.name]):
-                self._found(cells[read.name].cell_contents, read.attributes)
+                self._found(cells[read.name].cell_contents, read.attributes, read.compared)
 
     def _global(self, read: Read, names: dict[str, Any]) -> None:
         self._name(names, read.name)
         if read.name in names:
-            self._found(names[read.name], read.attributes)
+            self._found(names[read.name], read.attributes, read.compared)
         elif read.name in vars(builtins):
             self._name(vars(builtins), read.name)
             self._found(vars(builtins)[read.name], ())
@@ -288,8 +298,11 @@ class Surroundings:
             self._name(sys.modules, name)
         self._found(module, read.attributes)
 
-    def _found(self, x: Any, attributes: tuple[str, ...]) -> None:
-        """What code finds under a name; of modules, what it finds there."""
+    def _found(self, x: Any, attributes: tuple[str, ...], compared: bool = False) -> None:
+        """What code finds under a name; of modules, what it finds there.
+
+        Of classes that are only ``compared`` to that of an object, none is made.
+        """
         in_library = False
         for name in attributes:
             if type(x) is not types.ModuleType or name == "__dict__":
@@ -309,7 +322,9 @@ class Surroundings:
             raise Unrecordable(f"it hands on the module {x.__name__}")
         if x is os.getenv:
             x = os.environ
-        if not in_library or id(x) in _UNSEEN or x is os.environ or _is_put_there(x):
+        if compared and isinstance(x, type) and x is not decimal.Decimal:
+            self._classes(x)
+        elif not in_library or id(x) in _UNSEEN or x is os.environ or _is_put_there(x):
             self._pending.append(x)
         else:
             self.may_tell_apart |= _may_tell_apart(x)
@@ -325,7 +340,7 @@ class Surroundings:
             self._named.add((id(names), name))
             self.watch.add_name(names, name)
 
-    def _cell(self, cell: types.CellType, of_library: bool) -> None:
+    def _cell(self, cell: types.CellType, of_library: bool, name: str) -> None:
         """What a function closes over; a module by the names that its code asks for, where that is seen."""
         try:
             content = cell.cell_contents
@@ -335,7 +350,9 @@ class Surroundings:
         self.watch.add_cell(cell)
         if of_library and type(content) is weakref.WeakKeyDictionary:
             return  # what functools.singledispatch has found already
-        if of_library or type(content) is not types.ModuleType:
+        if name == "__class__" and isinstance(content, type):  # for super()
+            self._classes(content)
+        elif of_library or type(content) is not types.ModuleType:
             self._pending.append(content)
 
     def _container(self, x: Any) -> None:
@@ -363,7 +380,7 @@ class Surroundings:
             raise Unrecordable(f"it reads a {kind.__name__}, of a class of its own")
         if not is_immutable and _holds_more(kind):
             raise Unrecordable(f"it reads a {kind.__name__}, which holds what nobody can look into")
-        if names is not None and _is_plain(kind) and not pytree.is_tree(x):
+        if names is not None and _is_plain(kind):
             self._attributes(x, kind, names)
         elif names is not None:
             self.watch.add_other(lambda: x.__dict__ is names and type(x) is kind)
@@ -379,7 +396,20 @@ class Surroundings:
         given = tuple(names)
         self.watch.add_other(lambda: x.__dict__ is names and type(x) is kind and tuple(names) == given)
         for name in given:
-            self._asked.when(name, functools.partial(self._attribute, names, name))
+            self._asked.when(
+                name,
+                functools.partial(self._attribute, names, name),
+                functools.partial(self._compared, names, name),
+            )
+            if pytree.is_tree(x):  # transforms see what is in it, and tree_map hands that on
+                self._compared(names, name)
+                self._asked.when("tree_map", functools.partial(self._attribute, names, name))
+
+    def _compared(self, names: dict[str, Any], name: str) -> None:
+        """An attribute that code compares: of functions and classes it is seen whether they are the same."""
+        self._name(names, name)
+        if not isinstance(names[name], _EQUAL_TO_THEMSELVES):
+            self._pending.append(names[name])
 
     def _attribute(self, names: dict[str, Any], name: str) -> None:
         self._name(names, name)
@@ -393,9 +423,10 @@ class Surroundings:
                 continue
             self._classes_seen.add(id(of))
             self.watch.add_class(of)
+            self._comparing.update(_comparing(of))
             for name, x in vars(of).items():
                 if is_plain and name == "__match_args__":
-                    self._asked.ask_names(x)
+                    self._asked.when(name, functools.partial(self._asked.ask_names, x))
                 elif is_plain and name not in _OF_CLASSES:
                     self._asked.when(name, functools.partial(self._pending.append, x))
                 elif name not in _OF_CLASSES:
@@ -403,6 +434,12 @@ class Surroundings:
             if isinstance(of, abc.ABCMeta) and not self._asks_for_registered:
                 self._asks_for_registered = True
                 self.watch.add_other(functools.partial(_is_registered_still, abc.get_cache_token()))
+
+    def _constructing(self, kind: type) -> None:
+        """What is called where objects of a class are made."""
+        for of in kind.__mro__:
+            if not _is_of_library(of):
+                self._pending.extend(x for name, x in vars(of).items() if name in CONSTRUCTING)
 
 
 # Attributes of classes, and of modules, that say nothing of what they do.
@@ -423,6 +460,15 @@ def _is_plain(kind: type) -> bool:
     return type(kind) in (type, abc.ABCMeta) and all(
         of in _BARE or not (_is_of_library(of) or "__slots__" in vars(of)) for of in kind.__mro__
     )
+
+
+def _comparing(kind: type) -> Iterator[types.CodeType]:
+    """The code of methods of a data class that are made for it and compare, or print, all of its fields."""
+    if "__dataclass_fields__" in vars(kind):
+        for name in ("__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__"):
+            method = inspect.unwrap(vars(kind).get(name))  # type: ignore[arg-type]
+            if isinstance(method, types.FunctionType) and method.__code__.co_filename == "<string>":
+                yield method.__code__
 
 
 def _is_empty(cell: types.CellType) -> bool:
