@@ -17,6 +17,8 @@ OPERATIONS = {
     "divide": lambda x, y: x / y,
     "negative": lambda x, y: -x + 0 * y,
     "square": lambda x, y: np.square(x) - y,
+    "equal": lambda x, y: x == y,
+    "not_equal": lambda x, y: x != y,
 }
 SIZES = [1, 2, 3, 4, 15, 16, 17, 40]  # loops of NumPy's begin at 17
 
@@ -51,6 +53,33 @@ def test_values(name, dtype):
             for seed in range(6):
                 x, y = numbers(n, seed, dtype), numbers(n, seed + 50, dtype)
                 assert_same_bits(fast(x, y), layout(x, y))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_rows(name, dtype):
+    """Many rows of few numbers each, one row and many, many numbers and rows; sums and choices of them."""
+    operation = OPERATIONS[name]
+
+    def along(x, y):
+        rows, columns = operation(x, y[:1]), operation(x[:, :1], y)
+        return (
+            rows,
+            columns,
+            operation(x.T, y[:, 0]),
+            np.sum(rows, axis=0),
+            np.where(rows == columns, x[:, :1], y),
+        )
+
+    for n in SIZES:
+        with np.errstate(all="ignore"):
+            fast = ld.program(along)
+            for seed in range(5):
+                x, y = (numbers(5 * n, seed + more, dtype).reshape(5, n) for more in (0, 50))
+                for result, expected in zip(fast(x, y), along(x, y), strict=True):
+                    assert result.dtype == expected.dtype
+                    assert_same_bits(result, expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -24,23 +24,23 @@ cdef extern from *:
     #define CHAIN_QUOTIENT(g, q) ((q) != (q) && (g) == 0 ? 0 : (q))
 
     /* One number; rows; a number and a row; a row and a number. */
-    #define OF_TWO(NAME, REAL, EXPRESSION)                                                              \\
-        static inline REAL NAME##_of(REAL a, REAL b) { return EXPRESSION; }                             \\
+    #define OF_TWO(NAME, REAL, RESULT, EXPRESSION)                                                      \\
+        static inline RESULT NAME##_of(REAL a, REAL b) { return EXPRESSION; }                           \\
         static int NAME##_one(const void *state, char **x) {                                            \\
-            *(REAL *)x[2] = NAME##_of(*(REAL *)x[0], *(REAL *)x[1]); return 0; }                        \\
+            *(RESULT *)x[2] = NAME##_of(*(REAL *)x[0], *(REAL *)x[1]); return 0; }                      \\
         static int NAME##_rows(const void *state, char **x) {                                           \\
             const ptrdiff_t n = *(const ptrdiff_t *)state; ptrdiff_t i;                                 \\
-            const REAL *a = (REAL *)x[0], *b = (REAL *)x[1]; REAL *c = (REAL *)x[2];                    \\
+            const REAL *a = (REAL *)x[0], *b = (REAL *)x[1]; RESULT *c = (RESULT *)x[2];                \\
             for (i = 0; i < n; i++) c[i] = NAME##_of(a[i], b[i]);                                       \\
             return 0; }                                                                                 \\
         static int NAME##_left(const void *state, char **x) {                                           \\
             const ptrdiff_t n = *(const ptrdiff_t *)state; ptrdiff_t i;                                 \\
-            const REAL a = *(REAL *)x[0]; const REAL *b = (REAL *)x[1]; REAL *c = (REAL *)x[2];         \\
+            const REAL a = *(REAL *)x[0]; const REAL *b = (REAL *)x[1]; RESULT *c = (RESULT *)x[2];     \\
             for (i = 0; i < n; i++) c[i] = NAME##_of(a, b[i]);                                          \\
             return 0; }                                                                                 \\
         static int NAME##_right(const void *state, char **x) {                                          \\
             const ptrdiff_t n = *(const ptrdiff_t *)state; ptrdiff_t i;                                 \\
-            const REAL *a = (REAL *)x[0]; const REAL b = *(REAL *)x[1]; REAL *c = (REAL *)x[2];         \\
+            const REAL *a = (REAL *)x[0]; const REAL b = *(REAL *)x[1]; RESULT *c = (RESULT *)x[2];     \\
             for (i = 0; i < n; i++) c[i] = NAME##_of(a[i], b);                                          \\
             return 0; }                                                                                 \\
         static const few_run NAME##_runs[4] = {NAME##_one, NAME##_rows, NAME##_left, NAME##_right};
@@ -56,17 +56,20 @@ cdef extern from *:
         static const few_run NAME##_runs[4] = {NAME##_one, NAME##_rows, NULL, NULL};
 
     #define OF_REAL(SUFFIX, REAL)                                                                       \\
-        OF_TWO(add##SUFFIX, REAL, a + b)                                                                \\
-        OF_TWO(subtract##SUFFIX, REAL, a - b)                                                           \\
-        OF_TWO(multiply##SUFFIX, REAL, a * b)                                                           \\
-        OF_TWO(divide##SUFFIX, REAL, a / b)                                                             \\
-        OF_TWO(product##SUFFIX, REAL, CHAIN_PRODUCT(a, b))                                              \\
-        OF_TWO(quotient##SUFFIX, REAL, CHAIN_QUOTIENT(a, a / b))                                        \\
+        OF_TWO(add##SUFFIX, REAL, REAL, a + b)                                                          \\
+        OF_TWO(subtract##SUFFIX, REAL, REAL, a - b)                                                     \\
+        OF_TWO(multiply##SUFFIX, REAL, REAL, a * b)                                                     \\
+        OF_TWO(divide##SUFFIX, REAL, REAL, a / b)                                                       \\
+        OF_TWO(product##SUFFIX, REAL, REAL, CHAIN_PRODUCT(a, b))                                        \\
+        OF_TWO(quotient##SUFFIX, REAL, REAL, CHAIN_QUOTIENT(a, a / b))                                  \\
+        OF_TWO(equal##SUFFIX, REAL, char, a == b)                                                       \\
+        OF_TWO(not_equal##SUFFIX, REAL, char, a != b)                                                   \\
         OF_ONE(negative##SUFFIX, REAL, -a)                                                              \\
         OF_ONE(square##SUFFIX, REAL, a * a)                                                             \\
-        static const few_run *runs##SUFFIX[8] = {                                                       \\
+        static const few_run *runs##SUFFIX[10] = {                                                      \\
             add##SUFFIX##_runs, subtract##SUFFIX##_runs, multiply##SUFFIX##_runs, divide##SUFFIX##_runs, \\
-            product##SUFFIX##_runs, quotient##SUFFIX##_runs, negative##SUFFIX##_runs, square##SUFFIX##_runs};
+            product##SUFFIX##_runs, quotient##SUFFIX##_runs, equal##SUFFIX##_runs,                      \\
+            not_equal##SUFFIX##_runs, negative##SUFFIX##_runs, square##SUFFIX##_runs};
 
     OF_REAL(_d, double)
     OF_REAL(_f, float)
@@ -78,24 +81,35 @@ cdef extern from *:
     """
     Run few_run_of(int wide, int which, int kind) nogil
 
-cdef list NAMES = ["add", "subtract", "multiply", "divide", "product", "quotient", "negative", "square"]
+# Those of two numbers, those of two that give a truth value, and those of one.
+cdef list OF_TWO = ["add", "subtract", "multiply", "divide", "product", "quotient"]
+cdef list COMPARING = ["equal", "not_equal"]
+cdef list OF_ONE = ["negative", "square"]
+cdef list NAMES = OF_TWO + COMPARING + OF_ONE
 
 
-cdef Run run_of_few(str name, str letter, cnp.npy_intp n, const cnp.npy_intp *steps,
-                    int operands) except? NULL:
-    """The function for an operation of this name on ``n`` numbers of type ``letter``; NULL where it is none.
+cdef void few_loop(char **args, const cnp.npy_intp *dims, const cnp.npy_intp *steps,
+                   void *run) noexcept nogil:
+    """A ``run`` of few numbers in the way of a ufunc's loop, of the very steps that it was asked for with."""
+    (<Run>run)(dims, args)
 
-    ``steps`` of the operands and the result, in bytes.
+
+cdef Run run_of_few(str name, str letters, cnp.npy_intp n, const cnp.npy_intp *steps) except? NULL:
+    """The function for an operation of this name on ``n`` numbers; NULL where there is none.
+
+    ``letters`` are the types of operands and result, ``steps`` theirs in bytes.
     """
+    cdef str letter = letters[0]
+    cdef int operands = <int>len(letters) - 1
     cdef cnp.npy_intp size = 8 if letter == "d" else 4
-    if name not in NAMES or letter not in ("d", "f") or not 0 < n <= FEW or not 1 <= operands <= 2:
+    if name not in NAMES or letter not in ("d", "f") or not 0 < n <= FEW \
+            or operands != (1 if name in OF_ONE else 2) \
+            or letters != operands * letter + ("?" if name in COMPARING else letter):
         return NULL
     cdef int which = NAMES.index(name), kind
-    if operands == 1 and which < 6 or operands == 2 and which >= 6:
-        return NULL
     if n == 1:
         kind = 0
-    elif steps[operands] != size:
+    elif steps[operands] != (1 if name in COMPARING else size):
         return NULL
     elif steps[0] == size and (operands == 1 or steps[1] == size):
         kind = 1

@@ -23,7 +23,7 @@ from lindiff.kernels.matmul cimport Frame, large_product, product_of
 from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.sizes cimport MATMUL_LOOPS, SINGLE_FACTORS
 from lindiff.kernels.triangles cimport find_unpaired, give_to_unpaired, zero_pivot
-from lindiff.programs.few cimport run_of_few
+from lindiff.programs.few cimport few_loop, run_of_few
 
 import numpy as np
 
@@ -283,21 +283,37 @@ def elementwise(function, str letters, list forms, bint exact, bint tells=True, 
                 if joined.strides[i][k] < 0:
                     return None
     made = by_loop(ufunc.functions[at], ufunc.data[at], &joined, count)
+    if last > 0 and not raises:
+        few_along_rows(made, function.__name__, letters)
     if joined.axes == 0 and not of_one(made, forms, letters, not exact, mixes):
         return None
     made.exact, made.tells, made.raises = exact, tells, raises
     if raises:
         made.run = run_raising
-    elif len(set(letters)) == 1:
-        use_few(made, function.__name__, letters[0], count)
+    elif last <= 0:
+        use_few(made, function.__name__, letters)
     return made
 
 
-cdef int use_few(Prepared made, str name, str letter, int operands) except -1:
+cdef int use_few(Prepared made, str name, str letters) except -1:
     """Let a few numbers be computed here; their number is the first of what an operation has to know."""
-    cdef Run run = run_of_few(name, letter, made.n, made.steps, operands)
+    cdef Run run = run_of_few(name, letters, made.n, made.steps)
     if run != NULL:
         made.run = run
+        made.keeps = True
+    return 0
+
+
+cdef int few_along_rows(Prepared made, str name, str letters) except -1:
+    """Let each of many rows of few numbers be computed here."""
+    cdef Nested *s = <Nested *>made.state
+    cdef cnp.npy_intp steps[3]
+    cdef int i, last = s.nest.axes - 1
+    for i in range(s.count + 1):
+        steps[i] = s.nest.strides[i][last]
+    cdef Run run = run_of_few(name, letters, s.nest.shape[last], steps)
+    if run != NULL:
+        s.loop.function, s.loop.data = few_loop, <void *>run
         made.keeps = True
     return 0
 
@@ -339,7 +355,13 @@ cdef void masked_loop(char **args, const cnp.npy_intp *dims, const cnp.npy_intp 
                       void *data) noexcept nogil:
     """The same where a mask, the first operand, holds."""
     cdef int64_t chosen, before
+    cdef int64_t *to = <int64_t *>args[2]
     cdef Py_ssize_t i
+    if <Py_ssize_t>data == 8 and steps[0] == 1 and steps[1] == 0 and steps[2] == 8:  # for many at once
+        chosen = (<int64_t *>args[1])[0]
+        for i in range(dims[0]):
+            to[i] = chosen if args[0][i] else to[i]
+        return
     if <Py_ssize_t>data == 8:
         for i in range(dims[0]):  # both are read, so that no element takes a branch
             chosen = (<int64_t *>(args[1] + i * steps[1]))[0]
@@ -648,6 +670,10 @@ def reduction(function, str letter, tuple shape, object axis, int size):
             state.outer *= shape[k]
         else:
             state.inner *= shape[k]
+    cdef cnp.npy_intp[3] steps = [size, size, size]
+    cdef Run run = run_of_few(function.__name__, 3 * letter, state.inner, steps)
+    if state.inner > 1 and run != NULL:
+        state.function, state.data = few_loop, <void *>run
     return prepared(run_reduction, &state, sizeof(state), 0b1, 0b10)
 
 
@@ -759,7 +785,7 @@ def chain_product(str letter, Py_ssize_t n, bint conjugated, bint by_number):
     made.exact = letter in "fd"
     made.hushed = made.keeps = True
     if letter in "fd":
-        use_few(made, "product", letter, 2)
+        use_few(made, "product", 3 * letter)
     return made
 
 
@@ -789,7 +815,7 @@ def chain_quotient(str letter, list forms):
         return None
     made.run, made.along = run_quotient, along_quotient
     made.exact, made.hushed = False, True
-    use_few(made, "quotient", letter, 2)
+    use_few(made, "quotient", 3 * letter)
     return made
 
 

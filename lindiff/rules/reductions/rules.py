@@ -176,9 +176,11 @@ def attaining(
     NaN is attained by what is NaN.
     """
     extremes = np.reshape(value(y), kept)
-    attained = np.equal(x, extremes) & where
+    attained = np.equal(x, extremes)
     if some(np.isnan(extremes)):
-        attained |= np.isnan(value(x)) & where
+        attained |= np.isnan(value(x))
+    if where is not True:
+        attained = attained & where
     n = np.sum(attained, axis=axis, keepdims=True)
     if initial:
         n = n + np.equal(extremes, initial["initial"])
