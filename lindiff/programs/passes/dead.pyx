@@ -9,15 +9,16 @@ from lindiff.programs.prepared cimport READS, WRITES
 def without_dead(list steps, Cells cells):
     """The steps without those whose results are not read any more.
 
-    What may fail stays, and so does what NumPy may warn of: a function says so even of numbers that it does
-    not need.
+    What may fail stays.  Of what goes, NumPy does not warn any more: a gradient without its value would cost
+    the value, too, if it were computed for that.
     """
     cdef Counts needed = cells.counts(0)
     cdef Uses uses = Uses()
     cdef list living = []
     for step in reversed(steps):
         uses.of(step, cells)
-        if type(step) is Operation and is_silent(step) and not is_needed(uses, needed, cells):
+        if type(step) is Operation and not (<Operation>step).prepared.fails \
+                and not is_needed(uses, needed, cells):
             continue
         for k in range(uses.count):
             if uses.uses[k] & READS:
@@ -25,10 +26,6 @@ def without_dead(list steps, Cells cells):
         living.append(step)
     living.reverse()
     return living
-
-
-cdef bint is_silent(Operation step):
-    return not step.prepared.fails and (step.quiet or not step.prepared.tells)
 
 
 cdef bint is_needed(Uses uses, Counts needed, Cells cells):
