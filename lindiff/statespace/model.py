@@ -10,6 +10,7 @@ import numpy as np
 
 from lindiff.core.arrays import foreign, on_host, placed, zeros_beside
 from lindiff.core.variable import Variable, refuse_subclass, type_name, value
+from lindiff.kernels.conditions import has_nan, model_in_order
 from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
@@ -284,6 +285,9 @@ def canonical(
         If shapes do not fit, numbers are not finite (NaN in y is missing), or a covariance is not symmetric
         or has a negative variance or a correlation beyond 1.
     """
+    ordinary = (y, transition, design, state_cov, obs_cov, initial_state, initial_state_cov)
+    if state_intercept is obs_intercept is diffuse is None and model_in_order(*ordinary):
+        return _of_one_series(*ordinary)
     transition, design = real(name, "transition", transition), real(name, "design", design)
     if transition.ndim < 2 or transition.shape[-1] != transition.shape[-2]:
         raise ValueError(
@@ -328,6 +332,24 @@ def canonical(
     if places:
         arrays.update(_proper_start(mask, **arrays))
     return System(y, **arrays, diffuse=places, many=many or place.owned)
+
+
+def _of_one_series(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any) -> System:
+    """The system of arrays that are in order."""
+    n, p = A.shape[0], B.shape[0]
+    return System(
+        y.reshape(1, len(y), p),
+        A.reshape(1, 1, n, n),
+        B.reshape(1, 1, p, n),
+        Q.reshape(1, 1, n, n),
+        R.reshape(1, 1, p, p),
+        m.reshape(1, n),
+        P.reshape(1, n, n),
+        None,
+        None,
+        diffuse=(),
+        many=False,
+    )
 
 
 def check_method(name: str, method: Any) -> None:
@@ -596,7 +618,10 @@ def series_by_pattern(y: Any) -> list[tuple[Any, Any]]:
     list of (series, observed)
         Places of the group's series, ascending, and where they are observed, (T, p) of bool.
     """
-    observed = ~np.isnan(value(y))
+    plain = value(y)
+    if type(plain) is np.ndarray and not has_nan(plain):
+        return [(np.arange(len(plain)), np.ones(plain.shape[1:], bool))]
+    observed = ~np.isnan(plain)
     groups: dict[bytes, list[int]] = {}
     if observed.all():
         return [(np.arange(len(observed)), np.ones(observed.shape[1:], bool))]
