@@ -38,9 +38,26 @@ cdef extern from * nogil:
         for (ptrdiff_t i = 0; i < m; i++)                                                             \\
             name##_row(k, n, sign, A + i * ar, ac, B, br, bc, onto, C + i * n);                       \\
     }                                                                                                 \\
+    LINDIFF_INLINE void name##_vector(ptrdiff_t m, const ptrdiff_t k, int sign, const T *restrict A,     \\
+            ptrdiff_t ar, ptrdiff_t ac, const T *restrict b, int onto, T *restrict c) {                 \\
+        for (ptrdiff_t i = 0; i < m; i++) {                                                           \\
+            T total = onto ? c[i] : 0;                                                                \\
+            for (ptrdiff_t l = 0; l < k; l++)                                                         \\
+                total += (sign > 0 ? A[i * ar + l * ac] : -A[i * ar + l * ac]) * b[l];                  \\
+            c[i] = total;                                                                             \\
+        }                                                                                             \\
+    }                                                                                                 \\
     static inline void name(ptrdiff_t m, ptrdiff_t k, ptrdiff_t n, int sign, const T *restrict A,      \\
             ptrdiff_t ar, ptrdiff_t ac, const T *restrict B, ptrdiff_t br, ptrdiff_t bc, int onto,      \\
             T *restrict C) {                                                                          \\
+        if (n == 1 && br == 1) switch (k) {                                                             \\
+            case 1: name##_vector(m, 1, sign, A, ar, ac, B, onto, C); return;                          \\
+            case 2: name##_vector(m, 2, sign, A, ar, ac, B, onto, C); return;                          \\
+            case 3: name##_vector(m, 3, sign, A, ar, ac, B, onto, C); return;                          \\
+            case 4: name##_vector(m, 4, sign, A, ar, ac, B, onto, C); return;                          \\
+            case 5: name##_vector(m, 5, sign, A, ar, ac, B, onto, C); return;                          \\
+            case 6: name##_vector(m, 6, sign, A, ar, ac, B, onto, C); return;                          \\
+        }                                                                                             \\
         if (bc == 1) switch (n) {                                                                     \\
             case 1: name##_rows(m, k, 1, sign, A, ar, ac, B, br, 1, onto, C); return;                  \\
             case 2: name##_rows(m, k, 2, sign, A, ar, ac, B, br, 1, onto, C); return;                  \\
