@@ -20,7 +20,7 @@ OPERATIONS = {
     "equal": lambda x, y: x == y,
     "not_equal": lambda x, y: x != y,
 }
-SIZES = [1, 2, 3, 4, 15, 16, 17, 40]  # loops of NumPy's begin at 17
+SIZES = [1, 2, 3, 4, 15, 17, 40, 63, 64, 65]  # loops of NumPy's begin at 65
 
 
 def numbers(n, seed, dtype):

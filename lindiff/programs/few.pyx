@@ -10,7 +10,7 @@ from lindiff.programs.prepared cimport Run
 
 # More are as fast in NumPy's loops.
 cdef enum:
-    FEW = 16
+    FEW = 64
 
 cdef extern from *:
     """
