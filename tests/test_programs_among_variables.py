@@ -764,3 +764,28 @@ def test_memory_of_halves_is_given_back():
         assert tracemalloc.get_traced_memory()[0] - before < 20_000
     finally:
         tracemalloc.stop()
+
+
+def test_what_is_read_changes_and_changes_back(monkeypatch):
+    """Steps in two halves are those of the program that made them, whatever has been recorded since."""
+
+    def base(y):
+        return np.sin(y) * FACTOR
+
+    def path(y, step, n):
+        for _ in range(n):
+            y = step(y)
+        return np.sum(y)
+
+    step = ld.program(base)
+    x = np.array([0.5, 0.2, 0.3])
+    for factor, n in ((1.0, 3), (2.0, 3), (1.0, 1)):
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        np.testing.assert_allclose(ld.grad(path)(x, step, n), ld.grad(path)(x, base, n), rtol=1e-14)
+    pullback = ld.vjp(lambda x: path(x, step, 1), x)[1]
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+    with pytest.raises(RuntimeError, match="has changed between its call and the walk"):
+        ld.grad(lambda c: np.sum(pullback(c)[0] ** 2))(1.0)
+
+
+FACTOR = 1.0

@@ -211,7 +211,8 @@ cdef class Calls:
         if result is MISSED:
             return MISSED
         differential = OfProgram.__new__(OfProgram)
-        differential.of_call(self, tuple(given), NOTHING, given, 0, known.surroundings)
+        surroundings = known.surroundings if tape is None else (<Taped>taped).surroundings
+        differential.of_call(self, tuple(given), NOTHING, given, 0, surroundings)
         differential.known, differential.variables = known, which
         if tape is not None:
             differential.taped, differential.tape = taped, tape
@@ -246,7 +247,7 @@ cdef class Taped:
 
     cdef object first
     cdef object second
-    cdef Watch watch
+    cdef object surroundings   # that these are of
     cdef tuple active     # the places of the arguments that have cotangents
     cdef Arguments form   # of the cotangents that the second half is given
     cdef bint several     # results
@@ -255,7 +256,7 @@ cdef class Taped:
         """The results, and the tape; that is None where the first half cannot be run.  ``held`` are the same
         arrays for later."""
         cdef Py_ssize_t i
-        if not self.watch.unchanged():
+        if not (<Watch>self.surroundings.watch).unchanged():
             return None, None
         result, tape = self.first.begun(arrays)
         if tape is None:
@@ -299,7 +300,7 @@ cdef object taped_of(object both, Known known, list y_bars, tuple active, tuple 
     taped = Taped.__new__(Taped)
     taped.form = form
     taped.first, taped.second = made
-    taped.watch = of_both.surroundings.watch
+    taped.surroundings = of_both.surroundings
     taped.active, taped.several = active, several
     return taped
 
