@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import lindiff as ld
 from lindiff import statespace
 from lindiff.kernels.conditions import has_nan, model_in_order
 from lindiff.statespace import model as models
@@ -120,3 +121,22 @@ def test_nans(make):
     assert not has_nan(make(x))
     x[2, 1] = np.nan
     assert has_nan(make(x))
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_variables(n, monkeypatch):
+    """Gradients of covariances are symmetric either way."""
+    weights = np.random.default_rng(1).standard_normal((n, n))
+
+    def f(*arrays):
+        system = models.canonical("f", *arrays)
+        parts = system.transition, system.state_cov, system.initial_state_cov
+        return sum(np.sum(np.sin(weights * x)) for x in parts)
+
+    arrays = ordinary(n)
+    fast = ld.grad(f, argnums=(1, 3, 6))(*arrays)
+    for X in fast[1:]:
+        np.testing.assert_array_equal(X, X.T)
+    monkeypatch.setattr(models, "model_in_order", lambda *arrays: False)
+    for one, other in zip(fast, ld.grad(f, argnums=(1, 3, 6))(*arrays), strict=True):
+        np.testing.assert_array_equal(one, other)

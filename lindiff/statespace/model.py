@@ -286,7 +286,7 @@ def canonical(
         or has a negative variance or a correlation beyond 1.
     """
     ordinary = (y, transition, design, state_cov, obs_cov, initial_state, initial_state_cov)
-    if state_intercept is obs_intercept is diffuse is None and model_in_order(*ordinary):
+    if state_intercept is obs_intercept is diffuse is None and model_in_order(*map(value, ordinary)):
         return _of_one_series(*ordinary)
     transition, design = real(name, "transition", transition), real(name, "design", design)
     if transition.ndim < 2 or transition.shape[-1] != transition.shape[-2]:
@@ -335,8 +335,9 @@ def canonical(
 
 
 def _of_one_series(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any) -> System:
-    """The system of arrays that are in order."""
+    """The system of arrays, or Variables, that are in order."""
     n, p = A.shape[0], B.shape[0]
+    Q, R, P = (X if len(X) == 1 or type(X) is np.ndarray else hermitian_part(X) for X in (Q, R, P))
     return System(
         y.reshape(1, len(y), p),
         A.reshape(1, 1, n, n),
