@@ -35,7 +35,7 @@ from libc.math cimport fabs, isfinite, log, sqrt
 from libc.string cimport memcpy
 
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE
-from lindiff.kernels.scalar cimport complex64, complex128, real_part, scalar
+from lindiff.kernels.scalar cimport complex64, complex128, floating, real_part, scalar
 from lindiff.kernels.sizes cimport BETWEEN_LOOKS
 from lindiff.kernels.small cimport product, symmetric_product
 
@@ -721,6 +721,23 @@ cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, 
         add_resting(before, g, k, o, b, s, omega)
 
 
+cdef bint are_finite(const Forward *state, int kind, Py_ssize_t means, Py_ssize_t variances) noexcept nogil:
+    """Whether so many numbers of the predicted moments are finite."""
+    if kind == cnp.NPY_CDOUBLE or kind == cnp.NPY_CFLOAT:
+        means, variances = 2 * means, 2 * variances
+    if kind == cnp.NPY_DOUBLE or kind == cnp.NPY_CDOUBLE:
+        return finite(<double *> state.m, means) and finite(<double *> state.P, variances)
+    return finite(<float *> state.m, means) and finite(<float *> state.P, variances)
+
+
+cdef bint finite(const floating *x, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if not isfinite(x[i]):
+            return False
+    return True
+
+
 # ---- arrays --------------------------------------------------------------------------------------
 
 cdef Py_ssize_t step_of(cnp.ndarray x, int axes):
@@ -892,11 +909,11 @@ cdef class Sweep:
         for begin in range(first, last, chunk):
             end = min(begin + chunk, last)
             failed = self.filter(cnp.PyArray_DATA(room), &state, &o, begin, end, cnp.PyArray_DATA(gram))
-            if failed >= 0 and np.isfinite(covariances[0]).all():
+            if failed >= 0 and are_finite(&state, self.kind, 0, n * n):
                 raise LinAlgError(
                     f"the covariance of the observations at step {self.origin + failed} is not positive "
                     f"definite: obs_cov and the states leave a combination of them without variance")
-            if failed >= 0 or not (np.isfinite(means).all() and np.isfinite(covariances[0]).all()):
+            if failed >= 0 or not are_finite(&state, self.kind, n * s, n * n):
                 raise self.overflow(first, end if failed < 0 else failed)
             PyErr_CheckSignals()
         self.kept = first

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.variable import value
+from lindiff.kernels.conditions import has_nan
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace import composed
 from lindiff.statespace.diffuse import likelihood_terms
@@ -30,7 +31,11 @@ def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoi
 def from_sums(sums: tuple[Any, Any, Any, Any], system: System) -> Any:
     """The log likelihoods (S,) that the sums over steps make; see `Sweeps.sums`."""
     quad, cross, info, logdet = sums
-    counts = np.sum(~np.isnan(value(system.y)), axis=(1, 2))
+    y = value(system.y)
+    if type(y) is np.ndarray and not has_nan(y):
+        counts = np.full(len(y), y.shape[1] * y.shape[2])
+    else:
+        counts = np.sum(~np.isnan(y), axis=(1, 2))
     result = -0.5 * (quad + (logdet + (LOG_TWO_PI * counts).astype(system.y.dtype)))
     if not system.diffuse:
         return result
