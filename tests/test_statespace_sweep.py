@@ -310,3 +310,34 @@ def test_interrupt_ends_a_long_sweep():
         loglikelihood(*arrays, steady_tol=0, checkpoint=True)
     timer.join()
     assert np.isfinite(loglikelihood(arrays[0][:5], *arrays[1:]))
+
+
+@pytest.mark.parametrize("entries", [0, 1, 6, 9, 10, 36])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_sparse_transitions(entries, missing):
+    """Six states with so many entries in the transition: up to nine are multiplied one by one."""
+    rng = np.random.default_rng(entries)
+    arrays = system(rng, 40, 6, 2, missing=missing)
+    kept = np.zeros(36)
+    kept[rng.permutation(36)[:entries]] = 1
+    arrays[1] = arrays[1] * kept.reshape(6, 6)
+    every, dots = tuple(range(len(arrays))), direction(rng, arrays)
+    fast, slow = total(), total(method="composed")
+    close(loglikelihood(*arrays), loglikelihood(*arrays, method="composed"))
+    for x, y in zip(ld.grad(fast, every)(*arrays), ld.grad(slow, every)(*arrays), strict=True):
+        close(x, y)
+    second = ld.jvp(ld.grad(slow, every), tuple(arrays), tuple(dots))[1]
+    for x, y in zip(ld.jvp(ld.grad(fast, every), tuple(arrays), tuple(dots))[1], second, strict=True):
+        close(x, y)
+    smoothed = ld.statespace.kalman_smoother(*arrays)
+    for x, y in zip(smoothed, ld.statespace.kalman_smoother(*arrays, method="composed"), strict=True):
+        close(x, y)
+
+
+def test_one_sparse_state_more():
+    """Of few states the transition is dense, whatever is in it."""
+    for n in (4, 5):
+        rng = np.random.default_rng(n)
+        arrays = system(rng, 20, n, 1)
+        arrays[1] = np.eye(n, k=1)
+        close(loglikelihood(*arrays), loglikelihood(*arrays, method="composed"))

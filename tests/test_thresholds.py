@@ -46,6 +46,8 @@ ORDERS = [
 ]  # fmt: skip
 OTHERS = {
     "kernels/sizes.pxd GELQF_UNBLOCKED": "rows² columns: test_work_of_lq",
+    "kernels/sizes.pxd SPARSE_ENTRIES": "entries of a transition: test_statespace_sweep",
+    "kernels/sizes.pxd SPARSE_STATES": "states: test_statespace_sweep",
     "kernels/sizes.pxd TRSM_LOOPS_ENTRIES": "entries of the right-hand side: test_entries_beside_a_triangle",
     "kernels/sizes.pxd THIN_COLUMNS": "columns: test_columns_of_thin_matrices",
     "kernels/sizes.pxd UNDER_GIL": "only who holds the GIL: every batch of test_orders",

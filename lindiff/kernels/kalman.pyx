@@ -36,7 +36,7 @@ from libc.string cimport memcpy
 
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, floating, real_part, scalar
-from lindiff.kernels.sizes cimport BETWEEN_LOOKS
+from lindiff.kernels.sizes cimport BETWEEN_LOOKS, SPARSE_ENTRIES, SPARSE_STATES
 from lindiff.kernels.small cimport product, symmetric_product
 
 import threading
@@ -72,6 +72,8 @@ cdef struct Model:
     Py_ssize_t R_step
     Py_ssize_t c_step
     Py_ssize_t c_width
+    const Py_ssize_t *starts    # (n + 1,): where the entries of each row of a sparse A begin; NULL: it is dense
+    const Py_ssize_t *columns   # of these
     const unsigned char *observed   # (steps, p); NULL: everything is
     bint independent
     bint constant   # no matrix changes in time
@@ -285,6 +287,90 @@ cdef void weigh(Py_ssize_t rows, const scalar *X, Model *g, Bars *b, scalar *out
         out += series
 
 
+# ---- products with the transition ------------------------------------------------------------------
+
+cdef void times(Model *g, const scalar *A, Py_ssize_t width, const scalar *X, scalar *out) noexcept nogil:
+    """out := A X, (n, width)."""
+    cdef Py_ssize_t i, j, k, q, n = g.n
+    cdef const scalar *row
+    cdef scalar a
+    if g.starts == NULL:
+        product(PLAIN, PLAIN, n, n, width, 1, A, X, False, out)
+        return
+    for i in range(n):
+        for k in range(width):
+            out[k] = 0
+        for q in range(g.starts[i], g.starts[i + 1]):
+            j = g.columns[q]
+            a, row = A[i * n + j], X + j * width
+            for k in range(width):
+                out[k] += a * row[k]
+        out += width
+
+
+cdef void transposed_times(Model *g, const scalar *A, Py_ssize_t width, const scalar *X,
+                           scalar *out) noexcept nogil:
+    """out := Aᵀ X, (n, width)."""
+    cdef Py_ssize_t i, j, k, q, n = g.n
+    cdef scalar a
+    cdef scalar *row
+    if g.starts == NULL:
+        product(TRANSPOSE, PLAIN, n, n, width, 1, A, X, False, out)
+        return
+    for k in range(n * width):
+        out[k] = 0
+    for i in range(n):
+        for q in range(g.starts[i], g.starts[i + 1]):
+            j = g.columns[q]
+            a, row = A[i * n + j], out + j * width
+            for k in range(width):
+                row[k] += a * X[k]
+        X += width
+
+
+cdef void add_times_transposed(Model *g, const scalar *A, const scalar *X, scalar *onto) noexcept nogil:
+    """onto += X Aᵀ, which is symmetric."""
+    cdef Py_ssize_t i, j, q, n = g.n
+    cdef scalar total
+    if g.starts == NULL:
+        symmetric_product(PLAIN, TRANSPOSE, n, n, 1, X, A, True, onto)
+        return
+    for i in range(n):
+        for j in range(i + 1):
+            total = 0
+            for q in range(g.starts[j], g.starts[j + 1]):
+                total += X[i * n + g.columns[q]] * A[j * n + g.columns[q]]
+            onto[i * n + j] += total
+    mirror(n, onto)
+
+
+cdef void congruence(Model *g, const scalar *A, const scalar *N, scalar *X, scalar *F) noexcept nogil:
+    """X := N A, F := Aᵀ N A; N is symmetric."""
+    cdef Py_ssize_t i, j, q, n = g.n
+    cdef scalar x
+    if g.starts == NULL:
+        product(PLAIN, PLAIN, n, n, n, 1, N, A, False, X)
+        symmetric_product(TRANSPOSE, PLAIN, n, n, 1, A, X, False, F)
+        return
+    for i in range(n * n):
+        X[i] = 0
+    for i in range(n):
+        for j in range(n):
+            x = N[i * n + j]
+            for q in range(g.starts[j], g.starts[j + 1]):
+                X[i * n + g.columns[q]] += x * A[j * n + g.columns[q]]
+    transposed_times(g, A, n, X, F)
+    mirror(n, F)
+
+
+cdef inline void mirror(Py_ssize_t n, scalar *X) noexcept nogil:
+    """Let the upper triangle be the lower one's."""
+    cdef Py_ssize_t i, j
+    for i in range(n):
+        for j in range(i):
+            X[j * n + i] = X[i * n + j]
+
+
 # ---- the observed part of a step -------------------------------------------------------------------
 
 cdef struct Observed:
@@ -473,7 +559,7 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
         if t == g.steps - 1 and not g.predicts:
             break
         A = <scalar *> g.A + t * g.A_step
-        product(PLAIN, PLAIN, n, n, series, 1, A, m_f, False, m)
+        times(g, A, series, m_f, m)
         if g.c != NULL:
             c = <scalar *> g.c + t * g.c_step
             for i in range(n):
@@ -482,9 +568,9 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
         if s.rest.resting:
             continue
         Q = <scalar *> g.Q + t * g.Q_step
-        product(PLAIN, PLAIN, n, n, n, 1, A, P_f, False, room)
+        times(g, A, n, P_f, room)
         memcpy(P_new, Q, n * n * sizeof(scalar))
-        symmetric_product(PLAIN, TRANSPOSE, n, n, 1, room, A, True, P_new)
+        add_times_transposed(g, A, room, P_new)
         s.rest.resting = full and g.constant and comes_to_rest(False, g, A, P_new, P, &s.rest)
         memcpy(P, P_new, n * n * sizeof(scalar))
     return -1
@@ -505,8 +591,7 @@ cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b,
     cdef scalar *F = X + n * n
     cdef scalar *bar
     room = F + n * n
-    product(PLAIN, PLAIN, n, n, n, 1, N, A, False, X)
-    symmetric_product(TRANSPOSE, PLAIN, n, n, 1, A, X, False, F)
+    congruence(g, A, N, X, F)
     if b.Q != NULL:
         bar = <scalar *> b.Q + t * g.Q_step
         for i in range(n * n):
@@ -621,7 +706,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
     cdef scalar *mixed = square + max(n, g.p) * max(n, g.p)
     cdef scalar *bar
     cdef scalar x
-    product(TRANSPOSE, PLAIN, n, n, series, 1, A, r, False, u)
+    transposed_times(g, A, series, r, u)
     if b.means:
         memcpy(M, <scalar *> k.m + (t - k.first) * n * series, n * series * sizeof(scalar))
         product(PLAIN, PLAIN, n, n, series, 1, P_f, u, True, M)
@@ -745,6 +830,18 @@ cdef Py_ssize_t step_of(cnp.ndarray x, int axes):
     return x.strides[0] // x.itemsize if x.ndim > axes and x.shape[0] != 1 else 0
 
 
+cdef tuple entries_of(cnp.ndarray A):
+    """Where a sparse A has entries, row after row: the starts of rows, and the columns.  None: it is dense."""
+    cdef Py_ssize_t n = A.shape[A.ndim - 1]
+    if n <= SPARSE_STATES or step_of(A, 2):
+        return None
+    A = A.reshape(n, n)
+    if SPARSE_ENTRIES * np.count_nonzero(A) > n * n:
+        return None
+    rows, columns = np.nonzero(A)
+    return np.searchsorted(rows, np.arange(n + 1)).astype(np.intp), columns.astype(np.intp)
+
+
 cdef class Sweep:
     """The filter run over series that share parameters and gaps; keeps what the way back needs.
 
@@ -816,6 +913,7 @@ cdef class Sweep:
     cdef Kept k
     cdef int kind
     cdef tuple arrays
+    cdef tuple places    # of the entries of a sparse transition, or None
     cdef object dtype
     cdef object lock     # of the block that is kept, where it changes
     cdef Py_ssize_t kept   # the step where the complete block begins that is kept; -1: none is complete
@@ -846,6 +944,11 @@ cdef class Sweep:
         g.A_step, g.B_step, g.Q_step = step_of(A, 2), step_of(B, 2), step_of(Q, 2)
         g.R_step = step_of(R, 1 if independent else 2)
         g.constant = not (g.A_step or g.B_step or g.Q_step or g.R_step)
+        self.places = entries_of(A)
+        g.starts = g.columns = NULL
+        if self.places is not None:
+            g.starts = <const Py_ssize_t *> cnp.PyArray_DATA(<cnp.ndarray> self.places[0])
+            g.columns = <const Py_ssize_t *> cnp.PyArray_DATA(<cnp.ndarray> self.places[1])
         g.c = NULL
         g.c_step = g.c_width = 0
         if c is not None:

@@ -45,6 +45,11 @@ cdef enum:
     # when the filter came to keep its state in blocks of steps.
     KALMAN_LOOPS = 600
 
+    # A constant transition of which one entry of so many, or fewer, is not zero is multiplied entry by entry:
+    # companion matrices of ARMA models, seasons. Above SPARSE_STATES states: products of fewer are unrolled.
+    SPARSE_ENTRIES = 4
+    SPARSE_STATES = 4
+
     # Order of a square product of which one triangle is wanted (`gemmt`), up to which one gemm on all of it
     # is faster than three on its parts, which have half of the flops.
     GEMMT_LEAF = 64
