@@ -402,3 +402,15 @@ def test_what_patterns_ask_for():
     agree(fast, f, X)
     model.inside[0] = 5.0
     agree(fast, f, X)
+
+
+def test_sentinels_are_read():
+    missing = object()
+
+    def loss(x, weight=missing):
+        return np.sum(x * (2.0 if weight is missing else weight))
+
+    fast = ld.program(loss)
+    agree(fast, loss, X)
+    assert has_program(fast, X)
+    agree(fast, loss, X, X)

@@ -450,6 +450,18 @@ def test_a_repeated_argument_is_one_object():
                 np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
+def test_what_value_gives_is_read_only_while_recorded():
+    def loss(x):
+        seen = ld.value(2 * x)
+        with pytest.raises(ValueError, match="read-only"):
+            seen[0] = 7.0
+        return np.sum(x * seen)
+
+    fast = program(ld.grad(loss))
+    for _ in range(4):
+        np.testing.assert_array_equal(fast(X), 2 * X)
+
+
 @pytest.mark.parametrize("sequence", [[1.5, 2.5], (2.0,), "ab", b"a"], ids=str)
 def test_sequences_are_repeated_as_often_as_a_number_says(sequence):
     agree(lambda x: (x > 0).sum() * sequence == sequence * (x > 0).sum() and len(sequence * x.argmax()), (X,))

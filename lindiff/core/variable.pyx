@@ -755,7 +755,13 @@ def value(x):
     """
     if type(x) is Variable:
         x = value_of(x)
-        return read_only(x) if cnp.PyArray_CheckExact(x) else x
+        if cnp.PyArray_CheckExact(x):
+            return read_only(x)
+        if hasattr(x, "__lindiff_read_only__"):  # of a recording
+            x = x[...]
+            if hasattr(x, "__lindiff_read_only__"):
+                x.__lindiff_read_only__()
+        return x
     return pytree.tree_map(value, x) if is_inner(x) else x
 
 

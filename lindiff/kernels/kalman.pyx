@@ -72,7 +72,7 @@ cdef struct Model:
     Py_ssize_t R_step
     Py_ssize_t c_step
     Py_ssize_t c_width
-    const Py_ssize_t *starts    # (n + 1,): where the entries of each row of a sparse A begin; NULL: it is dense
+    const Py_ssize_t *starts    # (n + 1,): where the entries of rows of a sparse A begin; NULL: dense
     const Py_ssize_t *columns   # of these
     const unsigned char *observed   # (steps, p); NULL: everything is
     bint independent
@@ -831,7 +831,7 @@ cdef Py_ssize_t step_of(cnp.ndarray x, int axes):
 
 
 cdef tuple entries_of(cnp.ndarray A):
-    """Where a sparse A has entries, row after row: the starts of rows, and the columns.  None: it is dense."""
+    """Where a sparse A has entries, row after row: the starts of rows, and the columns.  None: dense."""
     cdef Py_ssize_t n = A.shape[A.ndim - 1]
     if n <= SPARSE_STATES or step_of(A, 2):
         return None

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import dis
+import functools
+import inspect
+import operator
+import pickle
+import pprint
+import re
+import string
 import types
+import typing
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from lindiff.programs.reads import ATTRIBUTES, CALLS, SILENT
+import numpy as np
 
-__all__ = ["CONSTRUCTING", "Asked"]
+from lindiff.core import pytree
+from lindiff.programs.reads import ATTRIBUTES, CALLS, SILENT, loads_one
+
+__all__ = ["CONSTRUCTING", "TOLD", "Asked", "names_of"]
 
 # Methods that are called where objects are made, where they are copied, where they are turned into text, and
 # where their attributes change or are matched: by code that has one of these names or instructions, too.
 CONSTRUCTING = frozenset(
-    {"__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__", "__set_name__"}
+    {
+        *("__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__", "__set_name__"),
+        "__del__",
+    }
 )
 _COPYING = frozenset(
     {
         *("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__copy__", "__deepcopy__"),
-        *("__getnewargs__", "__getnewargs_ex__", "__replace__", "__del__", "__dir__", "__sizeof__"),
+        *("__getnewargs__", "__getnewargs_ex__", "__replace__", "__dir__"),
     }
 )
 _TEXT = frozenset({"__repr__", "__str__", "__format__"})
@@ -30,11 +46,17 @@ _BY_INSTRUCTION = {
     "DELETE_ATTR": "__delattr__",
     "MATCH_CLASS": "__match_args__",
 }
-_LATE = CONSTRUCTING | _COPYING | _TEXT | frozenset(_BY_INSTRUCTION.values())
+# What a class or a function has for those who ask for it.
+TOLD = frozenset(
+    {"__dataclass_fields__", "__annotations__", "__doc__", "__name__", "__qualname__", "__orig_bases__"}
+)
+_LATE = CONSTRUCTING | _COPYING | _TEXT | TOLD | frozenset(_BY_INSTRUCTION.values())
 _MAKERS = {"__class__", "type"}
+_CLASSES_BEHIND = {"__self_class__", "__thisclass__", "__objclass__"}
 _WRITERS = {
     *("str", "repr", "ascii", "format", "print", "join", "write", "debug", "info", "warn", "warning"),
-    *("error", "exception", "critical"),
+    *("error", "exception", "critical", "format_map", "substitute", "safe_substitute", "mod", "__mod__"),
+    *("str_", "bytes_", "array2string", "array_repr", "array_str"),
 }
 _FORMATTING = ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE", "BINARY_MODULO")
 # What finds attributes by names that code need not have.
@@ -51,6 +73,7 @@ _ANY = {
     ),
     *("__getattr__", "getattr_static", "getmembers", "fields", "asdict", "astuple", "replace", "_replace"),
     *("copy", "deepcopy", "dump", "dumps", "pprint", "inspect", "vars", "dir", "__slots__", "partialmethod"),
+    *("get_type_hints", "get_annotations", "signature", "getfullargspec"),
 }
 # What libraries ask of objects that they are given.
 _BY_LIBRARIES = {
@@ -81,6 +104,24 @@ _BY_LIBRARIES = {
         "real",
         "imag",
     ),
+    *("terminal", "direction", "_fields", "constant_fields", "_replace", "_make"),
+    *(name for name in dir(np.ndarray) if not name.startswith("__")),
+    *(name for name, x in vars(np).items() if isinstance(x, np.ufunc)),
+}
+# The same by the objects: code may have these under other names, or hand them on.
+_BY_OBJECT: dict[int, frozenset[str]] = {
+    **{
+        id(x): frozenset({"vars"})
+        for x in (
+            *(getattr, setattr, delattr, hasattr, vars, dir, operator.attrgetter, operator.methodcaller),
+            *(copy.copy, copy.deepcopy, dataclasses.replace, dataclasses.asdict, dataclasses.astuple),
+            *(dataclasses.fields, functools.partialmethod, inspect.getmembers, inspect.getattr_static),
+            *(inspect.signature, typing.get_type_hints, pickle.dump, pickle.dumps, pprint.pprint),
+            *(pytree.flatten, pytree.tree_map, pytree.item, pytree.replace),
+        )
+    },
+    **{id(x): _TEXT for x in (str, repr, ascii, format, print, operator.mod, string.Template, np.str_)},
+    id(type): frozenset({"type"}),
 }
 
 _names: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
@@ -129,7 +170,7 @@ class Asked:
         found = set(names)
         if not found.isdisjoint(_ANY):
             return self.ask_all()
-        if not found.isdisjoint(_MAKERS):
+        if not found.isdisjoint(_MAKERS | _CLASSES_BEHIND):
             found |= CONSTRUCTING
         if not found.isdisjoint(_WRITERS):
             found |= _TEXT
@@ -138,6 +179,20 @@ class Asked:
         for name in new & self._waiting.keys():
             self._let_go(name)
         return None
+
+    def has_names(self, names: set[str]) -> bool:
+        """Whether code has one of these names."""
+        return not self._names.isdisjoint(names)
+
+    def ask_by(self, x: Any) -> None:
+        """Let all be asked for that this object may ask for, whatever code calls it."""
+        if id(x) in _BY_OBJECT:
+            self.ask_names(_BY_OBJECT[id(x)])
+        elif isinstance(x, str):
+            if _asks_in_text(x):
+                self.ask_all()
+        elif isinstance(x, types.BuiltinMethodType) and isinstance(x.__self__, str):
+            self.ask_all()
 
     def ask_all(self) -> None:
         """Let every name be asked for."""
@@ -173,7 +228,7 @@ def _found_in(code: types.CodeType) -> Iterator[str]:
             yield from _texts(constant)
     instructions = [i for i in dis.get_instructions(code) if i.opname not in SILENT]
     for k, i in enumerate(instructions):
-        if i.opname in _FORMATTING or i.argrepr == "%":
+        if i.opname in _FORMATTING or i.argrepr in ("%", "%="):
             yield "format"
         elif i.opname in _BY_INSTRUCTION:
             yield _BY_INSTRUCTION[i.opname]
@@ -190,7 +245,7 @@ def _only_told(instructions: list[dis.Instruction], k: int) -> bool:
         if called == len(names) or names[called][1] != 1 or not _load_one(names[:called]):
             return False
         names = names[called + 1 :]
-    end = next((n for n, (name, _) in enumerate(names) if name in ("IS_OP", "COMPARE_OP")), None)
+    end = next((n for n, (name, _) in enumerate(names) if name == "IS_OP"), None)
     if end is not None and (end == 0 or _load_one(names[:end])):
         return True
     return bool(names) and names[0][0] in ATTRIBUTES and names[0][1] in ("__name__", "__qualname__")
@@ -198,18 +253,30 @@ def _only_told(instructions: list[dis.Instruction], k: int) -> bool:
 
 def _load_one(names: list[tuple[str, Any]]) -> bool:
     """Whether instructions load one object, and perhaps attributes of it."""
-    return (
-        bool(names) and names[0][0].startswith("LOAD_") and all(name in ATTRIBUTES for name, _ in names[1:])
-    )
+    return bool(names) and loads_one(names[0][0]) and all(name in ATTRIBUTES for name, _ in names[1:])
 
 
 def _texts(constant: Any) -> Iterator[str]:
     """In patterns of ``match`` the names are in a tuple."""
-    if isinstance(constant, str) and constant.isidentifier():
-        yield constant
+    if isinstance(constant, str):
+        if constant.isidentifier():
+            yield constant
+        if _asks_in_text(constant):
+            yield "vars"
+        if _DTYPE_OF_TEXT.fullmatch(constant):  # np.array([model], "U8")
+            yield "format"
     elif isinstance(constant, (tuple, frozenset)):
         for part in constant:
             yield from _texts(part)
+
+
+def _asks_in_text(text: str) -> bool:
+    """Whether a text may ask what it is filled with for attributes: ``"{0.scale}".format(model)``."""
+    return _ATTRIBUTE_IN_TEXT.search(text) is not None
+
+
+_ATTRIBUTE_IN_TEXT = re.compile(r"\{[^{}:!]*[.\[]")
+_DTYPE_OF_TEXT = re.compile(r"[<>=|]?[USa]\d*")
 
 
 def _is_special(name: str) -> bool:

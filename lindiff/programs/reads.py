@@ -16,6 +16,7 @@ __all__ = [
     "Read",
     "asks_for",
     "handles_exceptions",
+    "loads_one",
     "raising_frame",
     "reads",
 ]
@@ -138,9 +139,14 @@ def _compared(instructions: list[dis.Instruction], start: int) -> list[int]:
 def _loads(instructions: list[dis.Instruction], k: int) -> bool:
     return (
         k < len(instructions)
-        and instructions[k].opname.startswith("LOAD_")
+        and loads_one(instructions[k].opname)
         and instructions[k].opname not in (*ATTRIBUTES, "LOAD_BUILD_CLASS")
     )
+
+
+def loads_one(opname: str) -> bool:
+    """Whether an instruction puts one object there; some of Python 3.13 put two."""
+    return opname.startswith("LOAD_") and opname.count("LOAD_") == 1
 
 
 def _imports(instructions: list[dis.Instruction], k: int) -> list[Read | Import]:

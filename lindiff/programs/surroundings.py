@@ -11,13 +11,14 @@ import _thread
 import abc
 import builtins
 import collections
+import dataclasses
 import datetime
 import decimal
+import dis
 import fractions
 import functools
 import importlib
 import importlib.util
-import inspect
 import io
 import logging
 import operator
@@ -33,12 +34,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from lindiff.core import pytree
 from lindiff.core.variable import Variable
-from lindiff.programs.asked import CONSTRUCTING, Asked
+from lindiff.programs.asked import CONSTRUCTING, TOLD, Asked, names_of
 from lindiff.programs.matching import Watch
-from lindiff.programs.reads import Import, Read, asks_for, handles_exceptions, reads
+from lindiff.programs.reads import CALLS, Import, Read, asks_for, handles_exceptions, reads
 from lindiff.programs.recorded import Recorded
 from lindiff.programs.recording import Unrecordable
 
@@ -75,16 +77,16 @@ _IMMUTABLE = (
 )
 _DESCRIPTORS = (
     *(types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType),
-    *(types.MemberDescriptorType, types.GenericAlias, _tuplegetter),
+    *(types.MemberDescriptorType, _tuplegetter),
 )
 _CONTAINERS = {
     *(list, tuple, set, frozenset, dict, types.MappingProxyType),
     *(collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque),
 }
 # What is equal to nothing else.
-_EQUAL_TO_THEMSELVES = (
-    *(types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, functools.partial),
-)
+_EQUAL_TO_THEMSELVES = {types.FunctionType, types.ModuleType, type, functools.partial}
+_OF_LOGGERS = {"isEnabledFor", "getEffectiveLevel", "level", "disabled", "handlers", "hasHandlers"}
+COMPARING = {"isinstance": isinstance, "issubclass": issubclass}
 _WEAK = (weakref.ReferenceType, *weakref.ProxyTypes)
 # Whoever has these reads what cannot be seen.
 _UNSEEN = {
@@ -139,12 +141,16 @@ class Surroundings:
         self._asked = Asked()
         self._asks_for_registered = False
         self._asks_for_decimals = False
+        self._reads_loggers = False
         self._pending = [function, *others]
         try:
             while self._pending:
                 self._look_at(self._pending.pop())
         except Exception as error:  # of an object's own code, which was asked for its attributes
             raise Unrecordable(f"it reads what raises a {type(error).__name__}: {error}") from error
+
+        if self._reads_loggers and self._asked.has_names(_OF_LOGGERS):
+            raise Unrecordable("it asks for what a logger is set to")
 
     def unchanged(self) -> bool:
         """Whether all of it is as it was."""
@@ -174,6 +180,9 @@ class Surroundings:
         if id(x) in _UNSEEN:
             raise Unrecordable(f"it reads {_UNSEEN[id(x)]}")
         self.may_tell_apart |= _may_tell_apart(x)
+        self._asked.ask_by(x)
+        if kind is object:
+            return
         if x is decimal.Decimal or kind is decimal.Decimal:
             self._decimals()
         if kind in _WEAK:
@@ -240,17 +249,38 @@ class Surroundings:
                 self._asked.ask_names(CONSTRUCTING)
             parts = [x.__func__]
         elif isinstance(x, property):
-            parts = [x.fget, x.fset]
+            parts = [x.fget, x.fset, x.fdel]
         elif isinstance(x, functools.cached_property):
             parts = [x.func]
+        elif isinstance(x, types.GenericAlias):
+            parts = [x.__origin__, x.__args__]
         elif isinstance(x, _DESCRIPTORS):
             parts = []
+        elif isinstance(x, operator.itemgetter):
+            parts = list(x.__reduce__()[1])
+        elif isinstance(x, slice):
+            parts = [x.start, x.stop, x.step]
+        elif isinstance(x, np.dtype):
+            parts = [] if x.metadata is None else [dict(x.metadata)]
+        elif isinstance(x, np.ufunc):
+            if not any(vars(of).get(x.__name__) is x for of in (np, scipy.special)):
+                raise Unrecordable(f"it reads {x}, a ufunc of its own")
+            parts = []
+        elif type(x) is logging.Logger:
+            self._reads_loggers = True
+            own = [name for name in vars(x) if name not in vars(logging.getLogger("lindiff"))]
+            for name in own:
+                self._name(vars(x), name)
+            parts = [vars(x)[name] for name in own]
         elif _is_of_library(x) and hasattr(x, "__wrapped__"):
             parts = [x.__wrapped__]
             if hasattr(x, "cache_info"):
                 self.watch.add_other(_not_cleared(x))
         else:
             return False
+        if not _is_of_library(type(x)):
+            parts.append(getattr(x, "__dict__", None))
+            self._classes(type(x))
         self._pending.extend(parts)
         return True
 
@@ -267,11 +297,19 @@ class Surroundings:
             self._asked.ask(f.__code__)
         self.watch.add_function(f)
         self.watch.add_nest(f.__dict__)
+        for name in ("__name__", "__qualname__", "__doc__"):
+            self._asked.when(name, functools.partial(self._told, f, name))
+        self._asked.when("__annotations__", lambda: self._pending.append(f.__annotations__))
         self._pending += [f.__defaults__, f.__kwdefaults__, *f.__dict__.values()]
         self.may_tell_apart |= handles_exceptions(f.__code__)
         if asks_for(f.__code__, _UNSEEN_ATTRIBUTES):
             raise Unrecordable(f"it asks for one of {', '.join(sorted(_UNSEEN_ATTRIBUTES))}")
+        own = not f.__globals__.keys().isdisjoint(COMPARING) or any(
+            vars(builtins).get(name) is not x for name, x in COMPARING.items()
+        )
         for read in reads(f.__code__):
+            if not isinstance(read, Import) and own:
+                read = read._replace(compared=False)
             if isinstance(read, Import):
                 self._import(read, f.__globals__)
             elif read.is_global:
@@ -285,7 +323,9 @@ class Surroundings:
             self._found(names[read.name], read.attributes, read.compared)
         elif read.name in vars(builtins):
             self._name(vars(builtins), read.name)
-            self._found(vars(builtins)[read.name], ())
+            x = vars(builtins)[read.name]
+            if x is not type:  # asked for by this name
+                self._found(x, ())
 
     def _import(self, read: Import, names: dict[str, Any]) -> None:
         name = read.module
@@ -322,6 +362,9 @@ class Surroundings:
             raise Unrecordable(f"it hands on the module {x.__name__}")
         if x is os.getenv:
             x = os.environ
+        self._asked.ask_by(x)
+        if callable(x) and in_library:  # whose code may ask for what it is called
+            self._asked.ask_names([str(getattr(x, "__name__", ""))])
         if compared and isinstance(x, type) and x is not decimal.Decimal:
             self._classes(x)
         elif not in_library or id(x) in _UNSEEN or x is os.environ or _is_put_there(x):
@@ -358,7 +401,7 @@ class Surroundings:
     def _container(self, x: Any) -> None:
         if not isinstance(x, (tuple, frozenset)):
             self.watch.add_nest(x)
-        if isinstance(x, dict):
+        if isinstance(x, (dict, types.MappingProxyType)):
             self._pending.extend(x)
             self._pending.extend(x.values())
         else:
@@ -373,13 +416,15 @@ class Surroundings:
         slots = [(of, name) for of in kind.__mro__ for name in _slots_of(of)]
         is_immutable = isinstance(x, _IMMUTABLE)
         if names is None and not is_immutable and not any("__slots__" in vars(of) for of in kind.__mro__):
-            if callable(x) and _is_of_library(x):
+            if callable(x) and _is_of_library(x) and kind.__module__ != "functools":
                 return
             raise Unrecordable(f"it reads a {kind.__name__}, into which nobody can look")
         if isinstance(x, (np.ndarray, list, dict, set, tuple)):
             raise Unrecordable(f"it reads a {kind.__name__}, of a class of its own")
         if not is_immutable and _holds_more(kind):
             raise Unrecordable(f"it reads a {kind.__name__}, which holds what nobody can look into")
+        if pytree.is_tree(x):  # which transforms make anew
+            self._constructing(kind)
         if names is not None and _is_plain(kind):
             self._attributes(x, kind, names)
         elif names is not None:
@@ -401,14 +446,13 @@ class Surroundings:
                 functools.partial(self._attribute, names, name),
                 functools.partial(self._compared, names, name),
             )
-            if pytree.is_tree(x):  # transforms see what is in it, and tree_map hands that on
+            if pytree.is_tree(x):  # transforms see what is in it
                 self._compared(names, name)
-                self._asked.when("tree_map", functools.partial(self._attribute, names, name))
 
     def _compared(self, names: dict[str, Any], name: str) -> None:
         """An attribute that code compares: of functions and classes it is seen whether they are the same."""
         self._name(names, name)
-        if not isinstance(names[name], _EQUAL_TO_THEMSELVES):
+        if type(names[name]) not in _EQUAL_TO_THEMSELVES:
             self._pending.append(names[name])
 
     def _attribute(self, names: dict[str, Any], name: str) -> None:
@@ -424,12 +468,16 @@ class Surroundings:
             self._classes_seen.add(id(of))
             self.watch.add_class(of)
             self._comparing.update(_comparing(of))
+            for name in ("__name__", "__qualname__"):
+                self._asked.when(name, functools.partial(self._told, of, name))
             for name, x in vars(of).items():
+                if not _is_of_library(type(x)) and hasattr(type(x), "__get__"):
+                    self._constructing(kind)  # it is given the class
                 if is_plain and name == "__match_args__":
                     self._asked.when(name, functools.partial(self._asked.ask_names, x))
                 elif is_plain and name not in _OF_CLASSES:
                     self._asked.when(name, functools.partial(self._pending.append, x))
-                elif name not in _OF_CLASSES:
+                elif name not in _OF_CLASSES and name not in TOLD:
                     self._pending.append(x)
             if isinstance(of, abc.ABCMeta) and not self._asks_for_registered:
                 self._asks_for_registered = True
@@ -439,13 +487,19 @@ class Surroundings:
         """What is called where objects of a class are made."""
         for of in kind.__mro__:
             if not _is_of_library(of):
-                self._pending.extend(x for name, x in vars(of).items() if name in CONSTRUCTING)
+                names = CONSTRUCTING | {"__setattr__"}
+                self._pending.extend(x for name, x in vars(of).items() if name in names)
+
+    def _told(self, x: Any, name: str) -> None:
+        """What a class or a function says of itself."""
+        before = getattr(x, name, None)
+        self.watch.add_other(lambda: getattr(x, name, None) == before)
 
 
 # Attributes of classes, and of modules, that say nothing of what they do.
 _OF_CLASSES = {
-    *("__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl", "__annotations__", "__orig_bases__"),
-    *("__parameters__", "__type_params__", "__dataclass_fields__", "__dataclass_params__"),
+    *("__dict__", "__weakref__", "__module__", "_abc_impl"),
+    *("__parameters__", "__type_params__", "__dataclass_params__"),
 }
 _OF_MODULES = {"__builtins__", "__loader__", "__spec__", "__annotations__"}
 
@@ -463,12 +517,28 @@ def _is_plain(kind: type) -> bool:
 
 
 def _comparing(kind: type) -> Iterator[types.CodeType]:
-    """The code of methods of a data class that are made for it and compare, or print, all of its fields."""
+    """The code of methods of a data class that are made for it and compare all of its fields."""
     if "__dataclass_fields__" in vars(kind):
-        for name in ("__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__"):
-            method = inspect.unwrap(vars(kind).get(name))  # type: ignore[arg-type]
-            if isinstance(method, types.FunctionType) and method.__code__.co_filename == "<string>":
+        fields = vars(kind)["__dataclass_fields__"]
+        factories = sum(field.default_factory is not dataclasses.MISSING for field in fields.values())
+        stored = len(fields) if vars(kind)["__dataclass_params__"].frozen else 0
+        made = stored + factories + hasattr(kind, "__post_init__")
+        calls = {"__init__": made, "__hash__": 1, "__setattr__": 4, "__delattr__": 4}
+        for name in ("__init__", "__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__setattr__"):
+            method = vars(kind).get(name)
+            if not isinstance(method, types.FunctionType) or method.__code__.co_filename != "<string>":
+                continue
+            done = sum(i.opname in CALLS for i in dis.get_instructions(method.__code__))
+            if names_of(method.__code__) <= {*fields, *_OF_DATA_CLASSES} and done == calls.get(name, 0):
                 yield method.__code__
+
+
+# What the code has names of that is made for data classes.
+_OF_DATA_CLASSES = {
+    *("__class__", "NotImplemented", "hash", "object", "__setattr__", "__post_init__", "FrozenInstanceError"),
+    *("type", "super", "format", "_HAS_DEFAULT_FACTORY", "__dataclass_HAS_DEFAULT_FACTORY__"),
+    *("__dataclass_builtins_object__", "cannot", "BUILTINS"),
+}
 
 
 def _is_empty(cell: types.CellType) -> bool:
