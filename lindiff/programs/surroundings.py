@@ -324,7 +324,9 @@ class Surroundings:
         elif read.name in vars(builtins):
             self._name(vars(builtins), read.name)
             x = vars(builtins)[read.name]
-            if x is not type:  # asked for by this name
+            if x is type:  # asked for by this name
+                self.may_tell_apart = True
+            else:
                 self._found(x, ())
 
     def _import(self, read: Import, names: dict[str, Any]) -> None:
@@ -523,7 +525,8 @@ def _comparing(kind: type) -> Iterator[types.CodeType]:
         factories = sum(field.default_factory is not dataclasses.MISSING for field in fields.values())
         stored = len(fields) if vars(kind)["__dataclass_params__"].frozen else 0
         made = stored + factories + hasattr(kind, "__post_init__")
-        calls = {"__init__": made, "__hash__": 1, "__setattr__": 4, "__delattr__": 4}
+        set_by = 4 if sys.version_info < (3, 12) else 3  # where super() is no call
+        calls = {"__init__": made, "__hash__": 1, "__setattr__": set_by, "__delattr__": set_by}
         for name in ("__init__", "__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__setattr__"):
             method = vars(kind).get(name)
             if not isinstance(method, types.FunctionType) or method.__code__.co_filename != "<string>":
