@@ -2,6 +2,7 @@
 
 Every line imports only from lines above it::
 
+    components                              names of parts and of states
     model                                   the system matrices, as given and as computed with
     diffuse, initialization, semidefinite   starts, and factors of covariances
     transforms, builders                    parameters, and models by name
@@ -27,6 +28,7 @@ from lindiff.statespace.builders import (
     trigonometric_seasonal,
     var,
 )
+from lindiff.statespace.components import Component
 from lindiff.statespace.filtering import FilterResult, kalman_filter
 from lindiff.statespace.fitting import FitResult, fit
 from lindiff.statespace.forecasting import ForecastResult, forecast
@@ -46,6 +48,7 @@ from lindiff.statespace.transforms import (
 )
 
 __all__ = [
+    "Component",
     "FilterResult",
     "FitResult",
     "ForecastResult",

@@ -14,11 +14,26 @@ from lindiff.kernels.conditions import has_nan, model_in_order
 from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
+from lindiff.statespace.components import Component, components_of, joined
 
 __all__ = ["Model", "System", "canonical", "check_method", "of_steps", "real", "series_by_pattern"]
 
 
-class Model(NamedTuple):
+class _Matrices(NamedTuple):
+    """What a `Model` is, but for the names of its parts."""
+
+    transition: Any
+    design: Any
+    state_cov: Any
+    obs_cov: Any
+    initial_state: Any = None
+    initial_state_cov: Any = None
+    state_intercept: Any = None
+    obs_intercept: Any = None
+    diffuse: Any = None
+
+
+class Model(_Matrices):
     """System matrices of a linear Gaussian state-space model, in the order of the functions' arguments.
 
     ::
@@ -48,6 +63,12 @@ class Model(NamedTuple):
         States of which nothing is known at the start; True stands for all.  What `initial_state` and
         `initial_state_cov` say of them is not used.
 
+    Attributes
+    ----------
+    components : tuple of Component
+        Names of its parts and of their states, in the order of these; builders give them, others
+        :meth:`named`.
+
     Notes
     -----
     Transforms take a model as the tuple of its arrays, without `diffuse`:
@@ -56,6 +77,7 @@ class Model(NamedTuple):
     A sum of models has the states side by side: ``transition``, ``state_cov`` and ``initial_state_cov`` are
     block diagonal, ``obs_cov`` and ``obs_intercept`` are added.  Where one model has an initial state and the
     other none, which then must be diffuse, that one's part is zero; where both have none, so has the sum.
+    Components keep their names, but for a number where there is one of that name already.
 
     Examples
     --------
@@ -73,19 +95,66 @@ class Model(NamedTuple):
     -4.499683
     """
 
-    transition: Any
-    design: Any
-    state_cov: Any
-    obs_cov: Any
-    initial_state: Any = None
-    initial_state_cov: Any = None
-    state_intercept: Any = None
-    obs_intercept: Any = None
-    diffuse: Any = None
+    _components: tuple[Component, ...] = ()
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """Names of its parts and of their states."""
+        n = np.shape(self.transition)[-1]
+        fits = sum(len(component.states) for component in self._components) == n
+        return components_of(self._components if fits else (), n)
 
     def constant_fields(self) -> tuple[str, ...]:
         """What transforms leave as it is."""
         return ("diffuse",)
+
+    def _replace(self, **fields: Any) -> Model:
+        """With other arrays, and the names of this one."""
+        model = super()._replace(**fields)
+        model._components = self._components
+        return model
+
+    def of_components(self, components: tuple[Component, ...]) -> Model:
+        """The model with these names.
+
+        Raises
+        ------
+        ValueError
+            If they are not those of as many states, or two components have one name.
+        """
+        model = Model(*self)
+        model._components = components_of(components, np.shape(self.transition)[-1])
+        return model
+
+    def named(self, name: str, *states: str) -> Model:
+        """The model with other names: it is one component, in sums too.
+
+        Parameters
+        ----------
+        name : str
+        *states : str
+            A name for each state; by default `name` with a number, or alone if there is one state.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        ValueError
+            If there are more or fewer names than states.
+
+        Examples
+        --------
+        >>> from lindiff import statespace
+        >>> weekly = statespace.seasonal(7, 0.5).named("week")
+        >>> (statespace.local_level(1.0) + weekly).components[1].states[:2]
+        ('week[0]', 'week[1]')
+        """
+        n = np.shape(self.transition)[-1]
+        if not states:
+            states = (name,) if n == 1 else tuple(f"{name}[{i}]" for i in range(n))
+        return self.of_components((Component(name, states),))
 
     def __radd__(self, other: Any) -> Any:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # sum([...]) begins with 0
@@ -115,7 +184,7 @@ class Model(NamedTuple):
             _joined(a.state_intercept, b.state_intercept, (n,), (m,), _side_by_side),
             _sum_or_none(a.obs_intercept, b.obs_intercept),
             _joined_diffuse(a, b),
-        )
+        ).of_components(joined(self.components, other.components))
 
 
 def _checked_summand(model: Model) -> Model:

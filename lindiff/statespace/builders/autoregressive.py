@@ -12,6 +12,7 @@ import numpy as np
 
 from lindiff.core.arrays import placed, zeros_beside
 from lindiff.statespace.builders._arguments import check_integer, check_shape, reals
+from lindiff.statespace.components import Component
 from lindiff.statespace.initialization import stationary_initialization
 from lindiff.statespace.model import Model
 
@@ -39,8 +40,10 @@ def arma(ar: Any, ma: Any, innovation_var: Any, obs_var: Any = 0.0) -> Model:
     TypeError, ValueError
         If the arguments are no real vectors and numbers, or the process is not stationary.
 
-    Notes ----- Durbin & Koopman (2012), eq. 3.17.  The stationary distribution costs a discrete Lyapunov
-    equation, O(n³) for n states.
+    Notes
+    -----
+    Durbin & Koopman (2012), eq. 3.17.  The stationary distribution costs a discrete Lyapunov equation, O(n³)
+    for n states.
 
     Examples
     --------
@@ -164,7 +167,7 @@ def _arma(name: str, ar: Any, ma: Any, innovation_var: Any, obs_var: Any) -> Mod
         obs_cov=obs_var[None],
         initial_state=initial_state,
         initial_state_cov=initial_state_cov,
-    )
+    ).of_components((Component(name, tuple(f"{name}[{i}]" for i in range(n))),))
 
 
 def _integrated(past: Any, ma: Any, innovations: Model) -> Model:
@@ -191,7 +194,7 @@ def _integrated(past: Any, ma: Any, innovations: Model) -> Model:
         initial_state=np.pad(initial_state, (m, 0)),
         initial_state_cov=np.pad(initial_state_cov, (m, 0)),
         diffuse=np.arange(r + n) < m,
-    )
+    ).of_components((Component("sarima", tuple(f"sarima[{i}]" for i in range(r + n))),))
 
 
 def _chain(column: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.statespace.builders._arguments import check_shape, reals
+from lindiff.statespace.components import Component
 from lindiff.statespace.model import Model
 
 __all__ = ["regression"]
@@ -68,4 +69,4 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0) -> Mod
         state_cov=np.diag(np.broadcast_to(coefficient_var, (k,))),
         obs_cov=np.broadcast_to(obs_var, (p,)),
         diffuse=np.ones(k, bool),
-    )
+    ).of_components((Component("regression", tuple(f"coefficient[{i}]" for i in range(k))),))

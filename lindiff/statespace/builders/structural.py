@@ -12,6 +12,7 @@ import numpy as np
 
 from lindiff.core.arrays import placed, zeros_beside
 from lindiff.statespace.builders._arguments import check_integer, check_shape, reals
+from lindiff.statespace.components import Component
 from lindiff.statespace.model import Model
 
 __all__ = ["local_level", "local_linear_trend", "seasonal", "trigonometric_seasonal"]
@@ -53,7 +54,7 @@ def local_level(level_var: Any, obs_var: Any = 0.0) -> Model:
     level_var, obs_var = reals("local_level", level_var=level_var, obs_var=obs_var)
     check_shape("local_level", "level_var", level_var, "")
     one = np.ones((1, 1), level_var.dtype)
-    return _structural("local_level", one, one, [level_var], obs_var)
+    return _structural("local_level", one, one, [level_var], obs_var, Component("level", ("level",)))
 
 
 def local_linear_trend(level_var: Any, slope_var: Any, obs_var: Any = 0.0) -> Model:
@@ -93,7 +94,8 @@ def local_linear_trend(level_var: Any, slope_var: Any, obs_var: Any = 0.0) -> Mo
     check_shape(name, "slope_var", slope_var, "")
     transition = np.array([[1, 1], [0, 1]], level_var.dtype)
     design = np.array([[1, 0]], level_var.dtype)
-    return _structural(name, transition, design, [level_var, slope_var], obs_var)
+    component = Component("trend", ("level", "slope"))
+    return _structural(name, transition, design, [level_var, slope_var], obs_var, component)
 
 
 def seasonal(period: int, seasonal_var: Any, obs_var: Any = 0.0) -> Model:
@@ -143,9 +145,9 @@ def seasonal(period: int, seasonal_var: Any, obs_var: Any = 0.0) -> Model:
     transition = np.eye(n, k=-1, dtype=dtype)
     transition[0] = -1
     noiseless = zeros_beside(seasonal_var, (), dtype)
-    return _structural(
-        "seasonal", transition, np.eye(1, n, dtype=dtype), [seasonal_var] + [noiseless] * (n - 1), obs_var
-    )
+    variances, name = [seasonal_var] + [noiseless] * (n - 1), f"seasonal({period})"
+    component = Component(name, (name, *(f"{name}.L{lag}" for lag in range(1, n))))
+    return _structural("seasonal", transition, np.eye(1, n, dtype=dtype), variances, obs_var, component)
 
 
 def trigonometric_seasonal(
@@ -214,10 +216,15 @@ def trigonometric_seasonal(
     design[0, ends - sizes] = 1
     variances = np.broadcast_to(seasonal_var, (harmonics,))
     wave_of_state = np.repeat(np.arange(harmonics), sizes)
-    return _structural(name, transition, design, list(variances[wave_of_state]), obs_var)
+    waves = [f"seasonal({period:g}).{j}" for j in range(1, harmonics + 1)]
+    states = [state for wave, size in zip(waves, sizes, strict=True) for state in (wave, f"{wave}*")[:size]]
+    component = Component(f"seasonal({period:g})", tuple(states))
+    return _structural(name, transition, design, list(variances[wave_of_state]), obs_var, component)
 
 
-def _structural(name: str, transition: Any, design: Any, variances: list[Any], obs_var: Any) -> Model:
+def _structural(
+    name: str, transition: Any, design: Any, variances: list[Any], obs_var: Any, component: Component
+) -> Model:
     """Diffuse states with independent innovations."""
     check_shape(name, "obs_var", obs_var, "")
     return Model(
@@ -226,4 +233,4 @@ def _structural(name: str, transition: Any, design: Any, variances: list[Any], o
         state_cov=np.diag(np.stack(variances)),
         obs_cov=obs_var[None],
         diffuse=np.ones(len(transition), bool),
-    )
+    ).of_components((component,))

@@ -12,6 +12,7 @@ import numpy as np
 
 from lindiff.core.arrays import placed, zeros_beside
 from lindiff.statespace.builders._arguments import check_shape, reals
+from lindiff.statespace.components import Component
 from lindiff.statespace.initialization import stationary_initialization
 from lindiff.statespace.model import Model
 
@@ -91,6 +92,13 @@ def var(coefficients: Any, innovation_cov: Any, intercept: Any = None, obs_var: 
         initial_state=initial_state,
         initial_state_cov=initial_state_cov,
         state_intercept=state_intercept,
+    ).of_components((_lagged("var", p, k),))
+
+
+def _lagged(name: str, p: int, lags: int) -> Component:
+    """p numbers of now and of the steps before."""
+    return Component(
+        name, tuple(f"{name}[{i}]" + (f".L{lag}" if lag else "") for lag in range(lags) for i in range(p))
     )
 
 
@@ -152,7 +160,9 @@ def dynamic_factor(
     factors = var(
         factor_ar, placed(np.eye(k, dtype=loadings.dtype), loadings) if factor_cov is None else factor_cov
     )
+    order = factors.transition.shape[-1] // k
     common = factors._replace(design=loadings @ factors.design, obs_cov=obs_var)
+    common = common.of_components((_lagged("factor", k, order),))
     if error_ar is None:
         return common
     (error_ar,) = reals(name, error_ar=error_ar)
@@ -160,9 +170,8 @@ def dynamic_factor(
         raise ValueError(
             f"{name}: error_ar must be of shape ({p},), one for each series, got {error_ar.shape}"
         )
-    return common._replace(obs_cov=zeros_beside(loadings, (p,), loadings.dtype)) + var(
-        np.diag(error_ar), np.diag(obs_var)
-    )
+    own = var(np.diag(error_ar), np.diag(obs_var)).of_components((_lagged("own", p, 1),))
+    return common._replace(obs_cov=zeros_beside(loadings, (p,), loadings.dtype)) + own
 
 
 def _companion(lags: Any) -> Any:

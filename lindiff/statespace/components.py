@@ -1,0 +1,68 @@
+"""Names for what a model is made of: its parts, and their states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["Component", "components_of", "joined"]
+
+
+class Component(NamedTuple):
+    """A part of a model: states that stand side by side, and together make one contribution to what is seen.
+
+    Parameters
+    ----------
+    name : str
+    states : tuple of str
+        A name for each state.
+
+    Examples
+    --------
+    >>> from lindiff import statespace
+    >>> model = statespace.local_linear_trend(1.0, 0.1) + statespace.seasonal(4, 0.5)
+    >>> for component in model.components:
+    ...     print(component.name, component.states)
+    trend ('level', 'slope')
+    seasonal(4) ('seasonal(4)', 'seasonal(4).L1', 'seasonal(4).L2')
+    """
+
+    name: str
+    states: tuple[str, ...]
+
+
+def components_of(given: Sequence[Component], states: int) -> tuple[Component, ...]:
+    """The components of a model with so many states; one of unnamed states, if none are given.
+
+    Raises
+    ------
+    ValueError
+        If they have another number of states, or two have one name.
+    """
+    if not given:
+        return (Component("state", tuple(f"state[{i}]" for i in range(states))),)
+    named = sum(len(component.states) for component in given)
+    if named != states:
+        raise ValueError(f"Model: components name {named} states, and transition has {states}")
+    names = [component.name for component in given]
+    double = sorted({name for name in names if names.count(name) > 1})
+    if double:
+        raise ValueError(
+            f"Model: more than one component is called {', '.join(double)}; write model.named(…)"
+        )
+    return tuple(given)
+
+
+def joined(a: Sequence[Component], b: Sequence[Component]) -> tuple[Component, ...]:
+    """The components of a sum; what is called as one before gets a number: ``trend``, ``trend 2``."""
+    found = list(a)
+    for component in b:
+        names = {each.name for each in found}
+        name, number = component.name, 2
+        while name in names:
+            name, number = f"{component.name} {number}", number + 1
+        if name != component.name:
+            states = tuple(f"{state} {number - 1}" for state in component.states)
+            component = Component(name, states)
+        found.append(component)
+    return tuple(found)
