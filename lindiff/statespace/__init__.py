@@ -9,6 +9,7 @@ Every line imports only from lines above it::
     composed                                the recursions in public operators: any order, any mode
     sweep                                   the compiled sweep: values, and derivatives to second order
     likelihood, filtering, smoothing, forecasting, simulation
+    answers                                 components, forecasts, residuals, with names and dates
     defaults, maximum, repeated, units      what a fit needs beside them
     fitting
 
@@ -17,6 +18,16 @@ log likelihood goes through `likelihood` and `model`, then, in `sweep`, through 
 `derivatives` and `series`, to the compiled loop in `lindiff.kernels.kalman`.
 """
 
+from lindiff.statespace.answers import (
+    Analysis,
+    Band,
+    ComponentBands,
+    Disturbances,
+    Forecast,
+    News,
+    ResidualTests,
+    Summary,
+)
 from lindiff.statespace.builders import (
     arma,
     dynamic_factor,
@@ -48,12 +59,20 @@ from lindiff.statespace.transforms import (
 )
 
 __all__ = [
+    "Analysis",
+    "Band",
     "Component",
+    "ComponentBands",
+    "Disturbances",
     "FilterResult",
     "FitResult",
+    "Forecast",
     "ForecastResult",
     "Model",
+    "News",
+    "ResidualTests",
     "SmootherResult",
+    "Summary",
     "Transform",
     "arma",
     "correlation",

@@ -1,0 +1,29 @@
+"""What a model says of data, as people read it: with names, dates and intervals.
+
+Every line imports only from lines above it::
+
+    labels                                   dates and names of data
+    bands, tables, diagnostics               means with intervals; text; statistics of residuals
+    contributions, disturbances, residuals   parts of the model, and what it leaves over
+    expectation, extending, news             a step of EM; more steps; what new data changed
+    plots
+    analysis
+"""
+
+from lindiff.statespace.answers.analysis import Analysis, Forecast, ResidualTests
+from lindiff.statespace.answers.bands import Band
+from lindiff.statespace.answers.contributions import ComponentBands
+from lindiff.statespace.answers.disturbances import Disturbances
+from lindiff.statespace.answers.news import News
+from lindiff.statespace.answers.tables import Summary
+
+__all__ = [
+    "Analysis",
+    "Band",
+    "ComponentBands",
+    "Disturbances",
+    "Forecast",
+    "News",
+    "ResidualTests",
+    "Summary",
+]

@@ -1,0 +1,214 @@
+"""Dates and names of data: kept from what a user gives to what comes back."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lindiff.statespace.model import real
+
+__all__ = ["Labels", "labelled"]
+
+
+class Labels(NamedTuple):
+    """What rows and columns of data are called, and in what form the data came.
+
+    Parameters
+    ----------
+    rows : pandas.Index or None
+        None for NumPy's arrays.
+    columns : tuple or None
+        Names of what is observed each step; None where nobody gave any.
+    single : bool
+        Whether the data have one axis, that of time.
+    maker : class or None
+        xarray's DataArray, for data of this kind.
+    dims : tuple of str
+        Its names of the axes.
+    notes : tuple of str
+        What to know of the dates.
+    """
+
+    rows: Any = None
+    columns: tuple[Any, ...] | None = None
+    single: bool = False
+    maker: Any = None
+    dims: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def table(self, values: Any, rows: Any = None, columns: Any = None) -> Any:
+        """Numbers (T,) or (T, k) in the form of the data, with these names or those of the data."""
+        if self.rows is None:
+            return values
+        rows = self.rows if rows is None else rows
+        names = self.columns if columns is None else tuple(columns)
+        if self.maker is not None:
+            return self._of_xarray(values, rows, names)
+        import pandas
+
+        if values.ndim == 1:
+            name = names[0] if names is not None and len(names) == 1 else None
+            return pandas.Series(values, index=rows, name=name)
+        return pandas.DataFrame(values, index=rows, columns=None if names is None else list(names))
+
+    def _of_xarray(self, values: Any, rows: Any, names: Any) -> Any:
+        dims = self.dims[: values.ndim]
+        coords = {dims[0]: rows}
+        if values.ndim == 2:
+            dims = (dims[0], self.dims[1] if len(self.dims) > 1 else "series")
+            if names is not None:
+                coords[dims[1]] = list(names)
+        return self.maker(values, coords=coords, dims=dims)
+
+    def after(self, steps: int, known: int = 0) -> Any:
+        """The names of the rows after the data, of so many steps; from 1 on where dates have no frequency."""
+        if self.rows is None:
+            return np.arange(known, known + steps)
+        import pandas
+
+        rows = self.rows
+        if not len(rows):
+            return pandas.RangeIndex(steps)
+        if isinstance(rows, pandas.PeriodIndex):
+            return pandas.period_range(rows[-1] + 1, periods=steps, freq=rows.freq)
+        if isinstance(rows, pandas.DatetimeIndex):
+            frequency = _frequency(rows)
+            if frequency is not None:
+                return pandas.date_range(rows[-1], periods=steps + 1, freq=frequency)[1:]
+        elif rows.dtype.kind in "iu" and (np.diff(rows.to_numpy()) == 1).all():
+            return pandas.RangeIndex(int(rows[-1]) + 1, int(rows[-1]) + 1 + steps)
+        return pandas.RangeIndex(1, steps + 1)
+
+    def followed_by(self, more: Labels) -> Labels:
+        """Of these data, and others after them.
+
+        Raises
+        ------
+        ValueError
+            If the others have no dates, do not follow these, or have other columns.
+        """
+        if (self.rows is None) != (more.rows is None):
+            raise ValueError(
+                "append: one of the data has an index and the other none; give both the same form"
+            )
+        if self.columns != more.columns and self.rows is not None:
+            raise ValueError(f"append: columns {more.columns} are not those of the data, {self.columns}")
+        if self.rows is None or not len(more.rows):
+            return self
+        expected = self.after(len(more.rows))
+        if type(self.rows) is type(more.rows) and len(self.rows) and not _same_rows(expected, more.rows):
+            raise ValueError(
+                f"append: the data end at {self.rows[-1]}, so that {expected[0]} comes next, not "
+                f"{more.rows[0]}; give every step, with NaN where nothing was observed"
+            )
+        return self._replace(rows=_checked(self.rows.append(more.rows))[0])
+
+    def place(self, label: Any) -> int:
+        """Where a row is: by its name, or by its number in NumPy's arrays.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        """
+        if self.rows is None:
+            return int(label)
+        found = self.rows.get_loc(label)
+        return int(found.start if isinstance(found, slice) else found)
+
+
+def labelled(name: str, y: Any) -> tuple[Any, Labels]:
+    """Data as an array (T,) or (T, p), and its labels.
+
+    Parameters
+    ----------
+    name : str
+        The public function, which errors speak of.
+    y : array, pandas.Series, pandas.DataFrame or xarray.DataArray
+
+    Raises
+    ------
+    TypeError
+        If there are no real numbers in it.
+    ValueError
+        If dates are out of order, doubled, or skipped where they have a frequency.
+    """
+    package = type(y).__module__.partition(".")[0]
+    if package == "pandas":
+        return _of_pandas(name, y)
+    if package == "xarray":
+        return _from_xarray(name, y)
+    array = real(name, "y", y)
+    return array, Labels(single=array.ndim == 1)
+
+
+def _of_pandas(name: str, y: Any) -> tuple[Any, Labels]:
+    single = y.ndim == 1
+    columns = (None if y.name is None else (y.name,)) if single else tuple(y.columns)
+    rows, notes = _checked(y.index, name)
+    kinds = {y.dtype} if single else set(y.dtypes)
+    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds):
+        values = y.to_numpy()
+    else:
+        try:
+            values = y.to_numpy(np.float64, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name}: y has columns that are no numbers ({error}); leave them out") from None
+    return real(name, "y", values), Labels(rows, columns, single, notes=notes)
+
+
+def _from_xarray(name: str, y: Any) -> tuple[Any, Labels]:
+    if y.ndim not in (1, 2):
+        raise ValueError(f"{name}: y has the dimensions {y.dims}; give time, or time and what is observed")
+    rows, notes = _checked(y.get_index(y.dims[0]), name)
+    columns = tuple(y.get_index(y.dims[1])) if y.ndim == 2 else None
+    values = real(name, "y", y.to_numpy())
+    return values, Labels(rows, columns, y.ndim == 1, type(y), tuple(map(str, y.dims)), notes)
+
+
+def _checked(rows: Any, name: str = "append") -> tuple[Any, tuple[str, ...]]:
+    """An index of steps that follow each other, and what to know of it."""
+    import pandas
+
+    if isinstance(rows, pandas.MultiIndex):
+        raise ValueError(f"{name}: y has an index of several levels; give one series of dates at a time")
+    if not isinstance(rows, (pandas.DatetimeIndex, pandas.PeriodIndex)):
+        return rows, ()
+    if rows.hasnans:
+        raise ValueError(f"{name}: the index of y has NaT, at row {int(np.flatnonzero(rows.isna())[0])}")
+    if not rows.is_unique:
+        raise ValueError(
+            f"{name}: the dates of y are doubled, {rows[rows.duplicated()][0]} first; write "
+            f"y[~y.index.duplicated()], or take means by y.groupby(level=0).mean()"
+        )
+    if not rows.is_monotonic_increasing:
+        place = int(np.flatnonzero(rows[1:] < rows[:-1])[0])
+        raise ValueError(
+            f"{name}: the dates of y are out of order: {rows[place + 1]} comes after {rows[place]}; write "
+            f"y.sort_index()"
+        )
+    if isinstance(rows, pandas.PeriodIndex):
+        whole = pandas.period_range(rows[0], rows[-1], freq=rows.freq) if len(rows) else rows
+        if len(whole) != len(rows):
+            raise ValueError(
+                f"{name}: the dates of y skip {whole.difference(rows)[0]}; write "
+                f"y.reindex(pandas.period_range(y.index[0], y.index[-1])), which has NaN for what is missing"
+            )
+        return rows, ()
+    if len(rows) > 2 and _frequency(rows) is None:
+        return rows, ("The dates have no frequency: every step counts the same, and forecasts are numbered",)
+    return rows, ()
+
+
+def _frequency(rows: Any) -> Any:
+    """That of dates, found from them if they do not say; None if there is none."""
+    import pandas
+
+    if rows.freq is not None or len(rows) < 3:
+        return rows.freq
+    return pandas.DatetimeIndex(rows, freq="infer").freq
+
+
+def _same_rows(expected: Any, rows: Any) -> bool:
+    return len(expected) == len(rows) and bool((expected == rows).all())

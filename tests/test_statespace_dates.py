@@ -1,0 +1,125 @@
+"""Dates and names of data come back with the answers."""
+
+import numpy as np
+import pytest
+
+from lindiff.statespace import Analysis, Model, local_level, local_linear_trend
+
+pd = pytest.importorskip("pandas")
+
+MODEL = local_linear_trend(0.5, 0.1, 1.0)
+TWO = Model(0.5 * np.eye(2), np.eye(2), np.eye(2), np.eye(2), np.zeros(2), np.eye(2))
+Y = np.random.default_rng(0).normal(size=24)
+INDICES = {
+    "months": pd.period_range("2001-01", periods=24, freq="M"),
+    "days": pd.date_range("2001-01-30", periods=24, freq="D"),
+    "days without a word of it": pd.DatetimeIndex(list(pd.date_range("2001-01-30", periods=24, freq="D"))),
+    "months' ends": pd.date_range("2001-01-31", periods=24, freq="ME"),
+    "years as numbers": pd.Index(range(1871, 1895)),
+    "numbers": pd.RangeIndex(24),
+}
+NEXT = {
+    "months": ["2003-01", "2003-02"],
+    "days": ["2001-02-23", "2001-02-24"],
+    "days without a word of it": ["2001-02-23", "2001-02-24"],
+    "months' ends": ["2003-01-31", "2003-02-28"],
+    "years as numbers": ["1895", "1896"],
+    "numbers": ["24", "25"],
+}
+
+
+@pytest.mark.parametrize("kind", INDICES)
+def test_answers_have_the_dates_of_the_data(kind):
+    index = INDICES[kind]
+    answers = Analysis(MODEL, pd.Series(Y, index, name="sales"))
+    assert answers.loglikelihood == Analysis(MODEL, Y).loglikelihood
+    for table in (
+        answers.residuals,
+        answers.components["trend"].smoothed.mean,
+        answers.predictions.std_error,
+    ):
+        assert isinstance(table, pd.Series)
+        assert table.index is index
+    states = answers.auxiliary_residuals[1]
+    assert list(states.columns) == ["level", "slope"]
+    ahead = answers.forecast(2)
+    assert [str(date)[:10] for date in ahead.mean.index] == NEXT[kind]
+    assert type(ahead.mean.index) is type(index) or index.dtype.kind == "i"
+    assert list(ahead.to_frame().columns) == ["mean", "std_error", "lower", "upper"]
+    assert ahead.mean.name == "sales"
+    assert list(ahead.components["trend"].mean.index) == list(ahead.mean.index)
+
+
+def test_data_frames_keep_their_columns():
+    y = pd.DataFrame(
+        np.reshape(Y, (12, 2)), pd.period_range("2001Q1", periods=12, freq="Q"), ["gdp", "prices"]
+    )
+    y.iloc[3, 0] = np.nan
+    answers = Analysis(TWO, y)
+    assert list(answers.residuals.columns) == ["gdp", "prices"]
+    assert list(answers.forecast(3).mean.columns) == ["gdp", "prices"]
+    assert str(answers.forecast(1).mean.index[0]) == "2004Q1"
+    frame = answers.forecast(2).to_frame()
+    assert ("prices", "upper") in frame.columns
+    assert answers.news(y.fillna(1.0), "2004Q2", "prices").observed == [(y.index[3], "gdp")]
+    assert "gdp" in str(answers.summary())
+
+
+def test_nullable_columns():
+    y = pd.Series([1.0, None, 3.0], dtype="Float64")
+    assert Analysis(MODEL, y).loglikelihood == Analysis(MODEL, [1.0, np.nan, 3.0]).loglikelihood
+    with pytest.raises(TypeError, match="columns that are no numbers"):
+        Analysis(MODEL, pd.Series(["a", "b"]))
+
+
+def test_data_that_go_on():
+    y = pd.Series(Y, INDICES["months"])
+    answers = Analysis(MODEL, y[:20])
+    both = answers.append(y[20:])
+    assert both.y.index.equals(y.index)
+    assert both.loglikelihood == Analysis(MODEL, y).loglikelihood
+    assert answers.extend(y[20:]).residuals.index.equals(y.index[20:])
+    with pytest.raises(ValueError, match="end at 2002-08, so that 2002-09 comes next, not 2002-11"):
+        answers.append(y[22:])
+    with pytest.raises(ValueError, match="one of the data has an index and the other none"):
+        answers.append(Y[20:])
+
+
+def test_dates_that_do_not_fit():
+    index = INDICES["days"]
+    with pytest.raises(ValueError, match="out of order: 2001-01-31 00:00:00 comes after 2001-02-01"):
+        Analysis(MODEL, pd.Series(Y[:3], index[[0, 2, 1]]))
+    with pytest.raises(ValueError, match="doubled, 2001-01-31 00:00:00 first"):
+        Analysis(MODEL, pd.Series(Y[:3], index[[0, 1, 1]]))
+    with pytest.raises(ValueError, match=r"skip 2001-03; write y\.reindex"):
+        Analysis(MODEL, pd.Series(Y[:3], INDICES["months"][[0, 1, 3]]))
+    with pytest.raises(ValueError, match="NaT, at row 1"):
+        Analysis(MODEL, pd.Series(Y[:2], pd.DatetimeIndex(["2001-01-01", None])))
+    with pytest.raises(ValueError, match="several levels"):
+        Analysis(MODEL, pd.Series(Y[:2], pd.MultiIndex.from_tuples([(0, 1), (0, 2)])))
+
+
+def test_dates_without_a_frequency():
+    index = pd.DatetimeIndex(["2001-01-01", "2001-01-02", "2001-01-05", "2001-01-20"])
+    answers = Analysis(local_level(1.0, 1.0), pd.Series(Y[:4], index))
+    assert "no frequency" in answers.notes[0]
+    assert answers.notes[0] in str(answers.summary())
+    assert list(answers.forecast(2).mean.index) == [1, 2]
+
+
+def test_arrays_of_xarray():
+    xarray = pytest.importorskip("xarray")
+    y = xarray.DataArray(
+        np.reshape(Y, (12, 2)),
+        dims=("time", "place"),
+        coords={"time": pd.date_range("2001", periods=12, freq="D"), "place": ["a", "b"]},
+    )
+    answers = Analysis(TWO, y)
+    residuals = answers.residuals
+    assert isinstance(residuals, xarray.DataArray)
+    assert residuals.dims == ("time", "place")
+    assert list(residuals["place"].values) == ["a", "b"]
+    ahead = answers.forecast(2).mean
+    assert str(ahead["time"].values[0])[:10] == "2001-01-13"
+    one = Analysis(MODEL, y[:, 0]).components["trend"].smoothed.mean
+    assert one.dims == ("time",)
