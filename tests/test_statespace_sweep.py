@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -262,6 +263,27 @@ def test_checkpoint_changes_nothing(T, missing):
     second = [ld.jvp(ld.grad(f, every), tuple(arrays), tuple(dots))[1] for f in (keeping, running_again)]
     for x, y in zip(*second, strict=True):
         close(x, y, 1e-12)
+
+
+def test_long_series_are_run_again_by_default(monkeypatch):
+    arrays = system(np.random.default_rng(3), 4000, 6, 1, missing=0.3)
+    gradient = ld.grad(total(), 4)
+
+    def peak():
+        tracemalloc.start()
+        found = gradient(*arrays)
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found, size
+
+    kept, of_all = peak()
+    monkeypatch.setattr("lindiff.statespace.sweep.likelihood.MOST_KEPT", 1e6)
+    again, of_blocks = peak()
+    close(kept, again, 1e-12)
+    assert of_all > 1.5e6
+    assert of_blocks < of_all / 3
+    monkeypatch.setattr("lindiff.statespace.sweep.likelihood.MOST_KEPT", 1e8)
+    assert peak()[1] > of_all / 2
 
 
 # -- float32, errors, interrupts ---------------------------------------------------------------------------

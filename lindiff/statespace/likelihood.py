@@ -27,7 +27,7 @@ def loglikelihood(
     per_step: bool = False,
     method: str | None = None,
     steady_tol: float | None = None,
-    checkpoint: bool = False,
+    checkpoint: bool | None = None,
 ) -> Any:
     """Log likelihood of a linear Gaussian state-space model.
 
@@ -55,9 +55,9 @@ def loglikelihood(
         When no entry of the predicted covariance is going to change by more than this, relative to its own
         scale, it is taken as constant until a value is missing; the same holds for the sweep backward.  0:
         never.  By default 50 units in the last place (float32: 4), which gradients hardly show.
-    checkpoint : bool
+    checkpoint : bool, optional
         Keep what the gradient needs of about √T steps at a time, and run the filter again in blocks on the
-        way back: for series so long that memory does not hold n² + np + p² numbers a step.
+        way back.  By default for series so long that n² + np + p² numbers a step are more than 100 MB.
 
     Returns
     -------

@@ -21,11 +21,25 @@ from lindiff.statespace.sweep.planning import planned, settled
 __all__ = ["from_sums", "loglikelihoods", "step_loglikelihoods"]
 
 
-def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoint: bool) -> Any:
+# Above so many bytes that the way back may need, it runs the filter again: more than that is slow to write
+# and to read, too.
+MOST_KEPT = 100e6
+
+
+def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoint: bool | None) -> Any:
     """The log likelihoods (S,) of arrays or Variables; the options are those of :func:`loglikelihood`."""
+    checkpoint = _most_kept(system) > MOST_KEPT if checkpoint is None else checkpoint
     block = math.isqrt(system.y.shape[1]) if checkpoint else 0
     arrays, plan = planned(system, name, steady_tol, block)
     return from_sums(settled(plan, partial(filter_sums, *arrays)), system)
+
+
+def _most_kept(system: System) -> int:
+    """How many bytes the way back needs, if no covariance comes to rest and all series share them."""
+    (S, T, p), n = system.y.shape, system.transition.shape[-1]
+    covariances = n * n + n * p + (p * p if system.obs_cov.shape[-2] > 1 else p)
+    own = 1 if system.shares_covariances else S
+    return int(T * (covariances * own + (n + p) * S) * system.y.dtype.itemsize)
 
 
 def from_sums(sums: tuple[Any, Any, Any, Any], system: System) -> Any:
