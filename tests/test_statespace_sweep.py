@@ -1,5 +1,6 @@
 """The compiled sweep against the composed filter: values, gradients, second derivatives, rest, blocks."""
 
+import functools
 import signal
 import threading
 import tracemalloc
@@ -246,6 +247,35 @@ def test_tolerance_is_checked(tol):
 def test_unknown_method():
     with pytest.raises(ValueError, match="method must be"):
         loglikelihood(*system(np.random.default_rng(8), 3, 2, 1), method="fast")
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("independent", [False, True])
+def test_derivatives_step_by_step(missing, independent):
+    rng = np.random.default_rng(11)
+    arrays = system(rng, 12, 3, 2, missing=missing)
+    if independent:
+        arrays[4] = np.abs(np.diagonal(arrays[4], axis1=-2, axis2=-1)).copy()[..., None, :]
+    dots = direction(rng, arrays)
+    compiled = functools.partial(loglikelihood, per_step=True)
+    composed = functools.partial(loglikelihood, per_step=True, method="composed")
+    (found, tangent), (expected, expected_tangent) = (
+        ld.jvp(f, tuple(arrays), tuple(dots)) for f in (compiled, composed)
+    )
+    close(found, expected, 1e-12)
+    close(tangent, expected_tangent, 1e-10)
+    weights = rng.standard_normal(expected.shape)
+    slopes = [
+        ld.grad(lambda *a, f=f: np.sum(weights * f(*a)), (1, 4, 5))(*arrays) for f in (compiled, composed)
+    ]
+    for x, y in zip(*slopes, strict=True):
+        close(x, y, 1e-10)
+    second = [
+        ld.jvp(ld.grad(lambda *a, f=f: np.sum(weights * f(*a)), (1, 3)), tuple(arrays), tuple(dots))[1]
+        for f in (compiled, composed)
+    ]
+    for x, y in zip(*second, strict=True):
+        close(x, y, 1e-9)
 
 
 # -- blocks ------------------------------------------------------------------------------------------------

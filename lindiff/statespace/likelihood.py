@@ -108,7 +108,7 @@ def loglikelihood(
     swept = method is None and sweep.has_sweep(system)
     if swept and not per_step:
         result = sweep.loglikelihoods(system, name, steady_tol, checkpoint)
-    elif swept and system.is_plain:
+    elif swept:
         result = sweep.step_loglikelihoods(system, name, steady_tol)
     else:
         result = composed.loglikelihoods(system, name, method, per_step)

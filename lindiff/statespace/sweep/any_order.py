@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import zeros_beside
+from lindiff.core.variable import value
 from lindiff.linalg import sumlogdiag
+from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace import composed
 from lindiff.statespace.model import System
 from lindiff.statespace.sweep.plan import Plan
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
-__all__ = ["composed_gradient", "composed_sums", "pulled", "pushed"]
+__all__ = ["composed_gradient", "composed_sums", "composed_terms", "pulled", "pushed"]
 
 
 def composed_sums(*arrays: Any, plan: Plan) -> tuple[Any, ...]:
@@ -56,11 +58,19 @@ def _of_data(group: composed.Group, run: composed.Filtered, z: Any = None) -> tu
     return quad, logdet
 
 
+def composed_terms(*arrays: Any, plan: Plan) -> Any:
+    """What ``Sweeps(arrays, plan).terms()`` is, without diffuse states."""
+    y, A, B, Q, R, m, P, c = arrays
+    system = System(y, A, B, Q, R, m, P, c, None, (), many=True)
+    counts = np.sum(~np.isnan(value(y)), axis=2)
+    return composed.loglikelihoods(system, plan.name, per_step=True) + 0.5 * LOG_TWO_PI * counts
+
+
 def composed_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan) -> Any:
     """The cotangents of the wanted arrays, of ``(*bars, *arrays)``."""
     bars, arrays = args[: -len(wanted)], args[-len(wanted) :]
     active = tuple(i for i, want in enumerate(wanted) if want)
-    return pulled(lambda *a: composed_sums(*a, plan=plan), arrays, bars, active)
+    return pulled(lambda *a: composed_sums(*a, plan=plan), arrays, tuple(bars), active)
 
 
 def pushed(function: Any, args: tuple[Any, ...], dots: tuple[Any, ...]) -> Any:
@@ -71,8 +81,8 @@ def pushed(function: Any, args: tuple[Any, ...], dots: tuple[Any, ...]) -> Any:
 
 
 def pulled(function: Any, args: tuple[Any, ...], bars: Any, active: tuple[int, ...]) -> tuple[Any, ...]:
-    """The cotangents of the active arguments of a function."""
-    return vjp(_of(function, args, active), *(args[i] for i in active))[1](tuple(bars))
+    """The cotangents of the active arguments of a function; bars is a tuple where its result is one."""
+    return vjp(_of(function, args, active), *(args[i] for i in active))[1](bars)
 
 
 def _of(function: Any, args: tuple[Any, ...], active: tuple[int, ...]) -> Any:

@@ -17,11 +17,17 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
-from lindiff.statespace.sweep.any_order import composed_gradient, composed_sums, pulled, pushed
+from lindiff.statespace.sweep.any_order import (
+    composed_gradient,
+    composed_sums,
+    composed_terms,
+    pulled,
+    pushed,
+)
 from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.planning import sweeps_for
 
-__all__ = ["filter_sums"]
+__all__ = ["filter_sums", "filter_terms"]
 
 # h x_dot is so small beside x that its square vanishes in double precision, in which tangents are computed.
 STEP = 1e-20
@@ -84,7 +90,7 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
 
     def pullback(gradient_bar: Any, active: tuple[int, ...]) -> Any:
         if not _has_complex_sweeps(plan, arrays, (*bars, *gradient_bar)):
-            parts = iter(pulled(composed, args, gradient_bar, active))
+            parts = iter(pulled(composed, args, tuple(gradient_bar), active))
             return tuple(next(parts) if i in active else None for i in range(len(args)))
         given = iter(gradient_bar)
         direction = tuple(next(given) if want else None for want in wanted)
@@ -95,6 +101,30 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
         return *_tangents(moved.sums(), bars, h), *_tangents(found, arrays, h)
 
     return gradient, Differential(pushforward, pullback, selective=True)
+
+
+@rule
+def filter_terms(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, *, plan: Plan) -> Any:
+    """The terms of a sweep without diffuse states, step by step: see `Sweeps.terms`.
+
+    There are more steps than parameters, so tangents are compiled and cotangents are not.
+    """
+    arrays = y, A, B, Q, R, m, P, c
+    terms = plan.kind(arrays, plan).terms() if _is_plain(*arrays) else filter_terms(*arrays, plan=plan)
+    composed = partial(composed_terms, plan=plan)
+
+    def pushforward(*arrays_dot: Any) -> Any:
+        if not _has_complex_sweeps(plan, arrays, arrays_dot):
+            return pushed(composed, arrays, arrays_dot)
+        h = _step(arrays, arrays_dot)
+        (tangent,) = _tangents((_moved(plan, arrays, arrays_dot, h).terms(),), (terms,), h)
+        return tangent
+
+    def pullback(bar: Any, active: tuple[int, ...]) -> Any:
+        parts = iter(pulled(composed, arrays, bar, active))
+        return tuple(next(parts) if i in active else None for i in range(ARRAYS))
+
+    return terms, Differential(pushforward, pullback, selective=True)
 
 
 def _wanted(active: tuple[int, ...], first: int = 0) -> tuple[bool, ...]:

@@ -14,7 +14,7 @@ from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace import composed
 from lindiff.statespace.diffuse import likelihood_terms
 from lindiff.statespace.model import System
-from lindiff.statespace.sweep.derivatives import filter_sums
+from lindiff.statespace.sweep.derivatives import filter_sums, filter_terms
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.planning import planned, settled
 
@@ -58,15 +58,15 @@ def from_sums(sums: tuple[Any, Any, Any, Any], system: System) -> Any:
 
 
 def step_loglikelihoods(system: System, name: str, steady_tol: float | None = None) -> Any:
-    """The log densities (S, T) of each step given those before; for plain arrays."""
+    """The log densities (S, T) of each step given those before, of arrays or Variables."""
 
     def composed_fields(system: System) -> tuple[Any, ...]:
         return (composed.loglikelihoods(system, name, per_step=True),)
 
     def swept_fields(system: System) -> tuple[Any, ...]:
         arrays, plan = planned(system, name, steady_tol)
-        counts = np.sum(~np.isnan(system.y), axis=2)
-        terms = plan.kind(arrays, plan._replace(stepwise=True)).terms()
+        counts = np.sum(~np.isnan(value(system.y)), axis=2)
+        terms = filter_terms(*arrays, plan=plan._replace(stepwise=True))
         return (terms - (0.5 * LOG_TWO_PI * counts).astype(terms.dtype),)
 
     def joined(head: tuple[Any, ...], tail: tuple[Any, ...]) -> tuple[Any, ...]:
