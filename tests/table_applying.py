@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 from table import Operator, sample, undispatched
 
@@ -67,6 +69,8 @@ def corners(rng):
     yield sample(x)
     yield sample(x, (2, 4), writeable=False)
     yield sample(x, shape=(0, 4), strides=None)
+    if "check_bounds" in inspect.signature(as_strided).parameters:  # from NumPy 2.5 on
+        yield sample(x, shape=(2, 4), check_bounds=True)
 
 
 OPERATORS = [

@@ -281,7 +281,7 @@ def test_error_from_inside_a_library_names_the_users_line():
 def test_error_without_source_text():
     namespace = {"np": np, "v": ld.Variable(1.0), "__name__": "typed"}
     with pytest.raises(TypeError, match=r"line 1\nuse ld\.value"):
-        exec("np.array([v])", namespace)
+        exec(compile("np.array([v])", "<typed>", "exec"), namespace)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ Such a look says what is surely right.  What is wrong, and its name, is found wh
 cimport numpy as cnp
 from libc.math cimport fabs, isfinite, isinf, isnan, sqrt
 
+from lindiff.kernels.scalar cimport floating
+
 import numpy as np
 
 cnp.import_array()
@@ -30,7 +32,7 @@ cdef inline double *numbers(object x) noexcept:
     return <double *>cnp.PyArray_DATA(<cnp.ndarray>x)
 
 
-cdef bint are_finite(const double *x, Py_ssize_t n) noexcept nogil:
+cdef bint are_finite(const floating *x, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         if not isfinite(x[i]):

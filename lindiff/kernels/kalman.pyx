@@ -34,10 +34,12 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs, isfinite, log, sqrt
 from libc.string cimport memcpy
 
+from lindiff.kernels.conditions cimport are_finite
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE
-from lindiff.kernels.scalar cimport complex64, complex128, floating, real_part, scalar
+from lindiff.kernels.scalar cimport complex64, complex128, real_part, scalar
 from lindiff.kernels.sizes cimport BETWEEN_LOOKS, SPARSE_ENTRIES, SPARSE_STATES
 from lindiff.kernels.small cimport product, symmetric_product
+from lindiff.kernels.triangles cimport mirror_symmetric
 
 import threading
 
@@ -341,7 +343,7 @@ cdef void add_times_transposed(Model *g, const scalar *A, const scalar *X, scala
             for q in range(g.starts[j], g.starts[j + 1]):
                 total += X[i * n + g.columns[q]] * A[j * n + g.columns[q]]
             onto[i * n + j] += total
-    mirror(n, onto)
+    mirror_symmetric(True, n, onto, n)
 
 
 cdef void congruence(Model *g, const scalar *A, const scalar *N, scalar *X, scalar *F) noexcept nogil:
@@ -360,15 +362,7 @@ cdef void congruence(Model *g, const scalar *A, const scalar *N, scalar *X, scal
             for q in range(g.starts[j], g.starts[j + 1]):
                 X[i * n + g.columns[q]] += x * A[j * n + g.columns[q]]
     transposed_times(g, A, n, X, F)
-    mirror(n, F)
-
-
-cdef inline void mirror(Py_ssize_t n, scalar *X) noexcept nogil:
-    """Let the upper triangle be the lower one's."""
-    cdef Py_ssize_t i, j
-    for i in range(n):
-        for j in range(i):
-            X[j * n + i] = X[i * n + j]
+    mirror_symmetric(True, n, F, n)
 
 
 # ---- the observed part of a step -------------------------------------------------------------------
@@ -806,21 +800,14 @@ cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, 
         add_resting(before, g, k, o, b, s, omega)
 
 
-cdef bint are_finite(const Forward *state, int kind, Py_ssize_t means, Py_ssize_t variances) noexcept nogil:
+cdef bint moments_are_finite(const Forward *state, int kind, Py_ssize_t means,
+                             Py_ssize_t variances) noexcept nogil:
     """Whether so many numbers of the predicted moments are finite."""
     if kind == cnp.NPY_CDOUBLE or kind == cnp.NPY_CFLOAT:
         means, variances = 2 * means, 2 * variances
     if kind == cnp.NPY_DOUBLE or kind == cnp.NPY_CDOUBLE:
-        return finite(<double *> state.m, means) and finite(<double *> state.P, variances)
-    return finite(<float *> state.m, means) and finite(<float *> state.P, variances)
-
-
-cdef bint finite(const floating *x, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        if not isfinite(x[i]):
-            return False
-    return True
+        return are_finite(<double *> state.m, means) and are_finite(<double *> state.P, variances)
+    return are_finite(<float *> state.m, means) and are_finite(<float *> state.P, variances)
 
 
 # ---- arrays --------------------------------------------------------------------------------------
@@ -1012,11 +999,11 @@ cdef class Sweep:
         for begin in range(first, last, chunk):
             end = min(begin + chunk, last)
             failed = self.filter(cnp.PyArray_DATA(room), &state, &o, begin, end, cnp.PyArray_DATA(gram))
-            if failed >= 0 and are_finite(&state, self.kind, 0, n * n):
+            if failed >= 0 and moments_are_finite(&state, self.kind, 0, n * n):
                 raise LinAlgError(
                     f"the covariance of the observations at step {self.origin + failed} is not positive "
                     f"definite: obs_cov and the states leave a combination of them without variance")
-            if failed >= 0 or not are_finite(&state, self.kind, n * s, n * n):
+            if failed >= 0 or not moments_are_finite(&state, self.kind, n * s, n * n):
                 raise self.overflow(first, end if failed < 0 else failed)
             PyErr_CheckSignals()
         self.kept = first

@@ -192,10 +192,10 @@ def fill(self: Any, value: Any) -> None:
     self[...] = value
 
 
-def sort(self: Any, axis: int = -1, kind: Any = None, order: None = None, *, stable: Any = None) -> None:
-    """np.sort, in place."""
+def sort(self: Any, axis: int = -1, kind: Any = None, order: None = None, **options: Any) -> None:
+    """np.sort, in place; ``stable``, and from NumPy 2.5 on ``descending``, by keyword."""
     refuse_repeated(self, "ndarray.sort")
-    self[...] = np.sort(self, axis, kind, order, stable=stable)
+    self[...] = np.sort(self, axis, kind, order, **options)
 
 
 def partition(self: Any, kth: Any, axis: int = -1, kind: Any = "introselect", order: None = None) -> None:

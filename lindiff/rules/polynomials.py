@@ -193,7 +193,7 @@ def poly(seq_of_zeros: Any) -> Any:
         p = np.convolve(p, factors[i])
     plain = value(z)
     if plain.dtype.kind == "c" and np.array_equal(np.sort(plain), np.sort(plain.conjugate())):
-        p = np.real(p)
+        p = np.real(p).copy()
     return p
 
 

@@ -80,9 +80,15 @@ def sliding_window_view_(
 
 @composed(as_strided)
 def as_strided_(
-    x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
+    x: Any,
+    shape: Any = None,
+    strides: Any = None,
+    subok: bool = False,
+    writeable: bool = True,
+    *,
+    check_bounds: bool | None = None,
 ) -> Any:
-    """Any elements of the memory that ``x`` is in, which have to be there."""
+    """Any elements of the memory that ``x`` is in, which have to be there: bounds are always checked."""
     of, whole = inside(x), x if x.base is None else x.base
     if not np.may_share_memory(of, inside(whole)):  # it has been written to
         whole = x
