@@ -425,6 +425,27 @@ def repeated(cluster):
 
 
 @pytest.mark.filterwarnings("ignore:.* and their vectors are arbitrary")
+@pytest.mark.parametrize("seed", [5, 58, 70, 72, 85, 86, 148, 227])
+def test_equal_eigenvalues_that_rounding_parts_by_the_condition_of_their_vectors(seed):
+    rng = np.random.default_rng(seed)
+    S = rng.standard_normal((4, 4)) + 2 * np.eye(4)
+    A = (S @ np.diag([1.0, 1.0, 2.0, 2.0]) @ np.linalg.inv(S)).astype(complex if seed % 2 else float)
+    E, F = rng.standard_normal((2, 4, 4)).astype(A.dtype)
+
+    def f(A):
+        w = np.linalg.eigvals(A)
+        return np.real(np.sum(w**3) + np.prod(w))
+
+    B, d = np.linalg.inv(A), np.linalg.det(A)
+    expected = (3 * (A @ E + E @ A) + d * (np.trace(B @ E) * B - B @ E @ B)).conj().T
+    size = np.max(np.abs(expected))
+    found = ld.jvp(lambda A: ld.jvp(f, (A,), (E,))[1], (A,), (F,))[1]
+    assert_allclose(found, np.sum(np.real(np.conj(expected) * F)), atol=1e-8 * size)
+    assert_allclose(ld.hvp(f, (A,), (E,)), expected, atol=1e-8 * size)
+    assert_allclose(ld.grad(lambda A: ld.jvp(f, (A,), (E,))[1])(A), expected, atol=1e-8 * size)
+
+
+@pytest.mark.filterwarnings("ignore:.* and their vectors are arbitrary")
 @pytest.mark.parametrize("dtype", [float, complex])
 @pytest.mark.parametrize("cluster", ["two pairs", "triple", "identity"])
 @pytest.mark.parametrize("name", EIGENVALUES_OF_ANY)
@@ -480,7 +501,7 @@ def test_several_inner_derivatives_of_eigenvalues_of_any_matrix_warn():
     A, E = np.eye(3), np.random.default_rng(9).standard_normal((3, 3))
 
     def f(A):
-        return np.sum(np.linalg.eigvals(A) ** 2)
+        return np.sum(np.linalg.eigvals(A).real ** 2)
 
     for mode in ("forward", "reverse"):
         with pytest.warns(RuntimeWarning, match=r"eigvals: values \d and \d .* approximate"):
@@ -488,7 +509,7 @@ def test_several_inner_derivatives_of_eigenvalues_of_any_matrix_warn():
     with pytest.warns(RuntimeWarning, match=r"eigvals: values 0 and 1"):
         ld.grad(lambda A: np.sum(E * ld.grad(lambda A: np.linalg.eigvals(A)[0].real)(A)))(A)
     with pytest.warns(RuntimeWarning, match=r"eigvals: values 0 and 1"):
-        ld.grad(lambda A: ld.jvp(lambda A: np.linalg.eigvals(A)[0], (A,), (E,))[1])(A)
+        ld.grad(lambda A: ld.jvp(lambda A: np.linalg.eigvals(A)[0].real, (A,), (E,))[1])(A)
 
 
 QR = {

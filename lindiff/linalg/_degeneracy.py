@@ -36,6 +36,7 @@ __all__ = [
     "has_repeated",
     "over_gaps",
     "over_open_gaps",
+    "spread_of",
     "without_defect",
     "without_dependence",
     "without_gauge",
@@ -72,9 +73,21 @@ def floor_of(values: Any) -> Any:
     return np.maximum(10 * (values.shape[-1] + 10) ** 0.5 * info.eps * _largest(values), info.tiny)
 
 
-def _close_of(values: Any) -> Any:
+def spread_of(values: Any, vectors: Any) -> Any:
+    """How many times ε rounding may part equal eigenvalues of a matrix that is not symmetric: the condition
+    number of its vectors (Bauer & Fike 1960), where these are independent and two of the values are close.
+    """
+    w = value(values)
+    near = (_pairs(w) <= DEFECTIVE * floor_of(w)[..., None, None]).sum(axis=(-2, -1)) > w.shape[-1]
+    if not near.any():
+        return 1.0
+    condition = np.linalg.cond(value(vectors), 1)
+    return np.where(near & (condition < DEFECTIVE), condition, 1.0)
+
+
+def _close_of(values: Any, spread: Any = 1.0) -> Any:
     """Gaps below it show half of the digits of what is left of a numerator by rounding."""
-    return np.maximum(np.finfo(values.dtype).eps ** 0.5 * _largest(values), floor_of(values))
+    return np.maximum(np.finfo(values.dtype).eps ** 0.5 * _largest(values), spread * floor_of(values))
 
 
 def _largest(values: Any) -> Any:
@@ -113,7 +126,9 @@ def _pairs(values: Any) -> Any:
     return np.fmin(gaps, np.inf)
 
 
-def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, coupling: Any = 0.0) -> Any:
+def over_gaps(
+    numerator: Any, gaps: Any, scale: Any, values: Any, name: str, coupling: Any = 0.0, spread: Any = 1.0
+) -> Any:
     """``numerator / gaps`` of a pullback, by the policy above.
 
     Parameters
@@ -128,13 +143,15 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, cou
         The operator, for the warning.
     coupling : (..., m, n) array or Variable, optional
         Does not vanish where the limit of the quotient is lost.
+    spread : (...) array, optional
+        As :func:`spread_of` gives it, of matrices that are not symmetric.
     """
     plain_gaps, plain_values = np.abs(value(gaps)), value(values)
-    _check_second_order(numerator, scale, plain_gaps, plain_values, name)
-    close = plain_gaps <= _close_of(plain_values)[..., None, None]
+    _check_second_order(numerator, scale, plain_gaps, plain_values, name, spread)
+    close = plain_gaps <= _close_of(plain_values, spread)[..., None, None]
     if not close.any():
         return numerator / gaps
-    floor = floor_of(plain_values)[..., None, None]
+    floor = (spread * floor_of(plain_values))[..., None, None]
     small = plain_gaps <= floor
     rounding = _rounding(scale, plain_values)
     noise = _noise(scale, plain_values)
@@ -151,11 +168,11 @@ def over_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, cou
     return quotient.astype(numerator.dtype)
 
 
-def over_open_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str) -> Any:
+def over_open_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str, spread: Any = 1.0) -> Any:
     """``numerator / gaps`` of a pushforward, by the policy above; parameters as for :func:`over_gaps`."""
     plain_gaps, plain_values = np.abs(value(gaps)), value(values)
-    _check_second_order(numerator, scale, plain_gaps, plain_values, name)
-    floor = floor_of(plain_values)[..., None, None]
+    _check_second_order(numerator, scale, plain_gaps, plain_values, name, spread)
+    floor = (spread * floor_of(plain_values))[..., None, None]
     small = plain_gaps <= floor
     if not small.any():
         return numerator / gaps
@@ -166,7 +183,9 @@ def over_open_gaps(numerator: Any, gaps: Any, scale: Any, values: Any, name: str
     return np.where(small, 0.0, numerator / _clipped(gaps, small, floor)).astype(numerator.dtype)
 
 
-def _check_second_order(numerator: Any, scale: Any, plain_gaps: Any, plain_values: Any, name: str) -> None:
+def _check_second_order(
+    numerator: Any, scale: Any, plain_gaps: Any, plain_values: Any, name: str, spread: Any
+) -> None:
     """Warn of close values where the quotient is going to be differentiated: rounding in its derivative is
     ε / gap², a quarter of the digits is left at ε^⅜.
     """
@@ -174,7 +193,7 @@ def _check_second_order(numerator: Any, scale: Any, plain_gaps: Any, plain_value
         return
     near = np.finfo(plain_values.dtype).eps ** 0.375 * _largest(plain_values)
     doubtful = plain_gaps <= near[..., None, None]
-    doubtful &= plain_gaps > floor_of(plain_values)[..., None, None]
+    doubtful &= plain_gaps > (spread * floor_of(plain_values))[..., None, None]
     single = plain_gaps.shape[-2] == 1
     if not single:
         doubtful &= ~placed(np.eye(plain_gaps.shape[-1], dtype=bool), plain_gaps)
@@ -200,7 +219,7 @@ def _clipped(gaps: Any, small: Any, floor: Any) -> Any:
     return np.where(small, (sign * floor).astype(plain.dtype), gaps)
 
 
-def without_split(values_bar: Any, values: Any, name: str, weights: Any = None) -> None:
+def without_split(values_bar: Any, values: Any, name: str, weights: Any = None, spread: Any = 1.0) -> None:
     """Warn where cotangents of equal values differ.
 
     Parameters
@@ -210,9 +229,11 @@ def without_split(values_bar: Any, values: Any, name: str, weights: Any = None) 
         The operator, for the warning.
     weights : (..., n) array or Variable, optional
         Of the vectors: where these differ, too, a function of the whole matrix may have weighed both.
+    spread : (...) array, optional
+        As :func:`spread_of` gives it.
     """
     plain = value(values)
-    equal = _pairs(plain) <= floor_of(plain)[..., None, None]
+    equal = _pairs(plain) <= (spread * floor_of(plain))[..., None, None]
     if np.count_nonzero(equal) <= plain.size:  # the diagonals
         return
     split = equal & _differ(values_bar, plain.dtype)

@@ -12,6 +12,7 @@ from lindiff.linalg._degeneracy import (
     has_equal,
     over_gaps,
     over_open_gaps,
+    spread_of,
     without_defect,
     without_gauge,
     without_split,
@@ -116,7 +117,7 @@ def eig_pushforward(w: Any, V: Any, M: Any, name: str) -> tuple[Any, Any]:
     Boeddeker et al. (2017), section 4: eigenvectors of norm 1, of free phase.
     """
     without_defect(w, V, name)
-    C = over_open_gaps(off_diagonal(M), gaps(w), M, w, name)
+    C = over_open_gaps(off_diagonal(M), gaps(w), M, w, name, spread_of(w, V))
     along = extractdiag(adjoint(V) @ V @ C).real
     return extractdiag(M), V @ C - V * along[..., None, :]
 
@@ -124,14 +125,15 @@ def eig_pushforward(w: Any, V: Any, M: Any, name: str) -> tuple[Any, Any]:
 def eig_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
     """M_bar, so that ``A_bar = V⁻ᴴ M_bar Vᴴ``; a cotangent that is None is zero."""
     without_defect(w, V, name)
+    spread = spread_of(w, V)
     if V_bar is None:
-        without_split(w_bar, w, name)
+        without_split(w_bar, w, name, spread=spread)
         return makediag(w_bar)
     K = adjoint(V) @ V_bar
     without_gauge(K, V_bar, name)
     weights = extractdiag(K)
     if w_bar is not None:
-        without_split(w_bar, w, name, weights)
+        without_split(w_bar, w, name, weights, spread)
     K = K - (adjoint(V) @ V) * weights.real[..., None, :]
-    M_bar = over_gaps(off_diagonal(K), conj(gaps(w)), K, w, name)
+    M_bar = over_gaps(off_diagonal(K), conj(gaps(w)), K, w, name, spread=spread)
     return M_bar if w_bar is None else M_bar + makediag(w_bar)
