@@ -568,13 +568,15 @@ def test_bad_input(level, changes, error, says):
         fit_level(**{"y": level, **changes})
 
 
-def test_transform_by_its_name_says_what_to_give():
-    with pytest.raises(TypeError, match=r"no lindiff\.statespace\.Transform but a str"):
+def test_what_is_no_transform():
+    with pytest.raises(
+        TypeError, match=r"no lindiff\.statespace\.Transform but a function: give one as .*its name"
+    ):
         statespace.fit(
             statespace.local_level,
             np.ones(5),
             {"level_var": 1.0, "obs_var": 1.0},
-            transforms={"obs_var": "positive"},
+            transforms={"obs_var": lambda x: x},
         )
 
 
