@@ -107,7 +107,7 @@ def fit(
     loses nothing at zero is zero.  All this costs three to five times the evaluations of one search.
 
     Where the likelihood cannot be computed later on, the search steps back.  An interrupt (Ctrl-C) comes
-    through as KeyboardInterrupt; a callable given for `progress` has seen the parameters until then.
+    through as KeyboardInterrupt, with the best parameters so far as its `best_params`.
 
     Standard errors are from the observed information, the negative Hessian at the estimates with respect to
     the parameters themselves, not the unconstrained ones; where some are at a boundary, given that they are
@@ -151,7 +151,11 @@ def fit(
     form = problem.form
     newton = standard_errors or form.size <= FEW
     x = form.flat(problem.free)
-    search, missing = searched(likelihood, x, Search(method, tol, options, newton), restarts)
+    try:
+        search, missing = searched(likelihood, x, Search(method, tol, options, newton), restarts)
+    except BaseException as error:
+        _leave_the_best(error, problem, likelihood)
+        raise
     free = form.tree_of(search.x)
     params = problem.constrain(free)
     notes = problem.notes + _of_the_search(search, missing, likelihood)
@@ -170,6 +174,17 @@ def fit(
         notes=notes,
         search=search,
     )
+
+
+def _leave_the_best(error: BaseException, problem: Problem, likelihood: Likelihood) -> None:
+    """An interrupt, or whatever the builder raises, carries the best point so far."""
+    if likelihood.best is None:
+        return
+    x, f, _ = likelihood.best
+    params = problem.constrain(problem.form.tree_of(x))
+    error.best_params = params  # type: ignore[attr-defined]
+    if hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(f"fit: the best so far, its log-likelihood {-likelihood.count * f:.6f}: {params}")
 
 
 def _print_line(iteration: int, loglikelihood: float, params: dict[str, Any]) -> None:
