@@ -10,7 +10,10 @@ Every line imports only from lines above it::
     sweep                                   the compiled sweep: values, and derivatives to second order
     likelihood, filtering, smoothing, forecasting, simulation
     answers                                 components, forecasts, residuals, with names and dates
-    defaults, maximum, repeated, units      what a fit needs beside them
+    defaults, maximum, priors, repeated, units      what a fit needs beside them
+    problem                                 what is fitted: a builder, data, and parameters where they may be
+    information, posterior, profile         how sure one may be of parameters
+    fit_result                              what a fit has found
     fitting
 
 The functions check their arguments in `model`, then ask `sweep`, or `composed` for what that does not do.  A
@@ -52,15 +55,18 @@ from lindiff.statespace.builders import (
 )
 from lindiff.statespace.components import Component
 from lindiff.statespace.filtering import FilterResult, kalman_filter
-from lindiff.statespace.fitting import FitResult, fit
+from lindiff.statespace.fit_result import FitResult, TransformedParameters
+from lindiff.statespace.fitting import fit
 from lindiff.statespace.forecasting import ForecastResult, forecast
 from lindiff.statespace.initialization import stationary_initialization
 from lindiff.statespace.likelihood import loglikelihood
 from lindiff.statespace.model import Model
+from lindiff.statespace.posterior import Laplace, Posterior
 from lindiff.statespace.simulation import simulate, simulate_smoother
 from lindiff.statespace.smoothing import SmootherResult, kalman_smoother
 from lindiff.statespace.transforms import (
     Transform,
+    bounded,
     correlation,
     covariance,
     invertible,
@@ -79,14 +85,18 @@ __all__ = [
     "FitResult",
     "Forecast",
     "ForecastResult",
+    "Laplace",
     "Model",
     "News",
+    "Posterior",
     "ResidualTests",
     "SmootherResult",
     "Summary",
     "Transform",
+    "TransformedParameters",
     "aggregation_weights",
     "arma",
+    "bounded",
     "common",
     "correlation",
     "covariance",

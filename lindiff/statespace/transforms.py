@@ -16,7 +16,9 @@ from lindiff.linalg import makediag, potrf, trsm
 from lindiff.scipy.linalg import solve_discrete_lyapunov
 
 __all__ = [
+    "NAMED",
     "Transform",
+    "bounded",
     "correlation",
     "covariance",
     "invertible",
@@ -63,6 +65,13 @@ class Transform(_Maps):
             transform.__doc__ = doc
         return transform
 
+    def __reduce__(self) -> Any:
+        """Those that have names are themselves after they were pickled."""
+        for name, named in NAMED.items():
+            if self is named:
+                return name
+        return Transform, tuple(self)
+
 
 # -- variances -------------------------------------------------------------------------------------------
 
@@ -79,6 +88,67 @@ positive = Transform(
     _log_of_positive,
     "Positive numbers: ``exp(x)``, elementwise.",
 )
+
+
+def bounded(lower: float | None = None, upper: float | None = None) -> Transform:
+    """Numbers between two bounds, or on one side of one, elementwise.
+
+    Parameters
+    ----------
+    lower, upper : float, optional
+        None or infinite: there is no such bound.
+
+    Returns
+    -------
+    Transform
+        ``lower + (upper - lower) / (1 + exp(-x))``; with one bound ``lower + exp(x)`` or ``upper - exp(x)``.
+
+    Raises
+    ------
+    ValueError
+        If the lower bound is not below the upper one.
+
+    Examples
+    --------
+    >>> from lindiff import statespace
+    >>> statespace.bounded(-1, 1).constrain(0.0)
+    np.float64(0.0)
+    >>> float(statespace.bounded(0, 2).unconstrain(1.0))
+    0.0
+    """
+    low = -np.inf if lower is None else float(lower)
+    high = np.inf if upper is None else float(upper)
+    if not low < high:
+        raise ValueError(f"bounded: lower must be below upper, got {lower} and {upper}")
+    if np.isinf(low) and np.isinf(high):
+        return unconstrained
+    between = _Between(low, high)
+    return Transform(between.constrain, between.unconstrain)
+
+
+class _Between(NamedTuple):
+    """Numbers from `low` to `high`, of which one is finite."""
+
+    low: float
+    high: float
+
+    def constrain(self, x: Any) -> Any:
+        if np.isinf(self.high):
+            return self.low + np.exp(x)
+        if np.isinf(self.low):
+            return self.high - np.exp(x)
+        return 0.5 * (self.low + self.high) + 0.5 * (self.high - self.low) * np.tanh(0.5 * x)
+
+    def unconstrain(self, p: Any) -> Any:
+        p = np.asarray(p, np.float64)
+        if not np.all((self.low < p) & (p < self.high)):
+            raise ValueError(f"bounded: {p} is not between {self.low:g} and {self.high:g}")
+        if np.isinf(self.high):
+            return np.log(p - self.low)
+        if np.isinf(self.low):
+            return np.log(self.high - p)
+        return np.log((p - self.low) / (self.high - p))
+
 
 unconstrained = Transform(
     np.positive,
@@ -303,3 +373,14 @@ correlation = Transform(
     "Positive definite matrices (..., n, n) with ones on the diagonal, from ``n (n - 1) / 2`` numbers, by\n"
     "Cholesky factors whose rows have length one.",
 )
+
+# What transforms are called where text stands for them.
+NAMED = {
+    "positive": positive,
+    "stationary": stationary,
+    "stationary_var": stationary_var,
+    "invertible": invertible,
+    "covariance": covariance,
+    "correlation": correlation,
+    "unconstrained": unconstrained,
+}

@@ -14,8 +14,9 @@ from lindiff.statespace.answers.analysis import Analysis, Forecast, ResidualTest
 from lindiff.statespace.answers.bands import Band
 from lindiff.statespace.answers.contributions import ComponentBands
 from lindiff.statespace.answers.disturbances import Disturbances
+from lindiff.statespace.answers.labels import labelled
 from lindiff.statespace.answers.news import News
-from lindiff.statespace.answers.tables import Summary
+from lindiff.statespace.answers.tables import Section, Summary
 
 __all__ = [
     "Analysis",
@@ -25,5 +26,7 @@ __all__ = [
     "Forecast",
     "News",
     "ResidualTests",
+    "Section",
     "Summary",
+    "labelled",
 ]

@@ -119,30 +119,41 @@ class Analysis:
     def __init__(self, model: Model, y: Any) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"Analysis: model is a {type(model).__name__}; write Analysis(model, y)")
-        plain, labels = labelled("Analysis", y)
-        plain = on_host(value(plain))
-        if plain.ndim == 3 or np.ndim(model.transition) > 3:
+        self._hold(model, y)
+        self.loglikelihood = float(self.filter_result.loglikelihood)
+
+    def _hold(self, model: Model, y: Any) -> None:
+        """Keep what the answers are from."""
+        data, labels = labelled("Analysis", y)
+        self.model, self.y, self.notes = model, y, labels.notes
+        self._data, self._labels = on_host(value(data)), labels
+
+    @property
+    def _y(self) -> Any:
+        """The data as a plain array (T, p)."""
+        if self._data.ndim == 3 or np.ndim(self.model.transition) > 3:
             raise ValueError(
                 "Analysis: answers are of one series: write Analysis(model, y[i]) for each of many, with a "
                 "model that has no axis of series"
             )
-        self.y, self._labels = y, labels
-        self._y = plain[:, None] if plain.ndim == 1 else plain
-        self.model = _on_host(model)
-        self.notes = labels.notes
-        self.loglikelihood = float(self.filter_result.loglikelihood)
+        return self._data[:, None] if self._data.ndim == 1 else self._data
+
+    @cached_property
+    def _model(self) -> Model:
+        """The model in plain arrays of NumPy's."""
+        return _on_host(self.model)
 
     # -- states ---------------------------------------------------------------------------------------------
 
     @cached_property
     def filter_result(self) -> FilterResult:
         """What :func:`kalman_filter` returns."""
-        return kalman_filter(self._y, *self.model)
+        return kalman_filter(self._y, *self._model)
 
     @cached_property
     def smoother_result(self) -> SmootherResult:
         """What :func:`kalman_smoother` returns."""
-        return kalman_smoother(self._y, *self.model)
+        return kalman_smoother(self._y, *self._model)
 
     @cached_property
     def components(self) -> dict[str, ComponentBands]:
@@ -151,9 +162,9 @@ class Analysis:
         T = len(self._y)
         before = Moments(filtered.predicted_state[:T], filtered.predicted_state_cov[:T])
         now = Moments(filtered.filtered_state, filtered.filtered_state_cov)
-        for component, place in places(self.model.components):
+        for component, place in places(self._model.components):
             predicted, seen, smoothed = (
-                contribution(self.model, place, moments, self._labels)
+                contribution(self._model, place, moments, self._labels)
                 for moments in (before, now, self._smoothed)
             )
             states, seen_states = (
@@ -170,12 +181,12 @@ class Analysis:
     def disturbances(self) -> Disturbances:
         """The noise of states and observations as all the data show it; standardized, it shows outliers (of
         the observations) and breaks (of the states)."""
-        return disturbances(self.model, self._y)
+        return disturbances(self._model, self._y)
 
     @cached_property
     def lag_one_covariances(self) -> Any:
         """``Cov[x[t+1], x[t] | y]``, (T - 1, n, n)."""
-        return lag_one_covariances(self.model, self._y, self._smoothed)
+        return lag_one_covariances(self._model, self._y, self._smoothed)
 
     # -- residuals ------------------------------------------------------------------------------------------
 
@@ -206,7 +217,7 @@ class Analysis:
         Large ones of an observation are outliers, of a state breaks: Harvey & Koopman (1992), "Diagnostic
         checking of unobserved-components time series models".
         """
-        found, names = self.disturbances, [s for part in self.model.components for s in part.states]
+        found, names = self.disturbances, [s for part in self._model.components for s in part.states]
         obs = found.auxiliary_obs[:, 0] if self._labels.single else found.auxiliary_obs
         return self._labels.table(obs), self._labels.table(found.auxiliary_state, columns=names)
 
@@ -265,13 +276,13 @@ class Analysis:
             If the model varies with time and nobody says how it goes on.
         """
         steps, T = operator.index(steps), len(self._y)
-        longer = extended("forecast", self.model if model is None else model, T, steps, exog)
+        longer = extended("forecast", self._model if model is None else model, T, steps, exog)
         found = forecast(steps, self._y, *longer)
         rows, last = self._labels.after(steps, T), ahead(longer, T)
         moments = Moments(found.state, found.state_cov)
         components = {
             component.name: contribution(last, place, moments, self._labels, rows)
-            for component, place in places(self.model.components)
+            for component, place in places(self._model.components)
         }
         return Forecast(found.mean, found.cov, self._labels, rows, components)
 
@@ -309,7 +320,7 @@ class Analysis:
             If the anchor is another one, or the model varies with time and nobody says how it goes on.
         """
         T, steps = len(self._y), operator.index(steps)
-        given = self.model if model is None else model
+        given = self._model if model is None else model
         if anchor == "end":
             longer = ahead(extended("simulate", given, T, steps, exog), T)
             state = self._after_the_data(extended("simulate", given, T, steps, exog), steps)
@@ -329,7 +340,7 @@ class Analysis:
 
     def simulate_states(self, rng: Any, size: Any = None) -> Any:
         """Draws of the states given all the data, (*size, T, n); see :func:`simulate_smoother`."""
-        return simulate_smoother(self._y, *self.model, rng=rng, size=size)
+        return simulate_smoother(self._y, *self._model, rng=rng, size=size)
 
     # -- more data ------------------------------------------------------------------------------------------
 
@@ -362,7 +373,7 @@ class Analysis:
         both = np.concatenate([self._y, more])
         table = joined.table(both[:, 0] if joined.single else both)
         return Analysis(
-            extended("append", self.model if model is None else model, len(self._y), len(more), exog), table
+            extended("append", self._model if model is None else model, len(self._y), len(more), exog), table
         )
 
     def extend(self, y: Any, *, exog: Any = None, model: Model | None = None) -> Analysis:
@@ -390,7 +401,7 @@ class Analysis:
         -------
         Analysis
         """
-        return Analysis(self.model if model is None else model, y)
+        return Analysis(self._model if model is None else model, y)
 
     def news(self, y: Any, step: Any, series: int | str = 0) -> News:
         """What more data change in the expectation of one observation, and by which of them.
@@ -425,8 +436,8 @@ class Analysis:
                 f"news: the new data begin at {labels.rows[0]}, the old at {self._labels.rows[0]}; "
                 f"give all of them"
             )
-        if varying(self.model):
-            raise ValueError(f"news: {', '.join(varying(self.model))} of the model varies with time")
+        if varying(self._model):
+            raise ValueError(f"news: {', '.join(varying(self._model))} of the model varies with time")
         place = _place(step, labels)
         i = (
             series
@@ -437,8 +448,8 @@ class Analysis:
         old, new = _padded(self._y, T), _padded(new, T)
 
         def expectation(y: Any) -> Any:
-            states = kalman_smoother(y, *self.model).smoothed_state[:, place]
-            return expected_observations(self.model, y[:, place], states)[:, i]
+            states = kalman_smoother(y, *self._model).smoothed_state[:, place]
+            return expected_observations(self._model, y[:, place], states)[:, i]
 
         found = newly_observed(old, new)
         revised = np.where(np.isnan(old), np.nan, new)
@@ -460,8 +471,8 @@ class Analysis:
 
     def _expected(self, y: Any, found: Any) -> Any:
         """Of these observations (k, 2), given data (T, p) without them."""
-        states = kalman_smoother(y, *self.model).smoothed_state
-        rows = (expected_observations(self.model, y[t, None], states[t, None])[0, k] for t, k in found)
+        states = kalman_smoother(y, *self._model).smoothed_state
+        rows = (expected_observations(self._model, y[t, None], states[t, None])[0, k] for t, k in found)
         return np.array(list(rows))
 
     # -- what a model does ----------------------------------------------------------------------------------
@@ -493,10 +504,10 @@ class Analysis:
         -----
         Lütkepohl (2005), New Introduction to Multiple Time Series Analysis, section 2.3.2.
         """
-        moving = [name for name in varying(self.model) if name in ("transition", "design", "state_cov")]
+        moving = [name for name in varying(self._model) if name in ("transition", "design", "state_cov")]
         if moving:
             raise ValueError(f"impulse_responses: {', '.join(moving)} of the model varies with time")
-        timed = over_time(self.model, 1)
+        timed = over_time(self._model, 1)
         A, B = timed.transition[0], timed.design[0]
         shock = _semidefinite_cholesky(timed.state_cov[0]) if orthogonal else np.eye(len(A))
         found = []
@@ -527,14 +538,14 @@ class Analysis:
         Shumway & Stoffer (1982).  Steps are many near the maximum, where :func:`fit` takes few.
         """
         wrong = [part for part in parts if part not in PARTS]
-        if wrong or varying(self.model):
+        if wrong or varying(self._model):
             raise ValueError(
                 f"em_step: {', '.join(map(repr, wrong))} is none of {PARTS}"
                 if wrong
-                else f"em_step: {', '.join(varying(self.model))} of the model varies with time"
+                else f"em_step: {', '.join(varying(self._model))} of the model varies with time"
             )
         return maximized(
-            self.model, self._smoothed, self.lag_one_covariances, self.disturbances, tuple(parts)
+            self._model, self._smoothed, self.lag_one_covariances, self.disturbances, tuple(parts)
         )
 
     # -- to read --------------------------------------------------------------------------------------------
@@ -547,8 +558,8 @@ class Analysis:
         known = int(np.count_nonzero(~np.isnan(self._y)))
         rows = [
             ["observations", f"{known} in {len(self._y)} steps"],
-            ["components", ", ".join(component.name for component in self.model.components)],
-            ["states", str(self.model.transition.shape[-1])],
+            ["components", ", ".join(component.name for component in self._model.components)],
+            ["states", str(self._model.transition.shape[-1])],
             ["log likelihood", f"{self.loglikelihood:.4f}"],
         ]
         return Section(["", ""], rows)

@@ -1,0 +1,415 @@
+"""What is fitted: a function that builds models beside data, its parameters, and where they may be."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.arrays import foreign, on_host, placed
+from lindiff.core.differential import Linear
+from lindiff.core.registry import rule
+from lindiff.core.variable import Variable, value
+from lindiff.scipy.optimize._flat import Flat
+from lindiff.statespace.answers import labelled
+from lindiff.statespace.defaults import completed, size_of_noise
+from lindiff.statespace.likelihood import loglikelihood
+from lindiff.statespace.maximum import Likelihood, Scale
+from lindiff.statespace.model import Model
+from lindiff.statespace.priors import log_densities
+from lindiff.statespace.repeated import by_program
+from lindiff.statespace.transforms import NAMED, Transform, covariance, positive, unconstrained
+from lindiff.statespace.units import in_unit, unit_of
+
+__all__ = ["Problem", "labels_of"]
+
+
+class Problem:
+    """A builder, data and parameters, as :func:`fit` describes them.
+
+    Parameters
+    ----------
+    build, y, start, transforms, fixed, tied, priors
+        Those of :func:`fit`.
+
+    Attributes
+    ----------
+    y : array
+        The data that are computed with: without series of which nothing is observed.
+    count, diffuse : int
+        How many observations, and how many diffuse states of all series.
+    start : dict
+        Where a search begins.
+    free : dict
+        The same in unconstrained numbers.
+    notes : tuple of str
+    """
+
+    def __init__(
+        self,
+        build: Callable[..., Model],
+        y: Any,
+        start: Mapping[str, Any] | None = None,
+        transforms: Mapping[str, Any] | None = None,
+        fixed: Mapping[str, Any] | None = None,
+        tied: Mapping[str, str] | None = None,
+        priors: Mapping[str, Any] | None = None,
+    ) -> None:
+        if isinstance(build, Model):
+            raise TypeError(
+                "fit: build is a Model; give the function that makes one from parameters: "
+                "fit(statespace.local_level, y)"
+            )
+        if start is not None and not isinstance(start, Mapping):
+            raise TypeError(
+                f"fit: start is a {type(start).__name__}: give the parameters of build by name, as "
+                "{'level_var': 1.0, 'obs_var': 1.0}"
+            )
+        data, _ = labelled("fit", y)
+        self.given = y
+        self.count = int(np.sum(~np.isnan(value(data))))
+        if not self.count:
+            raise ValueError("fit: y has no observations, all of it is NaN or it is empty")
+        self.y, self._kept, self.notes = _without_empty_series(data)
+        self._unit = unit_of(self.y)
+        self.fixed, self.tied = dict(fixed or {}), dict(tied or {})
+        if self.fixed or self.tied:
+            _check_held(build, self.fixed, self.tied, {"start": start, "transforms": transforms})
+            build = Held(build, self.fixed, self.tied)
+        self._build = build
+        self.start, maps = completed(build, self.y, start, _transforms_of(transforms or {}))
+        self.transforms = _one_for_each(self.start, maps)
+        self.free = _unconstrained(self.start, self.transforms, size_of_noise(self.y))
+        self._densities = log_densities(priors or {}, self.start)
+        self.diffuse = _diffuse_states(self.at(self.free)) * (self.y.shape[0] if self.y.ndim == 3 else 1)
+
+    # -- models ---------------------------------------------------------------------------------------------
+
+    def constrain(self, free: Any) -> dict[str, Any]:
+        """The parameters that unconstrained numbers stand for."""
+        return {name: self.transforms[name].constrain(x) for name, x in free.items()}
+
+    def model(self, params: Any) -> Model:
+        """The model with these parameters, where the data are."""
+        if foreign(self.y) is not None:
+            params = {k: beside(x, y=self.y) for k, x in params.items()}
+        model = self._build(**params)
+        if not isinstance(model, Model):
+            raise TypeError(f"fit: build returns a lindiff.statespace.Model, got {type(model).__name__}")
+        return model
+
+    def at(self, free: Any) -> Model:
+        """The model at unconstrained numbers."""
+        return self.model(self.constrain(free))
+
+    def with_fixed(self, name: str, number: Any) -> Problem:
+        """The same with one parameter less."""
+        other = copy.copy(self)
+        other._build = Held(self._build, {name: number}, {})
+        other.fixed = self.fixed | {name: number}
+        other.start, other.transforms, other.free = (
+            {k: x for k, x in kept.items() if k != name} for kept in (self.start, self.transforms, self.free)
+        )
+        return other._afresh()
+
+    def begun_at(self, free: Any) -> Problem:
+        """The same, with a search that begins at these unconstrained numbers, or near infinite ones."""
+        other, far = copy.copy(self), np.log(size_of_noise(self.y)) - 10
+        other.free = {
+            name: np.where(np.isneginf(x), min(far, -3.0), np.where(np.isposinf(x), 3.0, x))
+            for name, x in free.items()
+        }
+        other.start = self.constrain(other.free)
+        return other._afresh()
+
+    @cached_property
+    def form(self) -> Flat:
+        """Of the unconstrained numbers as flat vectors."""
+        return Flat(self.free)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: x for name, x in self.__dict__.items() if name != "form"}
+
+    def _afresh(self) -> Problem:
+        """A copy whose numbers have changed: nothing that was computed from them is kept."""
+        self.__dict__.pop("form", None)
+        return self
+
+    # -- densities ------------------------------------------------------------------------------------------
+
+    def loglikelihood(self, params: Any) -> Any:
+        """Of all the data."""
+        return self._loglikelihood(self.model(params))
+
+    def log_prior(self, params: Any) -> Any:
+        """Zero without priors."""
+        params = self.fixed | params
+        return sum((np.sum(density(params[name])) for name, density in self._densities.items()), 0.0)
+
+    def objective(self, params: Any) -> Any:
+        """What is maximized: the log likelihood and the logarithm of the priors' densities."""
+        return self.loglikelihood(params) + self.log_prior(params)
+
+    def of_each_step(self, params: Any) -> Any:
+        """The log densities of the steps of all series given those before, (S T,), up to constants."""
+        model = _of_series(self.model(params), self._kept)
+        if self._unit is None:
+            found = loglikelihood(self.y, *model, per_step=True)
+        else:
+            found = loglikelihood(self.y / self._unit, *in_unit(model, self._unit), per_step=True)
+        found = np.ravel(found)
+        return found if foreign(self.y) is None else back_home(found, y=self.y)
+
+    def _loglikelihood(self, model: Model) -> Any:
+        model, unit = _of_series(model, self._kept), self._unit
+        if unit is None:
+            result = np.sum(loglikelihood(self.y, *model))
+        else:
+            scaled = np.sum(loglikelihood(self.y / unit, *in_unit(model, unit)))
+            result = scaled - (self.count - self.diffuse) * np.log(unit)
+        return result if foreign(self.y) is None else back_home(result, y=self.y)
+
+    # -- for searches ---------------------------------------------------------------------------------------
+
+    @property
+    def has_units(self) -> bool:
+        """Whether the data are so large or small that they are computed in a unit of their own."""
+        return self._unit is not None
+
+    @property
+    def has_priors(self) -> bool:
+        """Whether the maximum is one a posteriori."""
+        return bool(self._densities)
+
+    def searchable(
+        self,
+        tell: Callable[[int, float, dict[str, Any]], Any] | None = None,
+        program: bool = False,
+        beside: Callable[[Any], Any] | None = None,
+    ) -> Likelihood:
+        """The objective as a function of flat vectors.
+
+        `tell` hears of iterations, `program` spares Python, `beside` is added, a function of `free` numbers.
+        """
+        at = by_program(self.at, self.free) if program and foreign(self.y) is None else self.at
+
+        def of_free(free: Any) -> Any:
+            found = self._loglikelihood(at(free))
+            found = found + self.log_prior(self.constrain(free)) if self._densities else found
+            return found if beside is None else found + beside(free)
+
+        def told(number: int, best: float, x: Any) -> None:
+            if tell is not None:
+                tell(number, best, self.constrain(self.form.tree_of(x)))
+
+        return Likelihood(
+            of_free,
+            self.form,
+            self._scale(),
+            self.count,
+            max(self.count - self.diffuse, 1),
+            float(np.log(size_of_noise(self.y))),
+            _log_of_rounding(self.y),
+            None if tell is None else told,
+        )
+
+    def _scale(self) -> Scale:
+        """What the transforms say of the coordinates."""
+        form, free, transforms = self.form, self.free, self.transforms
+
+        def where(kind: Callable[[str, Any], Any]) -> Any:
+            kinds = {name: np.broadcast_to(kind(name, x), np.shape(x)) for name, x in free.items()}
+            return form.flat(kinds) > 0
+
+        def of_diagonal(name: str, x: Any) -> Any:
+            n = (int(np.sqrt(8 * x.shape[-1] + 1)) - 1) // 2
+            return np.arange(x.shape[-1]) < n
+
+        factor = where(lambda name, x: transforms[name] is covariance)
+        diagonal = where(lambda name, x: transforms[name] is covariance and of_diagonal(name, x))
+        logarithms = where(lambda name, x: transforms[name] is positive or _vanishes(transforms[name], x))
+        unbounded = where(lambda name, x: transforms[name] is unconstrained)
+        shaped = ~(logarithms | factor | unbounded)
+        numbers = {name: np.full(np.shape(x), float(i)) for i, (name, x) in enumerate(free.items())}
+        return Scale(logarithms, diagonal, factor & ~diagonal, shaped, unbounded, form.flat(numbers))
+
+
+class Held:
+    """A function of some of its arguments: others have values, or are those of another one.
+
+    Parameters
+    ----------
+    build : callable
+    fixed : dict
+        Name of an argument to its value.
+    tied : dict
+        Name of an argument to that of the one that it equals.
+    """
+
+    def __init__(self, build: Callable[..., Model], fixed: dict[str, Any], tied: dict[str, str]) -> None:
+        self.build, self.fixed, self.tied = build, fixed, tied
+
+    def __call__(self, **params: Any) -> Model:
+        params = self.fixed | params
+        return self.build(**params, **{name: params[other] for name, other in self.tied.items()})
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        signature = inspect.signature(self.build)
+        held = {*self.fixed, *self.tied}
+        # what comes after an argument that is left out can only be given by name
+        named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
+        left = [
+            argument.replace(kind=inspect.Parameter.KEYWORD_ONLY) if argument.kind in named else argument
+            for name, argument in signature.parameters.items()
+            if name not in held
+        ]
+        return signature.replace(parameters=left)
+
+
+def labels_of(params: dict[str, Any]) -> list[str]:
+    """A name for each number, in the order of flat vectors."""
+    return [
+        name + (f"[{', '.join(map(str, place))}]" if place else "")
+        for name, x in params.items()
+        for place in np.ndindex(np.shape(x))
+    ]
+
+
+# -- series and states -------------------------------------------------------------------------------------
+
+
+def _without_empty_series(y: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """A panel without those of which nothing is observed, the places of the others, and a note."""
+    if y.ndim != 3:
+        return y, None, ()
+    seen = on_host(np.any(~np.isnan(value(y)), axis=(1, 2)))
+    if seen.all():
+        return y, None, ()
+    note = f"Without observations, and left out: series {', '.join(map(str, np.flatnonzero(~seen)))}"
+    return y[seen], (seen.size, np.flatnonzero(seen)), (note,)
+
+
+def _of_series(model: Model, kept: Any) -> Model:
+    """The matrices of the series at these places, if they are not those of all."""
+    if kept is None:
+        return model
+    series, places = kept
+    axes = {"initial_state": 2, "initial_state_cov": 3, "state_intercept": 3, "obs_intercept": 3}
+    own = {
+        name: x[places]
+        for name, x in zip(Model._fields[:-1], model[:-1], strict=True)
+        if x is not None and np.ndim(x) == axes.get(name, 4) and x.shape[0] == series
+    }
+    return model._replace(**own)
+
+
+def _diffuse_states(model: Model) -> int:
+    if model.diffuse is None:
+        return 0
+    return int(np.sum(np.broadcast_to(model.diffuse, model.transition.shape[-1:])))
+
+
+def _log_of_rounding(y: Any) -> float:
+    """The logarithm of the variance that rounding gives to the data."""
+    numbers = on_host(value(y)).astype(np.float64)
+    size = float(np.nanmax(np.abs(numbers))) or 1e-6
+    return float(2 * np.log(1e3 * np.finfo(np.float64).eps * size))
+
+
+# -- on a GPU ----------------------------------------------------------------------------------------------
+
+
+@rule
+def beside(x: Any, *, y: Any) -> Any:
+    """An array of NumPy's, where the data y are."""
+    moved = beside(x, y=y) if type(x) is Variable else placed(np.asarray(x), y)
+    return moved, Linear(lambda x_dot: beside(x_dot, y=y), lambda bar: back_home(bar, y=y))
+
+
+@rule
+def back_home(x: Any, *, y: Any) -> Any:
+    """The other way."""
+    moved = back_home(x, y=y) if type(x) is Variable else on_host(x)
+    return moved, Linear(lambda x_dot: back_home(x_dot, y=y), lambda bar: beside(bar, y=y))
+
+
+# -- parameters --------------------------------------------------------------------------------------------
+
+
+def _one_for_each(start: dict[str, Any], transforms: Mapping[str, Transform]) -> dict[str, Transform]:
+    if not start:
+        raise ValueError("fit: start has no parameters: there is nothing to fit")
+    others = [name for name in transforms if name not in start]
+    if others:
+        raise ValueError(f"fit: transforms has {others}, which start has not; it has {list(start)}")
+    for name, transform in transforms.items():
+        if not isinstance(transform, Transform):
+            raise TypeError(
+                f"fit: the transform of {name!r} is no lindiff.statespace.Transform but a "
+                f"{type(transform).__name__}: give one as lindiff.statespace.positive, or its name"
+            )
+    return {name: transforms.get(name, unconstrained) for name in start}
+
+
+def _check_held(
+    build: Callable[..., Model], fixed: dict[str, Any], tied: dict[str, str], given: dict[str, Any]
+) -> None:
+    """What is fixed or tied is an argument of the builder, and nothing is twice."""
+    places = {"fixed": fixed, "tied": tied, **{name: x or {} for name, x in given.items()}}
+    for name in [*fixed, *tied]:
+        twice = [place for place, names in places.items() if name in names]
+        if len(twice) > 1:
+            raise ValueError(f"fit: {name!r} is in {' and in '.join(twice)}: leave it out of one")
+    try:
+        signature = inspect.signature(build)
+    except (TypeError, ValueError):  # of compiled functions nobody knows
+        return
+    try:
+        signature.bind_partial(**fixed, **tied)
+    except TypeError as error:
+        raise TypeError(f"fit: build does not take what is fixed or tied: {error}") from None
+    names = [name for name in {**signature.parameters, **(given["start"] or {}), **fixed} if name not in tied]
+    for name, other in tied.items():
+        if other not in names:
+            raise ValueError(f"fit: {name!r} is tied to {other!r}, which is none of {names}")
+
+
+def _transforms_of(transforms: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that are given by their names, too."""
+    unknown = [kind for kind in transforms.values() if isinstance(kind, str) and kind not in NAMED]
+    if unknown:
+        raise ValueError(f"fit: no transform is called {unknown[0]!r}; there are {', '.join(NAMED)}")
+    return {name: NAMED[kind] if isinstance(kind, str) else kind for name, kind in transforms.items()}
+
+
+def _unconstrained(start: dict[str, Any], transforms: dict[str, Transform], size: float) -> dict[str, Any]:
+    """The start in free numbers; variances of zero, as an estimate may be, begin at this size."""
+    free = {}
+    for name, x in start.items():
+        try:
+            given = np.asarray(x if type(x) is Variable else on_host(x), np.float64)  # Variables: refused
+            if transforms[name] is positive:
+                given = np.where(given == 0, size, given)
+            free[name] = transforms[name].unconstrain(given)
+        except ValueError as error:
+            raise ValueError(f"fit: start of {name!r}: {error}") from None
+        if not np.all(np.isfinite(free[name])):
+            raise ValueError(
+                f"fit: start of {name!r}: {x} is not finite, or on the boundary of what is allowed"
+            )
+    return free
+
+
+def _vanishes(transform: Transform, x: Any) -> bool:
+    """Whether parameters go to zero with their numbers to minus infinity: a user's own `positive`."""
+    with np.errstate(all="ignore"):
+        try:
+            limit = transform.constrain(np.full(np.shape(x), -np.inf))
+        except (ValueError, ArithmeticError, TypeError):
+            return False
+    return np.shape(limit) == np.shape(x) and bool(np.all(np.equal(limit, 0)))
