@@ -19,13 +19,17 @@ def columns_by_name(function: str, exog: Any) -> dict[str, Any] | None:
     tables = list(exog) if isinstance(exog, (list, tuple)) else [exog]
     if not tables or not all(isinstance(table, Mapping) or hasattr(table, "columns") for table in tables):
         return None
-    names = [str(column) for table in tables for column in table]
+    places = [
+        (table, column)
+        for table in tables
+        for column in (table if isinstance(table, Mapping) else table.columns)
+    ]
+    names = [str(column) for _, column in places]
     double = sorted({name for name in names if names.count(name) > 1})
     if double or not names:
         wrong = f"more than one column called {', '.join(double)}; rename them" if double else "no columns"
         raise ValueError(f"{function}: exog has {wrong}")
-    columns = [table[column] for table in tables for column in table]
-    return dict(zip(names, columns, strict=True))
+    return {name: table[column] for name, (table, column) in zip(names, places, strict=True)}
 
 
 def dates_of(function: str, columns: dict[str, Any]) -> Any:
