@@ -328,7 +328,9 @@ class Analysis:
             longer = extended("simulate", given, T, steps, exog, self._labels.after(steps, T))
             start = from_state(ahead(longer, T), *self._after_the_data(longer, steps))
         elif anchor in ("start", "smoothed"):
-            start = extended("simulate", given, T, steps - T, exog) if steps > T else _first(given, steps)
+            start = _first(given, steps)
+            if steps > T:
+                start = extended("simulate", given, T, steps - T, exog, self._labels.after(steps - T, T))
             if anchor == "smoothed":
                 start = from_state(start, self._smoothed.means[0], self._smoothed.covs[0])
         else:
