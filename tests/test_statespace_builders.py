@@ -91,6 +91,32 @@ def test_trigonometric_seasonal(tsa, airline):
     check_matrices(model, theirs)
 
 
+def test_cycle(tsa, nile):
+    """Ours by its period, theirs by its frequency, the last of their parameters but for the damping."""
+    from statsmodels.tsa.statespace.initialization import Initialization
+
+    period = 2 * np.pi / 0.7
+    options = {"cycle": True, "stochastic_cycle": True, "use_exact_diffuse": True}
+    theirs = tsa.UnobservedComponents(nile, "llevel", **options)
+    model = statespace.local_level(1400.0, 9000.0) + statespace.cycle(period, 3000.0, 500.0)
+    check_loglikelihood(model, theirs, [9500.0, 1400.0, 3000.0, 0.7], nile)
+    check_matrices(model, theirs)
+    theirs = tsa.UnobservedComponents(nile, "llevel", **options, damped_cycle=True)
+    model = statespace.local_level(1400.0) + statespace.cycle(period, 3000.0, 9500.0, damping=0.8)
+    start = Initialization(3)
+    start.set(0, "diffuse")
+    start.set((1, 3), "stationary")
+    theirs.ssm.initialize(start)  # by itself it is diffuse
+    check_loglikelihood(model, theirs, [9500.0, 1400.0, 3000.0, 0.7, 0.8], nile)
+    check_matrices(model, theirs)
+
+
+def test_constant_cycle(tsa, nile):
+    theirs = tsa.UnobservedComponents(nile, "llevel", cycle=True, use_exact_diffuse=True)
+    model = statespace.local_level(1400.0, 9000.0) + statespace.cycle(9.0, 0.0)
+    check_loglikelihood(model, theirs, [9000.0, 1400.0, 2 * np.pi / 9], nile)
+
+
 def test_regression(tsa, nile):
     theirs = tsa.UnobservedComponents(nile, "llevel", exog=EXOG, mle_regression=False, use_exact_diffuse=True)
     model = statespace.local_level(1400.0, 15000.0) + statespace.regression(EXOG)
@@ -134,6 +160,34 @@ def test_sarima(tsa, airline, order, seasonal_order, parts):
     check_loglikelihood(model, theirs, [*ar, *ma, *seasonal_ar, *seasonal_ma, 1.3e-3], y)
 
 
+@pytest.mark.parametrize("difference", [0, 1])
+@pytest.mark.parametrize("seasonal_difference", [0, 1])
+@pytest.mark.parametrize("coefficients", [None, [0.7, -0.3]])
+def test_regression_with_arima_errors(tsa, airline, difference, seasonal_difference, coefficients):
+    """Coefficients are diffuse, as in their models without `mle_regression`, or parameters."""
+    y = airline[:100] - 5.5
+    y[[40, 41, 90]] = np.nan
+    theirs = tsa.SARIMAX(
+        y,
+        exog=EXOG,
+        order=(1, difference, 1),
+        seasonal_order=(0, seasonal_difference, 1, 4),
+        mle_regression=coefficients is not None,
+        use_exact_diffuse=True,
+    )
+    errors = statespace.sarima(
+        [0.5],
+        [0.4],
+        0.8,
+        difference=difference,
+        period=4,
+        seasonal_ma=[-0.3],
+        seasonal_difference=seasonal_difference,
+    )
+    model = statespace.regression(EXOG, coefficients=coefficients) + errors
+    check_loglikelihood(model, theirs, [*(coefficients or ()), 0.5, 0.4, -0.3, 0.8], y)
+
+
 def test_var(tsa, several):
     theirs = tsa.VARMAX(several, order=(2, 0), trend="c")
     intercept = np.array([0.1, 0.2, 0.3])
@@ -141,6 +195,19 @@ def test_var(tsa, several):
     model = statespace.var(LAGS, CHOLESKY @ CHOLESKY.T, intercept)
     check_loglikelihood(model, theirs, params, several)
     check_matrices(model, theirs)
+
+
+@pytest.mark.filterwarnings("ignore:Estimation of VARMA")
+@pytest.mark.parametrize("orders", [(1, 1), (2, 1), (0, 2), (1, 3)])
+def test_varma(tsa, several, orders):
+    p, q = orders
+    theirs = tsa.VARMAX(several, order=orders, trend="c")
+    intercept, ar = np.array([0.1, 0.2, 0.3]), LAGS[:p]
+    ma = np.stack([CHOLESKY, 0.5 * CHOLESKY.T, CHOLESKY - 1])[:q]
+    of_lags = [np.hstack(x).ravel() for x in (ar, ma) if len(x)]
+    params = [*intercept, *np.concatenate(of_lags), *CHOLESKY[np.tril_indices(3)]]
+    model = statespace.varma(ar if p else (), ma, CHOLESKY @ CHOLESKY.T, intercept)
+    check_loglikelihood(model, theirs, params, several)
 
 
 def test_dynamic_factor(tsa, several):
@@ -241,6 +308,28 @@ def test_variances_of_waves():
     np.testing.assert_array_equal(np.diag(model.state_cov), [1, 1, 2, 2, 3])
 
 
+def test_cycles_repeat():
+    np.testing.assert_allclose(
+        np.linalg.matrix_power(statespace.cycle(7, 1.0).transition, 7), np.eye(2), atol=1e-14
+    )
+    A, _, Q, _, _, P, *_ = statespace.cycle(7.5, 2.0, damping=0.6)
+    np.testing.assert_allclose(A @ P @ A.T + Q, P, rtol=1e-14, atol=1e-15)
+    assert statespace.cycle(7.5, 2.0, damping=0.0).initial_state_cov[0, 0] == 2.0
+
+
+def test_varma_without_moving_average_is_var():
+    expected = covariance_of_observations(statespace.var(LAGS, CHOLESKY @ CHOLESKY.T, obs_var=OBS_VARS), 5)
+    model = statespace.varma(LAGS, (), CHOLESKY @ CHOLESKY.T, obs_var=OBS_VARS)
+    np.testing.assert_allclose(covariance_of_observations(model, 5), expected, rtol=1e-12, atol=1e-14)
+
+
+def test_varma_of_one_series_is_arma():
+    expected = statespace.arma([0.3, 0.2], [0.4, -0.1], 1.2, 0.5)
+    model = statespace.varma(np.reshape([0.3, 0.2], (2, 1, 1)), np.reshape([0.4, -0.1], (2, 1, 1)), [[1.2]])
+    np.testing.assert_allclose(model.transition, expected.transition)
+    np.testing.assert_allclose(model.initial_state_cov, expected.initial_state_cov, rtol=1e-14)
+
+
 def test_coefficients_that_walk(nile):
     """The regression on a constant is the local level."""
     walking = statespace.regression(np.ones((100, 1)), coefficient_var=1400.0, obs_var=15000.0)
@@ -264,6 +353,29 @@ def test_forecasts_of_a_regression():
     np.testing.assert_allclose(ahead.mean[:, 0], exog[20:] @ np.linalg.lstsq(exog[:20], y)[0], rtol=1e-9)
     leverage = np.einsum("ti,ij,tj->t", exog[20:], np.linalg.inv(exog[:20].T @ exog[:20]), exog[20:])
     np.testing.assert_allclose(ahead.cov[:, 0, 0], 0.7 * (1 + leverage), rtol=1e-9)
+
+
+def test_given_coefficients_are_taken_off():
+    y = np.random.default_rng(2).normal(size=100)
+    level = statespace.local_level(0.3, 0.7)
+    found = statespace.loglikelihood(y, *(level + statespace.regression(EXOG, coefficients=[2.0, -1.0])))
+    np.testing.assert_allclose(found, statespace.loglikelihood(y - EXOG @ [2.0, -1.0], *level), rtol=1e-12)
+
+
+def test_columns_name_the_coefficients():
+    named = {"price": EXOG[:, 0], "advertising": EXOG[:, 1]}
+    states = ("price", "advertising")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(EXOG, columns=states)
+    for exog in (named, frame, [{"price": EXOG[:, 0]}, {"advertising": EXOG[:, 1]}], [frame]):
+        model = statespace.regression(exog, coefficient_var=[0.1, 0.2])
+        assert model.components == (statespace.Component("regression", states),)
+        np.testing.assert_array_equal(model.design, EXOG[:, None])
+    holidays = frame.assign(holiday=frame.price > 0)  # of several dtypes
+    np.testing.assert_array_equal(statespace.regression(holidays).design[:, 0, 2], EXOG[:, 0] > 0)
+    assert statespace.regression({"price": EXOG}).design.shape == (100, 2, 1)  # of two series
+    slope = ld.grad(lambda x: statespace.regression({"price": x}).design.sum())(EXOG[:, 0])
+    np.testing.assert_array_equal(slope, 1)
 
 
 def test_regression_of_several_series():
@@ -308,6 +420,12 @@ BUILT = {
         ),
         [0.5, 0.7],
     ),
+    "cycle": (
+        lambda level_var, *args: statespace.local_level(level_var) + statespace.cycle(*args),
+        [0.5, 5.5, 0.7, 0.3],
+    ),
+    "damped_cycle": (statespace.cycle, [5.5, 0.7, 0.3, 0.8]),
+    "given_coefficients": (statespace.regression, [EXOG[:12], 0.2, 0.5, np.array([0.3, 0.4])]),
     "level_and_regression": (level_and_regression, [0.5, np.array([0.1, 0.2]), EXOG[:12], 1.5]),
     "arma": (statespace.arma, [np.array([0.3, 0.2]), np.array([0.4]), 1.2, 0.5]),
     "sarima": (
@@ -317,6 +435,10 @@ BUILT = {
     "var": (
         lambda lags, L, intercept, obs_var: statespace.var(lags, L @ L.T, intercept, obs_var),
         [LAGS, CHOLESKY, np.ones(3), OBS_VARS],
+    ),
+    "varma": (
+        lambda ar, ma, L, intercept, obs_var: statespace.varma(ar, ma, L @ L.T, intercept, obs_var),
+        [LAGS, CHOLESKY, CHOLESKY, np.ones(3), OBS_VARS],
     ),
     "dynamic_factor": (
         lambda loadings, lags, obs_var, error_ar, L: statespace.dynamic_factor(
@@ -337,7 +459,7 @@ def test_derivatives(name):
     def loglikelihood(*args):
         return statespace.loglikelihood(y, *build(*args))
 
-    check_grads(loglikelihood, args, order=1)
+    check_grads(loglikelihood, args, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", BUILT)
@@ -427,7 +549,38 @@ def test_matrices_are_linear_in_variances():
             ValueError,
             r"error_ar must be of shape \(3,\)",
         ),
+        (lambda: statespace.cycle(2.0, 1.0), ValueError, "cycle: period must be more than 2, got 2.0"),
+        (lambda: statespace.cycle([9.0], 1.0), ValueError, "cycle: period must be a number"),
+        (lambda: statespace.cycle(9.0, 1.0, damping=1.0), ValueError, "at least 0 and below 1, got 1.0"),
+        (lambda: statespace.cycle(9.0, 1.0, damping=-0.1), ValueError, "at least 0 and below 1, got -0.1"),
+        (
+            lambda: statespace.varma(LAGS, (), np.eye(2)),
+            ValueError,
+            r"varma: ar of shape \(2, 3, 3\) does not",
+        ),
+        (lambda: statespace.varma((), np.ones(3), np.eye(3)), ValueError, "varma: ma must be of shape"),
+        (lambda: statespace.varma(LAGS, (), np.ones((3, 2))), ValueError, r"\(p, p\) and \(p,\) are needed"),
+        (
+            lambda: statespace.varma(LAGS, (), np.eye(3), [1.0]),
+            ValueError,
+            r"varma: intercept of shape \(1,\)",
+        ),
+        (lambda: statespace.varma(4 * LAGS, (), np.eye(3)), ValueError, "eigenvalue of size"),
         (lambda: statespace.regression(np.full((3, 1), np.nan)), ValueError, "regression: exog has NaN"),
+        (
+            lambda: statespace.regression({"a": [1.0, 2.0], "b": [np.nan, 1.0]}),
+            ValueError,
+            "regression: exog has NaN in b",
+        ),
+        (lambda: statespace.regression([{"a": [1.0]}, {"a": [1.0]}]), ValueError, "one column called a;"),
+        (lambda: statespace.regression({}), ValueError, "regression: exog has no columns"),
+        (lambda: statespace.regression({"a": [1.0], "b": [1.0, 2.0]}), ValueError, r"a \(1,\), b \(2,\)"),
+        (lambda: statespace.regression({"a": ["x"]}), TypeError, "regression: a has dtype"),
+        (
+            lambda: statespace.regression(EXOG, coefficients=[1.0]),
+            ValueError,
+            r"coefficients must be of shape \(2,\), got \(1,\)",
+        ),
         (lambda: statespace.regression(np.ones(3)), ValueError, r"of shape \(T, k\) or of shape \(T, p, k\)"),
         (lambda: statespace.regression(EXOG, np.ones(3)), ValueError, r"\(2,\) and \(1,\) are needed"),
     ],

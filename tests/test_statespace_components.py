@@ -11,7 +11,10 @@ from lindiff.statespace import (
     Component,
     Model,
     arma,
+    common,
+    cycle,
     dynamic_factor,
+    exponential_smoothing,
     local_level,
     local_linear_trend,
     regression,
@@ -19,6 +22,7 @@ from lindiff.statespace import (
     seasonal,
     trigonometric_seasonal,
     var,
+    varma,
 )
 
 ONE = np.eye(1)
@@ -32,12 +36,20 @@ MODELS = [
     arma([0.5, 0.1], [0.2], 1.0),
     sarima([0.5], [0.2], 1.0, difference=1, period=4, seasonal_difference=1),
     var(0.3 * np.ones((2, 1, 1)), ONE),
+    varma(0.3 * np.ones((2, 1, 1)), 0.1 * np.ones((3, 1, 1)), ONE),
     dynamic_factor(np.ones((3, 1)), [[0.5]], np.ones(3), error_ar=np.zeros(3)),
+    dynamic_factor(np.ones((3, 1)), [[0.5]], np.ones(3), aggregation=[None, [1, 1], [1, 0, 2]]),
+    cycle(12, 0.5),
+    common(local_linear_trend(1.0, 0.5), [1.0, 2.0]),
+    exponential_smoothing(0.5, 1.0),
+    exponential_smoothing(0.5, 1.0, 0.1, 0.1, period=2),
+    exponential_smoothing(0.5, 1.0, 0.1, 0.1, period=4),
+    regression({"a": np.ones(4), "b": np.ones(4)}),
     regression(np.ones((4, 2))),
 ]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.components[0].name)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.components[-1].states[-1])
 def test_every_state_has_a_name_of_its_own(model):
     names = [state for component in model.components for state in component.states]
     assert len(names) == len(set(names)) == model.transition.shape[-1]
@@ -56,6 +68,15 @@ def test_second_ones_get_a_number():
     model = sum([local_level(1.0)] * 3)
     assert [component.name for component in model.components] == ["level", "level 2", "level 3"]
     assert [component.states for component in model.components] == [("level",), ("level 2",), ("level 3",)]
+
+
+def test_states_of_one_name_get_a_number_too():
+    model = local_level(1.0) + regression({"level": np.ones(4), "price": np.ones(4)}) + local_level(1.0)
+    assert model.components == (
+        Component("level", ("level",)),
+        Component("regression", ("level 2", "price 2")),
+        Component("level 2", ("level 3",)),
+    )
 
 
 def test_models_without_names():

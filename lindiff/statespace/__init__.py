@@ -2,7 +2,7 @@
 
 Every line imports only from lines above it::
 
-    components                              names of parts and of states
+    columns, components                     names of explanatory variables, of parts and of states
     model                                   the system matrices, as given and as computed with
     diffuse, initialization, semidefinite   starts, and factors of covariances
     transforms, builders                    parameters, and models by name
@@ -32,15 +32,26 @@ from lindiff.statespace.answers import (
     Summary,
 )
 from lindiff.statespace.builders import (
+    aggregation_weights,
     arma,
+    common,
+    cycle,
     dynamic_factor,
+    exponential_smoothing,
+    leap_years,
+    level_shift,
     local_level,
     local_linear_trend,
+    month_lengths,
+    pulse,
+    ramp,
     regression,
     sarima,
     seasonal,
+    trading_days,
     trigonometric_seasonal,
     var,
+    varma,
 )
 from lindiff.statespace.components import Component
 from lindiff.statespace.filtering import FilterResult, kalman_filter
@@ -83,20 +94,29 @@ __all__ = [
     "Summary",
     "Transform",
     "TransformedParameters",
+    "aggregation_weights",
     "arma",
     "bounded",
+    "common",
     "correlation",
     "covariance",
+    "cycle",
     "dynamic_factor",
+    "exponential_smoothing",
     "fit",
     "forecast",
     "invertible",
     "kalman_filter",
     "kalman_smoother",
+    "leap_years",
+    "level_shift",
     "local_level",
     "local_linear_trend",
     "loglikelihood",
+    "month_lengths",
     "positive",
+    "pulse",
+    "ramp",
     "regression",
     "sarima",
     "seasonal",
@@ -105,8 +125,10 @@ __all__ = [
     "stationary",
     "stationary_initialization",
     "stationary_var",
+    "trading_days",
     "trigonometric_seasonal",
     "var",
+    "varma",
 ]
 
 

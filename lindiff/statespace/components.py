@@ -58,11 +58,16 @@ def joined(a: Sequence[Component], b: Sequence[Component]) -> tuple[Component, .
     found = list(a)
     for component in b:
         names = {each.name for each in found}
-        name, number = component.name, 2
-        while name in names:
-            name, number = f"{component.name} {number}", number + 1
-        if name != component.name:
-            states = tuple(f"{state} {number - 1}" for state in component.states)
-            component = Component(name, states)
-        found.append(component)
+        states = {state for each in found for state in each.states}
+        number = 1
+        while _numbered(component.name, number) in names:
+            number += 1
+        name = _numbered(component.name, number)
+        while states & {_numbered(state, number) for state in component.states}:
+            number += 1
+        found.append(Component(name, tuple(_numbered(state, number) for state in component.states)))
     return tuple(found)
+
+
+def _numbered(name: str, number: int) -> str:
+    return name if number == 1 else f"{name} {number}"

@@ -3,27 +3,53 @@
 Every line imports only from lines above it::
 
     _arguments
-    autoregressive, explanatory, structural, vector
+    aggregation, autoregressive, explanatory, exponential, loadings, regressors, structural
+    vector
+
+`regressors` are explanatory variables that are known from dates.
 """
 
+from lindiff.statespace.builders.aggregation import aggregation_weights
 from lindiff.statespace.builders.autoregressive import arma, sarima
 from lindiff.statespace.builders.explanatory import regression
+from lindiff.statespace.builders.exponential import exponential_smoothing
+from lindiff.statespace.builders.loadings import common
+from lindiff.statespace.builders.regressors import (
+    leap_years,
+    level_shift,
+    month_lengths,
+    pulse,
+    ramp,
+    trading_days,
+)
 from lindiff.statespace.builders.structural import (
+    cycle,
     local_level,
     local_linear_trend,
     seasonal,
     trigonometric_seasonal,
 )
-from lindiff.statespace.builders.vector import dynamic_factor, var
+from lindiff.statespace.builders.vector import dynamic_factor, var, varma
 
 __all__ = [
+    "aggregation_weights",
     "arma",
+    "common",
+    "cycle",
     "dynamic_factor",
+    "exponential_smoothing",
+    "leap_years",
+    "level_shift",
     "local_level",
     "local_linear_trend",
+    "month_lengths",
+    "pulse",
+    "ramp",
     "regression",
     "sarima",
     "seasonal",
+    "trading_days",
     "trigonometric_seasonal",
     "var",
+    "varma",
 ]

@@ -13,7 +13,7 @@ from lindiff.numpy import asarray
 __all__ = ["check_integer", "check_shape", "reals"]
 
 
-def reals(function: str, **arguments: Any) -> tuple[Any, ...]:
+def reals(function: str, /, **arguments: Any) -> tuple[Any, ...]:
     """The arguments as arrays of their common dtype, float64 if that is none of floating point.
 
     Python's numbers and lists, of Variables too, take the dtype of the arrays, and their place on a GPU.

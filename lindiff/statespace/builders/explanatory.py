@@ -6,56 +6,71 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import placed
+from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.variable import value
 from lindiff.statespace.builders._arguments import check_shape, reals
+from lindiff.statespace.columns import columns_by_name
 from lindiff.statespace.components import Component
 from lindiff.statespace.model import Model
 
 __all__ = ["regression"]
 
 
-def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0) -> Model:
+def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0, coefficients: Any = None) -> Model:
     """A regression ``y_t = x_t b_t + v_t`` whose coefficients are constant or random walks.
 
     Parameters
     ----------
     exog : (T, k) or (T, p, k) array
-        x_t, for one or p series.  To forecast, it has to reach as far as the forecasts.
+        x_t, for one or p series.  Or a data frame, or a dict of columns (T,) or (T, p), or a list of such:
+        what :func:`pulse` and its like make of dates.  To forecast, it has to reach as far as the forecasts.
     coefficient_var : number or (k,) array
         Variances of ``b_{t+1} - b_t``: zeros for constant coefficients.
     obs_var : number or (p,) array
         Variances of v.
+    coefficients : (k,) array, optional
+        ``b_0``, parameters like the others; if not given, it is diffuse.
 
     Returns
     -------
     Model
-        k states, the coefficients, diffuse.
+        k states, the coefficients, with the names of the columns of `exog` if it has names.
 
     Raises
     ------
     TypeError, ValueError
-        If the arguments are no real arrays, their shapes do not fit together, or `exog` has NaN.
+        If the arguments are no real arrays, their shapes do not fit together, `exog` has NaN or two columns
+        of one name.
 
     Notes
     -----
     Durbin & Koopman (2012), section 3.6.  With constant coefficients the smoothed state at any time is their
-    generalized least squares estimate.
+    generalized least squares estimate.  With diffuse ones the likelihood is the restricted one, as that of
+    statsmodels with ``mle_regression=False``; that of given `coefficients`, for `fit` to find, is the full
+    one, as with ``mle_regression=True``.
+
+    A regression with ARIMA errors is a sum: ``regression(exog) + sarima(...)``.  With ``difference=1``
+    it is the regression of the differences with ARMA errors, but for missing values, which stay single.
 
     Examples
     --------
     >>> import numpy as np
     >>> from lindiff import statespace
-    >>> x = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
-    >>> model = statespace.regression(x, obs_var=1.0)
+    >>> exog = {"price": np.array([3.0, 2.5, 2.5]), "holiday": np.array([0.0, 0.0, 1.0])}
+    >>> model = statespace.regression(exog) + statespace.sarima([0.5], (), 1.0)
     >>> model.design.shape
-    (3, 1, 2)
+    (3, 1, 3)
+    >>> model.components[0].states
+    ('price', 'holiday')
     """
     name = "regression"
+    names, exog = _columns(exog)
     exog, coefficient_var, obs_var = reals(name, exog=exog, coefficient_var=coefficient_var, obs_var=obs_var)
     check_shape(name, "exog", exog, "Tk", "Tpk")
-    if np.isnan(value(exog)).any():
-        raise ValueError(f"{name}: exog has NaN; only observations can be missing")
+    missing = np.isnan(value(exog))
+    if missing.any():
+        of = "" if names is None else f" in {', '.join(sorted({names[i] for i in np.nonzero(missing)[-1]}))}"
+        raise ValueError(f"{name}: exog has NaN{of}; only observations can be missing")
     design = exog[:, None] if exog.ndim == 2 else exog
     _, p, k = design.shape
     if coefficient_var.shape not in ((), (k,)) or obs_var.shape not in ((), (p,)):
@@ -63,10 +78,34 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0) -> Mod
             f"{name}: exog of shape {exog.shape}, coefficient_var of shape {coefficient_var.shape} and "
             f"obs_var of shape {obs_var.shape} do not fit together: ({k},) and ({p},) are needed, or numbers"
         )
-    return Model(
+    model = Model(
         transition=placed(np.eye(k, dtype=design.dtype), design),
         design=design,
         state_cov=np.diag(np.broadcast_to(coefficient_var, (k,))),
         obs_cov=np.broadcast_to(obs_var, (p,)),
         diffuse=np.ones(k, bool),
-    ).of_components((Component("regression", tuple(f"coefficient[{i}]" for i in range(k))),))
+    ).of_components((Component(name, names or tuple(f"coefficient[{i}]" for i in range(k))),))
+    if coefficients is None:
+        return model
+    (coefficients,) = reals(name, coefficients=coefficients)
+    if coefficients.shape != (k,):
+        raise ValueError(f"{name}: coefficients must be of shape ({k},), got {coefficients.shape}")
+    return model._replace(
+        initial_state=coefficients,
+        initial_state_cov=zeros_beside(coefficients, (k, k), coefficients.dtype),
+        diffuse=None,
+    )
+
+
+def _columns(exog: Any) -> tuple[tuple[str, ...] | None, Any]:
+    """Names of the columns, if they have names, and all of them in one array."""
+    named = columns_by_name("regression", exog)
+    if named is None:
+        return None, exog
+    columns = reals("regression", **named)
+    if len({x.shape for x in columns}) > 1 or columns[0].ndim not in (1, 2):
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in zip(named, columns, strict=True))
+        raise ValueError(
+            f"regression: the columns of exog must all be of shape (T,), or (T, p), got those of {shapes}"
+        )
+    return tuple(named), np.stack(columns, axis=-1)

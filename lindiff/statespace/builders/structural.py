@@ -1,4 +1,6 @@
-"""Structural time series: levels, trends and seasonals that change slowly, all of them diffuse.
+"""Structural time series: levels, trends, seasonals and cycles that change slowly.
+
+All are diffuse, but for damped cycles, which are stationary.
 
 Durbin & Koopman (2012), Time Series Analysis by State Space Methods, chapters 2 and 3; Harvey (1989),
 Forecasting, Structural Time Series Models and the Kalman Filter, chapter 2.
@@ -11,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import placed, zeros_beside
+from lindiff.core.variable import value
 from lindiff.statespace.builders._arguments import check_integer, check_shape, reals
 from lindiff.statespace.components import Component
 from lindiff.statespace.model import Model
 
-__all__ = ["local_level", "local_linear_trend", "seasonal", "trigonometric_seasonal"]
+__all__ = ["cycle", "local_level", "local_linear_trend", "seasonal", "trigonometric_seasonal"]
 
 
 def local_level(level_var: Any, obs_var: Any = 0.0) -> Model:
@@ -220,6 +223,76 @@ def trigonometric_seasonal(
     states = [state for wave, size in zip(waves, sizes, strict=True) for state in (wave, f"{wave}*")[:size]]
     component = Component(f"seasonal({period:g})", tuple(states))
     return _structural(name, transition, design, list(variances[wave_of_state]), obs_var, component)
+
+
+def cycle(period: Any, cycle_var: Any, obs_var: Any = 0.0, damping: Any = None) -> Model:
+    """A wave whose phase and amplitude change, and that may die out.
+
+    ``c_{t+1} = ρ (cos λ c_t + sin λ c*_t) + h_t``, ``c*_{t+1} = ρ (cos λ c*_t - sin λ c_t) + h*_t``,
+    ``y_t = c_t + v_t``, where ``λ = 2π / period``.
+
+    Parameters
+    ----------
+    period : number
+        In steps, more than 2; that of a frequency λ is ``2π / λ``.
+    cycle_var, obs_var : number
+        The variance of h and of h*, and that of v.  With ``cycle_var=0`` and without damping phase and
+        amplitude are constant.
+    damping : number, optional
+        ρ, from 0 to below 1; if not given, ρ is 1.
+
+    Returns
+    -------
+    Model
+        Two states, the wave and the conjugate one: diffuse or, with `damping`, from their stationary
+        distribution on, in which both have the variance ``cycle_var / (1 - ρ²)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no real number, or period or damping are out of their range.
+
+    Notes
+    -----
+    Harvey (1989), section 2.3.3; Durbin & Koopman (2012), section 3.2.4.
+
+    Examples
+    --------
+    >>> from lindiff import statespace
+    >>> model = statespace.local_linear_trend(0.1, 0.0) + statespace.cycle(20.0, 0.5, damping=0.9)
+    >>> model.transition[2:, 2:].round(3)
+    array([[ 0.856,  0.278],
+           [-0.278,  0.856]])
+    >>> model.diffuse
+    array([ True,  True, False, False])
+    """
+    name = "cycle"
+    damped = damping is not None
+    period, cycle_var, obs_var, damping = reals(
+        name, period=period, cycle_var=cycle_var, obs_var=obs_var, damping=damping if damped else 1.0
+    )
+    check_shape(name, "period", period, "")
+    check_shape(name, "cycle_var", cycle_var, "")
+    check_shape(name, "damping", damping, "")
+    if not value(period) > 2:
+        raise ValueError(f"{name}: period must be more than 2, got {value(period)}")
+    cos, sin = np.cos(2 * np.pi / period), np.sin(2 * np.pi / period)
+    transition = damping * np.reshape(np.stack([cos, sin, -sin, cos]), (2, 2))
+    component = Component("cycle", ("cycle", "cycle*"))
+    design = np.eye(1, 2, dtype=cycle_var.dtype)
+    model = _structural(name, transition, design, [cycle_var, cycle_var], obs_var, component)
+    if not damped:
+        return model
+    if not 0 <= value(damping) < 1:
+        raise ValueError(
+            f"{name}: damping must be at least 0 and below 1, got {value(damping)}; a cycle that is not "
+            f"damped has none"
+        )
+    return model._replace(
+        initial_state=zeros_beside(cycle_var, (2,), cycle_var.dtype),
+        initial_state_cov=model.state_cov / (1 - damping**2),
+        diffuse=None,
+    )
 
 
 def _structural(
