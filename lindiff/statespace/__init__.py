@@ -2,8 +2,10 @@
 
 Every line imports only from lines above it::
 
-    columns, components                     names of explanatory variables, of parts and of states
+    components                              names of parts and of states
+    columns                                 names of explanatory variables
     model                                   the system matrices, as given and as computed with
+    panels                                  models of many series
     diffuse, initialization, semidefinite   starts, and factors of covariances
     transforms, builders                    parameters, and models by name
     composed                                the recursions in public operators: any order, any mode

@@ -154,7 +154,8 @@ class Model(_Matrices):
         n = np.shape(self.transition)[-1]
         if not states:
             states = (name,) if n == 1 else tuple(f"{name}[{i}]" for i in range(n))
-        return self.of_components((Component(name, states),))
+        rows = next((part.rows for part in self.components if part.rows is not None), None)
+        return self.of_components((Component(name, states, rows),))
 
     def __radd__(self, other: Any) -> Any:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # sum([...]) begins with 0

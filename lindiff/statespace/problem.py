@@ -15,11 +15,12 @@ from lindiff.core.differential import Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.scipy.optimize._flat import Flat
-from lindiff.statespace.answers import labelled
+from lindiff.statespace.answers import check_explanatory, labelled
 from lindiff.statespace.defaults import completed, size_of_noise
 from lindiff.statespace.likelihood import loglikelihood
 from lindiff.statespace.maximum import Likelihood, Scale
 from lindiff.statespace.model import Model
+from lindiff.statespace.panels import of_series
 from lindiff.statespace.priors import log_densities
 from lindiff.statespace.repeated import by_program
 from lindiff.statespace.transforms import NAMED, Transform, covariance, positive, unconstrained
@@ -69,7 +70,7 @@ class Problem:
                 f"fit: start is a {type(start).__name__}: give the parameters of build by name, as "
                 "{'level_var': 1.0, 'obs_var': 1.0}"
             )
-        data, _ = labelled("fit", y)
+        data, labels = labelled("fit", y)
         self.given = y
         self.count = int(np.sum(~np.isnan(value(data))))
         if not self.count:
@@ -85,7 +86,9 @@ class Problem:
         self.transforms = _one_for_each(self.start, maps)
         self.free = _unconstrained(self.start, self.transforms, size_of_noise(self.y))
         self._densities = log_densities(priors or {}, self.start)
-        self.diffuse = _diffuse_states(self.at(self.free)) * (self.y.shape[0] if self.y.ndim == 3 else 1)
+        first = self.at(self.free)
+        check_explanatory("fit", first.components, labels, data.shape[-2 if data.ndim == 3 else 0])
+        self.diffuse = _diffuse_states(first) * (self.y.shape[0] if self.y.ndim == 3 else 1)
 
     # -- models ---------------------------------------------------------------------------------------------
 
@@ -156,7 +159,7 @@ class Problem:
 
     def of_each_step(self, params: Any) -> Any:
         """The log densities of the steps of all series given those before, (S T,), up to constants."""
-        model = _of_series(self.model(params), self._kept)
+        model = self._of_those(self.model(params))
         if self._unit is None:
             found = loglikelihood(self.y, *model, per_step=True)
         else:
@@ -164,8 +167,12 @@ class Problem:
         found = np.ravel(found)
         return found if foreign(self.y) is None else back_home(found, y=self.y)
 
+    def _of_those(self, model: Model) -> Model:
+        """The model of the series that have observations."""
+        return model if self._kept is None else of_series(model, *self._kept)
+
     def _loglikelihood(self, model: Model) -> Any:
-        model, unit = _of_series(model, self._kept), self._unit
+        model, unit = self._of_those(model), self._unit
         if unit is None:
             result = np.sum(loglikelihood(self.y, *model))
         else:
@@ -292,20 +299,6 @@ def _without_empty_series(y: Any) -> tuple[Any, Any, tuple[str, ...]]:
         return y, None, ()
     note = f"Without observations, and left out: series {', '.join(map(str, np.flatnonzero(~seen)))}"
     return y[seen], (seen.size, np.flatnonzero(seen)), (note,)
-
-
-def _of_series(model: Model, kept: Any) -> Model:
-    """The matrices of the series at these places, if they are not those of all."""
-    if kept is None:
-        return model
-    series, places = kept
-    axes = {"initial_state": 2, "initial_state_cov": 3, "state_intercept": 3, "obs_intercept": 3}
-    own = {
-        name: x[places]
-        for name, x in zip(Model._fields[:-1], model[:-1], strict=True)
-        if x is not None and np.ndim(x) == axes.get(name, 4) and x.shape[0] == series
-    }
-    return model._replace(**own)
 
 
 def _diffuse_states(model: Model) -> int:

@@ -17,7 +17,7 @@ from lindiff.statespace.answers.contributions import ComponentBands, Moments, co
 from lindiff.statespace.answers.disturbances import Disturbances, disturbances, lag_one_covariances, over_time
 from lindiff.statespace.answers.expectation import PARTS, maximized
 from lindiff.statespace.answers.extending import CORES, ahead, extended, from_state, varying
-from lindiff.statespace.answers.labels import Labels, labelled
+from lindiff.statespace.answers.labels import Labels, check_explanatory, labelled
 from lindiff.statespace.answers.news import News, expected_observations, newly_observed, weights
 from lindiff.statespace.answers.residuals import standardized
 from lindiff.statespace.answers.tables import Section, Summary
@@ -127,14 +127,17 @@ class Analysis:
         data, labels = labelled("Analysis", y)
         self.model, self.y, self.notes = model, y, labels.notes
         self._data, self._labels = on_host(value(data)), labels
+        check_explanatory(
+            "Analysis", model.components, labels, self._data.shape[-2 if self._data.ndim == 3 else 0]
+        )
 
     @property
     def _y(self) -> Any:
         """The data as a plain array (T, p)."""
         if self._data.ndim == 3 or np.ndim(self.model.transition) > 3:
             raise ValueError(
-                "Analysis: answers are of one series: write Analysis(model, y[i]) for each of many, with a "
-                "model that has no axis of series"
+                "Analysis: answers are of one series; those of many are found.series(i) of what fit returns, "
+                "or Analysis(model, y[i]) with a model that has no axis of series"
             )
         return self._data[:, None] if self._data.ndim == 1 else self._data
 
@@ -276,7 +279,7 @@ class Analysis:
             If the model varies with time and nobody says how it goes on.
         """
         steps, T = operator.index(steps), len(self._y)
-        longer = extended("forecast", self._model if model is None else model, T, steps, exog)
+        longer = extended("forecast", self._model if model is None else model, T, steps, exog, self._after)
         found = forecast(steps, self._y, *longer)
         rows, last = self._labels.after(steps, T), ahead(longer, T)
         moments = Moments(found.state, found.state_cov)
@@ -322,16 +325,20 @@ class Analysis:
         T, steps = len(self._y), operator.index(steps)
         given = self._model if model is None else model
         if anchor == "end":
-            longer = ahead(extended("simulate", given, T, steps, exog), T)
-            state = self._after_the_data(extended("simulate", given, T, steps, exog), steps)
-            start = from_state(longer, *state)
+            longer = extended("simulate", given, T, steps, exog, self._after)
+            start = from_state(ahead(longer, T), *self._after_the_data(longer, steps))
         elif anchor in ("start", "smoothed"):
-            start = extended("simulate", given, T, steps - T, exog) if steps > T else _first(given, steps)
+            longer = given if steps <= T else extended("simulate", given, T, steps - T, exog, self._after)
+            start = _first(longer, steps) if steps <= T else longer
             if anchor == "smoothed":
                 start = from_state(start, self._smoothed.means[0], self._smoothed.covs[0])
         else:
             raise ValueError(f'simulate: anchor must be "end", "start" or "smoothed", not {anchor!r}')
         return simulate(steps, *start, rng=rng, size=size)[1]
+
+    def _after(self, steps: int) -> Any:
+        """The dates of so many steps after the data; None where these have none."""
+        return None if self._labels.rows is None else self._labels.after(steps, len(self._y))
 
     def _after_the_data(self, model: Model, steps: int) -> tuple[Any, Any]:
         """Mean and covariance of the first state after the data."""
@@ -373,7 +380,10 @@ class Analysis:
         both = np.concatenate([self._y, more])
         table = joined.table(both[:, 0] if joined.single else both)
         return Analysis(
-            extended("append", self._model if model is None else model, len(self._y), len(more), exog), table
+            extended(
+                "append", self._model if model is None else model, len(self._y), len(more), exog, self._after
+            ),
+            table,
         )
 
     def extend(self, y: Any, *, exog: Any = None, model: Model | None = None) -> Analysis:

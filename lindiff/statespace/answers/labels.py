@@ -8,7 +8,7 @@ import numpy as np
 
 from lindiff.statespace.model import real
 
-__all__ = ["Labels", "labelled"]
+__all__ = ["Labels", "check_explanatory", "labelled"]
 
 
 class Labels(NamedTuple):
@@ -143,6 +143,60 @@ def labelled(name: str, y: Any) -> tuple[Any, Labels]:
     return array, Labels(single=array.ndim == 1)
 
 
+def check_explanatory(name: str, components: Any, labels: Labels, steps: int) -> None:
+    """Raise unless explanatory variables with dates have those of the data, and reach as far.
+
+    Parameters
+    ----------
+    name : str
+        The public function, which errors speak of.
+    components : sequence of Component
+        Those of the model.
+    labels : Labels
+    steps : int
+        How many steps the data have.
+
+    Raises
+    ------
+    ValueError
+        If there are too few rows, or others; names the first date.
+    """
+    for component in components:
+        if component.rows is None:
+            continue
+        rows = component.rows.index
+        if len(rows) < steps:
+            missing = (
+                "" if labels.rows is None else f": {labels.rows[len(rows)]} comes first of those without"
+            )
+            raise ValueError(
+                f"{name}: the explanatory variables {', '.join(component.states)} have {len(rows)} rows and "
+                f"y has {steps} steps{missing}"
+            )
+        if labels.rows is not None:
+            _check_dates(name, component, rows[:steps], labels.rows)
+
+
+def _check_dates(name: str, component: Any, rows: Any, expected: Any) -> None:
+    """Of explanatory variables, where both have dates."""
+    import pandas
+
+    dated = (pandas.DatetimeIndex, pandas.PeriodIndex)
+    if not (isinstance(rows, dated) and isinstance(expected, dated)):
+        return
+    if type(rows) is not type(expected):
+        rows, expected = (
+            x.to_timestamp() if isinstance(x, pandas.PeriodIndex) else x for x in (rows, expected)
+        )
+    different = np.flatnonzero(np.asarray(rows != expected))
+    if different.size:
+        place = int(different[0])
+        raise ValueError(
+            f"{name}: the explanatory variables {', '.join(component.states)} have {rows[place]} where y has "
+            f"{expected[place]}: give them the dates of y, as by exog.reindex(y.index)"
+        )
+
+
 def _of_pandas(name: str, y: Any) -> tuple[Any, Labels]:
     single = y.ndim == 1
     columns = (None if y.name is None else (y.name,)) if single else tuple(y.columns)
@@ -159,12 +213,16 @@ def _of_pandas(name: str, y: Any) -> tuple[Any, Labels]:
 
 
 def _from_xarray(name: str, y: Any) -> tuple[Any, Labels]:
-    if y.ndim not in (1, 2):
-        raise ValueError(f"{name}: y has the dimensions {y.dims}; give time, or time and what is observed")
-    rows, notes = _checked(y.get_index(y.dims[0]), name)
-    columns = tuple(y.get_index(y.dims[1])) if y.ndim == 2 else None
+    if y.ndim not in (1, 2, 3):
+        raise ValueError(
+            f"{name}: y has the dimensions {y.dims}; give time, or time and what is observed, or series, "
+            f"time and what is observed"
+        )
+    dims = y.dims[1:] if y.ndim == 3 else y.dims
+    rows, notes = _checked(y.get_index(dims[0]), name)
+    columns = tuple(y.get_index(dims[1])) if len(dims) == 2 else None
     values = real(name, "y", y.to_numpy())
-    return values, Labels(rows, columns, y.ndim == 1, type(y), tuple(map(str, y.dims)), notes)
+    return values, Labels(rows, columns, y.ndim == 1, type(y), tuple(map(str, dims)), notes)
 
 
 def _checked(rows: Any, name: str = "append") -> tuple[Any, tuple[str, ...]]:
