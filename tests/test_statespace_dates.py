@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lindiff.statespace import Analysis, Model, fit, local_level, local_linear_trend, regression
+from lindiff.statespace import Analysis, Model, fit, local_level, local_linear_trend
 
 pd = pytest.importorskip("pandas")
 
@@ -125,79 +125,7 @@ def test_arrays_of_xarray():
     assert one.dims == ("time",)
 
 
-# -- explanatory variables ---------------------------------------------------------------------------------
-
-
 DAYS = pd.date_range("2020-01-01", periods=24, freq="D")
-EXOG = pd.DataFrame(
-    {"price": np.random.default_rng(1).normal(size=24), "law": (np.arange(24) > 15) * 1.0}, DAYS
-)
-
-
-def with_exog(exog):
-    return local_level(0.5, 1.0) + regression(exog)
-
-
-def test_explanatory_variables_of_other_dates_are_refused():
-    y = pd.Series(Y, DAYS)
-    with pytest.raises(
-        ValueError, match="price, law have 2020-01-02 00:00:00 where y has 2020-01-01 00:00:00: give them"
-    ):
-        Analysis(with_exog(EXOG.shift(freq="D")), y)
-    with pytest.raises(ValueError, match="have 23 rows and y has 24 steps: 2020-01-24 00:00:00 comes first"):
-        Analysis(with_exog(EXOG.iloc[:-1]), y)
-    with pytest.raises(
-        ValueError, match=r"fit: the explanatory variables price have 23 rows and y has 24 steps$"
-    ):
-        fit(
-            lambda level_var: local_level(level_var, 1.0) + regression(EXOG[["price"]].iloc[:-1]),
-            Y,
-            progress=False,
-        )
-    with pytest.raises(ValueError, match=r"the tables of exog have other rows: 24 from .* and 23 from"):
-        regression([EXOG[["price"]], EXOG[["law"]].iloc[:-1]])
-
-
-@pytest.mark.parametrize("rows", [DAYS, DAYS.to_period(), pd.RangeIndex(24)])
-def test_explanatory_variables_of_the_same_dates(rows):
-    """Whether as dates or periods; what has no dates stands beside them as it is."""
-    answers = Analysis(with_exog(EXOG.set_axis(rows)), pd.Series(Y, DAYS))
-    expected = Analysis(with_exog(EXOG.to_numpy()), Y).loglikelihood
-    assert answers.loglikelihood == pytest.approx(expected, rel=1e-13)
-
-
-def test_explanatory_variables_are_found_by_name():
-    """In whatever order, and those that have not varied so far."""
-    answers = Analysis(with_exog(EXOG), pd.Series(Y, DAYS))
-    later = pd.DataFrame({"law": [1.0, 0.0], "price": [0.3, -0.2]}, pd.date_range("2020-01-25", periods=2))
-    by_name, by_place = (
-        answers.forecast(2, exog=later),
-        answers.forecast(2, exog=later[["price", "law"]].to_numpy()),
-    )
-    np.testing.assert_array_equal(by_name.mean, by_place.mean)
-    np.testing.assert_array_equal(answers.forecast(2, exog=dict(later)).mean, by_place.mean)
-    known = local_level(0.5, 1.0) + regression(EXOG.assign(law=0.0), coefficients=[1.0, 5.0])
-    before = Analysis(known, pd.Series(Y, DAYS))
-    difference = before.forecast(2, exog=later).mean - before.forecast(2, exog=later[["price"]]).mean
-    np.testing.assert_allclose(difference, [5.0, 0.0], atol=1e-12)
-
-
-def test_explanatory_variables_after_the_data_that_do_not_fit():
-    answers = Analysis(with_exog(EXOG), pd.Series(Y, DAYS))
-    later = pd.DataFrame({"price": [0.3, -0.2], "law": 1.0}, pd.date_range("2020-01-25", periods=2))
-    with pytest.raises(ValueError, match="exog has the columns price; law is missing"):
-        answers.forecast(2, exog=later[["price"]])
-    with pytest.raises(ValueError, match="no state of the model is called prize"):
-        answers.forecast(2, exog=later.assign(prize=0.0))
-    with pytest.raises(ValueError, match=r"rows 2020-01-26 .* 2020-01-27 .*after the data are 2020-01-25"):
-        answers.forecast(2, exog=later.shift(freq="D"))
-    with pytest.raises(ValueError, match="exog of shape"):
-        answers.forecast(3, exog=later)
-
-
-def test_names_and_dates_survive_a_name_of_the_whole():
-    with pytest.raises(ValueError, match="where y has"):
-        Analysis(with_exog(EXOG.shift(freq="D")).named("sales"), pd.Series(Y, DAYS))
 
 
 def test_no_steps_ahead():

@@ -3,32 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-__all__ = ["Component", "Rows", "components_of", "joined"]
-
-
-class Rows:
-    """What the steps of explanatory variables are called; two are equal if all of these are.
-
-    Parameters
-    ----------
-    index : pandas.Index
-    """
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: Any) -> None:
-        self.index = index
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Rows) and (self.index is other.index or bool(self.index.equals(other.index)))
-
-    def __hash__(self) -> int:
-        return hash((type(self.index), len(self.index)))
-
-    def __repr__(self) -> str:
-        return f"Rows({self.index[0]} … {self.index[-1]})" if len(self.index) else "Rows()"
+__all__ = ["Component", "components_of", "joined"]
 
 
 class Component(NamedTuple):
@@ -39,8 +16,6 @@ class Component(NamedTuple):
     name : str
     states : tuple of str
         A name for each state.
-    rows : Rows, optional
-        What the steps of its explanatory variables are called.
 
     Examples
     --------
@@ -54,7 +29,6 @@ class Component(NamedTuple):
 
     name: str
     states: tuple[str, ...]
-    rows: Rows | None = None
 
 
 def components_of(given: Sequence[Component], states: int) -> tuple[Component, ...]:
@@ -91,8 +65,7 @@ def joined(a: Sequence[Component], b: Sequence[Component]) -> tuple[Component, .
         name = _numbered(component.name, number)
         while states & {_numbered(state, number) for state in component.states}:
             number += 1
-        states_here = tuple(_numbered(state, number) for state in component.states)
-        found.append(component._replace(name=name, states=states_here))
+        found.append(Component(name, tuple(_numbered(state, number) for state in component.states)))
     return tuple(found)
 
 

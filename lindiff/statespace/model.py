@@ -154,8 +154,7 @@ class Model(_Matrices):
         n = np.shape(self.transition)[-1]
         if not states:
             states = (name,) if n == 1 else tuple(f"{name}[{i}]" for i in range(n))
-        rows = next((part.rows for part in self.components if part.rows is not None), None)
-        return self.of_components((Component(name, states, rows),))
+        return self.of_components((Component(name, states),))
 
     def __radd__(self, other: Any) -> Any:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # sum([...]) begins with 0

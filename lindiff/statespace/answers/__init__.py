@@ -14,7 +14,7 @@ from lindiff.statespace.answers.analysis import Analysis, Forecast, ResidualTest
 from lindiff.statespace.answers.bands import Band
 from lindiff.statespace.answers.contributions import ComponentBands
 from lindiff.statespace.answers.disturbances import Disturbances
-from lindiff.statespace.answers.labels import check_explanatory, labelled
+from lindiff.statespace.answers.labels import labelled
 from lindiff.statespace.answers.news import News
 from lindiff.statespace.answers.tables import Section, Summary
 
@@ -28,6 +28,5 @@ __all__ = [
     "ResidualTests",
     "Section",
     "Summary",
-    "check_explanatory",
     "labelled",
 ]

@@ -17,7 +17,7 @@ from lindiff.statespace.answers.contributions import ComponentBands, Moments, co
 from lindiff.statespace.answers.disturbances import Disturbances, disturbances, lag_one_covariances, over_time
 from lindiff.statespace.answers.expectation import PARTS, maximized
 from lindiff.statespace.answers.extending import CORES, ahead, extended, from_state, varying
-from lindiff.statespace.answers.labels import Labels, check_explanatory, labelled
+from lindiff.statespace.answers.labels import Labels, labelled
 from lindiff.statespace.answers.news import News, expected_observations, newly_observed, weights
 from lindiff.statespace.answers.residuals import standardized
 from lindiff.statespace.answers.tables import Section, Summary
@@ -127,9 +127,6 @@ class Analysis:
         data, labels = labelled("Analysis", y)
         self.model, self.y, self.notes = model, y, labels.notes
         self._data, self._labels = on_host(value(data)), labels
-        check_explanatory(
-            "Analysis", model.components, labels, self._data.shape[-2 if self._data.ndim == 3 else 0]
-        )
 
     @property
     def _y(self) -> Any:
@@ -279,7 +276,7 @@ class Analysis:
             If the model varies with time and nobody says how it goes on.
         """
         steps, T = operator.index(steps), len(self._y)
-        longer = extended("forecast", self._model if model is None else model, T, steps, exog, self._after)
+        longer = extended("forecast", self._model if model is None else model, T, steps, exog)
         found = forecast(steps, self._y, *longer)
         rows, last = self._labels.after(steps, T), ahead(longer, T)
         moments = Moments(found.state, found.state_cov)
@@ -325,20 +322,16 @@ class Analysis:
         T, steps = len(self._y), operator.index(steps)
         given = self._model if model is None else model
         if anchor == "end":
-            longer = extended("simulate", given, T, steps, exog, self._after)
+            longer = extended("simulate", given, T, steps, exog)
             start = from_state(ahead(longer, T), *self._after_the_data(longer, steps))
         elif anchor in ("start", "smoothed"):
-            longer = given if steps <= T else extended("simulate", given, T, steps - T, exog, self._after)
+            longer = given if steps <= T else extended("simulate", given, T, steps - T, exog)
             start = _first(longer, steps) if steps <= T else longer
             if anchor == "smoothed":
                 start = from_state(start, self._smoothed.means[0], self._smoothed.covs[0])
         else:
             raise ValueError(f'simulate: anchor must be "end", "start" or "smoothed", not {anchor!r}')
         return simulate(steps, *start, rng=rng, size=size)[1]
-
-    def _after(self, steps: int) -> Any:
-        """The dates of so many steps after the data; None where these have none."""
-        return None if self._labels.rows is None else self._labels.after(steps, len(self._y))
 
     def _after_the_data(self, model: Model, steps: int) -> tuple[Any, Any]:
         """Mean and covariance of the first state after the data."""

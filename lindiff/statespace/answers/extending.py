@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from lindiff.statespace.columns import columns_by_name, rows_of
 from lindiff.statespace.model import Model
 
 __all__ = ["CORES", "ahead", "extended", "from_state", "varying"]
@@ -28,14 +26,7 @@ def varying(model: Model) -> list[str]:
     return [name for name, core in CORES.items() if _steps(getattr(model, name), core) > 1]
 
 
-def extended(
-    name: str,
-    model: Model,
-    known: int,
-    steps: int,
-    exog: Any = None,
-    after: Callable[[int], Any] = lambda steps: None,
-) -> Model:
+def extended(name: str, model: Model, known: int, steps: int, exog: Any = None) -> Model:
     """A model of `known` steps for `steps` more.
 
     Parameters
@@ -46,10 +37,8 @@ def extended(
         What is constant stays so, what has ``known + steps`` entries is taken as it is.  Of a design with
         fewer, the loadings that vary are those of explanatory variables.
     known, steps : int
-    exog : (steps, k) or (steps,) array, data frame or dict of columns, optional
-        The loadings that vary, in the order of their states, or by their names; of one observed series.
-    after : callable
-        Of a number of steps, their dates after the known ones, or None.
+    exog : (steps, k) or (steps,) array, optional
+        The loadings that vary, in the order of their states; of one observed series.
 
     Returns
     -------
@@ -83,9 +72,7 @@ def extended(
             f"{name}: the loadings of {named} vary with time: give exog=, an array of shape "
             f"({steps}, {len(moving)}), with their values in the {steps} steps after the data"
         )
-    moving, values = _by_name(name, model, moving, exog)
-    _check_rows(name, exog, after(steps))
-    values = np.asarray(values, design.dtype)
+    values = np.asarray(exog, design.dtype)
     values = values[:, None] if values.ndim == 1 else values
     if values.shape != (steps, len(moving)) or design.shape[1] != 1:
         raise ValueError(
@@ -98,39 +85,6 @@ def extended(
     more = np.repeat(design[-1:], steps, axis=0)
     more[:, 0, moving] = values
     return model._replace(design=np.concatenate([design, more]))
-
-
-def _by_name(name: str, model: Model, moving: Any, exog: Any) -> tuple[Any, Any]:
-    """The places of the states that columns with names belong to, in their order, and the columns.
-
-    They may be of states whose loadings have not varied so far, such as those of what happens later.
-    """
-    table = columns_by_name(name, exog)
-    if table is None:
-        return moving, exog
-    states = [state for component in model.components for state in component.states]
-    missing = [states[i] for i in moving if states[i] not in table]
-    unknown = [column for column in table if column not in states]
-    if missing or unknown:
-        raise ValueError(
-            f"{name}: exog has the columns {', '.join(table)}"
-            + (f"; {', '.join(missing)} is missing" if missing else "")
-            + (f"; no state of the model is called {', '.join(unknown)}" if unknown else "")
-        )
-    places = np.array([states.index(column) for column in table])
-    return places, np.stack([np.asarray(column, np.float64) for column in table.values()], axis=-1)
-
-
-def _check_rows(name: str, exog: Any, expected: Any) -> None:
-    """The dates of explanatory variables are those of the steps after the data."""
-    rows = rows_of(name, exog)
-    if rows is None or expected is None or type(rows.index) is not type(expected):
-        return
-    if len(rows.index) == len(expected) and not bool(np.all(rows.index == expected)):
-        raise ValueError(
-            f"{name}: exog has the rows {rows.index[0]} … {rows.index[-1]}, and those after the data are "
-            f"{expected[0]} … {expected[-1]}"
-        )
 
 
 def ahead(model: Model, first: int) -> Model:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lindiff.statespace.model import real
 
-__all__ = ["Labels", "check_explanatory", "labelled"]
+__all__ = ["Labels", "labelled"]
 
 
 class Labels(NamedTuple):
@@ -141,60 +141,6 @@ def labelled(name: str, y: Any) -> tuple[Any, Labels]:
         return _from_xarray(name, y)
     array = real(name, "y", y)
     return array, Labels(single=array.ndim == 1)
-
-
-def check_explanatory(name: str, components: Any, labels: Labels, steps: int) -> None:
-    """Raise unless explanatory variables with dates have those of the data, and reach as far.
-
-    Parameters
-    ----------
-    name : str
-        The public function, which errors speak of.
-    components : sequence of Component
-        Those of the model.
-    labels : Labels
-    steps : int
-        How many steps the data have.
-
-    Raises
-    ------
-    ValueError
-        If there are too few rows, or others; names the first date.
-    """
-    for component in components:
-        if component.rows is None:
-            continue
-        rows = component.rows.index
-        if len(rows) < steps:
-            missing = (
-                "" if labels.rows is None else f": {labels.rows[len(rows)]} comes first of those without"
-            )
-            raise ValueError(
-                f"{name}: the explanatory variables {', '.join(component.states)} have {len(rows)} rows and "
-                f"y has {steps} steps{missing}"
-            )
-        if labels.rows is not None:
-            _check_dates(name, component, rows[:steps], labels.rows)
-
-
-def _check_dates(name: str, component: Any, rows: Any, expected: Any) -> None:
-    """Of explanatory variables, where both have dates."""
-    import pandas
-
-    dated = (pandas.DatetimeIndex, pandas.PeriodIndex)
-    if not (isinstance(rows, dated) and isinstance(expected, dated)):
-        return
-    if type(rows) is not type(expected):
-        rows, expected = (
-            x.to_timestamp() if isinstance(x, pandas.PeriodIndex) else x for x in (rows, expected)
-        )
-    different = np.flatnonzero(np.asarray(rows != expected))
-    if different.size:
-        place = int(different[0])
-        raise ValueError(
-            f"{name}: the explanatory variables {', '.join(component.states)} have {rows[place]} where y has "
-            f"{expected[place]}: give them the dates of y, as by exog.reindex(y.index)"
-        )
 
 
 def _of_pandas(name: str, y: Any) -> tuple[Any, Labels]:

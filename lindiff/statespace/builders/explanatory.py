@@ -9,7 +9,7 @@ import numpy as np
 from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.variable import value
 from lindiff.statespace.builders._arguments import check_shape, reals
-from lindiff.statespace.columns import columns_by_name, rows_of
+from lindiff.statespace.columns import columns_by_name
 from lindiff.statespace.components import Component
 from lindiff.statespace.model import Model
 
@@ -64,7 +64,6 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0, coeffi
     ('price', 'holiday')
     """
     name = "regression"
-    rows = rows_of(name, exog)
     names, exog = _columns(exog)
     exog, coefficient_var, obs_var = reals(name, exog=exog, coefficient_var=coefficient_var, obs_var=obs_var)
     check_shape(name, "exog", exog, "Tk", "Tpk")
@@ -85,7 +84,7 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0, coeffi
         state_cov=np.diag(np.broadcast_to(coefficient_var, (k,))),
         obs_cov=np.broadcast_to(obs_var, (p,)),
         diffuse=np.ones(k, bool),
-    ).of_components((Component(name, names or tuple(f"coefficient[{i}]" for i in range(k)), rows),))
+    ).of_components((Component(name, names or tuple(f"coefficient[{i}]" for i in range(k))),))
     if coefficients is None:
         return model
     (coefficients,) = reals(name, coefficients=coefficients)
