@@ -188,6 +188,15 @@ def test_regression_with_arima_errors(tsa, airline, difference, seasonal_differe
     check_loglikelihood(model, theirs, [*(coefficients or ()), 0.5, 0.4, -0.3, 0.8], y)
 
 
+def test_time_varying_regression_with_arima_errors(tsa, airline):
+    """Without differencing, with which their innovations enter the sum, not the autoregression."""
+    y = airline[:100] - 5.5
+    options = {"time_varying_regression": True, "mle_regression": False, "use_exact_diffuse": True}
+    theirs = tsa.SARIMAX(y, exog=EXOG, order=(1, 0, 0), **options)
+    model = statespace.regression(EXOG, [0.02, 0.01]) + statespace.arma([0.5], (), 0.8)
+    check_loglikelihood(model, theirs, [0.5, 0.02, 0.01, 0.8], y)
+
+
 def test_var(tsa, several):
     theirs = tsa.VARMAX(several, order=(2, 0), trend="c")
     intercept = np.array([0.1, 0.2, 0.3])

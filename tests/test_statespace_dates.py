@@ -1,9 +1,11 @@
 """Dates and names of data come back with the answers."""
 
+import pickle
+
 import numpy as np
 import pytest
 
-from lindiff.statespace import Analysis, Model, fit, local_level, local_linear_trend
+from lindiff.statespace import Analysis, Model, common, fit, local_level, local_linear_trend, regression
 
 pd = pytest.importorskip("pandas")
 
@@ -167,3 +169,111 @@ def test_series_of_a_panel_with_matrices_of_their_own():
     for i, scale in enumerate(scales):
         expected = Analysis(local_level(found.params["level_var"], scale), values[i]).loglikelihood
         assert found.series(i).loglikelihood == pytest.approx(expected, rel=1e-12)
+
+
+# -- explanatory variables ---------------------------------------------------------------------------------
+
+EXOG = pd.DataFrame(
+    np.random.default_rng(1).normal(size=(30, 2)),
+    pd.period_range("2001-01", periods=30, freq="M"),
+    ["price", "weather"],
+)
+SALES = pd.Series(Y, INDICES["months"])
+LATER = EXOG[24:]
+
+
+def with_exog(exog, level_var=0.3, obs_var=1.0):
+    return regression(exog) + local_level(level_var, obs_var)
+
+
+def test_explanatory_variables_are_taken_by_their_names():
+    answers = Analysis(with_exog(EXOG[:24]), SALES)
+    expected = answers.forecast(6, exog=LATER.to_numpy()).mean
+    for exog in (
+        LATER,
+        LATER[["weather", "price"]],
+        {"weather": LATER.weather.to_numpy(), "price": LATER.price.to_numpy()},
+        [LATER[["weather"]], LATER[["price"]]],
+    ):
+        np.testing.assert_array_equal(answers.forecast(6, exog=exog).mean, expected)
+    draws = [answers.simulate(6, 0, exog=exog) for exog in (LATER.to_numpy(), LATER[["weather", "price"]])]
+    np.testing.assert_array_equal(*draws)
+    more = pd.Series(np.ones(6), LATER.index)
+    both = answers.append(more, exog=LATER[["weather", "price"]])
+    assert both.loglikelihood == Analysis(with_exog(EXOG), pd.concat([SALES, more])).loglikelihood
+    new = answers.extend(more, exog=LATER[["weather", "price"]])
+    assert answers.loglikelihood + new.loglikelihood == pytest.approx(both.loglikelihood)
+
+
+def test_a_constant_regressor_goes_on():
+    constant = pd.DataFrame({"constant": np.ones(24)}, EXOG.index[:24])
+    ahead = Analysis(regression(constant, obs_var=1.0), SALES).forecast(2)
+    np.testing.assert_allclose(ahead.mean, SALES.mean())
+
+
+@pytest.mark.parametrize(
+    ("exog", "says"),
+    [
+        (LATER[["price"]], "exog has no column weather"),
+        (LATER.assign(holiday=1.0), "exog has holiday, which is no state"),
+        (
+            EXOG[23:29],
+            "exog is of 2002-12 to 2003-05, 6 steps, the steps after the data are of 2003-01 to 2003-06",
+        ),
+        (
+            LATER[:4],
+            "exog is of 2003-01 to 2003-04, 4 steps, the steps after the data are of 2003-01 to 2003-06",
+        ),
+        (None, r"loadings of price, weather vary with time: give exog=, an array of shape \(6, 2\)"),
+        (LATER.to_numpy()[:, :1], r"exog of shape \(6, 1\) must be of shape \(6, 2\)"),
+    ],
+)
+def test_explanatory_variables_that_do_not_fit_to_the_steps(exog, says):
+    with pytest.raises(ValueError, match=says):
+        Analysis(with_exog(EXOG[:24]), SALES).forecast(6, exog=exog)
+
+
+def test_explanatory_variables_of_other_dates_than_the_data():
+    with pytest.raises(
+        ValueError, match="variables are of 2001-02 to 2003-01, 24 steps, the data are of 2001-01"
+    ):
+        Analysis(with_exog(EXOG[1:25]), SALES)
+    with pytest.raises(
+        ValueError, match="are of 2001-01 to 2003-06, 30 steps, the data are of 2001-01 to 2002-12"
+    ):
+        Analysis(with_exog(EXOG), SALES)
+    skipping = EXOG[:25].drop(EXOG.index[7])
+    with pytest.raises(ValueError, match="first unlike at row 7; write"):
+        fit(lambda level_var: with_exog(skipping, level_var), SALES, progress=False)
+    with pytest.raises(ValueError, match="weather is of 2001-02 to 2001-04, 3 steps"):
+        regression({"price": EXOG.price[:3], "weather": EXOG.weather[1:4]})
+    with pytest.raises(ValueError, match=r"Model \+ Model: explanatory variables are of 2001-01"):
+        regression(EXOG[["price"]]) + regression(EXOG[["weather"]][::-1])
+    quarters = pd.Series(Y, pd.period_range("2001Q1", periods=24, freq="Q"))
+    with pytest.raises(ValueError, match="the data are of 2001Q1 to 2006Q4"):
+        Analysis(with_exog(EXOG[:24]), quarters)
+
+
+def test_dates_of_explanatory_variables_stay_with_a_model():
+    model = regression(EXOG)
+    for other in (
+        model + local_level(1.0),
+        local_level(1.0) + model,
+        model + regression(np.ones((30, 1))),
+        model.named("demand"),
+        common(model, [1.0, 0.5]),
+        model._replace(obs_cov=np.ones(1)),
+        pickle.loads(pickle.dumps(model)),
+    ):
+        assert other.dates.equals(EXOG.index)
+    assert model.at_dates(None).dates is None
+    assert model.at_dates(None).components == model.components
+    assert local_level(1.0).dates is None
+
+
+def test_dates_of_another_kind_are_not_compared():
+    days = pd.date_range("2001-01-01", periods=24, freq="MS")
+    plain = Analysis(with_exog(EXOG[:24].to_numpy()), SALES).loglikelihood
+    assert Analysis(with_exog(EXOG[:24]), pd.Series(Y, days)).loglikelihood == plain
+    assert Analysis(with_exog(EXOG[:24].reset_index(drop=True)), SALES).loglikelihood == plain
+    assert Analysis(with_exog(EXOG[:24]), Y).loglikelihood == plain

@@ -17,6 +17,7 @@ Every line imports only from lines above it::
     information, posterior, profile         how sure one may be of parameters
     fit_result                              what a fit has found
     fitting
+    parametric                              a builder of one's own, and what a fit is to know of it
 
 The functions check their arguments in `model`, then ask `sweep`, or `composed` for what that does not do.  A
 log likelihood goes through `likelihood` and `model`, then, in `sweep`, through `likelihood`, `planning`,
@@ -68,6 +69,7 @@ from lindiff.statespace.forecasting import ForecastResult, forecast
 from lindiff.statespace.initialization import stationary_initialization
 from lindiff.statespace.likelihood import loglikelihood
 from lindiff.statespace.model import Model
+from lindiff.statespace.parametric import ParametricModel
 from lindiff.statespace.posterior import Laplace, Posterior
 from lindiff.statespace.simulation import simulate, simulate_smoother
 from lindiff.statespace.smoothing import SmootherResult, kalman_smoother
@@ -95,6 +97,7 @@ __all__ = [
     "Laplace",
     "Model",
     "News",
+    "ParametricModel",
     "Posterior",
     "ResidualTests",
     "SmootherResult",

@@ -14,6 +14,7 @@ from lindiff.kernels.conditions import has_nan, model_in_order
 from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
+from lindiff.statespace.columns import refuse_other_dates
 from lindiff.statespace.components import Component, components_of, joined
 
 __all__ = ["Model", "System", "canonical", "check_method", "of_steps", "real", "series_by_pattern"]
@@ -68,6 +69,8 @@ class Model(_Matrices):
     components : tuple of Component
         Names of its parts and of their states, in the order of these; builders give them, others
         :meth:`named`.
+    dates : pandas.DatetimeIndex, pandas.PeriodIndex or None
+        Of its explanatory variables; :func:`regression` gives them.
 
     Notes
     -----
@@ -96,6 +99,12 @@ class Model(_Matrices):
     """
 
     _components: tuple[Component, ...] = ()
+    _dates: Any = None
+
+    @property
+    def dates(self) -> Any:
+        """Of its explanatory variables; None if it has none, or they have no dates."""
+        return self._dates
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -111,7 +120,23 @@ class Model(_Matrices):
     def _replace(self, **fields: Any) -> Model:
         """With other arrays, and the names of this one."""
         model = super()._replace(**fields)
-        model._components = self._components
+        model._components, model._dates = self._components, self._dates
+        return model
+
+    def at_dates(self, dates: Any) -> Model:
+        """The model with these dates of its explanatory variables, or with none.
+
+        Parameters
+        ----------
+        dates : pandas.DatetimeIndex, pandas.PeriodIndex or None
+            What other dates data have, `Analysis`, `fit` and sums of models refuse.
+
+        Returns
+        -------
+        Model
+        """
+        model = self._replace()
+        model._dates = dates
         return model
 
     def of_components(self, components: tuple[Component, ...]) -> Model:
@@ -122,7 +147,7 @@ class Model(_Matrices):
         ValueError
             If they are not those of as many states, or two components have one name.
         """
-        model = Model(*self)
+        model = self._replace()
         model._components = components_of(components, np.shape(self.transition)[-1])
         return model
 
@@ -170,21 +195,26 @@ class Model(_Matrices):
                 f"numbers a step; both models must observe the same ones"
             )
         _check_places(a, b)
+        refuse_other_dates("Model + Model: explanatory variables are", self.dates, "and", other.dates)
         n, m = a.transition.shape[-1], b.transition.shape[-1]
         for argument, x, z in zip(Model._fields[:-1], a[:-1], b[:-1], strict=True):
             if x is not None and z is not None:
                 _check_leading_axes(argument, x.shape, z.shape)
-        return Model(
-            _block_diagonal(a.transition, b.transition),
-            _side_by_side(a.design, b.design),
-            _block_diagonal(a.state_cov, b.state_cov),
-            _sum_of_obs_covs(a.obs_cov, b.obs_cov),
-            _joined(a.initial_state, b.initial_state, (n,), (m,), _side_by_side),
-            _joined(a.initial_state_cov, b.initial_state_cov, (n, n), (m, m), _block_diagonal),
-            _joined(a.state_intercept, b.state_intercept, (n,), (m,), _side_by_side),
-            _sum_or_none(a.obs_intercept, b.obs_intercept),
-            _joined_diffuse(a, b),
-        ).of_components(joined(self.components, other.components))
+        return (
+            Model(
+                _block_diagonal(a.transition, b.transition),
+                _side_by_side(a.design, b.design),
+                _block_diagonal(a.state_cov, b.state_cov),
+                _sum_of_obs_covs(a.obs_cov, b.obs_cov),
+                _joined(a.initial_state, b.initial_state, (n,), (m,), _side_by_side),
+                _joined(a.initial_state_cov, b.initial_state_cov, (n, n), (m, m), _block_diagonal),
+                _joined(a.state_intercept, b.state_intercept, (n,), (m,), _side_by_side),
+                _sum_or_none(a.obs_intercept, b.obs_intercept),
+                _joined_diffuse(a, b),
+            )
+            .of_components(joined(self.components, other.components))
+            .at_dates(other.dates if self.dates is None else self.dates)
+        )
 
 
 def _checked_summand(model: Model) -> Model:

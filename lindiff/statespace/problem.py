@@ -16,6 +16,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.scipy.optimize._flat import Flat
 from lindiff.statespace.answers import labelled
+from lindiff.statespace.columns import refuse_other_dates
 from lindiff.statespace.defaults import completed, size_of_noise
 from lindiff.statespace.likelihood import loglikelihood
 from lindiff.statespace.maximum import Likelihood, Scale
@@ -70,7 +71,7 @@ class Problem:
                 f"fit: start is a {type(start).__name__}: give the parameters of build by name, as "
                 "{'level_var': 1.0, 'obs_var': 1.0}"
             )
-        data, _ = labelled("fit", y)
+        data, labels = labelled("fit", y)
         self.given = y
         self.count = int(np.sum(~np.isnan(value(data))))
         if not self.count:
@@ -86,7 +87,9 @@ class Problem:
         self.transforms = _one_for_each(self.start, maps)
         self.free = _unconstrained(self.start, self.transforms, size_of_noise(self.y))
         self._densities = log_densities(priors or {}, self.start)
-        self.diffuse = _diffuse_states(self.at(self.free)) * (self.y.shape[0] if self.y.ndim == 3 else 1)
+        first = self.at(self.free)
+        refuse_other_dates("fit: explanatory variables are", first.dates, "the data are", labels.rows)
+        self.diffuse = _diffuse_states(first) * (self.y.shape[0] if self.y.ndim == 3 else 1)
 
     # -- models ---------------------------------------------------------------------------------------------
 

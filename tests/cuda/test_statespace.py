@@ -328,6 +328,22 @@ def test_builders(cupy, name):
     np.testing.assert_array_equal(found.diffuse, expected.diffuse)
 
 
+def test_builders_of_models_and_columns(cupy):
+    """Of what they are given, arrays are on the device."""
+
+    def built(level_var, loadings, price):
+        trend = statespace.common(statespace.local_level(level_var, 0.5), loadings)
+        return trend + statespace.common(
+            statespace.regression({"price": price, "one": np.ones(4)}), [1.0, 0.0]
+        )
+
+    arrays = np.array(0.3), np.array([1.0, 2.0]), np.arange(4.0)
+    for x, y in zip(built(*on_device(cupy, arrays))[:-1], built(*arrays)[:-1], strict=True):
+        assert (x is None) == (y is None)
+        if y is not None:
+            assert_equal(x, y)
+
+
 def build(level_var, ar, innovation_var):
     return statespace.local_level(level_var) + statespace.arma(ar, (), innovation_var)
 

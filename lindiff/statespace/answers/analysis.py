@@ -21,6 +21,7 @@ from lindiff.statespace.answers.labels import Labels, labelled
 from lindiff.statespace.answers.news import News, expected_observations, newly_observed, weights
 from lindiff.statespace.answers.residuals import standardized
 from lindiff.statespace.answers.tables import Section, Summary
+from lindiff.statespace.columns import refuse_other_dates
 from lindiff.statespace.filtering import FilterResult, kalman_filter
 from lindiff.statespace.forecasting import forecast
 from lindiff.statespace.model import Model
@@ -125,6 +126,7 @@ class Analysis:
     def _hold(self, model: Model, y: Any) -> None:
         """Keep what the answers are from."""
         data, labels = labelled("Analysis", y)
+        refuse_other_dates("Analysis: explanatory variables are", model.dates, "the data are", labels.rows)
         self.model, self.y, self.notes = model, y, labels.notes
         self._data, self._labels = on_host(value(data)), labels
 
@@ -261,8 +263,9 @@ class Analysis:
         Parameters
         ----------
         steps : int
-        exog : (steps, k) or (steps,) array, optional
-            The explanatory variables in these steps, if the model has such.
+        exog : (steps, k) or (steps,) array, data frame, dict of columns, or list of such, optional
+            The explanatory variables in these steps, if the model has such: those that vary, in the order of
+            their states, or by their names.
         model : Model, optional
             One of T + steps entries for all that varies with time, instead of `exog`.
 
@@ -276,9 +279,9 @@ class Analysis:
             If the model varies with time and nobody says how it goes on.
         """
         steps, T = operator.index(steps), len(self._y)
-        longer = extended("forecast", self._model if model is None else model, T, steps, exog)
-        found = forecast(steps, self._y, *longer)
-        rows, last = self._labels.after(steps, T), ahead(longer, T)
+        rows = self._labels.after(steps, T)
+        longer = extended("forecast", self._model if model is None else model, T, steps, exog, rows)
+        found, last = forecast(steps, self._y, *longer), ahead(longer, T)
         moments = Moments(found.state, found.state_cov)
         components = {
             component.name: contribution(last, place, moments, self._labels, rows)
@@ -322,7 +325,7 @@ class Analysis:
         T, steps = len(self._y), operator.index(steps)
         given = self._model if model is None else model
         if anchor == "end":
-            longer = extended("simulate", given, T, steps, exog)
+            longer = extended("simulate", given, T, steps, exog, self._labels.after(steps, T))
             start = from_state(ahead(longer, T), *self._after_the_data(longer, steps))
         elif anchor in ("start", "smoothed"):
             longer = given if steps <= T else extended("simulate", given, T, steps - T, exog)
@@ -372,12 +375,8 @@ class Analysis:
         joined = self._labels.followed_by(labels)
         both = np.concatenate([self._y, more])
         table = joined.table(both[:, 0] if joined.single else both)
-        return Analysis(
-            extended(
-                "append", self._model if model is None else model, len(self._y), len(more), exog, self._after
-            ),
-            table,
-        )
+        given, T = self._model if model is None else model, len(self._y)
+        return Analysis(extended("append", given, T, len(more), exog, labels.rows), table)
 
     def extend(self, y: Any, *, exog: Any = None, model: Model | None = None) -> Analysis:
         """The same model beside the data that came after these alone, from the state that these leave.

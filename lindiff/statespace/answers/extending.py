@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.statespace.columns import columns_by_name, dates_of, refuse_other_dates
 from lindiff.statespace.model import Model
 
 __all__ = ["CORES", "ahead", "extended", "from_state", "varying"]
@@ -26,7 +27,7 @@ def varying(model: Model) -> list[str]:
     return [name for name, core in CORES.items() if _steps(getattr(model, name), core) > 1]
 
 
-def extended(name: str, model: Model, known: int, steps: int, exog: Any = None) -> Model:
+def extended(name: str, model: Model, known: int, steps: int, exog: Any = None, rows: Any = None) -> Model:
     """A model of `known` steps for `steps` more.
 
     Parameters
@@ -37,8 +38,10 @@ def extended(name: str, model: Model, known: int, steps: int, exog: Any = None) 
         What is constant stays so, what has ``known + steps`` entries is taken as it is.  Of a design with
         fewer, the loadings that vary are those of explanatory variables.
     known, steps : int
-    exog : (steps, k) or (steps,) array, optional
-        The loadings that vary, in the order of their states; of one observed series.
+    exog : (steps, k) or (steps,) array, data frame, dict of columns, or list of such, optional
+        The loadings that vary, in the order of their states, or by their names; of one observed series.
+    rows : pandas.Index, optional
+        The dates of the steps, which those of `exog` must be.
 
     Returns
     -------
@@ -47,7 +50,8 @@ def extended(name: str, model: Model, known: int, steps: int, exog: Any = None) 
     Raises
     ------
     ValueError
-        If something varies with time and nobody says how it goes on, or `exog` has another shape.
+        If something varies with time and nobody says how it goes on, or `exog` has another shape, other names
+        or dates.
     """
     short = [field for field in varying(model) if len(getattr(model, field)) < known + steps]
     others = [field for field in short if field != "design"]
@@ -65,13 +69,18 @@ def extended(name: str, model: Model, known: int, steps: int, exog: Any = None) 
         return model
     design = np.asarray(model.design)[:known]
     moving = np.flatnonzero(np.any(design != design[:1], axis=(0, 1)))
-    if exog is None:
-        states = [state for component in model.components for state in component.states]
+    states = [state for component in model.components for state in component.states]
+    if exog is None and len(moving):
         named = ", ".join(states[i] for i in moving)
         raise ValueError(
             f"{name}: the loadings of {named} vary with time: give exog=, an array of shape "
             f"({steps}, {len(moving)}), with their values in the {steps} steps after the data"
         )
+    exog = np.empty((steps, 0)) if exog is None else exog
+    columns = columns_by_name(name, exog)
+    if columns is not None:
+        refuse_other_dates(f"{name}: exog is", dates_of(name, columns), "the steps after the data are", rows)
+        moving, exog = _by_names(name, columns, states, moving)
     values = np.asarray(exog, design.dtype)
     values = values[:, None] if values.ndim == 1 else values
     if values.shape != (steps, len(moving)) or design.shape[1] != 1:
@@ -84,13 +93,25 @@ def extended(name: str, model: Model, known: int, steps: int, exog: Any = None) 
         raise ValueError(f"{name}: exog has NaN or infinite numbers; only observations can be missing")
     more = np.repeat(design[-1:], steps, axis=0)
     more[:, 0, moving] = values
-    return model._replace(design=np.concatenate([design, more]))
+    return model._replace(design=np.concatenate([design, more])).at_dates(None)
+
+
+def _by_names(name: str, columns: dict[str, Any], states: list[str], moving: Any) -> tuple[Any, Any]:
+    """Places of the states that the columns are called after, and the columns in this order (steps, k)."""
+    missing = [states[i] for i in moving if states[i] not in columns]
+    unknown = [column for column in columns if column not in states]
+    if missing or unknown:
+        wrong = [f"has no column {x}" for x in missing] + [f"has {x}, which is no state" for x in unknown]
+        raise ValueError(f"{name}: exog {', '.join(wrong)}")
+    return np.array([states.index(x) for x in columns]), np.stack(
+        [np.asarray(x) for x in columns.values()], axis=-1
+    )
 
 
 def ahead(model: Model, first: int) -> Model:
     """The model from a step on."""
     cut = {name: getattr(model, name)[first:] for name in varying(model)}
-    return model._replace(**cut)
+    return model._replace(**cut).at_dates(None)
 
 
 def from_state(model: Model, mean: Any, cov: Any) -> Model:

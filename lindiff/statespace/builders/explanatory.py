@@ -9,7 +9,7 @@ import numpy as np
 from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.variable import value
 from lindiff.statespace.builders._arguments import check_shape, reals
-from lindiff.statespace.columns import columns_by_name
+from lindiff.statespace.columns import columns_by_name, dates_of
 from lindiff.statespace.components import Component
 from lindiff.statespace.model import Model
 
@@ -64,7 +64,7 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0, coeffi
     ('price', 'holiday')
     """
     name = "regression"
-    names, exog = _columns(exog)
+    names, dates, exog = _columns(exog)
     exog, coefficient_var, obs_var = reals(name, exog=exog, coefficient_var=coefficient_var, obs_var=obs_var)
     check_shape(name, "exog", exog, "Tk", "Tpk")
     missing = np.isnan(value(exog))
@@ -85,6 +85,7 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0, coeffi
         obs_cov=np.broadcast_to(obs_var, (p,)),
         diffuse=np.ones(k, bool),
     ).of_components((Component(name, names or tuple(f"coefficient[{i}]" for i in range(k))),))
+    model = model.at_dates(dates)
     if coefficients is None:
         return model
     (coefficients,) = reals(name, coefficients=coefficients)
@@ -97,15 +98,15 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0, coeffi
     )
 
 
-def _columns(exog: Any) -> tuple[tuple[str, ...] | None, Any]:
-    """Names of the columns, if they have names, and all of them in one array."""
+def _columns(exog: Any) -> tuple[tuple[str, ...] | None, Any, Any]:
+    """Names and dates of the columns, if they have them, and all of them in one array."""
     named = columns_by_name("regression", exog)
     if named is None:
-        return None, exog
-    columns = reals("regression", **named)
+        return None, None, exog
+    dates, columns = dates_of("regression", named), reals("regression", **named)
     if len({x.shape for x in columns}) > 1 or columns[0].ndim not in (1, 2):
         shapes = ", ".join(f"{name} {x.shape}" for name, x in zip(named, columns, strict=True))
         raise ValueError(
             f"regression: the columns of exog must all be of shape (T,), or (T, p), got those of {shapes}"
         )
-    return tuple(named), np.stack(columns, axis=-1)
+    return tuple(named), dates, np.stack(columns, axis=-1)

@@ -290,7 +290,7 @@ def cycle(period: Any, cycle_var: Any, obs_var: Any = 0.0, damping: Any = None) 
         )
     return model._replace(
         initial_state=zeros_beside(cycle_var, (2,), cycle_var.dtype),
-        initial_state_cov=model.state_cov / (1 - damping**2),
+        initial_state_cov=model.state_cov / ((1 - damping) * (1 + damping)),
         diffuse=None,
     )
 
