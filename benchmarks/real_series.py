@@ -1,7 +1,7 @@
 """Fits of real series beside statsmodels': ``python -m benchmarks.real_series``.
 
-The same models of the same data: what both find, from their own starts and from poor ones, what each costs, and
-whether likelihood, standard errors, forecasts, their intervals and the tests of residuals agree at one point.
+The same models of the same data: what both find, from their own starts and from poor ones, what each costs,
+and whether likelihood, standard errors, forecasts, their intervals and tests of residuals agree at one point.
 The data come with statsmodels, or lie in `examples/data`.  Prints a table, writes `results/real_series.csv`.
 """
 
@@ -119,7 +119,9 @@ def arma_about_a_mean(mean: Any, ar: Any, ma: Any, innovation_var: Any) -> state
 
 
 def trend_and_seasons(level_var: Any, slope_var: Any, seasonal_var: Any, obs_var: Any) -> statespace.Model:
-    return statespace.local_linear_trend(level_var, slope_var, obs_var) + statespace.seasonal(12, seasonal_var)
+    return statespace.local_linear_trend(level_var, slope_var, obs_var) + statespace.seasonal(
+        12, seasonal_var
+    )
 
 
 def level_and_seasons(level_var: Any, seasonal_var: Any, obs_var: Any) -> statespace.Model:
@@ -156,7 +158,9 @@ def arma_starts(start: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     for x in (2.0, -2.0):
         ends.append(
             {
-                name: statespace.stationary.constrain(np.full(np.shape(value), x)) if name in SHAPED else value
+                name: statespace.stationary.constrain(np.full(np.shape(value), x))
+                if name in SHAPED
+                else value
                 for name, value in start.items()
             }
         )
@@ -183,7 +187,10 @@ def var_series(name: str, data: Callable[[], Any]) -> Series:
         return [*np.ravel(v["coefficients"]), *triangle]
 
     start = {"coefficients": np.zeros((2, 2)), "innovation_cov": np.eye(2)}
-    poor = tuple({"coefficients": c * np.eye(2), "innovation_cov": s * np.eye(2)} for c, s in ((0.9, 1e-4), (-0.9, 1e4)))
+    poor = tuple(
+        {"coefficients": c * np.eye(2), "innovation_cov": s * np.eye(2)}
+        for c, s in ((0.9, 1e-4), (-0.9, 1e4))
+    )
     return Series(
         name, "VAR(1)", data, statespace.var,
         lambda y: sm.tsa.VARMAX(y, order=(1, 0), trend="n"), vector,
@@ -209,7 +216,8 @@ SERIES = (
         lambda v: [v["obs_var"], v["level_var"]], poor=variance_starts("level_var", "obs_var"),
     ),
     Series(
-        "airline passengers", "trend, seasons", airline, trend_and_seasons, structural("lltrend", seasonal=12),
+        "airline passengers", "trend, seasons", airline, trend_and_seasons,
+        structural("lltrend", seasonal=12),
         lambda v: [v["obs_var"], v["level_var"], v["slope_var"], v["seasonal_var"]],
         poor=variance_starts("level_var", "slope_var", "seasonal_var", "obs_var"),
     ),
@@ -274,9 +282,7 @@ SERIES = (
 
 
 def fitted(series: Series, y: Any, start: dict[str, Any] | None, **options: Any) -> Any:
-    return statespace.fit(
-        series.build, y, start, transforms=series.transforms, progress=False, **options
-    )
+    return statespace.fit(series.build, y, start, transforms=series.transforms, progress=False, **options)
 
 
 def compared(series: Series) -> dict[str, Any]:
@@ -336,7 +342,23 @@ def distances(ours: Any, theirs: Any, y: Any) -> dict[str, float]:
         "forecasts": relative(ours_ahead.mean, theirs_ahead.predicted_mean),
         "intervals": relative(lower, np.asarray(theirs_ahead.conf_int())[:, :width]),
         "standard errors": closest(errors, their_errors),
+        "residual tests": of_tests(ours, theirs),
     }
+
+
+def of_tests(ours: Any, theirs: Any) -> float:
+    """The largest distance of a statistic: Ljung-Box, normality, heteroskedasticity."""
+    residuals = np.atleast_2d(np.asarray(ours.residuals).T)
+    left_out = max(theirs.loglikelihood_burn, int(theirs.filter_results.nobs_diffuse))
+    if not np.isfinite(residuals[0, left_out:]).all() or np.isfinite(residuals[0, :left_out]).any():
+        return np.nan  # statsmodels tests other steps
+    tests = ours.tests(8)
+    pairs = (
+        (tests.ljung_box, theirs.test_serial_correlation("ljungbox", lags=8)[:, 0]),
+        (tests.normality, theirs.test_normality("jarquebera")[:, 0]),
+        (tests.heteroskedasticity, theirs.test_heteroskedasticity("breakvar")[:, 0]),
+    )
+    return max(relative(ours, theirs) for ours, theirs in pairs)
 
 
 def relative(x: Any, y: Any) -> float:
@@ -345,8 +367,8 @@ def relative(x: Any, y: Any) -> float:
 
 
 def closest(errors: dict[str, Any], theirs: Any) -> float:
-    """The largest distance of a standard error to the nearest of theirs: orders differ, and so do parameters of
-    means and covariances."""
+    """The largest distance of a standard error to the nearest of theirs: orders differ, and so do parameters
+    of means and covariances."""
     same = [np.ravel(x) for name, x in errors.items() if "cov" not in name and name != "mean"]
     numbers = np.concatenate(same or [np.zeros(0)])
     known = theirs[np.isfinite(theirs)]
@@ -354,7 +376,9 @@ def closest(errors: dict[str, Any], theirs: Any) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.real_series", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.real_series", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--only", default="", help="series whose name has this in it")
     options = parser.parse_args()

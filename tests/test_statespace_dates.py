@@ -127,6 +127,50 @@ def test_arrays_of_xarray():
     assert one.dims == ("time",)
 
 
+DAYS = pd.date_range("2020-01-01", periods=24, freq="D")
+
+
+def test_no_steps_ahead():
+    ahead = Analysis(MODEL, pd.Series(Y, DAYS)).forecast(0)
+    assert len(ahead.mean) == 0
+    assert ahead.to_frame().shape == (0, 4)
+    assert str(ahead) == ""
+
+
+# -- panels ------------------------------------------------------------------------------------------------
+
+
+def test_panels_of_xarray():
+    xr = pytest.importorskip("xarray")
+    values = np.random.default_rng(2).normal(size=(3, 24, 1))
+    y = xr.DataArray(
+        values, dims=("firm", "day", "what"), coords={"firm": ["a", "b", "c"], "day": DAYS, "what": ["sold"]}
+    )
+    found, plain = (fit(local_level, each, progress=False) for each in (y, values))
+    assert found.loglikelihood == plain.loglikelihood
+    one, same = found.series("b"), plain.series(1)
+    assert one.loglikelihood == same.loglikelihood
+    assert one.forecast(2).mean["day"].to_numpy()[0] == np.datetime64("2020-01-25")
+    np.testing.assert_array_equal(same.y, values[1])
+    with pytest.raises(KeyError):
+        found.series("d")
+    with pytest.raises(ValueError, match="y is one series, whose answers this result has itself"):
+        fit(local_level, Y, progress=False).series(0)
+
+
+def test_series_of_a_panel_with_matrices_of_their_own():
+    values = np.random.default_rng(2).normal(size=(3, 24, 1))
+    scales = np.array([1.0, 2.0, 3.0])
+
+    def build(level_var):
+        return local_level(level_var, 1.0)._replace(obs_cov=scales[:, None, None, None])
+
+    found = fit(build, values, progress=False)
+    for i, scale in enumerate(scales):
+        expected = Analysis(local_level(found.params["level_var"], scale), values[i]).loglikelihood
+        assert found.series(i).loglikelihood == pytest.approx(expected, rel=1e-12)
+
+
 # -- explanatory variables ---------------------------------------------------------------------------------
 
 EXOG = pd.DataFrame(

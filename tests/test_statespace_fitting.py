@@ -522,6 +522,8 @@ def test_a_single_observation():
     found = statespace.fit(statespace.local_level, np.array([1.0, np.nan]), progress=False)
     assert found.loglikelihood == pytest.approx(-0.5 * np.log(2 * np.pi))
     assert "determine level_var, obs_var only together, or not at all" in found.notes[0]
+    assert np.isnan(found.cov).all()
+    assert np.isnan(list(found.standard_errors.values())).all()
 
 
 def test_series_without_observations(level):

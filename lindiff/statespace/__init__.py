@@ -2,8 +2,10 @@
 
 Every line imports only from lines above it::
 
-    columns, components                     names of explanatory variables, of parts and of states
+    components                              names of parts and of states
+    columns                                 names of explanatory variables
     model                                   the system matrices, as given and as computed with
+    panels                                  models of many series
     diffuse, initialization, semidefinite   starts, and factors of covariances
     transforms, builders                    parameters, and models by name
     composed                                the recursions in public operators: any order, any mode
@@ -36,14 +38,19 @@ from lindiff.statespace.builders import (
     aggregation_weights,
     arma,
     common,
+    continuous,
+    continuous_local_linear_trend,
     cycle,
     dynamic_factor,
     exponential_smoothing,
+    from_kernel,
+    integrated_random_walk,
     leap_years,
     level_shift,
     local_level,
     local_linear_trend,
     month_lengths,
+    ornstein_uhlenbeck,
     pulse,
     ramp,
     regression,
@@ -101,6 +108,8 @@ __all__ = [
     "arma",
     "bounded",
     "common",
+    "continuous",
+    "continuous_local_linear_trend",
     "correlation",
     "covariance",
     "cycle",
@@ -108,6 +117,8 @@ __all__ = [
     "exponential_smoothing",
     "fit",
     "forecast",
+    "from_kernel",
+    "integrated_random_walk",
     "invertible",
     "kalman_filter",
     "kalman_smoother",
@@ -117,6 +128,7 @@ __all__ = [
     "local_linear_trend",
     "loglikelihood",
     "month_lengths",
+    "ornstein_uhlenbeck",
     "positive",
     "pulse",
     "ramp",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from scipy.stats import norm
 from lindiff import _tables
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix
 from lindiff.statespace.answers import Analysis, Section, Summary
+from lindiff.statespace.panels import of_series
 from lindiff.statespace.posterior import Posterior
 from lindiff.statespace.problem import Problem, labels_of
 from lindiff.statespace.profile import profile_interval
@@ -39,7 +41,8 @@ class FitResult(Analysis):
     """What :func:`fit` found; printed, a table.
 
     Its answers are those of :class:`Analysis`, of the fitted model beside the data: components, forecasts,
-    residuals, plots.  Those that are of one series raise a ValueError for many.
+    residuals, plots.  Those that are of one series raise a ValueError for many, of which :meth:`series` takes
+    one.
 
     Attributes
     ----------
@@ -204,6 +207,32 @@ class FitResult(Analysis):
         """The density of the parameters, for samplers, beginning at the estimates; it has a `laplace`."""
         problem = self._kept_problem("posterior")
         return Posterior.of(problem.begun_at(problem.form.tree_of(self.search.x)))
+
+    def series(self, which: Any) -> Analysis:
+        """The answers of one of many series.
+
+        Parameters
+        ----------
+        which : int or label
+            Its number; of an xarray.DataArray the name that it has there.
+
+        Returns
+        -------
+        Analysis
+
+        Raises
+        ------
+        ValueError
+            If y is one series.
+        KeyError, IndexError
+            If there is none of this name or number.
+        """
+        if self._data.ndim != 3:
+            raise ValueError("series: y is one series, whose answers this result has itself")
+        place = which
+        if hasattr(self.y, "get_index"):
+            place = self.y.get_index(self.y.dims[0]).get_loc(which)
+        return Analysis(of_series(self.model, len(self._data), operator.index(place)), self.y[place])
 
     def _kept_problem(self, name: str) -> Problem:
         if self._problem is None:

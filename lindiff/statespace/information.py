@@ -122,6 +122,8 @@ def _half_of_inverse(
             f"The data determine {', '.join(labels[faint])} only together, or not at all: restrict the "
             f"model, or fix one of them",
         )
+    if not np.any(known):
+        return covariance_unknown(params_form), notes
     half = J / scale @ (V[:, known] / np.sqrt(eigenvalues[known]))
     found = np.any(J != 0, axis=1) & ~np.any(J[:, loose] != 0, axis=1)
     return np.where(found[:, None], half, np.nan), notes

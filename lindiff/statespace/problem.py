@@ -21,6 +21,7 @@ from lindiff.statespace.defaults import completed, size_of_noise
 from lindiff.statespace.likelihood import loglikelihood
 from lindiff.statespace.maximum import Likelihood, Scale
 from lindiff.statespace.model import Model
+from lindiff.statespace.panels import of_series
 from lindiff.statespace.priors import log_densities
 from lindiff.statespace.repeated import by_program
 from lindiff.statespace.transforms import NAMED, Transform, covariance, positive, unconstrained
@@ -159,7 +160,7 @@ class Problem:
 
     def of_each_step(self, params: Any) -> Any:
         """The log densities of the steps of all series given those before, (S T,), up to constants."""
-        model = _of_series(self.model(params), self._kept)
+        model = self._of_those(self.model(params))
         if self._unit is None:
             found = loglikelihood(self.y, *model, per_step=True)
         else:
@@ -167,8 +168,12 @@ class Problem:
         found = np.ravel(found)
         return found if foreign(self.y) is None else back_home(found, y=self.y)
 
+    def _of_those(self, model: Model) -> Model:
+        """The model of the series that have observations."""
+        return model if self._kept is None else of_series(model, *self._kept)
+
     def _loglikelihood(self, model: Model) -> Any:
-        model, unit = _of_series(model, self._kept), self._unit
+        model, unit = self._of_those(model), self._unit
         if unit is None:
             result = np.sum(loglikelihood(self.y, *model))
         else:
@@ -295,20 +300,6 @@ def _without_empty_series(y: Any) -> tuple[Any, Any, tuple[str, ...]]:
         return y, None, ()
     note = f"Without observations, and left out: series {', '.join(map(str, np.flatnonzero(~seen)))}"
     return y[seen], (seen.size, np.flatnonzero(seen)), (note,)
-
-
-def _of_series(model: Model, kept: Any) -> Model:
-    """The matrices of the series at these places, if they are not those of all."""
-    if kept is None:
-        return model
-    series, places = kept
-    axes = {"initial_state": 2, "initial_state_cov": 3, "state_intercept": 3, "obs_intercept": 3}
-    own = {
-        name: x[places]
-        for name, x in zip(Model._fields[:-1], model[:-1], strict=True)
-        if x is not None and np.ndim(x) == axes.get(name, 4) and x.shape[0] == series
-    }
-    return model._replace(**own)
 
 
 def _diffuse_states(model: Model) -> int:

@@ -292,6 +292,14 @@ BUILDERS = {
     "cycle": ([7.0, 0.5, 0.1], {"damping": 0.8}),
     "exponential_smoothing": ([0.3, 1.0, 0.1, 0.2], {"period": 3, "initial_state": np.arange(5.0)}),
     "varma": ([[[0.5, 0.1], [0.0, 0.3]], [[0.2, 0.0], [0.1, 0.3]], [[1.0, 0.2], [0.2, 1.0]], [0.1, 0.2]], {}),
+    "ornstein_uhlenbeck": ([[0.0, 1.0, 1.5], 0.5, 1.2], {"mean": 0.3}),
+    "from_kernel": ([0.5, 1.2, [0.0, 1.0, 1.5]], {"kernel": "matern52"}),
+    "integrated_random_walk": ([[0.0, 1.0, 1.5], 0.5], {"order": 3}),
+    "continuous_local_linear_trend": ([[0.0, 1.0, 1.5], 0.5, 0.2], {}),
+    "continuous": (
+        [[[0.0, 1.0], [-2.0, -0.5]], [[0.0, 0.0], [0.0, 1.0]], [0.0, 1.0, 9.0], [[1.0, 0.0]]],
+        {"diffuse": True},
+    ),
 }
 
 
@@ -300,7 +308,11 @@ def test_builders(cupy, name):
     """One array on the device brings the others there."""
     arrays, options = BUILDERS[name]
     builder = getattr(statespace, name)
-    names = {"seasonal": ["seasonal_var"], "trigonometric_seasonal": ["seasonal_var"]}.get(name)
+    names = {
+        "seasonal": ["seasonal_var"],
+        "trigonometric_seasonal": ["seasonal_var"],
+        "from_kernel": ["lengthscale", "variance", "times"],
+    }.get(name)
     given = {} if names is None else dict(zip(names, arrays, strict=True))
     positional = arrays if names is None else []
     expected = builder(*positional, **given, **options)

@@ -135,8 +135,8 @@ class Analysis:
         """The data as a plain array (T, p)."""
         if self._data.ndim == 3 or np.ndim(self.model.transition) > 3:
             raise ValueError(
-                "Analysis: answers are of one series: write Analysis(model, y[i]) for each of many, with a "
-                "model that has no axis of series"
+                "Analysis: answers are of one series; those of many are found.series(i) of what fit returns, "
+                "or Analysis(model, y[i]) with a model that has no axis of series"
             )
         return self._data[:, None] if self._data.ndim == 1 else self._data
 

@@ -104,7 +104,7 @@ class Band:
     def __repr__(self) -> str:
         lower, upper = (np.asarray(x) for x in self.interval())
         kinds = {"mean": self._mean, "std. error": self._std_error, "2.5 %": lower, "97.5 %": upper}
-        wide = {title: x.reshape(len(x), -1) for title, x in kinds.items()}
+        wide = {title: x if x.ndim == 2 else x[:, None] for title, x in kinds.items()}
         shown = range(len(self._mean)) if len(self._mean) <= 12 else [*range(5), *range(-5, 0)]
         rows = [
             [str(self.rows[t]) if i == 0 else "", *(f"{x[t, i]:.5g}" for x in wide.values())]

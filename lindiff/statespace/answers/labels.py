@@ -159,12 +159,16 @@ def _of_pandas(name: str, y: Any) -> tuple[Any, Labels]:
 
 
 def _from_xarray(name: str, y: Any) -> tuple[Any, Labels]:
-    if y.ndim not in (1, 2):
-        raise ValueError(f"{name}: y has the dimensions {y.dims}; give time, or time and what is observed")
-    rows, notes = _checked(y.get_index(y.dims[0]), name)
-    columns = tuple(y.get_index(y.dims[1])) if y.ndim == 2 else None
+    if y.ndim not in (1, 2, 3):
+        raise ValueError(
+            f"{name}: y has the dimensions {y.dims}; give time, or time and what is observed, or series, "
+            f"time and what is observed"
+        )
+    dims = y.dims[1:] if y.ndim == 3 else y.dims
+    rows, notes = _checked(y.get_index(dims[0]), name)
+    columns = tuple(y.get_index(dims[1])) if len(dims) == 2 else None
     values = real(name, "y", y.to_numpy())
-    return values, Labels(rows, columns, y.ndim == 1, type(y), tuple(map(str, y.dims)), notes)
+    return values, Labels(rows, columns, y.ndim == 1, type(y), tuple(map(str, dims)), notes)
 
 
 def _checked(rows: Any, name: str = "append") -> tuple[Any, tuple[str, ...]]:

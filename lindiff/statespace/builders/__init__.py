@@ -3,7 +3,8 @@
 Every line imports only from lines above it::
 
     _arguments
-    aggregation, autoregressive, explanatory, exponential, loadings, regressors, structural
+    _times
+    aggregation, autoregressive, continuous_time, explanatory, exponential, loadings, regressors, structural
     vector
 
 `regressors` are explanatory variables that are known from dates.
@@ -11,6 +12,13 @@ Every line imports only from lines above it::
 
 from lindiff.statespace.builders.aggregation import aggregation_weights
 from lindiff.statespace.builders.autoregressive import arma, sarima
+from lindiff.statespace.builders.continuous_time import (
+    continuous,
+    continuous_local_linear_trend,
+    from_kernel,
+    integrated_random_walk,
+    ornstein_uhlenbeck,
+)
 from lindiff.statespace.builders.explanatory import regression
 from lindiff.statespace.builders.exponential import exponential_smoothing
 from lindiff.statespace.builders.loadings import common
@@ -35,14 +43,19 @@ __all__ = [
     "aggregation_weights",
     "arma",
     "common",
+    "continuous",
+    "continuous_local_linear_trend",
     "cycle",
     "dynamic_factor",
     "exponential_smoothing",
+    "from_kernel",
+    "integrated_random_walk",
     "leap_years",
     "level_shift",
     "local_level",
     "local_linear_trend",
     "month_lengths",
+    "ornstein_uhlenbeck",
     "pulse",
     "ramp",
     "regression",
