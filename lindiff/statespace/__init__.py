@@ -9,6 +9,7 @@ Every line imports only from lines above it::
     composed                                the recursions in public operators: any order, any mode
     sweep                                   the compiled sweep: values, and derivatives to second order
     likelihood, filtering, smoothing, forecasting, simulation
+    nonlinear                               extended and unscented filters
     answers                                 components, forecasts, residuals, with names and dates
     defaults, maximum, repeated, units      what a fit needs beside them
     fitting
@@ -51,6 +52,15 @@ from lindiff.statespace.forecasting import ForecastResult, forecast
 from lindiff.statespace.initialization import stationary_initialization
 from lindiff.statespace.likelihood import loglikelihood
 from lindiff.statespace.model import Model
+from lindiff.statespace.nonlinear import (
+    NonlinearModel,
+    extended_filter,
+    extended_loglikelihood,
+    extended_smoother,
+    unscented_filter,
+    unscented_loglikelihood,
+    unscented_smoother,
+)
 from lindiff.statespace.simulation import simulate, simulate_smoother
 from lindiff.statespace.smoothing import SmootherResult, kalman_smoother
 from lindiff.statespace.transforms import (
@@ -75,6 +85,7 @@ __all__ = [
     "ForecastResult",
     "Model",
     "News",
+    "NonlinearModel",
     "ResidualTests",
     "SmootherResult",
     "Summary",
@@ -85,6 +96,9 @@ __all__ = [
     "correlation",
     "covariance",
     "dynamic_factor",
+    "extended_filter",
+    "extended_loglikelihood",
+    "extended_smoother",
     "fit",
     "forecast",
     "from_kernel",
@@ -106,6 +120,9 @@ __all__ = [
     "stationary_initialization",
     "stationary_var",
     "trigonometric_seasonal",
+    "unscented_filter",
+    "unscented_loglikelihood",
+    "unscented_smoother",
     "var",
 ]
 
