@@ -11,6 +11,7 @@ Every line imports only from lines above it::
     composed                                the recursions in public operators: any order, any mode
     sweep                                   the compiled sweep: values, and derivatives to second order
     likelihood, filtering, smoothing, forecasting, simulation
+    nonlinear                               extended and unscented filters
     answers                                 components, forecasts, residuals, with names and dates
     defaults, maximum, priors, repeated, units      what a fit needs beside them
     problem                                 what is fitted: a builder, data, and parameters where they may be
@@ -69,6 +70,15 @@ from lindiff.statespace.forecasting import ForecastResult, forecast
 from lindiff.statespace.initialization import stationary_initialization
 from lindiff.statespace.likelihood import loglikelihood
 from lindiff.statespace.model import Model
+from lindiff.statespace.nonlinear import (
+    NonlinearModel,
+    extended_filter,
+    extended_loglikelihood,
+    extended_smoother,
+    unscented_filter,
+    unscented_loglikelihood,
+    unscented_smoother,
+)
 from lindiff.statespace.parametric import ParametricModel
 from lindiff.statespace.posterior import Laplace, Posterior
 from lindiff.statespace.simulation import simulate, simulate_smoother
@@ -97,6 +107,7 @@ __all__ = [
     "Laplace",
     "Model",
     "News",
+    "NonlinearModel",
     "ParametricModel",
     "Posterior",
     "ResidualTests",
@@ -115,6 +126,9 @@ __all__ = [
     "cycle",
     "dynamic_factor",
     "exponential_smoothing",
+    "extended_filter",
+    "extended_loglikelihood",
+    "extended_smoother",
     "fit",
     "forecast",
     "from_kernel",
@@ -142,6 +156,9 @@ __all__ = [
     "stationary_var",
     "trading_days",
     "trigonometric_seasonal",
+    "unscented_filter",
+    "unscented_loglikelihood",
+    "unscented_smoother",
     "var",
     "varma",
 ]

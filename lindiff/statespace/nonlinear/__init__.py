@@ -1,0 +1,27 @@
+"""Nonlinear models: extended and unscented Kalman filters and smoothers, with derivatives of any order.
+
+Every line imports only from lines above it::
+
+    model            functions and arrays, and what must hold of them
+    approximations   Gaussian moments of functions: by Jacobians, by sigma points
+    recursion        the filter of either, whose step is a program
+    extended, unscented
+"""
+
+from lindiff.statespace.nonlinear.extended import extended_filter, extended_loglikelihood, extended_smoother
+from lindiff.statespace.nonlinear.model import NonlinearModel
+from lindiff.statespace.nonlinear.unscented import (
+    unscented_filter,
+    unscented_loglikelihood,
+    unscented_smoother,
+)
+
+__all__ = [
+    "NonlinearModel",
+    "extended_filter",
+    "extended_loglikelihood",
+    "extended_smoother",
+    "unscented_filter",
+    "unscented_loglikelihood",
+    "unscented_smoother",
+]
