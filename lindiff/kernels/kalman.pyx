@@ -32,14 +32,18 @@ part of a sweep is the derivative of its real part, exact to rounding (Squire & 
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs, isfinite, log, sqrt
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from lindiff.kernels.conditions cimport are_finite
+from lindiff.kernels.entries cimport (
+    add_entries_times_lower, add_row, entries_times, entries_times_vector, transposed_entries_times,
+    transposed_entries_times_lower,
+)
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, real_part, scalar
 from lindiff.kernels.sizes cimport BETWEEN_LOOKS, SPARSE_ENTRIES, SPARSE_STATES
 from lindiff.kernels.small cimport product, symmetric_product
-from lindiff.kernels.triangles cimport mirror_symmetric
+from lindiff.kernels.triangles cimport mirror_symmetric, transpose_into
 
 import threading
 
@@ -98,6 +102,7 @@ cdef struct Rest:
     # whether a covariance rests, by its last change and its scale
     bint resting
     double change
+    Py_ssize_t mover   # a state whose variance changed by more than that is allowed
     double *peak    # (n,) of its diagonal so far
     double *scale   # (n,)
     double *moved   # (n,) the imaginary parts' own scale
@@ -109,6 +114,7 @@ cdef struct Forward:
     Rest rest
     void *m
     void *P
+    void *P_new   # where the next one is computed
 
 
 cdef struct Backward:
@@ -164,10 +170,26 @@ cdef inline double unit(const scalar *unused) noexcept nogil:
         return EPS
 
 
+cdef bint surely_moves(bint transpose, Model *g, const scalar *A, const scalar *new, const scalar *old,
+                       Rest *rest) noexcept nogil:
+    """Whether one variance, the last that did, changes by more than the tolerance in any case.
+
+    Without a root: the scale of `scaled_change` has (Σ_k |a_ik| √old_kk)² ≤ n Σ_k a_ik² old_kk.
+    """
+    cdef Py_ssize_t j, n = g.n, i = rest.mover
+    cdef Py_ssize_t first = i if transpose else i * n, apart = n if transpose else 1
+    cdef double x, total = 0
+    for j in range(n):
+        x = real_part(A[first + j * apart])
+        total += x * x * fabs(real_part(old[j * (n + 1)]))
+    total = max(max(n * total, fabs(real_part(new[i * (n + 1)]))), unit(new) * rest.peak[i])
+    return fabs(real_part(new[i * (n + 1)]) - real_part(old[i * (n + 1)])) > g.tolerance * total
+
+
 cdef double scaled_change(bint transpose, Py_ssize_t n, const scalar *A, const scalar *new, const scalar *old,
                           double enough, Rest *rest) noexcept nogil:
     """The largest change of an entry of new = A X Aᵀ + …, X from old (`transpose`: Aᵀ X A), measured by the
-    rounding of its own computation; or twice `enough`, where it is more than that.
+    rounding of its own computation; or a change of more than `enough`, where there is one.
 
     The scales g_i g_j, g_i the largest of Σ_k |a_ik| √old_kk, √new_ii and √(ε peak_i), change with the units
     of the states as the entries do: a small variance beside a large one counts as much.
@@ -175,20 +197,22 @@ cdef double scaled_change(bint transpose, Py_ssize_t n, const scalar *A, const s
     cdef Py_ssize_t i, j
     cdef double change = 0, total, x
     cdef double *g = rest.scale
+    cdef double *roots = rest.moved
+    for j in range(n):
+        roots[j] = sqrt(fabs(real_part(old[j * (n + 1)])))
     for i in range(n):
-        rest.peak[i] = max(rest.peak[i], fabs(real_part(new[i * (n + 1)])))
         total = 0
         for j in range(n):
-            x = fabs(real_part(A[j * n + i] if transpose else A[i * n + j]))
-            if x > 0:
-                total += x * sqrt(fabs(real_part(old[j * (n + 1)])))
+            total += fabs(real_part(A[j * n + i] if transpose else A[i * n + j])) * roots[j]
         g[i] = max(max(total, sqrt(fabs(real_part(new[i * (n + 1)])))), sqrt(unit(new) * rest.peak[i]))
         x = fabs(real_part(new[i * (n + 1)]) - real_part(old[i * (n + 1)]))
         if x > enough * g[i] * g[i]:
+            rest.mover = i
             return 2 * enough
     for i in range(n):
         rest.moved[i] = 0
-        for j in range(n):
+    for i in range(n):
+        for j in range(n if scalar is complex64 or scalar is complex128 else i):
             x = fabs(real_part(new[i * n + j]) - real_part(old[i * n + j]))
             if x > 0:
                 change = max(change, x / (g[i] * g[j]))
@@ -196,6 +220,11 @@ cdef double scaled_change(bint transpose, Py_ssize_t n, const scalar *A, const s
                 x = fabs(new[i * n + j].imag)
                 if x > 0:
                     rest.moved[i] = max(rest.moved[i], x / (g[i] * g[j]))
+        x = fabs(real_part(new[i * (n + 1)]) - real_part(old[i * (n + 1)]))
+        if x > 0:
+            change = max(change, x / (g[i] * g[i]))
+        if change > enough:
+            return change
     if scalar is complex64 or scalar is complex128:
         for i in range(n):
             for j in range(n):
@@ -214,10 +243,16 @@ cdef bint comes_to_rest(bint transpose, Model *g, const scalar *A, const scalar 
     still to come is then the sum of a geometric series, change · ratio / (1 - ratio). A change of no more
     than rounding is taken for the last one.
     """
+    cdef Py_ssize_t i, n = g.n
     cdef double change, ratio
     if g.tolerance < 0:
         return False
-    change = scaled_change(transpose, g.n, A, new, old, g.tolerance, rest)
+    for i in range(n):
+        rest.peak[i] = max(rest.peak[i], fabs(real_part(new[i * (n + 1)])))
+    if n == 0 or not surely_moves(transpose, g, A, new, old, rest):
+        change = scaled_change(transpose, n, A, new, old, g.tolerance, rest)
+    else:
+        change = 2 * g.tolerance
     ratio = change / rest.change if rest.change > 0 else 1
     rest.change = change
     if change > g.tolerance:
@@ -293,75 +328,51 @@ cdef void weigh(Py_ssize_t rows, const scalar *X, Model *g, Bars *b, scalar *out
 
 cdef void times(Model *g, const scalar *A, Py_ssize_t width, const scalar *X, scalar *out) noexcept nogil:
     """out := A X, (n, width)."""
-    cdef Py_ssize_t i, j, k, q, n = g.n
-    cdef const scalar *row
-    cdef scalar a
     if g.starts == NULL:
-        product(PLAIN, PLAIN, n, n, width, 1, A, X, False, out)
-        return
-    for i in range(n):
-        for k in range(width):
-            out[k] = 0
-        for q in range(g.starts[i], g.starts[i + 1]):
-            j = g.columns[q]
-            a, row = A[i * n + j], X + j * width
-            for k in range(width):
-                out[k] += a * row[k]
-        out += width
+        product(PLAIN, PLAIN, g.n, g.n, width, 1, A, X, False, out)
+    elif width == 1:
+        entries_times_vector(g.n, A, g.starts, g.columns, X, out)
+    else:
+        entries_times(g.n, A, g.starts, g.columns, width, X, out)
 
 
 cdef void transposed_times(Model *g, const scalar *A, Py_ssize_t width, const scalar *X,
                            scalar *out) noexcept nogil:
     """out := Aᵀ X, (n, width)."""
-    cdef Py_ssize_t i, j, k, q, n = g.n
-    cdef scalar a
-    cdef scalar *row
     if g.starts == NULL:
-        product(TRANSPOSE, PLAIN, n, n, width, 1, A, X, False, out)
-        return
-    for k in range(n * width):
-        out[k] = 0
-    for i in range(n):
-        for q in range(g.starts[i], g.starts[i + 1]):
-            j = g.columns[q]
-            a, row = A[i * n + j], out + j * width
-            for k in range(width):
-                row[k] += a * X[k]
-        X += width
+        product(TRANSPOSE, PLAIN, g.n, g.n, width, 1, A, X, False, out)
+    else:
+        transposed_entries_times(g.n, A, g.starts, g.columns, width, X, out)
 
 
-cdef void add_times_transposed(Model *g, const scalar *A, const scalar *X, scalar *onto) noexcept nogil:
-    """onto += X Aᵀ, which is symmetric."""
-    cdef Py_ssize_t i, j, q, n = g.n
-    cdef scalar total
+cdef void predicted_covariance(Model *g, const scalar *A, const scalar *Q, const scalar *P_f, scalar *P,
+                               scalar *room) noexcept nogil:
+    """P := A P_f Aᵀ + Q; room is for two of them."""
+    cdef Py_ssize_t n = g.n
+    cdef scalar one = 1
+    cdef scalar *turned = room + n * n
+    memcpy(P, Q, n * n * sizeof(scalar))
     if g.starts == NULL:
-        symmetric_product(PLAIN, TRANSPOSE, n, n, 1, X, A, True, onto)
+        product(PLAIN, PLAIN, n, n, n, 1, A, P_f, False, room)
+        symmetric_product(PLAIN, TRANSPOSE, n, n, 1, room, A, True, P)
         return
-    for i in range(n):
-        for j in range(i + 1):
-            total = 0
-            for q in range(g.starts[j], g.starts[j + 1]):
-                total += X[i * n + g.columns[q]] * A[j * n + g.columns[q]]
-            onto[i * n + j] += total
-    mirror_symmetric(True, n, onto, n)
+    entries_times(n, A, g.starts, g.columns, n, P_f, room)
+    transpose_into(n, n, one, room, n, turned, n)
+    add_entries_times_lower(n, A, g.starts, g.columns, turned, P)
+    mirror_symmetric(True, n, P, n)
 
 
 cdef void congruence(Model *g, const scalar *A, const scalar *N, scalar *X, scalar *F) noexcept nogil:
     """X := N A, F := Aᵀ N A; N is symmetric."""
-    cdef Py_ssize_t i, j, q, n = g.n
-    cdef scalar x
+    cdef Py_ssize_t n = g.n
+    cdef scalar one = 1
     if g.starts == NULL:
         product(PLAIN, PLAIN, n, n, n, 1, N, A, False, X)
         symmetric_product(TRANSPOSE, PLAIN, n, n, 1, A, X, False, F)
         return
-    for i in range(n * n):
-        X[i] = 0
-    for i in range(n):
-        for j in range(n):
-            x = N[i * n + j]
-            for q in range(g.starts[j], g.starts[j + 1]):
-                X[i * n + g.columns[q]] += x * A[j * n + g.columns[q]]
-    transposed_times(g, A, n, X, F)
+    transposed_entries_times(n, A, g.starts, g.columns, n, N, F)
+    transpose_into(n, n, one, F, n, X, n)
+    transposed_entries_times_lower(n, A, g.starts, g.columns, X, F)
     mirror_symmetric(True, n, F, n)
 
 
@@ -441,34 +452,55 @@ cdef bint is_rounding(Py_ssize_t i, Py_ssize_t n, scalar f, scalar noise, const 
     return real_part(f) <= rounding * total
 
 
+cdef inline void symmetric_times(Py_ssize_t n, const scalar *P, const scalar *b, scalar *out) noexcept nogil:
+    """out := P b for a symmetric P, by the rows at which b is not zero."""
+    cdef Py_ssize_t j
+    memset(out, 0, n * sizeof(scalar))
+    for j in range(n):
+        if b[j] != 0:
+            add_row(n, b[j], P + j * n, out)
+
+
+cdef inline void subtract_square(Py_ssize_t n, const scalar *P, const scalar *gain, const scalar *Kt,
+                                 scalar *P_f) noexcept nogil:
+    """P_f := P - gain Kᵀ, symmetric to the last bit; Kᵀ is the gain over a variance."""
+    cdef Py_ssize_t j, k
+    cdef scalar x
+    for j in range(n):
+        x = Kt[j]
+        for k in range(j + 1):
+            P_f[k] = P[k] - x * gain[k]
+        x = gain[j]
+        for k in range(j + 1, n):
+            P_f[k] = P[k] - x * Kt[k]
+        P += n
+        P_f += n
+
+
 cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar *P, scalar *P_f, scalar *Kt,
-                                        scalar *variance, scalar *logdet) noexcept nogil:
+                                        scalar *variance, scalar *logdet, scalar *room) noexcept nogil:
     """P_f, the gains and variances of the elements one after the other; False where a variance is not
     positive."""
-    cdef Py_ssize_t i, j, k
+    cdef Py_ssize_t i, j
     cdef scalar *B = <scalar *> o.B
     cdef scalar *R = <scalar *> o.R
-    cdef scalar *gain
-    cdef scalar f, x
-    memcpy(P_f, P, n * n * sizeof(scalar))
+    cdef scalar *gain = room
+    cdef scalar f
     logdet[0] = 0
+    if o.p == 0:
+        memcpy(P_f, P, n * n * sizeof(scalar))
     for i in range(o.p):
-        gain = Kt + i * n
-        product(PLAIN, PLAIN, n, n, 1, 1, P_f, B + i * n, False, gain)
+        symmetric_times(n, P, B, gain)
         f = R[i]
         for j in range(n):
-            f += gain[j] * B[i * n + j]
-        if not positive(f) or is_rounding(i, n, f, R[i], Kt, variance, B + i * n, 10 * (o.p + n) * unit(B)):
+            f += gain[j] * B[j]
+        if not positive(f) or is_rounding(i, n, f, R[i], Kt, variance, B, 10 * (o.p + n) * unit(B)):
             return False
         for j in range(n):
-            x = gain[j] / f
-            for k in range(j + 1):
-                P_f[j * n + k] -= x * gain[k]
-        for j in range(n):
-            for k in range(j):
-                P_f[k * n + j] = P_f[j * n + k]
-        for j in range(n):
-            gain[j] /= f
+            Kt[i * n + j] = gain[j] / f
+        subtract_square(n, P, gain, Kt + i * n, P_f)
+        P = P_f
+        B += n
         variance[i] = f
         logdet[0] += logarithm(f)
     return True
@@ -518,7 +550,7 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
     cdef Py_ssize_t t, i, j, n = g.n, p = g.p, series = g.series, width = p * (1 if g.independent else p)
     cdef scalar *m = <scalar *> s.m
     cdef scalar *P = <scalar *> s.P
-    cdef scalar *P_new = P + n * n
+    cdef scalar *P_new = <scalar *> s.P_new
     cdef scalar *rows = room
     cdef scalar *A
     cdef scalar *Q
@@ -542,7 +574,7 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
         if s.rest.resting:
             logdet[t] = logdet[t - 1]
         elif g.independent:
-            if not update_covariance_by_elements(o, n, P, P_f, Kt, inverse, logdet + t):
+            if not update_covariance_by_elements(o, n, P, P_f, Kt, inverse, logdet + t, room):
                 return t
         elif not update_covariance(o, n, P, P_f, Kt, inverse, logdet + t, room):
             return t
@@ -562,11 +594,10 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
         if s.rest.resting:
             continue
         Q = <scalar *> g.Q + t * g.Q_step
-        times(g, A, n, P_f, room)
-        memcpy(P_new, Q, n * n * sizeof(scalar))
-        add_times_transposed(g, A, room, P_new)
+        predicted_covariance(g, A, Q, P_f, P_new, room)
         s.rest.resting = full and g.constant and comes_to_rest(False, g, A, P_new, P, &s.rest)
-        memcpy(P, P_new, n * n * sizeof(scalar))
+        s.P, s.P_new = P_new, P
+        P, P_new = P_new, P
     return -1
 
 
@@ -644,42 +675,54 @@ cdef void back_together(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t
             N[j * n + i] = N[i * n + j]
 
 
+cdef inline void add_both(Py_ssize_t n, const scalar *b, const scalar *nu, scalar *N) noexcept nogil:
+    """N += b νᵀ + ν bᵀ, symmetric to the last bit, by rows and columns at which b is not zero."""
+    cdef Py_ssize_t j, k
+    for j in range(n):
+        if b[j] == 0:
+            continue
+        for k in range(n):
+            N[j * n + k] += b[j] * nu[k] + nu[j] * b[k]
+        for k in range(n):
+            if b[k] == 0:
+                N[k * n + j] += nu[k] * b[j]
+
+
 cdef void back_by_elements(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t t, scalar factor,
                            const scalar *P_f, const scalar *Kt, const scalar *variance,
                            scalar *N) noexcept nogil:
     """The same, element after element, with P as it was after each."""
     cdef scalar half = 0.5
-    cdef Py_ssize_t i, j, k, n = g.n
+    cdef Py_ssize_t i, j, n = g.n
     cdef scalar *B = <scalar *> o.B
     cdef scalar *nu = room
     cdef scalar *P = nu + n
     cdef scalar *out = P + n * n
     cdef scalar *bar
     cdef const scalar *gain
-    cdef scalar delta, x
+    cdef const scalar *b_i
+    cdef scalar delta
     if b.B != NULL:
         memcpy(P, P_f, n * n * sizeof(scalar))
     for i in range(o.p - 1, -1, -1):
-        gain = Kt + i * n
-        product(PLAIN, PLAIN, n, n, 1, 1, N, gain, False, nu)
+        gain, b_i = Kt + i * n, B + i * n
+        symmetric_times(n, N, gain, nu)
         delta = 1 / variance[i]
         for j in range(n):
             delta += gain[j] * nu[j]
         if b.R != NULL:
             (<scalar *> b.R)[t * g.R_step + o.index[i]] -= half * factor * delta
         if b.B != NULL:
-            product(PLAIN, PLAIN, n, n, 1, 1, P, nu, False, out)
+            symmetric_times(n, P, nu, out)
             bar = <scalar *> b.B + t * g.B_step + o.index[i] * n
             for j in range(n):
                 bar[j] += factor * (out[j] - gain[j])
-                x = gain[j] * variance[i]
-                for k in range(n):
-                    P[j * n + k] += x * gain[k]
+            if i > 0:
+                for j in range(n):
+                    add_row(n, gain[j] * variance[i], gain, P + j * n)
         for j in range(n):
-            nu[j] = half * delta * B[i * n + j] - nu[j]
-        for j in range(n):
-            for k in range(n):
-                N[j * n + k] += B[i * n + j] * nu[k] + nu[j] * B[i * n + k]
+            nu[j] = half * delta * b_i[j] - nu[j]
+        add_both(n, b_i, nu, N)
 
 
 cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ssize_t t,
@@ -986,7 +1029,7 @@ cdef class Sweep:
         cdef Forward state
         cdef Observed o
         cdef cnp.ndarray means, covariances = np.empty((2, n, n), dtype=self.dtype)
-        cdef cnp.ndarray room = np.empty(3 * p * n + 2 * p * p + 2 * p * s + n * n, dtype=self.dtype)
+        cdef cnp.ndarray room = np.empty(3 * p * n + 2 * p * p + 2 * p * s + n + 2 * n * n, dtype=self.dtype)
         cdef cnp.ndarray index = np.empty(p, dtype=np.intp), scales = np.zeros((3, n))
         start, covariances[0] = self.starts[first // self.block]
         means = start.copy()
@@ -995,6 +1038,7 @@ cdef class Sweep:
         state.slot = -1
         start_rest(&state.rest, scales)
         state.m, state.P = cnp.PyArray_DATA(means), cnp.PyArray_DATA(covariances)
+        state.P_new = cnp.PyArray_DATA(<cnp.ndarray> covariances[1])
         o.index = <Py_ssize_t *> cnp.PyArray_DATA(index)
         for begin in range(first, last, chunk):
             end = min(begin + chunk, last)
@@ -1007,7 +1051,7 @@ cdef class Sweep:
                 raise self.overflow(first, end if failed < 0 else failed)
             PyErr_CheckSignals()
         self.kept = first
-        return means, covariances[0]
+        return means, covariances[state.P != cnp.PyArray_DATA(covariances)]
 
     cdef object overflow(self, Py_ssize_t first, Py_ssize_t end):
         """The error for what overflows before step `end` of the block; its `series` is the column."""
@@ -1158,6 +1202,7 @@ cdef void start_rest(Rest *rest, cnp.ndarray scales):
     cdef Py_ssize_t n = scales.shape[1]
     rest.resting = False
     rest.change = 0
+    rest.mover = 0
     rest.peak, rest.scale, rest.moved = scale, scale + n, scale + 2 * n
 
 
