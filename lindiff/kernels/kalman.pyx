@@ -35,15 +35,11 @@ from libc.math cimport fabs, isfinite, log, sqrt
 from libc.string cimport memcpy, memset
 
 from lindiff.kernels.conditions cimport are_finite
-from lindiff.kernels.entries cimport (
-    add_entries_times_lower, add_row, entries_times, entries_times_vector, transposed_entries_times,
-    transposed_entries_times_lower,
-)
+from lindiff.kernels.entries cimport Entries, add_row, entries_congruence, entries_times
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, real_part, scalar
 from lindiff.kernels.sizes cimport BETWEEN_LOOKS, SPARSE_ENTRIES, SPARSE_STATES
 from lindiff.kernels.small cimport product, symmetric_product
-from lindiff.kernels.triangles cimport mirror_symmetric, transpose_into
 
 import threading
 
@@ -78,8 +74,11 @@ cdef struct Model:
     Py_ssize_t R_step
     Py_ssize_t c_step
     Py_ssize_t c_width
-    const Py_ssize_t *starts    # (n + 1,): where the entries of rows of a sparse A begin; NULL: dense
-    const Py_ssize_t *columns   # of these
+    bint sparse    # A is constant, and has few entries:
+    Entries entries
+    Entries turned   # those of Aᵀ
+    Py_ssize_t moving   # how many rows of a constant Q are not zero
+    const Py_ssize_t *moved   # which; NULL: Q may change in time
     const unsigned char *observed   # (steps, p); NULL: everything is
     bint independent
     bint constant   # no matrix changes in time
@@ -90,6 +89,7 @@ cdef struct Model:
 cdef struct Kept:
     # what the way back needs of a block of steps; covariances in slots, one slot for all steps at rest
     Py_ssize_t first   # the step where the block begins
+    bint whole   # False: no m, P and K of the latest step, w and L of all
     void *m      # (steps, n, series): m_f
     void *w      # (steps, p, series)
     void *P      # (slots, n, n): P_f
@@ -114,7 +114,8 @@ cdef struct Forward:
     Rest rest
     void *m
     void *P
-    void *P_new   # where the next one is computed
+    void *m_new   # where the next ones are computed
+    void *P_new
 
 
 cdef struct Backward:
@@ -122,8 +123,10 @@ cdef struct Backward:
     Rest rest
     Py_ssize_t count
     Py_ssize_t at
+    bint gathered   # whether `sums` is not zero
     void *r
     void *N
+    void *sums   # (n, n): of N A, or (N A)ᵀ where A is sparse, over steps that share P_f
 
 
 cdef struct Bars:
@@ -328,52 +331,44 @@ cdef void weigh(Py_ssize_t rows, const scalar *X, Model *g, Bars *b, scalar *out
 
 cdef void times(Model *g, const scalar *A, Py_ssize_t width, const scalar *X, scalar *out) noexcept nogil:
     """out := A X, (n, width)."""
-    if g.starts == NULL:
-        product(PLAIN, PLAIN, g.n, g.n, width, 1, A, X, False, out)
-    elif width == 1:
-        entries_times_vector(g.n, A, g.starts, g.columns, X, out)
+    if g.sparse:
+        entries_times(&g.entries, width, X, out)
     else:
-        entries_times(g.n, A, g.starts, g.columns, width, X, out)
+        product(PLAIN, PLAIN, g.n, g.n, width, 1, A, X, False, out)
 
 
 cdef void transposed_times(Model *g, const scalar *A, Py_ssize_t width, const scalar *X,
                            scalar *out) noexcept nogil:
     """out := Aᵀ X, (n, width)."""
-    if g.starts == NULL:
-        product(TRANSPOSE, PLAIN, g.n, g.n, width, 1, A, X, False, out)
+    if g.sparse:
+        entries_times(&g.turned, width, X, out)
     else:
-        transposed_entries_times(g.n, A, g.starts, g.columns, width, X, out)
+        product(TRANSPOSE, PLAIN, g.n, g.n, width, 1, A, X, False, out)
 
 
 cdef void predicted_covariance(Model *g, const scalar *A, const scalar *Q, const scalar *P_f, scalar *P,
                                scalar *room) noexcept nogil:
-    """P := A P_f Aᵀ + Q; room is for two of them."""
-    cdef Py_ssize_t n = g.n
-    cdef scalar one = 1
-    cdef scalar *turned = room + n * n
-    memcpy(P, Q, n * n * sizeof(scalar))
-    if g.starts == NULL:
+    """P := A P_f Aᵀ + Q."""
+    cdef Py_ssize_t i, j, k, n = g.n
+    if not g.sparse:
         product(PLAIN, PLAIN, n, n, n, 1, A, P_f, False, room)
+        memcpy(P, Q, n * n * sizeof(scalar))
         symmetric_product(PLAIN, TRANSPOSE, n, n, 1, room, A, True, P)
         return
-    entries_times(n, A, g.starts, g.columns, n, P_f, room)
-    transpose_into(n, n, one, room, n, turned, n)
-    add_entries_times_lower(n, A, g.starts, g.columns, turned, P)
-    mirror_symmetric(True, n, P, n)
+    entries_congruence(&g.entries, P_f, P, room)
+    for k in range(g.moving):
+        i = g.moved[k] if g.moved != NULL else k
+        for j in range(n):
+            P[i * n + j] += Q[i * n + j]
 
 
 cdef void congruence(Model *g, const scalar *A, const scalar *N, scalar *X, scalar *F) noexcept nogil:
-    """X := N A, F := Aᵀ N A; N is symmetric."""
-    cdef Py_ssize_t n = g.n
-    cdef scalar one = 1
-    if g.starts == NULL:
-        product(PLAIN, PLAIN, n, n, n, 1, N, A, False, X)
-        symmetric_product(TRANSPOSE, PLAIN, n, n, 1, A, X, False, F)
-        return
-    transposed_entries_times(n, A, g.starts, g.columns, n, N, F)
-    transpose_into(n, n, one, F, n, X, n)
-    transposed_entries_times_lower(n, A, g.starts, g.columns, X, F)
-    mirror_symmetric(True, n, F, n)
+    """F := Aᵀ N A, X := N A where A is dense.  N is symmetric."""
+    if g.sparse:
+        entries_congruence(&g.turned, N, F, X)
+    else:
+        product(PLAIN, PLAIN, g.n, g.n, g.n, 1, N, A, False, X)
+        symmetric_product(TRANSPOSE, PLAIN, g.n, g.n, 1, A, X, False, F)
 
 
 # ---- the observed part of a step -------------------------------------------------------------------
@@ -468,11 +463,14 @@ cdef inline void subtract_square(Py_ssize_t n, const scalar *P, const scalar *ga
     cdef scalar x
     for j in range(n):
         x = Kt[j]
-        for k in range(j + 1):
-            P_f[k] = P[k] - x * gain[k]
-        x = gain[j]
-        for k in range(j + 1, n):
-            P_f[k] = P[k] - x * Kt[k]
+        if x != 0:
+            for k in range(j + 1):
+                P_f[k] = P[k] - x * gain[k]
+            x = gain[j]
+            for k in range(j + 1, n):
+                P_f[k] = P[k] - x * Kt[k]
+        elif P != P_f:   # elements after the first
+            memcpy(P_f, P, n * sizeof(scalar))
         P += n
         P_f += n
 
@@ -514,7 +512,6 @@ cdef void update_mean(Model *g, Observed *o, Py_ssize_t t, const scalar *Kt, con
     cdef scalar *y = <scalar *> g.y + t * g.p * series
     cdef scalar *v = room
     cdef scalar *z = v + g.p * series
-    cdef scalar x
     for i in range(p):
         memcpy(v + i * series, y + o.index[i] * series, series * sizeof(scalar))
     for j in range(series):
@@ -529,14 +526,15 @@ cdef void update_mean(Model *g, Observed *o, Py_ssize_t t, const scalar *Kt, con
                 quad[j] += z[i * series + j] * z[i * series + j]
     else:
         for i in range(p):
-            product(PLAIN, PLAIN, 1, n, series, -1, B + i * n, m, True, v + i * series)
+            for k in range(n):
+                if B[i * n + k] != 0:
+                    add_row(series, -B[i * n + k], m + k * series, v + i * series)
             for j in range(series):
                 w[i * series + j] = v[i * series + j] / inverse[i]
                 quad[j] += v[i * series + j] * w[i * series + j]
             for k in range(n):
-                x = Kt[i * n + k]
-                for j in range(series):
-                    m[k * series + j] += x * v[i * series + j]
+                if Kt[i * n + k] != 0:
+                    add_row(series, Kt[i * n + k], v + i * series, m + k * series)
     if d > 0:
         for i in range(p):
             for j in range(series):
@@ -567,8 +565,8 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
         if not (s.rest.resting and full):
             s.rest.resting = False
             s.slot += 1
-        P_f = <scalar *> k.P + s.slot * n * n
-        Kt = <scalar *> k.K + s.slot * p * n
+        P_f = <scalar *> k.P + (s.slot if k.whole else 0) * n * n
+        Kt = <scalar *> k.K + (s.slot if k.whole else 0) * p * n
         inverse = <scalar *> k.L + s.slot * width
         k.slot[t - k.first] = s.slot
         if s.rest.resting:
@@ -580,12 +578,15 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
             return t
         update_mean(g, o, t, Kt, inverse, m, <scalar *> k.w + (t - k.first) * p * series, quad + t * series,
                     gram, room)
-        m_f = <scalar *> k.m + (t - k.first) * n * series
-        memcpy(m_f, m, n * series * sizeof(scalar))
+        m_f = m
+        m = <scalar *> s.m_new
+        if k.whole:
+            memcpy(<scalar *> k.m + (t - k.first) * n * series, m_f, n * series * sizeof(scalar))
         if t == g.steps - 1 and not g.predicts:
             break
         A = <scalar *> g.A + t * g.A_step
         times(g, A, series, m_f, m)
+        s.m, s.m_new = m, m_f
         if g.c != NULL:
             c = <scalar *> g.c + t * g.c_step
             for i in range(n):
@@ -603,12 +604,14 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
 
 # ---- backward --------------------------------------------------------------------------------------
 
-cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ssize_t t, scalar factor,
-                          scalar *N) noexcept nogil:
-    """Add `factor` times what the covariances give to the gradient of step t; N := that before the step."""
+cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Backward *s, Py_ssize_t t,
+                          scalar factor, scalar *N) noexcept nogil:
+    """Add `factor` times what the covariances give to the gradient of step t, to the sums for that of A;
+    N := that before the step."""
     cdef scalar half = 0.5
     cdef Py_ssize_t i, n = g.n, p = o.p, width = g.p * (1 if g.independent else g.p)
     cdef scalar *A = <scalar *> g.A + t * g.A_step
+    cdef scalar *sums = <scalar *> s.sums
     cdef scalar *P_f = <scalar *> k.P + k.slot[t - k.first] * n * n
     cdef scalar *Kt = <scalar *> k.K + k.slot[t - k.first] * g.p * n
     cdef scalar *inverse = <scalar *> k.L + k.slot[t - k.first] * width
@@ -622,10 +625,11 @@ cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b,
         for i in range(n * n):
             bar[i] -= half * factor * N[i]
     if b.A != NULL:
-        bar = <scalar *> b.A + t * g.A_step
-        product(PLAIN, PLAIN, n, n, n, 1, X, P_f, False, N)
+        if g.sparse:
+            entries_times(&g.turned, n, N, X)
         for i in range(n * n):
-            bar[i] -= factor * N[i]
+            sums[i] += factor * X[i]
+        s.gathered = True
     if b.V != NULL:
         bar = <scalar *> b.V + t * n * n
         memcpy(bar, P_f, n * n * sizeof(scalar))
@@ -809,9 +813,21 @@ cdef void add_resting(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Bac
     if s.count > 0:
         observe(room + g.n * g.n, g, s.at, o)
         memcpy(N, s.N, g.n * g.n * sizeof(scalar))
-        covariance_step(room + g.n * g.n + g.p * (g.n + g.p), g, k, o, b, s.at, <scalar> s.count * omega, N)
+        room += g.n * g.n
+        covariance_step(room + g.p * (g.n + g.p), g, k, o, b, s, s.at, <scalar> s.count * omega, N)
     s.count = 0
     s.rest.resting = False
+
+
+cdef void add_gathered(Model *g, Kept *k, Bars *b, Backward *s, scalar *sums, Py_ssize_t t) noexcept nogil:
+    """Ā -= Σ N A P_f, for the P_f of step t."""
+    cdef Py_ssize_t n = g.n
+    cdef scalar *P_f = <scalar *> k.P + k.slot[t - k.first] * n * n
+    if s.gathered:
+        product(TRANSPOSE if g.sparse else PLAIN, PLAIN, n, n, n, -1, sums, P_f, True,
+                <scalar *> b.A + t * g.A_step)
+        memset(sums, 0, n * n * sizeof(scalar))
+    s.gathered = False
 
 
 cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, Bars *b, Py_ssize_t begin,
@@ -822,25 +838,26 @@ cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, 
     cdef scalar *before = room
     cdef scalar *rows = before + n * n
     cdef scalar *rest = rows + g.p * (n + g.p)
+    cdef bint shares   # whether the step before has the same covariances
     for t in range(end - 1, begin - 1, -1):
-        if b.covariances and s.rest.resting and k.slot[t - k.first] != k.slot[s.at - k.first]:
-            add_resting(before, g, k, o, b, s, omega)
         observe(rows, g, t, o)
         mean_step(rest, g, k, o, b, t, <scalar *> s.r)
         if not b.covariances:
             continue
+        shares = t > k.first and k.slot[t - k.first - 1] == k.slot[t - k.first]
         if s.rest.resting:
             s.count += 1
             if b.V != NULL:
                 memcpy(<scalar *> b.V + t * n * n, <scalar *> b.V + (t + 1) * n * n, n * n * sizeof(scalar))
-            continue
-        memcpy(before, N, n * n * sizeof(scalar))
-        covariance_step(rest, g, k, o, b, t, omega, N)
-        s.rest.resting = g.constant and t > k.first and k.slot[t - k.first - 1] == k.slot[t - k.first] \
-            and comes_to_rest(True, g, <scalar *> g.A, N, before, &s.rest)
-        s.at = t
-    if begin == k.first and b.covariances:
-        add_resting(before, g, k, o, b, s, omega)
+        else:
+            memcpy(before, N, n * n * sizeof(scalar))
+            covariance_step(rest, g, k, o, b, s, t, omega, N)
+            s.rest.resting = g.constant and shares and \
+                comes_to_rest(True, g, <scalar *> g.A, N, before, &s.rest)
+            s.at = t
+        if not shares:
+            add_resting(before, g, k, o, b, s, omega)
+            add_gathered(g, k, b, s, <scalar *> s.sums, t)
 
 
 cdef bint moments_are_finite(const Forward *state, int kind, Py_ssize_t means,
@@ -860,16 +877,40 @@ cdef Py_ssize_t step_of(cnp.ndarray x, int axes):
     return x.strides[0] // x.itemsize if x.ndim > axes and x.shape[0] != 1 else 0
 
 
-cdef tuple entries_of(cnp.ndarray A):
-    """Where a sparse A has entries, row after row: the starts of rows, and the columns.  None: dense."""
+cdef bint is_sparse(cnp.ndarray A):
+    """Whether it is constant in time and most of its entries are zero."""
     cdef Py_ssize_t n = A.shape[A.ndim - 1]
-    if n <= SPARSE_STATES or step_of(A, 2):
-        return None
-    A = A.reshape(n, n)
-    if SPARSE_ENTRIES * np.count_nonzero(A) > n * n:
-        return None
+    return n > SPARSE_STATES and not step_of(A, 2) and SPARSE_ENTRIES * np.count_nonzero(A) <= n * n
+
+
+cdef tuple fill_in(Entries *e, cnp.ndarray A):
+    """Find the entries of A (n, n); the arrays that hold them."""
+    cdef Py_ssize_t n = A.shape[0], i, count = 0, rest = 0
     rows, columns = np.nonzero(A)
-    return np.searchsorted(rows, np.arange(n + 1)).astype(np.intp), columns.astype(np.intp)
+    cdef cnp.ndarray places = np.ascontiguousarray(columns, dtype=np.intp)
+    cdef cnp.ndarray starts = np.searchsorted(rows, np.arange(n + 1)).astype(np.intp)
+    cdef cnp.ndarray values = A[rows, columns]
+    cdef cnp.ndarray alone = np.zeros(n + 1, dtype=np.uint8)   # rows of one entry, 1
+    alone[rows[(values == 1) & (np.diff(starts)[rows] == 1)]] = 1
+    cdef cnp.ndarray runs = np.empty((n, 3), dtype=np.intp), others = np.empty(n, dtype=np.intp)
+    cdef const unsigned char *is_alone = <const unsigned char *> cnp.PyArray_DATA(alone)
+    cdef const Py_ssize_t *start = <const Py_ssize_t *> cnp.PyArray_DATA(starts)
+    cdef const Py_ssize_t *column = <const Py_ssize_t *> cnp.PyArray_DATA(places)
+    cdef Py_ssize_t *run = <Py_ssize_t *> cnp.PyArray_DATA(runs)
+    cdef Py_ssize_t *other = <Py_ssize_t *> cnp.PyArray_DATA(others)
+    for i in range(n):
+        if not is_alone[i]:
+            other[rest] = i
+            rest += 1
+        elif i > 0 and is_alone[i - 1] and column[start[i]] == column[start[i - 1]] + 1:
+            run[3 * count - 1] += 1
+        else:
+            run[3 * count], run[3 * count + 1], run[3 * count + 2] = i, column[start[i]], 1
+            count += 1
+    e.n, e.count, e.rest = n, count, rest
+    e.starts, e.columns, e.runs, e.rows = start, column, run, other
+    e.values = cnp.PyArray_DATA(values)
+    return places, starts, values, runs, others
 
 
 cdef class Sweep:
@@ -896,6 +937,8 @@ cdef class Sweep:
     block : int
         Keep what the way back needs for so many steps, the start of each block of them, and run the others
         again; 0: keep all.
+    whole : bool
+        Whether all is kept that the way back needs. If not, it runs the filter again for it.
     predicts : bool
         Whether the state after the last step is predicted, as `after`.
     origin : int
@@ -943,7 +986,7 @@ cdef class Sweep:
     cdef Kept k
     cdef int kind
     cdef tuple arrays
-    cdef tuple places    # of the entries of a sparse transition, or None
+    cdef tuple places    # what holds the entries of a sparse transition, or None
     cdef object dtype
     cdef object lock     # of the block that is kept, where it changes
     cdef Py_ssize_t kept   # the step where the complete block begins that is kept; -1: none is complete
@@ -956,16 +999,16 @@ cdef class Sweep:
     cdef Py_ssize_t block
     cdef Py_ssize_t origin
     cdef readonly tuple after
+    cdef tuple held    # w, K and L
     cdef list starts   # predicted moments at the beginning of each block
 
     def __init__(self, cnp.ndarray y, cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R,
                  cnp.ndarray m, cnp.ndarray P, c=None, observed=None, bint independent=False,
                  double tolerance=1e-14, Py_ssize_t mixed=0, Py_ssize_t block=0, bint predicts=False,
-                 Py_ssize_t origin=0):
+                 Py_ssize_t origin=0, bint whole=True):
         cdef Model *g = &self.g
         cdef Py_ssize_t T = y.shape[0], p = y.shape[1], s = y.shape[2], n = A.shape[A.ndim - 1]
-        cdef Py_ssize_t width = p if independent else p * p
-        cdef cnp.ndarray w, K, L, mask
+        cdef cnp.ndarray mask
         self.kind = cnp.PyArray_TYPE(y)
         self.dtype = y.dtype
         g.steps, g.n, g.p, g.series, g.mixed = T, n, p, s, mixed
@@ -974,11 +1017,10 @@ cdef class Sweep:
         g.A_step, g.B_step, g.Q_step = step_of(A, 2), step_of(B, 2), step_of(Q, 2)
         g.R_step = step_of(R, 1 if independent else 2)
         g.constant = not (g.A_step or g.B_step or g.Q_step or g.R_step)
-        self.places = entries_of(A)
-        g.starts = g.columns = NULL
-        if self.places is not None:
-            g.starts = <const Py_ssize_t *> cnp.PyArray_DATA(<cnp.ndarray> self.places[0])
-            g.columns = <const Py_ssize_t *> cnp.PyArray_DATA(<cnp.ndarray> self.places[1])
+        g.sparse = is_sparse(A)
+        if g.sparse:
+            A = A.reshape(n, n)
+            self.places = fill_in(&g.entries, A), fill_in(&g.turned, A.T), self.find_moved(Q)
         g.c = NULL
         g.c_step = g.c_width = 0
         if c is not None:
@@ -993,27 +1035,62 @@ cdef class Sweep:
         g.tolerance = tolerance
         g.predicts = predicts
         self.origin = origin
-        self.block = block = min(block, T) if block > 0 else T
-        self.means = np.empty((block, n, s), dtype=self.dtype)
-        w = np.empty((block, p, s), dtype=self.dtype)
-        self.covariances = np.empty((block, n, n), dtype=self.dtype)   # untouched memory costs nothing
-        K = np.empty((block, p, n), dtype=self.dtype)
-        L = np.empty((block, width), dtype=self.dtype)
-        self.slots = np.empty(block, dtype=np.intp)
-        self.k.m, self.k.w = cnp.PyArray_DATA(self.means), cnp.PyArray_DATA(w)
-        self.k.P, self.k.K = cnp.PyArray_DATA(self.covariances), cnp.PyArray_DATA(K)
-        self.k.L = cnp.PyArray_DATA(L)
-        self.k.slot = <Py_ssize_t *> cnp.PyArray_DATA(self.slots)
+        self.block = min(block, T) if block > 0 else T
         self.lock = threading.Lock()
         self.kept = -1
-        self.arrays = (y, A, B, Q, R, c, observed, w, K, L)
+        self.arrays = (y, A, B, Q, R, c, observed)
         self.quad = np.empty((T, s), dtype=self.dtype)
         self.logdet = np.empty(T, dtype=self.dtype)
         self.gram = np.zeros((s, mixed), dtype=self.dtype)
         self.starts = [(m.copy(), P.copy())]
-        for begin in range(0, T, max(block, 1)):
-            self.starts.append(self.run(begin, self.gram))
-        self.after = self.starts[len(self.starts) - 1]
+        self.make_room(whole)
+        if whole:
+            self.run_all(self.gram)
+        else:
+            self.starts.append(self.run(0, T, self.gram))
+        self.after = self.starts.pop()
+
+    cdef cnp.ndarray find_moved(self, cnp.ndarray Q):
+        """The rows of a constant Q that are not zero."""
+        cdef cnp.ndarray rows = None
+        self.g.moving, self.g.moved = self.g.n, NULL
+        if not self.g.Q_step:
+            rows = np.flatnonzero(Q.reshape(self.g.n, self.g.n).any(axis=1)).astype(np.intp)
+            self.g.moving, self.g.moved = len(rows), <const Py_ssize_t *> cnp.PyArray_DATA(rows)
+        return rows
+
+    cdef void make_room(self, bint whole):
+        """Arrays for what is kept."""
+        cdef Py_ssize_t n = self.g.n, p = self.g.p, s = self.g.series
+        cdef Py_ssize_t width = p if self.g.independent else p * p
+        cdef Py_ssize_t steps = self.block if whole else self.g.steps, kept = steps if whole else 1
+        cdef cnp.ndarray w, K, L
+        self.means = np.empty((kept if whole else 0, n, s), dtype=self.dtype)
+        self.covariances = np.empty((kept, n, n), dtype=self.dtype)   # untouched memory costs nothing
+        K = np.empty((kept, p, n), dtype=self.dtype)
+        w = np.empty((steps, p, s), dtype=self.dtype)
+        L = np.empty((steps, width), dtype=self.dtype)
+        self.slots = np.empty(steps, dtype=np.intp)
+        self.k.whole = whole
+        self.k.m, self.k.w = cnp.PyArray_DATA(self.means), cnp.PyArray_DATA(w)
+        self.k.P, self.k.K = cnp.PyArray_DATA(self.covariances), cnp.PyArray_DATA(K)
+        self.k.L = cnp.PyArray_DATA(L)
+        self.k.slot = <Py_ssize_t *> cnp.PyArray_DATA(self.slots)
+        self.held = (w, K, L)
+
+    cdef object run_all(self, cnp.ndarray gram):
+        """The filter over all blocks, which adds to `starts`."""
+        for begin in range(0, self.g.steps, max(self.block, 1)):
+            self.starts.append(self.run(begin, min(begin + self.block, self.g.steps), gram))
+        if not self.g.steps:
+            self.starts.append(self.starts[0])
+
+    cdef object keep_whole(self):
+        """Run the filter again, where not all was kept that the way back needs."""
+        if not self.k.whole:
+            self.make_room(True)
+            self.run_all(np.empty_like(self.gram))
+            self.starts.pop()
 
     cdef Py_ssize_t chunk(self):
         """Steps between two looks for Ctrl-C."""
@@ -1021,23 +1098,23 @@ cdef class Sweep:
         cdef double step = 4.0 * g.n * g.n * (g.n + g.p) + <double> g.series * g.n * (g.n + g.p) + 100
         return <Py_ssize_t> max(BETWEEN_LOOKS / step, 1)
 
-    cdef tuple run(self, Py_ssize_t first, cnp.ndarray gram):
-        """The filter over the block that begins there; the moments predicted after it."""
+    cdef tuple run(self, Py_ssize_t first, Py_ssize_t last, cnp.ndarray gram):
+        """The filter over the block of these steps; the moments predicted after it."""
         cdef Model *g = &self.g
         cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, failed, chunk = self.chunk()
-        cdef Py_ssize_t last = min(first + self.block, g.steps)
         cdef Forward state
         cdef Observed o
-        cdef cnp.ndarray means, covariances = np.empty((2, n, n), dtype=self.dtype)
+        cdef cnp.ndarray means = np.empty((2, n, s), dtype=self.dtype)
+        cdef cnp.ndarray covariances = np.empty((2, n, n), dtype=self.dtype)
         cdef cnp.ndarray room = np.empty(3 * p * n + 2 * p * p + 2 * p * s + n + 2 * n * n, dtype=self.dtype)
         cdef cnp.ndarray index = np.empty(p, dtype=np.intp), scales = np.zeros((3, n))
-        start, covariances[0] = self.starts[first // self.block]
-        means = start.copy()
+        means[0], covariances[0] = self.starts[first // max(self.block, 1)]
         self.k.first = first
         self.kept = -1
         state.slot = -1
         start_rest(&state.rest, scales)
         state.m, state.P = cnp.PyArray_DATA(means), cnp.PyArray_DATA(covariances)
+        state.m_new = cnp.PyArray_DATA(<cnp.ndarray> means[1])
         state.P_new = cnp.PyArray_DATA(<cnp.ndarray> covariances[1])
         o.index = <Py_ssize_t *> cnp.PyArray_DATA(index)
         for begin in range(first, last, chunk):
@@ -1048,10 +1125,12 @@ cdef class Sweep:
                     f"the covariance of the observations at step {self.origin + failed} is not positive "
                     f"definite: obs_cov and the states leave a combination of them without variance")
             if failed >= 0 or not moments_are_finite(&state, self.kind, n * s, n * n):
+                self.keep_whole()   # raises the error with its place
                 raise self.overflow(first, end if failed < 0 else failed)
             PyErr_CheckSignals()
-        self.kept = first
-        return means, covariances[state.P != cnp.PyArray_DATA(covariances)]
+        self.kept = first if self.k.whole else -1
+        return (means[state.m != cnp.PyArray_DATA(means)],
+                covariances[state.P != cnp.PyArray_DATA(covariances)])
 
     cdef object overflow(self, Py_ssize_t first, Py_ssize_t end):
         """The error for what overflows before step `end` of the block; its `series` is the column."""
@@ -1149,9 +1228,10 @@ cdef class Sweep:
 
     cdef tuple back(self, Bars *b, omega, tuple after):
         """The sweep backward: r and N before the first step."""
-        if self.block >= self.g.steps:
+        if self.block >= self.g.steps and self.k.whole:
             return self.back_over_blocks(b, omega, after)
         with self.lock:
+            self.keep_whole()
             return self.back_over_blocks(b, omega, after)
 
     cdef tuple back_over_blocks(self, Bars *b, omega, tuple after):
@@ -1164,17 +1244,20 @@ cdef class Sweep:
         cdef cnp.ndarray room = np.empty(
             5 * n * n + 3 * p * n + 3 * p * p + n + (2 * n + p + most) * s + most * (most + g.mixed),
             dtype=self.dtype)
+        cdef cnp.ndarray sums = np.zeros((n, n), dtype=self.dtype)
         cdef cnp.ndarray factor = np.full(1, omega, dtype=self.dtype)
         cdef cnp.ndarray index = np.empty(p, dtype=np.intp), scales = np.zeros((3, n))
         if after is not None:
             r[...], N[...] = after
         start_rest(&state.rest, scales)
         state.count = state.at = 0
+        state.gathered = False
         state.r, state.N = cnp.PyArray_DATA(r), cnp.PyArray_DATA(N)
+        state.sums = cnp.PyArray_DATA(sums)
         o.index = <Py_ssize_t *> cnp.PyArray_DATA(index)
         for first in reversed(range(0, g.steps, max(self.block, 1))):
             if first != self.kept:
-                self.run(first, np.empty_like(self.gram))
+                self.run(first, min(first + self.block, g.steps), np.empty_like(self.gram))
             for end in range(min(first + self.block, g.steps), first, -chunk):
                 begin = max(end - chunk, first)
                 self.go_back(cnp.PyArray_DATA(room), &state, &o, b, begin, end, cnp.PyArray_DATA(factor))
