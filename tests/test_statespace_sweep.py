@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lindiff as ld
+from lindiff.kernels.kalman import Sweep
 
 loglikelihood = ld.statespace.loglikelihood
 COVARIANCES = (3, 4, 6)
@@ -364,6 +365,22 @@ def test_interrupt_ends_a_long_sweep():
     assert np.isfinite(loglikelihood(arrays[0][:5], *arrays[1:]))
 
 
+def equal_to_composed(arrays):
+    """Value, gradient, Hessian product and smoothed states, the compiled ones beside those of public operators."""
+    every, dots = tuple(range(len(arrays))), direction(np.random.default_rng(5), arrays)
+    fast, slow = total(), total(method="composed")
+    close(loglikelihood(*arrays), loglikelihood(*arrays, method="composed"))
+    for x, y in zip(ld.grad(fast, every)(*arrays), ld.grad(slow, every)(*arrays), strict=True):
+        close(x, y)
+    close(ld.jvp(fast, tuple(arrays), tuple(dots))[1], ld.jvp(slow, tuple(arrays), tuple(dots))[1])
+    second = ld.jvp(ld.grad(slow, every), tuple(arrays), tuple(dots))[1]
+    for x, y in zip(ld.jvp(ld.grad(fast, every), tuple(arrays), tuple(dots))[1], second, strict=True):
+        close(x, y)
+    smoothed = ld.statespace.kalman_smoother(*arrays)
+    for x, y in zip(smoothed, ld.statespace.kalman_smoother(*arrays, method="composed"), strict=True):
+        close(x, y)
+
+
 @pytest.mark.parametrize("entries", [0, 1, 6, 9, 10, 36])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_sparse_transitions(entries, missing):
@@ -373,17 +390,79 @@ def test_sparse_transitions(entries, missing):
     kept = np.zeros(36)
     kept[rng.permutation(36)[:entries]] = 1
     arrays[1] = arrays[1] * kept.reshape(6, 6)
-    every, dots = tuple(range(len(arrays))), direction(rng, arrays)
-    fast, slow = total(), total(method="composed")
-    close(loglikelihood(*arrays), loglikelihood(*arrays, method="composed"))
-    for x, y in zip(ld.grad(fast, every)(*arrays), ld.grad(slow, every)(*arrays), strict=True):
-        close(x, y)
-    second = ld.jvp(ld.grad(slow, every), tuple(arrays), tuple(dots))[1]
-    for x, y in zip(ld.jvp(ld.grad(fast, every), tuple(arrays), tuple(dots))[1], second, strict=True):
-        close(x, y)
-    smoothed = ld.statespace.kalman_smoother(*arrays)
-    for x, y in zip(smoothed, ld.statespace.kalman_smoother(*arrays, method="composed"), strict=True):
-        close(x, y)
+    equal_to_composed(arrays)
+
+
+def companion(n):
+    A = np.eye(n, k=1)
+    A[:3, 0] = 0.5, 0.0, -0.3
+    return A
+
+
+def season(n):
+    A = np.eye(n, k=-1)
+    A[0, :4] = -0.4
+    return A
+
+
+def pieces(n):
+    """Rows of one entry, 1, in three runs, one of them of a single row; a row of zeros, and one of 0.9."""
+    A = np.zeros((n, n))
+    A[0, 5] = A[1, 6] = A[2, 3] = A[4, 0] = A[5, 1] = A[6, 2] = 1
+    A[7, 7] = 0.9
+    return A
+
+
+@pytest.mark.parametrize("transition", [companion, season, pieces])
+@pytest.mark.parametrize(("row", "timed"), [(True, False), (False, False), (True, True)])
+def test_transitions_that_move_states(transition, row, timed):
+    """Runs of rows that hand numbers on, beside others; state_cov has rows of zeros, or changes in time."""
+    rng = np.random.default_rng(3)
+    arrays = system(rng, 12, 9, 2, row=row)
+    arrays[1] = transition(9)
+    noisy = np.outer(*2 * [np.arange(9) % 3 == 0])
+    arrays[3] = spd(rng, 9, 12) * noisy if timed else arrays[3] * noisy
+    equal_to_composed(arrays)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_one_series_of_a_constant_model(p, missing):
+    """What is one operation, in both modes and to second order; observations in a vector, too."""
+    arrays = system(np.random.default_rng(p), 30, 3, p, missing=missing)[:7]
+    equal_to_composed(arrays)
+    if p == 1:
+        arrays[0] = arrays[0][:, 0]
+        equal_to_composed(arrays)
+    for x, checkpointed in zip(
+        ld.grad(total(), (0, 1, 6))(*arrays), ld.grad(total(checkpoint=True), (0, 1, 6))(*arrays), strict=True
+    ):
+        close(x, checkpointed)
+
+
+def test_third_order_of_a_constant_model():
+    arrays = system(np.random.default_rng(8), 4, 2, 1)[:7]
+
+    def of_scale(**options):
+        return lambda scale: loglikelihood(arrays[0], scale * arrays[1], *arrays[2:], **options)
+
+    third = ld.grad(ld.grad(ld.grad(of_scale())))(0.8)
+    close(third, ld.grad(ld.grad(ld.grad(of_scale(method="composed"))))(0.8), 1e-8)
+
+
+@pytest.mark.parametrize("block", [0, 4])
+def test_sweeps_that_kept_nothing_run_again(block):
+    arrays = system(np.random.default_rng(4), 11, 3, 2, missing=0.2, row=True)
+    y, A, B, Q, R, m, P = arrays[:7]
+    given = y[..., None], A, B, Q, R[0], m[:, None], P, None, ~np.isnan(y), True
+    whole, bare = (Sweep(*given, block=block, whole=whole) for whole in (True, False))
+    close(bare.quad, whole.quad)
+    bars = np.ones(1), np.empty((1, 0)), 0.5, (True,) * 7 + (False,)
+    for _ in range(2):
+        for x, expected in zip(bare.pull(*bars)[0], whole.pull(*bars)[0], strict=True):
+            assert (x is None) == (expected is None)
+            if x is not None:
+                close(x, expected)
 
 
 def test_one_sparse_state_more():

@@ -26,6 +26,7 @@ class Sweep:
         block: int = 0,
         predicts: bool = False,
         origin: int = 0,
+        whole: bool = True,
     ) -> None: ...
     def filtered_covariances(self) -> NDArray[Any]: ...
     def pull(

@@ -32,14 +32,14 @@ part of a sweep is the derivative of its real part, exact to rounding (Squire & 
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs, isfinite, log, sqrt
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from lindiff.kernels.conditions cimport are_finite
+from lindiff.kernels.entries cimport Entries, add_row, entries_congruence, entries_times
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, real_part, scalar
 from lindiff.kernels.sizes cimport BETWEEN_LOOKS, SPARSE_ENTRIES, SPARSE_STATES
 from lindiff.kernels.small cimport product, symmetric_product
-from lindiff.kernels.triangles cimport mirror_symmetric
 
 import threading
 
@@ -74,8 +74,11 @@ cdef struct Model:
     Py_ssize_t R_step
     Py_ssize_t c_step
     Py_ssize_t c_width
-    const Py_ssize_t *starts    # (n + 1,): where the entries of rows of a sparse A begin; NULL: dense
-    const Py_ssize_t *columns   # of these
+    bint sparse    # A is constant, and has few entries:
+    Entries entries
+    Entries turned   # those of Aᵀ
+    Py_ssize_t moving   # how many rows of a constant Q are not zero
+    const Py_ssize_t *moved   # which; NULL: Q may change in time
     const unsigned char *observed   # (steps, p); NULL: everything is
     bint independent
     bint constant   # no matrix changes in time
@@ -86,6 +89,7 @@ cdef struct Model:
 cdef struct Kept:
     # what the way back needs of a block of steps; covariances in slots, one slot for all steps at rest
     Py_ssize_t first   # the step where the block begins
+    bint whole   # False: no m, P and K of the latest step, w and L of all
     void *m      # (steps, n, series): m_f
     void *w      # (steps, p, series)
     void *P      # (slots, n, n): P_f
@@ -98,6 +102,7 @@ cdef struct Rest:
     # whether a covariance rests, by its last change and its scale
     bint resting
     double change
+    Py_ssize_t mover   # a state whose variance changed by more than that is allowed
     double *peak    # (n,) of its diagonal so far
     double *scale   # (n,)
     double *moved   # (n,) the imaginary parts' own scale
@@ -109,6 +114,8 @@ cdef struct Forward:
     Rest rest
     void *m
     void *P
+    void *m_new   # where the next ones are computed
+    void *P_new
 
 
 cdef struct Backward:
@@ -116,8 +123,10 @@ cdef struct Backward:
     Rest rest
     Py_ssize_t count
     Py_ssize_t at
+    bint gathered   # whether `sums` is not zero
     void *r
     void *N
+    void *sums   # (n, n): of N A, or (N A)ᵀ where A is sparse, over steps that share P_f
 
 
 cdef struct Bars:
@@ -164,10 +173,26 @@ cdef inline double unit(const scalar *unused) noexcept nogil:
         return EPS
 
 
+cdef bint surely_moves(bint transpose, Model *g, const scalar *A, const scalar *new, const scalar *old,
+                       Rest *rest) noexcept nogil:
+    """Whether one variance, the last that did, changes by more than the tolerance in any case.
+
+    Without a root: the scale of `scaled_change` has (Σ_k |a_ik| √old_kk)² ≤ n Σ_k a_ik² old_kk.
+    """
+    cdef Py_ssize_t j, n = g.n, i = rest.mover
+    cdef Py_ssize_t first = i if transpose else i * n, apart = n if transpose else 1
+    cdef double x, total = 0
+    for j in range(n):
+        x = real_part(A[first + j * apart])
+        total += x * x * fabs(real_part(old[j * (n + 1)]))
+    total = max(max(n * total, fabs(real_part(new[i * (n + 1)]))), unit(new) * rest.peak[i])
+    return fabs(real_part(new[i * (n + 1)]) - real_part(old[i * (n + 1)])) > g.tolerance * total
+
+
 cdef double scaled_change(bint transpose, Py_ssize_t n, const scalar *A, const scalar *new, const scalar *old,
                           double enough, Rest *rest) noexcept nogil:
     """The largest change of an entry of new = A X Aᵀ + …, X from old (`transpose`: Aᵀ X A), measured by the
-    rounding of its own computation; or twice `enough`, where it is more than that.
+    rounding of its own computation; or a change of more than `enough`, where there is one.
 
     The scales g_i g_j, g_i the largest of Σ_k |a_ik| √old_kk, √new_ii and √(ε peak_i), change with the units
     of the states as the entries do: a small variance beside a large one counts as much.
@@ -175,20 +200,22 @@ cdef double scaled_change(bint transpose, Py_ssize_t n, const scalar *A, const s
     cdef Py_ssize_t i, j
     cdef double change = 0, total, x
     cdef double *g = rest.scale
+    cdef double *roots = rest.moved
+    for j in range(n):
+        roots[j] = sqrt(fabs(real_part(old[j * (n + 1)])))
     for i in range(n):
-        rest.peak[i] = max(rest.peak[i], fabs(real_part(new[i * (n + 1)])))
         total = 0
         for j in range(n):
-            x = fabs(real_part(A[j * n + i] if transpose else A[i * n + j]))
-            if x > 0:
-                total += x * sqrt(fabs(real_part(old[j * (n + 1)])))
+            total += fabs(real_part(A[j * n + i] if transpose else A[i * n + j])) * roots[j]
         g[i] = max(max(total, sqrt(fabs(real_part(new[i * (n + 1)])))), sqrt(unit(new) * rest.peak[i]))
         x = fabs(real_part(new[i * (n + 1)]) - real_part(old[i * (n + 1)]))
         if x > enough * g[i] * g[i]:
+            rest.mover = i
             return 2 * enough
     for i in range(n):
         rest.moved[i] = 0
-        for j in range(n):
+    for i in range(n):
+        for j in range(n if scalar is complex64 or scalar is complex128 else i):
             x = fabs(real_part(new[i * n + j]) - real_part(old[i * n + j]))
             if x > 0:
                 change = max(change, x / (g[i] * g[j]))
@@ -196,6 +223,11 @@ cdef double scaled_change(bint transpose, Py_ssize_t n, const scalar *A, const s
                 x = fabs(new[i * n + j].imag)
                 if x > 0:
                     rest.moved[i] = max(rest.moved[i], x / (g[i] * g[j]))
+        x = fabs(real_part(new[i * (n + 1)]) - real_part(old[i * (n + 1)]))
+        if x > 0:
+            change = max(change, x / (g[i] * g[i]))
+        if change > enough:
+            return change
     if scalar is complex64 or scalar is complex128:
         for i in range(n):
             for j in range(n):
@@ -214,10 +246,16 @@ cdef bint comes_to_rest(bint transpose, Model *g, const scalar *A, const scalar 
     still to come is then the sum of a geometric series, change · ratio / (1 - ratio). A change of no more
     than rounding is taken for the last one.
     """
+    cdef Py_ssize_t i, n = g.n
     cdef double change, ratio
     if g.tolerance < 0:
         return False
-    change = scaled_change(transpose, g.n, A, new, old, g.tolerance, rest)
+    for i in range(n):
+        rest.peak[i] = max(rest.peak[i], fabs(real_part(new[i * (n + 1)])))
+    if n == 0 or not surely_moves(transpose, g, A, new, old, rest):
+        change = scaled_change(transpose, n, A, new, old, g.tolerance, rest)
+    else:
+        change = 2 * g.tolerance
     ratio = change / rest.change if rest.change > 0 else 1
     rest.change = change
     if change > g.tolerance:
@@ -293,76 +331,44 @@ cdef void weigh(Py_ssize_t rows, const scalar *X, Model *g, Bars *b, scalar *out
 
 cdef void times(Model *g, const scalar *A, Py_ssize_t width, const scalar *X, scalar *out) noexcept nogil:
     """out := A X, (n, width)."""
-    cdef Py_ssize_t i, j, k, q, n = g.n
-    cdef const scalar *row
-    cdef scalar a
-    if g.starts == NULL:
-        product(PLAIN, PLAIN, n, n, width, 1, A, X, False, out)
-        return
-    for i in range(n):
-        for k in range(width):
-            out[k] = 0
-        for q in range(g.starts[i], g.starts[i + 1]):
-            j = g.columns[q]
-            a, row = A[i * n + j], X + j * width
-            for k in range(width):
-                out[k] += a * row[k]
-        out += width
+    if g.sparse:
+        entries_times(&g.entries, width, X, out)
+    else:
+        product(PLAIN, PLAIN, g.n, g.n, width, 1, A, X, False, out)
 
 
 cdef void transposed_times(Model *g, const scalar *A, Py_ssize_t width, const scalar *X,
                            scalar *out) noexcept nogil:
     """out := Aᵀ X, (n, width)."""
-    cdef Py_ssize_t i, j, k, q, n = g.n
-    cdef scalar a
-    cdef scalar *row
-    if g.starts == NULL:
-        product(TRANSPOSE, PLAIN, n, n, width, 1, A, X, False, out)
-        return
-    for k in range(n * width):
-        out[k] = 0
-    for i in range(n):
-        for q in range(g.starts[i], g.starts[i + 1]):
-            j = g.columns[q]
-            a, row = A[i * n + j], out + j * width
-            for k in range(width):
-                row[k] += a * X[k]
-        X += width
+    if g.sparse:
+        entries_times(&g.turned, width, X, out)
+    else:
+        product(TRANSPOSE, PLAIN, g.n, g.n, width, 1, A, X, False, out)
 
 
-cdef void add_times_transposed(Model *g, const scalar *A, const scalar *X, scalar *onto) noexcept nogil:
-    """onto += X Aᵀ, which is symmetric."""
-    cdef Py_ssize_t i, j, q, n = g.n
-    cdef scalar total
-    if g.starts == NULL:
-        symmetric_product(PLAIN, TRANSPOSE, n, n, 1, X, A, True, onto)
+cdef void predicted_covariance(Model *g, const scalar *A, const scalar *Q, const scalar *P_f, scalar *P,
+                               scalar *room) noexcept nogil:
+    """P := A P_f Aᵀ + Q."""
+    cdef Py_ssize_t i, j, k, n = g.n
+    if not g.sparse:
+        product(PLAIN, PLAIN, n, n, n, 1, A, P_f, False, room)
+        memcpy(P, Q, n * n * sizeof(scalar))
+        symmetric_product(PLAIN, TRANSPOSE, n, n, 1, room, A, True, P)
         return
-    for i in range(n):
-        for j in range(i + 1):
-            total = 0
-            for q in range(g.starts[j], g.starts[j + 1]):
-                total += X[i * n + g.columns[q]] * A[j * n + g.columns[q]]
-            onto[i * n + j] += total
-    mirror_symmetric(True, n, onto, n)
+    entries_congruence(&g.entries, P_f, P, room)
+    for k in range(g.moving):
+        i = g.moved[k] if g.moved != NULL else k
+        for j in range(n):
+            P[i * n + j] += Q[i * n + j]
 
 
 cdef void congruence(Model *g, const scalar *A, const scalar *N, scalar *X, scalar *F) noexcept nogil:
-    """X := N A, F := Aᵀ N A; N is symmetric."""
-    cdef Py_ssize_t i, j, q, n = g.n
-    cdef scalar x
-    if g.starts == NULL:
-        product(PLAIN, PLAIN, n, n, n, 1, N, A, False, X)
-        symmetric_product(TRANSPOSE, PLAIN, n, n, 1, A, X, False, F)
-        return
-    for i in range(n * n):
-        X[i] = 0
-    for i in range(n):
-        for j in range(n):
-            x = N[i * n + j]
-            for q in range(g.starts[j], g.starts[j + 1]):
-                X[i * n + g.columns[q]] += x * A[j * n + g.columns[q]]
-    transposed_times(g, A, n, X, F)
-    mirror_symmetric(True, n, F, n)
+    """F := Aᵀ N A, X := N A where A is dense.  N is symmetric."""
+    if g.sparse:
+        entries_congruence(&g.turned, N, F, X)
+    else:
+        product(PLAIN, PLAIN, g.n, g.n, g.n, 1, N, A, False, X)
+        symmetric_product(TRANSPOSE, PLAIN, g.n, g.n, 1, A, X, False, F)
 
 
 # ---- the observed part of a step -------------------------------------------------------------------
@@ -441,34 +447,58 @@ cdef bint is_rounding(Py_ssize_t i, Py_ssize_t n, scalar f, scalar noise, const 
     return real_part(f) <= rounding * total
 
 
+cdef inline void symmetric_times(Py_ssize_t n, const scalar *P, const scalar *b, scalar *out) noexcept nogil:
+    """out := P b for a symmetric P, by the rows at which b is not zero."""
+    cdef Py_ssize_t j
+    memset(out, 0, n * sizeof(scalar))
+    for j in range(n):
+        if b[j] != 0:
+            add_row(n, b[j], P + j * n, out)
+
+
+cdef inline void subtract_square(Py_ssize_t n, const scalar *P, const scalar *gain, const scalar *Kt,
+                                 scalar *P_f) noexcept nogil:
+    """P_f := P - gain Kᵀ, symmetric to the last bit; Kᵀ is the gain over a variance."""
+    cdef Py_ssize_t j, k
+    cdef scalar x
+    for j in range(n):
+        x = Kt[j]
+        if x != 0:
+            for k in range(j + 1):
+                P_f[k] = P[k] - x * gain[k]
+            x = gain[j]
+            for k in range(j + 1, n):
+                P_f[k] = P[k] - x * Kt[k]
+        elif P != P_f:   # elements after the first
+            memcpy(P_f, P, n * sizeof(scalar))
+        P += n
+        P_f += n
+
+
 cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar *P, scalar *P_f, scalar *Kt,
-                                        scalar *variance, scalar *logdet) noexcept nogil:
+                                        scalar *variance, scalar *logdet, scalar *room) noexcept nogil:
     """P_f, the gains and variances of the elements one after the other; False where a variance is not
     positive."""
-    cdef Py_ssize_t i, j, k
+    cdef Py_ssize_t i, j
     cdef scalar *B = <scalar *> o.B
     cdef scalar *R = <scalar *> o.R
-    cdef scalar *gain
-    cdef scalar f, x
-    memcpy(P_f, P, n * n * sizeof(scalar))
+    cdef scalar *gain = room
+    cdef scalar f
     logdet[0] = 0
+    if o.p == 0:
+        memcpy(P_f, P, n * n * sizeof(scalar))
     for i in range(o.p):
-        gain = Kt + i * n
-        product(PLAIN, PLAIN, n, n, 1, 1, P_f, B + i * n, False, gain)
+        symmetric_times(n, P, B, gain)
         f = R[i]
         for j in range(n):
-            f += gain[j] * B[i * n + j]
-        if not positive(f) or is_rounding(i, n, f, R[i], Kt, variance, B + i * n, 10 * (o.p + n) * unit(B)):
+            f += gain[j] * B[j]
+        if not positive(f) or is_rounding(i, n, f, R[i], Kt, variance, B, 10 * (o.p + n) * unit(B)):
             return False
         for j in range(n):
-            x = gain[j] / f
-            for k in range(j + 1):
-                P_f[j * n + k] -= x * gain[k]
-        for j in range(n):
-            for k in range(j):
-                P_f[k * n + j] = P_f[j * n + k]
-        for j in range(n):
-            gain[j] /= f
+            Kt[i * n + j] = gain[j] / f
+        subtract_square(n, P, gain, Kt + i * n, P_f)
+        P = P_f
+        B += n
         variance[i] = f
         logdet[0] += logarithm(f)
     return True
@@ -482,7 +512,6 @@ cdef void update_mean(Model *g, Observed *o, Py_ssize_t t, const scalar *Kt, con
     cdef scalar *y = <scalar *> g.y + t * g.p * series
     cdef scalar *v = room
     cdef scalar *z = v + g.p * series
-    cdef scalar x
     for i in range(p):
         memcpy(v + i * series, y + o.index[i] * series, series * sizeof(scalar))
     for j in range(series):
@@ -497,14 +526,15 @@ cdef void update_mean(Model *g, Observed *o, Py_ssize_t t, const scalar *Kt, con
                 quad[j] += z[i * series + j] * z[i * series + j]
     else:
         for i in range(p):
-            product(PLAIN, PLAIN, 1, n, series, -1, B + i * n, m, True, v + i * series)
+            for k in range(n):
+                if B[i * n + k] != 0:
+                    add_row(series, -B[i * n + k], m + k * series, v + i * series)
             for j in range(series):
                 w[i * series + j] = v[i * series + j] / inverse[i]
                 quad[j] += v[i * series + j] * w[i * series + j]
             for k in range(n):
-                x = Kt[i * n + k]
-                for j in range(series):
-                    m[k * series + j] += x * v[i * series + j]
+                if Kt[i * n + k] != 0:
+                    add_row(series, Kt[i * n + k], v + i * series, m + k * series)
     if d > 0:
         for i in range(p):
             for j in range(series):
@@ -518,7 +548,7 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
     cdef Py_ssize_t t, i, j, n = g.n, p = g.p, series = g.series, width = p * (1 if g.independent else p)
     cdef scalar *m = <scalar *> s.m
     cdef scalar *P = <scalar *> s.P
-    cdef scalar *P_new = P + n * n
+    cdef scalar *P_new = <scalar *> s.P_new
     cdef scalar *rows = room
     cdef scalar *A
     cdef scalar *Q
@@ -535,25 +565,28 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
         if not (s.rest.resting and full):
             s.rest.resting = False
             s.slot += 1
-        P_f = <scalar *> k.P + s.slot * n * n
-        Kt = <scalar *> k.K + s.slot * p * n
+        P_f = <scalar *> k.P + (s.slot if k.whole else 0) * n * n
+        Kt = <scalar *> k.K + (s.slot if k.whole else 0) * p * n
         inverse = <scalar *> k.L + s.slot * width
         k.slot[t - k.first] = s.slot
         if s.rest.resting:
             logdet[t] = logdet[t - 1]
         elif g.independent:
-            if not update_covariance_by_elements(o, n, P, P_f, Kt, inverse, logdet + t):
+            if not update_covariance_by_elements(o, n, P, P_f, Kt, inverse, logdet + t, room):
                 return t
         elif not update_covariance(o, n, P, P_f, Kt, inverse, logdet + t, room):
             return t
         update_mean(g, o, t, Kt, inverse, m, <scalar *> k.w + (t - k.first) * p * series, quad + t * series,
                     gram, room)
-        m_f = <scalar *> k.m + (t - k.first) * n * series
-        memcpy(m_f, m, n * series * sizeof(scalar))
+        m_f = m
+        m = <scalar *> s.m_new
+        if k.whole:
+            memcpy(<scalar *> k.m + (t - k.first) * n * series, m_f, n * series * sizeof(scalar))
         if t == g.steps - 1 and not g.predicts:
             break
         A = <scalar *> g.A + t * g.A_step
         times(g, A, series, m_f, m)
+        s.m, s.m_new = m, m_f
         if g.c != NULL:
             c = <scalar *> g.c + t * g.c_step
             for i in range(n):
@@ -562,22 +595,23 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
         if s.rest.resting:
             continue
         Q = <scalar *> g.Q + t * g.Q_step
-        times(g, A, n, P_f, room)
-        memcpy(P_new, Q, n * n * sizeof(scalar))
-        add_times_transposed(g, A, room, P_new)
+        predicted_covariance(g, A, Q, P_f, P_new, room)
         s.rest.resting = full and g.constant and comes_to_rest(False, g, A, P_new, P, &s.rest)
-        memcpy(P, P_new, n * n * sizeof(scalar))
+        s.P, s.P_new = P_new, P
+        P, P_new = P_new, P
     return -1
 
 
 # ---- backward --------------------------------------------------------------------------------------
 
-cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ssize_t t, scalar factor,
-                          scalar *N) noexcept nogil:
-    """Add `factor` times what the covariances give to the gradient of step t; N := that before the step."""
+cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Backward *s, Py_ssize_t t,
+                          scalar factor, scalar *N) noexcept nogil:
+    """Add `factor` times what the covariances give to the gradient of step t, to the sums for that of A;
+    N := that before the step."""
     cdef scalar half = 0.5
     cdef Py_ssize_t i, n = g.n, p = o.p, width = g.p * (1 if g.independent else g.p)
     cdef scalar *A = <scalar *> g.A + t * g.A_step
+    cdef scalar *sums = <scalar *> s.sums
     cdef scalar *P_f = <scalar *> k.P + k.slot[t - k.first] * n * n
     cdef scalar *Kt = <scalar *> k.K + k.slot[t - k.first] * g.p * n
     cdef scalar *inverse = <scalar *> k.L + k.slot[t - k.first] * width
@@ -591,10 +625,11 @@ cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b,
         for i in range(n * n):
             bar[i] -= half * factor * N[i]
     if b.A != NULL:
-        bar = <scalar *> b.A + t * g.A_step
-        product(PLAIN, PLAIN, n, n, n, 1, X, P_f, False, N)
+        if g.sparse:
+            entries_times(&g.turned, n, N, X)
         for i in range(n * n):
-            bar[i] -= factor * N[i]
+            sums[i] += factor * X[i]
+        s.gathered = True
     if b.V != NULL:
         bar = <scalar *> b.V + t * n * n
         memcpy(bar, P_f, n * n * sizeof(scalar))
@@ -644,42 +679,54 @@ cdef void back_together(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t
             N[j * n + i] = N[i * n + j]
 
 
+cdef inline void add_both(Py_ssize_t n, const scalar *b, const scalar *nu, scalar *N) noexcept nogil:
+    """N += b νᵀ + ν bᵀ, symmetric to the last bit, by rows and columns at which b is not zero."""
+    cdef Py_ssize_t j, k
+    for j in range(n):
+        if b[j] == 0:
+            continue
+        for k in range(n):
+            N[j * n + k] += b[j] * nu[k] + nu[j] * b[k]
+        for k in range(n):
+            if b[k] == 0:
+                N[k * n + j] += nu[k] * b[j]
+
+
 cdef void back_by_elements(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t t, scalar factor,
                            const scalar *P_f, const scalar *Kt, const scalar *variance,
                            scalar *N) noexcept nogil:
     """The same, element after element, with P as it was after each."""
     cdef scalar half = 0.5
-    cdef Py_ssize_t i, j, k, n = g.n
+    cdef Py_ssize_t i, j, n = g.n
     cdef scalar *B = <scalar *> o.B
     cdef scalar *nu = room
     cdef scalar *P = nu + n
     cdef scalar *out = P + n * n
     cdef scalar *bar
     cdef const scalar *gain
-    cdef scalar delta, x
+    cdef const scalar *b_i
+    cdef scalar delta
     if b.B != NULL:
         memcpy(P, P_f, n * n * sizeof(scalar))
     for i in range(o.p - 1, -1, -1):
-        gain = Kt + i * n
-        product(PLAIN, PLAIN, n, n, 1, 1, N, gain, False, nu)
+        gain, b_i = Kt + i * n, B + i * n
+        symmetric_times(n, N, gain, nu)
         delta = 1 / variance[i]
         for j in range(n):
             delta += gain[j] * nu[j]
         if b.R != NULL:
             (<scalar *> b.R)[t * g.R_step + o.index[i]] -= half * factor * delta
         if b.B != NULL:
-            product(PLAIN, PLAIN, n, n, 1, 1, P, nu, False, out)
+            symmetric_times(n, P, nu, out)
             bar = <scalar *> b.B + t * g.B_step + o.index[i] * n
             for j in range(n):
                 bar[j] += factor * (out[j] - gain[j])
-                x = gain[j] * variance[i]
-                for k in range(n):
-                    P[j * n + k] += x * gain[k]
+            if i > 0:
+                for j in range(n):
+                    add_row(n, gain[j] * variance[i], gain, P + j * n)
         for j in range(n):
-            nu[j] = half * delta * B[i * n + j] - nu[j]
-        for j in range(n):
-            for k in range(n):
-                N[j * n + k] += B[i * n + j] * nu[k] + nu[j] * B[i * n + k]
+            nu[j] = half * delta * b_i[j] - nu[j]
+        add_both(n, b_i, nu, N)
 
 
 cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ssize_t t,
@@ -766,9 +813,21 @@ cdef void add_resting(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Bac
     if s.count > 0:
         observe(room + g.n * g.n, g, s.at, o)
         memcpy(N, s.N, g.n * g.n * sizeof(scalar))
-        covariance_step(room + g.n * g.n + g.p * (g.n + g.p), g, k, o, b, s.at, <scalar> s.count * omega, N)
+        room += g.n * g.n
+        covariance_step(room + g.p * (g.n + g.p), g, k, o, b, s, s.at, <scalar> s.count * omega, N)
     s.count = 0
     s.rest.resting = False
+
+
+cdef void add_gathered(Model *g, Kept *k, Bars *b, Backward *s, scalar *sums, Py_ssize_t t) noexcept nogil:
+    """Ā -= Σ N A P_f, for the P_f of step t."""
+    cdef Py_ssize_t n = g.n
+    cdef scalar *P_f = <scalar *> k.P + k.slot[t - k.first] * n * n
+    if s.gathered:
+        product(TRANSPOSE if g.sparse else PLAIN, PLAIN, n, n, n, -1, sums, P_f, True,
+                <scalar *> b.A + t * g.A_step)
+        memset(sums, 0, n * n * sizeof(scalar))
+    s.gathered = False
 
 
 cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, Bars *b, Py_ssize_t begin,
@@ -779,25 +838,26 @@ cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, 
     cdef scalar *before = room
     cdef scalar *rows = before + n * n
     cdef scalar *rest = rows + g.p * (n + g.p)
+    cdef bint shares   # whether the step before has the same covariances
     for t in range(end - 1, begin - 1, -1):
-        if b.covariances and s.rest.resting and k.slot[t - k.first] != k.slot[s.at - k.first]:
-            add_resting(before, g, k, o, b, s, omega)
         observe(rows, g, t, o)
         mean_step(rest, g, k, o, b, t, <scalar *> s.r)
         if not b.covariances:
             continue
+        shares = t > k.first and k.slot[t - k.first - 1] == k.slot[t - k.first]
         if s.rest.resting:
             s.count += 1
             if b.V != NULL:
                 memcpy(<scalar *> b.V + t * n * n, <scalar *> b.V + (t + 1) * n * n, n * n * sizeof(scalar))
-            continue
-        memcpy(before, N, n * n * sizeof(scalar))
-        covariance_step(rest, g, k, o, b, t, omega, N)
-        s.rest.resting = g.constant and t > k.first and k.slot[t - k.first - 1] == k.slot[t - k.first] \
-            and comes_to_rest(True, g, <scalar *> g.A, N, before, &s.rest)
-        s.at = t
-    if begin == k.first and b.covariances:
-        add_resting(before, g, k, o, b, s, omega)
+        else:
+            memcpy(before, N, n * n * sizeof(scalar))
+            covariance_step(rest, g, k, o, b, s, t, omega, N)
+            s.rest.resting = g.constant and shares and \
+                comes_to_rest(True, g, <scalar *> g.A, N, before, &s.rest)
+            s.at = t
+        if not shares:
+            add_resting(before, g, k, o, b, s, omega)
+            add_gathered(g, k, b, s, <scalar *> s.sums, t)
 
 
 cdef bint moments_are_finite(const Forward *state, int kind, Py_ssize_t means,
@@ -817,16 +877,40 @@ cdef Py_ssize_t step_of(cnp.ndarray x, int axes):
     return x.strides[0] // x.itemsize if x.ndim > axes and x.shape[0] != 1 else 0
 
 
-cdef tuple entries_of(cnp.ndarray A):
-    """Where a sparse A has entries, row after row: the starts of rows, and the columns.  None: dense."""
+cdef bint is_sparse(cnp.ndarray A):
+    """Whether it is constant in time and most of its entries are zero."""
     cdef Py_ssize_t n = A.shape[A.ndim - 1]
-    if n <= SPARSE_STATES or step_of(A, 2):
-        return None
-    A = A.reshape(n, n)
-    if SPARSE_ENTRIES * np.count_nonzero(A) > n * n:
-        return None
+    return n > SPARSE_STATES and not step_of(A, 2) and SPARSE_ENTRIES * np.count_nonzero(A) <= n * n
+
+
+cdef tuple fill_in(Entries *e, cnp.ndarray A):
+    """Find the entries of A (n, n); the arrays that hold them."""
+    cdef Py_ssize_t n = A.shape[0], i, count = 0, rest = 0
     rows, columns = np.nonzero(A)
-    return np.searchsorted(rows, np.arange(n + 1)).astype(np.intp), columns.astype(np.intp)
+    cdef cnp.ndarray places = np.ascontiguousarray(columns, dtype=np.intp)
+    cdef cnp.ndarray starts = np.searchsorted(rows, np.arange(n + 1)).astype(np.intp)
+    cdef cnp.ndarray values = A[rows, columns]
+    cdef cnp.ndarray alone = np.zeros(n + 1, dtype=np.uint8)   # rows of one entry, 1
+    alone[rows[(values == 1) & (np.diff(starts)[rows] == 1)]] = 1
+    cdef cnp.ndarray runs = np.empty((n, 3), dtype=np.intp), others = np.empty(n, dtype=np.intp)
+    cdef const unsigned char *is_alone = <const unsigned char *> cnp.PyArray_DATA(alone)
+    cdef const Py_ssize_t *start = <const Py_ssize_t *> cnp.PyArray_DATA(starts)
+    cdef const Py_ssize_t *column = <const Py_ssize_t *> cnp.PyArray_DATA(places)
+    cdef Py_ssize_t *run = <Py_ssize_t *> cnp.PyArray_DATA(runs)
+    cdef Py_ssize_t *other = <Py_ssize_t *> cnp.PyArray_DATA(others)
+    for i in range(n):
+        if not is_alone[i]:
+            other[rest] = i
+            rest += 1
+        elif i > 0 and is_alone[i - 1] and column[start[i]] == column[start[i - 1]] + 1:
+            run[3 * count - 1] += 1
+        else:
+            run[3 * count], run[3 * count + 1], run[3 * count + 2] = i, column[start[i]], 1
+            count += 1
+    e.n, e.count, e.rest = n, count, rest
+    e.starts, e.columns, e.runs, e.rows = start, column, run, other
+    e.values = cnp.PyArray_DATA(values)
+    return places, starts, values, runs, others
 
 
 cdef class Sweep:
@@ -853,6 +937,8 @@ cdef class Sweep:
     block : int
         Keep what the way back needs for so many steps, the start of each block of them, and run the others
         again; 0: keep all.
+    whole : bool
+        Whether all is kept that the way back needs. If not, it runs the filter again for it.
     predicts : bool
         Whether the state after the last step is predicted, as `after`.
     origin : int
@@ -900,7 +986,7 @@ cdef class Sweep:
     cdef Kept k
     cdef int kind
     cdef tuple arrays
-    cdef tuple places    # of the entries of a sparse transition, or None
+    cdef tuple places    # what holds the entries of a sparse transition, or None
     cdef object dtype
     cdef object lock     # of the block that is kept, where it changes
     cdef Py_ssize_t kept   # the step where the complete block begins that is kept; -1: none is complete
@@ -913,16 +999,16 @@ cdef class Sweep:
     cdef Py_ssize_t block
     cdef Py_ssize_t origin
     cdef readonly tuple after
+    cdef tuple held    # w, K and L
     cdef list starts   # predicted moments at the beginning of each block
 
     def __init__(self, cnp.ndarray y, cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R,
                  cnp.ndarray m, cnp.ndarray P, c=None, observed=None, bint independent=False,
                  double tolerance=1e-14, Py_ssize_t mixed=0, Py_ssize_t block=0, bint predicts=False,
-                 Py_ssize_t origin=0):
+                 Py_ssize_t origin=0, bint whole=True):
         cdef Model *g = &self.g
         cdef Py_ssize_t T = y.shape[0], p = y.shape[1], s = y.shape[2], n = A.shape[A.ndim - 1]
-        cdef Py_ssize_t width = p if independent else p * p
-        cdef cnp.ndarray w, K, L, mask
+        cdef cnp.ndarray mask
         self.kind = cnp.PyArray_TYPE(y)
         self.dtype = y.dtype
         g.steps, g.n, g.p, g.series, g.mixed = T, n, p, s, mixed
@@ -931,11 +1017,10 @@ cdef class Sweep:
         g.A_step, g.B_step, g.Q_step = step_of(A, 2), step_of(B, 2), step_of(Q, 2)
         g.R_step = step_of(R, 1 if independent else 2)
         g.constant = not (g.A_step or g.B_step or g.Q_step or g.R_step)
-        self.places = entries_of(A)
-        g.starts = g.columns = NULL
-        if self.places is not None:
-            g.starts = <const Py_ssize_t *> cnp.PyArray_DATA(<cnp.ndarray> self.places[0])
-            g.columns = <const Py_ssize_t *> cnp.PyArray_DATA(<cnp.ndarray> self.places[1])
+        g.sparse = is_sparse(A)
+        if g.sparse:
+            A = A.reshape(n, n)
+            self.places = fill_in(&g.entries, A), fill_in(&g.turned, A.T), self.find_moved(Q)
         g.c = NULL
         g.c_step = g.c_width = 0
         if c is not None:
@@ -950,27 +1035,62 @@ cdef class Sweep:
         g.tolerance = tolerance
         g.predicts = predicts
         self.origin = origin
-        self.block = block = min(block, T) if block > 0 else T
-        self.means = np.empty((block, n, s), dtype=self.dtype)
-        w = np.empty((block, p, s), dtype=self.dtype)
-        self.covariances = np.empty((block, n, n), dtype=self.dtype)   # untouched memory costs nothing
-        K = np.empty((block, p, n), dtype=self.dtype)
-        L = np.empty((block, width), dtype=self.dtype)
-        self.slots = np.empty(block, dtype=np.intp)
-        self.k.m, self.k.w = cnp.PyArray_DATA(self.means), cnp.PyArray_DATA(w)
-        self.k.P, self.k.K = cnp.PyArray_DATA(self.covariances), cnp.PyArray_DATA(K)
-        self.k.L = cnp.PyArray_DATA(L)
-        self.k.slot = <Py_ssize_t *> cnp.PyArray_DATA(self.slots)
+        self.block = min(block, T) if block > 0 else T
         self.lock = threading.Lock()
         self.kept = -1
-        self.arrays = (y, A, B, Q, R, c, observed, w, K, L)
+        self.arrays = (y, A, B, Q, R, c, observed)
         self.quad = np.empty((T, s), dtype=self.dtype)
         self.logdet = np.empty(T, dtype=self.dtype)
         self.gram = np.zeros((s, mixed), dtype=self.dtype)
         self.starts = [(m.copy(), P.copy())]
-        for begin in range(0, T, max(block, 1)):
-            self.starts.append(self.run(begin, self.gram))
-        self.after = self.starts[len(self.starts) - 1]
+        self.make_room(whole)
+        if whole:
+            self.run_all(self.gram)
+        else:
+            self.starts.append(self.run(0, T, self.gram))
+        self.after = self.starts.pop()
+
+    cdef cnp.ndarray find_moved(self, cnp.ndarray Q):
+        """The rows of a constant Q that are not zero."""
+        cdef cnp.ndarray rows = None
+        self.g.moving, self.g.moved = self.g.n, NULL
+        if not self.g.Q_step:
+            rows = np.flatnonzero(Q.reshape(self.g.n, self.g.n).any(axis=1)).astype(np.intp)
+            self.g.moving, self.g.moved = len(rows), <const Py_ssize_t *> cnp.PyArray_DATA(rows)
+        return rows
+
+    cdef void make_room(self, bint whole):
+        """Arrays for what is kept."""
+        cdef Py_ssize_t n = self.g.n, p = self.g.p, s = self.g.series
+        cdef Py_ssize_t width = p if self.g.independent else p * p
+        cdef Py_ssize_t steps = self.block if whole else self.g.steps, kept = steps if whole else 1
+        cdef cnp.ndarray w, K, L
+        self.means = np.empty((kept if whole else 0, n, s), dtype=self.dtype)
+        self.covariances = np.empty((kept, n, n), dtype=self.dtype)   # untouched memory costs nothing
+        K = np.empty((kept, p, n), dtype=self.dtype)
+        w = np.empty((steps, p, s), dtype=self.dtype)
+        L = np.empty((steps, width), dtype=self.dtype)
+        self.slots = np.empty(steps, dtype=np.intp)
+        self.k.whole = whole
+        self.k.m, self.k.w = cnp.PyArray_DATA(self.means), cnp.PyArray_DATA(w)
+        self.k.P, self.k.K = cnp.PyArray_DATA(self.covariances), cnp.PyArray_DATA(K)
+        self.k.L = cnp.PyArray_DATA(L)
+        self.k.slot = <Py_ssize_t *> cnp.PyArray_DATA(self.slots)
+        self.held = (w, K, L)
+
+    cdef object run_all(self, cnp.ndarray gram):
+        """The filter over all blocks, which adds to `starts`."""
+        for begin in range(0, self.g.steps, max(self.block, 1)):
+            self.starts.append(self.run(begin, min(begin + self.block, self.g.steps), gram))
+        if not self.g.steps:
+            self.starts.append(self.starts[0])
+
+    cdef object keep_whole(self):
+        """Run the filter again, where not all was kept that the way back needs."""
+        if not self.k.whole:
+            self.make_room(True)
+            self.run_all(np.empty_like(self.gram))
+            self.starts.pop()
 
     cdef Py_ssize_t chunk(self):
         """Steps between two looks for Ctrl-C."""
@@ -978,23 +1098,24 @@ cdef class Sweep:
         cdef double step = 4.0 * g.n * g.n * (g.n + g.p) + <double> g.series * g.n * (g.n + g.p) + 100
         return <Py_ssize_t> max(BETWEEN_LOOKS / step, 1)
 
-    cdef tuple run(self, Py_ssize_t first, cnp.ndarray gram):
-        """The filter over the block that begins there; the moments predicted after it."""
+    cdef tuple run(self, Py_ssize_t first, Py_ssize_t last, cnp.ndarray gram):
+        """The filter over the block of these steps; the moments predicted after it."""
         cdef Model *g = &self.g
         cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, failed, chunk = self.chunk()
-        cdef Py_ssize_t last = min(first + self.block, g.steps)
         cdef Forward state
         cdef Observed o
-        cdef cnp.ndarray means, covariances = np.empty((2, n, n), dtype=self.dtype)
-        cdef cnp.ndarray room = np.empty(3 * p * n + 2 * p * p + 2 * p * s + n * n, dtype=self.dtype)
+        cdef cnp.ndarray means = np.empty((2, n, s), dtype=self.dtype)
+        cdef cnp.ndarray covariances = np.empty((2, n, n), dtype=self.dtype)
+        cdef cnp.ndarray room = np.empty(3 * p * n + 2 * p * p + 2 * p * s + n + 2 * n * n, dtype=self.dtype)
         cdef cnp.ndarray index = np.empty(p, dtype=np.intp), scales = np.zeros((3, n))
-        start, covariances[0] = self.starts[first // self.block]
-        means = start.copy()
+        means[0], covariances[0] = self.starts[first // max(self.block, 1)]
         self.k.first = first
         self.kept = -1
         state.slot = -1
         start_rest(&state.rest, scales)
         state.m, state.P = cnp.PyArray_DATA(means), cnp.PyArray_DATA(covariances)
+        state.m_new = cnp.PyArray_DATA(<cnp.ndarray> means[1])
+        state.P_new = cnp.PyArray_DATA(<cnp.ndarray> covariances[1])
         o.index = <Py_ssize_t *> cnp.PyArray_DATA(index)
         for begin in range(first, last, chunk):
             end = min(begin + chunk, last)
@@ -1004,10 +1125,12 @@ cdef class Sweep:
                     f"the covariance of the observations at step {self.origin + failed} is not positive "
                     f"definite: obs_cov and the states leave a combination of them without variance")
             if failed >= 0 or not moments_are_finite(&state, self.kind, n * s, n * n):
+                self.keep_whole()   # raises the error with its place
                 raise self.overflow(first, end if failed < 0 else failed)
             PyErr_CheckSignals()
-        self.kept = first
-        return means, covariances[0]
+        self.kept = first if self.k.whole else -1
+        return (means[state.m != cnp.PyArray_DATA(means)],
+                covariances[state.P != cnp.PyArray_DATA(covariances)])
 
     cdef object overflow(self, Py_ssize_t first, Py_ssize_t end):
         """The error for what overflows before step `end` of the block; its `series` is the column."""
@@ -1105,9 +1228,10 @@ cdef class Sweep:
 
     cdef tuple back(self, Bars *b, omega, tuple after):
         """The sweep backward: r and N before the first step."""
-        if self.block >= self.g.steps:
+        if self.block >= self.g.steps and self.k.whole:
             return self.back_over_blocks(b, omega, after)
         with self.lock:
+            self.keep_whole()
             return self.back_over_blocks(b, omega, after)
 
     cdef tuple back_over_blocks(self, Bars *b, omega, tuple after):
@@ -1120,17 +1244,20 @@ cdef class Sweep:
         cdef cnp.ndarray room = np.empty(
             5 * n * n + 3 * p * n + 3 * p * p + n + (2 * n + p + most) * s + most * (most + g.mixed),
             dtype=self.dtype)
+        cdef cnp.ndarray sums = np.zeros((n, n), dtype=self.dtype)
         cdef cnp.ndarray factor = np.full(1, omega, dtype=self.dtype)
         cdef cnp.ndarray index = np.empty(p, dtype=np.intp), scales = np.zeros((3, n))
         if after is not None:
             r[...], N[...] = after
         start_rest(&state.rest, scales)
         state.count = state.at = 0
+        state.gathered = False
         state.r, state.N = cnp.PyArray_DATA(r), cnp.PyArray_DATA(N)
+        state.sums = cnp.PyArray_DATA(sums)
         o.index = <Py_ssize_t *> cnp.PyArray_DATA(index)
         for first in reversed(range(0, g.steps, max(self.block, 1))):
             if first != self.kept:
-                self.run(first, np.empty_like(self.gram))
+                self.run(first, min(first + self.block, g.steps), np.empty_like(self.gram))
             for end in range(min(first + self.block, g.steps), first, -chunk):
                 begin = max(end - chunk, first)
                 self.go_back(cnp.PyArray_DATA(room), &state, &o, b, begin, end, cnp.PyArray_DATA(factor))
@@ -1158,6 +1285,7 @@ cdef void start_rest(Rest *rest, cnp.ndarray scales):
     cdef Py_ssize_t n = scales.shape[1]
     rest.resting = False
     rest.change = 0
+    rest.mover = 0
     rest.peak, rest.scale, rest.moved = scale, scale + n, scale + 2 * n
 
 

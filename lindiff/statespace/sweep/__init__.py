@@ -8,12 +8,13 @@ Every line imports only from lines above it::
     planning      from a system to its plan
     any_order     its sums in public operators
     derivatives   its sums as an operation: its pullback is the sweep backward
+    ordinary      the likelihood of one series of a constant model, as one operation
     handover      results of every step from diffuse states
     likelihood
     moments       of states and observations: filtered, smoothed, forecast
 """
 
-from lindiff.statespace.sweep.likelihood import loglikelihoods, step_loglikelihoods
+from lindiff.statespace.sweep.likelihood import loglikelihood_in_order, loglikelihoods, step_loglikelihoods
 from lindiff.statespace.sweep.moments import filter_moments, forecast_moments, smoother_moments
 from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.planning import has_sweep
@@ -25,6 +26,7 @@ __all__ = [
     "filter_moments",
     "forecast_moments",
     "has_sweep",
+    "loglikelihood_in_order",
     "loglikelihoods",
     "smoother_moments",
     "step_loglikelihoods",

@@ -67,7 +67,9 @@ class DiffuseSweep:
         more = d if head == steps else 2 * d
         m, P = _with_units(arrays[5], plan.diffuse, more), arrays[6]
         given = arrays, self.is_timed, observed, plan
-        self.first = _sweep(*given, slice(head), m, P, more, predicts=head < steps, block=plan.block)
+        self.first = _sweep(
+            *given, slice(head), m, P, more, predicts=head < steps, block=plan.block, whole=plan.whole
+        )
         self.cross, self.info = self.first.gram[self.data, :d], self.first.gram[self.units, :d]
         self.quad, self.logdet = self.first.quad[:, self.data].sum(axis=0), self.first.logdet.sum()
         self.then = None
@@ -79,7 +81,7 @@ class DiffuseSweep:
         self.delta, self.gain = -solved[:, self.data], solved[:, k:]  # C⁻¹ Mᵀ
         moved = M @ self.gain
         m, P = m[:, self.data] + M @ self.delta, P + 0.5 * (moved + moved.T)
-        self.then = _sweep(*given, slice(head, None), m, P, origin=head, block=plan.block)
+        self.then = _sweep(*given, slice(head, None), m, P, origin=head, block=plan.block, whole=plan.whole)
         self.quad = self.quad + self.then.quad.sum(axis=0)
         self.logdet = self.logdet + self.then.logdet.sum()
 
@@ -181,7 +183,7 @@ def collapse_after(arrays: tuple[Any, ...], observed: Any, plan: Plan) -> tuple[
         steps = int(np.searchsorted(np.cumsum(observed.sum(axis=1)), d)) + 1
     while True:
         steps = min(steps, T)
-        sweep = _sweep(*given, slice(steps), m, P, d, predicts=True)
+        sweep = _sweep(*given, slice(steps), m, P, d, predicts=True, whole=False)
         s, C, M, P_after = sweep.gram[:k], sweep.gram[k:], sweep.after[0][:, k:], sweep.after[1]
         if determined(C, variances, least if steps < T else 0.0):
             solved = np.linalg.solve(C, np.concatenate([s, M]).T)

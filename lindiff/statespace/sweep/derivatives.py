@@ -27,7 +27,7 @@ from lindiff.statespace.sweep.any_order import (
 from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.planning import sweeps_for
 
-__all__ = ["filter_sums", "filter_terms"]
+__all__ = ["complex_step", "filter_gradient", "filter_sums", "filter_terms", "is_plain", "moved_by"]
 
 # h x_dot is so small beside x that its square vanishes in double precision, in which tangents are computed.
 STEP = 1e-20
@@ -39,7 +39,7 @@ def filter_sums(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, 
     """The sums over steps of a sweep over y, transition, ..., state_intercept: see `Sweeps.sums`."""
     arrays = y, A, B, Q, R, m, P, c
     sweeps = None
-    if _is_plain(*arrays):
+    if is_plain(*arrays):
         sweeps = plan.kind(arrays, plan)
         sums = sweeps.sums()
     else:
@@ -48,8 +48,8 @@ def filter_sums(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, 
     def pushforward(*arrays_dot: Any) -> Any:
         if not _has_complex_sweeps(plan, arrays, arrays_dot):
             return pushed(partial(composed_sums, plan=plan), arrays, arrays_dot)
-        h = _step(arrays, arrays_dot)
-        return _tangents(_moved(plan, arrays, arrays_dot, h).sums(), sums, h)
+        h = complex_step(arrays, arrays_dot)
+        return _tangents(_moved(plan._replace(whole=False), arrays, arrays_dot, h).sums(), sums, h)
 
     def pullback(bars: Any, active: tuple[int, ...]) -> Any:
         wanted = _wanted(active)
@@ -75,7 +75,7 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
     """
     bars, arrays = args[:SUMS], args[SUMS:]
     composed = partial(composed_gradient, wanted=wanted, plan=plan)
-    if _is_plain(*args):
+    if is_plain(*args):
         gradient = _given((plan.kind(arrays, plan) if sweeps is None else sweeps).pull(bars, wanted))
     else:
         gradient = filter_gradient(*args, wanted=wanted, plan=plan, sweeps=sweeps)
@@ -83,7 +83,7 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
     def pushforward(*dots: Any) -> Any:
         if not _has_complex_sweeps(plan, arrays, (*bars, *dots)):
             return pushed(composed, args, dots)
-        h = _step(args, dots)
+        h = complex_step(args, dots)
         moved = _moved(plan, arrays, dots[SUMS:], h)
         complex_bars = tuple(_complex(bar, dot, h) for bar, dot in zip(bars, dots[:SUMS], strict=True))
         return _tangents(_given(moved.pull(complex_bars, wanted)), gradient, h)
@@ -94,7 +94,7 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
             return tuple(next(parts) if i in active else None for i in range(len(args)))
         given = iter(gradient_bar)
         direction = tuple(next(given) if want else None for want in wanted)
-        h = _step(arrays, direction)
+        h = complex_step(arrays, direction)
         moved = _moved(plan, arrays, direction, h)
         second = _wanted(active, SUMS)
         found = moved.pull(bars, second) if any(second) else (None,) * ARRAYS
@@ -110,14 +110,15 @@ def filter_terms(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any,
     There are more steps than parameters, so tangents are compiled and cotangents are not.
     """
     arrays = y, A, B, Q, R, m, P, c
-    terms = plan.kind(arrays, plan).terms() if _is_plain(*arrays) else filter_terms(*arrays, plan=plan)
+    terms = plan.kind(arrays, plan).terms() if is_plain(*arrays) else filter_terms(*arrays, plan=plan)
     composed = partial(composed_terms, plan=plan)
 
     def pushforward(*arrays_dot: Any) -> Any:
         if not _has_complex_sweeps(plan, arrays, arrays_dot):
             return pushed(composed, arrays, arrays_dot)
-        h = _step(arrays, arrays_dot)
-        (tangent,) = _tangents((_moved(plan, arrays, arrays_dot, h).terms(),), (terms,), h)
+        h = complex_step(arrays, arrays_dot)
+        moved = _moved(plan._replace(whole=False), arrays, arrays_dot, h)
+        (tangent,) = _tangents((moved.terms(),), (terms,), h)
         return tangent
 
     def pullback(bar: Any, active: tuple[int, ...]) -> Any:
@@ -137,7 +138,8 @@ def _given(found: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(x for x in found if x is not None)
 
 
-def _is_plain(*arrays: Any) -> bool:
+def is_plain(*arrays: Any) -> bool:
+    """Whether none is a Variable."""
     return not any(type(x) is Variable for x in arrays)
 
 
@@ -145,10 +147,10 @@ def _has_complex_sweeps(plan: Plan, arrays: tuple[Any, ...], others: tuple[Any, 
     """Whether tangents are found as imaginary parts: all is plain, and a series in complex numbers is not too
     large for the sweep.
     """
-    return _is_plain(*arrays, *others) and sweeps_for(arrays, len(plan.diffuse), np.complex128) is not None
+    return is_plain(*arrays, *others) and sweeps_for(arrays, len(plan.diffuse), np.complex128) is not None
 
 
-def _step(arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...]) -> Any:
+def complex_step(arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...]) -> Any:
     """h, for tangents of any size; where the arrays are."""
     pairs = zip(arrays, arrays_dot, strict=True)
     ratios = [_largest(x_dot) / _or_one(_largest(x)) for x, x_dot in pairs if x_dot is not None]
@@ -167,10 +169,15 @@ def _or_one(x: Any) -> Any:
     return x + (x == 0)
 
 
+def moved_by(arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...], h: Any) -> tuple[Any, ...]:
+    """``arrays + i h arrays_dot``; None among tangents stands for zero."""
+    return tuple(_complex(x, x_dot, h) for x, x_dot in zip(arrays, arrays_dot, strict=True))
+
+
 def _moved(plan: Plan, arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...], h: Any) -> Any:
-    """The sweeps run at ``arrays + i h arrays_dot``; None among tangents stands for zero."""
-    moved = tuple(_complex(x, x_dot, h) for x, x_dot in zip(arrays, arrays_dot, strict=True))
-    return sweeps_for(arrays, len(plan.diffuse), np.complex128)(moved, plan)
+    """The sweeps run at ``arrays + i h arrays_dot``."""
+    sweeps = sweeps_for(arrays, len(plan.diffuse), np.complex128)
+    return sweeps(moved_by(arrays, arrays_dot, h), plan)
 
 
 def _complex(x: Any, x_dot: Any, h: Any) -> Any:

@@ -16,30 +16,47 @@ from lindiff.statespace.diffuse import likelihood_terms
 from lindiff.statespace.model import System
 from lindiff.statespace.sweep.derivatives import filter_sums, filter_terms
 from lindiff.statespace.sweep.handover import in_parts
-from lindiff.statespace.sweep.planning import planned, settled
+from lindiff.statespace.sweep.ordinary import ordinary_loglikelihood
+from lindiff.statespace.sweep.planning import planned, settled, tolerance_of
 
-__all__ = ["from_sums", "loglikelihoods", "step_loglikelihoods"]
+__all__ = ["from_sums", "loglikelihood_in_order", "loglikelihoods", "step_loglikelihoods"]
 
 
 # Above so many bytes that the way back may need, it runs the filter again: more than that is slow to write
 # and to read, too.
 MOST_KEPT = 100e6
+FLOAT64 = np.dtype(np.float64)
 
 
 def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoint: bool | None) -> Any:
     """The log likelihoods (S,) of arrays or Variables; the options are those of :func:`loglikelihood`."""
-    checkpoint = _most_kept(system) > MOST_KEPT if checkpoint is None else checkpoint
-    block = math.isqrt(system.y.shape[1]) if checkpoint else 0
+    (S, T, p), n = system.y.shape, system.transition.shape[-1]
+    alone = S if system.shares_covariances else 1
+    numbers = _most_kept(T, n, p, alone, system.obs_cov.shape[-2] == 1) * (S // max(alone, 1))
+    block = _block(checkpoint, T, numbers * system.y.dtype.itemsize)
     arrays, plan = planned(system, name, steady_tol, block)
+    plan = plan._replace(whole=not system.is_plain)
     return from_sums(settled(plan, partial(filter_sums, *arrays)), system)
 
 
-def _most_kept(system: System) -> int:
-    """How many bytes the way back needs, if no covariance comes to rest and all series share them."""
-    (S, T, p), n = system.y.shape, system.transition.shape[-1]
-    covariances = n * n + n * p + (p * p if system.obs_cov.shape[-2] > 1 else p)
-    own = 1 if system.shares_covariances else S
-    return int(T * (covariances * own + (n + p) * S) * system.y.dtype.itemsize)
+def loglikelihood_in_order(
+    arrays: tuple[Any, ...], name: str, steady_tol: float | None, checkpoint: bool | None
+) -> Any:
+    """The log likelihood, a number, of arrays that `model_in_order` has found to be in order."""
+    (p, n), T = arrays[2].shape, len(arrays[0])
+    block = _block(checkpoint, T, 8 * _most_kept(T, n, p, 1, p == 1))
+    return ordinary_loglikelihood(arrays, name, tolerance_of(steady_tol, FLOAT64), block)
+
+
+def _block(checkpoint: bool | None, T: int, most: int) -> int:
+    """Of how many of T steps all is kept, 0 for all of them, where that is as many bytes at the most."""
+    checkpoint = most > MOST_KEPT if checkpoint is None else checkpoint
+    return math.isqrt(T) if checkpoint else 0
+
+
+def _most_kept(T: int, n: int, p: int, S: int, independent: bool) -> int:
+    """How many numbers the way back needs, if no covariance comes to rest and S series share them."""
+    return T * (n * n + n * p + (p if independent else p * p) + (n + p) * S)
 
 
 def from_sums(sums: tuple[Any, Any, Any, Any], system: System) -> Any:

@@ -33,6 +33,8 @@ class Plan(NamedTuple):
         Whether no digits cancel from that shift.
     stepwise : bool
         Whether `Sweeps.terms` are wanted, instead of sums.
+    whole : bool
+        Whether a sweep keeps what the way back needs. If not, that runs the filter again.
     kind : type, optional
         The class that runs it: `Sweeps`, or that of ``lindiff_cuda``.
     """
@@ -47,6 +49,7 @@ class Plan(NamedTuple):
     collapse: Any = None
     settled: bool = False
     stepwise: bool = False
+    whole: bool = True
     kind: Any = None
 
     def steps_to_collapse(self, series: Any, T: int) -> int:

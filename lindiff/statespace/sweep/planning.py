@@ -15,7 +15,7 @@ from lindiff.statespace.model import System, of_steps
 from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.series import Sweeps, with_collapse
 
-__all__ = ["has_sweep", "planned", "settled", "sweeps_for"]
+__all__ = ["has_sweep", "planned", "settled", "sweeps_for", "tolerance_of"]
 
 
 def sweeps_for(arrays: tuple[Any, ...], diffuse: int, dtype: Any = None) -> Any:
@@ -62,13 +62,13 @@ def planned(
     plain = tuple(map(value, arrays))
     kind = sweeps_for(plain, len(diffuse))
     groups = system.groups() if kind is Sweeps else ()
-    plan = Plan(groups, independent, _tolerance(steady_tol, y.dtype), block, name, diffuse, kind=kind)
+    plan = Plan(groups, independent, tolerance_of(steady_tol, y.dtype), block, name, diffuse, kind=kind)
     if diffuse:
         plan = with_collapse(plain, plan) if kind is Sweeps else _with_shift_of_each(plain, plan)
     return arrays, plan
 
 
-def _tolerance(steady_tol: float | None, dtype: Any) -> float:
+def tolerance_of(steady_tol: float | None, dtype: Any) -> float:
     """The kernel's tolerance of the steady state: negative for never."""
     if steady_tol is None:  # float32 has no digits to spare
         return (4 if dtype == np.float32 else 50) * float(np.finfo(dtype).eps)

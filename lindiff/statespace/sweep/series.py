@@ -15,7 +15,7 @@ from lindiff.statespace.diffuse import never_determined
 from lindiff.statespace.sweep.collapsing import DiffuseSweep, collapse_after
 from lindiff.statespace.sweep.plan import Plan
 
-__all__ = ["Sweeps", "shared_parameters", "with_collapse"]
+__all__ = ["Sweeps", "naming", "shared_parameters", "with_collapse"]
 
 # A thread is worth it from so many multiplications in each group (about half a millisecond); larger matrices
 # keep BLAS's own threads busy.
@@ -91,11 +91,11 @@ class Sweeps:
         series, observed = group
         plan = self.plan
         arrays = _kernel_arrays(self.arrays, series, plan)
-        with _naming(plan.name, series):
+        with naming(plan.name, series):
             if not plan.diffuse:
                 y, A, B, Q, R, m, P, c = arrays
                 options = observed, plan.independent, plan.tolerance
-                return Sweep(y, A, B, Q, R, m, P, c, *options, block=plan.block)
+                return Sweep(y, A, B, Q, R, m, P, c, *options, block=plan.block, whole=plan.whole)
             return DiffuseSweep(arrays, observed, plan, plan.steps_to_collapse(series, len(arrays[0])))
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
@@ -146,7 +146,7 @@ def with_collapse(arrays: tuple[Any, ...], plan: Plan) -> Plan:
     steps, shift = np.zeros(S, int), np.zeros((S, len(plan.diffuse)), arrays[0].dtype)
     with_pattern: dict[int, list[Any]] = {}
     for series, observed in plan.groups:
-        with _naming(plan.name, series):
+        with naming(plan.name, series):
             found = collapse_after(_kernel_arrays(arrays, series, plan), observed, plan)
         if found is None:
             raise never_determined(plan.name, series, len(plan.diffuse))
@@ -166,7 +166,7 @@ def shared_parameters(arrays: tuple[Any, ...], series: Any) -> tuple[Any, ...]:
 
 
 @contextmanager
-def _naming(name: str, series: Any) -> Iterator[None]:
+def naming(name: str, series: Any) -> Iterator[None]:
     """Errors of a sweep over these series name the public function and the series."""
     try:
         yield
