@@ -17,12 +17,12 @@ cdef class Arguments:
 
 
 cdef class Watch:
-    cdef list names      # of (dict, name, object)
-    cdef list cells      # of (cell, object)
-    cdef list functions  # of (function, code, defaults, keyword defaults)
-    cdef list classes    # of [class, version, its items, its bases]
-    cdef list nests      # of (container, its items)
-    cdef list arrays     # of (array, shape, strides, dtype, content)
-    cdef list partials   # of (partial, its function, arguments and keywords)
-    cdef list others     # of functions that say whether they find what they did
+    cdef readonly list names      # of (dict, name, object)
+    cdef readonly list cells      # of (cell, object)
+    cdef readonly list functions  # of (function, code, defaults, keyword defaults)
+    cdef readonly list classes    # of [class, version, its items, its bases]
+    cdef readonly list nests      # of (container, its items)
+    cdef readonly list arrays     # of (array, shape, strides, dtype, content)
+    cdef readonly list partials   # of (partial, its function, arguments and keywords)
+    cdef readonly list others     # of functions that say whether they find what they did
     cpdef bint unchanged(self) except -1

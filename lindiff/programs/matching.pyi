@@ -10,7 +10,17 @@ class Arguments:
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None: ...
     def arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None: ...
 
+NOT_THERE: object
+
 class Watch:
+    names: list[tuple[dict[str, Any], str, Any]]
+    cells: list[tuple[CellType, Any]]
+    functions: list[tuple[Any, ...]]
+    classes: list[list[Any]]
+    nests: list[tuple[Any, list[Any]]]
+    arrays: list[tuple[Any, ...]]
+    partials: list[tuple[Any, ...]]
+    others: list[Callable[[], bool]]
     def __len__(self) -> int: ...
     def add_name(self, names: dict[str, Any], name: str) -> None: ...
     def add_cell(self, cell: CellType) -> None: ...

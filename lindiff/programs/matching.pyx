@@ -307,6 +307,7 @@ cdef class Watch:
 
 
 cdef object MISSING = object()
+NOT_THERE = MISSING  # a name in `Watch.names` that is not there
 
 
 cdef inline bint is_there(PyObject *found, object before):

@@ -44,7 +44,21 @@ from lindiff.programs.reads import CALLS, Import, Read, asks_for, handles_except
 from lindiff.programs.recorded import Recorded
 from lindiff.programs.recording import Unrecordable
 
-__all__ = ["Surroundings", "is_of_libraries"]
+__all__ = [
+    "OF_CLASSES",
+    "OF_MODULES",
+    "Surroundings",
+    "has_attribute",
+    "has_content",
+    "has_dict",
+    "is_empty",
+    "is_library_module",
+    "is_of_libraries",
+    "is_of_library",
+    "name_of_import",
+    "rounds_as",
+    "tells",
+]
 
 # What named tuples find their fields by.
 _tuplegetter = type(vars(collections.namedtuple("_Named", "field"))["field"])
@@ -120,6 +134,8 @@ class Surroundings:
     ----------
     watch : Watch
         Where to look whether it is all as it was.
+    roots : list
+        The function and the others.
     may_tell_apart : bool
         Whether something in it may tell recorded arrays from plain ones and go on: code that asks for classes
         or handles exceptions, compiled code of other libraries.
@@ -142,7 +158,8 @@ class Surroundings:
         self._asks_for_registered = False
         self._asks_for_decimals = False
         self._reads_loggers = False
-        self._pending = [function, *others]
+        self.roots = [function, *others]
+        self._pending = list(self.roots)
         try:
             while self._pending:
                 self._look_at(self._pending.pop())
@@ -207,7 +224,7 @@ class Surroundings:
             raise Unrecordable(f"it reads a {kind.__name__} that is no argument")
         elif isinstance(x, np.void):
             self._row(x)
-        elif not self._parts(x) and not (isinstance(x, _IMMUTABLE) and _is_of_library(kind)):
+        elif not self._parts(x) and not (isinstance(x, _IMMUTABLE) and is_of_library(kind)):
             self._object(x)
 
     def _array(self, x: np.ndarray[Any, Any]) -> None:
@@ -222,13 +239,13 @@ class Surroundings:
         if x.dtype.hasobject:
             raise Unrecordable("it reads a structured array of objects")
         content = x.tobytes()
-        self.watch.add_other(lambda: x.tobytes() == content)
+        self.watch.add_other(functools.partial(has_content, x, content))
 
     def _module(self, x: types.ModuleType) -> None:
         """All that is in a module of the user's, which is handed on."""
-        if not _is_library_module(x):
+        if not is_library_module(x):
             self.watch.add_nest(vars(x))
-            self._pending.extend(value for name, value in vars(x).items() if name not in _OF_MODULES)
+            self._pending.extend(value for name, value in vars(x).items() if name not in OF_MODULES)
 
     def _parts(self, x: Any) -> bool:
         """Look at what a callable is made of; False where it is none of these."""
@@ -272,13 +289,13 @@ class Surroundings:
             for name in own:
                 self._name(vars(x), name)
             parts = [vars(x)[name] for name in own]
-        elif _is_of_library(x) and hasattr(x, "__wrapped__"):
+        elif is_of_library(x) and hasattr(x, "__wrapped__"):
             parts = [x.__wrapped__]
             if hasattr(x, "cache_info"):
                 self.watch.add_other(_not_cleared(x))
         else:
             return False
-        if not _is_of_library(type(x)):
+        if not is_of_library(type(x)):
             parts.append(getattr(x, "__dict__", None))
             self._classes(type(x))
         self._pending.extend(parts)
@@ -286,7 +303,7 @@ class Surroundings:
 
     def _function(self, f: types.FunctionType) -> None:
         cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
-        of_library = _is_of_library(f)
+        of_library = is_of_library(f)
         for name, cell in cells.items():
             self._cell(cell, of_library, name)
         if of_library:
@@ -314,7 +331,7 @@ class Surroundings:
                 self._import(read, f.__globals__)
             elif read.is_global:
                 self._global(read, f.__globals__)
-            elif read.name in cells and not _is_empty(cells[read.name]):
+            elif read.name in cells and not is_empty(cells[read.name]):
                 self._found(cells[read.name].cell_contents, read.attributes, read.compared)
 
     def _global(self, read: Read, names: dict[str, Any]) -> None:
@@ -330,13 +347,9 @@ class Surroundings:
                 self._found(x, ())
 
     def _import(self, read: Import, names: dict[str, Any]) -> None:
-        name = read.module
-        if read.level:
-            spec = names.get("__spec__")
-            package = names.get("__package__") or (spec.parent if spec else names.get("__name__", ""))
-            name = importlib.util.resolve_name("." * read.level + name, package)
+        name = name_of_import(read, names)
         module = sys.modules.get(name)
-        if module is None or not _is_library_module(module):
+        if module is None or not is_library_module(module):
             self._name(sys.modules, name)
         self._found(module, read.attributes)
 
@@ -349,7 +362,7 @@ class Surroundings:
         for name in attributes:
             if type(x) is not types.ModuleType or name == "__dict__":
                 break
-            module, in_library = x, _is_library_module(x)
+            module, in_library = x, is_library_module(x)
             self._name(vars(module), name)
             if module is decimal:
                 self._decimals()
@@ -378,7 +391,7 @@ class Surroundings:
         """How Python's decimal numbers are rounded."""
         if not self._asks_for_decimals:
             self._asks_for_decimals = True
-            self.watch.add_other(functools.partial(_rounds_as, _rounding()))
+            self.watch.add_other(functools.partial(rounds_as, _rounding()))
 
     def _name(self, names: dict[str, Any], name: str) -> None:
         if (id(names), name) not in self._named:
@@ -390,7 +403,7 @@ class Surroundings:
         try:
             content = cell.cell_contents
         except ValueError:
-            self.watch.add_other(lambda: _is_empty(cell))
+            self.watch.add_other(functools.partial(is_empty, cell))
             return
         self.watch.add_cell(cell)
         if of_library and type(content) is weakref.WeakKeyDictionary:
@@ -418,7 +431,7 @@ class Surroundings:
         slots = [(of, name) for of in kind.__mro__ for name in _slots_of(of)]
         is_immutable = isinstance(x, _IMMUTABLE)
         if names is None and not is_immutable and not any("__slots__" in vars(of) for of in kind.__mro__):
-            if callable(x) and _is_of_library(x) and kind.__module__ != "functools":
+            if callable(x) and is_of_library(x) and kind.__module__ != "functools":
                 return
             raise Unrecordable(f"it reads a {kind.__name__}, into which nobody can look")
         if isinstance(x, (np.ndarray, list, dict, set, tuple)):
@@ -430,18 +443,18 @@ class Surroundings:
         if names is not None and _is_plain(kind):
             self._attributes(x, kind, names)
         elif names is not None:
-            self.watch.add_other(lambda: x.__dict__ is names and type(x) is kind)
+            self.watch.add_other(functools.partial(has_dict, x, kind, names, None))
             self._container(names)
         for _, name in slots:
             value = getattr(x, name, None)
-            self.watch.add_other(_same_attribute(x, name, value))
+            self.watch.add_other(functools.partial(has_attribute, x, name, value))
             self._pending.append(value)
         self._classes(kind)
 
     def _attributes(self, x: Any, kind: type, names: dict[str, Any]) -> None:
         """Those of an object of the user's that code asks for; and that there are no others."""
         given = tuple(names)
-        self.watch.add_other(lambda: x.__dict__ is names and type(x) is kind and tuple(names) == given)
+        self.watch.add_other(functools.partial(has_dict, x, kind, names, given))
         for name in given:
             self._asked.when(
                 name,
@@ -465,7 +478,7 @@ class Surroundings:
         is_plain = _is_plain(kind)
         of_kind: Any = type(kind)
         for of in (*kind.__mro__, *of_kind.__mro__):
-            if _is_of_library(of) or id(of) in self._classes_seen:
+            if is_of_library(of) or id(of) in self._classes_seen:
                 continue
             self._classes_seen.add(id(of))
             self.watch.add_class(of)
@@ -473,13 +486,13 @@ class Surroundings:
             for name in ("__name__", "__qualname__"):
                 self._asked.when(name, functools.partial(self._told, of, name))
             for name, x in vars(of).items():
-                if not _is_of_library(type(x)) and hasattr(type(x), "__get__"):
+                if not is_of_library(type(x)) and hasattr(type(x), "__get__"):
                     self._constructing(kind)  # it is given the class
                 if is_plain and name == "__match_args__":
                     self._asked.when(name, functools.partial(self._asked.ask_names, x))
-                elif is_plain and name not in _OF_CLASSES:
+                elif is_plain and name not in OF_CLASSES:
                     self._asked.when(name, functools.partial(self._pending.append, x))
-                elif name not in _OF_CLASSES and name not in TOLD:
+                elif name not in OF_CLASSES and name not in TOLD:
                     self._pending.append(x)
             if isinstance(of, abc.ABCMeta) and not self._asks_for_registered:
                 self._asks_for_registered = True
@@ -488,22 +501,22 @@ class Surroundings:
     def _constructing(self, kind: type) -> None:
         """What is called where objects of a class are made."""
         for of in kind.__mro__:
-            if not _is_of_library(of):
+            if not is_of_library(of):
                 names = CONSTRUCTING | {"__setattr__"}
                 self._pending.extend(x for name, x in vars(of).items() if name in names)
 
     def _told(self, x: Any, name: str) -> None:
         """What a class or a function says of itself."""
         before = getattr(x, name, None)
-        self.watch.add_other(lambda: getattr(x, name, None) == before)
+        self.watch.add_other(functools.partial(tells, x, name, before))
 
 
 # Attributes of classes, and of modules, that say nothing of what they do.
-_OF_CLASSES = {
+OF_CLASSES = {
     *("__dict__", "__weakref__", "__module__", "_abc_impl"),
     *("__parameters__", "__type_params__", "__dataclass_params__"),
 }
-_OF_MODULES = {"__builtins__", "__loader__", "__spec__", "__annotations__"}
+OF_MODULES = {"__builtins__", "__loader__", "__spec__", "__annotations__"}
 
 
 # Classes of libraries whose code asks objects for nothing by name.
@@ -514,7 +527,7 @@ def _is_plain(kind: type) -> bool:
     """Whether this is a class of the user's, and so are all that it is derived from: objects have the
     attributes that code in Python gives them, and no other code asks for these."""
     return type(kind) in (type, abc.ABCMeta) and all(
-        of in _BARE or not (_is_of_library(of) or "__slots__" in vars(of)) for of in kind.__mro__
+        of in _BARE or not (is_of_library(of) or "__slots__" in vars(of)) for of in kind.__mro__
     )
 
 
@@ -544,7 +557,8 @@ _OF_DATA_CLASSES = {
 }
 
 
-def _is_empty(cell: types.CellType) -> bool:
+def is_empty(cell: types.CellType) -> bool:
+    """Whether a variable that a function closes over has no value yet."""
     try:
         cell.cell_contents  # noqa: B018
     except ValueError:
@@ -577,7 +591,7 @@ def _holds_more(kind: type) -> bool:
     return False
 
 
-def _is_of_library(x: Any) -> bool:
+def is_of_library(x: Any) -> bool:
     """Whether code, a class, or the class of an object is a library's; wrappers say to be what they wrap."""
     if isinstance(x, types.FunctionType):
         return is_of_libraries(x.__globals__)
@@ -589,7 +603,7 @@ def _may_tell_apart(x: Any) -> bool:
     """Whether this is code, and not the user's in Python, that may do another thing with recorded arrays."""
     if id(x) in _TELLING:
         return True
-    is_users = isinstance(x, types.FunctionType) and not _is_of_library(x)
+    is_users = isinstance(x, types.FunctionType) and not is_of_library(x)
     if is_users or isinstance(x, type) or not callable(x):
         return False
     return all(
@@ -601,7 +615,7 @@ def _may_tell_apart(x: Any) -> bool:
 def _is_put_there(x: Any) -> bool:
     """Whether what a library's module has is the user's."""
     if isinstance(x, types.FunctionType):  # wrappers say to be what they wrap
-        return not _is_of_library(x)
+        return not is_of_library(x)
     name = getattr(
         x, "__module__", None
     )  # of an object that of its class, but for functions of compiled code
@@ -610,8 +624,17 @@ def _is_put_there(x: Any) -> bool:
     )
 
 
-def _is_library_module(x: types.ModuleType) -> bool:
+def is_library_module(x: types.ModuleType) -> bool:
     return _is_library(x.__name__, vars(x))
+
+
+def name_of_import(read: Import, names: dict[str, Any]) -> str:
+    """The name of the module that code with these globals imports."""
+    if not read.level:
+        return read.module
+    spec = names.get("__spec__")
+    package = names.get("__package__") or (spec.parent if spec else names.get("__name__", ""))
+    return importlib.util.resolve_name("." * read.level + read.module, package)
 
 
 def is_of_libraries(names: dict[str, Any]) -> bool:
@@ -633,8 +656,24 @@ def _is_library(name: Any, names: dict[str, Any]) -> bool:
 _nothing = types.ModuleType("nothing")
 
 
-def _same_attribute(x: Any, name: str, before: Any) -> Callable[[], bool]:
-    return lambda: getattr(x, name, None) is before
+def has_attribute(x: Any, name: str, value: Any) -> bool:
+    """Whether an attribute in a slot is this object."""
+    return getattr(x, name, None) is value
+
+
+def has_dict(x: Any, kind: type, names: dict[str, Any], given: tuple[str, ...] | None) -> bool:
+    """Whether an object has the class and the attributes that it had; ``given``: no others."""
+    return x.__dict__ is names and type(x) is kind and (given is None or tuple(names) == given)
+
+
+def has_content(x: np.void, content: bytes) -> bool:
+    """Whether a row of a structured array is what it was."""
+    return x.tobytes() == content
+
+
+def tells(x: Any, name: str, before: Any) -> bool:
+    """Whether a class or a function says the same of itself."""
+    return bool(getattr(x, name, None) == before)
 
 
 def _is_registered_still(token: object) -> bool:
@@ -647,7 +686,7 @@ def _rounding() -> tuple[Any, ...]:
     return of.prec, of.rounding, of.Emin, of.Emax, of.clamp, dict(of.traps)
 
 
-def _rounds_as(before: tuple[Any, ...]) -> bool:
+def rounds_as(before: tuple[Any, ...]) -> bool:
     """Whether decimal numbers are rounded as they were."""
     return _rounding() == before
 
