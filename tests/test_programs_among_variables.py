@@ -12,7 +12,7 @@ from test_recorded_programs import calls, count
 
 import lindiff as ld
 from lindiff.core import pytree
-from lindiff.programs import calling, program
+from lindiff.programs import program, taped
 from lindiff.programs.tree import Unrepeatable
 
 RNG = np.random.default_rng(0)
@@ -673,8 +673,8 @@ def test_which_programs_have_halves(monkeypatch):
         made[name] = calling_halves(*args)
         return made[name]
 
-    calling_halves = calling.halves
-    monkeypatch.setattr(calling, "halves", halves)
+    calling_halves = taped.halves
+    monkeypatch.setattr(taped, "halves", halves)
     for name, function in HALVED.items():  # noqa: B007, `halves` reads it
         fast = program(function)
         for k in range(5):
@@ -786,6 +786,88 @@ def test_what_is_read_changes_and_changes_back(monkeypatch):
     monkeypatch.setitem(globals(), "FACTOR", 2.0)
     with pytest.raises(RuntimeError, match="has changed between its call and the walk"):
         ld.grad(lambda c: np.sum(pullback(c)[0] ** 2))(1.0)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_other_ways_over_calls_in_two_halves(transform):
+    """Forward, many directions, higher orders: of a program that has its halves."""
+    fast = program(step)
+    args = X, A, Y
+    for k in range(6):
+        ld.grad(lambda *args: loss(fast, *args), argnums=(0, 1))(X + k, A, Y)
+    for _ in range(2):
+        assert_same(
+            transform(lambda *args: loss(fast, *args))(*args),
+            transform(lambda *args: loss(step, *args))(*args),
+        )
+
+
+def test_halves_of_numbers_and_other_arguments():
+    def one(x, scale, how, constant, number):
+        y = np.sin(x * scale) if how == "sin" else np.cos(x * scale)
+        return y * constant, np.sum(y) * number
+
+    def total(one, x, scale, number):
+        whole = 0.0
+        for k in range(4):
+            x, part = one(x, scale, "sin" if k % 2 else "cos", Y + k, number)
+            whole, scale = whole + part * scale, part
+        return whole * np.sum(x)
+
+    fast = program(one)
+    for k in range(7):
+        args = X + k, np.float64(1.5 + k), np.float64(2.0)
+        expected = ld.value_and_grad(lambda *args: total(one, *args), argnums=(0, 1, 2))(*args)
+        assert_same(ld.value_and_grad(lambda *args: total(fast, *args), argnums=(0, 1, 2))(*args), expected)
+
+
+@pytest.mark.parametrize("scale", [lambda y: y, lambda y: y.T.copy().T, lambda y: y[::-1], lambda y: y * 1j])
+def test_cotangents_of_any_layout_for_halves(scale):
+    def one(x, a):
+        return np.sin(x @ a) * a
+
+    fast = program(one)
+    for k in range(6):
+        y, pullback = ld.vjp(fast, A + k, A)
+        _, expected = ld.vjp(one, A + k, A)
+        y_bar = scale(np.cos(y))
+        if y_bar.dtype == y.dtype:
+            assert_same(pullback(y_bar), expected(y_bar))
+        assert_same(pullback(np.cos(y)), expected(np.cos(y)))
+
+
+def test_one_variable_twice_and_outputs_that_nothing_depends_on():
+    def one(x, a, b):
+        return x * a, a * b, np.sum(b)
+
+    def total(one, x, a):
+        for _ in range(3):
+            x, _y, _ = one(x, a, a * 2)
+            x, _, part = one(x, a, x)
+        return np.sum(x * part)
+
+    fast = program(one)
+    for k in range(6):
+        expected = ld.grad(lambda *args: total(one, *args), argnums=(0, 1))(X + k, Y)
+        assert_same(ld.grad(lambda *args: total(fast, *args), argnums=(0, 1))(X + k, Y), expected)
+
+
+@pytest.mark.parametrize("steps", [4095, 4096, 4097, 5000])
+def test_more_calls_than_memory_is_kept_for(steps):
+    def one(x, a):
+        return np.tanh(x * a) + x
+
+    def total(one, x, a, steps):
+        for _ in range(steps):
+            x = one(x, a)
+        return np.sum(x)
+
+    fast = program(one)
+    for _ in range(5):
+        ld.grad(lambda x: total(fast, x, Y / steps, 3))(X)
+    for _ in range(2):
+        found = ld.grad(lambda *args: total(fast, *args, steps), argnums=(0, 1))(X, Y / steps)
+    assert_same(found, ld.grad(lambda *args: total(one, *args, steps), argnums=(0, 1))(X, Y / steps))
 
 
 FACTOR = 1.0

@@ -32,7 +32,7 @@ from lindiff.core.record cimport (
 from lindiff.core.tally cimport Tally, current as current_tally, running
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.loops cimport Loops, common_frame, common_kind
-from lindiff.kernels.memory cimport is_large
+from lindiff.kernels.memory cimport copy as array_copy, is_large
 
 from lindiff.core import namespaces, pytree
 from lindiff.core.directions import Directions
@@ -617,7 +617,7 @@ cdef object kept_by(object x, Node node, Trace trace, object what=None):
         array = x
         if may_change(array):
             if is_copied(array):
-                return cnp.PyArray_NewCopy(array, cnp.NPY_KEEPORDER)
+                return array_copy(array, True)
             if mirror_of(array) is not None:
                 return value_now(array, mirror_of(array))
             node.guard = linked(guard_of(array, what), node.guard)
@@ -643,7 +643,7 @@ cpdef object kept(object x, list guards):
         if not may_change(array):
             return array
         if is_copied(array):
-            return cnp.PyArray_NewCopy(array, cnp.NPY_KEEPORDER)
+            return array_copy(array, True)
         if mirror_of(array) is not None:
             return value_now(array, mirror_of(array))
         guards.append(guard_of(array, None))

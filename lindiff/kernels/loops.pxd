@@ -92,6 +92,7 @@ cdef cnp.ndarray common_frame(object x, object y)
 cdef bint read_operand(object x, int kind, cnp.ndarray frame, Operand *operand)
 cdef object apply(const Loop *loop, int count, object x, object y)
 cdef bint add_into(object total, object x)
+cdef bint add_numbers(cnp.ndarray total, char *x)
 cdef object merge(object mask, object x, object y)
 cdef void reduce_all(Function function, void *data, char *of, char *to, cnp.npy_intp outer, cnp.npy_intp n,
                      cnp.npy_intp inner, cnp.npy_intp size, bint from_zero) noexcept nogil

@@ -408,15 +408,11 @@ cdef bint add_into(object total, object x):
     if not cnp.PyArray_SAMESHAPE(t, <cnp.ndarray>x) or not cnp.PyArray_ISWRITEABLE(t) \
             or cnp.PyArray_NDIM(t) > AXES:
         return False
+    if cnp.PyArray_IS_C_CONTIGUOUS(t) and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x):
+        return add_numbers(t, cnp.PyArray_BYTES(<cnp.ndarray>x))
     loop = &ADD.loops[place_of_kind(kind)]
     nest.data[0] = nest.data[2] = cnp.PyArray_BYTES(t)
     nest.data[1] = cnp.PyArray_BYTES(<cnp.ndarray>x)
-    if cnp.PyArray_IS_C_CONTIGUOUS(t) and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x):
-        nest.axes = 1
-        nest.shape[0] = cnp.PyArray_SIZE(t)
-        nest.strides[0][0] = nest.strides[1][0] = nest.strides[2][0] = cnp.PyArray_ITEMSIZE(t)
-        walk(loop, &nest, 2)
-        return True
     if cnp.PyArray_SIZE(t) == 0:
         return True
     nest.axes = cnp.PyArray_NDIM(t)
@@ -426,6 +422,21 @@ cdef bint add_into(object total, object x):
         nest.strides[1][k] = cnp.PyArray_STRIDE(<cnp.ndarray>x, k)
     join_axes(&nest, 2, nest.axes == 2 and layout(&nest, 0) < 0, &joined)
     walk(loop, &joined, 2)
+    return True
+
+
+cdef bint add_numbers(cnp.ndarray total, char *x):
+    """The same for numbers that lie as those of an array without gaps do."""
+    cdef Nest nest
+    cdef int kind = kind_of(total)
+    if kind < 0 or not cnp.PyArray_ISWRITEABLE(total):
+        return False
+    nest.data[0] = nest.data[2] = cnp.PyArray_BYTES(total)
+    nest.data[1] = x
+    nest.axes = 1
+    nest.shape[0] = cnp.PyArray_SIZE(total)
+    nest.strides[0][0] = nest.strides[1][0] = nest.strides[2][0] = cnp.PyArray_ITEMSIZE(total)
+    walk(&ADD.loops[place_of_kind(kind)], &nest, 2)
     return True
 
 

@@ -209,6 +209,11 @@ cdef cnp.ndarray empty(int ndim, cnp.npy_intp *shape, int dtype):
 cdef cnp.ndarray copy(cnp.ndarray x, bint keep_order=False):
     """A copy of x, C-contiguous or in the order of its axes in memory."""
     cdef cnp.NPY_ORDER order = cnp.NPY_KEEPORDER if keep_order else cnp.NPY_CORDER
+    cdef cnp.ndarray out
+    if cnp.PyArray_IS_C_CONTIGUOUS(x) and cnp.PyArray_ISNUMBER(x) and cnp.PyArray_ISNOTSWAPPED(x):
+        out = empty(cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x), cnp.PyArray_TYPE(x))
+        memcpy(cnp.PyArray_DATA(out), cnp.PyArray_DATA(x), cnp.PyArray_NBYTES(x))
+        return out
     if cnp.PyArray_NBYTES(x) < KEPT_MEMORY:
         return cnp.PyArray_NewCopy(x, order)
     previous = PyDataMem_SetHandler(capsule)

@@ -13,15 +13,16 @@ from lindiff.core.tally cimport Tally, running, set_aside, take_up
 from lindiff.core.variable cimport (
     Variable, as_scalar_or_array, is_generic, is_inexact, kept, record, record_outputs, value_of, watch_over,
 )
-from lindiff.programs.matching cimport Arguments, Watch
+from lindiff.programs.matching cimport Arguments, OfArray, Watch
+from lindiff.programs.taped cimport Taped, TapedCall, refuse_change
 
 from lindiff.core import pytree
 import numpy as np
 
 from lindiff.core.directions import Apart, Directions
 from lindiff.programs.compiling import compiled
-from lindiff.programs.halves import forms_of_outputs, halves
 from lindiff.programs.machine import MISSED, WARNED
+from lindiff.programs.taped import taped_of
 from lindiff.programs.tree import Unrepeatable, run as run_by_python
 
 cnp.import_array()
@@ -160,8 +161,8 @@ cdef class Calls:
         for form, known in self.recent:
             arrays = (<Arguments>form).arrays(args, kwargs)
             if arrays is not None:
-                if (<Arguments>form).has_variables:
-                    return self.operation(known, arrays, args)
+                if (<Arguments>form).variables:
+                    return self.operation(form, known, arrays, args)
                 return self.run(known, arrays, args, kwargs)
         return MISSED
 
@@ -174,49 +175,58 @@ cdef class Calls:
             known.in_vain = self.in_vain = 0
         return result
 
-    cdef object operation(self, Known known, list arrays, tuple args):
+    cdef object operation(self, Arguments form, Known known, list arrays, tuple args):
         """The same for Variables among them, all of them of one trace."""
         cdef Trace trace = None
         cdef Variable x
         cdef Py_ssize_t i, at = 0
-        cdef tuple which
-        cdef list held = list(arrays)
         cdef OfProgram differential
-        cdef list nodes = [], places = [], variables = [], given = list(args), guards = []
+        cdef list nodes = [], places = [], given, guards = []
+        for i in form.variables:
+            x = args[i]
+            if trace is None:
+                trace = x.node.trace
+            elif trace is not x.node.trace:
+                return MISSED
+            nodes.append(x.node)
+        if trace.level == 0:
+            return MISSED
+        if not self.recomputes and not trace.forward:
+            taped = known.taped.get(form.variables)
+            if type(taped) is Taped:
+                result = (<Taped>taped).called(self, known, form, trace, nodes, arrays, args)
+                if result is not MISSED:
+                    known.in_vain = self.in_vain = 0
+                    return result
+        given = list(args)
         for i in range(len(args)):
             if type(args[i]) is Variable:
-                x = args[i]
-                if trace is None:
-                    trace = x.node.trace
-                elif trace is not x.node.trace:
-                    return MISSED
-                nodes.append(x.node)
                 places.append(place_of(i))
-                variables.append(i)
                 given[i] = arrays[at]
                 at += 1
             elif cnp.PyArray_CheckExact(args[i]) or is_generic(args[i]):
-                held[at] = given[i] = kept(args[i], guards)
+                given[i] = kept(args[i], guards)
                 at += 1
-        if trace.level == 0:
-            return MISSED
-        which = tuple(variables)
-        taped = None if self.recomputes else known.taped.get(which)
-        tape = None
-        if type(taped) is Taped:
-            result, tape = (<Taped>taped).values(arrays, held)
-            known.in_vain = self.in_vain = 0
-        if tape is None:
-            result = self.run(known, arrays, tuple(given), {})
+        result = self.run(known, arrays, tuple(given), {})
         if result is MISSED:
             return MISSED
         differential = OfProgram.__new__(OfProgram)
-        surroundings = known.surroundings if tape is None else (<Taped>taped).surroundings
-        differential.of_call(self, tuple(given), NOTHING, given, 0, surroundings)
-        differential.known, differential.variables = known, which
-        if tape is not None:
-            differential.taped, differential.tape = taped, tape
+        differential.of_call(self, tuple(given), NOTHING, given, 0, known.surroundings)
+        differential.known, differential.variables = known, form.variables
         return self.recorded(differential, trace, nodes, places, given, guards, result)
+
+    def differential_of(self, TapedCall call):
+        """What a call is that has left what the way back needs, for the other ways."""
+        cdef OfProgram made = OfProgram.__new__(OfProgram)
+        cdef Taped taped = call.taped
+        cdef list given = call.given(), likes = []
+        cdef list places = [place_of(i) for i in taped.active]
+        for y, form in zip(call.likes, taped.forms):
+            likes.append(y if (<OfArray>form).is_array else y[()])
+        made.of_call(self, tuple(given), NOTHING, given, 0, taped.surroundings)
+        made.known, made.variables, made.likes = call.known, taped.active, likes
+        made.bind(call.trace, call.nodes(), places, tuple(given), likes if taped.several else likes[0])
+        return made
 
     cdef object recorded(self, OfProgram differential, Trace trace, list nodes, list places, list given,
                          list guards, object result):
@@ -241,68 +251,18 @@ cdef class Calls:
         return outputs[0] if type(result) is not tuple else tuple(outputs)
 
 
-@cython.final
-cdef class Taped:
-    """A program of values and cotangents in two halves; see `halves`."""
-
-    cdef object first
-    cdef object second
-    cdef object surroundings   # that these are of
-    cdef tuple active     # the places of the arguments that have cotangents
-    cdef Arguments form   # of the cotangents that the second half is given
-    cdef bint several     # results
-
-    cdef tuple values(self, list arrays, list held):
-        """The results, and the tape; that is None where the first half cannot be run.  ``held`` are the same
-        arrays for later."""
-        cdef Py_ssize_t i
-        if not (<Watch>self.surroundings.watch).unchanged():
-            return None, None
-        result, tape = self.first.begun(arrays)
-        if tape is None:
-            return None, None
-        for i in range(len(arrays)):
-            if held[i] is not arrays[i]:
-                tape.replace(held)
-                break
-        return tuple(<list>result) if self.several else result[0], tape
-
-    cdef object cotangents(self, list y_bars, object tape):
-        """Those of the active arguments; None where the second half cannot be run."""
-        arrays = self.form.arrays(tuple(y_bars), NOTHING)
-        if arrays is None:
-            return None
-        result = self.second.gone_on(tape, arrays)
-        return None if result is MISSED or result is WARNED else result
-
-
-cdef object taped_of(object both, Known known, list y_bars, tuple active, tuple given, bint several):
+cdef object halves_of(object both, Known known, list y_bars, tuple active, tuple given, bint several):
     """The program of values and cotangents in two halves; None as long as it is not known well enough, False
     where it cannot be cut."""
-    cdef Taped taped
     cdef list arrays = [x for x in given[0] if cnp.PyArray_CheckExact(x) or is_generic(x)]
-    cdef Py_ssize_t early = len(arrays), late = len(y_bars)
     of_both = both.known_for(given, {})
     if of_both is None:
         return None
     if of_both.tree is None or of_both.surroundings is None or not of_both.tree.confirmed:
         return False if of_both.reason is not None else None
-    if len({id(x) for x in (*arrays, *y_bars)}) < early + late:
+    if known.tree is None:
         return False
-    forms = forms_of_outputs(of_both.tree, late)
-    if forms is None or known.tree is None or forms != forms_of_outputs(known.tree, late) \
-            or len(of_both.tree.root.result.leaves) != late + len(active):
-        return False
-    made = halves(of_both.tree, early, early + late, late)
-    form = Arguments(tuple(y_bars), {})
-    if made is None or not form.is_known:
-        return False
-    taped = Taped.__new__(Taped)
-    taped.form = form
-    taped.first, taped.second = made
-    taped.surroundings = of_both.surroundings
-    taped.active, taped.several = active, several
-    return taped
+    return taped_of(of_both.tree, of_both.surroundings, known.tree, y_bars, active, arrays, several)
 
 
 def as_one_operation(function, *args):
@@ -337,8 +297,8 @@ cdef bint is_output(object y):
 cdef class OfProgram(Differential):
     """The differential of a program.
 
-    Its pullback goes on in the memory of its call, or it is a program of the same arguments and a cotangent,
-    which computes again what it needs on the way; its pushforward likewise.
+    Its pullback is a program of the same arguments and a cotangent, which computes again what it needs on the
+    way; its pushforward likewise.
 
     Parameters
     ----------
@@ -369,9 +329,7 @@ cdef class OfProgram(Differential):
     cdef object surroundings
     cdef public list likes
     cdef public tuple variables
-    cdef Known known      # of calls that are recorded without Python: what is known,
-    cdef Taped taped      # the two halves, and what the first has left; None where there is none
-    cdef object tape
+    cdef Known known      # of calls that are recorded without Python: what is known
 
     def __init__(self, Calls calls, tuple args, dict kwargs, list leaves, Py_ssize_t first, surroundings):
         self.of_call(calls, args, kwargs, leaves, first, surroundings)
@@ -410,19 +368,15 @@ cdef class OfProgram(Differential):
         return x_bars
 
     cdef object pulled(self, list y_bars, tuple active):
-        """The cotangents of the active arguments: from what the call has left, or by a program."""
+        """The cotangents of the active arguments, by a program."""
         cdef tuple chosen = active if self.first == 0 else tuple([i - self.first for i in active])
         cdef tuple given = (self.args, self.kwargs, y_bars)
-        if self.tape is not None and self.taped.active == active and are_plain(y_bars):
-            found = self.taped.cotangents(y_bars, self.tape)
-            if found is not None:
-                return found
         if not are_plain(y_bars) or not (self.known is not None or hold_no_variable(self.leaves)):
             return self.derivative("pullback", chosen)(*given)
         both = self.derivative("values and pullback", chosen)
         if self.known is not None and not self.calls.recomputes and self.variables not in self.known.taped:
             several = isinstance(self.result, (tuple, list))
-            taped = taped_of(both, self.known, y_bars, active, given, several)
+            taped = halves_of(both, self.known, y_bars, active, given, several)
             if taped is not None:
                 self.known.taped[self.variables] = taped
         values, x_bars = both(*given)
@@ -438,15 +392,6 @@ cdef class OfProgram(Differential):
         given = [like(self.leaves[i], x_dots[i + self.first]) for i in chosen]
         y_dots = self.derivative("pushforward", tuple(chosen))(self.args, self.kwargs, given)
         return y_dots if isinstance(self.result, (tuple, list)) else y_dots[0]
-
-
-cpdef int refuse_change(object calls, object surroundings) except -1:
-    """Raise where what a function has read besides its arguments is not what it was in its call."""
-    if not (<Watch>surroundings.watch).unchanged():
-        raise RuntimeError(
-            f"what {calls!r} reads besides its arguments (globals, closures, attributes, arrays) has changed "
-            "between its call and the walk for derivatives: give it what changes as an argument")
-    return 0
 
 
 cdef int refuse_others(object calls, list values, list likes) except -1:

@@ -4,6 +4,7 @@ cdef enum Role:
     KEPT = 1     # needed to the end: by Python, as a result, to decide on the way
     GIVEN = 2    # to Python
     NEEDED = 4   # outside of one unit, too
+    APART = 8    # in memory that one half of a program leaves for the other one
 
 cdef struct Place:
     int root         # the cell in whose memory it lies,

@@ -56,10 +56,8 @@ def compiled(tree: Tree, arguments: int, passes: Sequence[Pass] = PASSES) -> Mac
 def _compiled(tree: Tree, arguments: int, passes: Sequence[Pass]) -> Machine:
     compilation = Compilation(tree, arguments)
     start = compilation.stretches(tree, list(range(arguments)))
-    found, arena = compilation.finished(passes)
+    layout = compilation.finished(passes)
     cells = compilation.cells
-    made = {cell: cells.views(cell) for cell in compilation.objects}
-    layout = Layout(cells.forms, found, compilation.translation.constants, arena, made)
     return Machine(layout, [(i, i, cells.views(i)) for i in range(arguments)], start)
 
 
@@ -134,12 +132,10 @@ class Compilation:
         self.units.append((made, steps))
         return made
 
-    def finished(
-        self, passes: Sequence[Pass], shared: frozenset[int] = frozenset()
-    ) -> tuple[list[int | None], int]:
-        """Let all units have their steps; where their memory lies, and how much of it there is.
+    def finished(self, passes: Sequence[Pass], shared: frozenset[int] = frozenset()) -> Layout:
+        """Let all units have their steps; where their memory lies.
 
-        Results in ``shared`` memory are copied from there.
+        What is ``shared`` by the halves of a program lies apart, and results are copied from there.
         """
         units = [steps for _, steps in self.units]
         note_needed(units, self.cells)
@@ -153,7 +149,11 @@ class Compilation:
                 self.cells.leave_arena(root)
                 self.objects.append(root)
                 stretch.let_be_fresh(root, self.cells.views(root))
-        return places(units, self.cells)
+        found, arena, block = places(units, self.cells, shared)
+        made = {cell: self.cells.views(cell) for cell in self.objects}
+        handed = [cell for cell in self.objects if self.cells.owner(cell) in shared]
+        constants = self.translation.constants
+        return Layout(self.cells.forms, found, constants, arena, made, block, handed)
 
     def large_results(self) -> set[int]:
         """Results that have memory of their own: to copy them from the arena is as much work as a sum."""

@@ -30,7 +30,7 @@ import scipy.special
 
 from lindiff.core.names import importable_name
 from lindiff.programs.calling import Calls
-from lindiff.programs.matching import NOT_THERE
+from lindiff.programs.matching import NOT_THERE, Names
 from lindiff.programs.reads import SILENT, Import, reads
 from lindiff.programs.surroundings import (
     OF_CLASSES,
@@ -115,7 +115,8 @@ _OF_VIEWS = (*_OF_ITEMS, "-", "SUBTRACT")
 def surroundings_of(function: Callable[..., Any], others: list[Any]) -> Surroundings:
     """What the function reads; what libraries import when they are first asked for it is there then."""
     found = Surroundings(function, others)
-    late = [_is_there_late(names, name) for names, name, x in found.watch.names if x is NOT_THERE]
+    places = [(looked.names, *known) for looked in found.watch.names.values() for known in looked.known]
+    late = [_is_there_late(names, name) for names, name, x in places if x is NOT_THERE]
     return Surroundings(function, others) if any(late) else found
 
 
@@ -153,13 +154,13 @@ class _Description:
         self._surroundings = surroundings
         watch = surroundings.watch
         self._names: dict[int, dict[str, Any]] = collections.defaultdict(dict)
-        for names, name, x in watch.names:
-            self._names[id(names)][name] = x
+        for looked in watch.names.values():
+            self._names[id(looked.names)].update(looked.known)
         self._watched = {
             *((id(known[0]), "cell") for known in watch.cells),
             *((id(known[0]), "function") for known in watch.functions),
             *((id(known[0]), "class") for known in watch.classes),
-            *((id(known[0]), "nest") for known in watch.nests),
+            *((id(known.names if isinstance(known, Names) else known[0]), "nest") for known in watch.nests),
             *((id(known[0]), "array") for known in watch.arrays),
             *((id(known[0]), "partial") for known in watch.partials),
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lindiff.programs.cells import Cells
 from lindiff.programs.compiling import Compilation, uncollected
-from lindiff.programs.machine import Back, ByPython, Cell, Form, Layout, Machine, Stretch
+from lindiff.programs.machine import Back, ByPython, Cell, Form, Machine, Stretch
 from lindiff.programs.memory import note_needed
 from lindiff.programs.operands import Slot, leaves_of
 from lindiff.programs.passes.dead import without_dead
@@ -66,9 +66,7 @@ def _halves(tree: Tree, early: int, arguments: int, outputs: int) -> tuple[Machi
     before = Stretch(None, leaves[:outputs], list, compilation.objects, True)
     after = Stretch(None, leaves[outputs:], list, compilation.objects, True)
     compilation.units = [(before, first), (after, second)]
-    found, arena = compilation.finished((fused,), both)
-    made = {cell: cells.views(cell) for cell in compilation.objects}
-    layout = Layout(cells.forms, found, compilation.translation.constants, arena, made)
+    layout = compilation.finished((fused,), both)
     given = [(i, i, cells.views(i)) for i in range(early)]
     more = [(i - early, i, cells.views(i)) for i in range(early, arguments)]
     return Machine(layout, given, before), Machine(layout, more, after)

@@ -7,14 +7,15 @@ address of every cell, the arena in which results lie, and the objects of the st
 cimport cython
 cimport numpy as cnp
 
-from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
+from lindiff.kernels.loops cimport add_numbers
 from lindiff.kernels.memory cimport empty
 from lindiff.programs.operation cimport Operation
-from lindiff.programs.prepared cimport OPERANDS, Run
+from lindiff.programs.prepared cimport OPERANDS
 
 from typing import Any, NamedTuple
 
@@ -89,7 +90,6 @@ cdef type BOOL = np.bool_
 cdef enum:
     FAILED = -1
     DONE = -2
-    AXES = 64
     LARGE = 1 << 20  # bytes of an arena of which no more than one is kept,
     IDLE = 1 << 24   # and of all arenas of a program that are
 
@@ -143,10 +143,6 @@ def form_of(x):
 cdef class Lying:
     """The cells that lie in the memory of another one, and how many bytes behind its beginning."""
 
-    cdef Py_ssize_t count
-    cdef Py_ssize_t *cells
-    cdef Py_ssize_t *offsets
-
     def __cinit__(self, views):
         cdef Py_ssize_t k
         self.count = len(views)
@@ -181,24 +177,30 @@ cdef class Layout:
         Bytes.
     made : dict of int to list of (cell, offset)
         The cells in which Python puts arrays, and those that lie in them, so many bytes behind.
+    block : int
+        Bytes of another piece of memory, to which places go on behind the arena: what the first half of a
+        program leaves for the second one.
+    handed : list of int
+        The cells of ``made`` that it leaves as well.
     """
 
-    cdef readonly list forms
-    cdef list places
-    cdef list constants
-    cdef readonly Py_ssize_t arena
-    cdef dict made
-    cdef dict makers   # of those that lie in others: in which one
-    cdef readonly list idle
-
-    def __init__(self, list forms, list places, list constants, Py_ssize_t arena, dict made):
+    def __init__(self, list forms, list places, list constants, Py_ssize_t arena, dict made, Py_ssize_t block,
+                 list handed):
         self.forms = forms
         self.places = places
         self.constants = constants
         self.arena = arena
         self.made = {cell: Lying(views) for cell, views in made.items()}
         self.makers = {view: cell for cell, views in made.items() for view, _ in views}
+        self.block, self.handed = block, handed
+        self.left = Lying([(i, at - arena) for i, at in enumerate(places) if at is not None and at >= arena]
+                          if block else [])
         self.idle = []
+
+    def __dealloc__(self):
+        while self.idle_blocks:
+            self.idle_blocks -= 1
+            PyMem_Free(self.blocks[self.idle_blocks])
 
     cdef Memory memory(self):
         return self.idle.pop() if self.idle else Memory(self)
@@ -210,16 +212,30 @@ cdef class Layout:
             self.idle.append(memory)
         return 0
 
+    cdef char *new_block(self) except NULL:
+        """Memory for what one run leaves."""
+        cdef char *block
+        if self.idle_blocks:
+            self.idle_blocks -= 1
+            return self.blocks[self.idle_blocks]
+        block = <char *>PyMem_Malloc(self.block + 1)
+        if block == NULL:
+            raise MemoryError()
+        return block
+
+    cdef void keep_block(self, char *block) noexcept:
+        """Let another run leave its own there."""
+        if self.idle_blocks < BLOCKS and (
+                not self.idle_blocks or (self.block < LARGE and self.idle_blocks * self.block < IDLE)):
+            self.blocks[self.idle_blocks] = block
+            self.idle_blocks += 1
+        else:
+            PyMem_Free(block)
+
 
 @cython.final
 cdef class Memory:
     """What one run works on."""
-
-    cdef Layout layout
-    cdef char **cells
-    cdef char *arena
-    cdef list objects
-    cdef int flags       # of what the processor has noted in operations without Python
 
     def __cinit__(self, Layout layout):
         cdef Py_ssize_t i, count = len(layout.forms)
@@ -230,7 +246,7 @@ cdef class Memory:
             raise MemoryError()
         self.objects = [None] * count
         for i in range(count):
-            if layout.places[i] is not None:
+            if layout.places[i] is not None and (layout.block == 0 or layout.places[i] < layout.arena):
                 self.cells[i] = self.arena + <Py_ssize_t>layout.places[i]
         for cell, x in layout.constants:
             self.cells[<Py_ssize_t>cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
@@ -239,9 +255,16 @@ cdef class Memory:
         PyMem_Free(self.cells)
         PyMem_Free(self.arena)
 
+    cdef int attach(self, char *block) except -1:
+        """Go on in what a run has left there, or leave it there."""
+        self.block = block
+        self.layout.left.follow(self.cells, block)
+        return 0
+
     cdef bint holds(self, const char *place):
-        """Whether a place lies in the arena."""
-        return self.arena <= place <= self.arena + self.layout.arena
+        """Whether a place lies in the arena, or in the block."""
+        return self.arena <= place <= self.arena + self.layout.arena \
+            or self.block != NULL and self.block <= place <= self.block + self.layout.block
 
     cdef object value(self, Py_ssize_t cell):
         """What is in a cell, for Python."""
@@ -292,6 +315,13 @@ cdef class Memory:
         return cnp.PyArray_CheckExact(x) and cnp.PyArray_BYTES(<cnp.ndarray>x) == self.cells[cell] \
             and (x.dtype, x.shape, x.strides) == (form[1], form[2], form[3])
 
+    cdef int hold(self, Py_ssize_t cell, cnp.ndarray x) except -1:
+        """Let an array of Python's be in a cell, and what lies in it be there."""
+        self.objects[cell] = x
+        self.cells[cell] = cnp.PyArray_BYTES(x)
+        (<Lying>self.layout.made[cell]).follow(self.cells, self.cells[cell])
+        return 0
+
     cdef bint take(self, Py_ssize_t cell, object x) except -1:
         """Put what Python has made into a cell; False where it has another form."""
         cdef tuple form = <tuple>self.layout.forms[cell]
@@ -300,9 +330,7 @@ cdef class Memory:
         if form[3] is not None:
             if x.dtype != form[1] or x.shape != form[2] or x.strides != form[3]:
                 return False
-            self.objects[cell] = x
-            self.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
-            (<Lying>self.layout.made[cell]).follow(self.cells, self.cells[cell])
+            self.hold(cell, x)
         elif form[1] is not None:
             if self.layout.places[cell] is None or x.dtype != form[1]:
                 return False
@@ -415,15 +443,6 @@ cdef bint put(object place, object value, Memory memory) except -1:
     return place is None and value is None
 
 
-cdef struct Step:
-    Run run          # NULL for what Python does
-    const void *state
-    int first        # of its operands; else the number of the step of Python's
-    int count
-    bint quiet
-    bint keeps       # what the processor has noted before
-
-
 cdef class Unit:
     """Steps that follow each other.
 
@@ -431,12 +450,6 @@ cdef class Unit:
     ----------
     steps : list of Operation or ByPython
     """
-
-    cdef Step *steps
-    cdef int *operands
-    cdef Py_ssize_t count
-    cdef readonly list kept
-    cdef list python
 
     def __cinit__(self, list steps):
         cdef Py_ssize_t i, n = 0
@@ -549,26 +562,21 @@ cdef class Machine:
     start : Stretch
     """
 
-    cdef readonly Layout layout
-    cdef list arguments
-    cdef Py_ssize_t count    # of the arguments,
-    cdef Py_ssize_t *places  # where each one is,
-    cdef Py_ssize_t *cells   # its cell,
-    cdef list lying          # and what lies in it
-    cdef readonly object start
-
     def __cinit__(self, Layout layout, list arguments, start):
         cdef Py_ssize_t k
         self.layout = layout
         self.arguments = arguments
         self.count = len(arguments)
-        self.places = <Py_ssize_t *>PyMem_Calloc(2 * self.count + 1, sizeof(Py_ssize_t))
+        self.places = <Py_ssize_t *>PyMem_Calloc(3 * self.count + 1, sizeof(Py_ssize_t))
         if self.places == NULL:
             raise MemoryError()
         self.cells = self.places + self.count
+        self.sizes = self.cells + self.count
         self.lying = []
         for k, (place, cell, views) in enumerate(arguments):
+            form = layout.forms[cell]
             self.places[k], self.cells[k] = place, cell
+            self.sizes[k] = form.dtype.itemsize if form.strides is None else 0
             self.lying.append(Lying(views))
         self.start = start
 
@@ -587,10 +595,12 @@ cdef class Machine:
         for i in range(self.count):
             x = arrays[self.places[i]]
             cell = self.cells[i]
-            if cnp.PyArray_CheckExact(x):
+            if self.sizes[i] == 0:
                 memory.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
                 memory.objects[cell] = x
                 (<Lying>self.lying[i]).follow(memory.cells, memory.cells[cell])
+            elif cnp.PyArray_CheckExact(x):
+                memcpy(memory.cells[cell], cnp.PyArray_BYTES(<cnp.ndarray>x), self.sizes[i])
             else:
                 PyArray_ScalarAsCtype(x, memory.cells[cell])
         memory.flags = 0
@@ -639,42 +649,6 @@ cdef class Machine:
         for i in range(self.count):
             memory.objects[self.cells[i]] = None
         return 0
-
-    def begun(self, list arrays):
-        """The result, MISSED or WARNED, and the memory that the run has left behind, for another machine of
-        the same layout to go on with; None where it has left none."""
-        cdef Memory memory = self.memory_of(arrays)
-        cdef Stretch stretch = self.run(memory)
-        cdef Tape tape
-        if stretch is None:
-            return MISSED, None
-        if memory.flags and memory.flags & told_flags():
-            return WARNED, None
-        tape = Tape.__new__(Tape)
-        tape.first, tape.memory = self, memory
-        return stretch.results(memory), tape
-
-    def gone_on(self, Tape tape, list arrays):
-        """The result, MISSED or WARNED, from what another machine has left behind and more arguments."""
-        cdef Memory memory = tape.memory
-        cdef Stretch stretch
-        if tape.busy:
-            return MISSED
-        tape.busy = True
-        try:
-            self.fill(memory, arrays)
-            stretch = self.run(memory)
-            if stretch is None:
-                return MISSED
-            if memory.flags and memory.flags & told_flags():
-                return WARNED
-            result = stretch.results(memory)
-            for cell, _ in stretch.fresh:
-                memory.objects[<Py_ssize_t>cell] = None
-            self.let_go(memory)
-            return result
-        finally:
-            tape.busy = False
 
     def run_many(self, list arrays, list are_many, list outs, Py_ssize_t start, Py_ssize_t stop,
                  has_structure):
@@ -764,23 +738,6 @@ cdef class Machine:
             feclearexcept(FE_NOTED)
             if stretch is None or not stretch.confirmed:
                 return None
-
-
-@cython.final
-@cython.no_gc
-cdef class Tape:
-    """Memory in which the first half of a program has left what the second one needs."""
-
-    cdef Memory memory
-    cdef Machine first
-    cdef bint busy    # somewhere else
-
-    def __dealloc__(self):
-        self.first.release(self.memory, self.first.start)
-
-    def replace(self, list arrays):
-        """Let arguments of the first half be others with the same contents."""
-        self.first.fill(self.memory, arrays)
 
 
 cdef bint runs_without_python(Unit unit, Memory memory, int told) noexcept nogil:
@@ -937,18 +894,6 @@ cdef class Stretch:
         Results that have memory of their own from here on, and what lies in it.
     """
 
-    cdef public Unit unit
-    cdef public list fresh
-    cdef readonly object fork
-    cdef public list outcomes
-    cdef readonly list leaves
-    cdef object unflatten
-    cdef list objects
-    cdef readonly bint confirmed
-    cdef list given    # how the leaves are found; None before the first run
-    cdef object nest   # of the result, as `nest_of` has it
-    cdef int flat      # 1: it is a list, 2: a tuple, of all leaves in their order
-
     def __init__(self, fork, leaves, unflatten, objects, bint confirmed):
         self.confirmed = confirmed
         self.fork = fork
@@ -988,25 +933,43 @@ cdef class Stretch:
                 return stretch if place is None or put(place, value, memory) else None
         return None
 
-    cdef object results(self, Memory memory):
-        cdef list values = []
+    cdef bint is_fresh(self, object leaf) except -1:
+        """Whether a result is a new array in memory of its own."""
+        return type(leaf) is Cell and any([cell == leaf for cell, _ in self.fresh])
+
+    cdef int find_leaves(self, Layout layout) except -1:
+        """Know how the leaves of the result are found."""
+        cdef Py_ssize_t i
         if self.given is None:
-            self.given = [given_by(self.leaves, i, memory.layout) for i in range(len(self.leaves))]
+            self.given = [given_by(self.leaves, i, layout) for i in range(len(self.leaves))]
             self.nest = nest_of(self.unflatten, len(self.leaves))
             if isinstance(self.nest, (list, tuple)) and list(self.nest) == list(range(len(self.leaves))):
                 self.flat = 1 if type(self.nest) is list else 2
+        return 0
+
+    cdef object results(self, Memory memory):
+        cdef list values = []
+        self.find_leaves(memory.layout)
         for leaf in self.given:
-            if type(leaf) is Contents:
-                values.append((<Contents>leaf).copied(memory))
-            elif type(leaf) is Again:
-                values.append(values[leaf])
-            elif type(leaf) is Cell:
-                values.append(memory.own(leaf))
-            else:
-                values.append(leaf.copy(order="K") if cnp.PyArray_CheckExact(leaf) else leaf)
+            values.append(value_of_leaf(leaf, values, memory))
         if self.flat:
             return values if self.flat == 1 else tuple(values)
         return self.unflatten(values) if self.nest is None else in_nest(self.nest, values)
+
+
+cdef object value_of_leaf(object leaf, list values, Memory memory):
+    """A leaf of a result; ``values`` are those before it."""
+    cdef Contents contents
+    if type(leaf) is Contents:
+        contents = leaf
+        if contents.is_number:
+            return PyArray_Scalar(memory.cells[contents.cell], contents.dtype, None)
+        return contents.copied(memory)
+    if type(leaf) is Again:
+        return values[leaf]
+    if type(leaf) is Cell:
+        return memory.own(leaf)
+    return leaf.copy(order="K") if cnp.PyArray_CheckExact(leaf) else leaf
 
 
 class Again(int):
@@ -1019,20 +982,27 @@ class Again(int):
 cdef class Contents:
     """A result without gaps whose address is known."""
 
-    cdef Py_ssize_t cell
-    cdef Py_ssize_t size
-    cdef cnp.dtype dtype
-    cdef int axes
-    cdef int flags
-    cdef cnp.npy_intp shape[AXES]
-
-    cdef object copied(self, Memory memory):
+    cdef cnp.ndarray copied(self, Memory memory):
+        """An array of its own; of a number, one without axes."""
         cdef cnp.ndarray x
         Py_INCREF(self.dtype)  # which the new array takes
         x = PyArray_NewFromDescr(&PyArray_Type, self.dtype, self.axes, self.shape, NULL, NULL, self.flags,
                                  NULL)
         memcpy(cnp.PyArray_BYTES(x), memory.cells[self.cell], self.size)
         return x
+
+    cdef bint add_to(self, object total, Memory memory) except -1:
+        """``total += x``; False where it is no array of this type and layout that may be written to."""
+        cdef cnp.ndarray t
+        if not cnp.PyArray_CheckExact(total):
+            return False
+        t = total
+        if cnp.PyArray_NDIM(t) != self.axes or cnp.PyArray_TYPE(t) != self.dtype.type_num \
+                or memcmp(cnp.PyArray_DIMS(t), self.shape, self.axes * sizeof(cnp.npy_intp)) != 0:
+            return False
+        if not (cnp.PyArray_IS_F_CONTIGUOUS(t) if self.flags else cnp.PyArray_IS_C_CONTIGUOUS(t)):
+            return False
+        return add_numbers(t, memory.cells[self.cell])
 
 
 cdef object given_by(list leaves, Py_ssize_t i, Layout layout):
@@ -1046,18 +1016,19 @@ cdef object given_by(list leaves, Py_ssize_t i, Layout layout):
         if type(leaves[k]) is Cell and leaves[k] == leaf:
             return Again(k)
     form = layout.forms[leaf]
-    if form[3] is None or (layout.places[leaf] is None and leaf not in layout.makers):
+    if form[1] is None or (layout.places[leaf] is None and leaf not in layout.makers):
         return leaf
     like = np.empty(form[2], form[1])
-    by_columns = like.strides != form[3]
+    by_columns = form[3] is not None and like.strides != form[3]
     if by_columns:
         like = np.empty(form[2], form[1], order="F")
-    if like.strides != form[3]:
-        return leaf
+        if like.strides != form[3]:
+            return leaf
     contents = Contents.__new__(Contents)
     contents.cell = leaf
     contents.size = like.nbytes
     contents.dtype = form[1]
+    contents.is_number = form[3] is None
     contents.axes = len(form[2])
     contents.flags = cnp.NPY_ARRAY_F_CONTIGUOUS if by_columns else 0
     for k in range(contents.axes):

@@ -18,13 +18,14 @@ from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, another, inside
-from lindiff.programs.calling import as_one_operation, refuse_change
+from lindiff.programs.calling import as_one_operation
 from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct, known_with
 from lindiff.programs.keys import constant_key, structure_of
 from lindiff.programs.program import Program
 from lindiff.programs.recorded import Recorded, record
 from lindiff.programs.recording import numbers
 from lindiff.programs.surroundings import Surroundings
+from lindiff.programs.taped import refuse_change
 
 __all__ = ["Mapped"]
 

@@ -12,12 +12,16 @@ class Arguments:
 
 NOT_THERE: object
 
+class Names:
+    names: dict[Any, Any]
+    known: list[tuple[Any, Any]]
+
 class Watch:
-    names: list[tuple[dict[str, Any], str, Any]]
+    names: dict[int, Names]
     cells: list[tuple[CellType, Any]]
     functions: list[tuple[Any, ...]]
     classes: list[list[Any]]
-    nests: list[tuple[Any, list[Any]]]
+    nests: list[tuple[Any, list[Any]] | Names]
     arrays: list[tuple[Any, ...]]
     partials: list[tuple[Any, ...]]
     others: list[Callable[[], bool]]

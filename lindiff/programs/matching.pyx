@@ -15,6 +15,17 @@ import numpy as np
 
 cnp.import_array()
 
+# What a dict has until it is changed, another one each time; 0 where Python does not say, and nobody knows.
+cdef extern from *:
+    """
+    #if PY_VERSION_HEX < 0x030C0000 && !defined(PYPY_VERSION)
+    #define version_of_dict(x) (((PyDictObject *)(x))->ma_version_tag)
+    #else
+    #define version_of_dict(x) 0
+    #endif
+    """
+    unsigned long long version_of_dict(dict x)
+
 cdef extern from "Python.h":
     ctypedef struct PyTypeObject:
         unsigned long tp_flags
@@ -38,26 +49,25 @@ cdef class Pattern:
 
 @cython.final
 cdef class OfArray(Pattern):
-    cdef object dtype
-    cdef int axes
-    cdef bint writeable
-    cdef cnp.npy_intp shape[AXES]
-    cdef cnp.npy_intp strides[AXES]
-    cdef Py_ssize_t same_as   # the first of the arrays that is this one
+    """``is_array``: it does not stand for a number."""
 
-    cdef bint fits(self, object x, list arrays) except -1:
+    cdef bint has_form(self, object x) except -1:
+        """Whether this is an array of this form, but for whether it may be written to."""
         cdef cnp.ndarray a
-        cdef Py_ssize_t i, at = len(arrays)
+        cdef int k
         if not cnp.PyArray_CheckExact(x):
             return False
         a = x
-        if cnp.PyArray_NDIM(a) != self.axes or cnp.PyArray_ISWRITEABLE(a) != self.writeable \
-                or not cnp.PyArray_ISALIGNED(a):
+        if cnp.PyArray_NDIM(a) != self.axes or not cnp.PyArray_ISALIGNED(a):
             return False
-        if memcmp(cnp.PyArray_DIMS(a), self.shape, self.axes * sizeof(cnp.npy_intp)) != 0 \
-                or memcmp(cnp.PyArray_STRIDES(a), self.strides, self.axes * sizeof(cnp.npy_intp)) != 0:
-            return False
-        if a.dtype is not self.dtype and a.dtype != self.dtype:
+        for k in range(self.axes):
+            if cnp.PyArray_DIM(a, k) != self.shape[k] or cnp.PyArray_STRIDE(a, k) != self.strides[k]:
+                return False
+        return <PyObject *>cnp.PyArray_DESCR(a) == <PyObject *>self.dtype or a.dtype == self.dtype
+
+    cdef bint fits(self, object x, list arrays) except -1:
+        cdef Py_ssize_t i, at = len(arrays)
+        if not self.has_form(x) or cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x) != self.writeable:
             return False
         for i in range(at):
             if arrays[i] is x:
@@ -68,6 +78,18 @@ cdef class OfArray(Pattern):
             return False
         arrays.append(x)
         return True
+
+
+cdef OfArray form_of_array(cnp.ndarray x, bint is_array):
+    """The form of an array by itself."""
+    cdef OfArray form = OfArray.__new__(OfArray)
+    form.dtype = x.dtype
+    form.axes = cnp.PyArray_NDIM(x)
+    form.writeable = cnp.PyArray_ISWRITEABLE(x)
+    form.is_array = is_array
+    memcpy(form.shape, cnp.PyArray_DIMS(x), form.axes * sizeof(cnp.npy_intp))
+    memcpy(form.strides, cnp.PyArray_STRIDES(x), form.axes * sizeof(cnp.npy_intp))
+    return form
 
 
 @cython.final
@@ -152,12 +174,7 @@ cdef Pattern pattern_of(object x, list arrays):
         a = x
         if cnp.PyArray_NDIM(a) > AXES or a.dtype.hasobject or not cnp.PyArray_ISALIGNED(a):
             return None
-        array = OfArray.__new__(OfArray)
-        array.dtype = a.dtype
-        array.axes = cnp.PyArray_NDIM(a)
-        array.writeable = cnp.PyArray_ISWRITEABLE(a)
-        memcpy(array.shape, cnp.PyArray_DIMS(a), array.axes * sizeof(cnp.npy_intp))
-        memcpy(array.strides, cnp.PyArray_STRIDES(a), array.axes * sizeof(cnp.npy_intp))
+        array = form_of_array(a, True)
         array.same_as = len(arrays)
         for i in range(len(arrays)):
             if arrays[i] is x:
@@ -210,7 +227,8 @@ cdef class Arguments:
     ----------
     is_known : bool
         Else there is none that can be asked for here.
-    has_variables : bool
+    variables : tuple of int
+        The places of Variables among positional arguments.
     """
 
     def __init__(self, tuple args, dict kwargs):
@@ -218,7 +236,7 @@ cdef class Arguments:
         self.args = pattern_of(args, arrays)
         self.kwargs = pattern_of(kwargs, arrays)
         self.is_known = self.args is not None and self.kwargs is not None
-        self.has_variables = any([type(x) is Variable for x in args])
+        self.variables = tuple([i for i, x in enumerate(args) if type(x) is Variable])
 
     cpdef list arrays(self, tuple args, dict kwargs):
         """The arrays among arguments of this form, those that Variables hold among them; None for others."""
@@ -232,19 +250,52 @@ cdef class Arguments:
 
 # -- surroundings ------------------------------------------------------------------------------------------
 
+@cython.final
+cdef class Names:
+    """Names in a dict, and what each of them has stood for; ``whole``: there are no others.
+
+    A dict of the same version as in the last look has the same contents.
+    """
+
+    cdef bint unchanged(self) except -1:
+        cdef PyObject *found
+        cdef unsigned long long version = version_of_dict(self.names)
+        if version != 0 and version == self.version:
+            return True
+        if self.whole and not has_items(self.names, self.known):
+            return False
+        if not self.whole:
+            for name, value in self.known:
+                found = PyDict_GetItemWithError(self.names, name)
+                if (<PyObject *>value if value is not MISSING else NULL) != found:
+                    return False
+        self.version = version
+        return True
+
+
+cdef Names names_in(dict names, list known, bint whole):
+    cdef Names made = Names.__new__(Names)
+    made.names, made.known, made.whole = names, known, whole
+    return made
+
+
 cdef class Watch:
     """Places that are looked at: whether each holds the object, or the content, that it held."""
 
     def __init__(self):
-        self.names, self.cells, self.functions, self.classes = [], [], [], []
+        self.names, self.cells, self.functions, self.classes = {}, [], [], []
         self.nests, self.arrays, self.partials, self.others = [], [], [], []
 
     def __len__(self):
-        return sum(map(len, (self.names, self.cells, self.functions, self.classes, self.nests, self.arrays,
+        known = [(<Names>names).known for names in self.names.values()]
+        return sum(map(len, (*known, self.cells, self.functions, self.classes, self.nests, self.arrays,
                              self.partials, self.others)))
 
     def add_name(self, dict names, str name):
-        self.names.append((names, name, names.get(name, MISSING)))
+        cdef Names found = self.names.get(id(names))
+        if found is None:
+            found = self.names[id(names)] = names_in(names, [], False)
+        found.known.append((name, names.get(name, MISSING)))
 
     def add_cell(self, cell):
         self.cells.append((cell, cell.cell_contents))
@@ -256,7 +307,11 @@ cdef class Watch:
         self.classes.append([kind, version_of(kind), list(kind.__dict__.items()), kind.__mro__])
 
     def add_nest(self, nest):
-        self.nests.append((nest, list(nest.items()) if hasattr(nest, "items") else list(nest)))
+        items = list(nest.items()) if hasattr(nest, "items") else list(nest)
+        if type(nest) is dict:
+            self.nests.append(names_in(nest, items, True))
+        elif type(nest) is not tuple:
+            self.nests.append((nest, items))
 
     def add_array(self, x, Py_ssize_t compared):
         """Up to so many bytes it is compared; of larger ones a checksum is."""
@@ -270,11 +325,9 @@ cdef class Watch:
 
     cpdef bint unchanged(self) except -1:
         """Whether all is as it was."""
-        cdef PyObject *found
         cdef tuple place
-        for place in self.names:
-            found = PyDict_GetItemWithError(<dict>place[0], place[1])
-            if (<PyObject *>place[2] if place[2] is not MISSING else NULL) != found:
+        for names in self.names.values():
+            if not (<Names>names).unchanged():
                 return False
         for place in self.cells:
             if PyCell_GET(place[0]) != <PyObject *>place[1]:
@@ -290,8 +343,11 @@ cdef class Watch:
                 if not has_items(known[0].__dict__, <list>known[2]) or known[0].__mro__ != known[3]:
                     return False
                 known[1] = version_of(known[0])
-        for place in self.nests:
-            if not has_items(place[0], <list>place[1]):
+        for nest in self.nests:
+            if type(nest) is Names:
+                if not (<Names>nest).unchanged():
+                    return False
+            elif not has_items((<tuple>nest)[0], <list>(<tuple>nest)[1]):
                 return False
         for x, shape, strides, dtype, content, compared in self.arrays:
             if x.shape != shape or x.strides != strides or x.dtype != dtype \

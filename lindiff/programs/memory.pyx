@@ -2,7 +2,7 @@
 
 cimport cython
 
-from lindiff.programs.cells cimport KEPT, NEEDED, Cells, Counts, Place
+from lindiff.programs.cells cimport APART, KEPT, NEEDED, Cells, Counts, Place
 from lindiff.programs.passes.steps cimport Uses
 
 cdef enum:
@@ -42,17 +42,22 @@ def used(list steps, Cells cells):
     return found
 
 
-def places(list units, Cells cells):
-    """The place of each cell in an arena, None where it does not lie there; and how many bytes that has.
+def places(list units, Cells cells, apart=()):
+    """The place of each cell in an arena, None where it does not lie there; how many bytes that has, and how
+    many those behind it that have the roots which lie ``apart``.
 
     Memory that one unit alone uses is free after its last step there, and goes to the next result of the same
     size, rounded up.  Memory that nobody uses has no place.
     """
     cdef Arena arena = Arena()
+    cdef Arena block = Arena()
     cdef int cell
     cdef Py_ssize_t root_at
     cdef list found = []
     arena.cells = cells
+    for cell in sorted(apart):
+        block.take(&cells.places[cell], NOTHING)
+        cells.places[cell].roles |= APART
     note_needed(units, cells)
     for steps in units:
         arena.lay_out(steps)
@@ -61,8 +66,10 @@ def places(list units, Cells cells):
             arena.take(&cells.places[cell], NOTHING)
     for cell in range(cells.count):
         root_at = cells.places[cells.places[cell].root].at
+        if root_at >= 0 and cells.has_role(cell, APART):
+            root_at += arena.end
         found.append(None if root_at < 0 else root_at + cells.places[cell].offset)
-    return found, arena.end
+    return found, arena.end, block.end
 
 
 cdef dict NOTHING = {}
@@ -92,7 +99,7 @@ cdef class Arena:
                 self.take(&self.cells.places[uses.owners[k]], free)
             for k in range(uses.count):
                 place = &self.cells.places[uses.owners[k]]
-                if last.get(uses.owners[k]) == i + 1 and place.at >= 0 and not place.roles & NEEDED:
+                if last.get(uses.owners[k]) == i + 1 and place.at >= 0 and not place.roles & (NEEDED | APART):
                     last.put(uses.owners[k], 0)
                     free.setdefault(rounded(place.size), []).append(place.at)
         return 0
