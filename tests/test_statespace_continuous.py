@@ -287,7 +287,8 @@ def test_times_in_lists():
     np.testing.assert_allclose(found, expected[1], rtol=1e-13)
 
 
-def test_fit():
+@pytest.mark.parametrize("program", [False, True])
+def test_fit(program):
     times, _ = irregular(150, seed=5)
     rng = np.random.default_rng(6)
     y = rng.multivariate_normal(np.zeros(150), covariance("matern32", 1.5, 2.0, times) + 0.1 * np.eye(150))
@@ -297,6 +298,7 @@ def test_fit():
         start={"lengthscale": 1.0, "variance": None, "obs_var": None},
         transforms={"lengthscale": statespace.positive},
         progress=False,
+        program=program,
     )
     assert not found.notes
     estimates = np.array([*found.params.values()], float)

@@ -433,3 +433,24 @@ def test_host_never_waits_unchecked(standin, args, diffuse):
     assert Device.synchronizations == before
     assert_equal(value, function(*args))
     assert_equal(gradient, ld.grad(function, argnums=ALL)(*args), 1e-9)
+
+
+@pytest.mark.parametrize("kind", ["extended", "unscented"])
+def test_nonlinear_models(cupy, rng, kind):
+    y = rng.standard_normal((6, 2))
+    y[2, 0] = np.nan
+    arrays = [y, 0.1 * np.eye(2), 0.2 * np.eye(2), np.zeros(2), np.eye(2), np.array([0.5, 0.3])]
+    functions = (lambda x, a: np.sin(a * x)), (lambda x, a: x + 0.1 * x**2)
+    loglikelihood = getattr(statespace, f"{kind}_loglikelihood")
+    states = getattr(statespace, f"{kind}_filter")
+
+    def of_arrays(y, *covs_and_start):
+        *matrices, a = covs_and_start
+        return loglikelihood(y, *functions, *matrices, (a,))
+
+    both, device = ld.value_and_grad(of_arrays, argnums=(1, 5)), on_device(cupy, arrays)
+    for x, expected in zip(both(*device), both(*arrays), strict=True):
+        assert_equal(x, expected)
+    found = states(device[0], *functions, *device[1:5], (device[5],))
+    for x, expected in zip(found, states(y, *functions, *arrays[1:5], (arrays[5],)), strict=True):
+        assert_equal(x, expected)

@@ -50,8 +50,7 @@ def intervals(function: str, times: Any, unit: str | None, **arguments: Any) -> 
         raise ValueError(f"{function}: unit={unit!r} is for dates, and times are numbers; leave it out")
     times, *others = reals(function, times=times, **arguments)
     check_shape(function, "times", times, "T")
-    plain = on_host(value(times))
-    _check_order(function, plain, np.isfinite(plain))
+    _check_order(function, value(times), np.isfinite(value(times)))
     return times[1:] - times[:-1], *others
 
 
@@ -70,11 +69,12 @@ def _between_dates(function: str, dates: Any, unit: str | None) -> Any:
 
 def _check_order(function: str, times: Any, known: Any) -> None:
     if not known.all():
-        place = int(np.argmin(known))
+        place = int(np.argmin(on_host(known)))
         raise ValueError(f"{function}: times[{place}] is {times[place]}; only observations can be missing")
-    wrong = np.flatnonzero(times[1:] <= times[:-1])
-    if not wrong.size:
+    in_order = times[1:] > times[:-1]
+    if in_order.all():
         return
+    wrong = np.flatnonzero(~on_host(in_order))
     i = int(wrong[0])
     more = f" ({wrong.size - 1} more pairs are not in order)" if wrong.size > 1 else ""
     if times[i + 1] == times[i]:

@@ -465,16 +465,15 @@ def _between(F: Any, D: Any, dt: Any) -> tuple[Any, Any]:
 
 def _transition_and_noise(F: Any, D: Any, dt: Any) -> tuple[Any, Any]:
     n = F.shape[-1]
-    norm = np.max(np.sum(np.abs(on_host(F)), axis=0), initial=0)
-    doublings = np.ceil(np.log2(np.maximum(norm * on_host(dt), 1)))
+    norm = np.max(np.sum(np.abs(value(F)), axis=0))
+    doublings = np.ceil(np.log2(np.maximum(norm * value(dt), 1)))
     nothing = placed(np.zeros((n, n), dt.dtype), dt)
     upper, lower = np.concatenate([-F, D], axis=1), np.concatenate([nothing, transposed(F)], axis=1)
-    short = dt * placed(np.exp2(-doublings).astype(dt.dtype), dt)
-    E = expm(np.concatenate([upper, lower]) * short[:, None, None])
+    E = expm(np.concatenate([upper, lower]) * (dt * np.exp2(-doublings))[:, None, None])
     A = transposed(E[:, n:, n:])
     Q = hermitian_part(A @ E[:, :n, n:])
-    for k in range(int(np.max(doublings, initial=0))):
-        goes_on = placed((k < doublings)[:, None, None], dt)
+    for k in range(int(np.max(doublings)) if dt.shape[0] else 0):
+        goes_on = (doublings > k)[:, None, None]
         Q = np.where(goes_on, Q + hermitian_part(A @ Q @ transposed(A)), Q)
         A = np.where(goes_on, A @ A, A)
     return A, Q
@@ -523,6 +522,5 @@ def _check_numbers(name: str, **arguments: Any) -> None:
 
 
 def _check_positive(name: str, argument: str, x: Any) -> None:
-    plain = on_host(value(x))
-    if not plain > 0:
-        raise ValueError(f"{name}: {argument} must be positive, got {plain}")
+    if not value(x) > 0:
+        raise ValueError(f"{name}: {argument} must be positive, got {on_host(x)}")

@@ -108,7 +108,7 @@ class SigmaPoints(NamedTuple):
         above, below = (np.stack([g(m + sign * steps[i]) for i in range(n)]) for sign in (1.0, -1.0))
         odd, even = (above - below) / (2 * math.sqrt(c)), 0.5 * (above + below) - centre
         shift, error = np.sum(even, axis=0) / c, even / math.sqrt(c)
-        error_cov = transposed(error) @ error + (self.beta - self.alpha**2) * (shift[:, None] * shift)
+        error_cov = transposed(error) @ error + (self.beta - self.alpha**2) * (shift[:, None] @ shift[None])
         return centre + shift, odd, error_cov
 
 
