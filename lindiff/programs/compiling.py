@@ -59,7 +59,7 @@ def _compiled(tree: Tree, arguments: int, passes: Sequence[Pass]) -> Machine:
     found, arena = compilation.finished(passes)
     cells = compilation.cells
     made = {cell: cells.views(cell) for cell in compilation.objects}
-    layout = Layout(cells.forms, found, compilation.translation.constants, arena, made)
+    layout = Layout(cells.forms, found, compilation.translation.constants, arena, made, cells)
     return Machine(layout, [(i, i, cells.views(i)) for i in range(arguments)], start)
 
 

@@ -68,7 +68,7 @@ def _halves(tree: Tree, early: int, arguments: int, outputs: int) -> tuple[Machi
     compilation.units = [(before, first), (after, second)]
     found, arena = compilation.finished((fused,), both)
     made = {cell: cells.views(cell) for cell in compilation.objects}
-    layout = Layout(cells.forms, found, compilation.translation.constants, arena, made)
+    layout = Layout(cells.forms, found, compilation.translation.constants, arena, made, cells)
     given = [(i, i, cells.views(i)) for i in range(early)]
     more = [(i - early, i, cells.views(i)) for i in range(early, arguments)]
     return Machine(layout, given, before), Machine(layout, more, after)

@@ -48,6 +48,7 @@ class Layout:
         constants: list[tuple[int, Any]],
         arena: int,
         made: dict[int, list[tuple[int, int]]],
+        cells: Any,
     ) -> None: ...
 
 class Unit:
@@ -83,15 +84,6 @@ class Machine:
     def __call__(self, arrays: list[Any]) -> Any: ...
     def begun(self, arrays: list[Any]) -> tuple[Any, Tape | None]: ...
     def gone_on(self, tape: Tape, arrays: list[Any]) -> Any: ...
-    def run_many(
-        self,
-        arrays: list[Any],
-        are_many: list[bool],
-        outs: list[Any],
-        start: int,
-        stop: int,
-        has_structure: Callable[[Any, int], bool],
-    ) -> int: ...
     def timed(self, arrays: list[Any]) -> list[tuple[Stretch, list[int]]] | None: ...
 
 def part_of(form: Any, index: Any) -> tuple[int, tuple[int, ...], tuple[int, ...]]: ...

@@ -13,6 +13,10 @@ from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 
 from lindiff.kernels.memory cimport empty
+from lindiff.programs.flags cimport (
+    FE_DIVBYZERO, FE_INVALID, FE_NOTED, FE_OVERFLOW, FE_UNDERFLOW, clear_flags, feclearexcept, fetestexcept,
+    noted_flags,
+)
 from lindiff.programs.operation cimport Operation
 from lindiff.programs.prepared cimport OPERANDS, Run
 
@@ -24,40 +28,12 @@ from lindiff.programs.operands import leaves_of, same
 
 cnp.import_array()
 
-cdef extern from "fenv.h":
-    int feclearexcept(int) nogil
-    int fetestexcept(int) nogil
-    int FE_DIVBYZERO
-    int FE_OVERFLOW
-    int FE_UNDERFLOW
-    int FE_INVALID
-
 cdef extern from "time.h":
     cdef struct timespec:
         long long tv_sec
         long tv_nsec
     int timespec_get(timespec *, int) nogil
     int TIME_UTC
-
-cdef int FE_NOTED = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID
-
-# What the loops of prepared operations note, none of which computes in long double: of the unit for vectors
-# alone, which is asked and cleared ten times as fast as all.
-cdef extern from *:
-    """
-    #include <fenv.h>
-    #define NOTED (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
-    #if defined(__x86_64__) && defined(__SSE2__)
-    #include <xmmintrin.h>
-    static inline int noted_flags(void) { return (int)(_mm_getcsr() & NOTED); }
-    static inline void clear_flags(void) { _mm_setcsr(_mm_getcsr() & ~(unsigned)NOTED); }
-    #else
-    static inline int noted_flags(void) { return fetestexcept(NOTED); }
-    static inline void clear_flags(void) { feclearexcept(NOTED); }
-    #endif
-    """
-    int noted_flags() nogil
-    void clear_flags() nogil
 
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype descr, int nd, const cnp.npy_intp *dims,
@@ -92,6 +68,12 @@ cdef enum:
     AXES = 64
     LARGE = 1 << 20  # bytes of an arena of which no more than one is kept,
     IDLE = 1 << 24   # and of all arenas of a program that are
+
+
+cdef int scalar_to(object scalar, char *address) except -1:
+    """Write a number of NumPy's to an address."""
+    PyArray_ScalarAsCtype(scalar, address)
+    return 0
 
 
 cdef object array_at(char *data, object kind):
@@ -143,10 +125,6 @@ def form_of(x):
 cdef class Lying:
     """The cells that lie in the memory of another one, and how many bytes behind its beginning."""
 
-    cdef Py_ssize_t count
-    cdef Py_ssize_t *cells
-    cdef Py_ssize_t *offsets
-
     def __cinit__(self, views):
         cdef Py_ssize_t k
         self.count = len(views)
@@ -181,17 +159,11 @@ cdef class Layout:
         Bytes.
     made : dict of int to list of (cell, offset)
         The cells in which Python puts arrays, and those that lie in them, so many bytes behind.
+    cells : Cells
     """
 
-    cdef readonly list forms
-    cdef list places
-    cdef list constants
-    cdef readonly Py_ssize_t arena
-    cdef dict made
-    cdef dict makers   # of those that lie in others: in which one
-    cdef readonly list idle
-
-    def __init__(self, list forms, list places, list constants, Py_ssize_t arena, dict made):
+    def __init__(self, list forms, list places, list constants, Py_ssize_t arena, dict made, cells):
+        self.cells = cells
         self.forms = forms
         self.places = places
         self.constants = constants
@@ -214,12 +186,6 @@ cdef class Layout:
 @cython.final
 cdef class Memory:
     """What one run works on."""
-
-    cdef Layout layout
-    cdef char **cells
-    cdef char *arena
-    cdef list objects
-    cdef int flags       # of what the processor has noted in operations without Python
 
     def __cinit__(self, Layout layout):
         cdef Py_ssize_t i, count = len(layout.forms)
@@ -415,15 +381,6 @@ cdef bint put(object place, object value, Memory memory) except -1:
     return place is None and value is None
 
 
-cdef struct Step:
-    Run run          # NULL for what Python does
-    const void *state
-    int first        # of its operands; else the number of the step of Python's
-    int count
-    bint quiet
-    bint keeps       # what the processor has noted before
-
-
 cdef class Unit:
     """Steps that follow each other.
 
@@ -431,12 +388,6 @@ cdef class Unit:
     ----------
     steps : list of Operation or ByPython
     """
-
-    cdef Step *steps
-    cdef int *operands
-    cdef Py_ssize_t count
-    cdef readonly list kept
-    cdef list python
 
     def __cinit__(self, list steps):
         cdef Py_ssize_t i, n = 0
@@ -549,14 +500,6 @@ cdef class Machine:
     start : Stretch
     """
 
-    cdef readonly Layout layout
-    cdef list arguments
-    cdef Py_ssize_t count    # of the arguments,
-    cdef Py_ssize_t *places  # where each one is,
-    cdef Py_ssize_t *cells   # its cell,
-    cdef list lying          # and what lies in it
-    cdef readonly object start
-
     def __cinit__(self, Layout layout, list arguments, start):
         cdef Py_ssize_t k
         self.layout = layout
@@ -571,6 +514,7 @@ cdef class Machine:
             self.places[k], self.cells[k] = place, cell
             self.lying.append(Lying(views))
         self.start = start
+        self.blocks = {}
 
     def __dealloc__(self):
         PyMem_Free(self.places)
@@ -676,68 +620,6 @@ cdef class Machine:
         finally:
             tape.busy = False
 
-    def run_many(self, list arrays, list are_many, list outs, Py_ssize_t start, Py_ssize_t stop,
-                 has_structure):
-        """Run for one element of arrays after the other.
-
-        Parameters
-        ----------
-        arrays : list
-            The arguments; of those that are many, an array with all of them along its first axis.
-        are_many : list of bool
-        outs : list of ndarray
-            The leaves of the results go there, one behind the other.
-        start, stop : int
-            From which element to which.
-        has_structure : callable
-            Whether results that a function makes of so many leaves have the structure that is expected.
-
-        Returns
-        -------
-        int
-            The first element of which there is no result here: no two runs have gone its way, NumPy would
-            warn, or its result has another form.  ``stop`` where there is none.
-        """
-        cdef Memory memory = self.layout.memory()
-        cdef Inputs inputs = Inputs(self, memory, arrays, are_many)
-        cdef Stretch stretch = self.start
-        cdef Outputs outputs = None
-        cdef dict known = {}
-        cdef Py_ssize_t i = start
-        cdef int told = told_flags()
-        if stretch.fork is None and not stretch.unit.python:
-            outputs = outputs_for(stretch, self.layout, outs, has_structure)
-            if outputs is None:
-                return start
-            with nogil:
-                while i < stop:
-                    inputs.give(memory, i)
-                    if not runs_without_python(stretch.unit, memory, told):
-                        break
-                    outputs.take(memory, i)
-                    i += 1
-            self.release(memory, stretch)
-            return i
-        while i < stop:
-            inputs.give(memory, i)
-            memory.flags = 0
-            feclearexcept(FE_NOTED)
-            stretch = self.run(memory)
-            if stretch is None or memory.flags & told:
-                return i
-            if stretch not in known:
-                known[stretch] = outputs_for(stretch, self.layout, outs, has_structure)
-            outputs = known[stretch]
-            if outputs is None:
-                return i
-            outputs.take(memory, i)
-            for cell in stretch.objects:
-                memory.objects[<Py_ssize_t>cell] = None
-            i += 1
-        if stop > start:
-            self.release(memory, stretch)
-        return stop
-
     def timed(self, list arrays):
         """How long the steps take, each by itself, on the way that these arguments take.
 
@@ -783,125 +665,6 @@ cdef class Tape:
         self.first.fill(self.memory, arrays)
 
 
-cdef bint runs_without_python(Unit unit, Memory memory, int told) noexcept nogil:
-    """Whether a unit that has no steps of Python's comes to its end, and notes nothing that is ``told``."""
-    cdef int flags = 0
-    cdef Py_ssize_t at
-    feclearexcept(FE_NOTED)
-    at = unit.prepared_steps(0, unit.count, memory.cells, &flags)
-    return at == unit.count and flags & told == 0
-
-
-@cython.final
-cdef class Inputs:
-    """Where the arguments of each of many runs lie."""
-
-    cdef Py_ssize_t count
-    cdef Py_ssize_t *cells
-    cdef Py_ssize_t *sizes    # of numbers, which are copied; 0 of arrays
-    cdef Py_ssize_t *steps
-    cdef char **firsts
-    cdef list arrays
-
-    def __cinit__(self, Machine machine, Memory memory, list arrays, list are_many):
-        cdef Py_ssize_t n = 0, k = 0, step
-        cdef char *first
-        for _, _, views in machine.arguments:
-            n += 1 + len(views)
-        self.arrays = arrays
-        self.cells = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
-        self.sizes = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
-        self.steps = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
-        self.firsts = <char **>PyMem_Calloc(n + 1, sizeof(char *))
-        if self.cells == NULL or self.sizes == NULL or self.steps == NULL or self.firsts == NULL:
-            raise MemoryError()
-        for place, cell, views in machine.arguments:
-            x = arrays[<Py_ssize_t>place]
-            form = machine.layout.forms[cell]
-            if not cnp.PyArray_CheckExact(x):  # one number for all
-                PyArray_ScalarAsCtype(x, memory.cells[<Py_ssize_t>cell])
-                continue
-            first = cnp.PyArray_BYTES(<cnp.ndarray>x)
-            step = cnp.PyArray_STRIDE(<cnp.ndarray>x, 0) if are_many[<Py_ssize_t>place] else 0
-            for at, offset in [(cell, 0), *views]:
-                self.cells[k] = at
-                self.sizes[k] = form[1].itemsize if form[3] is None else 0
-                self.steps[k] = step
-                self.firsts[k] = first + <Py_ssize_t>offset
-                k += 1
-        self.count = k
-
-    def __dealloc__(self):
-        PyMem_Free(self.cells)
-        PyMem_Free(self.sizes)
-        PyMem_Free(self.steps)
-        PyMem_Free(self.firsts)
-
-    cdef void give(self, Memory memory, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(self.count):
-            if self.sizes[k]:
-                memcpy(memory.cells[self.cells[k]], self.firsts[k] + i * self.steps[k], self.sizes[k])
-            else:
-                memory.cells[self.cells[k]] = self.firsts[k] + i * self.steps[k]
-
-
-@cython.final
-cdef class Outputs:
-    """Where the results of each of many runs go."""
-
-    cdef Py_ssize_t count
-    cdef Py_ssize_t *cells
-    cdef Py_ssize_t *sizes
-    cdef char **firsts
-    cdef list arrays
-
-    def __cinit__(self, list cells, list arrays):
-        cdef Py_ssize_t k
-        cdef Py_ssize_t n = len(cells)
-        self.count = n
-        self.arrays = arrays
-        self.cells = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
-        self.sizes = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
-        self.firsts = <char **>PyMem_Calloc(n + 1, sizeof(char *))
-        if self.cells == NULL or self.sizes == NULL or self.firsts == NULL:
-            raise MemoryError()
-        for k in range(n):
-            self.cells[k] = cells[k]
-            self.sizes[k] = arrays[k][0].nbytes
-            self.firsts[k] = cnp.PyArray_BYTES(<cnp.ndarray>arrays[k])
-
-    def __dealloc__(self):
-        PyMem_Free(self.cells)
-        PyMem_Free(self.sizes)
-        PyMem_Free(self.firsts)
-
-    cdef void take(self, Memory memory, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(self.count):
-            memcpy(self.firsts[k] + i * self.sizes[k], memory.cells[self.cells[k]], self.sizes[k])
-
-
-cdef Outputs outputs_for(Stretch stretch, Layout layout, list outs, object has_structure):
-    """How the leaves of a result go to ``outs``; None where one is no number or array in the arena, or has
-    another form than is expected there."""
-    cdef Py_ssize_t k
-    cdef list cells = []
-    if len(stretch.leaves) != len(outs) or not has_structure(stretch.unflatten, len(outs)):
-        return None
-    for k in range(len(outs)):
-        leaf = stretch.leaves[k]
-        if type(leaf) is not Cell or layout.places[leaf] is None:
-            return None
-        form, out = layout.forms[leaf], outs[k]
-        if form[1] != out.dtype or form[2] != out.shape[1:]:
-            return None
-        if form[3] is not None and form[3] != out.strides[1:]:
-            return None
-        cells.append(leaf)
-    return Outputs(cells, outs)
-
-
 cdef int told_flags() except -1:
     """What of all that the processor notes NumPy says something about."""
     cdef dict told = np.geterr()
@@ -936,18 +699,6 @@ cdef class Stretch:
     fresh : list of (cell, Lying)
         Results that have memory of their own from here on, and what lies in it.
     """
-
-    cdef public Unit unit
-    cdef public list fresh
-    cdef readonly object fork
-    cdef public list outcomes
-    cdef readonly list leaves
-    cdef object unflatten
-    cdef list objects
-    cdef readonly bint confirmed
-    cdef list given    # how the leaves are found; None before the first run
-    cdef object nest   # of the result, as `nest_of` has it
-    cdef int flat      # 1: it is a list, 2: a tuple, of all leaves in their order
 
     def __init__(self, fork, leaves, unflatten, objects, bint confirmed):
         self.confirmed = confirmed

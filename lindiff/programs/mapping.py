@@ -20,6 +20,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, another, inside
 from lindiff.programs.calling import as_one_operation, refuse_change
 from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct, known_with
+from lindiff.programs.many import run_many
 from lindiff.programs.program import Program, constant_key, structure_of
 from lindiff.programs.recorded import Recorded, record
 from lindiff.programs.recording import numbers
@@ -259,8 +260,8 @@ class _Elements:
         while i < stop:
             machine = self._machine(i) if useful and outs.stacked is not None else None
             if machine is not None:
-                reached = machine.run_many(
-                    self._arrays, self._are_many, outs.stacked, i, stop, outs.has_structure
+                reached = run_many(
+                    machine, self._arrays, self._are_many, outs.stacked, i, stop, outs.has_structure
                 )
                 useful = reached > i
                 i = reached

@@ -1,0 +1,95 @@
+"""The machine of a program, for what runs it many times."""
+
+from lindiff.programs.prepared cimport Run
+
+
+cdef class Lying:
+    cdef Py_ssize_t count
+    cdef Py_ssize_t *cells
+    cdef Py_ssize_t *offsets
+    cdef void follow(self, char **cells, char *address) noexcept nogil
+
+
+cdef class Layout:
+    cdef readonly list forms
+    cdef list places
+    cdef list constants
+    cdef readonly Py_ssize_t arena
+    cdef dict made
+    cdef dict makers   # of those that lie in others: in which one
+    cdef readonly list idle
+    cdef readonly object cells
+    cdef Memory memory(self)
+    cdef int keep(self, Memory memory) except -1
+
+
+cdef class Memory:
+    cdef Layout layout
+    cdef char **cells
+    cdef char *arena
+    cdef list objects
+    cdef int flags       # of what the processor has noted in operations without Python
+    cdef bint holds(self, const char *place)
+    cdef object value(self, Py_ssize_t cell)
+    cdef bint is_truth(self, Py_ssize_t cell) except -1
+    cdef object own(self, Py_ssize_t cell)
+    cdef int renew(self, Py_ssize_t cell, Lying views) except -1
+    cdef int before_python(self) except -1
+    cdef bint has(self, Py_ssize_t cell, object x) except -1
+    cdef bint take(self, Py_ssize_t cell, object x) except -1
+
+
+cdef struct Step:
+    Run run          # NULL for what Python does
+    const void *state
+    int first        # of its operands; else the number of the step of Python's
+    int count
+    bint quiet
+    bint keeps       # what the processor has noted before
+
+
+cdef class Unit:
+    cdef Step *steps
+    cdef int *operands
+    cdef Py_ssize_t count
+    cdef readonly list kept
+    cdef list python
+    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, Py_ssize_t end, char **cells, int *flags) noexcept nogil
+    cdef int run(self, Memory memory) except -3
+    cdef list timed(self, Memory memory)
+
+
+cdef class Machine:
+    cdef readonly Layout layout
+    cdef list arguments
+    cdef Py_ssize_t count    # of the arguments,
+    cdef Py_ssize_t *places  # where each one is,
+    cdef Py_ssize_t *cells   # its cell,
+    cdef list lying          # and what lies in it
+    cdef readonly object start
+    cdef readonly dict blocks   # of elements, as `many` runs them
+    cdef Memory memory_of(self, list arrays)
+    cdef int fill(self, Memory memory, list arrays) except -1
+    cdef Stretch run(self, Memory memory)
+    cdef int release(self, Memory memory, Stretch stretch) except -1
+    cdef int let_go(self, Memory memory) except -1
+
+
+cdef class Stretch:
+    cdef public Unit unit
+    cdef public list fresh
+    cdef readonly object fork
+    cdef public list outcomes
+    cdef readonly list leaves
+    cdef object unflatten
+    cdef list objects
+    cdef readonly bint confirmed
+    cdef list given    # how the leaves are found; None before the first run
+    cdef object nest   # of the result, as `nest_of` has it
+    cdef int flat      # 1: it is a list, 2: a tuple, of all leaves in their order
+    cdef Stretch following(self, Memory memory)
+    cdef object results(self, Memory memory)
+
+
+cdef int told_flags() except -1
+cdef int scalar_to(object scalar, char *address) except -1
