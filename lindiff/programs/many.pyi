@@ -3,6 +3,7 @@ from typing import Any
 
 from lindiff.programs.machine import Machine
 
+def room_for(y: Any, count: int) -> Any: ...
 def run_many(
     machine: Machine,
     arrays: list[Any],

@@ -7,8 +7,11 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy
 
+from lindiff.kernels.memory cimport give_back, lend
 from lindiff.programs.flags cimport FE_NOTED, feclearexcept
 from lindiff.programs.machine cimport Layout, Machine, Memory, Stretch, Unit, scalar_to, told_flags
+
+import numpy as np
 
 from lindiff.programs.blocks import block_of
 from lindiff.programs.machine import Cell
@@ -17,6 +20,17 @@ cnp.import_array()
 
 cdef enum:
     ALIGNED = 64  # a line of the processor's cache
+
+
+def room_for(y, Py_ssize_t count):
+    """Memory for so many results like this one, each in the order of axes that it has."""
+    cdef bint by_columns = np.ndim(y) > 1 and y.flags.f_contiguous and not y.flags.c_contiguous
+    previous = lend()
+    try:
+        room = np.empty((count, *(y.shape[::-1] if by_columns else y.shape)), y.dtype)
+    finally:
+        give_back(previous)
+    return np.moveaxis(room, range(1, y.ndim + 1), range(y.ndim, 0, -1)) if by_columns else room
 
 
 def run_many(Machine machine, list arrays, list are_many, list outs, Py_ssize_t start, Py_ssize_t stop,
