@@ -1,8 +1,8 @@
 """How the steps of a program go through many elements at once.
 
-Of every cell there is one for each element of a block, one behind the other, so that operations go through the
-numbers of all.  What depends on nothing that differs is computed once.  Arguments and results are where they
-are and go, without a copy.
+Of every cell there is one for each element of a block, one behind the other, so that operations go through
+the numbers of all.  What depends on nothing that differs is computed once.  Arguments are read where they
+are, and results written to where they go.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from lindiff.programs.operation import Operation
 from lindiff.programs.passes.steps import touched
 from lindiff.programs.together import together
 
-__all__ = ["BLOCK_BYTES", "FEWEST_ELEMENTS", "MOST_ELEMENTS", "Block", "block_of"]
+__all__ = ["BLOCK_BYTES", "FEWEST_ELEMENTS", "MOST_ELEMENTS", "Block", "block_of", "most_of"]
 
-# Bytes that a block of elements works on: half of the second cache.  Elements of a block: loops are long enough
-# from some dozens on, and fewer than FEWEST_ELEMENTS are not worth it.
+# Bytes that a block of elements works on, which fit into the second cache.  Elements of a block: loops are
+# long enough from some dozens on, and fewer than FEWEST_ELEMENTS are not worth it.
 BLOCK_BYTES = 1 << 17
 MOST_ELEMENTS = 256
 FEWEST_ELEMENTS = 4
@@ -30,8 +30,7 @@ class Block(NamedTuple):
 
     Attributes
     ----------
-    count : int
-        Elements.
+    elements : int
     once : list of Operation
         What is done once for all elements.
     each : list of Operation
@@ -48,7 +47,7 @@ class Block(NamedTuple):
         Results that are copied, from so many bytes apart.
     """
 
-    count: int
+    elements: int
     once: list[Operation]
     each: list[Operation]
     size: int
@@ -58,12 +57,18 @@ class Block(NamedTuple):
     copied: list[tuple[int, int, int, int]]
 
 
+def most_of(elements: int) -> int:
+    """How many of so many elements may be in a block: a power of two."""
+    return int(min(1 << elements.bit_length() - 1, MOST_ELEMENTS))
+
+
 def block_of(
     steps: list[Operation],
     cells: Cells,
     places: list[int | None],
     arguments: list[tuple[int, int | None]],
     results: list[tuple[int, int]],
+    most: int,
 ) -> Block | None:
     """The block of a program without branches; None where it works on too much memory.
 
@@ -74,9 +79,11 @@ def block_of(
     places : list of int or None
         Of each cell in the memory for one element.
     arguments : list of (cell, step)
-        How many bytes their elements lie apart: 0 of what is the same for all, None of such a number, which is
-        put into its cell.
+        How many bytes their elements lie apart: 0 of what is the same for all, None of such a number, which
+        is put into its cell.
     results : list of (cell, bytes)
+    most : int
+        Elements, a power of two.
     """
     differing = _differing(steps, cells, {cell for cell, step in arguments if step})
     direct: dict[int, int] = {}
@@ -88,7 +95,7 @@ def block_of(
     used = sorted({cell for step in steps for cell in step.cells} | {cell for cell, _ in results})
     own = sorted({cells.root(cell) for cell in used} - given.keys() - direct.keys())
     own = [root for root in own if places[root] is not None]
-    count = _count({places[root]: cells.size(root) for root in own if root in differing})
+    count = _count({places[root]: cells.size(root) for root in own if root in differing}, most)
     if count is None:
         return None
     apart = {root: cells.size(root) for root in differing}
@@ -137,10 +144,10 @@ def _differing(steps: list[Operation], cells: Cells, arguments: set[int]) -> set
     return found
 
 
-def _count(sizes: dict[int | None, int]) -> int | None:
+def _count(sizes: dict[int | None, int], most: int) -> int | None:
     """How many elements there are in a block that needs so many bytes for each, place by place."""
     bytes_of_one = max(sum(sizes.values()), 1)
-    count = MOST_ELEMENTS
+    count = most
     while count * bytes_of_one > BLOCK_BYTES:
         count //= 2
     return count if count >= FEWEST_ELEMENTS else None

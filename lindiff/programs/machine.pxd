@@ -2,7 +2,6 @@
 
 from lindiff.programs.prepared cimport Run
 
-
 cdef class Lying:
     cdef Py_ssize_t count
     cdef Py_ssize_t *cells
@@ -54,7 +53,8 @@ cdef class Unit:
     cdef Py_ssize_t count
     cdef readonly list kept
     cdef list python
-    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, Py_ssize_t end, char **cells, int *flags) noexcept nogil
+    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, Py_ssize_t end, char **cells,
+                                   int *flags) noexcept nogil
     cdef int run(self, Memory memory) except -3
     cdef list timed(self, Memory memory)
 

@@ -18,7 +18,7 @@ from lindiff.programs.flags cimport (
     noted_flags,
 )
 from lindiff.programs.operation cimport Operation
-from lindiff.programs.prepared cimport OPERANDS, Run
+from lindiff.programs.prepared cimport OPERANDS
 
 from typing import Any, NamedTuple
 

@@ -13,13 +13,14 @@ from lindiff.programs.machine cimport Layout, Machine, Memory, Stretch, Unit, sc
 
 import numpy as np
 
-from lindiff.programs.blocks import block_of
+from lindiff.programs.blocks import block_of, most_of
 from lindiff.programs.machine import Cell
 
 cnp.import_array()
 
 cdef enum:
     ALIGNED = 64  # a line of the processor's cache
+    FORMS = 64    # of arguments, in memory, of which blocks are kept
 
 
 def room_for(y, Py_ssize_t count):
@@ -75,7 +76,7 @@ cdef Py_ssize_t run_without_python(Machine machine, list arrays, list are_many, 
     cdef bint at_once
     if outputs is None:
         return start
-    blocks = blocks_for(machine, arrays, are_many, outs, stop - start)
+    blocks = blocks_for(machine, arrays, are_many, outs, stop - start) if stop > start else None
     memory = machine.layout.memory()
     inputs = Inputs(machine, memory, arrays, are_many)
     with nogil:
@@ -270,7 +271,7 @@ cdef class Blocks:
     outs : list of ndarray
     """
 
-    cdef Py_ssize_t count
+    cdef Py_ssize_t count     # elements of one
     cdef Unit once
     cdef Unit each
     cdef char *memory
@@ -286,7 +287,8 @@ cdef class Blocks:
                   list outs):
         cdef char *begin
         cdef Place *place
-        self.count, self.once, self.each, self.arrays, self.outs = plan.count, once, each, arrays, outs
+        self.count, self.once, self.each = plan.elements, once, each
+        self.arrays, self.outs = arrays, outs
         self.moves, self.copies = len(plan.given) + len(plan.direct), len(plan.copied)
         self.cells = <char **>PyMem_Calloc(cells + 1, sizeof(char *))
         self.memory = <char *>PyMem_Malloc(plan.size + ALIGNED)
@@ -326,16 +328,16 @@ cdef class Blocks:
         return runs(self.once, self.cells, told)
 
     cdef bint run(self, Py_ssize_t i, int told) noexcept nogil:
-        """The results of the elements from the i-th on; False where one of them fails, or NumPy would warn."""
+        """The results of elements from the i-th on; False where one of them fails, or NumPy would warn."""
         cdef Place *place
-        cdef Py_ssize_t k, element
+        cdef Py_ssize_t k, other
         self.move(i)
         if not runs(self.each, self.cells, told):
             return False
         for k in range(self.copies):
             place = &self.copied[k]
-            for element in range(self.count):
-                memcpy(place.first + (i + element) * place.size, self.cells[place.cell] + element * place.step,
+            for other in range(self.count):
+                memcpy(place.first + (i + other) * place.size, self.cells[place.cell] + other * place.step,
                        place.size)
         return True
 
@@ -354,28 +356,32 @@ cdef struct Place:
 
 
 cdef Blocks blocks_for(Machine machine, list arrays, list are_many, list outs, Py_ssize_t elements):
-    """The blocks of a call for so many elements; None where there are fewer than in a block, or none."""
+    """The blocks of a call for so many elements; None where it has none."""
     cdef Layout layout = machine.layout
     cdef Stretch stretch = machine.start
     cdef Blocks made
+    cdef list cells = [cell for _, cell, _ in machine.arguments]
     cdef list given = [arrays[place] for place, _, _ in machine.arguments]
     cdef list steps = [
         x.strides[0] if are_many[place] else 0 if cnp.PyArray_CheckExact(x) else None
         for x, (place, _, _) in zip(given, machine.arguments)
     ]
-    cdef tuple key = tuple(steps)
+    cdef Py_ssize_t most = most_of(elements)
+    cdef tuple key = (most, *steps)
     found = machine.blocks.get(key)
     if found is None:
-        cells = [cell for _, cell, _ in machine.arguments]
         results = [(cell, out[0].nbytes) for cell, out in zip(stretch.leaves, outs)]
-        plan = block_of(stretch.unit.kept, layout.cells, layout.places, list(zip(cells, steps)), results)
+        plan = block_of(stretch.unit.kept, layout.cells, layout.places, list(zip(cells, steps)), results,
+                        most)
         units = None if plan is None else (Unit(plan.once), Unit(plan.each))
+        if len(machine.blocks) >= FORMS:
+            machine.blocks.clear()
         found = machine.blocks.setdefault(key, (plan, units))
     plan, units = found
-    if plan is None or elements < plan.count:
+    if plan is None:
         return None
     made = Blocks(plan, units[0], units[1], len(layout.forms), layout.constants, given, steps, outs)
-    for x, step, (_, cell, _) in zip(given, steps, machine.arguments):
-        if step is None:
+    for x, step, cell in zip(given, steps, cells):
+        if step is None and made.cells[<Py_ssize_t>cell] != NULL:  # else nobody asks for it
             scalar_to(x, made.cells[<Py_ssize_t>cell])
     return made

@@ -251,17 +251,18 @@ class _Elements:
         began = perf_counter()
         self.run(outs, max(tried // 2, 1), tried)
         seconds = (perf_counter() - began) / _TRIED * (self.count - tried)
-        if seconds < _WORTH_THREADS:
+        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if workers == 1 or seconds < _WORTH_THREADS:
             self.run(outs, tried, self.count)
         else:
-            self.run_by_threads(outs, tried)
+            self.run_by_threads(outs, tried, workers)
 
     def run(self, outs: _Outs, start: int, stop: int) -> None:
         """The results from one element to another, by the machine as far as it goes."""
         i, useful = start, True
         while i < stop:
-            machine = self._machine() if useful and outs.stacked is not None else None
-            if machine is not None:
+            machine = self._machine() if useful else None
+            if machine is not None and outs.stacked is not None:
                 reached = run_many(
                     machine, self._arrays, self._are_many, outs.stacked, i, stop, outs.has_structure
                 )
@@ -271,9 +272,8 @@ class _Elements:
                 outs.put(i, self.result(i))
                 i += 1
 
-    def run_by_threads(self, outs: _Outs, start: int) -> None:
-        """The same to the end, by all cores."""
-        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    def run_by_threads(self, outs: _Outs, start: int, workers: int) -> None:
+        """The same to the end, by so many cores."""
         bounds = np.linspace(start, self.count, workers * _PARTS + 1).astype(int).tolist()
         told = [copy_context() for _ in bounds[1:]]  # np.errstate among it
         with ThreadPoolExecutor(workers) as pool:

@@ -65,7 +65,7 @@ cdef struct Product:
 cdef class Prepared:
     cdef Run run
     cdef Kind kind
-    cdef cnp.npy_intp item   # bytes of an element of the result that lies next to the next one; 0 wherever it lies
+    cdef cnp.npy_intp item   # from one number of the result to the next, in bytes; 0 where that is free
     cdef void *state
     cdef size_t size
     cdef Along along

@@ -17,7 +17,7 @@ from libc.string cimport memchr, memcpy, memset
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport chain_block, chain_number
 from lindiff.kernels.inverse cimport inverse_one
-from lindiff.kernels.loops cimport AXES, Function, Loop, Nest, UFunc, join_axes, reduce_all, walk
+from lindiff.kernels.loops cimport AXES, Function, Nest, UFunc, join_axes, reduce_all, walk
 from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.matmul cimport Frame, large_product, product_of
 from lindiff.kernels.rowmajor cimport blas_int

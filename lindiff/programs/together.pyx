@@ -1,9 +1,9 @@
 """Prepared operations on many elements at once.
 
-An operation goes through the elements of arrays one after the other, as its program does for one of them.
-Where these lie one behind the other, one call goes through the numbers of all: sums, exponentials and the like
-of arrays without gaps, reductions of rows, products with a matrix that all elements share.  Results are the
-same but for products, which BLAS adds up in an order of its own.
+An operation of a program on one element is repeated for all.  Where their numbers lie one behind the
+other, one call goes through those of all: sums, exponentials and the like of arrays without gaps, reductions
+of rows, products with a matrix that all elements share.  Results are the same but for products, which BLAS
+adds up in an order of its own.
 """
 
 cimport numpy as cnp
@@ -21,10 +21,6 @@ from lindiff.programs.prepared cimport (
     Reduction, Run, Vectors, along_quotient, by_loop, prepared, product, run_chain, run_product, run_quotient,
     run_raising, run_vectors,
 )
-
-import numpy as np
-
-cnp.import_array()
 
 # Multiplications of a product up to which BLAS does it in one thread: others may be at work beside it.
 cdef enum:
@@ -84,11 +80,11 @@ cdef struct Repeated:
 cdef int run_repeated(const void *state, char **x) noexcept nogil:
     cdef const Repeated *s = <const Repeated *>state
     cdef char *args[OPERANDS]
-    cdef Py_ssize_t i
+    cdef Py_ssize_t _i
     cdef int k, noted = 0
     for k in range(s.operands):
         args[k] = x[k]
-    for i in range(s.count):
+    for _i in range(s.count):
         if not s.keeps:
             noted |= noted_flags()
         if s.run(s.state, args) != 0:
@@ -112,7 +108,8 @@ cdef Prepared one_by_one(Prepared of, Py_ssize_t count, const cnp.npy_intp *apar
     made.members = of
     made.keeps = of.keeps
     state = <Repeated *>made.state
-    state.run, state.state, state.count, state.operands, state.keeps = of.run, of.state, count, operands, of.keeps
+    state.run, state.state, state.keeps = of.run, of.state, of.keeps
+    state.count, state.operands = count, operands
     for k in range(operands):
         state.apart[k] = apart[k]
     return made
