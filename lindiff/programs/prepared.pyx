@@ -25,6 +25,7 @@ from lindiff.kernels.sizes cimport MATMUL_LOOPS, SINGLE_FACTORS
 from lindiff.kernels.triangles cimport find_unpaired, give_to_unpaired, zero_pivot
 from lindiff.programs.few cimport few_loop, run_of_few
 from lindiff.programs.flags cimport FE_NOTED, feclearexcept, feraiseexcept, fetestexcept
+from lindiff.programs.logaddexp cimport logaddexp_loop, numpys_logaddexp
 
 import numpy as np
 
@@ -244,10 +245,12 @@ def elementwise(function, str letters, list forms, bint exact, bint tells=True, 
     cdef Prepared made
     cdef Nest nest, joined
     cdef int i, k, last, count = len(forms) - 1, at = loop_of(function, letters)
+    cdef bint own = function is np.logaddexp and letters == "ddd"
     cdef bint mixes = function not in BY_PARTS and not set(letters).isdisjoint("FD")
     cdef Py_ssize_t size = np.dtype(letters[count]).itemsize
     if at < 0 or ufunc.functions == NULL or set(letters) - set(KINDS) or not fill_nest(&nest, forms):
         return None
+    exact |= own
     join_axes(&nest, count, False, &joined)
     last = joined.axes - 1
     if last > 0 and joined.strides[count][last] != size:
@@ -262,7 +265,10 @@ def elementwise(function, str letters, list forms, bint exact, bint tells=True, 
             for k in range(last + 1):
                 if joined.strides[i][k] < 0:
                     return None
-    made = by_loop(ufunc.functions[at], ufunc.data[at], &joined, count)
+    if own:
+        made = by_loop(logaddexp_loop, numpys_logaddexp(), &joined, count)
+    else:
+        made = by_loop(ufunc.functions[at], ufunc.data[at], &joined, count)
     if last > 0 and not raises:
         few_along_rows(made, function.__name__, letters)
     if joined.axes == 0 and not of_one(made, forms, letters, not exact, mixes):
