@@ -9,7 +9,7 @@ from test_programs_among_variables import assert_same
 from test_recorded_programs import calls, count
 
 import lindiff as ld
-from lindiff.programs import program
+from lindiff.programs import blocks, program
 from lindiff.programs.mapping import _Elements
 from lindiff.transforms.vmap import vmap
 
@@ -17,6 +17,11 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((50, 3))
 Y = RNG.standard_normal((50, 3))
 B = RNG.standard_normal(3)
+
+
+@pytest.fixture(params=[4, blocks.MOST_ELEMENTS], autouse=True)
+def elements_of_a_block(request, monkeypatch):
+    monkeypatch.setattr(blocks, "MOST_ELEMENTS", request.param)
 
 
 def distance(x, y):

@@ -153,7 +153,7 @@ class Compilation:
         made = {cell: self.cells.views(cell) for cell in self.objects}
         handed = [cell for cell in self.objects if self.cells.owner(cell) in shared]
         constants = self.translation.constants
-        return Layout(self.cells.forms, found, constants, arena, made, block, handed)
+        return Layout(self.cells.forms, found, constants, arena, made, block, handed, self.cells)
 
     def large_results(self) -> set[int]:
         """Results that have memory of their own: to copy them from the arena is as much work as a sum."""

@@ -1,4 +1,4 @@
-"""What a program runs on, for compiled code."""
+"""The machine of a program, for what runs it."""
 
 cimport cython
 cimport numpy as cnp
@@ -29,6 +29,7 @@ cdef class Layout:
     cdef Lying left    # the cells in the block
     cdef readonly Py_ssize_t block
     cdef readonly list idle
+    cdef readonly object cells
     cdef char *blocks[BLOCKS]   # that nobody needs any more
     cdef Py_ssize_t idle_blocks
     cdef Memory memory(self)
@@ -87,6 +88,7 @@ cdef class Machine:
     cdef Py_ssize_t *sizes   # how many bytes it has, if it is a number, else 0,
     cdef list lying          # and what lies in it
     cdef readonly Stretch start
+    cdef readonly dict blocks   # of elements, as `many` runs them
     cdef Memory memory_of(self, list arrays)
     cdef int fill(self, Memory memory, list arrays) except -1
     cdef Stretch run(self, Memory memory)
@@ -127,3 +129,4 @@ cdef class Contents:
 
 cdef object value_of_leaf(object leaf, list values, Memory memory)
 cdef int told_flags() except -1
+cdef int scalar_to(object scalar, char *address) except -1

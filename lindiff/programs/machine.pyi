@@ -50,6 +50,7 @@ class Layout:
         made: dict[int, list[tuple[int, int]]],
         block: int,
         handed: list[int],
+        cells: Any,
     ) -> None: ...
 
 class Unit:
@@ -84,15 +85,6 @@ class Machine:
     def __call__(self, arrays: list[Any]) -> Any: ...
     def begun(self, arrays: list[Any], held: list[Any]) -> tuple[Any, Tape | None]: ...
     def gone_on(self, tape: Tape, arrays: list[Any]) -> Any: ...
-    def run_many(
-        self,
-        arrays: list[Any],
-        are_many: list[bool],
-        outs: list[Any],
-        start: int,
-        stop: int,
-        has_structure: Callable[[Any, int], bool],
-    ) -> int: ...
     def timed(self, arrays: list[Any]) -> list[tuple[Stretch, list[int]]] | None: ...
 
 def part_of(form: Any, index: Any) -> tuple[int, tuple[int, ...], tuple[int, ...]]: ...

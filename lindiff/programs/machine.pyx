@@ -14,6 +14,10 @@ from libc.string cimport memcmp, memcpy
 
 from lindiff.kernels.loops cimport add_numbers
 from lindiff.kernels.memory cimport empty
+from lindiff.programs.flags cimport (
+    FE_DIVBYZERO, FE_INVALID, FE_NOTED, FE_OVERFLOW, FE_UNDERFLOW, clear_flags, feclearexcept, fetestexcept,
+    noted_flags,
+)
 from lindiff.programs.operation cimport Operation
 from lindiff.programs.prepared cimport OPERANDS
 
@@ -25,40 +29,12 @@ from lindiff.programs.operands import leaves_of, same
 
 cnp.import_array()
 
-cdef extern from "fenv.h":
-    int feclearexcept(int) nogil
-    int fetestexcept(int) nogil
-    int FE_DIVBYZERO
-    int FE_OVERFLOW
-    int FE_UNDERFLOW
-    int FE_INVALID
-
 cdef extern from "time.h":
     cdef struct timespec:
         long long tv_sec
         long tv_nsec
     int timespec_get(timespec *, int) nogil
     int TIME_UTC
-
-cdef int FE_NOTED = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID
-
-# What the loops of prepared operations note, none of which computes in long double: of the unit for vectors
-# alone, which is asked and cleared ten times as fast as all.
-cdef extern from *:
-    """
-    #include <fenv.h>
-    #define NOTED (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
-    #if defined(__x86_64__) && defined(__SSE2__)
-    #include <xmmintrin.h>
-    static inline int noted_flags(void) { return (int)(_mm_getcsr() & NOTED); }
-    static inline void clear_flags(void) { _mm_setcsr(_mm_getcsr() & ~(unsigned)NOTED); }
-    #else
-    static inline int noted_flags(void) { return fetestexcept(NOTED); }
-    static inline void clear_flags(void) { feclearexcept(NOTED); }
-    #endif
-    """
-    int noted_flags() nogil
-    void clear_flags() nogil
 
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype descr, int nd, const cnp.npy_intp *dims,
@@ -92,6 +68,12 @@ cdef enum:
     DONE = -2
     LARGE = 1 << 20  # bytes of an arena of which no more than one is kept,
     IDLE = 1 << 24   # and of all arenas of a program that are
+
+
+cdef int scalar_to(object scalar, char *address) except -1:
+    """Write a number of NumPy's to an address."""
+    PyArray_ScalarAsCtype(scalar, address)
+    return 0
 
 
 cdef object array_at(char *data, object kind):
@@ -182,10 +164,12 @@ cdef class Layout:
         program leaves for the second one.
     handed : list of int
         The cells of ``made`` that it leaves as well.
+    cells : Cells
     """
 
     def __init__(self, list forms, list places, list constants, Py_ssize_t arena, dict made, Py_ssize_t block,
-                 list handed):
+                 list handed, cells):
+        self.cells = cells
         self.forms = forms
         self.places = places
         self.constants = constants
@@ -579,6 +563,7 @@ cdef class Machine:
             self.sizes[k] = form.dtype.itemsize if form.strides is None else 0
             self.lying.append(Lying(views))
         self.start = start
+        self.blocks = {}
 
     def __dealloc__(self):
         PyMem_Free(self.places)
@@ -650,67 +635,6 @@ cdef class Machine:
             memory.objects[self.cells[i]] = None
         return 0
 
-    def run_many(self, list arrays, list are_many, list outs, Py_ssize_t start, Py_ssize_t stop,
-                 has_structure):
-        """Run for one element of arrays after the other.
-
-        Parameters
-        ----------
-        arrays : list
-            The arguments; of those that are many, an array with all of them along its first axis.
-        are_many : list of bool
-        outs : list of ndarray
-            The leaves of the results go there, one behind the other.
-        start, stop : int
-            From which element to which.
-        has_structure : callable
-            Whether results that a function makes of so many leaves have the structure that is expected.
-
-        Returns
-        -------
-        int
-            The first element of which there is no result here: no two runs have gone its way, NumPy would
-            warn, or its result has another form.  ``stop`` where there is none.
-        """
-        cdef Memory memory = self.layout.memory()
-        cdef Inputs inputs = Inputs(self, memory, arrays, are_many)
-        cdef Stretch stretch = self.start
-        cdef Outputs outputs = None
-        cdef dict known = {}
-        cdef Py_ssize_t i = start
-        cdef int told = told_flags()
-        if stretch.fork is None and not stretch.unit.python:
-            outputs = outputs_for(stretch, self.layout, outs, has_structure)
-            if outputs is None:
-                return start
-            with nogil:
-                while i < stop:
-                    inputs.give(memory, i)
-                    if not runs_without_python(stretch.unit, memory, told):
-                        break
-                    outputs.take(memory, i)
-                    i += 1
-            self.release(memory, stretch)
-            return i
-        while i < stop:
-            inputs.give(memory, i)
-            memory.flags = 0
-            feclearexcept(FE_NOTED)
-            stretch = self.run(memory)
-            if stretch is None or memory.flags & told:
-                return i
-            if stretch not in known:
-                known[stretch] = outputs_for(stretch, self.layout, outs, has_structure)
-            outputs = known[stretch]
-            if outputs is None:
-                return i
-            outputs.take(memory, i)
-            for cell in stretch.objects:
-                memory.objects[<Py_ssize_t>cell] = None
-            i += 1
-        if stop > start:
-            self.release(memory, stretch)
-        return stop
 
     def timed(self, list arrays):
         """How long the steps take, each by itself, on the way that these arguments take.
@@ -740,123 +664,6 @@ cdef class Machine:
                 return None
 
 
-cdef bint runs_without_python(Unit unit, Memory memory, int told) noexcept nogil:
-    """Whether a unit that has no steps of Python's comes to its end, and notes nothing that is ``told``."""
-    cdef int flags = 0
-    cdef Py_ssize_t at
-    feclearexcept(FE_NOTED)
-    at = unit.prepared_steps(0, unit.count, memory.cells, &flags)
-    return at == unit.count and flags & told == 0
-
-
-@cython.final
-cdef class Inputs:
-    """Where the arguments of each of many runs lie."""
-
-    cdef Py_ssize_t count
-    cdef Py_ssize_t *cells
-    cdef Py_ssize_t *sizes    # of numbers, which are copied; 0 of arrays
-    cdef Py_ssize_t *steps
-    cdef char **firsts
-    cdef list arrays
-
-    def __cinit__(self, Machine machine, Memory memory, list arrays, list are_many):
-        cdef Py_ssize_t n = 0, k = 0, step
-        cdef char *first
-        for _, _, views in machine.arguments:
-            n += 1 + len(views)
-        self.arrays = arrays
-        self.cells = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
-        self.sizes = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
-        self.steps = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
-        self.firsts = <char **>PyMem_Calloc(n + 1, sizeof(char *))
-        if self.cells == NULL or self.sizes == NULL or self.steps == NULL or self.firsts == NULL:
-            raise MemoryError()
-        for place, cell, views in machine.arguments:
-            x = arrays[<Py_ssize_t>place]
-            form = machine.layout.forms[cell]
-            if not cnp.PyArray_CheckExact(x):  # one number for all
-                PyArray_ScalarAsCtype(x, memory.cells[<Py_ssize_t>cell])
-                continue
-            first = cnp.PyArray_BYTES(<cnp.ndarray>x)
-            step = cnp.PyArray_STRIDE(<cnp.ndarray>x, 0) if are_many[<Py_ssize_t>place] else 0
-            for at, offset in [(cell, 0), *views]:
-                self.cells[k] = at
-                self.sizes[k] = form[1].itemsize if form[3] is None else 0
-                self.steps[k] = step
-                self.firsts[k] = first + <Py_ssize_t>offset
-                k += 1
-        self.count = k
-
-    def __dealloc__(self):
-        PyMem_Free(self.cells)
-        PyMem_Free(self.sizes)
-        PyMem_Free(self.steps)
-        PyMem_Free(self.firsts)
-
-    cdef void give(self, Memory memory, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(self.count):
-            if self.sizes[k]:
-                memcpy(memory.cells[self.cells[k]], self.firsts[k] + i * self.steps[k], self.sizes[k])
-            else:
-                memory.cells[self.cells[k]] = self.firsts[k] + i * self.steps[k]
-
-
-@cython.final
-cdef class Outputs:
-    """Where the results of each of many runs go."""
-
-    cdef Py_ssize_t count
-    cdef Py_ssize_t *cells
-    cdef Py_ssize_t *sizes
-    cdef char **firsts
-    cdef list arrays
-
-    def __cinit__(self, list cells, list arrays):
-        cdef Py_ssize_t k
-        cdef Py_ssize_t n = len(cells)
-        self.count = n
-        self.arrays = arrays
-        self.cells = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
-        self.sizes = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
-        self.firsts = <char **>PyMem_Calloc(n + 1, sizeof(char *))
-        if self.cells == NULL or self.sizes == NULL or self.firsts == NULL:
-            raise MemoryError()
-        for k in range(n):
-            self.cells[k] = cells[k]
-            self.sizes[k] = arrays[k][0].nbytes
-            self.firsts[k] = cnp.PyArray_BYTES(<cnp.ndarray>arrays[k])
-
-    def __dealloc__(self):
-        PyMem_Free(self.cells)
-        PyMem_Free(self.sizes)
-        PyMem_Free(self.firsts)
-
-    cdef void take(self, Memory memory, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(self.count):
-            memcpy(self.firsts[k] + i * self.sizes[k], memory.cells[self.cells[k]], self.sizes[k])
-
-
-cdef Outputs outputs_for(Stretch stretch, Layout layout, list outs, object has_structure):
-    """How the leaves of a result go to ``outs``; None where one is no number or array in the arena, or has
-    another form than is expected there."""
-    cdef Py_ssize_t k
-    cdef list cells = []
-    if len(stretch.leaves) != len(outs) or not has_structure(stretch.unflatten, len(outs)):
-        return None
-    for k in range(len(outs)):
-        leaf = stretch.leaves[k]
-        if type(leaf) is not Cell or layout.places[leaf] is None:
-            return None
-        form, out = layout.forms[leaf], outs[k]
-        if form[1] != out.dtype or form[2] != out.shape[1:]:
-            return None
-        if form[3] is not None and form[3] != out.strides[1:]:
-            return None
-        cells.append(leaf)
-    return Outputs(cells, outs)
 
 
 cdef int told_flags() except -1:

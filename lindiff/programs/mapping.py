@@ -21,6 +21,7 @@ from lindiff.core.variable import Variable, another, inside
 from lindiff.programs.calling import as_one_operation
 from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct, known_with
 from lindiff.programs.keys import constant_key, structure_of
+from lindiff.programs.many import room_for, run_many
 from lindiff.programs.program import Program
 from lindiff.programs.recorded import Recorded, record
 from lindiff.programs.recording import numbers
@@ -232,6 +233,7 @@ class _Elements:
         places = [i for i, x in enumerate(leaves) if isinstance(x, (np.ndarray, np.generic))]
         self._arrays = [leaves[i] for i in places]
         self._are_many = [many[i] for i in places]
+        self._known: Any = None
 
     def result(self, i: int) -> Any:
         """What the function gives for the i-th element."""
@@ -239,9 +241,10 @@ class _Elements:
         return self._program(*args, **kwargs)
 
     def have_program(self) -> bool:
-        """Whether there is a program for elements like the first one."""
+        """Whether there is a program for elements like the first one, as all of them are."""
         args, kwargs = self._restore(_element(self._leaves, self._many, 0))
-        return self._program.known_for(args, kwargs) is not None
+        self._known = self._program.known_for(args, kwargs)
+        return self._known is not None
 
     def run_all(self, outs: _Outs) -> None:
         """The results of all elements but the first one."""
@@ -250,19 +253,20 @@ class _Elements:
         began = perf_counter()
         self.run(outs, max(tried // 2, 1), tried)
         seconds = (perf_counter() - began) / _TRIED * (self.count - tried)
-        if seconds < _WORTH_THREADS:
+        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if workers == 1 or seconds < _WORTH_THREADS:
             self.run(outs, tried, self.count)
         else:
-            self.run_by_threads(outs, tried)
+            self.run_by_threads(outs, tried, workers)
 
     def run(self, outs: _Outs, start: int, stop: int) -> None:
         """The results from one element to another, by the machine as far as it goes."""
         i, useful = start, True
         while i < stop:
-            machine = self._machine(i) if useful and outs.stacked is not None else None
-            if machine is not None:
-                reached = machine.run_many(
-                    self._arrays, self._are_many, outs.stacked, i, stop, outs.has_structure
+            machine = self._machine() if useful else None
+            if machine is not None and outs.stacked is not None:
+                reached = run_many(
+                    machine, self._arrays, self._are_many, outs.stacked, i, stop, outs.has_structure
                 )
                 useful = reached > i
                 i = reached
@@ -270,19 +274,16 @@ class _Elements:
                 outs.put(i, self.result(i))
                 i += 1
 
-    def run_by_threads(self, outs: _Outs, start: int) -> None:
-        """The same to the end, by all cores."""
-        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    def run_by_threads(self, outs: _Outs, start: int, workers: int) -> None:
+        """The same to the end, by so many cores."""
         bounds = np.linspace(start, self.count, workers * _PARTS + 1).astype(int).tolist()
         told = [copy_context() for _ in bounds[1:]]  # np.errstate among it
         with ThreadPoolExecutor(workers) as pool:
             parts = zip(told, pairwise(bounds), strict=True)
             list(pool.map(lambda part: part[0].run(self.run, outs, *part[1]), parts))
 
-    def _machine(self, i: int) -> Any:
-        args, kwargs = self._restore(_element(self._leaves, self._many, i))
-        known = self._program.known_for(args, kwargs)
-        return None if known is None else known.ready()
+    def _machine(self) -> Any:
+        return None if self._known.reason is not None else self._known.ready()
 
 
 class _Outs:
@@ -305,16 +306,21 @@ class _Outs:
     def __init__(self, first: list[Any], count: int, structure: Any) -> None:
         self._count, self._structure = count, structure
         self._lists: list[list[Any]] | None = None
+        self._expected: Any = None  # of which has been seen that it makes this structure
         self.stacked: list[Any] | None = None
         if all(isinstance(y, np.generic) or type(y) is np.ndarray for y in first):
-            self.stacked = [_room_for(y, count) for y in first]
+            self.stacked = [room_for(y, count) for y in first]
         else:
             self._lists = [[None] * count for _ in first]
         self.put_leaves(0, first)
 
     def has_structure(self, unflatten: Callable[[list[Any]], Any], count: int) -> bool:
         """Whether results that are made so of leaves have the structure of the first one."""
-        return self._structure is not None and structure_of(unflatten([0] * count)) == self._structure
+        if unflatten is not self._expected:
+            if self._structure is None or structure_of(unflatten([0] * count)) != self._structure:
+                return False
+            self._expected = unflatten
+        return True
 
     def put(self, i: int, result: Any) -> None:
         if self._structure is None or structure_of(result) != self._structure:
@@ -338,15 +344,6 @@ class _Differ(Exception):
 
 def _fits(y: Any, out: Any) -> bool:
     return np.shape(y) == out.shape[1:] and getattr(y, "dtype", None) == out.dtype
-
-
-def _room_for(y: Any, count: int) -> Any:
-    """Memory for so many results like this one, each in the order of axes that it has."""
-    if np.ndim(y) > 1 and y.flags.f_contiguous and not y.flags.c_contiguous:
-        return np.moveaxis(
-            np.empty((count, *y.shape[::-1]), y.dtype), range(1, y.ndim + 1), range(y.ndim, 0, -1)
-        )
-    return np.empty((count, *np.shape(y)), y.dtype)
 
 
 def _all_stacked(results: list[Any]) -> Any:

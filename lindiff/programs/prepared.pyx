@@ -17,28 +17,19 @@ from libc.string cimport memchr, memcpy, memset
 from lindiff.kernels.cholesky cimport potrf_one, potrf_pullback_one
 from lindiff.kernels.elementwise cimport chain_block, chain_number
 from lindiff.kernels.inverse cimport inverse_one
-from lindiff.kernels.loops cimport AXES, Function, Loop, Nest, UFunc, join_axes, reduce_all, walk
+from lindiff.kernels.loops cimport AXES, Function, Nest, UFunc, join_axes, reduce_all, walk
 from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.matmul cimport Frame, large_product, product_of
 from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.sizes cimport MATMUL_LOOPS, SINGLE_FACTORS
 from lindiff.kernels.triangles cimport find_unpaired, give_to_unpaired, zero_pivot
 from lindiff.programs.few cimport few_loop, run_of_few
+from lindiff.programs.flags cimport FE_NOTED, feclearexcept, feraiseexcept, fetestexcept
+from lindiff.programs.logaddexp cimport logaddexp_loop, numpys_logaddexp
 
 import numpy as np
 
 cnp.import_array()
-
-cdef extern from "fenv.h":
-    int feclearexcept(int) nogil
-    int feraiseexcept(int) nogil
-    int fetestexcept(int) nogil
-    int FE_DIVBYZERO
-    int FE_OVERFLOW
-    int FE_UNDERFLOW
-    int FE_INVALID
-
-cdef int FE_NOTED = FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID
 
 # Numbers that loops take here.
 cdef str KINDS = "?bBhHiIlLqQfdFD"
@@ -104,13 +95,6 @@ cdef Prepared prepared(Run run, const void *state, size_t size, int reads, int w
 
 # -- elementwise -------------------------------------------------------------------------------------------
 
-cdef struct Vectors:
-    cnp.npy_intp n      # first, where those for few numbers look for it
-    Function function
-    void *data
-    cnp.npy_intp steps[3]
-
-
 cdef void along_vectors(const void *state, char **x, cnp.npy_intp n) noexcept nogil:
     cdef const Vectors *s = <const Vectors *>state
     cdef char *args[3]
@@ -137,12 +121,6 @@ cdef int left_error() noexcept nogil:
             return 0
         PyErr_Clear()
         return 1
-
-
-cdef struct Nested:
-    Loop loop
-    Nest nest
-    int count
 
 
 cdef int run_nested(const void *state, char **x) noexcept nogil:
@@ -197,7 +175,9 @@ cdef Prepared by_loop(Function function, void *data, const Nest *nest, int count
         nested.count = count
         nested.loop.function = function
         nested.loop.data = data
-        return prepared(run_nested, &nested, sizeof(nested), reads, 1 << count)
+        made = prepared(run_nested, &nested, sizeof(nested), reads, 1 << count)
+        made.kind = NESTED
+        return made
     memset(&vectors, 0, sizeof(vectors))
     vectors.function = function
     vectors.data = data
@@ -205,6 +185,7 @@ cdef Prepared by_loop(Function function, void *data, const Nest *nest, int count
     for i in range(count + 1):
         vectors.steps[i] = nest.strides[i][0] if nest.axes else 0
     made = prepared(run_vectors, &vectors, sizeof(vectors), reads, 1 << count)
+    made.kind = VECTORS
     made.along = along_vectors
     made.n = vectors.n
     for i in range(count + 1):
@@ -264,10 +245,12 @@ def elementwise(function, str letters, list forms, bint exact, bint tells=True, 
     cdef Prepared made
     cdef Nest nest, joined
     cdef int i, k, last, count = len(forms) - 1, at = loop_of(function, letters)
+    cdef bint own = function is np.logaddexp and letters == "ddd"
     cdef bint mixes = function not in BY_PARTS and not set(letters).isdisjoint("FD")
     cdef Py_ssize_t size = np.dtype(letters[count]).itemsize
     if at < 0 or ufunc.functions == NULL or set(letters) - set(KINDS) or not fill_nest(&nest, forms):
         return None
+    exact |= own
     join_axes(&nest, count, False, &joined)
     last = joined.axes - 1
     if last > 0 and joined.strides[count][last] != size:
@@ -282,12 +265,17 @@ def elementwise(function, str letters, list forms, bint exact, bint tells=True, 
             for k in range(last + 1):
                 if joined.strides[i][k] < 0:
                     return None
-    made = by_loop(ufunc.functions[at], ufunc.data[at], &joined, count)
+    if own:
+        made = by_loop(logaddexp_loop, numpys_logaddexp(), &joined, count)
+    else:
+        made = by_loop(ufunc.functions[at], ufunc.data[at], &joined, count)
     if last > 0 and not raises:
         few_along_rows(made, function.__name__, letters)
     if joined.axes == 0 and not of_one(made, forms, letters, not exact, mixes):
         return None
-    made.exact, made.tells, made.raises = exact, tells, raises
+    made.exact, made.tells, made.raises, made.item = exact, tells, raises, size
+    if mixes:
+        made.kind = OTHER
     if raises:
         made.run = run_raising
     elif last <= 0:
@@ -634,16 +622,6 @@ def element(str kind, str place, str letter, Py_ssize_t n, Py_ssize_t step):
 
 # -- reductions --------------------------------------------------------------------------------------------
 
-cdef struct Reduction:
-    Function function
-    void *data
-    cnp.npy_intp outer
-    cnp.npy_intp n
-    cnp.npy_intp inner
-    cnp.npy_intp size
-    bint from_zero
-
-
 cdef int run_reduction(const void *state, char **x) noexcept nogil:
     cdef const Reduction *s = <const Reduction *>state
     reduce_all(s.function, s.data, x[0], x[1], s.outer, s.n, s.inner, s.size, s.from_zero)
@@ -674,18 +652,12 @@ def reduction(function, str letter, tuple shape, object axis, int size):
     cdef Run run = run_of_few(function.__name__, 3 * letter, state.inner, steps)
     if state.inner > 1 and run != NULL:
         state.function, state.data = few_loop, <void *>run
-    return prepared(run_reduction, &state, sizeof(state), 0b1, 0b10)
+    cdef Prepared made = prepared(run_reduction, &state, sizeof(state), 0b1, 0b10)
+    made.kind = REDUCTION
+    return made
 
 
 # -- products of matrices ----------------------------------------------------------------------------------
-
-cdef struct Product:
-    Frame x
-    Frame y
-    Frame z
-    int kind
-    bint large
-
 
 cdef int run_product(const void *state, char **x) noexcept nogil:
     cdef const Product *s = <const Product *>state
@@ -697,6 +669,14 @@ cdef int run_product(const void *state, char **x) noexcept nogil:
         return not large_product(&c, &a, &b, s.kind, False)
     product_of(&c, &a, &b, s.kind, False)
     return 0
+
+
+cdef Prepared product(const Product *s):
+    """The product of matrices of these forms."""
+    cdef Prepared made = prepared(run_product, s, sizeof(s[0]), 0b11, 0b100, s.large)
+    made.kind = PRODUCT
+    made.keeps = not s.large
+    return made
 
 
 cdef bint fill_frame(Frame *f, tuple form, Py_ssize_t size, bint vector_is_row) except -1:
@@ -721,7 +701,6 @@ cdef bint fill_frame(Frame *f, tuple form, Py_ssize_t size, bint vector_is_row) 
 def matrix_product(str letter, tuple x, tuple y, bint transpose_x=False, bint transpose_y=False):
     """``x @ y`` of real matrices and vectors, given by shape and strides; the result lies by rows."""
     cdef Product s
-    cdef Prepared made
     cdef Py_ssize_t size = np.dtype(letter).itemsize
     if letter not in "fd":
         return None
@@ -741,19 +720,10 @@ def matrix_product(str letter, tuple x, tuple y, bint transpose_x=False, bint tr
     s.z.columns = s.z.row = s.y.columns
     s.z.column = 1
     s.kind = cnp.NPY_DOUBLE if letter == "d" else cnp.NPY_FLOAT
-    made = prepared(run_product, &s, sizeof(s), 0b11, 0b100, s.large)
-    made.keeps = not s.large
-    return made
+    return product(&s)
 
 
 # -- the chain rule ----------------------------------------------------------------------------------------
-
-cdef struct Chain:
-    cnp.npy_intp n
-    int kind
-    bint conjugated
-    bint by_number
-
 
 cdef void along_chain(const void *state, char **x, cnp.npy_intp n) noexcept nogil:
     cdef const Chain *s = <const Chain *>state
@@ -778,6 +748,7 @@ def chain_product(str letter, Py_ssize_t n, bint conjugated, bint by_number):
     memset(&s, 0, sizeof(s))
     s.n, s.kind, s.conjugated, s.by_number = n, np.dtype(letter).num, conjugated, by_number
     made = prepared(run_chain, &s, sizeof(s), 0b11, 0b100)
+    made.kind = CHAIN
     made.along = along_chain
     made.n = n
     made.steps[0] = made.steps[2] = size
@@ -813,7 +784,7 @@ def chain_quotient(str letter, list forms):
     cdef Prepared made = elementwise(np.divide, letter * 3, forms, True)
     if made is None or made.along == NULL or letter not in "fd":
         return None
-    made.run, made.along = run_quotient, along_quotient
+    made.kind, made.run, made.along = QUOTIENT, run_quotient, along_quotient
     made.exact, made.hushed = False, True
     use_few(made, "quotient", 3 * letter)
     return made

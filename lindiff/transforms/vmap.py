@@ -24,8 +24,9 @@ def vmap(function: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0) -> C
     """A function of one element as a function of arrays of them.
 
     It is called for each element along an axis of its arguments, and its results are stacked.  It need not
-    be written for that: its program runs for one element after the other without Python, on all cores, and
-    elements may take different branches.  Where it has no program, Python calls it for each.
+    be written for that: its program runs for all elements without Python, on all cores, and these may take
+    different branches.  Without branches, blocks of elements go through each operation at once.  Where it has
+    no program, Python calls it for each.
 
     Parameters
     ----------

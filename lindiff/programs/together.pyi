@@ -1,0 +1,3 @@
+from lindiff.programs.prepared import Prepared
+
+def together(of: Prepared, count: int, steps: list[int]) -> Prepared: ...
