@@ -113,6 +113,45 @@ def test_variances_of_components_of_several_series(panel):
     np.testing.assert_allclose(found.std_error**2, np.diagonal(whole, axis1=1, axis2=2))
 
 
+# -- observations ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("varying", [False, True])
+def test_imputed_of_dense_gaussians(panel, varying):
+    """A missing observation given all others, with noise that moves with that of what was seen."""
+    model, y = panel
+    mean, V, B, R, level = dense(model, len(y))
+    if varying:
+        scale = np.linspace(0.5, 2.0, len(y))
+        model = model._replace(obs_cov=scale[:, None, None] * model.obs_cov)
+        R = np.kron(np.diag(scale), np.eye(2)) @ R
+    seen, whole = np.isfinite(y).ravel(), B @ V @ B.T + R
+    gain = np.linalg.solve(whole[np.ix_(seen, seen)], whole[seen]).T
+    error = (y.ravel() - B @ mean - level)[seen]
+    found = Analysis(model, y)
+    np.testing.assert_allclose(found.imputed.mean.ravel(), B @ mean + level + gain @ error, rtol=1e-11)
+    variances = np.diag(whole - gain @ whole[seen]).copy()
+    variances[seen] = 0
+    np.testing.assert_allclose(found.imputed.std_error.ravel() ** 2, variances, rtol=1e-11)
+    assert np.count_nonzero(found.imputed.std_error) == 3
+
+    clean = np.linalg.solve(whole[np.ix_(seen, seen)], (B @ V @ B.T)[seen]).T
+    np.testing.assert_allclose(found.signal.mean.ravel(), B @ mean + level + clean @ error, rtol=1e-11)
+    left = np.diag(B @ V @ B.T - clean @ (B @ V @ B.T)[seen])
+    np.testing.assert_allclose(found.signal.std_error.ravel() ** 2, left, rtol=1e-11)
+
+
+def test_signal_and_imputed_of_one_series(answers, y):
+    parts = sum(part.smoothed.mean for part in answers.components.values())
+    np.testing.assert_allclose(answers.signal.mean, parts, atol=1e-12)
+    missing = np.isnan(y)
+    np.testing.assert_array_equal(answers.imputed.mean[~missing], y[~missing])
+    np.testing.assert_allclose(answers.imputed.mean[missing], answers.signal.mean[missing])
+    np.testing.assert_allclose(
+        answers.imputed.std_error[missing] ** 2, answers.signal.std_error[missing] ** 2 + 1.3
+    )
+
+
 # -- disturbances ------------------------------------------------------------------------------------------
 
 

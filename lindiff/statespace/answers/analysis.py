@@ -18,7 +18,8 @@ from lindiff.statespace.answers.disturbances import Disturbances, disturbances, 
 from lindiff.statespace.answers.expectation import PARTS, maximized
 from lindiff.statespace.answers.extending import CORES, ahead, extended, from_state, varying
 from lindiff.statespace.answers.labels import Labels, labelled
-from lindiff.statespace.answers.news import News, expected_observations, newly_observed, weights
+from lindiff.statespace.answers.news import News, newly_observed, weights
+from lindiff.statespace.answers.observations import expected_observations, imputed, signal
 from lindiff.statespace.answers.residuals import standardized
 from lindiff.statespace.answers.tables import Section, Summary
 from lindiff.statespace.filtering import FilterResult, kalman_filter
@@ -194,9 +195,23 @@ class Analysis:
     def predictions(self) -> Band:
         """Each observation given the data before it; NaN until these determine diffuse states."""
         found = self.filter_result
-        variance = np.diagonal(found.forecast_error_cov, axis1=-2, axis2=-1)
-        single = self._labels.single
-        shown = (found.forecast[:, 0], variance[:, 0]) if single else (found.forecast, variance)
+        return self._band(found.forecast, _variances(found.forecast_error_cov))
+
+    @cached_property
+    def signal(self) -> Band:
+        """What is observed but for its noise, all components together, given all the data."""
+        means, covs = signal(self._model, self._smoothed)
+        return self._band(means, _variances(covs))
+
+    @cached_property
+    def imputed(self) -> Band:
+        """Each observation given all the data: where one is missing, what it is expected to be; where not,
+        itself with a standard error of zero."""
+        return self._band(*imputed(self._model, self._y, self._smoothed))
+
+    def _band(self, means: Any, variances: Any) -> Band:
+        """Of (T, p) numbers, in the form of the data."""
+        shown = (means[:, 0], variances[:, 0]) if self._labels.single else (means, variances)
         return Band(*shown, self._labels)
 
     @property
@@ -616,6 +631,10 @@ class Analysis:
         rows = np.arange(len(self._y)) if self._labels.rows is None else self._labels.rows
         names = self._names if self._labels.columns is not None or len(self._names) > 1 else [""]
         return plots.forecasts(self._y, rows, found, names, alpha)
+
+
+def _variances(covs: Any) -> Any:
+    return np.diagonal(covs, axis1=-2, axis2=-1)
 
 
 def _on_host(model: Model) -> Model:
