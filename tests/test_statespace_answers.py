@@ -457,7 +457,7 @@ def test_bands_are_printed(answers):
 
 def test_plots_are_drawn(answers, panel):
     pytest.importorskip("matplotlib")
-    assert len(answers.plot_components().axes) == 2
+    assert len(answers.plot_components().axes) == 3
     assert len(answers.plot_states().axes) == 5
     assert len(answers.plot_diagnostics().axes) == 4
     of_two = Analysis(*panel)
@@ -465,3 +465,57 @@ def test_plots_are_drawn(answers, panel):
     dated = Analysis(answers.model, pd.Series(answers.y, months(T)))
     for figure in (dated.plot_forecast(3), dated.plot_diagnostics(), of_two.plot_components()):
         figure.canvas.draw()
+
+
+def lines(axes):
+    """What is drawn, by its label."""
+    return {line.get_label(): line.get_xydata() for line in axes.lines}
+
+
+def test_lonely_observations_are_seen(panel):
+    """Quarters among months: each between missing values, which no line shows."""
+    pytest.importorskip("matplotlib")
+    model, y = panel
+    y[np.arange(20) % 3 != 2, 1] = np.nan
+    found = Analysis(model, pd.DataFrame(y, months(20), ["often", "seldom"]))
+    of_data, of_residuals = found.plot_forecast(2).axes[1], found.plot_diagnostics("seldom").axes[0]
+    for axes in (of_data, of_residuals):
+        points = [line for line in axes.lines if line.get_marker() == "."]
+        assert np.isfinite(points[0].get_ydata()).sum() == 6
+
+
+def test_forecasts_are_drawn_from_the_last_observation_on(panel):
+    pytest.importorskip("matplotlib")
+    model, y = panel
+    y[18:, 1] = np.nan
+    found = Analysis(model, y)
+    first, second = (lines(axes)["forecast"] for axes in found.plot_forecast(3, history=5).axes)
+    np.testing.assert_allclose(first[:, 1], found.forecast(3).mean[:, 0])
+    np.testing.assert_allclose(
+        second[:, 1], [*found.imputed.mean[18:, 1], *found.forecast(3).mean[:, 1]], rtol=1e-12
+    )
+    assert list(second[:, 0]) == [18, 19, 20, 21, 22]
+    assert lines(found.plot_forecast(1, history=5).axes[0])["observed"][0, 0] == 15
+
+
+def test_forecasts_without_dates_are_drawn_after_the_data(answers):
+    """Dates without a frequency: forecasts have numbers, which are no dates in January 1970."""
+    pytest.importorskip("matplotlib")
+    when = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(T) ** 2, unit="h")
+    drawn = lines(Analysis(answers.model, pd.Series(answers.y, when)).plot_forecast(3).axes[0])
+    assert list(drawn["forecast"][:, 0]) == [T, T + 1, T + 2]
+    assert drawn["observed"][0, 0] == 0
+
+
+def test_one_series_of_several_is_drawn(panel):
+    pytest.importorskip("matplotlib")
+    model, y = panel
+    found = Analysis(model, pd.DataFrame(y, columns=["a", "b"]))
+    drawn = found.plot_components(series="b").axes[0].lines
+    np.testing.assert_array_equal(drawn[0].get_ydata(), y[:, 1])
+    np.testing.assert_array_equal(drawn[1].get_ydata(), found.signal.mean["b"])
+    assert found.plot_components().axes[0].get_legend() is not None
+    with pytest.raises(ValueError, match="plot_components: series='c' is none of 'a', 'b'"):
+        found.plot_components(series="c")
+    with pytest.raises(ValueError, match="news: series=2 is none of"):
+        found.news(y, 3, series=2)

@@ -454,11 +454,7 @@ class Analysis:
         if varying(self._model):
             raise ValueError(f"news: {', '.join(varying(self._model))} of the model varies with time")
         place = _place(step, labels)
-        i = (
-            series
-            if self._labels.columns is None or isinstance(series, int)
-            else self._labels.columns.index(series)
-        )
+        i = self._series("news", series)
         T = max(len(new), len(self._y), place + 1)
         old, new = _padded(self._y, T), _padded(new, T)
 
@@ -604,18 +600,30 @@ class Analysis:
         columns = self._labels.columns
         return list(range(self._y.shape[1])) if columns is None else list(columns)
 
-    def plot_components(self, alpha: float = 0.05) -> Any:
-        """A matplotlib Figure of each component given all the data, with bands of probability 1 - alpha."""
-        shown = {name: bands.smoothed for name, bands in self.components.items()}
-        return plots.bands(shown, alpha)
+    def plot_components(self, alpha: float = 0.05, *, series: int | str | None = None) -> Any:
+        """A matplotlib Figure of all components beside the observations, and of each component.
+
+        Parameters
+        ----------
+        alpha : float
+            Bands hold what they are of with probability ``1 - alpha``, given all the data.
+        series : int or str, optional
+            The one of those observed that is shown, by its number or name; all by default.
+        """
+        chosen = range(len(self._names)) if series is None else [self._series("plot_components", series)]
+        whole = "all components" if len(self.components) > 1 else next(iter(self.components))
+        shown = {whole: self.signal}
+        shown |= {name: part.smoothed for name, part in self.components.items() if name != whole}
+        return plots.bands(shown, alpha, [(i, self._names[i]) for i in chosen], {whole: self._y})
 
     def plot_states(self, alpha: float = 0.05) -> Any:
         """A matplotlib Figure of each state given all the data."""
         shown = {name: band for part in self.components.values() for name, band in part.states.items()}
-        return plots.bands(shown, alpha)
+        return plots.bands(shown, alpha, [], {})
 
-    def plot_diagnostics(self, series: int = 0, lags: int | None = None) -> Any:
+    def plot_diagnostics(self, series: int | str = 0, lags: int | None = None) -> Any:
         """A matplotlib Figure of the residuals over time, their distribution, quantiles, autocorrelations."""
+        series = self._series("plot_diagnostics", series)
         residuals = self._residuals[:, series]
         few = np.count_nonzero(np.isfinite(residuals))
         lags = max(1, min(24, few // 3)) if lags is None else lags
@@ -624,13 +632,47 @@ class Analysis:
         return plots.diagnostics(residuals, rows, title, lags)
 
     def plot_forecast(
-        self, steps: int, alpha: float = 0.05, *, exog: Any = None, model: Model | None = None
+        self,
+        steps: int,
+        alpha: float = 0.05,
+        *,
+        history: int | None = None,
+        exog: Any = None,
+        model: Model | None = None,
     ) -> Any:
-        """A matplotlib Figure of the data and what comes next."""
+        """A matplotlib Figure of the data and what comes next.
+
+        Parameters
+        ----------
+        steps : int
+            After the data.  Where a series ends before them, its missing observations are shown, too.
+        alpha : float
+            Of the bands.
+        history : int, optional
+            How many steps of the data are shown; all by default.
+        exog, model : optional
+            As in :meth:`forecast`.
+        """
         found = self.forecast(steps, exog=exog, model=model)
-        rows = np.arange(len(self._y)) if self._labels.rows is None else self._labels.rows
-        names = self._names if self._labels.columns is not None or len(self._names) > 1 else [""]
-        return plots.forecasts(self._y, rows, found, names, alpha)
+        T, p = self._y.shape
+        past_mean, past_var = imputed(self._model, self._y, self._smoothed)
+        mean = np.concatenate([past_mean, np.reshape(found.mean, (-1, p))])
+        variance = np.concatenate([past_var, _variances(found.cov)])
+        rows = np.arange(T) if self._labels.rows is None else self._labels.rows
+        places = plots.joined_places(rows, found.rows)
+        first = 0 if history is None else max(0, T - operator.index(history))
+        expected = Band(mean[first:], variance[first:], Labels())
+        names = self._names if self._labels.columns is not None or p > 1 else [""]
+        return plots.forecasts(self._y[first:], places[first:], expected, names, alpha)
+
+    def _series(self, function: str, series: int | str) -> int:
+        """The number of what is observed, by its number or name."""
+        names = self._names
+        if isinstance(series, (int, np.integer)) and -len(names) <= series < len(names):
+            return operator.index(series) % len(names)
+        if isinstance(series, str) and series in names:
+            return names.index(series)
+        raise ValueError(f"{function}: series={series!r} is none of {', '.join(map(repr, names))}")
 
 
 def _variances(covs: Any) -> Any:
