@@ -249,6 +249,19 @@ def test_tests_of_residuals_that_are_wrong():
         Analysis(white, rng.normal(size=3)).tests(5)
 
 
+def test_ljung_box_counts_the_lags_that_there_are():
+    """Quarters among months have a pair at every third lag: they are tested as the quarters alone are."""
+    rng = np.random.default_rng(4)
+    white = Model(np.zeros((1, 1)), np.eye(1), np.zeros((1, 1)), np.ones(1), np.zeros(1), np.zeros((1, 1)))
+    quarters = np.convolve(rng.normal(size=81), [1.0, 0.3])[1:-1]
+    among = np.full(240, np.nan)
+    among[2::3] = quarters
+    alone, sparse = Analysis(white, quarters).tests(3), Analysis(white, among).tests(9)
+    np.testing.assert_allclose(sparse.ljung_box[2::3], alone.ljung_box)
+    np.testing.assert_allclose(sparse.ljung_box_p_value[2::3], alone.ljung_box_p_value)
+    assert np.isnan(sparse.ljung_box_p_value[:2]).all()
+
+
 # -- forecasts ---------------------------------------------------------------------------------------------
 
 
