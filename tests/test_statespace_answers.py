@@ -461,6 +461,28 @@ def test_summary(answers):
     assert "too few for tests" in str(Analysis(local_level(1.0, 1.0), [1.0, 2.0]).summary())
 
 
+def test_explanatory_variables_are_known_by_name_and_date():
+    """In another order they are the same ones; those of other dates or names are refused."""
+    rng, every = np.random.default_rng(6), months(T + 6)
+    exog = pd.DataFrame(rng.normal(size=(T + 6, 2)), every, ["price", "weather"])
+    y = pd.Series(exog[:T] @ [2.0, -1.0] + rng.normal(size=T), every[:T])
+    answers = Analysis(regression(exog[:T]) + local_level(0.1, obs_var=1.0), y)
+    expected = answers.forecast(6, exog=exog[T:].to_numpy()).mean
+    for given in (exog[T:], exog[T:][["weather", "price"]], [exog[T:][["weather"]], exog[T:][["price"]]]):
+        np.testing.assert_array_equal(answers.forecast(6, exog=given).mean, expected)
+    columns = {"weather": exog.weather.to_numpy()[T:], "price": exog.price.to_numpy()[T:]}
+    np.testing.assert_array_equal(answers.forecast(6, exog=columns).mean, expected)
+    assert answers.plot_forecast(6, exog=exog[T:]).axes
+    with pytest.raises(ValueError, match="columns price, and the loadings that vary are those of price, w"):
+        answers.forecast(6, exog=exog[T:][["price"]])
+    with pytest.raises(ValueError, match="are 2005-01 to 2005-06, and exog has 6 rows, those of 2004-12 to"):
+        answers.forecast(6, exog=exog[T - 1 : -1])
+    with pytest.raises(ValueError, match="and exog has 6 rows, those of 2005-01 to 2005-06"):
+        answers.simulate(5, 0, exog=exog[T:])
+    with pytest.raises(ValueError, match="append: the 3 steps"):
+        answers.append(y[-1:].reindex(every[T : T + 3]), exog=exog[T:])
+
+
 def test_bands_are_printed(answers):
     lines = str(answers.forecast(3)).splitlines()
     assert len(lines) == 4

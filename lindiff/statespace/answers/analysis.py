@@ -276,8 +276,9 @@ class Analysis:
         Parameters
         ----------
         steps : int
-        exog : (steps, k) or (steps,) array, optional
-            The explanatory variables in these steps, if the model has such.
+        exog : (steps, k) or (steps,) array, data frame, dict of columns, or list of such, optional
+            The explanatory variables in these steps, if the model has such: columns with names by these, an
+            array in the order of the model.
         model : Model, optional
             One of T + steps entries for all that varies with time, instead of `exog`.
 
@@ -291,6 +292,7 @@ class Analysis:
             If the model varies with time and nobody says how it goes on.
         """
         steps, T = operator.index(steps), len(self._y)
+        self._labels.check_exog("forecast", exog, steps)
         longer = extended("forecast", self._model if model is None else model, T, steps, exog)
         found = forecast(steps, self._y, *longer)
         rows, last = self._labels.after(steps, T), ahead(longer, T)
@@ -336,6 +338,7 @@ class Analysis:
         """
         T, steps = len(self._y), operator.index(steps)
         given = self._model if model is None else model
+        self._labels.check_exog("simulate", exog, steps if anchor == "end" else steps - T)
         if anchor == "end":
             longer = ahead(extended("simulate", given, T, steps, exog), T)
             state = self._after_the_data(extended("simulate", given, T, steps, exog), steps)
@@ -385,6 +388,7 @@ class Analysis:
                 f"append: y has {more.shape[1]} numbers a step and the data have {self._y.shape[1]}"
             )
         joined = self._labels.followed_by(labels)
+        self._labels.check_exog("append", exog, len(more))
         both = np.concatenate([self._y, more])
         table = joined.table(both[:, 0] if joined.single else both)
         return Analysis(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.statespace.columns import columns_by_name
 from lindiff.statespace.model import Model
 
 __all__ = ["CORES", "ahead", "extended", "from_state", "varying"]
@@ -37,8 +38,8 @@ def extended(name: str, model: Model, known: int, steps: int, exog: Any = None) 
         What is constant stays so, what has ``known + steps`` entries is taken as it is.  Of a design with
         fewer, the loadings that vary are those of explanatory variables.
     known, steps : int
-    exog : (steps, k) or (steps,) array, optional
-        The loadings that vary, in the order of their states; of one observed series.
+    exog : (steps, k) or (steps,) array, data frame, dict of columns, or list of such, optional
+        The loadings that vary, by the names of their states or in their order; of one observed series.
 
     Returns
     -------
@@ -65,18 +66,17 @@ def extended(name: str, model: Model, known: int, steps: int, exog: Any = None) 
         return model
     design = np.asarray(model.design)[:known]
     moving = np.flatnonzero(np.any(design != design[:1], axis=(0, 1)))
+    states = [state for component in model.components for state in component.states]
     if exog is None:
-        states = [state for component in model.components for state in component.states]
         named = ", ".join(states[i] for i in moving)
         raise ValueError(
             f"{name}: the loadings of {named} vary with time: give exog=, an array of shape "
             f"({steps}, {len(moving)}), with their values in the {steps} steps after the data"
         )
-    values = np.asarray(exog, design.dtype)
-    values = values[:, None] if values.ndim == 1 else values
+    values = _in_order(name, exog, [states[i] for i in moving]).astype(design.dtype)
     if values.shape != (steps, len(moving)) or design.shape[1] != 1:
         raise ValueError(
-            f"{name}: exog of shape {np.shape(exog)} must be of shape ({steps}, {len(moving)}): a row for "
+            f"{name}: exog of shape {values.shape} must be of shape ({steps}, {len(moving)}): a row for "
             f"each step after the data, a column for each loading that varies"
             + ("" if design.shape[1] == 1 else "; for several observed series give model= instead")
         )
@@ -85,6 +85,20 @@ def extended(name: str, model: Model, known: int, steps: int, exog: Any = None) 
     more = np.repeat(design[-1:], steps, axis=0)
     more[:, 0, moving] = values
     return model._replace(design=np.concatenate([design, more]))
+
+
+def _in_order(name: str, exog: Any, states: list[str]) -> Any:
+    """The columns of these states, as an array (steps, k)."""
+    columns = columns_by_name(name, exog)
+    if columns is None:
+        values = np.asarray(exog)
+        return values[:, None] if values.ndim == 1 else values
+    if sorted(columns) != sorted(states):
+        raise ValueError(
+            f"{name}: exog has the columns {', '.join(columns)}, and the loadings that vary are those of "
+            f"{', '.join(states)}"
+        )
+    return np.stack([np.asarray(columns[state]) for state in states], axis=-1)
 
 
 def ahead(model: Model, first: int) -> Model:

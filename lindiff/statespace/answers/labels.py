@@ -10,6 +10,11 @@ from lindiff.statespace.model import real
 
 __all__ = ["Labels", "labelled"]
 
+NO_FREQUENCY = (
+    "The dates have no frequency: forecasts are numbered, and every step counts the same unless the model "
+    "was built with these times"
+)
+
 
 class Labels(NamedTuple):
     """What rows and columns of data are called, and in what form the data came.
@@ -79,6 +84,25 @@ class Labels(NamedTuple):
         elif rows.dtype.kind in "iu" and (np.diff(rows.to_numpy()) == 1).all():
             return pandas.RangeIndex(int(rows[-1]) + 1, int(rows[-1]) + 1 + steps)
         return pandas.RangeIndex(1, steps + 1)
+
+    def check_exog(self, name: str, exog: Any, steps: int) -> None:
+        """Refuse explanatory variables whose dates are not those of so many steps after the data.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.rows is None or steps < 1:
+            return
+        expected = self.after(steps)
+        for table in exog if isinstance(exog, (list, tuple)) else [exog]:
+            rows: Any = getattr(table, "index", None)
+            if type(rows) is type(expected) is type(self.rows) and not _same_rows(expected, rows):
+                span = f"those of {rows[0]} to {rows[-1]}" if len(rows) else "none"
+                raise ValueError(
+                    f"{name}: the {steps} steps after the data are {expected[0]} to {expected[-1]}, and exog "
+                    f"has {len(rows)} rows, {span}"
+                )
 
     def followed_by(self, more: Labels) -> Labels:
         """Of these data, and others after them.
@@ -197,7 +221,7 @@ def _checked(rows: Any, name: str = "append") -> tuple[Any, tuple[str, ...]]:
             )
         return rows, ()
     if len(rows) > 2 and _frequency(rows) is None:
-        return rows, ("The dates have no frequency: every step counts the same, and forecasts are numbered",)
+        return rows, (NO_FREQUENCY,)
     return rows, ()
 
 

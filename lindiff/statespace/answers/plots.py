@@ -92,7 +92,7 @@ def diagnostics(residuals: Any, rows: Any, title: str, lags: int) -> Any:
     places = _places(rows)
     over_time.axhline(0, color="grey", linewidth=0.8)
     _observations(over_time, places, residuals)
-    _few_dates(over_time, places, 6)
+    _few_dates(over_time, places, 7)
     over_time.set_title(f"standardized residuals{title}", fontsize="medium")
     grid = np.linspace(-4, 4, 201)
     distribution.hist(known, bins="auto", density=True, color="0.8")
@@ -147,7 +147,7 @@ def _few_dates(axes: Any, places: Any, most: int) -> None:
     if places.dtype.kind == "M":
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-        locator = AutoDateLocator(maxticks=most)
+        locator = AutoDateLocator(minticks=3, maxticks=most)
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
 
