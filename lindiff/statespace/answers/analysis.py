@@ -614,11 +614,12 @@ class Analysis:
         series : int or str, optional
             The one of those observed that is shown, by its number or name; all by default.
         """
-        chosen = range(len(self._names)) if series is None else [self._series("plot_components", series)]
+        names = self._names_shown(None)
+        chosen = range(len(names)) if series is None else [self._series("plot_components", series)]
         whole = "all components" if len(self.components) > 1 else next(iter(self.components))
         shown = {whole: self.signal}
         shown |= {name: part.smoothed for name, part in self.components.items() if name != whole}
-        return plots.bands(shown, alpha, [(i, self._names[i]) for i in chosen], {whole: self._y})
+        return plots.bands(shown, alpha, [(i, names[i]) for i in chosen], {whole: self._y})
 
     def plot_states(self, alpha: float = 0.05) -> Any:
         """A matplotlib Figure of each state given all the data."""
@@ -666,8 +667,11 @@ class Analysis:
         places = plots.joined_places(rows, found.rows)
         first = 0 if history is None else max(0, T - operator.index(history))
         expected = Band(mean[first:], variance[first:], Labels())
-        names = self._names if self._labels.columns is not None or p > 1 else [""]
-        return plots.forecasts(self._y[first:], places[first:], expected, names, alpha)
+        return plots.forecasts(self._y[first:], places[first:], expected, self._names_shown(""), alpha)
+
+    def _names_shown(self, nameless: Any) -> list[Any]:
+        """Of what is observed; numbers only where there are several without names."""
+        return self._names if self._labels.columns is not None or len(self._names) > 1 else [nameless]
 
     def _series(self, function: str, series: int | str) -> int:
         """The number of what is observed, by its number or name."""

@@ -24,30 +24,37 @@ def bands(
     pictures : dict of str to Band
     alpha : float
     series : sequence of (int, name)
-        Which columns of bands of several are drawn, and what they are called.
+        Which columns of bands of several are drawn, and what they are called; None has no name.
     observed : dict of str to (T, p) array
         What is drawn as points beside the bands of these names.
     """
     figure, panels = _panels(len(pictures), 1, (8.0, 1.7 * len(pictures) + 0.6), sharex=True)
     for axes, (title, band) in zip(panels, pictures.items(), strict=True):
-        points = observed.get(title)
-        mean, lower, upper = (_wide(x) for x in (band.mean, *band.interval(alpha)))
-        shown = series if mean.shape[1] > 1 else [(0, None)]
-        places = _places(band.rows)
-        for place, (i, name) in enumerate(shown):
-            if not (lower[:, i].any() or upper[:, i].any()):
-                continue  # a component that this series does not have
-            color = f"C{place}"
-            if points is not None:
-                axes.plot(places, points[:, i], ".", color=color if len(shown) > 1 else "0.3", markersize=3)
-            axes.plot(places, mean[:, i], "-", color=color, linewidth=1.2, label=name)
-            axes.fill_between(places, lower[:, i], upper[:, i], color=color, alpha=0.2, linewidth=0)
-        if len(shown) > 1:
-            axes.legend(loc="upper left", frameon=False, fontsize="small", ncols=4)
+        _bands_of_series(axes, band, alpha, series, observed.get(title))
         axes.set_title(title, loc="left", fontsize="medium")
         axes.margins(x=0.01)
-        _few_dates(axes, places, 10)
+        _few_dates(axes, _places(band.rows), 10)
+    if len(series) == 1 and series[0][1] is not None:
+        panels[0].set_ylabel(str(series[0][1]))
+    _legend(panels[0])
     return figure
+
+
+def _bands_of_series(axes: Any, band: Band, alpha: float, series: Sequence[Any], points: Any) -> None:
+    """One colour each; those that are zero all the time, of series without a component, are left out."""
+    mean, lower, upper = (_wide(x) for x in (band.mean, *band.interval(alpha)))
+    places, shown = _places(band.rows), series if mean.shape[1] > 1 else [(0, None)]
+    single = len(shown) == 1
+    for place, (i, name) in enumerate(shown):
+        if not (lower[:, i].any() or upper[:, i].any()):
+            continue
+        color = f"C{place}"
+        if points is not None:
+            style = {"color": "0.3", "label": "observed"} if single else {"color": color}
+            axes.plot(places, points[:, i], ".", markersize=3, **style)
+        axes.plot(places, mean[:, i], color=color, linewidth=1.2, label=None if single else name)
+        label = _percent(alpha) if single else None
+        axes.fill_between(places, lower[:, i], upper[:, i], color=color, alpha=0.2, linewidth=0, label=label)
 
 
 def forecasts(data: Any, places: Any, expected: Band, names: Any, alpha: float) -> Any:
@@ -72,7 +79,7 @@ def forecasts(data: Any, places: Any, expected: Band, names: Any, alpha: float) 
         _observations(axes, places[:T], data[:, i], label="observed")
         mean, lower, upper = (x[later, i] for x in (expected.mean, *bounds))
         axes.plot(places[later], mean, "C0.-", markersize=3, linewidth=1.2, label="forecast")
-        band = f"{100 * (1 - alpha):g} % interval"
+        band = _percent(alpha)
         if len(mean) > 1:
             axes.fill_between(places[later], lower, upper, color="C0", alpha=0.25, linewidth=0, label=band)
         else:
@@ -80,7 +87,7 @@ def forecasts(data: Any, places: Any, expected: Band, names: Any, alpha: float) 
         axes.set_title(str(names[i]), loc="left", fontsize="medium")
         axes.margins(x=0.01)
         _few_dates(axes, places, 10)
-    panels[0].legend(loc="best", frameon=False, fontsize="small")
+    _legend(panels[0])
     return figure
 
 
@@ -121,6 +128,16 @@ def _panels(
         raise ImportError("plots need matplotlib: pip install matplotlib") from None
     figure = Figure(figsize=size, layout="constrained")
     return figure, list(figure.subplots(rows, columns, squeeze=False, sharex=sharex).ravel())
+
+
+def _legend(axes: Any) -> None:
+    """Above the panel, beside its title, where it hides nothing."""
+    place = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.1}
+    axes.legend(**place, ncols=5, frameon=False, fontsize="small")
+
+
+def _percent(alpha: float) -> str:
+    return f"{100 * (1 - alpha):g} % interval"
 
 
 def _wide(values: Any) -> Any:
