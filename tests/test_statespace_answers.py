@@ -549,7 +549,8 @@ def test_one_series_of_several_is_drawn(panel):
     drawn = found.plot_components(series="b").axes[0].lines
     np.testing.assert_array_equal(drawn[0].get_ydata(), y[:, 1])
     np.testing.assert_array_equal(drawn[1].get_ydata(), found.signal.mean["b"])
-    assert found.plot_components().axes[0].get_legend() is not None
+    whole = found.plot_components()
+    assert [text.get_text() for text in whole.axes[0].get_legend().get_texts()] == ["a", "b"]
     with pytest.raises(ValueError, match="plot_components: series='c' is none of 'a', 'b'"):
         found.plot_components(series="c")
     with pytest.raises(ValueError, match="news: series=2 is none of"):
