@@ -17,7 +17,7 @@ import lindiff
 ROOT = Path(__file__).parent.parent
 PAGES = [
     page
-    for page in sorted((ROOT / "docs").glob("*.md"))
+    for page in sorted((ROOT / "docs").rglob("*.md"))
     if ">>> " in (text := page.read_text(encoding="utf-8")) and ">>> import cupy" not in text  # tests/cuda
 ]
 MODULES = sorted(
@@ -68,6 +68,13 @@ def test_every_public_name_is_on_a_page(module):
     words = set(re.findall(r"\w+", " ".join(page.read_text(encoding="utf-8") for page in pages)))
     missing = set(importlib.import_module("lindiff" + module).__all__) - words
     assert not missing, missing
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
+def test_pages_link_to_what_is_there(page):
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)#:]+)[)#]", text):
+        assert (page.parent / link).exists(), link
 
 
 def test_gains_of_custom_rules():

@@ -230,3 +230,36 @@ def test_robust_errors_are_whites():
     J = X.T @ ((rate - counts)[:, None] ** 2 * X)
     np.testing.assert_allclose(model, np.sqrt(np.diag(H_inv)), rtol=1e-10)
     np.testing.assert_allclose(robust, np.sqrt(np.diag(H_inv @ J @ H_inv)), rtol=1e-9)
+
+
+GUIDE = """
+```pycon
+>>> from matplotlib.figure import Figure
+>>> figure = Figure((8, 2))
+>>> _ = figure.subplots().plot([1, 2])
+
+```
+
+![A line](../images/line.png)
+"""
+
+
+def test_pictures_of_guides_are_what_their_pages_draw(tmp_path):
+    """Pages themselves run in test_docs."""
+    guides = load("guides")
+    (tmp_path / "page.md").write_text(GUIDE)
+    guides.draw(tmp_path / "page.md", tmp_path)
+    assert mpl.image.imread(tmp_path / "line.png").shape[:2] == (200, 800)
+
+
+def test_guides_show_their_pictures():
+    guides = load("guides")
+    shown = {
+        picture
+        for page in guides.GUIDES.glob("*.md")
+        for _, picture in guides.PARTS.findall(page.read_text(encoding="utf-8"))
+        if picture
+    }
+    sizes = {path.name: path.stat().st_size for path in (guides.GUIDES.parent / "images").glob("*.png")}
+    assert set(sizes) == shown
+    assert max(sizes.values()) < 80_000

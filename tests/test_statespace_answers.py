@@ -113,6 +113,45 @@ def test_variances_of_components_of_several_series(panel):
     np.testing.assert_allclose(found.std_error**2, np.diagonal(whole, axis1=1, axis2=2))
 
 
+# -- observations ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("varying", [False, True])
+def test_imputed_of_dense_gaussians(panel, varying):
+    """A missing observation given all others, with noise that moves with that of what was seen."""
+    model, y = panel
+    mean, V, B, R, level = dense(model, len(y))
+    if varying:
+        scale = np.linspace(0.5, 2.0, len(y))
+        model = model._replace(obs_cov=scale[:, None, None] * model.obs_cov)
+        R = np.kron(np.diag(scale), np.eye(2)) @ R
+    seen, whole = np.isfinite(y).ravel(), B @ V @ B.T + R
+    gain = np.linalg.solve(whole[np.ix_(seen, seen)], whole[seen]).T
+    error = (y.ravel() - B @ mean - level)[seen]
+    found = Analysis(model, y)
+    np.testing.assert_allclose(found.imputed.mean.ravel(), B @ mean + level + gain @ error, rtol=1e-11)
+    variances = np.diag(whole - gain @ whole[seen]).copy()
+    variances[seen] = 0
+    np.testing.assert_allclose(found.imputed.std_error.ravel() ** 2, variances, rtol=1e-11)
+    assert np.count_nonzero(found.imputed.std_error) == 3
+
+    clean = np.linalg.solve(whole[np.ix_(seen, seen)], (B @ V @ B.T)[seen]).T
+    np.testing.assert_allclose(found.signal.mean.ravel(), B @ mean + level + clean @ error, rtol=1e-11)
+    left = np.diag(B @ V @ B.T - clean @ (B @ V @ B.T)[seen])
+    np.testing.assert_allclose(found.signal.std_error.ravel() ** 2, left, rtol=1e-11)
+
+
+def test_signal_and_imputed_of_one_series(answers, y):
+    parts = sum(part.smoothed.mean for part in answers.components.values())
+    np.testing.assert_allclose(answers.signal.mean, parts, atol=1e-12)
+    missing = np.isnan(y)
+    np.testing.assert_array_equal(answers.imputed.mean[~missing], y[~missing])
+    np.testing.assert_allclose(answers.imputed.mean[missing], answers.signal.mean[missing])
+    np.testing.assert_allclose(
+        answers.imputed.std_error[missing] ** 2, answers.signal.std_error[missing] ** 2 + 1.3
+    )
+
+
 # -- disturbances ------------------------------------------------------------------------------------------
 
 
@@ -208,6 +247,19 @@ def test_tests_of_residuals_that_are_wrong():
     assert growing.heteroskedasticity_p_value < 1e-4
     with pytest.raises(ValueError, match="3 residuals are too few"):
         Analysis(white, rng.normal(size=3)).tests(5)
+
+
+def test_ljung_box_counts_the_lags_that_there_are():
+    """Quarters among months have a pair at every third lag: they are tested as the quarters alone are."""
+    rng = np.random.default_rng(4)
+    white = Model(np.zeros((1, 1)), np.eye(1), np.zeros((1, 1)), np.ones(1), np.zeros(1), np.zeros((1, 1)))
+    quarters = np.convolve(rng.normal(size=81), [1.0, 0.3])[1:-1]
+    among = np.full(240, np.nan)
+    among[2::3] = quarters
+    alone, sparse = Analysis(white, quarters).tests(3), Analysis(white, among).tests(9)
+    np.testing.assert_allclose(sparse.ljung_box[2::3], alone.ljung_box)
+    np.testing.assert_allclose(sparse.ljung_box_p_value[2::3], alone.ljung_box_p_value)
+    assert np.isnan(sparse.ljung_box_p_value[:2]).all()
 
 
 # -- forecasts ---------------------------------------------------------------------------------------------
@@ -409,6 +461,28 @@ def test_summary(answers):
     assert "too few for tests" in str(Analysis(local_level(1.0, 1.0), [1.0, 2.0]).summary())
 
 
+def test_explanatory_variables_are_known_by_name_and_date():
+    """In another order they are the same ones; those of other dates or names are refused."""
+    rng, every = np.random.default_rng(6), months(T + 6)
+    exog = pd.DataFrame(rng.normal(size=(T + 6, 2)), every, ["price", "weather"])
+    y = pd.Series(exog[:T] @ [2.0, -1.0] + rng.normal(size=T), every[:T])
+    answers = Analysis(regression(exog[:T]) + local_level(0.1, obs_var=1.0), y)
+    expected = answers.forecast(6, exog=exog[T:].to_numpy()).mean
+    for given in (exog[T:], exog[T:][["weather", "price"]], [exog[T:][["weather"]], exog[T:][["price"]]]):
+        np.testing.assert_array_equal(answers.forecast(6, exog=given).mean, expected)
+    columns = {"weather": exog.weather.to_numpy()[T:], "price": exog.price.to_numpy()[T:]}
+    np.testing.assert_array_equal(answers.forecast(6, exog=columns).mean, expected)
+    assert answers.plot_forecast(6, exog=exog[T:]).axes
+    with pytest.raises(ValueError, match="columns price, and the loadings that vary are those of price, w"):
+        answers.forecast(6, exog=exog[T:][["price"]])
+    with pytest.raises(ValueError, match="are 2005-01 to 2005-06, and exog has 6 rows, those of 2004-12 to"):
+        answers.forecast(6, exog=exog[T - 1 : -1])
+    with pytest.raises(ValueError, match="and exog has 6 rows, those of 2005-01 to 2005-06"):
+        answers.simulate(5, 0, exog=exog[T:])
+    with pytest.raises(ValueError, match="append: the 3 steps"):
+        answers.append(y[-1:].reindex(every[T : T + 3]), exog=exog[T:])
+
+
 def test_bands_are_printed(answers):
     lines = str(answers.forecast(3)).splitlines()
     assert len(lines) == 4
@@ -418,7 +492,7 @@ def test_bands_are_printed(answers):
 
 def test_plots_are_drawn(answers, panel):
     pytest.importorskip("matplotlib")
-    assert len(answers.plot_components().axes) == 2
+    assert len(answers.plot_components().axes) == 3
     assert len(answers.plot_states().axes) == 5
     assert len(answers.plot_diagnostics().axes) == 4
     of_two = Analysis(*panel)
@@ -426,3 +500,58 @@ def test_plots_are_drawn(answers, panel):
     dated = Analysis(answers.model, pd.Series(answers.y, months(T)))
     for figure in (dated.plot_forecast(3), dated.plot_diagnostics(), of_two.plot_components()):
         figure.canvas.draw()
+
+
+def lines(axes):
+    """What is drawn, by its label."""
+    return {line.get_label(): line.get_xydata() for line in axes.lines}
+
+
+def test_lonely_observations_are_seen(panel):
+    """Quarters among months: each between missing values, which no line shows."""
+    pytest.importorskip("matplotlib")
+    model, y = panel
+    y[np.arange(20) % 3 != 2, 1] = np.nan
+    found = Analysis(model, pd.DataFrame(y, months(20), ["often", "seldom"]))
+    of_data, of_residuals = found.plot_forecast(2).axes[1], found.plot_diagnostics("seldom").axes[0]
+    for axes in (of_data, of_residuals):
+        points = [line for line in axes.lines if line.get_marker() == "."]
+        assert np.isfinite(points[0].get_ydata()).sum() == 6
+
+
+def test_forecasts_are_drawn_from_the_last_observation_on(panel):
+    pytest.importorskip("matplotlib")
+    model, y = panel
+    y[18:, 1] = np.nan
+    found = Analysis(model, y)
+    first, second = (lines(axes)["forecast"] for axes in found.plot_forecast(3, history=5).axes)
+    np.testing.assert_allclose(first[:, 1], found.forecast(3).mean[:, 0])
+    np.testing.assert_allclose(
+        second[:, 1], [*found.imputed.mean[18:, 1], *found.forecast(3).mean[:, 1]], rtol=1e-12
+    )
+    assert list(second[:, 0]) == [18, 19, 20, 21, 22]
+    assert lines(found.plot_forecast(1, history=5).axes[0])["observed"][0, 0] == 15
+
+
+def test_forecasts_without_dates_are_drawn_after_the_data(answers):
+    """Dates without a frequency: forecasts have numbers, which are no dates in January 1970."""
+    pytest.importorskip("matplotlib")
+    when = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(T) ** 2, unit="h")
+    drawn = lines(Analysis(answers.model, pd.Series(answers.y, when)).plot_forecast(3).axes[0])
+    assert list(drawn["forecast"][:, 0]) == [T, T + 1, T + 2]
+    assert drawn["observed"][0, 0] == 0
+
+
+def test_one_series_of_several_is_drawn(panel):
+    pytest.importorskip("matplotlib")
+    model, y = panel
+    found = Analysis(model, pd.DataFrame(y, columns=["a", "b"]))
+    drawn = found.plot_components(series="b").axes[0].lines
+    np.testing.assert_array_equal(drawn[0].get_ydata(), y[:, 1])
+    np.testing.assert_array_equal(drawn[1].get_ydata(), found.signal.mean["b"])
+    whole = found.plot_components()
+    assert [text.get_text() for text in whole.axes[0].get_legend().get_texts()] == ["a", "b"]
+    with pytest.raises(ValueError, match="plot_components: series='c' is none of 'a', 'b'"):
+        found.plot_components(series="c")
+    with pytest.raises(ValueError, match="news: series=2 is none of"):
+        found.news(y, 3, series=2)

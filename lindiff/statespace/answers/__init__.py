@@ -6,6 +6,7 @@ Every line imports only from lines above it::
     bands, tables, diagnostics               means with intervals; text; statistics of residuals
     contributions, disturbances, residuals   parts of the model, and what it leaves over
     expectation, extending, news             a step of EM; more steps; what new data changed
+    observations                             with intervals where they are missing
     plots
     analysis
 """

@@ -18,7 +18,8 @@ from lindiff.statespace.answers.disturbances import Disturbances, disturbances, 
 from lindiff.statespace.answers.expectation import PARTS, maximized
 from lindiff.statespace.answers.extending import CORES, ahead, extended, from_state, varying
 from lindiff.statespace.answers.labels import Labels, labelled
-from lindiff.statespace.answers.news import News, expected_observations, newly_observed, weights
+from lindiff.statespace.answers.news import News, newly_observed, weights
+from lindiff.statespace.answers.observations import expected_observations, imputed, signal
 from lindiff.statespace.answers.residuals import standardized
 from lindiff.statespace.answers.tables import Section, Summary
 from lindiff.statespace.columns import refuse_other_dates
@@ -196,9 +197,23 @@ class Analysis:
     def predictions(self) -> Band:
         """Each observation given the data before it; NaN until these determine diffuse states."""
         found = self.filter_result
-        variance = np.diagonal(found.forecast_error_cov, axis1=-2, axis2=-1)
-        single = self._labels.single
-        shown = (found.forecast[:, 0], variance[:, 0]) if single else (found.forecast, variance)
+        return self._band(found.forecast, _variances(found.forecast_error_cov))
+
+    @cached_property
+    def signal(self) -> Band:
+        """What is observed but for its noise, all components together, given all the data."""
+        means, covs = signal(self._model, self._smoothed)
+        return self._band(means, _variances(covs))
+
+    @cached_property
+    def imputed(self) -> Band:
+        """Each observation given all the data: where one is missing, what it is expected to be; where not,
+        itself with a standard error of zero."""
+        return self._band(*imputed(self._model, self._y, self._smoothed))
+
+    def _band(self, means: Any, variances: Any) -> Band:
+        """Of (T, p) numbers, in the form of the data."""
+        shown = (means[:, 0], variances[:, 0]) if self._labels.single else (means, variances)
         return Band(*shown, self._labels)
 
     @property
@@ -442,11 +457,7 @@ class Analysis:
         if varying(self._model):
             raise ValueError(f"news: {', '.join(varying(self._model))} of the model varies with time")
         place = _place(step, labels)
-        i = (
-            series
-            if self._labels.columns is None or isinstance(series, int)
-            else self._labels.columns.index(series)
-        )
+        i = self._series("news", series)
         T = max(len(new), len(self._y), place + 1)
         old, new = _padded(self._y, T), _padded(new, T)
 
@@ -592,18 +603,31 @@ class Analysis:
         columns = self._labels.columns
         return list(range(self._y.shape[1])) if columns is None else list(columns)
 
-    def plot_components(self, alpha: float = 0.05) -> Any:
-        """A matplotlib Figure of each component given all the data, with bands of probability 1 - alpha."""
-        shown = {name: bands.smoothed for name, bands in self.components.items()}
-        return plots.bands(shown, alpha)
+    def plot_components(self, alpha: float = 0.05, *, series: int | str | None = None) -> Any:
+        """A matplotlib Figure of all components beside the observations, and of each component.
+
+        Parameters
+        ----------
+        alpha : float
+            Bands hold what they are of with probability ``1 - alpha``, given all the data.
+        series : int or str, optional
+            The one of those observed that is shown, by its number or name; all by default.
+        """
+        names = self._names_shown(None)
+        chosen = range(len(names)) if series is None else [self._series("plot_components", series)]
+        whole = "all components" if len(self.components) > 1 else next(iter(self.components))
+        shown = {whole: self.signal}
+        shown |= {name: part.smoothed for name, part in self.components.items() if name != whole}
+        return plots.bands(shown, alpha, [(i, names[i]) for i in chosen], {whole: self._y})
 
     def plot_states(self, alpha: float = 0.05) -> Any:
         """A matplotlib Figure of each state given all the data."""
         shown = {name: band for part in self.components.values() for name, band in part.states.items()}
-        return plots.bands(shown, alpha)
+        return plots.bands(shown, alpha, [], {})
 
-    def plot_diagnostics(self, series: int = 0, lags: int | None = None) -> Any:
+    def plot_diagnostics(self, series: int | str = 0, lags: int | None = None) -> Any:
         """A matplotlib Figure of the residuals over time, their distribution, quantiles, autocorrelations."""
+        series = self._series("plot_diagnostics", series)
         residuals = self._residuals[:, series]
         few = np.count_nonzero(np.isfinite(residuals))
         lags = max(1, min(24, few // 3)) if lags is None else lags
@@ -612,13 +636,54 @@ class Analysis:
         return plots.diagnostics(residuals, rows, title, lags)
 
     def plot_forecast(
-        self, steps: int, alpha: float = 0.05, *, exog: Any = None, model: Model | None = None
+        self,
+        steps: int,
+        alpha: float = 0.05,
+        *,
+        history: int | None = None,
+        exog: Any = None,
+        model: Model | None = None,
     ) -> Any:
-        """A matplotlib Figure of the data and what comes next."""
+        """A matplotlib Figure of the data and what comes next.
+
+        Parameters
+        ----------
+        steps : int
+            After the data.  Where a series ends before them, its missing observations are shown, too.
+        alpha : float
+            Of the bands.
+        history : int, optional
+            How many steps of the data are shown; all by default.
+        exog, model : optional
+            As in :meth:`forecast`.
+        """
         found = self.forecast(steps, exog=exog, model=model)
-        rows = np.arange(len(self._y)) if self._labels.rows is None else self._labels.rows
-        names = self._names if self._labels.columns is not None or len(self._names) > 1 else [""]
-        return plots.forecasts(self._y, rows, found, names, alpha)
+        T, p = self._y.shape
+        past_mean, past_var = imputed(self._model, self._y, self._smoothed)
+        mean = np.concatenate([past_mean, np.reshape(found.mean, (-1, p))])
+        variance = np.concatenate([past_var, _variances(found.cov)])
+        rows = np.arange(T) if self._labels.rows is None else self._labels.rows
+        places = plots.joined_places(rows, found.rows)
+        first = 0 if history is None else max(0, T - operator.index(history))
+        expected = Band(mean[first:], variance[first:], Labels())
+        return plots.forecasts(self._y[first:], places[first:], expected, self._names_shown(""), alpha)
+
+    def _names_shown(self, nameless: Any) -> list[Any]:
+        """Of what is observed; numbers only where there are several without names."""
+        return self._names if self._labels.columns is not None or len(self._names) > 1 else [nameless]
+
+    def _series(self, function: str, series: int | str) -> int:
+        """The number of what is observed, by its number or name."""
+        names = self._names
+        if isinstance(series, (int, np.integer)) and -len(names) <= series < len(names):
+            return operator.index(series) % len(names)
+        if isinstance(series, str) and series in names:
+            return names.index(series)
+        raise ValueError(f"{function}: series={series!r} is none of {', '.join(map(repr, names))}")
+
+
+def _variances(covs: Any) -> Any:
+    return np.diagonal(covs, axis1=-2, axis2=-1)
 
 
 def _on_host(model: Model) -> Model:

@@ -18,24 +18,33 @@ class Statistic(NamedTuple):
 
 
 def autocorrelations(residuals: Any, lags: int) -> Any:
-    """Of residuals (T,) at lags 1, 2, …, with missing ones left out.
+    """Of residuals (T,) at lags 1, 2, …, with missing ones left out; NaN where a lag has no pairs.
 
     Box, Jenkins, Reinsel & Ljung (2015), Time Series Analysis, eq. 2.1.11.
     """
     known = np.isfinite(residuals)
     e = np.where(known, residuals - np.mean(residuals[known]), 0.0)
-    return np.array([e[lag:] @ e[:-lag] for lag in range(1, lags + 1)]) / (e @ e)
+    found = np.array([e[lag:] @ e[:-lag] for lag in range(1, lags + 1)]) / (e @ e)
+    return np.where(_pairs(known, lags) > 0, found, np.nan)
 
 
 def ljung_box(residuals: Any, lags: int) -> Statistic:
     """Whether the first 1, 2, …, `lags` autocorrelations are zero.
 
-    Ljung & Box (1978): ``Q = n (n + 2) Σ r_k² / (n - k)``, χ² with as many degrees as lags.
+    Ljung & Box (1978): ``Q = n (n + 2) Σ r_k² / (n - k)``, χ² with as many degrees as lags.  With missing
+    values there are not n - k pairs, but fewer, and no degrees for lags without any: Stoffer & Toloi (1992),
+    "A note on the Ljung-Box-Pierce portmanteau statistic with missing data".
     """
-    n = np.count_nonzero(np.isfinite(residuals))
-    k = np.arange(1, lags + 1)
-    statistic = n * (n + 2) * np.cumsum(autocorrelations(residuals, lags) ** 2 / (n - k))
-    return Statistic(statistic, stats.chi2.sf(statistic, k))
+    known = np.isfinite(residuals)
+    n, pairs = np.count_nonzero(known), _pairs(known, lags)
+    r = np.nan_to_num(autocorrelations(residuals, lags))
+    statistic = n * (n + 2) * np.cumsum(r**2 / np.maximum(pairs, 1))
+    return Statistic(statistic, stats.chi2.sf(statistic, np.cumsum(pairs > 0)))
+
+
+def _pairs(known: Any, lags: int) -> Any:
+    """How many there are of each lag."""
+    return np.array([np.count_nonzero(known[lag:] & known[:-lag]) for lag in range(1, lags + 1)])
 
 
 def normality(residuals: Any) -> tuple[Statistic, float, float]:

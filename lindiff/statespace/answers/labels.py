@@ -10,6 +10,11 @@ from lindiff.statespace.model import real
 
 __all__ = ["Labels", "labelled"]
 
+NO_FREQUENCY = (
+    "The dates have no frequency: forecasts are numbered, and every step counts the same unless the model "
+    "was built with these times"
+)
+
 
 class Labels(NamedTuple):
     """What rows and columns of data are called, and in what form the data came.
@@ -201,7 +206,7 @@ def _checked(rows: Any, name: str = "append") -> tuple[Any, tuple[str, ...]]:
             )
         return rows, ()
     if len(rows) > 2 and _frequency(rows) is None:
-        return rows, ("The dates have no frequency: every step counts the same, and forecasts are numbered",)
+        return rows, (NO_FREQUENCY,)
     return rows, ()
 
 

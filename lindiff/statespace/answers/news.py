@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lindiff import _tables
-from lindiff.statespace.answers.disturbances import over_time
-from lindiff.statespace.model import Model
 
-__all__ = ["News", "expected_observations", "newly_observed", "weights"]
+__all__ = ["News", "newly_observed", "weights"]
 
 
 class News(NamedTuple):
@@ -65,34 +63,6 @@ class News(NamedTuple):
         steps, series = zip(*self.observed, strict=True) if self.observed else ((), ())
         numbers = {name: getattr(self, name) for name in ("expected", "actual", "weight", "impact")}
         return _tables.pandas().DataFrame({"step": steps, "series": series, **numbers})
-
-
-def expected_observations(model: Model, y: Any, states: Any) -> Any:
-    """Of one step of a constant model, given all the data: what is observed is known.
-
-    Parameters
-    ----------
-    model : Model
-    y : (k, p) array
-        The observations of this step in k sets of data, with the same ones missing.
-    states : (k, n) array
-        Means of the states of this step, given the data.
-
-    Notes
-    -----
-    Noise of what is missing is known as far as it moves with that of what is observed, which is
-    ``v = y - B x``: ``E[v_m | v_o] = R_mo R_oo⁻¹ v_o``.
-    """
-    timed = over_time(model, 1)
-    R, found = timed.obs_cov[0], states @ timed.design[0].T + timed.obs_intercept[0]
-    seen = ~np.isnan(y[0])
-    if seen.any():
-        noise = y[:, seen] - found[:, seen]
-        found[:, ~seen] += (
-            noise @ np.linalg.pinv(R[np.ix_(seen, seen)], hermitian=True) @ R[np.ix_(seen, ~seen)]
-        )
-        found[:, seen] = y[:, seen]
-    return found
 
 
 def newly_observed(old: Any, new: Any) -> Any:
