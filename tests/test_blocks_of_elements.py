@@ -435,6 +435,19 @@ def test_elements_that_need_much_memory_go_one_by_one():
         np.testing.assert_array_equal(fast(rows), loop(f, rows))
 
 
+def test_elements_of_many_numbers():
+    """Of which a program does several operations at a time."""
+
+    def f(x, y):
+        z = np.sin(x) * y + 1.0
+        return z, np.sum(z / (1.0 + x * x)), y * y + y
+
+    rows = np.random.default_rng(0).standard_normal((40, blocks.BLOCK_BYTES // 40))
+    fast = ld.vmap(f, (0, None))
+    for _ in range(3):
+        assert_equal(fast(rows, rows[3]), loop(f, rows, rows[3], axes=(0, None)))
+
+
 def test_results_without_numbers():
     fast = ld.vmap(lambda x: (x[:0] * 2.0, np.zeros((3, 0)), x))
     for _ in range(3):
