@@ -171,6 +171,8 @@ class Statsmodels(NumPy):
     def __init__(self) -> None:
         self.kalman_filter = importlib.import_module("statsmodels.tsa.statespace.kalman_filter")
         self.dynamic_factor = importlib.import_module("statsmodels.tsa.statespace.dynamic_factor")
+        self.sarimax = importlib.import_module("statsmodels.tsa.statespace.sarimax")
+        self.structural = importlib.import_module("statsmodels.tsa.statespace.structural")
 
 
 class Lindiff(Peer):

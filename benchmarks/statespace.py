@@ -26,11 +26,17 @@ SERIES = "1000 series, T=100, 10 states, 2 observed"
 FACTORS = "dynamic factor, 20 series, T=500, 240 parameters"
 STEADY = "T=n, 30 states, 6 observed: time per step"
 LONG = "T=10000, 30 states, 6 observed, no steady state"
+ONE_STEP = "T=1, 4 states, 2 observed"
+SARIMA = "SARIMA (1,1,1)(1,1,1) of period n, T=300"
+MANY_LAGS = "SARIMA (6,0,6)(2,1,2) of period n, T=500"
+DAILY = "SARIMA (5,1,2)(0,1,0) of period n, T=900"
+MONTHS = "trend and season of n months, T=300"
 
 VALUE, GRADIENT = "value", "value + gradient"
 PLAIN = f"{GRADIENT}, plain NumPy filter"
 COMPOSED = f"{GRADIENT}, composed"
 NO_STEADY = ", no steady state"
+BUILT = ", with the model built"
 ONE_BY_ONE = ", one by one"
 OF_ONE = ", of one series"
 PRODUCTS = ", the data's products alone"
@@ -337,8 +343,109 @@ def long(peer: Peer, size: None) -> Calls | None:
     )
 
 
-FAMILIES = {SMALL: small, STATES: states, SERIES: series, FACTORS: factors, STEADY: steady, LONG: long}
-SIZES = {STATES: (10, 30, 100), STEADY: (1_000, 10_000, 100_000)}
+def one_step(peer: Peer, size: None) -> Calls | None:
+    """What a call costs before its sweep."""
+    if not isinstance(peer, Lindiff | Statsmodels):
+        return None
+    args, y = small_system()
+    return calls_of(peer, args, y[:1])
+
+
+# (p, d, q), (P, D, Q) and T
+ORDERS = {
+    SARIMA: ((1, 1, 1), (1, 1, 1), 300),
+    MANY_LAGS: ((6, 0, 6), (2, 1, 2), 500),
+    DAILY: ((5, 1, 2), (0, 1, 0), 900),
+}
+
+
+def seasonal_data(steps: int, period: int) -> np.ndarray:
+    """A random walk, a wave and noise."""
+    rng = np.random.default_rng(0)
+    wave = 3 * np.sin(2 * np.pi * np.arange(steps) / period)
+    return 0.2 * np.cumsum(rng.standard_normal(steps)) + wave + 0.5 * rng.standard_normal(steps)
+
+
+def seasonal_arima(peer: Peer, size: int, *, family: str) -> Calls | None:
+    """The likelihood from parameters of size 0.5 at the most; statsmodels starts with large variances."""
+    (p, d, q), (P, D, Q), steps = ORDERS[family]
+    rng, y = np.random.default_rng(1), seasonal_data(steps, size)
+    ar, ma, seasonal_ar, seasonal_ma = (rng.uniform(-0.5, 0.5, k) / max(k, 1) for k in (p, q, P, Q))
+    if isinstance(peer, Statsmodels):
+        model = peer.sarimax.SARIMAX(y, order=(p, d, q), seasonal_order=(P, D, Q, size))
+        return with_parameters(model, np.concatenate([ar, ma, seasonal_ar, seasonal_ma, [1.0]]))
+    if not isinstance(peer, Lindiff):
+        return None
+
+    def build(ar: Any, ma: Any, seasonal_ar: Any, seasonal_ma: Any, innovation_var: Any) -> Any:
+        return peer.ld.statespace.sarima(
+            ar,
+            ma,
+            innovation_var,
+            difference=d,
+            period=size,
+            seasonal_ar=seasonal_ar,
+            seasonal_ma=seasonal_ma,
+            seasonal_difference=D,
+        )
+
+    return with_builder(peer, y, build, [ar, ma, seasonal_ar, seasonal_ma, np.array(1.0)])
+
+
+def months(peer: Peer, size: int) -> Calls | None:
+    y, variances = seasonal_data(300, size), [0.5, 0.01, 0.1, 1.0]
+    if isinstance(peer, Statsmodels):
+        model = peer.structural.UnobservedComponents(y, "lltrend", seasonal=size)
+        return with_parameters(model, np.array([variances[-1], *variances[:-1]]))
+    if not isinstance(peer, Lindiff):
+        return None
+
+    def build(level_var: Any, slope_var: Any, seasonal_var: Any, obs_var: Any) -> Any:
+        trend = peer.ld.statespace.local_linear_trend(level_var, slope_var)
+        return trend + peer.ld.statespace.seasonal(size, seasonal_var, obs_var=obs_var)
+
+    return with_builder(peer, y, build, [np.array(x) for x in variances])
+
+
+def with_builder(peer: Lindiff, y: np.ndarray, build: Callable[..., Any], args: Arrays) -> Calls:
+    """The likelihood of a model that is there already, and of its parameters."""
+    statespace, model = peer.ld.statespace, build(*args)
+    negative = lambda *args: -statespace.loglikelihood(y, *build(*args))
+    calls = Calls(
+        {VALUE: lambda: -statespace.loglikelihood(y, *model), VALUE + BUILT: partial(negative, *args)}
+    )
+    calls.timed[GRADIENT] = partial(
+        peer.ld.value_and_grad(lambda model: -statespace.loglikelihood(y, *model)), model
+    )
+    calls.timed[GRADIENT + BUILT] = peer.gradient_once(negative, args)
+    return calls
+
+
+def with_parameters(model: Any, parameters: np.ndarray) -> Calls:
+    """The same of a model of statsmodels."""
+    model.update(parameters)
+    return Calls({VALUE: lambda: -model.ssm.loglike(), VALUE + BUILT: lambda: -model.loglike(parameters)})
+
+
+SEASONAL = {family: partial(seasonal_arima, family=family) for family in ORDERS} | {MONTHS: months}
+FAMILIES = {
+    ONE_STEP: one_step,
+    **SEASONAL,
+    SMALL: small,
+    STATES: states,
+    SERIES: series,
+    FACTORS: factors,
+    STEADY: steady,
+    LONG: long,
+}
+SIZES = {
+    STATES: (10, 30, 100),
+    STEADY: (1_000, 10_000, 100_000),
+    SARIMA: (4, 12, 24),
+    MANY_LAGS: (24,),
+    DAILY: (365,),
+    MONTHS: (12,),
+}
 
 
 def cases() -> list[Case]:
@@ -391,6 +498,21 @@ def _ratios() -> list[Ratio]:
         Ratio("composed value and gradient / value and gradient", (SMALL, "lindiff", COMPOSED),
               (gradient,)),
     ]  # fmt: skip
+    found.append(
+        Ratio("one step: statsmodels' value / value", (ONE_STEP, "statsmodels", VALUE),
+              ((ONE_STEP, "lindiff", VALUE),))
+    )  # fmt: skip
+    for family in SEASONAL:
+        for n in SIZES[family]:
+            case = str(Case(family, n))
+            value, theirs = (case, "lindiff", VALUE), (case, "statsmodels", VALUE)
+            found += [
+                Ratio(f"{case}: statsmodels' value / value", theirs, (value,), goal="at least 1"),
+                Ratio(f"{case}: the same, with the model built", (case, "statsmodels", VALUE + BUILT),
+                      ((case, "lindiff", VALUE + BUILT),)),
+                Ratio(f"{case}: value and gradient / value", (case, "lindiff", GRADIENT), (value,),
+                      goal="at most 2.5"),
+            ]  # fmt: skip
     for n in SIZES[STATES]:
         case = str(Case(STATES, n))
         for steady_state in ("", NO_STEADY):

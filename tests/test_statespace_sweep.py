@@ -366,7 +366,7 @@ def test_interrupt_ends_a_long_sweep():
 
 
 def equal_to_composed(arrays):
-    """Value, gradient, Hessian product and smoothed states: the compiled ones beside public operators'."""
+    """Value, gradient, Hessian product and smoothed states: compiled ones beside the composed ones."""
     every, dots = tuple(range(len(arrays))), direction(np.random.default_rng(5), arrays)
     fast, slow = total(), total(method="composed")
     close(loglikelihood(*arrays), loglikelihood(*arrays, method="composed"))

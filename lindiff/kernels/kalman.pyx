@@ -447,7 +447,7 @@ cdef bint is_rounding(Py_ssize_t i, Py_ssize_t n, scalar f, scalar noise, const 
     return real_part(f) <= rounding * total
 
 
-cdef inline void symmetric_times(Py_ssize_t n, const scalar *P, const scalar *b, scalar *out) noexcept nogil:
+cdef inline void weighted_rows(Py_ssize_t n, const scalar *P, const scalar *b, scalar *out) noexcept nogil:
     """out := P b for a symmetric P, by the rows at which b is not zero."""
     cdef Py_ssize_t j
     memset(out, 0, n * sizeof(scalar))
@@ -488,7 +488,7 @@ cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar 
     if o.p == 0:
         memcpy(P_f, P, n * n * sizeof(scalar))
     for i in range(o.p):
-        symmetric_times(n, P, B, gain)
+        weighted_rows(n, P, B, gain)
         f = R[i]
         for j in range(n):
             f += gain[j] * B[j]
@@ -602,6 +602,33 @@ cdef Py_ssize_t filter_steps(scalar *room, Model *g, Kept *k, Forward *s, Observ
     return -1
 
 
+cdef void squares_from(scalar *room, Model *g, Kept *k, Observed *o, const scalar *delta,
+                       scalar *quad) noexcept nogil:
+    """quad += vᵀ S⁻¹ v of the series that are not mixed, from a start moved by delta along the mixed ones."""
+    cdef Py_ssize_t t, i, j, q, p, series = g.series, d = g.mixed, own = g.series - g.mixed
+    cdef Py_ssize_t width = g.p * (1 if g.independent else g.p)
+    cdef scalar *z = room + g.p * (g.n + g.p)
+    cdef const scalar *w
+    cdef const scalar *inverse
+    for t in range(g.steps):
+        observe(room, g, t, o)
+        p = o.p
+        inverse = <scalar *> k.L + k.slot[t] * width
+        for j in range(own):
+            for i in range(p - 1, -1, -1):
+                w = <scalar *> k.w + (t * g.p + i) * series
+                z[i] = w[j]
+                for q in range(d):
+                    z[i] += w[own + q] * delta[q * own + j]
+                if g.independent:
+                    quad[j] += z[i] * z[i] * inverse[i]
+                    continue
+                for q in range(i + 1, p):   # w = L⁻ᵀ z
+                    z[i] -= inverse[q * p + i] * z[q]
+                z[i] /= inverse[i * p + i]
+                quad[j] += z[i] * z[i]
+
+
 # ---- backward --------------------------------------------------------------------------------------
 
 cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Backward *s, Py_ssize_t t,
@@ -710,14 +737,14 @@ cdef void back_by_elements(scalar *room, Model *g, Observed *o, Bars *b, Py_ssiz
         memcpy(P, P_f, n * n * sizeof(scalar))
     for i in range(o.p - 1, -1, -1):
         gain, b_i = Kt + i * n, B + i * n
-        symmetric_times(n, N, gain, nu)
+        weighted_rows(n, N, gain, nu)
         delta = 1 / variance[i]
         for j in range(n):
             delta += gain[j] * nu[j]
         if b.R != NULL:
             (<scalar *> b.R)[t * g.R_step + o.index[i]] -= half * factor * delta
         if b.B != NULL:
-            symmetric_times(n, P, nu, out)
+            weighted_rows(n, P, nu, out)
             bar = <scalar *> b.B + t * g.B_step + o.index[i] * n
             for j in range(n):
                 bar[j] += factor * (out[j] - gain[j])
@@ -986,6 +1013,7 @@ cdef class Sweep:
     cdef Kept k
     cdef int kind
     cdef tuple arrays
+    cdef tuple turned    # the same of its transpose, where it is needed
     cdef tuple places    # what holds the entries of a sparse transition, or None
     cdef object dtype
     cdef object lock     # of the block that is kept, where it changes
@@ -1020,7 +1048,7 @@ cdef class Sweep:
         g.sparse = is_sparse(A)
         if g.sparse:
             A = A.reshape(n, n)
-            self.places = fill_in(&g.entries, A), fill_in(&g.turned, A.T), self.find_moved(Q)
+            self.places = fill_in(&g.entries, A), self.find_moved(Q)
         g.c = NULL
         g.c_step = g.c_width = 0
         if c is not None:
@@ -1170,6 +1198,35 @@ cdef class Sweep:
         """P_f of every step, (T, n, n)."""
         return self.covariances[self.slots]
 
+    def squares_from(self, delta):
+        """Sums over steps of vᵀ S⁻¹ v, if the start is moved along the mixed series.
+
+        Without the cancellation of ``quad + 2 gram δ + δᵀ gram δ``; of real numbers, where not all is kept.
+
+        Parameters
+        ----------
+        delta : (mixed, s - mixed) array
+            How far, for each series that is not mixed.
+
+        Returns
+        -------
+        (s - mixed,) array
+        """
+        cdef Model *g = &self.g
+        cdef Observed o
+        cdef cnp.ndarray moved = np.ascontiguousarray(delta, dtype=self.dtype)
+        cdef cnp.ndarray quad = np.zeros(g.series - g.mixed, dtype=self.dtype)
+        cdef cnp.ndarray room = np.empty(g.p * (g.n + g.p + 1), dtype=self.dtype)
+        cdef cnp.ndarray index = np.empty(g.p, dtype=np.intp)
+        o.index = <Py_ssize_t *> cnp.PyArray_DATA(index)
+        if self.kind == cnp.NPY_DOUBLE:
+            squares_from(<double *> cnp.PyArray_DATA(room), g, &self.k, &o,
+                         <double *> cnp.PyArray_DATA(moved), <double *> cnp.PyArray_DATA(quad))
+        else:
+            squares_from(<float *> cnp.PyArray_DATA(room), g, &self.k, &o,
+                         <float *> cnp.PyArray_DATA(moved), <float *> cnp.PyArray_DATA(quad))
+        return quad
+
     def pull(self, quad_bar, gram_bar, logdet_bar, tuple wanted, tuple after=None):
         """Pull cotangents of `gram` and of the sums over steps of `quad` and `logdet` back.
 
@@ -1228,6 +1285,10 @@ cdef class Sweep:
 
     cdef tuple back(self, Bars *b, omega, tuple after):
         """The sweep backward: r and N before the first step."""
+        cdef Py_ssize_t n = self.g.n
+        with self.lock:
+            if self.g.sparse and self.turned is None:
+                self.turned = fill_in(&self.g.turned, self.arrays[1].reshape(n, n).T)
         if self.block >= self.g.steps and self.k.whole:
             return self.back_over_blocks(b, omega, after)
         with self.lock:

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.variable import value
-from lindiff.kernels.conditions import model_in_order
 from lindiff.statespace import composed, sweep
-from lindiff.statespace.model import canonical, check_method
+from lindiff.statespace.model import canonical, check_method, in_order
 
 __all__ = ["loglikelihood"]
 
@@ -107,12 +105,8 @@ def loglikelihood(
     _check_steady_tol(name, steady_tol)
     check_method(name, method)
     ordinary = y, transition, design, state_cov, obs_cov, initial_state, initial_state_cov
-    swept = method is None and not per_step
-    if (
-        swept
-        and state_intercept is obs_intercept is diffuse is None
-        and model_in_order(*map(value, ordinary))
-    ):
+    of_sums = method is None and not per_step
+    if of_sums and state_intercept is obs_intercept is diffuse is None and in_order(ordinary):
         return sweep.loglikelihood_in_order(ordinary, name, steady_tol, checkpoint)
     others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
     system = canonical(name, y, transition, design, state_cov, obs_cov, *others)

@@ -17,7 +17,16 @@ from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.statespace.columns import refuse_other_dates
 from lindiff.statespace.components import Component, components_of, joined
 
-__all__ = ["Model", "System", "canonical", "check_method", "of_steps", "real", "series_by_pattern"]
+__all__ = [
+    "Model",
+    "System",
+    "canonical",
+    "check_method",
+    "in_order",
+    "of_steps",
+    "real",
+    "series_by_pattern",
+]
 
 
 class _Matrices(NamedTuple):
@@ -385,8 +394,10 @@ def canonical(
         or has a negative variance or a correlation beyond 1.
     """
     ordinary = (y, transition, design, state_cov, obs_cov, initial_state, initial_state_cov)
-    if state_intercept is obs_intercept is diffuse is None and model_in_order(*map(value, ordinary)):
-        return _of_one_series(*ordinary)
+    if state_intercept is obs_intercept is None:
+        system = _of_one_series_in_order(name, ordinary, diffuse)
+        if system is not None:
+            return system
     transition, design = real(name, "transition", transition), real(name, "design", design)
     if transition.ndim < 2 or transition.shape[-1] != transition.shape[-2]:
         raise ValueError(
@@ -431,6 +442,34 @@ def canonical(
     if places:
         arrays.update(_proper_start(mask, **arrays))
     return System(y, **arrays, diffuse=places, many=many or place.owned)
+
+
+def in_order(arrays: tuple[Any, ...]) -> bool:
+    """Whether y, transition, ..., initial_state_cov are surely in order, by their values: `model_in_order`.
+
+    The one variance of a single observation may stand in a vector.
+    """
+    y, A, B, Q, R, m, P = map(value, arrays)
+    if type(R) is np.ndarray and R.shape == (1,):
+        R = R.reshape(1, 1)
+    return model_in_order(y, A, B, Q, R, m, P)
+
+
+def _of_one_series_in_order(name: str, arrays: tuple[Any, ...], diffuse: Any) -> System | None:
+    """The system of arrays that are in order, or Variables of such; None, if it takes a closer look."""
+    y, A, B, Q, R, m, P = arrays
+    mask, plain = None, value(A)
+    if diffuse is not None and type(plain) is np.ndarray and plain.ndim == 2:
+        mask = _diffuse(name, diffuse, plain.shape[-1:])
+        if m is P is None and mask is not None and mask.all():
+            m, P = np.zeros(len(plain)), np.zeros(plain.shape)
+    if (diffuse is None) != (mask is None) or not in_order((y, A, B, Q, R, m, P)):
+        return None
+    system = _of_one_series(y, A, B, Q, R, m, P)
+    if mask is None:
+        return system
+    start = _proper_start(mask, **dict(zip(System._fields[1:9], system[1:9], strict=True)))
+    return system._replace(**start, diffuse=tuple(int(i) for i in np.flatnonzero(mask)))
 
 
 def _of_one_series(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any) -> System:

@@ -158,7 +158,7 @@ def _arma(name: str, ar: Any, ma: Any, innovation_var: Any, obs_var: Any) -> Mod
     n = max(ar.size, ma.size + 1)
     loading = np.concatenate([placed(np.ones(1, ar.dtype), ar), _padded(ma, n - 1)])
     transition = _chain(_padded(ar, n))
-    state_cov = innovation_var * loading[:, None] * loading
+    state_cov = innovation_var * (loading[:, None] * loading)  # symmetric to the last bit
     initial_state, initial_state_cov = stationary_initialization(transition, state_cov)
     return Model(
         transition=transition,

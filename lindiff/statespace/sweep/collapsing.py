@@ -51,31 +51,41 @@ class DiffuseSweep:
         Its places of diffuse states, d of them, and what it says of each sweep.
     head : int
         After how many steps the filter collapses; as many as there are: never.
+    begun : tuple of (list of Sweep, (d, k) array), optional
+        What `collapse_after` has run of these steps, and how far the diffuse states of m are from there.
 
     Attributes
     ----------
     quad, cross, info, logdet : (k,), (k, d), (d, d) array, number
         Sums of vᵀ S⁻¹ v and log |S| over all steps, s and C over those before the collapse.
     first, then : Sweep
-        Those over the steps before and after it; `then` is None, if the filter does not collapse.
+        Those over the steps before and after it; `then` is None, if the filter does not collapse, `first` if
+        it was begun.
     """
 
-    def __init__(self, arrays: tuple[Any, ...], observed: Any, plan: Plan, head: int) -> None:
+    def __init__(
+        self,
+        arrays: tuple[Any, ...],
+        observed: Any,
+        plan: Plan,
+        head: int,
+        begun: tuple[list[Sweep], Any] | None = None,
+    ) -> None:
         (steps, _, k), d = arrays[0].shape, len(plan.diffuse)
+        self.given = arrays, observed, plan, head
         self.data, self.units = slice(k), slice(k, k + d)
         self.is_timed = _is_timed(arrays)
-        more = d if head == steps else 2 * d
-        m, P = _with_units(arrays[5], plan.diffuse, more), arrays[6]
-        given = arrays, self.is_timed, observed, plan
-        self.first = _sweep(
-            *given, slice(head), m, P, more, predicts=head < steps, block=plan.block, whole=plan.whole
-        )
-        self.cross, self.info = self.first.gram[self.data, :d], self.first.gram[self.units, :d]
-        self.quad, self.logdet = self.first.quad[:, self.data].sum(axis=0), self.first.logdet.sum()
-        self.then = None
+        self.first: Any = None
+        self.then: Any = None
+        self.quad: Any = None
+        self.logdet: Any = None
+        if begun is None:
+            m, P = self._run_first()
+        else:
+            m, P = self._go_on(*begun)
         if head == steps:
             return
-        m, P = self.first.after
+        given = arrays, self.is_timed, observed, plan
         M = m[:, self.units]
         solved = np.linalg.solve(self.info, np.concatenate([self.cross, M]).T)
         self.delta, self.gain = -solved[:, self.data], solved[:, k:]  # C⁻¹ Mᵀ
@@ -85,6 +95,31 @@ class DiffuseSweep:
         self.quad = self.quad + self.then.quad.sum(axis=0)
         self.logdet = self.logdet + self.then.logdet.sum()
 
+    def _run_first(self) -> Any:
+        """The sums of the steps before the collapse; the moments after them."""
+        arrays, observed, plan, head = self.given
+        steps, d = len(arrays[0]), len(plan.diffuse)
+        more = d if head == steps else 2 * d
+        m, P = _with_units(arrays[5], plan.diffuse, more), arrays[6]
+        given = arrays, self.is_timed, observed, plan
+        self.first = _sweep(
+            *given, slice(head), m, P, more, predicts=head < steps, block=plan.block, whole=plan.whole
+        )
+        self.cross, self.info = self.first.gram[self.data, :d], self.first.gram[self.units, :d]
+        self.quad, self.logdet = self.first.quad[:, self.data].sum(axis=0), self.first.logdet.sum()
+        return self.first.after if head < steps else (m, P)
+
+    def _go_on(self, begun: list[Sweep], delta: Any) -> Any:
+        """The same from sweeps over these steps from diffuse states that are `delta` away."""
+        m, P = begun[-1].after
+        self.info = sum(sweep.gram[self.units] for sweep in begun)
+        self.cross = sum(sweep.gram[self.data] for sweep in begun) + delta.T @ self.info
+        self.quad = sum(sweep.squares_from(delta) for sweep in begun)
+        self.logdet = sum(sweep.logdet.sum() for sweep in begun)
+        m = m.copy()
+        m[:, self.data] += m[:, self.units] @ delta
+        return m, P
+
     def pull(
         self, quad_bar: Any, cross_bar: Any, info_bar: Any, logdet_bar: Any, wanted: tuple[bool, ...]
     ) -> tuple[Any, ...]:
@@ -92,6 +127,8 @@ class DiffuseSweep:
 
         In the shapes of the arrays; those of y, m and c may have further columns.
         """
+        if self.first is None:
+            return DiffuseSweep(*self.given).pull(quad_bar, cross_bar, info_bar, logdet_bar, wanted)
         if self.then is None:
             return self._pull_first(quad_bar, cross_bar, info_bar, logdet_bar, wanted)
         of_covariances = any(wanted[1:5]) or wanted[6]
@@ -153,7 +190,7 @@ class DiffuseSweep:
         return np.concatenate([states, later]), np.concatenate([V, later_cov])
 
 
-def collapse_after(arrays: tuple[Any, ...], observed: Any, plan: Plan) -> tuple[int, Any] | None:
+def collapse_after(arrays: tuple[Any, ...], observed: Any, plan: Plan) -> tuple[int, Any, list[Sweep]] | None:
     """After how many steps the filter is to collapse, and where the data put the diffuse states by then.
 
     Parameters
@@ -169,30 +206,38 @@ def collapse_after(arrays: tuple[Any, ...], observed: Any, plan: Plan) -> tuple[
         number, but the data determine the states.
     shift : (k, d) array
         Where these data put the states.
+    begun : list of Sweep
+        The filter over these steps, in parts.
 
     None if the data never determine them.
     """
     (T, p, k), d = arrays[0].shape, len(plan.diffuse)
-    m, P = _with_units(arrays[5], plan.diffuse, d), arrays[6]
-    least = well_determined(P.dtype)
-    variances = P.diagonal()[list(plan.diffuse)]
+    least = well_determined(arrays[6].dtype)
+    variances = arrays[6].diagonal()[list(plan.diffuse)]
     given = arrays, _is_timed(arrays), observed, plan
+    state = _with_units(arrays[5], plan.diffuse, d), arrays[6]
+    gram = np.zeros((k + d, d), arrays[0].dtype)
+    begun: list[Sweep] = []
+    begin = 0
     if observed is None:
         steps = -(-d // max(p, 1))
     else:
         steps = int(np.searchsorted(np.cumsum(observed.sum(axis=1)), d)) + 1
     while True:
         steps = min(steps, T)
-        sweep = _sweep(*given, slice(steps), m, P, d, predicts=True, whole=False)
-        s, C, M, P_after = sweep.gram[:k], sweep.gram[k:], sweep.after[0][:, k:], sweep.after[1]
+        part = slice(begin, steps)
+        begun.append(_sweep(*given, part, *state, d, predicts=True, origin=begin, whole=False))
+        state = begun[-1].after
+        gram = gram + begun[-1].gram
+        s, C, M, P = gram[:k], gram[k:], state[0][:, k:], state[1]
         if determined(C, variances, least if steps < T else 0.0):
             solved = np.linalg.solve(C, np.concatenate([s, M]).T)
             more = np.sum(M * solved[:, k:].T, axis=1)
-            if steps == T or (least * more <= P_after.diagonal()).all():
-                return steps, -solved[:, :k].T
+            if steps == T or (least * more <= P.diagonal()).all():
+                return steps, -solved[:, :k].T, begun
         if steps == T:
             return None
-        steps += max(steps // 2, d)
+        begin, steps = steps, steps + max(steps // 2, d)
 
 
 def _is_timed(arrays: tuple[Any, ...]) -> tuple[bool, ...]:

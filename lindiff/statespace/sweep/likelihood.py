@@ -34,8 +34,7 @@ def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoi
     alone = S if system.shares_covariances else 1
     numbers = _most_kept(T, n, p, alone, system.obs_cov.shape[-2] == 1) * (S // max(alone, 1))
     block = _block(checkpoint, T, numbers * system.y.dtype.itemsize)
-    arrays, plan = planned(system, name, steady_tol, block)
-    plan = plan._replace(whole=not system.is_plain)
+    arrays, plan = planned(system, name, steady_tol, block, whole=not system.is_plain)
     return from_sums(settled(plan, partial(filter_sums, *arrays)), system)
 
 

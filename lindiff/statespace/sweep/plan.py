@@ -35,6 +35,9 @@ class Plan(NamedTuple):
         Whether `Sweeps.terms` are wanted, instead of sums.
     whole : bool
         Whether a sweep keeps what the way back needs. If not, that runs the filter again.
+    begun : tuple of list of Sweep, optional
+        The filters of the groups over the steps before they collapse, from no shift, where nothing is kept:
+        of the very arrays that are swept.
     kind : type, optional
         The class that runs it: `Sweeps`, or that of ``lindiff_cuda``.
     """
@@ -50,6 +53,7 @@ class Plan(NamedTuple):
     settled: bool = False
     stepwise: bool = False
     whole: bool = True
+    begun: Any = None
     kind: Any = None
 
     def steps_to_collapse(self, series: Any, T: int) -> int:

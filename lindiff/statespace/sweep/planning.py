@@ -40,7 +40,7 @@ def has_sweep(system: System) -> bool:
 
 
 def planned(
-    system: System, name: str, steady_tol: float | None = None, block: int = 0
+    system: System, name: str, steady_tol: float | None = None, block: int = 0, whole: bool = True
 ) -> tuple[tuple[Any, ...], Plan]:
     """The arrays of sweeps over a system, and their plan.
 
@@ -54,6 +54,8 @@ def planned(
         As :func:`loglikelihood` has it.
     block : int
         Of how many steps all is kept; 0 for all of them.
+    whole : bool
+        Whether sweeps keep what the way back needs; if not, no array may be a Variable.
     """
     _, A, B, Q, R, m, P, c, level, diffuse, _ = system
     y = system.y if level is None else system.y - level
@@ -62,7 +64,9 @@ def planned(
     plain = tuple(map(value, arrays))
     kind = sweeps_for(plain, len(diffuse))
     groups = system.groups() if kind is Sweeps else ()
-    plan = Plan(groups, independent, tolerance_of(steady_tol, y.dtype), block, name, diffuse, kind=kind)
+    plan = Plan(
+        groups, independent, tolerance_of(steady_tol, y.dtype), block, name, diffuse, whole=whole, kind=kind
+    )
     if diffuse:
         plan = with_collapse(plain, plan) if kind is Sweeps else _with_shift_of_each(plain, plan)
     return arrays, plan

@@ -37,7 +37,8 @@ class Sweeps:
 
     def __init__(self, arrays: tuple[Any, ...], plan: Plan) -> None:
         self.arrays, self.plan = arrays, plan
-        self.sweeps = self._each(self._sweep, plan.groups)
+        begun = plan.begun or (None,) * len(plan.groups)
+        self.sweeps = self._each(self._sweep, list(zip(plan.groups, begun, strict=True)))
 
     def sums(self) -> tuple[Any, Any, Any, Any]:
         """Sums over steps for each series: vᵀ S⁻¹ v (S,), vᵀ S⁻¹ V (S, d), Vᵀ S⁻¹ V (S, d, d), log |S| (S,).
@@ -87,8 +88,8 @@ class Sweeps:
                     _add(total, part, place, series)
         return tuple(result)
 
-    def _sweep(self, group: tuple[Any, Any]) -> Any:
-        series, observed = group
+    def _sweep(self, item: Any) -> Any:
+        (series, observed), begun = item
         plan = self.plan
         arrays = _kernel_arrays(self.arrays, series, plan)
         with naming(plan.name, series):
@@ -96,7 +97,10 @@ class Sweeps:
                 y, A, B, Q, R, m, P, c = arrays
                 options = observed, plan.independent, plan.tolerance
                 return Sweep(y, A, B, Q, R, m, P, c, *options, block=plan.block, whole=plan.whole)
-            return DiffuseSweep(arrays, observed, plan, plan.steps_to_collapse(series, len(arrays[0])))
+            head = plan.steps_to_collapse(series, len(arrays[0]))
+            if begun is None or sum(len(part.quad) for part in begun) != head:
+                return DiffuseSweep(arrays, observed, plan, head)
+            return DiffuseSweep(arrays, observed, plan, head, (begun, plan.shift[series].T))
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         y, n = self.arrays[0], self.arrays[1].shape[-1]
@@ -145,18 +149,23 @@ def with_collapse(arrays: tuple[Any, ...], plan: Plan) -> Plan:
     S, T, _ = arrays[0].shape
     steps, shift = np.zeros(S, int), np.zeros((S, len(plan.diffuse)), arrays[0].dtype)
     with_pattern: dict[int, list[Any]] = {}
+    begun: list[Any] = []
     for series, observed in plan.groups:
         with naming(plan.name, series):
             found = collapse_after(_kernel_arrays(arrays, series, plan), observed, plan)
         if found is None:
             raise never_determined(plan.name, series, len(plan.diffuse))
-        steps[series], shift[series] = found
+        steps[series], shift[series], first = found
+        begun.append(first)
         with_pattern.setdefault(id(observed), []).append(series)
     for parts in with_pattern.values():
         if len(parts) > 1:
             series = np.concatenate(parts)
             steps[series] = steps[series].max()
-    return plan._replace(collapse=steps, shift=shift, settled=bool((steps < T).all()))
+    settled = bool((steps < T).all())
+    return plan._replace(
+        collapse=steps, shift=shift, settled=settled, begun=None if plan.whole else tuple(begun)
+    )
 
 
 def shared_parameters(arrays: tuple[Any, ...], series: Any) -> tuple[Any, ...]:
