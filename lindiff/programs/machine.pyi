@@ -47,6 +47,7 @@ class Layout:
         places: list[int | None],
         constants: list[tuple[int, Any]],
         arena: int,
+        units: list[Unit],
         made: dict[int, list[tuple[int, int]]],
         block: int,
         handed: list[int],
@@ -71,9 +72,7 @@ class Stretch:
         objects: list[int],
         confirmed: bool,
     ) -> None: ...
-    def let_be_fresh(self, cell: int, views: list[tuple[int, int]]) -> None: ...
-
-class Tape: ...
+    def let_be_fresh(self, cell: int, views: list[tuple[int, int]], layout: Layout) -> None: ...
 
 class Machine:
     layout: Layout
@@ -82,8 +81,6 @@ class Machine:
         self, layout: Layout, arguments: list[tuple[int, int, list[tuple[int, int]]]], start: Stretch
     ) -> None: ...
     def __call__(self, arrays: list[Any]) -> Any: ...
-    def begun(self, arrays: list[Any], held: list[Any]) -> tuple[Any, Tape | None]: ...
-    def gone_on(self, tape: Tape, arrays: list[Any]) -> Any: ...
     def run_many(
         self,
         arrays: list[Any],
