@@ -82,6 +82,26 @@ def test_rows(name, dtype):
                     assert_same_bits(result, expected)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("shape", [(2, 2), (3, 5), (16, 16), (16, 17), (1, 4), (4, 1)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_columns(name, dtype, shape):
+    """Matrices that lie by columns, or backwards, beside others; 256 numbers, and more."""
+    operation = OPERATIONS[name]
+
+    def function(x, y):
+        return operation(x, y.T), operation(y.T, x[::-1]), operation(x[:, ::-1], y.T[::-1]), y.T.copy() * x
+
+    fast = ld.program(function)
+    for seed in range(5):
+        x = numbers(shape[0] * shape[1], seed, dtype).reshape(shape)
+        y = numbers(shape[0] * shape[1], seed + 50, dtype).reshape(shape[::-1])
+        with np.errstate(all="ignore"):
+            for result, expected in zip(fast(x, y), function(x, y), strict=True):
+                assert_same_bits(result, expected)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", SIZES)
 def test_the_chain_rule(n, dtype):
@@ -97,7 +117,10 @@ def test_the_chain_rule(n, dtype):
 
 
 @pytest.mark.parametrize("n", [1, 4, 17])
-@pytest.mark.parametrize("last", ["x + 1", "np.exp(x * 0)", "x.copy()", "np.maximum(x, 1)", "x @ x"])
+@pytest.mark.parametrize(
+    "last",
+    ["x + 1", "np.exp(x * 0)", "x.copy()", "np.maximum(x, 1)", "x @ x", "(x[:, None] + x * 1e-3).T - x"],
+)
 def test_warnings_are_not_lost(n, last):
     """What a sum has noted is still there when a loop has cleared it."""
     function = eval(f"lambda x: ({last}, x * x)[::-1] + (1 / x,) + ({last},)", {"np": np})

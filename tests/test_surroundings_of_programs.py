@@ -635,3 +635,33 @@ THIRD = Decimal(1) / 3
 def test_how_numbers_are_printed():
     with np.printoptions():
         assert follows(lambda x: x * len(str(x)), lambda: np.set_printoptions(precision=1, sign="+"))
+
+
+def test_what_changes_in_a_loop_that_python_has_specialized():
+    """Of dicts that have not changed, the version says so: each write to them has to change it."""
+
+    class Model:
+        def __init__(self):
+            self.scale = 0.0
+
+    model, table, options = Model(), {"scale": 0.0}, [0.0]
+
+    def function(x):
+        return x * model.scale + table["scale"] + options[0] + SHIFT
+
+    fast, x = program(function), np.arange(3.0)
+    for k in range(1, 400):
+        which = k // 20 % 4
+        if k % 20 == 0 and which == 0:
+            model.scale = float(k)
+        elif k % 20 == 0 and which == 1:
+            table["scale"] = float(k)
+        elif k % 20 == 0 and which == 2:
+            options[0] = float(k)
+        elif k % 20 == 0:
+            globals()["SHIFT"] = float(k)
+        np.testing.assert_array_equal(fast(x), function(x))
+        model.other = k  # which nobody asks for
+
+
+SHIFT = 0.0

@@ -11,7 +11,7 @@ from lindiff.kernels.batch cimport (
     Batch, enter, fresh_integers, misfit, own, place, read, read_integers, run, square, start, transposition,
 )
 from lindiff.kernels.scalar cimport complex64, complex128, divide_all, size
-from lindiff.kernels.sizes cimport GETRF_LOOPS
+from lindiff.kernels.sizes cimport GETRF_LOOPS, TRSM_LOOPS_ENTRIES
 from lindiff.kernels.triangles cimport zero_pivot
 from lindiff.kernels.triangular cimport trsm_one
 
@@ -69,10 +69,36 @@ cdef blas_int getrf_one(blas_int n, scalar *A, blas_int lda, blas_int *piv) noex
     return zero_pivot(n, A, lda)
 
 
+cdef void getrs_two(bint transpose, Py_ssize_t k, const scalar *LU, Py_ssize_t ldlu, bint exchanged,
+                    scalar *B, Py_ssize_t ldb) noexcept nogil:
+    """The same for two real rows, without loops over these; one column is summed up from 0, as elsewhere."""
+    cdef scalar first = LU[0], above = LU[1], below = LU[ldlu], second = LU[ldlu + 1], x, y, of_x, of_y
+    cdef Py_ssize_t j
+    for j in range(k):
+        x, y = B[j], B[ldb + j]
+        if transpose:
+            if exchanged:
+                x, y = y, x
+            y = (y - above * x) / second
+            x = (x - below * y) / first
+        else:
+            x = x / first
+            of_x = below * x
+            y = (y - (0 + of_x if k == 1 else of_x)) / second
+            of_y = above * y
+            x = x - (0 + of_y if k == 1 else of_y)
+            if exchanged:
+                x, y = y, x
+        B[j], B[ldb + j] = x, y
+
+
 cdef void getrs_one(int transpose, blas_int n, blas_int k, const scalar *LU, blas_int ldlu,
                     const blas_int *piv, scalar *B, blas_int ldb) noexcept nogil:
     """B := A⁻¹ B = Pᵀ U⁻¹ L⁻¹ B, A⁻ᵀ B = L⁻ᵀ U⁻ᵀ P B, or A⁻ᴴ B = L⁻ᴴ U⁻ᴴ P B; B is (n, k)."""
     cdef Py_ssize_t i, ld = ldb
+    if (scalar is float or scalar is double) and n == 2 and 2 * k <= TRSM_LOOPS_ENTRIES:
+        getrs_two(transpose != 0, k, LU, ldlu, piv[0] != 0, B, ld)
+        return
     if transpose:
         for i in range(n):
             if piv[i] != i:

@@ -8,6 +8,11 @@ cdef struct Frame:
     Py_ssize_t row
     Py_ssize_t column
 
+# Of matrices whose layout is known, given their addresses and that of the result, in the way of an operation
+# of a program.
+ctypedef int (*LyingProduct)(const void *state, char **x) noexcept nogil
+
+cdef LyingProduct lying_product_of(const Frame *z, const Frame *x, const Frame *y) noexcept nogil
 cdef void product_of(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil
 cdef bint large_product(Frame *z, Frame *x, Frame *y, int kind, bint onto) noexcept nogil
 cdef object matmul(object x, object y)

@@ -20,49 +20,74 @@ ctypedef fused floating:
     double
 
 # Matrices of up to four rows and columns, in loops that the compiler unrolls: z = x y in the order of
-# `strided_product`, with the rows of y in one piece, or not.
+# `strided_product`, with the rows of y in one piece, or not.  Where x and y lie by rows (R) or by columns (C)
+# without gaps, their strides are known as well, and addresses take no arithmetic.
 cdef extern from *:
     """
     #include <stddef.h>
 
-    #define FOUR_PRODUCT(M, K, N)                                                                       \
-        static void rows_##M##K##N(double *z, ptrdiff_t zr, const double *x, ptrdiff_t xr, ptrdiff_t xc, \
-                                   const double *y, ptrdiff_t yr, ptrdiff_t yc) {                       \
-            double t[N]; int i, j, p;                                                                   \
-            for (i = 0; i < M; i++) {                                                                   \
-                for (j = 0; j < N; j++) t[j] = x[i * xr] * y[j];                                        \
-                for (p = 1; p < K; p++)                                                                 \
-                    for (j = 0; j < N; j++) t[j] += x[i * xr + p * xc] * y[p * yr + j];                 \
-                for (j = 0; j < N; j++) z[i * zr + j] = t[j];                                           \
-            }                                                                                           \
-        }                                                                                               \
-        static void any_##M##K##N(double *z, ptrdiff_t zr, const double *x, ptrdiff_t xr, ptrdiff_t xc, \
-                                  const double *y, ptrdiff_t yr, ptrdiff_t yc) {                        \
-            double t[N]; int i, j, p;                                                                   \
-            for (i = 0; i < M; i++) {                                                                   \
-                for (j = 0; j < N; j++) t[j] = 0;                                                       \
-                for (p = 0; p < K; p++)                                                                 \
-                    for (j = 0; j < N; j++) t[j] += x[i * xr + p * xc] * y[p * yr + j * yc];            \
-                for (j = 0; j < N; j++) z[i * zr + j] = t[j];                                           \
-            }                                                                                           \
+    #define FOUR_BY_ROWS(M, K, N, ZR, XR, XC, YR)                                                           \\
+        double t[N]; int i, j, p;                                                                           \\
+        for (i = 0; i < M; i++) {                                                                           \\
+            for (j = 0; j < N; j++) t[j] = x[i * (XR)] * y[j];                                              \\
+            for (p = 1; p < K; p++)                                                                         \\
+                for (j = 0; j < N; j++) t[j] += x[i * (XR) + p * (XC)] * y[p * (YR) + j];                   \\
+            for (j = 0; j < N; j++) z[i * (ZR) + j] = t[j];                                                 \\
         }
-    #define FOUR_COLUMNS(M, K) \
+    #define FOUR_BY_ANY(M, K, N, ZR, XR, XC, YR, YC)                                                        \\
+        double t[N]; int i, j, p;                                                                           \\
+        for (i = 0; i < M; i++) {                                                                           \\
+            for (j = 0; j < N; j++) t[j] = 0;                                                               \\
+            for (p = 0; p < K; p++)                                                                         \\
+                for (j = 0; j < N; j++) t[j] += x[i * (XR) + p * (XC)] * y[p * (YR) + j * (YC)];            \\
+            for (j = 0; j < N; j++) z[i * (ZR) + j] = t[j];                                                 \\
+        }
+    #define FOUR_NUMBERS(a)                                                                                 \\
+        const double *__restrict x = (double *)(a)[0], *__restrict y = (double *)(a)[1];                    \\
+        double *__restrict z = (double *)(a)[2]; (void)state;
+
+    #define FOUR_PRODUCT(M, K, N)                                                                           \\
+        static void rows_##M##K##N(double *z, ptrdiff_t zr, const double *x, ptrdiff_t xr, ptrdiff_t xc,    \\
+                                   const double *y, ptrdiff_t yr, ptrdiff_t yc) {                           \\
+            FOUR_BY_ROWS(M, K, N, zr, xr, xc, yr) }                                                         \\
+        static void any_##M##K##N(double *z, ptrdiff_t zr, const double *x, ptrdiff_t xr, ptrdiff_t xc,     \\
+                                  const double *y, ptrdiff_t yr, ptrdiff_t yc) {                            \\
+            FOUR_BY_ANY(M, K, N, zr, xr, xc, yr, yc) }                                                      \\
+        static int RR_##M##K##N(const void *state, char **a) {                                              \\
+            FOUR_NUMBERS(a)                                                                                 \\
+            if (N > 1) { FOUR_BY_ROWS(M, K, N, N, K, 1, N) }                                                \\
+            else { FOUR_BY_ANY(M, K, N, N, K, 1, N, 1) }                                                    \\
+            return 0; }                                                                                     \\
+        static int CR_##M##K##N(const void *state, char **a) {                                              \\
+            FOUR_NUMBERS(a)                                                                                 \\
+            if (N > 1) { FOUR_BY_ROWS(M, K, N, N, 1, M, N) }                                                \\
+            else { FOUR_BY_ANY(M, K, N, N, 1, M, N, 1) }                                                    \\
+            return 0; }                                                                                     \\
+        static int RC_##M##K##N(const void *state, char **a) {                                              \\
+            FOUR_NUMBERS(a) FOUR_BY_ANY(M, K, N, N, K, 1, 1, K) return 0; }                                 \\
+        static int CC_##M##K##N(const void *state, char **a) {                                              \\
+            FOUR_NUMBERS(a) FOUR_BY_ANY(M, K, N, N, 1, M, 1, K) return 0; }
+    #define FOUR_COLUMNS(M, K)                                                                              \\
         FOUR_PRODUCT(M, K, 1) FOUR_PRODUCT(M, K, 2) FOUR_PRODUCT(M, K, 3) FOUR_PRODUCT(M, K, 4)
     #define FOUR_DEPTHS(M) FOUR_COLUMNS(M, 1) FOUR_COLUMNS(M, 2) FOUR_COLUMNS(M, 3) FOUR_COLUMNS(M, 4)
     FOUR_DEPTHS(1) FOUR_DEPTHS(2) FOUR_DEPTHS(3) FOUR_DEPTHS(4)
 
     typedef void (*few_product)(double *, ptrdiff_t, const double *, ptrdiff_t, ptrdiff_t,
                                 const double *, ptrdiff_t, ptrdiff_t);
+    typedef int (*lying_product)(const void *, char **);
     #define FOUR_NAMES(KIND, M, K) {KIND##_##M##K##1, KIND##_##M##K##2, KIND##_##M##K##3, KIND##_##M##K##4}
-    #define FOUR_TABLES(KIND, M) \
+    #define FOUR_TABLES(KIND, M)                                                                            \\
         {FOUR_NAMES(KIND, M, 1), FOUR_NAMES(KIND, M, 2), FOUR_NAMES(KIND, M, 3), FOUR_NAMES(KIND, M, 4)}
-    static const few_product few_products[2][4][4][4] = {
-        {FOUR_TABLES(any, 1), FOUR_TABLES(any, 2), FOUR_TABLES(any, 3), FOUR_TABLES(any, 4)},
-        {FOUR_TABLES(rows, 1), FOUR_TABLES(rows, 2), FOUR_TABLES(rows, 3), FOUR_TABLES(rows, 4)}};
+    #define FOUR_TABLE(KIND)                                                                                \\
+        {FOUR_TABLES(KIND, 1), FOUR_TABLES(KIND, 2), FOUR_TABLES(KIND, 3), FOUR_TABLES(KIND, 4)}
+    static const few_product few_products[2][4][4][4] = {FOUR_TABLE(any), FOUR_TABLE(rows)};
+    static const lying_product lying_products[2][2][4][4][4] = {
+        {FOUR_TABLE(RR), FOUR_TABLE(RC)}, {FOUR_TABLE(CR), FOUR_TABLE(CC)}};
     """
     ctypedef void (*few_product)(double *, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t,
                                  const double *, Py_ssize_t, Py_ssize_t) noexcept nogil
     few_product few_products[2][4][4][4]
+    LyingProduct lying_products[2][2][4][4][4]
 
 cdef enum:
     FEW_ROWS = 4
@@ -122,11 +147,35 @@ cdef inline void strided_product(floating *out, Py_ssize_t zr, Py_ssize_t zc, co
                 out[i * zr + j * zc] = total
 
 
+cdef inline bint is_few(const Frame *z, const Frame *x) noexcept nogil:
+    """Whether a product is of matrices of up to four rows and columns."""
+    return 0 < x.rows <= FEW_ROWS and 0 < x.columns <= FEW_ROWS and 0 < z.columns <= FEW_ROWS
+
+
+cdef inline int order_of(const Frame *f) noexcept nogil:
+    """0 of a matrix that lies by rows without gaps, 1 by columns, else -1; by rows where it is both."""
+    if (f.column == 1 or f.columns == 1) and (f.row == f.columns or f.rows == 1):
+        return 0
+    if (f.row == 1 or f.rows == 1) and (f.column == f.rows or f.columns == 1):
+        return 1
+    return -1
+
+
+cdef LyingProduct lying_product_of(const Frame *z, const Frame *x, const Frame *y) noexcept nogil:
+    """What multiplies matrices of this kind as `product_of` does, given the addresses of x, y and z, which do
+    not overlap; NULL of others."""
+    cdef int of_x = order_of(x), of_y = order_of(y)
+    if not is_few(z, x) or of_x < 0 or of_y < 0 or order_of(z) != 0:
+        return NULL
+    if z.columns > 1 and (y.column == 1) != (of_y == 0):  # another order of sums
+        return NULL
+    return lying_products[of_x][of_y][x.rows - 1][x.columns - 1][z.columns - 1]
+
+
 cdef inline bint few_rows(Frame *z, Frame *x, Frame *y) noexcept nogil:
     """``z = x y`` of matrices of up to four rows and columns; False of others."""
     cdef bint by_rows = y.column == 1 and z.columns > 1
-    if not (0 < x.rows <= FEW_ROWS and 0 < x.columns <= FEW_ROWS and 0 < z.columns <= FEW_ROWS) \
-            or (z.column != 1 and z.columns > 1):
+    if not is_few(z, x) or (z.column != 1 and z.columns > 1):
         return False
     few_products[by_rows][x.rows - 1][x.columns - 1][z.columns - 1](
         <double *>z.data, z.row, <double *>x.data, x.row, x.column, <double *>y.data, y.row, y.column)

@@ -142,18 +142,29 @@ class Compilation:
         for change in passes:
             units = [change(steps, self.cells) for steps in units]
         large = self.large_results() - shared
+        fresh = []
         for (stretch, _), steps in zip(self.units, units, strict=True):
             stretch.unit = Unit(steps)
             for root in sorted(large & used(steps, self.cells)) if large else ():
                 large.remove(root)
                 self.cells.leave_arena(root)
                 self.objects.append(root)
-                stretch.let_be_fresh(root, self.cells.views(root))
+                fresh.append((stretch, root))
         found, arena, block = places(units, self.cells, shared)
-        made = {cell: self.cells.views(cell) for cell in self.objects}
-        handed = [cell for cell in self.objects if self.cells.owner(cell) in shared]
-        constants = self.translation.constants
-        return Layout(self.cells.forms, found, constants, arena, made, block, handed, self.cells)
+        layout = Layout(
+            self.cells.forms,
+            found,
+            self.translation.constants,
+            arena,
+            [stretch.unit for stretch, _ in self.units],
+            {cell: self.cells.views(cell) for cell in self.objects},
+            block,
+            [cell for cell in self.objects if self.cells.owner(cell) in shared],
+            self.cells,
+        )
+        for stretch, root in fresh:
+            stretch.let_be_fresh(root, self.cells.views(root), layout)
+        return layout
 
     def large_results(self) -> set[int]:
         """Results that have memory of their own: to copy them from the arena is as much work as a sum."""

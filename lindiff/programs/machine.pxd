@@ -10,12 +10,16 @@ cdef enum:
     BLOCKS = 4096    # of those that halves of programs leave, so many are kept at most
 
 
+cdef struct Views:
+    Py_ssize_t cells        # how many there are, of cells first, then of operands of steps:
+    Py_ssize_t all
+    Py_ssize_t *places      # their numbers,
+    Py_ssize_t *offsets     # and how many bytes behind the beginning they lie
+
+
 @cython.final
 cdef class Lying:
-    cdef Py_ssize_t count
-    cdef Py_ssize_t *cells
-    cdef Py_ssize_t *offsets
-    cdef void follow(self, char **cells, char *address) noexcept nogil
+    cdef Views views
 
 
 cdef class Layout:
@@ -23,6 +27,10 @@ cdef class Layout:
     cdef list places
     cdef list constants
     cdef readonly Py_ssize_t arena
+    cdef list units
+    cdef Py_ssize_t operands    # of all steps
+    cdef int *first_uses        # of each cell, the last one of these that it is, or -1,
+    cdef int *next_uses         # and the one before
     cdef dict made
     cdef dict makers   # of those that lie in others: in which one
     cdef list handed
@@ -32,6 +40,7 @@ cdef class Layout:
     cdef readonly object cells
     cdef char *blocks[BLOCKS]   # that nobody needs any more
     cdef Py_ssize_t idle_blocks
+    cdef int find_uses(self) except -1
     cdef Memory memory(self)
     cdef int keep(self, Memory memory) except -1
     cdef char *new_block(self) except NULL
@@ -42,6 +51,7 @@ cdef class Layout:
 cdef class Memory:
     cdef Layout layout
     cdef char **cells
+    cdef char **operands  # of the steps of all units: the addresses that are in their cells
     cdef char *arena
     cdef char *block     # of another, which lies behind the arena in the layout
     cdef list objects
@@ -62,19 +72,20 @@ cdef struct Step:
     Run run          # NULL for what Python does
     const void *state
     int first        # of its operands; else the number of the step of Python's
-    int count
-    bint quiet
-    bint keeps       # what the processor has noted before
+    char quiet
+    char keeps       # what the processor has noted before
+    char goes_on     # behind another one without a look at that
 
 
 cdef class Unit:
     cdef Step *steps
-    cdef int *operands
+    cdef int *operands       # the cells of its steps, ``room`` of them;
+    cdef Py_ssize_t room
+    cdef Py_ssize_t base     # where their addresses begin among those of all units
     cdef Py_ssize_t count
     cdef readonly list kept
     cdef list python
-    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, Py_ssize_t end, char **cells,
-                                   int *flags) noexcept nogil
+    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, Py_ssize_t end, char **x, int *flags) noexcept nogil
     cdef int run(self, Memory memory) except -3
     cdef list timed(self, Memory memory)
 
@@ -86,7 +97,8 @@ cdef class Machine:
     cdef Py_ssize_t *places  # where each one is,
     cdef Py_ssize_t *cells   # its cell,
     cdef Py_ssize_t *sizes   # how many bytes it has, if it is a number, else 0,
-    cdef list lying          # and what lies in it
+    cdef list lying          # and what lies in it,
+    cdef Views *views
     cdef readonly Stretch start
     cdef readonly dict blocks   # of elements, as `many` runs them
     cdef Memory memory_of(self, list arrays)
@@ -127,6 +139,7 @@ cdef class Contents:
     cdef bint add_to(self, object total, Memory memory) except -1
 
 
+cdef void follow(const Views *views, Memory memory, char *address) noexcept nogil
 cdef object value_of_leaf(object leaf, list values, Memory memory)
 cdef int told_flags() except -1
 cdef int scalar_to(object scalar, char *address) except -1

@@ -19,7 +19,6 @@ from lindiff.programs.flags cimport (
     noted_flags,
 )
 from lindiff.programs.operation cimport Operation
-from lindiff.programs.prepared cimport OPERANDS
 
 from typing import Any, NamedTuple
 
@@ -123,26 +122,42 @@ def form_of(x):
 
 @cython.final
 cdef class Lying:
-    """The cells that lie in the memory of another one, and how many bytes behind its beginning."""
+    """The cells that lie in one piece of memory, and how many bytes behind its beginning; and the operands of
+    steps that these are."""
 
-    def __cinit__(self, views):
-        cdef Py_ssize_t k
-        self.count = len(views)
-        self.cells = <Py_ssize_t *>PyMem_Calloc(2 * self.count + 1, sizeof(Py_ssize_t))
-        if self.cells == NULL:
+    def __cinit__(self, views, Layout layout):
+        cdef Py_ssize_t k, i, cells = len(views), operands = 0
+        cdef int use
+        for cell, _ in views:
+            use = layout.first_uses[<Py_ssize_t>cell]
+            while use >= 0:
+                operands += 1
+                use = layout.next_uses[use]
+        self.views.places = <Py_ssize_t *>PyMem_Calloc(2 * (cells + operands) + 1, sizeof(Py_ssize_t))
+        if self.views.places == NULL:
             raise MemoryError()
-        self.offsets = self.cells + self.count
+        self.views.cells, self.views.all = cells, cells + operands
+        self.views.offsets = self.views.places + self.views.all
+        i = cells
         for k, (cell, offset) in enumerate(views):
-            self.cells[k], self.offsets[k] = cell, offset
+            self.views.places[k], self.views.offsets[k] = cell, offset
+            use = layout.first_uses[<Py_ssize_t>cell]
+            while use >= 0:
+                self.views.places[i], self.views.offsets[i] = use, offset
+                use = layout.next_uses[use]
+                i += 1
 
     def __dealloc__(self):
-        PyMem_Free(self.cells)
+        PyMem_Free(self.views.places)
 
-    cdef void follow(self, char **cells, char *address) noexcept nogil:
-        """Let them have the addresses that follow from that of the other one."""
-        cdef Py_ssize_t k
-        for k in range(self.count):
-            cells[self.cells[k]] = address + self.offsets[k]
+
+cdef void follow(const Views *views, Memory memory, char *address) noexcept nogil:
+    """Let all of them have the addresses that follow from that of the memory."""
+    cdef Py_ssize_t k
+    for k in range(views.cells):
+        memory.cells[views.places[k]] = address + views.offsets[k]
+    for k in range(views.cells, views.all):
+        memory.operands[views.places[k]] = address + views.offsets[k]
 
 
 cdef class Layout:
@@ -157,6 +172,8 @@ cdef class Layout:
     constants : list of (cell, ndarray)
     arena : int
         Bytes.
+    units : list of Unit
+        All that work on them.
     made : dict of int to list of (cell, offset)
         The cells in which Python puts arrays, and those that lie in them, so many bytes behind.
     block : int
@@ -167,31 +184,56 @@ cdef class Layout:
     cells : Cells
     """
 
-    def __init__(self, list forms, list places, list constants, Py_ssize_t arena, dict made, Py_ssize_t block,
-                 list handed, cells):
+    def __init__(self, list forms, list places, list constants, Py_ssize_t arena, list units, dict made,
+                 Py_ssize_t block, list handed, cells):
         self.cells = cells
         self.forms = forms
         self.places = places
         self.constants = constants
         self.arena = arena
-        self.made = {cell: Lying(views) for cell, views in made.items()}
+        self.units = units
+        self.find_uses()
+        self.made = {cell: Lying([(cell, 0), *views], self) for cell, views in made.items()}
         self.makers = {view: cell for cell, views in made.items() for view, _ in views}
         self.block, self.handed = block, handed
         self.left = Lying([(i, at - arena) for i, at in enumerate(places) if at is not None and at >= arena]
-                          if block else [])
+                          if block else [], self)
         self.idle = []
 
     def __dealloc__(self):
         while self.idle_blocks:
             self.idle_blocks -= 1
             PyMem_Free(self.blocks[self.idle_blocks])
+        PyMem_Free(self.first_uses)
+        PyMem_Free(self.next_uses)
+
+    cdef int find_uses(self) except -1:
+        """Number the operands of all units, and know which of them each cell is."""
+        cdef Py_ssize_t i, count = len(self.forms)
+        cdef int cell
+        cdef Unit unit
+        for unit in self.units:
+            unit.base = self.operands
+            self.operands += unit.room
+        self.first_uses = <int *>PyMem_Malloc((count + 1) * sizeof(int))
+        self.next_uses = <int *>PyMem_Malloc((self.operands + 1) * sizeof(int))
+        if self.first_uses == NULL or self.next_uses == NULL:
+            raise MemoryError()
+        for i in range(count):
+            self.first_uses[i] = -1
+        for unit in self.units:
+            for i in range(unit.room):
+                cell = unit.operands[i]
+                self.next_uses[unit.base + i] = self.first_uses[cell]
+                self.first_uses[cell] = <int>(unit.base + i)
+        return 0
 
     cdef Memory memory(self):
         return self.idle.pop() if self.idle else Memory(self)
 
     cdef int keep(self, Memory memory) except -1:
         """Let another run work on memory that nobody needs any more."""
-        cdef Py_ssize_t size = self.arena + 8 * len(self.forms)
+        cdef Py_ssize_t size = self.arena + 8 * (len(self.forms) + self.operands)
         if not self.idle or (self.arena < LARGE and len(self.idle) * size < IDLE):
             self.idle.append(memory)
         return 0
@@ -223,10 +265,12 @@ cdef class Memory:
 
     def __cinit__(self, Layout layout):
         cdef Py_ssize_t i, count = len(layout.forms)
+        cdef Unit unit
         self.layout = layout
         self.cells = <char **>PyMem_Calloc(count + 1, sizeof(char *))
+        self.operands = <char **>PyMem_Calloc(layout.operands + 1, sizeof(char *))
         self.arena = <char *>PyMem_Calloc(layout.arena + 64, 1)
-        if self.cells == NULL or self.arena == NULL:
+        if self.cells == NULL or self.operands == NULL or self.arena == NULL:
             raise MemoryError()
         self.objects = [None] * count
         for i in range(count):
@@ -234,15 +278,19 @@ cdef class Memory:
                 self.cells[i] = self.arena + <Py_ssize_t>layout.places[i]
         for cell, x in layout.constants:
             self.cells[<Py_ssize_t>cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
+        for unit in layout.units:
+            for i in range(unit.room):
+                self.operands[unit.base + i] = self.cells[unit.operands[i]]
 
     def __dealloc__(self):
         PyMem_Free(self.cells)
+        PyMem_Free(self.operands)
         PyMem_Free(self.arena)
 
     cdef int attach(self, char *block) except -1:
         """Go on in what a run has left there, or leave it there."""
         self.block = block
-        self.layout.left.follow(self.cells, block)
+        follow(&self.layout.left.views, self, block)
         return 0
 
     cdef bint holds(self, const char *place):
@@ -282,8 +330,7 @@ cdef class Memory:
         for k in range(axes):
             dims[k] = form[2][k]
         self.objects[cell] = empty(axes, dims, (<cnp.dtype>form[1]).type_num)
-        self.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>self.objects[cell])
-        views.follow(self.cells, self.cells[cell])
+        follow(&views.views, self, cnp.PyArray_BYTES(<cnp.ndarray>self.objects[cell]))
         return 0
 
     cdef int before_python(self) except -1:
@@ -302,8 +349,7 @@ cdef class Memory:
     cdef int hold(self, Py_ssize_t cell, cnp.ndarray x) except -1:
         """Let an array of Python's be in a cell, and what lies in it be there."""
         self.objects[cell] = x
-        self.cells[cell] = cnp.PyArray_BYTES(x)
-        (<Lying>self.layout.made[cell]).follow(self.cells, self.cells[cell])
+        follow(&(<Lying>self.layout.made[cell]).views, self, cnp.PyArray_BYTES(x))
         return 0
 
     cdef bint take(self, Py_ssize_t cell, object x) except -1:
@@ -458,52 +504,52 @@ cdef class Unit:
                 self.steps[i].first = <int>n
                 self.steps[i].quiet = operation.quiet
                 self.steps[i].keeps = operation.prepared.keeps
-                self.steps[i].count = operation.count
+                self.steps[i].goes_on = operation.prepared.keeps and i > 0 and self.steps[i - 1].run != NULL \
+                    and self.steps[i - 1].quiet == operation.quiet
                 for k in range(operation.count):
                     self.operands[n + k] = operation.at[k]
                 n += operation.count
             else:
                 self.steps[i].first = <int>len(self.python)
                 self.python.append(step)
+        self.room = n
 
     def __dealloc__(self):
         PyMem_Free(self.steps)
         PyMem_Free(self.operands)
 
-    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, Py_ssize_t end, char **cells,
-                                   int *flags) noexcept nogil:
+    cdef Py_ssize_t prepared_steps(self, Py_ssize_t at, Py_ssize_t end, char **x, int *flags) noexcept nogil:
         """Carry out steps from ``at`` to ``end``; up to where it comes, or fails: then -1 - that.
 
-        ``flags`` are those of the processor outside of quiet steps.
+        ``x`` are the addresses of all operands of the unit, ``flags`` those of the processor outside of quiet
+        steps.
         """
-        cdef char *x[OPERANDS]
-        cdef const Step *step
-        cdef int k
-        cdef bint quiet = False
-        while at < end:
-            step = &self.steps[at]
-            if step.quiet != quiet or not step.keeps:
-                if not quiet:
-                    flags[0] |= noted_flags()
-                if step.quiet != quiet:
-                    quiet = step.quiet
-                    clear_flags()
-            if step.run == NULL:
-                return at
-            for k in range(step.count):
-                x[k] = cells[self.operands[step.first + k]]
-            if step.run(step.state, x) != 0:
-                return -1 - at
-            at += 1
+        cdef const Step *step = self.steps + at
+        cdef const Step *last = self.steps + end
+        cdef bint quiet = False, first = True
+        while step < last:
+            if first or not step.goes_on:
+                first = False
+                if step.quiet != quiet or not step.keeps:
+                    if not quiet:
+                        flags[0] |= noted_flags()
+                    if step.quiet != quiet:
+                        quiet = step.quiet
+                        clear_flags()
+                if step.run == NULL:
+                    return step - self.steps
+            if step.run(step.state, x + step.first) != 0:
+                return -1 - (step - self.steps)
+            step += 1
         if not quiet:
             flags[0] |= noted_flags()
-        return at
+        return end
 
     cdef int run(self, Memory memory) except -3:
         """DONE, or FAILED."""
         cdef Py_ssize_t at = 0
         while True:
-            at = self.prepared_steps(at, self.count, memory.cells, &memory.flags)
+            at = self.prepared_steps(at, self.count, memory.operands + self.base, &memory.flags)
             if at < 0:
                 return FAILED
             if at >= self.count:
@@ -526,7 +572,7 @@ cdef class Unit:
             if self.steps[at].run == NULL:
                 end = at + 1 if (<ByPython>self.python[self.steps[at].first]).run(memory) else -1
             else:
-                end = self.prepared_steps(at, at + 1, memory.cells, &memory.flags)
+                end = self.prepared_steps(at, at + 1, memory.operands + self.base, &memory.flags)
             took = nanoseconds() - start - look
             feclearexcept(FE_NOTED)
             if end != at + 1:
@@ -556,17 +602,22 @@ cdef class Machine:
             raise MemoryError()
         self.cells = self.places + self.count
         self.sizes = self.cells + self.count
+        self.views = <Views *>PyMem_Calloc(self.count + 1, sizeof(Views))
+        if self.views == NULL:
+            raise MemoryError()
         self.lying = []
         for k, (place, cell, views) in enumerate(arguments):
             form = layout.forms[cell]
             self.places[k], self.cells[k] = place, cell
             self.sizes[k] = form.dtype.itemsize if form.strides is None else 0
-            self.lying.append(Lying(views))
+            self.lying.append(Lying([(cell, 0), *views], layout))
+            self.views[k] = (<Lying>self.lying[k]).views
         self.start = start
         self.blocks = {}
 
     def __dealloc__(self):
         PyMem_Free(self.places)
+        PyMem_Free(self.views)
 
     cdef Memory memory_of(self, list arrays):
         """Memory with the arguments in their cells."""
@@ -581,9 +632,9 @@ cdef class Machine:
             x = arrays[self.places[i]]
             cell = self.cells[i]
             if self.sizes[i] == 0:
-                memory.cells[cell] = cnp.PyArray_BYTES(<cnp.ndarray>x)
                 memory.objects[cell] = x
-                (<Lying>self.lying[i]).follow(memory.cells, memory.cells[cell])
+                if memory.cells[cell] != cnp.PyArray_BYTES(<cnp.ndarray>x):
+                    follow(&self.views[i], memory, cnp.PyArray_BYTES(<cnp.ndarray>x))
             elif cnp.PyArray_CheckExact(x):
                 memcpy(memory.cells[cell], cnp.PyArray_BYTES(<cnp.ndarray>x), self.sizes[i])
             else:
@@ -710,9 +761,9 @@ cdef class Stretch:
         self.unflatten = unflatten
         self.objects = objects
 
-    def let_be_fresh(self, int cell, list views):
+    def let_be_fresh(self, int cell, list views, Layout layout):
         """Let a result have memory of its own."""
-        self.fresh.append((cell, Lying(views)))
+        self.fresh.append((cell, Lying([(cell, 0), *views], layout)))
 
     cdef Stretch following(self, Memory memory):
         """How it goes on for what is in memory; None where that is not known."""

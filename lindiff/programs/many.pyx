@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 
 from lindiff.kernels.memory cimport give_back, lend
 from lindiff.programs.flags cimport FE_NOTED, feclearexcept
-from lindiff.programs.machine cimport Layout, Machine, Memory, Stretch, Unit, scalar_to, told_flags
+from lindiff.programs.machine cimport Layout, Machine, Memory, Stretch, Unit, follow, scalar_to, told_flags
 
 import numpy as np
 
@@ -91,7 +91,7 @@ cdef Py_ssize_t run_without_python(Machine machine, list arrays, list are_many, 
                     continue
             while i < end:
                 inputs.give(memory, i)
-                if not runs(stretch.unit, memory.cells, told):
+                if not runs(stretch.unit, memory.operands + stretch.unit.base, told):
                     break
                 outputs.take(memory, i)
                 i += 1
@@ -131,12 +131,12 @@ cdef Py_ssize_t run_with_python(Machine machine, list arrays, list are_many, lis
     return stop
 
 
-cdef bint runs(Unit unit, char **cells, int told) noexcept nogil:
+cdef bint runs(Unit unit, char **operands, int told) noexcept nogil:
     """Whether a unit that has no steps of Python's comes to its end, and notes nothing that is ``told``."""
     cdef int flags = 0
     cdef Py_ssize_t at
     feclearexcept(FE_NOTED)
-    at = unit.prepared_steps(0, unit.count, cells, &flags)
+    at = unit.prepared_steps(0, unit.count, operands, &flags)
     return at == unit.count and flags & told == 0
 
 
@@ -146,54 +146,46 @@ cdef bint runs(Unit unit, char **cells, int told) noexcept nogil:
 cdef class Inputs:
     """Where the arguments of each of many runs lie."""
 
-    cdef Py_ssize_t count
-    cdef Py_ssize_t *cells
     cdef Py_ssize_t *sizes    # of numbers, which are copied; 0 of arrays
     cdef Py_ssize_t *steps
     cdef char **firsts
+    cdef Machine machine
     cdef list arrays
 
     def __cinit__(self, Machine machine, Memory memory, list arrays, list are_many):
-        cdef Py_ssize_t n = 0, k = 0, step
-        cdef char *first
-        for _, _, views in machine.arguments:
-            n += 1 + len(views)
-        self.arrays = arrays
-        self.cells = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
+        cdef Py_ssize_t k, n = machine.count
+        self.arrays, self.machine = arrays, machine
         self.sizes = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
         self.steps = <Py_ssize_t *>PyMem_Calloc(n + 1, sizeof(Py_ssize_t))
         self.firsts = <char **>PyMem_Calloc(n + 1, sizeof(char *))
-        if self.cells == NULL or self.sizes == NULL or self.steps == NULL or self.firsts == NULL:
+        if self.sizes == NULL or self.steps == NULL or self.firsts == NULL:
             raise MemoryError()
-        for place, cell, views in machine.arguments:
-            x = arrays[<Py_ssize_t>place]
-            form = machine.layout.forms[cell]
+        for k in range(n):
+            x = arrays[machine.places[k]]
             if not cnp.PyArray_CheckExact(x):  # one number for all
-                scalar_to(x, memory.cells[<Py_ssize_t>cell])
+                scalar_to(x, memory.cells[machine.cells[k]])
                 continue
-            first = cnp.PyArray_BYTES(<cnp.ndarray>x)
-            step = cnp.PyArray_STRIDE(<cnp.ndarray>x, 0) if are_many[<Py_ssize_t>place] else 0
-            for at, offset in [(cell, 0), *views]:
-                self.cells[k] = at
-                self.sizes[k] = form[1].itemsize if form[3] is None else 0
-                self.steps[k] = step
-                self.firsts[k] = first + <Py_ssize_t>offset
-                k += 1
-        self.count = k
+            self.steps[k] = cnp.PyArray_STRIDE(<cnp.ndarray>x, 0) if are_many[machine.places[k]] else 0
+            self.firsts[k] = cnp.PyArray_BYTES(<cnp.ndarray>x)
+            self.sizes[k] = machine.sizes[k]
 
     def __dealloc__(self):
-        PyMem_Free(self.cells)
         PyMem_Free(self.sizes)
         PyMem_Free(self.steps)
         PyMem_Free(self.firsts)
 
     cdef void give(self, Memory memory, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(self.count):
+        cdef Py_ssize_t k, cell
+        cdef char *place
+        for k in range(self.machine.count):
+            if self.firsts[k] == NULL:
+                continue
+            place = self.firsts[k] + i * self.steps[k]
+            cell = self.machine.cells[k]
             if self.sizes[k]:
-                memcpy(memory.cells[self.cells[k]], self.firsts[k] + i * self.steps[k], self.sizes[k])
-            else:
-                memory.cells[self.cells[k]] = self.firsts[k] + i * self.steps[k]
+                memcpy(memory.cells[cell], place, self.sizes[k])
+            elif memory.cells[cell] != place:
+                follow(&self.machine.views[k], memory, place)
 
 
 @cython.final
@@ -276,6 +268,10 @@ cdef class Blocks:
     cdef Unit each
     cdef char *memory
     cdef char **cells
+    cdef char **of_once       # the addresses of the operands of both units,
+    cdef char **of_each
+    cdef Use *uses            # and those among the latter that are cells which move
+    cdef Py_ssize_t used
     cdef Place *moving        # cells that lie in arguments and results,
     cdef Py_ssize_t moves
     cdef Place *copied        # and results that are copied
@@ -294,7 +290,11 @@ cdef class Blocks:
         self.memory = <char *>PyMem_Malloc(plan.size + ALIGNED)
         self.moving = <Place *>PyMem_Calloc(self.moves + 1, sizeof(Place))
         self.copied = <Place *>PyMem_Calloc(self.copies + 1, sizeof(Place))
-        if self.cells == NULL or self.memory == NULL or self.moving == NULL or self.copied == NULL:
+        self.of_once = <char **>PyMem_Calloc(once.room + 1, sizeof(char *))
+        self.of_each = <char **>PyMem_Calloc(each.room + 1, sizeof(char *))
+        self.uses = <Use *>PyMem_Calloc(each.room + 1, sizeof(Use))
+        if self.cells == NULL or self.memory == NULL or self.moving == NULL or self.copied == NULL \
+                or self.of_once == NULL or self.of_each == NULL or self.uses == NULL:
             raise MemoryError()
         begin = self.memory + (ALIGNED - <uintptr_t>self.memory % ALIGNED)
         for cell, x in constants:
@@ -315,8 +315,22 @@ cdef class Blocks:
             place.cell, place.step, place.size = cell, step, size
             place.first = cnp.PyArray_BYTES(<cnp.ndarray>outs[k])
             place += 1
+        self.find_uses()
+
+    cdef int find_uses(self) except -1:
+        """Which operands of each block are cells that move."""
+        cdef set moving = {self.moving[k].cell for k in range(self.moves)}
+        cdef Py_ssize_t k
+        for k in range(self.each.room):
+            if self.each.operands[k] in moving:
+                self.uses[self.used].operand, self.uses[self.used].cell = k, self.each.operands[k]
+                self.used += 1
+        return 0
 
     def __dealloc__(self):
+        PyMem_Free(self.of_once)
+        PyMem_Free(self.of_each)
+        PyMem_Free(self.uses)
         PyMem_Free(self.cells)
         PyMem_Free(self.memory)
         PyMem_Free(self.moving)
@@ -324,15 +338,20 @@ cdef class Blocks:
 
     cdef bint begin(self, int told) noexcept nogil:
         """Compute what is the same for all elements; False where that fails, or NumPy would warn."""
+        cdef Py_ssize_t k
         self.move(0)
-        return runs(self.once, self.cells, told)
+        for k in range(self.once.room):
+            self.of_once[k] = self.cells[self.once.operands[k]]
+        for k in range(self.each.room):
+            self.of_each[k] = self.cells[self.each.operands[k]]
+        return runs(self.once, self.of_once, told)
 
     cdef bint run(self, Py_ssize_t i, int told) noexcept nogil:
         """The results of elements from the i-th on; False where one of them fails, or NumPy would warn."""
         cdef Place *place
         cdef Py_ssize_t k, other
         self.move(i)
-        if not runs(self.each, self.cells, told):
+        if not runs(self.each, self.of_each, told):
             return False
         for k in range(self.copies):
             place = &self.copied[k]
@@ -346,6 +365,13 @@ cdef class Blocks:
         cdef Py_ssize_t k
         for k in range(self.moves):
             self.cells[self.moving[k].cell] = self.moving[k].first + i * self.moving[k].step
+        for k in range(self.used):
+            self.of_each[self.uses[k].operand] = self.cells[self.uses[k].cell]
+
+
+cdef struct Use:
+    Py_ssize_t operand
+    Py_ssize_t cell
 
 
 cdef struct Place:

@@ -19,7 +19,7 @@ from lindiff.kernels.elementwise cimport chain_block, chain_number
 from lindiff.kernels.inverse cimport inverse_one
 from lindiff.kernels.loops cimport AXES, Function, Nest, UFunc, join_axes, reduce_all, walk
 from lindiff.kernels.lu cimport getrf_one, getrs_one
-from lindiff.kernels.matmul cimport Frame, large_product, product_of
+from lindiff.kernels.matmul cimport Frame, large_product, lying_product_of, product_of
 from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.sizes cimport MATMUL_LOOPS, SINGLE_FACTORS
 from lindiff.kernels.triangles cimport find_unpaired, give_to_unpaired, zero_pivot
@@ -30,6 +30,10 @@ from lindiff.programs.logaddexp cimport logaddexp_loop, numpys_logaddexp
 import numpy as np
 
 cnp.import_array()
+
+# Numbers in two axes: of more, NumPy's loops are as fast.
+cdef enum:
+    FEW_IN_ROWS = 256
 
 # Numbers that loops take here.
 cdef str KINDS = "?bBhHiIlLqQfdFD"
@@ -131,6 +135,57 @@ cdef int run_nested(const void *state, char **x) noexcept nogil:
         nest.data[i] = x[i]
     walk(&s.loop, &nest, s.count)
     return 0
+
+
+cdef enum:
+    ADDED = 0
+    SUBTRACTED = 1
+    MULTIPLIED = 2
+    COPIED = 3
+
+
+cdef inline int rows_of(const Nested *s, char **x, int what) noexcept nogil:
+    """Real numbers in two axes, one after the other, onto rows of the result."""
+    cdef cnp.npy_intp a_step = s.nest.strides[0][1], b_step = s.nest.strides[1][1], i, k
+    cdef cnp.npy_intp a_row = s.nest.strides[0][0], b_row = s.nest.strides[1][0]
+    cdef cnp.npy_intp c_row = s.nest.strides[s.count][0]
+    cdef char *a
+    cdef char *b
+    cdef double *c
+    for i in range(s.nest.shape[0]):
+        a, b, c = x[0] + i * a_row, x[1] + i * b_row, <double *>(x[s.count] + i * c_row)
+        for k in range(s.nest.shape[1]):
+            if what == ADDED:
+                c[k] = (<double *>(a + k * a_step))[0] + (<double *>(b + k * b_step))[0]
+            elif what == SUBTRACTED:
+                c[k] = (<double *>(a + k * a_step))[0] - (<double *>(b + k * b_step))[0]
+            elif what == MULTIPLIED:
+                c[k] = (<double *>(a + k * a_step))[0] * (<double *>(b + k * b_step))[0]
+            else:
+                c[k] = (<double *>(a + k * a_step))[0]
+    return 0
+
+
+cdef int run_added_rows(const void *state, char **x) noexcept nogil:
+    return rows_of(<const Nested *>state, x, ADDED)
+
+
+cdef int run_subtracted_rows(const void *state, char **x) noexcept nogil:
+    return rows_of(<const Nested *>state, x, SUBTRACTED)
+
+
+cdef int run_multiplied_rows(const void *state, char **x) noexcept nogil:
+    return rows_of(<const Nested *>state, x, MULTIPLIED)
+
+
+cdef int run_copied_rows(const void *state, char **x) noexcept nogil:
+    return rows_of(<const Nested *>state, x, COPIED)
+
+
+cdef bint are_few_rows(const Nested *s):
+    """Whether these are few numbers of eight bytes in two axes, onto rows of the result."""
+    return s.nest.axes == 2 and s.nest.shape[0] * s.nest.shape[1] <= FEW_IN_ROWS \
+        and s.nest.strides[s.count][1] == sizeof(double)
 
 
 cdef int loop_of(object function, str letters) except -2:
@@ -303,6 +358,10 @@ cdef int few_along_rows(Prepared made, str name, str letters) except -1:
     if run != NULL:
         s.loop.function, s.loop.data = few_loop, <void *>run
         made.keeps = True
+    elif letters == "ddd" and name in ("add", "subtract", "multiply") and are_few_rows(s):
+        made.run = run_added_rows if name == "add" else \
+            run_subtracted_rows if name == "subtract" else run_multiplied_rows
+        made.keeps = True
     return 0
 
 
@@ -370,6 +429,9 @@ cdef Prepared over_nest(Function function, Py_ssize_t size, list forms):
     join_axes(&nest, count, False, &joined)
     made = by_loop(function, <void *>size, &joined, count)
     made.exact, made.tells, made.keeps = True, False, True
+    if function == copy_loop and size == sizeof(double) and joined.axes == 2 \
+            and are_few_rows(<const Nested *>made.state):
+        made.run = run_copied_rows
     return made
 
 
@@ -720,7 +782,10 @@ def matrix_product(str letter, tuple x, tuple y, bint transpose_x=False, bint tr
     s.z.columns = s.z.row = s.y.columns
     s.z.column = 1
     s.kind = cnp.NPY_DOUBLE if letter == "d" else cnp.NPY_FLOAT
-    return product(&s)
+    made = product(&s)
+    if letter == "d" and lying_product_of(&s.z, &s.x, &s.y) != NULL:
+        made.run = <Run>lying_product_of(&s.z, &s.x, &s.y)
+    return made
 
 
 # -- the chain rule ----------------------------------------------------------------------------------------

@@ -66,3 +66,26 @@ def test_bad_pivots(kernels, rng):
         kernels.getrs(LU, piv[:2], LU)
     with pytest.raises(TypeError, match="getrs: piv has dtype float64"):
         kernels.getrs(LU, piv.astype(float), LU)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_two_rows(rng, dtype, transpose, exchanged):
+    """The same bits as beside a third one that stands apart; more than 64 columns go to BLAS."""
+    from lindiff import kernels
+
+    A = np.array([[0.3, 1.7], [2.0, 0.1]] if exchanged else [[1.7, 0.3], [0.1, 2.0]], dtype)
+    LU, piv = kernels.getrf(A)
+    apart = np.eye(3, dtype=dtype)
+    apart[:2, :2] = A
+    assert (piv[0] != 0) == exchanged
+    for k in (1, 2, 5, 64, 65):
+        B = rng.standard_normal((3, k)).astype(dtype)
+        X = kernels.getrs(LU, piv, B[:2], transpose=transpose)
+        parts = [B[:, i : i + 32].copy() for i in range(0, k, 32)]
+        factors = kernels.getrf(apart)
+        expected = np.hstack([kernels.getrs(*factors, part, transpose=transpose) for part in parts])
+        if k <= 64:
+            np.testing.assert_array_equal(X, expected[:2])
+        np.testing.assert_allclose(X, expected[:2], rtol=1e-5)
