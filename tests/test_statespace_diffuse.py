@@ -309,10 +309,10 @@ def test_values_go_on_from_where_states_were_determined(row, series, level):
     rng = np.random.default_rng(6)
     y = level + np.cumsum(rng.standard_normal((series, 40, 2)), axis=1)
     y[:, 1:4, 0] = y[:, 2, :] = np.nan
-    A = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    B = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 1e-3]])
+    A = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])  # three numbers do not determine it
+    B = np.array([[1.0, 0.0, 0.0], [0.5, 0.0, 0.0]])
     R = np.array([0.5, 0.8]) if row else np.array([[0.5, 0.2], [0.2, 0.8]])
-    model = ld.statespace.Model(A, B, np.diag([0.3, 0.01, 0.2]), R, diffuse=True)
+    model = ld.statespace.Model(A, B, np.diag([0.3, 0.01, 0.02]), R, diffuse=True)
     value = ld.statespace.loglikelihood(y, *model)
     composed = ld.statespace.loglikelihood(y, *model, method="composed")
     np.testing.assert_allclose(value, composed, rtol=1e-15 * max(level, 1e4))
