@@ -299,3 +299,22 @@ def test_no_series_at_all(method):
     assert loglik(one, per_step=True).shape == (0, 5)
     np.testing.assert_array_equal(ld.grad(lambda q: np.sum(loglik(q)))(one), [[0.0]])
     assert ld.grad(lambda y: np.sum(loglik(one, y)))(y).shape == y.shape
+
+
+@pytest.mark.parametrize("row", [False, True])
+@pytest.mark.parametrize("series", [1, 3])
+@pytest.mark.parametrize("level", [0.0, 1e6])
+def test_values_go_on_from_where_states_were_determined(row, series, level):
+    """Without a gradient the steps before the collapse run once, in parts, from states that are not moved."""
+    rng = np.random.default_rng(6)
+    y = level + np.cumsum(rng.standard_normal((series, 40, 2)), axis=1)
+    y[:, 1:4, 0] = y[:, 2, :] = np.nan
+    A = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])  # three numbers do not determine it
+    B = np.array([[1.0, 0.0, 0.0], [0.5, 0.0, 0.0]])
+    R = np.array([0.5, 0.8]) if row else np.array([[0.5, 0.2], [0.2, 0.8]])
+    model = ld.statespace.Model(A, B, np.diag([0.3, 0.01, 0.02]), R, diffuse=True)
+    value = ld.statespace.loglikelihood(y, *model)
+    composed = ld.statespace.loglikelihood(y, *model, method="composed")
+    np.testing.assert_allclose(value, composed, rtol=1e-15 * max(level, 1e4))
+    total = ld.value_and_grad(lambda model: np.sum(ld.statespace.loglikelihood(y, *model)))(model)[0]
+    np.testing.assert_allclose(np.sum(value), total, rtol=1e-15 * max(level, 1e4))
