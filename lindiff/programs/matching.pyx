@@ -57,7 +57,7 @@ cdef class OfArray(Pattern):
         if memcmp(cnp.PyArray_DIMS(a), self.shape, self.axes * sizeof(cnp.npy_intp)) != 0 \
                 or memcmp(cnp.PyArray_STRIDES(a), self.strides, self.axes * sizeof(cnp.npy_intp)) != 0:
             return False
-        if a.dtype is not self.dtype and a.dtype != self.dtype:
+        if a.dtype is not self.dtype and not is_same_dtype(a.dtype, self.dtype):
             return False
         for i in range(at):
             if arrays[i] is x:
@@ -68,6 +68,11 @@ cdef class OfArray(Pattern):
             return False
         arrays.append(x)
         return True
+
+
+cdef bint is_same_dtype(cnp.dtype a, cnp.dtype b) except -1:
+    """Whether nothing tells two dtypes apart; ``b`` has no metadata."""
+    return a.type_num == b.type_num and a == b and a.metadata is None
 
 
 @cython.final
@@ -150,7 +155,8 @@ cdef Pattern pattern_of(object x, list arrays):
     kind = type(x)
     if cnp.PyArray_CheckExact(x):
         a = x
-        if cnp.PyArray_NDIM(a) > AXES or a.dtype.hasobject or not cnp.PyArray_ISALIGNED(a):
+        if cnp.PyArray_NDIM(a) > AXES or a.dtype.hasobject or not cnp.PyArray_ISALIGNED(a) \
+                or a.dtype.metadata is not None:
             return None
         array = OfArray.__new__(OfArray)
         array.dtype = a.dtype
