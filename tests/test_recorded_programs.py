@@ -1039,6 +1039,18 @@ def test_flags_that_are_changed():
         assert [fast(X).flags.writeable for _ in range(5)] == [False] * 5
 
 
+@pytest.mark.parametrize("size", [4, 20_000])
+def test_results_that_may_not_be_written_to(size):
+    def fixed(x):
+        y = x * 2
+        return np.broadcast_to(y, (2, *y.shape)), (x + 1, np.broadcast_to(x * 3, x.shape))
+
+    fast = program(fixed)
+    for _ in range(5):
+        wide, (plain, same) = fast(np.ones(size))
+        assert [y.flags.writeable for y in (wide, plain, same)] == [False, True, False]
+
+
 def test_arrays_of_its_own_that_a_function_returns():
     table = np.zeros((2, 4))
     held = {"table": table}
