@@ -965,6 +965,105 @@ def module_level(x):
     return np.sum(x * x)
 
 
+@pytest.mark.parametrize("shapes", [((4,), (4,)), ((1,), (1,)), ((3, 3), (3,)), ((3, 3), ())])
+def test_products_in_place_that_numpy_refuses(shapes):
+    def multiplied(x, y):
+        x = x * 1.0
+        x @= y
+        return x
+
+    fast = program(multiplied)
+    for _ in range(4):
+        with pytest.raises(ValueError, match=r"inplace matrix multiplication requires|does not have enough"):
+            fast(*map(np.ones, shapes))
+
+
+def test_integers_of_equal_types_are_told_apart():
+    def told(x):
+        return x * 2 if x.dtype.char == "l" else x * 3
+
+    fast = program(told)
+    for dtype in ("l", "l", "l", "q", "q", "q", "l", "q"):
+        x = np.arange(3).astype(dtype)
+        np.testing.assert_array_equal(fast(x), told(x))
+        np.testing.assert_array_equal(fast(x[0]), told(x[0]))
+
+
+def test_metadata_of_types():
+    fast = program(lambda x: x * (2 if x.dtype.metadata is None else 3))
+    marked = X.astype(np.dtype(float, metadata={"unit": "m"}))
+    for x, by in ((X, 2), (X, 2), (X, 2), (marked, 3), (X, 2), (marked, 3)):
+        np.testing.assert_array_equal(fast(x), by * X)
+
+
+VIEW_OR_NOT = {
+    "base": lambda x: x.base is None,
+    "owndata": lambda x: x.flags.owndata,
+    "by name": lambda x: x.flags["OWNDATA"],
+    "by letter": lambda x: x.flags["O"],
+    "number": lambda x: x.flags.num & 4 != 0,
+    "text": lambda x: "OWNDATA : True" in str(x.flags),
+    "equal": lambda x: x.flags == np.ones(3).flags,
+    "of a view": lambda x: x[::-1].base is x,
+}
+
+
+@pytest.mark.parametrize("asked", VIEW_OR_NOT.values(), ids=VIEW_OR_NOT)
+def test_whether_an_argument_is_a_view(asked):
+    fast = program(lambda x: x * 2 if asked(x) else x * 3)
+    for x in (X.copy(), X.copy(), X.copy(), np.r_[X, X][: X.size], X.copy()):
+        np.testing.assert_array_equal(fast(x), x * 2 if asked(x) else x * 3)
+
+
+def test_flags_that_the_form_says_are_known():
+    fast = program(lambda x: x * 2 if x.flags.c_contiguous and x.flags["W"] else x * 3)
+    fixed = X.copy()
+    fixed.setflags(write=False)
+    for x, by in ((X, 2), (X, 2), (fixed, 3), (X, 2), (fixed, 3)):
+        np.testing.assert_array_equal(fast(x), by * x)
+    assert [form.reason for form in fast.explain()] == [None, None]
+
+
+def test_flags_that_are_changed():
+    def fixed(x):
+        y = x * 2
+        y.flags.writeable = False
+        return y
+
+    def also(x):
+        y = x * 2
+        y.flags["WRITEABLE"] = False
+        return y
+
+    for fast in map(program, (fixed, also)):
+        assert [fast(X).flags.writeable for _ in range(5)] == [False] * 5
+
+
+@pytest.mark.parametrize("size", [4, 20_000])
+def test_results_that_may_not_be_written_to(size):
+    def fixed(x):
+        y = x * 2
+        return np.broadcast_to(y, (2, *y.shape)), (x + 1, np.broadcast_to(x * 3, x.shape))
+
+    fast = program(fixed)
+    for _ in range(5):
+        wide, (plain, same) = fast(np.ones(size))
+        assert [y.flags.writeable for y in (wide, plain, same)] == [False, True, False]
+
+
+def test_arrays_of_its_own_that_a_function_returns():
+    table = np.zeros((2, 4))
+    held = {"table": table}
+    for f in (lambda x: table, lambda x: (x * 2, table[0]), lambda x: [held["table"].T]):
+        fast = program(f)
+        for k in range(5):
+            result = fast(X)
+            result = result[-1] if isinstance(result, (tuple, list)) else result
+            result.flat[0] += 1.0
+            assert table[0, 0] == k + 1
+        table[:] = 0.0
+
+
 def test_pickle():
     fast = program(module_level)
     again = pickle.loads(pickle.dumps(fast))

@@ -321,7 +321,10 @@ cdef bint is_whole(object x):
     stands for a scalar is never written to.)"""
     if type(x) is _variable and x._scalar:
         return False
-    return not cnp.PyArray_Check(x) and not cnp.PyArray_CheckAnyScalar(x) and getattr(x, "base", x) is None
+    if cnp.PyArray_Check(x) or cnp.PyArray_CheckAnyScalar(x):
+        return False
+    name = "__lindiff_base__" if hasattr(type(x), "__lindiff_base__") else "base"
+    return getattr(x, name, x) is None
 
 
 cdef bint array_is_alone(object directions):

@@ -1165,8 +1165,9 @@ cdef bint shares(object value, object x):
         return True
     if type(value) is Variable:  # what is a view of a view that overlaps is one of the whole
         return base_of(value) is x or type(x) is Variable and overlaps(x) and base_of(value) is base_of(x)
-    whole = getattr(value, "base", None)  # of another library
-    return whole is not None and (whole is x or whole is getattr(x, "base", None))
+    name = "__lindiff_base__" if hasattr(type(value), "__lindiff_base__") else "base"
+    whole = getattr(value, name, None)  # of another library
+    return whole is not None and (whole is x or whole is getattr(x, name, None))
 
 
 cdef int refuse_to_shuffle(frame) except -1:

@@ -175,6 +175,7 @@ class Compilation:
             and self.cells.size(cell) >= _LARGE
             and not self.cells.is_given(cell)
             and is_by_rows(self.cells.forms[cell])
+            and self.cells.forms[cell].writeable
         }
 
     def results(self, result: Any, branch: Branch, cells: list[int]) -> list[int]:

@@ -112,7 +112,7 @@ def _form_of_part(part: Any) -> str:
     """What the key of a program says of one leaf."""
     if not isinstance(part, tuple):
         return f"of {type(part.x).__name__}"
-    what, text = part
+    what, text = part[:2]
     if not isinstance(what, Form):
         return f"= {text}"
     shape, dtype = _array(what)

@@ -25,7 +25,7 @@ _MANY = (Variable, Recorded, Directions)
 def is_array(x: Any) -> bool:
     """Whether a leaf of the arguments is data, of which a program depends on the form alone."""
     if type(x) is np.ndarray:
-        return not x.dtype.hasobject and x.flags.aligned
+        return not x.dtype.hasobject and x.flags.aligned and x.dtype.metadata is None
     return is_number(x)
 
 
@@ -37,7 +37,8 @@ def key_of(leaves: list[Any], tree: Any) -> Any:
     for i, x in enumerate(leaves):
         if is_array(x):
             found = True
-            parts.append((form_of(x), places.setdefault(id(x), i) if type(x) is np.ndarray else i))
+            place = places.setdefault(id(x), i) if type(x) is np.ndarray else i
+            parts.append((form_of(x), place, x.dtype.char))  # two types of whole numbers may be equal
         elif type(x) in _MANY or isinstance(x, np.ndarray):
             return None
         elif type(x) in PLAIN:

@@ -319,7 +319,10 @@ cdef class Memory:
         x = self.value(cell)
         if cnp.PyArray_CheckExact(x) and (
                 self.objects[cell] is None or self.holds(cnp.PyArray_BYTES(<cnp.ndarray>x))):
-            return cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
+            copied = cnp.PyArray_NewCopy(<cnp.ndarray>x, cnp.NPY_KEEPORDER)
+            if not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x):
+                cnp.PyArray_CLEARFLAGS(<cnp.ndarray>copied, cnp.NPY_ARRAY_WRITEABLE)
+            return copied
         return x
 
     cdef int renew(self, Py_ssize_t cell, Lying views) except -1:
@@ -838,7 +841,7 @@ class Again(int):
 
 @cython.final
 cdef class Contents:
-    """A result without gaps whose address is known."""
+    """A result without gaps, that may be written to, whose address is known."""
 
     cdef cnp.ndarray copied(self, Memory memory):
         """An array of its own; of a number, one without axes."""
@@ -874,7 +877,8 @@ cdef object given_by(list leaves, Py_ssize_t i, Layout layout):
         if type(leaves[k]) is Cell and leaves[k] == leaf:
             return Again(k)
     form = layout.forms[leaf]
-    if form[1] is None or (layout.places[leaf] is None and leaf not in layout.makers):
+    is_shown = form[3] is not None and not form[4]  # may not be written to
+    if form[1] is None or is_shown or (layout.places[leaf] is None and leaf not in layout.makers):
         return leaf
     like = np.empty(form[2], form[1])
     by_columns = form[3] is not None and like.strides != form[3]

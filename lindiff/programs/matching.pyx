@@ -63,7 +63,7 @@ cdef class OfArray(Pattern):
         for k in range(self.axes):
             if cnp.PyArray_DIM(a, k) != self.shape[k] or cnp.PyArray_STRIDE(a, k) != self.strides[k]:
                 return False
-        return <PyObject *>cnp.PyArray_DESCR(a) == <PyObject *>self.dtype or a.dtype == self.dtype
+        return <PyObject *>cnp.PyArray_DESCR(a) == <PyObject *>self.dtype or is_same_dtype(a.dtype, self.dtype)
 
     cdef bint fits(self, object x, list arrays) except -1:
         cdef Py_ssize_t i, at = len(arrays)
@@ -90,6 +90,11 @@ cdef OfArray form_of_array(cnp.ndarray x, bint is_array):
     memcpy(form.shape, cnp.PyArray_DIMS(x), form.axes * sizeof(cnp.npy_intp))
     memcpy(form.strides, cnp.PyArray_STRIDES(x), form.axes * sizeof(cnp.npy_intp))
     return form
+
+
+cdef bint is_same_dtype(cnp.dtype a, cnp.dtype b) except -1:
+    """Whether nothing tells two dtypes apart; ``b`` has no metadata."""
+    return a.type_num == b.type_num and a == b and a.metadata is None
 
 
 @cython.final
@@ -172,7 +177,8 @@ cdef Pattern pattern_of(object x, list arrays):
     kind = type(x)
     if cnp.PyArray_CheckExact(x):
         a = x
-        if cnp.PyArray_NDIM(a) > AXES or a.dtype.hasobject or not cnp.PyArray_ISALIGNED(a):
+        if cnp.PyArray_NDIM(a) > AXES or a.dtype.hasobject or not cnp.PyArray_ISALIGNED(a) \
+                or a.dtype.metadata is not None:
             return None
         array = form_of_array(a, True)
         array.same_as = len(arrays)

@@ -361,7 +361,7 @@ class Program(Calls, Generic[P, R]):
                 raise
             if not _holds((args, kwargs), inside):
                 raise Unrecordable("it changes what its arguments are nested in")
-            return _lowered(outcome, recording)
+            return _lowered(outcome, recording, surroundings)
 
     def _learn(self, known: Known, recording: Recording, result: Result, before: Surroundings) -> None:
         """Add a recording to what is known; ``before`` are the surroundings that it began with."""
@@ -451,13 +451,15 @@ def _has_bytes(x: Any, content: Any) -> bool:
     return bool(np.asarray(x).tobytes() == content.tobytes())
 
 
-def _lowered(outcome: Any, recording: Recording) -> tuple[Any, Result | None]:
+def _lowered(outcome: Any, recording: Recording, surroundings: Surroundings) -> tuple[Any, Result | None]:
     """The result with plain arrays, and where they come from; None where no program gives it."""
+    leaves, unflatten = pytree.flatten(outcome)
     reason = recording.reason or not_given(outcome)
+    if reason is None and any(map(surroundings.holds, leaves)):
+        reason = "it returns an array that it reads besides its arguments"
     if reason is not None:
         recording.give_up(reason)
         return lowered(outcome), None
-    leaves, unflatten = pytree.flatten(outcome)
     slots = [x.slot if type(x) is Recorded else own(x) for x in leaves]
     structure, restore = structure_of(outcome), pytree.flatten(unflatten(slots))[1]
     return lowered(outcome), Result(structure, slots, restore)

@@ -103,6 +103,13 @@ cdef class Recorded:
     @property
     def base(self):
         """Whose memory this is a view of, None of an array that has its own; of numbers something else."""
+        if cnp.PyArray_Check(self.array) and not is_lindiffs(innermost_frame()):
+            self.refuse_of_argument("base")
+        return self.__lindiff_base__
+
+    @property
+    def __lindiff_base__(self):
+        """The same, of an argument as it is this time."""
         cdef Recorded whole
         if not cnp.PyArray_Check(self.array):
             return ...
@@ -112,6 +119,18 @@ cdef class Recorded:
         while whole.whole is not None:
             whole = whole.whole
         return whole
+
+    cdef int refuse_of_argument(self, str name) except -1:
+        """Record no more where a function asks whether its argument is a view: no form says so."""
+        if self.recording.owner_of(self.slot) < self.recording.arguments:
+            self.recording.give_up(f"x.{name} of an argument says whether it is a view")
+        return 0
+
+    @property
+    def flags(self):
+        if not cnp.PyArray_Check(self.array) or is_lindiffs(innermost_frame()):
+            return self.array.flags
+        return Flags(self, self.array.flags)
 
     def __len__(self):
         return len(self.array)
@@ -290,6 +309,8 @@ cdef class Recorded:
         return of_two(np.matmul, x, self)
 
     def __imatmul__(self, x):
+        if is_usual(x) and np.ndim(x) < 2 and cnp.PyArray_Check(self.array):  # which NumPy refuses in place
+            return record(operator.imatmul, (self, x), NOTHING)
         return in_place(np.matmul, self, x)
 
     def __truediv__(self, x):
@@ -469,6 +490,46 @@ cdef class Recorded:
         except TypeError:
             pass  # NumPy says so in other words
         return self.array * sequence
+
+
+class Flags:
+    """The flags of a Recorded array: what forms do not say, and changes, are no part of a program."""
+
+    def __init__(self, Recorded x, flags):
+        object.__setattr__(self, "_of", (x, flags))
+
+    def __getattr__(self, name):
+        flags = self._asked(name.lower() in ("owndata", "num"))
+        return getattr(flags, name)
+
+    def __getitem__(self, name):
+        flags = self._asked(name in ("OWNDATA", "O"))
+        return flags[name]
+
+    def __setattr__(self, name, value):
+        setattr(self._changed(), name, value)
+
+    def __setitem__(self, name, value):
+        self._changed()[name] = value
+
+    def __eq__(self, other):
+        return self._asked(True) == (other._asked(True) if isinstance(other, Flags) else other)
+
+    def __repr__(self):
+        return repr(self._asked(True))
+
+    def _asked(self, says_whose):
+        cdef Recorded x
+        x, flags = self._of
+        if says_whose:
+            x.refuse_of_argument("flags.owndata")
+        return flags
+
+    def _changed(self):
+        cdef Recorded x
+        x, flags = self._of
+        x.recording.give_up("x.flags.writeable = ... changes an array in place")
+        return flags
 
 
 # What the chain rule calls of arrays of another library.

@@ -177,6 +177,14 @@ class Surroundings:
         """Whether this is one of the objects that are read."""
         return id(x) in self._seen
 
+    def holds(self, x: Any) -> bool:
+        """Whether this is an array in memory that is read."""
+        while type(x) is np.ndarray:
+            if self.knows(x):
+                return True
+            x = x.base
+        return False
+
     def look_at_captured(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         """Look at the contents of constants, too, which more than one recording has come upon."""
         for x in arrays:
