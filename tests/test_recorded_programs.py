@@ -978,6 +978,29 @@ def test_products_in_place_that_numpy_refuses(shapes):
             fast(*map(np.ones, shapes))
 
 
+COMPARED = {
+    "less": lambda x, y: (x < y, x <= y, x > y, x >= y),
+    "than a number": lambda x, y: (x > 0, y <= 1.0, x >= 1j, x < np.complex128(1.0)),
+}
+
+
+@pytest.mark.parametrize("compared", COMPARED.values(), ids=COMPARED)
+def test_complex_numbers_with_nan_are_compared_as_numbers(compared):
+    fast = program(compared)
+    values = [complex(a, b) for a in (np.inf, -np.inf, np.nan, 1.0) for b in (np.nan, np.inf, 0.0)]
+    for x in map(np.complex128, values):
+        for y in map(np.complex128, values):
+            assert fast(x, y) == compared(x, y)
+
+
+def test_products_of_numbers_are_no_matrix_products():
+    for multiplied in (lambda x, y: x @ y, lambda x, y: x @ 2.0, lambda x, y: np.float64(2.0) @ y):
+        fast = program(multiplied)
+        for _ in range(4):
+            with pytest.raises(TypeError, match="unsupported operand"):
+                fast(X[0], X[1])
+
+
 def test_integers_of_equal_types_are_told_apart():
     def told(x):
         return x * 2 if x.dtype.char == "l" else x * 3

@@ -303,13 +303,17 @@ cdef class Recorded:
         return in_place(np.multiply, self, x)
 
     def __matmul__(self, x):
+        if is_usual(x) and not cnp.PyArray_Check(self.array):  # numbers have no such operator
+            return record(operator.matmul, (self, x), NOTHING)
         return of_two(np.matmul, self, x)
 
     def __rmatmul__(self, x):
+        if is_usual(x) and not cnp.PyArray_Check(self.array):
+            return record(operator.matmul, (x, self), NOTHING)
         return of_two(np.matmul, x, self)
 
     def __imatmul__(self, x):
-        if is_usual(x) and np.ndim(x) < 2 and cnp.PyArray_Check(self.array):  # which NumPy refuses in place
+        if is_usual(x) and (np.ndim(x) < 2 or not cnp.PyArray_Check(self.array)):  # which NumPy refuses
             return record(operator.imatmul, (self, x), NOTHING)
         return in_place(np.matmul, self, x)
 
@@ -581,9 +585,12 @@ cdef bint is_known(object x) except -1:
     return is_usual(x) or cnp.PyArray_Check(x) or not hasattr(x, "__array_ufunc__")
 
 
-# Operators that round complex numbers in another way than arrays of these, and those that leave np.float64 to
-# Python's complex numbers.
-cdef dict OF_NUMBERS = {np.multiply: operator.mul, np.true_divide: operator.truediv}
+# Operators that round complex numbers in another way than arrays of these, or compare them in another way
+# where a part is NaN, and those that leave np.float64 to Python's complex numbers.
+cdef dict OF_NUMBERS = {
+    np.multiply: operator.mul, np.true_divide: operator.truediv,
+    np.less: operator.lt, np.less_equal: operator.le, np.greater: operator.gt, np.greater_equal: operator.ge,
+}
 cdef dict OF_PYTHON = {**OF_NUMBERS, np.add: operator.add, np.subtract: operator.sub}
 
 
