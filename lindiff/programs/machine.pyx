@@ -718,8 +718,6 @@ cdef class Machine:
                 return None
 
 
-
-
 cdef int told_flags() except -1:
     """What of all that the processor notes NumPy says something about."""
     cdef dict told = np.geterr()

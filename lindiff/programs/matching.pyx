@@ -63,7 +63,9 @@ cdef class OfArray(Pattern):
         for k in range(self.axes):
             if cnp.PyArray_DIM(a, k) != self.shape[k] or cnp.PyArray_STRIDE(a, k) != self.strides[k]:
                 return False
-        return <PyObject *>cnp.PyArray_DESCR(a) == <PyObject *>self.dtype or is_same_dtype(a.dtype, self.dtype)
+        if <PyObject *>cnp.PyArray_DESCR(a) == <PyObject *>self.dtype:
+            return True
+        return is_same_dtype(a.dtype, self.dtype)
 
     cdef bint fits(self, object x, list arrays) except -1:
         cdef Py_ssize_t i, at = len(arrays)
