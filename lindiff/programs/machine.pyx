@@ -689,7 +689,6 @@ cdef class Machine:
             memory.objects[self.cells[i]] = None
         return 0
 
-
     def timed(self, list arrays):
         """How long the steps take, each by itself, on the way that these arguments take.
 
