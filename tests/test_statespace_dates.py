@@ -277,3 +277,25 @@ def test_dates_of_another_kind_are_not_compared():
     assert Analysis(with_exog(EXOG[:24]), pd.Series(Y, days)).loglikelihood == plain
     assert Analysis(with_exog(EXOG[:24].reset_index(drop=True)), SALES).loglikelihood == plain
     assert Analysis(with_exog(EXOG[:24]), Y).loglikelihood == plain
+
+
+def test_columns_in_another_order():
+    """Loadings belong to columns: other data have them in the order of the data."""
+    y = pd.DataFrame(np.reshape(Y, (12, 2)), pd.period_range("2001Q1", periods=12, freq="Q"), ["u", "v"])
+    answers = Analysis(TWO, y.iloc[:-1])
+    for ask in (answers.apply, lambda other: answers.news(other, "2003Q4")):
+        with pytest.raises(
+            ValueError, match=r"columns \('v', 'u'\) are not those of the data.*write y\[\['u', 'v'\]\]"
+        ):
+            ask(y[["v", "u"]])
+    assert (
+        answers.apply(y.rename(columns={"u": "x", "v": "z"})).loglikelihood == answers.apply(y).loglikelihood
+    )
+    with pytest.raises(ValueError, match="news: columns"):
+        answers.news(y.rename(columns={"u": "x"}), "2003Q4")
+
+
+def test_columns_of_two_regressions_keep_their_names():
+    model = regression(EXOG[["price"]]) + local_level(0.3) + regression(EXOG[["weather"]])
+    assert [part.name for part in model.components] == ["regression", "level", "regression 2"]
+    assert [state for part in model.components for state in part.states] == ["price", "level", "weather"]

@@ -516,3 +516,10 @@ def test_bad_names_of_intervals(found, level):
         of_array.profile_interval("v")
     with pytest.raises(ValueError, match="lower must be below upper"):
         statespace.bounded(1, 1)
+
+
+def test_a_start_outside_of_its_prior(level):
+    with pytest.raises(
+        ValueError, match=r"start of 'level_var': its prior has no density at [\d.]+; give another"
+    ):
+        fit(local_level, level, priors={"level_var": scipy.stats.uniform(0.0, 0.1)})

@@ -472,3 +472,55 @@ def test_one_sparse_state_more():
         arrays = system(rng, 20, n, 1)
         arrays[1] = np.eye(n, k=1)
         close(loglikelihood(*arrays), loglikelihood(*arrays, method="composed"))
+
+
+# -- covariances of zero that begin to move ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"per_step": True}])
+def test_tangents_beside_covariances_of_zero(options):
+    """A filter at rest goes on where its tangents move, though they have nothing to be compared with."""
+    y, one, zero = np.array([1.0, 2.0, -1.0, 0.5, 3.0]), np.eye(1), np.zeros((1, 1))
+
+    def value(q, **method):
+        return loglikelihood(y, one, one, q * one, one, np.zeros(1), zero, **options, **method)
+
+    for q in (0.0, 0.3):
+        _, dot = ld.jvp(value, (q,), (1.0,))
+        _, expected = ld.jvp(lambda q: value(q, method="composed"), (q,), (1.0,))
+        np.testing.assert_allclose(dot, expected, rtol=1e-12, atol=1e-12)
+    if not options:
+        assert ld.jvp(value, (0.0,), (1.0,))[1] == pytest.approx(18.875, rel=1e-12)
+        assert ld.hessian(value)(0.0) == pytest.approx(-326.75, rel=1e-12)
+
+
+def test_tangents_of_a_state_without_noise_beside_others():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(12, 1))
+    y[5] = np.nan
+
+    def value(q, **method):
+        Q = np.stack([np.array([0.5, 0.0]), np.stack([0.0 * q, q])])
+        start = np.diag([1.0, 0.0])
+        return loglikelihood(
+            y, np.diag([0.0, 1.0]), np.ones((1, 2)), Q, np.eye(1), np.zeros(2), start, **method
+        )
+
+    for q in (0.0, 1e-3):
+        expected = ld.hessian(lambda q: value(q, method="composed"))(q)
+        assert ld.hessian(value)(q) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [4, 5, 8])
+@pytest.mark.parametrize("steps", [2, 3, 6])
+def test_few_entries_that_vary_in_time_from_diffuse_states(n, steps):
+    """One step before the collapse, or after it, is a part of its own."""
+    A = np.stack([(0.5 + 0.05 * t) * np.eye(n) for t in range(steps)])
+    d, y = np.arange(n) == 0, np.arange(float(steps))
+
+    def value(A, **method):
+        start = np.zeros(n), np.eye(n)
+        return loglikelihood(y, A, np.ones((1, n)), np.eye(n), np.eye(1), *start, diffuse=d, **method)
+
+    expected = ld.grad(lambda A: value(A, method="composed"))(A)
+    np.testing.assert_allclose(ld.grad(value)(A), expected, rtol=1e-9, atol=1e-12)

@@ -221,7 +221,7 @@ cdef double scaled_change(bint transpose, Py_ssize_t n, const scalar *A, const s
                 change = max(change, x / (g[i] * g[j]))
             if scalar is complex64 or scalar is complex128:
                 x = fabs(new[i * n + j].imag)
-                if x > 0:
+                if x > 0 and g[i] * g[j] > 0:
                     rest.moved[i] = max(rest.moved[i], x / (g[i] * g[j]))
         x = fabs(real_part(new[i * (n + 1)]) - real_part(old[i * (n + 1)]))
         if x > 0:
@@ -233,7 +233,9 @@ cdef double scaled_change(bint transpose, Py_ssize_t n, const scalar *A, const s
             for j in range(n):
                 x = fabs(new[i * n + j].imag - old[i * n + j].imag)
                 if x > 0:
-                    change = max(change, x / (g[i] * g[j] * max(rest.moved[i], rest.moved[j])))
+                    total = g[i] * g[j] * max(rest.moved[i], rest.moved[j])
+                    # beside a variance of zero, a tangent has no scale but its own
+                    change = max(change, x / (total if total > 0 else fabs(new[i * n + j].imag)))
     return change
 
 
@@ -1047,8 +1049,7 @@ cdef class Sweep:
         g.constant = not (g.A_step or g.B_step or g.Q_step or g.R_step)
         g.sparse = is_sparse(A)
         if g.sparse:
-            A = A.reshape(n, n)
-            self.places = fill_in(&g.entries, A), self.find_moved(Q)
+            self.places = fill_in(&g.entries, A.reshape(n, n)), self.find_moved(Q)
         g.c = NULL
         g.c_step = g.c_width = 0
         if c is not None:

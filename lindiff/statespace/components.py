@@ -62,7 +62,7 @@ def joined(a: Sequence[Component], b: Sequence[Component]) -> tuple[Component, .
         number = 1
         while _numbered(component.name, number) in names:
             number += 1
-        name = _numbered(component.name, number)
+        name, number = _numbered(component.name, number), 1
         while states & {_numbered(state, number) for state in component.states}:
             number += 1
         found.append(Component(name, tuple(_numbered(state, number) for state in component.states)))

@@ -28,7 +28,8 @@ class Laplace(NamedTuple):
         The inverse of the negative second derivative of the logarithm there.
     log_evidence : float
         The logarithm of the integral that the density would have if it were normal: of the probability of the
-        data, if there are proper priors for all parameters.
+        data, if there are proper priors for all parameters; for covariances and correlations up to the
+        constant that :class:`Posterior` names.
     posterior : Posterior
     """
 

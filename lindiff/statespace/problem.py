@@ -87,6 +87,12 @@ class Problem:
         self.transforms = _one_for_each(self.start, maps)
         self.free = _unconstrained(self.start, self.transforms, size_of_noise(self.y))
         self._densities = log_densities(priors or {}, self.start)
+        for name, density in self._densities.items():
+            if not np.isfinite(np.sum(density(self.start[name]))):
+                raise ValueError(
+                    f"fit: start of {name!r}: its prior has no density at {self.start[name]}; give another "
+                    f"start"
+                )
         first = self.at(self.free)
         refuse_other_dates("fit: explanatory variables are", first.dates, "the data are", labels.rows)
         self.diffuse = _diffuse_states(first) * (self.y.shape[0] if self.y.ndim == 3 else 1)

@@ -418,7 +418,14 @@ class Analysis:
         Returns
         -------
         Analysis
+
+        Raises
+        ------
+        ValueError
+            If the columns of y are those of the data in another order.
         """
+        if model is None:
+            self._labels.check_columns("apply", labelled("apply", y)[1], others=True)
         return Analysis(self._model if model is None else model, y)
 
     def news(self, y: Any, step: Any, series: int | str = 0) -> News:
@@ -441,9 +448,11 @@ class Analysis:
         Raises
         ------
         ValueError
-            If the new data lack what is known, begin elsewhere, or the model varies with time.
+            If the new data lack what is known, begin elsewhere, have other columns, or the model varies with
+            time.
         """
         new, labels = labelled("news", y)
+        self._labels.check_columns("news", labels)
         new = new[:, None] if new.ndim == 1 else new
         if (
             self._labels.rows is not None

@@ -109,6 +109,22 @@ class Labels(NamedTuple):
             )
         return self._replace(rows=_checked(self.rows.append(more.rows))[0])
 
+    def check_columns(self, name: str, more: Labels, others: bool = False) -> None:
+        """Raise unless the columns of other data are those of these; `others` may have other names, but not
+        these in another order.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.columns is None or more.columns is None or self.columns == more.columns:
+            return
+        if not others or sorted(map(str, self.columns)) == sorted(map(str, more.columns)):
+            raise ValueError(
+                f"{name}: columns {more.columns} are not those of the data, {self.columns}; write "
+                f"y[{[*self.columns]}]"
+            )
+
     def place(self, label: Any) -> int:
         """Where a row is: by its name, or by its number in NumPy's arrays.
 
