@@ -189,24 +189,22 @@ class FitResult(Analysis):
         >>> print(f"{lower:.2f} {found.params['level_var']:.2f} {upper:.2f}")
         0.45 0.94 1.80
         """
-        problem = self._kept_problem("profile_interval")
+        begun = self._problem_at_estimates("profile_interval")
         if name not in self.params:
             raise ValueError(f"profile_interval: {name!r} is none of {list(self.params)}")
         if np.ndim(self.params[name]):
             raise ValueError(
                 f"profile_interval: {name} is an array; let build take the number as an argument of its own"
             )
-        begun = problem.begun_at(problem.form.tree_of(self.search.x))
-        x, constrain = float(begun.free[name]), problem.transforms[name].constrain
+        x, constrain = float(begun.free[name]), begun.transforms[name].constrain
         slope = abs(float(grad(constrain)(x)))
         step = float(self.standard_errors[name]) / slope if slope > 0 else 1.0
-        top = float(problem.objective(self.params))
+        top = float(begun.objective(self.params))
         return profile_interval(begun, name, x, step if 0 < step < 10 else 1.0, top, alpha)
 
     def posterior(self) -> Posterior:
         """The density of the parameters, for samplers, beginning at the estimates; it has a `laplace`."""
-        problem = self._kept_problem("posterior")
-        return Posterior.of(problem.begun_at(problem.form.tree_of(self.search.x)))
+        return Posterior.of(self._problem_at_estimates("posterior"))
 
     def series(self, which: Any) -> Analysis:
         """The answers of one of many series.
@@ -234,13 +232,14 @@ class FitResult(Analysis):
             place = self.y.get_index(self.y.dims[0]).get_loc(which)
         return Analysis(of_series(self.model, len(self._data), operator.index(place)), self.y[place])
 
-    def _kept_problem(self, name: str) -> Problem:
+    def _problem_at_estimates(self, name: str) -> Problem:
+        """What was fitted, for `name` to begin where the search has ended."""
         if self._problem is None:
             raise ValueError(
                 f"{name}: this result was pickled with a builder that cannot be, such as a lambda: fit "
                 f"again, from params"
             )
-        return self._problem
+        return self._problem.begun_at(self._problem.form.tree_of(self.search.x))
 
     def transformed(self, f: Callable[..., Any]) -> TransformedParameters:
         """A function of the parameters, with the standard errors that theirs give it (delta method).

@@ -166,26 +166,26 @@ class Problem:
 
     def of_each_step(self, params: Any) -> Any:
         """The log densities of the steps of all series given those before, (S T,), up to constants."""
-        model = self._of_those(self.model(params))
-        if self._unit is None:
-            found = loglikelihood(self.y, *model, per_step=True)
-        else:
-            found = loglikelihood(self.y / self._unit, *in_unit(model, self._unit), per_step=True)
-        found = np.ravel(found)
-        return found if foreign(self.y) is None else back_home(found, y=self.y)
-
-    def _of_those(self, model: Model) -> Model:
-        """The model of the series that have observations."""
-        return model if self._kept is None else of_series(model, *self._kept)
+        return self._at_home(np.ravel(self._in_its_unit(self.model(params), per_step=True)))
 
     def _loglikelihood(self, model: Model) -> Any:
-        model, unit = self._of_those(model), self._unit
-        if unit is None:
-            result = np.sum(loglikelihood(self.y, *model))
-        else:
-            scaled = np.sum(loglikelihood(self.y / unit, *in_unit(model, unit)))
-            result = scaled - (self.count - self.diffuse) * np.log(unit)
-        return result if foreign(self.y) is None else back_home(result, y=self.y)
+        found = np.sum(self._in_its_unit(model))
+        if self._unit is not None:
+            found = found - (self.count - self.diffuse) * np.log(self._unit)
+        return self._at_home(found)
+
+    def _in_its_unit(self, model: Model, per_step: bool = False) -> Any:
+        """The log likelihoods of the series that have observations, of data in their own unit."""
+        y = self.y
+        if self._kept is not None:
+            model = of_series(model, *self._kept)
+        if self._unit is not None:
+            y, model = y / self._unit, in_unit(model, self._unit)
+        return loglikelihood(y, *model, per_step=per_step)
+
+    def _at_home(self, x: Any) -> Any:
+        """On the host, where the search is."""
+        return x if foreign(self.y) is None else back_home(x, y=self.y)
 
     # -- for searches ---------------------------------------------------------------------------------------
 
