@@ -20,7 +20,6 @@ from test_layout import (
     description,
     in_trace,
     under_lindiff_numpy,
-    under_patch_numpy,
     wrong,
 )
 
@@ -124,7 +123,7 @@ def test_in_lindiff_numpy(name):
 @pytest.mark.parametrize("name", FACES)
 def test_under_patch_numpy(name):
     subject = FACES[name]
-    assert_none(wrong(subject, under_patch_numpy, subject.call, 2))
+    assert_none(wrong(subject, in_trace, subject.call, 2, ld.patch_numpy))
 
 
 # -- overwrite_a=True ---------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import sys
 import types
 from collections.abc import Iterable, Iterator, Set
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -251,15 +252,24 @@ def _is_compiled(names: dict[str, Any]) -> bool:
     return made_by_numba or str(names.get("__file__")).endswith(suffixes)
 
 
-def _compared(code: types.CodeType) -> set[str]:
+# By code, which is the same at every entry and slow to read.
+_compared_in: WeakKeyDictionary[types.CodeType, frozenset[str]] = WeakKeyDictionary()
+
+
+def _compared(code: types.CodeType) -> frozenset[str]:
     """The types of numbers that code compares by ``is``."""
-    found: set[str] = set()
-    if not _TYPES.isdisjoint(code.co_names) and _IS in code.co_code[::2]:
-        found = _on_lines_of_is(code)
-    for part in code.co_consts:
-        if isinstance(part, types.CodeType):
-            found |= _compared(part)
-    return found
+    known = _compared_in.get(code)
+    if known is None:
+        parts = (_compared(part) for part in code.co_consts if isinstance(part, types.CodeType))
+        known = _compared_in[code] = _compared_here(code).union(*parts)
+    return known
+
+
+def _compared_here(code: types.CodeType) -> frozenset[str]:
+    """The same, without the functions inside."""
+    if _TYPES.isdisjoint(code.co_names) or _IS not in code.co_code[::2]:
+        return frozenset()
+    return frozenset(_on_lines_of_is(code))
 
 
 def _on_lines_of_is(code: types.CodeType) -> set[str]:
