@@ -41,6 +41,7 @@ __all__ = [
     "Linear",
     "Variable",
     "checkpoint",
+    "descent",
     "draw",
     "explain",
     "ggnvp",
@@ -75,6 +76,7 @@ __all__ = [
 _NAMESPACES = ["numpy", "scipy"]
 
 if TYPE_CHECKING:
+    from lindiff import descent as descent
     from lindiff import numpy as numpy
     from lindiff import scipy as scipy
     from lindiff import statespace, testing

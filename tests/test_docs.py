@@ -48,7 +48,7 @@ def test_docstrings(name):
 
 @pytest.mark.parametrize(
     "module",
-    ["", ".linalg", ".statespace", ".testing", ".seeing"]
+    ["", ".linalg", ".statespace", ".testing", ".seeing", ".descent"]
     + [
         ".scipy." + name
         for name in (
