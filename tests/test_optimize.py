@@ -11,7 +11,6 @@ import pytest
 import scipy.optimize
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
 
-import lindiff as ld
 from lindiff.scipy.optimize import least_squares, minimize, root
 from lindiff.scipy.optimize._bounds import bounds_of_tree
 
@@ -285,21 +284,6 @@ def test_callbacks_get_trees():
     found = minimize(of_tree, START, method="BFGS", callback=stop)
     assert found.nit == 1
     assert set(seen) == {(2, 2)}
-
-
-def test_variables_are_refused():
-    with pytest.raises(TypeError, match="differentiate the equations"):
-        ld.grad(lambda c: minimize(lambda x, c: (x - c) ** 2, 0.0, args=(c,)).x)(1.0)
-    with pytest.raises(TypeError, match="differentiate the equations"):
-        ld.grad(lambda c: minimize(lambda x: (x - c) ** 2, 0.0).x)(1.0)
-    with pytest.raises(TypeError, match="differentiate the equations"):
-        ld.grad(lambda c: root(lambda x, c: x - c, 0.0, args=(c,)).x)(1.0)
-    for bounds in [[(0.0, ld.Variable(1.0))], {"a": (0.0, ld.Variable(1.0))}]:
-        x0 = [0.5] if isinstance(bounds, list) else {"a": 0.5}
-        with pytest.raises(TypeError, match="differentiate the equations"):
-            minimize(lambda x: 0.0, x0, bounds=bounds)
-    with pytest.raises(TypeError, match="one number"):
-        minimize(lambda x: x**2, np.ones(2))
 
 
 # -- least squares and roots -----------------------------------------------------------------------------

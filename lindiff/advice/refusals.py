@@ -634,9 +634,6 @@ def _choice(place: Place, call: ast.Call, name: str, rng: str) -> str:
     return f"write {place.rewritten(call, f'{operand}[:] = {drawn}' if name == 'shuffle' else drawn)}"
 
 
-SEARCHES = {"least_squares", "minimize", "root"}  # take no Variables in lindiff.scipy.optimize either
-
-
 def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | None:
     """``scipy.linalg.expm(v)``, ``stats.norm.logpdf(v)``: what has that name in ``lindiff.scipy``."""
     name = function.__name__
@@ -649,7 +646,7 @@ def _scipy(place: Place, call: ast.Call, function: Any, module: str) -> str | No
         line = _given_as_args(place, call, f"{module}.{name}")
         if line is not None:
             return line
-    if ours and not (module == "scipy.optimize" and name in SEARCHES):
+    if ours:
         arguments = ", ".join(place.text(argument) for argument in [*call.args, *call.keywords])
         return _ours(place, call, f"{module}.{name}({arguments})")
     if module == "scipy.optimize":

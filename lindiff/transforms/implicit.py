@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.arrays import on_host
 from lindiff.core.differential import Differential
 from lindiff.core.directions import Directions, one_by_one
 from lindiff.core.linearization import Linearization
@@ -322,6 +323,17 @@ class _Solution:
         """∂r/∂x."""
         return jacobian(self.of_vector, holomorphic=is_complex(self.x))(self.x, *self.theta)
 
+    @functools.cached_property
+    def condition(self) -> float:
+        """The condition of ∂r/∂x, in units in which its rows and columns are about 1."""
+        A = on_host(self.matrix)
+        if not A.size or not np.all(np.isfinite(A)):
+            return 1.0  # what is NaN gives NaN
+        for axis in (1, 0):
+            largest = np.max(np.abs(A), axis=axis, keepdims=True)
+            A = A / np.where(largest == 0, 1.0, largest)
+        return float(np.linalg.cond(A, 1))
+
     def push(self, r_dot: Any) -> Any:
         return tuple(_parts(-self.solve(r_dot, adjoint=False), self.residual.likes))
 
@@ -333,13 +345,13 @@ class _Solution:
         if self.linear_solve is not None:
             return self.solve_without_matrix(b, adjoint)
         A = np.conjugate(np.transpose(self.matrix)) if adjoint else self.matrix
-        try:
-            return np.linalg.solve(A, b)
-        except np.linalg.LinAlgError as error:
+        if self.condition > 1 / np.finfo(self.x.dtype).eps:
             raise np.linalg.LinAlgError(
-                "implicit: the residual's derivative with respect to the solution is singular: the solution "
-                "is no smooth function of the arguments there (a double root, a flat or degenerate minimum)"
-            ) from error
+                "implicit: the residual's derivative with respect to the solution is singular (condition "
+                f"{self.condition:.2g}): the solution is no smooth function of the arguments there (a double "
+                "root, a flat or degenerate minimum)"
+            )
+        return np.linalg.solve(A, b)
 
     def solve_without_matrix(self, b: Any, adjoint: bool) -> Any:
         """Solve with ∂r/∂x as an operator; itself an implicit function of all it is given, to any order."""

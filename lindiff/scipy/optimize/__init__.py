@@ -1,7 +1,7 @@
 """``scipy.optimize`` with exact derivatives: ``minimize``, ``least_squares``, ``root`` of any tree of arrays.
 
 SciPy searches as ever; it gets gradients, Hessian products and Jacobians of the function instead of finite
-differences.  Roots of one equation and fits have derivatives themselves, by the implicit function theorem.
+differences.  What they find has derivatives itself, by the implicit function theorem.
 What SciPy has besides is here, too.
 
 Examples
@@ -16,7 +16,7 @@ Examples
 import scipy.optimize
 
 from lindiff.scipy._rest import names_of, rest_of
-from lindiff.scipy.optimize.equations import least_squares, root
+from lindiff.scipy.optimize.equations import fixed_point, least_squares, root
 from lindiff.scipy.optimize.fits import curve_fit, nnls
 from lindiff.scipy.optimize.minimizers import minimize
 from lindiff.scipy.optimize.roots import bisect, brenth, brentq, newton, ridder, root_scalar, toms748
@@ -27,6 +27,7 @@ __all__ = [
     "brenth",
     "brentq",
     "curve_fit",
+    "fixed_point",
     "least_squares",
     "minimize",
     "newton",

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lindiff.core import pytree
 from lindiff.core.arrays import foreign, on_host, placed
-from lindiff.core.variable import Variable, differentiable_array
+from lindiff.core.variable import differentiable_array, value
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy._trees import is_list_of_numbers, is_tree
 from lindiff.scipy.optimize._running import Running
@@ -66,20 +66,37 @@ class Flat:
         self.size = sum(sizes)
 
     def flat(self, tree: Any) -> Any:
-        """The leaves of a tree of this form in one vector; of an array, lists of numbers too."""
+        """The plain leaves of a tree of this form in one vector; of an array, lists of numbers too."""
         if isinstance(tree, (list, tuple)) and not pytree.is_tree(self.tree):
-            tree = np.asarray(tree)
+            tree = np.asarray(value(tree))
         leaves = pytree.flatten_like(tree, self.tree, "result", "argument")
         dtypes = [np.complex128 if is_complex else np.float64 for is_complex in self._is_complex]
         parts = [
-            np.ravel(np.ascontiguousarray(_of_numpy(leaf), dtype)).view(np.float64)
+            np.ravel(np.ascontiguousarray(on_host(value(leaf)), dtype)).view(np.float64)
             for leaf, dtype in zip(leaves, dtypes, strict=True)
         ]
         return np.concatenate([np.zeros(0), *parts])
 
+    def parted(self, tree: Any) -> list[Any]:
+        """The leaves of a tree of this form, Variables among them, as real arrays."""
+        leaves = pytree.flatten_like(tree, self.tree, "result", "argument")
+        return [
+            np.stack([np.real(leaf), np.imag(leaf)], axis=-1) if is_complex else leaf
+            for leaf, is_complex in zip(leaves, self._is_complex, strict=True)
+        ]
+
+    def joined(self, parts: list[Any]) -> Any:
+        """The tree of such real arrays."""
+        return self._restore(
+            [
+                part[..., 0] + 1j * part[..., 1] if is_complex else part
+                for part, is_complex in zip(parts, self._is_complex, strict=True)
+            ]
+        )
+
     def matrix(self, J: Any) -> Any:
         """The derivative of a real vector by a tree of this form, by the flat vector: dy = Re(J dx)."""
-        blocks = [np.asarray(_of_numpy(block)) for block in pytree.flatten(J)[0]]
+        blocks = [on_host(value(block)) for block in pytree.flatten(J)[0]]
         parts = [
             np.conj(np.ascontiguousarray(block, np.complex128)).view(np.float64)
             if is_complex
@@ -100,11 +117,6 @@ class Flat:
             array = array.reshape(shape)
             leaves.append(array[()] if like is None else placed(array, like))
         return self._restore(leaves)
-
-
-def _of_numpy(leaf: Any) -> Any:
-    """An array on a device brought to the host; Variables stay, to be refused."""
-    return leaf if isinstance(leaf, Variable) else on_host(leaf)
 
 
 def linear_operator(function: Callable[[Any], Any], x: Any, form: Flat) -> tuple[Any, LinearOperator, Flat]:
@@ -164,7 +176,7 @@ def flat_callable(
     if not callable(function):
         return function
     given = run(function)
-    return lambda x: flat(given(form.tree_of(x), *args))
+    return lambda x: flat(value(given(form.tree_of(x), *args)))
 
 
 def flat_callback(callback: Callable[..., Any] | None, form: Flat) -> Callable[..., Any] | None:
@@ -188,10 +200,6 @@ def as_arguments(args: Any) -> tuple[Any, ...]:
 
 
 def refuse_variables(name: str, *trees: Any) -> None:
-    """Raise for Variables: the end of a search has no derivative through its steps."""
+    """Raise for Variables among bounds, whose derivatives would be lost."""
     if depends_on_variables(trees):
-        raise TypeError(
-            f"lindiff.scipy.optimize.{name}: the derivative of what a search finds does not go through its "
-            f"steps: search with plain arrays, ld.value(v), and differentiate the equations that hold there, "
-            f"by ld.implicit(search, equations)"
-        )
+        raise TypeError(f"lindiff.scipy.optimize.{name}: bounds have no derivatives here: give ld.value(v)")

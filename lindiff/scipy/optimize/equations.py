@@ -1,4 +1,7 @@
-"""``least_squares`` and ``root``: SciPy searches, the Jacobians are exact."""
+"""``least_squares``, ``root`` and ``fixed_point``: SciPy searches, by exact Jacobians.
+
+What is found has derivatives, of the equations that hold there.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from scipy.optimize._numdiff import group_columns
 
 from lindiff._docstrings import documented_like
 from lindiff.core import pytree
+from lindiff.core.variable import value
+from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.optimize._bounds import bounds_of_tree
 from lindiff.scipy.optimize._flat import (
     Flat,
@@ -25,9 +30,10 @@ from lindiff.scipy.optimize._flat import (
     unknowns,
     vector_of,
 )
-from lindiff.scipy.optimize._running import running
+from lindiff.scipy.optimize._running import Running, running
+from lindiff.scipy.optimize._solved import Stationary, end_of_search, solved
 
-__all__ = ["least_squares", "root"]
+__all__ = ["fixed_point", "least_squares", "root"]
 
 WITH_JACOBIAN = {"hybr", "lm"}
 NO_BOUNDS = (-np.inf, np.inf)
@@ -46,7 +52,10 @@ def least_squares(
     program: bool = False,
     **options: Any,
 ) -> Any:
-    """It minimizes over any tree of arrays, by the exact Jacobian.
+    """It minimizes over any tree of arrays, by the exact Jacobian; what it finds has derivatives.
+
+    Differentiable in `args`, `kwargs`, and whatever `fun` picks up from around it; in `x0` the derivative is
+    0.
 
     Parameters
     ----------
@@ -72,16 +81,24 @@ def least_squares(
     Returns
     -------
     result : scipy.optimize.OptimizeResult
-        With ``x`` in the form of `x0`; what else it has is of flat vectors.
+        With ``x`` in the form of `x0`; what else it has is of flat vectors.  ``x``, ``fun`` and ``cost`` have
+        derivatives, the rest is constant.
 
     Raises
     ------
     TypeError
-        If what `fun` calls has no derivative, or Variables are given.
+        If what `fun` calls has no derivative, or there are Variables in `bounds`.
+    RuntimeError
+        If what is found depends on Variables, and the search has failed.
+    numpy.linalg.LinAlgError
+        From the derivative, if the residuals do not determine x.
 
     Notes
     -----
-    The Jacobian is pushed or pulled, whichever are fewer, columns or rows.
+    The Jacobian is pushed or pulled, whichever are fewer, columns or rows.  At the solution the gradient of
+    the cost F is zero: ``dx = -F_xx⁻¹ F_xp dp``, with the whole second derivative, of any order; as exact as
+    the solution is, so where it matters give a small ``xtol`` and ``ftol``.  A number that is held by a bound
+    does not move.
 
     Examples
     --------
@@ -93,43 +110,81 @@ def least_squares(
     >>> print(found.x["scale"].round(6), found.x["rate"].round(6))
     2.0 3.0
     """
-    args, kwargs = as_arguments(args), kwargs or {}
-    refuse_variables("least_squares", x0, args, kwargs, bounds)
-    x0 = unknowns(x0)
+    refuse_variables("least_squares", bounds)
+    x0 = unknowns(value(x0))
     form, run = Flat(x0), running(program)
 
-    def residuals(x: Any, *args: Any, **kwargs: Any) -> Any:
+    def residuals(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return vector_of(fun(x, *args, **kwargs))
 
-    of_tree = run(residuals)
+    def objective(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return _cost(residuals(x, args, kwargs), options.get("loss", "linear"), options.get("f_scale", 1.0))
+
+    limits = _lower_and_upper(bounds, x0, form)
+    stationary = Stationary(objective, form, limits)
+    of_tree = run(lambda x, *args, **kwargs: residuals(x, args, kwargs))
+    if "callback" in options:
+        options["callback"] = flat_callback(options["callback"], form)
+
+    def search(given: tuple[Any, ...]) -> Any:
+        args, kwargs = given
+        found = scipy.optimize.least_squares(
+            lambda x: value(of_tree(form.tree_of(x), *args, **kwargs)),
+            form.flat(x0),
+            jac=_jacobian_for(of_tree, jac, method, args, kwargs, form, run, options),
+            bounds=limits,
+            method=method,
+            **options,
+        )
+        stationary.look_for_bounds(found.x, given)
+        return found
+
+    given = as_arguments(args), kwargs or {}
+    found = end_of_search("least_squares", search, stationary.equations, given, form)
+    if depends_on_variables(found.x):
+        found.fun, found.cost = residuals(found.x, *given), objective(found.x, *given)
+    return found
+
+
+def _jacobian_for(
+    of_tree: Callable[..., Any],
+    jac: Any,
+    method: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    form: Flat,
+    run: Running,
+    options: dict[str, Any],
+) -> Any:
+    """SciPy's ``jac``: the one that is given, or ours as an operator, a sparse or a dense matrix."""
 
     def derivative(x: Any) -> Any:
         return linear_operator(lambda x: of_tree(x, *args, **kwargs), form.tree_of(x), form)[1]
 
     if jac is not None:
-        flat_jac = flat_callable(partial(jac, **kwargs) if callable(jac) else jac, args, form, run)
-    elif options.get("tr_solver") == "lsmr":
-        flat_jac = derivative
-    elif options.get("jac_sparsity") is not None and method != "lm":
+        return flat_callable(partial(jac, **kwargs) if callable(jac) else jac, args, form, run)
+    if options.get("tr_solver") == "lsmr":
+        return derivative
+    if options.get("jac_sparsity") is not None and method != "lm":
         structure = _Structure(options["jac_sparsity"])
+        return lambda x: structure.matrix_of(derivative(x))
+    return flat_jacobian(of_tree, form, args, kwargs)
 
-        def flat_jac(x: Any) -> Any:
-            return structure.matrix_of(derivative(x))
 
-    else:
-        flat_jac = flat_jacobian(of_tree, form, args, kwargs)
-    if "callback" in options:
-        options["callback"] = flat_callback(options["callback"], form)
-    found = scipy.optimize.least_squares(
-        lambda x: of_tree(form.tree_of(x), *args, **kwargs),
-        form.flat(x0),
-        jac=flat_jac,
-        bounds=_lower_and_upper(bounds, x0, form),
-        method=method,
-        **options,
-    )
-    found.x = form.tree_of(found.x)
-    return found
+# ρ(z) of the squares of residuals: SciPy's.
+LOSSES: dict[str, Callable[[Any], Any]] = {
+    "linear": lambda z: z,
+    "soft_l1": lambda z: 2 * (np.sqrt(1 + z) - 1),
+    "huber": lambda z: np.where(z <= 1, z, 2 * np.sqrt(np.where(z <= 1, 1.0, z)) - 1),
+    "cauchy": np.log1p,
+    "arctan": np.arctan,
+}
+
+
+def _cost(r: Any, loss: Any, scale: float) -> Any:
+    """``½ C² Σ ρ(r² / C²)``, which least_squares minimizes."""
+    z = (r / scale) ** 2
+    return 0.5 * scale**2 * np.sum(loss(z)[0] if callable(loss) else LOSSES[loss](z))
 
 
 def _lower_and_upper(bounds: Any, x0: Any, form: Flat) -> Any:
@@ -182,7 +237,10 @@ def root(
     *,
     program: bool = False,
 ) -> Any:
-    """It solves for any tree of arrays, by the exact Jacobian.
+    """It solves for any tree of arrays, by the exact Jacobian; what it finds has derivatives.
+
+    Differentiable in `args`, any nesting of arrays, and whatever `fun` picks up from around it; in `x0` the
+    derivative is 0.
 
     Parameters
     ----------
@@ -205,12 +263,20 @@ def root(
     Returns
     -------
     sol : scipy.optimize.OptimizeResult
-        With ``x`` in the form of `x0`; what else it has is of flat vectors.
+        With ``x`` in the form of `x0`; what else it has is of flat vectors, and constant.
 
     Raises
     ------
     TypeError
-        If what `fun` calls has no derivative, or Variables are given.
+        If what `fun` calls has no derivative.
+    RuntimeError
+        If what is found depends on Variables, and the search has failed.
+    numpy.linalg.LinAlgError
+        From the derivative, where the Jacobian is singular: a double root.
+
+    Notes
+    -----
+    From f(x, p) = 0: ``dx = -f_x⁻¹ f_p dp``, of any order; as exact as the root is, so keep `tol` small.
 
     Examples
     --------
@@ -219,31 +285,83 @@ def root(
     >>> found = root(lambda x: np.cos(x) - x, np.array([0.5, 1.0]))
     >>> print(found.x.round(6))
     [0.739085 0.739085]
+    >>> import lindiff as ld
+    >>> ld.jacobian(lambda c: root(lambda x: x**2 - c, np.ones(2)).x)(np.array([4.0, 9.0])).round(6) + 0.0
+    array([[0.25    , 0.      ],
+           [0.      , 0.166667]])
     """
-    args = as_arguments(args)
-    refuse_variables("root", x0, args)
-    x0 = unknowns(x0)
+    x0 = unknowns(value(x0))
     form, run = Flat(x0), running(program)
 
     def equations(x: Any, *args: Any) -> Any:
-        if jac is not True:
-            return vector_of(fun(x, *args))
+        return vector_of(fun(x, *args)[0] if jac is True else fun(x, *args))
+
+    def with_matrix(x: Any, *args: Any) -> Any:
         y, matrix = fun(x, *args)
         return vector_of(y), matrix
 
-    of_tree = run(equations)
-    if jac is None and method.lower() in WITH_JACOBIAN:
-        flat_jac = flat_jacobian(of_tree, form, args, {})
-    else:
-        flat_jac = flat_callable(jac, args, form, run)
-    found = scipy.optimize.root(
-        lambda x: of_tree(form.tree_of(x), *args),
-        form.flat(x0),
-        method=method,
-        jac=flat_jac,
-        tol=tol,
-        callback=callback,
-        options=options,
-    )
-    found.x = form.tree_of(found.x)
-    return found
+    of_tree = run(with_matrix if jac is True else equations)
+
+    def search(args: tuple[Any, ...]) -> Any:
+        if jac is None and method.lower() in WITH_JACOBIAN:
+            flat_jac = flat_jacobian(of_tree, form, args, {})
+        else:
+            flat_jac = flat_callable(jac, args, form, run)
+        return scipy.optimize.root(
+            lambda x: value(of_tree(form.tree_of(x), *args)),
+            form.flat(x0),
+            method=method,
+            jac=flat_jac,
+            tol=tol,
+            callback=callback,
+            options=options,
+        )
+
+    return end_of_search("root", search, equations, as_arguments(args), form)
+
+
+@documented_like(scipy.optimize.fixed_point)
+def fixed_point(
+    func: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    xtol: float = 1e-8,
+    maxiter: int = 500,
+    method: str = "del2",
+    *,
+    program: bool = False,
+) -> Any:
+    """Differentiable in `args`, any nesting of arrays, and whatever `func` picks up from around it.
+
+    The derivative with respect to `x0` is 0.
+
+    Parameters
+    ----------
+    program : bool
+        Run `func` without Python from the third time on, as :func:`lindiff.program` does: its prints and
+        counters are those of the first times.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        From the derivative, where the fixed point is no smooth function of the parameters.
+
+    Notes
+    -----
+    From x = f(x, p): ``(1 - f_x) dx = f_p dp``, of any order; as exact as the fixed point is, so keep `xtol`
+    small.  Cost of a derivative: one Jacobian of f and one dense solve.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.optimize import fixed_point
+    >>> ld.grad(lambda a: fixed_point(lambda x: (x + a / x) / 2, 1.5))(4.0).round(6)
+    np.float64(0.25)
+    """
+    repeated = running(program)(func)
+
+    def search(args: tuple[Any, ...]) -> Any:
+        plain = lambda x, *args: value(repeated(x, *args))
+        return scipy.optimize.fixed_point(plain, value(x0), args, xtol, maxiter, method), None
+
+    return solved(search, lambda x, *args: func(x, *args) - x, as_arguments(args))[0]

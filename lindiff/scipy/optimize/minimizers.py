@@ -1,4 +1,4 @@
-"""``minimize``: SciPy searches, the derivatives are exact."""
+"""``minimize``: SciPy searches, by exact derivatives; what it finds has derivatives, too."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import scipy.optimize
 
 from lindiff._docstrings import documented_like
 from lindiff.core import pytree
+from lindiff.core.record import is_recording
+from lindiff.core.variable import value
+from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.optimize._bounds import bounds_of_tree
 from lindiff.scipy.optimize._flat import (
     Flat,
@@ -24,6 +27,7 @@ from lindiff.scipy.optimize._flat import (
     vector_of,
 )
 from lindiff.scipy.optimize._running import Running, running
+from lindiff.scipy.optimize._solved import Stationary, end_of_search
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
 
 __all__ = ["minimize"]
@@ -50,7 +54,10 @@ def minimize(
     *,
     program: bool = False,
 ) -> Any:
-    """It minimizes over any tree of arrays, by exact derivatives.
+    """It minimizes over any tree of arrays, by exact derivatives; what it finds has derivatives.
+
+    Differentiable in `args`, any nesting of arrays, and whatever `fun` picks up from around it; in `x0` the
+    derivative is 0.  Not under `constraints`.
 
     Parameters
     ----------
@@ -85,19 +92,28 @@ def minimize(
     Returns
     -------
     res : scipy.optimize.OptimizeResult
-        With ``x`` and ``jac`` in the form of `x0`; matrices in it are of flat vectors.
+        With ``x`` and ``jac`` in the form of `x0`; matrices in it are of flat vectors.  ``x`` and ``fun``
+        have derivatives, the rest is constant.
 
     Raises
     ------
     TypeError
-        If `fun` does not return one real number, or what it calls has no derivative, or Variables are given.
+        If `fun` does not return one real number, or what it calls has no derivative; if there are Variables
+        in `bounds`, or what is found under `constraints` depends on Variables.
+    RuntimeError
+        If what is found depends on Variables, and the search has failed.
+    numpy.linalg.LinAlgError
+        From the derivative, where the Hessian is singular: a flat minimum.
     ValueError
         If the bounds of a tree have none of these forms, or could be read as two of them.
 
     Notes
     -----
     A step costs about three times the function, whatever the number of unknowns; a product with the Hessian
-    as much again, and those at one point share one run.
+    as much again, and those at one point share one run.  At the minimum the gradient is zero:
+    ``dx = -f_xx⁻¹ f_xp dp``, of any order; as exact as the minimum is, so where it matters give a small
+    `tol`.  Cost of a derivative: one Hessian and one dense solve.  A number that is held by a bound does not
+    move.
 
     Examples
     --------
@@ -108,48 +124,103 @@ def minimize(
     >>> found = minimize(f, {"a": 0.0, "b": np.zeros(2)}, method="trust-ncg")
     >>> print(found.success, found.x["a"].round(6), found.x["b"].round(6))
     True 1.0 [1. 1.]
+    >>> import lindiff as ld
+    >>> def least(a):
+    ...     return minimize(lambda x: np.sum((x - a) ** 2 + x**2), np.zeros(1)).x[0]
+    >>> ld.grad(least)(1.0).round(6)
+    np.float64(0.5)
     """
-    args = as_arguments(args)
-    refuse_variables("minimize", x0, args, bounds)
-    x0 = unknowns(x0)
+    refuse_variables("minimize", bounds)
+    x0 = unknowns(value(x0))
     form, run = Flat(x0), running(program)
     name = method.lower() if isinstance(method, str) else method
 
     def of_arguments(x: Any, *args: Any) -> Any:
         return fun(x, *args) if jac is True else _number(fun(x, *args))
 
-    flat_fun, flat_jac = _value_and_gradient(of_arguments, jac, form, name, args, run)
-    flat_hess = flat_callable(hess, args, form, run)
-    flat_hessp = None
-    if hessp is not None:
-        product = run(hessp)
+    def objective(x: Any, *args: Any) -> Any:
+        return _number(fun(x, *args)[0]) if jac is True else of_arguments(x, *args)
 
-        def flat_hessp(x: Any, p: Any) -> Any:
-            return form.flat(product(form.tree_of(x), form.tree_of(p), *args))
+    limits = _flat_bounds(bounds, x0, form)
+    stationary = Stationary(objective, form, _limits(limits, form))
 
-    if jac is None and hess is None and hessp is None:
-        products = _Products(run(grad(of_arguments)), args, form)
-        if callable(name) or name in WITH_PRODUCTS:
-            flat_hessp = products
-        elif name in WITH_HESSIAN:
-            flat_hess = products.matrix
-    found = scipy.optimize.minimize(
-        flat_fun,
-        form.flat(x0),
-        method=method,
-        jac=flat_jac,
-        hess=flat_hess,
-        hessp=flat_hessp,
-        bounds=_flat_bounds(bounds, x0, form),
-        constraints=_flat_constraints(constraints, form, name, run),
-        tol=tol,
-        callback=flat_callback(callback, form),
-        options=options,
-    )
-    found.x = form.tree_of(found.x)
-    if np.shape(found.get("jac")) == (form.size,):
-        found.jac = form.tree_of(found.jac)
+    def search(args: tuple[Any, ...]) -> Any:
+        flat_fun, flat_jac = _value_and_gradient(of_arguments, jac, form, name, args, run)
+        flat_hess, flat_hessp = flat_callable(hess, args, form, run), _given_products(hessp, args, form, run)
+        if jac is None and hess is None and hessp is None:
+            products = _Products(run(grad(of_arguments)), args, form)
+            if callable(name) or name in WITH_PRODUCTS:
+                flat_hessp = products
+            elif name in WITH_HESSIAN:
+                flat_hess = products.matrix
+        found = scipy.optimize.minimize(
+            flat_fun,
+            form.flat(x0),
+            method=method,
+            jac=flat_jac,
+            hess=flat_hess,
+            hessp=flat_hessp,
+            bounds=limits,
+            constraints=_flat_constraints(constraints, form, name, run),
+            tol=tol,
+            callback=flat_callback(callback, form),
+            options=options,
+        )
+        if np.shape(found.get("jac")) == (form.size,):
+            found.jac = form.tree_of(found.jac)
+        stationary.look_for_bounds(found.x, args)
+        return found
+
+    args = as_arguments(args)
+    found = end_of_search("minimize", search, stationary.equations, args, form)
+    refuse_constraints(constraints, found.x)
+    if depends_on_variables(found.x):
+        found.fun = objective(found.x, *args)
     return found
+
+
+def _given_products(hessp: Any, args: tuple[Any, ...], form: Flat, run: Running) -> Any:
+    """SciPy's ``hessp``, of the user's; None where there is none."""
+    if hessp is None:
+        return None
+    product = run(hessp)
+    return lambda x, p: form.flat(product(form.tree_of(x), form.tree_of(p), *args))
+
+
+def _limits(bounds: Any, form: Flat) -> tuple[Any, Any] | None:
+    """Lower and upper bounds of the flat vector, from what SciPy's ``minimize`` takes."""
+    if bounds is None:
+        return None
+    if not isinstance(bounds, scipy.optimize.Bounds):
+        pairs = [(-np.inf if low is None else low, np.inf if up is None else up) for low, up in bounds]
+        bounds = scipy.optimize.Bounds(*np.reshape(np.asarray(pairs, np.float64), (-1, 2)).T)
+    lower, upper = (np.broadcast_to(np.asarray(b, np.float64), (form.size,)) for b in (bounds.lb, bounds.ub))
+    return lower, upper
+
+
+def refuse_constraints(constraints: Any, x: Any) -> None:
+    """Raise where a solution with constraints, or a constraint, depends on Variables.
+
+    Their multipliers are unknowns, too, and SciPy's searches do not give them.
+    """
+    every = constraints if isinstance(constraints, (list, tuple)) else [constraints]
+    if not every or not is_recording():
+        return
+    if depends_on_variables(x) or any(depends_on_variables(_parts_of_constraint(c, x)) for c in every):
+        raise TypeError(
+            "lindiff.scipy.optimize.minimize: what is found under constraints has no derivative here: search "
+            "with ld.value(v), and differentiate the conditions that hold there, multipliers included, by "
+            "ld.implicit(search, conditions)"
+        )
+
+
+def _parts_of_constraint(constraint: Any, x: Any) -> list[Any]:
+    """What a constraint is made of, at x."""
+    if isinstance(constraint, dict):
+        return [vector_of(constraint["fun"](x, *constraint.get("args", ())))]
+    if isinstance(constraint, scipy.optimize.LinearConstraint):
+        return [constraint.A, constraint.lb, constraint.ub]
+    return [vector_of(constraint.fun(x)), constraint.lb, constraint.ub]
 
 
 def _number(y: Any) -> Any:
@@ -171,8 +242,7 @@ def _value_and_gradient(
 
         def value_and_gradient(x: Any) -> tuple[np.float64, Any]:
             y, gradient = both(form.tree_of(x), *args)
-            refuse_variables("minimize", y)
-            return np.float64(y), form.flat(gradient)
+            return np.float64(value(y)), form.flat(gradient)
 
         return value_and_gradient, True
     repeated = run(of_arguments)
@@ -180,10 +250,10 @@ def _value_and_gradient(
 
         def given(x: Any) -> tuple[Any, Any]:
             y, gradient = repeated(form.tree_of(x), *args)
-            return _number(y), form.flat(gradient)
+            return value(_number(y)), form.flat(gradient)
 
         return given, True
-    return lambda x: repeated(form.tree_of(x), *args), flat_callable(jac, args, form, run, form.flat)
+    return lambda x: value(repeated(form.tree_of(x), *args)), flat_callable(jac, args, form, run, form.flat)
 
 
 class _Products:
@@ -243,7 +313,7 @@ def _flat_constraint(constraint: Any, form: Flat, name: Any, run: Running) -> An
         given = run(hess)
 
         def flat_hess(x: Any, v: Any) -> Any:
-            return given(form.tree_of(x), v)
+            return value(given(form.tree_of(x), v))
 
     elif isinstance(hess, scipy.optimize.BFGS) and name == "trust-constr":
 
@@ -278,7 +348,7 @@ def _residual_and_matrix(fun: Any, jac: Any, args: Any, form: Flat, run: Running
     repeated = run(of_arguments)
 
     def of_vector(x: Any) -> Any:
-        return repeated(form.tree_of(x), *args)
+        return value(repeated(form.tree_of(x), *args))
 
     if jac is None:
         return of_vector, flat_jacobian(repeated, form, args, {})

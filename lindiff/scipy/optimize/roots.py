@@ -13,7 +13,7 @@ from lindiff._docstrings import documented_like
 from lindiff.core.variable import value
 from lindiff.programs import Program
 from lindiff.scipy.optimize._flat import as_arguments
-from lindiff.transforms.implicit import implicit
+from lindiff.scipy.optimize._solved import solved
 
 __all__ = ["bisect", "brenth", "brentq", "newton", "ridder", "root_scalar", "toms748"]
 
@@ -56,23 +56,6 @@ def _plainly(function: Any, program: bool) -> Any:
     return lambda x, *args: value(repeated(np.asarray(x)[()], *args))
 
 
-def _root(
-    search: Callable[[tuple[Any, ...]], tuple[Any, Any]],
-    equation: Callable[..., Any],
-    args: tuple[Any, ...],
-    linear_solve: Any = None,
-) -> tuple[Any, Any]:
-    """What ``search(args)`` finds of plain arguments, with its derivatives, and what it reports."""
-    reports = []
-
-    def found(*args: Any) -> Any:
-        x, report = search(args)
-        reports.append(report)
-        return x
-
-    return implicit(found, equation, linear_solve=linear_solve)(*args), reports[0]
-
-
 def _search_of(method: Callable[..., Any]) -> Callable[..., Any]:
     """SciPy's search in an interval, with derivatives of what it finds."""
     signature = inspect.signature(method)
@@ -88,7 +71,7 @@ def _search_of(method: Callable[..., Any]) -> Callable[..., Any]:
         def find(parameters: tuple[Any, ...]) -> Any:
             return method(plain, value(a), value(b), parameters, full_output=True, **given)
 
-        x, report = _root(find, f, parameters)
+        x, report = solved(find, f, parameters)
         report.root = x
         return (x, report) if is_full else x
 
@@ -156,7 +139,7 @@ def newton(
         return found[0], found
 
     one_by_one = np.size(x0) > 1
-    x, found = _root(search, func, as_arguments(args), _by_diagonal if one_by_one else None)
+    x, found = solved(search, func, as_arguments(args), _by_diagonal if one_by_one else None)
     if not full_output:
         return x
     if one_by_one:
@@ -232,6 +215,6 @@ def root_scalar(
     def equation(x: Any, *args: Any) -> Any:
         return f(x, *args)[0] if with_derivatives else f(x, *args)
 
-    x, report = _root(search, equation, as_arguments(args))
+    x, report = solved(search, equation, as_arguments(args))
     report.root = x
     return report

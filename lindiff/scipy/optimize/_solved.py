@@ -1,0 +1,144 @@
+"""What a search finds, with the derivatives of the equations that hold there.
+
+SciPy's search runs on plain numbers; Variables among the arguments, and those that functions pick up from
+around them, move what it finds by the implicit function theorem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.arrays import on_host, placed
+from lindiff.core.record import is_recording
+from lindiff.core.variable import value
+from lindiff.rules._common import depends_on_variables
+from lindiff.scipy.optimize._flat import Flat, linear_operator, matrix_of, vector_of
+from lindiff.transforms.implicit import implicit
+from lindiff.transforms.reverse import grad
+
+__all__ = ["Stationary", "end_of_search", "solved"]
+
+# Of a solution, and of the way to it: what is further from it has not been found.
+NEAR = 1e-4
+
+
+def solved(
+    search: Callable[[tuple[Any, ...]], tuple[Any, Any]],
+    equations: Callable[..., Any],
+    args: tuple[Any, ...],
+    linear_solve: Any = None,
+) -> tuple[Any, Any]:
+    """What ``search(args)`` finds of plain arguments, with its derivatives, and what it reports.
+
+    Parameters
+    ----------
+    search : callable
+        Returns a solution and a report.
+    equations : callable
+        ``equations(x, *args)`` is zero at the solution.
+    """
+    reports = []
+
+    def found(*args: Any) -> Any:
+        x, report = search(args)
+        reports.append(report)
+        return x
+
+    return implicit(found, equations, linear_solve=linear_solve)(*args), reports[0]
+
+
+def end_of_search(
+    name: str,
+    search: Callable[[tuple[Any, ...]], Any],
+    equations: Callable[..., Any],
+    args: tuple[Any, ...],
+    form: Flat,
+) -> Any:
+    """What SciPy's ``search(args)`` returns of flat vectors, with x in its form, and its derivatives.
+
+    Parameters
+    ----------
+    name : str
+        Of the search, for its errors.
+    equations : callable
+        ``equations(x, *args)``, of x in its form and of as many real numbers as the flat vector has.
+
+    Raises
+    ------
+    RuntimeError
+        If what is found depends on Variables, and the search has failed: it says so, and a step of Newton's
+        would go on.  Many say so as soon as rounding ends their progress.
+    """
+    is_far = False
+
+    def of_plain(args: tuple[Any, ...]) -> tuple[Any, Any]:
+        nonlocal is_far
+        found = search(args)
+        if not found.success and is_recording():
+            is_far = not _is_near(lambda x: equations(x, *args), found.x, form)
+        return form.parted(form.tree_of(found.x)), found
+
+    parts, found = solved(of_plain, lambda parts, *args: equations(form.joined(parts), *args), args)
+    if is_far and depends_on_variables(parts):
+        raise RuntimeError(
+            f"lindiff.scipy.optimize.{name}: what a search has not found has no derivative: {found.message}"
+        )
+    found.x = form.joined(parts)
+    return found
+
+
+def _is_near(equations: Callable[[Any], Any], x: Any, form: Flat) -> bool:
+    """Whether a step of Newton's from a flat vector is short beside that, and the way from where it began."""
+    r, derivative, _ = linear_operator(equations, form.tree_of(x), form)
+    try:
+        step = np.linalg.solve(matrix_of(derivative), on_host(value(r)))
+    except np.linalg.LinAlgError:
+        return False
+    way = max(float(np.linalg.norm(x)), float(np.linalg.norm(x - form.flat(form.tree))))
+    return bool(np.linalg.norm(step) <= NEAR * way)
+
+
+class Stationary:
+    """The equations that hold where a function is least: its gradient is zero, but for what a bound holds.
+
+    Parameters
+    ----------
+    objective : callable
+        ``objective(x, *args)``, a real number; x has its form.
+    form : Flat
+    limits : pair of vectors, optional
+        Bounds of the flat vector, plain.
+    """
+
+    def __init__(self, objective: Callable[..., Any], form: Flat, limits: tuple[Any, Any] | None) -> None:
+        self._objective, self._form, self._limits = objective, form, limits
+        self._held: Any = None
+        self._at: Any = None
+
+    def equations(self, x: Any, *args: Any) -> Any:
+        """Of x in its form, as many as the flat vector has numbers."""
+        slope = self._slope(x, *args)
+        if self._held is None:
+            return slope
+        held, at = placed(self._held, slope), placed(self._at, slope)
+        return np.where(held, vector_of(self._form.parted(x)) - at, slope)
+
+    def look_for_bounds(self, x: Any, args: tuple[Any, ...]) -> None:
+        """Find which numbers of a flat solution a bound holds: a step of their own would take them beyond."""
+        if self._limits is None or not is_recording():
+            return
+        lower, upper = self._limits
+        if not np.any(np.isfinite(lower) | np.isfinite(upper)):
+            return
+        slope = on_host(value(self._slope(self._form.tree_of(x), *args)))
+        gradient = linear_operator(lambda x: self._slope(x, *args), self._form.tree_of(x), self._form)[1]
+        curvature = np.diag(matrix_of(gradient))
+        at_lower, at_upper = (x - lower) * curvature < slope, (upper - x) * curvature < -slope
+        self._held = at_lower | at_upper
+        self._at = np.where(at_lower, lower, np.where(at_upper, upper, 0.0))
+
+    def _slope(self, x: Any, *args: Any) -> Any:
+        return vector_of(self._form.parted(grad(self._objective)(x, *args)))
