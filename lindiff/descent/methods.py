@@ -188,7 +188,7 @@ class sgd(Method):
             g = g + self.weight_decay * p
         if not self.momentum:
             return (p - rate * g,)
-        share = np.where(step == 1, 1.0, 1.0 - self.dampening)
+        share = np.where(step == 1, 1.0, 1.0 - self.dampening)[()]
         velocity = self.momentum * moments[0] + share * g
         direction = g + self.momentum * velocity if self.nesterov else velocity
         return p - rate * direction, velocity

@@ -16,6 +16,7 @@ from scipy.optimize._numdiff import group_columns
 
 from lindiff._docstrings import documented_like
 from lindiff.core import pytree
+from lindiff.core.arrays import on_host
 from lindiff.core.variable import value
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.optimize._bounds import bounds_of_tree
@@ -129,7 +130,7 @@ def least_squares(
     def search(given: tuple[Any, ...]) -> Any:
         args, kwargs = given
         found = scipy.optimize.least_squares(
-            lambda x: value(of_tree(form.tree_of(x), *args, **kwargs)),
+            lambda x: on_host(value(of_tree(form.tree_of(x), *args, **kwargs))),
             form.flat(x0),
             jac=_jacobian_for(of_tree, jac, method, args, kwargs, form, run, options),
             bounds=limits,
@@ -308,7 +309,7 @@ def root(
         else:
             flat_jac = flat_callable(jac, args, form, run)
         return scipy.optimize.root(
-            lambda x: value(of_tree(form.tree_of(x), *args)),
+            lambda x: pytree.tree_map(on_host, value(of_tree(form.tree_of(x), *args))),
             form.flat(x0),
             method=method,
             jac=flat_jac,
