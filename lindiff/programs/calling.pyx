@@ -14,7 +14,7 @@ from lindiff.core.variable cimport (
     Variable, as_scalar_or_array, is_generic, is_inexact, kept, record, record_outputs, value_of, watch_over,
 )
 from lindiff.programs.matching cimport Arguments, OfArray, Watch
-from lindiff.programs.taped cimport Taped, TapedCall, refuse_change
+from lindiff.programs.taped cimport Taped, TapedCall, lie_alike, refuse_change
 
 from lindiff.core import pytree
 import numpy as np
@@ -206,6 +206,8 @@ cdef class Calls:
                 at += 1
             elif cnp.PyArray_CheckExact(args[i]) or is_generic(args[i]):
                 given[i] = kept(args[i], guards)
+                if not lie_alike(given[i], args[i]):
+                    return MISSED
                 at += 1
         result = self.run(known, arrays, tuple(given), {})
         if result is MISSED:

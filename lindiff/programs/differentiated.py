@@ -16,6 +16,7 @@ from lindiff.programs.calling import Known, OfProgram, has_outputs
 from lindiff.programs.machine import MISSED
 from lindiff.programs.recorded import Recorded
 from lindiff.programs.surroundings import Surroundings
+from lindiff.programs.taped import lie_alike
 
 if TYPE_CHECKING:
     from lindiff.programs.program import Program
@@ -34,7 +35,7 @@ def operation_of(program: Program[..., Any]) -> Operation:
 
     @rule
     def operation(call: Call, *leaves: Any) -> tuple[list[Any], OfProgram]:
-        given = call.seen(leaves)
+        call.given = given = call.seen(leaves)
         args, kwargs = call.restore(given)
         seen_args, seen_kwargs = call.restore(call.as_variables(given))
         outputs = call.note(_value(program, seen_args, seen_kwargs, given))
@@ -57,7 +58,8 @@ def operation_of(program: Program[..., Any]) -> Operation:
             outputs = operation(call, *leaves)
         except NoProgram:
             return program.otherwise(*args, **kwargs)
-        if call.is_simple and not kwargs and call.known.machine and not any(map(pytree.is_tree, args)):
+        simple = call.is_simple and not kwargs and not any(map(pytree.is_tree, args))
+        if simple and call.known.machine and call.lies_as_given(leaves):
             program.remember(args, {}, call.known)  # the next one is recorded without Python
         return call.result(outputs)
 
@@ -137,6 +139,7 @@ class Call:
         self.variables = tuple([i for i, x in enumerate(leaves) if type(x) is Variable])
         self.known = Known()
         self.is_simple = False
+        self.given: list[Any] = []
         self._are_numbers = [type(x) is Variable and x._scalar for x in leaves]
         self._leaves: list[Any] = []
         self._restore_result: Callable[[list[Any]], Any] = _itself
@@ -146,6 +149,10 @@ class Call:
         """The leaves as the function is to see them: a record has numbers as arrays without axes."""
         pairs = zip(leaves, self._are_numbers, strict=True)
         return [x[()] if number and type(x) is np.ndarray else x for x, number in pairs]
+
+    def lies_as_given(self, leaves: list[Any]) -> bool:
+        """Whether operations keep constants in the layout that they have: what is known is for what is kept."""
+        return all(map(lie_alike, leaves, self.given))
 
     def as_variables(self, given: list[Any]) -> list[Any]:
         """The same for transforms around this one, if there are any: arrays that are Variables of the inner

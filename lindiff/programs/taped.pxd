@@ -46,4 +46,7 @@ cdef class Taped:
     cdef bint pull(self, TapedCall call, object walk, object y_bar) except -1
 
 
+cpdef bint lie_alike(object x, object y) except -1
+
+
 cpdef int refuse_change(object calls, object surroundings) except -1

@@ -116,6 +116,8 @@ cdef class Taped:
             return MISSED
         if len(arrays) > len(form.variables):
             held = held_of(args, arrays, guards)
+            if held is None:
+                return MISSED
         tape = new_tape(self.first, held)
         values = self.values(tape, arrays)
         if values is None:
@@ -191,15 +193,29 @@ cdef class Taped:
 
 
 cdef list held_of(tuple args, list arrays, list guards):
-    """Arrays for later: constants among the arguments as operations keep them."""
+    """Arrays for later: constants among the arguments as operations keep them; None where one of them is kept
+    in another layout than that for which the program is."""
     cdef list held = list(arrays)
     cdef Py_ssize_t i, at = 0
     for i in range(len(args)):
         if is_array(args[i]):
             if type(args[i]) is not Variable:
                 held[at] = kept(args[i], guards)
+                if not lie_alike(held[at], args[i]):
+                    return None
             at += 1
     return held
+
+
+cpdef bint lie_alike(object x, object y) except -1:
+    """Whether two arrays of one shape have the same strides; others have none."""
+    cdef int k
+    if x is y or not cnp.PyArray_CheckExact(x) or not cnp.PyArray_CheckExact(y):
+        return True
+    for k in range(cnp.PyArray_NDIM(<cnp.ndarray>x)):
+        if cnp.PyArray_STRIDE(<cnp.ndarray>x, k) != cnp.PyArray_STRIDE(<cnp.ndarray>y, k):
+            return False
+    return True
 
 
 cdef tuple given_of(tuple args, list held):
