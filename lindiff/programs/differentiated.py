@@ -151,7 +151,7 @@ class Call:
         return [x[()] if number and type(x) is np.ndarray else x for x, number in pairs]
 
     def lies_as_given(self, leaves: list[Any]) -> bool:
-        """Whether operations keep constants in the layout that they have: what is known is for what is kept."""
+        """Whether constants are kept in the layout that they have: what is known is for what is kept."""
         return all(map(lie_alike, leaves, self.given))
 
     def as_variables(self, given: list[Any]) -> list[Any]:
