@@ -1339,6 +1339,18 @@ def test_constant_results_are_one_array_where_they_were():
         assert not np.shares_memory(first, other)
 
 
+@pytest.mark.parametrize("x", [X, X > 0, X + 1j, X.astype("U4")], ids=["real", "truth", "complex", "text"])
+@pytest.mark.parametrize("other", ["0.5", b"0.5", None, ["a", "b", "0.5", "c"]])
+def test_numbers_that_are_compared_to_text(x, other):
+    def f(x):
+        return x == other, x != other, x[0] == other, other != x[0]
+
+    for found in (program(f)(x), f(x)):
+        for one, expected in zip(found, f(x), strict=True):
+            assert type(one) is type(expected)
+            np.testing.assert_array_equal(one, expected)
+
+
 @pytest.mark.parametrize(
     "views",
     [lambda y: (y, y[1:]), lambda y: np.broadcast_to(y[0], 3), lambda y: y[::-1], lambda y: (y[:1], y[None])],
