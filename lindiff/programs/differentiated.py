@@ -58,9 +58,9 @@ def operation_of(program: Program[..., Any]) -> Operation:
             outputs = operation(call, *leaves)
         except NoProgram:
             return program.otherwise(*args, **kwargs)
-        simple = call.is_simple and not kwargs and not any(map(pytree.is_tree, args))
-        if simple and call.known.machine and call.lies_as_given(leaves):
-            program.remember(args, {}, call.known)  # the next one is recorded without Python
+        if call.is_simple and not kwargs and call.known.machine and not any(map(pytree.is_tree, args)):
+            kept = None if all(map(lie_alike, leaves, call.given)) else tuple(call.given)
+            program.remember(args, {}, call.known, kept)  # the next one is recorded without Python
         return call.result(outputs)
 
     return called
@@ -149,10 +149,6 @@ class Call:
         """The leaves as the function is to see them: a record has numbers as arrays without axes."""
         pairs = zip(leaves, self._are_numbers, strict=True)
         return [x[()] if number and type(x) is np.ndarray else x for x, number in pairs]
-
-    def lies_as_given(self, leaves: list[Any]) -> bool:
-        """Whether constants are kept in the layout that they have: what is known is for what is kept."""
-        return all(map(lie_alike, leaves, self.given))
 
     def as_variables(self, given: list[Any]) -> list[Any]:
         """The same for transforms around this one, if there are any: arrays that are Variables of the inner

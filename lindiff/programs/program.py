@@ -280,10 +280,19 @@ class Program(Calls, Generic[P, R]):
             )
         return known
 
-    def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], known: Known) -> None:
-        """Let the next call with arguments of this form find its program at once."""
+    def remember(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        known: Known,
+        kept: tuple[Any, ...] | None = None,
+    ) -> None:
+        """Let the next call with arguments of this form find its program at once; it is the program of what
+        is ``kept`` of them, where that has another layout."""
         form = Arguments(args, kwargs)
-        if form.is_known:
+        if kept is not None:
+            form.kept = Arguments(kept, kwargs)
+        if form.is_known and (form.kept is None or form.kept.is_known):
             self.recent = [(form, known), *self.recent[: _RECENT - 1]]
 
     def _record(
