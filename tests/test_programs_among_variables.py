@@ -721,6 +721,27 @@ def test_constants_that_change_between_the_halves():
         )
 
 
+@pytest.mark.parametrize(
+    "laid", [lambda a: np.repeat(a, 2)[::2], lambda a: a[::-1], lambda a: a.reshape(2, 2).T]
+)
+def test_constants_of_any_layout_between_the_halves(laid):
+    """Operations keep copies of them, which lie in memory in another way."""
+
+    def step(x, a):
+        return x * np.sum(a * np.arange(a.size).reshape(a.shape))
+
+    def loss(step, x, a):
+        for k in range(3):
+            x = step(x, laid(a + k))
+        return np.sum(x)
+
+    fast = program(step)
+    for k in range(5):
+        a = np.arange(4.0) + k
+        expected = ld.value_and_grad(lambda x: loss(step, x, a))(X)  # noqa: B023, called at once
+        assert_same(ld.value_and_grad(lambda x: loss(fast, x, a))(X), expected)  # noqa: B023
+
+
 def test_halves_in_threads():
     def step(x, a):
         return np.tanh(np.sort(x) * a) @ np.outer(a, a)

@@ -19,6 +19,7 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 import lindiff as ld
+from lindiff.core import pytree
 from lindiff.programs import program
 from lindiff.programs.tree import Unrepeatable
 
@@ -1324,6 +1325,46 @@ def test_a_constant_result_is_the_callers_own():
         eye = fast(X)[2]
         np.testing.assert_array_equal(eye, np.eye(2))
         eye[:] = 7
+
+
+def test_constant_results_are_one_array_where_they_were():
+    def f(x):
+        total = np.array([float(np.sum(x)), 2.0])
+        return total, np.array([float(np.sum(x)), 2.0]), total
+
+    fast = program(f)
+    for _ in range(4):
+        first, other, again = fast(X)
+        assert again is first
+        assert not np.shares_memory(first, other)
+
+
+@pytest.mark.parametrize("x", [X, X > 0, X + 1j, X.astype("U4")], ids=["real", "truth", "complex", "text"])
+@pytest.mark.parametrize("other", ["0.5", b"0.5", None, ["a", "b", "0.5", "c"]])
+def test_numbers_that_are_compared_to_text(x, other):
+    def f(x):
+        return x == other, x != other, x[0] == other, other != x[0]
+
+    for found in (program(f)(x), f(x)):
+        for one, expected in zip(found, f(x), strict=True):
+            assert type(one) is type(expected)
+            np.testing.assert_array_equal(one, expected)
+
+
+@pytest.mark.parametrize(
+    "views",
+    [lambda y: (y, y[1:]), lambda y: np.broadcast_to(y[0], 3), lambda y: y[::-1], lambda y: (y[:1], y[None])],
+)
+def test_constant_results_that_are_views(views):
+    def f(x):
+        return views(np.array([float(np.sum(x)), 2.0]))
+
+    fast = program(f)
+    for _ in range(4):
+        for one, other in zip(pytree.flatten(fast(X))[0], pytree.flatten(f(X))[0], strict=True):
+            assert (one.strides, one.flags.writeable) == (other.strides, other.flags.writeable)
+    result = fast(X)
+    assert type(result) is not tuple or np.shares_memory(*result)
 
 
 # -- found by trying to break it ---------------------------------------------------------------------------

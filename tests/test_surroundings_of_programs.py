@@ -15,6 +15,7 @@ import operator
 import os
 import subprocess
 import sys
+import threading
 import types
 import typing
 import unittest.mock
@@ -54,6 +55,15 @@ def item(x, key, value):
 def reset(**names):
     """Assign to globals of this file."""
     return lambda: globals().update(names)
+
+
+def test_what_modules_of_the_library_hold(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["a program", "2"])
+    assert follows(lambda x: x * float(sys.argv[1]), item(sys.argv, 1, "3"))
+    name = threading.current_thread().name
+    monkeypatch.setattr(threading.current_thread(), "name", name)
+    change = put(threading.current_thread(), "name", "another")
+    assert not follows(lambda x: x * len(threading.current_thread().name), change)
 
 
 # -- modules -----------------------------------------------------------------------------------------------

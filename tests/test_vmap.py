@@ -9,6 +9,7 @@ from test_programs_among_variables import assert_same
 from test_recorded_programs import calls, count
 
 import lindiff as ld
+from lindiff.core import pytree
 from lindiff.programs import blocks, program
 from lindiff.programs.mapping import _Elements
 from lindiff.transforms.vmap import vmap
@@ -192,6 +193,24 @@ def test_dicts_in_another_order():
         np.testing.assert_array_equal(got["b"], -X[:, 0])
         gradient = ld.grad(lambda x: np.sum(fast(x)["a"]))(X[:, 0])
         np.testing.assert_array_equal(gradient, np.ones(50))
+
+
+@pytest.mark.parametrize("outside", [lambda f: f, program])
+def test_results_that_are_numbers_of_pythons(outside):
+    cases = (
+        (lambda x: 2.0, lambda x: 0 * x),
+        (lambda x: (x * x, 2.0), lambda x: 2 * x),
+        (lambda x: [2.0j, x * x] if x > 0 else [1j, x], lambda x: np.where(x > 0, 2 * x, 1)),
+    )
+    for f, slope in cases:
+        fast = vmap(f)
+
+        @outside
+        def total(x, fast=fast):
+            return sum(np.sum(np.real(y)) for y in pytree.flatten(fast(x))[0])
+
+        for _ in range(4):
+            assert_same(ld.grad(total)(X[:, 0]), slope(X[:, 0]))
 
 
 def test_threads_know_what_numpy_is_told():

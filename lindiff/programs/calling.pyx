@@ -14,7 +14,7 @@ from lindiff.core.variable cimport (
     Variable, as_scalar_or_array, is_generic, is_inexact, kept, record, record_outputs, value_of, watch_over,
 )
 from lindiff.programs.matching cimport Arguments, OfArray, Watch
-from lindiff.programs.taped cimport Taped, TapedCall, refuse_change
+from lindiff.programs.taped cimport Taped, TapedCall, in_layout, refuse_change
 
 from lindiff.core import pytree
 import numpy as np
@@ -181,7 +181,7 @@ cdef class Calls:
         cdef Variable x
         cdef Py_ssize_t i, at = 0
         cdef OfProgram differential
-        cdef list nodes = [], places = [], given, guards = []
+        cdef list nodes = [], places = [], given, held, guards = []
         for i in form.variables:
             x = args[i]
             if trace is None:
@@ -198,16 +198,19 @@ cdef class Calls:
                 if result is not MISSED:
                     known.in_vain = self.in_vain = 0
                     return result
-        given = list(args)
+        given, held = list(args), list(arrays)
         for i in range(len(args)):
             if type(args[i]) is Variable:
                 places.append(place_of(i))
                 given[i] = arrays[at]
                 at += 1
             elif cnp.PyArray_CheckExact(args[i]) or is_generic(args[i]):
-                given[i] = kept(args[i], guards)
+                given[i] = held[at] = kept(args[i], guards)
                 at += 1
-        result = self.run(known, arrays, tuple(given), {})
+        held = in_layout(form, held, arrays, tuple(given))
+        if held is None:
+            return MISSED
+        result = self.run(known, held, tuple(given), {})
         if result is MISSED:
             return MISSED
         differential = OfProgram.__new__(OfProgram)

@@ -16,6 +16,7 @@ from lindiff.programs.calling import Known, OfProgram, has_outputs
 from lindiff.programs.machine import MISSED
 from lindiff.programs.recorded import Recorded
 from lindiff.programs.surroundings import Surroundings
+from lindiff.programs.taped import lie_alike
 
 if TYPE_CHECKING:
     from lindiff.programs.program import Program
@@ -34,7 +35,7 @@ def operation_of(program: Program[..., Any]) -> Operation:
 
     @rule
     def operation(call: Call, *leaves: Any) -> tuple[list[Any], OfProgram]:
-        given = call.seen(leaves)
+        call.given = given = call.seen(leaves)
         args, kwargs = call.restore(given)
         seen_args, seen_kwargs = call.restore(call.as_variables(given))
         outputs = call.note(_value(program, seen_args, seen_kwargs, given))
@@ -58,7 +59,8 @@ def operation_of(program: Program[..., Any]) -> Operation:
         except NoProgram:
             return program.otherwise(*args, **kwargs)
         if call.is_simple and not kwargs and call.known.machine and not any(map(pytree.is_tree, args)):
-            program.remember(args, {}, call.known)  # the next one is recorded without Python
+            kept = None if all(map(lie_alike, leaves, call.given)) else tuple(call.given)
+            program.remember(args, {}, call.known, kept)  # the next one is recorded without Python
         return call.result(outputs)
 
     return called
@@ -137,6 +139,7 @@ class Call:
         self.variables = tuple([i for i, x in enumerate(leaves) if type(x) is Variable])
         self.known = Known()
         self.is_simple = False
+        self.given: list[Any] = []
         self._are_numbers = [type(x) is Variable and x._scalar for x in leaves]
         self._leaves: list[Any] = []
         self._restore_result: Callable[[list[Any]], Any] = _itself

@@ -868,11 +868,11 @@ cdef object given_by(list leaves, Py_ssize_t i, Layout layout):
     cdef Contents contents
     cdef Py_ssize_t k
     leaf = leaves[i]
+    for k in range(i):
+        if leaves[k] is leaf if type(leaf) is not Cell else type(leaves[k]) is Cell and leaves[k] == leaf:
+            return Again(k)
     if type(leaf) is not Cell:
         return leaf
-    for k in range(i):
-        if type(leaves[k]) is Cell and leaves[k] == leaf:
-            return Again(k)
     form = layout.forms[leaf]
     is_shown = form[3] is not None and not form[4]  # may not be written to
     if form[1] is None or is_shown or (layout.places[leaf] is None and leaf not in layout.makers):

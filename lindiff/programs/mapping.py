@@ -55,6 +55,7 @@ class Mapped:
         self._operation = rule(self._rule)
         self._number = next(numbers)
         self._differ = False  # the results of elements have differed in structure, dtype or shape
+        self._of_python = False  # or there are numbers of Python's among them
 
     def __call__(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
         """The results, stacked along a new first axis of each array.
@@ -92,6 +93,7 @@ class Mapped:
         if not elements.have_program():  # they may be written to: none is to run twice
             return _all_stacked([first, *(elements.result(i) for i in range(1, elements.count))])
         found, restore_result = pytree.flatten(first)
+        self._of_python |= any(type(y) in (float, complex) for y in found)
         outs = _Outs(found, elements.count, structure_of(first))
         try:
             elements.run_all(outs)
@@ -124,7 +126,7 @@ class Mapped:
         given = call.seen(leaves)
         copied = [_copied(x) for x in call.as_variables(given)]  # the function may write to them
         outputs = call.note(self(call.restore, many, copied))
-        if self._differ:  # and so do the cotangents of an element
+        if self._differ or self._of_python:  # cotangents of an element differ, or it has none for the number
             raise NoProgram
         surroundings = self._surroundings(call, many, given)
         restore = _with(call.restore, len(given))

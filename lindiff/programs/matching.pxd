@@ -31,6 +31,7 @@ cdef class Arguments:
     cdef Pattern kwargs
     cdef readonly bint is_known
     cdef readonly tuple variables
+    cdef public Arguments kept
     cpdef list arrays(self, tuple args, dict kwargs)
 
 

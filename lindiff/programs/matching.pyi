@@ -7,6 +7,7 @@ import numpy as np
 
 class Arguments:
     is_known: bool
+    kept: Arguments | None
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None: ...
     def arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None: ...
 

@@ -237,6 +237,9 @@ cdef class Arguments:
         Else there is none that can be asked for here.
     variables : tuple of int
         The places of Variables among positional arguments.
+    kept : Arguments or None
+        The form of what operations on Variables keep of such arguments, where constants among these are
+        copied to another layout: the program is for that.
     """
 
     def __init__(self, tuple args, dict kwargs):

@@ -31,7 +31,7 @@ from lindiff.programs.matching import Arguments
 from lindiff.programs.reads import raising_frame
 from lindiff.programs.recorded import Recorded, recorded
 from lindiff.programs.recording import Leaving, Recording, Unrecordable
-from lindiff.programs.results import lowered, make_plain, not_given, own
+from lindiff.programs.results import can_be_copied, lowered, make_plain, not_given, own
 from lindiff.programs.surroundings import Surroundings, is_of_libraries
 from lindiff.programs.tree import Result, Tree
 
@@ -280,10 +280,19 @@ class Program(Calls, Generic[P, R]):
             )
         return known
 
-    def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], known: Known) -> None:
-        """Let the next call with arguments of this form find its program at once."""
+    def remember(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        known: Known,
+        kept: tuple[Any, ...] | None = None,
+    ) -> None:
+        """Let the next call with arguments of this form find its program at once; it is the program of what
+        is ``kept`` of them, where that has another layout."""
         form = Arguments(args, kwargs)
-        if form.is_known:
+        if kept is not None:
+            form.kept = Arguments(kept, kwargs)
+        if form.is_known and (form.kept is None or form.kept.is_known):
             self.recent = [(form, known), *self.recent[: _RECENT - 1]]
 
     def _record(
@@ -455,12 +464,16 @@ def _lowered(outcome: Any, recording: Recording, surroundings: Surroundings) -> 
     """The result with plain arrays, and where they come from; None where no program gives it."""
     leaves, unflatten = pytree.flatten(outcome)
     reason = recording.reason or not_given(outcome)
+    constants = [x for x in leaves if isinstance(x, np.ndarray)]
     if reason is None and any(map(surroundings.holds, leaves)):
         reason = "it returns an array that it reads besides its arguments"
+    if reason is None and not can_be_copied(constants):
+        reason = "it returns constants that are views"
     if reason is not None:
         recording.give_up(reason)
         return lowered(outcome), None
-    slots = [x.slot if type(x) is Recorded else own(x) for x in leaves]
+    copies = {id(x): own(x) for x in constants}
+    slots = [x.slot if type(x) is Recorded else copies.get(id(x), x) for x in leaves]
     structure, restore = structure_of(outcome), pytree.flatten(unflatten(slots))[1]
     return lowered(outcome), Result(structure, slots, restore)
 

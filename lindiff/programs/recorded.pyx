@@ -264,10 +264,10 @@ cdef class Recorded:
         return of_two(np.less_equal, self, x)
 
     def __eq__(self, x):
-        return of_two(np.equal, self, x)
+        return self.array == x if equals_none_of(self, x) else of_two(np.equal, self, x)
 
     def __ne__(self, x):
-        return of_two(np.not_equal, self, x)
+        return self.array != x if equals_none_of(self, x) else of_two(np.not_equal, self, x)
 
     def __gt__(self, x):
         return of_two(np.greater, self, x)
@@ -618,6 +618,17 @@ cdef object of_two(object ufunc, object x, object y):
     if getattr(other, "__array_ufunc__", ufunc) is None:
         return NotImplemented
     return ufunc(x, y)
+
+
+cdef bint equals_none_of(Recorded x, object y) except -1:
+    """Whether ``y`` is None or text, and the array has numbers, or text of another kind, which that equals
+    none of: NumPy's operators say so, and its functions refuse it."""
+    cdef str kind = x.array.dtype.kind
+    if isinstance(y, (list, tuple)):
+        return len(y) > 0 and all([equals_none_of(x, part) for part in y])
+    if y is None:
+        return kind != "O"
+    return isinstance(y, (str, bytes)) and kind in ("biufcS" if isinstance(y, str) else "biufcU")
 
 
 cdef object in_place(object ufunc, Recorded x, object y):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import gc
+import itertools
 import types
 from collections import deque
 from typing import Any
@@ -15,7 +16,7 @@ from lindiff.core import pytree
 from lindiff.programs.recorded import Recorded
 from lindiff.programs.recording import Recording, Unrecordable
 
-__all__ = ["lowered", "make_plain", "not_given", "own"]
+__all__ = ["can_be_copied", "lowered", "make_plain", "not_given", "own"]
 
 # Results that are no arrays.
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.dtype, type)
@@ -61,6 +62,19 @@ def _is_key(x: Any) -> bool:
 def own(x: Any) -> Any:
     """A copy of an array that is a constant."""
     return x.copy(order="K") if isinstance(x, np.ndarray) else x
+
+
+def can_be_copied(constants: list[np.ndarray[Any, Any]]) -> bool:
+    """Whether copies of these arrays are laid out as they are, and none is a view of another one."""
+    arrays = list({id(x): x for x in constants}.values())
+    return all(x.flags.writeable and _steps(own(x)) == _steps(x) for x in arrays) and not any(
+        np.may_share_memory(x, y) for x, y in itertools.combinations(arrays, 2)
+    )
+
+
+def _steps(x: np.ndarray[Any, Any]) -> list[int]:
+    """The strides of axes with neighbours."""
+    return [step for step, n in zip(x.strides, x.shape, strict=True) if n > 1] if x.size else []
 
 
 def lowered(outcome: Any) -> Any:

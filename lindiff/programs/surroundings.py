@@ -27,6 +27,7 @@ import pathlib
 import re
 import sys
 import sysconfig
+import threading
 import types
 import typing
 import weakref
@@ -109,6 +110,7 @@ _UNSEEN = {
         *((f.__name__, f) for f in (globals, locals, vars, eval, exec, __import__)),
         *(("import_module", importlib.import_module), ("sys.modules", sys.modules)),
         *(("sys._getframe", sys._getframe), ("np.geterr", np.geterr)),
+        *((f"threading.{f.__name__}", f) for f in (threading.get_ident, threading.current_thread)),
         ("np.get_printoptions", np.get_printoptions),
     ]
 }
@@ -390,7 +392,7 @@ class Surroundings:
             self._asked.ask_names([str(getattr(x, "__name__", ""))])
         if compared and isinstance(x, type) and x is not decimal.Decimal:
             self._classes(x)
-        elif not in_library or id(x) in _UNSEEN or x is os.environ or _is_put_there(x):
+        elif not in_library or id(x) in _UNSEEN or x is os.environ or _is_put_there(x) or _may_change(x):
             self._pending.append(x)
         else:
             self.may_tell_apart |= _may_tell_apart(x)
@@ -630,6 +632,11 @@ def _is_put_there(x: Any) -> bool:
     return type(x) in (functools.partial, types.MethodType) or (
         isinstance(name, str) and not _is_library(name, vars(sys.modules.get(name, _nothing)))
     )
+
+
+def _may_change(x: Any) -> bool:
+    """Whether what a library's module has is written to where it lies, as `sys.argv` may be."""
+    return type(x) in _CONTAINERS or type(x) is np.ndarray
 
 
 def is_library_module(x: types.ModuleType) -> bool:

@@ -46,4 +46,10 @@ cdef class Taped:
     cdef bint pull(self, TapedCall call, object walk, object y_bar) except -1
 
 
+cdef list in_layout(Arguments form, list held, list arrays, tuple given)
+
+
+cpdef bint lie_alike(object x, object y) except -1
+
+
 cpdef int refuse_change(object calls, object surroundings) except -1

@@ -20,6 +20,8 @@ from lindiff.programs.machine import MISSED, Again
 
 cnp.import_array()
 
+cdef dict NOTHING = {}
+
 
 @cython.final
 @cython.no_gc
@@ -112,18 +114,23 @@ cdef class Taped:
         cdef Variable output
         cdef Tape tape
         cdef list values, outputs, guards = [], held = arrays
+        cdef tuple given = args
         if not (<Watch>self.surroundings.watch).unchanged():
             return MISSED
         if len(arrays) > len(form.variables):
             held = held_of(args, arrays, guards)
+            given = given_of(args, held)
+            held = in_layout(form, held, arrays, given)
+            if held is None:
+                return MISSED
         tape = new_tape(self.first, held)
-        values = self.values(tape, arrays)
+        values = self.values(tape, held)
         if values is None:
             return MISSED
         call = TapedCall.__new__(TapedCall)
         call.calls, call.known, call.taped, call.tape, call.likes = calls, known, self, tape, values
         if len(args) != len(arrays):
-            call.args = given_of(args, held)
+            call.args = given_of(args, held) if given is args else given
         call.take_parents(nodes)
         outputs = record_outputs(trace, call, values) if self.several else [record(trace, call, values[0])]
         if guards:
@@ -200,6 +207,31 @@ cdef list held_of(tuple args, list arrays, list guards):
                 held[at] = kept(args[i], guards)
             at += 1
     return held
+
+
+cdef list in_layout(Arguments form, list held, list arrays, tuple given):
+    """The arrays of a call as they are kept; None where that is another layout than the program's.
+
+    ``given`` are the arguments with these in the place of ``arrays``.
+    """
+    cdef bint alike = True
+    cdef Py_ssize_t i
+    for i in range(len(held)):
+        alike = alike and lie_alike(held[i], arrays[i])
+    if alike:
+        return held if form.kept is None else None
+    return None if form.kept is None else form.kept.arrays(given, NOTHING)
+
+
+cpdef bint lie_alike(object x, object y) except -1:
+    """Whether two arrays of one shape have the same strides; others have none."""
+    cdef int k
+    if x is y or not cnp.PyArray_CheckExact(x) or not cnp.PyArray_CheckExact(y):
+        return True
+    for k in range(cnp.PyArray_NDIM(<cnp.ndarray>x)):
+        if cnp.PyArray_STRIDE(<cnp.ndarray>x, k) != cnp.PyArray_STRIDE(<cnp.ndarray>y, k):
+            return False
+    return True
 
 
 cdef tuple given_of(tuple args, list held):

@@ -27,12 +27,22 @@ class Result(NamedTuple):
     unflatten: Callable[[list[Any]], Any]
 
     def is_same(self, other: Result) -> bool:
-        return self.structure == other.structure and same(self.leaves, other.leaves)
+        """Whether the other one gives the same, and has the same arrays twice."""
+        return (
+            self.structure == other.structure
+            and same(self.leaves, other.leaves)
+            and _firsts(self.leaves) == _firsts(other.leaves)
+        )
 
     def of(self, arrays: list[Any]) -> Any:
-        leaves = [arrays[x] if type(x) is Slot else x for x in self.leaves]
-        constant = [type(x) is np.ndarray for x in self.leaves]
-        return self.unflatten([y.copy(order="K") if k else y for y, k in zip(leaves, constant, strict=True)])
+        copies = {id(x): x.copy(order="K") for x in self.leaves if type(x) is np.ndarray}
+        return self.unflatten([arrays[x] if type(x) is Slot else copies.get(id(x), x) for x in self.leaves])
+
+
+def _firsts(leaves: list[Any]) -> list[int]:
+    """Where each of the arrays is met first."""
+    places: dict[int, int] = {}
+    return [places.setdefault(id(x), i) for i, x in enumerate(leaves) if type(x) is np.ndarray]
 
 
 class Tree:
