@@ -16,6 +16,7 @@ from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.statespace.columns import refuse_other_dates
 from lindiff.statespace.components import Component, components_of, joined
+from lindiff.statespace.diffuse import start_variances
 
 __all__ = [
     "Model",
@@ -716,6 +717,7 @@ def _check_covariance(about: str, plain: Any, row: bool) -> None:
 def _proper_start(
     mask: Any,
     *,
+    transition: Any,
     design: Any,
     state_cov: Any,
     obs_cov: Any,
@@ -723,24 +725,14 @@ def _proper_start(
     initial_state_cov: Any,
     **others: Any,
 ) -> dict[str, Any]:
-    """Mean zero and a moderate variance for diffuse states.
-
-    Nothing that is computed depends on that variance: it is of the noise's size, in each state's units, to
-    keep rounding small, and the covariances of the observations regular where obs_cov is zero.
-    """
+    """Mean zero and a moderate variance for diffuse states."""
     dtype = design.dtype
+    A, B, Q, R = map(value, (transition, design, state_cov, obs_cov))
+    variances = start_variances(A, B, Q, R, mask).astype(dtype)
     mask = placed(mask.astype(dtype), design)
     known = 1 - mask
-    observed, moving = (value(x) for x in (obs_cov, state_cov))
-    if observed.shape[-2] == observed.shape[-1]:
-        observed = np.diagonal(observed, axis1=-2, axis2=-1)
-    sizes = [observed, np.diagonal(moving, axis1=-2, axis2=-1)]
-    size = sum(np.sum(x) / x.size for x in sizes if x.size)
-    loadings = value(design)
-    gain = np.sum(loadings**2, axis=(0, 1, 2)) / max(loadings.shape[0] * loadings.shape[1], 1)
-    variances = np.where(size > 0, size, 1) / np.where(gain > 0, gain, 1)
     start = np.zeros_like(mask)[None] if initial_state is None else initial_state * known
-    cov = np.diag(variances.astype(dtype) * mask)[None]
+    cov = makediag(variances * mask)
     if initial_state_cov is not None:
         cov = cov + initial_state_cov * np.outer(known, known)
     return {"initial_state": start, "initial_state_cov": cov}
