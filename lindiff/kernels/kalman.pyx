@@ -18,6 +18,9 @@ at the end m̄ = r, P̄ = ½ (r rᵀ - N).  So r and N together are the adjoint 
 inverse but S⁻¹ appears.  Where the errors of y_t are independent (R diagonal) its elements are taken one
 after the other, each with a number for S (Koopman & Durbin 2000): p n² instead of p³ and p² n.
 
+Where one state j brings nearly all of an element's variance S, 1 - b_j K_j is found as the rest of S, without
+cancellation, and so are the entries of m_f, P_f, r and N that belong to j: P_f b = R K gives those of P_f.
+
 P, S, K and N do not depend on y: series that share parameters and gaps share them, and are the columns of m,
 v, w, r and e.  When P comes to rest it is not computed again, and neither is N: then a step costs n² for each
 series.
@@ -54,6 +57,9 @@ cnp.import_array()
 
 cdef double EPS = np.finfo(np.float64).eps
 cdef double EPS_FLOAT = np.finfo(np.float32).eps
+
+# A state with more of an element's variance than this loses ten bits and more when the element is observed.
+cdef double CARRIED = 1 - 2.0 ** -10
 
 
 cdef struct Model:
@@ -449,12 +455,13 @@ cdef bint is_rounding(Py_ssize_t i, Py_ssize_t n, scalar f, scalar noise, const 
     return real_part(f) <= rounding * total
 
 
-cdef inline void weighted_rows(Py_ssize_t n, const scalar *P, const scalar *b, scalar *out) noexcept nogil:
-    """out := P b for a symmetric P, by the rows at which b is not zero."""
+cdef inline void weighted_rows(Py_ssize_t n, const scalar *P, const scalar *b, Py_ssize_t without,
+                               scalar *out) noexcept nogil:
+    """out := P b for a symmetric P, by the rows at which b is not zero; `without` that of one of them."""
     cdef Py_ssize_t j
     memset(out, 0, n * sizeof(scalar))
     for j in range(n):
-        if b[j] != 0:
+        if b[j] != 0 and j != without:
             add_row(n, b[j], P + j * n, out)
 
 
@@ -477,6 +484,52 @@ cdef inline void subtract_square(Py_ssize_t n, const scalar *P, const scalar *ga
         P_f += n
 
 
+cdef inline Py_ssize_t carrier(Py_ssize_t n, const scalar *b, const scalar *gain, scalar noise,
+                               scalar *rest) noexcept nogil:
+    """The state that brings nearly all of an element's variance, or -1; `rest`: the others' part and the
+    noise's.
+
+    gain is P b over the variance, noise the part of that: 1 = b gain + noise.
+    """
+    cdef Py_ssize_t k, j = 0
+    cdef double x, most = 0
+    for k in range(n):
+        x = real_part(b[k] * gain[k])
+        if x > most:
+            most, j = x, k
+    if most <= CARRIED:
+        return -1
+    rest[0] = noise
+    for k in range(n):
+        if k != j:
+            rest[0] += b[k] * gain[k]
+    return j
+
+
+cdef bint is_largest(Py_ssize_t j, Py_ssize_t n, const scalar *P, const scalar *b) noexcept nogil:
+    """Whether no state has more variance in an element, alone, than state j."""
+    cdef Py_ssize_t k
+    cdef double most = real_part(b[j] * b[j] * P[j * (n + 1)])
+    for k in range(n):
+        if real_part(b[k] * b[k] * P[k * (n + 1)]) > most:
+            return False
+    return True
+
+
+cdef void complete(Py_ssize_t j, Py_ssize_t n, const scalar *b, const scalar *Kt, scalar noise,
+                   scalar *P_f) noexcept nogil:
+    """The covariances of state j from those of the others, by P_f b = R Kᵀ: there nothing cancels."""
+    cdef Py_ssize_t k, l, i
+    cdef scalar x
+    for i in range(1, n + 1):
+        k = (j + i) % n   # itself the last
+        x = noise * Kt[k]
+        for l in range(n):
+            if l != j and b[l] != 0:
+                x -= b[l] * P_f[l * n + k]
+        P_f[j * n + k] = P_f[k * n + j] = x / b[j]
+
+
 cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar *P, scalar *P_f, scalar *Kt,
                                         scalar *variance, scalar *logdet, scalar *room) noexcept nogil:
     """P_f, the gains and variances of the elements one after the other; False where a variance is not
@@ -485,12 +538,12 @@ cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar 
     cdef scalar *B = <scalar *> o.B
     cdef scalar *R = <scalar *> o.R
     cdef scalar *gain = room
-    cdef scalar f
+    cdef scalar f, rest
     logdet[0] = 0
     if o.p == 0:
         memcpy(P_f, P, n * n * sizeof(scalar))
     for i in range(o.p):
-        weighted_rows(n, P, B, gain)
+        weighted_rows(n, P, B, -1, gain)
         f = R[i]
         for j in range(n):
             f += gain[j] * B[j]
@@ -498,7 +551,12 @@ cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar 
             return False
         for j in range(n):
             Kt[i * n + j] = gain[j] / f
+        j = carrier(n, B, Kt + i * n, R[i] / f, &rest)
+        if j >= 0 and not is_largest(j, n, P, B):
+            j = -1
         subtract_square(n, P, gain, Kt + i * n, P_f)
+        if j >= 0:
+            complete(j, n, B, Kt + i * n, R[i], P_f)
         P = P_f
         B += n
         variance[i] = f
@@ -506,14 +564,26 @@ cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar 
     return True
 
 
+cdef inline void each_by_other(Py_ssize_t width, scalar rest, scalar a, scalar b, scalar *x,
+                               scalar *y) noexcept nogil:
+    """x, y := x + a y, rest y + b x: y + b (x + a y), with rest = 1 + a b not from there."""
+    cdef Py_ssize_t k
+    cdef scalar u
+    for k in range(width):
+        u = x[k]
+        x[k] = u + a * y[k]
+        y[k] = rest * y[k] + b * u
+
+
 cdef void update_mean(Model *g, Observed *o, Py_ssize_t t, const scalar *Kt, const scalar *inverse, scalar *m,
                       scalar *w, scalar *quad, scalar *gram, scalar *room) noexcept nogil:
     """m := m_f, and w, of all series; quad := vᵀ w, gram += its products with mixed series."""
-    cdef Py_ssize_t i, j, k, n = g.n, p = o.p, series = g.series, d = g.mixed
+    cdef Py_ssize_t i, j, k, c, n = g.n, p = o.p, series = g.series, d = g.mixed
     cdef scalar *B = <scalar *> o.B
     cdef scalar *y = <scalar *> g.y + t * g.p * series
     cdef scalar *v = room
     cdef scalar *z = v + g.p * series
+    cdef scalar rest
     for i in range(p):
         memcpy(v + i * series, y + o.index[i] * series, series * sizeof(scalar))
     for j in range(series):
@@ -528,14 +598,17 @@ cdef void update_mean(Model *g, Observed *o, Py_ssize_t t, const scalar *Kt, con
                 quad[j] += z[i * series + j] * z[i * series + j]
     else:
         for i in range(p):
+            c = carrier(n, B + i * n, Kt + i * n, (<scalar *> o.R)[i] / inverse[i], &rest)
             for k in range(n):
-                if B[i * n + k] != 0:
+                if k != c and B[i * n + k] != 0:
                     add_row(series, -B[i * n + k], m + k * series, v + i * series)
+            if c >= 0:
+                each_by_other(series, rest, -B[i * n + c], Kt[i * n + c], v + i * series, m + c * series)
             for j in range(series):
                 w[i * series + j] = v[i * series + j] / inverse[i]
                 quad[j] += v[i * series + j] * w[i * series + j]
             for k in range(n):
-                if Kt[i * n + k] != 0:
+                if k != c and Kt[i * n + k] != 0:
                     add_row(series, Kt[i * n + k], v + i * series, m + k * series)
     if d > 0:
         for i in range(p):
@@ -721,32 +794,55 @@ cdef inline void add_both(Py_ssize_t n, const scalar *b, const scalar *nu, scala
                 N[k * n + j] += nu[k] * b[j]
 
 
+cdef void complete_back(Py_ssize_t c, Py_ssize_t n, const scalar *b, const scalar *gain, scalar variance,
+                        scalar rest, const scalar *column, scalar *N) noexcept nogil:
+    """Row and column c of N = Gᵀ F G + b bᵀ / variance with G = I - gain bᵀ, from column c of F G: nothing
+    cancels there, as rest is the entry of G."""
+    cdef Py_ssize_t k
+    cdef scalar x, total = 0
+    for k in range(n):
+        if k != c:
+            total += gain[k] * column[k]
+    N[c * (n + 1)] = rest * column[c] - b[c] * total + b[c] * b[c] / variance
+    total += gain[c] * column[c]
+    for k in range(n):
+        if k != c:
+            x = column[k] - b[k] * total + b[c] * b[k] / variance
+            N[c * n + k] = N[k * n + c] = x
+
+
 cdef void back_by_elements(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t t, scalar factor,
                            const scalar *P_f, const scalar *Kt, const scalar *variance,
                            scalar *N) noexcept nogil:
     """The same, element after element, with P as it was after each."""
     cdef scalar half = 0.5
-    cdef Py_ssize_t i, j, n = g.n
+    cdef Py_ssize_t i, j, c, n = g.n
     cdef scalar *B = <scalar *> o.B
     cdef scalar *nu = room
     cdef scalar *P = nu + n
     cdef scalar *out = P + n * n
+    cdef scalar *column = out + n
     cdef scalar *bar
     cdef const scalar *gain
     cdef const scalar *b_i
-    cdef scalar delta
+    cdef scalar delta, rest
     if b.B != NULL:
         memcpy(P, P_f, n * n * sizeof(scalar))
     for i in range(o.p - 1, -1, -1):
         gain, b_i = Kt + i * n, B + i * n
-        weighted_rows(n, N, gain, nu)
+        c = carrier(n, b_i, gain, (<scalar *> o.R)[i] / variance[i], &rest)
+        weighted_rows(n, N, gain, c, nu)
+        if c >= 0:
+            for j in range(n):
+                column[j] = rest * N[c * n + j] - b_i[c] * nu[j]
+            add_row(n, gain[c], N + c * n, nu)
         delta = 1 / variance[i]
         for j in range(n):
             delta += gain[j] * nu[j]
         if b.R != NULL:
             (<scalar *> b.R)[t * g.R_step + o.index[i]] -= half * factor * delta
         if b.B != NULL:
-            weighted_rows(n, P, nu, out)
+            weighted_rows(n, P, nu, -1, out)
             bar = <scalar *> b.B + t * g.B_step + o.index[i] * n
             for j in range(n):
                 bar[j] += factor * (out[j] - gain[j])
@@ -756,17 +852,20 @@ cdef void back_by_elements(scalar *room, Model *g, Observed *o, Bars *b, Py_ssiz
         for j in range(n):
             nu[j] = half * delta * b_i[j] - nu[j]
         add_both(n, b_i, nu, N)
+        if c >= 0:
+            complete_back(c, n, b_i, gain, variance[i], rest, column, N)
 
 
 cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ssize_t t,
                     scalar *r) noexcept nogil:
     """Add what the data give to the gradient of step t; r := that before the step."""
     cdef scalar half = 0.5
-    cdef Py_ssize_t i, j, l, n = g.n, p = o.p, series = g.series
+    cdef Py_ssize_t i, j, l, c, n = g.n, p = o.p, series = g.series
     cdef scalar *A = <scalar *> g.A + t * g.A_step
     cdef scalar *B = <scalar *> o.B
     cdef scalar *P_f = <scalar *> k.P + k.slot[t - k.first] * n * n
     cdef scalar *Kt = <scalar *> k.K + k.slot[t - k.first] * g.p * n
+    cdef scalar *inverse = <scalar *> k.L + k.slot[t - k.first] * g.p * (1 if g.independent else g.p)
     cdef scalar *w = <scalar *> k.w + (t - k.first) * g.p * series
     cdef scalar *u = room
     cdef scalar *M = u + n * series
@@ -775,7 +874,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
     cdef scalar *square = e + g.p * series
     cdef scalar *mixed = square + max(n, g.p) * max(n, g.p)
     cdef scalar *bar
-    cdef scalar x
+    cdef scalar x, rest
     transposed_times(g, A, series, r, u)
     if b.means:
         memcpy(M, <scalar *> k.m + (t - k.first) * n * series, n * series * sizeof(scalar))
@@ -804,11 +903,15 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
         product(TRANSPOSE, PLAIN, n, p, series, 1, B, e, True, r)
     else:
         for i in range(p - 1, -1, -1):
-            product(PLAIN, PLAIN, 1, n, series, -1, Kt + i * n, r, True, e + i * series)
+            c = carrier(n, B + i * n, Kt + i * n, (<scalar *> o.R)[i] / inverse[i], &rest)
             for l in range(n):
-                x = B[i * n + l]
-                for j in range(series):
-                    r[l * series + j] += x * e[i * series + j]
+                if l != c and Kt[i * n + l] != 0:
+                    add_row(series, -Kt[i * n + l], r + l * series, e + i * series)
+            if c >= 0:
+                each_by_other(series, rest, -Kt[i * n + c], B[i * n + c], e + i * series, r + c * series)
+            for l in range(n):
+                if l != c and B[i * n + l] != 0:
+                    add_row(series, B[i * n + l], e + i * series, r + l * series)
     if b.own == NULL:
         return
     weigh(p, e, g, b, weighted, mixed)
@@ -1304,7 +1407,7 @@ cdef class Sweep:
         cdef cnp.ndarray r = np.zeros((n, s), dtype=self.dtype), N = np.zeros((n, n), dtype=self.dtype)
         cdef Py_ssize_t most = max(n, p)
         cdef cnp.ndarray room = np.empty(
-            5 * n * n + 3 * p * n + 3 * p * p + n + (2 * n + p + most) * s + most * (most + g.mixed),
+            5 * n * n + 3 * p * n + 3 * p * p + 2 * n + (2 * n + p + most) * s + most * (most + g.mixed),
             dtype=self.dtype)
         cdef cnp.ndarray sums = np.zeros((n, n), dtype=self.dtype)
         cdef cnp.ndarray factor = np.full(1, omega, dtype=self.dtype)
