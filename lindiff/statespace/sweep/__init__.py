@@ -3,6 +3,7 @@
 Every line imports only from lines above it::
 
     plan          how a system is swept
+    backward      smoothed covariances whose digits were lost
     collapsing    the sweep over some series, from diffuse states
     series        the sweep over all series, on several threads
     planning      from a system to its plan
