@@ -27,18 +27,22 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import foreign
+from lindiff.kernels import kalman
 from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.linalg._matrices import transposed
 
 __all__ = [
     "determined",
     "estimate",
+    "is_of_one_series",
     "likelihood_terms",
     "never_determined",
     "numbers_of_steps",
     "start_variances",
     "well_determined",
 ]
+
+FLOAT64 = np.dtype(np.float64)
 
 # What is no more than this of what it stands beside is rounding.
 ROUNDING = 1e3 * float(np.finfo(np.float64).eps)
@@ -61,6 +65,8 @@ def start_variances(A: Any, B: Any, Q: Any, R: Any, mask: Any) -> Any:
     mask : (n,) array of bool
     """
     n, reads = A.shape[-1], foreign(A) is None
+    if Q.shape[1] == R.shape[1] == 1 and all(map(is_of_one_series, (A, B, Q, R))):
+        return kalman.start_variances(A, B, Q, R, mask)[None]
     if 0 in (x.shape[1] for x in (A, B, Q, R)):
         return np.ones((1, n))
     A, B, Q, R = (np.abs(x.astype(np.float64)) for x in (A, B, Q, R))
@@ -80,6 +86,16 @@ def start_variances(A: Any, B: Any, Q: Any, R: Any, mask: Any) -> Any:
     total = np.sum(size, axis=(1, 2))[:, None]
     others = np.where(total > 0, total, 1)  # of states that no element sees
     return np.where(information > 0, 1 / np.where(information > 0, information, 1), others)
+
+
+def is_of_one_series(x: Any) -> bool:
+    """Whether this is an array (1, ...) as compiled functions take it, with a step and more."""
+    return (
+        type(x) is np.ndarray
+        and x.dtype == FLOAT64
+        and x.flags.c_contiguous
+        and x.shape[0] == 1 <= x.shape[1]
+    )
 
 
 def _longest_step(A: Any) -> Any:

@@ -10,6 +10,7 @@ Every line imports only from lines above it::
     any_order     its sums in public operators
     derivatives   its sums as an operation: its pullback is the sweep backward
     ordinary      the likelihood of one series of a constant model, as one operation
+    collapsed     the same from diffuse states that are determined soon
     handover      results of every step from diffuse states
     likelihood
     moments       of states and observations: filtered, smoothed, forecast
