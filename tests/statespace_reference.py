@@ -58,6 +58,7 @@ def of_series(model, s):
 def dense(model, steps):
     """Means and covariances of all states (T, n), and of all observations (T, p), of one series."""
     n, p = model.transition.shape[-1], model.design.shape[-2]
+    dtype = np.result_type(model.transition, model.state_cov, model.obs_cov, model.initial_state_cov)
 
     def at(x, t, core):
         return x if x.ndim == core else x[min(t, len(x) - 1)]
@@ -72,15 +73,15 @@ def dense(model, steps):
         blocks = [A @ block for block in blocks] + [np.eye(n)]
         covs.append(at(model.state_cov, t, 2))
         mean = A @ mean + (0 if model.state_intercept is None else at(model.state_intercept, t, 1))
-    loading = np.zeros((steps * n, (steps + 1) * n))
+    loading = np.zeros((steps * n, (steps + 1) * n), dtype)
     for t, row in enumerate(rows):
         loading[t * n : (t + 1) * n, : len(row) * n] = np.hstack(row)
-    noise = np.zeros(((steps + 1) * n,) * 2)
+    noise = np.zeros(((steps + 1) * n,) * 2, dtype)
     for t, cov in enumerate(covs):
         noise[t * n : (t + 1) * n, t * n : (t + 1) * n] = cov
     state_mean = np.reshape(means, (steps * n,))
     state_cov = loading @ noise @ loading.T
-    H, R = np.zeros((steps * p, steps * n)), np.zeros((steps * p, steps * p))
+    H, R = np.zeros((steps * p, steps * n)), np.zeros((steps * p, steps * p), dtype)
     level = np.zeros(steps * p)
     for t in range(steps):
         rows_p = slice(t * p, (t + 1) * p)

@@ -9,6 +9,7 @@ from lindiff.kernels import Sweep
 from lindiff.statespace.model import canonical
 from lindiff.statespace.sweep import Sweeps
 from lindiff.statespace.sweep.any_order import composed_gradient, composed_sums
+from lindiff.statespace.sweep.collapsed import collapsed_loglikelihood
 from lindiff.statespace.sweep.derivatives import filter_sums
 from lindiff.statespace.sweep.likelihood import from_sums
 from lindiff.statespace.sweep.planning import planned
@@ -318,3 +319,77 @@ def test_values_go_on_from_where_states_were_determined(row, series, level):
     np.testing.assert_allclose(value, composed, rtol=1e-15 * max(level, 1e4))
     total = ld.value_and_grad(lambda model: np.sum(ld.statespace.loglikelihood(y, *model)))(model)[0]
     np.testing.assert_allclose(np.sum(value), total, rtol=1e-15 * max(level, 1e4))
+
+
+def two_elements(v, full):
+    """Of a trend and a season, with one state that is not diffuse."""
+    model = structural(v)
+    A, Q = np.eye(6), np.zeros((6, 6))
+    A[:5, :5] = model.transition
+    A[5, 5] = 0.5
+    design = np.array([[1.0, 0, 1, 0, 0, 1], [1.0, 0.5, 0, 0, 0, 0]])
+    Q = Q + np.diag(np.r_[0.0, 0, 0, 0, 0, 1]) + np.pad(np.eye(5), (0, 1)) * v[2]
+    R = v[3] * (np.array([[1.0, 0.3], [0.3, 1.0]]) if full else np.array([1.0, 2.0]))
+    diffuse = np.arange(6) < 5
+    return statespace.Model(A, design, Q, R, np.arange(6.0), 2 * np.eye(6), diffuse=diffuse)
+
+
+def seasonal_moving_average(v):
+    """A transition of few entries, beside a stationary part."""
+    return statespace.sarima(
+        v[:1], v[1:2], v[2], difference=1, period=4, seasonal_ma=-v[3:], seasonal_difference=1
+    )
+
+
+def on_regressors(v, T=40):
+    x = np.random.default_rng(5).standard_normal((T, 2))
+    return statespace.local_level(v[0], v[3]) + statespace.regression(x)
+
+
+SOON = {
+    "trend, seasons": (structural, series("scattered")),
+    "independent errors": (lambda v: two_elements(v, False), pairs()),
+    "full obs_cov": (lambda v: two_elements(v, True), pairs()),
+    "moving averages": (seasonal_moving_average, series("whole")),
+    "regression": (on_regressors, series("scattered")),
+}
+
+
+@pytest.mark.parametrize("case", SOON)
+def test_one_series_whose_states_are_determined_soon(case):
+    build, y = SOON[case]
+    tolerance = 1e-14
+    found = collapsed_loglikelihood(canonical("loglikelihood", y, *build(VARIANCES)), tolerance, None)
+    assert found is not None
+    slow = statespace.loglikelihood(y, *build(VARIANCES), method="composed")
+    close(found[0], slow)
+    gradients = [
+        ld.grad(lambda y, v, m=m: statespace.loglikelihood(y, *build(v), method=m), (0, 1))(y, VARIANCES)
+        for m in (None, "composed")
+    ]
+    for g, expected in zip(*gradients, strict=True):
+        close(g, expected)
+    wanted = [name for name in ("transition", "design", "state_cov", "obs_cov") if case != "moving averages"]
+    model = build(VARIANCES)
+
+    def of_model(method):
+        return lambda *parts: statespace.loglikelihood(
+            y, *model._replace(**dict(zip(wanted, parts, strict=True))), method=method
+        )
+
+    parts = tuple(getattr(model, name) for name in wanted)
+    for i in range(len(parts)):  # each alone, and all
+        close(ld.grad(of_model(None), i)(*parts), ld.grad(of_model("composed"), i)(*parts))
+    both = [ld.grad(of_model(m), tuple(range(len(parts))))(*parts) for m in (None, "composed")]
+    for g, expected in zip(*both, strict=True):
+        close(g, expected)
+
+
+def test_what_is_not_determined_soon_is_left_to_others():
+    y = series("whole")
+    for model in (
+        statespace.regression(np.c_[np.ones(40), np.where(np.arange(40) < 30, 0.0, 1.0)], obs_var=1.0),
+        statespace.local_linear_trend(0.0, 0.0)._replace(obs_cov=np.zeros((1, 1))),
+    ):
+        system = canonical("loglikelihood", y, *model)
+        assert collapsed_loglikelihood(system, 1e-14, None) is None

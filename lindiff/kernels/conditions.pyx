@@ -28,6 +28,16 @@ cdef inline bint is_of(object x, Py_ssize_t rows, Py_ssize_t columns) noexcept:
         and cnp.PyArray_DIM(<cnp.ndarray>x, 1) == columns
 
 
+cdef inline Py_ssize_t steps_of(object x, Py_ssize_t steps, Py_ssize_t rows, Py_ssize_t columns) noexcept:
+    """How many matrices of this shape x holds: 1, or one for each step; 0 if it does neither."""
+    if is_of(x, rows, columns):
+        return 1
+    if is_plain(x, 3) and cnp.PyArray_DIM(<cnp.ndarray>x, 0) == steps \
+            and cnp.PyArray_DIM(<cnp.ndarray>x, 1) == rows and cnp.PyArray_DIM(<cnp.ndarray>x, 2) == columns:
+        return steps
+    return 0
+
+
 cdef inline double *numbers(object x) noexcept:
     return <double *>cnp.PyArray_DATA(<cnp.ndarray>x)
 
@@ -55,13 +65,15 @@ cdef bint is_covariance(const double *X, Py_ssize_t n) noexcept nogil:
     return True
 
 
-def model_in_order(y, A, B, Q, R, m, P):
-    """Whether these are surely data and matrices of a state space model that is constant in time.
+def model_in_order(y, A, B, Q, R, m, P, bint timed=False):
+    """Whether these are surely data and matrices of a state space model.
 
     Parameters
     ----------
     y : (T, p) array, or (T,) for p = 1
     A, B, Q, R, m, P : (n, n), (p, n), (n, n), (p, p), (n,), (n, n) arrays
+    timed : bool
+        Whether A, B, Q and R may have an axis of time in front.
 
     Returns
     -------
@@ -82,25 +94,39 @@ def model_in_order(y, A, B, Q, R, m, P):
     >>> model_in_order(np.array([1.0, np.inf]), one, one, one, one, np.zeros(1), one)
     False
     """
-    cdef Py_ssize_t n, p, i, count
+    cdef Py_ssize_t n, p, T, i, of_A, of_B, of_Q, of_R
     cdef const double *data
-    if not is_plain(A, 2) or not is_plain(B, 2) or not is_plain(m, 1) or not cnp.PyArray_SIZE(<cnp.ndarray>B):
+    if not is_plain(P, 2) or not cnp.PyArray_CheckExact(B) or cnp.PyArray_NDIM(<cnp.ndarray>B) < 2 \
+            or not cnp.PyArray_SIZE(<cnp.ndarray>B):
         return False
-    n, p = cnp.PyArray_DIM(<cnp.ndarray>A, 0), cnp.PyArray_DIM(<cnp.ndarray>B, 0)
-    if not (is_of(A, n, n) and is_of(B, p, n) and is_of(Q, n, n) and is_of(R, p, p) and is_of(P, n, n)) \
-            or cnp.PyArray_DIM(<cnp.ndarray>m, 0) != n:
+    n = cnp.PyArray_DIM(<cnp.ndarray>P, 0)
+    p = cnp.PyArray_DIM(<cnp.ndarray>B, cnp.PyArray_NDIM(<cnp.ndarray>B) - 2)
+    if not is_plain(m, 1) or cnp.PyArray_DIM(<cnp.ndarray>m, 0) != n or not is_of(P, n, n):
         return False
     if not is_plain(y, 2) and not (p == 1 and is_plain(y, 1)):
         return False
-    count = cnp.PyArray_SIZE(<cnp.ndarray>y)
     if cnp.PyArray_NDIM(<cnp.ndarray>y) == 2 and cnp.PyArray_DIM(<cnp.ndarray>y, 1) != p:
         return False
+    T = cnp.PyArray_DIM(<cnp.ndarray>y, 0)
+    of_A, of_B = steps_of(A, T, n, n), steps_of(B, T, p, n)
+    of_Q, of_R = steps_of(Q, T, n, n), steps_of(R, T, p, p)
+    if not (of_A and of_B and of_Q and of_R):
+        return False
+    if not timed and cnp.PyArray_NDIM(<cnp.ndarray>A) + cnp.PyArray_NDIM(<cnp.ndarray>B) \
+            + cnp.PyArray_NDIM(<cnp.ndarray>Q) + cnp.PyArray_NDIM(<cnp.ndarray>R) > 8:
+        return False
     data = numbers(y)
-    for i in range(count):
+    for i in range(T * p):
         if isinf(data[i]):
             return False
-    return are_finite(numbers(A), n * n) and are_finite(numbers(B), p * n) and are_finite(numbers(m), n) \
-        and is_covariance(numbers(Q), n) and is_covariance(numbers(R), p) and is_covariance(numbers(P), n)
+    for i in range(of_Q):
+        if not is_covariance(numbers(Q) + i * n * n, n):
+            return False
+    for i in range(of_R):
+        if not is_covariance(numbers(R) + i * p * p, p):
+            return False
+    return are_finite(numbers(A), of_A * n * n) and are_finite(numbers(B), of_B * p * n) \
+        and are_finite(numbers(m), n) and is_covariance(numbers(P), n)
 
 
 def has_nan(x):

@@ -41,3 +41,29 @@ class Sweep:
     def smooth(
         self, after: tuple[Any, Any] | None = None
     ) -> tuple[NDArray[Any], NDArray[Any], tuple[NDArray[Any], NDArray[Any]]]: ...
+
+class Collapse:
+    value: float | None
+    def __init__(
+        self,
+        y: NDArray[Any],
+        A: NDArray[Any],
+        B: NDArray[Any],
+        Q: NDArray[Any],
+        R: NDArray[Any],
+        m: NDArray[Any],
+        P: NDArray[Any],
+        places: NDArray[Any],
+        observed: NDArray[Any] | None = None,
+        independent: bool = False,
+        tolerance: float = 1e-14,
+        whole: bool = False,
+    ) -> None: ...
+    def pull(self, bar: float, wanted: Sequence[bool]) -> tuple[Any, ...]: ...
+
+def start_variances(
+    A: NDArray[Any], B: NDArray[Any], Q: NDArray[Any], R: NDArray[Any], mask: NDArray[Any]
+) -> NDArray[Any]: ...
+def with_variances(
+    m: NDArray[Any], P: NDArray[Any], mask: NDArray[Any], variances: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]: ...

@@ -18,6 +18,9 @@ at the end m̄ = r, P̄ = ½ (r rᵀ - N).  So r and N together are the adjoint 
 inverse but S⁻¹ appears.  Where the errors of y_t are independent (R diagonal) its elements are taken one
 after the other, each with a number for S (Koopman & Durbin 2000): p n² instead of p³ and p² n.
 
+Where one state j brings nearly all of an element's variance S, 1 - b_j K_j is found as the rest of S, without
+cancellation, and so are the entries of m_f, P_f, r and N that belong to j: P_f b = R K gives those of P_f.
+
 P, S, K and N do not depend on y: series that share parameters and gaps share them, and are the columns of m,
 v, w, r and e.  When P comes to rest it is not computed again, and neither is N: then a step costs n² for each
 series.
@@ -54,6 +57,12 @@ cnp.import_array()
 
 cdef double EPS = np.finfo(np.float64).eps
 cdef double EPS_FLOAT = np.finfo(np.float32).eps
+
+# A state with more of an element's variance than this loses ten bits and more when the element is observed.
+cdef double CARRIED = 1 - 2.0 ** -10
+
+# What is no more than this of what it stands beside is rounding; of information, the square.
+cdef double UNSEEN = 1e3 * EPS
 
 
 cdef struct Model:
@@ -449,12 +458,13 @@ cdef bint is_rounding(Py_ssize_t i, Py_ssize_t n, scalar f, scalar noise, const 
     return real_part(f) <= rounding * total
 
 
-cdef inline void weighted_rows(Py_ssize_t n, const scalar *P, const scalar *b, scalar *out) noexcept nogil:
-    """out := P b for a symmetric P, by the rows at which b is not zero."""
+cdef inline void weighted_rows(Py_ssize_t n, const scalar *P, const scalar *b, Py_ssize_t without,
+                               scalar *out) noexcept nogil:
+    """out := P b for a symmetric P, by the rows at which b is not zero; `without` that of one of them."""
     cdef Py_ssize_t j
     memset(out, 0, n * sizeof(scalar))
     for j in range(n):
-        if b[j] != 0:
+        if b[j] != 0 and j != without:
             add_row(n, b[j], P + j * n, out)
 
 
@@ -477,6 +487,52 @@ cdef inline void subtract_square(Py_ssize_t n, const scalar *P, const scalar *ga
         P_f += n
 
 
+cdef inline Py_ssize_t carrier(Py_ssize_t n, const scalar *b, const scalar *gain, scalar noise,
+                               scalar *rest) noexcept nogil:
+    """The state that brings nearly all of an element's variance, or -1; `rest`: the others' part and the
+    noise's.
+
+    gain is P b over the variance, noise the part of that: 1 = b gain + noise.
+    """
+    cdef Py_ssize_t k, j = 0
+    cdef double x, most = 0
+    for k in range(n):
+        x = real_part(b[k] * gain[k])
+        if x > most:
+            most, j = x, k
+    if most <= CARRIED:
+        return -1
+    rest[0] = noise
+    for k in range(n):
+        if k != j:
+            rest[0] += b[k] * gain[k]
+    return j
+
+
+cdef bint is_largest(Py_ssize_t j, Py_ssize_t n, const scalar *P, const scalar *b) noexcept nogil:
+    """Whether no state has more variance in an element, alone, than state j."""
+    cdef Py_ssize_t k
+    cdef double most = real_part(b[j] * b[j] * P[j * (n + 1)])
+    for k in range(n):
+        if real_part(b[k] * b[k] * P[k * (n + 1)]) > most:
+            return False
+    return True
+
+
+cdef void complete(Py_ssize_t j, Py_ssize_t n, const scalar *b, const scalar *Kt, scalar noise,
+                   scalar *P_f) noexcept nogil:
+    """The covariances of state j from those of the others, by P_f b = R Kᵀ: there nothing cancels."""
+    cdef Py_ssize_t k, l, i
+    cdef scalar x
+    for i in range(1, n + 1):
+        k = (j + i) % n   # itself the last
+        x = noise * Kt[k]
+        for l in range(n):
+            if l != j and b[l] != 0:
+                x -= b[l] * P_f[l * n + k]
+        P_f[j * n + k] = P_f[k * n + j] = x / b[j]
+
+
 cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar *P, scalar *P_f, scalar *Kt,
                                         scalar *variance, scalar *logdet, scalar *room) noexcept nogil:
     """P_f, the gains and variances of the elements one after the other; False where a variance is not
@@ -485,12 +541,12 @@ cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar 
     cdef scalar *B = <scalar *> o.B
     cdef scalar *R = <scalar *> o.R
     cdef scalar *gain = room
-    cdef scalar f
+    cdef scalar f, rest
     logdet[0] = 0
     if o.p == 0:
         memcpy(P_f, P, n * n * sizeof(scalar))
     for i in range(o.p):
-        weighted_rows(n, P, B, gain)
+        weighted_rows(n, P, B, -1, gain)
         f = R[i]
         for j in range(n):
             f += gain[j] * B[j]
@@ -498,7 +554,12 @@ cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar 
             return False
         for j in range(n):
             Kt[i * n + j] = gain[j] / f
+        j = carrier(n, B, Kt + i * n, R[i] / f, &rest)
+        if j >= 0 and not is_largest(j, n, P, B):
+            j = -1
         subtract_square(n, P, gain, Kt + i * n, P_f)
+        if j >= 0:
+            complete(j, n, B, Kt + i * n, R[i], P_f)
         P = P_f
         B += n
         variance[i] = f
@@ -506,14 +567,26 @@ cdef bint update_covariance_by_elements(Observed *o, Py_ssize_t n, const scalar 
     return True
 
 
+cdef inline void each_by_other(Py_ssize_t width, scalar rest, scalar a, scalar b, scalar *x,
+                               scalar *y) noexcept nogil:
+    """x, y := x + a y, rest y + b x: y + b (x + a y), with rest = 1 + a b not from there."""
+    cdef Py_ssize_t k
+    cdef scalar u
+    for k in range(width):
+        u = x[k]
+        x[k] = u + a * y[k]
+        y[k] = rest * y[k] + b * u
+
+
 cdef void update_mean(Model *g, Observed *o, Py_ssize_t t, const scalar *Kt, const scalar *inverse, scalar *m,
                       scalar *w, scalar *quad, scalar *gram, scalar *room) noexcept nogil:
     """m := m_f, and w, of all series; quad := vᵀ w, gram += its products with mixed series."""
-    cdef Py_ssize_t i, j, k, n = g.n, p = o.p, series = g.series, d = g.mixed
+    cdef Py_ssize_t i, j, k, c, n = g.n, p = o.p, series = g.series, d = g.mixed
     cdef scalar *B = <scalar *> o.B
     cdef scalar *y = <scalar *> g.y + t * g.p * series
     cdef scalar *v = room
     cdef scalar *z = v + g.p * series
+    cdef scalar rest
     for i in range(p):
         memcpy(v + i * series, y + o.index[i] * series, series * sizeof(scalar))
     for j in range(series):
@@ -528,14 +601,17 @@ cdef void update_mean(Model *g, Observed *o, Py_ssize_t t, const scalar *Kt, con
                 quad[j] += z[i * series + j] * z[i * series + j]
     else:
         for i in range(p):
+            c = carrier(n, B + i * n, Kt + i * n, (<scalar *> o.R)[i] / inverse[i], &rest)
             for k in range(n):
-                if B[i * n + k] != 0:
+                if k != c and B[i * n + k] != 0:
                     add_row(series, -B[i * n + k], m + k * series, v + i * series)
+            if c >= 0:
+                each_by_other(series, rest, -B[i * n + c], Kt[i * n + c], v + i * series, m + c * series)
             for j in range(series):
                 w[i * series + j] = v[i * series + j] / inverse[i]
                 quad[j] += v[i * series + j] * w[i * series + j]
             for k in range(n):
-                if Kt[i * n + k] != 0:
+                if k != c and Kt[i * n + k] != 0:
                     add_row(series, Kt[i * n + k], v + i * series, m + k * series)
     if d > 0:
         for i in range(p):
@@ -721,32 +797,55 @@ cdef inline void add_both(Py_ssize_t n, const scalar *b, const scalar *nu, scala
                 N[k * n + j] += nu[k] * b[j]
 
 
+cdef void complete_back(Py_ssize_t c, Py_ssize_t n, const scalar *b, const scalar *gain, scalar variance,
+                        scalar rest, const scalar *column, scalar *N) noexcept nogil:
+    """Row and column c of N = Gᵀ F G + b bᵀ / variance with G = I - gain bᵀ, from column c of F G: nothing
+    cancels there, as rest is the entry of G."""
+    cdef Py_ssize_t k
+    cdef scalar x, total = 0
+    for k in range(n):
+        if k != c:
+            total += gain[k] * column[k]
+    N[c * (n + 1)] = rest * column[c] - b[c] * total + b[c] * b[c] / variance
+    total += gain[c] * column[c]
+    for k in range(n):
+        if k != c:
+            x = column[k] - b[k] * total + b[c] * b[k] / variance
+            N[c * n + k] = N[k * n + c] = x
+
+
 cdef void back_by_elements(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t t, scalar factor,
                            const scalar *P_f, const scalar *Kt, const scalar *variance,
                            scalar *N) noexcept nogil:
     """The same, element after element, with P as it was after each."""
     cdef scalar half = 0.5
-    cdef Py_ssize_t i, j, n = g.n
+    cdef Py_ssize_t i, j, c, n = g.n
     cdef scalar *B = <scalar *> o.B
     cdef scalar *nu = room
     cdef scalar *P = nu + n
     cdef scalar *out = P + n * n
+    cdef scalar *column = out + n
     cdef scalar *bar
     cdef const scalar *gain
     cdef const scalar *b_i
-    cdef scalar delta
+    cdef scalar delta, rest
     if b.B != NULL:
         memcpy(P, P_f, n * n * sizeof(scalar))
     for i in range(o.p - 1, -1, -1):
         gain, b_i = Kt + i * n, B + i * n
-        weighted_rows(n, N, gain, nu)
+        c = carrier(n, b_i, gain, (<scalar *> o.R)[i] / variance[i], &rest)
+        weighted_rows(n, N, gain, c, nu)
+        if c >= 0:
+            for j in range(n):
+                column[j] = rest * N[c * n + j] - b_i[c] * nu[j]
+            add_row(n, gain[c], N + c * n, nu)
         delta = 1 / variance[i]
         for j in range(n):
             delta += gain[j] * nu[j]
         if b.R != NULL:
             (<scalar *> b.R)[t * g.R_step + o.index[i]] -= half * factor * delta
         if b.B != NULL:
-            weighted_rows(n, P, nu, out)
+            weighted_rows(n, P, nu, -1, out)
             bar = <scalar *> b.B + t * g.B_step + o.index[i] * n
             for j in range(n):
                 bar[j] += factor * (out[j] - gain[j])
@@ -756,17 +855,20 @@ cdef void back_by_elements(scalar *room, Model *g, Observed *o, Bars *b, Py_ssiz
         for j in range(n):
             nu[j] = half * delta * b_i[j] - nu[j]
         add_both(n, b_i, nu, N)
+        if c >= 0:
+            complete_back(c, n, b_i, gain, variance[i], rest, column, N)
 
 
 cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ssize_t t,
                     scalar *r) noexcept nogil:
     """Add what the data give to the gradient of step t; r := that before the step."""
     cdef scalar half = 0.5
-    cdef Py_ssize_t i, j, l, n = g.n, p = o.p, series = g.series
+    cdef Py_ssize_t i, j, l, c, n = g.n, p = o.p, series = g.series
     cdef scalar *A = <scalar *> g.A + t * g.A_step
     cdef scalar *B = <scalar *> o.B
     cdef scalar *P_f = <scalar *> k.P + k.slot[t - k.first] * n * n
     cdef scalar *Kt = <scalar *> k.K + k.slot[t - k.first] * g.p * n
+    cdef scalar *inverse = <scalar *> k.L + k.slot[t - k.first] * g.p * (1 if g.independent else g.p)
     cdef scalar *w = <scalar *> k.w + (t - k.first) * g.p * series
     cdef scalar *u = room
     cdef scalar *M = u + n * series
@@ -775,7 +877,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
     cdef scalar *square = e + g.p * series
     cdef scalar *mixed = square + max(n, g.p) * max(n, g.p)
     cdef scalar *bar
-    cdef scalar x
+    cdef scalar x, rest
     transposed_times(g, A, series, r, u)
     if b.means:
         memcpy(M, <scalar *> k.m + (t - k.first) * n * series, n * series * sizeof(scalar))
@@ -804,11 +906,15 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
         product(TRANSPOSE, PLAIN, n, p, series, 1, B, e, True, r)
     else:
         for i in range(p - 1, -1, -1):
-            product(PLAIN, PLAIN, 1, n, series, -1, Kt + i * n, r, True, e + i * series)
+            c = carrier(n, B + i * n, Kt + i * n, (<scalar *> o.R)[i] / inverse[i], &rest)
             for l in range(n):
-                x = B[i * n + l]
-                for j in range(series):
-                    r[l * series + j] += x * e[i * series + j]
+                if l != c and Kt[i * n + l] != 0:
+                    add_row(series, -Kt[i * n + l], r + l * series, e + i * series)
+            if c >= 0:
+                each_by_other(series, rest, -Kt[i * n + c], B[i * n + c], e + i * series, r + c * series)
+            for l in range(n):
+                if l != c and B[i * n + l] != 0:
+                    add_row(series, B[i * n + l], e + i * series, r + l * series)
     if b.own == NULL:
         return
     weigh(p, e, g, b, weighted, mixed)
@@ -912,34 +1018,99 @@ cdef bint is_sparse(cnp.ndarray A):
     return n > SPARSE_STATES and not step_of(A, 2) and SPARSE_ENTRIES * np.count_nonzero(A) <= n * n
 
 
-cdef tuple fill_in(Entries *e, cnp.ndarray A):
-    """Find the entries of A (n, n); the arrays that hold them."""
-    cdef Py_ssize_t n = A.shape[0], i, count = 0, rest = 0
-    rows, columns = np.nonzero(A)
-    cdef cnp.ndarray places = np.ascontiguousarray(columns, dtype=np.intp)
-    cdef cnp.ndarray starts = np.searchsorted(rows, np.arange(n + 1)).astype(np.intp)
-    cdef cnp.ndarray values = A[rows, columns]
-    cdef cnp.ndarray alone = np.zeros(n + 1, dtype=np.uint8)   # rows of one entry, 1
-    alone[rows[(values == 1) & (np.diff(starts)[rows] == 1)]] = 1
-    cdef cnp.ndarray runs = np.empty((n, 3), dtype=np.intp), others = np.empty(n, dtype=np.intp)
-    cdef const unsigned char *is_alone = <const unsigned char *> cnp.PyArray_DATA(alone)
-    cdef const Py_ssize_t *start = <const Py_ssize_t *> cnp.PyArray_DATA(starts)
-    cdef const Py_ssize_t *column = <const Py_ssize_t *> cnp.PyArray_DATA(places)
-    cdef Py_ssize_t *run = <Py_ssize_t *> cnp.PyArray_DATA(runs)
-    cdef Py_ssize_t *other = <Py_ssize_t *> cnp.PyArray_DATA(others)
+cdef void find_entries(Entries *e, Py_ssize_t n, const scalar *A, Py_ssize_t down, Py_ssize_t right,
+                       scalar *values, Py_ssize_t *places) noexcept nogil:
+    """Fill in `e` from the matrix with A[i * down + j * right] at i, j; places: room for n² + 6 n + 1."""
+    cdef Py_ssize_t *starts = places
+    cdef Py_ssize_t *runs = starts + n + 1
+    cdef Py_ssize_t *others = runs + 3 * n
+    cdef Py_ssize_t *columns = others + n
+    cdef Py_ssize_t i, j, found = 0, count = 0, rest = 0
+    cdef bint before = False   # whether the row above is alone: one entry, 1
     for i in range(n):
-        if not is_alone[i]:
-            other[rest] = i
+        starts[i] = found
+        for j in range(n):
+            if A[i * down + j * right] != 0:
+                values[found], columns[found] = A[i * down + j * right], j
+                found += 1
+        if found != starts[i] + 1 or values[found - 1] != 1:
+            others[rest] = i
             rest += 1
-        elif i > 0 and is_alone[i - 1] and column[start[i]] == column[start[i - 1]] + 1:
-            run[3 * count - 1] += 1
+            before = False
+        elif before and columns[found - 1] == columns[found - 2] + 1:
+            runs[3 * count - 1] += 1
         else:
-            run[3 * count], run[3 * count + 1], run[3 * count + 2] = i, column[start[i]], 1
+            runs[3 * count], runs[3 * count + 1], runs[3 * count + 2] = i, columns[found - 1], 1
             count += 1
+            before = True
+    starts[n] = found
     e.n, e.count, e.rest = n, count, rest
-    e.starts, e.columns, e.runs, e.rows = start, column, run, other
-    e.values = cnp.PyArray_DATA(values)
-    return places, starts, values, runs, others
+    e.starts, e.columns, e.runs, e.rows, e.values = starts, columns, runs, others, values
+
+
+cdef tuple fill_in(Entries *e, cnp.ndarray A, bint transpose=False):
+    """Find the entries of A (n, n), or of its transpose; the arrays that hold them."""
+    cdef Py_ssize_t n = A.shape[A.ndim - 1]
+    cdef int kind = cnp.PyArray_TYPE(A)
+    cdef Py_ssize_t down = 1 if transpose else n, right = n if transpose else 1
+    cdef cnp.ndarray values = np.empty(n * n, dtype=A.dtype)
+    cdef cnp.ndarray places = np.empty(n * n + 6 * n + 1, dtype=np.intp)
+    cdef void *x = cnp.PyArray_DATA(A)
+    cdef void *v = cnp.PyArray_DATA(values)
+    cdef Py_ssize_t *at = <Py_ssize_t *> cnp.PyArray_DATA(places)
+    if kind == cnp.NPY_DOUBLE:
+        find_entries(e, n, <double *> x, down, right, <double *> v, at)
+    elif kind == cnp.NPY_FLOAT:
+        find_entries(e, n, <float *> x, down, right, <float *> v, at)
+    elif kind == cnp.NPY_CDOUBLE:
+        find_entries(e, n, <complex128 *> x, down, right, <complex128 *> v, at)
+    else:
+        find_entries(e, n, <complex64 *> x, down, right, <complex64 *> v, at)
+    return values, places
+
+
+cdef Py_ssize_t steps_between_looks(Model *g):
+    """For Ctrl-C."""
+    cdef double step = 4.0 * g.n * g.n * (g.n + g.p) + <double> g.series * g.n * (g.n + g.p) + 100
+    return <Py_ssize_t> max(BETWEEN_LOOKS / step, 1)
+
+
+cdef Py_ssize_t room_forward(Model *g):
+    """How many numbers `filter_steps` needs."""
+    cdef Py_ssize_t n = g.n, p = g.p
+    return 3 * p * n + 2 * p * p + 2 * p * g.series + n + 2 * n * n
+
+
+cdef Py_ssize_t room_backward(Model *g):
+    """How many numbers `back_steps` needs."""
+    cdef Py_ssize_t n = g.n, p = g.p, most = max(n, p)
+    return 5 * n * n + 3 * p * n + 3 * p * p + 2 * n + (2 * n + p + most) * g.series + most * (most + g.mixed)
+
+
+cdef cnp.ndarray find_moved(Model *g, cnp.ndarray Q):
+    """The rows of a constant Q that are not zero."""
+    cdef cnp.ndarray rows = None
+    g.moving, g.moved = g.n, NULL
+    if not g.Q_step:
+        rows = np.flatnonzero(Q.reshape(g.n, g.n).any(axis=1)).astype(np.intp, copy=False)
+        g.moving, g.moved = len(rows), <const Py_ssize_t *> cnp.PyArray_DATA(rows)
+    return rows
+
+
+cdef tuple set_model(Model *g, Py_ssize_t T, Py_ssize_t n, Py_ssize_t p, cnp.ndarray y, cnp.ndarray A,
+                     cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R, cnp.ndarray observed):
+    """Fill in what the arrays say, without c; what holds the entries of a sparse transition, or None."""
+    g.steps, g.n, g.p = T, n, p
+    g.y, g.A, g.B = cnp.PyArray_DATA(y), cnp.PyArray_DATA(A), cnp.PyArray_DATA(B)
+    g.Q, g.R = cnp.PyArray_DATA(Q), cnp.PyArray_DATA(R)
+    g.A_step, g.B_step, g.Q_step = step_of(A, 2), step_of(B, 2), step_of(Q, 2)
+    g.R_step = step_of(R, 1 if g.independent else 2)
+    g.constant = not (g.A_step or g.B_step or g.Q_step or g.R_step)
+    g.c = NULL
+    g.c_step = g.c_width = 0
+    g.observed = NULL if observed is None else <const unsigned char *> cnp.PyArray_DATA(observed)
+    g.sparse = is_sparse(A)
+    return (fill_in(&g.entries, A), find_moved(g, Q)) if g.sparse else None
 
 
 cdef class Sweep:
@@ -1038,31 +1209,18 @@ cdef class Sweep:
                  Py_ssize_t origin=0, bint whole=True):
         cdef Model *g = &self.g
         cdef Py_ssize_t T = y.shape[0], p = y.shape[1], s = y.shape[2], n = A.shape[A.ndim - 1]
-        cdef cnp.ndarray mask
+        cdef cnp.ndarray mask = None
         self.kind = cnp.PyArray_TYPE(y)
         self.dtype = y.dtype
-        g.steps, g.n, g.p, g.series, g.mixed = T, n, p, s, mixed
-        g.y, g.A, g.B = cnp.PyArray_DATA(y), cnp.PyArray_DATA(A), cnp.PyArray_DATA(B)
-        g.Q, g.R = cnp.PyArray_DATA(Q), cnp.PyArray_DATA(R)
-        g.A_step, g.B_step, g.Q_step = step_of(A, 2), step_of(B, 2), step_of(Q, 2)
-        g.R_step = step_of(R, 1 if independent else 2)
-        g.constant = not (g.A_step or g.B_step or g.Q_step or g.R_step)
-        g.sparse = is_sparse(A)
-        if g.sparse:
-            self.places = fill_in(&g.entries, A.reshape(n, n)), self.find_moved(Q)
-        g.c = NULL
-        g.c_step = g.c_width = 0
+        g.series, g.mixed, g.predicts = s, mixed, predicts
+        g.independent, g.tolerance = independent, tolerance
+        if observed is not None:
+            observed = mask = np.ascontiguousarray(observed, dtype=bool)
+        self.places = set_model(g, T, n, p, y, A, B, Q, R, mask)
         if c is not None:
             g.c = cnp.PyArray_DATA(<cnp.ndarray> c)
             g.c_step = step_of(c, 2)
             g.c_width = c.shape[2]
-        g.observed = NULL
-        if observed is not None:
-            observed = mask = np.ascontiguousarray(observed, dtype=bool)
-            g.observed = <const unsigned char *> cnp.PyArray_DATA(mask)
-        g.independent = independent
-        g.tolerance = tolerance
-        g.predicts = predicts
         self.origin = origin
         self.block = min(block, T) if block > 0 else T
         self.lock = threading.Lock()
@@ -1078,15 +1236,6 @@ cdef class Sweep:
         else:
             self.starts.append(self.run(0, T, self.gram))
         self.after = self.starts.pop()
-
-    cdef cnp.ndarray find_moved(self, cnp.ndarray Q):
-        """The rows of a constant Q that are not zero."""
-        cdef cnp.ndarray rows = None
-        self.g.moving, self.g.moved = self.g.n, NULL
-        if not self.g.Q_step:
-            rows = np.flatnonzero(Q.reshape(self.g.n, self.g.n).any(axis=1)).astype(np.intp)
-            self.g.moving, self.g.moved = len(rows), <const Py_ssize_t *> cnp.PyArray_DATA(rows)
-        return rows
 
     cdef void make_room(self, bint whole):
         """Arrays for what is kept."""
@@ -1121,21 +1270,15 @@ cdef class Sweep:
             self.run_all(np.empty_like(self.gram))
             self.starts.pop()
 
-    cdef Py_ssize_t chunk(self):
-        """Steps between two looks for Ctrl-C."""
-        cdef Model *g = &self.g
-        cdef double step = 4.0 * g.n * g.n * (g.n + g.p) + <double> g.series * g.n * (g.n + g.p) + 100
-        return <Py_ssize_t> max(BETWEEN_LOOKS / step, 1)
-
     cdef tuple run(self, Py_ssize_t first, Py_ssize_t last, cnp.ndarray gram):
         """The filter over the block of these steps; the moments predicted after it."""
         cdef Model *g = &self.g
-        cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, failed, chunk = self.chunk()
+        cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, failed, chunk = steps_between_looks(g)
         cdef Forward state
         cdef Observed o
         cdef cnp.ndarray means = np.empty((2, n, s), dtype=self.dtype)
         cdef cnp.ndarray covariances = np.empty((2, n, n), dtype=self.dtype)
-        cdef cnp.ndarray room = np.empty(3 * p * n + 2 * p * p + 2 * p * s + n + 2 * n * n, dtype=self.dtype)
+        cdef cnp.ndarray room = np.empty(room_forward(g), dtype=self.dtype)
         cdef cnp.ndarray index = np.empty(p, dtype=np.intp), scales = np.zeros((3, n))
         means[0], covariances[0] = self.starts[first // max(self.block, 1)]
         self.k.first = first
@@ -1286,10 +1429,9 @@ cdef class Sweep:
 
     cdef tuple back(self, Bars *b, omega, tuple after):
         """The sweep backward: r and N before the first step."""
-        cdef Py_ssize_t n = self.g.n
         with self.lock:
             if self.g.sparse and self.turned is None:
-                self.turned = fill_in(&self.g.turned, self.arrays[1].reshape(n, n).T)
+                self.turned = fill_in(&self.g.turned, self.arrays[1], transpose=True)
         if self.block >= self.g.steps and self.k.whole:
             return self.back_over_blocks(b, omega, after)
         with self.lock:
@@ -1298,14 +1440,11 @@ cdef class Sweep:
 
     cdef tuple back_over_blocks(self, Bars *b, omega, tuple after):
         cdef Model *g = &self.g
-        cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, chunk = self.chunk()
+        cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, chunk = steps_between_looks(g)
         cdef Backward state
         cdef Observed o
         cdef cnp.ndarray r = np.zeros((n, s), dtype=self.dtype), N = np.zeros((n, n), dtype=self.dtype)
-        cdef Py_ssize_t most = max(n, p)
-        cdef cnp.ndarray room = np.empty(
-            5 * n * n + 3 * p * n + 3 * p * p + n + (2 * n + p + most) * s + most * (most + g.mixed),
-            dtype=self.dtype)
+        cdef cnp.ndarray room = np.empty(room_backward(g), dtype=self.dtype)
         cdef cnp.ndarray sums = np.zeros((n, n), dtype=self.dtype)
         cdef cnp.ndarray factor = np.full(1, omega, dtype=self.dtype)
         cdef cnp.ndarray index = np.empty(p, dtype=np.intp), scales = np.zeros((3, n))
@@ -1343,8 +1482,11 @@ cdef class Sweep:
 
 
 cdef void start_rest(Rest *rest, cnp.ndarray scales):
-    cdef double *scale = <double *> cnp.PyArray_DATA(scales)
-    cdef Py_ssize_t n = scales.shape[1]
+    begin_rest(rest, scales.shape[1], <double *> cnp.PyArray_DATA(scales))
+
+
+cdef void begin_rest(Rest *rest, Py_ssize_t n, double *scale):
+    """`scale` holds 3 n zeros."""
     rest.resting = False
     rest.change = 0
     rest.mover = 0
@@ -1353,3 +1495,521 @@ cdef void start_rest(Rest *rest, cnp.ndarray scales):
 
 cdef void *memory(x):
     return NULL if x is None else cnp.PyArray_DATA(<cnp.ndarray> x)
+
+
+# ---- starts of diffuse states ----------------------------------------------------------------------------
+
+cdef bint reach(Py_ssize_t n, Py_ssize_t p, Py_ssize_t steps, const double *A, const unsigned char *mask,
+                double *found, double *room) noexcept nogil:
+    """Add to `found` the loadings of states that elements see by the way of others over the longest steps,
+    until every state of the mask has one; False where some has none."""
+    cdef double *step = room
+    cdef double *L = step + n * n
+    cdef double *next = L + p * n
+    cdef Py_ssize_t i, j, k, l, t
+    cdef double x
+    cdef bint all_found
+    memcpy(L, found, p * n * sizeof(double))
+    for l in range(n + 1):
+        all_found = True
+        for j in range(n):
+            x = 0
+            for i in range(p):
+                x += found[i * n + j]
+            all_found = all_found and (x > 0 or not mask[j])
+        if all_found or l == n:
+            return all_found
+        if l == 0:
+            for k in range(n * n):
+                step[k] = 0
+                for t in range(steps):
+                    step[k] = max(step[k], fabs(A[t * n * n + k]))
+            for i in range(n):
+                for j in range(i):   # no turns by the rounding of an angle, sin(π) beside cos(π)
+                    x = sqrt(step[i * n + j]) * sqrt(step[j * n + i])
+                    if x > 0 and x <= UNSEEN * sqrt(step[i * (n + 1)]) * sqrt(step[j * (n + 1)]):
+                        step[i * n + j] = step[j * n + i] = 0
+        memset(next, 0, p * n * sizeof(double))
+        for i in range(p):
+            for k in range(n):
+                if L[i * n + k] != 0:
+                    add_row(n, L[i * n + k], step + k * n, next + i * n)
+        memcpy(L, next, p * n * sizeof(double))
+        for k in range(p * n):
+            if found[k] == 0:
+                found[k] = L[k]
+
+
+def start_variances(cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R, cnp.ndarray mask):
+    """Variances (n,) to start the diffuse states of the mask with, where Q and R are constant.
+
+    See `lindiff.statespace.diffuse.start_variances`.
+
+    Parameters
+    ----------
+    A, B, Q, R : (1, T or 1, ...) arrays
+        C-contiguous, of float64; R a matrix or a row of variances.
+    mask : (n,) array of bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> trend = np.array([[[[1.0, 4.0], [0.0, 1.0]]]])
+    >>> start_variances(trend, np.eye(1, 2)[None, None], 0 * trend, np.ones((1, 1, 1, 1)), np.ones(2, bool))
+    array([1.    , 0.0625])
+    """
+    cdef Py_ssize_t n = A.shape[3], p = B.shape[2], T = B.shape[1], i, j, t
+    cdef Py_ssize_t apart = p + 1 if R.shape[2] == p else 1
+    cdef cnp.ndarray variances = np.empty(n), rooms = np.empty(3 * p * n + n * n)
+    cdef double *found = <double *> cnp.PyArray_DATA(rooms)
+    cdef double *result = <double *> cnp.PyArray_DATA(variances)
+    cdef const double *loadings = <double *> cnp.PyArray_DATA(B)
+    cdef const double *moving = <double *> cnp.PyArray_DATA(Q)
+    cdef const double *noise = <double *> cnp.PyArray_DATA(R)
+    cdef double x, total = 0
+    for i in range(p * n):
+        x = 0
+        for t in range(T):
+            x += loadings[t * p * n + i] * loadings[t * p * n + i]
+        found[i] = sqrt(x / T) if T > 1 else fabs(loadings[i])
+    reach(n, p, A.shape[1], <double *> cnp.PyArray_DATA(A), <unsigned char *> cnp.PyArray_DATA(mask), found,
+          found + p * n)
+    for j in range(n):
+        result[j] = 0
+    for i in range(p):
+        x = fabs(noise[i * apart])
+        for j in range(n):
+            x += found[i * n + j] * found[i * n + j] * fabs(moving[j * (n + 1)])
+        total += x
+        if x > 0:
+            for j in range(n):
+                result[j] += found[i * n + j] * found[i * n + j] / x
+    for j in range(n):
+        result[j] = 1 / result[j] if result[j] > 0 else total if total > 0 else 1   # no element sees it
+    return variances
+
+
+def with_variances(cnp.ndarray m, cnp.ndarray P, cnp.ndarray mask, cnp.ndarray variances):
+    """m (1, n) and P (1, n, n) with means of zero, these variances (n,) and no covariances at the mask.
+
+    C-contiguous arrays of float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mask, variances = np.array([True, False]), np.array([3.0, 4.0])
+    >>> m, P = with_variances(np.ones((1, 2)), np.ones((1, 2, 2)), mask, variances)
+    >>> m.tolist(), P.tolist()
+    ([[0.0, 1.0]], [[[3.0, 0.0], [0.0, 1.0]]])
+    """
+    cdef Py_ssize_t n = m.shape[1], i, j
+    cdef cnp.ndarray mean = m.copy(), cov = P.copy()
+    cdef double *x = <double *> cnp.PyArray_DATA(mean)
+    cdef double *X = <double *> cnp.PyArray_DATA(cov)
+    cdef const double *start = <double *> cnp.PyArray_DATA(variances)
+    cdef const unsigned char *diffuse = <unsigned char *> cnp.PyArray_DATA(mask)
+    for i in range(n):
+        if diffuse[i]:
+            x[i] = 0
+            for j in range(n):
+                X[i * n + j] = X[j * n + i] = 0
+            X[i * (n + 1)] = start[i]
+    return mean, cov
+
+
+# ---- one series from diffuse states --------------------------------------------------------------------
+
+# With less information on a combination of diffuse states, in the units of each, or more of their covariance
+# beside a variance of the filter's, a quarter of the digits would be lost: the filter goes on.
+cdef double WELL = EPS ** 0.25
+# The states are determined soon, or it is left to others, after so many times the steps that have as many
+# observations as there are diffuse states.
+cdef Py_ssize_t SOON = 4
+
+
+cdef bint invert(Py_ssize_t d, const double *C, double *inverse, double *logdet,
+                 double *room) noexcept nogil:
+    """inverse := C⁻¹, logdet := log |C|; False where C is not well conditioned in the units of its diagonal.
+
+    The smallest eigenvalue is no less than one over the trace of the inverse.
+    """
+    cdef Py_ssize_t i, j, k
+    cdef double x, trace = 0
+    cdef double *L = room
+    cdef double *scale = room + d * d
+    logdet[0] = 0
+    for i in range(d):
+        x = C[i * (d + 1)]
+        if not (x > 0 and isfinite(x)):
+            return False
+        scale[i] = sqrt(x)
+    for i in range(d):
+        for j in range(i + 1):
+            L[i * d + j] = C[i * d + j] / (scale[i] * scale[j])
+    if not inverse_factor(d, 0, L, inverse):
+        return False
+    for i in range(d):
+        logdet[0] += 2 * log(L[i * (d + 1)] * scale[i])
+    memcpy(L, inverse, d * d * sizeof(double))
+    for i in range(d):
+        for j in range(i + 1):
+            x = 0
+            for k in range(i, d):
+                x += L[k * d + i] * L[k * d + j]
+            inverse[i * d + j] = inverse[j * d + i] = x / (scale[i] * scale[j])
+            if i == j:
+                trace += x
+    return d == 1 or trace * WELL < 1
+
+
+cdef class Collapse:
+    """The filter over one series from diffuse states, that collapses where the data determine them.
+
+    It runs on the data and, as further series of zero data, from the unit vectors of the diffuse states δ.
+    Once the sums s = Σ vᵀ S⁻¹ V and C = Σ Vᵀ S⁻¹ V determine them well, it goes on over the data alone, from
+    m - M C⁻¹ sᵀ and P + M C⁻¹ Mᵀ (de Jong & Chu-Chun-Lin 1994).
+
+    Parameters
+    ----------
+    y : (T, p) array
+        All arrays are C-contiguous, of float64.
+    A, B, Q, R : arrays
+        As `Sweep` takes them.
+    m, P : (n,), (n, n) arrays
+        Where a state is diffuse, only the variance that the filter starts it with is read.
+    places : (d,) array of intp
+        The diffuse states.
+    observed, independent, tolerance
+        As `Sweep` takes them.
+    whole : bool
+        Whether all is kept that `pull` needs.
+
+    Attributes
+    ----------
+    value : float, optional
+        -½ (Σ vᵀ S⁻¹ v + Σ log |S| + log |C|), with δ where the data put it before the collapse.  None where
+        a closer look is needed: the data do not determine δ soon, S is not positive definite, or something
+        overflows.
+
+    Notes
+    -----
+    Backward, from m̄ and P̄ of the filter that goes on, with r and N at its start and D = C⁻¹ Mᵀ:
+    s̄ = -m̄ᵀ Dᵀ, C̄ = -½ C⁻¹ - D P̄ Dᵀ, M̄ = 2 P̄ Dᵀ.  What M̄ has beyond r and N are r of d more series, of
+    zero data from zero, in products with the unit vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one, y, zero = np.eye(1), np.array([[1.0], [3.0], [2.0]]), np.zeros(1)
+    >>> found = Collapse(y, one, one, one, one[0], zero, one, np.zeros(1, np.intp), None, True)
+    >>> print(round(found.value, 6))
+    -1.909057
+    """
+
+    cdef Model first   # on the steps before the collapse
+    cdef Model then
+    cdef Kept early
+    cdef Kept late
+    cdef Py_ssize_t head   # after how many steps it collapses
+    cdef Py_ssize_t d
+    cdef bint whole
+    cdef double *delta     # (series - 1,), zero but for the unit vectors
+    cdef double *inverse   # C⁻¹
+    cdef double *gain      # D
+    cdef const Py_ssize_t *index
+    cdef tuple held
+    cdef tuple turned
+    cdef list buffers
+    cdef readonly object value
+
+    def __init__(self, cnp.ndarray y, cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R,
+                 cnp.ndarray m, cnp.ndarray P, cnp.ndarray places, observed=None, bint independent=False,
+                 double tolerance=1e-14, bint whole=False):
+        cdef Model *g = &self.then
+        cdef Model *f = &self.first
+        cdef Py_ssize_t n = A.shape[A.ndim - 1], p = B.shape[B.ndim - 2], T = y.shape[0], d = places.shape[0]
+        cdef cnp.ndarray mask = None
+        if observed is not None:
+            observed = mask = np.ascontiguousarray(observed, dtype=bool)
+        self.d, self.whole, self.value, self.buffers = d, whole, None, []
+        g.series, g.mixed, g.predicts, g.independent, g.tolerance = 1, 0, False, independent, tolerance
+        self.held = (set_model(g, T, n, p, y, A, B, Q, R, mask), y, A, B, Q, R, mask, places)
+        f[0] = g[0]
+        f.mixed = 2 * d if whole else d
+        f.series = 1 + f.mixed
+        f.predicts = True
+        self.index = <const Py_ssize_t *> cnp.PyArray_DATA(places)
+        if T and p:
+            self.run(<double *> cnp.PyArray_DATA(m), <double *> cnp.PyArray_DATA(P))
+
+    cdef double *room(self, Py_ssize_t count, bint zeros=False):
+        """Memory for so many numbers, kept with this object."""
+        cdef cnp.ndarray found = np.zeros(count) if zeros else np.empty(count)
+        self.buffers.append(found)
+        return <double *> cnp.PyArray_DATA(found)
+
+    cdef void keep(self, Kept *k, Model *g, Py_ssize_t first, Py_ssize_t steps):
+        """Room for what so many steps keep."""
+        cdef Py_ssize_t n = g.n, p = g.p, s = g.series, width = p if g.independent else p * p
+        cdef Py_ssize_t kept = steps if self.whole else 1
+        cdef cnp.ndarray slots = np.empty(steps, dtype=np.intp)
+        cdef double *room = self.room(kept * (n * n + p * n) + (n * s * steps if self.whole else 0)
+                                      + steps * (p * s + width))
+        self.buffers.append(slots)
+        k.first, k.whole, k.slot = first, self.whole, <Py_ssize_t *> cnp.PyArray_DATA(slots)
+        k.P, k.K = room, room + kept * n * n
+        k.w = room + kept * (n * n + p * n)
+        k.L = <double *> k.w + steps * p * s
+        k.m = <double *> k.L + steps * width
+
+    cdef object run(self, const double *m, const double *start):
+        """All steps; the value, if there is one."""
+        cdef Model *f = &self.first
+        cdef Model *g = &self.then
+        cdef Py_ssize_t n = g.n, p = g.p, T = g.steps, d = self.d, s = f.series, i, j, k, t
+        cdef Py_ssize_t begin = 0, steps = 0, most, seen = 0, failed, chunk
+        cdef Forward state
+        cdef Observed o
+        cdef double *data = <double *> g.y
+        cdef double *wide
+        cdef double *moments = self.room(2 * n * (s + 1) + 4 * n * n + 6 * n, zeros=True)
+        cdef double *room = self.room(max(room_forward(f), room_forward(g)))
+        cdef double *sums = self.room(s * f.mixed + 2 * d * d + f.mixed + d * n + d * d + d, zeros=True)
+        cdef double *quad
+        cdef double *logdet = self.room(T)
+        cdef double *C = sums + s * f.mixed
+        cdef double *more
+        cdef double *M
+        cdef double total, info_logdet, x
+        self.inverse = C + d * d
+        self.delta = self.inverse + d * d
+        self.gain = self.delta + f.mixed
+        more = self.gain + d * n
+        cdef cnp.ndarray at = np.empty(p, dtype=np.intp)
+        o.index = <Py_ssize_t *> cnp.PyArray_DATA(at)
+        state.m, state.m_new = moments, moments + n * s
+        state.P, state.P_new = moments + 2 * n * s, moments + 2 * n * s + n * n
+        begin_rest(&state.rest, n, moments + 2 * n * s + 2 * n * n)
+        state.slot = -1
+        M = <double *> state.P
+        memcpy(M, start, n * n * sizeof(double))
+        for i in range(n):
+            (<double *> state.m)[i * s] = m[i]
+        for j in range(d):
+            i = self.index[j]
+            for k in range(n):
+                M[i * n + k] = M[k * n + i] = 0
+            M[i * (n + 1)] = start[i * (n + 1)]
+            (<double *> state.m)[i * s] = 0
+            (<double *> state.m)[i * s + 1 + j] = 1
+        while steps < T and seen < d:
+            for i in range(p):
+                seen += g.observed == NULL or g.observed[steps * p + i]
+            steps += 1
+        most = min(T, SOON * steps)
+        wide, quad = self.room(most * p * s, zeros=True), self.room(max(most * s, T))
+        f.y = wide
+        self.keep(&self.early, f, 0, most)
+        while True:
+            if steps >= T or steps > most:
+                return None
+            for t in range(begin, steps):
+                for i in range(p):
+                    wide[(t * p + i) * s] = data[t * p + i]
+            with nogil:
+                failed = filter_steps(room, f, &self.early, &state, &o, begin, steps, quad, logdet, sums)
+            if failed >= 0 or not moments_are_finite(&state, cnp.NPY_DOUBLE, n * s, n * n):
+                return None
+            M = <double *> state.m
+            for i in range(d):
+                for j in range(d):
+                    C[i * d + j] = sums[(1 + i) * f.mixed + j]
+            if invert(d, C, self.inverse, &info_logdet, more):
+                for i in range(d):
+                    self.delta[i] = 0
+                    for j in range(d):
+                        self.delta[i] -= self.inverse[i * d + j] * sums[j]
+                    for k in range(n):
+                        x = 0
+                        for j in range(d):
+                            x += self.inverse[i * d + j] * M[k * s + 1 + j]
+                        self.gain[i * n + k] = x
+                if self.is_well(C, start, M, <double *> state.P):
+                    break
+            begin, steps = steps, steps + max(steps // 2, d)
+            PyErr_CheckSignals()
+        self.head = steps
+        f.steps = steps
+        more[0] = 0
+        squares_from(room, f, &self.early, &o, self.delta, more)
+        total = info_logdet + more[0]
+        for t in range(steps):
+            total += logdet[t]
+        if self.whole:
+            self.move(<double *> self.early.m, steps * n)
+            self.move(<double *> self.early.w, steps * p)
+        M, C = <double *> state.m, <double *> state.P
+        moments += 2 * n * s + 2 * n * n + 3 * n
+        begin_rest(&state.rest, n, moments + 2 * n + 2 * n * n)
+        state.slot = -1
+        state.m, state.m_new = moments, moments + n
+        state.P, state.P_new = moments + 2 * n, moments + 2 * n + n * n
+        for k in range(n):
+            moments[k] = M[k * s]
+            for i in range(d):
+                moments[k] += M[k * s + 1 + i] * self.delta[i]
+            for j in range(k + 1):
+                x = C[k * n + j]
+                for i in range(d):
+                    x += 0.5 * M[k * s + 1 + i] * self.gain[i * n + j]
+                    x += 0.5 * M[j * s + 1 + i] * self.gain[i * n + k]
+                moments[2 * n + k * n + j] = moments[2 * n + j * n + k] = x
+        self.keep(&self.late, g, steps, T - steps)
+        chunk = steps_between_looks(g)
+        for begin in range(steps, T, chunk):
+            with nogil:
+                failed = filter_steps(room, g, &self.late, &state, &o, begin, min(begin + chunk, T), quad,
+                                      logdet, sums)
+            if failed >= 0 or not moments_are_finite(&state, cnp.NPY_DOUBLE, n, n * n):
+                return None
+            PyErr_CheckSignals()
+        for t in range(steps, T):
+            total += quad[t] + logdet[t]
+        self.value = -0.5 * total
+
+    cdef void move(self, double *x, Py_ssize_t rows):
+        """The data's column of so many rows of all series, from where the data put δ."""
+        cdef Py_ssize_t i, j, s = self.first.series
+        for i in range(rows):
+            for j in range(self.d):
+                x[i * s] += x[i * s + 1 + j] * self.delta[j]
+
+    cdef bint is_well(self, const double *C, const double *start, const double *M, const double *P):
+        """Whether the data show every diffuse state, and leave no state much more uncertain than P."""
+        cdef Py_ssize_t i, k, n = self.then.n, d = self.d, s = self.first.series
+        cdef double x
+        for i in range(d):
+            if not C[i * (d + 1)] * start[self.index[i] * (n + 1)] > UNSEEN * UNSEEN:
+                return False
+        for k in range(n):
+            x = 0
+            for i in range(d):
+                x += M[k * s + 1 + i] * self.gain[i * n + k]
+            if WELL * x > P[k * (n + 1)]:
+                return False
+        return True
+
+    def pull(self, double bar, tuple wanted):
+        """Pull a cotangent of the value back; `whole` must be true, and the value be there.
+
+        Parameters
+        ----------
+        bar : number
+        wanted : tuple of 7 bool
+            For which of y, A, B, Q, R, m, P.
+
+        Returns
+        -------
+        tuple of 7
+            Arrays in the shapes of the arguments, or None; zero for m and P of diffuse states.
+        """
+        cdef Model *f = &self.first
+        cdef Model *g = &self.then
+        cdef Py_ssize_t n = g.n, p = g.p, d = self.d, s = f.series, w = f.mixed, head = self.head, i, j, k, t
+        cdef Bars b
+        cdef list bars = [np.zeros_like(given) if want else None
+                          for given, want in zip(self.held[1:6], wanted)]
+        cdef cnp.ndarray m_bar = np.zeros(n), P_bar = np.zeros((n, n)), at = np.empty(p, dtype=np.intp)
+        cdef Py_ssize_t most = max(room_backward(f), room_backward(g))
+        cdef cnp.ndarray rooms = np.zeros(most + 3 * n * n + 3 * n + 2 * n * s + s + s * w + 2 * n * d
+                                          + (head * p * s if wanted[0] else 0))
+        cdef double *room = <double *> cnp.PyArray_DATA(rooms)
+        cdef double *own = room + most
+        cdef double *mixing = own + s
+        cdef double *r = mixing + s * w
+        cdef double *N = r + n * s
+        cdef double *scales = N + n * n
+        cdef double *onto = scales + 3 * n
+        cdef double *weighted = onto + 2 * n * d
+        cdef double *sums = weighted + n * s
+        cdef double *P_then = sums + n * n
+        cdef double *y_early = P_then + n * n
+        cdef double *y_bar
+        cdef double x
+        cdef Backward state
+        cdef Observed o
+        if g.sparse and self.turned is None:
+            self.turned = fill_in(&g.turned, self.held[2], transpose=True)
+            f.turned = g.turned
+        b.y, b.A, b.B = memory(bars[0]), memory(bars[1]), memory(bars[2])
+        b.Q, b.R = memory(bars[3]), memory(bars[4])
+        b.c = b.M = b.V = NULL
+        b.own, b.mixing = own, mixing
+        b.covariances = any(wanted[1:5]) or wanted[6]
+        b.means = wanted[1] or wanted[2]
+        own[0] = bar
+        o.index = <Py_ssize_t *> cnp.PyArray_DATA(at)
+        state.r, state.N, state.sums = r, N, sums
+        self.back(room, g, &self.late, &state, &o, &b, head, g.steps, bar, scales)
+        # r of the data, and what there is beyond
+        memcpy(weighted, r, n * sizeof(double))
+        memset(r, 0, n * s * sizeof(double))
+        for k in range(n):
+            r[k * s] = weighted[k]
+            for j in range(n):
+                P_then[k * n + j] = 0.5 * bar * (weighted[k] * weighted[j] - N[k * n + j])
+        for i in range(d):
+            x = 0
+            for k in range(n):
+                x -= self.gain[i * n + k] * bar * weighted[k]
+            mixing[i] = -x   # of s̄
+            mixing[(1 + i) * w + d + i] = mixing[(1 + d + i) * w + i] = 1
+            for k in range(n):
+                onto[k * d + i] = 0
+                if b.covariances:
+                    for j in range(n):
+                        onto[k * d + i] += P_then[k * n + j] * self.gain[i * n + j]
+                    r[k * s + 1 + d + i] = 2 * onto[k * d + i] + weighted[k] * x
+        for i in range(d):
+            for j in range(d):
+                x = -0.5 * bar * self.inverse[i * d + j]
+                for k in range(n):
+                    x -= self.gain[i * n + k] * onto[k * d + j]
+                mixing[(1 + i) * w + j] -= x
+                mixing[(1 + j) * w + i] -= x
+        if wanted[0]:
+            b.y = y_early
+        self.back(room, f, &self.early, &state, &o, &b, 0, head, bar, scales)
+        if wanted[0]:
+            y_bar = <double *> memory(bars[0])
+            for t in range(head):
+                for i in range(p):
+                    y_bar[t * p + i] = y_early[(t * p + i) * s]
+        weigh(n, r, f, &b, weighted, room)
+        for k in range(n):
+            (<double *> cnp.PyArray_DATA(m_bar))[k] = weighted[k * s]
+            for j in range(n):
+                x = 0
+                for i in range(s):
+                    x += weighted[k * s + i] * r[j * s + i]
+                (<double *> cnp.PyArray_DATA(P_bar))[k * n + j] = 0.5 * (x - bar * N[k * n + j])
+        for i in range(d):
+            k = self.index[i]
+            (<double *> cnp.PyArray_DATA(m_bar))[k] = 0
+            for j in range(n):
+                (<double *> cnp.PyArray_DATA(P_bar))[k * n + j] = 0
+                (<double *> cnp.PyArray_DATA(P_bar))[j * n + k] = 0
+        return *bars, m_bar if wanted[5] else None, P_bar if wanted[6] else None
+
+    cdef object back(self, double *room, Model *g, Kept *k, Backward *state, Observed *o, Bars *b,
+                     Py_ssize_t begin, Py_ssize_t end, double bar, double *scales):
+        """Steps end to begin, backward."""
+        cdef Py_ssize_t last, chunk = steps_between_looks(g)
+        memset(scales, 0, 3 * g.n * sizeof(double))
+        begin_rest(&state.rest, g.n, scales)
+        state.count = state.at = 0
+        state.gathered = False
+        for last in range(end, begin, -chunk):
+            with nogil:
+                back_steps(room, g, k, state, o, b, max(last - chunk, begin), last, bar)
+            PyErr_CheckSignals()

@@ -4,9 +4,10 @@ Every line imports only from lines above it::
 
     components                              names of parts and of states
     columns                                 names of explanatory variables
+    diffuse                                 diffuse states: their start, and what data say of them
     model                                   the system matrices, as given and as computed with
     panels                                  models of many series
-    diffuse, initialization, semidefinite   starts, and factors of covariances
+    initialization, semidefinite            starts, and factors of covariances
     transforms, builders                    parameters, and models by name
     composed                                the recursions in public operators: any order, any mode
     sweep                                   the compiled sweep: values, and derivatives to second order

@@ -26,17 +26,95 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import foreign
+from lindiff.kernels import kalman
 from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.linalg._matrices import transposed
 
 __all__ = [
     "determined",
     "estimate",
+    "is_of_one_series",
     "likelihood_terms",
     "never_determined",
     "numbers_of_steps",
+    "start_variances",
     "well_determined",
 ]
+
+FLOAT64 = np.dtype(np.float64)
+
+# What is no more than this of what it stands beside is rounding.
+ROUNDING = 1e3 * float(np.finfo(np.float64).eps)
+
+
+def start_variances(A: Any, B: Any, Q: Any, R: Any, mask: Any) -> Any:
+    """Variances (S, n) that the filter starts the states of the mask with, so that few digits are lost.
+
+    Nothing that is computed depends on them.  With large ones the digits of a smaller noise cancel, as the
+    data take them away again; with small ones those of several states that one element observes, where it has
+    no noise of its own.  So a state brings into the data, where they first see it, what a step with little
+    noise has: ``1 / Σ L² / s``, with its loadings L on the elements, or by the way of other states, over
+    the longest steps, and the lower quartile s over steps of an element's variance.  They change with the
+    units of states, data and time as variances do.
+
+    Parameters
+    ----------
+    A, B, Q, R : arrays
+        transition, design, state_cov and obs_cov of a `System`, plain.
+    mask : (n,) array of bool
+    """
+    n, reads = A.shape[-1], foreign(A) is None
+    if Q.shape[1] == R.shape[1] == 1 and all(map(is_of_one_series, (A, B, Q, R))):
+        return kalman.start_variances(A, B, Q, R, mask)[None]
+    if 0 in (x.shape[1] for x in (A, B, Q, R)):
+        return np.ones((1, n))
+    A, B, Q, R = (np.abs(x.astype(np.float64)) for x in (A, B, Q, R))
+    moving = np.diagonal(Q, axis1=-2, axis2=-1)
+    noise = R[..., 0, :] if R.shape[-2] != R.shape[-1] else np.diagonal(R, axis1=-2, axis2=-1)
+    L = found = np.sqrt(np.mean(B * B, axis=1)) if B.shape[1] != 1 else B[:, 0]
+    step = None
+    for _ in range(1, n):
+        if reads and found.any(axis=1)[:, mask].all():
+            break
+        step = _longest_step(A) if step is None else step
+        L = L @ step
+        found = np.where(found > 0, found, L)
+    size = _lower_quartile(noise + moving @ transposed(found * found))[:, :, None]
+    known = size > 0
+    information = np.sum(np.where(known, found * found, 0) / np.where(known, size, 1), axis=1)
+    total = np.sum(size, axis=(1, 2))[:, None]
+    others = np.where(total > 0, total, 1)  # of states that no element sees
+    return np.where(information > 0, 1 / np.where(information > 0, information, 1), others)
+
+
+def is_of_one_series(x: Any) -> bool:
+    """Whether this is an array (1, ...) as compiled functions take it, with a step and more."""
+    return (
+        type(x) is np.ndarray
+        and x.dtype == FLOAT64
+        and x.flags.c_contiguous
+        and x.shape[0] == 1 <= x.shape[1]
+    )
+
+
+def _longest_step(A: Any) -> Any:
+    """The largest entries over steps of A (S, T, n, n); none for the rounding of an angle, of sin(π)."""
+    step = np.max(A, axis=1)
+    roots = np.sqrt(step)
+    turns, stays = roots * transposed(roots), np.diagonal(roots, axis1=-2, axis2=-1)
+    rounding = turns <= ROUNDING * stays[:, :, None] * stays[:, None, :]
+    return np.where(rounding & (turns > 0), 0, step)
+
+
+def _lower_quartile(x: Any) -> Any:
+    """Of the positive numbers in the second axis of x (S, T, p); 0 where there is none."""
+    T = x.shape[1]
+    if T == 1:
+        return x[:, 0]
+    zeros = np.sum(x <= 0, axis=1, keepdims=True)
+    place = np.minimum(zeros + (T - zeros) // 4, T - 1)
+    return np.take_along_axis(np.sort(x, axis=1), place, axis=1)[:, 0]
 
 
 def estimate(s: Any, C: Any) -> Any:

@@ -11,11 +11,13 @@ import numpy as np
 from lindiff.core.arrays import foreign, on_host, placed, zeros_beside
 from lindiff.core.variable import Variable, refuse_subclass, type_name, value
 from lindiff.kernels.conditions import has_nan, model_in_order
+from lindiff.kernels.kalman import with_variances
 from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.statespace.columns import refuse_other_dates
 from lindiff.statespace.components import Component, components_of, joined
+from lindiff.statespace.diffuse import is_of_one_series, start_variances
 
 __all__ = [
     "Model",
@@ -444,7 +446,7 @@ def canonical(
     return System(y, **arrays, diffuse=places, many=many or place.owned)
 
 
-def in_order(arrays: tuple[Any, ...]) -> bool:
+def in_order(arrays: tuple[Any, ...], timed: bool = False) -> bool:
     """Whether y, transition, ..., initial_state_cov are surely in order, by their values: `model_in_order`.
 
     The one variance of a single observation may stand in a vector.
@@ -452,36 +454,42 @@ def in_order(arrays: tuple[Any, ...]) -> bool:
     y, A, B, Q, R, m, P = map(value, arrays)
     if type(R) is np.ndarray and R.shape == (1,):
         R = R.reshape(1, 1)
-    return model_in_order(y, A, B, Q, R, m, P)
+    return model_in_order(y, A, B, Q, R, m, P, timed)
 
 
 def _of_one_series_in_order(name: str, arrays: tuple[Any, ...], diffuse: Any) -> System | None:
     """The system of arrays that are in order, or Variables of such; None, if it takes a closer look."""
-    y, A, B, Q, R, m, P = arrays
+    y, A, B, Q, R, m, P = (_in_rows(x) for x in arrays)
     mask, plain = None, value(A)
-    if diffuse is not None and type(plain) is np.ndarray and plain.ndim == 2:
-        mask = _diffuse(name, diffuse, plain.shape[-1:])
-        if m is P is None and mask is not None and mask.all():
-            m, P = np.zeros(len(plain)), np.zeros(plain.shape)
-    if (diffuse is None) != (mask is None) or not in_order((y, A, B, Q, R, m, P)):
+    if diffuse is not None and type(plain) is np.ndarray and plain.ndim in (2, 3):
+        n = plain.shape[-1]
+        mask = _diffuse(name, diffuse, (n,))
+        if m is P is None and mask is not None and np.count_nonzero(mask) == n:
+            m, P = np.zeros(n), np.zeros((n, n))
+    if (diffuse is None) != (mask is None) or not in_order((y, A, B, Q, R, m, P), timed=True):
         return None
     system = _of_one_series(y, A, B, Q, R, m, P)
     if mask is None:
         return system
     start = _proper_start(mask, **dict(zip(System._fields[1:9], system[1:9], strict=True)))
-    return system._replace(**start, diffuse=tuple(int(i) for i in np.flatnonzero(mask)))
+    return system._replace(**start, diffuse=tuple(mask.nonzero()[0].tolist()))
+
+
+def _in_rows(x: Any) -> Any:
+    """A plain array in C order; all else as it is."""
+    return np.ascontiguousarray(x) if type(x) is np.ndarray and not x.flags.c_contiguous else x
 
 
 def _of_one_series(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any) -> System:
     """The system of arrays, or Variables, that are in order."""
-    n, p = A.shape[0], B.shape[0]
-    Q, R, P = (X if len(X) == 1 or type(X) is np.ndarray else hermitian_part(X) for X in (Q, R, P))
+    p, n = B.shape[-2:]
+    Q, R, P = (X if X.shape[-1] == 1 or type(X) is np.ndarray else hermitian_part(X) for X in (Q, R, P))
     return System(
         y.reshape(1, len(y), p),
-        A.reshape(1, 1, n, n),
-        B.reshape(1, 1, p, n),
-        Q.reshape(1, 1, n, n),
-        R.reshape(1, 1, p, p),
+        A.reshape(1, -1, n, n),
+        B.reshape(1, -1, p, n),
+        Q.reshape(1, -1, n, n),
+        R.reshape(1, -1, p, p),
         m.reshape(1, n),
         P.reshape(1, n, n),
         None,
@@ -679,8 +687,8 @@ def _diffuse(name: str, diffuse: Any, shape: tuple[int, ...]) -> Any:
             f"{name}: diffuse of shape {mask.shape} and dtype {mask.dtype} must be True, or one boolean for "
             f"each of the {shape[0]} states, shape {shape}"
         )
-    mask = np.broadcast_to(mask, shape)
-    return mask if mask.any() else None
+    mask = mask if mask.shape else np.full(shape, mask)
+    return mask if np.count_nonzero(mask) else None
 
 
 def _covariance(place: _Placing, given: Any, argument: str, core: tuple[int, ...], **options: bool) -> Any:
@@ -716,6 +724,7 @@ def _check_covariance(about: str, plain: Any, row: bool) -> None:
 def _proper_start(
     mask: Any,
     *,
+    transition: Any,
     design: Any,
     state_cov: Any,
     obs_cov: Any,
@@ -723,24 +732,17 @@ def _proper_start(
     initial_state_cov: Any,
     **others: Any,
 ) -> dict[str, Any]:
-    """Mean zero and a moderate variance for diffuse states.
-
-    Nothing that is computed depends on that variance: it is of the noise's size, in each state's units, to
-    keep rounding small, and the covariances of the observations regular where obs_cov is zero.
-    """
+    """Mean zero and a moderate variance for diffuse states."""
     dtype = design.dtype
+    A, B, Q, R = map(value, (transition, design, state_cov, obs_cov))
+    variances = start_variances(A, B, Q, R, mask).astype(dtype, copy=False)
+    if len(variances) == 1 and is_of_one_series(initial_state) and is_of_one_series(initial_state_cov):
+        mean, cov = with_variances(initial_state, initial_state_cov, mask, variances[0])
+        return {"initial_state": mean, "initial_state_cov": cov}
     mask = placed(mask.astype(dtype), design)
     known = 1 - mask
-    observed, moving = (value(x) for x in (obs_cov, state_cov))
-    if observed.shape[-2] == observed.shape[-1]:
-        observed = np.diagonal(observed, axis1=-2, axis2=-1)
-    sizes = [observed, np.diagonal(moving, axis1=-2, axis2=-1)]
-    size = sum(np.sum(x) / x.size for x in sizes if x.size)
-    loadings = value(design)
-    gain = np.sum(loadings**2, axis=(0, 1, 2)) / max(loadings.shape[0] * loadings.shape[1], 1)
-    variances = np.where(size > 0, size, 1) / np.where(gain > 0, gain, 1)
     start = np.zeros_like(mask)[None] if initial_state is None else initial_state * known
-    cov = np.diag(variances.astype(dtype) * mask)[None]
+    cov = makediag(variances * mask)
     if initial_state_cov is not None:
         cov = cov + initial_state_cov * np.outer(known, known)
     return {"initial_state": start, "initial_state_cov": cov}

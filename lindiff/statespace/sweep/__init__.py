@@ -3,12 +3,14 @@
 Every line imports only from lines above it::
 
     plan          how a system is swept
+    backward      smoothed covariances whose digits were lost
     collapsing    the sweep over some series, from diffuse states
     series        the sweep over all series, on several threads
     planning      from a system to its plan
     any_order     its sums in public operators
     derivatives   its sums as an operation: its pullback is the sweep backward
     ordinary      the likelihood of one series of a constant model, as one operation
+    collapsed     the same from diffuse states that are determined soon
     handover      results of every step from diffuse states
     likelihood
     moments       of states and observations: filtered, smoothed, forecast

@@ -28,6 +28,7 @@ import numpy as np
 from lindiff.kernels.kalman import Sweep
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace.diffuse import determined, well_determined
+from lindiff.statespace.sweep.backward import restore
 from lindiff.statespace.sweep.plan import Plan
 
 __all__ = ["DiffuseSweep", "collapse_after"]
@@ -90,8 +91,10 @@ class DiffuseSweep:
         solved = np.linalg.solve(self.info, np.concatenate([self.cross, M]).T)
         self.delta, self.gain = -solved[:, self.data], solved[:, k:]  # C⁻¹ Mᵀ
         moved = M @ self.gain
-        m, P = m[:, self.data] + M @ self.delta, P + 0.5 * (moved + moved.T)
-        self.then = _sweep(*given, slice(head, None), m, P, origin=head, block=plan.block, whole=plan.whole)
+        m, self.start_cov = m[:, self.data] + M @ self.delta, P + 0.5 * (moved + moved.T)
+        self.then = _sweep(
+            *given, slice(head, None), m, self.start_cov, origin=head, block=plan.block, whole=plan.whole
+        )
         self.quad = self.quad + self.then.quad.sum(axis=0)
         self.logdet = self.logdet + self.then.logdet.sum()
 
@@ -179,15 +182,26 @@ class DiffuseSweep:
         if self.then is None:
             M, V, _ = self.first.smooth()
             states, units = M[..., self.data], M[..., self.units]
-            return states - units @ (cov @ self.cross.T), V + units @ cov @ transposed(units)
+            V = V + units @ cov @ transposed(units)
+            self._restore(V, None, units[-1] @ cov, cov)
+            return states - units @ (cov @ self.cross.T), V
         later, later_cov, (r, N) = self.then.smooth()
+        head = self.given[-1]
+        timed = zip(self.given[0][1:4:2], self.is_timed[1:4:2], strict=True)
+        restore(later_cov, self.then.filtered_covariances(), *(x[head:] if cut else x for x, cut in timed))
         cov = cov - self.gain @ N @ self.gain.T
         M, V, _ = self.first.smooth((self._after(r, -N @ self.gain.T), N))
         states, units, others = M[..., self.data], M[..., self.units], M[..., self.units.stop :]
         crossed = others @ transposed(units)
         states = states + units @ (self.delta + self.gain @ r)
         V = V + units @ cov @ transposed(units) + crossed + transposed(crossed)
+        self._restore(V, later_cov[0], self.gain.T - self.start_cov @ (N @ self.gain.T), cov)
         return np.concatenate([states, later]), np.concatenate([V, later_cov])
+
+    def _restore(self, V: Any, after: Any, X: Any, cov: Any) -> None:
+        """The digits of the smoothed covariances before the collapse."""
+        arrays, M_f = self.given[0], self.first.means[..., self.units]
+        restore(V, self.first.filtered_covariances(), arrays[1], arrays[3], after, M_f, X, cov)
 
 
 def collapse_after(arrays: tuple[Any, ...], observed: Any, plan: Plan) -> tuple[int, Any, list[Sweep]] | None:

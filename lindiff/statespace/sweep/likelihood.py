@@ -14,6 +14,7 @@ from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace import composed
 from lindiff.statespace.diffuse import likelihood_terms
 from lindiff.statespace.model import System
+from lindiff.statespace.sweep.collapsed import collapsed_loglikelihood
 from lindiff.statespace.sweep.derivatives import filter_sums, filter_terms
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.ordinary import ordinary_loglikelihood
@@ -34,8 +35,14 @@ def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoi
     alone = S if system.shares_covariances else 1
     numbers = _most_kept(T, n, p, alone, system.obs_cov.shape[-2] == 1) * (S // max(alone, 1))
     block = _block(checkpoint, T, numbers * system.y.dtype.itemsize)
-    arrays, plan = planned(system, name, steady_tol, block, whole=not system.is_plain)
-    return from_sums(settled(plan, partial(filter_sums, *arrays)), system)
+
+    def by_sums(system: System) -> Any:
+        arrays, plan = planned(system, name, steady_tol, block, whole=not system.is_plain)
+        return from_sums(settled(plan, partial(filter_sums, *arrays)), system)
+
+    tolerance = tolerance_of(steady_tol, system.y.dtype)
+    found = None if block else collapsed_loglikelihood(system, tolerance, by_sums)
+    return by_sums(system) if found is None else found
 
 
 def loglikelihood_in_order(

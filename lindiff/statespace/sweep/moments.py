@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.kernels.kalman import Sweep
 from lindiff.linalg import makediag
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace import composed
 from lindiff.statespace.model import System, of_steps
+from lindiff.statespace.sweep.backward import restore
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.likelihood import from_sums
 from lindiff.statespace.sweep.planning import planned, settled
@@ -105,6 +107,8 @@ def smoother_moments(system: System, name: str) -> tuple[Any, ...]:
 def _smoothed_by_group(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, Any]:
     """Means (k, T, n) and covariances (k, T, n, n) of the smoothed states of a group."""
     M, V = sweep.smooth()[:2]
+    if isinstance(sweep, Sweep):
+        restore(V, sweep.filtered_covariances(), parameters[0], parameters[2])
     return np.transpose(M, (2, 0, 1)), np.broadcast_to(V, (k, *V.shape))
 
 

@@ -18,6 +18,10 @@ from lindiff.statespace.sweep.series import Sweeps, with_collapse
 __all__ = ["has_sweep", "planned", "settled", "sweeps_for", "tolerance_of"]
 
 
+# Of float64 and of float32, which has no digits to spare.
+REST = 50 * float(np.finfo(np.float64).eps), 4 * float(np.finfo(np.float32).eps)
+
+
 def sweeps_for(arrays: tuple[Any, ...], diffuse: int, dtype: Any = None) -> Any:
     """The class that sweeps over such arrays, plain and real, in that dtype or their own; None for none.
 
@@ -74,8 +78,8 @@ def planned(
 
 def tolerance_of(steady_tol: float | None, dtype: Any) -> float:
     """The kernel's tolerance of the steady state: negative for never."""
-    if steady_tol is None:  # float32 has no digits to spare
-        return (4 if dtype == np.float32 else 50) * float(np.finfo(dtype).eps)
+    if steady_tol is None:
+        return REST[dtype == np.float32]
     return float(steady_tol) if steady_tol > 0 else -1.0
 
 

@@ -1,0 +1,98 @@
+"""The log likelihood of one series whose diffuse states are determined soon, as one operation.
+
+It is what `likelihood` computes from sums, without what only other models need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lindiff.core.differential import Differential
+from lindiff.core.registry import rule
+from lindiff.core.variable import value
+from lindiff.kernels.conditions import has_nan
+from lindiff.kernels.kalman import Collapse
+from lindiff.linalg.gaussian import LOG_TWO_PI
+from lindiff.statespace.model import System
+from lindiff.statespace.sweep.any_order import pulled, pushed
+from lindiff.statespace.sweep.derivatives import is_plain
+
+__all__ = ["collapsed_loglikelihood"]
+
+FLOAT64 = np.dtype(np.float64)
+
+
+class _Options(NamedTuple):
+    """Of a system with one series: the places of the diffuse states, the tolerance of the steady state, and
+    the function that gives the likelihoods of a system in any case, with derivatives of any order."""
+
+    places: Any
+    tolerance: float
+    general: Callable[[System], Any]
+
+    def of_arrays(self, *arrays: Any) -> Any:
+        """The likelihood (1,) of y, transition, ..., initial_state_cov, in any case."""
+        y, A, B, Q, R, m, P = (x.reshape((1, *x.shape)) for x in arrays)
+        diffuse = tuple(self.places.tolist())
+        return self.general(System(y, A, B, Q, R, m, P, None, None, diffuse, many=False))
+
+
+def collapsed_loglikelihood(system: System, tolerance: float, general: Callable[[System], Any]) -> Any:
+    """The log likelihood (1,) of arrays or Variables; None, if this is not for the system, or its data.
+
+    `general` gives it in any case.
+    """
+    plain = tuple(map(value, system[:7]))
+    if (
+        not system.diffuse
+        or system.state_intercept is not None
+        or system.obs_intercept is not None
+        or any(type(x) is not np.ndarray or len(x) != 1 or x.dtype != FLOAT64 for x in plain)
+    ):
+        return None
+    options = _Options(np.array(system.diffuse, np.intp), tolerance, general)
+    if system.is_plain:
+        return _density(_swept(tuple(x[0] for x in plain), options, whole=False), plain[0])
+    return _loglikelihood(*(x.reshape(x.shape[1:]) for x in system[:7]), options=options)
+
+
+@rule
+def _loglikelihood(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, *, options: _Options) -> Any:
+    arrays = y, A, B, Q, R, m, P
+    sweep = result = None
+    if not is_plain(*arrays):
+        result = _loglikelihood(*arrays, options=options)
+    else:
+        sweep = _swept(arrays, options, whole=True)
+        result = _density(sweep, y)
+        if result is None:
+            sweep, result = None, options.of_arrays(*arrays)
+
+    def pushforward(*dots: Any) -> Any:
+        return pushed(options.of_arrays, arrays, dots)
+
+    def pullback(bar: Any, active: tuple[int, ...]) -> Any:
+        if sweep is not None and is_plain(bar):
+            return sweep.pull(float(bar[0]), tuple(i in active for i in range(7)))
+        found = iter(pulled(options.of_arrays, arrays, bar, active))
+        return tuple(next(found) if i in active else None for i in range(7))
+
+    return result, Differential(pushforward, pullback, selective=True)
+
+
+def _swept(arrays: tuple[Any, ...], options: _Options, whole: bool) -> Collapse:
+    """The filter run over plain arrays."""
+    y, A, B, Q, R, m, P = map(np.ascontiguousarray, arrays)
+    observed = ~np.isnan(y) if has_nan(y) else None
+    independent = R.shape[-2] == 1
+    return Collapse(y, A, B, Q, R, m, P, options.places, observed, independent, options.tolerance, whole)
+
+
+def _density(sweep: Collapse, y: Any) -> Any:
+    if sweep.value is None:
+        return None
+    count = np.count_nonzero(~np.isnan(y)) if has_nan(y) else y.size
+    return np.array([sweep.value - 0.5 * LOG_TWO_PI * count])
