@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Component", "components_of", "joined"]
+__all__ = ["Component", "components_of", "joined", "one_component"]
 
 
 class Component(NamedTuple):
@@ -51,6 +51,13 @@ def components_of(given: Sequence[Component], states: int) -> tuple[Component, .
             f"Model: more than one component is called {', '.join(double)}; write model.named(…)"
         )
     return tuple(given)
+
+
+def one_component(name: str, states: tuple[str, ...], n: int) -> Component:
+    """Of n states; where these have no names of their own, they are numbered."""
+    if not states:
+        states = (name,) if n == 1 else tuple(f"{name}[{i}]" for i in range(n))
+    return Component(name, states)
 
 
 def joined(a: Sequence[Component], b: Sequence[Component]) -> tuple[Component, ...]:

@@ -15,7 +15,7 @@ from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.statespace.columns import refuse_other_dates
-from lindiff.statespace.components import Component, components_of, joined
+from lindiff.statespace.components import Component, components_of, joined, one_component
 
 __all__ = [
     "Model",
@@ -185,10 +185,7 @@ class Model(_Matrices):
         >>> (statespace.local_level(1.0) + weekly).components[1].states[:2]
         ('week[0]', 'week[1]')
         """
-        n = np.shape(self.transition)[-1]
-        if not states:
-            states = (name,) if n == 1 else tuple(f"{name}[{i}]" for i in range(n))
-        return self.of_components((Component(name, states),))
+        return self.of_components((one_component(name, states, np.shape(self.transition)[-1]),))
 
     def __radd__(self, other: Any) -> Any:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # sum([...]) begins with 0

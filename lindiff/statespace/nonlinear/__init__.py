@@ -6,6 +6,7 @@ Every line imports only from lines above it::
     approximations   Gaussian moments of functions: by Jacobians, by sigma points
     recursion        the filter of either, whose step is a program
     extended, unscented
+    chosen           the filter that somebody names
 """
 
 from lindiff.statespace.nonlinear.extended import extended_filter, extended_loglikelihood, extended_smoother

@@ -19,7 +19,7 @@ from lindiff.statespace.model import Model
 from lindiff.statespace.nonlinear.approximations import Approximation, Line, Moments
 from lindiff.statespace.nonlinear.model import NonlinearSystem
 
-__all__ = ["filter_moments", "linear_model", "loglikelihood"]
+__all__ = ["filter_moments", "functions_at", "linear_model", "loglikelihood"]
 
 # Steps of a program: with more of them calls cost Python less, and each has to be recorded.
 _BLOCK = 4
@@ -27,14 +27,20 @@ _BLOCK = 4
 # How many models are remembered, with their programs.
 _REMEMBERED = 64
 
-# What a step gives besides the next state, from the approximation, the function and the state of each half.
+# What a step gives besides the next state, from the approximation, the function and the state of each half,
+# the moments of the observations, both covariances, and its term of the log likelihood.
 Half = tuple[Callable[[Any], Any], Any, Any]
-Others = Callable[[Approximation, Half, Half, Moments, Any, Any], tuple[Any, ...]]
+Others = Callable[[Approximation, Half, Half, Moments, Any, Any, Any], tuple[Any, ...]]
 
 
-def loglikelihood(system: NonlinearSystem, by: Approximation, name: str, program: bool) -> Any:
-    """The log likelihood; `name` is the public function that errors speak of."""
-    return _Run(system, by, _nothing, (), name, program).loglikelihood
+def loglikelihood(
+    system: NonlinearSystem, by: Approximation, name: str, program: bool, per_step: bool = False
+) -> Any:
+    """The log likelihood, or its terms (T,); `name` is the public function that errors speak of."""
+    if not per_step:
+        return _Run(system, by, _nothing, (), name, program).loglikelihood
+    (terms,) = _Run(system, by, _term, ((),), name, program).others
+    return terms - 0.5 * LOG_TWO_PI * np.sum(system.seen, axis=1)
 
 
 def filter_moments(system: NonlinearSystem, by: Approximation, name: str, program: bool) -> tuple[Any, ...]:
@@ -54,6 +60,12 @@ def linear_model(system: NonlinearSystem, by: Approximation, name: str, program:
     run = _Run(system, by, _lines, ((n, n), (p, n), (n, n), (p, p), (n,), (p,)), name, program)
     A, B, Q, R, c, d = run.others
     return Model(A, B, Q, R, system.initial_state, system.initial_state_cov, c, d)
+
+
+def functions_at(system: NonlinearSystem, t: int) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Transition and observation of a step as functions of the state alone."""
+    given = () if system.inputs is None else (_row(system.inputs, t),)
+    return _functions(system.transition, system.observation, (*given, *system.params), system.y.shape[1])
 
 
 # -- over time ---------------------------------------------------------------------------------------------
@@ -81,6 +93,7 @@ class _Run:
         program: bool,
     ) -> None:
         self.system, self.by, self.gives, self.name = system, by, others, name
+        self._has_failed = False  # for a singular covariance, which will be so in later steps
         functions = system.transition, system.observation
         self.remembers = program and all(isinstance(f, Hashable) for f in functions)
         try:
@@ -105,7 +118,7 @@ class _Run:
 
     def _block(self, m: Any, P: Any, start: int, stop: int) -> Any:
         """Some steps at once; where a covariance is singular, one by one."""
-        if self.by.for_singular is None or np.all(np.diagonal(value(P)) > 0):
+        if self.by.for_singular is None or (not self._has_failed and np.all(np.diagonal(value(P)) > 0)):
             try:
                 return self._by(self.by, m, P, start, stop)
             except np.linalg.LinAlgError:
@@ -125,12 +138,13 @@ class _Run:
         if not _are_finite(m, P):
             raise _EarlierError
         again = self.by.for_singular
-        is_singular = again is not None and not np.all(np.diagonal(value(P)) > 0)
+        is_singular = again is not None and (self._has_failed or not np.all(np.diagonal(value(P)) > 0))
         try:
             found = self._by(again if is_singular else self.by, m, P, t, t + 1)
         except np.linalg.LinAlgError as error:
             if again is None or is_singular:
                 raise self._is_singular(t) from error
+            self._has_failed = True
             try:
                 found = self._by(again, m, P, t, t + 1)
             except np.linalg.LinAlgError as error:
@@ -154,7 +168,9 @@ class _Run:
         given, is_masked = self.system.part(start, stop)
         functions = self.system.transition, self.system.observation
         parts = *functions, by, self.gives, is_masked, self.system.inputs is not None
-        return (_program if self.remembers else _steps)(*parts)(m, P, *given)
+        # factors of singular covariances depend on numbers: each would be a program of its own
+        remembers = self.remembers and by is self.by
+        return (_program if remembers else _steps)(*parts)(m, P, *given)
 
 
 class _EarlierError(Exception):
@@ -190,12 +206,7 @@ def _steps(
     """
 
     def step(m: Any, P: Any, y: Any, seen: Any, Q: Any, R: Any, *given: Any) -> tuple[Any, ...]:
-        def f(x: Any) -> Any:
-            return _of_shape("transition", transition(x, *given), m.shape)
-
-        def h(x: Any) -> Any:
-            return _of_shape("observation", observation(x, *given), y.shape)
-
+        f, h = _functions(transition, observation, given, len(y))
         z = by.moments(h, m, P)
         S, error, cross = z.cov + R, y - z.mean, z.cross
         if is_masked:
@@ -206,8 +217,9 @@ def _steps(
         W, e = solved[:, :-1], solved[:, -1]
         filtered, cov = m + e @ W, P - transposed(W) @ W
         x = by.moments(f, filtered, cov)
-        found = others(by, (h, m, P), (f, filtered, cov), z, Q, R)
-        return x.mean, x.cov + Q, -0.5 * (e @ e) - _half_logdet(L, S, len(m)), *found
+        term = -0.5 * (e @ e) - _half_logdet(L, S, len(m))
+        found = others(by, (h, m, P), (f, filtered, cov), z, Q, R, term)
+        return x.mean, x.cov + Q, term, *found
 
     def steps(m: Any, P: Any, y: Any, *arrays: Any) -> tuple[Any, ...]:
         seen, arrays = (arrays[0], arrays[1:]) if is_masked else (None, arrays)
@@ -223,6 +235,20 @@ def _steps(
         return m, P, total, *(np.stack(parts) for parts in zip(*found, strict=True))
 
     return steps
+
+
+def _functions(
+    transition: Any, observation: Any, given: tuple[Any, ...], p: int
+) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Of the state alone, returning arrays."""
+
+    def f(x: Any) -> Any:
+        return _of_shape("transition", transition(x, *given), x.shape)
+
+    def h(x: Any) -> Any:
+        return _of_shape("observation", observation(x, *given), (p,))
+
+    return f, h
 
 
 def _row(inputs: Any, t: int) -> Any:
@@ -259,12 +285,20 @@ def _nothing(*_: Any) -> tuple[Any, ...]:
     return ()
 
 
-def _moments(by: Approximation, seen: Half, moved: Half, z: Moments, Q: Any, R: Any) -> tuple[Any, ...]:
+def _term(*given: Any) -> tuple[Any, ...]:
+    return given[-1:]
+
+
+def _moments(
+    by: Approximation, seen: Half, moved: Half, z: Moments, Q: Any, R: Any, term: Any
+) -> tuple[Any, ...]:
     """Predicted and filtered moments of the state, and those of the observations."""
     return *seen[1:], *moved[1:], z.mean, z.cov + R
 
 
-def _lines(by: Approximation, seen: Half, moved: Half, z: Moments, Q: Any, R: Any) -> tuple[Any, ...]:
+def _lines(
+    by: Approximation, seen: Half, moved: Half, z: Moments, Q: Any, R: Any, term: Any
+) -> tuple[Any, ...]:
     """Matrices and intercepts of the linear model of this step."""
     of_y: Line = by.line(*seen)
     of_x: Line = by.line(*moved)

@@ -27,6 +27,7 @@ def unscented_loglikelihood(
     alpha: float = 1.0,
     beta: float = 2.0,
     kappa: float = 0.0,
+    per_step: bool = False,
     program: bool = True,
 ) -> Any:
     """Log likelihood of a nonlinear state-space model by the unscented Kalman filter.
@@ -43,12 +44,14 @@ def unscented_loglikelihood(
         are positive semidefinite for ``beta >= alpha²``.  Others begin with ``alpha=1e-3`` (van der Merwe,
         MATLAB), near to a Taylor series, where results keep some 10 digits, or with ``alpha=√3, kappa=1``
         (dynamax).
+    per_step : bool
+        The log densities of each step given those before, instead of their sum.
     program : bool
         False calls `transition` and `observation` in every step, with their prints and counters; slower.
 
     Returns
     -------
-    number
+    number, or with `per_step` (T,) array
         The sum of the log densities of the observations given those before, each the Gaussian of the filter.
         Exact for linear functions, an approximation for others.
 
@@ -93,7 +96,7 @@ def unscented_loglikelihood(
     name = "unscented_loglikelihood"
     given = transition, observation, state_cov, obs_cov, initial_state, initial_state_cov, params, inputs
     system = checked(name, y, *given)
-    return loglikelihood(system, _points(name, system, alpha, beta, kappa), name, program)
+    return loglikelihood(system, _points(name, system, alpha, beta, kappa), name, program, per_step)
 
 
 def unscented_filter(
