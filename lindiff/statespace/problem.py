@@ -104,7 +104,7 @@ class Problem:
         self._by = filter_for("fit", first, filter)
         self.diffuse = 0
         if isinstance(first, Model):
-            refuse_other_dates("fit: explanatory variables are", first.dates, "the data are", labels.rows)
+            refuse_other_dates("fit: the steps of the model are", first.dates, "the data are", labels.rows)
             self.diffuse = _diffuse_states(first) * (self.y.shape[0] if self.y.ndim == 3 else 1)
         else:
             self._first, self._unit = first, None  # functions are those of the data in their own unit

@@ -135,9 +135,10 @@ class Analysis:
         data, labels = labelled("Analysis", y)
         if isinstance(model, Model):
             refuse_other_dates(
-                "Analysis: explanatory variables are", model.dates, "the data are", labels.rows
+                "Analysis: the steps of the model are", model.dates, "the data are", labels.rows
             )
-        self.model, self.y, self.notes, self._filter = model, y, labels.notes, filter
+        self.model, self.y, self._filter = model, y, filter
+        self.notes = () if getattr(model, "dates", None) is not None else labels.notes
         self._data, self._labels = on_host(value(data)), labels
 
     @property
@@ -293,9 +294,9 @@ class Analysis:
         Parameters
         ----------
         steps : int
-        exog : (steps, k) or (steps,) array, data frame, dict of columns, or list of such, optional
-            The explanatory variables in these steps, if the model has such: those that vary, in the order of
-            their states, or by their names.
+        exog : (steps, k) or (steps,) array, data frame, series, dict of columns, or list of such, optional
+            The explanatory variables in these steps, if the model has such: all, or those that vary in the
+            data, in the order of their states, or by their names.
         model : Model or NonlinearModel, optional
             One of T + steps entries for all that varies with time, inputs too, instead of `exog`.
 
@@ -309,7 +310,7 @@ class Analysis:
             If the model varies with time and nobody says how it goes on.
         """
         steps, T = operator.index(steps), len(self._y)
-        rows = self._labels.after(steps, T)
+        rows = self._rows_after(steps, model)
         longer = self._kind.longer("forecast", T, steps, exog, rows, model)
         linear = longer.beside(_padded(self._y, T + steps))
         found = forecast(steps, self._y, *linear)
@@ -319,6 +320,16 @@ class Analysis:
             for component, place in places(self._model.components)
         }
         return Forecast(found.mean, found.cov, self._labels, rows, components)
+
+    def _rows_after(self, steps: int, longer: Any) -> Any:
+        """What the steps after the data are called: as in a longer model that has dates, if there is one."""
+        T, dates = len(self._y), getattr(longer, "dates", None)
+        if dates is None or self._labels.rows is None or len(dates) != T + steps:
+            return self._labels.after(steps, T)
+        refuse_other_dates(
+            "forecast: the first steps of model are", dates[:T], "the data are", self._labels.rows
+        )
+        return dates[T:]
 
     def simulate(
         self,

@@ -118,7 +118,7 @@ class NonlinearModel(_Parts):
         >>> model = statespace.NonlinearModel(
         ...     *functions, [[0.1, 0], [0, 0.1]], [0.1], [1.0, 1.0], [[1.0, 0], [0, 1]])
         >>> model.named("market", "price", "amount").components
-        (Component(name='market', states=('price', 'amount')),)
+        (Component(name='market', states=('price', 'amount'), explanatory=False),)
         """
         component = one_component(name, states, np.shape(value(self.initial_state))[-1])
         model = self._replace()
