@@ -143,8 +143,13 @@ def test_arrays_of_xarray():
     assert list(residuals["place"].values) == ["a", "b"]
     ahead = answers.forecast(2).mean
     assert str(ahead["time"].values[0])[:10] == "2001-01-13"
-    one = Analysis(MODEL, y[:, 0]).components["trend"].smoothed.mean
-    assert one.dims == ("time",)
+    one = Analysis(MODEL, y[:, 0])
+    assert one.components["trend"].smoothed.mean.dims == ("time",)
+    for each in (answers, one):
+        assert each.plot_forecast(2).axes
+        assert each.plot_components().axes
+        assert each.plot_states().axes
+        assert each.plot_diagnostics().axes
 
 
 DAYS = pd.date_range("2020-01-01", periods=24, freq="D")

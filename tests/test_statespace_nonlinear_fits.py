@@ -137,6 +137,19 @@ def test_what_else_a_fit_has(population):
     assert tied.model.state_cov[0, 0] == tied.params["obs_var"]
 
 
+def test_a_class_with_a_filter(population):
+    class Growth(statespace.ParametricModel):
+        filter = "unscented"
+        fixed = {"state_var": 1e-3}  # noqa: RUF012
+
+        def build(self, rate, state_var, obs_var):
+            return growing(rate, state_var, obs_var)
+
+    found = Growth().fit(population[:20], start={"rate": 0.2, "obs_var": None}, **QUICK)
+    expected = statespace.unscented_loglikelihood(population[:20], *found.model)
+    assert found.loglikelihood == pytest.approx(expected)
+
+
 def test_a_panel(population):
     start = {"rate": 0.2, "obs_var": None}
     panel = np.stack([population, population[::-1]])[..., None]

@@ -697,7 +697,7 @@ class Analysis:
         found = self.forecast(steps, exog=exog, model=model)
         T, p = self._y.shape
         past_mean, past_var = imputed(self._model, self._y, *self._signal)
-        mean = np.concatenate([past_mean, np.reshape(found.mean, (-1, p))])
+        mean = np.concatenate([past_mean, np.reshape(np.asarray(found.mean), (-1, p))])
         variance = np.concatenate([past_var, _variances(found.cov)])
         rows = np.arange(T) if self._labels.rows is None else self._labels.rows
         places = plots.joined_places(rows, found.rows)
