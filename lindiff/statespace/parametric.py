@@ -18,8 +18,8 @@ class ParametricModel:
     """A model with parameters, written as a class: to derive from.
 
     A subclass has a method ``build(self, …)``, whose arguments are the parameters, and which returns a
-    `Model` or `NonlinearModel`; its attributes say what :func:`fit` is to know of these.  What else the model depends on,
-    explanatory variables for instance, are attributes of its instances.
+    `Model` or `NonlinearModel`; its attributes say what :func:`fit` is to know of these.  What else the model
+    depends on, explanatory variables for instance, are attributes of its instances.
 
     Attributes
     ----------
