@@ -21,10 +21,7 @@ def seen(x, rate):
 
 
 def growing(rate, state_var, obs_var):
-    one = np.eye(1)
-    return statespace.NonlinearModel(
-        growth, seen, state_var * one, obs_var * one[0], np.array([0.1]), 0.01 * one, (rate,)
-    )
+    return statespace.NonlinearModel(growth, seen, [[state_var]], [obs_var], [0.1], [[0.01]], (rate,))
 
 
 def level(level_var, obs_var):
@@ -134,7 +131,7 @@ def test_what_else_a_fit_has(population):
     tied = statespace.fit(
         growing, population, {"rate": 0.2, "obs_var": None}, tied={"state_var": "obs_var"}, **QUICK
     )
-    assert tied.model.state_cov[0, 0] == tied.params["obs_var"]
+    assert tied.model.state_cov[0][0] == tied.params["obs_var"]
 
 
 def test_a_class_with_a_filter(population):
@@ -240,6 +237,19 @@ def test_what_nonlinear_models_do_not_have(population):
             ask()
     with pytest.raises(ValueError, match="exog is of linear models"):
         found.forecast(3, exog=[1.0, 2.0, 3.0])
+
+
+def test_a_start_that_cannot_be_computed_is_named(population):
+    def dividing(rate, obs_var):
+        return growing(rate, 1e-3, obs_var)._replace(transition=lambda x, rate: x / rate)
+
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(OverflowError, match="fit: the state predicted for") as info,
+    ):
+        statespace.fit(dividing, population, **QUICK)
+    if hasattr(info.value, "__notes__"):  # Python 3.11
+        assert "at the start, {'rate': " in info.value.__notes__[0]
 
 
 def test_bad_input(population):

@@ -10,7 +10,7 @@ import numpy as np
 from lindiff.scipy.optimize._flat import Flat
 from lindiff.statespace.fit_result import FitResult
 from lindiff.statespace.information import check_cov_type, covariance_of, covariance_unknown
-from lindiff.statespace.maximum import FEW, SEEN, Likelihood, Search, check_search, searched
+from lindiff.statespace.maximum import FAILURES, FEW, SEEN, Likelihood, Search, check_search, searched
 from lindiff.statespace.model import Model
 from lindiff.statespace.nonlinear.model import NonlinearModel
 from lindiff.statespace.problem import Problem
@@ -184,6 +184,8 @@ def fit(
 def _leave_the_best(error: BaseException, problem: Problem, likelihood: Likelihood) -> None:
     """An interrupt, or whatever the builder raises, carries the best point so far."""
     if likelihood.best is None:
+        if isinstance(error, FAILURES) and hasattr(error, "add_note"):
+            error.add_note(f"fit: this is at the start, {problem.start}; start= gives another one")
         return
     x, f, _ = likelihood.best
     params = problem.constrain(problem.form.tree_of(x))

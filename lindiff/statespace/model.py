@@ -14,6 +14,7 @@ from lindiff.kernels.conditions import has_nan, model_in_order
 from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
+from lindiff.numpy import asarray
 from lindiff.statespace.columns import refuse_other_dates
 from lindiff.statespace.components import Component, components_of, joined, one_component
 
@@ -656,7 +657,7 @@ def real(name: str, argument: str, x: Any) -> Any:
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{name}: {argument} is a masked array; write {argument}.filled(np.nan)")
     refuse_subclass(x, f"{name}: {argument}")
-    x = x if hasattr(x, "__array_function__") else np.asarray(x)
+    x = x if hasattr(x, "__array_function__") else asarray(x)
     if x.dtype.kind == "f" and x.dtype.itemsize <= 8:
         return x
     if x.dtype.kind in "iub":

@@ -197,8 +197,12 @@ class Problem:
         if isinstance(model, NonlinearModel):
             if self._by is None:
                 raise TypeError("fit: build returns a NonlinearModel here, and a Model at the start")
-            each = y if y.ndim == 3 else y[None]
-            return np.stack([Beside("fit", x, model, self._by).loglikelihood(per_step) for x in each])
+            found = []
+            for series in y if y.ndim == 3 else y[None]:
+                beside_it = Beside("fit", series, model, self._by)
+                found.append(beside_it.loglikelihood(per_step))
+                self._by = beside_it.by  # the next model will be near this one
+            return np.stack(found)
         if self._kept is not None:
             model = of_series(model, *self._kept)
         if self._unit is not None:

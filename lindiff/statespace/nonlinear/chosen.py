@@ -60,8 +60,11 @@ class Beside:
         self.system: NonlinearSystem = checked(function, y, *model)
 
     def loglikelihood(self, per_step: bool = False) -> Any:
-        """Of the data, or of each step given those before."""
-        return recursion.loglikelihood(self.system, self.by, self.function, True, per_step)
+        """Of the data, or of each step given those before; `by` is then what is better near this model."""
+        found, self.by = recursion.loglikelihood_and_filter(
+            self.system, self.by, self.function, True, per_step
+        )
+        return found
 
     def linear(self) -> Model:
         """The linear model, whose matrices vary, that the filter uses."""

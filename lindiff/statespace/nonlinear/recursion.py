@@ -19,7 +19,13 @@ from lindiff.statespace.model import Model
 from lindiff.statespace.nonlinear.approximations import Approximation, Line, Moments
 from lindiff.statespace.nonlinear.model import NonlinearSystem
 
-__all__ = ["filter_moments", "functions_at", "linear_model", "loglikelihood"]
+__all__ = [
+    "filter_moments",
+    "functions_at",
+    "linear_model",
+    "loglikelihood",
+    "loglikelihood_and_filter",
+]
 
 # Steps of a program: with more of them calls cost Python less, and each has to be recorded.
 _BLOCK = 4
@@ -37,10 +43,18 @@ def loglikelihood(
     system: NonlinearSystem, by: Approximation, name: str, program: bool, per_step: bool = False
 ) -> Any:
     """The log likelihood, or its terms (T,); `name` is the public function that errors speak of."""
+    return loglikelihood_and_filter(system, by, name, program, per_step)[0]
+
+
+def loglikelihood_and_filter(
+    system: NonlinearSystem, by: Approximation, name: str, program: bool, per_step: bool
+) -> tuple[Any, Approximation]:
+    """That, and what is better for likelihoods near this one: `by`, or what is for singular covariances."""
+    run = _Run(system, by, _term if per_step else _nothing, ((),) if per_step else (), name, program)
+    better = run.by.for_singular if run.has_failed else by
     if not per_step:
-        return _Run(system, by, _nothing, (), name, program).loglikelihood
-    (terms,) = _Run(system, by, _term, ((),), name, program).others
-    return terms - 0.5 * LOG_TWO_PI * np.sum(system.seen, axis=1)
+        return run.loglikelihood, better or by
+    return run.others[0] - 0.5 * LOG_TWO_PI * np.sum(system.seen, axis=1), better or by
 
 
 def filter_moments(system: NonlinearSystem, by: Approximation, name: str, program: bool) -> tuple[Any, ...]:
@@ -81,6 +95,8 @@ class _Run:
         The state predicted for the step after the data.
     others : list of (T, ...) arrays
         What each step gives besides.
+    has_failed : bool
+        Whether a covariance was found to be singular.
     """
 
     def __init__(
@@ -93,7 +109,7 @@ class _Run:
         program: bool,
     ) -> None:
         self.system, self.by, self.gives, self.name = system, by, others, name
-        self._has_failed = False  # for a singular covariance, which will be so in later steps
+        self.has_failed = False  # for a singular covariance, which will be so in later steps
         functions = system.transition, system.observation
         self.remembers = program and all(isinstance(f, Hashable) for f in functions)
         try:
@@ -117,13 +133,11 @@ class _Run:
         return m, P, _sum(terms, m), [np.concatenate(parts) for parts in zip(*others, strict=True)]
 
     def _block(self, m: Any, P: Any, start: int, stop: int) -> Any:
-        """Some steps at once; where a covariance is singular, one by one."""
-        if self.by.for_singular is None or (not self._has_failed and np.all(np.diagonal(value(P)) > 0)):
-            try:
-                return self._by(self.by, m, P, start, stop)
-            except np.linalg.LinAlgError:
-                pass
-        return self._one_by_one(m, P, start, stop)
+        """Some steps at once; where a covariance is indefinite, one by one, to say which."""
+        try:
+            return self._steps(m, P, start, stop)
+        except np.linalg.LinAlgError:
+            return self._one_by_one(m, P, start, stop)
 
     def _one_by_one(self, m: Any, P: Any, start: int, stop: int) -> Any:
         terms, others = [], []
@@ -137,18 +151,10 @@ class _Run:
         """One step, which says what is wrong."""
         if not _are_finite(m, P):
             raise _EarlierError
-        again = self.by.for_singular
-        is_singular = again is not None and (self._has_failed or not np.all(np.diagonal(value(P)) > 0))
         try:
-            found = self._by(again if is_singular else self.by, m, P, t, t + 1)
+            found = self._steps(m, P, t, t + 1)
         except np.linalg.LinAlgError as error:
-            if again is None or is_singular:
-                raise self._is_singular(t) from error
-            self._has_failed = True
-            try:
-                found = self._by(again, m, P, t, t + 1)
-            except np.linalg.LinAlgError as error:
-                raise self._is_singular(t) from error
+            raise self._is_singular(t) from error
         if not _are_finite(*found[:2]):
             raise OverflowError(
                 f"{self.name}: the state predicted for step {t + 1}, or its covariance, is not finite: "
@@ -164,13 +170,23 @@ class _Run:
             f"and the states leave a combination of them without variance, or the states' is not semidefinite"
         )
 
+    def _steps(self, m: Any, P: Any, start: int, stop: int) -> Any:
+        """By what is for singular covariances, where one is, or was so before."""
+        again = self.by.for_singular
+        if again is None:
+            return self._by(self.by, m, P, start, stop)
+        if not self.has_failed and np.all(np.diagonal(value(P)) > 0):
+            try:
+                return self._by(self.by, m, P, start, stop)
+            except np.linalg.LinAlgError:
+                self.has_failed = True
+        return self._by(again, m, P, start, stop)
+
     def _by(self, by: Any, m: Any, P: Any, start: int, stop: int) -> Any:
         given, is_masked = self.system.part(start, stop)
         functions = self.system.transition, self.system.observation
         parts = *functions, by, self.gives, is_masked, self.system.inputs is not None
-        # factors of singular covariances depend on numbers: each would be a program of its own
-        remembers = self.remembers and by is self.by
-        return (_program if remembers else _steps)(*parts)(m, P, *given)
+        return (_program if self.remembers else _steps)(*parts)(m, P, *given)
 
 
 class _EarlierError(Exception):
