@@ -1,5 +1,8 @@
 """Fits and answers of nonlinear models."""
 
+import functools
+import pickle
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -145,6 +148,25 @@ def test_a_class_with_a_filter(population):
     found = Growth().fit(population[:20], start={"rate": 0.2, "obs_var": None}, **QUICK)
     expected = statespace.unscented_loglikelihood(population[:20], *found.model)
     assert found.loglikelihood == pytest.approx(expected)
+
+
+def test_other_sigma_points(population):
+    model, options = growing(0.3, 1e-3, 1e-3), {"alpha": 1e-3, "kappa": 2.0}
+    by = functools.partial(statespace.unscented_filter, **options)
+    expected = statespace.unscented_loglikelihood(population, *model, **options)
+    assert statespace.Analysis(model, population, filter=by).loglikelihood == pytest.approx(expected)
+    assert statespace.Analysis(model, population, filter=statespace.extended_filter).loglikelihood != expected
+    with pytest.raises(TypeError, match="filter with program: these are no numbers of sigma points"):
+        statespace.Analysis(model, population, filter=functools.partial(by, program=False))
+    with pytest.raises(ValueError, match="alpha and n \\+ kappa must be positive"):
+        statespace.Analysis(model, population, filter=functools.partial(by, alpha=0.0))
+
+
+def test_results_go_through_pickle(population):
+    held = {"state_var": 1e-3, "obs_var": 1e-3}
+    found = statespace.fit(growing, population[:20], {"rate": 0.2}, fixed=held, **QUICK)
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.signal.mean, found.signal.mean)
 
 
 def test_a_panel(population):

@@ -36,7 +36,7 @@ def fit(
     cov_type: str = "observed",
     restarts: bool = True,
     program: bool = False,
-    filter: str | None = None,
+    filter: Any = None,
 ) -> FitResult:
     """Fit a state-space model by maximum likelihood.
 
@@ -87,8 +87,9 @@ def fit(
         :func:`lindiff.program` does: their prints and counters are those of the first times.  It pays where
         `build` is long: the filter, which is compiled, runs as ever.  Models with a stationary start that
         depends on parameters are built by Python all the same.
-    filter : {"extended", "unscented"}, optional
-        Of a nonlinear model, by tangents, the default, or by sigma points.
+    filter : {"extended", "unscented"} or callable, optional
+        Of a nonlinear model, by tangents, the default, or by sigma points; for other ones
+        ``functools.partial(statespace.unscented_filter, alpha=1e-3)``.
 
     Returns
     -------

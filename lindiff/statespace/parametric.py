@@ -65,7 +65,7 @@ class ParametricModel:
     fixed: Mapping[str, Any] | None = None
     tied: Mapping[str, str] | None = None
     priors: Mapping[str, Any] | None = None
-    filter: str | None = None
+    filter: Any = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -111,7 +111,7 @@ class Posterior:
         fixed: Mapping[str, Any] | None = None,
         tied: Mapping[str, str] | None = None,
         priors: Mapping[str, Any] | None = None,
-        filter: str | None = None,
+        filter: Any = None,
     ) -> None:
         self._begin(Problem(build, y, start, transforms, fixed, tied, priors, filter))
 

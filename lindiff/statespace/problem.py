@@ -65,7 +65,7 @@ class Problem:
         fixed: Mapping[str, Any] | None = None,
         tied: Mapping[str, str] | None = None,
         priors: Mapping[str, Any] | None = None,
-        filter: str | None = None,
+        filter: Any = None,
     ) -> None:
         if isinstance(build, Model | NonlinearModel):
             raise TypeError(

@@ -83,8 +83,8 @@ class Analysis:
         Of one series of p numbers a step.
     y : (T,) or (T, p) array, pandas.Series, pandas.DataFrame or xarray.DataArray
         NaN where nothing was observed.  Answers that go over time come in the same form.
-    filter : {"extended", "unscented"}, optional
-        Of a nonlinear model: by tangents, the default, or by sigma points.
+    filter : {"extended", "unscented"} or callable, optional
+        Of a nonlinear model, as :func:`fit` takes it.
 
     Attributes
     ----------
@@ -125,11 +125,11 @@ class Analysis:
     41  -2.2505      1.9523   -6.077   1.576
     """
 
-    def __init__(self, model: Model | NonlinearModel, y: Any, *, filter: str | None = None) -> None:
+    def __init__(self, model: Model | NonlinearModel, y: Any, *, filter: Any = None) -> None:
         self._hold(model, y, filter)
         self.loglikelihood = float(self.filter_result.loglikelihood)
 
-    def _hold(self, model: Model | NonlinearModel, y: Any, filter: str | None) -> None:
+    def _hold(self, model: Model | NonlinearModel, y: Any, filter: Any) -> None:
         """Keep what the answers are from."""
         self._kind: Kind = kind_of("Analysis", model, filter)
         data, labels = labelled("Analysis", y)

@@ -154,7 +154,7 @@ class Nonlinear(NamedTuple):
 Kind = Linear | Nonlinear
 
 
-def kind_of(function: str, model: Any, filter: str | None) -> Kind:
+def kind_of(function: str, model: Any, filter: Any) -> Kind:
     """The model with its filter.
 
     Raises

@@ -2,43 +2,67 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from lindiff.core.variable import value
 from lindiff.statespace.model import Model
 from lindiff.statespace.nonlinear import recursion
-from lindiff.statespace.nonlinear.approximations import Approximation, Jacobians, SigmaPoints
+from lindiff.statespace.nonlinear.approximations import Approximation, Jacobians
+from lindiff.statespace.nonlinear.extended import extended_filter
 from lindiff.statespace.nonlinear.model import NonlinearModel, NonlinearSystem, checked
+from lindiff.statespace.nonlinear.unscented import sigma_points, unscented_filter
 from lindiff.statespace.semidefinite import semidefinite_factor
 from lindiff.statespace.simulation import shape_of
 
 __all__ = ["Beside", "filter_for"]
 
-FILTERS: dict[str, Approximation] = {"extended": Jacobians(), "unscented": SigmaPoints(1.0, 2.0, 0.0)}
+FILTERS = {"extended": extended_filter, "unscented": unscented_filter}
 
 
-def filter_for(function: str, model: Any, name: str | None) -> Approximation | None:
-    """The filter of this name, for a nonlinear model the extended one by default; None for a linear one.
+def filter_for(function: str, model: Any, given: Any) -> Approximation | None:
+    """What a filter does with a nonlinear model; None for a linear one.
+
+    Parameters
+    ----------
+    function : str
+        The public one, which errors speak of.
+    model : Model or NonlinearModel
+    given : {"extended", "unscented"}, one of the functions, functools.partial of it, or None
+        The extended filter if it is None.
 
     Raises
     ------
     TypeError
-        If the model is none.
+        If the model is none, or the filter is given other things than those of sigma points.
     ValueError
-        If there is no filter of this name, or the model is linear and needs none.
+        If there is no such filter, or the model is linear and needs none.
     """
-    if name is not None and name not in FILTERS:
-        raise ValueError(f"{function}: filter must be one of {', '.join(FILTERS)}, not {name!r}")
+    chosen = FILTERS.get(given, given) if isinstance(given, str) else given
+    options = chosen.keywords if isinstance(chosen, functools.partial) else {}
+    chosen = chosen.func if isinstance(chosen, functools.partial) else chosen
+    if chosen is not None and not any(chosen is known for known in FILTERS.values()):
+        raise ValueError(
+            f"{function}: filter must be one of {', '.join(FILTERS)}, or such a function of statespace, not "
+            f"{given!r}"
+        )
+    others = set(options) - ({"alpha", "beta", "kappa"} if chosen is unscented_filter else set())
+    if others:
+        raise TypeError(
+            f"{function}: filter with {', '.join(sorted(others))}: these are no numbers of sigma points"
+        )
     if isinstance(model, NonlinearModel):
-        return FILTERS[name or "extended"]
+        n = np.shape(value(model.initial_state))[-1]
+        return sigma_points(function, n, **options) if chosen is unscented_filter else Jacobians()
     if not isinstance(model, Model):
         raise TypeError(
             f"{function}: model is a {type(model).__name__}; a Model or NonlinearModel is needed: write "
             f"{function}(model, y)"
         )
-    if name is not None:
-        raise ValueError(f"{function}: filter={name!r} is for a NonlinearModel; leave it out")
+    if given is not None:
+        raise ValueError(f"{function}: filter={given!r} is for a NonlinearModel; leave it out")
     return None
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from lindiff.statespace.filtering import FilterResult
 from lindiff.statespace.nonlinear.approximations import SigmaPoints
-from lindiff.statespace.nonlinear.model import NonlinearSystem, checked
+from lindiff.statespace.nonlinear.model import checked
 from lindiff.statespace.nonlinear.recursion import filter_moments, linear_model, loglikelihood
 from lindiff.statespace.smoothing import SmootherResult, kalman_smoother
 
-__all__ = ["unscented_filter", "unscented_loglikelihood", "unscented_smoother"]
+__all__ = ["sigma_points", "unscented_filter", "unscented_loglikelihood", "unscented_smoother"]
 
 
 def unscented_loglikelihood(
@@ -96,7 +96,8 @@ def unscented_loglikelihood(
     name = "unscented_loglikelihood"
     given = transition, observation, state_cov, obs_cov, initial_state, initial_state_cov, params, inputs
     system = checked(name, y, *given)
-    return loglikelihood(system, _points(name, system, alpha, beta, kappa), name, program, per_step)
+    by = sigma_points(name, len(system.initial_state), alpha, beta, kappa)
+    return loglikelihood(system, by, name, program, per_step)
 
 
 def unscented_filter(
@@ -152,7 +153,8 @@ def unscented_filter(
     name = "unscented_filter"
     given = transition, observation, state_cov, obs_cov, initial_state, initial_state_cov, params, inputs
     system = checked(name, y, *given)
-    return FilterResult(*filter_moments(system, _points(name, system, alpha, beta, kappa), name, program))
+    by = sigma_points(name, len(system.initial_state), alpha, beta, kappa)
+    return FilterResult(*filter_moments(system, by, name, program))
 
 
 def unscented_smoother(
@@ -209,12 +211,18 @@ def unscented_smoother(
     name = "unscented_smoother"
     given = transition, observation, state_cov, obs_cov, initial_state, initial_state_cov, params, inputs
     system = checked(name, y, *given)
-    by = _points(name, system, alpha, beta, kappa)
+    by = sigma_points(name, len(system.initial_state), alpha, beta, kappa)
     return kalman_smoother(system.data(), *linear_model(system, by, name, program))
 
 
-def _points(name: str, system: NonlinearSystem, alpha: Any, beta: Any, kappa: Any) -> SigmaPoints:
-    n = system.initial_state.shape[0]
+def sigma_points(name: str, n: int, alpha: Any = 1.0, beta: Any = 2.0, kappa: Any = 0.0) -> SigmaPoints:
+    """Of n states, checked.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As the public function `name` does.
+    """
     for argument, x in (("alpha", alpha), ("beta", beta), ("kappa", kappa)):
         if not isinstance(x, int | float):
             raise TypeError(f"{name}: {argument} is a number, got {type(x).__name__}")
