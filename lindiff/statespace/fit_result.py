@@ -186,7 +186,7 @@ class FitResult(Analysis):
         >>> found = statespace.fit(statespace.local_level, y, progress=False)
         >>> lower, upper = found.profile_interval("level_var")
         >>> print(f"{lower:.2f} {found.params['level_var']:.2f} {upper:.2f}")
-        0.45 0.94 1.80
+        0.44 0.82 1.57
         """
         begun = self._problem_at_estimates("profile_interval")
         if name not in self.params:
@@ -263,7 +263,7 @@ class FitResult(Analysis):
         >>> found = statespace.fit(statespace.local_level, y, progress=False)
         >>> ratio = found.transformed(lambda level_var, obs_var: level_var / obs_var)
         >>> print(f"{ratio.value:.3f} ± {ratio.standard_errors:.3f}")
-        1.173 ± 0.416
+        1.173 ± 0.423
         """
         plain = {name: np.asarray(x, np.float64) for name, x in self.params.items()}
         found = np.asarray(f(**self.params))
