@@ -12,8 +12,7 @@ import numpy as np
 from lindiff.core.arrays import on_host
 from lindiff.core.variable import value
 from lindiff.statespace.model import Model
-from lindiff.statespace.nonlinear.functions import are_alike
-from lindiff.statespace.nonlinear.model import NonlinearModel
+from lindiff.statespace.nonlinear import NonlinearModel, are_alike
 from lindiff.statespace.transforms import Transform, positive
 
 __all__ = ["completed", "size_of_noise"]

@@ -12,7 +12,7 @@ from lindiff.statespace.fit_result import FitResult
 from lindiff.statespace.information import check_cov_type, covariance_of, covariance_unknown
 from lindiff.statespace.maximum import FAILURES, FEW, SEEN, Likelihood, Search, check_search, searched
 from lindiff.statespace.model import Model
-from lindiff.statespace.nonlinear.model import NonlinearModel
+from lindiff.statespace.nonlinear import NonlinearModel
 from lindiff.statespace.problem import Problem
 from lindiff.statespace.transforms import Transform
 

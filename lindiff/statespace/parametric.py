@@ -8,7 +8,7 @@ from typing import Any
 from lindiff.statespace.fit_result import FitResult
 from lindiff.statespace.fitting import fit
 from lindiff.statespace.model import Model
-from lindiff.statespace.nonlinear.model import NonlinearModel
+from lindiff.statespace.nonlinear import NonlinearModel
 from lindiff.statespace.transforms import Transform
 
 __all__ = ["ParametricModel"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from lindiff.statespace.maximum import Search, searched
 from lindiff.statespace.model import Model
-from lindiff.statespace.nonlinear.model import NonlinearModel
+from lindiff.statespace.nonlinear import NonlinearModel
 from lindiff.statespace.problem import Problem, labels_of
 from lindiff.transforms.jacobian import hessian, jacobian
 from lindiff.transforms.ravel import ravel

@@ -21,9 +21,7 @@ from lindiff.statespace.defaults import completed, size_of_noise
 from lindiff.statespace.likelihood import loglikelihood
 from lindiff.statespace.maximum import Likelihood, Scale
 from lindiff.statespace.model import Model
-from lindiff.statespace.nonlinear.chosen import Beside, filter_for
-from lindiff.statespace.nonlinear.functions import with_functions_of
-from lindiff.statespace.nonlinear.model import NonlinearModel
+from lindiff.statespace.nonlinear import Beside, NonlinearModel, filter_for, with_functions_of
 from lindiff.statespace.panels import of_series
 from lindiff.statespace.priors import log_densities
 from lindiff.statespace.repeated import by_program

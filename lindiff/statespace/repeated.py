@@ -12,7 +12,7 @@ from lindiff.core.linearization import Linearization
 from lindiff.core.variable import Variable
 from lindiff.programs import Program
 from lindiff.statespace.model import Model
-from lindiff.statespace.nonlinear.model import NonlinearModel
+from lindiff.statespace.nonlinear import NonlinearModel
 
 __all__ = ["by_program"]
 

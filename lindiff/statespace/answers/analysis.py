@@ -27,7 +27,7 @@ from lindiff.statespace.columns import refuse_other_dates
 from lindiff.statespace.filtering import FilterResult, kalman_filter
 from lindiff.statespace.forecasting import forecast
 from lindiff.statespace.model import Model
-from lindiff.statespace.nonlinear.model import NonlinearModel
+from lindiff.statespace.nonlinear import NonlinearModel
 from lindiff.statespace.simulation import simulate_smoother
 from lindiff.statespace.smoothing import SmootherResult, kalman_smoother
 

@@ -14,9 +14,7 @@ from lindiff.statespace.answers.contributions import Moments, contribution
 from lindiff.statespace.answers.extending import CORES, ahead, extended, from_state, varying
 from lindiff.statespace.answers.observations import signal
 from lindiff.statespace.model import Model
-from lindiff.statespace.nonlinear.approximations import Approximation
-from lindiff.statespace.nonlinear.chosen import Beside, filter_for
-from lindiff.statespace.nonlinear.model import NonlinearModel
+from lindiff.statespace.nonlinear import Approximation, Beside, NonlinearModel, filter_for
 from lindiff.statespace.panels import of_series
 from lindiff.statespace.simulation import simulate
 
