@@ -53,8 +53,8 @@ def population():
 @pytest.fixture(scope="module")
 def walk():
     rng = np.random.default_rng(1)
-    y = 2 * np.cumsum(rng.normal(size=40)) + rng.normal(size=40)
-    y[20:23] = np.nan
+    y = 2 * np.cumsum(rng.normal(size=24)) + rng.normal(size=24)
+    y[12:15] = np.nan
     return y
 
 
@@ -145,7 +145,9 @@ def test_a_class_with_a_filter(population):
         def build(self, rate, state_var, obs_var):
             return growing(rate, state_var, obs_var)
 
-    found = Growth().fit(population[:20], start={"rate": 0.2, "obs_var": None}, **QUICK)
+    found = Growth().fit(
+        population[:20], start={"rate": 0.2, "obs_var": None}, **QUICK, standard_errors=False
+    )
     expected = statespace.unscented_loglikelihood(population[:20], *found.model)
     assert found.loglikelihood == pytest.approx(expected)
 
@@ -162,22 +164,20 @@ def test_other_sigma_points(population):
         statespace.Analysis(model, population, filter=functools.partial(by, alpha=0.0))
 
 
-def test_results_go_through_pickle(population):
-    held = {"state_var": 1e-3, "obs_var": 1e-3}
-    found = statespace.fit(growing, population[:20], {"rate": 0.2}, fixed=held, **QUICK)
-    again = pickle.loads(pickle.dumps(found))
-    np.testing.assert_array_equal(again.signal.mean, found.signal.mean)
+def test_answers_go_through_pickle(population):
+    answers = statespace.Analysis(growing(0.3, 1e-3, 1e-3), population[:20])
+    again = pickle.loads(pickle.dumps(answers))
+    np.testing.assert_array_equal(again.signal.mean, answers.signal.mean)
 
 
 def test_a_panel(population):
     start = {"rate": 0.2, "obs_var": None}
-    panel = np.stack([population, population[::-1]])[..., None]
-    found = statespace.fit(growing, panel, start, fixed={"state_var": 1e-3}, **QUICK)
+    panel = np.stack([population[:30], population[30:]])[..., None]
+    found = statespace.fit(growing, panel, start, fixed={"state_var": 1e-3}, **QUICK, cov_type="robust")
     each = [statespace.extended_loglikelihood(y, *found.model) for y in panel]
     assert found.loglikelihood == pytest.approx(sum(each))
-    np.testing.assert_allclose(found.series(1).signal.mean.shape, (60, 1))
-    robust = statespace.fit(growing, panel, start, fixed={"state_var": 1e-3}, **QUICK, cov_type="robust")
-    assert robust.standard_errors["rate"] > 0
+    assert found.series(1).signal.mean.shape == (30, 1)
+    assert found.standard_errors["rate"] > 0
 
 
 def test_programs_of_builders(population):
@@ -190,10 +190,9 @@ def test_programs_of_builders(population):
         model = growing(0.0, 1e-3, obs_var)
         return model._replace(transition=lambda x, _: growth(x, rate))
 
-    for program in (False, True):
-        other = statespace.fit(closing, population[:20], start, **QUICK, program=program)
-        again = statespace.fit(growing, population[:20], start, fixed={"state_var": 1e-3}, **QUICK)
-        assert other.params["rate"] == pytest.approx(again.params["rate"], rel=1e-5)
+    again = statespace.fit(growing, population[:20], start, fixed={"state_var": 1e-3}, **QUICK)
+    other = statespace.fit(closing, population[:20], start, **QUICK, standard_errors=False, program=True)
+    assert other.params["rate"] == pytest.approx(again.params["rate"], rel=1e-5)
 
 
 def test_functions_that_a_builder_makes_anew_are_those_of_the_first_model(population):
@@ -232,7 +231,7 @@ def test_names_dates_and_inputs(population):
         model = statespace.NonlinearModel(pushed, lambda x, u, rate: x, *arrays, (rate,), inputs)
         return model.named("herd", "share")
 
-    found = statespace.fit(build, data, {"rate": 0.2, "obs_var": None}, **QUICK)
+    found = statespace.fit(build, data, {"rate": 0.2, "obs_var": None}, **QUICK, standard_errors=False)
     assert list(found.components) == ["herd"]
     assert found.components["herd"].states["share"].mean.index.equals(months)
     with pytest.raises(ValueError, match=r"inputs of the model change.* 63 steps are needed"):
