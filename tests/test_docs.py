@@ -24,7 +24,7 @@ MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(lindiff.__path__, "lindiff.")
     if (source := importlib.util.find_spec(module.name).origin or "").endswith(".py")
-    and "\n    >>> " in Path(source).read_text(encoding="utf-8")
+    and re.search(r"\n +>>> ", Path(source).read_text(encoding="utf-8"))
 )
 
 

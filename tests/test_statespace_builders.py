@@ -378,7 +378,7 @@ def test_columns_name_the_coefficients():
     frame = pandas.DataFrame(EXOG, columns=states)
     for exog in (named, frame, [{"price": EXOG[:, 0]}, {"advertising": EXOG[:, 1]}], [frame]):
         model = statespace.regression(exog, coefficient_var=[0.1, 0.2])
-        assert model.components == (statespace.Component("regression", states),)
+        assert model.components == (statespace.Component("regression", states, explanatory=True),)
         np.testing.assert_array_equal(model.design, EXOG[:, None])
     holidays = frame.assign(holiday=frame.price > 0)  # of several dtypes
     np.testing.assert_array_equal(statespace.regression(holidays).design[:, 0, 2], EXOG[:, 0] > 0)
@@ -590,7 +590,11 @@ def test_matrices_are_linear_in_variances():
             ValueError,
             r"coefficients must be of shape \(2,\), got \(1,\)",
         ),
-        (lambda: statespace.regression(np.ones(3)), ValueError, r"of shape \(T, k\) or of shape \(T, p, k\)"),
+        (
+            lambda: statespace.regression(np.ones((3, 1, 1, 1))),
+            ValueError,
+            r"of shape \(T, k\) or of shape \(T, p, k\)",
+        ),
         (lambda: statespace.regression(EXOG, np.ones(3)), ValueError, r"\(2,\) and \(1,\) are needed"),
     ],
 )

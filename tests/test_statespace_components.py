@@ -74,7 +74,7 @@ def test_states_of_one_name_get_a_number_too():
     model = local_level(1.0) + regression({"level": np.ones(4), "price": np.ones(4)}) + local_level(1.0)
     assert model.components == (
         Component("level", ("level",)),
-        Component("regression", ("level 2", "price 2")),
+        Component("regression", ("level 2", "price 2"), explanatory=True),
         Component("level 2", ("level 3",)),
     )
 

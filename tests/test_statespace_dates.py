@@ -5,7 +5,16 @@ import pickle
 import numpy as np
 import pytest
 
-from lindiff.statespace import Analysis, Model, common, fit, local_level, local_linear_trend, regression
+from lindiff.statespace import (
+    Analysis,
+    Model,
+    common,
+    fit,
+    integrated_random_walk,
+    local_level,
+    local_linear_trend,
+    regression,
+)
 
 pd = pytest.importorskip("pandas")
 
@@ -109,6 +118,17 @@ def test_dates_without_a_frequency():
     assert list(answers.forecast(2).mean.index) == [1, 2]
 
 
+def test_models_that_know_the_times_need_no_note():
+    index = pd.DatetimeIndex(["2001-01-01", "2001-01-02", "2001-01-05", "2001-01-20"])
+    build = lambda times: integrated_random_walk(times, 0.5, 1.0, unit="D")
+    answers = Analysis(build(index), pd.Series(Y[:4], index))
+    assert answers.notes == ()
+    with pytest.raises(ValueError, match=r"the steps of the model are of .*, first unlike at row 3"):
+        Analysis(build(index[[0, 1, 2]].append(pd.DatetimeIndex(["2001-02-01"]))), pd.Series(Y[:4], index))
+    more = index.append(pd.DatetimeIndex(["2001-02-01", "2001-03-01"]))
+    assert answers.forecast(2, model=build(more)).mean.index.equals(more[4:])
+
+
 def test_arrays_of_xarray():
     xarray = pytest.importorskip("xarray")
     y = xarray.DataArray(
@@ -123,8 +143,13 @@ def test_arrays_of_xarray():
     assert list(residuals["place"].values) == ["a", "b"]
     ahead = answers.forecast(2).mean
     assert str(ahead["time"].values[0])[:10] == "2001-01-13"
-    one = Analysis(MODEL, y[:, 0]).components["trend"].smoothed.mean
-    assert one.dims == ("time",)
+    one = Analysis(MODEL, y[:, 0])
+    assert one.components["trend"].smoothed.mean.dims == ("time",)
+    for each in (answers, one):
+        assert each.plot_forecast(2).axes
+        assert each.plot_components().axes
+        assert each.plot_states().axes
+        assert each.plot_diagnostics().axes
 
 
 DAYS = pd.date_range("2020-01-01", periods=24, freq="D")
@@ -205,6 +230,46 @@ def test_explanatory_variables_are_taken_by_their_names():
     assert answers.loglikelihood + new.loglikelihood == pytest.approx(both.loglikelihood)
 
 
+def test_a_series_is_a_column():
+    price = EXOG["price"]
+    model = with_exog(price[:24])
+    assert model.components[0].states == ("price",)
+    assert model.dates.equals(EXOG.index[:24])
+    answers = Analysis(model, SALES)
+    expected = answers.forecast(6, exog=LATER[["price"]]).mean
+    for exog in (LATER["price"], LATER["price"].rename(None), LATER["price"].to_numpy()):
+        np.testing.assert_array_equal(answers.forecast(6, exog=exog).mean, expected)
+    with pytest.raises(ValueError, match="exog is of 2002-12 to 2003-05"):
+        answers.forecast(6, exog=price[23:29].rename(None))
+    nameless = regression(price.rename(None))
+    assert nameless.components[0].states == ("coefficient[0]",)
+    assert nameless.dates.equals(EXOG.index)
+    both = regression([price, EXOG["weather"]])
+    assert both.components[0].states == ("price", "weather")
+    np.testing.assert_array_equal(regression(price.to_numpy()).design, regression(price).design)
+
+
+def test_columns_keep_their_names_in_a_named_component():
+    named = regression(EXOG).named("demand")
+    assert named.components[0][:2] == ("demand", ("price", "weather"))
+    assert regression(EXOG).named("demand", "a", "b").components[0].states == ("a", "b")
+
+
+def test_all_columns_or_those_that_vary():
+    """A constant, or a pulse that has not come, is a column like others."""
+    exog = EXOG.assign(constant=1.0, holiday=np.arange(30) == 26)
+    answers = Analysis(regression(exog[["constant", "price"]][:24], obs_var=1.0), SALES)
+    expected = answers.forecast(6, exog=LATER[["price"]]).mean
+    for columns in (["constant", "price"], ["price"]):
+        np.testing.assert_array_equal(answers.forecast(6, exog=exog[columns][24:].to_numpy()).mean, expected)
+    with pytest.raises(ValueError, match=r"must be of shape \(6, 2\): .* column for each of constant, price"):
+        answers.forecast(6, exog=np.ones((6, 3)))
+    quiet = Analysis(regression(exog[["constant"]][:24], obs_var=1.0), SALES)
+    assert quiet.forecast(6, exog=2 * np.ones((6, 1))).mean.iloc[0] == pytest.approx(2 * SALES.mean())
+    with pytest.raises(ValueError, match=r"\(6, 1\): .* a column for each of constant"):
+        quiet.forecast(6, exog=np.ones((6, 2)))
+
+
 def test_a_constant_regressor_goes_on():
     constant = pd.DataFrame({"constant": np.ones(24)}, EXOG.index[:24])
     ahead = Analysis(regression(constant, obs_var=1.0), SALES).forecast(2)
@@ -235,7 +300,7 @@ def test_explanatory_variables_that_do_not_fit_to_the_steps(exog, says):
 
 def test_explanatory_variables_of_other_dates_than_the_data():
     with pytest.raises(
-        ValueError, match="variables are of 2001-02 to 2003-01, 24 steps, the data are of 2001-01"
+        ValueError, match="model are of 2001-02 to 2003-01, 24 steps, the data are of 2001-01"
     ):
         Analysis(with_exog(EXOG[1:25]), SALES)
     with pytest.raises(
@@ -247,7 +312,7 @@ def test_explanatory_variables_of_other_dates_than_the_data():
         fit(lambda level_var: with_exog(skipping, level_var), SALES, progress=False)
     with pytest.raises(ValueError, match="weather is of 2001-02 to 2001-04, 3 steps"):
         regression({"price": EXOG.price[:3], "weather": EXOG.weather[1:4]})
-    with pytest.raises(ValueError, match=r"Model \+ Model: explanatory variables are of 2001-01"):
+    with pytest.raises(ValueError, match=r"Model \+ Model: the steps are of 2001-01"):
         regression(EXOG[["price"]]) + regression(EXOG[["weather"]][::-1])
     quarters = pd.Series(Y, pd.period_range("2001Q1", periods=24, freq="Q"))
     with pytest.raises(ValueError, match="the data are of 2001Q1 to 2006Q4"):
@@ -271,12 +336,20 @@ def test_dates_of_explanatory_variables_stay_with_a_model():
     assert local_level(1.0).dates is None
 
 
-def test_dates_of_another_kind_are_not_compared():
+def test_dates_and_periods_are_compared_by_their_periods():
     days = pd.date_range("2001-01-01", periods=24, freq="MS")
     plain = Analysis(with_exog(EXOG[:24].to_numpy()), SALES).loglikelihood
     assert Analysis(with_exog(EXOG[:24]), pd.Series(Y, days)).loglikelihood == plain
     assert Analysis(with_exog(EXOG[:24].reset_index(drop=True)), SALES).loglikelihood == plain
     assert Analysis(with_exog(EXOG[:24]), Y).loglikelihood == plain
+    with pytest.raises(ValueError, match=r"the steps of the model are of 2001-02 to 2003-01, .* 2001-01 to"):
+        Analysis(with_exog(EXOG[1:25]), pd.Series(Y, days))
+    answers = Analysis(with_exog(EXOG[:24]), SALES)
+    later = pd.Series(np.ones(2), pd.date_range("2003-01-01", periods=2, freq="MS"))
+    joined = answers.append(later, exog=LATER[:2])
+    assert joined.y.index.equals(EXOG.index[:26])
+    with pytest.raises(ValueError, match="2003-01 comes next, not 2003-02"):
+        answers.append(later[1:], exog=LATER[1:2])
 
 
 def test_columns_in_another_order():

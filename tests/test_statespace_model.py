@@ -282,3 +282,14 @@ def test_faults_of_the_stationary_start():
         stationary_initialization(0.5 * ONE, np.ones((4, 2, 2)))
     with pytest.raises(TypeError, match="stationary_initialization: transition has dtype complex128"):
         stationary_initialization(0.5j * ONE, ONE)
+
+
+def test_lists_may_hold_variables():
+    def of_lists(q, r):
+        return loglikelihood([1.0, 3.0, 2.0], [[1.0]], [[1.0]], [[q]], [r], [0.0], [[1.0]])
+
+    def of_arrays(q, r):
+        one = np.eye(1)
+        return loglikelihood([1.0, 3.0, 2.0], one, one, q * one, r * one[0], np.zeros(1), one)
+
+    assert ld.grad(of_lists, argnums=(0, 1))(0.5, 1.0) == ld.grad(of_arrays, argnums=(0, 1))(0.5, 1.0)

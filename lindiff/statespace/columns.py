@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["columns_by_name", "dates_of", "refuse_other_dates"]
+__all__ = ["columns_by_name", "dates_of", "index_of_dates", "like", "refuse_other_dates"]
 
 
 def columns_by_name(function: str, exog: Any) -> dict[str, Any] | None:
-    """The columns of a data frame, a dict, or a list of such; None for what has no names.
+    """The columns of a data frame, a series with a name, a dict, or a list of such; None for other things.
 
     Raises
     ------
@@ -17,19 +17,21 @@ def columns_by_name(function: str, exog: Any) -> dict[str, Any] | None:
         If there are no columns, or two of one name; `function` is who asks.
     """
     tables = list(exog) if isinstance(exog, (list, tuple)) else [exog]
-    if not tables or not all(isinstance(table, Mapping) or hasattr(table, "columns") for table in tables):
+    of_tables = [_names_of(table) for table in tables]
+    if not tables or any(names is None for names in of_tables):
         return None
     places = [
         (table, column)
-        for table in tables
-        for column in (table if isinstance(table, Mapping) else table.columns)
+        for table, of_table in zip(tables, of_tables, strict=True)
+        for column in of_table or ()
     ]
     names = [str(column) for _, column in places]
     double = sorted({name for name in names if names.count(name) > 1})
     if double or not names:
         wrong = f"more than one column called {', '.join(double)}; rename them" if double else "no columns"
         raise ValueError(f"{function}: exog has {wrong}")
-    return {name: table[column] for name, (table, column) in zip(names, places, strict=True)}
+    columns = [table if _is_series(table) else table[column] for table, column in places]
+    return dict(zip(names, columns, strict=True))
 
 
 def dates_of(function: str, columns: dict[str, Any]) -> Any:
@@ -40,9 +42,11 @@ def dates_of(function: str, columns: dict[str, Any]) -> Any:
     ValueError
         If two columns have other dates; `function` is who asks.
     """
-    dated = {name: column.index for name, column in columns.items() if _has_dates(column)}
     found, first = None, ""
-    for name, dates in dated.items():
+    for name, column in columns.items():
+        dates = index_of_dates(column)
+        if dates is None:
+            continue
         if found is None:
             found, first = dates, name
         refuse_other_dates(f"{function}: {first} of exog is", found, f"{name} is", dates)
@@ -50,14 +54,19 @@ def dates_of(function: str, columns: dict[str, Any]) -> Any:
 
 
 def refuse_other_dates(of_these: str, these: Any, of_those: str, those: Any) -> None:
-    """Raise an error if two indices of pandas have dates of one kind, and not the same ones.
+    """Raise an error if two indices of pandas have dates, and not the same ones.
+
+    Dates are compared with periods as those of the periods that they are in.
 
     Raises
     ------
     ValueError
         Says from when to when both go, and where they begin to differ.
     """
-    if type(these) is not type(those) or not hasattr(these, "freq"):
+    if not _are_dates(these) or not _are_dates(those):
+        return
+    these, those = like(those, these), like(these, those)
+    if type(these) is not type(those):
         return
     common = min(len(these), len(those))
     unlike = (these[:common] != those[:common]).nonzero()[0]
@@ -71,6 +80,32 @@ def refuse_other_dates(of_these: str, these: Any, of_those: str, those: Any) -> 
     )
 
 
-def _has_dates(column: Any) -> bool:
-    """Whether it is a series of pandas with an index of dates."""
-    return hasattr(getattr(column, "index", None), "freq")
+def like(these: Any, those: Any) -> Any:
+    """Those dates as periods, if these indices are such and those such of dates."""
+    if not hasattr(these, "to_timestamp") or not hasattr(those, "to_period"):
+        return those
+    return (those if those.tz is None else those.tz_localize(None)).to_period(these.freq)
+
+
+def index_of_dates(table: Any) -> Any:
+    """That of a series or frame of pandas, if it is one of dates; else None."""
+    index = getattr(table, "index", None)
+    return index if _are_dates(index) else None
+
+
+def _are_dates(index: Any) -> bool:
+    return hasattr(index, "freq")
+
+
+def _names_of(table: Any) -> list[Any] | None:
+    """Those of the columns; None for what has none."""
+    if _is_series(table):
+        return None if table.name is None else [table.name]
+    if isinstance(table, Mapping):
+        return list(table)
+    return list(table.columns) if hasattr(table, "columns") else None
+
+
+def _is_series(table: Any) -> bool:
+    """Whether it is a series of a library of data frames."""
+    return hasattr(table, "name") and hasattr(table, "to_frame") and not hasattr(table, "columns")

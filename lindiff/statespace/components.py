@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Component", "components_of", "joined"]
+__all__ = ["Component", "components_of", "joined", "one_component"]
 
 
 class Component(NamedTuple):
@@ -16,6 +16,8 @@ class Component(NamedTuple):
     name : str
     states : tuple of str
         A name for each state.
+    explanatory : bool
+        Whether the states are coefficients, called as the explanatory variables that they belong to.
 
     Examples
     --------
@@ -29,6 +31,7 @@ class Component(NamedTuple):
 
     name: str
     states: tuple[str, ...]
+    explanatory: bool = False
 
 
 def components_of(given: Sequence[Component], states: int) -> tuple[Component, ...]:
@@ -53,6 +56,18 @@ def components_of(given: Sequence[Component], states: int) -> tuple[Component, .
     return tuple(given)
 
 
+def one_component(
+    name: str, states: tuple[str, ...], n: int, before: tuple[Component, ...] = ()
+) -> Component:
+    """Of n states; where they get no names, they are numbered, but coefficients keep those from before."""
+    explanatory = bool(before) and all(component.explanatory for component in before)
+    if not states and explanatory:
+        states = tuple(state for component in before for state in component.states)
+    elif not states:
+        states = (name,) if n == 1 else tuple(f"{name}[{i}]" for i in range(n))
+    return Component(name, states, explanatory)
+
+
 def joined(a: Sequence[Component], b: Sequence[Component]) -> tuple[Component, ...]:
     """The components of a sum; what is called as one before gets a number: ``trend``, ``trend 2``."""
     found = list(a)
@@ -65,7 +80,8 @@ def joined(a: Sequence[Component], b: Sequence[Component]) -> tuple[Component, .
         name, number = _numbered(component.name, number), 1
         while states & {_numbered(state, number) for state in component.states}:
             number += 1
-        found.append(Component(name, tuple(_numbered(state, number) for state in component.states)))
+        states_of_it = tuple(_numbered(state, number) for state in component.states)
+        found.append(component._replace(name=name, states=states_of_it))
     return tuple(found)
 
 

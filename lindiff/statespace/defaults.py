@@ -12,6 +12,7 @@ import numpy as np
 from lindiff.core.arrays import on_host
 from lindiff.core.variable import value
 from lindiff.statespace.model import Model
+from lindiff.statespace.nonlinear import NonlinearModel, are_alike
 from lindiff.statespace.transforms import Transform, positive
 
 __all__ = ["completed", "size_of_noise"]
@@ -96,9 +97,10 @@ def _trial(build: Callable[..., Any], asked: dict[str, Any], given: dict[str, An
         except FAILURES as error:
             failure = failure or error
             continue
-        if not isinstance(model, Model):
+        if not isinstance(model, Model | NonlinearModel):
             raise TypeError(
-                f"fit: build returns a lindiff.statespace.Model, got {type(model).__name__}"
+                f"fit: build returns a lindiff.statespace.Model, or a NonlinearModel, got "
+                f"{type(model).__name__}"
             ) from None
         return trial
     names = [name for name, default in asked.items() if default is None]
@@ -113,21 +115,22 @@ def _trial(build: Callable[..., Any], asked: dict[str, Any], given: dict[str, An
 def _is_variance(build: Callable[..., Any], trial: dict[str, Any], name: str) -> bool:
     """Whether the covariances grow by the same for each unit of this parameter, and nothing else changes."""
     try:
-        models = [build(**(trial | {name: np.float64(number)})) for number in (1.0, 2.0, 3.0)]
+        models: list[Any] = [build(**(trial | {name: np.float64(number)})) for number in (1.0, 2.0, 3.0)]
     except Exception:  # of whatever kind: nobody has asked for the model with these numbers
         return False
-    if not all(isinstance(model, Model) for model in models):
+    kinds = {type(model) for model in models}
+    if len(kinds) > 1 or not kinds <= {Model, NonlinearModel}:
         return False
     moved = False
-    for field in Model._fields:
+    for field in models[0]._fields:
         one, two, three = (getattr(model, field) for model in models)
         if one is None:
             continue
-        one, two, three = (on_host(value(x)) for x in (one, two, three))
         if field not in COVARIANCES:
-            if not np.array_equal(one, two):
+            if not are_alike(one, two):
                 return False
             continue
+        one, two, three = (on_host(value(x)) for x in (one, two, three))
         growth = two - one
         if not np.allclose(three - two, growth, rtol=1e-9, atol=1e-12 * np.max(np.abs(three), initial=0)):
             return False

@@ -13,7 +13,6 @@ from scipy.stats import norm
 from lindiff import _tables
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix
 from lindiff.statespace.answers import Analysis, Section, Summary
-from lindiff.statespace.panels import of_series
 from lindiff.statespace.posterior import Posterior
 from lindiff.statespace.problem import Problem, labels_of
 from lindiff.statespace.profile import profile_interval
@@ -65,7 +64,7 @@ class FitResult(Analysis):
         ``-2 loglikelihood`` plus, for each of k parameters and diffuse states, 2, ``2 n / (n - k - 1)``,
         ``log n`` or ``2 log log n`` of n observations; Durbin & Koopman (2012), section 7.4; Brockwell &
         Davis (1991), section 9.2 and 9.3.
-    model : Model
+    model : Model or NonlinearModel
         With the estimates.
     y
         The data, as they were given.
@@ -88,7 +87,7 @@ class FitResult(Analysis):
         notes: tuple[str, ...],
         search: Any,
     ) -> None:
-        self._hold(problem.model(params), problem.given)
+        self._hold(problem.model(params), problem.given, problem.filter)
         self.params, self.standard_errors, self.cov, self.cov_type = params, standard_errors, cov, cov_type
         self.fixed, self.tied = problem.fixed, problem.tied
         self.loglikelihood = float(problem.loglikelihood(params))
@@ -187,7 +186,7 @@ class FitResult(Analysis):
         >>> found = statespace.fit(statespace.local_level, y, progress=False)
         >>> lower, upper = found.profile_interval("level_var")
         >>> print(f"{lower:.2f} {found.params['level_var']:.2f} {upper:.2f}")
-        0.45 0.94 1.80
+        0.44 0.82 1.57
         """
         begun = self._problem_at_estimates("profile_interval")
         if name not in self.params:
@@ -230,7 +229,8 @@ class FitResult(Analysis):
         place = which
         if hasattr(self.y, "get_index"):
             place = self.y.get_index(self.y.dims[0]).get_loc(which)
-        return Analysis(of_series(self.model, len(self._data), operator.index(place)), self.y[place])
+        model = self._kind.of_series(len(self._data), operator.index(place))
+        return Analysis(model, self.y[place], filter=self._filter)
 
     def _problem_at_estimates(self, name: str) -> Problem:
         """What was fitted, for `name` to begin where the search has ended."""
@@ -263,7 +263,7 @@ class FitResult(Analysis):
         >>> found = statespace.fit(statespace.local_level, y, progress=False)
         >>> ratio = found.transformed(lambda level_var, obs_var: level_var / obs_var)
         >>> print(f"{ratio.value:.3f} ± {ratio.standard_errors:.3f}")
-        1.173 ± 0.416
+        1.173 ± 0.423
         """
         plain = {name: np.asarray(x, np.float64) for name, x in self.params.items()}
         found = np.asarray(f(**self.params))

@@ -10,8 +10,9 @@ import numpy as np
 from lindiff.scipy.optimize._flat import Flat
 from lindiff.statespace.fit_result import FitResult
 from lindiff.statespace.information import check_cov_type, covariance_of, covariance_unknown
-from lindiff.statespace.maximum import FEW, SEEN, Likelihood, Search, check_search, searched
+from lindiff.statespace.maximum import FAILURES, FEW, SEEN, Likelihood, Search, check_search, searched
 from lindiff.statespace.model import Model
+from lindiff.statespace.nonlinear import NonlinearModel
 from lindiff.statespace.problem import Problem
 from lindiff.statespace.transforms import Transform
 
@@ -19,7 +20,7 @@ __all__ = ["fit"]
 
 
 def fit(
-    build: Callable[..., Model],
+    build: Callable[..., Model | NonlinearModel],
     y: Any,
     start: Mapping[str, Any] | None = None,
     *,
@@ -35,13 +36,15 @@ def fit(
     cov_type: str = "observed",
     restarts: bool = True,
     program: bool = False,
+    filter: Any = None,
 ) -> FitResult:
     """Fit a state-space model by maximum likelihood.
 
     Parameters
     ----------
     build : callable
-        ``build(**params)`` returns a `Model`: one of the builders, or any function written in NumPy.
+        ``build(**params)`` returns a `Model`: one of the builders, or any function written in NumPy.  Or a
+        `NonlinearModel`, whose likelihood is that of its filter.
     y : (T, p), (T,) or (S, T, p) array, Series, DataFrame or DataArray
         Observations, NaN where they are missing; the likelihoods of many series are added up.  Dates and
         names come back with the answers of the result.
@@ -84,6 +87,9 @@ def fit(
         :func:`lindiff.program` does: their prints and counters are those of the first times.  It pays where
         `build` is long: the filter, which is compiled, runs as ever.  Models with a stationary start that
         depends on parameters are built by Python all the same.
+    filter : {"extended", "unscented"} or callable, optional
+        Of a nonlinear model, by tangents, the default, or by sigma points; for other ones
+        ``functools.partial(statespace.unscented_filter, alpha=1e-3)``.
 
     Returns
     -------
@@ -93,7 +99,7 @@ def fit(
     ------
     TypeError, ValueError
         If `start` and `transforms` do not fit together, a start is not allowed by its transform, `build`
-        returns no Model, or `method` uses no gradient.
+        returns no model, or `method` uses no gradient.
     numpy.linalg.LinAlgError, ValueError
         If the likelihood cannot be computed at the start.
 
@@ -144,7 +150,7 @@ def fit(
     log-likelihood -380.5247, AIC 765.05, BIC 771.64
     """
     check_search(method)
-    problem = Problem(build, y, start, transforms, fixed, tied, priors)
+    problem = Problem(build, y, start, transforms, fixed, tied, priors, filter)
     check_cov_type(cov_type, problem)
     tell = None if not progress else progress if callable(progress) else _print_line
     likelihood = problem.searchable(tell, program)
@@ -179,6 +185,8 @@ def fit(
 def _leave_the_best(error: BaseException, problem: Problem, likelihood: Likelihood) -> None:
     """An interrupt, or whatever the builder raises, carries the best point so far."""
     if likelihood.best is None:
+        if isinstance(error, FAILURES) and hasattr(error, "add_note"):
+            error.add_note(f"fit: this is at the start, {problem.start}; start= gives another one")
         return
     x, f, _ = likelihood.best
     params = problem.constrain(problem.form.tree_of(x))

@@ -15,8 +15,9 @@ from lindiff.kernels.kalman import with_variances
 from lindiff.linalg import makediag
 from lindiff.linalg._backend import kernels
 from lindiff.linalg._matrices import hermitian_part, transposed
+from lindiff.numpy import asarray
 from lindiff.statespace.columns import refuse_other_dates
-from lindiff.statespace.components import Component, components_of, joined
+from lindiff.statespace.components import Component, components_of, joined, one_component
 from lindiff.statespace.diffuse import is_of_one_series, start_variances
 
 __all__ = [
@@ -81,7 +82,8 @@ class Model(_Matrices):
         Names of its parts and of their states, in the order of these; builders give them, others
         :meth:`named`.
     dates : pandas.DatetimeIndex, pandas.PeriodIndex or None
-        Of its explanatory variables; :func:`regression` gives them.
+        Of its steps, where it varies with them: of the explanatory variables of :func:`regression`, or of the
+        times of a model in continuous time.
 
     Notes
     -----
@@ -114,7 +116,7 @@ class Model(_Matrices):
 
     @property
     def dates(self) -> Any:
-        """Of its explanatory variables; None if it has none, or they have no dates."""
+        """Of its steps, by explanatory variables or times that have dates; None without such."""
         return self._dates
 
     @property
@@ -135,7 +137,7 @@ class Model(_Matrices):
         return model
 
     def at_dates(self, dates: Any) -> Model:
-        """The model with these dates of its explanatory variables, or with none.
+        """The model with these dates of its steps, or with none.
 
         Parameters
         ----------
@@ -170,6 +172,7 @@ class Model(_Matrices):
         name : str
         *states : str
             A name for each state; by default `name` with a number, or alone if there is one state.
+            Coefficients keep the names of their variables.
 
         Returns
         -------
@@ -187,10 +190,9 @@ class Model(_Matrices):
         >>> (statespace.local_level(1.0) + weekly).components[1].states[:2]
         ('week[0]', 'week[1]')
         """
-        n = np.shape(self.transition)[-1]
-        if not states:
-            states = (name,) if n == 1 else tuple(f"{name}[{i}]" for i in range(n))
-        return self.of_components((Component(name, states),))
+        return self.of_components(
+            (one_component(name, states, np.shape(self.transition)[-1], self.components),)
+        )
 
     def __radd__(self, other: Any) -> Any:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # sum([...]) begins with 0
@@ -206,7 +208,7 @@ class Model(_Matrices):
                 f"numbers a step; both models must observe the same ones"
             )
         _check_places(a, b)
-        refuse_other_dates("Model + Model: explanatory variables are", self.dates, "and", other.dates)
+        refuse_other_dates("Model + Model: the steps are", self.dates, "and", other.dates)
         n, m = a.transition.shape[-1], b.transition.shape[-1]
         for argument, x, z in zip(Model._fields[:-1], a[:-1], b[:-1], strict=True):
             if x is not None and z is not None:
@@ -663,7 +665,7 @@ def real(name: str, argument: str, x: Any) -> Any:
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{name}: {argument} is a masked array; write {argument}.filled(np.nan)")
     refuse_subclass(x, f"{name}: {argument}")
-    x = x if hasattr(x, "__array_function__") else np.asarray(x)
+    x = x if hasattr(x, "__array_function__") else asarray(x)
     if x.dtype.kind == "f" and x.dtype.itemsize <= 8:
         return x
     if x.dtype.kind in "iub":

@@ -8,6 +8,7 @@ from typing import Any
 from lindiff.statespace.fit_result import FitResult
 from lindiff.statespace.fitting import fit
 from lindiff.statespace.model import Model
+from lindiff.statespace.nonlinear import NonlinearModel
 from lindiff.statespace.transforms import Transform
 
 __all__ = ["ParametricModel"]
@@ -17,12 +18,13 @@ class ParametricModel:
     """A model with parameters, written as a class: to derive from.
 
     A subclass has a method ``build(self, …)``, whose arguments are the parameters, and which returns a
-    `Model`; its attributes say what :func:`fit` is to know of these.  What else the model depends on,
-    explanatory variables for instance, are attributes of its instances.
+    `Model` or `NonlinearModel`; its attributes say what :func:`fit` is to know of these.  What else the model
+    depends on, explanatory variables for instance, are attributes of its instances.
 
     Attributes
     ----------
     start, transforms, fixed, tied, priors : dict, optional
+    filter : str, optional
         As :func:`fit` takes them; of the class, or of an instance.
 
     Raises
@@ -57,12 +59,13 @@ class ParametricModel:
     (['persistence', 'shock_var', 'obs_var'], ['wet years', 'regression'])
     """
 
-    build: Callable[..., Model]
+    build: Callable[..., Model | NonlinearModel]
     start: Mapping[str, Any] | None = None
     transforms: Mapping[str, Transform | str] | None = None
     fixed: Mapping[str, Any] | None = None
     tied: Mapping[str, str] | None = None
     priors: Mapping[str, Any] | None = None
+    filter: Any = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -98,4 +101,4 @@ class ParametricModel:
             if own is not None:
                 own = {parameter: x for parameter, x in own.items() if parameter not in held}
                 options[name] = {**own, **(given or {})}
-        return fit(self.build, y, **options)
+        return fit(self.build, y, **{"filter": self.filter, **options})

@@ -9,6 +9,7 @@ import numpy as np
 
 from lindiff.statespace.maximum import Search, searched
 from lindiff.statespace.model import Model
+from lindiff.statespace.nonlinear import NonlinearModel
 from lindiff.statespace.problem import Problem, labels_of
 from lindiff.transforms.jacobian import hessian, jacobian
 from lindiff.transforms.ravel import ravel
@@ -61,7 +62,7 @@ class Posterior:
 
     Parameters
     ----------
-    build, y, start, transforms, fixed, tied, priors
+    build, y, start, transforms, fixed, tied, priors, filter
         As :func:`fit` takes them.  Without priors the density is the likelihood, as if all parameters were
         equally likely.
 
@@ -102,7 +103,7 @@ class Posterior:
 
     def __init__(
         self,
-        build: Callable[..., Model],
+        build: Callable[..., Model | NonlinearModel],
         y: Any,
         start: Mapping[str, Any] | None = None,
         *,
@@ -110,8 +111,9 @@ class Posterior:
         fixed: Mapping[str, Any] | None = None,
         tied: Mapping[str, str] | None = None,
         priors: Mapping[str, Any] | None = None,
+        filter: Any = None,
     ) -> None:
-        self._begin(Problem(build, y, start, transforms, fixed, tied, priors))
+        self._begin(Problem(build, y, start, transforms, fixed, tied, priors, filter))
 
     def _begin(self, problem: Problem) -> None:
         self._problem, self._both = problem, value_and_grad(self.logp)

@@ -21,6 +21,7 @@ from lindiff.statespace.defaults import completed, size_of_noise
 from lindiff.statespace.likelihood import loglikelihood
 from lindiff.statespace.maximum import Likelihood, Scale
 from lindiff.statespace.model import Model
+from lindiff.statespace.nonlinear import Beside, NonlinearModel, filter_for, with_functions_of
 from lindiff.statespace.panels import of_series
 from lindiff.statespace.priors import log_densities
 from lindiff.statespace.repeated import by_program
@@ -29,13 +30,15 @@ from lindiff.statespace.units import in_unit, unit_of
 
 __all__ = ["Problem", "labels_of"]
 
+Build = Callable[..., Model | NonlinearModel]
+
 
 class Problem:
     """A builder, data and parameters, as :func:`fit` describes them.
 
     Parameters
     ----------
-    build, y, start, transforms, fixed, tied, priors
+    build, y, start, transforms, fixed, tied, priors, filter
         Those of :func:`fit`.
 
     Attributes
@@ -53,18 +56,19 @@ class Problem:
 
     def __init__(
         self,
-        build: Callable[..., Model],
+        build: Build,
         y: Any,
         start: Mapping[str, Any] | None = None,
         transforms: Mapping[str, Any] | None = None,
         fixed: Mapping[str, Any] | None = None,
         tied: Mapping[str, str] | None = None,
         priors: Mapping[str, Any] | None = None,
+        filter: Any = None,
     ) -> None:
-        if isinstance(build, Model):
+        if isinstance(build, Model | NonlinearModel):
             raise TypeError(
-                "fit: build is a Model; give the function that makes one from parameters: "
-                "fit(statespace.local_level, y)"
+                f"fit: build is a {type(build).__name__}; give the function that makes one from parameters, "
+                "as fit(statespace.local_level, y)"
             )
         if start is not None and not isinstance(start, Mapping):
             raise TypeError(
@@ -78,6 +82,7 @@ class Problem:
             raise ValueError("fit: y has no observations, all of it is NaN or it is empty")
         self.y, self._kept, self.notes = _without_empty_series(data)
         self._unit = unit_of(self.y)
+        self.filter, self._first = filter, None
         self.fixed, self.tied = dict(fixed or {}), dict(tied or {})
         if self.fixed or self.tied:
             _check_held(build, self.fixed, self.tied, {"start": start, "transforms": transforms})
@@ -94,8 +99,13 @@ class Problem:
                     f"start"
                 )
         first = self.at(self.free)
-        refuse_other_dates("fit: explanatory variables are", first.dates, "the data are", labels.rows)
-        self.diffuse = _diffuse_states(first) * (self.y.shape[0] if self.y.ndim == 3 else 1)
+        self._by = filter_for("fit", first, filter)
+        self.diffuse = 0
+        if isinstance(first, Model):
+            refuse_other_dates("fit: the steps of the model are", first.dates, "the data are", labels.rows)
+            self.diffuse = _diffuse_states(first) * (self.y.shape[0] if self.y.ndim == 3 else 1)
+        else:
+            self._first, self._unit = first, None  # functions are those of the data in their own unit
 
     # -- models ---------------------------------------------------------------------------------------------
 
@@ -103,16 +113,21 @@ class Problem:
         """The parameters that unconstrained numbers stand for."""
         return {name: self.transforms[name].constrain(x) for name, x in free.items()}
 
-    def model(self, params: Any) -> Model:
+    def model(self, params: Any) -> Model | NonlinearModel:
         """The model with these parameters, where the data are."""
         if foreign(self.y) is not None:
             params = {k: beside(x, y=self.y) for k, x in params.items()}
         model = self._build(**params)
-        if not isinstance(model, Model):
-            raise TypeError(f"fit: build returns a lindiff.statespace.Model, got {type(model).__name__}")
+        if not isinstance(model, Model | NonlinearModel):
+            raise TypeError(
+                f"fit: build returns a lindiff.statespace.Model, or a NonlinearModel, got "
+                f"{type(model).__name__}"
+            )
+        if self._first is not None and isinstance(model, NonlinearModel):
+            return with_functions_of(self._first, model)
         return model
 
-    def at(self, free: Any) -> Model:
+    def at(self, free: Any) -> Model | NonlinearModel:
         """The model at unconstrained numbers."""
         return self.model(self.constrain(free))
 
@@ -168,15 +183,24 @@ class Problem:
         """The log densities of the steps of all series given those before, (S T,), up to constants."""
         return self._at_home(np.ravel(self._in_its_unit(self.model(params), per_step=True)))
 
-    def _loglikelihood(self, model: Model) -> Any:
+    def _loglikelihood(self, model: Model | NonlinearModel) -> Any:
         found = np.sum(self._in_its_unit(model))
         if self._unit is not None:
             found = found - (self.count - self.diffuse) * np.log(self._unit)
         return self._at_home(found)
 
-    def _in_its_unit(self, model: Model, per_step: bool = False) -> Any:
+    def _in_its_unit(self, model: Model | NonlinearModel, per_step: bool = False) -> Any:
         """The log likelihoods of the series that have observations, of data in their own unit."""
         y = self.y
+        if isinstance(model, NonlinearModel):
+            if self._by is None:
+                raise TypeError("fit: build returns a NonlinearModel here, and a Model at the start")
+            found = []
+            for series in y if y.ndim == 3 else y[None]:
+                beside_it = Beside("fit", series, model, self._by)
+                found.append(beside_it.loglikelihood(per_step))
+                self._by = beside_it.by  # the next model will be near this one
+            return np.stack(found)
         if self._kept is not None:
             model = of_series(model, *self._kept)
         if self._unit is not None:
@@ -264,10 +288,10 @@ class Held:
         Name of an argument to that of the one that it equals.
     """
 
-    def __init__(self, build: Callable[..., Model], fixed: dict[str, Any], tied: dict[str, str]) -> None:
+    def __init__(self, build: Build, fixed: dict[str, Any], tied: dict[str, str]) -> None:
         self.build, self.fixed, self.tied = build, fixed, tied
 
-    def __call__(self, **params: Any) -> Model:
+    def __call__(self, **params: Any) -> Model | NonlinearModel:
         params = self.fixed | params
         return self.build(**params, **{name: params[other] for name, other in self.tied.items()})
 
@@ -357,7 +381,10 @@ def _one_for_each(start: dict[str, Any], transforms: Mapping[str, Transform]) ->
 
 
 def _check_held(
-    build: Callable[..., Model], fixed: dict[str, Any], tied: dict[str, str], given: dict[str, Any]
+    build: Build,
+    fixed: dict[str, Any],
+    tied: dict[str, str],
+    given: dict[str, Any],
 ) -> None:
     """What is fixed or tied is an argument of the builder, and nothing is twice."""
     places = {"fixed": fixed, "tied": tied, **{name: x or {} for name, x in given.items()}}

@@ -12,17 +12,18 @@ from lindiff.core.linearization import Linearization
 from lindiff.core.variable import Variable
 from lindiff.programs import Program
 from lindiff.statespace.model import Model
+from lindiff.statespace.nonlinear import NonlinearModel
 
 __all__ = ["by_program"]
 
-At = Callable[[dict[str, Any]], Model]
+At = Callable[[dict[str, Any]], Model | NonlinearModel]
 
 
 def by_program(at: At, start: dict[str, Any]) -> At:
     """A function from parameters to models, without Python from the third model on.
 
     What the first model has that depends on no parameter stays constant, so that no derivatives by it are
-    computed.  Where another model differs in that, `at` builds it, and all that follow.
+    computed.  Where another model differs in that, or by its functions, `at` builds it, and all that follow.
 
     Parameters
     ----------
@@ -33,19 +34,25 @@ def by_program(at: At, start: dict[str, Any]) -> At:
     varying: list[bool] = []
     constant: list[Any] = []
 
+    first = at(start)
+    restore, differs = pytree.flatten(first)[1], False
+
     def noted(*params: Any) -> list[Any]:
-        leaves, _ = pytree.flatten(at(dict(zip(start, params, strict=True))))
+        nonlocal differs
+        model = at(dict(zip(start, params, strict=True)))
+        differs = _differ_by_functions(model, first)
+        leaves, _ = pytree.flatten(model)
         varying.extend(type(leaf) is Variable for leaf in leaves)
         constant.extend(None if varies else leaf for leaf, varies in zip(leaves, varying, strict=True))
         return [leaf for leaf, varies in zip(leaves, varying, strict=True) if varies]
 
     Linearization(noted, tuple(start.values()))
-    restore = pytree.flatten(at(start))[1]
 
     @Program
     def arrays(*params: Any) -> tuple[Any, ...]:
-        leaves, _ = pytree.flatten(at(dict(zip(start, params, strict=True))))
-        if len(leaves) != len(varying):
+        model = at(dict(zip(start, params, strict=True)))
+        leaves, _ = pytree.flatten(model)
+        if len(leaves) != len(varying) or _differ_by_functions(model, first):
             raise _DiffersError
         parts = list(zip(leaves, constant, varying, strict=True))
         if not all(varies or _are_same(leaf, before) for leaf, before, varies in parts):
@@ -53,9 +60,7 @@ def by_program(at: At, start: dict[str, Any]) -> At:
         # in memory of their own: results that share memory have no program among Variables
         return tuple(+leaf for leaf, varies in zip(leaves, varying, strict=True) if varies)
 
-    differs = False
-
-    def model(params: dict[str, Any]) -> Model:
+    def model(params: dict[str, Any]) -> Model | NonlinearModel:
         nonlocal differs
         if not differs:
             try:
@@ -72,6 +77,14 @@ def by_program(at: At, start: dict[str, Any]) -> At:
 
 class _DiffersError(Exception):
     """A model that differs from the first one by more than the arrays that depend on parameters."""
+
+
+def _differ_by_functions(model: Model | NonlinearModel, first: Model | NonlinearModel) -> bool:
+    if type(model) is not type(first):
+        return True
+    return isinstance(model, NonlinearModel) and any(
+        getattr(model, name) is not getattr(first, name) for name in model.constant_fields()
+    )
 
 
 def _are_same(x: Any, before: Any) -> bool:

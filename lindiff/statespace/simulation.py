@@ -15,7 +15,7 @@ from lindiff.statespace.composed import Group, data_rows, groups
 from lindiff.statespace.model import System, canonical, real
 from lindiff.statespace.semidefinite import factors, semidefinite_factor
 
-__all__ = ["simulate", "simulate_smoother"]
+__all__ = ["shape_of", "simulate", "simulate_smoother"]
 
 
 def simulate(
@@ -87,7 +87,7 @@ def simulate(
             f"simulate: the diffuse states {system.diffuse} have no distribution to draw from; give "
             f"initial_state and initial_state_cov for them, and write diffuse=None"
         )
-    shape, rng = _shape(size), np.random.default_rng(rng)
+    shape, rng = shape_of(size), np.random.default_rng(rng)
     (group,), k = groups(system), math.prod(shape)
     states, observations = _centred_draws(group, k, rng, "simulate")
     m = group.initial_state
@@ -158,7 +158,7 @@ def simulate_smoother(
     """
     others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
     system = canonical("simulate_smoother", y, transition, design, state_cov, obs_cov, *others)
-    shape, rng = _shape(size), np.random.default_rng(rng)
+    shape, rng = shape_of(size), np.random.default_rng(rng)
     k, swept = math.prod(shape), system.is_plain and sweep.has_sweep(system)
 
     def draws(group: Group) -> tuple[Any]:
@@ -238,7 +238,8 @@ def _centred_draws(group: Group, k: int, rng: Any, name: str) -> tuple[list[Any]
     return states, observations
 
 
-def _shape(size: Any) -> tuple[int, ...]:
+def shape_of(size: Any) -> tuple[int, ...]:
+    """Of draws, from what `size` says."""
     if size is None:
         return ()
     return tuple(map(operator.index, size)) if isinstance(size, tuple | list) else (operator.index(size),)

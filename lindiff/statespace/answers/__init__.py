@@ -7,6 +7,7 @@ Every line imports only from lines above it::
     contributions, disturbances, residuals   parts of the model, and what it leaves over
     expectation, extending, news             a step of EM; more steps; what new data changed
     observations                             with intervals where they are missing
+    kinds                                    what differs between linear and nonlinear models
     plots
     analysis
 """

@@ -13,20 +13,22 @@ from lindiff.core.arrays import on_host
 from lindiff.core.variable import value
 from lindiff.statespace.answers import diagnostics, plots
 from lindiff.statespace.answers.bands import Band
-from lindiff.statespace.answers.contributions import ComponentBands, Moments, contribution, of_states, places
+from lindiff.statespace.answers.contributions import ComponentBands, Moments, of_states, places
 from lindiff.statespace.answers.disturbances import Disturbances, disturbances, lag_one_covariances, over_time
 from lindiff.statespace.answers.expectation import PARTS, maximized
-from lindiff.statespace.answers.extending import CORES, ahead, extended, from_state, varying
+from lindiff.statespace.answers.extending import varying
+from lindiff.statespace.answers.kinds import Kind, kind_of
 from lindiff.statespace.answers.labels import Labels, labelled
 from lindiff.statespace.answers.news import News, newly_observed, weights
-from lindiff.statespace.answers.observations import expected_observations, imputed, signal
+from lindiff.statespace.answers.observations import expected_observations, imputed
 from lindiff.statespace.answers.residuals import standardized
 from lindiff.statespace.answers.tables import Section, Summary
 from lindiff.statespace.columns import refuse_other_dates
 from lindiff.statespace.filtering import FilterResult, kalman_filter
 from lindiff.statespace.forecasting import forecast
 from lindiff.statespace.model import Model
-from lindiff.statespace.simulation import simulate, simulate_smoother
+from lindiff.statespace.nonlinear import NonlinearModel
+from lindiff.statespace.simulation import simulate_smoother
 from lindiff.statespace.smoothing import SmootherResult, kalman_smoother
 
 __all__ = ["Analysis", "Forecast", "ResidualTests"]
@@ -77,10 +79,12 @@ class Analysis:
 
     Parameters
     ----------
-    model : Model
+    model : Model or NonlinearModel
         Of one series of p numbers a step.
     y : (T,) or (T, p) array, pandas.Series, pandas.DataFrame or xarray.DataArray
         NaN where nothing was observed.  Answers that go over time come in the same form.
+    filter : {"extended", "unscented"} or callable, optional
+        Of a nonlinear model, as :func:`fit` takes it.
 
     Attributes
     ----------
@@ -100,6 +104,9 @@ class Analysis:
     Nothing is computed before it is asked for, and nothing twice: components take a filter and a smoother,
     disturbances one gradient of the log likelihood.
 
+    Those of a nonlinear model are of the linear one that its filter makes of it step by step, but for what is
+    seen of states, which is by its function, and for draws.  It is one component, all that is seen.
+
     Examples
     --------
     >>> import numpy as np
@@ -118,23 +125,26 @@ class Analysis:
     41  -2.2505      1.9523   -6.077   1.576
     """
 
-    def __init__(self, model: Model, y: Any) -> None:
-        if not isinstance(model, Model):
-            raise TypeError(f"Analysis: model is a {type(model).__name__}; write Analysis(model, y)")
-        self._hold(model, y)
+    def __init__(self, model: Model | NonlinearModel, y: Any, *, filter: Any = None) -> None:
+        self._hold(model, y, filter)
         self.loglikelihood = float(self.filter_result.loglikelihood)
 
-    def _hold(self, model: Model, y: Any) -> None:
+    def _hold(self, model: Model | NonlinearModel, y: Any, filter: Any) -> None:
         """Keep what the answers are from."""
+        self._kind: Kind = kind_of("Analysis", model, filter)
         data, labels = labelled("Analysis", y)
-        refuse_other_dates("Analysis: explanatory variables are", model.dates, "the data are", labels.rows)
-        self.model, self.y, self.notes = model, y, labels.notes
+        if isinstance(model, Model):
+            refuse_other_dates(
+                "Analysis: the steps of the model are", model.dates, "the data are", labels.rows
+            )
+        self.model, self.y, self._filter = model, y, filter
+        self.notes = () if getattr(model, "dates", None) is not None else labels.notes
         self._data, self._labels = on_host(value(data)), labels
 
     @property
     def _y(self) -> Any:
         """The data as a plain array (T, p)."""
-        if self._data.ndim == 3 or np.ndim(self.model.transition) > 3:
+        if self._data.ndim == 3 or self._kind.has_series:
             raise ValueError(
                 "Analysis: answers are of one series; those of many are found.series(i) of what fit returns, "
                 "or Analysis(model, y[i]) with a model that has no axis of series"
@@ -143,8 +153,8 @@ class Analysis:
 
     @cached_property
     def _model(self) -> Model:
-        """The model in plain arrays of NumPy's."""
-        return _on_host(self.model)
+        """The linear model with which the data are filtered, in plain arrays of NumPy's."""
+        return self._kind.beside(self._y)
 
     # -- states ---------------------------------------------------------------------------------------------
 
@@ -167,7 +177,7 @@ class Analysis:
         now = Moments(filtered.filtered_state, filtered.filtered_state_cov)
         for component, place in places(self._model.components):
             predicted, seen, smoothed = (
-                contribution(self._model, place, moments, self._labels)
+                self._band(*self._kind.contribution(self._model, place, moments))
                 for moments in (before, now, self._smoothed)
             )
             states, seen_states = (
@@ -202,19 +212,23 @@ class Analysis:
     @cached_property
     def signal(self) -> Band:
         """What is observed but for its noise, all components together, given all the data."""
-        means, covs = signal(self._model, self._smoothed)
+        means, covs = self._signal
         return self._band(means, _variances(covs))
+
+    @cached_property
+    def _signal(self) -> tuple[Any, Any]:
+        return self._kind.seen(self._model, self._smoothed)
 
     @cached_property
     def imputed(self) -> Band:
         """Each observation given all the data: where one is missing, what it is expected to be; where not,
         itself with a standard error of zero."""
-        return self._band(*imputed(self._model, self._y, self._smoothed))
+        return self._band(*imputed(self._model, self._y, *self._signal))
 
-    def _band(self, means: Any, variances: Any) -> Band:
+    def _band(self, means: Any, variances: Any, rows: Any = None) -> Band:
         """Of (T, p) numbers, in the form of the data."""
         shown = (means[:, 0], variances[:, 0]) if self._labels.single else (means, variances)
-        return Band(*shown, self._labels)
+        return Band(*shown, self._labels, rows)
 
     @property
     def residuals(self) -> Any:
@@ -272,17 +286,19 @@ class Analysis:
 
     # -- what comes next ------------------------------------------------------------------------------------
 
-    def forecast(self, steps: int, *, exog: Any = None, model: Model | None = None) -> Forecast:
+    def forecast(
+        self, steps: int, *, exog: Any = None, model: Model | NonlinearModel | None = None
+    ) -> Forecast:
         """Observations after the data.
 
         Parameters
         ----------
         steps : int
-        exog : (steps, k) or (steps,) array, data frame, dict of columns, or list of such, optional
-            The explanatory variables in these steps, if the model has such: those that vary, in the order of
-            their states, or by their names.
-        model : Model, optional
-            One of T + steps entries for all that varies with time, instead of `exog`.
+        exog : (steps, k) or (steps,) array, data frame, series, dict of columns, or list of such, optional
+            The explanatory variables in these steps, if the model has such: all, or those that vary in the
+            data, in the order of their states, or by their names.
+        model : Model or NonlinearModel, optional
+            One of T + steps entries for all that varies with time, inputs too, instead of `exog`.
 
         Returns
         -------
@@ -294,15 +310,26 @@ class Analysis:
             If the model varies with time and nobody says how it goes on.
         """
         steps, T = operator.index(steps), len(self._y)
-        rows = self._labels.after(steps, T)
-        longer = extended("forecast", self._model if model is None else model, T, steps, exog, rows)
-        found, last = forecast(steps, self._y, *longer), ahead(longer, T)
+        rows = self._rows_after(steps, model)
+        longer = self._kind.longer("forecast", T, steps, exog, rows, model)
+        linear = longer.beside(_padded(self._y, T + steps))
+        found = forecast(steps, self._y, *linear)
         moments = Moments(found.state, found.state_cov)
         components = {
-            component.name: contribution(last, place, moments, self._labels, rows)
+            component.name: self._band(*longer.contribution(linear, place, moments, first=T), rows)
             for component, place in places(self._model.components)
         }
         return Forecast(found.mean, found.cov, self._labels, rows, components)
+
+    def _rows_after(self, steps: int, longer: Any) -> Any:
+        """What the steps after the data are called: as in a longer model that has dates, if there is one."""
+        T, dates = len(self._y), getattr(longer, "dates", None)
+        if dates is None or self._labels.rows is None or len(dates) != T + steps:
+            return self._labels.after(steps, T)
+        refuse_other_dates(
+            "forecast: the first steps of model are", dates[:T], "the data are", self._labels.rows
+        )
+        return dates[T:]
 
     def simulate(
         self,
@@ -312,7 +339,7 @@ class Analysis:
         anchor: str = "end",
         size: Any = None,
         exog: Any = None,
-        model: Model | None = None,
+        model: Model | NonlinearModel | None = None,
     ) -> Any:
         """Draws of observations.
 
@@ -337,24 +364,22 @@ class Analysis:
         ValueError
             If the anchor is another one, or the model varies with time and nobody says how it goes on.
         """
-        T, steps = len(self._y), operator.index(steps)
-        given = self._model if model is None else model
-        if anchor == "end":
-            longer = extended("simulate", given, T, steps, exog, self._labels.after(steps, T))
-            start = from_state(ahead(longer, T), *self._after_the_data(longer, steps))
-        elif anchor in ("start", "smoothed"):
-            start = _first(given, steps)
-            if steps > T:
-                start = extended("simulate", given, T, steps - T, exog, self._labels.after(steps - T, T))
-            if anchor == "smoothed":
-                start = from_state(start, self._smoothed.means[0], self._smoothed.covs[0])
-        else:
+        (T, p), steps = self._y.shape, operator.index(steps)
+        if anchor not in ("end", "start", "smoothed"):
             raise ValueError(f'simulate: anchor must be "end", "start" or "smoothed", not {anchor!r}')
-        return simulate(steps, *start, rng=rng, size=size)[1]
+        more = steps if anchor == "end" else max(steps - T, 0)
+        kind = self._kind.longer("simulate", T, more, exog, self._labels.after(more, T), model)
+        if anchor == "end":
+            kind = kind.begun_at(T, self._after_the_data(kind, steps))
+        elif steps < T:
+            kind = kind.cut(steps)
+        if anchor == "smoothed":
+            kind = kind.begun_at(0, (self._smoothed.means[0], self._smoothed.covs[0]))
+        return kind.draws(steps, p, rng, size)
 
-    def _after_the_data(self, model: Model, steps: int) -> tuple[Any, Any]:
-        """Mean and covariance of the first state after the data."""
-        found = forecast(steps, self._y, *model)
+    def _after_the_data(self, kind: Kind, steps: int) -> tuple[Any, Any]:
+        """Mean and covariance of the first state after the data, by a model of more steps."""
+        found = forecast(steps, self._y, *kind.beside(_padded(self._y, len(self._y) + steps)))
         return found.state[0], found.state_cov[0]
 
     def simulate_states(self, rng: Any, size: Any = None) -> Any:
@@ -363,7 +388,7 @@ class Analysis:
 
     # -- more data ------------------------------------------------------------------------------------------
 
-    def append(self, y: Any, *, exog: Any = None, model: Model | None = None) -> Analysis:
+    def append(self, y: Any, *, exog: Any = None, model: Model | NonlinearModel | None = None) -> Analysis:
         """The same model beside these data and those that came after them.
 
         Parameters
@@ -391,22 +416,22 @@ class Analysis:
         joined = self._labels.followed_by(labels)
         both = np.concatenate([self._y, more])
         table = joined.table(both[:, 0] if joined.single else both)
-        given, T = self._model if model is None else model, len(self._y)
-        return Analysis(extended("append", given, T, len(more), exog, labels.rows), table)
+        longer = self._kind.longer("append", len(self._y), len(more), exog, labels.rows, model)
+        return Analysis(longer.model, table, filter=self._filter)
 
-    def extend(self, y: Any, *, exog: Any = None, model: Model | None = None) -> Analysis:
+    def extend(self, y: Any, *, exog: Any = None, model: Model | NonlinearModel | None = None) -> Analysis:
         """The same model beside the data that came after these alone, from the state that these leave.
 
         The log likelihood is that of the new data given the old.  Parameters are those of :meth:`append`.
         """
-        both = self.append(y, exog=exog, model=model)
-        T, steps = len(self._y), len(both._y) - len(self._y)
+        both, T = self.append(y, exog=exog, model=model), len(self._y)
+        steps = len(both._y) - T
         if not steps:
             raise ValueError("extend: y has no steps")
-        start = from_state(ahead(both.model, T), *self._after_the_data(both.model, steps))
-        return Analysis(start, y)
+        start = both._kind.begun_at(T, self._after_the_data(both._kind, steps))
+        return Analysis(start.model, y, filter=self._filter)
 
-    def apply(self, y: Any, *, model: Model | None = None) -> Analysis:
+    def apply(self, y: Any, *, model: Model | NonlinearModel | None = None) -> Analysis:
         """The same model beside other data.
 
         Parameters
@@ -426,7 +451,7 @@ class Analysis:
         """
         if model is None:
             self._labels.check_columns("apply", labelled("apply", y)[1], others=True)
-        return Analysis(self._model if model is None else model, y)
+        return Analysis(self._kind.model if model is None else model, y, filter=self._filter)
 
     def news(self, y: Any, step: Any, series: int | str = 0) -> News:
         """What more data change in the expectation of one observation, and by which of them.
@@ -451,6 +476,7 @@ class Analysis:
             If the new data lack what is known, begin elsewhere, have other columns, or the model varies with
             time.
         """
+        self._kind.check_linear("news")
         new, labels = labelled("news", y)
         self._labels.check_columns("news", labels)
         new = new[:, None] if new.ndim == 1 else new
@@ -527,6 +553,7 @@ class Analysis:
         -----
         Lütkepohl (2005), New Introduction to Multiple Time Series Analysis, section 2.3.2.
         """
+        self._kind.check_linear("impulse_responses")
         moving = [name for name in varying(self._model) if name in ("transition", "design", "state_cov")]
         if moving:
             raise ValueError(f"impulse_responses: {', '.join(moving)} of the model varies with time")
@@ -560,6 +587,7 @@ class Analysis:
         -----
         Shumway & Stoffer (1982).  Steps are many near the maximum, where :func:`fit` takes few.
         """
+        self._kind.check_linear("em_step")
         wrong = [part for part in parts if part not in PARTS]
         if wrong or varying(self._model):
             raise ValueError(
@@ -651,7 +679,7 @@ class Analysis:
         *,
         history: int | None = None,
         exog: Any = None,
-        model: Model | None = None,
+        model: Model | NonlinearModel | None = None,
     ) -> Any:
         """A matplotlib Figure of the data and what comes next.
 
@@ -668,8 +696,8 @@ class Analysis:
         """
         found = self.forecast(steps, exog=exog, model=model)
         T, p = self._y.shape
-        past_mean, past_var = imputed(self._model, self._y, self._smoothed)
-        mean = np.concatenate([past_mean, np.reshape(found.mean, (-1, p))])
+        past_mean, past_var = imputed(self._model, self._y, *self._signal)
+        mean = np.concatenate([past_mean, np.reshape(np.asarray(found.mean), (-1, p))])
         variance = np.concatenate([past_var, _variances(found.cov)])
         rows = np.arange(T) if self._labels.rows is None else self._labels.rows
         places = plots.joined_places(rows, found.rows)
@@ -693,27 +721,6 @@ class Analysis:
 
 def _variances(covs: Any) -> Any:
     return np.diagonal(covs, axis1=-2, axis2=-1)
-
-
-def _on_host(model: Model) -> Model:
-    """With plain arrays of NumPy's, an axis of time of length 1 left out."""
-
-    def plain(name: str, x: Any) -> Any:
-        x = np.asarray(on_host(value(x)))
-        is_timed = x.ndim > CORES.get(name, x.ndim) and not (name == "obs_cov" and x.ndim == 2)
-        return x[0] if is_timed and len(x) == 1 else x
-
-    arrays = {
-        name: None if x is None else plain(name, x)
-        for name, x in zip(Model._fields[:-1], model[:-1], strict=True)
-    }
-    return model._replace(**arrays)
-
-
-def _first(model: Model, steps: int) -> Model:
-    """The first steps of what varies with time."""
-    cut = {name: getattr(model, name)[:steps] for name in varying(model)}
-    return model._replace(**cut)
 
 
 def _padded(y: Any, steps: int) -> Any:

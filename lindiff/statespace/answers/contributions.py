@@ -31,14 +31,11 @@ def places(components: tuple[Component, ...]) -> Iterator[tuple[Component, slice
         start = stop
 
 
-def contribution(model: Model, place: slice, moments: Moments, labels: Labels, rows: Any = None) -> Band:
-    """``B x`` of some states, in the form of the data: (T,) if these have one axis, else (T, p)."""
+def contribution(model: Model, place: slice, moments: Moments) -> tuple[Any, Any]:
+    """Means and variances (T, p) of ``B x`` of some states."""
     B = model.design[..., :, place]
-    mean = (B @ moments.means[:, place, None])[..., 0]
     variance = np.einsum("...ij,...jk,...ik->...i", B, moments.covs[:, place, place], B)
-    if labels.single:
-        mean, variance = mean[:, 0], variance[:, 0]
-    return Band(mean, variance, labels, rows)
+    return (B @ moments.means[:, place, None])[..., 0], variance
 
 
 def of_states(

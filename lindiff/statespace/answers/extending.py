@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.statespace.columns import columns_by_name, dates_of, refuse_other_dates
+from lindiff.statespace.columns import columns_by_name, dates_of, index_of_dates, refuse_other_dates
 from lindiff.statespace.model import Model
 
 __all__ = ["CORES", "ahead", "extended", "from_state", "varying"]
@@ -38,8 +38,9 @@ def extended(name: str, model: Model, known: int, steps: int, exog: Any = None, 
         What is constant stays so, what has ``known + steps`` entries is taken as it is.  Of a design with
         fewer, the loadings that vary are those of explanatory variables.
     known, steps : int
-    exog : (steps, k) or (steps,) array, data frame, dict of columns, or list of such, optional
-        The loadings that vary, in the order of their states, or by their names; of one observed series.
+    exog : (steps, k) or (steps,) array, data frame, series, dict of columns, or list of such, optional
+        The explanatory variables, all or those that vary in the data, in the order of their states, or by
+        their names; of one observed series.
     rows : pandas.Index, optional
         The dates of the steps, which those of `exog` must be.
 
@@ -61,39 +62,55 @@ def extended(name: str, model: Model, known: int, steps: int, exog: Any = None, 
             f"{len(getattr(model, others[0]))} steps, {known + steps} are needed: "
             f"give model=, one that is as long"
         )
-    if not short:
-        if exog is not None:
-            raise ValueError(
-                f"{name}: exog is given, and the design of the model does not vary or reaches far enough"
-            )
-        return model
     design = np.asarray(model.design)[:known]
-    moving = np.flatnonzero(np.any(design != design[:1], axis=(0, 1)))
+    moving: Any = np.flatnonzero(np.any(design != design[:1], axis=(0, 1))) if short else []
     states = [state for component in model.components for state in component.states]
+    asked = _asked(model, moving) if short else []
+    if exog is not None and not len(asked):
+        raise ValueError(
+            f"{name}: exog is given, and the design of the model does not vary or reaches far enough"
+        )
+    if not short:
+        return model
     if exog is None and len(moving):
         named = ", ".join(states[i] for i in moving)
         raise ValueError(
             f"{name}: the loadings of {named} vary with time: give exog=, an array of shape "
-            f"({steps}, {len(moving)}), with their values in the {steps} steps after the data"
+            f"({steps}, {len(asked)}), with their values in the {steps} steps after the data"
         )
     exog = np.empty((steps, 0)) if exog is None else exog
     columns = columns_by_name(name, exog)
+    dates = index_of_dates(exog) if columns is None else dates_of(name, columns)
+    refuse_other_dates(f"{name}: exog is", dates, "the steps after the data are", rows)
     if columns is not None:
-        refuse_other_dates(f"{name}: exog is", dates_of(name, columns), "the steps after the data are", rows)
-        moving, exog = _by_names(name, columns, states, moving)
+        asked, exog = _by_names(name, columns, states, moving)
     values = np.asarray(exog, design.dtype)
     values = values[:, None] if values.ndim == 1 else values
-    if values.shape != (steps, len(moving)) or design.shape[1] != 1:
+    if columns is None and values.shape[-1] == len(moving):
+        asked = moving
+    if values.shape != (steps, len(asked)) or design.shape[1] != 1:
         raise ValueError(
-            f"{name}: exog of shape {np.shape(exog)} must be of shape ({steps}, {len(moving)}): a row for "
-            f"each step after the data, a column for each loading that varies"
+            f"{name}: exog of shape {np.shape(exog)} must be of shape ({steps}, {len(asked)}): a row for "
+            f"each step after the data, a column for each of {', '.join(states[i] for i in asked)}"
             + ("" if design.shape[1] == 1 else "; for several observed series give model= instead")
         )
     if not np.isfinite(values).all():
         raise ValueError(f"{name}: exog has NaN or infinite numbers; only observations can be missing")
     more = np.repeat(design[-1:], steps, axis=0)
-    more[:, 0, moving] = values
+    more[:, 0, asked] = values
     return model._replace(design=np.concatenate([design, more])).at_dates(None)
+
+
+def _asked(model: Model, moving: Any) -> Any:
+    """The states of which loadings may be given: the coefficients, if all that vary are of such."""
+    places = np.cumsum([0, *(len(component.states) for component in model.components)])
+    coefficients = [
+        i
+        for component, start in zip(model.components, places, strict=False)
+        for i in range(start, start + len(component.states))
+        if component.explanatory
+    ]
+    return np.array(coefficients, np.intp) if set(moving) <= set(coefficients) else moving
 
 
 def _by_names(name: str, columns: dict[str, Any], states: list[str], moving: Any) -> tuple[Any, Any]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lindiff.statespace.columns import like
 from lindiff.statespace.model import real
 
 __all__ = ["Labels", "labelled"]
@@ -97,17 +98,16 @@ class Labels(NamedTuple):
             raise ValueError(
                 "append: one of the data has an index and the other none; give both the same form"
             )
-        if self.columns != more.columns and self.rows is not None:
-            raise ValueError(f"append: columns {more.columns} are not those of the data, {self.columns}")
+        self.check_columns("append", more)
         if self.rows is None or not len(more.rows):
             return self
-        expected = self.after(len(more.rows))
-        if type(self.rows) is type(more.rows) and len(self.rows) and not _same_rows(expected, more.rows):
+        expected, rows = self.after(len(more.rows)), like(self.rows, more.rows)
+        if type(self.rows) is type(rows) and len(self.rows) and not _same_rows(expected, rows):
             raise ValueError(
                 f"append: the data end at {self.rows[-1]}, so that {expected[0]} comes next, not "
-                f"{more.rows[0]}; give every step, with NaN where nothing was observed"
+                f"{rows[0]}; give every step, with NaN where nothing was observed"
             )
-        return self._replace(rows=_checked(self.rows.append(more.rows))[0])
+        return self._replace(rows=_checked(self.rows.append(rows))[0])
 
     def check_columns(self, name: str, more: Labels, others: bool = False) -> None:
         """Raise unless the columns of other data are those of these; `others` may have other names, but not

@@ -44,21 +44,20 @@ def signal(model: Model, smoothed: Moments) -> tuple[Any, Any]:
     return means, timed.design @ smoothed.covs @ np.swapaxes(timed.design, -1, -2)
 
 
-def imputed(model: Model, y: Any, smoothed: Moments) -> tuple[Any, Any]:
+def imputed(model: Model, y: Any, means: Any, covs: Any) -> tuple[Any, Any]:
     """Means and variances of the observations y (T, p) given all of them: for what was seen, it and zero.
 
     Parameters
     ----------
     model : Model
     y : (T, p) array
-    smoothed : Moments
-        Of the states, given y.
+    means, covs : (T, p) and (T, p, p) arrays
+        Of their signals, given y.
 
     Notes
     -----
     O(p³) flops for each pattern of missing values; for each step if obs_cov varies with time.
     """
-    means, covs = signal(model, smoothed)
     R, seen = over_time(model, len(y)).obs_cov, ~np.isnan(y)
     if R.strides[0]:
         gain = _gain(R, seen)

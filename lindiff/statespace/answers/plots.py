@@ -45,13 +45,14 @@ def _bands_of_series(axes: Any, band: Band, alpha: float, series: Sequence[Any],
     mean, lower, upper = (_wide(x) for x in (band.mean, *band.interval(alpha)))
     places, shown = _places(band.rows), series if mean.shape[1] > 1 else [(0, None)]
     single = len(shown) == 1
+    size = max(1.0, min(3.0, 1500 / max(len(places), 1)))  # of points, that many do not hide the line
     for place, (i, name) in enumerate(shown):
         if not (lower[:, i].any() or upper[:, i].any()):
             continue
         color = f"C{place}"
         if points is not None:
             style = {"color": "0.3", "label": "observed"} if single else {"color": color}
-            axes.plot(places, points[:, i], ".", markersize=3, **style)
+            axes.plot(places, points[:, i], ".", markersize=size, **style)
         axes.plot(places, mean[:, i], color=color, linewidth=1.2, label=None if single else name)
         label = _percent(alpha) if single else None
         axes.fill_between(places, lower[:, i], upper[:, i], color=color, alpha=0.2, linewidth=0, label=label)

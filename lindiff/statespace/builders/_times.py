@@ -11,7 +11,7 @@ from lindiff.core.variable import value
 from lindiff.numpy import asarray
 from lindiff.statespace.builders._arguments import check_shape, reals
 
-__all__ = ["intervals"]
+__all__ = ["dates_of_steps", "intervals"]
 
 # Those of a fixed length, by pandas' names, with NumPy's.
 UNITS = {"W": "W", "D": "D", "h": "h", "min": "m", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
@@ -52,6 +52,11 @@ def intervals(function: str, times: Any, unit: str | None, **arguments: Any) -> 
     check_shape(function, "times", times, "T")
     _check_order(function, value(times), np.isfinite(value(times)))
     return times[1:] - times[:-1], *others
+
+
+def dates_of_steps(times: Any) -> Any:
+    """Times that are an index of pandas' dates; else None."""
+    return times if hasattr(times, "to_period") and hasattr(times, "freq") else None
 
 
 def _between_dates(function: str, dates: Any, unit: str | None) -> Any:

@@ -20,7 +20,7 @@ from lindiff.linalg import expm
 from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.scipy.linalg import solve_continuous_lyapunov
 from lindiff.statespace.builders._arguments import check_integer, check_shape
-from lindiff.statespace.builders._times import intervals
+from lindiff.statespace.builders._times import dates_of_steps, intervals
 from lindiff.statespace.components import Component
 from lindiff.statespace.model import Model
 
@@ -99,6 +99,7 @@ def ornstein_uhlenbeck(
     _check_numbers(name, rate=rate, innovation_var=innovation_var, obs_var=obs_var, mean=centre)
     _check_positive(name, "rate", rate)
     model = _matern(dt, rate, innovation_var / (2 * rate), obs_var, name, (name,))
+    model = model.at_dates(dates_of_steps(times))
     if mean is None:
         return model
     moved = (1 - model.transition[..., 0]) * centre
@@ -176,7 +177,8 @@ def from_kernel(
     _check_positive(name, "lengthscale", lengthscale)
     derivatives = [f"{kernel}.derivative", f"{kernel}.derivative 2"]
     rate = math.sqrt(2 * states - 1) / lengthscale
-    return _matern(dt, rate, variance, obs_var, kernel, (kernel, *derivatives)[:states])
+    model = _matern(dt, rate, variance, obs_var, kernel, (kernel, *derivatives)[:states])
+    return model.at_dates(dates_of_steps(times))
 
 
 def _matern(dt: Any, rate: Any, variance: Any, obs_var: Any, name: str, states: Sequence[str]) -> Model:
@@ -274,7 +276,8 @@ def integrated_random_walk(
     _check_numbers(name, innovation_var=innovation_var, obs_var=obs_var)
     states = ("level", "slope", *(f"derivative {k}" for k in range(2, order)))[:order]
     A, Q = _integrals(dt, order)
-    return _of_intervals(A, innovation_var * Q, obs_var, Component("trend" if order > 1 else "level", states))
+    component = Component("trend" if order > 1 else "level", states)
+    return _of_intervals(A, innovation_var * Q, obs_var, component).at_dates(dates_of_steps(times))
 
 
 def continuous_local_linear_trend(
@@ -327,7 +330,8 @@ def continuous_local_linear_trend(
     A, of_slope = _integrals(dt, 2)
     of_level = dt[:, None, None] * placed(np.diag([1.0, 0.0]).astype(dt.dtype), dt)
     Q = level_var * of_level + slope_var * of_slope
-    return _of_intervals(A, Q, obs_var, Component("trend", ("level", "slope")))
+    model = _of_intervals(A, Q, obs_var, Component("trend", ("level", "slope")))
+    return model.at_dates(dates_of_steps(times))
 
 
 def _integrals(dt: Any, n: int) -> tuple[Any, Any]:
@@ -450,7 +454,7 @@ def continuous(
         initial_state=initial_state,
         initial_state_cov=initial_state_cov,
         diffuse=diffuse,
-    )
+    ).at_dates(dates_of_steps(times))
 
 
 def _between(F: Any, D: Any, dt: Any) -> tuple[Any, Any]:

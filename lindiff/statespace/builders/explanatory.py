@@ -9,7 +9,7 @@ import numpy as np
 from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.variable import value
 from lindiff.statespace.builders._arguments import check_shape, reals
-from lindiff.statespace.columns import columns_by_name, dates_of
+from lindiff.statespace.columns import columns_by_name, dates_of, index_of_dates
 from lindiff.statespace.components import Component
 from lindiff.statespace.model import Model
 
@@ -21,9 +21,9 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0, coeffi
 
     Parameters
     ----------
-    exog : (T, k) or (T, p, k) array
-        x_t, for one or p series.  Or a data frame, or a dict of columns (T,) or (T, p), or a list of such:
-        what :func:`pulse` and its like make of dates.  To forecast, it has to reach as far as the forecasts.
+    exog : (T, k), (T, p, k) or, for k = 1, (T,) array
+        x_t, for one or p series.  Or a data frame, a series of pandas, a dict of columns (T,) or (T, p), or a
+        list of such: what :func:`pulse` and its like make of dates.
     coefficient_var : number or (k,) array
         Variances of ``b_{t+1} - b_t``: zeros for constant coefficients.
     obs_var : number or (p,) array
@@ -49,6 +49,9 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0, coeffi
     statsmodels with ``mle_regression=False``; that of given `coefficients`, for `fit` to find, is the full
     one, as with ``mle_regression=True``.
 
+    Until the data have determined all diffuse coefficients there are no predictions and residuals: before an
+    intervention, whose regressor is zero till then, there are those of given `coefficients` only.
+
     A regression with ARIMA errors is a sum: ``regression(exog) + sarima(...)``.  With ``difference=1``
     it is the regression of the differences with ARMA errors, but for missing values, which stay single.
 
@@ -66,6 +69,7 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0, coeffi
     name = "regression"
     names, dates, exog = _columns(exog)
     exog, coefficient_var, obs_var = reals(name, exog=exog, coefficient_var=coefficient_var, obs_var=obs_var)
+    exog = exog[:, None] if exog.ndim == 1 else exog
     check_shape(name, "exog", exog, "Tk", "Tpk")
     missing = np.isnan(value(exog))
     if missing.any():
@@ -84,7 +88,7 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0, coeffi
         state_cov=np.diag(np.broadcast_to(coefficient_var, (k,))),
         obs_cov=np.broadcast_to(obs_var, (p,)),
         diffuse=np.ones(k, bool),
-    ).of_components((Component(name, names or tuple(f"coefficient[{i}]" for i in range(k))),))
+    ).of_components((Component(name, names or tuple(f"coefficient[{i}]" for i in range(k)), True),))
     model = model.at_dates(dates)
     if coefficients is None:
         return model
@@ -102,7 +106,7 @@ def _columns(exog: Any) -> tuple[tuple[str, ...] | None, Any, Any]:
     """Names and dates of the columns, if they have them, and all of them in one array."""
     named = columns_by_name("regression", exog)
     if named is None:
-        return None, None, exog
+        return None, index_of_dates(exog), exog
     dates, columns = dates_of("regression", named), reals("regression", **named)
     if len({x.shape for x in columns}) > 1 or columns[0].ndim not in (1, 2):
         shapes = ", ".join(f"{name} {x.shape}" for name, x in zip(named, columns, strict=True))

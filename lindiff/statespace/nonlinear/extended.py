@@ -24,6 +24,7 @@ def extended_loglikelihood(
     params: Any = (),
     inputs: Any = None,
     *,
+    per_step: bool = False,
     program: bool = True,
 ) -> Any:
     """Log likelihood of a nonlinear state-space model by the extended Kalman filter.
@@ -34,12 +35,14 @@ def extended_loglikelihood(
         Observations; NaN is missing, element by element.
     transition, ..., inputs
         As :class:`NonlinearModel` describes them: ``extended_loglikelihood(y, *model)``.
+    per_step : bool
+        The log densities of each step given those before, instead of their sum.
     program : bool
         False calls `transition` and `observation` in every step, with their prints and counters; slower.
 
     Returns
     -------
-    number
+    number, or with `per_step` (T,) array
         The sum of the log densities of the observations given those before, each the Gaussian of the filter.
         Exact for linear functions, an approximation for others.
 
@@ -81,7 +84,7 @@ def extended_loglikelihood(
     """
     name = "extended_loglikelihood"
     given = transition, observation, state_cov, obs_cov, initial_state, initial_state_cov, params, inputs
-    return loglikelihood(checked(name, y, *given), Jacobians(), name, program)
+    return loglikelihood(checked(name, y, *given), Jacobians(), name, program, per_step)
 
 
 def extended_filter(

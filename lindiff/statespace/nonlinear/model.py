@@ -12,12 +12,26 @@ from lindiff.core.arrays import zeros_beside
 from lindiff.core.variable import value
 from lindiff.linalg import makediag
 from lindiff.numpy import asarray
+from lindiff.statespace.components import Component, components_of, one_component
 from lindiff.statespace.model import canonical, real
 
 __all__ = ["NonlinearModel", "NonlinearSystem", "checked"]
 
 
-class NonlinearModel(NamedTuple):
+class _Parts(NamedTuple):
+    """What a `NonlinearModel` is, but for the names of its states."""
+
+    transition: Any
+    observation: Any
+    state_cov: Any
+    obs_cov: Any
+    initial_state: Any
+    initial_state_cov: Any
+    params: Any = ()
+    inputs: Any = None
+
+
+class NonlinearModel(_Parts):
     """A state-space model with any differentiable functions and Gaussian noise.
 
     ::
@@ -70,14 +84,52 @@ class NonlinearModel(NamedTuple):
     0.0026
     """
 
-    transition: Any
-    observation: Any
-    state_cov: Any
-    obs_cov: Any
-    initial_state: Any
-    initial_state_cov: Any
-    params: Any = ()
-    inputs: Any = None
+    _components: tuple[Component, ...] = ()
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """One, with the names of the states."""
+        n = np.shape(value(self.initial_state))[-1]
+        fits = sum(len(component.states) for component in self._components) == n
+        return components_of(self._components if fits else (), n)
+
+    def named(self, name: str, *states: str) -> NonlinearModel:
+        """The model with names.
+
+        Parameters
+        ----------
+        name : str
+        *states : str
+            A name for each state; by default `name` with a number, or alone if there is one state.
+
+        Returns
+        -------
+        NonlinearModel
+
+        Raises
+        ------
+        ValueError
+            If there are more or fewer names than states.
+
+        Examples
+        --------
+        >>> from lindiff import statespace
+        >>> functions = lambda x: 0.9 * x, lambda x: x[0] * x[1]
+        >>> model = statespace.NonlinearModel(
+        ...     *functions, [[0.1, 0], [0, 0.1]], [0.1], [1.0, 1.0], [[1.0, 0], [0, 1]])
+        >>> model.named("market", "price", "amount").components
+        (Component(name='market', states=('price', 'amount'), explanatory=False),)
+        """
+        component = one_component(name, states, np.shape(value(self.initial_state))[-1])
+        model = self._replace()
+        model._components = components_of((component,), np.shape(value(self.initial_state))[-1])
+        return model
+
+    def _replace(self, **fields: Any) -> NonlinearModel:
+        """With other arrays or functions, and the names of this one."""
+        model = super()._replace(**fields)
+        model._components = self._components
+        return model
 
     def constant_fields(self) -> tuple[str, ...]:
         """What transforms leave as it is."""

@@ -19,7 +19,13 @@ from lindiff.statespace.model import Model
 from lindiff.statespace.nonlinear.approximations import Approximation, Line, Moments
 from lindiff.statespace.nonlinear.model import NonlinearSystem
 
-__all__ = ["filter_moments", "linear_model", "loglikelihood"]
+__all__ = [
+    "filter_moments",
+    "functions_at",
+    "linear_model",
+    "loglikelihood",
+    "loglikelihood_and_filter",
+]
 
 # Steps of a program: with more of them calls cost Python less, and each has to be recorded.
 _BLOCK = 4
@@ -27,14 +33,28 @@ _BLOCK = 4
 # How many models are remembered, with their programs.
 _REMEMBERED = 64
 
-# What a step gives besides the next state, from the approximation, the function and the state of each half.
+# What a step gives besides the next state, from the approximation, the function and the state of each half,
+# the moments of the observations, both covariances, and its term of the log likelihood.
 Half = tuple[Callable[[Any], Any], Any, Any]
-Others = Callable[[Approximation, Half, Half, Moments, Any, Any], tuple[Any, ...]]
+Others = Callable[[Approximation, Half, Half, Moments, Any, Any, Any], tuple[Any, ...]]
 
 
-def loglikelihood(system: NonlinearSystem, by: Approximation, name: str, program: bool) -> Any:
-    """The log likelihood; `name` is the public function that errors speak of."""
-    return _Run(system, by, _nothing, (), name, program).loglikelihood
+def loglikelihood(
+    system: NonlinearSystem, by: Approximation, name: str, program: bool, per_step: bool = False
+) -> Any:
+    """The log likelihood, or its terms (T,); `name` is the public function that errors speak of."""
+    return loglikelihood_and_filter(system, by, name, program, per_step)[0]
+
+
+def loglikelihood_and_filter(
+    system: NonlinearSystem, by: Approximation, name: str, program: bool, per_step: bool
+) -> tuple[Any, Approximation]:
+    """That, and what is better for likelihoods near this one: `by`, or what is for singular covariances."""
+    run = _Run(system, by, _term if per_step else _nothing, ((),) if per_step else (), name, program)
+    better = run.by.for_singular if run.has_failed else by
+    if not per_step:
+        return run.loglikelihood, better or by
+    return run.others[0] - 0.5 * LOG_TWO_PI * np.sum(system.seen, axis=1), better or by
 
 
 def filter_moments(system: NonlinearSystem, by: Approximation, name: str, program: bool) -> tuple[Any, ...]:
@@ -56,6 +76,12 @@ def linear_model(system: NonlinearSystem, by: Approximation, name: str, program:
     return Model(A, B, Q, R, system.initial_state, system.initial_state_cov, c, d)
 
 
+def functions_at(system: NonlinearSystem, t: int) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Transition and observation of a step as functions of the state alone."""
+    given = () if system.inputs is None else (_row(system.inputs, t),)
+    return _functions(system.transition, system.observation, (*given, *system.params), system.y.shape[1])
+
+
 # -- over time ---------------------------------------------------------------------------------------------
 
 
@@ -69,6 +95,8 @@ class _Run:
         The state predicted for the step after the data.
     others : list of (T, ...) arrays
         What each step gives besides.
+    has_failed : bool
+        Whether a covariance was found to be singular.
     """
 
     def __init__(
@@ -81,6 +109,7 @@ class _Run:
         program: bool,
     ) -> None:
         self.system, self.by, self.gives, self.name = system, by, others, name
+        self.has_failed = False  # for a singular covariance, which will be so in later steps
         functions = system.transition, system.observation
         self.remembers = program and all(isinstance(f, Hashable) for f in functions)
         try:
@@ -104,13 +133,11 @@ class _Run:
         return m, P, _sum(terms, m), [np.concatenate(parts) for parts in zip(*others, strict=True)]
 
     def _block(self, m: Any, P: Any, start: int, stop: int) -> Any:
-        """Some steps at once; where a covariance is singular, one by one."""
-        if self.by.for_singular is None or np.all(np.diagonal(value(P)) > 0):
-            try:
-                return self._by(self.by, m, P, start, stop)
-            except np.linalg.LinAlgError:
-                pass
-        return self._one_by_one(m, P, start, stop)
+        """Some steps at once; where a covariance is indefinite, one by one, to say which."""
+        try:
+            return self._steps(m, P, start, stop)
+        except np.linalg.LinAlgError:
+            return self._one_by_one(m, P, start, stop)
 
     def _one_by_one(self, m: Any, P: Any, start: int, stop: int) -> Any:
         terms, others = [], []
@@ -124,17 +151,10 @@ class _Run:
         """One step, which says what is wrong."""
         if not _are_finite(m, P):
             raise _EarlierError
-        again = self.by.for_singular
-        is_singular = again is not None and not np.all(np.diagonal(value(P)) > 0)
         try:
-            found = self._by(again if is_singular else self.by, m, P, t, t + 1)
+            found = self._steps(m, P, t, t + 1)
         except np.linalg.LinAlgError as error:
-            if again is None or is_singular:
-                raise self._is_singular(t) from error
-            try:
-                found = self._by(again, m, P, t, t + 1)
-            except np.linalg.LinAlgError as error:
-                raise self._is_singular(t) from error
+            raise self._is_singular(t) from error
         if not _are_finite(*found[:2]):
             raise OverflowError(
                 f"{self.name}: the state predicted for step {t + 1}, or its covariance, is not finite: "
@@ -149,6 +169,18 @@ class _Run:
             f"{self.name}: the covariance of the observations at step {t} is not positive definite: obs_cov "
             f"and the states leave a combination of them without variance, or the states' is not semidefinite"
         )
+
+    def _steps(self, m: Any, P: Any, start: int, stop: int) -> Any:
+        """By what is for singular covariances, where one is, or was so before."""
+        again = self.by.for_singular
+        if again is None:
+            return self._by(self.by, m, P, start, stop)
+        if not self.has_failed and np.all(np.diagonal(value(P)) > 0):
+            try:
+                return self._by(self.by, m, P, start, stop)
+            except np.linalg.LinAlgError:
+                self.has_failed = True
+        return self._by(again, m, P, start, stop)
 
     def _by(self, by: Any, m: Any, P: Any, start: int, stop: int) -> Any:
         given, is_masked = self.system.part(start, stop)
@@ -190,12 +222,7 @@ def _steps(
     """
 
     def step(m: Any, P: Any, y: Any, seen: Any, Q: Any, R: Any, *given: Any) -> tuple[Any, ...]:
-        def f(x: Any) -> Any:
-            return _of_shape("transition", transition(x, *given), m.shape)
-
-        def h(x: Any) -> Any:
-            return _of_shape("observation", observation(x, *given), y.shape)
-
+        f, h = _functions(transition, observation, given, len(y))
         z = by.moments(h, m, P)
         S, error, cross = z.cov + R, y - z.mean, z.cross
         if is_masked:
@@ -206,8 +233,9 @@ def _steps(
         W, e = solved[:, :-1], solved[:, -1]
         filtered, cov = m + e @ W, P - transposed(W) @ W
         x = by.moments(f, filtered, cov)
-        found = others(by, (h, m, P), (f, filtered, cov), z, Q, R)
-        return x.mean, x.cov + Q, -0.5 * (e @ e) - _half_logdet(L, S, len(m)), *found
+        term = -0.5 * (e @ e) - _half_logdet(L, S, len(m))
+        found = others(by, (h, m, P), (f, filtered, cov), z, Q, R, term)
+        return x.mean, x.cov + Q, term, *found
 
     def steps(m: Any, P: Any, y: Any, *arrays: Any) -> tuple[Any, ...]:
         seen, arrays = (arrays[0], arrays[1:]) if is_masked else (None, arrays)
@@ -223,6 +251,20 @@ def _steps(
         return m, P, total, *(np.stack(parts) for parts in zip(*found, strict=True))
 
     return steps
+
+
+def _functions(
+    transition: Any, observation: Any, given: tuple[Any, ...], p: int
+) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Of the state alone, returning arrays."""
+
+    def f(x: Any) -> Any:
+        return _of_shape("transition", transition(x, *given), x.shape)
+
+    def h(x: Any) -> Any:
+        return _of_shape("observation", observation(x, *given), (p,))
+
+    return f, h
 
 
 def _row(inputs: Any, t: int) -> Any:
@@ -259,12 +301,20 @@ def _nothing(*_: Any) -> tuple[Any, ...]:
     return ()
 
 
-def _moments(by: Approximation, seen: Half, moved: Half, z: Moments, Q: Any, R: Any) -> tuple[Any, ...]:
+def _term(*given: Any) -> tuple[Any, ...]:
+    return given[-1:]
+
+
+def _moments(
+    by: Approximation, seen: Half, moved: Half, z: Moments, Q: Any, R: Any, term: Any
+) -> tuple[Any, ...]:
     """Predicted and filtered moments of the state, and those of the observations."""
     return *seen[1:], *moved[1:], z.mean, z.cov + R
 
 
-def _lines(by: Approximation, seen: Half, moved: Half, z: Moments, Q: Any, R: Any) -> tuple[Any, ...]:
+def _lines(
+    by: Approximation, seen: Half, moved: Half, z: Moments, Q: Any, R: Any, term: Any
+) -> tuple[Any, ...]:
     """Matrices and intercepts of the linear model of this step."""
     of_y: Line = by.line(*seen)
     of_x: Line = by.line(*moved)

@@ -6,11 +6,11 @@ from typing import Any
 
 from lindiff.statespace.filtering import FilterResult
 from lindiff.statespace.nonlinear.approximations import SigmaPoints
-from lindiff.statespace.nonlinear.model import NonlinearSystem, checked
+from lindiff.statespace.nonlinear.model import checked
 from lindiff.statespace.nonlinear.recursion import filter_moments, linear_model, loglikelihood
 from lindiff.statespace.smoothing import SmootherResult, kalman_smoother
 
-__all__ = ["unscented_filter", "unscented_loglikelihood", "unscented_smoother"]
+__all__ = ["sigma_points", "unscented_filter", "unscented_loglikelihood", "unscented_smoother"]
 
 
 def unscented_loglikelihood(
@@ -27,6 +27,7 @@ def unscented_loglikelihood(
     alpha: float = 1.0,
     beta: float = 2.0,
     kappa: float = 0.0,
+    per_step: bool = False,
     program: bool = True,
 ) -> Any:
     """Log likelihood of a nonlinear state-space model by the unscented Kalman filter.
@@ -43,12 +44,14 @@ def unscented_loglikelihood(
         are positive semidefinite for ``beta >= alpha²``.  Others begin with ``alpha=1e-3`` (van der Merwe,
         MATLAB), near to a Taylor series, where results keep some 10 digits, or with ``alpha=√3, kappa=1``
         (dynamax).
+    per_step : bool
+        The log densities of each step given those before, instead of their sum.
     program : bool
         False calls `transition` and `observation` in every step, with their prints and counters; slower.
 
     Returns
     -------
-    number
+    number, or with `per_step` (T,) array
         The sum of the log densities of the observations given those before, each the Gaussian of the filter.
         Exact for linear functions, an approximation for others.
 
@@ -93,7 +96,8 @@ def unscented_loglikelihood(
     name = "unscented_loglikelihood"
     given = transition, observation, state_cov, obs_cov, initial_state, initial_state_cov, params, inputs
     system = checked(name, y, *given)
-    return loglikelihood(system, _points(name, system, alpha, beta, kappa), name, program)
+    by = sigma_points(name, len(system.initial_state), alpha, beta, kappa)
+    return loglikelihood(system, by, name, program, per_step)
 
 
 def unscented_filter(
@@ -149,7 +153,8 @@ def unscented_filter(
     name = "unscented_filter"
     given = transition, observation, state_cov, obs_cov, initial_state, initial_state_cov, params, inputs
     system = checked(name, y, *given)
-    return FilterResult(*filter_moments(system, _points(name, system, alpha, beta, kappa), name, program))
+    by = sigma_points(name, len(system.initial_state), alpha, beta, kappa)
+    return FilterResult(*filter_moments(system, by, name, program))
 
 
 def unscented_smoother(
@@ -206,12 +211,18 @@ def unscented_smoother(
     name = "unscented_smoother"
     given = transition, observation, state_cov, obs_cov, initial_state, initial_state_cov, params, inputs
     system = checked(name, y, *given)
-    by = _points(name, system, alpha, beta, kappa)
+    by = sigma_points(name, len(system.initial_state), alpha, beta, kappa)
     return kalman_smoother(system.data(), *linear_model(system, by, name, program))
 
 
-def _points(name: str, system: NonlinearSystem, alpha: Any, beta: Any, kappa: Any) -> SigmaPoints:
-    n = system.initial_state.shape[0]
+def sigma_points(name: str, n: int, alpha: Any = 1.0, beta: Any = 2.0, kappa: Any = 0.0) -> SigmaPoints:
+    """Of n states, checked.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As the public function `name` does.
+    """
     for argument, x in (("alpha", alpha), ("beta", beta), ("kappa", kappa)):
         if not isinstance(x, int | float):
             raise TypeError(f"{name}: {argument} is a number, got {type(x).__name__}")
