@@ -1339,6 +1339,16 @@ def test_constant_results_are_one_array_where_they_were():
         assert not np.shares_memory(first, other)
 
 
+@pytest.mark.parametrize("kinds", [("f4", "f8"), ("f2", "f4"), ("c8", "f8"), ("i4", "f8")])
+def test_partials_of_two_precisions(kinds):
+    """Operands of lower precision are taken in that of the result, as without a program."""
+    base, exponent = (np.abs(x).astype(kind) for x, kind in zip((X, X + 0.3), kinds, strict=True))
+    gradient = ld.grad(lambda b, p: np.sum(np.real(b**p)), argnums=1)
+    fast, expected = program(gradient), gradient(base + 1, exponent)
+    for _ in range(4):
+        np.testing.assert_allclose(fast(base + 1, exponent), expected, rtol=4 * np.finfo(expected.dtype).eps)
+
+
 @pytest.mark.parametrize("x", [X, X > 0, X + 1j, X.astype("U4")], ids=["real", "truth", "complex", "text"])
 @pytest.mark.parametrize("other", ["0.5", b"0.5", None, ["a", "b", "0.5", "c"]])
 def test_numbers_that_are_compared_to_text(x, other):

@@ -72,14 +72,14 @@ cdef class ElementwiseRule(Rule):
     cdef object as_computed_with(self, object x, object y):
         """An argument in the type that the function computes ``y`` with: squares of integers of few bits, or
         differences of unsigned ones, are others, and quotients of numbers of lower precision worse."""
-        if not cnp.PyArray_CheckExact(x) and not is_generic(x) or x.dtype is y.dtype \
-                or y.dtype.kind not in "fc":
+        if type(x) is Variable or not hasattr(x, "astype") or x.dtype is y.dtype or y.dtype.kind not in "fc":
             return x
         if x.dtype.kind in "biu":
-            return x.astype(np.int64 if self.of_integers else y.real.dtype)
-        if x.real.dtype.itemsize >= y.real.dtype.itemsize:
+            return x.astype(np.int64 if self.of_integers else real_part_of(y.dtype))
+        if real_part_of(x.dtype).itemsize >= real_part_of(y.dtype).itemsize:
             return x
-        return x.astype(y.real.dtype if x.dtype.kind == "f" else np.promote_types(y.dtype, np.complex64))
+        is_real = x.dtype.kind == "f"
+        return x.astype(real_part_of(y.dtype) if is_real else np.promote_types(y.dtype, np.complex64))
 
     cdef int release(self, Differential differential) except -1:
         cdef Elementwise of_partials = <Elementwise>differential
@@ -96,6 +96,11 @@ cdef class ElementwiseRule(Rule):
 
     def by_position(self, tuple args, dict kwargs):
         return args, kwargs
+
+
+cdef object real_part_of(object dtype):
+    """The type of the real part of numbers."""
+    return np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
 
 
 def places_used(code):
