@@ -34,7 +34,7 @@ part of a sweep is the derivative of its real part, exact to rounding (Squire & 
 
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport fabs, isfinite, log, sqrt
+from libc.math cimport INFINITY, fabs, isfinite, log, sqrt
 from libc.string cimport memcpy, memset
 
 from lindiff.kernels.conditions cimport are_finite
@@ -1575,17 +1575,18 @@ def start_variances(cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R, 
     reach(n, p, A.shape[1], <double *> cnp.PyArray_DATA(A), <unsigned char *> cnp.PyArray_DATA(mask), found,
           found + p * n)
     for j in range(n):
-        result[j] = 0
+        result[j] = INFINITY
     for i in range(p):
         x = fabs(noise[i * apart])
         for j in range(n):
             x += found[i * n + j] * found[i * n + j] * fabs(moving[j * (n + 1)])
         total += x
-        if x > 0:
-            for j in range(n):
-                result[j] += found[i * n + j] * found[i * n + j] / x
+        for j in range(n):
+            if x > 0 and found[i * n + j] > 0:
+                result[j] = min(result[j], x / (found[i * n + j] * found[i * n + j]))
     for j in range(n):
-        result[j] = 1 / result[j] if result[j] > 0 else total if total > 0 else 1   # no element sees it
+        if not isfinite(result[j]):   # no element sees it
+            result[j] = total if total > 0 else 1
     return variances
 
 
