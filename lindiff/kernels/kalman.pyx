@@ -34,7 +34,7 @@ part of a sweep is the derivative of its real part, exact to rounding (Squire & 
 
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport fabs, isfinite, log, sqrt
+from libc.math cimport INFINITY, fabs, isfinite, log, sqrt
 from libc.string cimport memcpy, memset
 
 from lindiff.kernels.conditions cimport are_finite
@@ -1575,17 +1575,18 @@ def start_variances(cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R, 
     reach(n, p, A.shape[1], <double *> cnp.PyArray_DATA(A), <unsigned char *> cnp.PyArray_DATA(mask), found,
           found + p * n)
     for j in range(n):
-        result[j] = 0
+        result[j] = INFINITY
     for i in range(p):
         x = fabs(noise[i * apart])
         for j in range(n):
             x += found[i * n + j] * found[i * n + j] * fabs(moving[j * (n + 1)])
         total += x
-        if x > 0:
-            for j in range(n):
-                result[j] += found[i * n + j] * found[i * n + j] / x
+        for j in range(n):
+            if x > 0 and found[i * n + j] > 0:
+                result[j] = min(result[j], x / (found[i * n + j] * found[i * n + j]))
     for j in range(n):
-        result[j] = 1 / result[j] if result[j] > 0 else total if total > 0 else 1   # no element sees it
+        if not isfinite(result[j]):   # no element sees it
+            result[j] = total if total > 0 else 1
     return variances
 
 
@@ -1663,11 +1664,11 @@ cdef bint invert(Py_ssize_t d, const double *C, double *inverse, double *logdet,
 
 
 cdef class Collapse:
-    """The filter over one series from diffuse states, that collapses where the data determine them.
+    """The filter over one series; from diffuse states it collapses where the data determine them.
 
-    It runs on the data and, as further series of zero data, from the unit vectors of the diffuse states δ.
-    Once the sums s = Σ vᵀ S⁻¹ V and C = Σ Vᵀ S⁻¹ V determine them well, it goes on over the data alone, from
-    m - M C⁻¹ sᵀ and P + M C⁻¹ Mᵀ (de Jong & Chu-Chun-Lin 1994).
+    Until then it runs on the data and, as further series of zero data, from the unit vectors of the diffuse
+    states δ.  Once the sums s = Σ vᵀ S⁻¹ V and C = Σ Vᵀ S⁻¹ V determine them well, it goes on over the data
+    alone, from m - M C⁻¹ sᵀ and P + M C⁻¹ Mᵀ (de Jong & Chu-Chun-Lin 1994).
 
     Parameters
     ----------
@@ -1678,7 +1679,7 @@ cdef class Collapse:
     m, P : (n,), (n, n) arrays
         Where a state is diffuse, only the variance that the filter starts it with is read.
     places : (d,) array of intp
-        The diffuse states.
+        The diffuse states; there may be none.
     observed, independent, tolerance
         As `Sweep` takes them.
     whole : bool
@@ -1802,52 +1803,56 @@ cdef class Collapse:
             M[i * (n + 1)] = start[i * (n + 1)]
             (<double *> state.m)[i * s] = 0
             (<double *> state.m)[i * s + 1 + j] = 1
-        while steps < T and seen < d:
-            for i in range(p):
-                seen += g.observed == NULL or g.observed[steps * p + i]
-            steps += 1
-        most = min(T, SOON * steps)
-        wide, quad = self.room(most * p * s, zeros=True), self.room(max(most * s, T))
-        f.y = wide
-        self.keep(&self.early, f, 0, most)
-        while True:
-            if steps >= T or steps > most:
-                return None
-            for t in range(begin, steps):
+        total = 0
+        if d == 0:
+            quad = self.room(T)
+        else:
+            while steps < T and seen < d:
                 for i in range(p):
-                    wide[(t * p + i) * s] = data[t * p + i]
-            with nogil:
-                failed = filter_steps(room, f, &self.early, &state, &o, begin, steps, quad, logdet, sums)
-            if failed >= 0 or not moments_are_finite(&state, cnp.NPY_DOUBLE, n * s, n * n):
-                return None
-            M = <double *> state.m
-            for i in range(d):
-                for j in range(d):
-                    C[i * d + j] = sums[(1 + i) * f.mixed + j]
-            if invert(d, C, self.inverse, &info_logdet, more):
+                    seen += g.observed == NULL or g.observed[steps * p + i]
+                steps += 1
+            most = min(T, SOON * steps)
+            wide, quad = self.room(most * p * s, zeros=True), self.room(max(most * s, T))
+            f.y = wide
+            self.keep(&self.early, f, 0, most)
+            while True:
+                if steps >= T or steps > most:
+                    return None
+                for t in range(begin, steps):
+                    for i in range(p):
+                        wide[(t * p + i) * s] = data[t * p + i]
+                with nogil:
+                    failed = filter_steps(room, f, &self.early, &state, &o, begin, steps, quad, logdet, sums)
+                if failed >= 0 or not moments_are_finite(&state, cnp.NPY_DOUBLE, n * s, n * n):
+                    return None
+                M = <double *> state.m
                 for i in range(d):
-                    self.delta[i] = 0
                     for j in range(d):
-                        self.delta[i] -= self.inverse[i * d + j] * sums[j]
-                    for k in range(n):
-                        x = 0
+                        C[i * d + j] = sums[(1 + i) * f.mixed + j]
+                if invert(d, C, self.inverse, &info_logdet, more):
+                    for i in range(d):
+                        self.delta[i] = 0
                         for j in range(d):
-                            x += self.inverse[i * d + j] * M[k * s + 1 + j]
-                        self.gain[i * n + k] = x
-                if self.is_well(C, start, M, <double *> state.P):
-                    break
-            begin, steps = steps, steps + max(steps // 2, d)
-            PyErr_CheckSignals()
+                            self.delta[i] -= self.inverse[i * d + j] * sums[j]
+                        for k in range(n):
+                            x = 0
+                            for j in range(d):
+                                x += self.inverse[i * d + j] * M[k * s + 1 + j]
+                            self.gain[i * n + k] = x
+                    if self.is_well(C, start, M, <double *> state.P):
+                        break
+                begin, steps = steps, steps + max(steps // 2, d)
+                PyErr_CheckSignals()
+            f.steps = steps
+            more[0] = 0
+            squares_from(room, f, &self.early, &o, self.delta, more)
+            total = info_logdet + more[0]
+            for t in range(steps):
+                total += logdet[t]
+            if self.whole:
+                self.move(<double *> self.early.m, steps * n)
+                self.move(<double *> self.early.w, steps * p)
         self.head = steps
-        f.steps = steps
-        more[0] = 0
-        squares_from(room, f, &self.early, &o, self.delta, more)
-        total = info_logdet + more[0]
-        for t in range(steps):
-            total += logdet[t]
-        if self.whole:
-            self.move(<double *> self.early.m, steps * n)
-            self.move(<double *> self.early.w, steps * p)
         M, C = <double *> state.m, <double *> state.P
         moments += 2 * n * s + 2 * n * n + 3 * n
         begin_rest(&state.rest, n, moments + 2 * n + 2 * n * n)

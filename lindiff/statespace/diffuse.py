@@ -54,7 +54,7 @@ def start_variances(A: Any, B: Any, Q: Any, R: Any, mask: Any) -> Any:
     Nothing that is computed depends on them.  With large ones the digits of a smaller noise cancel, as the
     data take them away again; with small ones those of several states that one element observes, where it has
     no noise of its own.  So a state brings into the data, where they first see it, what a step with little
-    noise has: ``1 / Σ L² / s``, with its loadings L on the elements, or by the way of other states, over
+    noise has: ``min s / L²``, with its loadings L on the elements, or by the way of other states, over
     the longest steps, and the lower quartile s over steps of an element's variance.  They change with the
     units of states, data and time as variances do.
 
@@ -67,7 +67,7 @@ def start_variances(A: Any, B: Any, Q: Any, R: Any, mask: Any) -> Any:
     n, reads = A.shape[-1], foreign(A) is None
     if Q.shape[1] == R.shape[1] == 1 and all(map(is_of_one_series, (A, B, Q, R))):
         return kalman.start_variances(A, B, Q, R, mask)[None]
-    if 0 in (x.shape[1] for x in (A, B, Q, R)):
+    if 0 in (B.shape[2], *(x.shape[1] for x in (A, B, Q, R))):
         return np.ones((1, n))
     A, B, Q, R = (np.abs(x.astype(np.float64)) for x in (A, B, Q, R))
     moving = np.diagonal(Q, axis1=-2, axis2=-1)
@@ -81,11 +81,11 @@ def start_variances(A: Any, B: Any, Q: Any, R: Any, mask: Any) -> Any:
         L = L @ step
         found = np.where(found > 0, found, L)
     size = _lower_quartile(noise + moving @ transposed(found * found))[:, :, None]
-    known = size > 0
-    information = np.sum(np.where(known, found * found, 0) / np.where(known, size, 1), axis=1)
+    seen = (size > 0) & (found > 0)
+    least = np.min(np.where(seen, size, np.inf) / np.where(seen, found * found, 1), axis=1)
     total = np.sum(size, axis=(1, 2))[:, None]
     others = np.where(total > 0, total, 1)  # of states that no element sees
-    return np.where(information > 0, 1 / np.where(information > 0, information, 1), others)
+    return np.where(np.isfinite(least), least, others)
 
 
 def is_of_one_series(x: Any) -> bool:

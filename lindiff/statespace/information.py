@@ -102,7 +102,8 @@ def _half_of_inverse(
     if not np.any(inside):
         return covariance_unknown(params_form), notes
     information, J = information[np.ix_(inside, inside)], J[:, inside]
-    nothing = np.where(likelihood.scale.free, 0, 1e-8 * likelihood.count)[inside]
+    # beside that, what rounding leaves of no information is none
+    nothing = np.where(likelihood.scale.free, 0, 1e-5 * likelihood.count)[inside]
     scale = np.sqrt(np.maximum(np.abs(np.diag(information)), nothing))
     scale[scale == 0] = 1
     eigenvalues, V = np.linalg.eigh(information / (scale[:, None] * scale))

@@ -737,7 +737,8 @@ def _proper_start(
     """Mean zero and a moderate variance for diffuse states."""
     dtype = design.dtype
     A, B, Q, R = map(value, (transition, design, state_cov, obs_cov))
-    variances = start_variances(A, B, Q, R, mask).astype(dtype, copy=False)
+    variances = start_variances(A, B, Q, R, mask)
+    variances = variances if variances.dtype == dtype else variances.astype(dtype)
     if len(variances) == 1 and is_of_one_series(initial_state) and is_of_one_series(initial_state_cov):
         mean, cov = with_variances(initial_state, initial_state_cov, mask, variances[0])
         return {"initial_state": mean, "initial_state_cov": cov}

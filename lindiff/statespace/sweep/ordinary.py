@@ -14,7 +14,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.kernels.conditions import has_nan
-from lindiff.kernels.kalman import Sweep
+from lindiff.kernels.kalman import Collapse, Sweep
 from lindiff.linalg._matrices import hermitian_part
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.sweep.any_order import pushed
@@ -32,6 +32,8 @@ __all__ = ["ordinary_loglikelihood"]
 
 # Places of state_cov, obs_cov and initial_state_cov, whose gradients are symmetric.
 COVARIANCES = 3, 4, 6
+
+NOT_DIFFUSE = np.empty(0, np.intp)  # places
 
 
 class _Options(NamedTuple):
@@ -56,7 +58,7 @@ def ordinary_loglikelihood(arrays: tuple[Any, ...], name: str, tolerance: float,
         Those of `Plan`.
     """
     if is_plain(*arrays):
-        return _density(_swept(arrays, _Options(name, tolerance, block, whole=False)), arrays[0])
+        return _run(arrays, _Options(name, tolerance, block, whole=False))[1]
     return _loglikelihood(*arrays, options=_Options(name, tolerance, block, whole=True))
 
 
@@ -65,8 +67,7 @@ def _loglikelihood(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, *, op
     arrays = y, A, B, Q, R, m, P
     sweep = None
     if is_plain(*arrays):
-        sweep = _swept(arrays, options)
-        result = _density(sweep, y)
+        sweep, result = _run(arrays, options)
     else:
         result = _loglikelihood(*arrays, options=options)
 
@@ -81,7 +82,10 @@ def _loglikelihood(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, *, op
         wanted = *(i in active for i in range(7)), False
         if sweep is not None and is_plain(bar):
             half = -0.5 * bar
-            found = sweep.pull(np.full(1, half), np.empty((1, 0)), half, wanted)[0]
+            if isinstance(sweep, Collapse):
+                found = sweep.pull(float(bar), wanted[:7])
+            else:
+                found = sweep.pull(np.full(1, half), np.empty((1, 0)), half, wanted)[0]
         else:
             found = _gradient(bar, arrays, wanted, options)
         return tuple(_as_given(i, found[i], arrays[i]) if wanted[i] else None for i in range(7))
@@ -89,11 +93,26 @@ def _loglikelihood(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, *, op
     return result, Differential(pushforward, pullback, selective=True)
 
 
-def _swept(arrays: tuple[Any, ...], options: _Options, observed: Any = None) -> Sweep:
-    """The filter run over plain arrays, which may be complex; `observed` of real ones is their own."""
+def _run(arrays: tuple[Any, ...], options: _Options) -> tuple[Any, Any]:
+    """The filter run over plain, real arrays, and the likelihood."""
+    y, A, B, Q, R, m, P = arrays
+    observed = _observed(y)
+    if not options.block:
+        independent = len(B) == 1
+        found = Collapse(
+            y, A, B, Q, R, m, P, NOT_DIFFUSE, observed, independent, options.tolerance, options.whole
+        )
+        if found.value is not None:
+            count = y.size if observed is None else np.count_nonzero(observed)
+            return found, np.float64(found.value - 0.5 * LOG_TWO_PI * count)
+    sweep = _swept(arrays, options, observed)  # raises the error, where there is one
+    return sweep, _density(sweep, y)
+
+
+def _swept(arrays: tuple[Any, ...], options: _Options, observed: Any) -> Sweep:
+    """The filter run over plain arrays, which may be complex."""
     y, A, B, Q, R, m, P = arrays
     (p, n), T = B.shape, len(y)
-    observed = _observed(y) if observed is None and y.dtype.kind != "c" else observed
     with naming(options.name, (0,)):
         return Sweep(
             y.reshape(T, p, 1),
