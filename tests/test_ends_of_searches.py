@@ -291,6 +291,37 @@ def test_a_search_that_fails_has_no_derivative():
         ld.grad(lambda y: optimize.least_squares(residuals, START, args=(y,), max_nfev=1).cost)(Y)
 
 
+@pytest.mark.parametrize("method", ["Nelder-Mead", "L-BFGS-B", "SLSQP", "trust-constr"])
+@pytest.mark.parametrize(
+    "kinked",
+    [
+        lambda x, c: np.sum(np.abs(x - c)),
+        lambda x, c: np.sum(np.abs(x - c) + 0.1 * (x - 2) ** 2),
+        lambda x, c: np.sum((x - c) ** 2 + np.abs(x)),
+    ],
+)
+def test_a_kink_has_no_derivative(kinked, method):
+    c = np.array([0.3, 0.8])
+    x = optimize.minimize(kinked, np.full(2, 0.9), (c,), method=method).x
+    assert np.min(np.abs(x)) < 1e-3 or np.min(np.abs(x - c)) < 1e-3
+    for ask in (lambda r: r.x[0], lambda r: r.fun):
+        with pytest.raises(RuntimeError, match="its equations do not hold there, as at a kink"):
+            ld.grad(lambda c, ask=ask: ask(optimize.minimize(kinked, np.full(2, 0.9), (c,), method=method)))(
+                c
+            )
+    constant = lambda a: a * optimize.minimize(kinked, np.full(2, 0.9), (c,), method=method).x[0]
+    assert ld.grad(constant)(2.0) == x[0]
+
+
+def test_a_search_that_ends_early_is_near_enough():
+    smooth = lambda x, c: np.sum(np.cosh(x - c)) + 0.5 * x[0] * x[1]
+    c = np.array([0.3, 0.8])
+    found = lambda c: optimize.minimize(smooth, np.zeros(2), (c,), method="Nelder-Mead", tol=1e-2).x
+    x = found(c)
+    H = np.diag(np.cosh(x - c)) + 0.5 * np.eye(2)[::-1]
+    assert_allclose(ld.jacobian(found)(c), np.linalg.solve(H, np.diag(np.cosh(x - c))), rtol=1e-9)
+
+
 def test_singular_equations_say_so():
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         ld.jacobian(lambda c: optimize.minimize(lambda x: (x[0] + x[1] - c) ** 2, np.zeros(2)).x)(1.0)

@@ -90,7 +90,8 @@ def least_squares(
     TypeError
         If what `fun` calls has no derivative, or there are Variables in `bounds`.
     RuntimeError
-        If what is found depends on Variables, and the search has failed.
+        If what is found depends on Variables, and the search has failed, or ends where the gradient of the
+        cost is not zero, as at a kink.
     numpy.linalg.LinAlgError
         From the derivative, if the residuals do not determine x.
 
@@ -141,7 +142,7 @@ def least_squares(
         return found
 
     given = as_arguments(args), kwargs or {}
-    found = end_of_search("least_squares", search, stationary.equations, given, form)
+    found = end_of_search("least_squares", search, stationary.equations, given, form, objective)
     if depends_on_variables(found.x):
         found.fun, found.cost = residuals(found.x, *given), objective(found.x, *given)
     return found

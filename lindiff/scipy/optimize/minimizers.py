@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ def minimize(
         If `fun` does not return one real number, or what it calls has no derivative; if there are Variables
         in `bounds`, or what is found under `constraints` depends on Variables.
     RuntimeError
-        If what is found depends on Variables, and the search has failed.
+        If what is found depends on Variables, and the search has failed, or ends where the gradient is not
+        zero, as at a kink.
     numpy.linalg.LinAlgError
         From the derivative, where the Hessian is singular: a flat minimum.
     ValueError
@@ -112,8 +114,8 @@ def minimize(
     A step costs about three times the function, whatever the number of unknowns; a product with the Hessian
     as much again, and those at one point share one run.  At the minimum the gradient is zero:
     ``dx = -f_xx⁻¹ f_xp dp``, of any order; as exact as the minimum is, so where it matters give a small
-    `tol`.  Cost of a derivative: one Hessian and one dense solve.  A number that is held by a bound does not
-    move.
+    `tol`.  Cost of a derivative: a Hessian and a dense solve, and as much to see that this holds.  A number
+    that is held by a bound does not move.
 
     Examples
     --------
@@ -172,8 +174,16 @@ def minimize(
         return found
 
     args = as_arguments(args)
-    found = end_of_search("minimize", search, stationary.equations, args, form)
-    refuse_constraints(constraints, found.x)
+    is_free = isinstance(constraints, (list, tuple)) and not constraints
+    found = end_of_search(
+        "minimize",
+        search,
+        stationary.equations,
+        args,
+        form,
+        objective if is_free else None,
+        partial(refuse_constraints, constraints),
+    )
     if depends_on_variables(found.x):
         found.fun = objective(found.x, *args)
     return found
