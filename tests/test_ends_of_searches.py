@@ -313,6 +313,20 @@ def test_a_kink_has_no_derivative(kinked, method):
     assert ld.grad(constant)(2.0) == x[0]
 
 
+def test_what_is_least_moves_where_the_minimum_does_not():
+    distance = lambda x, c: np.sum((x - 1.0) ** 2) + c**2
+    assert ld.grad(lambda c: optimize.minimize(distance, np.zeros(2), (c,)).fun)(1.5) == 3.0
+    floor = {"type": "ineq", "fun": lambda x: x - 2.0}
+    held = lambda c: optimize.minimize(distance, np.full(2, 3.0), (c,), constraints=[floor]).fun
+    assert ld.grad(held)(1.5) == 3.0
+    rows = lambda x, c: np.stack([x[0] - 1.0, c])
+    fitted = lambda c: optimize.least_squares(rows, np.zeros(1), args=(c,))
+    assert ld.grad(lambda c: fitted(c).cost)(1.5) == 1.5
+    assert_array_equal(ld.jacobian(lambda c: fitted(c).fun)(1.5), [0.0, 1.0])
+    bounded = lambda c: optimize.minimize(lambda x: np.sum((x - c) ** 2), np.ones(1), bounds=[(0, None)]).fun
+    assert ld.grad(bounded)(-1.5) == -3.0
+
+
 def test_a_search_that_ends_early_is_near_enough():
     smooth = lambda x, c: np.sum(np.cosh(x - c)) + 0.5 * x[0] * x[1]
     c = np.array([0.3, 0.8])

@@ -62,8 +62,10 @@ def end_of_search(
     form: Flat,
     function: Callable[..., Any] | None = None,
     refuse: Callable[[Any], None] | None = None,
-) -> Any:
+) -> tuple[Any, Any]:
     """What SciPy's ``search(args)`` returns of flat vectors, with x in its form, and its derivatives.
+
+    Then the value of `function` there, if it depends on Variables, as it may where x does not.
 
     Parameters
     ----------
@@ -96,16 +98,18 @@ def end_of_search(
 
     parts, found = solved(of_plain, lambda parts, *args: equations(form.joined(parts), *args), args)
     found.x = form.joined(parts)
+    if is_near is None:
+        return found, None
+    least = None if function is None else function(found.x, *args)
+    moves = depends_on_variables([*parts, least])
     if refuse is not None:
         refuse(found.x)
-    if is_near is not None:
-        decides = depends_on_variables(parts) or depends_on_variables((function or equations)(found.x, *args))
-        if decides and not is_near():
-            reason = "its equations do not hold there, as at a kink" if found.success else found.message
-            raise RuntimeError(
-                f"lindiff.scipy.optimize.{name}: what a search has not found has no derivative: {reason}"
-            )
-    return found
+    elif moves and not is_near():
+        reason = "its equations do not hold there, as at a kink" if found.success else found.message
+        raise RuntimeError(
+            f"lindiff.scipy.optimize.{name}: what a search has not found has no derivative: {reason}"
+        )
+    return found, least if depends_on_variables(least) else None
 
 
 def _is_near(equations: Callable[[Any], Any], x: Any, form: Flat, success: bool) -> bool:

@@ -175,17 +175,10 @@ def minimize(
 
     args = as_arguments(args)
     is_free = isinstance(constraints, (list, tuple)) and not constraints
-    found = end_of_search(
-        "minimize",
-        search,
-        stationary.equations,
-        args,
-        form,
-        objective if is_free else None,
-        partial(refuse_constraints, constraints),
-    )
-    if depends_on_variables(found.x):
-        found.fun = objective(found.x, *args)
+    refuse = None if is_free else partial(refuse_constraints, constraints)
+    found, least = end_of_search("minimize", search, stationary.equations, args, form, objective, refuse)
+    if least is not None:
+        found.fun = least
     return found
 
 
