@@ -158,16 +158,16 @@ class Stationary:
 
     def __init__(self, objective: Callable[..., Any], form: Flat, limits: tuple[Any, Any] | None) -> None:
         self._objective, self._form, self._limits = objective, form, limits
-        self._held: Any = None
+        self._outward: Any = None  # the sign of the slope with which a bound holds a number, 0 for others
         self._at: Any = None
 
     def equations(self, x: Any, *args: Any) -> Any:
         """Of x in its form, as many as the flat vector has numbers."""
         slope = self._slope(x, *args)
-        if self._held is None:
+        if self._outward is None:
             return slope
-        held, at = placed(self._held, slope), placed(self._at, slope)
-        return np.where(held, vector_of(self._form.parted(x)) - at, slope)
+        outward, at = placed(self._outward, slope), placed(self._at, slope)
+        return np.where(outward * slope > 0, vector_of(self._form.parted(x)) - at, slope)
 
     def look_for_bounds(self, x: Any, args: tuple[Any, ...]) -> None:
         """Find which numbers of a flat solution a bound holds: a step of their own would take them beyond."""
@@ -180,7 +180,7 @@ class Stationary:
         gradient = linear_operator(lambda x: self._slope(x, *args), self._form.tree_of(x), self._form)[1]
         curvature = np.diag(matrix_of(gradient))
         at_lower, at_upper = (x - lower) * curvature < slope, (upper - x) * curvature < -slope
-        self._held = at_lower | at_upper
+        self._outward = np.where(at_lower, 1.0, np.where(at_upper, -1.0, 0.0))
         self._at = np.where(at_lower, lower, np.where(at_upper, upper, 0.0))
 
     def _slope(self, x: Any, *args: Any) -> Any:
