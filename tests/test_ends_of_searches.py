@@ -178,6 +178,12 @@ def test_what_a_bound_holds_does_not_move(method, bounds):
     assert_allclose(ld.jacobian(found)(a), np.diag([1 / 1.1, 0, 0]), atol=atol)
 
 
+def test_one_number_in_bounds_whose_search_reports_matrices():
+    found = lambda c: optimize.minimize(lambda x, c: (x - c) ** 2, 0.5, (c,), "trust-constr", bounds=[(0, 1)])
+    assert ld.jacobian(lambda c: found(c).x)(0.25) == pytest.approx(1.0)
+    assert len(found(0.25).jac) == 1
+
+
 def test_bounds_that_hold_nothing():
     bounds = [(None, None), (-9, 9)]
     found = lambda a: optimize.minimize(lambda x: np.sum((x - a) ** 2), np.ones(2), bounds=bounds).x

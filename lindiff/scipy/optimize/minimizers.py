@@ -168,8 +168,9 @@ def minimize(
             callback=flat_callback(callback, form),
             options=options,
         )
-        if np.shape(found.get("jac")) == (form.size,):
-            found.jac = form.tree_of(found.jac)
+        jac_found = found.get("jac")  # of trust-constr a list of those of the constraints
+        if isinstance(jac_found, np.ndarray) and jac_found.shape == (form.size,):
+            found.jac = form.tree_of(jac_found)
         stationary.look_for_bounds(found.x, args)
         return found
 
