@@ -216,11 +216,13 @@ def test_a_program_makes_the_same_steps():
 def test_a_snapshot_goes_on_as_if_nothing_had_been(stop):
     whole = training().run(20, progress=False)
     snapshot = pickle.loads(pickle.dumps(training().run(stop, progress=False).snapshot()))
-    again = training(rng=999 if stop else 4).resume(snapshot)
+    again = training(rng=999).resume(snapshot)
     assert again.step == stop
     again.run(20, progress=False)
     assert_array_equal(again.losses, whole.losses)
     assert_array_equal(again.params, whole.params)
+    again.resume(snapshot).run(20, progress=False)
+    assert_array_equal(again.losses, whole.losses)
 
 
 @pytest.mark.parametrize("at", [0, 3, 6, 11])
@@ -240,8 +242,11 @@ def test_an_interrupted_step_is_made_again(at, program):
         descending.run(15, progress=False)
     assert descending.step == at
     assert_array_equal(descending.losses, whole.losses[:at])
+    again = training(rng=999).resume(descending.snapshot()).run(15, progress=False)
+    expected = training().run(15, progress=False).params
+    assert_array_equal(again.params, expected)
     descending.run(15, progress=False)
-    assert_array_equal(descending.params, training().run(15, progress=False).params)
+    assert_array_equal(descending.params, expected)
 
 
 def test_a_callback_ends_a_run():
@@ -336,6 +341,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing():
         (lambda: descent.piecewise([1.0], [3]), ValueError, "one more rate than boundaries"),
         (lambda: descent.piecewise([1.0, 0.5, 0.1], [3, 3]), ValueError, "boundaries must rise"),
         (lambda: descent.minibatches(np.arange(3), 0), ValueError, "size must be 1 or more"),
+        (lambda: descent.minibatches(np.arange(3), 1.5), TypeError, "integer"),
         (lambda: descent.minibatches((np.arange(3), np.arange(4)), 1), ValueError, "same number of rows"),
         (lambda: descent.minibatches(3.0, 1), ValueError, "arrays with rows"),
         (lambda: descent.minibatches((), 1), ValueError, "arrays with rows"),

@@ -178,6 +178,12 @@ def test_what_a_bound_holds_does_not_move(method, bounds):
     assert_allclose(ld.jacobian(found)(a), np.diag([1 / 1.1, 0, 0]), atol=atol)
 
 
+def test_one_number_in_bounds_whose_search_reports_matrices():
+    found = lambda c: optimize.minimize(lambda x, c: (x - c) ** 2, 0.5, (c,), "trust-constr", bounds=[(0, 1)])
+    assert ld.jacobian(lambda c: found(c).x)(0.25) == pytest.approx(1.0)
+    assert len(found(0.25).jac) == 1
+
+
 def test_bounds_that_hold_nothing():
     bounds = [(None, None), (-9, 9)]
     found = lambda a: optimize.minimize(lambda x: np.sum((x - a) ** 2), np.ones(2), bounds=bounds).x
@@ -289,6 +295,59 @@ def test_a_search_that_fails_has_no_derivative():
         ld.grad(lambda a: optimize.minimize(valley, np.ones(2), (a, 0.3), options={"maxiter": 1}).fun)(A)
     with pytest.raises(RuntimeError, match="least_squares: what a search has not found"):
         ld.grad(lambda y: optimize.least_squares(residuals, START, args=(y,), max_nfev=1).cost)(Y)
+
+
+@pytest.mark.parametrize(
+    ("method", "bounds"),
+    [
+        ("Nelder-Mead", None),
+        ("L-BFGS-B", None),
+        ("SLSQP", None),
+        ("trust-constr", None),
+        ("Nelder-Mead", [(-1, 1)] * 2),
+        ("L-BFGS-B", [(-1, 1)] * 2),
+    ],
+)
+@pytest.mark.parametrize(
+    "kinked",
+    [
+        lambda x, c: np.sum(np.abs(x - c)),
+        lambda x, c: np.sum(np.abs(x - c) + 0.1 * (x - 2) ** 2),
+        lambda x, c: np.sum((x - c) ** 2 + np.abs(x)),
+    ],
+)
+def test_a_kink_has_no_derivative(kinked, method, bounds):
+    c = np.array([0.3, 0.8])
+    found = lambda c: optimize.minimize(kinked, np.full(2, 0.9), (c,), method=method, bounds=bounds)
+    x = found(c).x
+    assert np.min(np.abs(x)) < 1e-3 or np.min(np.abs(x - c)) < 1e-3
+    for part in ("x", "fun"):
+        with pytest.raises(RuntimeError, match="its equations do not hold there, as at a kink"):
+            ld.jacobian(lambda c, part=part: found(c)[part])(c)
+    assert ld.grad(lambda a: a * found(c).x[0])(2.0) == x[0]
+
+
+def test_what_is_least_moves_where_the_minimum_does_not():
+    distance = lambda x, c: np.sum((x - 1.0) ** 2) + c**2
+    assert ld.grad(lambda c: optimize.minimize(distance, np.zeros(2), (c,)).fun)(1.5) == 3.0
+    floor = {"type": "ineq", "fun": lambda x: x - 2.0}
+    held = lambda c: optimize.minimize(distance, np.full(2, 3.0), (c,), constraints=[floor]).fun
+    assert ld.grad(held)(1.5) == 3.0
+    rows = lambda x, c: np.stack([x[0] - 1.0, c])
+    fitted = lambda c: optimize.least_squares(rows, np.zeros(1), args=(c,))
+    assert ld.grad(lambda c: fitted(c).cost)(1.5) == 1.5
+    assert_array_equal(ld.jacobian(lambda c: fitted(c).fun)(1.5), [0.0, 1.0])
+    bounded = lambda c: optimize.minimize(lambda x: np.sum((x - c) ** 2), np.ones(1), bounds=[(0, None)]).fun
+    assert ld.grad(bounded)(-1.5) == -3.0
+
+
+def test_a_search_that_ends_early_is_near_enough():
+    smooth = lambda x, c: np.sum(np.cosh(x - c)) + 0.5 * x[0] * x[1]
+    c = np.array([0.3, 0.8])
+    found = lambda c: optimize.minimize(smooth, np.zeros(2), (c,), method="Nelder-Mead", tol=1e-2).x
+    x = found(c)
+    H = np.diag(np.cosh(x - c)) + 0.5 * np.eye(2)[::-1]
+    assert_allclose(ld.jacobian(found)(c), np.linalg.solve(H, np.diag(np.cosh(x - c))), rtol=1e-9)
 
 
 def test_singular_equations_say_so():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,7 +44,7 @@ def batch_size(size: int, count: int) -> int:
     """How many rows a batch has, of so many."""
     if size < 1:
         raise ValueError(f"size must be 1 or more, got {size}")
-    return min(int(size), count)
+    return min(operator.index(size), count)
 
 
 class Passes:
@@ -60,8 +61,6 @@ class Passes:
     ----------
     steps : int
         Of one pass.
-    shuffled : dict or None
-        The state of the generator from which this pass was shuffled.
     """
 
     def __init__(self, data: Any, size: int | None, rng: np.random.Generator) -> None:
@@ -70,7 +69,7 @@ class Passes:
         self.steps = -(-self._rows.count // self._size)
         self._rng, self._pass = rng, -1
         self._order: Any = None
-        self.shuffled: dict[str, Any] | None = None
+        self._shuffled: dict[str, Any] | None = None
 
     def at(self, step: int) -> Any:
         """The batch after so many steps, which are asked for one after the other."""
@@ -79,16 +78,25 @@ class Passes:
             self._shuffle(number)
         return self._rows[part(self._order, k * self._size, self._size)]
 
-    def restore(self, shuffled: dict[str, Any] | None, step: int) -> None:
-        """Be as after so many steps, in a pass that was shuffled from this state of a generator."""
-        self._pass, self._order, self.shuffled = -1, None, None
-        if shuffled is not None and step:
+    def shuffled(self, step: int) -> dict[str, Any] | None:
+        """The state of the generator from which the pass of the batch after so many steps is shuffled.
+
+        That may have been done, by a step that was not completed.
+        """
+        if self.steps == 1:
+            return None
+        done = step // self.steps == self._pass
+        return copy.deepcopy(self._shuffled if done else dict(self._rng.bit_generator.state))
+
+    def restore(self, shuffled: dict[str, Any] | None) -> None:
+        """Shuffle the pass of the next batch that is asked for from this state of a generator."""
+        self._pass, self._order, self._shuffled = -1, None, None
+        if shuffled is not None:
             self._rng = np.random.Generator(getattr(np.random, shuffled["bit_generator"])())
             self._rng.bit_generator.state = copy.deepcopy(shuffled)
-            self._shuffle((step - 1) // self.steps)
 
     def _shuffle(self, number: int) -> None:
-        self.shuffled = dict(copy.deepcopy(self._rng.bit_generator.state))
+        self._shuffled = copy.deepcopy(dict(self._rng.bit_generator.state))
         self._order = self._rng.permutation(self._rows.count)
         self._pass = number
 

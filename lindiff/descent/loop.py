@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import importlib.util
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -29,7 +28,8 @@ class Snapshot(NamedTuple):
     losses : ndarray
         Of the batch of each step, before the step.
     shuffled : dict or None
-        The state of the random generator from which the rows of this pass over the data were shuffled.
+        The state of the random generator from which the rows are shuffled in the pass over the data that the
+        next step is of.
     """
 
     params: Any
@@ -180,7 +180,7 @@ class Descent:
         >>> bool(np.all(again.params == made().run(8, progress=False).params))
         True
         """
-        shuffled = None if self._passes is None else copy.deepcopy(self._passes.shuffled)
+        shuffled = None if self._passes is None else self._passes.shuffled(self.step)
         return Snapshot(self.params, self._state, self.losses, shuffled)
 
     def resume(self, snapshot: Snapshot) -> Descent:
@@ -202,7 +202,7 @@ class Descent:
         self.params, self._state = snapshot.params, snapshot.state
         self._losses = np.asarray(snapshot.losses).tolist()
         if self._passes is not None:
-            self._passes.restore(snapshot.shuffled, self.step)
+            self._passes.restore(snapshot.shuffled)
         return self
 
     def _make_step(self) -> None:

@@ -7,6 +7,7 @@ around them, move what it finds by the implicit function theorem.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ __all__ = ["Stationary", "end_of_search", "solved"]
 
 # Of a solution, and of the way to it: what is further from it has not been found.
 NEAR = 1e-4
+
+# Equations that are no larger than this of their derivative, times the same way, are rounding.
+ROUNDING = 1e-12
 
 
 def solved(
@@ -56,8 +60,12 @@ def end_of_search(
     equations: Callable[..., Any],
     args: tuple[Any, ...],
     form: Flat,
-) -> Any:
+    function: Callable[..., Any] | None = None,
+    refuse: Callable[[Any], None] | None = None,
+) -> tuple[Any, Any]:
     """What SciPy's ``search(args)`` returns of flat vectors, with x in its form, and its derivatives.
+
+    Then the value of `function` there, if it depends on Variables, as it may where x does not.
 
     Parameters
     ----------
@@ -65,40 +73,75 @@ def end_of_search(
         Of the search, for its errors.
     equations : callable
         ``equations(x, *args)``, of x in its form and of as many real numbers as the flat vector has.
+    function : callable, optional
+        Of which `equations` are the derivatives: ``function(x, *args)``, of x in its form.
+    refuse : callable, optional
+        ``refuse(x)`` raises for what is found, in its form, where these equations are not all there is.
 
     Raises
     ------
     RuntimeError
-        If what is found depends on Variables, and the search has failed: it says so, and a step of Newton's
-        would go on.  Many say so as soon as rounding ends their progress.
+        If what is found would depend on Variables, and the equations do not hold there: a step of Newton's
+        would go on.  A search that has failed may be near enough, as many say so as soon as rounding ends
+        their progress; one that has succeeded may be at a kink, where the function is least, and no equation
+        says so.
     """
-    is_far = False
+    is_near: Callable[[], bool] | None = None
 
     def of_plain(args: tuple[Any, ...]) -> tuple[Any, Any]:
-        nonlocal is_far
+        nonlocal is_near
         found = search(args)
-        if not found.success and is_recording():
-            is_far = not _is_near(lambda x: equations(x, *args), found.x, form)
+        if is_recording():
+            here = lambda x: equations(x, *args)
+            is_near = partial(_is_near, here, np.copy(found.x), form, bool(found.success))
         return form.parted(form.tree_of(found.x)), found
 
     parts, found = solved(of_plain, lambda parts, *args: equations(form.joined(parts), *args), args)
-    if is_far and depends_on_variables(parts):
-        raise RuntimeError(
-            f"lindiff.scipy.optimize.{name}: what a search has not found has no derivative: {found.message}"
-        )
     found.x = form.joined(parts)
-    return found
+    if is_near is None:
+        return found, None
+    least = None if function is None else function(found.x, *args)
+    moves = depends_on_variables([*parts, least])
+    if refuse is not None:
+        refuse(found.x)
+    elif moves and not is_near():
+        reason = "its equations do not hold there, as at a kink" if found.success else found.message
+        raise RuntimeError(
+            f"lindiff.scipy.optimize.{name}: what a search has not found has no derivative: {reason}"
+        )
+    return found, least if depends_on_variables(least) else None
 
 
-def _is_near(equations: Callable[[Any], Any], x: Any, form: Flat) -> bool:
-    """Whether a step of Newton's from a flat vector is short beside that, and the way from where it began."""
+def _is_near(equations: Callable[[Any], Any], x: Any, form: Flat, success: bool) -> bool:
+    """Whether the equations hold at a flat vector, or would after a short step of Newton's.
+
+    It is short beside the vector, and the way from where the search began.  A search that has succeeded may
+    be further away, if the step brings it nearer: across a kink it does not.
+    """
     r, derivative, _ = linear_operator(equations, form.tree_of(x), form)
+    r, matrix = on_host(value(r)), matrix_of(derivative)
     try:
-        step = np.linalg.solve(matrix_of(derivative), on_host(value(r)))
+        step = _step(matrix, r)
     except np.linalg.LinAlgError:
         return False
     way = max(float(np.linalg.norm(x)), float(np.linalg.norm(x - form.flat(form.tree))))
-    return bool(np.linalg.norm(step) <= NEAR * way)
+    reach = float(np.linalg.norm(matrix)) * way
+    is_solved = bool(np.linalg.norm(r - matrix @ step) <= NEAR * reach)
+    if is_solved and np.linalg.norm(step) <= NEAR * way:
+        return True
+    if not success or np.linalg.norm(r) <= ROUNDING * reach:
+        return success
+    with np.errstate(all="ignore"):
+        left = on_host(value(equations(form.tree_of(x - step))))
+    return bool(np.linalg.norm(left) <= 0.5 * np.linalg.norm(r))
+
+
+def _step(matrix: Any, r: Any) -> Any:
+    """Newton's; the shortest of the best, where there is none or more than one."""
+    try:
+        return np.linalg.solve(matrix, r)
+    except np.linalg.LinAlgError:
+        return np.linalg.lstsq(matrix, r)[0]
 
 
 class Stationary:
@@ -115,16 +158,16 @@ class Stationary:
 
     def __init__(self, objective: Callable[..., Any], form: Flat, limits: tuple[Any, Any] | None) -> None:
         self._objective, self._form, self._limits = objective, form, limits
-        self._held: Any = None
+        self._outward: Any = None  # the sign of the slope with which a bound holds a number, 0 for others
         self._at: Any = None
 
     def equations(self, x: Any, *args: Any) -> Any:
         """Of x in its form, as many as the flat vector has numbers."""
         slope = self._slope(x, *args)
-        if self._held is None:
+        if self._outward is None:
             return slope
-        held, at = placed(self._held, slope), placed(self._at, slope)
-        return np.where(held, vector_of(self._form.parted(x)) - at, slope)
+        outward, at = placed(self._outward, slope), placed(self._at, slope)
+        return np.where(outward * slope > 0, vector_of(self._form.parted(x)) - at, slope)
 
     def look_for_bounds(self, x: Any, args: tuple[Any, ...]) -> None:
         """Find which numbers of a flat solution a bound holds: a step of their own would take them beyond."""
@@ -137,7 +180,7 @@ class Stationary:
         gradient = linear_operator(lambda x: self._slope(x, *args), self._form.tree_of(x), self._form)[1]
         curvature = np.diag(matrix_of(gradient))
         at_lower, at_upper = (x - lower) * curvature < slope, (upper - x) * curvature < -slope
-        self._held = at_lower | at_upper
+        self._outward = np.where(at_lower, 1.0, np.where(at_upper, -1.0, 0.0))
         self._at = np.where(at_lower, lower, np.where(at_upper, upper, 0.0))
 
     def _slope(self, x: Any, *args: Any) -> Any:

@@ -18,7 +18,6 @@ from lindiff._docstrings import documented_like
 from lindiff.core import pytree
 from lindiff.core.arrays import on_host
 from lindiff.core.variable import value
-from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.optimize._bounds import bounds_of_tree
 from lindiff.scipy.optimize._flat import (
     Flat,
@@ -90,7 +89,8 @@ def least_squares(
     TypeError
         If what `fun` calls has no derivative, or there are Variables in `bounds`.
     RuntimeError
-        If what is found depends on Variables, and the search has failed.
+        If what is found depends on Variables, and the search has failed, or ends where the gradient of the
+        cost is not zero, as at a kink.
     numpy.linalg.LinAlgError
         From the derivative, if the residuals do not determine x.
 
@@ -141,9 +141,9 @@ def least_squares(
         return found
 
     given = as_arguments(args), kwargs or {}
-    found = end_of_search("least_squares", search, stationary.equations, given, form)
-    if depends_on_variables(found.x):
-        found.fun, found.cost = residuals(found.x, *given), objective(found.x, *given)
+    found, cost = end_of_search("least_squares", search, stationary.equations, given, form, objective)
+    if cost is not None:
+        found.fun, found.cost = residuals(found.x, *given), cost
     return found
 
 
@@ -318,7 +318,7 @@ def root(
             options=options,
         )
 
-    return end_of_search("root", search, equations, as_arguments(args), form)
+    return end_of_search("root", search, equations, as_arguments(args), form)[0]
 
 
 @documented_like(scipy.optimize.fixed_point)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ def minimize(
         If `fun` does not return one real number, or what it calls has no derivative; if there are Variables
         in `bounds`, or what is found under `constraints` depends on Variables.
     RuntimeError
-        If what is found depends on Variables, and the search has failed.
+        If what is found depends on Variables, and the search has failed, or ends where the gradient is not
+        zero, as at a kink.
     numpy.linalg.LinAlgError
         From the derivative, where the Hessian is singular: a flat minimum.
     ValueError
@@ -112,8 +114,8 @@ def minimize(
     A step costs about three times the function, whatever the number of unknowns; a product with the Hessian
     as much again, and those at one point share one run.  At the minimum the gradient is zero:
     ``dx = -f_xx⁻¹ f_xp dp``, of any order; as exact as the minimum is, so where it matters give a small
-    `tol`.  Cost of a derivative: one Hessian and one dense solve.  A number that is held by a bound does not
-    move.
+    `tol`.  Cost of a derivative: a Hessian and a dense solve, and as much to see that this holds.  A number
+    that is held by a bound does not move.
 
     Examples
     --------
@@ -166,16 +168,18 @@ def minimize(
             callback=flat_callback(callback, form),
             options=options,
         )
-        if np.shape(found.get("jac")) == (form.size,):
-            found.jac = form.tree_of(found.jac)
+        jac_found = found.get("jac")  # of trust-constr a list of those of the constraints
+        if isinstance(jac_found, np.ndarray) and jac_found.shape == (form.size,):
+            found.jac = form.tree_of(jac_found)
         stationary.look_for_bounds(found.x, args)
         return found
 
     args = as_arguments(args)
-    found = end_of_search("minimize", search, stationary.equations, args, form)
-    refuse_constraints(constraints, found.x)
-    if depends_on_variables(found.x):
-        found.fun = objective(found.x, *args)
+    is_free = isinstance(constraints, (list, tuple)) and not constraints
+    refuse = None if is_free else partial(refuse_constraints, constraints)
+    found, least = end_of_search("minimize", search, stationary.equations, args, form, objective, refuse)
+    if least is not None:
+        found.fun = least
     return found
 
 
