@@ -389,3 +389,19 @@ def test_a_solver_that_fills_its_buffer_again():
     value, gradient = ld.value_and_grad(lambda a: np.sum(root(a) * root(2 * a)))(a)
     assert value == pytest.approx(np.sum(np.sqrt(2) * a)) == np.sum(root(a) * root(2 * a))
     np.testing.assert_allclose(gradient, np.sqrt(2) * np.ones(2))
+
+
+def test_a_program_does_not_look_at_the_matrix():
+    """Whether that is singular is all that is asked: other numbers take the same way."""
+    A, y = np.array([[1.0, 0.5], [2.0, -1.0], [0.25, 3.0]]), np.array([1.0, 2.0, 2.5])
+
+    @ld.implicit(residual=lambda w, d: np.sum((A @ w - y) ** 2) + d * np.sum(w**2), minimizer=True)
+    def ridge(d):
+        return np.linalg.solve(A.T @ A + d * np.eye(2), A.T @ y)
+
+    slope = ld.grad(lambda d: np.sum(ridge(d) ** 2))
+    program = ld.program(slope)
+    for d in np.linspace(0.1, 2.0, 6):
+        np.testing.assert_allclose(program(d), slope(d), rtol=1e-12)
+    (explained,) = program.explain()
+    assert (explained.recordings, explained.ways) == (2, 1)
