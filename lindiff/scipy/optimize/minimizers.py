@@ -11,7 +11,6 @@ import scipy.optimize
 
 from lindiff._docstrings import documented_like
 from lindiff.core import pytree
-from lindiff.core.record import is_recording
 from lindiff.core.variable import value
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.optimize._bounds import bounds_of_tree
@@ -175,8 +174,8 @@ def minimize(
         return found
 
     args = as_arguments(args)
-    is_free = isinstance(constraints, (list, tuple)) and not constraints
-    refuse = None if is_free else partial(refuse_constraints, constraints)
+    every = constraints if isinstance(constraints, (list, tuple)) else [constraints]
+    refuse = partial(_refuse_constraints, every) if every else None
     found, least = end_of_search("minimize", search, stationary.equations, args, form, objective, refuse)
     if least is not None:
         found.fun = least
@@ -202,15 +201,12 @@ def _limits(bounds: Any, form: Flat) -> tuple[Any, Any] | None:
     return lower, upper
 
 
-def refuse_constraints(constraints: Any, x: Any) -> None:
+def _refuse_constraints(constraints: Any, x: Any) -> None:
     """Raise where a solution with constraints, or a constraint, depends on Variables.
 
     Their multipliers are unknowns, too, and SciPy's searches do not give them.
     """
-    every = constraints if isinstance(constraints, (list, tuple)) else [constraints]
-    if not every or not is_recording():
-        return
-    if depends_on_variables(x) or any(depends_on_variables(_parts_of_constraint(c, x)) for c in every):
+    if depends_on_variables(x) or any(depends_on_variables(_parts_of_constraint(c, x)) for c in constraints):
         raise TypeError(
             "lindiff.scipy.optimize.minimize: what is found under constraints has no derivative here: search "
             "with ld.value(v), and differentiate the conditions that hold there, multipliers included, by "
