@@ -94,7 +94,7 @@ def model_in_order(y, A, B, Q, R, m, P, bint timed=False):
     >>> model_in_order(np.array([1.0, np.inf]), one, one, one, one, np.zeros(1), one)
     False
     """
-    cdef Py_ssize_t n, p, T, i, of_A, of_B, of_Q, of_R
+    cdef Py_ssize_t n, p, T, steps, i, of_A, of_B, of_Q, of_R
     cdef const double *data
     if not is_plain(P, 2) or not cnp.PyArray_CheckExact(B) or cnp.PyArray_NDIM(<cnp.ndarray>B) < 2 \
             or not cnp.PyArray_SIZE(<cnp.ndarray>B):
@@ -108,12 +108,10 @@ def model_in_order(y, A, B, Q, R, m, P, bint timed=False):
     if cnp.PyArray_NDIM(<cnp.ndarray>y) == 2 and cnp.PyArray_DIM(<cnp.ndarray>y, 1) != p:
         return False
     T = cnp.PyArray_DIM(<cnp.ndarray>y, 0)
-    of_A, of_B = steps_of(A, T, n, n), steps_of(B, T, p, n)
-    of_Q, of_R = steps_of(Q, T, n, n), steps_of(R, T, p, p)
+    steps = T if timed else -1  # which no axis has
+    of_A, of_B = steps_of(A, steps, n, n), steps_of(B, steps, p, n)
+    of_Q, of_R = steps_of(Q, steps, n, n), steps_of(R, steps, p, p)
     if not (of_A and of_B and of_Q and of_R):
-        return False
-    if not timed and cnp.PyArray_NDIM(<cnp.ndarray>A) + cnp.PyArray_NDIM(<cnp.ndarray>B) \
-            + cnp.PyArray_NDIM(<cnp.ndarray>Q) + cnp.PyArray_NDIM(<cnp.ndarray>R) > 8:
         return False
     data = numbers(y)
     for i in range(T * p):
