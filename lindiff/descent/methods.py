@@ -128,6 +128,11 @@ def _in_dtype(x: Any, dtype: np.dtype) -> Any:
     return x.astype(dtype) if hasattr(x, "astype") and x.dtype != dtype else x
 
 
+def _decaying(share: float, p: Any, g: Any) -> Any:
+    """The gradient of what shrinks by so much of itself."""
+    return g + share * p if share else g
+
+
 def _check(name: str, value: float, below: float = np.inf) -> None:
     if not 0 <= value < below:
         bound = "" if below == np.inf else f" and less than {below:g}"
@@ -184,8 +189,7 @@ class sgd(Method):
         return self.moments if self.momentum else ()
 
     def changed(self, p: Any, g: Any, moments: tuple[Any, ...], rate: Any, step: Any) -> tuple[Any, ...]:
-        if self.weight_decay:
-            g = g + self.weight_decay * p
+        g = _decaying(self.weight_decay, p, g)
         if not self.momentum:
             return (p - rate * g,)
         share = np.where(step == 1, 1.0, 1.0 - self.dampening)[()]
@@ -250,7 +254,7 @@ class adam(Method):
         return self.moments if self.amsgrad else self.moments[:2]
 
     def changed(self, p: Any, g: Any, moments: tuple[Any, ...], rate: Any, step: Any) -> tuple[Any, ...]:
-        return self.moved(p, g + self.weight_decay * p if self.weight_decay else g, moments, rate, step)
+        return self.moved(p, _decaying(self.weight_decay, p, g), moments, rate, step)
 
     def moved(self, p: Any, g: Any, moments: tuple[Any, ...], rate: Any, step: Any) -> tuple[Any, ...]:
         """Algorithm 1 of Kingma and Ba."""
@@ -339,8 +343,7 @@ class rmsprop(Method):
 
     def changed(self, p: Any, g: Any, moments: tuple[Any, ...], rate: Any, step: Any) -> tuple[Any, ...]:
         known = dict(zip(self.used(), moments, strict=True))
-        if self.weight_decay:
-            g = g + self.weight_decay * p
+        g = _decaying(self.weight_decay, p, g)
         known["square"] = variance = self.alpha * known["square"] + (1 - self.alpha) * (g * g)
         if self.centered:
             known["mean"] = self.alpha * known["mean"] + (1 - self.alpha) * g
