@@ -120,9 +120,9 @@ class NonlinearModel(_Parts):
         >>> model.named("market", "price", "amount").components
         (Component(name='market', states=('price', 'amount'), explanatory=False),)
         """
-        component = one_component(name, states, np.shape(value(self.initial_state))[-1])
+        n = np.shape(value(self.initial_state))[-1]
         model = self._replace()
-        model._components = components_of((component,), np.shape(value(self.initial_state))[-1])
+        model._components = components_of((one_component(name, states, n),), n)
         return model
 
     def _replace(self, **fields: Any) -> NonlinearModel:

@@ -51,10 +51,10 @@ def loglikelihood_and_filter(
 ) -> tuple[Any, Approximation]:
     """That, and what is better for likelihoods near this one: `by`, or what is for singular covariances."""
     run = _Run(system, by, _term if per_step else _nothing, ((),) if per_step else (), name, program)
-    better = run.by.for_singular if run.has_failed else by
+    better = (run.has_failed and run.by.for_singular) or by
     if not per_step:
-        return run.loglikelihood, better or by
-    return run.others[0] - 0.5 * LOG_TWO_PI * np.sum(system.seen, axis=1), better or by
+        return run.loglikelihood, better
+    return run.others[0] - 0.5 * LOG_TWO_PI * np.sum(system.seen, axis=1), better
 
 
 def filter_moments(system: NonlinearSystem, by: Approximation, name: str, program: bool) -> tuple[Any, ...]:
