@@ -63,17 +63,22 @@ class Program(Calls, Generic[P, R]):
     otherwise : callable, optional
         Another form of the function, which runs where there is no program: it may meet Variables.  It is one
         that keeps little memory, and so does the program.
+    warns : bool
+        Tell the user where it runs without a program after all.  Not where he has not asked for one.
     """
 
     if TYPE_CHECKING:
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
-    def __init__(self, function: Callable[P, R], otherwise: Callable[P, R] | None = None) -> None:
+    def __init__(
+        self, function: Callable[P, R], otherwise: Callable[P, R] | None = None, warns: bool = True
+    ) -> None:
         super().__init__(function)
         functools.update_wrapper(self, function)
         self.otherwise: Callable[..., Any] = function if otherwise is None else otherwise
         self.recomputes = otherwise is not None
+        self.warns = warns
         self.name = getattr(function, "__qualname__", str(function))
         self._known: dict[Any, Known] = {}
         self._derivatives: dict[Any, Program[..., Any]] = {}
@@ -229,7 +234,9 @@ class Program(Calls, Generic[P, R]):
         the ``others`` that Variables may be written into."""
         found = self._derivatives.get((of, chosen, others))
         if found is None:
-            made: Program[..., Any] = Program(derivative_of(self.function, of, chosen, others))
+            made: Program[..., Any] = Program(
+                derivative_of(self.function, of, chosen, others), warns=self.warns
+            )
             made.name = f"the {of} of {self.name}"
             found = self._derivatives.setdefault((of, chosen, others), made)
         return found
@@ -272,7 +279,7 @@ class Program(Calls, Generic[P, R]):
             self._make_room()
             known = self._known.setdefault(key, Known())
         self.in_vain += 1
-        if self.in_vain > _FORMS:
+        if self.in_vain > _FORMS and self.warns:
             warnings.warn(
                 f"{self!r} has been called with {_FORMS} forms of arguments, and never again with one of "
                 "them: it runs without a program from now on. Write np.float64(x) for what changes",
@@ -393,6 +400,8 @@ class Program(Calls, Generic[P, R]):
     def _give_up(self, known: Known, recording: Recording, lasts: bool) -> None:
         known.forget()
         known.reason = "its runs differ" if lasts else "it changes what it reads besides its arguments"
+        if not self.warns:
+            return
         line = next((step.line for step in recording.steps if isinstance(step, Leaving)), None)
         told = "" if line is None else f". It first looks at a value at {line}"
         if not lasts:

@@ -1,0 +1,141 @@
+"""Functions that are made anew in each call of another one, as one function of what they close over."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lindiff.core import pytree
+from lindiff.core.variable import Variable
+from lindiff.programs.keys import constant_key, is_array, structure_of
+from lindiff.programs.surroundings import is_empty
+
+__all__ = ["Opened"]
+
+
+class Opened:
+    """A function beside the arrays that it closes over, or has as defaults.
+
+    Parameters
+    ----------
+    function : callable
+
+    Attributes
+    ----------
+    key : hashable
+        What is no array: functions of the same key are one function of their contents.
+    contents : list
+        Arrays and Variables, which differ from function to function.
+    closing_over : callable
+        The function of an iterator over other contents in their places.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.contents: list[Any] = []
+        self._within: list[Any] = []
+        self.key, self.closing_over = self._opened(function)
+
+    def _opened(self, x: Any) -> tuple[Any, Callable[[Any], Any]]:
+        """The key of an object, and what makes one like it of an iterator over contents."""
+        if any(x is other for other in self._within):  # a function that calls itself
+            return self._closed(x)
+        self._within.append(x)
+        try:
+            if type(x) is Variable or is_array(x):
+                self.contents.append(x)
+                return (), next
+            if type(x) is types.FunctionType:
+                return self._opened_function(x)
+            if type(x) is types.MethodType:
+                return self._opened_method(x)
+            if type(x) is functools.partial:
+                return self._opened_partial(x)
+            if pytree.is_tree(x):
+                return self._opened_tree(x)
+            return self._closed(x)
+        finally:
+            self._within.pop()
+
+    def _closed(self, x: Any) -> tuple[Any, Callable[[Any], Any]]:
+        return constant_key(x), lambda _: x
+
+    def _opened_tree(self, tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+        structure = structure_of(tree)
+        if structure is None:
+            return self._closed(tree)
+        leaves, restore = pytree.flatten(tree)
+        restore = pytree.flatten(restore([_NOTHING] * len(leaves)))[1]  # it holds the tree
+        key, make = self._opened_each(leaves)
+        return (structure, key), lambda contents: restore(make(contents))
+
+    def _opened_each(self, parts: list[Any]) -> tuple[Any, Callable[[Any], list[Any]]]:
+        pairs = [self._opened(part) for part in parts]
+        makes = [make for _, make in pairs]
+        return tuple(key for key, _ in pairs), lambda contents: [make(contents) for make in makes]
+
+    def _opened_partial(self, f: functools.partial[Any]) -> tuple[Any, Callable[[Any], Any]]:
+        if f.__dict__:
+            return self._closed(f)
+        names = list(f.keywords)
+        key, make = self._opened_each([f.func, *f.args, *f.keywords.values()])
+
+        def made(contents: Any) -> Any:
+            function, *given = make(contents)
+            count = len(given) - len(names)
+            return functools.partial(function, *given[:count], **dict(zip(names, given[count:], strict=True)))
+
+        return ("partial", tuple(names), key), made
+
+    def _opened_method(self, f: types.MethodType) -> tuple[Any, Callable[[Any], Any]]:
+        key, make = self._opened(f.__func__)
+        itself = f.__self__
+        return (key, constant_key(itself)), lambda contents: types.MethodType(make(contents), itself)
+
+    def _opened_function(self, f: types.FunctionType) -> tuple[Any, Callable[[Any], Any]]:
+        cells, defaults, named = f.__closure__ or (), f.__defaults__ or (), f.__kwdefaults__ or {}
+        if f.__dict__.keys() - {"__wrapped__"} or _writes_cells(f.__code__) or any(map(is_empty, cells)):
+            return self._closed(f)
+        parts = [*(cell.cell_contents for cell in cells), *defaults, *named.values()]
+        before = len(self.contents)
+        key, make = self._opened_each(parts)
+        key = (f.__code__, constant_key(f.__globals__), f.__defaults__ is None, tuple(named), key)
+        if not parts:
+            return key, lambda _: f
+        # A program looks at what a function reads: not at what it is given instead.
+        like = _function_like(f, make(iter([_NOTHING] * (len(self.contents) - before))))
+        return key, lambda contents: _function_like(like, make(contents))
+
+
+@functools.cache
+def _writes_cells(code: types.CodeType) -> bool:
+    """Whether a function assigns to what it closes over: it counts, or remembers."""
+    names = set(code.co_freevars)
+    return any(
+        step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in names
+        for step in dis.get_instructions(code)
+    )
+
+
+# In the place of contents.
+_NOTHING = np.zeros(1)
+
+
+def _function_like(f: types.FunctionType, parts: list[Any]) -> types.FunctionType:
+    """The same code with other contents in its cells, then its defaults, then those of its keywords."""
+    of_cells = len(f.__closure__ or ())
+    of_defaults = of_cells + len(f.__defaults__ or ())
+    made = types.FunctionType(
+        f.__code__,
+        f.__globals__,
+        f.__name__,
+        None if f.__defaults__ is None else tuple(parts[of_cells:of_defaults]),
+        tuple(map(types.CellType, parts[:of_cells])),
+    )
+    if f.__kwdefaults__ is not None:
+        made.__kwdefaults__ = dict(zip(f.__kwdefaults__, parts[of_defaults:], strict=True))
+    return made

@@ -1,0 +1,17 @@
+"""Runs of a program from compiled code."""
+
+from lindiff.programs.machine cimport Machine, Memory
+
+
+cdef class Evaluator:
+    cdef object program
+    cdef list leaves          # of the arguments, with buffers in the places of those that change;
+    cdef list moving          # of (place, whether it is a number, buffer)
+    cdef object restore       # the arguments from their leaves
+    cdef list arrays          # those of the leaves that the machine is given
+    cdef readonly list results
+    cdef Machine machine
+    cdef Memory memory
+    cdef int told             # of what the processor notes, what NumPy says something about
+    cdef int run(self) except -1
+    cdef bint allocated(self) except -1

@@ -1,0 +1,166 @@
+"""A program that compiled code runs again and again: its arguments and results stay where they are."""
+
+cimport cython
+cimport numpy as cnp
+
+from libc.string cimport memcpy
+
+from lindiff.core.observer cimport observing
+from lindiff.programs.matching cimport Arguments
+from lindiff.programs.machine cimport Contents, Memory, Stretch, told_flags, value_of_leaf
+
+import numpy as np
+
+from lindiff.core import pytree
+from lindiff.programs.keys import is_array
+from lindiff.programs.machine import Again
+from lindiff.programs.tree import Unrepeatable
+
+cnp.import_array()
+
+cdef dict NOTHING = {}
+
+cdef enum:
+    CALLS = 3  # after which a program is known, if there is one
+
+
+def evaluator(program, args, moving):
+    """An `Evaluator`; None where there is no program for such arguments, or its results are not in double
+    precision.
+
+    Parameters
+    ----------
+    program : Program
+        Returns any nesting of arrays and numbers of NumPy's.
+    args : tuple
+        Its arguments.  What is in arrays among them must not change.
+    moving : dict of int to ndarray
+        The leaves of ``args`` in these places are, in each run, what is in these arrays then: of the same
+        shape, in double precision, by rows.
+    """
+    cdef Evaluator made
+    if observing():
+        return None
+    made = Evaluator.__new__(Evaluator)
+    leaves, made.restore = pytree.flatten(args)
+    made.leaves = [moving.get(i, x) for i, x in enumerate(leaves)]
+    made.arrays = [x for x, leaf in zip(made.leaves, leaves) if is_array(leaf)]
+    made.moving = [(i, isinstance(leaves[i], np.generic), x) for i, x in moving.items()]
+    made.program = program
+    made.told = told_flags()
+    made.find_machine()
+    for _ in range(CALLS):
+        if made.machine is not None:
+            return made if made.allocated() else None
+        try:
+            program(*made.arguments())
+        except Unrepeatable:
+            return None
+        made.find_machine()
+    return None
+
+
+@cython.final
+cdef class Evaluator:
+    """Runs of a program, as :func:`evaluator` makes it.
+
+    Attributes
+    ----------
+    results : list of ndarray
+        The leaves of what the last run has given.
+    """
+
+    cdef int run(self) except -1:
+        """Put the results for what is in the arguments now into ``results``."""
+        cdef Memory memory = self.memory
+        cdef Stretch stretch
+        if self.machine is not None:
+            self.machine.fill(memory, self.arrays)
+            stretch = self.machine.run(memory)
+            if stretch is not None and not memory.flags & self.told:
+                take_results(stretch, memory, self.results)
+                return 0
+        self.by_python()
+        return 0
+
+    def by_python(self):
+        """The same by a call of the program, which may go a way that is not known yet, or has to warn."""
+        args = self.arguments()
+        try:
+            found = self.program(*args)
+        except Unrepeatable:
+            found = self.program.function(*args)
+        found = pytree.flatten(found)[0]
+        for x, result in zip(found, self.results, strict=True):
+            put(x, result)
+        self.find_machine()
+
+    cdef bint allocated(self) except -1:
+        """Have arrays for the results; whether these are in double precision."""
+        cdef list leaves
+        cdef Stretch stretch
+        self.machine.fill(self.memory, self.arrays)
+        stretch = self.machine.run(self.memory)
+        if stretch is None:
+            found = self.program(*self.arguments())
+        else:
+            found = stretch.results(self.memory)
+        leaves = pytree.flatten(found)[0]
+        self.results = [np.empty(np.shape(x)) for x in leaves]
+        return all([isinstance(x, (np.ndarray, np.generic)) and x.dtype == np.float64 for x in leaves])
+
+    def arguments(self):
+        """The arguments as they are now, in memory of their own."""
+        leaves = list(self.leaves)
+        for i, is_number, x in self.moving:
+            leaves[i] = x[()] if is_number else x.copy()
+        return self.restore(leaves)
+
+    def find_machine(self):
+        """Let the next runs go by the machine that is known now."""
+        machine, known = None, self.known()
+        if known is not None and known.tree is not None and known.tree.confirmed:
+            known.machine_of(known.tree, len(self.arrays))
+            machine = known.ready()
+        if machine is not self.machine:
+            self.machine = machine
+            self.memory = None if machine is None else self.machine.layout.memory()
+
+    def known(self):
+        """What is known of the runs for these arguments, or None."""
+        args = self.arguments()
+        for form, known in self.program.recent:
+            if (<Arguments>form).arrays(args, NOTHING) is not None:
+                return known
+        known = self.program.known_for(args, {})
+        if known is not None:
+            self.program.remember(args, {}, known)
+        return known
+
+
+cdef int take_results(Stretch stretch, Memory memory, list results) except -1:
+    """Copy what a run has given."""
+    cdef Contents contents
+    cdef cnp.ndarray result
+    cdef Py_ssize_t k
+    cdef list values = []
+    stretch.find_leaves(memory.layout)
+    for k in range(len(stretch.given)):
+        leaf, result = stretch.given[k], results[k]
+        if type(leaf) is Contents:
+            contents = leaf
+            if contents.flags == 0 and contents.dtype.type_num == cnp.NPY_DOUBLE \
+                    and contents.axes == cnp.PyArray_NDIM(result) \
+                    and contents.size == cnp.PyArray_NBYTES(result):
+                memcpy(cnp.PyArray_BYTES(result), memory.cells[contents.cell], contents.size)
+                continue
+        put(results[leaf] if type(leaf) is Again else value_of_leaf(leaf, values, memory), result)
+    return 0
+
+
+cdef int put(object x, cnp.ndarray result) except -1:
+    if np.shape(x) != (<object>result).shape:
+        raise ValueError(f"a function has returned an array of shape {np.shape(x)} after one of shape "
+                         f"{(<object>result).shape}")
+    result[...] = x
+    return 0
