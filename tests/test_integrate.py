@@ -142,7 +142,9 @@ def test_odeint():
 
     check_grads(solution, (TIMES, Y0, 1.1, np.array([0.8])), order=2, rtol=1e-5, adjoint_rtol=1e-5)
     plain = scipy.integrate.odeint(pendulum, Y0, TIMES, args=({"k": 1.1}, [0.8]), tfirst=True)
-    assert np.array_equal(ld.vjp(lambda y0: solution(TIMES, y0, 1.1, [0.8]), Y0)[0], plain)
+    np.testing.assert_allclose(solution(TIMES, Y0, 1.1, [0.8]), plain, rtol=1e-5)  # at tolerances of 1.5e-8
+    again = ld.vjp(lambda y0: solution(TIMES, y0, 1.1, [0.8]), Y0)[0]
+    np.testing.assert_array_equal(again, solution(TIMES, Y0, 1.1, [0.8]))
 
 
 def test_odeint_with_its_options():
@@ -167,6 +169,16 @@ def test_odeint_with_its_options():
     np.testing.assert_allclose(got, scalar, rtol=1e-9)
 
 
+class Decay:
+    """A right-hand side with an attribute, which nobody looks at."""
+
+    def __init__(self, k):
+        self.k = k
+
+    def __call__(self, t, y, _):
+        return -self.k * y
+
+
 def test_what_equations_refuse():
     def with_options(**options):
         return ld.grad(
@@ -180,9 +192,7 @@ def test_what_equations_refuse():
     with pytest.raises(TypeError, match="t_eval"):
         with_options(dense_output=True)(1.0)
     with pytest.raises(TypeError, match="through args"):
-        ld.grad(lambda k: integrate.solve_ivp(lambda t, y, c: -k * y, (0.0, 1.0), [1.0], args=(k,)).y[0, -1])(
-            1.0
-        )
+        ld.grad(lambda k: integrate.solve_ivp(Decay(k), (0.0, 1.0), [1.0], args=(k,)).y[0, -1])(1.0)
     with np.errstate(all="ignore"), pytest.raises(RuntimeError, match="solve_ivp: "):
         ld.grad(
             lambda k: integrate.solve_ivp(
@@ -578,8 +588,8 @@ def test_a_tree_is_solved_as_a_vector():
         count = len(wanted.t)
         assert found.y["work"][1].shape == (2, 1, count)
         assert found.y["v"].dtype == np.float64
-        np.testing.assert_array_equal(found.y["x"], wanted.y[:2])
-        np.testing.assert_array_equal(found.y["work"][0], wanted.y[4])
+        np.testing.assert_allclose(found.y["x"], wanted.y[:2], rtol=1e-9)
+        np.testing.assert_allclose(found.y["work"][0], wanted.y[4], rtol=1e-9)
     assert integrate.solve_ivp(swing, (0.0, 1.0), STATE, t_eval=[], args=(k,)).y["x"].shape == (2, 0)
 
 

@@ -11,13 +11,40 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["moved_jump"]
+from lindiff.programs.tree import Tree
+
+__all__ = ["may_jump", "moved_jump"]
 
 CANDIDATES = 3  # so many of the steepest places are looked at closely
 PERSISTENT = 0.3  # of a jump, this share remains between neighbouring numbers
 STEP = 1e-8  # relative step of parameters: moves a jump by many roundings, and changes smooth values little
 
+# What has values in steps, or a cut; what compares and counts is known by its results.
+STEPS = {"sign", "floor", "ceil", "rint", "trunc", "round", "around", "fix", "heaviside", "copysign"}
+STEPS |= {
+    "remainder",
+    "mod",
+    "fmod",
+    "floor_divide",
+    "floordiv",
+    "divmod",
+    "modf",
+    "arctan2",
+    "angle",
+    "unwrap",
+}
+
 Function = Callable[[float, list[Any]], Any]
+
+
+def may_jump(tree: Tree) -> bool:
+    """Whether a recorded function looks at values, compares, rounds, or does something else in steps."""
+    branch = tree.root
+    if branch.fork is not None or any(
+        form.dtype is None or form.dtype.kind in "biu" for form in branch.forms
+    ):
+        return True
+    return any(getattr(step.function, "__name__", "") in STEPS for step in branch.steps)
 
 
 def moved_jump(f: Function, brackets: Sequence[tuple[float, float]], params: list[Any]) -> float | None:

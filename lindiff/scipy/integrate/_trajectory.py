@@ -19,11 +19,12 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import conj, depends_on_variables
+from lindiff.scipy.integrate._explicit import Stepped
 from lindiff.scipy.integrate._jumps import moved_jump
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
-__all__ = ["Problem", "as_vector", "trajectory"]
+__all__ = ["Problem", "trajectory"]
 
 # f(t, y, params): a vector like y.
 Field = Callable[[Any, Any, list[Any]], Any]
@@ -44,15 +45,28 @@ class Problem:
         Of plain arrays, see ``Solve``.
     of_others : callable
         Solves the equations that derivatives make of it: the same method and tolerances.
+    by_steps : callable, optional
+        Of (t₀, times, y₀, params): the :class:`Stepped` solution of the right-hand side's program, or None.
+    times_move : bool
+        There are derivatives by t₀ or the times.
     """
 
-    def __init__(self, field: Field, solve: Solve, of_others: Solve) -> None:
+    def __init__(
+        self,
+        field: Field,
+        solve: Solve,
+        of_others: Solve,
+        by_steps: Callable[..., Stepped | None] = lambda *_: None,
+        times_move: bool = True,
+    ) -> None:
         self.field = field
         self.solve = solve
         self.of_others = of_others
+        self.by_steps = by_steps
+        self.times_move = times_move
 
     def other(self, field: Field) -> Problem:
-        return Problem(field, self.of_others, self.of_others)
+        return Problem(field, self.of_others, self.of_others, times_move=self.times_move)
 
     def run(self, t0: Any, ts: Any, y0: Any, params: list[Any]) -> Solution:
         """Solve it for plain arrays."""
@@ -62,8 +76,8 @@ class Problem:
             y_dot = self.field(t, y, numbers)
             if depends_on_variables(y_dot):
                 raise TypeError(
-                    "the right-hand side uses a Variable that is neither in y0 nor in args: its derivative "
-                    "would be lost; give it through args"
+                    "the right-hand side uses a Variable that is neither in y0 or args nor closed over: its "
+                    "derivative would be lost; give it through args"
                 )
             return np.asarray(y_dot)
 
@@ -107,13 +121,6 @@ def _of_short_steps(ts: Any) -> list[tuple[float, float]]:
     return sorted(brackets)
 
 
-def as_vector(y_dot: Any) -> Any:
-    """What a right-hand side returns, a list of numbers too, as a vector."""
-    if isinstance(y_dot, (list, tuple)):
-        return np.concatenate([np.ravel(part) for part in y_dot])
-    return np.ravel(y_dot)
-
-
 class _State:
     """Several arrays as one state vector of a solver; complex if one of them is."""
 
@@ -138,8 +145,11 @@ class _State:
 def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -> Any:
     """The solution at the times `ts`, one row each."""
     solution, is_kept = None, False
+    steps: Stepped | None = None
     if depends_on_variables((t0, ts, y0, params)):  # of an enclosing trace
         Y = trajectory(t0, ts, y0, params, problem)
+    elif (steps := problem.by_steps(t0, ts, y0, params)) is not None:
+        Y = steps.states
     else:
         Y, solution, is_kept = problem.run(t0, ts, y0, params)
     n = len(params)
@@ -148,23 +158,46 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         return np.stack([problem.field(ts[i], Y[i], params) for i in range(len(ts))])
 
     def pushforward(t0_dot: Any, ts_dot: Any, y0_dot: Any, params_dot: list[Any]) -> Any:
-        state = _State([y0, y0])
-        if solution is not None and is_kept:
+        s0 = y0_dot
+        if not _is_zero(t0_dot):
+            s0 = s0 - problem.field(t0, y0, params) * t0_dot
+        Y_dot = pushed(s0, params_dot)
+        return Y_dot if _is_zero(ts_dot) else Y_dot + field_at_times() * ts_dot[:, None]
+
+    def pushed(s0: Any, params_dot: list[Any]) -> Any:
+        if steps is not None:
+            if steps.may_have_jumped:
+                problem.warn_of_moved_jumps(steps, params)
+            Y_dot = None if depends_on_variables((s0, params_dot)) else steps.push(s0, params_dot)
+            if Y_dot is not None:
+                return Y_dot
+        elif solution is not None and is_kept:
             problem.warn_of_moved_jumps(solution(), params)
+        state = _State([y0, y0])
 
         def variational(t: Any, both: Any, both_params: list[Any]) -> Any:
             y, s = state.parts(both)
             p, p_dot = both_params[:n], both_params[n:]
             return state.vector(jvp(lambda y, *p: problem.field(t, y, list(p)), (y, *p), (s, *p_dot)))
 
-        s0 = y0_dot
-        if not _is_zero(t0_dot):
-            s0 = s0 - problem.field(t0, y0, params) * t0_dot
         both = trajectory(t0, ts, state.vector([y0, s0]), [*params, *params_dot], problem.other(variational))
-        Y_dot = both[:, state.ends[1] :]
-        return Y_dot if _is_zero(ts_dot) else Y_dot + field_at_times() * ts_dot[:, None]
+        return both[:, state.ends[1] :]
 
     def pullback(Y_bar: Any) -> Any:
+        adjoint, params_bar = pulled(Y_bar)
+        if not problem.times_move:
+            return None, None, adjoint, params_bar
+        ts_bar = np.sum(np.real(conj(Y_bar) * field_at_times()), axis=1)
+        t0_bar = -np.sum(np.real(conj(adjoint) * problem.field(t0, y0, params)))
+        return t0_bar, ts_bar, adjoint, params_bar
+
+    def pulled(Y_bar: Any) -> Any:
+        if steps is not None and not depends_on_variables(Y_bar):
+            if steps.may_have_jumped:
+                problem.warn_of_moved_jumps(steps, params)
+            found = steps.pull(Y_bar)
+            if found is not None:
+                return found
         if solution is None or depends_on_variables(Y_bar):
             back = _chained(problem)
         else:
@@ -178,9 +211,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
             if value(ts[i]) != value(begin):
                 y = Y[i - 1] if i else y0
                 adjoint, *params_bar = back(begin, ts[i], y, params, [adjoint, *params_bar])
-        ts_bar = np.sum(np.real(conj(Y_bar) * field_at_times()), axis=1)
-        t0_bar = -np.sum(np.real(conj(adjoint) * problem.field(t0, y0, params)))
-        return t0_bar, ts_bar, adjoint, params_bar
+        return adjoint, params_bar
 
     return Y, Differential(pushforward, pullback)
 

@@ -1,4 +1,4 @@
-"""Initial value problems: ``solve_ivp`` and ``odeint``, with derivatives by the adjoint method."""
+"""Initial value problems: ``solve_ivp`` and ``odeint``, with derivatives of steps or by adjoint equations."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from typing import Any
 
 import numpy as np
 import scipy.integrate
+from scipy.integrate._ivp.ivp import OdeResult
 
 from lindiff._docstrings import documented_like
 from lindiff.core import pytree
-from lindiff.core.sealing import called
-from lindiff.core.variable import Variable, kept_constant, value
+from lindiff.core.variable import value
 from lindiff.rules._common import as_array, depends_on_variables, laid_out
 from lindiff.scipy._trees import is_tree
-from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, as_vector, trajectory
+from lindiff.scipy.integrate._explicit import METHODS, Stepped, Stepping
+from lindiff.scipy.integrate._field import Field, as_vector
+from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, trajectory
 from lindiff.transforms.ravel import ravel
 
 __all__ = ["odeint", "solve_ivp"]
+
+# The tolerances of odeint.
+_LSODA = 1.49012e-8
 
 # Options of solve_ivp that hold for the given right-hand side only.
 OF_ONE_FIELD = {"jac", "jac_sparsity", "lband", "uband", "first_step"}
@@ -36,7 +41,7 @@ def solve_ivp(
     args: tuple[Any, ...] | None = None,
     **options: Any,
 ) -> Any:
-    """Differentiable in `t_span`, `y0`, `t_eval` and the arrays in `args`.
+    """Differentiable in `t_span`, `y0`, `t_eval` and the arrays in `args`, or that `fun` closes over.
 
     The state may be complex.  It may be a tree of arrays (a dict, dataclass or named tuple, a list with
     arrays in it): then `fun` gets the state and returns the slopes in the form of `y0`, and so does ``y`` of
@@ -47,27 +52,43 @@ def solve_ivp(
     Raises
     ------
     TypeError
-        If `fun` uses Variables that do not come by `y0` or `args`; if events are asked for with Variables, or
-        `dense_output`, events, ``jac`` or `vectorized` with a tree.
+        If `fun` uses Variables that it is neither given nor closes over; if events are asked for with
+        Variables, or `dense_output`, events, ``jac`` or `vectorized` with a tree.
     RuntimeError
         With Variables, if the solver fails.
 
     Notes
     -----
-    Forward mode integrates the variational equation, reverse mode the adjoint equation along the solution
-    found before (a state of n plus the number of parameters, restarted at each time of `t_eval`), both by the
-    same method and with the same tolerances (of several `atol`, the least): the derivatives are as accurate
-    as the solution.  They may be differentiated again; then the solution is found once more, and every
-    equation runs in the direction in which the problem is stable.
-    Memory: what the interpolant of the solution keeps; no record of the steps.  A jump of the right-hand side
-    at a time that the state or parameters move is not seen by these equations: it gives a ``UserWarning``.
+    ``RK23``, ``RK45`` and ``DOP853`` run in compiled code where `fun` has a program
+    (:func:`lindiff.program`; a function that is made anew in each call has one, too, and what it closes over
+    may change): SciPy's steps, without Python, and derivatives of these steps, exact for the numbers that are
+    computed with the lengths of the steps as constants.  A gradient costs some three solutions, whatever the
+    number of parameters.  What `fun` does besides computing its result (prints, counters) happens in the
+    first calls only.  Memory: the stages of as many steps as fit into 32 MB; of T steps more, the states at
+    √T, between which they are computed again.
+
+    For other methods, functions and options, and for derivatives of derivatives, forward mode integrates the
+    variational equation, reverse mode the adjoint equation along the solution found before (a state of n plus
+    the number of parameters, restarted at each time of `t_eval`), both by the same method and with the same
+    tolerances (of several `atol`, the least): the derivatives are as accurate as the solution.  They may be
+    differentiated again; then the solution is found once more, and every equation runs in the direction in
+    which the problem is stable.  Memory: what the interpolant of the solution keeps; no record of the steps.
+
+    A jump of the right-hand side at a time that the state or parameters move is seen by neither: it gives a
+    ``UserWarning``.
+
+    References
+    ----------
+    E. Hairer, S. P. Nørsett, G. Wanner (1993), Solving Ordinary Differential Equations I, II.4 and II.6.
+    W. W. Hager (2000), Runge-Kutta methods in optimal control and the transformed adjoint system, Numerische
+    Mathematik 87.
 
     Examples
     --------
     >>> import numpy as np, lindiff as ld
     >>> from lindiff.scipy.integrate import solve_ivp
     >>> def end(rate):
-    ...     return solve_ivp(lambda t, y, k: -k * y, (0.0, 2.0), [1.0], args=(rate,), rtol=1e-8).y[0, -1]
+    ...     return solve_ivp(lambda t, y: -rate * y, (0.0, 2.0), [1.0], rtol=1e-8, atol=1e-8).y[0, -1]
     >>> print(ld.grad(end)(0.5).round(6), (-2 * np.exp(-1.0)).round(6))
     -0.735759 -0.735759
     """
@@ -78,8 +99,11 @@ def solve_ivp(
                 "array, as from vector, unravel = ld.ravel(y0)"
             )
         return _solve_of_tree(fun, t_span, y0, method=method, t_eval=t_eval, args=args, **options)
-    if not depends_on_variables((t_span, y0, t_eval, args)):
-        return scipy.integrate.solve_ivp(
+    field = Field(_of_columns(fun) if vectorized else fun, _in_tuple(args))
+    stepping = _stepping(method, {**options, "events": events, "dense_output": dense_output or None})
+    if not depends_on_variables((t_span, y0, t_eval, field.params)):
+        found = None if stepping is None else _found_by_steps(stepping, field, t_span, y0, t_eval)
+        return found or scipy.integrate.solve_ivp(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
     if events is not None:
@@ -89,8 +113,8 @@ def solve_ivp(
         )
     if dense_output:
         raise TypeError("solve_ivp: dense_output has no derivative in lindiff; give the times in t_eval")
-    args = tuple(args) if args is not None else ()
     t0, t1 = t_span
+    args = _in_tuple(args)
     if t_eval is not None and np.size(value(t_eval)) == 0:
         plain = value((t_span, y0, t_eval, args))
         return scipy.integrate.solve_ivp(
@@ -108,20 +132,39 @@ def solve_ivp(
         runs.append(result)
         return result.y.T, lambda: result.sol, True
 
+    at_steps: list[Stepped] = []
+
+    def by_steps(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
+        if stepping is None:
+            return None
+        if at_steps:
+            return at_steps.pop()
+        found: Stepped | None = stepping.solved(field, float(t0), float(value(t1)), ts, y0, params)
+        if found is not None:
+            _refuse_failure(found.failure)
+            runs.append(_result(found, ts))
+        return found
+
     y0 = _state(y0)
-    field, params = _field(_of_columns(fun) if vectorized else fun, args)
-    problem = Problem(field, solve, _of_others(method, options))
+    params = field.params
+    times_move = depends_on_variables((t0, t1, t_eval))
+    problem = Problem(field, solve, _of_others(method, options), by_steps, times_move)
     order = "F" if t_eval is None else "C"  # in which SciPy's y lies
     if t_eval is None:
-        problem.run(value(t0), None, value(y0), value(params))
-        t_eval = runs.pop().t
+        found = problem.by_steps(value(t0), None, value(y0), value(params))
+        if found is None:
+            problem.run(value(t0), None, value(y0), value(params))
+            t_eval = runs.pop().t
+        else:
+            at_steps.append(found)
+            t_eval = found.ts
         if depends_on_variables((t0, t1)):
             t_eval = np.concatenate([np.reshape(t0, (1,)), t_eval[1:-1], np.reshape(t1, (1,))])
     times = _times(t_eval)
     Y = trajectory(t0, times, y0, params, problem)
-    found = type(runs[0])(runs[0])
-    found.update(t=np.copy(times), y=laid_out(np.transpose(Y), order), sol=None)
-    return found
+    result = type(runs[0])(runs[0])
+    result.update(t=np.copy(times), y=laid_out(np.transpose(Y), order), sol=None)
+    return result
 
 
 def _solve_of_tree(fun: Callable[..., Any], t_span: Any, y0: Any, **options: Any) -> Any:
@@ -152,11 +195,59 @@ def _run_ivp(
 ) -> Any:
     """SciPy's solution for plain arrays, with its interpolant; a failure raises."""
     result = scipy.integrate.solve_ivp(field, t_span, y0, method, ts, dense_output=True, **options)
-    if result.status < 0:
-        raise RuntimeError(f"solve_ivp: {result.message}")
+    _refuse_failure(result.message if result.status < 0 else None)
     if isinstance(result.y, list):  # SciPy's for times to evaluate in a span of length 0
         result.y = np.repeat(y0[:, None], len(ts), axis=1)
     return result
+
+
+def _refuse_failure(message: str | None) -> None:
+    if message is not None:
+        raise RuntimeError(f"solve_ivp: {message}")
+
+
+def _stepping(method: Any, options: dict[str, Any]) -> Stepping | None:
+    """How the steps of a method are taken in compiled code; None where they are SciPy's."""
+    solver = METHODS.get(method.upper()) if isinstance(method, str) else method
+    given = {name: option for name, option in options.items() if option is not None}
+    if solver not in METHODS.values() or given.keys() - {"rtol", "atol", "max_step", "first_step"}:
+        return None
+    return Stepping(solver, **given)
+
+
+def _found_by_steps(stepping: Stepping, field: Field, t_span: Any, y0: Any, t_eval: Any) -> Any:
+    """SciPy's result for plain arrays; None where it is SciPy's to find."""
+    try:
+        t0, end = map(float, t_span)
+        points = None if t_eval is None else np.asarray(t_eval, np.float64)
+        y0 = np.asarray(y0)
+    except (TypeError, ValueError):
+        return None
+    y0 = y0.astype(np.float64) if y0.dtype.kind in "iuf" and y0.dtype.itemsize <= 8 else y0
+    found = stepping.solved(field, t0, end, points, y0, [])
+    return None if found is None or found.failure else _result(found, points)
+
+
+def _result(found: Stepped, points: Any) -> Any:
+    """A solution as SciPy has it."""
+    return OdeResult(
+        t=found.ts if points is None else np.copy(points),
+        y=laid_out(found.states.T, "F" if points is None else "C"),
+        sol=None,
+        t_events=None,
+        y_events=None,
+        nfev=found.evaluations,
+        njev=0,
+        nlu=0,
+        status=0,
+        message="The solver successfully reached the end of the integration interval.",
+        success=True,
+    )
+
+
+def _in_tuple(args: Any) -> tuple[Any, ...]:
+    """Extra arguments, of which SciPy takes any sequence."""
+    return () if args is None else tuple(args)
 
 
 def _of_others(method: Any, options: dict[str, Any]) -> Solve:
@@ -197,17 +288,20 @@ def odeint(
     printmessg: int = 0,
     tfirst: bool = False,
 ) -> Any:
-    """Differentiable in `y0`, `t` and the arrays in `args`, which may be trees of anything.
+    """Differentiable in `y0`, `t` and the arrays in `args`, which may be trees of anything, or that `func`
+    closes over.
 
     Raises
     ------
     TypeError
-        If `func` uses Variables that do not come by `y0` or `args`.
+        If `func` uses Variables that it is neither given nor closes over.
 
     Notes
     -----
-    Derivatives as for :func:`solve_ivp`, by LSODA with the same tolerances; the way back runs along the
-    interpolant of one more solution.
+    A right-hand side that has a program is solved by the steps of ``DOP853`` to the same tolerances, if
+    nothing but these is asked for and it is not stiff, with the derivatives of the steps as
+    :func:`solve_ivp` has them: digits beyond the tolerances are not those of LSODA.  In other cases LSODA
+    solves the problem and its adjoint, which runs along the interpolant of one more solution.
 
     Examples
     --------
@@ -219,7 +313,7 @@ def odeint(
     -0.735759 -0.735759
     """
     of_one = {"Dfun": Dfun, "col_deriv": col_deriv, "ml": ml, "mu": mu}
-    options = {
+    options: dict[str, Any] = {
         "rtol": rtol,
         "atol": atol,
         "tcrit": tcrit,
@@ -233,13 +327,21 @@ def odeint(
         "mxords": mxords,
         "printmessg": printmessg,
     }
-    if not depends_on_variables((y0, t, args)):
-        return scipy.integrate.odeint(
-            func, value(y0), t, args, full_output=full_output, tfirst=tfirst, **of_one, **options
+    of_time = func if tfirst else lambda t, y, *rest: func(y, t, *rest)
+    field = Field(of_time, args if isinstance(args, tuple) else (args,))
+    params = field.params
+    told = {**options, **of_one, "full_output": full_output}
+    stepping = _stepping_like_lsoda(rtol, atol) if told == _UNTOLD | {"rtol": rtol, "atol": atol} else None
+    if not depends_on_variables((y0, t, params)):
+        found = None if stepping is None else _states_by_steps(stepping, field, y0, t)
+        return (
+            found
+            if found is not None
+            else scipy.integrate.odeint(
+                func, value(y0), t, args, full_output=full_output, tfirst=tfirst, **of_one, **options
+            )
         )
     args = args if isinstance(args, tuple) else (args,)
-    of_time = func if tfirst else lambda t, y, *rest: func(y, t, *rest)
-    field, params = _field(of_time, args)
     report: dict[str, Any] = {}
 
     def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
@@ -260,8 +362,39 @@ def odeint(
         return Y[len(times) - len(ts) :], lambda: _lsoda_interpolant(field, t0, ts, y0, given), False
 
     times = _times(t)
-    Y = trajectory(times[0], times, _state(y0), params, Problem(field, solve, of_others))
+
+    def by_steps(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
+        return None if stepping is None else stepping.solved(field, t0, float(ts[-1]), ts, y0, params)
+
+    problem = Problem(field, solve, of_others, by_steps, depends_on_variables(times))
+    Y = trajectory(times[0], times, _state(y0), params, problem)
     return (Y, report) if full_output else Y
+
+
+# What odeint is told of a problem that is no more than that.
+_UNTOLD: dict[str, Any] = {"tcrit": None, "Dfun": None, "ml": None, "mu": None, "mxordn": 12, "mxords": 5}
+_UNTOLD |= dict.fromkeys(
+    ("col_deriv", "full_output", "h0", "hmax", "hmin", "ixpr", "mxstep", "mxhnil", "printmessg"), 0
+)
+
+
+def _stepping_like_lsoda(rtol: Any, atol: Any) -> Stepping:
+    """Steps of high order to odeint's tolerances; LSODA goes on where a problem is stiff."""
+    rtol, atol = (_LSODA if tolerance is None else tolerance for tolerance in (rtol, atol))
+    return Stepping(scipy.integrate.DOP853, rtol, atol, leaves_stiff=True)
+
+
+def _states_by_steps(stepping: Stepping, field: Field, y0: Any, t: Any) -> Any:
+    """The states at the times, for plain arrays; None where they are LSODA's to find."""
+    try:
+        times = np.asarray(t, np.float64)
+        start = np.atleast_1d(_in_double(y0))
+    except (TypeError, ValueError):
+        return None
+    if times.ndim != 1 or times.size < 2:
+        return None
+    found = stepping.solved(field, float(times[0]), float(times[-1]), times, start, [])
+    return None if found is None else found.states
 
 
 def _least(tolerance: Any) -> float | None:
@@ -272,10 +405,7 @@ def _lsoda_interpolant(
     field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any, options: dict[str, Any]
 ) -> Any:
     """The solution as a function of time, which odeint itself does not give."""
-    tolerances = {
-        name: 1.49012e-8 if options[name] is None else options[name]  # odeint's default
-        for name in ("rtol", "atol")
-    }
+    tolerances = {name: _LSODA if options[name] is None else options[name] for name in ("rtol", "atol")}
     span = (t0, float(ts[-1]))
     return _run_ivp(field, span, y0, None, "LSODA", tolerances).sol
 
@@ -287,22 +417,6 @@ def _of_columns(fun: Callable[..., Any]) -> Callable[..., Any]:
         return fun(t, y[:, None] if y.ndim == 1 else y, *args)
 
     return of_one
-
-
-def _field(fun: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-    """The right-hand side as a function of the Variables among its extra arguments, and these."""
-    leaves, restore = pytree.flatten(args)
-    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
-    leaves = [leaf if isinstance(leaf, Variable) else kept_constant(leaf) for leaf in leaves]
-
-    def field(t: Any, y: Any, params: list[Any]) -> Any:
-        filled = [*leaves]
-        for i, p in zip(places, params, strict=True):
-            filled[i] = p
-        y_dot = called(fun, (t, y, *restore(filled)))
-        return y_dot if y.ndim == 2 else as_vector(y_dot)
-
-    return field, [leaves[i] for i in places]
 
 
 def _times(t: Any) -> Any:

@@ -1,0 +1,182 @@
+"""Initial value problems by explicit Runge-Kutta methods in compiled code, which call the right-hand side's
+program, and the derivatives of their steps.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from lindiff.programs.evaluating import evaluator
+from lindiff.scipy.integrate._field import Field
+from lindiff.scipy.integrate._jumps import may_jump
+from lindiff.scipy.integrate._runge_kutta import Method, Slopes, Steps, are_in_order
+
+__all__ = ["METHODS", "Stepped", "Stepping"]
+
+METHODS = {"RK23": scipy.integrate.RK23, "RK45": scipy.integrate.RK45, "DOP853": scipy.integrate.DOP853}
+
+# Bytes of stages that are kept, however many steps there are.
+KEPT = 1 << 25
+
+# The least relative tolerance, as SciPy has it.
+_LEAST = 100 * np.finfo(np.float64).eps
+
+
+@functools.cache
+def method_of(solver: Any) -> Method:
+    """The coefficients of a method, from SciPy's class."""
+    s = solver.n_stages
+    A = np.zeros((s + 1, s + 1))
+    A[:s, : solver.A.shape[1]], A[s, :s] = solver.A, solver.B
+    C = np.append(solver.C, 1.0)
+    if solver is not scipy.integrate.DOP853:
+        order = solver.error_estimator_order
+        return Method(A, C, s, solver.E[None], order, solver.P, False)
+    further = len(solver.C_EXTRA)
+    A = np.pad(A, ((0, further), (0, further)))
+    A[s + 1 :, : solver.A_EXTRA.shape[1]] = solver.A_EXTRA
+    C = np.append(C, solver.C_EXTRA)
+    # Hairer et al., II.6: polynomials for Δy, h f₀ - Δy, 2 Δy - h (f₀ + f₁) and four combinations of stages.
+    W = np.zeros((len(C), 7))
+    W[:s, 0], W[:s, 1], W[:s, 2] = solver.B, -solver.B, 2 * solver.B
+    W[0, 1] += 1
+    W[0, 2] -= 1
+    W[s, 2] -= 1
+    W[:, 3:] = solver.D.T
+    E = np.stack([solver.E5, solver.E3])
+    return Method(A, C, s, E, solver.error_estimator_order, W, True)
+
+
+@dataclass
+class Stepping:
+    """How steps are taken: what ``solve_ivp`` is told.
+
+    Attributes
+    ----------
+    leaves_stiff : bool
+        A problem that has been stiff for a while is left to others.
+    """
+
+    solver: Any
+    rtol: Any = 1e-3
+    atol: Any = 1e-6
+    max_step: Any = np.inf
+    first_step: Any = None
+    leaves_stiff: bool = False
+
+    def fits(self, t0: float, end: float, points: Any, y0: Any) -> bool:
+        """Whether it is a problem as most are: SciPy sees to the others, and to what is wrong."""
+        span = abs(end - t0)
+        if not 0 < span < np.inf or y0.ndim != 1 or not y0.size or y0.dtype != np.float64:
+            return False
+        try:
+            is_told = (
+                _LEAST <= self.rtol < np.inf
+                and (self.atol >= 0 if type(self.atol) is float else _are_tolerances(self.atol, y0))
+                and self.max_step > 0
+                and (self.first_step is None or 0 < self.first_step <= span)
+            )
+        except (TypeError, ValueError):
+            return False
+        return bool(is_told) and (points is None or are_in_order(points, t0, end))
+
+    def solved(self, field: Field, t0: float, end: float, points: Any, y0: Any, params: list[Any]) -> Any:
+        """The `Stepped` solution; None where the right-hand side has no program, or SciPy is to see to it."""
+        if not self.fits(t0, end, points, y0):
+            return None
+        found = Stepped(field, params, t0, y0, method_of(self.solver))
+        return found if found.solved(self, end, points) else None
+
+
+def _are_tolerances(atol: Any, y0: Any) -> bool:
+    atol = np.asarray(atol, np.float64)
+    return atol.shape in ((), y0.shape) and bool(np.all(atol >= 0))
+
+
+class Stepped:
+    """A solution by steps, and its derivatives: of all that was computed but for the choice of the steps.
+
+    Attributes
+    ----------
+    states : ndarray
+        One a row.
+    failure : str or None
+    """
+
+    def __init__(self, field: Field, params: list[Any], t0: float, y0: Any, method: Method) -> None:
+        self.field, self.params, self.t0, self.y0, self.method = field, params, t0, y0, method
+        self.states: Any = None
+        self.failure: str | None = None
+
+    def solved(self, stepping: Stepping, end: float, points: Any) -> bool:
+        """Find it; False where the right-hand side has no program, or a stiff problem is left to others."""
+        slopes = self._slopes(None, [], None)
+        if slopes is None:
+            return False
+        self.slopes, self.steps = slopes, Steps(self.method, slopes, len(self.y0), KEPT)
+        atol = np.full_like(self.y0, stepping.atol)
+        first = None if stepping.first_step is None else float(stepping.first_step)
+        self.states, self.failure = self.steps.run(
+            self.t0,
+            end,
+            self.y0,
+            points,
+            stepping.rtol,
+            atol,
+            stepping.max_step,
+            first,
+            stepping.leaves_stiff,
+        )
+        return self.failure is None or not stepping.leaves_stiff
+
+    def pull(self, Y_bar: Any) -> tuple[Any, list[Any]] | None:
+        """The cotangents of the first state and of the parameters; None where they have no program."""
+        y_bar = np.zeros_like(self.y0)
+        back = self._slopes("full pullback", [y_bar], y_bar)
+        return None if back is None else self.steps.pull(back, Y_bar)
+
+    def push(self, y0_dot: Any, params_dot: list[Any]) -> Any:
+        """The tangents of the states; None where they have no program."""
+        y_dot = np.array(y0_dot, np.float64)
+        dots = [y_dot, *[p[()] if hasattr(p, "shape") else p for p in params_dot]]
+        along = self._slopes("pushforward", dots, y_dot)
+        return None if along is None else self.steps.push(along, y0_dot)
+
+    def _slopes(self, of: str | None, given: list[Any], direction: Any) -> Slopes | None:
+        """The right-hand side, or a derivative of it that is ``given`` directions, at what is in buffers."""
+        time, state = np.array(self.t0), np.array(self.y0)
+        field, place = self.field, self.field.place_of_time
+        args: tuple[Any, ...] = field.arguments(np.float64(self.t0), state, self.params)
+        moving = {place: time, place + 1: state}
+        program = field.program()
+        if of is not None:
+            program = program.derivative(of, (place + 1, *field.places_of_params))
+            moving[place + 2 + field.count_of_args] = direction
+            args = (args, {}, given)
+        made = evaluator(program, args, moving)
+        if made is None or made.results[0].shape != self.y0.shape:
+            return None
+        return Slopes(made, time, state, direction)
+
+    def __call__(self, t: float) -> Any:
+        """The solution at a time between."""
+        return self.steps.at(t)
+
+    @property
+    def ts(self) -> Any:
+        return self.steps.times
+
+    @property
+    def may_have_jumped(self) -> bool:
+        """Whether a step has been too long, as it is where the right-hand side jumps, and this may do so."""
+        known = self.slopes.evaluator.known() if self.steps.rejected else None
+        return known is not None and (known.tree is None or may_jump(known.tree))
+
+    @property
+    def evaluations(self) -> int:
+        return self.steps.evaluations

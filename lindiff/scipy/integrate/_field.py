@@ -1,0 +1,109 @@
+"""Right-hand sides of differential equations, and their programs."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lindiff.core import pytree
+from lindiff.core.sealing import called
+from lindiff.core.variable import Variable, kept_constant
+from lindiff.programs.closures import Opened
+from lindiff.programs.program import Program
+
+__all__ = ["Field", "as_vector"]
+
+# Right-hand sides whose programs are known.
+_MOST = 64
+
+_programs: OrderedDict[Any, Program[..., Any]] = OrderedDict()
+_lock = threading.Lock()
+
+
+class Field:
+    """A right-hand side ``fun(t, y, *args)`` as a function of the Variables that it is given or closes over.
+
+    Parameters
+    ----------
+    fun : callable
+    args : tuple
+        Trees of anything.
+
+    Attributes
+    ----------
+    params : list of Variable
+    """
+
+    def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self._fun, self._opened = fun, Opened(fun)
+        self._count = len(self._opened.contents)
+        leaves, self._restore = pytree.flatten(args)
+        leaves = [*self._opened.contents, *leaves]
+        self._places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
+        self._leaves = [leaf if isinstance(leaf, Variable) else kept_constant(leaf) for leaf in leaves]
+        self._closes_over_variables = any(i < self._count for i in self._places)
+        self.params = [self._leaves[i] for i in self._places]
+
+    def __call__(self, t: Any, y: Any, params: list[Any]) -> Any:
+        contents, args = self._filled(params)
+        fun = self._opened.closing_over(iter(contents)) if self._closes_over_variables else self._fun
+        y_dot = called(fun, (t, y, *args))
+        return y_dot if y.ndim == 2 else as_vector(y_dot)
+
+    def _filled(self, params: list[Any]) -> tuple[list[Any], Any]:
+        leaves = [*self._leaves]
+        for i, p in zip(self._places, params, strict=True):
+            leaves[i] = p
+        return leaves[: self._count], self._restore(leaves[self._count :])
+
+    def program(self) -> Program[..., Any]:
+        """Of ``(contents, t, y, args)``, one for all functions of the same code."""
+        with _lock:
+            found = _programs.pop(self._opened.key, None)
+            if found is None:
+                found = Program(_of_contents(self._opened.closing_over), warns=False)
+            _programs[self._opened.key] = found
+            if len(_programs) > _MOST:
+                _programs.popitem(last=False)
+        return found
+
+    def arguments(self, t: Any, y: Any, params: list[Any]) -> tuple[Any, ...]:
+        """Those of the program."""
+        contents, args = self._filled([p[()] if hasattr(p, "shape") else p for p in params])
+        return contents, t, y, args
+
+    @property
+    def place_of_time(self) -> int:
+        """Among the leaves of the program's arguments; the state comes next."""
+        return self._count
+
+    @property
+    def count_of_args(self) -> int:
+        """Leaves of the program's last argument."""
+        return len(self._leaves) - self._count
+
+    @property
+    def places_of_params(self) -> list[int]:
+        return [i if i < self._count else i + 2 for i in self._places]
+
+
+def _of_contents(closing_over: Callable[[Any], Any]) -> Callable[..., Any]:
+    def right_hand_side(contents: list[Any], t: Any, y: Any, args: tuple[Any, ...]) -> Any:
+        y_dot = closing_over(iter(contents))(t, y, *args)
+        is_new = isinstance(y_dot, (list, tuple))  # what may be the state itself is copied
+        return as_vector(y_dot).astype(np.float64, copy=not is_new)
+
+    return right_hand_side
+
+
+def as_vector(y_dot: Any) -> Any:
+    """What a right-hand side returns, a list of numbers too, as a vector."""
+    if isinstance(y_dot, (list, tuple)):
+        if y_dot and all(np.ndim(part) == 0 for part in y_dot):
+            return np.stack(y_dot)
+        return np.concatenate([np.ravel(part) for part in y_dot])
+    return np.ravel(y_dot)

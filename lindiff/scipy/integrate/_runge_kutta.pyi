@@ -1,0 +1,40 @@
+from typing import Any
+
+from lindiff.programs.evaluating import Evaluator
+
+def are_in_order(points: Any, t0: float, end: float) -> bool: ...
+
+class Method:
+    stages: int
+    all: int
+    order: int
+    def __init__(
+        self, A: Any, C: Any, stages: int, E: Any, order: int, W: Any, alternating: bool
+    ) -> None: ...
+
+class Slopes:
+    evaluator: Evaluator
+    count: int
+    def __init__(self, evaluator: Evaluator, t: Any, y: Any, direction: Any = ...) -> None: ...
+
+class Steps:
+    times: Any
+    evaluations: int
+    rejected: int
+    segments: int
+    def __init__(self, method: Method, slopes: Slopes, n: int, kept: int) -> None: ...
+    def run(
+        self,
+        t0: float,
+        end: float,
+        y0: Any,
+        points: Any,
+        rtol: float,
+        atol: Any,
+        longest: float,
+        first: float | None,
+        leaves_stiff: bool,
+    ) -> tuple[Any, str | None]: ...
+    def at(self, t: float) -> Any: ...
+    def pull(self, back: Slopes, rows_bar: Any) -> tuple[Any, list[Any]]: ...
+    def push(self, along: Slopes, first_dot: Any) -> Any: ...

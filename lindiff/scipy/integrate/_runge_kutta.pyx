@@ -1,0 +1,623 @@
+"""Explicit Runge-Kutta methods with the step control of SciPy's ``solve_ivp``, and their derivatives.
+
+The stages of a step of length h from (t, y) are k_i = f(t + c_i h, y + h Σ_{j<i} a_ij k_j).  The new state is
+what the stage of number s has been given, so that a_sj = b_j, and this one is the first of the next step;
+stages beyond are those of the interpolant y + h Σ w_i(x) k_i at t + x h.
+
+Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.4 (step control), II.6 (interpolants);
+the adjoint of the steps: Hager (2000), Runge-Kutta methods in optimal control, Numer. Math. 87.
+"""
+
+cimport cython
+cimport numpy as cnp
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY, fabs, fmax, fmin, nextafter, pow, sqrt
+from libc.string cimport memcpy, memset
+
+from lindiff.programs.evaluating cimport Evaluator
+
+import numpy as np
+
+cnp.import_array()
+
+cdef enum:
+    BASES = 8           # polynomials of an interpolant, at most,
+    STAGES = 20         # and stages
+    FEWEST = 16         # of steps whose stages are kept
+    STIFF = 15          # steps limited by stability, after which a problem is taken to be stiff
+    NOT_STIFF = 6
+
+cdef double SAFETY = 0.9, LEAST = 0.2, MOST = 10.0  # of a step beside the one before
+
+# Of |hλ| at the edge of the region of stability of the method of order 8: Hairer et al., IV.2.
+cdef double EDGE = 6.1
+
+
+def are_in_order(points, double t0, double end):
+    """Whether times go from t0 towards the end, and lie between both."""
+    cdef double[::1] times
+    cdef double last = t0
+    cdef Py_ssize_t i
+    if points.ndim != 1 or not points.size:
+        return False
+    times = np.ascontiguousarray(points, np.float64)
+    for i in range(times.shape[0]):
+        is_later = last < times[i] <= end if end > t0 else last > times[i] >= end
+        if not is_later and (i > 0 or times[0] != t0):
+            return False
+        last = times[i]
+    return True
+
+
+@cython.final
+cdef class Method:
+    """The coefficients of a method, and how its error is estimated.
+
+    Parameters
+    ----------
+    A, C : ndarray
+        Of all stages.
+    stages : int
+        s: those with numbers beyond are of the interpolant.
+    E : ndarray
+        Of the estimate of the error; of two of them, of orders 5 and 3, in the method of order 8.
+    order : int
+        Of the estimate.
+    W : ndarray
+        The weights w_i of the interpolant, of its polynomials: x, x², ..., or alternating, x, x(1 - x),
+        x²(1 - x), ...
+    alternating : bool
+    """
+
+    cdef readonly int stages, all
+    cdef int bases, estimates
+    cdef bint alternating
+    cdef double exponent
+    cdef double[:, ::1] A, E, W
+    cdef double[::1] C
+    cdef readonly int order
+
+    def __init__(self, A, C, int stages, E, int order, W, bint alternating):
+        self.A, self.C, self.E, self.W = (np.ascontiguousarray(x, np.float64) for x in (A, C, E, W))
+        self.stages, self.all, self.order = stages, len(C), order
+        self.estimates, self.bases = len(E), np.shape(W)[1]
+        self.alternating = alternating
+        self.exponent = -1.0 / (order + 1)
+
+    cdef void weights(self, double x, double *w) noexcept nogil:
+        """w_i(x)"""
+        cdef double basis[BASES]
+        cdef double factor = 1.0
+        cdef int i, j
+        for j in range(self.bases):
+            factor *= 1.0 - x if self.alternating and j % 2 else x
+            basis[j] = factor
+        for i in range(self.all):
+            w[i] = 0.0
+            for j in range(self.bases):
+                w[i] += self.W[i, j] * basis[j]
+
+
+cdef void add_scaled(double factor, const double *x, double *y, Py_ssize_t n) noexcept nogil:
+    """y += factor x"""
+    cdef Py_ssize_t d
+    for d in range(n):
+        y[d] += factor * x[d]
+
+
+cdef bint is_zero(const double *x, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t d
+    for d in range(n):
+        if x[d] != 0.0:
+            return False
+    return True
+
+
+cdef double norm(const double *x, const double *scale, Py_ssize_t n) noexcept nogil:
+    """The root of the mean square of x / scale."""
+    cdef double total = 0.0
+    cdef Py_ssize_t d
+    for d in range(n):
+        total += (x[d] / scale[d]) ** 2
+    return sqrt(total / n)
+
+
+@cython.final
+cdef class Slopes:
+    """A program that gives slopes at (t, y), or what derivatives make of it: where it finds what it is given.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+    t, y : ndarray
+        What it is given.
+    direction : ndarray, optional
+        Of y, or of the slopes, for derivatives.
+    """
+
+    cdef readonly Evaluator evaluator
+    cdef object t_array, y_array, direction_array  # which are held here
+    cdef double *t
+    cdef double *y
+    cdef double *direction
+    cdef double *result
+    cdef readonly Py_ssize_t count
+
+    def __init__(self, Evaluator evaluator, cnp.ndarray t, cnp.ndarray y, cnp.ndarray direction=None):
+        self.evaluator = evaluator
+        self.t_array, self.y_array, self.direction_array = t, y, direction
+        self.t, self.y = <double *>cnp.PyArray_BYTES(t), <double *>cnp.PyArray_BYTES(y)
+        self.direction = NULL if direction is None else <double *>cnp.PyArray_BYTES(direction)
+        self.result = <double *>cnp.PyArray_BYTES(<cnp.ndarray>evaluator.results[0])
+        self.count = 0
+
+    cdef int run(self) except -1:
+        self.count += 1
+        return self.evaluator.run()
+
+
+@cython.final
+cdef class Steps:
+    """The steps that a method takes along a solution, and their derivatives.
+
+    Memory: of T steps, the states at some √T are kept, and the stages between two of these: derivatives
+    compute those of other steps again.
+
+    Parameters
+    ----------
+    method : Method
+    slopes : Slopes
+    n : int
+        Numbers in a state.
+    kept : int
+        Bytes of stages that are kept in any case.
+
+    Attributes
+    ----------
+    rejected : int
+        Attempts that were too long, without those at the first step.
+    """
+
+    cdef Method method
+    cdef Slopes slopes
+    cdef Py_ssize_t n, count, size      # of a state, of the steps, of the stages of a step
+    cdef double[::1] t                  # where steps begin, and end
+    cdef double[::1] points             # where the solution is asked for; None where at the ends of steps
+    cdef Py_ssize_t[::1] first_point    # of each step
+    cdef list begins, states            # of segments: the number of the first step, and the state there
+    cdef Py_ssize_t begin, room         # of the segment whose stages are kept
+    cdef double[::1] K, Y               # of its steps: the stages, and the states in which they begin
+    cdef double[::1] y_new, before, scale, estimate
+    cdef Py_ssize_t kept
+    cdef readonly Py_ssize_t rejected
+
+    def __init__(self, Method method, Slopes slopes, Py_ssize_t n, Py_ssize_t kept):
+        self.method, self.slopes, self.n, self.size = method, slopes, n, method.all * n
+        self.kept = kept
+        self.y_new, self.before, self.scale, self.estimate = (np.zeros(n) for _ in range(4))
+
+    @property
+    def times(self):
+        """Where steps begin, and the last one ends."""
+        return np.array(self.t[:self.count + 1])
+
+    @property
+    def segments(self):
+        """Between states that are kept."""
+        return len(self.begins)
+
+    @property
+    def evaluations(self):
+        """Of the slopes so far."""
+        return self.slopes.count
+
+    # Forward.
+
+    def run(self, double t0, double end, y0, points, double rtol, double[::1] atol, double longest, first,
+            bint leaves_stiff):
+        """Solve the problem.
+
+        Returns
+        -------
+        states : ndarray
+            At the points, or at the ends of steps, one a row.
+        reason : str or None
+            Why it has stopped before the end.
+        """
+        cdef double direction = 1.0 if end >= t0 else -1.0
+        cdef double length, factor, shortest, t = t0, t_new, error
+        cdef bint rejected
+        cdef int stiff = 0, calm = 0
+        cdef double[:, ::1] rows
+        self.begin_at(t0, y0, points)
+        self.stage(0, t0, 0.0, self.state(0), self.stages(0))
+        length = self.first_length(t0, end, rtol, atol, longest) if first is None else first
+        found = [np.array(y0)]
+        rows = np.zeros((0 if points is None else len(points), self.n))
+        while direction * (t - end) < 0.0:
+            PyErr_CheckSignals()
+            shortest = 10.0 * fabs(nextafter(t, direction * INFINITY) - t)
+            length = fmin(fmax(length, shortest), longest)
+            rejected = False
+            while True:
+                if length < shortest:
+                    return None, "Required step size is less than spacing between numbers."
+                t_new = t + direction * length
+                if direction * (t_new - end) > 0.0:
+                    t_new = end
+                length = fabs(t_new - t)
+                self.all_stages(t, t_new - t, self.state(self.count), self.stages(self.count))
+                error = self.error(t_new - t, rtol, atol)
+                factor = SAFETY * pow(error, self.method.exponent) if error != 0.0 else MOST
+                if error < 1.0:
+                    break
+                length *= fmax(LEAST, factor)  # which is LEAST for NaN
+                rejected = True
+                self.rejected += self.count > 0
+            length *= fmin(1.0 if rejected else MOST, factor)
+            if leaves_stiff:
+                if self.is_steep(t_new - t):
+                    stiff, calm = stiff + 1, 0
+                else:
+                    calm += 1
+                if calm == NOT_STIFF:
+                    stiff = 0
+                if stiff == STIFF:
+                    return None, "the problem is stiff"
+            self.t[self.count + 1] = t_new
+            self.interpolate(rows)
+            self.go_on()
+            t = t_new
+            if points is None:
+                found.append(np.array(self.y_new))
+        return (np.array(found) if points is None else np.asarray(rows)), None
+
+    cdef int begin_at(self, double t0, y0, points) except -1:
+        self.points = None if points is None else np.array(points, np.float64)
+        self.count = self.rejected = 0
+        self.t, self.first_point = np.empty(FEWEST), np.zeros(FEWEST, np.intp)
+        self.t[0] = t0
+        self.begins, self.states = [], []
+        self.room = 0
+        memcpy(&self.y_new[0], <double *>cnp.PyArray_BYTES(<cnp.ndarray>y0), self.n * sizeof(double))
+        return self.open_segment()
+
+    cdef double *stages(self, Py_ssize_t step) noexcept:
+        return &self.K[0] + (step - self.begin) * self.size
+
+    cdef double *state(self, Py_ssize_t step) noexcept:
+        return &self.Y[0] + (step - self.begin) * self.n
+
+    cdef int at_stage(self, Slopes slopes, Py_ssize_t i, double t, double h, const double *y,
+                      const double *K) except -1:
+        """Give ``slopes`` the time and the state of a stage: t + c_i h, y + h Σ_{j<i} a_ij k_j."""
+        cdef Py_ssize_t j, d
+        slopes.t[0] = t + self.method.C[i] * h
+        memset(slopes.y, 0, self.n * sizeof(double))
+        for j in range(i):
+            if self.method.A[i, j] != 0.0:
+                add_scaled(self.method.A[i, j], K + j * self.n, slopes.y, self.n)
+        for d in range(self.n):
+            slopes.y[d] = y[d] + h * slopes.y[d]
+        return 0
+
+    cdef int stage(self, Py_ssize_t i, double t, double h, const double *y, double *K) except -1:
+        self.at_stage(self.slopes, i, t, h, y, K)
+        self.slopes.run()
+        memcpy(K + i * self.n, self.slopes.result, self.n * sizeof(double))
+        return 0
+
+    cdef int all_stages(self, double t, double h, const double *y, double *K) except -1:
+        """Those up to s, whose state is the new one; the one before that is kept, too."""
+        cdef Py_ssize_t i, s = self.method.stages
+        for i in range(1, s + 1):
+            self.stage(i, t, h, y, K)
+            memcpy(&self.y_new[0] if i == s else &self.before[0], self.slopes.y, self.n * sizeof(double))
+        return 0
+
+    cdef double first_length(self, double t, double end, double rtol, double[::1] atol,
+                             double longest) except? -1.0:
+        """Of the first step: Hairer et al., II.4, as SciPy has it."""
+        cdef const double *y = self.state(0)
+        cdef double *f = self.stages(0)
+        cdef double direction = 1.0 if end >= t else -1.0
+        cdef double size, slope, change, h0, h1, span = fabs(end - t)
+        cdef Py_ssize_t d
+        if span == 0.0 or self.n == 0:
+            return span
+        for d in range(self.n):
+            self.scale[d] = atol[d] + fabs(y[d]) * rtol
+        size, slope = norm(y, &self.scale[0], self.n), norm(f, &self.scale[0], self.n)
+        h0 = fmin(1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope, span)
+        self.slopes.t[0] = t + h0 * direction
+        for d in range(self.n):
+            self.slopes.y[d] = y[d] + h0 * direction * f[d]
+        self.slopes.run()
+        for d in range(self.n):
+            self.estimate[d] = self.slopes.result[d] - f[d]
+        change = norm(&self.estimate[0], &self.scale[0], self.n) / h0
+        if slope <= 1e-15 and change <= 1e-15:
+            h1 = fmax(1e-6, h0 * 1e-3)
+        else:
+            h1 = pow(0.01 / fmax(slope, change), 1.0 / (self.method.order + 1))
+        return fmin(fmin(100.0 * h0, h1), fmin(span, longest))
+
+    cdef double error(self, double h, double rtol, double[::1] atol) noexcept:
+        """The estimate of a step's error beside what is allowed."""
+        cdef const double *y = self.state(self.count)
+        cdef Py_ssize_t d
+        cdef double fifth, third
+        for d in range(self.n):
+            self.scale[d] = atol[d] + fmax(fabs(y[d]), fabs(self.y_new[d])) * rtol
+        fifth = self.estimated(0)
+        if self.method.estimates == 1:
+            return fabs(h) * fifth
+        third = self.estimated(1)
+        if fifth == 0.0 and third == 0.0:
+            return 0.0
+        return fabs(h) * fifth * fifth / sqrt(fifth * fifth + 0.01 * third * third)
+
+    cdef double estimated(self, Py_ssize_t which) noexcept:
+        cdef const double *K = self.stages(self.count)
+        cdef Py_ssize_t i
+        memset(&self.estimate[0], 0, self.n * sizeof(double))
+        for i in range(self.method.stages + 1):
+            add_scaled(self.method.E[which, i], K + i * self.n, &self.estimate[0], self.n)
+        return norm(&self.estimate[0], &self.scale[0], self.n)
+
+    cdef bint is_steep(self, double h) noexcept:
+        """Whether stability has limited a step: |h| |Δf| / |Δy| between its last two stages, at its end."""
+        cdef const double *K = self.stages(self.count) + (self.method.stages - 1) * self.n
+        cdef double slopes = 0.0, states = 0.0
+        cdef Py_ssize_t d
+        for d in range(self.n):
+            slopes += (K[self.n + d] - K[d]) ** 2
+            states += (self.y_new[d] - self.before[d]) ** 2
+        return fabs(h) * sqrt(slopes) > EDGE * sqrt(states)
+
+    cdef int interpolate(self, double[:, ::1] rows) except -1:
+        """The solution at the points in the step."""
+        cdef double t = self.t[self.count], t_new = self.t[self.count + 1]
+        cdef Py_ssize_t p = self.first_point[self.count]
+        while p < rows.shape[0] and (self.points[p] <= t_new if t_new > t else self.points[p] >= t_new):
+            if p == self.first_point[self.count]:
+                self.further_stages(t, t_new - t, self.state(self.count), self.stages(self.count))
+            self.combine(self.count, self.points[p], &rows[p, 0])
+            p += 1
+        self.first_point[self.count + 1] = p
+        return 0
+
+    cdef int combine(self, Py_ssize_t step, double t, double *found) noexcept:
+        """y + h Σ w_i(x) k_i, of zeros."""
+        cdef double h = self.t[step + 1] - self.t[step]
+        cdef const double *y = self.state(step)
+        cdef double weights[STAGES]
+        cdef Py_ssize_t i, d
+        self.method.weights((t - self.t[step]) / h, weights)
+        for i in range(self.method.all):
+            add_scaled(weights[i], self.stages(step) + i * self.n, found, self.n)
+        for d in range(self.n):
+            found[d] = y[d] + h * found[d]
+        return 0
+
+    cdef int further_stages(self, double t, double h, const double *y, double *K) except -1:
+        """Those of the interpolant alone."""
+        cdef Py_ssize_t i
+        for i in range(self.method.stages + 1, self.method.all):
+            self.stage(i, t, h, y, K)
+        return 0
+
+    cdef int go_on(self) except -1:
+        """Let the next step begin where this one ends."""
+        cdef const double *k = self.stages(self.count) + self.method.stages * self.n
+        self.count += 1
+        if self.count + 1 == self.t.shape[0]:
+            self.t = np.concatenate([self.t, np.empty_like(self.t)])
+            self.first_point = np.concatenate([self.first_point, np.empty_like(self.first_point)])
+        if self.count - self.begin < self.room:
+            return self.carry(k)
+        if self.count - self.begin < self.most():
+            self.enlarge(min(2 * self.room, self.most()))
+            return self.carry(self.stages(self.count - 1) + self.method.stages * self.n)
+        memcpy(&self.estimate[0], k, self.n * sizeof(double))
+        self.open_segment()
+        memcpy(self.stages(self.count), &self.estimate[0], self.n * sizeof(double))
+        return 0
+
+    cdef int carry(self, const double *k) noexcept:
+        memcpy(self.stages(self.count), k, self.n * sizeof(double))
+        memcpy(self.state(self.count), &self.y_new[0], self.n * sizeof(double))
+        return 0
+
+    cdef Py_ssize_t most(self) noexcept:
+        """Of how many steps a segment is: later ones are longer, so that there are some √T."""
+        return max(FEWEST, self.kept // (8 * self.size)) * len(self.begins)
+
+    cdef int enlarge(self, Py_ssize_t room) except -1:
+        cdef Py_ssize_t more = room - self.room
+        if self.room == 0:
+            self.K, self.Y = np.zeros(room * self.size), np.zeros(room * self.n)
+        else:
+            self.K = np.concatenate([self.K, np.zeros(more * self.size)])
+            self.Y = np.concatenate([self.Y, np.zeros(more * self.n)])
+        self.room = room
+        return 0
+
+    cdef int open_segment(self) except -1:
+        """Keep the state, and the stages from here on in the place of those before."""
+        self.begin = self.count
+        self.begins.append(self.count)
+        self.states.append(np.array(self.y_new))
+        if self.room == 0:
+            self.enlarge(FEWEST)
+        memcpy(self.state(self.count), &self.y_new[0], self.n * sizeof(double))
+        return 0
+
+    def at(self, double t):
+        """The solution at a time between."""
+        cdef double[:, ::1] found = np.zeros((1, self.n))
+        cdef Py_ssize_t step, segment
+        cdef double h
+        times = self.times
+        step = np.searchsorted(times if times[-1] > times[0] else -times, t if times[-1] > times[0] else -t)
+        step = min(max(step - 1, 0), self.count - 1)
+        segment = np.searchsorted(self.begins, step, side="right") - 1
+        self.recall(segment)
+        h = self.t[step + 1] - self.t[step]
+        self.further_stages(self.t[step], h, self.state(step), self.stages(step))
+        self.combine(step, t, &found[0, 0])
+        return np.array(found[0])
+
+    # Derivatives.
+
+    cdef Py_ssize_t recall(self, Py_ssize_t segment) except -1:
+        """Have the stages of a segment; where it ends."""
+        cdef Py_ssize_t step, end = self.begins[segment + 1] if segment + 1 < len(self.begins) else self.count
+        cdef double h
+        cdef double[::1] state
+        if self.begin == self.begins[segment]:
+            return end
+        self.begin = self.begins[segment]
+        state = self.states[segment]
+        self.y_new[:] = state
+        memcpy(self.state(self.begin), &self.y_new[0], self.n * sizeof(double))
+        self.stage(0, self.t[self.begin], 0.0, self.state(self.begin), self.stages(self.begin))
+        for step in range(self.begin, end):
+            h = self.t[step + 1] - self.t[step]
+            self.all_stages(self.t[step], h, self.state(step), self.stages(step))
+            if self.first_point[step] < self.first_point[step + 1]:
+                self.further_stages(self.t[step], h, self.state(step), self.stages(step))
+            if step + 1 < end:
+                memcpy(self.stages(step + 1), self.stages(step) + self.method.stages * self.n,
+                       self.n * sizeof(double))
+                memcpy(self.state(step + 1), &self.y_new[0], self.n * sizeof(double))
+        return end
+
+    def pull(self, Slopes back, rows_bar):
+        """The cotangents of the first state, and of the parameters, for those of the states that were found.
+
+        ``back`` gives those of a state and of the parameters for one of the slopes.
+        """
+        cdef double[:, ::1] Y_bar = np.ascontiguousarray(rows_bar, np.float64)
+        cdef double[::1] y_bar = np.zeros(self.n), K_bar = np.zeros(self.size)
+        cdef list totals = [np.zeros_like(x) for x in back.evaluator.results[1:]]
+        cdef Py_ssize_t segment, step
+        for segment in range(len(self.begins) - 1, -1, -1):
+            for step in range(self.recall(segment) - 1, self.begins[segment] - 1, -1):
+                PyErr_CheckSignals()
+                if self.points is None:
+                    add_scaled(1.0, &Y_bar[step + 1, 0], &y_bar[0], self.n)
+                self.pull_step(back, step, &y_bar[0], &K_bar[0], Y_bar, totals)
+        self.recall(0)
+        self.pull_stage(back, 0, 0, &K_bar[0], &self.before[0], totals)
+        add_scaled(1.0, &self.before[0], &y_bar[0], self.n)
+        if self.points is None:
+            add_scaled(1.0, &Y_bar[0, 0], &y_bar[0], self.n)
+        return np.array(y_bar), totals
+
+    cdef int pull_step(self, Slopes back, Py_ssize_t step, double *y_bar, double *K_bar, double[:, ::1] Y_bar,
+                       list totals) except -1:
+        """From cotangents of the new state and of its slopes, which are the first of ``K_bar``, to those of
+        the state in which the step begins."""
+        cdef double h = self.t[step + 1] - self.t[step]
+        cdef double weights[STAGES]
+        cdef double *total = &self.scale[0]
+        cdef double *stage_bar = &self.before[0]
+        cdef Py_ssize_t i, j, p, n = self.n, s = self.method.stages, last = s
+        memcpy(K_bar + s * n, K_bar, n * sizeof(double))
+        memset(K_bar, 0, s * n * sizeof(double))
+        memset(K_bar + (s + 1) * n, 0, (self.method.all - s - 1) * n * sizeof(double))
+        memset(total, 0, n * sizeof(double))
+        for p in range(self.first_point[step], self.first_point[step + 1]):
+            last = self.method.all - 1
+            self.method.weights((self.points[p] - self.t[step]) / h, weights)
+            add_scaled(1.0, &Y_bar[p, 0], total, n)
+            for i in range(self.method.all):
+                add_scaled(h * weights[i], &Y_bar[p, 0], K_bar + i * n, n)
+        for i in range(last, 0, -1):
+            self.pull_stage(back, step, i, K_bar + i * n, stage_bar, totals)
+            if i == s:
+                add_scaled(1.0, y_bar, stage_bar, n)
+            add_scaled(1.0, stage_bar, total, n)
+            for j in range(i):
+                if self.method.A[i, j] != 0.0:
+                    add_scaled(h * self.method.A[i, j], stage_bar, K_bar + j * n, n)
+        memcpy(y_bar, total, n * sizeof(double))
+        return 0
+
+    cdef int pull_stage(self, Slopes back, Py_ssize_t step, Py_ssize_t i, const double *k_bar,
+                        double *stage_bar, list totals) except -1:
+        """The cotangent of the state of a stage; those of the parameters are added to the totals."""
+        cdef Py_ssize_t k
+        cdef double h
+        cdef cnp.ndarray total, found
+        memset(stage_bar, 0, self.n * sizeof(double))
+        if is_zero(k_bar, self.n):
+            return 0
+        h = self.t[step + 1] - self.t[step]
+        self.at_stage(back, i, self.t[step], h, self.state(step), self.stages(step))
+        memcpy(back.direction, k_bar, self.n * sizeof(double))
+        back.run()
+        memcpy(stage_bar, back.result, self.n * sizeof(double))
+        for k in range(len(totals)):
+            total, found = totals[k], back.evaluator.results[k + 1]
+            add_scaled(1.0, <double *>cnp.PyArray_BYTES(found), <double *>cnp.PyArray_BYTES(total),
+                       cnp.PyArray_SIZE(total))
+        return 0
+
+    def push(self, Slopes along, first_dot):
+        """The tangents of the states that were found for that of the first one.
+
+        ``along`` gives that of the slopes for one of a state; those of the parameters it has already.
+        """
+        cdef double[::1] y_dot = np.array(first_dot, np.float64), K_dot = np.zeros(self.size)
+        cdef Py_ssize_t segment, step, n = self.n
+        cdef double[:, ::1] Y_dot
+        found = [np.array(y_dot)]
+        Y_dot = np.zeros((0 if self.points is None else len(self.points), n))
+        for segment in range(len(self.begins)):
+            for step in range(self.begins[segment], self.recall(segment)):
+                PyErr_CheckSignals()
+                if step == 0:
+                    self.push_stage(along, 0, 0, &y_dot[0], &K_dot[0])
+                self.push_step(along, step, &y_dot[0], &K_dot[0], Y_dot)
+                found.append(np.array(y_dot))
+        return np.array(found) if self.points is None else np.asarray(Y_dot)
+
+    cdef int push_step(self, Slopes along, Py_ssize_t step, double *y_dot, double *K_dot,
+                       double[:, ::1] Y_dot) except -1:
+        """From the tangents of the state and its slopes, which are the first of ``K_dot``, to those of the
+        new one."""
+        cdef double h = self.t[step + 1] - self.t[step]
+        cdef double weights[STAGES]
+        cdef Py_ssize_t i, p, d, n = self.n, s = self.method.stages
+        for i in range(1, s + 1):
+            self.push_stage(along, step, i, y_dot, K_dot)
+        memcpy(&self.y_new[0], along.direction, n * sizeof(double))
+        for p in range(self.first_point[step], self.first_point[step + 1]):
+            if p == self.first_point[step]:
+                for i in range(s + 1, self.method.all):
+                    self.push_stage(along, step, i, y_dot, K_dot)
+            self.method.weights((self.points[p] - self.t[step]) / h, weights)
+            for i in range(self.method.all):
+                add_scaled(weights[i], K_dot + i * n, &Y_dot[p, 0], n)
+            for d in range(n):
+                Y_dot[p, d] = y_dot[d] + h * Y_dot[p, d]
+        memcpy(y_dot, &self.y_new[0], n * sizeof(double))
+        memcpy(K_dot, K_dot + s * n, n * sizeof(double))
+        return 0
+
+    cdef int push_stage(self, Slopes along, Py_ssize_t step, Py_ssize_t i, const double *y_dot,
+                        double *K_dot) except -1:
+        cdef double h = self.t[step + 1] - self.t[step]
+        cdef Py_ssize_t j, d
+        self.at_stage(along, i, self.t[step], h, self.state(step), self.stages(step))
+        memset(along.direction, 0, self.n * sizeof(double))
+        for j in range(i):
+            add_scaled(self.method.A[i, j], K_dot + j * self.n, along.direction, self.n)
+        for d in range(self.n):
+            along.direction[d] = y_dot[d] + h * along.direction[d]
+        along.run()
+        memcpy(K_dot + i * self.n, along.result, self.n * sizeof(double))
+        return 0

@@ -1,0 +1,334 @@
+"""Explicit Runge-Kutta steps in compiled code, and their derivatives."""
+
+import functools
+import re
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import lindiff as ld
+from lindiff.scipy import integrate
+from lindiff.scipy.integrate import _explicit
+from lindiff.testing import check_grads
+
+METHODS = ["RK23", "RK45", "DOP853"]
+TIMES = np.linspace(0.0, 3.0, 7)
+START = np.array([1.0, 0.5])
+
+
+def predators(t, y, rates):
+    x, z = y
+    return [rates[0] * x - rates[1] * x * z, -rates[2] * z + rates[3] * x * z + 0.1 * np.sin(t)]
+
+
+RATES = np.array([1.1, 0.4, 0.7, 0.2])
+
+
+@pytest.fixture
+def steps_taken(monkeypatch):
+    """How many solutions were found by compiled steps."""
+    found = []
+    solved = _explicit.Stepped.solved
+
+    def noted(self, *args):
+        found.append(solved(self, *args))
+        return found[-1]
+
+    monkeypatch.setattr(_explicit.Stepped, "solved", noted)
+    return found
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"t_eval": TIMES},
+        {"t_eval": TIMES[2:5]},
+        {"rtol": 1e-9, "atol": 1e-12},
+        {"rtol": 1e-6, "atol": np.array([1e-6, 1e-9]), "t_eval": TIMES},
+        {"max_step": 0.1},
+        {"first_step": 0.01},
+    ],
+)
+def test_the_steps_are_scipys(method, options, steps_taken):
+    wanted = scipy.integrate.solve_ivp(predators, (0.0, 3.0), START, method, args=(RATES,), **options)
+    found = integrate.solve_ivp(predators, (0.0, 3.0), START, method, args=(RATES,), **options)
+    assert steps_taken == [True]
+    assert found.keys() == wanted.keys()
+    assert type(found) is type(wanted)
+    assert (found.nfev, found.status, found.message) == (wanted.nfev, wanted.status, wanted.message)
+    np.testing.assert_allclose(found.t, wanted.t, rtol=1e-9)  # rounding moves steps, by much of small errors
+    np.testing.assert_allclose(found.y, wanted.y, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_back_in_time(method, steps_taken):
+    times = TIMES[::-1]
+    wanted = scipy.integrate.solve_ivp(predators, (3.0, 0.0), START, method, times, args=(RATES,))
+    found = integrate.solve_ivp(predators, (3.0, 0.0), START, method, times, args=(RATES,))
+    np.testing.assert_allclose(found.y, wanted.y, rtol=1e-10)
+    assert steps_taken == [True]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("t_eval", [None, TIMES, TIMES[2:5]])
+def test_derivatives(method, t_eval, steps_taken):
+    at = slice(-1, None) if t_eval is None else slice(None)  # the steps' own times are constants
+
+    def solution(y0, rates):
+        options = {"t_eval": t_eval, "rtol": 1e-10, "atol": 1e-12}
+        return integrate.solve_ivp(predators, (0.0, 3.0), y0, method, args=(rates,), **options).y[:, at]
+
+    check_grads(solution, (START, RATES), order=1, rtol=1e-6, adjoint_rtol=1e-11)
+    assert all(steps_taken)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_they_are_exact_for_the_numbers_that_are_computed(method):
+    """With steps of a fixed length the program of all steps has the same derivatives, whatever the error."""
+
+    def solution(y0, rates):
+        return integrate.solve_ivp(
+            predators, (0.0, 3.0), y0, method, args=(rates,), rtol=1.0, atol=1e3, first_step=0.5, max_step=0.5
+        ).y[:, -1]
+
+    jacobian = ld.jacobian(solution, 1)(START, RATES)
+    with_differences = np.stack(
+        [(solution(START, RATES + h) - solution(START, RATES - h)) / 2e-6 for h in 1e-6 * np.eye(4)], axis=1
+    )
+    np.testing.assert_allclose(jacobian, with_differences, rtol=1e-7)
+    tangents = [ld.jvp(lambda r: solution(START, r), (RATES,), (row,))[1] for row in np.eye(4)]
+    np.testing.assert_allclose(jacobian, np.stack(tangents, axis=1), rtol=1e-12)
+
+
+def test_times_move():
+    def ends(t0, t1, times):
+        return integrate.solve_ivp(
+            predators, (t0, t1), START, "DOP853", times, args=(RATES,), rtol=1e-11, atol=1e-12
+        ).y
+
+    check_grads(ends, (0.0, 3.0, TIMES[1:-1]), order=1, rtol=1e-5, adjoint_rtol=1e-10)
+
+    def end(t0, t1):
+        return integrate.solve_ivp(
+            predators, (t0, t1), START, "RK45", args=(RATES,), rtol=1e-11, atol=1e-12
+        ).y[:, -1]
+
+    check_grads(end, (0.0, 3.0), order=1, rtol=1e-5, adjoint_rtol=1e-10)
+
+
+def test_second_order():
+    def energy(rates):
+        y = integrate.solve_ivp(
+            predators, (0.0, 2.0), START, t_eval=[1.0, 2.0], args=(rates,), rtol=1e-10, atol=1e-12
+        ).y
+        return np.sum(y**2)
+
+    check_grads(energy, (RATES,), order=2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_steps_whose_stages_are_computed_again(method, monkeypatch):
+    """In pieces of few steps, as long solutions are kept."""
+
+    def solution(rates):
+        return integrate.solve_ivp(
+            predators, (0.0, 30.0), START, method, np.linspace(0, 30, 11), args=(rates,), rtol=1e-7
+        ).y
+
+    y_bar = np.random.default_rng(0).normal(size=(2, 11))
+    whole = ld.vjp(solution, RATES)
+    tangent = ld.jvp(solution, (RATES,), (np.ones(4),))[1]
+    made = []
+    steps = _explicit.Steps
+    monkeypatch.setattr(_explicit, "KEPT", 0)
+    monkeypatch.setattr(_explicit, "Steps", lambda *args: made.append(steps(*args)) or made[-1])
+    pieces = ld.vjp(solution, RATES)
+    assert made[0].segments > 2
+    np.testing.assert_array_equal(pieces[0], whole[0])
+    np.testing.assert_array_equal(pieces[1](y_bar)[0], whole[1](y_bar)[0])
+    np.testing.assert_array_equal(ld.jvp(solution, (RATES,), (np.ones(4),))[1], tangent)
+
+
+def test_what_it_closes_over(steps_taken):
+    """Made anew in each call, nested, as a default, partly applied."""
+
+    def loss(rates):
+        x_rate, others = rates[0], {"rates": rates[1:]}
+
+        def birth(x):
+            return x_rate * x
+
+        def field(t, y, share, decay=rates[2]):
+            x, z = y
+            return np.stack(
+                [birth(x) - others["rates"][0] * x * z, -decay * z + share * x * z + 0.1 * np.sin(t)]
+            )
+
+        y = integrate.solve_ivp(
+            functools.partial(field, share=rates[3]), (0.0, 3.0), START, t_eval=TIMES, rtol=1e-10, atol=1e-12
+        ).y
+        return np.sum(y**2)
+
+    def given(rates):
+        y = integrate.solve_ivp(
+            predators, (0.0, 3.0), START, t_eval=TIMES, args=(rates,), rtol=1e-10, atol=1e-12
+        ).y
+        return np.sum(y**2)
+
+    for rates in (RATES, 1.1 * RATES):
+        np.testing.assert_allclose(ld.grad(loss)(rates), ld.grad(given)(rates), rtol=1e-8)
+        products = [ld.hvp(f, (rates,), (RATES,)) for f in (loss, given)]
+        np.testing.assert_allclose(*products, rtol=1e-5)
+    assert all(steps_taken)
+
+
+def test_constants_of_a_closure_may_change(steps_taken):
+    def solved(settings):
+        return integrate.solve_ivp(lambda t, y: -settings["rate"] * y, (0.0, 1.0), [1.0], rtol=1e-10).y[0, -1]
+
+    settings = {"rate": 1.0}
+    first = solved(settings)
+    settings["rate"] = 2.0
+    np.testing.assert_allclose([first, solved(settings)], np.exp([-1.0, -2.0]), rtol=1e-5)
+    np.testing.assert_allclose(solved({"rate": 1.0}), np.exp(-1.0), rtol=1e-5)
+    rates = np.array([1.0])
+    of_array = lambda: integrate.solve_ivp(lambda t, y: -rates[0] * y, (0.0, 1.0), [1.0], rtol=1e-10).y[0, -1]
+    first = of_array()
+    rates[0] = 2.0
+    np.testing.assert_allclose([first, of_array()], np.exp([-1.0, -2.0]), rtol=1e-5)
+    assert all(steps_taken)
+
+
+def test_a_function_that_counts_does_so():
+    count = 0
+
+    def field(t, y):
+        nonlocal count
+        count += 1
+        return -y
+
+    found = integrate.solve_ivp(field, (0.0, 1.0), [1.0])
+    assert count >= found.nfev
+
+
+def test_a_function_that_draws_is_called_each_time():
+    rng = np.random.default_rng(0)
+    seen = []
+
+    def field(t, y):
+        seen.append(rng.normal())
+        return -y + 1e-9 * seen[-1]
+
+    found = integrate.solve_ivp(field, (0.0, 1.0), [1.0])
+    assert len(seen) >= found.nfev
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        lambda t, y: y,
+        lambda t, y: y if t < 0.5 else 2 * y,
+        lambda t, y: np.where(y > 1.2, y, 0.5 * y),
+        lambda t, y: np.array([float(v) for v in y]),
+        lambda t, y: [1, 2],
+        lambda t, y: 1.0,
+        lambda t, y: y[::-1],
+        lambda t, y: np.interp(t, [0.0, 1.0], [1.0, 2.0]) * y,
+        lambda t, y: y.astype(np.float32),
+        lambda t, y: np.sqrt(1.1 - t) * y,
+    ],
+)
+def test_other_right_hand_sides(field):
+    for _ in range(2):
+        wanted = scipy.integrate.solve_ivp(field, (0.0, 1.0), START, t_eval=[0.3, 1.0], rtol=1e-6)
+        found = integrate.solve_ivp(field, (0.0, 1.0), START, t_eval=[0.3, 1.0], rtol=1e-6)
+        np.testing.assert_allclose(found.y, wanted.y, rtol=1e-9)
+        assert found.nfev == wanted.nfev
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (((0.0, 1.0), [1.0]), {"t_eval": [0.5, 0.2]}),
+        (((0.0, 1.0), [1.0]), {"t_eval": [0.5, 2.0]}),
+        (((0.0, 1.0), [1.0]), {"atol": -1.0}),
+        (((0.0, 1.0), [1.0]), {"max_step": -1.0}),
+        (((0.0, 1.0), [1.0]), {"first_step": 2.0}),
+        (((0.0, 1.0), np.ones((1, 1))), {}),
+        (((0.0, 1.0), [1.0]), {"method": "RK4"}),
+        (((0.0, 1.0, 2.0), [1.0]), {}),
+    ],
+)
+def test_bad_input_is_refused_as_scipy_refuses_it(arguments, options):
+    with pytest.raises(ValueError) as wanted:  # noqa: PT011
+        scipy.integrate.solve_ivp(lambda t, y: -y, *arguments, **options)
+    with pytest.raises(ValueError, match=re.escape(str(wanted.value))):
+        integrate.solve_ivp(lambda t, y: -y, *arguments, **options)
+
+
+def test_a_wrong_shape_is_refused():
+    with pytest.raises(ValueError, match="shape"):
+        integrate.solve_ivp(lambda t, y: np.ones(3), (0.0, 1.0), [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"shape \(3,\)"):
+        integrate.solve_ivp(lambda t, y: y if t < 0.5 else np.ones(3), (0.0, 1.0), [1.0, 2.0])
+
+
+def test_a_solution_that_ends_early():
+    field = lambda t, y: y**2
+    with np.errstate(all="ignore"):
+        wanted = scipy.integrate.solve_ivp(field, (0.0, 2.0), [1.0])
+        found = integrate.solve_ivp(field, (0.0, 2.0), [1.0])
+    assert (found.status, found.message) == (wanted.status, wanted.message)
+    np.testing.assert_allclose(found.t, wanted.t)
+    with np.errstate(all="ignore"), pytest.raises(RuntimeError, match="step size"):
+        ld.grad(lambda y0: integrate.solve_ivp(field, (0.0, 2.0), y0).y[0, -1])(np.array([1.0]))
+
+
+def test_warnings_are_numpys():
+    def field(t, y):
+        return np.sqrt(0.5 - t) * y
+
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in sqrt"):
+        integrate.solve_ivp(field, (0.0, 1.0), [1.0])
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        integrate.solve_ivp(field, (0.0, 1.0), [1.0])
+
+
+def test_odeint(steps_taken):
+    def field(y, t, rates):
+        return predators(t, y, rates)
+
+    def solution(rates):
+        return integrate.odeint(field, START, TIMES, args=(rates,))
+
+    wanted = scipy.integrate.odeint(field, START, TIMES, args=(RATES,), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(solution(RATES), wanted, rtol=1e-7)
+    np.testing.assert_array_equal(ld.vjp(solution, RATES)[0], solution(RATES))
+    check_grads(solution, (RATES,), order=1, rtol=1e-6, adjoint_rtol=1e-10)
+    assert all(steps_taken)
+
+
+def test_odeint_of_a_stiff_problem(steps_taken):
+    def field(y, t, rate):
+        return [-rate * (y[0] - np.cos(t)), y[0] - y[1]]
+
+    def solution(rate):
+        return integrate.odeint(field, START, TIMES, args=(rate,))
+
+    wanted = scipy.integrate.odeint(field, START, TIMES, args=(1e6,))
+    np.testing.assert_allclose(solution(1e6), wanted, rtol=1e-12)
+    assert steps_taken == [False]
+    check_grads(solution, (1e6,), order=1, rtol=1e-3, adjoint_rtol=1e-4)
+
+
+def test_jumps_that_move_are_told(steps_taken):
+    def end(at):
+        field = lambda t, y: np.where(t < at, 0.0, 1.0) * y
+        return integrate.solve_ivp(field, (0.0, 1.0), [1.0], rtol=1e-8, max_step=0.2).y[0, -1]
+
+    with pytest.warns(UserWarning, match="the right-hand side jumps at t = 0.5"):
+        ld.grad(end)(0.53)
+    assert all(steps_taken)
