@@ -1,8 +1,7 @@
 from typing import Any
 
-from lindiff.programs.evaluating import Evaluator
-
-def are_in_order(points: Any, t0: float, end: float) -> bool: ...
+from lindiff.scipy.integrate._slopes import Slopes
+from lindiff.scipy.integrate._steps import Steps
 
 class Method:
     stages: int
@@ -12,15 +11,7 @@ class Method:
         self, A: Any, C: Any, stages: int, E: Any, order: int, W: Any, alternating: bool
     ) -> None: ...
 
-class Slopes:
-    evaluator: Evaluator
-    count: int
-    def __init__(self, evaluator: Evaluator, t: Any, y: Any, direction: Any = ...) -> None: ...
-
-class Steps:
-    times: Any
-    evaluations: int
-    rejected: int
+class ExplicitSteps(Steps):
     segments: int
     def __init__(self, method: Method, slopes: Slopes, n: int, kept: int) -> None: ...
     def run(

@@ -15,7 +15,8 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs, fmax, fmin, nextafter, pow, sqrt
 from libc.string cimport memcpy, memset
 
-from lindiff.programs.evaluating cimport Evaluator
+from lindiff.scipy.integrate._slopes cimport Slopes, add_scaled, first_length, is_zero, norm
+from lindiff.scipy.integrate._steps cimport Steps
 
 import numpy as np
 
@@ -24,7 +25,7 @@ cnp.import_array()
 cdef enum:
     BASES = 8           # polynomials of an interpolant, at most,
     STAGES = 20         # and stages
-    FEWEST = 16         # of steps whose stages are kept
+    FEWEST = 16         # steps whose stages are kept
     STIFF = 15          # steps limited by stability, after which a problem is taken to be stiff
     NOT_STIFF = 6
 
@@ -32,22 +33,6 @@ cdef double SAFETY = 0.9, LEAST = 0.2, MOST = 10.0  # of a step beside the one b
 
 # Of |hλ| at the edge of the region of stability of the method of order 8: Hairer et al., IV.2.
 cdef double EDGE = 6.1
-
-
-def are_in_order(points, double t0, double end):
-    """Whether times go from t0 towards the end, and lie between both."""
-    cdef double[::1] times
-    cdef double last = t0
-    cdef Py_ssize_t i
-    if points.ndim != 1 or not points.size:
-        return False
-    times = np.ascontiguousarray(points, np.float64)
-    for i in range(times.shape[0]):
-        is_later = last < times[i] <= end if end > t0 else last > times[i] >= end
-        if not is_later and (i > 0 or times[0] != t0):
-            return False
-        last = times[i]
-    return True
 
 
 @cython.final
@@ -99,67 +84,9 @@ cdef class Method:
                 w[i] += self.W[i, j] * basis[j]
 
 
-cdef void add_scaled(double factor, const double *x, double *y, Py_ssize_t n) noexcept nogil:
-    """y += factor x"""
-    cdef Py_ssize_t d
-    for d in range(n):
-        y[d] += factor * x[d]
-
-
-cdef bint is_zero(const double *x, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t d
-    for d in range(n):
-        if x[d] != 0.0:
-            return False
-    return True
-
-
-cdef double norm(const double *x, const double *scale, Py_ssize_t n) noexcept nogil:
-    """The root of the mean square of x / scale."""
-    cdef double total = 0.0
-    cdef Py_ssize_t d
-    for d in range(n):
-        total += (x[d] / scale[d]) ** 2
-    return sqrt(total / n)
-
-
 @cython.final
-cdef class Slopes:
-    """A program that gives slopes at (t, y), or what derivatives make of it: where it finds what it is given.
-
-    Parameters
-    ----------
-    evaluator : Evaluator
-    t, y : ndarray
-        What it is given.
-    direction : ndarray, optional
-        Of y, or of the slopes, for derivatives.
-    """
-
-    cdef readonly Evaluator evaluator
-    cdef object t_array, y_array, direction_array  # which are held here
-    cdef double *t
-    cdef double *y
-    cdef double *direction
-    cdef double *result
-    cdef readonly Py_ssize_t count
-
-    def __init__(self, Evaluator evaluator, cnp.ndarray t, cnp.ndarray y, cnp.ndarray direction=None):
-        self.evaluator = evaluator
-        self.t_array, self.y_array, self.direction_array = t, y, direction
-        self.t, self.y = <double *>cnp.PyArray_BYTES(t), <double *>cnp.PyArray_BYTES(y)
-        self.direction = NULL if direction is None else <double *>cnp.PyArray_BYTES(direction)
-        self.result = <double *>cnp.PyArray_BYTES(<cnp.ndarray>evaluator.results[0])
-        self.count = 0
-
-    cdef int run(self) except -1:
-        self.count += 1
-        return self.evaluator.run()
-
-
-@cython.final
-cdef class Steps:
-    """The steps that a method takes along a solution, and their derivatives.
+cdef class ExplicitSteps(Steps):
+    """The steps that an explicit method takes along a solution, and their derivatives.
 
     Memory: of T steps, the states at some √T are kept, and the stages between two of these: derivatives
     compute those of other steps again.
@@ -172,45 +99,25 @@ cdef class Steps:
         Numbers in a state.
     kept : int
         Bytes of stages that are kept in any case.
-
-    Attributes
-    ----------
-    rejected : int
-        Attempts that were too long, without those at the first step.
     """
 
     cdef Method method
-    cdef Slopes slopes
-    cdef Py_ssize_t n, count, size      # of a state, of the steps, of the stages of a step
-    cdef double[::1] t                  # where steps begin, and end
-    cdef double[::1] points             # where the solution is asked for; None where at the ends of steps
-    cdef Py_ssize_t[::1] first_point    # of each step
+    cdef Py_ssize_t size                # numbers in the stages of a step
     cdef list begins, states            # of segments: the number of the first step, and the state there
     cdef Py_ssize_t begin, room         # of the segment whose stages are kept
     cdef double[::1] K, Y               # of its steps: the stages, and the states in which they begin
     cdef double[::1] y_new, before, scale, estimate
     cdef Py_ssize_t kept
-    cdef readonly Py_ssize_t rejected
 
     def __init__(self, Method method, Slopes slopes, Py_ssize_t n, Py_ssize_t kept):
-        self.method, self.slopes, self.n, self.size = method, slopes, n, method.all * n
-        self.kept = kept
+        Steps.__init__(self, slopes, n)
+        self.method, self.size, self.kept = method, method.all * n, kept
         self.y_new, self.before, self.scale, self.estimate = (np.zeros(n) for _ in range(4))
-
-    @property
-    def times(self):
-        """Where steps begin, and the last one ends."""
-        return np.array(self.t[:self.count + 1])
 
     @property
     def segments(self):
         """Between states that are kept."""
         return len(self.begins)
-
-    @property
-    def evaluations(self):
-        """Of the slopes so far."""
-        return self.slopes.count
 
     # Forward.
 
@@ -232,7 +139,10 @@ cdef class Steps:
         cdef double[:, ::1] rows
         self.begin_at(t0, y0, points)
         self.stage(0, t0, 0.0, self.state(0), self.stages(0))
-        length = self.first_length(t0, end, rtol, atol, longest) if first is None else first
+        if first is None:
+            first = first_length(self.slopes, t0, end, self.state(0), self.stages(0), self.method.order, rtol,
+                                 atol, longest)
+        length = first
         found = [np.array(y0)]
         rows = np.zeros((0 if points is None else len(points), self.n))
         while direction * (t - end) < 0.0:
@@ -274,10 +184,7 @@ cdef class Steps:
         return (np.array(found) if points is None else np.asarray(rows)), None
 
     cdef int begin_at(self, double t0, y0, points) except -1:
-        self.points = None if points is None else np.array(points, np.float64)
-        self.count = self.rejected = 0
-        self.t, self.first_point = np.empty(FEWEST), np.zeros(FEWEST, np.intp)
-        self.t[0] = t0
+        self.begin_times(t0, points)
         self.begins, self.states = [], []
         self.room = 0
         memcpy(&self.y_new[0], <double *>cnp.PyArray_BYTES(<cnp.ndarray>y0), self.n * sizeof(double))
@@ -316,33 +223,6 @@ cdef class Steps:
             memcpy(&self.y_new[0] if i == s else &self.before[0], self.slopes.y, self.n * sizeof(double))
         return 0
 
-    cdef double first_length(self, double t, double end, double rtol, double[::1] atol,
-                             double longest) except? -1.0:
-        """Of the first step: Hairer et al., II.4, as SciPy has it."""
-        cdef const double *y = self.state(0)
-        cdef double *f = self.stages(0)
-        cdef double direction = 1.0 if end >= t else -1.0
-        cdef double size, slope, change, h0, h1, span = fabs(end - t)
-        cdef Py_ssize_t d
-        if span == 0.0 or self.n == 0:
-            return span
-        for d in range(self.n):
-            self.scale[d] = atol[d] + fabs(y[d]) * rtol
-        size, slope = norm(y, &self.scale[0], self.n), norm(f, &self.scale[0], self.n)
-        h0 = fmin(1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope, span)
-        self.slopes.t[0] = t + h0 * direction
-        for d in range(self.n):
-            self.slopes.y[d] = y[d] + h0 * direction * f[d]
-        self.slopes.run()
-        for d in range(self.n):
-            self.estimate[d] = self.slopes.result[d] - f[d]
-        change = norm(&self.estimate[0], &self.scale[0], self.n) / h0
-        if slope <= 1e-15 and change <= 1e-15:
-            h1 = fmax(1e-6, h0 * 1e-3)
-        else:
-            h1 = pow(0.01 / fmax(slope, change), 1.0 / (self.method.order + 1))
-        return fmin(fmin(100.0 * h0, h1), fmin(span, longest))
-
     cdef double error(self, double h, double rtol, double[::1] atol) noexcept:
         """The estimate of a step's error beside what is allowed."""
         cdef const double *y = self.state(self.count)
@@ -380,7 +260,7 @@ cdef class Steps:
         """The solution at the points in the step."""
         cdef double t = self.t[self.count], t_new = self.t[self.count + 1]
         cdef Py_ssize_t p = self.first_point[self.count]
-        while p < rows.shape[0] and (self.points[p] <= t_new if t_new > t else self.points[p] >= t_new):
+        while self.has_point(p):
             if p == self.first_point[self.count]:
                 self.further_stages(t, t_new - t, self.state(self.count), self.stages(self.count))
             self.combine(self.count, self.points[p], &rows[p, 0])
@@ -411,10 +291,7 @@ cdef class Steps:
     cdef int go_on(self) except -1:
         """Let the next step begin where this one ends."""
         cdef const double *k = self.stages(self.count) + self.method.stages * self.n
-        self.count += 1
-        if self.count + 1 == self.t.shape[0]:
-            self.t = np.concatenate([self.t, np.empty_like(self.t)])
-            self.first_point = np.concatenate([self.first_point, np.empty_like(self.first_point)])
+        self.end_step()
         if self.count - self.begin < self.room:
             return self.carry(k)
         if self.count - self.begin < self.most():
@@ -459,9 +336,7 @@ cdef class Steps:
         cdef double[:, ::1] found = np.zeros((1, self.n))
         cdef Py_ssize_t step, segment
         cdef double h
-        times = self.times
-        step = np.searchsorted(times if times[-1] > times[0] else -times, t if times[-1] > times[0] else -t)
-        step = min(max(step - 1, 0), self.count - 1)
+        step = self.step_of(t)
         segment = np.searchsorted(self.begins, step, side="right") - 1
         self.recall(segment)
         h = self.t[step + 1] - self.t[step]
@@ -549,9 +424,7 @@ cdef class Steps:
     cdef int pull_stage(self, Slopes back, Py_ssize_t step, Py_ssize_t i, const double *k_bar,
                         double *stage_bar, list totals) except -1:
         """The cotangent of the state of a stage; those of the parameters are added to the totals."""
-        cdef Py_ssize_t k
         cdef double h
-        cdef cnp.ndarray total, found
         memset(stage_bar, 0, self.n * sizeof(double))
         if is_zero(k_bar, self.n):
             return 0
@@ -560,10 +433,7 @@ cdef class Steps:
         memcpy(back.direction, k_bar, self.n * sizeof(double))
         back.run()
         memcpy(stage_bar, back.result, self.n * sizeof(double))
-        for k in range(len(totals)):
-            total, found = totals[k], back.evaluator.results[k + 1]
-            add_scaled(1.0, <double *>cnp.PyArray_BYTES(found), <double *>cnp.PyArray_BYTES(total),
-                       cnp.PyArray_SIZE(total))
+        back.add_to(totals)
         return 0
 
     def push(self, Slopes along, first_dot):

@@ -19,8 +19,8 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import conj, depends_on_variables
-from lindiff.scipy.integrate._explicit import Stepped
 from lindiff.scipy.integrate._jumps import moved_jump
+from lindiff.scipy.integrate._stepping import Stepped
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
@@ -32,6 +32,7 @@ Field = Callable[[Any, Any, list[Any]], Any]
 # whether that is at hand or takes another solution.
 Solution = tuple[Any, Callable[[], Any], bool]
 Solve = Callable[[Callable[[float, Any], Any], float, Any, Any], Solution]
+BySteps = Callable[..., Stepped | None]
 
 
 class Problem:
@@ -47,6 +48,8 @@ class Problem:
         Solves the equations that derivatives make of it: the same method and tolerances.
     by_steps : callable, optional
         Of (t₀, times, y₀, params): the :class:`Stepped` solution of the right-hand side's program, or None.
+    by_steps_beside : callable, optional
+        The same to the same tolerances by another method, for the derivatives of what ``solve`` finds.
     times_move : bool
         There are derivatives by t₀ or the times.
     """
@@ -56,13 +59,14 @@ class Problem:
         field: Field,
         solve: Solve,
         of_others: Solve,
-        by_steps: Callable[..., Stepped | None] = lambda *_: None,
+        by_steps: BySteps = lambda *_: None,
+        by_steps_beside: BySteps = lambda *_: None,
         times_move: bool = True,
     ) -> None:
         self.field = field
         self.solve = solve
         self.of_others = of_others
-        self.by_steps = by_steps
+        self.by_steps, self.by_steps_beside = by_steps, by_steps_beside
         self.times_move = times_move
 
     def other(self, field: Field) -> Problem:
@@ -164,14 +168,23 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         Y_dot = pushed(s0, params_dot)
         return Y_dot if _is_zero(ts_dot) else Y_dot + field_at_times() * ts_dot[:, None]
 
+    def steps_with(*dots: Any) -> Stepped | None:
+        """The steps whose derivatives are wanted; None in another derivative."""
+        nonlocal steps
+        if depends_on_variables((t0, ts, y0, params, dots)):
+            return None
+        if steps is None:
+            steps = problem.by_steps_beside(t0, ts, y0, params)
+        if steps is not None and steps.may_have_jumped:
+            problem.warn_of_moved_jumps(steps, params)
+        return steps
+
     def pushed(s0: Any, params_dot: list[Any]) -> Any:
-        if steps is not None:
-            if steps.may_have_jumped:
-                problem.warn_of_moved_jumps(steps, params)
-            Y_dot = None if depends_on_variables((s0, params_dot)) else steps.push(s0, params_dot)
-            if Y_dot is not None:
-                return Y_dot
-        elif solution is not None and is_kept:
+        along = steps_with(s0, params_dot)
+        Y_dot = None if along is None else along.push(s0, params_dot)
+        if Y_dot is not None:
+            return Y_dot
+        if along is None and solution is not None and is_kept:
             problem.warn_of_moved_jumps(solution(), params)
         state = _State([y0, y0])
 
@@ -192,12 +205,10 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         return t0_bar, ts_bar, adjoint, params_bar
 
     def pulled(Y_bar: Any) -> Any:
-        if steps is not None and not depends_on_variables(Y_bar):
-            if steps.may_have_jumped:
-                problem.warn_of_moved_jumps(steps, params)
-            found = steps.pull(Y_bar)
-            if found is not None:
-                return found
+        along = steps_with(Y_bar)
+        found = None if along is None else along.pull(Y_bar)
+        if found is not None:
+            return found
         if solution is None or depends_on_variables(Y_bar):
             back = _chained(problem)
         else:

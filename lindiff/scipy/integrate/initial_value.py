@@ -14,8 +14,8 @@ from lindiff.core import pytree
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, depends_on_variables, laid_out
 from lindiff.scipy._trees import is_tree
-from lindiff.scipy.integrate._explicit import METHODS, Stepped, Stepping
 from lindiff.scipy.integrate._field import Field, as_vector
+from lindiff.scipy.integrate._stepping import METHODS, Stepped, Stepping, solved_like_lsoda
 from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, trajectory
 from lindiff.transforms.ravel import ravel
 
@@ -59,13 +59,15 @@ def solve_ivp(
 
     Notes
     -----
-    ``RK23``, ``RK45`` and ``DOP853`` run in compiled code where `fun` has a program
+    ``RK23``, ``RK45``, ``DOP853`` and ``Radau`` run in compiled code where `fun` has a program
     (:func:`lindiff.program`; a function that is made anew in each call has one, too, and what it closes over
     may change): SciPy's steps, without Python, and derivatives of these steps, exact for the numbers that are
-    computed with the lengths of the steps as constants.  A gradient costs some three solutions, whatever the
-    number of parameters.  What `fun` does besides computing its result (prints, counters) happens in the
-    first calls only.  Memory: the stages of as many steps as fit into 32 MB; of T steps more, the states at
-    √T, between which they are computed again.
+    computed with the lengths of the steps as constants (and Newton's iteration taken to its end).  A gradient
+    costs some three solutions, whatever the number of parameters.  What `fun` does besides computing its
+    result (prints, counters) happens in the first calls only.  Memory: the stages of as many steps as fit
+    into 32 MB; of T steps more, the states at √T, between which they are computed again; of ``Radau``, which
+    takes states of up to 100 numbers, all.  The solutions of ``BDF`` and ``LSODA`` are SciPy's, with the
+    derivatives of ``Radau`` to the same tolerances.
 
     For other methods, functions and options, and for derivatives of derivatives, forward mode integrates the
     variational equation, reverse mode the adjoint equation along the solution found before (a state of n plus
@@ -79,7 +81,8 @@ def solve_ivp(
 
     References
     ----------
-    E. Hairer, S. P. Nørsett, G. Wanner (1993), Solving Ordinary Differential Equations I, II.4 and II.6.
+    E. Hairer, S. P. Nørsett, G. Wanner (1993), Solving Ordinary Differential Equations I, II.4 and II.6; II,
+    IV.8.
     W. W. Hager (2000), Runge-Kutta methods in optimal control and the transformed adjoint system, Numerische
     Mathematik 87.
 
@@ -145,10 +148,16 @@ def solve_ivp(
             runs.append(_result(found, ts))
         return found
 
+    def by_steps_beside(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
+        if not isinstance(method, str) or method.upper() not in ("BDF", "LSODA"):
+            return None
+        tolerances = of_one.get("rtol", 1e-3), of_one.get("atol", 1e-6)
+        return solved_like_lsoda(field, (t0, float(value(t1))), ts, y0, params, *tolerances)
+
     y0 = _state(y0)
     params = field.params
     times_move = depends_on_variables((t0, t1, t_eval))
-    problem = Problem(field, solve, _of_others(method, options), by_steps, times_move)
+    problem = Problem(field, solve, _of_others(method, options), by_steps, by_steps_beside, times_move)
     order = "F" if t_eval is None else "C"  # in which SciPy's y lies
     if t_eval is None:
         found = problem.by_steps(value(t0), None, value(y0), value(params))
@@ -298,8 +307,8 @@ def odeint(
 
     Notes
     -----
-    A right-hand side that has a program is solved by the steps of ``DOP853`` to the same tolerances, if
-    nothing but these is asked for and it is not stiff, with the derivatives of the steps as
+    A right-hand side that has a program is solved by the steps of ``DOP853``, or of ``Radau`` where it is
+    stiff, to the same tolerances, if nothing but these is asked for, with the derivatives of the steps as
     :func:`solve_ivp` has them: digits beyond the tolerances are not those of LSODA.  In other cases LSODA
     solves the problem and its adjoint, which runs along the interpolant of one more solution.
 
@@ -331,15 +340,14 @@ def odeint(
     field = Field(of_time, args if isinstance(args, tuple) else (args,))
     params = field.params
     told = {**options, **of_one, "full_output": full_output}
-    stepping = _stepping_like_lsoda(rtol, atol) if told == _UNTOLD | {"rtol": rtol, "atol": atol} else None
+    tolerances = tuple(_LSODA if tolerance is None else tolerance for tolerance in (rtol, atol))
+    is_plain = told == _UNTOLD | {"rtol": rtol, "atol": atol}
     if not depends_on_variables((y0, t, params)):
-        found = None if stepping is None else _states_by_steps(stepping, field, y0, t)
-        return (
-            found
-            if found is not None
-            else scipy.integrate.odeint(
-                func, value(y0), t, args, full_output=full_output, tfirst=tfirst, **of_one, **options
-            )
+        found = _states_by_steps(field, y0, t, *tolerances) if is_plain else None
+        if found is not None:
+            return found
+        return scipy.integrate.odeint(
+            func, value(y0), t, args, full_output=full_output, tfirst=tfirst, **of_one, **options
         )
     args = args if isinstance(args, tuple) else (args,)
     report: dict[str, Any] = {}
@@ -364,9 +372,11 @@ def odeint(
     times = _times(t)
 
     def by_steps(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
-        return None if stepping is None else stepping.solved(field, t0, float(ts[-1]), ts, y0, params)
+        return (
+            solved_like_lsoda(field, (t0, float(ts[-1])), ts, y0, params, *tolerances) if is_plain else None
+        )
 
-    problem = Problem(field, solve, of_others, by_steps, depends_on_variables(times))
+    problem = Problem(field, solve, of_others, by_steps, times_move=depends_on_variables(times))
     Y = trajectory(times[0], times, _state(y0), params, problem)
     return (Y, report) if full_output else Y
 
@@ -378,13 +388,7 @@ _UNTOLD |= dict.fromkeys(
 )
 
 
-def _stepping_like_lsoda(rtol: Any, atol: Any) -> Stepping:
-    """Steps of high order to odeint's tolerances; LSODA goes on where a problem is stiff."""
-    rtol, atol = (_LSODA if tolerance is None else tolerance for tolerance in (rtol, atol))
-    return Stepping(scipy.integrate.DOP853, rtol, atol, leaves_stiff=True)
-
-
-def _states_by_steps(stepping: Stepping, field: Field, y0: Any, t: Any) -> Any:
+def _states_by_steps(field: Field, y0: Any, t: Any, rtol: Any, atol: Any) -> Any:
     """The states at the times, for plain arrays; None where they are LSODA's to find."""
     try:
         times = np.asarray(t, np.float64)
@@ -393,7 +397,8 @@ def _states_by_steps(stepping: Stepping, field: Field, y0: Any, t: Any) -> Any:
         return None
     if times.ndim != 1 or times.size < 2:
         return None
-    found = stepping.solved(field, float(times[0]), float(times[-1]), times, start, [])
+    span = float(times[0]), float(times[-1])
+    found = solved_like_lsoda(field, span, times, start, [], rtol, atol)
     return None if found is None else found.states
 
 

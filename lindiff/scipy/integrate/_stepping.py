@@ -1,11 +1,10 @@
-"""Initial value problems by explicit Runge-Kutta methods in compiled code, which call the right-hand side's
-program, and the derivatives of their steps.
+"""Initial value problems by Runge-Kutta methods in compiled code, which call the right-hand side's program,
+and the derivatives of their steps.
 """
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,42 +13,28 @@ import scipy.integrate
 from lindiff.programs.evaluating import evaluator
 from lindiff.scipy.integrate._field import Field
 from lindiff.scipy.integrate._jumps import may_jump
-from lindiff.scipy.integrate._runge_kutta import Method, Slopes, Steps, are_in_order
+from lindiff.scipy.integrate._methods import method_of
+from lindiff.scipy.integrate._radau import RadauSteps
+from lindiff.scipy.integrate._runge_kutta import ExplicitSteps
+from lindiff.scipy.integrate._slopes import Slopes, are_in_order
 
-__all__ = ["METHODS", "Stepped", "Stepping"]
+__all__ = ["METHODS", "Stepped", "Stepping", "solved_like_lsoda"]
 
-METHODS = {"RK23": scipy.integrate.RK23, "RK45": scipy.integrate.RK45, "DOP853": scipy.integrate.DOP853}
+METHODS = {
+    "RK23": scipy.integrate.RK23,
+    "RK45": scipy.integrate.RK45,
+    "DOP853": scipy.integrate.DOP853,
+    "RADAU": scipy.integrate.Radau,
+}
+
+# Numbers in a state, above which the equations for all stages of an implicit step at once cost too much.
+IMPLICIT = 100
 
 # Bytes of stages that are kept, however many steps there are.
 KEPT = 1 << 25
 
 # The least relative tolerance, as SciPy has it.
 _LEAST = 100 * np.finfo(np.float64).eps
-
-
-@functools.cache
-def method_of(solver: Any) -> Method:
-    """The coefficients of a method, from SciPy's class."""
-    s = solver.n_stages
-    A = np.zeros((s + 1, s + 1))
-    A[:s, : solver.A.shape[1]], A[s, :s] = solver.A, solver.B
-    C = np.append(solver.C, 1.0)
-    if solver is not scipy.integrate.DOP853:
-        order = solver.error_estimator_order
-        return Method(A, C, s, solver.E[None], order, solver.P, False)
-    further = len(solver.C_EXTRA)
-    A = np.pad(A, ((0, further), (0, further)))
-    A[s + 1 :, : solver.A_EXTRA.shape[1]] = solver.A_EXTRA
-    C = np.append(C, solver.C_EXTRA)
-    # Hairer et al., II.6: polynomials for Δy, h f₀ - Δy, 2 Δy - h (f₀ + f₁) and four combinations of stages.
-    W = np.zeros((len(C), 7))
-    W[:s, 0], W[:s, 1], W[:s, 2] = solver.B, -solver.B, 2 * solver.B
-    W[0, 1] += 1
-    W[0, 2] -= 1
-    W[s, 2] -= 1
-    W[:, 3:] = solver.D.T
-    E = np.stack([solver.E5, solver.E3])
-    return Method(A, C, s, E, solver.error_estimator_order, W, True)
 
 
 @dataclass
@@ -89,8 +74,20 @@ class Stepping:
         """The `Stepped` solution; None where the right-hand side has no program, or SciPy is to see to it."""
         if not self.fits(t0, end, points, y0):
             return None
-        found = Stepped(field, params, t0, y0, method_of(self.solver))
+        found = Stepped(field, params, t0, y0)
         return found if found.solved(self, end, points) else None
+
+
+def solved_like_lsoda(
+    field: Field, span: tuple[float, float], points: Any, y0: Any, params: list[Any], rtol: Any, atol: Any
+) -> Any:
+    """The `Stepped` solution by steps of high order, by implicit ones where the problem is stiff, or None."""
+    explicit = Stepping(scipy.integrate.DOP853, rtol, atol, leaves_stiff=True)
+    for stepping in (explicit, replace(explicit, solver=scipy.integrate.Radau)):
+        found = stepping.solved(field, *span, points, y0, params)
+        if found is not None:
+            return found
+    return None
 
 
 def _are_tolerances(atol: Any, y0: Any) -> bool:
@@ -108,31 +105,36 @@ class Stepped:
     failure : str or None
     """
 
-    def __init__(self, field: Field, params: list[Any], t0: float, y0: Any, method: Method) -> None:
-        self.field, self.params, self.t0, self.y0, self.method = field, params, t0, y0, method
+    def __init__(self, field: Field, params: list[Any], t0: float, y0: Any) -> None:
+        self.field, self.params, self.t0, self.y0 = field, params, float(t0), y0
         self.states: Any = None
         self.failure: str | None = None
 
     def solved(self, stepping: Stepping, end: float, points: Any) -> bool:
         """Find it; False where the right-hand side has no program, or a stiff problem is left to others."""
         slopes = self._slopes(None, [], None)
-        if slopes is None:
+        steps = None if slopes is None else self._steps(stepping.solver, slopes)
+        if slopes is None or steps is None:
             return False
-        self.slopes, self.steps = slopes, Steps(self.method, slopes, len(self.y0), KEPT)
+        self.slopes, self.steps = slopes, steps
         atol = np.full_like(self.y0, stepping.atol)
         first = None if stepping.first_step is None else float(stepping.first_step)
-        self.states, self.failure = self.steps.run(
-            self.t0,
-            end,
-            self.y0,
-            points,
-            stepping.rtol,
-            atol,
-            stepping.max_step,
-            first,
-            stepping.leaves_stiff,
-        )
+        problem = self.t0, end, self.y0, points, stepping.rtol, atol, stepping.max_step, first
+        if isinstance(steps, RadauSteps):
+            self.states, self.failure = steps.run(*problem)
+        else:
+            self.states, self.failure = steps.run(*problem, stepping.leaves_stiff)
         return self.failure is None or not stepping.leaves_stiff
+
+    def _steps(self, solver: Any, slopes: Slopes) -> ExplicitSteps | RadauSteps | None:
+        n = len(self.y0)
+        if solver is not scipy.integrate.Radau:
+            return ExplicitSteps(method_of(solver), slopes, n, KEPT)
+        if n > IMPLICIT:
+            return None
+        direction = np.zeros_like(self.y0)
+        columns = self._slopes("pushforward", [direction], direction, by_params=False)
+        return None if columns is None else RadauSteps(slopes, columns, n)
 
     def pull(self, Y_bar: Any) -> tuple[Any, list[Any]] | None:
         """The cotangents of the first state and of the parameters; None where they have no program."""
@@ -147,7 +149,9 @@ class Stepped:
         along = self._slopes("pushforward", dots, y_dot)
         return None if along is None else self.steps.push(along, y0_dot)
 
-    def _slopes(self, of: str | None, given: list[Any], direction: Any) -> Slopes | None:
+    def _slopes(
+        self, of: str | None, given: list[Any], direction: Any, by_params: bool = True
+    ) -> Slopes | None:
         """The right-hand side, or a derivative of it that is ``given`` directions, at what is in buffers."""
         time, state = np.array(self.t0), np.array(self.y0)
         field, place = self.field, self.field.place_of_time
@@ -155,7 +159,7 @@ class Stepped:
         moving = {place: time, place + 1: state}
         program = field.program()
         if of is not None:
-            program = program.derivative(of, (place + 1, *field.places_of_params))
+            program = program.derivative(of, (place + 1, *(field.places_of_params if by_params else ())))
             moving[place + 2 + field.count_of_args] = direction
             args = (args, {}, given)
         made = evaluator(program, args, moving)

@@ -1,0 +1,21 @@
+from typing import Any
+
+from lindiff.scipy.integrate._slopes import Slopes
+from lindiff.scipy.integrate._steps import Steps
+
+class RadauSteps(Steps):
+    def __init__(self, slopes: Slopes, along: Slopes, n: int) -> None: ...
+    def run(
+        self,
+        t0: float,
+        end: float,
+        y0: Any,
+        points: Any,
+        rtol: float,
+        atol: Any,
+        longest: float,
+        first: float | None,
+    ) -> tuple[Any, str | None]: ...
+    def at(self, t: float) -> Any: ...
+    def pull(self, back: Slopes, rows_bar: Any) -> tuple[Any, list[Any]]: ...
+    def push(self, along: Slopes, first_dot: Any) -> Any: ...

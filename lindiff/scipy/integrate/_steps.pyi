@@ -1,0 +1,9 @@
+from typing import Any
+
+from lindiff.scipy.integrate._slopes import Slopes
+
+class Steps:
+    times: Any
+    evaluations: int
+    rejected: int
+    def __init__(self, slopes: Slopes, n: int) -> None: ...
