@@ -260,6 +260,7 @@ def test_other_right_hand_sides(field):
         (((0.0, 1.0), [1.0]), {"first_step": 2.0}),
         (((0.0, 1.0), np.ones((1, 1))), {}),
         (((0.0, 1.0), [1.0]), {"method": "RK4"}),
+        (((0.0, 1.0), [1.0]), {"method": "rk45"}),
         (((0.0, 1.0, 2.0), [1.0]), {}),
     ],
 )
@@ -271,6 +272,10 @@ def test_bad_input_is_refused_as_scipy_refuses_it(arguments, options):
 
 
 def test_a_wrong_shape_is_refused():
+    with pytest.raises(ValueError, match="shape"):
+        integrate.solve_ivp(lambda t, y: [], (0.0, 1.0), [1.0, 2.0])
+    with pytest.raises(TypeError, match=r"write args=\(3.0,\)"):
+        integrate.solve_ivp(lambda t, y, k: -k * y, (0.0, 1.0), [1.0, 2.0], args=3.0)
     with pytest.raises(ValueError, match="shape"):
         integrate.solve_ivp(lambda t, y: np.ones(3), (0.0, 1.0), [1.0, 2.0])
     with pytest.raises(ValueError, match=r"shape \(3,\)"):

@@ -102,8 +102,8 @@ def _of_contents(closing_over: Callable[[Any], Any]) -> Callable[..., Any]:
 
 def as_vector(y_dot: Any) -> Any:
     """What a right-hand side returns, a list of numbers too, as a vector."""
-    if isinstance(y_dot, (list, tuple)):
-        if y_dot and all(np.ndim(part) == 0 for part in y_dot):
+    if isinstance(y_dot, (list, tuple)) and y_dot:
+        if all(np.ndim(part) == 0 for part in y_dot):
             return np.stack(y_dot)
         return np.concatenate([np.ravel(part) for part in y_dot])
     return np.ravel(y_dot)

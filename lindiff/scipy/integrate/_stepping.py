@@ -24,7 +24,7 @@ METHODS = {
     "RK23": scipy.integrate.RK23,
     "RK45": scipy.integrate.RK45,
     "DOP853": scipy.integrate.DOP853,
-    "RADAU": scipy.integrate.Radau,
+    "Radau": scipy.integrate.Radau,
 }
 
 # Numbers in a state, above which the equations for all stages of an implicit step at once cost too much.

@@ -149,7 +149,7 @@ def solve_ivp(
         return found
 
     def by_steps_beside(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
-        if not isinstance(method, str) or method.upper() not in ("BDF", "LSODA"):
+        if method not in ("BDF", "LSODA"):
             return None
         tolerances = of_one.get("rtol", 1e-3), of_one.get("atol", 1e-6)
         return solved_like_lsoda(field, (t0, float(value(t1))), ts, y0, params, *tolerances)
@@ -217,7 +217,7 @@ def _refuse_failure(message: str | None) -> None:
 
 def _stepping(method: Any, options: dict[str, Any]) -> Stepping | None:
     """How the steps of a method are taken in compiled code; None where they are SciPy's."""
-    solver = METHODS.get(method.upper()) if isinstance(method, str) else method
+    solver = METHODS.get(method) if isinstance(method, str) else method
     given = {name: option for name, option in options.items() if option is not None}
     if solver not in METHODS.values() or given.keys() - {"rtol", "atol", "max_step", "first_step"}:
         return None
@@ -256,7 +256,10 @@ def _result(found: Stepped, points: Any) -> Any:
 
 def _in_tuple(args: Any) -> tuple[Any, ...]:
     """Extra arguments, of which SciPy takes any sequence."""
-    return () if args is None else tuple(args)
+    try:
+        return () if args is None else tuple(args)
+    except TypeError as error:
+        raise TypeError(f"solve_ivp: args is a tuple of extra arguments: write args=({args!r},)") from error
 
 
 def _of_others(method: Any, options: dict[str, Any]) -> Solve:
