@@ -1,5 +1,7 @@
 """Long gaps, and states, data and times of very different units: against dense Gaussians in many digits."""
 
+import warnings
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -184,3 +186,28 @@ def test_states_and_data_of_very_different_units():
         np.testing.assert_allclose(mean / scale, means / scale, atol=1e-9)
         scale = scale[:, :, None] * scale[:, None, :]
         np.testing.assert_allclose(cov / scale, covs / scale, atol=1e-9)
+
+
+def after(gap):
+    return np.r_[np.arange(4.0), 3.0 + gap + np.arange(6)]
+
+
+def test_gaps_that_leave_few_digits_are_told():
+    """Walks of order 3, and correlated errors; nobody is told of others."""
+    y = np.random.default_rng(0).standard_normal((10, 2))
+    with pytest.warns(UserWarning, match="behind step 3 is 1e[+]05 times the usual one: with order 3"):
+        statespace.integrated_random_walk(after(1e5), 1.0, 1.0, order=3)
+
+    def loglik(gap, correlation):
+        model = statespace.integrated_random_walk(after(gap), 1.0)
+        errors = np.array([[1.0, correlation], [correlation, 1.0]])
+        return statespace.loglikelihood(y, *model._replace(design=np.eye(2), obs_cov=errors))
+
+    with pytest.warns(UserWarning, match="loglikelihood: behind a gap this long, .* correlated"):
+        loglik(1e6, 0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        statespace.integrated_random_walk(after(1e3), 1.0, 1.0, order=3)
+        statespace.integrated_random_walk(after(1e8), 1.0, 1.0)
+        loglik(1e4, 0.5)
+        loglik(1e6, 0.0)

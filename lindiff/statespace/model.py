@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -310,6 +311,11 @@ def _sum_of_obs_covs(a: Any, b: Any) -> Any:
 # -- one form ----------------------------------------------------------------------------------------------
 
 
+# Variances of a state's noise at one step beside another, above which updates by correlated errors lose their
+# digits: of a walk of order 2, behind gaps of 2e4 times the usual interval.
+SPREAD_OF_GAPS = 1e13
+
+
 class System(NamedTuple):
     """Data and system matrices with all their axes, checked: S series (or 1), T steps (or 1).
 
@@ -401,6 +407,7 @@ def canonical(
     if state_intercept is obs_intercept is None:
         system = _of_one_series_in_order(name, ordinary, diffuse)
         if system is not None:
+            _warn_of_long_gaps(name, system)
             return system
     transition, design = real(name, "transition", transition), real(name, "design", design)
     if transition.ndim < 2 or transition.shape[-1] != transition.shape[-2]:
@@ -445,7 +452,26 @@ def canonical(
         y = np.broadcast_to(y, (place.series, *y.shape[1:])) if y.shape[0] != place.series else y
     if places:
         arrays.update(_proper_start(mask, **arrays))
-    return System(y, **arrays, diffuse=places, many=many or place.owned)
+    system = System(y, **arrays, diffuse=places, many=many or place.owned)
+    _warn_of_long_gaps(name, system)
+    return system
+
+
+def _warn_of_long_gaps(name: str, system: System) -> None:
+    """Warn where correlated errors of the observations would lose the digits behind a long gap."""
+    Q, R = value(system.state_cov), value(system.obs_cov)
+    if R.shape[-2] == 1 or Q.shape[1] == 1 or type(Q) is not np.ndarray or type(R) is not np.ndarray:
+        return
+    variances = np.diagonal(Q, axis1=-2, axis2=-1)
+    least = np.min(np.where(variances > 0, variances, np.inf), axis=1)
+    is_long = np.any(np.max(variances, axis=1) > SPREAD_OF_GAPS * least)
+    if is_long and np.any(makediag(np.diagonal(R, axis1=-2, axis2=-1)) != R):
+        warnings.warn(
+            f"{name}: behind a gap this long, observations whose errors are correlated (an obs_cov that is "
+            "not diagonal) leave few digits: leave out the correlation, or begin anew behind the gap",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def in_order(arrays: tuple[Any, ...], timed: bool = False) -> bool:

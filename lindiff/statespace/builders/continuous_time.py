@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,6 +35,9 @@ __all__ = [
 
 # States of the Matérn processes: the process and its derivatives.
 KERNELS = {"matern12": 1, "matern32": 2, "matern52": 3}
+
+# Of the usual interval, from which on walks of order 3 keep fewer than five digits.
+LONG_GAP = 1e4
 
 
 # -- stationary processes ----------------------------------------------------------------------------------
@@ -274,10 +278,27 @@ def integrated_random_walk(
     check_integer(name, "order", order, 1)
     dt, innovation_var, obs_var = intervals(name, times, unit, innovation_var=innovation_var, obs_var=obs_var)
     _check_numbers(name, innovation_var=innovation_var, obs_var=obs_var)
+    if order > 2:
+        _warn_of_long_gaps(name, value(dt), order)
     states = ("level", "slope", *(f"derivative {k}" for k in range(2, order)))[:order]
     A, Q = _integrals(dt, order)
     component = Component("trend" if order > 1 else "level", states)
     return _of_intervals(A, innovation_var * Q, obs_var, component).at_dates(dates_of_steps(times))
+
+
+def _warn_of_long_gaps(name: str, dt: Any, order: int) -> None:
+    """Warn of gaps behind which walks leave no digits: their variances grow with Δ^(2 order - 1)."""
+    if type(dt) is not np.ndarray:
+        return
+    times = dt / np.median(dt[dt > 0]) if np.any(dt > 0) else dt
+    if np.max(times, initial=0.0) > LONG_GAP:
+        at = int(np.argmax(times))
+        warnings.warn(
+            f"{name}: the interval behind step {at} is {times[at]:.1g} times the usual one: with order "
+            f"{order} few digits are left there; take order 2, or begin anew behind it",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def continuous_local_linear_trend(
