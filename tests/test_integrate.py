@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.testing import assert_allclose
 import lindiff as ld
 import lindiff.numpy
 from lindiff.scipy import integrate
+from lindiff.scipy.integrate import quadrature
 from lindiff.testing import check_grads
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-11}
@@ -395,6 +397,45 @@ def test_quad_warns_where_the_integral_of_the_derivative_does_not_come_to_its_to
     singular = _quad(lambda x, p: np.abs(x - p) ** -0.5, 0.0, 1.0)
     with pytest.warns(integrate.IntegrationWarning, match="integral of a derivative of the integrand"):
         ld.grad(singular)(0.3)
+
+
+@pytest.mark.parametrize("count", [1, 3, 8, 9, 20])
+def test_quad_by_programs(count, monkeypatch):
+    """Of few parameters and of many, of functions made anew in each call, at other numbers."""
+    made = []
+    evaluator_of = quadrature._evaluator_of
+    monkeypatch.setattr(
+        quadrature, "_evaluator_of", lambda *args: made.append(evaluator_of(*args)) or made[-1]
+    )
+
+    def integral(p):
+        decays = np.arange(1.0, count + 1)
+        return integrate.quad(lambda x, p: np.sum(np.exp(-decays * x) * p**2), 0.0, np.inf, args=(p,))[0]
+
+    for p in (np.linspace(1.0, 2.0, count), np.linspace(3.0, 2.0, count)):
+        np.testing.assert_allclose(ld.grad(integral)(p), 2 * p / np.arange(1, count + 1), rtol=1e-7)
+        np.testing.assert_allclose(np.diag(ld.hessian(integral)(p)), 2 / np.arange(1, count + 1), rtol=1e-6)
+    assert sum(compiled is not None for compiled in made) >= 4
+
+
+def test_quad_of_functions_without_a_program():
+    """That count, look at x, or use Python's mathematics."""
+    count = 0
+
+    def counted(x, k):
+        nonlocal count
+        count += 1
+        return np.exp(-k * x)
+
+    exact = np.exp(-2.0) / 2 - (1 - np.exp(-2.0)) / 4
+    for f in (
+        counted,
+        lambda x, k: np.exp(-k * x) if x < 0.3 else np.exp(-k * x) * 1.0,
+        lambda x, k: np.exp(-k * x) * math.cos(0.0 * x),
+    ):
+        slope = ld.grad(lambda k, f=f: integrate.quad(f, 0.0, 1.0, args=(k,))[0])(2.0)
+        np.testing.assert_allclose(slope, exact, rtol=1e-7)
+    assert count >= 21
 
 
 # -- samples ---------------------------------------------------------------------------------------------

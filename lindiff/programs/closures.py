@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dis
 import functools
+import threading
 import types
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,34 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.variable import Variable
 from lindiff.programs.keys import constant_key, is_array, structure_of
+from lindiff.programs.program import Program
 from lindiff.programs.surroundings import is_empty
 
-__all__ = ["Opened"]
+__all__ = ["Opened", "program_of"]
+
+# Functions whose programs are known.
+_MOST = 64
+
+_programs: OrderedDict[Any, Program[..., Any]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def program_of(
+    opened: Opened, made: Callable[[Callable[[Any], Any]], Callable[..., Any]]
+) -> Program[..., Any]:
+    """The program of ``made(opened.closing_over)``, one for all functions of the same code.
+
+    Nobody has asked for it: where there is none, nothing is said.
+    """
+    key = made, opened.key
+    with _lock:
+        found = _programs.pop(key, None)
+        if found is None:
+            found = Program(made(opened.closing_over), warns=False)
+        _programs[key] = found
+        if len(_programs) > _MOST:
+            _programs.popitem(last=False)
+    return found
 
 
 class Opened:
@@ -55,6 +82,8 @@ class Opened:
                 return self._opened_method(x)
             if type(x) is functools.partial:
                 return self._opened_partial(x)
+            if type(x) in (list, tuple, dict):
+                return self._opened_container(x)
             if pytree.is_tree(x):
                 return self._opened_tree(x)
             return self._closed(x)
@@ -63,6 +92,17 @@ class Opened:
 
     def _closed(self, x: Any) -> tuple[Any, Callable[[Any], Any]]:
         return constant_key(x), lambda _: x
+
+    def _opened_container(self, x: Any) -> tuple[Any, Callable[[Any], Any]]:
+        if type(x) is not dict:
+            kind = type(x)
+            key, make = self._opened_each(x)
+            return (kind, key), lambda contents: kind(make(contents))
+        names = tuple(x)
+        key, make = self._opened_each(x.values())
+        return (tuple(map(constant_key, names)), key), lambda contents: dict(
+            zip(names, make(contents), strict=True)
+        )
 
     def _opened_tree(self, tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         structure = structure_of(tree)
@@ -73,7 +113,7 @@ class Opened:
         key, make = self._opened_each(leaves)
         return (structure, key), lambda contents: restore(make(contents))
 
-    def _opened_each(self, parts: list[Any]) -> tuple[Any, Callable[[Any], list[Any]]]:
+    def _opened_each(self, parts: Iterable[Any]) -> tuple[Any, Callable[[Any], list[Any]]]:
         pairs = [self._opened(part) for part in parts]
         makes = [make for _, make in pairs]
         return tuple(key for key, _ in pairs), lambda contents: [make(contents) for make in makes]

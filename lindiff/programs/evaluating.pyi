@@ -7,6 +7,7 @@ from lindiff.programs.program import Program
 
 class Evaluator:
     def known(self) -> Known | None: ...
+    def at(self, x: float) -> Any: ...
     results: list[np.ndarray[Any, Any]]
 
 def evaluator(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -12,16 +10,10 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.sealing import called
 from lindiff.core.variable import Variable, kept_constant
-from lindiff.programs.closures import Opened
+from lindiff.programs.closures import Opened, program_of
 from lindiff.programs.program import Program
 
 __all__ = ["Field", "as_vector"]
-
-# Right-hand sides whose programs are known.
-_MOST = 64
-
-_programs: OrderedDict[Any, Program[..., Any]] = OrderedDict()
-_lock = threading.Lock()
 
 
 class Field:
@@ -62,14 +54,7 @@ class Field:
 
     def program(self) -> Program[..., Any]:
         """Of ``(contents, t, y, args)``, one for all functions of the same code."""
-        with _lock:
-            found = _programs.pop(self._opened.key, None)
-            if found is None:
-                found = Program(_of_contents(self._opened.closing_over), warns=False)
-            _programs[self._opened.key] = found
-            if len(_programs) > _MOST:
-                _programs.popitem(last=False)
-        return found
+        return program_of(self._opened, _of_contents)
 
     def arguments(self, t: Any, y: Any, params: list[Any]) -> tuple[Any, ...]:
         """Those of the program."""

@@ -16,13 +16,18 @@ from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, kept_constant, value
+from lindiff.programs.closures import Opened, program_of
+from lindiff.programs.evaluating import Evaluator, evaluator
 from lindiff.rules._common import depends_on_variables
-from lindiff.scipy.integrate._jumps import moved_jump
+from lindiff.scipy.integrate._jumps import may_jump, moved_jump
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
 __all__ = ["fixed_quad", "quad"]
 
+
+# Entries of a vector that are integrated one by one: QUADPACK is compiled, `quad_vec` is not.
+FEW = 8
 
 OF_DERIVATIVE = "quad: the integral of a derivative of the integrand by args: "
 # The value of an integral, and the ends of the intervals into which it was cut.
@@ -42,6 +47,7 @@ class _Integrand:
         self.integrate = integrate
         self.integrate_others = of_others
         self.ends: list[float] = []
+        self.compiled: Evaluator | None = None
 
     def of_others(self, function: Callable[[Any, list[Any]], Any]) -> _Integrand:
         """A vector of integrands that a derivative makes of this one."""
@@ -60,12 +66,19 @@ class _Integrand:
                 )
             return np.asarray(y)[()]
 
-        y, self.ends = self.integrate(of_number, float(a), float(b))
+        a, b = float(a), float(b)
+        self.compiled = _evaluator_of(self.function, _middle(a, b), numbers)
+        y, self.ends = self.integrate(of_number if self.compiled is None else self.compiled.at, a, b)
         return y
+
+    @property
+    def may_jump(self) -> bool:
+        known = None if self.compiled is None else self.compiled.known()
+        return known is None or known.tree is None or may_jump(known.tree)
 
     def warn_of_moved_jumps(self, params: list[Any]) -> None:
         """Warn of a jump that parameters move, where the integration had to refine."""
-        if not self.ends:
+        if not self.ends or not self.may_jump:
             return
         ends, plain = self.ends, [value(p) for p in params]
         middles = [0.5 * (ends[i] + ends[i + 1]) for i in range(len(ends) - 1)]
@@ -79,6 +92,30 @@ class _Integrand:
                 IntegrationWarning,
                 stacklevel=2,
             )
+
+
+def _middle(a: float, b: float) -> float:
+    """Where QUADPACK looks first."""
+    if np.isfinite(a):
+        return 0.5 * (a + b) if np.isfinite(b) else a + np.sign(b)
+    return float(b + np.sign(a)) if np.isfinite(b) else 1.0
+
+
+def _evaluator_of(function: Callable[[Any, list[Any]], Any], x: float, params: list[Any]) -> Evaluator | None:
+    """Runs of the integrand's program, which is recorded at x; None where it has none."""
+    opened = Opened(function)
+    contents = opened.contents
+    if any(type(leaf) is Variable for leaf in (*contents, *params)):
+        return None
+    program = program_of(opened, _of_contents)
+    return evaluator(program, (contents, np.float64(x), params), {len(contents): np.array(x)})
+
+
+def _of_contents(closing_over: Callable[[Any], Any]) -> Callable[..., Any]:
+    def integrand(contents: list[Any], x: Any, params: list[Any]) -> Any:
+        return closing_over(iter(contents))(x, params)
+
+    return integrand
 
 
 def _of_number(
@@ -106,8 +143,8 @@ def _places(ends: set[float], a: float, b: float) -> list[float]:
 
 
 def _of_vector(f: Callable[[float], Any], a: float, b: float, options: dict[str, Any]) -> Found:
-    """All entries at once; where that does not come to the tolerance, as at singular ends and for slow tails,
-    entry by entry with extrapolation, and the values of f kept."""
+    """Entry by entry, with the values of f kept; many entries all at once, if that comes to the tolerance,
+    which it does not at singular ends and for slow tails."""
     kept: dict[float, Any] = {}
 
     def once(x: float) -> Any:
@@ -118,16 +155,25 @@ def _of_vector(f: Callable[[float], Any], a: float, b: float, options: dict[str,
     def entry(i: int) -> Callable[[float], Any]:
         return lambda x: once(x)[i]
 
-    limit = max(options["limit"], 10)
-    y, error, report = scipy.integrate.quad_vec(once, a, b, full_output=True, **{**options, "limit": limit})
-    tolerance = max(options["epsabs"], options["epsrel"] * float(np.linalg.norm(y)))
-    if report.success and error <= tolerance:
-        return y, _places({float(end) for interval in report.intervals for end in interval}, a, b)
-    total, ends = np.empty_like(y), set[float]()
-    for i in range(y.size):
+    size = len(once(_middle(a, b)))
+    found = _all_at_once(once, a, b, options) if size > FEW else None
+    if found is not None:
+        return found
+    total, ends = np.empty(size), set[float]()
+    for i in range(size):
         total[i], _, places = _of_number(entry(i), a, b, options, OF_DERIVATIVE)
         ends |= {*places}
     return total, sorted(ends)
+
+
+def _all_at_once(f: Callable[[float], Any], a: float, b: float, options: dict[str, Any]) -> Found | None:
+    """None where that does not come to the tolerance."""
+    limit = max(options["limit"], 10)
+    y, error, report = scipy.integrate.quad_vec(f, a, b, full_output=True, **{**options, "limit": limit})
+    tolerance = max(options["epsabs"], options["epsrel"] * float(np.linalg.norm(y)))
+    if not report.success or error > tolerance:
+        return None
+    return y, _places({float(end) for interval in report.intervals for end in interval}, a, b)
 
 
 @rule
@@ -205,7 +251,9 @@ def quad(
     Notes
     -----
     The rule of Leibniz: f at the limits, and the integral of the derivative with respect to parameters, with
-    the same tolerances: all in one run, or, where that fails, one by one with extrapolation.  What does not
+    the same tolerances: one by one with extrapolation, of more than eight all in one run where that does.
+    With Variables, QUADPACK calls the program of f and of its derivatives (:func:`lindiff.program`), if they
+    have one: a gradient costs some five to ten integrals of a short function.  What does not
     come to its tolerance gives an ``IntegrationWarning``, and so does a jump of f at a place that parameters
     move, which that rule does not see: split the integral there.
 
@@ -230,7 +278,9 @@ def quad(
         )
     leaves, restore = pytree.flatten(args if isinstance(args, tuple) else (args,))
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
-    leaves = [leaf if isinstance(leaf, Variable) else kept_constant(leaf) for leaf in leaves]
+    restore = pytree.flatten(restore([0.0] * len(leaves)))[1]  # it holds the tree
+    params = [leaves[i] for i in places]
+    leaves = [None if isinstance(leaf, Variable) else kept_constant(leaf) for leaf in leaves]
     errors: list[float] = []
 
     def function(x: Any, params: list[Any]) -> Any:
@@ -249,7 +299,7 @@ def quad(
     def of_others(f: Callable[[float], Any], a: float, b: float) -> Found:
         return _of_vector(f, a, b, options)
 
-    y = _integral(a, b, [leaves[i] for i in places], _Integrand(function, integrate, of_others))
+    y = _integral(a, b, params, _Integrand(function, integrate, of_others))
     return y, errors[0]
 
 
