@@ -1,5 +1,6 @@
 """Explicit Runge-Kutta steps in compiled code, and their derivatives."""
 
+import dataclasses
 import functools
 import re
 
@@ -213,6 +214,44 @@ def test_a_function_that_counts_does_so():
 
     found = integrate.solve_ivp(field, (0.0, 1.0), [1.0])
     assert count >= found.nfev
+
+
+@pytest.mark.parametrize(
+    "nested", [list, lambda items: {"log": list(items)}, lambda items: [*items, np.ones(2)]]
+)
+def test_containers_that_a_function_changes_are_its_own(nested):
+    for _ in range(2):
+        log = nested([])
+
+        def field(t, y, log=log):
+            (log["log"] if isinstance(log, dict) else log).append(t)
+            return -y
+
+        def changes(t, y, log=log):
+            log.clear()
+            return -y
+
+        found = integrate.solve_ivp(field, (0.0, 1.0), [1.0])
+        size = len(log["log"] if isinstance(log, dict) else log)
+        assert size >= found.nfev
+        integrate.solve_ivp(changes, (0.0, 1.0), [1.0])
+        assert not log
+
+
+def test_data_that_a_function_changes_are_its_own():
+    @dataclasses.dataclass
+    class Counted:
+        rate: np.ndarray
+        calls: int = 0
+
+    counted = Counted(np.ones(1))
+
+    def field(t, y):
+        counted.calls += 1
+        return -counted.rate * y
+
+    found = integrate.solve_ivp(field, (0.0, 1.0), [1.0])
+    assert counted.calls >= found.nfev
 
 
 def test_a_function_that_draws_is_called_each_time():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import operator
 import threading
 import types
 from collections import OrderedDict
@@ -17,8 +18,9 @@ from lindiff.core.variable import Variable
 from lindiff.programs.keys import constant_key, is_array, structure_of
 from lindiff.programs.program import Program
 from lindiff.programs.surroundings import is_empty
+from lindiff.programs.tree import Unrepeatable
 
-__all__ = ["Opened", "program_of"]
+__all__ = ["Opened", "closed_over", "program_of"]
 
 # Functions whose programs are known.
 _MOST = 64
@@ -45,6 +47,52 @@ def program_of(
     return found
 
 
+class Contents:
+    """Arrays for a function to close over, and the lists, dicts and other trees in which it gets them."""
+
+    def __init__(self, arrays: list[Any]) -> None:
+        self._arrays = iter(arrays)
+        self._containers: list[tuple[Any, list[Any]]] = []
+
+    def __next__(self) -> Any:
+        return next(self._arrays)
+
+    def made(self, container: Any) -> Any:
+        """Take notice of a container."""
+        self._containers.append((container, _items(container)))
+        return container
+
+    def refuse_changes(self) -> None:
+        """Raise where the function has changed a container: its own would stay as it was."""
+        for container, before in self._containers:
+            now = _items(container)
+            if len(now) != len(before) or not all(map(operator.is_, now, before)):
+                raise Unrepeatable(
+                    f"the function changes a {type(container).__name__} that it closes over: give what it "
+                    "computes with by arguments"
+                )
+
+
+def _items(container: Any) -> list[Any]:
+    """What is in a list, a tuple, a dict or an object of a data class."""
+    named = container if type(container) is dict else getattr(container, "__dict__", None)
+    return list(container) if named is None else [*named.keys(), *named.values()]
+
+
+def closed_over(closing_over: Callable[[Any], Any], arrays: list[Any], args: tuple[Any, ...]) -> Any:
+    """What a function returns that closes over these arrays.
+
+    Raises
+    ------
+    Unrepeatable
+        If it changes a list or dict that it closes over.
+    """
+    contents = Contents(arrays)
+    result = closing_over(contents)(*args)
+    contents.refuse_changes()
+    return result
+
+
 class Opened:
     """A function beside the arrays that it closes over, or has as defaults.
 
@@ -59,7 +107,7 @@ class Opened:
     contents : list
         Arrays and Variables, which differ from function to function.
     closing_over : callable
-        The function of an iterator over other contents in their places.
+        The function of `Contents` in their places.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -68,7 +116,7 @@ class Opened:
         self.key, self.closing_over = self._opened(function)
 
     def _opened(self, x: Any) -> tuple[Any, Callable[[Any], Any]]:
-        """The key of an object, and what makes one like it of an iterator over contents."""
+        """The key of an object, and what makes one like it of `Contents`."""
         if any(x is other for other in self._within):  # a function that calls itself
             return self._closed(x)
         self._within.append(x)
@@ -94,14 +142,14 @@ class Opened:
         return constant_key(x), lambda _: x
 
     def _opened_container(self, x: Any) -> tuple[Any, Callable[[Any], Any]]:
-        if type(x) is not dict:
-            kind = type(x)
+        kind = type(x)
+        if kind is not dict:
             key, make = self._opened_each(x)
-            return (kind, key), lambda contents: kind(make(contents))
+            return (kind, key), lambda contents: contents.made(kind(make(contents)))
         names = tuple(x)
         key, make = self._opened_each(x.values())
-        return (tuple(map(constant_key, names)), key), lambda contents: dict(
-            zip(names, make(contents), strict=True)
+        return (tuple(map(constant_key, names)), key), lambda contents: contents.made(
+            dict(zip(names, make(contents), strict=True))
         )
 
     def _opened_tree(self, tree: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -111,7 +159,7 @@ class Opened:
         leaves, restore = pytree.flatten(tree)
         restore = pytree.flatten(restore([_NOTHING] * len(leaves)))[1]  # it holds the tree
         key, make = self._opened_each(leaves)
-        return (structure, key), lambda contents: restore(make(contents))
+        return (structure, key), lambda contents: contents.made(restore(make(contents)))
 
     def _opened_each(self, parts: Iterable[Any]) -> tuple[Any, Callable[[Any], list[Any]]]:
         pairs = [self._opened(part) for part in parts]
@@ -147,7 +195,7 @@ class Opened:
         if not parts:
             return key, lambda _: f
         # A program looks at what a function reads: not at what it is given instead.
-        like = _function_like(f, make(iter([_NOTHING] * (len(self.contents) - before))))
+        like = _function_like(f, make(Contents([_NOTHING] * (len(self.contents) - before))))
         return key, lambda contents: _function_like(like, make(contents))
 
 

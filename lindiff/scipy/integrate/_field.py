@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.sealing import called
 from lindiff.core.variable import Variable, kept_constant
-from lindiff.programs.closures import Opened, program_of
+from lindiff.programs.closures import Opened, closed_over, program_of
 from lindiff.programs.program import Program
 
 __all__ = ["Field", "as_vector"]
@@ -42,8 +43,11 @@ class Field:
 
     def __call__(self, t: Any, y: Any, params: list[Any]) -> Any:
         contents, args = self._filled(params)
-        fun = self._opened.closing_over(iter(contents)) if self._closes_over_variables else self._fun
-        y_dot = called(fun, (t, y, *args))
+        given = t, y, *args
+        if self._closes_over_variables:
+            y_dot = called(partial(closed_over, self._opened.closing_over, contents), (given,))
+        else:
+            y_dot = called(self._fun, given)
         return y_dot if y.ndim == 2 else as_vector(y_dot)
 
     def _filled(self, params: list[Any]) -> tuple[list[Any], Any]:
@@ -78,7 +82,7 @@ class Field:
 
 def _of_contents(closing_over: Callable[[Any], Any]) -> Callable[..., Any]:
     def right_hand_side(contents: list[Any], t: Any, y: Any, args: tuple[Any, ...]) -> Any:
-        y_dot = closing_over(iter(contents))(t, y, *args)
+        y_dot = closed_over(closing_over, contents, (t, y, *args))
         is_new = isinstance(y_dot, (list, tuple))  # what may be the state itself is copied
         return as_vector(y_dot).astype(np.float64, copy=not is_new)
 

@@ -16,7 +16,7 @@ from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, kept_constant, value
-from lindiff.programs.closures import Opened, program_of
+from lindiff.programs.closures import Opened, closed_over, program_of
 from lindiff.programs.evaluating import Evaluator, evaluator
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.integrate._jumps import may_jump, moved_jump
@@ -113,7 +113,7 @@ def _evaluator_of(function: Callable[[Any, list[Any]], Any], x: float, params: l
 
 def _of_contents(closing_over: Callable[[Any], Any]) -> Callable[..., Any]:
     def integrand(contents: list[Any], x: Any, params: list[Any]) -> Any:
-        return closing_over(iter(contents))(x, params)
+        return closed_over(closing_over, contents, (x, params))
 
     return integrand
 
