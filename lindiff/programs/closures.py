@@ -113,7 +113,11 @@ class Opened:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.contents: list[Any] = []
         self._within: list[Any] = []
+        self._remembers = False
         self.key, self.closing_over = self._opened(function)
+        if self._remembers:  # a function among them writes into cells, which others may read
+            self.contents = []
+            self.key, self.closing_over = self._closed(function)
 
     def _opened(self, x: Any) -> tuple[Any, Callable[[Any], Any]]:
         """The key of an object, and what makes one like it of `Contents`."""
@@ -186,7 +190,8 @@ class Opened:
 
     def _opened_function(self, f: types.FunctionType) -> tuple[Any, Callable[[Any], Any]]:
         cells, defaults, named = f.__closure__ or (), f.__defaults__ or (), f.__kwdefaults__ or {}
-        if f.__dict__.keys() - {"__wrapped__"} or _writes_cells(f.__code__) or any(map(is_empty, cells)):
+        self._remembers |= _writes_cells(f.__code__)
+        if f.__dict__.keys() - {"__wrapped__"} or any(map(is_empty, cells)):
             return self._closed(f)
         parts = [*(cell.cell_contents for cell in cells), *defaults, *named.values()]
         before = len(self.contents)
