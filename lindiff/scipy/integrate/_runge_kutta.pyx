@@ -25,7 +25,8 @@ cnp.import_array()
 cdef enum:
     BASES = 8           # polynomials of an interpolant, at most,
     STAGES = 20         # and stages
-    FEWEST = 16         # steps whose stages are kept
+    FEWEST = 2          # steps whose stages are kept,
+    FIRST = 16          # and those that there is room for at first
     STIFF = 15          # steps limited by stability, after which a problem is taken to be stiff
     NOT_STIFF = 6
 
@@ -327,7 +328,7 @@ cdef class ExplicitSteps(Steps):
         self.begins.append(self.count)
         self.states.append(np.array(self.y_new))
         if self.room == 0:
-            self.enlarge(FEWEST)
+            self.enlarge(min(FIRST, self.most()))
         memcpy(self.state(self.count), &self.y_new[0], self.n * sizeof(double))
         return 0
 
