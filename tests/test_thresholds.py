@@ -116,6 +116,17 @@ OTHERS = {
     "kernels/loops.pyx GIVEN": "no size of an array",
     "kernels/loops.pyx REGISTERS": "of a formula: test_formulas",
     "kernels/loops.pyx DECISIONS": "of a formula: test_formulas",
+    "programs/evaluating.pyx CALLS": "no size of an array",
+    "scipy/integrate/_radau.pyx STAGES": "no size of an array",
+    "scipy/integrate/_radau.pyx ITERATIONS": "as SciPy has it: test_steps_of_equations",
+    "scipy/integrate/_radau.pyx ORDER": "as SciPy has it: test_steps_of_equations",
+    "scipy/integrate/_runge_kutta.pyx BASES": "no size of an array",
+    "scipy/integrate/_runge_kutta.pyx STAGES": "no size of an array",
+    "scipy/integrate/_runge_kutta.pyx FEWEST": "steps between states that are kept: test_steps_of_equations",
+    "scipy/integrate/_runge_kutta.pyx FIRST": "steps that there is room for: test_steps_of_equations",
+    "scipy/integrate/_runge_kutta.pyx STIFF": "steps of a stiff problem: test_steps_of_equations",
+    "scipy/integrate/_runge_kutta.pyx NOT_STIFF": "steps of a stiff problem: test_steps_of_equations",
+    "scipy/integrate/_steps.pyx FEWEST": "steps that there is room for: test_steps_of_equations",
 }
 NOT_SIZES = {"kernels/expm.pyx", "numpy/_function.pyx", "kernels/rowmajor.pxd"}  # places and kinds
 

@@ -460,7 +460,7 @@ def canonical(
 def _warn_of_long_gaps(name: str, system: System) -> None:
     """Warn where correlated errors of the observations would lose the digits behind a long gap."""
     Q, R = value(system.state_cov), value(system.obs_cov)
-    if R.shape[-2] == 1 or Q.shape[1] == 1 or type(Q) is not np.ndarray or type(R) is not np.ndarray:
+    if R.shape[-2] == 1 or Q.shape[1] < 2 or type(Q) is not np.ndarray or type(R) is not np.ndarray:
         return
     variances = np.diagonal(Q, axis1=-2, axis2=-1)
     least = np.min(np.where(variances > 0, variances, np.inf), axis=1)
