@@ -72,11 +72,12 @@ __all__ = [
 ]
 
 
-# Not in __all__: a star import would put them in the place of NumPy and SciPy.
-_NAMESPACES = ["numpy", "scipy"]
+# Not in __all__: a star import would put them in the place of NumPy and SciPy, and needs no Dask.
+_NAMESPACES = ["distributed", "numpy", "scipy"]
 
 if TYPE_CHECKING:
     from lindiff import descent as descent
+    from lindiff import distributed as distributed
     from lindiff import numpy as numpy
     from lindiff import scipy as scipy
     from lindiff import statespace, testing

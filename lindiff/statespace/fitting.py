@@ -47,7 +47,8 @@ def fit(
         `NonlinearModel`, whose likelihood is that of its filter.
     y : (T, p), (T,) or (S, T, p) array, Series, DataFrame or DataArray
         Observations, NaN where they are missing; the likelihoods of many series are added up.  Dates and
-        names come back with the answers of the result.
+        names come back with the answers of the result.  Of a Dask array in blocks of series each block is
+        filtered by the worker that has it, all with one model.
     start : dict, optional
         Where the search begins: name of the parameter to number or array, or to None for a number that is
         taken from the data.  By default that holds for all arguments of `build` without a default, and for

@@ -17,12 +17,17 @@ COV_TYPES = ("observed", "opg", "robust")
 
 
 def check_cov_type(kind: str, problem: Problem) -> None:
-    """Raise a ValueError for an unknown kind, and for one that knows nothing of priors."""
+    """Raise a ValueError for an unknown kind, and for one that knows nothing of priors, or of clusters."""
     if kind not in COV_TYPES:
         raise ValueError(f"fit: cov_type must be one of {', '.join(COV_TYPES)}, not {kind!r}")
     if kind != "observed" and problem.has_priors:
         raise ValueError(
             f"fit: cov_type {kind!r} is of maximum likelihood, and there are priors: leave out one of them"
+        )
+    if kind != "observed" and problem.is_partitioned:
+        raise ValueError(
+            f"fit: cov_type {kind!r} needs the scores of single steps, which stay on the cluster where y is: "
+            "leave it at 'observed'"
         )
 
 

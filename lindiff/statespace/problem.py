@@ -23,6 +23,7 @@ from lindiff.statespace.maximum import Likelihood, Scale
 from lindiff.statespace.model import Model
 from lindiff.statespace.nonlinear import Beside, NonlinearModel, filter_for, with_functions_of
 from lindiff.statespace.panels import of_series
+from lindiff.statespace.partitioned import PartitionedPanel, is_partitioned
 from lindiff.statespace.priors import log_densities
 from lindiff.statespace.repeated import by_program
 from lindiff.statespace.transforms import NAMED, Transform, covariance, positive, unconstrained
@@ -44,7 +45,7 @@ class Problem:
     Attributes
     ----------
     y : array
-        The data that are computed with: without series of which nothing is observed.
+        The data that are computed with, or by which it is begun: without series of which nothing is observed.
     count, diffuse : int
         How many observations, and how many diffuse states of all series.
     start : dict
@@ -75,12 +76,15 @@ class Problem:
                 f"fit: start is a {type(start).__name__}: give the parameters of build by name, as "
                 "{'level_var': 1.0, 'obs_var': 1.0}"
             )
-        data, labels = labelled("fit", y)
+        self._panel = PartitionedPanel(y) if is_partitioned(y) else None
+        data, labels = labelled("fit", y if self._panel is None else self._panel.first)
         self.given = y
-        self.count = int(np.sum(~np.isnan(value(data))))
+        self.count = int(np.sum(~np.isnan(value(data)))) if self._panel is None else self._panel.count
         if not self.count:
             raise ValueError("fit: y has no observations, all of it is NaN or it is empty")
         self.y, self._kept, self.notes = _without_empty_series(data)
+        if self._panel is not None:
+            self.notes = _note_of_empty_series(self._panel.seen)
         self._unit = unit_of(self.y)
         self.filter, self._first = filter, None
         self.fixed, self.tied = dict(fixed or {}), dict(tied or {})
@@ -103,9 +107,20 @@ class Problem:
         self.diffuse = 0
         if isinstance(first, Model):
             refuse_other_dates("fit: the steps of the model are", first.dates, "the data are", labels.rows)
-            self.diffuse = _diffuse_states(first) * (self.y.shape[0] if self.y.ndim == 3 else 1)
+            self.diffuse = _diffuse_states(first) * self._series
+        elif self._panel is not None:
+            raise TypeError(
+                "fit: y is on a cluster, and build returns a NonlinearModel: give its likelihood of some "
+                "series to lindiff.distributed.Sum, and the sum to lindiff.scipy.optimize.minimize"
+            )
         else:
             self._first, self._unit = first, None  # functions are those of the data in their own unit
+
+    @property
+    def _series(self) -> int:
+        if self._panel is not None:
+            return int(np.sum(self._panel.seen))
+        return self.y.shape[0] if self.y.ndim == 3 else 1
 
     # -- models ---------------------------------------------------------------------------------------------
 
@@ -201,6 +216,9 @@ class Problem:
                 found.append(beside_it.loglikelihood(per_step))
                 self._by = beside_it.by  # the next model will be near this one
             return np.stack(found)
+        if self._panel is not None:
+            model = model if self._unit is None else in_unit(model, self._unit)
+            return self._panel.loglikelihood(model, self._unit)
         if self._kept is not None:
             model = of_series(model, *self._kept)
         if self._unit is not None:
@@ -217,6 +235,11 @@ class Problem:
     def has_units(self) -> bool:
         """Whether the data are so large or small that they are computed in a unit of their own."""
         return self._unit is not None
+
+    @property
+    def is_partitioned(self) -> bool:
+        """Whether the data are on a cluster, and `y` has some of them."""
+        return self._panel is not None
 
     @property
     def has_priors(self) -> bool:
@@ -328,8 +351,13 @@ def _without_empty_series(y: Any) -> tuple[Any, Any, tuple[str, ...]]:
     seen = on_host(np.any(~np.isnan(value(y)), axis=(1, 2)))
     if seen.all():
         return y, None, ()
-    note = f"Without observations, and left out: series {', '.join(map(str, np.flatnonzero(~seen)))}"
-    return y[seen], (seen.size, np.flatnonzero(seen)), (note,)
+    return y[seen], (seen.size, np.flatnonzero(seen)), _note_of_empty_series(seen)
+
+
+def _note_of_empty_series(seen: Any) -> tuple[str, ...]:
+    if seen.all():
+        return ()
+    return (f"Without observations, and left out: series {', '.join(map(str, np.flatnonzero(~seen)))}",)
 
 
 def _diffuse_states(model: Model) -> int:

@@ -28,6 +28,7 @@ from lindiff.statespace.filtering import FilterResult, kalman_filter
 from lindiff.statespace.forecasting import forecast
 from lindiff.statespace.model import Model
 from lindiff.statespace.nonlinear import NonlinearModel
+from lindiff.statespace.partitioned import is_partitioned
 from lindiff.statespace.simulation import simulate_smoother
 from lindiff.statespace.smoothing import SmootherResult, kalman_smoother
 
@@ -139,7 +140,8 @@ class Analysis:
             )
         self.model, self.y, self._filter = model, y, filter
         self.notes = () if getattr(model, "dates", None) is not None else labels.notes
-        self._data, self._labels = on_host(value(data)), labels
+        self._data = data if is_partitioned(data) else on_host(value(data))
+        self._labels = labels
 
     @property
     def _y(self) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from lindiff.statespace.columns import like
 from lindiff.statespace.model import real
+from lindiff.statespace.partitioned import is_partitioned
 
 __all__ = ["Labels", "labelled"]
 
@@ -146,7 +147,7 @@ def labelled(name: str, y: Any) -> tuple[Any, Labels]:
     ----------
     name : str
         The public function, which errors speak of.
-    y : array, pandas.Series, pandas.DataFrame or xarray.DataArray
+    y : array, pandas.Series, pandas.DataFrame, xarray.DataArray or dask.array.Array
 
     Raises
     ------
@@ -160,6 +161,10 @@ def labelled(name: str, y: Any) -> tuple[Any, Labels]:
         return _of_pandas(name, y)
     if package == "xarray":
         return _from_xarray(name, y)
+    if is_partitioned(y):
+        if y.ndim == 3:
+            return y, Labels(single=False)  # on its cluster: who asks for one series gets that
+        y = y.compute()
     array = real(name, "y", y)
     return array, Labels(single=array.ndim == 1)
 
