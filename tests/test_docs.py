@@ -48,7 +48,7 @@ def test_docstrings(name):
 
 @pytest.mark.parametrize(
     "module",
-    ["", ".linalg", ".statespace", ".testing", ".seeing", ".descent"]
+    ["", ".linalg", ".statespace", ".testing", ".seeing", ".descent", ".distributed"]
     + [
         ".scipy." + name
         for name in (

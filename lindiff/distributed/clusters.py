@@ -7,6 +7,7 @@ import importlib.metadata
 from collections.abc import Sequence
 from typing import Any
 
+import dask
 import distributed
 
 __all__ = ["Kept", "client_of"]
@@ -28,8 +29,7 @@ def client_of(scheduler: Any) -> Any:
         try:
             client = distributed.default_client()
         except ValueError:
-            client = distributed.Client(distributed.LocalCluster(threads_per_worker=1))
-            atexit.register(_closed, client)
+            client = _of_this_machine()
     elif isinstance(scheduler, distributed.Client):
         client = scheduler
     else:
@@ -41,6 +41,15 @@ def client_of(scheduler: Any) -> Any:
         )
     client.wait_for_workers(1)
     _refuse_other_versions(client)
+    return client
+
+
+def _of_this_machine() -> Any:
+    """A client of a new cluster with a process for each core."""
+    # Dask has workers give back memory at once; arrays that come and go cost twice their time then.
+    with dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}):
+        client = distributed.Client(distributed.LocalCluster(threads_per_worker=1))
+    atexit.register(_closed, client)
     return client
 
 
