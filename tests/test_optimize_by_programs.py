@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -16,6 +18,10 @@ from lindiff.scipy import optimize
 
 X = np.linspace(0.0, 2.0, 9)
 Y = 2.0 * np.exp(-1.3 * X) + 0.05 * np.cos(9.0 * X)
+
+
+START, C = {"a": np.zeros(2), "b": np.zeros(2)}, np.array([1.0, 0.5])
+EQUATIONS = ["the equations", "the Jacobian"]
 
 
 def valley(x, c):
@@ -218,3 +224,47 @@ def test_errors_are_those_of_the_function():
 
     with pytest.raises(ValueError, match="too far"):
         optimize.minimize(fails, np.zeros(2), program=True)
+
+
+@pytest.mark.parametrize(
+    ("search", "names"),
+    [
+        (lambda: optimize.minimize(valley, START, (C,), program=True), ["the value and the gradient"]),
+        (
+            lambda: optimize.minimize(valley, START, (C,), method="trust-ncg", program=True),
+            ["the value and the gradient", "the Hessian, times a vector"],
+        ),
+        (
+            lambda: optimize.minimize(valley, START, (C,), method="trust-exact", program=True),
+            ["the value and the gradient", "the Hessian"],
+        ),
+        (lambda: optimize.minimize(valley, START, (C,), method="Powell", program=True), ["the value"]),
+        (
+            lambda: optimize.minimize(valley, START, (C,), jac=given_slope, program=True),
+            ["the value", "the gradient"],
+        ),
+        (lambda: optimize.least_squares(residuals, START, args=(C,), program=True), EQUATIONS),
+        (lambda: optimize.root(residuals, START, (C,), program=True), EQUATIONS),
+    ],
+)
+def test_a_search_says_what_its_programs_have_gained(search, names):
+    found = search()
+    gained = found.explain()
+    assert [row.name for row in gained] == names
+    assert all(row.by_program > 0 and row.by_python > 0 for row in gained)
+    assert [row.ratio for row in gained] == [row.by_python / row.by_program for row in gained]
+    assert str(gained).splitlines()[1].startswith(names[0])
+    assert gained.reasons == []
+    # it is SciPy's in all else
+    kept = pickle.loads(pickle.dumps(found))
+    assert type(kept) is scipy.optimize.OptimizeResult
+    assert list(kept) == list(found)
+    np.testing.assert_array_equal(kept.x["b"], found.x["b"])
+    assert "explain" not in str(found)
+
+
+def test_a_search_says_why_a_function_has_no_program():
+    found = optimize.minimize(lambda x: np.sum(x**2) + 0 * threading.get_ident(), np.ones(2), program=True)
+    assert len(found.explain().reasons) == 1
+    assert "without a program: " in str(found.explain())
+    assert not hasattr(optimize.minimize(lambda x: np.sum(x**2), np.ones(2)), "explain")

@@ -12,6 +12,7 @@ from scipy.stats import norm
 
 from lindiff import _tables
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix
+from lindiff.scipy.optimize._running import Gains, Running, gains_of
 from lindiff.statespace.answers import Analysis, Section, Summary
 from lindiff.statespace.posterior import Posterior
 from lindiff.statespace.problem import Problem, labels_of
@@ -200,6 +201,38 @@ class FitResult(Analysis):
         step = float(self.standard_errors[name]) / slope if slope > 0 else 1.0
         top = float(begun.objective(self.params))
         return profile_interval(begun, name, x, step if 0 < step < 10 else 1.0, top, alpha)
+
+    def explain(self) -> Gains:
+        """What ``program=True`` gains in a search, or would: a call by programs, and by Python.
+
+        The log-likelihood and its gradient are computed some fifty times for that.
+
+        Returns
+        -------
+        Gains
+            A list of `name`, `by_program`, `by_python` (seconds) and `ratio` that prints as a table, with why
+            functions run without a program after all as its `reasons`.
+
+        Raises
+        ------
+        ValueError
+            If this result was pickled with a builder that cannot be.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lindiff import statespace
+        >>> y = np.cumsum(np.random.default_rng(0).normal(size=50))
+        >>> gained = statespace.fit(statespace.local_level, y, progress=False).explain()
+        >>> [row.name for row in gained], gained.reasons
+        (['the log-likelihood and its gradient'], [])
+        """
+        begun = self._problem_at_estimates("explain")
+
+        def calls(run: Running) -> dict[str, Callable[[Any], Any]]:
+            return {"the log-likelihood and its gradient": begun.searchable(run=run).at}
+
+        return gains_of(calls, begun.form.flat(begun.free))
 
     def posterior(self) -> Posterior:
         """The density of the parameters, for samplers, beginning at the estimates; it has a `laplace`."""

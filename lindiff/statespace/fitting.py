@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.scipy.optimize._flat import Flat
+from lindiff.scipy.optimize._running import running
 from lindiff.statespace.fit_result import FitResult
 from lindiff.statespace.information import check_cov_type, covariance_of, covariance_unknown
 from lindiff.statespace.maximum import FAILURES, FEW, SEEN, Likelihood, Search, check_search, searched
@@ -86,8 +87,9 @@ def fit(
     program : bool
         Run `build` and `transforms`, with their derivatives, without Python from the third time on, as
         :func:`lindiff.program` does: their prints and counters are those of the first times.  It pays where
-        `build` is long: the filter, which is compiled, runs as ever.  Models with a stationary start that
-        depends on parameters are built by Python all the same.
+        `build` is long: the filter, which is compiled, runs as ever; ``found.explain()`` says what it gains,
+        before and after.  Models with a stationary start that depends on parameters are built by Python all
+        the same.
     filter : {"extended", "unscented"} or callable, optional
         Of a nonlinear model, by tangents, the default, or by sigma points; for other ones
         ``functools.partial(statespace.unscented_filter, alpha=1e-3)``.
@@ -154,7 +156,7 @@ def fit(
     problem = Problem(build, y, start, transforms, fixed, tied, priors, filter)
     check_cov_type(cov_type, problem)
     tell = None if not progress else progress if callable(progress) else _print_line
-    likelihood = problem.searchable(tell, program)
+    likelihood = problem.searchable(tell, running(program))
     form = problem.form
     newton = standard_errors or form.size <= FEW
     x = form.flat(problem.free)

@@ -15,6 +15,7 @@ from lindiff.core.differential import Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.scipy.optimize._flat import Flat
+from lindiff.scipy.optimize._running import Running
 from lindiff.statespace.answers import labelled
 from lindiff.statespace.columns import refuse_other_dates
 from lindiff.statespace.defaults import completed, size_of_noise
@@ -249,14 +250,16 @@ class Problem:
     def searchable(
         self,
         tell: Callable[[int, float, dict[str, Any]], Any] | None = None,
-        program: bool = False,
+        run: Running | None = None,
         beside: Callable[[Any], Any] | None = None,
     ) -> Likelihood:
         """The objective as a function of flat vectors.
 
-        `tell` hears of iterations, `program` spares Python, `beside` is added, a function of `free` numbers.
+        `tell` hears of iterations, `run` makes programs, `beside` is added, a function of `free` numbers.
         """
-        at = by_program(self.at, self.free) if program and foreign(self.y) is None else self.at
+        at: Callable[[Any], Model | NonlinearModel] = self.at
+        if run is not None and run.makes_programs and foreign(self.y) is None:
+            at = by_program(self.at, self.free, run)
 
         def of_free(free: Any) -> Any:
             found = self._loglikelihood(at(free))

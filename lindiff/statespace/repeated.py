@@ -10,7 +10,7 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.linearization import Linearization
 from lindiff.core.variable import Variable
-from lindiff.programs import Program
+from lindiff.scipy.optimize._running import Running
 from lindiff.statespace.model import Model
 from lindiff.statespace.nonlinear import NonlinearModel
 
@@ -19,7 +19,7 @@ __all__ = ["by_program"]
 At = Callable[[dict[str, Any]], Model | NonlinearModel]
 
 
-def by_program(at: At, start: dict[str, Any]) -> At:
+def by_program(at: At, start: dict[str, Any], run: Running) -> At:
     """A function from parameters to models, without Python from the third model on.
 
     What the first model has that depends on no parameter stays constant, so that no derivatives by it are
@@ -30,6 +30,8 @@ def by_program(at: At, start: dict[str, Any]) -> At:
     at : callable
     start : dict
         The parameters of the first model, arrays.
+    run : Running
+        Makes the programs.
     """
     varying: list[bool] = []
     constant: list[Any] = []
@@ -48,7 +50,7 @@ def by_program(at: At, start: dict[str, Any]) -> At:
 
     Linearization(noted, tuple(start.values()))
 
-    @Program
+    @run
     def arrays(*params: Any) -> tuple[Any, ...]:
         model = at(dict(zip(start, params, strict=True)))
         leaves, _ = pytree.flatten(model)

@@ -30,7 +30,7 @@ from lindiff.scipy.optimize._flat import (
     unknowns,
     vector_of,
 )
-from lindiff.scipy.optimize._running import Running, running
+from lindiff.scipy.optimize._running import Running, explained, running
 from lindiff.scipy.optimize._solved import Stationary, end_of_search, solved
 
 __all__ = ["fixed_point", "least_squares", "root"]
@@ -72,7 +72,8 @@ def least_squares(
         :func:`lindiff.scipy.optimize.minimize` takes them.
     program : bool
         Run `fun` and its Jacobian, or the `jac` that is given, without Python from the third time on, as
-        :func:`lindiff.program` does: their prints and counters are those of the first times.
+        :func:`lindiff.program` does: their prints and counters are those of the first times.  What that
+        gained is ``res.explain()``.
     **options
         SciPy's others.  With ``tr_solver="lsmr"`` the Jacobian is never formed: it is a linear operator that
         walks the record of one run.  With ``jac_sparsity`` it is a sparse matrix, from one walk for each
@@ -123,28 +124,40 @@ def least_squares(
 
     limits = _lower_and_upper(bounds, x0, form)
     stationary = Stationary(objective, form, limits)
-    of_tree = run(lambda x, *args, **kwargs: residuals(x, args, kwargs))
     if "callback" in options:
         options["callback"] = flat_callback(options["callback"], form)
 
-    def search(given: tuple[Any, ...]) -> Any:
+    def functions(given: tuple[Any, ...], run: Running) -> dict[str, Any]:
+        """SciPy's arguments of these names, of flat vectors."""
         args, kwargs = given
+        of_tree = run(lambda x, *args, **kwargs: residuals(x, args, kwargs))
+        return {
+            "fun": lambda x: on_host(value(of_tree(form.tree_of(x), *args, **kwargs))),
+            "jac": _jacobian_for(of_tree, jac, method, args, kwargs, form, run, options),
+        }
+
+    def search(given: tuple[Any, ...]) -> Any:
         found = scipy.optimize.least_squares(
-            lambda x: on_host(value(of_tree(form.tree_of(x), *args, **kwargs))),
-            form.flat(x0),
-            jac=_jacobian_for(of_tree, jac, method, args, kwargs, form, run, options),
+            x0=form.flat(x0),
+            **functions(given, run),
             bounds=limits,
             method=method,
             **options,
         )
         stationary.look_for_bounds(found.x, given)
-        return found
+        return explained(found, lambda run: _calls(**functions(given, run)), run)
 
     given = as_arguments(args), kwargs or {}
     found, cost = end_of_search("least_squares", search, stationary.equations, given, form, objective)
     if cost is not None:
         found.fun, found.cost = residuals(found.x, *given), cost
     return found
+
+
+def _calls(fun: Any, jac: Any) -> dict[str, Callable[[Any], Any]]:
+    """What a search calls, by names, as functions of the flat vector."""
+    named = {"the equations and the Jacobian" if jac is True else "the equations": fun, "the Jacobian": jac}
+    return {name: call for name, call in named.items() if callable(call)}
 
 
 def _jacobian_for(
@@ -259,7 +272,8 @@ def root(
         As SciPy takes them; `callback` gets x and the residuals, flat.
     program : bool
         Run `fun` and its Jacobian, or the `jac` that is given, without Python from the third time on, as
-        :func:`lindiff.program` does: their prints and counters are those of the first times.
+        :func:`lindiff.program` does: their prints and counters are those of the first times.  What that
+        gained is ``res.explain()``.
 
     Returns
     -------
@@ -301,22 +315,28 @@ def root(
         y, matrix = fun(x, *args)
         return vector_of(y), matrix
 
-    of_tree = run(with_matrix if jac is True else equations)
-
-    def search(args: tuple[Any, ...]) -> Any:
+    def functions(args: tuple[Any, ...], run: Running) -> dict[str, Any]:
+        """SciPy's arguments of these names, of flat vectors."""
+        of_tree = run(with_matrix if jac is True else equations)
         if jac is None and method.lower() in WITH_JACOBIAN:
             flat_jac = flat_jacobian(of_tree, form, args, {})
         else:
             flat_jac = flat_callable(jac, args, form, run)
-        return scipy.optimize.root(
-            lambda x: pytree.tree_map(on_host, value(of_tree(form.tree_of(x), *args))),
-            form.flat(x0),
+        return {
+            "fun": lambda x: pytree.tree_map(on_host, value(of_tree(form.tree_of(x), *args))),
+            "jac": flat_jac,
+        }
+
+    def search(args: tuple[Any, ...]) -> Any:
+        found = scipy.optimize.root(
+            x0=form.flat(x0),
+            **functions(args, run),
             method=method,
-            jac=flat_jac,
             tol=tol,
             callback=callback,
             options=options,
         )
+        return explained(found, lambda run: _calls(**functions(args, run)), run)
 
     return end_of_search("root", search, equations, as_arguments(args), form)[0]
 

@@ -26,7 +26,7 @@ from lindiff.scipy.optimize._flat import (
     unknowns,
     vector_of,
 )
-from lindiff.scipy.optimize._running import Running, running
+from lindiff.scipy.optimize._running import Running, explained, running
 from lindiff.scipy.optimize._solved import Stationary, end_of_search
 from lindiff.transforms.reverse import grad, value_and_grad, vjp
 
@@ -87,7 +87,7 @@ def minimize(
     program : bool
         Run `fun`, the functions of `constraints` and the derivatives, exact or given, without Python from the
         third time on, as :func:`lindiff.program` does: their prints and counters are those of the first
-        times.
+        times.  What that gained is ``res.explain()``.
 
     Returns
     -------
@@ -145,22 +145,22 @@ def minimize(
     limits = _flat_bounds(bounds, x0, form)
     stationary = Stationary(objective, form, _limits(limits, form))
 
-    def search(args: tuple[Any, ...]) -> Any:
+    def functions(args: tuple[Any, ...], run: Running) -> dict[str, Any]:
+        """SciPy's arguments of these names, of flat vectors."""
         flat_fun, flat_jac = _value_and_gradient(of_arguments, jac, form, name, args, run)
         flat_hess, flat_hessp = flat_callable(hess, args, form, run), _given_products(hessp, args, form, run)
         if jac is None and hess is None and hessp is None:
-            products = _Products(run(grad(of_arguments)), args, form)
             if callable(name) or name in WITH_PRODUCTS:
-                flat_hessp = products
+                flat_hessp = _Products(run(grad(of_arguments)), args, form)
             elif name in WITH_HESSIAN:
-                flat_hess = products.matrix
+                flat_hess = _Products(run(grad(of_arguments)), args, form).matrix
+        return {"fun": flat_fun, "jac": flat_jac, "hess": flat_hess, "hessp": flat_hessp}
+
+    def search(args: tuple[Any, ...]) -> Any:
         found = scipy.optimize.minimize(
-            flat_fun,
-            form.flat(x0),
+            x0=form.flat(x0),
             method=method,
-            jac=flat_jac,
-            hess=flat_hess,
-            hessp=flat_hessp,
+            **functions(args, run),
             bounds=limits,
             constraints=_flat_constraints(constraints, form, name, run),
             tol=tol,
@@ -171,7 +171,7 @@ def minimize(
         if isinstance(jac_found, np.ndarray) and jac_found.shape == (form.size,):
             found.jac = form.tree_of(jac_found)
         stationary.look_for_bounds(found.x, args)
-        return found
+        return explained(found, lambda run: _calls(**functions(args, run)), run)
 
     args = as_arguments(args)
     every = constraints if isinstance(constraints, (list, tuple)) else [constraints]
@@ -180,6 +180,17 @@ def minimize(
     if least is not None:
         found.fun = least
     return found
+
+
+def _calls(fun: Any, jac: Any, hess: Any, hessp: Any) -> dict[str, Callable[[Any], Any]]:
+    """What a search calls, by names, as functions of the flat vector."""
+    named = {
+        "the value and the gradient" if jac is True else "the value": fun,
+        "the gradient": jac,
+        "the Hessian": hess,
+        "the Hessian, times a vector": None if hessp is None else lambda x: hessp(x, np.ones_like(x)),
+    }
+    return {name: call for name, call in named.items() if callable(call)}
 
 
 def _given_products(hessp: Any, args: tuple[Any, ...], form: Flat, run: Running) -> Any:
