@@ -1,11 +1,13 @@
-"""Eight schools: the no-U-turn sampler, in NumPy, with the posterior's gradient as a program.
+"""Eight schools: the no-U-turn sampler, in NumPy; its gradients are a program's, of all chains at once.
 
 The effects of coaching in eight schools (Rubin 1981; Gelman et al., Bayesian Data Analysis, section 5.5):
 
     y_j ~ N(theta_j, s_j²), theta_j = mu + tau eta_j, eta_j ~ N(0, 1), mu ~ N(0, 5²), tau ~ half-Cauchy(5).
 
-Hoffman and Gelman (2014), "The no-U-turn sampler", Journal of Machine Learning Research 15, algorithms 3, 5.
-Prints the posterior, and how long a gradient takes with and without the program.
+Hoffman and Gelman (2014), "The no-U-turn sampler", Journal of Machine Learning Research 15, algorithms 3
+and 5.  A chain is a generator: it asks for the gradient at a place, and goes on when it has it; so chains of
+their own ways share each call of the gradient.  Prints the posterior, whether the chains agree (Gelman's and
+Rubin's R̂, 1 where they do), and how long a gradient takes with and without the program.
 """
 
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ import lindiff as ld
 
 EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
-TUNING, DRAWS = 500, 2000
+TUNING, DRAWS, CHAINS = 500, 500, 4
 
 
 def log_density(x):
@@ -32,6 +34,7 @@ def log_density(x):
 
 plain = ld.value_and_grad(log_density)
 gradient = ld.program(plain)
+gradients = ld.vmap(gradient)
 
 
 @dataclass
@@ -51,7 +54,7 @@ class State:
 def leapfrog(s, step):
     p = s.p + 0.5 * step * s.slope
     x = s.x + step * p
-    value, slope = gradient(x)
+    value, slope = yield x
     return State(x, p + 0.5 * step * slope, value, slope)
 
 
@@ -70,7 +73,7 @@ class Tree:
 
 def build(s, direction, depth, log_slice, step, start, rng):
     if depth == 0:
-        new = leapfrog(s, direction * step)
+        new = yield from leapfrog(s, direction * step)
         return Tree(
             new,
             new,
@@ -80,14 +83,16 @@ def build(s, direction, depth, log_slice, step, start, rng):
             min(1.0, float(np.exp(min(0.0, new.log_joint - start)))),
             1,
         )
-    tree = build(s, direction, depth - 1, log_slice, step, start, rng)
-    return extended(tree, direction, depth - 1, log_slice, step, start, rng) if tree.goes_on else tree
+    tree = yield from build(s, direction, depth - 1, log_slice, step, start, rng)
+    if not tree.goes_on:
+        return tree
+    return (yield from extended(tree, direction, depth - 1, log_slice, step, start, rng))
 
 
 def extended(tree, direction, depth, log_slice, step, start, rng, whole=False):
     """A tree with another one as large behind or before it."""
     end = tree.last if direction > 0 else tree.first
-    other = build(end, direction, depth, log_slice, step, start, rng)
+    other = yield from build(end, direction, depth, log_slice, step, start, rng)
     first, last = (tree.first, other.last) if direction > 0 else (other.first, tree.last)
     count = tree.count + other.count
     chance = other.count / max(tree.count if whole else count, 1)
@@ -99,7 +104,7 @@ def extended(tree, direction, depth, log_slice, step, start, rng, whole=False):
 
 def sample(x, rng):
     """Draws after the step has been tuned to accept 0.8 (Nesterov's dual averaging)."""
-    value, slope = gradient(x)
+    value, slope = yield x
     step, smooth, average, error = 0.1, 0.1, 0.0, 0.0
     draws, steps = [], 0
     for m in range(1, TUNING + DRAWS + 1):
@@ -109,7 +114,8 @@ def sample(x, rng):
         tree = Tree(s, s, s, 1, True, 0.0, 0)
         depth = 0
         while tree.goes_on and depth < 8:
-            tree = extended(tree, rng.choice([-1, 1]), depth, log_slice, step, start, rng, whole=True)
+            direction = rng.choice([-1, 1])
+            tree = yield from extended(tree, direction, depth, log_slice, step, start, rng, whole=True)
             depth += 1
         x, value, slope = tree.chosen.x, tree.chosen.log_density, tree.chosen.slope
         steps += tree.steps
@@ -125,6 +131,28 @@ def sample(x, rng):
     return np.array(draws), steps
 
 
+def run(chains):
+    """What generators return, whose gradients are computed together."""
+    waiting = {k: next(chain) for k, chain in enumerate(chains)}
+    returned = {}
+    while waiting:
+        values, slopes = gradients(np.stack(list(waiting.values())))
+        for k, value, slope in zip(list(waiting), values, slopes, strict=True):
+            try:
+                waiting[k] = chains[k].send((value, slope))
+            except StopIteration as end:
+                returned[k] = end.value
+                del waiting[k]
+    return [returned[k] for k in range(len(chains))]
+
+
+def scale_reduction(x):
+    """Gelman and Rubin's, of (chains, draws)."""
+    within = np.mean(np.var(x, axis=1, ddof=1))
+    between = np.var(np.mean(x, axis=1), ddof=1)
+    return np.sqrt((x.shape[1] - 1) / x.shape[1] + between / within)
+
+
 def microseconds(function, x):
     times = []
     for _ in range(2000):
@@ -135,18 +163,20 @@ def microseconds(function, x):
 
 
 def main():
-    rng = np.random.default_rng(0)
-    draws, steps = sample(np.zeros(10), rng)
-    mu, tau = draws[:, 0], np.exp(draws[:, 1])
-    theta = mu[:, None] + tau[:, None] * draws[:, 2:]
-    print(f"{len(draws)} draws, {steps} gradients")
-    print(f"{'':10}{'mean':>8}{'sd':>8}")
-    for name, values in [("mu", mu), ("tau", tau), *((f"school {j + 1}", theta[:, j]) for j in range(8))]:
-        print(f"{name:10}{values.mean():8.2f}{values.std():8.2f}")
+    rngs = np.random.default_rng(0).spawn(CHAINS)
+    found = run([sample(rng.standard_normal(10), rng) for rng in rngs])
+    draws = np.stack([of_chain for of_chain, _ in found])
+    mu, tau = draws[..., 0], np.exp(draws[..., 1])
+    theta = mu[..., None] + tau[..., None] * draws[..., 2:]
+    print(f"{CHAINS} chains of {DRAWS} draws, {sum(steps for _, steps in found)} gradients")
+    print(f"{'':10}{'mean':>8}{'sd':>8}{'R̂':>7}")
+    for name, x in [("mu", mu), ("tau", tau), *((f"school {j + 1}", theta[..., j]) for j in range(8))]:
+        print(f"{name:10}{x.mean():8.2f}{x.std():8.2f}{scale_reduction(x):7.2f}")
     x = np.zeros(10)
-    print(f"value in NumPy          {microseconds(log_density, x):6.1f} µs")
-    print(f"value and gradient      {microseconds(plain, x):6.1f} µs")
-    print(f"the same as a program   {microseconds(gradient, x):6.1f} µs")
+    print(f"value in NumPy            {microseconds(log_density, x):6.1f} µs")
+    print(f"value and gradient        {microseconds(plain, x):6.1f} µs")
+    print(f"the same as a program     {microseconds(gradient, x):6.1f} µs")
+    print(f"of {CHAINS} chains, at once      {microseconds(gradients, np.zeros((CHAINS, 10))):6.1f} µs")
 
 
 if __name__ == "__main__":

@@ -202,7 +202,11 @@ def test_eight_schools(capsys):
     x = np.linspace(-1.0, 1.0, 10)
     for _ in range(3):
         np.testing.assert_allclose(example.gradient(x)[1], ld.grad(example.log_density)(x), rtol=1e-12)
-    draws, _ = example.sample(np.zeros(10), np.random.default_rng(0))
+    chains = [example.sample(np.zeros(10), rng) for rng in np.random.default_rng(0).spawn(4)]
+    of_chains = [draws for draws, _ in example.run(chains)]
+    assert [draws.shape for draws in of_chains] == [(500, 10)] * 4
+    assert example.scale_reduction(np.stack(of_chains)[..., 0]) < 1.05
+    draws = np.concatenate(of_chains)
     mu, tau = draws[:, 0], np.exp(draws[:, 1])
     effects = mu + tau * draws[:, 2:].T
     assert np.mean(mu) == pytest.approx(4.4, abs=0.6)

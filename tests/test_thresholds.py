@@ -72,6 +72,7 @@ OTHERS = {
     "linalg/_operation.pyx MANY": "arguments, not elements",
     "kernels/loops.pxd KINDS": "no size of an array",
     "kernels/loops.pxd AXES": "no size of an array",
+    "programs/many.pyx TOGETHER": "elements of a call: test_vmap",
     "programs/calling.pyx CHECKED": "walks: test_programs_among_variables",
     "programs/few.pyx FEW": "elements: test_few_numbers_in_programs",
     "programs/prepared.pyx FEW_IN_ROWS": "elements in rows: test_few_numbers_in_programs",

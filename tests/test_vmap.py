@@ -420,7 +420,56 @@ def test_the_machine_runs_for_the_elements(monkeypatch):
     runs = []
     monkeypatch.setattr(_Elements, "result", lambda self, i: runs.append(i) or original(self, i))
     fast(X)
+    assert runs == []  # of the form that was met last
+    fast(X[:-1])
     assert runs == [0]
 
 
 original = _Elements.result
+
+
+def test_calls_of_a_form_that_was_met_last_see_all_that_others_see(rng):
+    factor = 2.0
+
+    def f(x, y, k=1.0):
+        if x[0] > 0:
+            return np.sum(x * y) * k * factor, x + y
+        return np.sum(x - y), x * y * k
+
+    many = vmap(f, (0, None))
+    for turn in range(60):
+        x, y = rng.standard_normal((rng.choice((1, 4, 15, 16, 17, 64, 65)), 3)), rng.standard_normal(3)
+        x = np.asfortranarray(x) if turn % 7 == 0 else x
+        y = x[0] if turn % 5 == 0 else y
+        x = x.astype(np.float32) if turn % 11 == 0 else x
+        factor = 5.0 if turn > 30 else factor
+        options = {} if turn % 3 else {"k": np.float64(turn) if turn % 13 == 0 else float(turn % 4)}
+        for _ in range(3):
+            found = many(x, y, **options)
+            each = [f(element, y, **options) for element in x]
+            assert_same(found, tuple(np.stack(parts) for parts in zip(*each, strict=True)))
+            x = x + x.dtype.type(0.1)
+
+
+def test_calls_of_a_form_that_was_met_last_warn_and_write():
+    def written(x):
+        x[0] = 7.0
+        return np.sum(x)
+
+    total, logarithm = vmap(written), vmap(np.log)
+    for _ in range(5):
+        x = np.ones((3, 2))
+        assert total(x).tolist() == [8.0] * 3
+        assert x[:, 0].tolist() == [7.0] * 3
+        first = logarithm(np.array([1.0, 2.0]))
+        logarithm(np.array([3.0, 4.0]))
+        np.testing.assert_allclose(first, np.log([1.0, 2.0]))
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        logarithm(np.array([1.0, -1.0]))
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        logarithm(np.array([1.0, -1.0]))
+    itself = vmap(lambda x: x)
+    for _ in range(4):
+        x = np.ones((3, 2))
+        itself(x)[...] = 5.0
+        assert x.tolist() == np.ones((3, 2)).tolist()

@@ -268,6 +268,11 @@ cdef object halves_of(object both, Known known, list y_bars, tuple active, tuple
     return taped_of(of_both.tree, of_both.surroundings, known.tree, y_bars, active, arrays, several)
 
 
+def is_counted():
+    """Whether the tally of a thread counts what operations do."""
+    return running
+
+
 def as_one_operation(function, *args):
     """What ``function(*args)`` gives; the tally of this thread counts arguments and results alone.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,12 @@ class _Same:
 
 def structure_of(tree: Any) -> Any:
     """What a tree is without its leaves, and what it says to be constant; None if that is not all of it."""
-    if not pytree.is_tree(tree):
+    if type(tree) in (tuple, list):
+        parts = tuple(map(structure_of, tree))
+        return (
+            None if None in parts else (type(tree), (), tuple(zip(_places(len(parts)), parts, strict=True)))
+        )
+    if type(tree) in pytree.leaf_types or not pytree.is_tree(tree):
         return ()
     keys = pytree.keys(tree)
     constant: list[Any] = []
@@ -82,12 +88,18 @@ def structure_of(tree: Any) -> Any:
         if getattr(tree, "__dict__", None):
             return None
         constant = [constant_key(part) for i, part in enumerate(tree) if i not in keys]
-    elif type(tree) not in (tuple, list, dict):
+    elif type(tree) is not dict:
         return None
-    parts = [(constant_key(key), structure_of(pytree.item(tree, key))) for key in keys]
-    if any(part is None for _, part in parts):
+    named = [(constant_key(key), structure_of(pytree.item(tree, key))) for key in keys]
+    if any(part is None for _, part in named):
         return None
-    return type(tree), tuple(constant), tuple(parts)
+    return type(tree), tuple(constant), tuple(named)
+
+
+@functools.cache
+def _places(count: int) -> tuple[Any, ...]:
+    """The keys of so many parts of a sequence."""
+    return tuple(map(constant_key, range(count)))
 
 
 def constants_of(tree: Any) -> list[Any]:

@@ -19,8 +19,9 @@ from lindiff.programs.machine import Cell
 cnp.import_array()
 
 cdef enum:
-    ALIGNED = 64  # a line of the processor's cache
-    FORMS = 64    # of arguments, in memory, of which blocks are kept
+    ALIGNED = 64   # a line of the processor's cache
+    FORMS = 64     # of arguments, in memory, of which blocks are kept
+    TOGETHER = 16  # elements of a call, from which on it has blocks: fewer run sooner than these are made
 
 
 def room_for(y, Py_ssize_t count):
@@ -70,13 +71,14 @@ cdef Py_ssize_t run_without_python(Machine machine, list arrays, list are_many, 
     cdef Outputs outputs = outputs_for(stretch, machine.layout, outs, has_structure)
     cdef Memory memory
     cdef Inputs inputs
-    cdef Blocks blocks
+    cdef Blocks blocks = None
     cdef Py_ssize_t i = start, at, end
     cdef int told = told_flags()
     cdef bint at_once
     if outputs is None:
         return start
-    blocks = blocks_for(machine, arrays, are_many, outs, stop - start) if stop > start else None
+    if stop - start >= TOGETHER:
+        blocks = blocks_for(machine, arrays, are_many, outs, stop - start)
     memory = machine.layout.memory()
     inputs = Inputs(machine, memory, arrays, are_many)
     with nogil:

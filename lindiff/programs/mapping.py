@@ -18,10 +18,12 @@ from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, another, inside
-from lindiff.programs.calling import as_one_operation
+from lindiff.programs.calling import as_one_operation, is_counted
 from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct, known_with
 from lindiff.programs.keys import constant_key, structure_of
+from lindiff.programs.machine import MISSED
 from lindiff.programs.many import room_for, run_many
+from lindiff.programs.matching import Arguments
 from lindiff.programs.program import Program
 from lindiff.programs.recorded import Recorded, record
 from lindiff.programs.recording import numbers
@@ -54,6 +56,7 @@ class Mapped:
         self._instructions: dict[Any, _Instruction] = {}
         self._operation = rule(self._rule)
         self._number = next(numbers)
+        self._recent: _Repeated | None = None
         self._differ = False  # the results of elements have differed in structure, dtype or shape
         self._of_python = False  # or there are numbers of Python's among them
 
@@ -70,6 +73,19 @@ class Mapped:
         leaves : list
         """
         return as_one_operation(self._called, restore, many, leaves)
+
+    def repeated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result for few elements in arrays of the form that was met last; MISSED for others."""
+        recent = self._recent
+        if recent is None or observing() or is_counted():
+            return MISSED
+        return recent.result(args, kwargs)
+
+    def remember(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], many: Sequence[bool], result: Any
+    ) -> None:
+        """Let the next call with arguments of this form, and elements along their first axes, run at once."""
+        self._recent = _Repeated.of(self.program, args, kwargs, many, result)
 
     def _called(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
         kinds = {type(inside(x)) for x in leaves}
@@ -232,9 +248,7 @@ class _Elements:
     ) -> None:
         self._program, self._restore, self._many, self._leaves = program, restore, many, leaves
         self.count = _count(many, leaves)
-        places = [i for i, x in enumerate(leaves) if isinstance(x, (np.ndarray, np.generic))]
-        self._arrays = [leaves[i] for i in places]
-        self._are_many = [many[i] for i in places]
+        self._arrays, self._are_many = _arrays_of(leaves, many)
         self._known: Any = None
 
     def result(self, i: int) -> Any:
@@ -250,10 +264,12 @@ class _Elements:
 
     def run_all(self, outs: _Outs) -> None:
         """The results of all elements but the first one."""
-        tried = min(2 * _TRIED, self.count)
+        if self.count <= 2 * _TRIED:
+            return self.run(outs, 1, self.count)
+        tried = 2 * _TRIED
         self.run(outs, 1, tried // 2)
         began = perf_counter()
-        self.run(outs, max(tried // 2, 1), tried)
+        self.run(outs, tried // 2, tried)
         seconds = (perf_counter() - began) / _TRIED * (self.count - tried)
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if workers == 1 or seconds < _WORTH_THREADS:
@@ -286,6 +302,84 @@ class _Elements:
 
     def _machine(self) -> Any:
         return None if self._known.reason is not None else self._known.ready()
+
+
+class _Repeated:
+    """What is known of a call of few elements, to be carried out again.
+
+    Parameters
+    ----------
+    form : Arguments
+        Of the call.
+    known : Known
+        Of an element.
+    are_many : list of bool
+        For each array among the arguments, whether it has the elements.
+    like : list of ndarray
+        The leaves of the result of an element.
+    restore : callable
+        From the leaves of the result to the result.
+    structure : hashable
+        Of the result.
+    count : int
+    """
+
+    def __init__(
+        self,
+        form: Arguments,
+        known: Any,
+        are_many: list[bool],
+        like: list[Any],
+        restore: Restore,
+        structure: Any,
+        count: int,
+    ) -> None:
+        self._form, self._known, self._are_many, self._count = form, known, are_many, count
+        self._like, self._restore, self._structure = like, restore, structure
+        self._expected: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        program: Program[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        many: Sequence[bool],
+        result: Any,
+    ) -> _Repeated | None:
+        """None where it is not known, of many elements, or not of arrays alone."""
+        leaves, restore = pytree.flatten((args, kwargs))
+        found, restore_result = pytree.flatten(result)
+        structure = structure_of(result)
+        kinds = {type(x) for x, m in zip(leaves, many, strict=True) if m} | {type(y) for y in found}
+        if kinds != {np.ndarray} or structure is None or _count(many, leaves) > 2 * _TRIED:
+            return None
+        form = Arguments(args, kwargs)
+        known = program.known_for(*restore(_element(leaves, many, 0))) if form.is_known else None
+        if known is None or known.ready() is None:
+            return None
+        arrays, are_many = _arrays_of(leaves, many)
+        if [id(x) for x in form.arrays(args, kwargs) or ()] != [id(x) for x in arrays]:
+            return None
+        like = [np.copy(y[0]) for y in found]
+        return cls(form, known, are_many, like, restore_result, structure, _count(many, leaves))
+
+    def result(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Of arguments of this form; MISSED for others, and where an element goes a way that is not known."""
+        arrays = self._form.arrays(args, kwargs)
+        machine = None if arrays is None else self._known.ready()
+        if arrays is None or machine is None or self._known.reason is not None:
+            return MISSED
+        outs = [room_for(y, self._count) for y in self._like]
+        reached = run_many(machine, arrays, self._are_many, outs, 0, self._count, self._has_structure)
+        return self._restore(outs) if reached == self._count else MISSED
+
+    def _has_structure(self, unflatten: Callable[[list[Any]], Any], count: int) -> bool:
+        if unflatten is not self._expected:
+            if structure_of(unflatten([0] * count)) != self._structure:
+                return False
+            self._expected = unflatten
+        return True
 
 
 class _Outs:
@@ -346,6 +440,12 @@ class _Differ(Exception):
 
 def _fits(y: Any, out: Any) -> bool:
     return np.shape(y) == out.shape[1:] and getattr(y, "dtype", None) == out.dtype
+
+
+def _arrays_of(leaves: Sequence[Any], many: Sequence[bool]) -> tuple[list[Any], list[bool]]:
+    """The arrays among leaves, and which of them have the elements."""
+    places = [i for i, x in enumerate(leaves) if isinstance(x, (np.ndarray, np.generic))]
+    return [leaves[i] for i in places], [many[i] for i in places]
 
 
 def _all_stacked(results: list[Any]) -> Any:

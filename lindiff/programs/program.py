@@ -243,6 +243,9 @@ class Program(Calls, Generic[P, R]):
 
     def known_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Known | None:
         """What is known for arguments without Variables; None where the function itself runs."""
+        for form, met in self.recent:
+            if form.arrays(args, kwargs) is not None:
+                return None if met.reason is not None else met
         key = key_of(pytree.flatten((args, kwargs))[0], (args, kwargs))
         known = None if key is None else self._known.get(key)
         return None if known is None or known.reason is not None else known

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.programs.machine import MISSED
 from lindiff.programs.mapping import Mapped
 from lindiff.programs.program import Program
 from lindiff.transforms._transformed import transformed
@@ -76,6 +77,9 @@ def vmap(function: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0) -> C
 
     @transformed(vmap, function, in_axes=in_axes, out_axes=out_axes)
     def of_many(*args: Any, **kwargs: Any) -> Any:
+        again = mapped.repeated(args, kwargs)
+        if again is not MISSED:
+            return again
         leaves, restore = pytree.flatten((args, kwargs))
         axes = [*_axes_of_args(args, in_axes), *map(_axis_by_keyword, pytree.flatten(kwargs)[0])]
         many = [axis is not None for axis in axes]
@@ -84,6 +88,8 @@ def vmap(function: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0) -> C
         result = mapped(restore, many, leaves)
         found, restore_result = pytree.flatten(result)
         to = _axes_of(result, out_axes, "out_axes")
+        if not any(axes) and not any(to) and None not in to:
+            mapped.remember(args, kwargs, many, result)
         return restore_result([_moved(y, axis) for y, axis in zip(found, to, strict=True)])
 
     return of_many
