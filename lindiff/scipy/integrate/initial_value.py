@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from lindiff.core import pytree
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, depends_on_variables, laid_out
 from lindiff.scipy._trees import is_tree
+from lindiff.scipy.integrate._events import DenseSolution, contents_of, end_of, plainly, times_of
 from lindiff.scipy.integrate._field import Field, as_vector
 from lindiff.scipy.integrate._stepping import METHODS, Stepped, Stepping, solved_like_lsoda
 from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, trajectory
@@ -46,16 +48,19 @@ def solve_ivp(
     The state may be complex.  It may be a tree of arrays (a dict, dataclass or named tuple, a list with
     arrays in it): then `fun` gets the state and returns the slopes in the form of `y0`, and so does ``y`` of
     the result, with the times along a last axis of every array.  `args` may be trees of anything.  Without
-    `t_eval`, the solver's own steps count as constant but for the first and the last.  `dense_output` and
-    `events` are for plain arrays.
+    `t_eval`, the solver's own steps count as constant but for the first and the last.  So are times of
+    `events`, the states there, the end that a terminal one makes, and the function ``sol`` of `dense_output`,
+    in its argument too.
 
     Raises
     ------
     TypeError
-        If `fun` uses Variables that it is neither given nor closes over; if events are asked for with
-        Variables, or `dense_output`, events, ``jac`` or `vectorized` with a tree.
+        If `fun` uses Variables that it is neither given nor closes over; if `dense_output`, events, ``jac``
+        or `vectorized` are asked for with a tree.
     RuntimeError
         With Variables, if the solver fails.
+    numpy.linalg.LinAlgError
+        From the derivative of the time of an event that grazes the solution.
 
     Notes
     -----
@@ -75,6 +80,9 @@ def solve_ivp(
     tolerances (of several `atol`, the least): the derivatives are as accurate as the solution.  They may be
     differentiated again; then the solution is found once more, and every equation runs in the direction in
     which the problem is stable.  Memory: what the interpolant of the solution keeps; no record of the steps.
+
+    Times of events are SciPy's, with the derivatives of the equation that holds there; the states at the
+    times of each event, and at those of each call of ``sol``, are one more solution.
 
     A jump of the right-hand side at a time that the state or parameters move is seen by neither: it gives a
     ``UserWarning``.
@@ -104,20 +112,17 @@ def solve_ivp(
         return _solve_of_tree(fun, t_span, y0, method=method, t_eval=t_eval, args=args, **options)
     field = Field(_of_columns(fun) if vectorized else fun, _in_tuple(args))
     stepping = _stepping(method, {**options, "events": events, "dense_output": dense_output or None})
-    if not depends_on_variables((t_span, y0, t_eval, field.params)):
+    listed = list(events) if isinstance(events, (list, tuple)) else [] if events is None else [events]
+    if not depends_on_variables((t_span, y0, t_eval, field.params, contents_of(listed))):
         found = None if stepping is None else _found_by_steps(stepping, field, t_span, y0, t_eval)
         return found or scipy.integrate.solve_ivp(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
-    if events is not None:
-        raise TypeError(
-            "solve_ivp: events have no derivative in lindiff; solve for the time of an event, then give it "
-            "in t_span"
-        )
-    if dense_output:
-        raise TypeError("solve_ivp: dense_output has no derivative in lindiff; give the times in t_eval")
     t0, t1 = t_span
     args = _in_tuple(args)
+    if listed or dense_output:
+        again = partial(solve_ivp, fun, method=method, vectorized=vectorized, args=args, **options)
+        return _with_events(again, field, (t0, t1, y0, t_eval), method, listed, dense_output, args, options)
     if t_eval is not None and np.size(value(t_eval)) == 0:
         plain = value((t_span, y0, t_eval, args))
         return scipy.integrate.solve_ivp(
@@ -174,6 +179,53 @@ def solve_ivp(
     result = type(runs[0])(runs[0])
     result.update(t=np.copy(times), y=laid_out(np.transpose(Y), order), sol=None)
     return result
+
+
+def _with_events(
+    again: Callable[..., Any],
+    field: Field,
+    problem: tuple[Any, Any, Any, Any],
+    method: Any,
+    events: list[Callable[..., Any]],
+    dense_output: bool,
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Any:
+    """The solution to its events, and a function of time: `again` solves without them."""
+    t0, t1, y0, t_eval = problem
+    params = value(field.params)
+    jac = options.get("jac")
+    of_one = {**options, "jac": lambda t, y: value(jac(t, y, *value(args)))} if callable(jac) else options
+    plain = value((t0, t1)), np.asarray(value(y0)), method, value(t_eval)
+    found = scipy.integrate.solve_ivp(
+        lambda t, y: field(t, y, params), *plain, events=[plainly(e, args) for e in events] or None, **of_one
+    )
+    _refuse_failure(found.message if found.status < 0 else None)
+    ended, forward = found.status == 1, value(t0) <= value(t1)
+    last = end_of(events, found.t_events, forward) if ended else t1
+
+    def states(ts: Any, end: Any) -> Any:
+        return again(t_span=(t0, end), y0=y0, t_eval=ts).y
+
+    if events:
+        found.t_events = [
+            times_of(e, args, ts, states, last) for e, ts in zip(events, found.t_events, strict=True)
+        ]
+        found.y_events = [
+            states(ts, last).T if len(ts) else y for ts, y in zip(found.t_events, found.y_events, strict=True)
+        ]
+    end = end_of(events, found.t_events, forward) if ended else t1
+    if t_eval is not None:
+        t_eval = np.asarray(t_eval) if isinstance(t_eval, (list, tuple)) else t_eval
+        times = t_eval[: len(found.t)]
+    elif ended:
+        times = np.concatenate([np.reshape(t0, (1,)), found.t[1:-1], np.reshape(end, (1,))])
+    else:
+        times = None
+    solution = again(t_span=(t0, end), y0=y0, t_eval=times)
+    found.t, found.y = solution.t, solution.y
+    found.sol = DenseSolution(lambda ts: states(ts, end), t0, end) if dense_output else None
+    return found
 
 
 def _solve_of_tree(fun: Callable[..., Any], t_span: Any, y0: Any, **options: Any) -> Any:
