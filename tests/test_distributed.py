@@ -35,6 +35,13 @@ def client():
         yield found
 
 
+@pytest.fixture
+def threads():
+    """In this process: calls of it cost less."""
+    with Client(processes=False, n_workers=1, threads_per_worker=2, **QUIET) as found:
+        yield found
+
+
 def of_rows():
     """A term; functions of functions go to workers as they are, those of modules by their names."""
 
@@ -270,13 +277,6 @@ def test_searches_take_a_sum(client, rng):
     np.testing.assert_allclose(there_too.params, here.run(5, progress=False).params, rtol=1e-10)
 
 
-@pytest.fixture
-def threads():
-    """In this process: calls of it cost less."""
-    with Client(processes=False, n_workers=1, threads_per_worker=2, **QUIET) as found:
-        yield found
-
-
 def test_fit_of_a_panel_in_blocks(threads, rng):
     y = np.cumsum(rng.standard_normal((12, 30, 1)), 1) + rng.standard_normal((12, 30, 1))
     y[2] = y[7] = np.nan
@@ -333,6 +333,24 @@ def test_a_fault_is_what_it_is_here_and_names_its_partition(client):
     array = dask.array.ones((4, 2), chunks=(2, 1))
     with pytest.raises(ValueError, match=re.escape("partition (0, 0)")):
         Sum(lambda p, x: np.sum(x @ np.ones(7)), array[:2, :1], scheduler=client)(1.0)
+
+
+def test_a_term_cannot_change_what_stays(client, threads):
+    def centred(p, x):
+        x -= np.mean(x)
+        return p * np.sum(x**2)
+
+    def with_column(p, frame):
+        frame["square"] = frame["x"] ** 2
+        return p * frame["square"].sum()
+
+    frames = {"a": pd.DataFrame({"x": [1.0, 2.0]})}
+    for scheduler in (client, threads):
+        with pytest.raises(ValueError, match=r"partition 0: .*read-only"):
+            Sum(centred, [np.arange(3.0)], scheduler=scheduler)(1.0)
+        there = Sum(with_column, frames, scheduler=scheduler)
+        assert [there(1.0), there(2.0)] == [5.0, 10.0]
+        assert list(frames["a"].columns) == ["x"]
 
 
 def test_results_that_are_no_terms_of_a_sum(client):

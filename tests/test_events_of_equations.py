@@ -8,6 +8,7 @@ import scipy.integrate
 
 import lindiff as ld
 from lindiff.scipy.integrate import solve_ivp
+from lindiff.scipy.optimize import brentq
 
 TIGHT = {"rtol": 1e-9, "atol": 1e-10}
 THROW = np.array([9.81, 3.0, 4.0])
@@ -196,3 +197,81 @@ def test_bad_times_and_events_that_graze():
 
     with pytest.raises(RuntimeError, match="solve_ivp"):
         ld.grad(failing)(1.0)
+
+
+class Level:
+    """An event that holds what it depends on."""
+
+    terminal = True
+
+    def __init__(self, level):
+        self.level = level
+
+    def __call__(self, t, y):
+        return y[0] - self.level
+
+
+def test_events_alone_may_depend_on_parameters():
+    def decay(t, y):
+        return -y
+
+    def at_time(p):
+        def event(t, y):
+            return t - p
+
+        event.terminal = True
+        s = solve_ivp(decay, (0.0, 3.0), [1.0], events=event, **TIGHT)
+        return s.y[0, -1] + s.t[-1]
+
+    for f, exact in (
+        (at_time, lambda p: np.exp(-p) + p),
+        (
+            lambda p: solve_ivp(decay, (0.0, 3.0), [1.0], events=Level(0.5 * p), **TIGHT).t[-1],
+            lambda p: -np.log(0.5 * p),
+        ),
+    ):
+        np.testing.assert_allclose(ld.value_and_grad(f)(1.0), ld.value_and_grad(exact)(1.0), rtol=1e-7)
+
+
+def test_no_times_to_evaluate_before_the_end():
+    def found(p):
+        s = solve_ivp(lambda t, y: -p * y, (0.0, 3.0), [1.0], t_eval=[2.0, 2.5], events=Level(0.5), **TIGHT)
+        assert len(s.t) == 0
+        return s.t_events[0][0] + np.sum(s.y)
+
+    np.testing.assert_allclose(ld.grad(found)(1.0), -np.log(2), rtol=1e-7)
+    nothing = ld.jacobian(lambda k: solve_ivp(lambda t, y: -k * y, (0.0, 1.0), [1.0], t_eval=[]).t)(1.0)
+    assert len(nothing) == 0
+
+
+def test_the_root_of_a_solution():
+    def half(p):
+        return brentq(
+            lambda t: (
+                solve_ivp(lambda t, y: -p * y, (0.0, 3.0), [1.0], dense_output=True, **TIGHT).sol(t)[0] - 0.5
+            ),
+            0.1,
+            2.9,
+        )
+
+    np.testing.assert_allclose(ld.value_and_grad(half)(2.0), [np.log(2) / 2, -np.log(2) / 4], rtol=1e-7)
+
+
+def test_a_stone_that_bounces():
+    def third(p):
+        def ground(t, y):
+            return y[0]
+
+        ground.terminal, ground.direction = True, -1
+        t, y = 0.0, np.stack([1.0 + 0 * p, 0 * p])
+        for _ in range(3):
+            s = solve_ivp(
+                lambda t, y: np.stack([y[1], -9.81 + 0 * y[0]]), (t, 10.0), y, events=ground, **TIGHT
+            )
+            t, y = s.t_events[0][0], np.stack([0 * p, -p * s.y_events[0][0][1]])
+        return t
+
+    first = np.sqrt(2 / 9.81)
+    np.testing.assert_allclose(
+        ld.value_and_grad(third)(0.9), [first * (1 + 2 * 0.9 + 2 * 0.9**2), first * (2 + 4 * 0.9)], rtol=1e-7
+    )

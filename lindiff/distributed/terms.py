@@ -140,7 +140,7 @@ class Term:
             try:
                 for part in partition:
                     _refuse_empty(part)
-                return of(inputs, constants, *partition)
+                return of(inputs, constants, *map(_held, partition))
             except Exception as error:
                 raise _at_partition(error, name) from error.__cause__
 
@@ -268,6 +268,20 @@ def _refuse_empty(part: Any) -> None:
             "it is empty; leave it out, or divide the data anew (repartition of Dask's frames and bags, "
             "rechunk of its arrays)"
         )
+
+
+def _held(part: Any) -> Any:
+    """A partition for a term: its arrays are read only, for they stay for the next evaluation."""
+
+    def of_leaf(x: Any) -> Any:
+        if type(x) is np.ndarray:
+            x = x.view()
+            x.flags.writeable = False
+        elif hasattr(x, "columns") and hasattr(x, "copy"):
+            x = x.copy(deep=False)  # a frame, to which columns may be added
+        return x
+
+    return pytree.tree_map(of_leaf, part)
 
 
 def _at_partition(error: Exception, name: Any) -> Exception:

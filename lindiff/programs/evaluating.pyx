@@ -48,7 +48,7 @@ def evaluator(program, args, moving):
     made.moving = [(i, isinstance(leaves[i], np.generic), x) for i, x in moving.items()]
     made.program = program
     made.told = told_flags()
-    made.find_machine()
+    made.find_machine(args)
     for _ in range(CALLS):
         if made.machine is not None:
             return made if made.allocated() else None
@@ -56,7 +56,7 @@ def evaluator(program, args, moving):
             program(*made.arguments())
         except Unrepeatable:
             return None
-        made.find_machine()
+        made.find_machine(args)
     return None
 
 
@@ -123,9 +123,9 @@ cdef class Evaluator:
             leaves[i] = x[()] if is_number else x.copy()
         return self.restore(leaves)
 
-    def find_machine(self):
-        """Let the next runs go by the machine that is known now."""
-        machine, known = None, self.known()
+    def find_machine(self, args=None):
+        """Let the next runs go by the machine that is known now, for arguments of this form."""
+        machine, known = None, self.known_for(self.arguments() if args is None else args)
         if known is not None and known.tree is not None and known.tree.confirmed:
             known.machine_of(known.tree, len(self.arrays))
             machine = known.ready()
@@ -135,7 +135,10 @@ cdef class Evaluator:
 
     def known(self):
         """What is known of the runs for these arguments, or None."""
-        args = self.arguments()
+        return self.known_for(self.arguments())
+
+    def known_for(self, args):
+        """The same for arguments of one form with these."""
         for form, known in self.program.recent:
             if (<Arguments>form).arrays(args, NOTHING) is not None:
                 return known

@@ -67,6 +67,10 @@ def as_type(x: Any, dtype: Any) -> Any:
 
 def depends_on_variables(x: Any) -> bool:
     """Whether there are Variables in ``x``, or in lists, that are part of a transform."""
+    if type(x) in (tuple, list):
+        return any(map(depends_on_variables, x))
+    if x is None or type(x) in (np.ndarray, float, int):
+        return False
     return any(isinstance(leaf, Variable) and not is_untraced(leaf) for leaf in pytree.flatten(x)[0])
 
 

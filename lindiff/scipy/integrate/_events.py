@@ -15,19 +15,21 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.record import is_recording
 from lindiff.core.variable import value
 from lindiff.programs.closures import Opened, closed_over
+from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.implicit import implicit
 
-__all__ = ["DenseSolution", "contents_of", "end_of", "plainly", "times_of"]
+__all__ = ["DenseSolution", "end_of", "move", "plainly", "times_of"]
 
 # Of times, the states: (n, times), from the begin of the problem to an end.
 States = Callable[[Any, Any], Any]
 
 
-def contents_of(events: list[Callable[..., Any]]) -> list[Any]:
-    """What events close over."""
-    return [Opened(event).contents for event in events]
+def move(events: list[Callable[..., Any]], t: Any, y: Any, args: tuple[Any, ...]) -> bool:
+    """Whether events depend on Variables that they find by themselves, where a problem begins."""
+    return bool(events) and is_recording() and depends_on_variables([e(t, y, *args) for e in events])
 
 
 def plainly(event: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any, Any], Any]:
@@ -84,17 +86,19 @@ def end_of(events: list[Callable[..., Any]], times: list[Any], forward: bool) ->
 class DenseSolution:
     """The solution as a function of time, differentiable in it and in the parameters.
 
-    Each call integrates once more.
+    A call that has a derivative integrates once more.
 
     Parameters
     ----------
     states : callable
         Of times that follow each other.
     begin, end : number
+    plain : callable, optional
+        SciPy's solution, where this depends on nothing but the time.
     """
 
-    def __init__(self, states: Callable[[Any], Any], begin: Any, end: Any) -> None:
-        self._states, self._forward = states, value(begin) <= value(end)
+    def __init__(self, states: Callable[[Any], Any], begin: Any, end: Any, plain: Any = None) -> None:
+        self._states, self._forward, self._plain = states, value(begin) <= value(end), plain
         self.t_min, self.t_max = sorted((float(value(begin)), float(value(end))))
 
     def __call__(self, t: Any) -> Any:
@@ -105,6 +109,8 @@ class DenseSolution:
         ValueError
             If times are not between begin and end, or have two axes.
         """
+        if self._plain is not None and not depends_on_variables(t):
+            return self._plain(t)
         times = np.ravel(t)
         if np.ndim(t) > 1:
             raise ValueError("sol(t): t must be a number, or an array of one axis")

@@ -12,10 +12,11 @@ from scipy.integrate._ivp.ivp import OdeResult
 
 from lindiff._docstrings import documented_like
 from lindiff.core import pytree
+from lindiff.core.record import is_recording
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, depends_on_variables, laid_out
 from lindiff.scipy._trees import is_tree
-from lindiff.scipy.integrate._events import DenseSolution, contents_of, end_of, plainly, times_of
+from lindiff.scipy.integrate._events import DenseSolution, end_of, move, plainly, times_of
 from lindiff.scipy.integrate._field import Field, as_vector
 from lindiff.scipy.integrate._stepping import METHODS, Stepped, Stepping, solved_like_lsoda
 from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, trajectory
@@ -113,27 +114,32 @@ def solve_ivp(
     field = Field(_of_columns(fun) if vectorized else fun, _in_tuple(args))
     stepping = _stepping(method, {**options, "events": events, "dense_output": dense_output or None})
     listed = list(events) if isinstance(events, (list, tuple)) else [] if events is None else [events]
-    if not depends_on_variables((t_span, y0, t_eval, field.params, contents_of(listed))):
+    t0, t1 = t_span
+    again = partial(solve_ivp, fun, method=method, vectorized=vectorized, args=args, **options)
+    moves = depends_on_variables((t_span, y0, t_eval, field.params))
+    if not moves and not move(listed, t0, y0, _in_tuple(args)):
         found = None if stepping is None else _found_by_steps(stepping, field, t_span, y0, t_eval)
-        return found or scipy.integrate.solve_ivp(
+        found = found or scipy.integrate.solve_ivp(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
-    t0, t1 = t_span
+        if dense_output and is_recording():
+            end = found.sol.ts[-1]
+            found.sol = DenseSolution(
+                lambda ts: again(t_span=(t0, end), y0=y0, t_eval=ts).y, t0, end, found.sol
+            )
+        return found
     args = _in_tuple(args)
     if listed or dense_output:
-        again = partial(solve_ivp, fun, method=method, vectorized=vectorized, args=args, **options)
         return _with_events(again, field, (t0, t1, y0, t_eval), method, listed, dense_output, args, options)
     if t_eval is not None and np.size(value(t_eval)) == 0:
-        plain = value((t_span, y0, t_eval, args))
+        params = value(field.params)
+        plain = value((t_span, y0)), method, value(t_eval)
         return scipy.integrate.solve_ivp(
-            fun, *plain[:2], method, plain[2], vectorized=vectorized, args=plain[3], **options
+            lambda t, y: field(t, y, params), *plain[0], *plain[1:], **_plain(options, args)
         )
     runs: list[Any] = []
 
-    of_one = {**options, "vectorized": vectorized}
-    jacobian = options.get("jac")
-    if callable(jacobian):
-        of_one["jac"] = lambda t, y: value(jacobian(t, y, *value(args)))
+    of_one = {**_plain(options, args), "vectorized": vectorized}
 
     def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
         result = _run_ivp(field, (t0, float(value(t1))), y0, ts, method, of_one)
@@ -181,6 +187,12 @@ def solve_ivp(
     return result
 
 
+def _plain(options: dict[str, Any], args: tuple[Any, ...]) -> dict[str, Any]:
+    """Options for SciPy, whose right-hand side has no further arguments: nor has a given Jacobian."""
+    jac = options.get("jac")
+    return {**options, "jac": lambda t, y: value(jac(t, y, *value(args)))} if callable(jac) else options
+
+
 def _with_events(
     again: Callable[..., Any],
     field: Field,
@@ -194,11 +206,12 @@ def _with_events(
     """The solution to its events, and a function of time: `again` solves without them."""
     t0, t1, y0, t_eval = problem
     params = value(field.params)
-    jac = options.get("jac")
-    of_one = {**options, "jac": lambda t, y: value(jac(t, y, *value(args)))} if callable(jac) else options
     plain = value((t0, t1)), np.asarray(value(y0)), method, value(t_eval)
     found = scipy.integrate.solve_ivp(
-        lambda t, y: field(t, y, params), *plain, events=[plainly(e, args) for e in events] or None, **of_one
+        lambda t, y: field(t, y, params),
+        *plain,
+        events=[plainly(e, args) for e in events] or None,
+        **_plain(options, args),
     )
     _refuse_failure(found.message if found.status < 0 else None)
     ended, forward = found.status == 1, value(t0) <= value(t1)
@@ -222,8 +235,9 @@ def _with_events(
         times = np.concatenate([np.reshape(t0, (1,)), found.t[1:-1], np.reshape(end, (1,))])
     else:
         times = None
-    solution = again(t_span=(t0, end), y0=y0, t_eval=times)
-    found.t, found.y = solution.t, solution.y
+    if times is None or len(times):
+        solution = again(t_span=(t0, end), y0=y0, t_eval=times)
+        found.t, found.y = solution.t, solution.y
     found.sol = DenseSolution(lambda ts: states(ts, end), t0, end) if dense_output else None
     return found
 
