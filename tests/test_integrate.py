@@ -311,11 +311,19 @@ def test_nested_quad():
     check_grads(double, (0.9,), order=1, rtol=1e-6, adjoint_rtol=1e-8)
 
 
+class Times:
+    def __init__(self, b):
+        self.b = b
+
+    def __call__(self, x):
+        return self.b * x
+
+
 def test_what_quad_refuses():
     with pytest.raises(TypeError, match="weight"):
         ld.grad(lambda b: integrate.quad(np.cos, 0.0, b, weight="cos", wvar=1.0)[0])(1.0)
     with pytest.raises(TypeError, match="through args"):
-        ld.grad(lambda b: integrate.quad(lambda x: b * x, 0.0, b)[0])(1.0)
+        ld.grad(lambda b: integrate.quad(Times(b), 0.0, b)[0])(1.0)
 
 
 def test_fixed_quad():

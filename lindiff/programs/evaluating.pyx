@@ -83,10 +83,14 @@ cdef class Evaluator:
         self.by_python()
         return 0
 
-    def at(self, double x):
-        """The first result for this number in the place of the only one that changes."""
-        cdef cnp.ndarray buffer = self.moving[0][2]
-        (<double *>cnp.PyArray_BYTES(buffer))[0] = x
+    def at(self, *numbers):
+        """The first result for these numbers in the places of those that change, in their order."""
+        cdef cnp.ndarray buffer
+        cdef Py_ssize_t i
+        cdef double x
+        for i in range(len(numbers)):
+            x, buffer = numbers[i], self.moving[i][2]
+            (<double *>cnp.PyArray_BYTES(buffer))[0] = x
         self.run()
         return self.results[0][()] if self.results[0].ndim == 0 else self.results[0].copy()
 

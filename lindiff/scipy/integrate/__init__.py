@@ -18,6 +18,7 @@ import scipy.integrate
 
 from lindiff.scipy._rest import names_of, rest_of
 from lindiff.scipy.integrate.initial_value import odeint, solve_ivp
+from lindiff.scipy.integrate.multiple import dblquad, nquad, tplquad
 from lindiff.scipy.integrate.quadrature import fixed_quad, quad
 from lindiff.scipy.integrate.samples import (
     cumulative_simpson,
@@ -30,22 +31,22 @@ from lindiff.scipy.integrate.samples import (
 __all__ = [
     "cumulative_simpson",
     "cumulative_trapezoid",
+    "dblquad",
     "fixed_quad",
+    "nquad",
     "odeint",
     "quad",
     "romb",
     "simpson",
     "solve_ivp",
+    "tplquad",
     "trapezoid",
 ]
 
 __getattr__ = rest_of(
     scipy.integrate,
     {
-        "dblquad": "nest quad",
-        "nquad": "nest quad",
         "quad_vec": "use quad for each entry, or fixed_quad",
-        "tplquad": "nest quad",
         "solve_bvp": "differentiate the equations that hold at its solution",
         "ode": "use solve_ivp",
     },

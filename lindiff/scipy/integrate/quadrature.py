@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.integrate import IntegrationWarning
 from lindiff._docstrings import documented_like
 from lindiff.core import pytree
 from lindiff.core.differential import Differential
+from lindiff.core.record import is_recording
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, kept_constant, value
 from lindiff.programs.closures import Opened, closed_over, program_of
@@ -61,8 +63,8 @@ class _Integrand:
             y = self.function(x, numbers)
             if depends_on_variables(y):
                 raise TypeError(
-                    "the integrand uses a Variable that is not in args: its derivative would be lost; give "
-                    "it through args"
+                    "the integrand uses a Variable that it is neither given nor closes over, as of an object "
+                    "or a module: its derivative would be lost; give it through args"
                 )
             return np.asarray(y)[()]
 
@@ -238,7 +240,7 @@ def quad(
     limlst: int = 50,
     complex_func: bool = False,
 ) -> Any:
-    """Differentiable in `a`, `b` and the arrays in `args`, which may be trees of anything.
+    """Differentiable in `a`, `b` and the arrays in `args`, trees of anything, or that `func` closes over.
 
     The estimate of the error is constant.  Weights, complex functions and full output are for plain
     arguments.
@@ -246,7 +248,7 @@ def quad(
     Raises
     ------
     TypeError
-        If `func` uses Variables that do not come by `args`, or for options without derivative.
+        If `func` uses Variables that it is neither given nor closes over, or for options without derivative.
 
     Notes
     -----
@@ -266,7 +268,9 @@ def quad(
     >>> ld.grad(lambda b: quad(np.cos, 0.0, b)[0])(0.0)
     np.float64(1.0)
     """
-    if not depends_on_variables((a, b, args)):
+    opened = Opened(func) if is_recording() else None
+    contents = opened.contents if opened is not None and depends_on_variables(opened.contents) else []
+    if not contents and not depends_on_variables((a, b, args)):
         return scipy.integrate.quad(
             func, a, b, args, full_output, epsabs, epsrel, limit, points, weight, wvar, wopts, maxp1, limlst,
             complex_func,
@@ -277,8 +281,10 @@ def quad(
             "the function, and integrate real and imaginary parts"
         )
     leaves, restore = pytree.flatten(args if isinstance(args, tuple) else (args,))
-    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
     restore = pytree.flatten(restore([0.0] * len(leaves)))[1]  # it holds the tree
+    count, leaves = len(contents), [*contents, *leaves]
+    called = _called(func) if opened is None or not contents else partial(closed_over, opened.closing_over)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
     params = [leaves[i] for i in places]
     leaves = [None if isinstance(leaf, Variable) else kept_constant(leaf) for leaf in leaves]
     errors: list[float] = []
@@ -287,7 +293,7 @@ def quad(
         filled = [*leaves]
         for i, p in zip(places, params, strict=True):
             filled[i] = p
-        return func(x, *restore(filled))
+        return called(filled[:count], (x, *restore(filled[count:])))
 
     options = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": value(points)}
 
@@ -301,6 +307,11 @@ def quad(
 
     y = _integral(a, b, params, _Integrand(function, integrate, of_others))
     return y, errors[0]
+
+
+def _called(func: Callable[..., Any]) -> Callable[[list[Any], tuple[Any, ...]], Any]:
+    """A function that closes over nothing of interest, as one that does."""
+    return lambda _, given: func(*given)
 
 
 @documented_like(scipy.integrate.fixed_quad)
