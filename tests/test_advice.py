@@ -132,11 +132,6 @@ CASES = {
         "scipy.integrate.quad(lambda x: v * x, 0.0, 1.0)",
         "lindiff.scipy.integrate.quad(lambda x, v: v * x, 0.0, 1.0, args=(v,))",
     ),
-    "our quad": (
-        "return lindiff.scipy.integrate.quad(lambda x: v * x, 0.0, 1.0)[0]",
-        "lambda x: v * x, 0.0, 1.0",
-        "lambda x, v: v * x, 0.0, 1.0, args=(v,)",
-    ),
     "odeint": (
         "return scipy.integrate.odeint(lambda y, t: -v * y, [1.0], [0.0, 1.0])[-1]",
         "scipy.integrate.odeint(lambda y, t: -v * y, [1.0], [0.0, 1.0])",

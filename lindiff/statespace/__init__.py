@@ -12,6 +12,7 @@ Every line imports only from lines above it::
     composed                                the recursions in public operators: any order, any mode
     sweep                                   the compiled sweep: values, and derivatives to second order
     likelihood, filtering, smoothing, forecasting, simulation
+    partitioned                             panels of series on a cluster
     nonlinear                               extended and unscented filters
     answers                                 components, forecasts, residuals, with names and dates
     defaults, maximum, priors, repeated, units      what a fit needs beside them
