@@ -400,9 +400,9 @@ def test_quad_warns_where_the_integral_of_the_derivative_does_not_come_to_its_to
 def test_quad_by_programs(count, monkeypatch):
     """Of few parameters and of many, of functions made anew in each call, at other numbers."""
     made = []
-    evaluator_of = quadrature._evaluator_of
+    evaluator_of = quadrature.evaluator_of
     monkeypatch.setattr(
-        quadrature, "_evaluator_of", lambda *args: made.append(evaluator_of(*args)) or made[-1]
+        quadrature, "evaluator_of", lambda *args: made.append(evaluator_of(*args)) or made[-1]
     )
 
     def integral(p):

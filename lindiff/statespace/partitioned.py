@@ -8,6 +8,7 @@ import numpy as np
 
 from lindiff.statespace.likelihood import loglikelihood
 from lindiff.statespace.model import Model
+from lindiff.statespace.panels import fields_of_series
 
 __all__ = ["PartitionedPanel", "is_partitioned"]
 
@@ -47,7 +48,7 @@ class PartitionedPanel:
 
     def loglikelihood(self, model: Model, unit: float | None) -> Any:
         """Of all series, in a unit of the data."""
-        own = [name for name, axes in AXES.items() if np.ndim(getattr(model, name)) > axes]
+        own = fields_of_series(model)
         if own:
             raise ValueError(
                 f"fit: y is in blocks of series, and {', '.join(own)} of the model have an axis of series: "
@@ -55,14 +56,6 @@ class PartitionedPanel:
                 f"lindiff.distributed.Sum"
             )
         return self._sum({"model": tuple(model), "unit": unit})
-
-
-# At most so many axes have the fields of a model without one of series.
-AXES = {
-    **dict.fromkeys(("transition", "design", "state_cov", "obs_cov"), 3),
-    **dict.fromkeys(("initial_state_cov", "state_intercept", "obs_intercept"), 2),
-    "initial_state": 1,
-}
 
 
 def _of_block(params: Any, y: Any) -> Any:

@@ -20,12 +20,10 @@ from lindiff.core.differential import Differential
 from lindiff.core.record import is_recording
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, kept_constant, value
-from lindiff.programs.closures import Opened, closed_over, program_of
-from lindiff.programs.evaluating import Evaluator, evaluator
+from lindiff.programs.closures import Opened, closed_over
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.integrate._jumps import may_jump
-from lindiff.transforms.forward import jvp
-from lindiff.transforms.reverse import vjp
+from lindiff.scipy.integrate._leibniz import cotangent_of, evaluator_of, middle, tangent_of
 
 __all__ = ["dblquad", "nquad", "tplquad"]
 
@@ -123,7 +121,7 @@ class Problem:
                 kinds.append("between")
             else:
                 kinds.append("above" if np.isfinite(a) else "below")
-            outer = (_middle(a, b), *outer)
+            outer = (middle(a, b), *outer)
         return kinds[::-1]
 
     def integral(self, options: list[Any]) -> Any:
@@ -210,12 +208,6 @@ def _without_arguments(option: Any, args: tuple[Any, ...]) -> Any:
     return (lambda *outer: option(*outer, *args)) if callable(option) else option or {}
 
 
-def _middle(a: float, b: float) -> float:
-    if np.isfinite(a):
-        return 0.5 * (a + b) if np.isfinite(b) else a + 1.0
-    return b - 1.0 if np.isfinite(b) else 0.0
-
-
 class _Integrand:
     """``f(*numbers, params)``, a number or a vector, and how it is integrated.
 
@@ -233,6 +225,11 @@ class _Integrand:
     ) -> None:
         self.function, self.ranges, self.options, self.known = function, ranges, options, known
 
+    @property
+    def somewhere(self) -> tuple[float, ...]:
+        """Numbers at which a program is recorded."""
+        return (0.5,) * len(self.ranges)
+
     def of(self, function: Callable[..., Any]) -> _Integrand:
         """Another one over the same numbers."""
         return _Integrand(function, self.ranges, self.options)
@@ -242,7 +239,7 @@ class _Integrand:
         if self.known is not None:
             return self.known
         numbers = [p[()] for p in params]
-        compiled = _evaluator_of(self.function, len(self.ranges), numbers)
+        compiled = evaluator_of(self.function, self.somewhere, numbers)
         at = compiled.at if compiled is not None else lambda *x: np.asarray(self.function(*x, numbers))
         kept: dict[tuple[float, ...], Any] = {}
 
@@ -260,7 +257,7 @@ class _Integrand:
 
     def warn_of_jumps(self, params: list[Any]) -> None:
         """Warn where the integrand may jump at a place that parameters move."""
-        compiled = _evaluator_of(self.function, len(self.ranges), [value(p)[()] for p in params])
+        compiled = evaluator_of(self.function, self.somewhere, [value(p)[()] for p in params])
         known = None if compiled is None else compiled.known()
         if known is None or known.tree is None or may_jump(known.tree):
             warnings.warn(
@@ -269,24 +266,6 @@ class _Integrand:
                 IntegrationWarning,
                 stacklevel=2,
             )
-
-
-def _evaluator_of(function: Callable[..., Any], count: int, params: list[Any]) -> Evaluator | None:
-    """Runs of the integrand's program; None where it has none."""
-    opened = Opened(function)
-    contents = opened.contents
-    if any(type(leaf) is Variable for leaf in (*contents, *params)):
-        return None
-    moving = {len(contents) + k: np.array(0.5) for k in range(count)}
-    numbers = tuple(x[()] for x in moving.values())
-    return evaluator(program_of(opened, _of_contents), (contents, numbers, params), moving)
-
-
-def _of_contents(closing_over: Callable[[Any], Any]) -> Callable[..., Any]:
-    def integrand(contents: list[Any], numbers: tuple[Any, ...], params: list[Any]) -> Any:
-        return closed_over(closing_over, contents, (*numbers, params))
-
-    return integrand
 
 
 @rule
@@ -299,24 +278,14 @@ def _integral(params: list[Any], integrand: _Integrand) -> Any:
     def along(params_dot: list[Any]) -> Any:
         integrand.warn_of_jumps(params)
 
-        def tangent(*given: Any) -> Any:
-            *x, both = given
-            _, f_dot = jvp(lambda *p: f(*x, list(p)), both[:n], both[n:])
-            return np.ravel(f_dot)
-
         dots = [np.zeros_like(value(p)) if d is None else d for p, d in zip(params, params_dot, strict=True)]
-        return np.reshape(_integral([*params, *dots], integrand.of(tangent)), np.shape(y))
+        return np.reshape(_integral([*params, *dots], integrand.of(tangent_of(f, n))), np.shape(y))
 
     def over(y_bar: Any) -> list[Any]:
         integrand.warn_of_jumps(params)
         sizes = [int(np.prod(np.shape(p))) for p in params]
 
-        def cotangent(*given: Any) -> Any:
-            *x, both = given
-            bars = vjp(lambda *p: f(*x, list(p)), *both[:n])[1](both[n])
-            return np.concatenate([np.ravel(bar) for bar in bars])
-
-        total = _integral([*params, y_bar], integrand.of(cotangent))
+        total = _integral([*params, y_bar], integrand.of(cotangent_of(f, n)))
         ends = np.cumsum([0, *sizes])
         return [np.reshape(total[ends[i] : ends[i + 1]], np.shape(params[i])) for i in range(n)]
 

@@ -18,12 +18,11 @@ from lindiff.core.differential import Differential
 from lindiff.core.record import is_recording
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, kept_constant, value
-from lindiff.programs.closures import Opened, closed_over, program_of
-from lindiff.programs.evaluating import Evaluator, evaluator
+from lindiff.programs.closures import Opened, closed_over
+from lindiff.programs.evaluating import Evaluator
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.integrate._jumps import may_jump, moved_jump
-from lindiff.transforms.forward import jvp
-from lindiff.transforms.reverse import vjp
+from lindiff.scipy.integrate._leibniz import cotangent_of, evaluator_of, middle, tangent_of
 
 __all__ = ["fixed_quad", "quad"]
 
@@ -69,7 +68,7 @@ class _Integrand:
             return np.asarray(y)[()]
 
         a, b = float(a), float(b)
-        self.compiled = _evaluator_of(self.function, _middle(a, b), numbers)
+        self.compiled = evaluator_of(self.function, (middle(a, b),), numbers)
         y, self.ends = self.integrate(of_number if self.compiled is None else self.compiled.at, a, b)
         return y
 
@@ -94,30 +93,6 @@ class _Integrand:
                 IntegrationWarning,
                 stacklevel=2,
             )
-
-
-def _middle(a: float, b: float) -> float:
-    """Where QUADPACK looks first."""
-    if np.isfinite(a):
-        return 0.5 * (a + b) if np.isfinite(b) else a + np.sign(b)
-    return float(b + np.sign(a)) if np.isfinite(b) else 1.0
-
-
-def _evaluator_of(function: Callable[[Any, list[Any]], Any], x: float, params: list[Any]) -> Evaluator | None:
-    """Runs of the integrand's program, which is recorded at x; None where it has none."""
-    opened = Opened(function)
-    contents = opened.contents
-    if any(type(leaf) is Variable for leaf in (*contents, *params)):
-        return None
-    program = program_of(opened, _of_contents)
-    return evaluator(program, (contents, np.float64(x), params), {len(contents): np.array(x)})
-
-
-def _of_contents(closing_over: Callable[[Any], Any]) -> Callable[..., Any]:
-    def integrand(contents: list[Any], x: Any, params: list[Any]) -> Any:
-        return closed_over(closing_over, contents, (x, params))
-
-    return integrand
 
 
 def _of_number(
@@ -157,7 +132,7 @@ def _of_vector(f: Callable[[float], Any], a: float, b: float, options: dict[str,
     def entry(i: int) -> Callable[[float], Any]:
         return lambda x: once(x)[i]
 
-    size = len(once(_middle(a, b)))
+    size = len(once(middle(a, b)))
     found = _all_at_once(once, a, b, options) if size > FEW else None
     if found is not None:
         return found
@@ -197,22 +172,14 @@ def _integral(a: Any, b: Any, params: list[Any], integrand: _Integrand) -> Any:
     def along(params_dot: list[Any]) -> Any:
         integrand.warn_of_moved_jumps(params)
 
-        def tangent(x: Any, both: list[Any]) -> Any:
-            _, f_dot = jvp(lambda *p: f(x, list(p)), both[:n], both[n:])
-            return np.ravel(f_dot)
-
-        total = _integral(a, b, [*params, *params_dot], integrand.of_others(tangent))
+        total = _integral(a, b, [*params, *params_dot], integrand.of_others(tangent_of(f, n)))
         return np.reshape(total, np.shape(y))
 
     def over(y_bar: Any) -> list[Any]:
         integrand.warn_of_moved_jumps(params)
         sizes = [int(np.prod(np.shape(p))) for p in params]
 
-        def cotangent(x: Any, both: list[Any]) -> Any:
-            bars = vjp(lambda *p: f(x, list(p)), *both[:n])[1](both[n])
-            return np.concatenate([np.ravel(bar) for bar in bars])
-
-        total = _integral(a, b, [*params, y_bar], integrand.of_others(cotangent))
+        total = _integral(a, b, [*params, y_bar], integrand.of_others(cotangent_of(f, n)))
         ends = np.cumsum([0, *sizes])
         return [np.reshape(total[ends[i] : ends[i + 1]], np.shape(params[i])) for i in range(n)]
 

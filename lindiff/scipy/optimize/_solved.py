@@ -20,7 +20,7 @@ from lindiff.scipy.optimize._flat import Flat, linear_operator, matrix_of, vecto
 from lindiff.transforms.implicit import implicit
 from lindiff.transforms.reverse import grad
 
-__all__ = ["Stationary", "end_of_search", "solved"]
+__all__ = ["Stationary", "by_diagonal", "end_of_search", "solved"]
 
 # Of a solution, and of the way to it: what is further from it has not been found.
 NEAR = 1e-4
@@ -52,6 +52,18 @@ def solved(
         return x
 
     return implicit(found, equations, linear_solve=linear_solve)(*args), reports[0]
+
+
+def by_diagonal(singular: str) -> Callable[[Any, Any], Any]:
+    """How to solve ``A u = b`` where each equation is of its own unknown; what to say where A is singular."""
+
+    def solve(A: Any, b: Any) -> Any:
+        diagonal = A @ np.ones(A.shape[1])
+        if np.any(diagonal == 0):
+            raise np.linalg.LinAlgError(singular)
+        return b / diagonal
+
+    return solve
 
 
 def end_of_search(

@@ -13,7 +13,7 @@ from lindiff._docstrings import documented_like
 from lindiff.core.variable import value
 from lindiff.programs import Program
 from lindiff.scipy.optimize._flat import as_arguments
-from lindiff.scipy.optimize._solved import solved
+from lindiff.scipy.optimize._solved import by_diagonal, solved
 
 __all__ = ["bisect", "brenth", "brentq", "newton", "ridder", "root_scalar", "toms748"]
 
@@ -43,6 +43,12 @@ Examples
 >>> ld.grad(lambda c: {name}(lambda x: x**2 - c, 0.0, 3.0))(4.0).round(6)
 np.float64(0.25)
 """
+
+
+DOUBLE_ROOT = (
+    "newton: the derivative of the function is zero at the root, which is no smooth function of the "
+    "parameters there (a double root)"
+)
 
 
 def _plainly(function: Any, program: bool) -> Any:
@@ -139,24 +145,13 @@ def newton(
         return found[0], found
 
     one_by_one = np.size(x0) > 1
-    x, found = solved(search, func, as_arguments(args), _by_diagonal if one_by_one else None)
+    x, found = solved(search, func, as_arguments(args), by_diagonal(DOUBLE_ROOT) if one_by_one else None)
     if not full_output:
         return x
     if one_by_one:
         return found._replace(root=x)
     found[1].root = x
     return x, found[1]
-
-
-def _by_diagonal(A: Any, b: Any) -> Any:
-    """The solution of A u = b, where each equation is of its own unknown."""
-    diagonal = A @ np.ones(A.shape[1])
-    if np.any(diagonal == 0):
-        raise np.linalg.LinAlgError(
-            "newton: the derivative of the function is zero at the root, which is no smooth function of the "
-            "parameters there (a double root)"
-        )
-    return b / diagonal
 
 
 @documented_like(scipy.optimize.root_scalar)

@@ -1,0 +1,65 @@
+"""Integrands of one number or more, ``f(*numbers, params)``, and what derivatives make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.variable import Variable
+from lindiff.programs.closures import Opened, closed_over, program_of
+from lindiff.programs.evaluating import Evaluator, evaluator
+from lindiff.transforms.forward import jvp
+from lindiff.transforms.reverse import vjp
+
+__all__ = ["cotangent_of", "evaluator_of", "middle", "tangent_of"]
+
+Integrand = Callable[..., Any]
+
+
+def tangent_of(f: Integrand, n: int) -> Integrand:
+    """``f_p dp`` as an integrand of n parameters and their tangents."""
+
+    def tangent(*given: Any) -> Any:
+        *x, both = given
+        _, f_dot = jvp(lambda *p: f(*x, list(p)), both[:n], both[n:])
+        return np.ravel(f_dot)
+
+    return tangent
+
+
+def cotangent_of(f: Integrand, n: int) -> Integrand:
+    """``f_pᵀ ȳ``, the entries of all parameters, as an integrand of n parameters and ȳ."""
+
+    def cotangent(*given: Any) -> Any:
+        *x, both = given
+        bars = vjp(lambda *p: f(*x, list(p)), *both[:n])[1](both[n])
+        return np.concatenate([np.ravel(bar) for bar in bars])
+
+    return cotangent
+
+
+def evaluator_of(function: Integrand, numbers: tuple[float, ...], params: list[Any]) -> Evaluator | None:
+    """Runs of the integrand's program, which is recorded at these numbers; None where it has none."""
+    opened = Opened(function)
+    contents = opened.contents
+    if any(type(leaf) is Variable for leaf in (*contents, *params)):
+        return None
+    moving = {len(contents) + k: np.array(x, np.float64) for k, x in enumerate(numbers)}
+    given = tuple(x[()] for x in moving.values())
+    return evaluator(program_of(opened, _of_contents), (contents, given, params), moving)
+
+
+def _of_contents(closing_over: Callable[[Any], Any]) -> Integrand:
+    def integrand(contents: list[Any], numbers: tuple[Any, ...], params: list[Any]) -> Any:
+        return closed_over(closing_over, contents, (*numbers, params))
+
+    return integrand
+
+
+def middle(a: float, b: float) -> float:
+    """Between limits, where QUADPACK looks first."""
+    if np.isfinite(a):
+        return 0.5 * (a + b) if np.isfinite(b) else a + np.sign(b)
+    return float(b + np.sign(a)) if np.isfinite(b) else 1.0
