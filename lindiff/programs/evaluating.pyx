@@ -157,7 +157,6 @@ cdef int take_results(Stretch stretch, Memory memory, list results) except -1:
     cdef Contents contents
     cdef cnp.ndarray result
     cdef Py_ssize_t k
-    cdef list values = []
     stretch.find_leaves(memory.layout)
     for k in range(len(stretch.given)):
         leaf, result = stretch.given[k], results[k]
@@ -168,7 +167,7 @@ cdef int take_results(Stretch stretch, Memory memory, list results) except -1:
                     and contents.size == cnp.PyArray_NBYTES(result):
                 memcpy(cnp.PyArray_BYTES(result), memory.cells[contents.cell], contents.size)
                 continue
-        put(results[leaf] if type(leaf) is Again else value_of_leaf(leaf, values, memory), result)
+        put(results[leaf] if type(leaf) is Again else value_of_leaf(leaf, None, memory), result)
     return 0
 
 

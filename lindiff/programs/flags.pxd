@@ -1,7 +1,6 @@
 """What the processor notes of numbers that are not finite."""
 
 cdef extern from "fenv.h":
-    int feclearexcept(int) nogil
     int feraiseexcept(int) nogil
     int fetestexcept(int) nogil
     int FE_DIVBYZERO
@@ -15,6 +14,10 @@ cdef extern from *:
     """
     #include <fenv.h>
     #define NOTED (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+
+    /* Of all units: to ask takes a few nanoseconds, to clear the older one many times as long. */
+    static inline void clear_all_flags(void) { if (fetestexcept(NOTED)) feclearexcept(NOTED); }
+
     #if defined(__x86_64__) && defined(__SSE2__)
     #include <xmmintrin.h>
     static inline int noted_flags(void) { return (int)(_mm_getcsr() & NOTED); }
@@ -27,3 +30,4 @@ cdef extern from *:
     int FE_NOTED "NOTED"
     int noted_flags() nogil
     void clear_flags() nogil
+    void clear_all_flags() nogil

@@ -15,7 +15,7 @@ from libc.string cimport memcmp, memcpy
 from lindiff.kernels.loops cimport add_numbers
 from lindiff.kernels.memory cimport empty
 from lindiff.programs.flags cimport (
-    FE_DIVBYZERO, FE_INVALID, FE_NOTED, FE_OVERFLOW, FE_UNDERFLOW, clear_flags, feclearexcept, fetestexcept,
+    FE_DIVBYZERO, FE_INVALID, FE_NOTED, FE_OVERFLOW, FE_UNDERFLOW, clear_all_flags, clear_flags, fetestexcept,
     noted_flags,
 )
 from lindiff.programs.operation cimport Operation
@@ -557,12 +557,12 @@ cdef class Unit:
                 return FAILED
             if at >= self.count:
                 if at > 0 and self.steps[at - 1].quiet:
-                    feclearexcept(FE_NOTED)
+                    clear_all_flags()
                 return DONE
             memory.before_python()
             if not (<ByPython>self.python[self.steps[at].first]).run(memory):
                 return FAILED
-            feclearexcept(FE_NOTED)
+            clear_all_flags()
             at += 1
 
     cdef list timed(self, Memory memory):
@@ -577,7 +577,7 @@ cdef class Unit:
             else:
                 end = self.prepared_steps(at, at + 1, memory.operands + self.base, &memory.flags)
             took = nanoseconds() - start - look
-            feclearexcept(FE_NOTED)
+            clear_all_flags()
             if end != at + 1:
                 return None
             times.append(max(took, 0))
@@ -643,7 +643,7 @@ cdef class Machine:
             else:
                 PyArray_ScalarAsCtype(x, memory.cells[cell])
         memory.flags = 0
-        feclearexcept(FE_NOTED)
+        clear_all_flags()
         return 0
 
     def __call__(self, list arrays):
@@ -670,7 +670,7 @@ cdef class Machine:
             if stretch.fork is None:
                 return stretch
             stretch = stretch.following(memory)
-            feclearexcept(FE_NOTED)
+            clear_all_flags()
             if stretch is None or not stretch.confirmed:
                 return None
 
@@ -712,7 +712,7 @@ cdef class Machine:
             start = nanoseconds()
             stretch = stretch.following(memory)
             times.append(max(nanoseconds() - start, 0))
-            feclearexcept(FE_NOTED)
+            clear_all_flags()
             if stretch is None or not stretch.confirmed:
                 return None
 

@@ -8,7 +8,7 @@ from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy
 
 from lindiff.kernels.memory cimport give_back, lend
-from lindiff.programs.flags cimport FE_NOTED, feclearexcept
+from lindiff.programs.flags cimport clear_all_flags
 from lindiff.programs.machine cimport Layout, Machine, Memory, Stretch, Unit, follow, scalar_to, told_flags
 
 import numpy as np
@@ -115,7 +115,7 @@ cdef Py_ssize_t run_with_python(Machine machine, list arrays, list are_many, lis
     while i < stop:
         inputs.give(memory, i)
         memory.flags = 0
-        feclearexcept(FE_NOTED)
+        clear_all_flags()
         stretch = machine.run(memory)
         if stretch is None or memory.flags & told:
             return i
@@ -137,7 +137,7 @@ cdef bint runs(Unit unit, char **operands, int told) noexcept nogil:
     """Whether a unit that has no steps of Python's comes to its end, and notes nothing that is ``told``."""
     cdef int flags = 0
     cdef Py_ssize_t at
-    feclearexcept(FE_NOTED)
+    clear_all_flags()
     at = unit.prepared_steps(0, unit.count, operands, &flags)
     return at == unit.count and flags & told == 0
 

@@ -24,7 +24,7 @@ from lindiff.kernels.rowmajor cimport blas_int
 from lindiff.kernels.sizes cimport MATMUL_LOOPS, SINGLE_FACTORS
 from lindiff.kernels.triangles cimport find_unpaired, give_to_unpaired, zero_pivot
 from lindiff.programs.few cimport few_loop, run_of_few
-from lindiff.programs.flags cimport FE_NOTED, feclearexcept, feraiseexcept, fetestexcept
+from lindiff.programs.flags cimport FE_NOTED, clear_all_flags, feraiseexcept, fetestexcept
 from lindiff.programs.logaddexp cimport logaddexp_loop, numpys_logaddexp
 
 import numpy as np
@@ -1048,14 +1048,14 @@ cdef int run_group(const void *state, char **x) noexcept nogil:
             for k in range(member.count):
                 args[k] = x[member.at[k]] + member.offsets[k] + start * member.steps[k]
             if quiet and not member.quiet:
-                feclearexcept(FE_NOTED)
+                clear_all_flags()
             quiet = member.quiet
             member.along(member.state, args, n)
             if not quiet:
                 noted |= fetestexcept(FE_NOTED)
         start += n
     if quiet:
-        feclearexcept(FE_NOTED)
+        clear_all_flags()
     if noted:
         feraiseexcept(noted)
     return left_error() if s.raises else 0
