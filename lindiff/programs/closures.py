@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, kept_constant
 from lindiff.programs.keys import constant_key, is_array, structure_of
 from lindiff.programs.program import Program
 from lindiff.programs.surroundings import is_empty
 from lindiff.programs.tree import Unrepeatable
 
-__all__ = ["Opened", "closed_over", "program_of"]
+__all__ = ["Opened", "as_it_is", "closed_over", "program_of"]
 
 # Functions whose programs are known.
 _MOST = 64
@@ -91,6 +91,17 @@ def closed_over(closing_over: Callable[[Any], Any], arrays: list[Any], args: tup
     result = closing_over(contents)(*args)
     contents.refuse_changes()
     return result
+
+
+def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with what it closes over now, whatever becomes of these names, lists and arrays later.
+
+    What it reads from its module or from objects is what is there when it is called.
+    """
+    opened = Opened(function)
+    contents = [x if type(x) is Variable else kept_constant(x) for x in opened.contents]
+    made: Callable[..., Any] = opened.closing_over(Contents(contents))
+    return made
 
 
 class Opened:
