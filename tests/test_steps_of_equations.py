@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -369,6 +370,39 @@ def test_odeint_of_a_stiff_problem(steps_taken):
     check_grads(
         lambda log_rate: solution(np.exp(log_rate)), (np.log(1e6),), order=1, rtol=1e-4, adjoint_rtol=1e-8
     )
+
+
+@pytest.mark.parametrize("level", [0.2, 0.4, 0.5, 0.7, 0.8])
+@pytest.mark.parametrize("rtol", [1e-2, 1e-3])
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
+def test_jumps_that_a_long_step_has_passed_over_are_told(method, rtol, level):
+    def end(rate):
+        field = lambda t, y: np.where(y > level, -rate * y, -0.3 * rate * y)
+        return integrate.solve_ivp(field, (0.0, 2.0), [1.0], method, rtol=rtol).y[0, -1]
+
+    with pytest.warns(UserWarning, match="the right-hand side jumps at t"):
+        ld.grad(end)(1.1)
+
+
+def test_what_compiled_steps_fail_at_is_left_to_scipys():
+    def end(push):  # slides along y[1] = 0.3
+        field = lambda t, y: np.stack([y[1], -y[0] - np.where(y[1] > 0.3, push, -push)])
+        return integrate.solve_ivp(field, (0.0, 15.0), [1.0, 0.0], "Radau", rtol=1e-2).y[0, -1]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, _ = ld.value_and_grad(end)(0.2)
+    np.testing.assert_allclose(found, end(0.2), rtol=1e-12)
+
+
+def test_a_few_steps_where_nothing_jumps_give_no_warning():
+    def end(rate):
+        field = lambda t, y: np.where(y > 0.5, -rate * y, -0.5 * rate)  # a kink
+        return integrate.solve_ivp(field, (0.0, 2.0), [1.0]).y[0, -1]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ld.grad(end)(1.1)
 
 
 def test_jumps_that_move_are_told(steps_taken):

@@ -13,9 +13,10 @@ import numpy as np
 
 from lindiff.programs.tree import Tree
 
-__all__ = ["may_jump", "moved_jump"]
+__all__ = ["CANDIDATES", "FEW", "may_jump", "moved_jump"]
 
 CANDIDATES = 3  # so many of the steepest places are looked at closely
+FEW = 64  # steps of a solution to loose tolerances, each of which may have passed over a jump
 PERSISTENT = 0.3  # of a jump, this share remains between neighbouring numbers
 STEP = 1e-8  # relative step of parameters: moves a jump by many roundings, and changes smooth values little
 
@@ -47,7 +48,9 @@ def may_jump(tree: Tree) -> bool:
     return any(getattr(step.function, "__name__", "") in STEPS for step in branch.steps)
 
 
-def moved_jump(f: Function, brackets: Sequence[tuple[float, float]], params: list[Any]) -> float | None:
+def moved_jump(
+    f: Function, brackets: Sequence[tuple[float, float]], params: list[Any], candidates: int = CANDIDATES
+) -> float | None:
     """Where f(x, params) jumps at a place that the parameters move; None where it does not.
 
     Parameters
@@ -57,11 +60,13 @@ def moved_jump(f: Function, brackets: Sequence[tuple[float, float]], params: lis
     brackets : sequence of pairs of numbers
         Intervals, narrow around a jump if they hold one.
     params : list of arrays
+    candidates : int
+        How many of these, the steepest, are looked at.
     """
     with np.errstate(all="ignore"):
         values = {x: f(x, params) for bracket in brackets for x in bracket}
         sizes = [(_change(values[low], values[high]), low, high) for low, high in brackets]
-        for size, low, high in sorted(sizes, key=lambda s: s[0] / (s[2] - s[1]), reverse=True)[:CANDIDATES]:
+        for size, low, high in sorted(sizes, key=lambda s: s[0] / (s[2] - s[1]), reverse=True)[:candidates]:
             jump = _jump_between(f, low, high, params, PERSISTENT * size)
             if jump is not None and any(
                 _change(f(jump[0], moved), f(jump[1], moved)) < 0.5 * jump[2] for moved in _perturbed(params)

@@ -12,7 +12,7 @@ import scipy.integrate
 
 from lindiff.programs.evaluating import evaluator
 from lindiff.scipy.integrate._field import Field
-from lindiff.scipy.integrate._jumps import may_jump
+from lindiff.scipy.integrate._jumps import FEW, may_jump
 from lindiff.scipy.integrate._methods import method_of
 from lindiff.scipy.integrate._radau import RadauSteps
 from lindiff.scipy.integrate._runge_kutta import ExplicitSteps
@@ -177,8 +177,9 @@ class Stepped:
 
     @property
     def may_have_jumped(self) -> bool:
-        """Whether a step has been too long, as it is where the right-hand side jumps, and this may do so."""
-        known = self.slopes.evaluator.known() if self.steps.rejected else None
+        """Whether the right-hand side may jump, and steps may have met it: too long, or few in all."""
+        may_have_met = self.steps.rejected or len(self.ts) - 1 <= FEW
+        known = self.slopes.evaluator.known() if may_have_met else None
         return known is not None and (known.tree is None or may_jump(known.tree))
 
     @property

@@ -154,9 +154,9 @@ def solve_ivp(
         if at_steps:
             return at_steps.pop()
         found: Stepped | None = stepping.solved(field, float(t0), float(value(t1)), ts, y0, params)
-        if found is not None:
-            _refuse_failure(found.failure)
-            runs.append(_result(found, ts))
+        if found is None or found.failure:  # SciPy sees to it, and says why it fails, if it does
+            return None
+        runs.append(_result(found, ts))
         return found
 
     def by_steps_beside(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
