@@ -365,3 +365,17 @@ def test_a_gradient_that_is_not_finite_changes_nothing():
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_descent_shares_no_memory_with_its_start_and_snapshots():
+    start = np.zeros(2)
+    descent = ld.descent.Descent(lambda p: np.sum((p - 1) ** 2), start, ld.descent.adam(0.1))
+    start += 5
+    assert not descent.params.any()
+    descent.run(3, progress=False)
+    snapshot, at = descent.snapshot(), descent.params.copy()
+    snapshot.params[:] = 9
+    np.testing.assert_array_equal(descent.params, at)
+    descent.resume(snapshot)
+    snapshot.params[:] = 7
+    assert (descent.params == 9).all()

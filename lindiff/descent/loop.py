@@ -101,7 +101,8 @@ class Descent:
         rng: int | np.random.Generator | None = None,
         program: bool = False,
     ) -> None:
-        self.params, self._state = params, method.init(params)
+        self.params = pytree.tree_map(_own, params)
+        self._state = method.init(self.params)
         self._losses: list[float] = []
         if data is None and size is not None:
             raise ValueError("size is of the batches of data, and there are no data")
@@ -181,7 +182,8 @@ class Descent:
         True
         """
         shuffled = None if self._passes is None else self._passes.shuffled(self.step)
-        return Snapshot(self.params, self._state, self.losses, shuffled)
+        params, state = pytree.tree_map(_own, (self.params, self._state))
+        return Snapshot(params, state, self.losses, shuffled)
 
     def resume(self, snapshot: Snapshot) -> Descent:
         """Go on from a snapshot, of a descent with the same data and method: the steps are those that follow.
@@ -199,7 +201,7 @@ class Descent:
             for x, y in zip(leaves, pytree.flatten(here)[0], strict=True):
                 if np.shape(x) != np.shape(y):
                     raise ValueError(f"{what} of the snapshot: shape {np.shape(x)}, here {np.shape(y)}")
-        self.params, self._state = snapshot.params, snapshot.state
+        self.params, self._state = pytree.tree_map(_own, (snapshot.params, snapshot.state))
         self._losses = np.asarray(snapshot.losses).tolist()
         if self._passes is not None:
             self._passes.restore(snapshot.shuffled)
@@ -234,6 +236,11 @@ def _step_of(loss: Callable[..., Any], method: Method) -> Callable[..., tuple[An
         return value, *method.update(gradient, state, params)
 
     return step
+
+
+def _own(x: Any) -> Any:
+    """A copy of an array, which nobody else writes into."""
+    return x.copy() if hasattr(x, "shape") else x
 
 
 class _NoBar:

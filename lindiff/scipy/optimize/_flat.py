@@ -30,6 +30,7 @@ __all__ = [
     "matrix_of",
     "refuse_variables",
     "unknowns",
+    "unpacked_arguments",
     "vector_of",
 ]
 
@@ -197,6 +198,11 @@ def flat_callback(callback: Callable[..., Any] | None, form: Flat) -> Callable[.
 def as_arguments(args: Any) -> tuple[Any, ...]:
     """Extra arguments of a function, where SciPy lets one stand without its tuple."""
     return args if isinstance(args, tuple) else (args,)
+
+
+def unpacked_arguments(args: Any) -> tuple[Any, ...]:
+    """Extra arguments of a function, where SciPy takes a list for several of them."""
+    return tuple(args) if isinstance(args, list) else as_arguments(args)
 
 
 def refuse_variables(name: str, *trees: Any) -> None:

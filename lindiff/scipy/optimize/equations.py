@@ -28,6 +28,7 @@ from lindiff.scipy.optimize._flat import (
     linear_operator,
     refuse_variables,
     unknowns,
+    unpacked_arguments,
     vector_of,
 )
 from lindiff.scipy.optimize._running import Running, explained, running
@@ -147,7 +148,7 @@ def least_squares(
         stationary.look_for_bounds(found.x, given)
         return explained(found, lambda run: _calls(**functions(given, run)), run)
 
-    given = as_arguments(args), kwargs or {}
+    given = unpacked_arguments(args), kwargs or {}
     found, cost = end_of_search("least_squares", search, stationary.equations, given, form, objective)
     if cost is not None:
         found.fun, found.cost = residuals(found.x, *given), cost
@@ -385,4 +386,4 @@ def fixed_point(
         plain = lambda x, *args: value(repeated(x, *args))
         return scipy.optimize.fixed_point(plain, value(x0), args, xtol, maxiter, method), None
 
-    return solved(search, lambda x, *args: func(x, *args) - x, as_arguments(args))[0]
+    return solved(search, lambda x, *args: func(x, *args) - x, unpacked_arguments(args))[0]

@@ -12,7 +12,7 @@ import scipy.optimize
 from lindiff._docstrings import documented_like
 from lindiff.core.variable import value
 from lindiff.programs import Program
-from lindiff.scipy.optimize._flat import as_arguments
+from lindiff.scipy.optimize._flat import as_arguments, unpacked_arguments
 from lindiff.scipy.optimize._solved import by_diagonal, solved
 
 __all__ = ["bisect", "brenth", "brentq", "newton", "ridder", "root_scalar", "toms748"]
@@ -145,7 +145,8 @@ def newton(
         return found[0], found
 
     one_by_one = np.size(x0) > 1
-    x, found = solved(search, func, as_arguments(args), by_diagonal(DOUBLE_ROOT) if one_by_one else None)
+    solve = by_diagonal(DOUBLE_ROOT) if one_by_one else None
+    x, found = solved(search, func, unpacked_arguments(args), solve)
     if not full_output:
         return x
     if one_by_one:
